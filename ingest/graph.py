@@ -1,0 +1,86 @@
+"""The network in memory, between `torch.export` and the tables: what the lowering makes, what the
+operator rules fill in, and what the compiler (precision, fusion, lifetimes) reads.
+
+Sizes are polynomials in batch, sequence and context, written as a mapping from the three exponents
+to a coefficient: `{(1, 0, 0): 12.0}` is `12*B`, `{(1, 1, 1): 64.0}` is `64*B*S*C`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+Powers = tuple[int, int, int]
+Polynomial = dict[Powers, float]
+
+
+def evaluate(polynomial: Polynomial, batch: float, sequence: float = 1, context: float | None = None) -> float:
+    """Value of a polynomial; context defaults to the sequence length (prefill)."""
+    context = sequence if context is None else context
+    return sum(c * batch**b * sequence**s * context**x for (b, s, x), c in polynomial.items())
+
+
+@dataclass(slots=True)
+class GraphTensor:
+    """One value; see `schema.workload.Tensor` for the meaning of each field."""
+
+    tensor_id: int
+    tensor: str
+    producer_operator_id: int | None
+    role: str
+    precision: str
+    shape: str
+    elements: Polynomial
+    storage_tensor_id: int
+    is_output: bool = False
+    is_size_bound: bool = False
+
+
+@dataclass(slots=True)
+class Part:
+    """A step of an operator on one kind of unit; quantities as in `schema.workload.Term`."""
+
+    part: str
+    part_class: str
+    quantities: dict[str, Polynomial] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class GraphOperator:
+    """One node; see `schema.workload.Operator`. `reads` and `writes` list tensor ids in order."""
+
+    operator_id: int
+    operator: str
+    target: str
+    operator_class: str
+    module_id: int
+    rule: str | None
+    reads: list[int]
+    writes: list[int]
+    stage: int = 0
+    is_view: bool = False
+    is_inplace: bool = False
+    is_size_bound: bool = False
+    parts: list[Part] = field(default_factory=list)
+    accesses: dict[int, Polynomial] = field(default_factory=dict)
+    """Elements really moved of a tensor, by tensor id, where that is not the whole tensor."""
+
+
+@dataclass(slots=True)
+class GraphModule:
+    """One `nn.Module`; see `schema.workload.Module`."""
+
+    module_id: int
+    parent_module_id: int | None
+    path: str
+    class_name: str
+    depth: int
+
+
+@dataclass(slots=True)
+class Graph:
+    """A whole network: operators in execution order, `operators[i].operator_id == i` and
+    `tensors[i].tensor_id == i`."""
+
+    modules: list[GraphModule] = field(default_factory=list)
+    operators: list[GraphOperator] = field(default_factory=list)
+    tensors: list[GraphTensor] = field(default_factory=list)

@@ -1,0 +1,585 @@
+"""Tables that hold the hardware catalog and the rules of the cost model, all of them live: an
+`UPDATE` of one value shows in the next query.
+
+A part's numbers lie in narrow typed tables; `hardware_provenance` says of each where it comes from,
+and the view `hardware_value` joins the two into one long list.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from .row import Row
+
+
+class Source(Row):
+    """Where numbers come from."""
+
+    TABLE: ClassVar[str] = "source"
+    KEY: ClassVar[tuple[str, ...]] = ("source_id",)
+
+    source_id: str
+    """Short name, cited by every number."""
+    kind: str
+    """`vendor_doc`, `vendor_code`, `paper`, `secondary`, `peer_catalog`, `measurement`, `assumption`, ..."""
+    locator: str
+    """Address, paper or file."""
+    licence: str | None
+    """Licence of the data, where stated."""
+    what: str
+    """What it says."""
+
+
+class Confidence(Row):
+    """How far a number can be trusted."""
+
+    TABLE: ClassVar[str] = "confidence"
+    KEY: ClassVar[tuple[str, ...]] = ("confidence",)
+
+    confidence: str
+    """Level, e.g. `vendor_doc`."""
+    rank: int
+    """Order of trust, 1 the highest."""
+    is_guess: bool
+    """True for `assumed`: counted in every report that rests on it."""
+    meaning: str
+    """What the level says."""
+
+
+class Hardware(Row):
+    """A part: one chip on one board in one memory configuration."""
+
+    TABLE: ClassVar[str] = "hardware"
+    KEY: ClassVar[tuple[str, ...]] = ("hardware_id",)
+
+    hardware_id: str
+    """Name of the part, form factor and memory included, e.g. `h100_pcie_80`."""
+    name: str
+    """Name as sold."""
+    vendor: str
+    """Maker."""
+    family: str
+    """`cpu`, `gpu`, `tpu`, `kpu`, `npu` or `dsp`."""
+    market: str
+    """`datacenter`, `desktop`, `server`, `consumer`, `workstation`, `edge`, `mobile`, ..."""
+    year: int | None
+    """Year of introduction."""
+    architecture: str
+    """Microarchitecture, e.g. `Hopper`."""
+    compute_capability: str | None
+    """CUDA compute capability, e.g. `9.0`; null for others. Joins `cuda_limit`."""
+    process_nm: float | None
+    """Process node by its marketing name. [nm]"""
+    form_factor: str
+    """PCIe, SXM, socket, SoC, ..."""
+    status: str
+    """`shipping`, `announced`, `simulated`, `retired` or `internal`. Simulated parts have no silicon."""
+    origin: str
+    """`charz` for the shipped catalog, `user` for a part added by `charz hardware add`."""
+    note: str | None
+    """Anything a reader must know."""
+
+
+class HardwareAlias(Row):
+    """Another name of a part, unique over the catalog."""
+
+    TABLE: ClassVar[str] = "hardware_alias"
+    KEY: ClassVar[tuple[str, ...]] = ("alias",)
+
+    alias: str
+    """Other name, e.g. `NVIDIA RTX 4090` as a measurement file writes it."""
+    hardware_id: str
+    """Part meant."""
+
+
+class HardwareCluster(Row):
+    """A group of equal compute units of a part: SMs, P-cores, E-cores, MXUs, KPU tiles of a class."""
+
+    TABLE: ClassVar[str] = "hardware_cluster"
+    KEY: ClassVar[tuple[str, ...]] = ("hardware_id", "cluster")
+
+    hardware_id: str
+    """Part it belongs to."""
+    cluster: str
+    """`sm`, `cu`, `core`, `p_core`, `e_core`, `mxu`, `tile`, ..."""
+    kind: str
+    """`simt`, `core`, `systolic` or `domain_flow`."""
+    unit_count: int
+    """Units of this kind on the part."""
+    lanes: float | None
+    """fp32 lanes of a unit: results a clock."""
+    array_rows: int | None
+    """Rows of a unit's systolic or processing-element array."""
+    array_columns: int | None
+    """Columns of that array."""
+    thread_count: int | None
+    """Hardware threads a unit holds at once."""
+    clock_base_hz: float | None
+    """Guaranteed clock. [Hz]"""
+    clock_boost_hz: float | None
+    """Highest sustained clock, at which peaks are stated. [Hz]"""
+    clock_matrix_hz: float | None
+    """Clock of the matrix units where it differs. [Hz]"""
+
+
+class HardwareMemory(Row):
+    """A level of a part's memory hierarchy."""
+
+    TABLE: ClassVar[str] = "hardware_memory"
+    KEY: ClassVar[tuple[str, ...]] = ("hardware_id", "level")
+
+    hardware_id: str
+    """Part it belongs to."""
+    level: str
+    """`register`, `scratchpad` (shared memory, VMEM, tile memory), `l1`, `l2`, `l3` or `dram`."""
+    depth: int
+    """Distance from the arithmetic: 0 registers, rising to main memory."""
+    scope: str
+    """`unit` when each compute unit has its own, `chip` when all share it."""
+    management: str
+    """`hardware` for a cache, `software` for a scratchpad or main memory."""
+    technology: str | None
+    """`SRAM`, `HBM3`, `GDDR6X`, `DDR5`, `LPDDR5`, ..."""
+    capacity_byte: float | None
+    """Size, of one unit's share where scope is `unit`. [byte]"""
+    bandwidth_byte_per_s: float | None
+    """Peak bandwidth, of one unit's share where scope is `unit`; both directions together. [byte/s]"""
+    achievable_fraction: float | None
+    """Share of the peak that a streaming kernel reaches; null when only the family value is known."""
+
+
+class HardwarePeak(Row):
+    """Dense peak arithmetic rate of a part at one precision on one kind of unit."""
+
+    TABLE: ClassVar[str] = "hardware_peak"
+    KEY: ClassVar[tuple[str, ...]] = ("hardware_id", "precision", "unit", "accumulator")
+
+    hardware_id: str
+    """Part it belongs to."""
+    precision: str
+    """Element type of the operands."""
+    unit: str
+    """`vector` (CUDA cores, AVX, NEON) or `matrix` (tensor cores, AMX, MXU, PE array)."""
+    accumulator: str
+    """Element type of the accumulator; `default` when the source does not say."""
+    instruction: str | None
+    """What executes it, e.g. `AVX-512`, `AMX`, `tensor core gen4`."""
+    cluster: str
+    """Cluster whose units are counted; `all` when several add up."""
+    peak_ops_per_s: float
+    """Dense peak of the whole part; a MAC is two operations. [ops/s]"""
+    ops_per_clock_per_unit: float | None
+    """Operations one unit finishes a clock."""
+    clock_hz: float | None
+    """Clock at which the peak is stated. [Hz]"""
+
+
+class HardwarePower(Row):
+    """A power mode of a part."""
+
+    TABLE: ClassVar[str] = "hardware_power"
+    KEY: ClassVar[tuple[str, ...]] = ("hardware_id", "mode")
+
+    hardware_id: str
+    """Part it belongs to."""
+    mode: str
+    """`default`, `15w`, `30w`, `maxn`, ..."""
+    is_default: bool
+    """True for the mode that answers assume."""
+    tdp_w: float | None
+    """Power the mode may draw on average. [W]"""
+    idle_w: float | None
+    """Power drawn with nothing running; null when unknown. [W]"""
+    clock_fraction: float
+    """Share of the boost clock this mode allows."""
+
+
+class HardwareOverhead(Row):
+    """A fixed time a part costs."""
+
+    TABLE: ClassVar[str] = "hardware_overhead"
+    KEY: ClassVar[tuple[str, ...]] = ("hardware_id", "overhead")
+
+    hardware_id: str
+    """Part it belongs to."""
+    overhead: str
+    """`kernel_gap` (device time between two dependent kernels) or `launch` (host to device)."""
+    overhead_s: float
+    """Its length. [s]"""
+
+
+class HardwareInterconnect(Row):
+    """A link by which a part reaches others."""
+
+    TABLE: ClassVar[str] = "hardware_interconnect"
+    KEY: ClassVar[tuple[str, ...]] = ("hardware_id", "interconnect")
+
+    hardware_id: str
+    """Part it belongs to."""
+    interconnect: str
+    """`nvlink`, `pcie`, `ici`, `infinity_fabric`, `ethernet`, ..."""
+    bandwidth_byte_per_s: float
+    """Bandwidth in one direction, all links of the part together. [byte/s]"""
+    latency_s: float
+    """Time of an empty message. [s]"""
+    device_count: int
+    """Most devices one such fabric joins."""
+
+
+class HardwareProvenance(Row):
+    """Where one number of one part comes from."""
+
+    TABLE: ClassVar[str] = "hardware_provenance"
+    KEY: ClassVar[tuple[str, ...]] = ("hardware_id", "field")
+
+    hardware_id: str
+    """Part the number belongs to."""
+    field: str
+    """Its place, `table.row_key.column`, e.g. `memory.dram.bandwidth_byte_per_s`, `peak.fp16.matrix.fp32.peak_ops_per_s`."""
+    catalog_value: float
+    """Value as the catalog file states it, in SI; differs from the live one after an edit."""
+    unit: str
+    """Unit of the value."""
+    source_id: str
+    """Source of the value."""
+    confidence: str
+    """How far it can be trusted."""
+    formula: str | None
+    """How a derived value was computed."""
+    note: str | None
+    """Anything a reader must know."""
+
+
+class HardwareConflict(Row):
+    """Sources that disagree about a number, and what was chosen."""
+
+    TABLE: ClassVar[str] = "hardware_conflict"
+    KEY: ClassVar[tuple[str, ...]] = ("hardware_id", "field")
+
+    hardware_id: str
+    """Part, or family, it concerns."""
+    field: str
+    """Number in question."""
+    values_by_source: str
+    """What each source says."""
+    chosen: str
+    """What the catalog uses."""
+    reason: str
+    """Why."""
+
+
+class CudaLimit(Row):
+    """Limits that CUDA sets by compute capability."""
+
+    TABLE: ClassVar[str] = "cuda_limit"
+    KEY: ClassVar[tuple[str, ...]] = ("compute_capability",)
+
+    compute_capability: str
+    """e.g. `9.0`."""
+    threads_per_sm: int
+    """Resident threads of a multiprocessor."""
+    blocks_per_sm: int
+    """Resident blocks of a multiprocessor."""
+    warps_per_sm: int
+    """Resident warps of a multiprocessor."""
+    registers_per_sm: int
+    """32-bit registers of a multiprocessor."""
+    shared_memory_per_sm_byte: float
+    """Most shared memory of a multiprocessor. [byte]"""
+    shared_memory_per_block_byte: float
+    """Most shared memory of a block, opt-in included. [byte]"""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """How far it can be trusted."""
+
+
+class Precision(Row):
+    """A number format."""
+
+    TABLE: ClassVar[str] = "precision"
+    KEY: ClassVar[tuple[str, ...]] = ("precision",)
+
+    precision: str
+    """e.g. `fp16`, `tf32`, `int8`, `bool`."""
+    bits: int
+    """Bits an element takes in memory; tf32 is stored as fp32. [bit]"""
+    kind: str
+    """`float`, `integer` or `boolean`."""
+    accumulator: str
+    """Format in which products are summed."""
+    fallback: str | None
+    """Format a part computes in when it has no rate for this one; null ends the chain."""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """How far it can be trusted."""
+
+
+class PrecisionPolicy(Row):
+    """What a policy does to the operators of one class.
+
+    The row whose `operator_class` is `*` holds for all classes without one of their own.
+    """
+
+    TABLE: ClassVar[str] = "precision_policy"
+    KEY: ClassVar[tuple[str, ...]] = ("policy", "operator_class")
+
+    policy: str
+    """`fp32`, `tf32`, `fp16`, `bf16`, `amp-fp16`, `amp-bf16`, `int8`, `w8a16`, `w4a16`, `fp8`, ..."""
+    operator_class: str
+    """Class it holds for, or `*`."""
+    rule: str
+    """`drop` (compute and write `compute_precision`), `keep` (fp32), `promote` (widest input), `follow` (first input)."""
+    compute_precision: str | None
+    """Format of the arithmetic for `drop`; null otherwise."""
+    weight_precision: str | None
+    """Format in which weights are stored; null leaves them as they are."""
+    activation_precision: str | None
+    """Format in which results are written; null follows the rule."""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """How far it can be trusted."""
+
+
+class Backend(Row):
+    """A way to execute a graph."""
+
+    TABLE: ClassVar[str] = "backend"
+    KEY: ClassVar[tuple[str, ...]] = ("backend",)
+
+    backend: str
+    """`eager`, `inductor`, `tensorrt`, `onnxruntime`, `openvino`, `xla` or `kpu`."""
+    name: str
+    """Name in full."""
+    folds_norm: bool
+    """True when batch normalization is folded into the weights before it."""
+    casts_are_kernels: bool
+    """True when each conversion of an activation is a kernel of its own."""
+    weight_casts_are_kernels: bool
+    """True when weights are converted at every run."""
+    workspace_fraction: float
+    """Scratch memory as a share of peak activations."""
+    is_default_for: str
+    """Families, comma-separated, for which answers assume this backend."""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """How far it can be trusted."""
+
+
+class BackendSupport(Row):
+    """Which backend runs on which family, and what its dispatch costs there."""
+
+    TABLE: ClassVar[str] = "backend_support"
+    KEY: ClassVar[tuple[str, ...]] = ("backend", "family", "vendor")
+
+    backend: str
+    """Backend."""
+    family: str
+    """Hardware family."""
+    vendor: str
+    """Maker of the part, or `*` for every one."""
+    dispatch: str
+    """`async_queue` (host runs ahead of the device), `serial` (they add) or `graph` (one launch)."""
+    host_kernel_s: float
+    """Host time to issue one kernel. [s]"""
+    host_view_s: float
+    """Host time of a view. [s]"""
+    run_s: float
+    """Host time of one whole run, paid once. [s]"""
+    kernel_gap_s: float
+    """Device time between two kernels. [s]"""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """How far it can be trusted."""
+
+
+class FusionRule(Row):
+    """A producer that a backend runs in one kernel with its consumer."""
+
+    TABLE: ClassVar[str] = "fusion_rule"
+    KEY: ClassVar[tuple[str, ...]] = ("backend", "producer_class", "consumer_class", "condition")
+
+    backend: str
+    """Backend it holds for."""
+    producer_class: str
+    """Class of the operator that writes the tensor."""
+    consumer_class: str
+    """Class of the operator that reads it."""
+    condition: str
+    """`always`, `single_consumer` or `same_elements` (consumer has as many elements as producer)."""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """How far it can be trusted."""
+
+
+class Efficiency(Row):
+    """Share of a peak that well-written kernels reach, as a saturation curve in the kernel's size.
+
+    `fraction = maximum_fraction * w / (w + half_work)`, w the work on each occupied unit. The most
+    specific row wins: a part's own before its architecture's before its family's.
+    """
+
+    TABLE: ClassVar[str] = "efficiency"
+    KEY: ClassVar[tuple[str, ...]] = (
+        "scope", "backend", "kernel_class", "precision_class", "memory_format", "resource",
+    )  # fmt: skip
+
+    scope: str
+    """`hardware:ID`, `family:NAME` or `*`."""
+    backend: str
+    """Backend, or `*`."""
+    kernel_class: str
+    """Class of the kernel's anchor, or `*`."""
+    precision_class: str
+    """Operand precision, or `*`."""
+    memory_format: str
+    """`nchw`, `nhwc` or `*`."""
+    resource: str
+    """`matrix`, `vector` (shares of peak arithmetic) or `memory` (share of peak bandwidth)."""
+    maximum_fraction: float
+    """Share of the peak reached by a large kernel."""
+    half_work: float
+    """Work a unit at which half of that is reached: ops for arithmetic, bytes for memory."""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """How far it can be trusted."""
+    note: str | None
+    """What it was fitted on, or why it was assumed."""
+
+
+class ArchitecturalModifier(Row):
+    """Relative energy-delay weight of an operator class on an architecture, by which the operators
+    of a fused kernel share its cost."""
+
+    TABLE: ClassVar[str] = "architectural_modifier"
+    KEY: ClassVar[tuple[str, ...]] = ("operator_class", "architecture_class", "is_fused")
+
+    operator_class: str
+    """Class of the operator, or `*`."""
+    architecture_class: str
+    """`sequential` (cpu), `data_parallel` (gpu), `systolic` (tpu, npu) or `domain_flow` (kpu)."""
+    is_fused: bool
+    """True inside a fused kernel."""
+    modifier: float
+    """Weight, 1 for a matrix operator."""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """How far it can be trusted."""
+
+
+class EnergyFact(Row):
+    """A published energy figure with the scope it was stated at."""
+
+    TABLE: ClassVar[str] = "energy_fact"
+    KEY: ClassVar[tuple[str, ...]] = ("energy_fact_id",)
+
+    energy_fact_id: str
+    """Key."""
+    scope: str
+    """`circuit`, `array`, `device`, `path`, `board` or `model`."""
+    what: str
+    """Operation or memory level."""
+    subject: str
+    """Hardware or class it was stated for."""
+    process_nm: str | None
+    """Process node. [nm]"""
+    technology: str | None
+    """Memory technology."""
+    energy_j: float
+    """Energy of one `per`. [J]"""
+    per: str
+    """`op`, `MAC`, `byte`, `bit`, `64-bit access`, ..."""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """How far it can be trusted."""
+    note: str | None
+    """Anything a reader must know."""
+
+
+class EnergyProfile(Row):
+    """Energy coefficients of a part lifted to one scope, so that they may be added.
+
+    Arithmetic: `what` is `op` and `key` is `PRECISION.UNIT`. Memory: `what` is `byte` and `key` the
+    level. Static: `what` is `static` and `key` is `chip`; its value is a power.
+    """
+
+    TABLE: ClassVar[str] = "energy_profile"
+    KEY: ClassVar[tuple[str, ...]] = ("hardware_id", "what", "key")
+
+    hardware_id: str
+    """Part."""
+    what: str
+    """`op`, `byte` or `static`."""
+    key: str
+    """Precision and unit, memory level, or `chip`."""
+    value: float
+    """Joule an operation or a byte; watt for `static`. [J]"""
+    scope: str
+    """Scope every row of the part is lifted to: `board` or `chip`."""
+    source_id: str
+    """Source of the value."""
+    confidence: str
+    """How far it can be trusted."""
+    formula: str
+    """How it was composed from which facts."""
+
+
+class TilingStrategy(Row):
+    """A candidate tile of a strategy; the fastest candidate of a kernel wins.
+
+    A size of 0 means `fitted`: the view computes the largest tile that the capacity rule allows.
+    """
+
+    TABLE: ClassVar[str] = "tiling_strategy"
+    KEY: ClassVar[tuple[str, ...]] = ("strategy", "candidate")
+
+    strategy: str
+    """Name, e.g. `gpu_shared_memory`, `cpu_l2_square`, `tpu_weight_stationary`, `kpu_output_stationary`."""
+    candidate: int
+    """Key within the strategy."""
+    family: str
+    """Hardware family it applies to."""
+    level: str
+    """Memory level whose capacity bounds the tile."""
+    dataflow: str
+    """`output_stationary` or `weight_stationary`."""
+    tile_m: int
+    """Rows of the output tile."""
+    tile_n: int
+    """Columns of the output tile."""
+    tile_k: int
+    """Depth of one stage."""
+    stages: int
+    """Buffers in flight: 2 is double buffering."""
+    efficiency_fraction: float
+    """Share of the matrix peak this tile can sustain once filled."""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """How far it can be trusted."""
+
+
+class Price(Row):
+    """Rental price of a part."""
+
+    TABLE: ClassVar[str] = "price"
+    KEY: ClassVar[tuple[str, ...]] = ("hardware_id",)
+
+    hardware_id: str
+    """Part."""
+    price_usd_per_hour: float
+    """Price of one part for an hour. [USD/h]"""
+    dated: str
+    """Month the price held, `YYYY-MM`."""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """How far it can be trusted."""

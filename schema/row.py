@@ -1,0 +1,22 @@
+"""The base of every table: a pydantic model whose class docstring and field docstrings are the
+table's documentation, and whose annotations are its DDL."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Row(BaseModel):
+    """One row of one table.
+
+    A subclass names its table and primary key; everything else (DDL, `COMMENT ON`, the reference
+    page) is read from its annotations and docstrings. A unit stands at the end of a field's
+    docstring in brackets, e.g. `[byte]`; counts, fractions and names carry none.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    TABLE: ClassVar[str]
+    KEY: ClassVar[tuple[str, ...]]

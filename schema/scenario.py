@@ -1,0 +1,117 @@
+"""Tables that say under which conditions a model is asked about, and what was measured."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from .row import Row
+
+
+class Scenario(Row):
+    """Conditions of a run. A null size means the model's own default."""
+
+    TABLE: ClassVar[str] = "scenario"
+    KEY: ClassVar[tuple[str, ...]] = ("scenario_id",)
+
+    scenario_id: int
+    """Key."""
+    batch: int
+    """Samples in one run."""
+    sequence: int | None
+    """Tokens processed a sample; null takes the model's default."""
+    context: int | None
+    """Tokens attended to a sample; null equals the sequence."""
+    phase: str
+    """`forward`, `prefill` or `decode`."""
+    policy: str
+    """Precision policy; shown as `precision`."""
+    backend: str
+    """Backend."""
+    memory_format: str
+    """`nchw` or `nhwc`."""
+    host_factor: float
+    """Host dispatch time relative to the reference host; 1 is the reference."""
+    cache_state: str
+    """`warm` when the last-level cache may hold a tensor from its producer, `cold` when never."""
+    origin: str
+    """`charz` for a shipped default, `user` for one added by `charz scenario add`."""
+
+
+class Measurement(Row):
+    """One measured run of a model."""
+
+    TABLE: ClassVar[str] = "measurement"
+    KEY: ClassVar[tuple[str, ...]] = ("measurement_id",)
+
+    measurement_id: int
+    """Key."""
+    model: str
+    """Model as the source names it."""
+    model_id: int | None
+    """Ingested model it was matched to; null when not ingested."""
+    hardware_id: str | None
+    """Part it was matched to; null when not in the catalog."""
+    hardware: str
+    """Part as the source names it."""
+    backend: str
+    """Backend."""
+    precision: str
+    """Precision policy."""
+    memory_format: str
+    """`nchw` or `nhwc`."""
+    batch: int | None
+    """Samples in one run."""
+    sequence: int | None
+    """Tokens a sample, for a sequence model."""
+    resolution: int | None
+    """Image height and width. [pixel]"""
+    latency_s: float | None
+    """Time of one run. [s]"""
+    throughput_per_s: float | None
+    """Samples a second. [1/s]"""
+    energy_j: float | None
+    """Energy of one run. [J]"""
+    energy_scope: str | None
+    """`gpu`, `board` or `wall`; never compared across."""
+    peak_memory_byte: float | None
+    """Peak memory. [byte]"""
+    source_id: str
+    """Data set it comes from."""
+    note: str | None
+    """Anything a reader must know."""
+
+
+class OperatorMeasurement(Row):
+    """One measured operator."""
+
+    TABLE: ClassVar[str] = "operator_measurement"
+    KEY: ClassVar[tuple[str, ...]] = ("operator_measurement_id",)
+
+    operator_measurement_id: int
+    """Key."""
+    model: str | None
+    """Model it ran in; null for a micro-benchmark."""
+    operator: str
+    """Operator as the source names it."""
+    operator_class: str
+    """Class of the cost model."""
+    hardware_id: str | None
+    """Part it was matched to."""
+    hardware: str
+    """Part as the source names it."""
+    backend: str
+    """Backend."""
+    precision: str
+    """Element type."""
+    shape: str
+    """Dimensions as text."""
+    macs: float
+    """Multiply-accumulates."""
+    flops: float
+    """Operations."""
+    traffic_byte: float
+    """Unique bytes moved. [byte]"""
+    latency_s: float
+    """Time. [s]"""
+    source_id: str
+    """Data set it comes from."""

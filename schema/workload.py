@@ -1,0 +1,251 @@
+"""Tables that `charz ingest` fills from one model: what the network computes and moves.
+
+Sizes are polynomials in batch B, sequence S and context C. A polynomial is stored as rows, one a
+term: `coefficient * B^batch_power * S^sequence_power * C^context_power`.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import ClassVar
+
+from .row import Row
+
+
+class Model(Row):
+    """One ingested network under one input signature; another resolution is another row."""
+
+    TABLE: ClassVar[str] = "model"
+    KEY: ClassVar[tuple[str, ...]] = ("model_id",)
+
+    model_id: int
+    """Key of the model in this file."""
+    model: str
+    """Unique name shown everywhere, e.g. `resnet50`, `resnet50@288`, `timm:vit_tiny_patch16_224`."""
+    source: str
+    """What `charz ingest` was asked for: `torchvision:NAME`, `timm:NAME`, `hf:NAME`, a factory, a path."""
+    architecture_family: str
+    """Family the architecture belongs to (`resnet`, `vit`, `llama`), used to leave families out."""
+    input_signature: str
+    """Shape and type of each input, with B, S and C where a size is symbolic."""
+    resolution: int | None
+    """Height and width of a square image input; null for other inputs. [pixel]"""
+    is_batch_symbolic: bool
+    """True when one ingest answers every batch."""
+    is_sequence_symbolic: bool
+    """True when one ingest answers every sequence length."""
+    has_context: bool
+    """True when attention reads a KV-cache, so that a decode phase exists."""
+    is_training: bool
+    """True when backward operators are part of the graph."""
+    specialized_reason: str | None
+    """Why a size had to be fixed to a number; null when nothing was."""
+    default_batch: int
+    """Batch used when the model is not batch-symbolic (then the only one that is valid), else 1."""
+    default_sequence: int
+    """Sequence length used when a scenario gives none; 1 for a model without a sequence axis."""
+    parameter_count: int
+    """Elements of all trainable parameters, shared ones once."""
+    published_macs: float | None
+    """Multiply-accumulates its publisher states for batch 1; null when none is stated."""
+    content_hash: str
+    """SHA-256 of the exported graph, its sizes and the ingest rules; equal hash means nothing to do."""
+    rules_fingerprint: str
+    """Hash of the rules that the compiled tables were made with."""
+    charz_version: str
+    """Version of charz that wrote the rows."""
+    ingested_at: datetime
+    """When, in UTC."""
+    ingest_s: float
+    """Wall time of this ingest. [s]"""
+
+
+class Module(Row):
+    """One `nn.Module` of a model; the root has the empty path."""
+
+    TABLE: ClassVar[str] = "module"
+    KEY: ClassVar[tuple[str, ...]] = ("model_id", "module_id")
+
+    model_id: int
+    """Model it belongs to."""
+    module_id: int
+    """Key within the model; 0 is the root."""
+    parent_module_id: int | None
+    """Enclosing module; null for the root."""
+    path: str
+    """Dotted attribute path, e.g. `layer1.0.conv1`."""
+    class_name: str
+    """Python class, e.g. `Conv2d`."""
+    depth: int
+    """Number of enclosing modules."""
+
+
+class Operator(Row):
+    """One node of the exported graph, in execution order."""
+
+    TABLE: ClassVar[str] = "operator"
+    KEY: ClassVar[tuple[str, ...]] = ("model_id", "operator_id")
+
+    model_id: int
+    """Model it belongs to."""
+    operator_id: int
+    """Position in execution (topological) order, from 0."""
+    operator: str
+    """Name of the node in the graph, unique within the model."""
+    target: str
+    """ATen overload it calls, e.g. `aten.conv2d.default`."""
+    operator_class: str
+    """What it is to the cost model: `conv`, `depthwise_conv`, `linear`, `matmul`, `attention`, `norm`, ..."""
+    module_id: int
+    """Innermost module whose forward made it."""
+    stage: int
+    """Longest distance from an input in the graph of operators; equal stage may run at once."""
+    rule: str | None
+    """Registered rule that sized it; null when none exists, which `charz coverage` reports."""
+    is_view: bool
+    """True when it moves nothing: its output aliases an input."""
+    is_inplace: bool
+    """True when it overwrites its first input."""
+    is_size_bound: bool
+    """True when a data-dependent size was replaced by an upper bound."""
+
+
+class OperatorPart(Row):
+    """A step inside an operator that one kind of unit executes: one for most, three for attention."""
+
+    TABLE: ClassVar[str] = "operator_part"
+    KEY: ClassVar[tuple[str, ...]] = ("model_id", "operator_id", "part")
+
+    model_id: int
+    """Model it belongs to."""
+    operator_id: int
+    """Operator it is a step of."""
+    part: str
+    """`main`, or `qk`, `softmax`, `av` in attention, `input` and `recurrent` in a recurrent cell."""
+    part_class: str
+    """`gemm` (a matrix product), `vector` (arithmetic on vector lanes), `move` (bytes only)."""
+
+
+class Term(Row):
+    """One term of a quantity of an operator's part, a polynomial in B, S and C.
+
+    Quantities: `macs`; `flops` (two a MAC plus all other arithmetic); `threads` (independent output
+    elements); and for a `gemm` part `m`, `n`, `k`, `groups` with `macs = groups * m * n * k`.
+    """
+
+    TABLE: ClassVar[str] = "term"
+    KEY: ClassVar[tuple[str, ...]] = (
+        "model_id", "operator_id", "part", "quantity",
+        "batch_power", "sequence_power", "context_power",
+    )  # fmt: skip
+
+    model_id: int
+    """Model it belongs to."""
+    operator_id: int
+    """Operator it describes."""
+    part: str
+    """Step of the operator it describes."""
+    quantity: str
+    """`macs`, `flops`, `threads`, `m`, `n`, `k` or `groups`."""
+    coefficient: float
+    """Factor of the term."""
+    batch_power: int
+    """Exponent of the batch."""
+    sequence_power: int
+    """Exponent of the sequence length."""
+    context_power: int
+    """Exponent of the context length."""
+
+
+class Tensor(Row):
+    """One value of the graph: an input, a weight, an activation."""
+
+    TABLE: ClassVar[str] = "tensor"
+    KEY: ClassVar[tuple[str, ...]] = ("model_id", "tensor_id")
+
+    model_id: int
+    """Model it belongs to."""
+    tensor_id: int
+    """Key within the model."""
+    tensor: str
+    """Name in the graph or, of a weight, its attribute path."""
+    producer_operator_id: int | None
+    """Operator that makes it; null for an input or a weight."""
+    role: str
+    """`input`, `weight`, `buffer`, `constant`, `kv_cache` or `activation`."""
+    is_output: bool
+    """True when the model returns it."""
+    precision: str
+    """Element type in the exported graph, a `precision` row."""
+    shape: str
+    """Dimensions as text, e.g. `[B, 64, 56, 56]`."""
+    storage_tensor_id: int
+    """Tensor whose memory it shares: itself unless it is a view or was written in place."""
+    is_size_bound: bool
+    """True when a data-dependent size was replaced by an upper bound."""
+
+
+class TensorTerm(Row):
+    """One term of a tensor's element count; an expanded (stride 0) dimension counts once."""
+
+    TABLE: ClassVar[str] = "tensor_term"
+    KEY: ClassVar[tuple[str, ...]] = (
+        "model_id", "tensor_id", "batch_power", "sequence_power", "context_power",
+    )  # fmt: skip
+
+    model_id: int
+    """Model it belongs to."""
+    tensor_id: int
+    """Tensor it describes."""
+    coefficient: float
+    """Factor of the term."""
+    batch_power: int
+    """Exponent of the batch."""
+    sequence_power: int
+    """Exponent of the sequence length."""
+    context_power: int
+    """Exponent of the context length."""
+
+
+class Edge(Row):
+    """An operator reading a tensor; weights and inputs have no producer."""
+
+    TABLE: ClassVar[str] = "edge"
+    KEY: ClassVar[tuple[str, ...]] = ("model_id", "consumer_operator_id", "position")
+
+    model_id: int
+    """Model it belongs to."""
+    consumer_operator_id: int
+    """Operator that reads."""
+    position: int
+    """Index among the tensors the operator reads."""
+    tensor_id: int
+    """Tensor read."""
+    producer_operator_id: int | None
+    """Operator that made the tensor; null for an input or a weight."""
+
+
+class AccessTerm(Row):
+    """Elements an operator really moves of a tensor when that is not all of it: the rows an
+    embedding gathers, the slice an index reads, the part an in-place copy writes. Without a row, the
+    whole tensor moves."""
+
+    TABLE: ClassVar[str] = "access_term"
+    KEY: ClassVar[tuple[str, ...]] = (
+        "model_id", "operator_id", "tensor_id", "batch_power", "sequence_power", "context_power",
+    )  # fmt: skip
+
+    model_id: int
+    """Model it belongs to."""
+    operator_id: int
+    """Operator that reads or writes."""
+    tensor_id: int
+    """Tensor read or written."""
+    coefficient: float
+    """Factor of the term."""
+    batch_power: int
+    """Exponent of the batch."""
+    sequence_power: int
+    """Exponent of the sequence length."""
+    context_power: int
+    """Exponent of the context length."""
