@@ -1,0 +1,113 @@
+"""From a row type to its `CREATE TABLE`, its comments and its column types."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import types
+import typing
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from .row import Row
+
+DUCKDB_TYPES: dict[type, str] = {
+    int: "BIGINT",
+    float: "DOUBLE",
+    str: "VARCHAR",
+    bool: "BOOLEAN",
+    datetime: "TIMESTAMP",
+}
+
+_UNIT = re.compile(r"\[([^\[\]]+)\]\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table."""
+
+    name: str
+    python_type: type
+    is_nullable: bool
+    description: str
+    unit: str | None
+
+    @property
+    def duckdb_type(self) -> str:
+        """Type in the database."""
+        return DUCKDB_TYPES[self.python_type]
+
+
+def columns(row_type: type[Row]) -> list[Column]:
+    """Columns of a table in order."""
+    hints = typing.get_type_hints(row_type)
+    return [_column(row_type, name, hints[name], field.description) for name, field in row_type.model_fields.items()]
+
+
+def create_table(row_type: type[Row]) -> str:
+    """`CREATE TABLE` with `NOT NULL` and the primary key."""
+    lines = [column_definition(c) for c in columns(row_type)]
+    lines.append(f"PRIMARY KEY ({', '.join(map(quote, row_type.KEY))})")
+    body = ",\n    ".join(lines)
+    return f"CREATE TABLE {quote(row_type.TABLE)} (\n    {body}\n)"
+
+
+def column_definition(column: Column) -> str:
+    """One line of a `CREATE TABLE`."""
+    return f"{quote(column.name)} {column.duckdb_type}{'' if column.is_nullable else ' NOT NULL'}"
+
+
+def comments(row_type: type[Row]) -> Iterator[str]:
+    """`COMMENT ON` of the table and each of its columns."""
+    table = quote(row_type.TABLE)
+    yield f"COMMENT ON TABLE {table} IS {literal(table_description(row_type))}"
+    for column in columns(row_type):
+        text = f"{column.description} [{column.unit}]" if column.unit else column.description
+        yield f"COMMENT ON COLUMN {table}.{quote(column.name)} IS {literal(text)}"
+
+
+def table_description(row_type: type[Row]) -> str:
+    """A table's documentation as one paragraph of text."""
+    text = inspect.cleandoc(row_type.__doc__ or "")
+    if not text:
+        raise TypeError(f"{row_type.__name__} has no docstring; it is the table's documentation")
+    return " ".join(text.split())
+
+
+def split_unit(text: str) -> tuple[str, str | None]:
+    """Description and unit of `Main memory. [byte]`."""
+    text = " ".join(text.split())
+    match = _UNIT.search(text)
+    return (text[: match.start()].rstrip(), match.group(1)) if match else (text, None)
+
+
+def quote(name: str) -> str:
+    """A quoted identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A quoted string."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _column(row_type: type[Row], name: str, annotation: object, docstring: str | None) -> Column:
+    python_type, is_nullable = _unwrap(annotation)
+    where = f"{row_type.__name__}.{name}"
+    if python_type not in DUCKDB_TYPES:
+        raise TypeError(f"{where} is {annotation}; a table holds int, float, str, bool or datetime, optionally None")
+    if not docstring:
+        raise TypeError(f"{where} has no docstring; it is the column's documentation")
+    description, unit = split_unit(docstring)
+    return Column(name, python_type, is_nullable, description, unit)
+
+
+def _unwrap(annotation: object) -> tuple[type, bool]:
+    if typing.get_origin(annotation) not in (types.UnionType, typing.Union):
+        return typing.cast(type, annotation), False
+    options = typing.get_args(annotation)
+    inner = [o for o in options if o is not types.NoneType]
+    if len(inner) != 1:
+        raise TypeError(f"{annotation} is not one type or that type and None")
+    return inner[0], len(inner) < len(options)

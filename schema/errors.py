@@ -1,0 +1,56 @@
+"""The one exception of charz that a user is meant to read."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class CharzError(Exception):
+    """Something the user can put right.
+
+    `what` went wrong, `where` (file, field, name), what `exists` there instead, what to do `next`.
+    Its text is one line.
+    """
+
+    def __init__(self, what: str, where: str = "", exists: str = "", next: str = "") -> None:
+        self.what, self.where, self.exists, self.next = (_one_line(p) for p in (what, where, exists, next))
+        super().__init__(self.line)
+
+    @property
+    def line(self) -> str:
+        """`what: where. exists. next`, without the empty parts."""
+        head = f"{self.what}: {self.where}" if self.where else self.what
+        return ". ".join(part.rstrip(".") for part in (head, self.exists, self.next) if part) + "."
+
+    def __reduce__(self) -> tuple[type[CharzError], tuple[str, str, str, str]]:
+        """Pickles by its four parts, so that it crosses from a worker process."""
+        return type(self), (self.what, self.where, self.exists, self.next)
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str], next: str = "") -> CharzError:
+    """The error for a name that does not exist, with the nearest ones that do."""
+    names = sorted(set(known))
+    near = nearest_names(name, names)
+    if near:
+        exists = f"nearest: {', '.join(near)}"
+    elif names:
+        shown = ", ".join(names[:8])
+        exists = f"there are {len(names)}: {shown}{', ...' if len(names) > 8 else ''}"
+    else:
+        exists = "there are none yet"
+    return CharzError(f"unknown {kind}", name, exists, next)
+
+
+def nearest_names(name: str, known: Iterable[str], count: int = 3) -> list[str]:
+    """Names most like `name`, those that contain it first."""
+    names = list(known)
+    lowered = name.lower()
+    containing = sorted((n for n in names if lowered and lowered in n.lower()), key=len)
+    similar = difflib.get_close_matches(lowered, [n.lower() for n in names], n=count, cutoff=0.6)
+    by_lower = {n.lower(): n for n in names}
+    return list(dict.fromkeys(containing + [by_lower[s] for s in similar]))[:count]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(str(text).split())

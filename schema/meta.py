@@ -1,0 +1,57 @@
+"""Tables by which a database describes itself."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from .row import Row
+
+
+class Meta(Row):
+    """What the file is: version of its layout, of charz, of its catalog, of its views."""
+
+    TABLE: ClassVar[str] = "charz_meta"
+    KEY: ClassVar[tuple[str, ...]] = ("key",)
+
+    key: str
+    """`schema_version`, `schema_fingerprint`, `charz_version`, `views_fingerprint`, `catalog_version`, ..."""
+    value: str
+    """Its value as text."""
+
+
+class ViewCatalog(Row):
+    """Every view of the cost model."""
+
+    TABLE: ClassVar[str] = "view_catalog"
+    KEY: ClassVar[tuple[str, ...]] = ("view",)
+
+    view: str
+    """Name."""
+    layer: str
+    """Folder it stands in, e.g. `3_cost`; `invariant` for a view that must be empty."""
+    position: int
+    """Place in the order of creation, from 0."""
+    description: str
+    """What it answers."""
+    grain: str
+    """Columns that tell its rows apart, comma-separated."""
+
+
+class ViewColumn(Row):
+    """Every column of every view of the cost model."""
+
+    TABLE: ClassVar[str] = "view_column"
+    KEY: ClassVar[tuple[str, ...]] = ("view", "column_name")
+
+    view: str
+    """View it belongs to."""
+    column_name: str
+    """Name."""
+    position: int
+    """Place in the view, from 0."""
+    type: str
+    """DuckDB type."""
+    unit: str | None
+    """Unit; null for counts, fractions and names."""
+    description: str
+    """What it holds."""
