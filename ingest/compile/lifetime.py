@@ -1,0 +1,138 @@
+"""From which to which kernel each storage is held, under the rules by which a backend frees memory.
+
+A compiled backend frees a buffer after its last reader, and never allocates what stays inside a
+kernel. Eager PyTorch frees a tensor when Python drops the last reference: the arguments of a module
+call are held by the call itself until it returns, whatever its frame reassigns meanwhile. Weights,
+buffers and constants are resident and have no lifetime here; neither has a key-value cache, whose
+keys and values of this run are held as the activations they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..graph import Graph, GraphOperator
+
+BEFORE_RUN = -1
+"""Allocated before the first kernel: a model input."""
+
+EAGER = "eager"
+"""The backend in which Python's references decide."""
+
+RESIDENT_ROLES = frozenset({"weight", "buffer", "constant", "kv_cache"})
+"""Roles of tensors that are held outside the timeline."""
+
+Lifetime = tuple[int, int]
+
+
+def lifetimes(
+    graph: Graph,
+    backend: str,
+    subgraph_of: Sequence[int],
+    crossing: Iterable[tuple[int, int, str]],
+) -> dict[int, Lifetime]:
+    """First and last subgraph of every storage, by tensor id of the storage.
+
+    `subgraph_of` gives the subgraph of each operator; `crossing` lists (subgraph, tensor,
+    direction), with direction `read` or `write`, for every tensor that leaves or enters a kernel.
+    """
+    if not graph.operators:
+        return {}
+    storage_of = _storages(graph)
+    last_subgraph = max(subgraph_of)
+    held: dict[int, Lifetime] = {}
+
+    def hold(tensor_id: int, first: int, last: int) -> None:
+        storage = storage_of[tensor_id]
+        if graph.tensors[storage].role in RESIDENT_ROLES:
+            return
+        known = held.get(storage)
+        held[storage] = (first, last) if known is None else (min(known[0], first), max(known[1], last))
+
+    for subgraph_id, tensor_id, _ in crossing:
+        hold(tensor_id, subgraph_id, subgraph_id)
+    for tensor in graph.tensors:
+        if tensor.role == "input":
+            hold(tensor.tensor_id, BEFORE_RUN, last_subgraph)
+        elif tensor.is_output and storage_of[tensor.tensor_id] in held:
+            hold(tensor.tensor_id, last_subgraph, last_subgraph)
+    if backend == EAGER:
+        for operator, tensor_id, last in _held_arguments(graph, subgraph_of):
+            if storage_of[tensor_id] in held:
+                hold(tensor_id, subgraph_of[operator], last)
+    return held
+
+
+def _storages(graph: Graph) -> list[int]:
+    """Storage of each tensor; a key-value cache entry stands for the key or value just computed."""
+    storage_of = [tensor.storage_tensor_id for tensor in graph.tensors]
+    for operator in graph.operators:
+        for written in operator.writes:
+            if graph.tensors[written].role == "kv_cache" and operator.reads:
+                storage_of[written] = storage_of[operator.reads[0]]
+            elif operator.is_view and storage_of[written] != written:
+                storage_of[written] = storage_of[storage_of[written]]
+    return storage_of
+
+
+def _held_arguments(graph: Graph, subgraph_of: Sequence[int]) -> Iterable[tuple[int, int, int]]:
+    """(operator, tensor, last subgraph) for each activation that a module call holds as its argument.
+
+    A tensor made outside a call and read inside it was passed to the outermost such call.
+    """
+    chains = _module_chains(graph)
+    starts, ends = _call_extents([chains[operator.module_id] for operator in graph.operators])
+    last_kernel = _last_kernels(graph.operators, subgraph_of)
+    for operator in graph.operators:
+        i = operator.operator_id
+        for tensor_id in operator.reads:
+            producer = graph.tensors[tensor_id].producer_operator_id
+            if producer is None:
+                continue
+            for start, end in zip(starts[i], ends[i], strict=True):
+                if producer < start:
+                    yield i, tensor_id, last_kernel[end]
+                    break
+
+
+def _module_chains(graph: Graph) -> dict[int, tuple[int, ...]]:
+    """Module ids from the root to each module."""
+    chains: dict[int, tuple[int, ...]] = {}
+    for module in sorted(graph.modules, key=lambda m: m.depth):
+        parent = module.parent_module_id
+        above = chains.get(parent, ()) if parent is not None else ()
+        chains[module.module_id] = (*above, module.module_id)
+    return chains
+
+
+def _call_extents(chains: list[tuple[int, ...]]) -> tuple[list[list[int]], list[list[int]]]:
+    """First and last operator of each module call an operator is in, outermost call first."""
+    starts = _call_starts(chains)
+    last = len(chains) - 1
+    mirrored = _call_starts(chains[::-1])
+    ends = [[last - start for start in row] for row in mirrored[::-1]]
+    return starts, ends
+
+
+def _call_starts(chains: list[tuple[int, ...]]) -> list[list[int]]:
+    starts: list[list[int]] = []
+    for i, chain in enumerate(chains):
+        row = [i] * len(chain)
+        if i:
+            for depth, (module, previous) in enumerate(zip(chain, chains[i - 1], strict=False)):
+                if module != previous:
+                    break
+                row[depth] = starts[i - 1][depth]
+        starts.append(row)
+    return starts
+
+
+def _last_kernels(operators: Sequence[GraphOperator], subgraph_of: Sequence[int]) -> list[int]:
+    """Subgraph of the last operator up to each one that is a kernel rather than a view."""
+    last: list[int] = []
+    for operator in operators:
+        if operator.is_view and last:
+            last.append(last[-1])
+        else:
+            last.append(subgraph_of[operator.operator_id])
+    return last

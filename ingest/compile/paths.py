@@ -1,0 +1,219 @@
+"""Alternative paths between the cut nodes of a fused graph, from which SQL takes a critical path
+without recursion: the sum over segments of the largest sum over their paths.
+
+Node numbers are execution order, so every edge points upwards. A node that no edge jumps over lies
+on every path; between two such cut nodes the paths are listed one by one. Where they are more than
+`PATH_LIMIT`, the longest edges are left out until new cut nodes appear: the graph without them asks
+for more order than the real one, so its path is an upper bound, and the paths that use real edges
+from cut to cut are a lower one. Both agree unless a branch that waits far from its producer is the
+slowest of all, and a query sees whether they do. Where that does not help either, each level of
+equal depth stands for a segment and each of its nodes for a path, an upper bound only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+PATH_LIMIT = 64
+"""Paths a segment may have before it is cut by force."""
+
+DEPTH_TOLERANCE = 1.25
+"""Largest growth of the longest path, in nodes, that leaving out edges may cause; more and levels
+are the better bound."""
+
+Edge = tuple[int, int]
+
+
+@dataclass(slots=True)
+class Path:
+    """Nodes of one way through a segment."""
+
+    nodes: list[int]
+    is_exact: bool
+
+
+Segment = list[Path]
+
+
+def path_segments(count: int, edges: Iterable[Edge]) -> list[Segment]:
+    """Segments of a graph of `count` nodes, in order; every node lies on at least one path.
+
+    Raises ValueError when an edge does not point upwards.
+    """
+    if count == 0:
+        return []
+    source, sink = 0, count + 1
+    reduced = _reduce(count, edges)
+    linked = [(u + 1, w + 1) for u, w in reduced]
+    has_producer = {w for _, w in linked}
+    has_consumer = {u for u, _ in linked}
+    linked += [(source, v) for v in range(1, sink) if v not in has_producer]
+    linked += [(v, sink) for v in range(1, sink) if v not in has_consumer]
+    segments: list[Segment] = []
+    for start, end, inner in _between_cuts(source, sink, linked):
+        segments += _segment(start, end, inner)
+        if end != sink:
+            segments.append([Path([end], True)])
+    return _merge_chains([[Path([v - 1 for v in p.nodes], p.is_exact) for p in s] for s in segments])
+
+
+def _reduce(count: int, edges: Iterable[Edge]) -> list[Edge]:
+    """The graph without the edges that a longer path makes redundant (transitive reduction)."""
+    consumers: list[list[int]] = [[] for _ in range(count)]
+    for u, w in set(edges):
+        if not 0 <= u < w < count:
+            raise ValueError(f"edge {u} -> {w} does not follow the execution order of {count} subgraphs")
+        consumers[u].append(w)
+    reach = [0] * count
+    kept: list[Edge] = []
+    for u in range(count - 1, -1, -1):
+        seen = 0
+        for w in sorted(consumers[u]):
+            if not seen >> w & 1:
+                kept.append((u, w))
+                seen |= reach[w] | 1 << w
+        reach[u] = seen
+    return kept
+
+
+def _between_cuts(start: int, end: int, edges: list[Edge]) -> list[tuple[int, int, list[Edge]]]:
+    """Intervals between neighbouring cut nodes of `start..end`, each with the edges inside it."""
+    jumping = [0] * (end - start + 2)
+    for u, w in edges:
+        jumping[u + 1 - start] += 1
+        jumping[w - start] -= 1
+    cuts, open_edges = [start], 0
+    for v in range(start + 1, end):
+        open_edges += jumping[v - start]
+        if open_edges == 0:
+            cuts.append(v)
+    cuts.append(end)
+    interval_of = [0] * (end - start + 1)
+    for i, (a, b) in enumerate(zip(cuts, cuts[1:], strict=False)):
+        for v in range(a, b):
+            interval_of[v - start] = i
+    inner: list[list[Edge]] = [[] for _ in cuts[1:]]
+    for edge in edges:
+        inner[interval_of[edge[0] - start]].append(edge)
+    return [(a, b, inner[i]) for i, (a, b) in enumerate(zip(cuts, cuts[1:], strict=False))]
+
+
+def _segment(start: int, end: int, edges: list[Edge]) -> list[Segment]:
+    """Segments that cover the nodes strictly between two cut nodes."""
+    if end == start + 1:
+        return []
+    if _path_count(start, end, edges) <= PATH_LIMIT:
+        return [_enumerate(start, end, edges)]
+    levels = _levels(start, end, edges)
+    relaxed = _relax(start, end, edges)
+    if relaxed is None or _depth(relaxed) > DEPTH_TOLERANCE * len(levels):
+        return levels
+    if not all(any(path.is_exact for path in segment) for segment in relaxed):
+        for segment in relaxed:
+            for path in segment:
+                path.is_exact = False
+    return relaxed
+
+
+def _relax(start: int, end: int, edges: list[Edge]) -> list[Segment] | None:
+    """Segments after leaving out the longest edges; None when no cut node appears."""
+    longest = max(w - u for u, w in edges)
+    while longest > 1:
+        longest = min(longest - 1, longest * 3 // 4 + 1)
+        kept = [(u, w) for u, w in edges if w - u <= longest]
+        intervals = _between_cuts(start, end, kept)
+        if len(intervals) > 1:
+            break
+    else:
+        return None
+    segments: list[Segment] = []
+    for a, b, inner in intervals:
+        if b > a + 1:
+            if _path_count(a, b, inner) <= PATH_LIMIT:
+                segments.append(_enumerate(a, b, inner))
+            else:
+                deeper = _relax(a, b, inner)
+                if deeper is None:
+                    return None
+                segments += deeper
+        elif not inner:
+            return None
+        if b != end:
+            segments.append([Path([b], True)])
+    return segments
+
+
+def _neighbours(start: int, end: int, edges: list[Edge]) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+    producers: dict[int, list[int]] = {v: [] for v in range(start, end + 1)}
+    consumers: dict[int, list[int]] = {v: [] for v in range(start, end + 1)}
+    for u, w in edges:
+        consumers[u].append(w)
+        producers[w].append(u)
+    return producers, consumers
+
+
+def _path_count(start: int, end: int, edges: list[Edge]) -> int:
+    """Ways through the inner nodes; a node without a producer begins one, without a consumer ends one."""
+    producers, consumers = _neighbours(start, end, edges)
+    ways = {start: 1}
+    total = 0
+    for v in range(start + 1, end):
+        ways[v] = sum(ways[u] for u in producers[v]) or 1
+        ends = [w for w in consumers[v] if w == end]
+        if ends or not consumers[v]:
+            total += ways[v]
+    return total
+
+
+def _enumerate(start: int, end: int, edges: list[Edge]) -> Segment:
+    """Every way through the inner nodes, exact when real edges join it to both cut nodes."""
+    producers, consumers = _neighbours(start, end, edges)
+    paths: Segment = []
+    pending = [
+        ([v], start in producers[v])
+        for v in range(end - 1, start, -1)
+        if start in producers[v] or not producers[v]
+    ]
+    while pending:
+        nodes, is_exact = pending.pop()
+        following = consumers[nodes[-1]]
+        if not following:
+            paths.append(Path(nodes, False))
+        elif following == [end]:
+            paths.append(Path(nodes, is_exact))
+        else:
+            pending += [([*nodes, v], is_exact) for v in reversed(following) if v != end]
+            if end in following:
+                paths.append(Path(nodes, is_exact))
+    return paths
+
+
+def _levels(start: int, end: int, edges: list[Edge]) -> list[Segment]:
+    """One segment for each depth of the inner nodes, each node a path of its own."""
+    producers, _ = _neighbours(start, end, edges)
+    depth = {start: -1}
+    by_level: list[Segment] = []
+    for v in range(start + 1, end):
+        depth[v] = 1 + max((depth[u] for u in producers[v]), default=-1)
+        if depth[v] == len(by_level):
+            by_level.append([])
+        by_level[depth[v]].append(Path([v], False))
+    return by_level
+
+
+def _depth(segments: list[Segment]) -> int:
+    """Nodes on the longest way through all segments."""
+    return sum(max(len(path.nodes) for path in segment) for segment in segments)
+
+
+def _merge_chains(segments: list[Segment]) -> list[Segment]:
+    """Neighbouring segments of a single path each, joined to one."""
+    merged: list[Segment] = []
+    for segment in segments:
+        is_single = len(segment) == 1 and merged and len(merged[-1]) == 1
+        if is_single and merged[-1][0].is_exact == segment[0].is_exact:
+            merged[-1][0].nodes.extend(segment[0].nodes)
+        else:
+            merged.append(segment)
+    return merged
