@@ -1,0 +1,185 @@
+"""Who reads what from whom, once for all backends: views followed to the operator that made the
+bytes, in-place writes put in order, sizes compared at one nominal size.
+
+A *kernel operator* is one that is not a view. Everything here is indexed by operator or tensor id.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..graph import Graph, GraphOperator, Polynomial
+
+NOMINAL_SIZES = (4, 128, 128)
+"""Batch, sequence and context at which sizes are compared where a rule must know which is larger."""
+
+WEIGHT_ROLES = frozenset({"weight", "buffer", "constant"})
+
+Read = tuple[int, tuple[int, ...]]
+"""A tensor as an operator names it, and the kernel operators that wrote the bytes it shows."""
+
+
+@dataclass(slots=True)
+class Flow:
+    """Data flow between kernel operators."""
+
+    graph: Graph
+    kernels: list[int] = field(default_factory=list)
+    """Kernel operators in execution order."""
+    origin: list[int] = field(default_factory=list)
+    """By tensor: the tensor at the end of its chain of views."""
+    role: list[str] = field(default_factory=list)
+    """By tensor: role at a border, `input`, `weight` or `kv_cache`."""
+    size: list[float] = field(default_factory=list)
+    """By tensor: elements at the nominal size."""
+    reads: list[list[Read]] = field(default_factory=list)
+    """By operator; empty for a view."""
+    readers: list[dict[int, list[int]]] = field(default_factory=list)
+    """By operator: for each tensor it writes, the kernel operators that read it, in order."""
+    escapes: list[bool] = field(default_factory=list)
+    """By tensor: its value leaves the run or survives it, so it must be written."""
+    predecessors: list[set[int]] = field(default_factory=list)
+    """By operator: kernel operators that must finish first, in-place hazards included."""
+    successors: list[set[int]] = field(default_factory=list)
+    """By operator: the reverse of `predecessors`."""
+
+
+@dataclass(slots=True)
+class _Storage:
+    """State of a storage that some operator overwrites, while the graph is walked."""
+
+    writers: list[tuple[int, int]] = field(default_factory=list)
+    """Operator and tensor of each write since the last one that covered the whole storage."""
+    readers: list[int] = field(default_factory=list)
+    """Kernel operators that read since the last write."""
+
+
+def nominal(polynomial: Polynomial) -> float:
+    """Value of a polynomial at the nominal sizes."""
+    batch, sequence, context = NOMINAL_SIZES
+    return sum(c * batch**b * sequence**s * context**x for (b, s, x), c in polynomial.items())
+
+
+def aten_name(target: str) -> str:
+    """Operator without its overload and in-place mark: `aten.add_.Tensor` is `aten.add`."""
+    return ".".join(target.split(".")[:2]).rstrip("_")
+
+
+def viewed(operator: GraphOperator, graph: Graph) -> int | None:
+    """Tensor that a view shows; None for one that reads nothing."""
+    if not operator.reads:
+        return None
+    if operator.writes:
+        storage = graph.tensors[operator.writes[0]].storage_tensor_id
+        for tensor in operator.reads:
+            if graph.tensors[tensor].storage_tensor_id == storage:
+                return tensor
+    return operator.reads[0]
+
+
+def flow_of(graph: Graph) -> Flow:
+    """Data flow of a graph."""
+    tensors, operators = graph.tensors, graph.operators
+    flow = Flow(
+        graph=graph,
+        kernels=[o.operator_id for o in operators if not o.is_view],
+        origin=list(range(len(tensors))),
+        role=["weight" if t.role in WEIGHT_ROLES else "kv_cache" if t.role == "kv_cache" else "input" for t in tensors],
+        size=[nominal(t.elements) for t in tensors],
+        reads=[[] for _ in operators],
+        readers=[{} for _ in operators],
+        escapes=[t.is_output for t in tensors],
+        predecessors=[set() for _ in operators],
+        successors=[set() for _ in operators],
+    )
+    storages = {s: _Storage() for s in _overwritten(graph)}
+    for operator in operators:
+        if operator.is_view:
+            _follow_view(flow, operator)
+        else:
+            _connect(flow, operator, storages)
+    _let_escape(flow, storages)
+    for operator_id in flow.kernels:
+        for before in flow.predecessors[operator_id]:
+            flow.successors[before].add(operator_id)
+    return flow
+
+
+def _overwritten(graph: Graph) -> set[int]:
+    """Storages that an operator writes in place."""
+    tensors = graph.tensors
+    return {
+        tensors[t].storage_tensor_id
+        for o in graph.operators
+        if not o.is_view
+        for t in o.writes
+        if tensors[t].storage_tensor_id != t
+    }
+
+
+def _follow_view(flow: Flow, operator: GraphOperator) -> None:
+    shown = viewed(operator, flow.graph)
+    if shown is None:
+        return
+    for tensor in operator.writes:
+        flow.origin[tensor] = flow.origin[shown]
+        if flow.role[shown] == "weight":
+            flow.role[tensor] = "weight"
+        if flow.role[shown] == "kv_cache" or flow.role[tensor] == "kv_cache":
+            # what a later run reads again is written, whoever reads it in this one
+            flow.role[tensor] = "kv_cache"
+            flow.escapes[flow.origin[tensor]] = True
+
+
+def _connect(flow: Flow, operator: GraphOperator, storages: dict[int, _Storage]) -> None:
+    tensors, me = flow.graph.tensors, operator.operator_id
+    before = flow.predecessors[me]
+    for tensor in dict.fromkeys(operator.reads):
+        storage = storages.get(tensors[tensor].storage_tensor_id)
+        written = storage.writers if storage else _producer(flow, tensor)
+        for source, result in written:
+            flow.readers[source][result].append(me)
+        sources = tuple(source for source, _ in written)
+        before.update(sources)
+        flow.reads[me].append((tensor, sources))
+        if storage:
+            storage.readers.append(me)
+    for tensor in operator.writes:
+        flow.readers[me][tensor] = []
+        root = tensors[tensor].storage_tensor_id
+        storage = storages.get(root)
+        if storage:
+            before.update(storage.readers)
+            before.update(source for source, _ in storage.writers)
+            covers_all = tensor == root or flow.size[tensor] >= flow.size[root]
+            storage.writers = [(me, tensor)] if covers_all else [*storage.writers, (me, tensor)]
+            storage.readers = []
+    before.discard(me)
+
+
+def _producer(flow: Flow, tensor: int) -> list[tuple[int, int]]:
+    """Kernel operator that made the bytes of a tensor, with the tensor it made; none for an input."""
+    origin = flow.origin[tensor]
+    producer = flow.graph.tensors[origin].producer_operator_id
+    if producer is None or origin not in flow.readers[producer]:
+        return []
+    return [(producer, origin)]
+
+
+def _let_escape(flow: Flow, storages: dict[int, _Storage]) -> None:
+    """Mark what must be written although no operator reads it."""
+    tensors = flow.graph.tensors
+    returned = set()
+    for tensor in tensors:
+        if tensor.is_output:
+            flow.escapes[flow.origin[tensor.tensor_id]] = True
+            returned.add(tensor.storage_tensor_id)
+    for root, storage in storages.items():
+        if root in returned or tensors[root].role != "activation":
+            for _, tensor in storage.writers:
+                flow.escapes[tensor] = True
+    for operator_id in flow.kernels:
+        results = flow.readers[operator_id]
+        if not any(results.values()) and not any(flow.escapes[t] for t in results):
+            for tensor in results:
+                flow.escapes[tensor] = True
