@@ -10,8 +10,12 @@ keys and values of this run are held as the activations they are.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from ..graph import Graph, GraphOperator
+
+if TYPE_CHECKING:
+    from .fusion import Partition
 
 BEFORE_RUN = -1
 """Allocated before the first kernel: a model input."""
@@ -25,42 +29,41 @@ RESIDENT_ROLES = frozenset({"weight", "buffer", "constant", "kv_cache"})
 Lifetime = tuple[int, int]
 
 
-def lifetimes(
-    graph: Graph,
-    backend: str,
-    subgraph_of: Sequence[int],
-    crossing: Iterable[tuple[int, int, str]],
-) -> dict[int, Lifetime]:
-    """First and last subgraph of every storage, by tensor id of the storage.
-
-    `subgraph_of` gives the subgraph of each operator; `crossing` lists (subgraph, tensor,
-    direction), with direction `read` or `write`, for every tensor that leaves or enters a kernel.
-    """
-    if not graph.operators:
+def lifetimes(graph: Graph, partition: Partition) -> dict[int, Lifetime]:
+    """First and last subgraph of every storage that is allocated, by tensor id of the storage."""
+    if not partition.count:
         return {}
     storage_of = _storages(graph)
-    last_subgraph = max(subgraph_of)
+    last_subgraph = partition.count - 1
+    is_eager = partition.backend == EAGER
     held: dict[int, Lifetime] = {}
 
     def hold(tensor_id: int, first: int, last: int) -> None:
         storage = storage_of[tensor_id]
-        if graph.tensors[storage].role in RESIDENT_ROLES:
-            return
         known = held.get(storage)
         held[storage] = (first, last) if known is None else (min(known[0], first), max(known[1], last))
 
-    for subgraph_id, tensor_id, _ in crossing:
-        hold(tensor_id, subgraph_id, subgraph_id)
+    for operator in graph.operators:
+        if not operator.is_view:
+            subgraph = partition.subgraph_of[operator.operator_id]
+            for tensor_id in (*operator.reads, *operator.writes):
+                hold(tensor_id, subgraph, subgraph)
+    escaping = {storage_of[tensor.tensor_id] for tensor in graph.tensors if tensor.is_output}
     for tensor in graph.tensors:
         if tensor.role == "input":
             hold(tensor.tensor_id, BEFORE_RUN, last_subgraph)
         elif tensor.is_output and storage_of[tensor.tensor_id] in held:
             hold(tensor.tensor_id, last_subgraph, last_subgraph)
-    if backend == EAGER:
-        for operator, tensor_id, last in _held_arguments(graph, subgraph_of):
+    if is_eager:
+        for operator_id, tensor_id, last in _held_arguments(graph, partition.subgraph_of):
             if storage_of[tensor_id] in held:
-                hold(tensor_id, subgraph_of[operator], last)
-    return held
+                hold(tensor_id, min(partition.subgraph_of[operator_id], last), last)
+    return {
+        storage: (first, last)
+        for storage, (first, last) in held.items()
+        if graph.tensors[storage].role not in RESIDENT_ROLES
+        and (is_eager or first != last or storage in escaping)
+    }
 
 
 def _storages(graph: Graph) -> list[int]:

@@ -14,6 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .fusion import Partition
 
 PATH_LIMIT = 64
 """Paths a segment may have before it is cut by force."""
@@ -36,7 +40,17 @@ class Path:
 Segment = list[Path]
 
 
-def path_segments(count: int, edges: Iterable[Edge]) -> list[Segment]:
+def path_segments(partition: Partition) -> list[tuple[int, int, int, bool]]:
+    """Rows (segment, path, subgraph, is exact) of a backend's graph of kernels."""
+    return [
+        (segment_id, path_id, subgraph_id, path.is_exact)
+        for segment_id, segment in enumerate(segments(partition.count, partition.edges))
+        for path_id, path in enumerate(segment)
+        for subgraph_id in path.nodes
+    ]
+
+
+def segments(count: int, edges: Iterable[Edge]) -> list[Segment]:
     """Segments of a graph of `count` nodes, in order; every node lies on at least one path.
 
     Raises ValueError when an edge does not point upwards.
@@ -50,12 +64,12 @@ def path_segments(count: int, edges: Iterable[Edge]) -> list[Segment]:
     has_consumer = {u for u, _ in linked}
     linked += [(source, v) for v in range(1, sink) if v not in has_producer]
     linked += [(v, sink) for v in range(1, sink) if v not in has_consumer]
-    segments: list[Segment] = []
+    found: list[Segment] = []
     for start, end, inner in _between_cuts(source, sink, linked):
-        segments += _segment(start, end, inner)
+        found += _segment(start, end, inner)
         if end != sink:
-            segments.append([Path([end], True)])
-    return _merge_chains([[Path([v - 1 for v in p.nodes], p.is_exact) for p in s] for s in segments])
+            found.append([Path([end], True)])
+    return _merge_chains([[Path([v - 1 for v in p.nodes], p.is_exact) for p in s] for s in found])
 
 
 def _reduce(count: int, edges: Iterable[Edge]) -> list[Edge]:
