@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -104,13 +105,13 @@ def _between_cuts(start: int, end: int, edges: list[Edge]) -> list[tuple[int, in
             cuts.append(v)
     cuts.append(end)
     interval_of = [0] * (end - start + 1)
-    for i, (a, b) in enumerate(zip(cuts, cuts[1:], strict=False)):
+    for i, (a, b) in enumerate(pairwise(cuts)):
         for v in range(a, b):
             interval_of[v - start] = i
     inner: list[list[Edge]] = [[] for _ in cuts[1:]]
     for edge in edges:
         inner[interval_of[edge[0] - start]].append(edge)
-    return [(a, b, inner[i]) for i, (a, b) in enumerate(zip(cuts, cuts[1:], strict=False))]
+    return [(a, b, inner[i]) for i, (a, b) in enumerate(pairwise(cuts))]
 
 
 def _segment(start: int, end: int, edges: list[Edge]) -> list[Segment]:
