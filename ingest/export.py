@@ -26,6 +26,7 @@ class Request:
     """By input name: dimension → powers of the size it stands for."""
     family: str = ""
     resolution: int | None = None
+    default_batch: int = 2
     default_sequence: int = 1
     published_macs: float | None = None
 

@@ -1,0 +1,84 @@
+"""From a `Graph` to the columns of the workload tables, without `model_id`, which the writer adds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from charz.schema.row import Row
+from charz.schema.workload import AccessTerm, Edge, Module, Operator, OperatorPart, Tensor, TensorTerm, Term
+
+from .graph import Graph, GraphOperator, Polynomial
+
+Columns = dict[str, list[Any]]
+
+_POWERS = ("batch_power", "sequence_power", "context_power")
+
+
+def workload(graph: Graph) -> dict[type[Row], Columns]:
+    """Columns of every workload table but `model`."""
+    operators, tensors = graph.operators, graph.tensors
+    return {
+        Module: _fields(graph.modules, ("module_id", "parent_module_id", "path", "class_name", "depth")),
+        Operator: _fields(
+            operators,
+            (
+                "operator_id", "operator", "target", "operator_class", "module_id", "stage", "rule", "is_view",
+                "is_inplace", "is_size_bound",
+            ),
+        ),  # fmt: skip
+        OperatorPart: _transposed(
+            ("operator_id", "part", "part_class"),
+            [(o.operator_id, p.part, p.part_class) for o in operators for p in o.parts],
+        ),
+        Term: _transposed(("operator_id", "part", "quantity", "coefficient", *_POWERS), _terms(operators)),
+        Tensor: _fields(
+            tensors,
+            (
+                "tensor_id", "tensor", "producer_operator_id", "role", "is_output", "precision", "shape",
+                "storage_tensor_id", "is_size_bound",
+            ),
+        ),  # fmt: skip
+        TensorTerm: _transposed(
+            ("tensor_id", "coefficient", *_POWERS),
+            [(t.tensor_id, c, *powers) for t in tensors for powers, c in t.elements.items()],
+        ),
+        Edge: _transposed(
+            ("consumer_operator_id", "position", "tensor_id", "producer_operator_id"),
+            [(o.operator_id, i, t, tensors[t].producer_operator_id) for o in operators for i, t in enumerate(o.reads)],
+        ),
+        AccessTerm: _transposed(
+            ("operator_id", "tensor_id", "coefficient", *_POWERS),
+            [(o.operator_id, t, c, *powers) for o in operators for t, size in o.accesses.items() for powers, c in size.items()],
+        ),
+    }
+
+
+def _terms(operators: Sequence[GraphOperator]) -> list[tuple[Any, ...]]:
+    return [
+        (o.operator_id, p.part, quantity, c, *powers)
+        for o in operators
+        for p in o.parts
+        for quantity, size in p.quantities.items()
+        for powers, c in size.items()
+    ]
+
+
+def _fields(items: Sequence[Any], names: tuple[str, ...]) -> Columns:
+    return {name: [getattr(item, name) for item in items] for name in names}
+
+
+def _transposed(names: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> Columns:
+    if not rows:
+        return {name: [] for name in names}
+    return dict(zip(names, (list(column) for column in zip(*rows, strict=True)), strict=True))
+
+
+def total(graph: Graph, quantity: str) -> Polynomial:
+    """Sum of a quantity over all operators, e.g. `macs`."""
+    result: Polynomial = {}
+    for o in graph.operators:
+        for p in o.parts:
+            for powers, c in p.quantities.get(quantity, {}).items():
+                result[powers] = result.get(powers, 0.0) + c
+    return result
