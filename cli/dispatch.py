@@ -1,0 +1,147 @@
+"""Finds the command files, imports the one that is called, and turns errors into one line."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from charz import __version__
+from charz.schema.errors import CharzError, unknown_name
+
+FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class CommandFile:
+    """A module of this package that is a command."""
+
+    module: str
+    help: str
+    is_group: bool
+
+
+@functools.cache
+def command_files() -> dict[str, CommandFile]:
+    """Command files by the name a user types."""
+    found = {}
+    for path in sorted(FOLDER.glob("*.py")):
+        tree = ast.parse(path.read_text(), filename=str(path))
+        names = {name for node in tree.body for name in _defined(node)}
+        if names & {"command", "app"}:
+            first_line = (ast.get_docstring(tree) or "").partition("\n")[0]
+            found[path.stem.replace("_", "-")] = CommandFile(path.stem, first_line, "app" in names)
+    return found
+
+
+class LazyGroup(TyperGroup):
+    """A group whose commands are imported only when called."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names of every command."""
+        return list(command_files())
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command, imported now; an error with the nearest names if there is none."""
+        file = command_files().get(cmd_name)
+        if file is None:
+            raise unknown_name("command", cmd_name, command_files(), "`charz --help` lists them")
+        module = importlib.import_module(f"{__package__}.{file.module}")
+        if file.is_group:
+            return _named(typer.main.get_group(module.app), cmd_name)
+        single = typer.Typer(add_completion=False)
+        single.command(cmd_name)(module.command)
+        return _named(typer.main.get_command(single), cmd_name)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Usage and one line a command, read from the files and not from the modules."""
+        formatter.write(
+            "Usage: charz [--db FILE] COMMAND [ARGUMENTS]\n\n"
+            "How fast is a neural network on a machine, how many joules, how much memory, why, and\n"
+            "what would help: answers in SQL over one DuckDB file.\n\n"
+        )
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, file.help) for name, file in command_files().items()])
+        with formatter.section("Options"):
+            formatter.write_dl(
+                [
+                    ("--db FILE", "Database; else $CHARZ_DB, else charz.duckdb in this folder"),
+                    ("--version", "Print the version"),
+                    ("--help", "This page; `charz COMMAND --help` for one command"),
+                ]
+            )
+        formatter.write("\nStart with: charz ingest efficientnet_b0\n")
+
+
+application = typer.Typer(cls=LazyGroup, add_completion=False, rich_markup_mode=None)
+
+
+@application.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    db: str = typer.Option("", "--db", help="Database file.", show_default=False),
+    version: bool = typer.Option(False, "--version", help="Print the version."),
+) -> None:
+    """Answers about neural networks on machines, in SQL."""
+    if version:
+        typer.echo(f"charz {__version__}")
+        raise typer.Exit
+    if db:
+        os.environ["CHARZ_DB"] = db
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line and return its exit code."""
+    try:
+        outcome = typer.main.get_command(application).main(args=arguments, prog_name="charz", standalone_mode=False)
+    except CharzError as error:
+        return _fail(error.line)
+    except BrokenPipeError:
+        # The reader of our output went away (`charz sql ... | head`): nothing is left to say.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return _fail("interrupted", code=130)
+    except Exception as error:
+        if isinstance(error, typer.Abort):
+            return _fail("interrupted", code=130)
+        # Usage errors: typer carries its own copy of click, so they are known by what they can do.
+        message = getattr(error, "format_message", None)
+        if message is None:
+            raise
+        return _fail(_usage_line(error, message()))
+    return outcome if isinstance(outcome, int) else 0
+
+
+def _usage_line(error: Exception, message: str) -> str:
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context else "charz"
+    return f"{' '.join(message.split()).rstrip('.')}. `{path} --help` shows how it is called."
+
+
+def _fail(line: str, code: int = 2) -> int:
+    print(f"charz: {line}", file=sys.stderr)
+    return code
+
+
+def _named(command: Any, name: str) -> Any:
+    command.name = name
+    return command
+
+
+def _defined(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.FunctionDef):
+        return [node.name]
+    if isinstance(node, ast.Assign):
+        return [target.id for target in node.targets if isinstance(target, ast.Name)]
+    return []
