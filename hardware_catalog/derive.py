@@ -1,0 +1,373 @@
+"""Family rules: what a part's author does not know, computed from what is known.
+
+A rule fills a number only where the part states none, cites `charz_rule`, and carries its formula, so
+that every such number is visible as `derived` or `assumed` and yields to one with a source. Constants
+stand in the tables below with the reason for each.
+
+Energy is lifted to one scope, the board, by *TDP closure*: published figures come at scopes from the
+bare multiplier to the whole memory path and differ tenfold, but a part whose matrix unit and main
+memory are both saturated draws about its TDP. So the facts give only the ratios between precisions,
+units and memory levels, and the TDP gives the scale.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .part import EnergyCoefficient, Number, Part
+
+RULE = "charz_rule"
+
+LEVELS = ("register", "scratchpad", "l1", "l2", "l3", "dram")
+"""Memory levels from the arithmetic outwards; `depth` is the position."""
+
+LAST_LEVEL = {"cpu": "l3", "gpu": "l2", "kpu": "l3"}
+
+UNIT_BYTE_PER_CLOCK = {
+    ("gpu", "scratchpad"): (128.0, "32 banks of 4 byte"),
+    ("gpu", "l1"): (128.0, "one 128-byte line"),
+}
+"""Bytes a clock of one GPU unit's own level."""
+
+GPU_L2_BYTE_PER_CLOCK_PER_UNIT = {
+    "Maxwell": 32.0,
+    "Pascal": 32.0,
+    "Volta": 32.0,
+    "Turing": 32.0,
+    "Ampere": 32.0,
+    "Ampere GA100": 47.4,
+    "Ada": 16.0,
+    "Hopper": 38.8,
+    "Blackwell": 38.8,
+    "Blackwell GB202": 16.0,
+    "CDNA": 54.0,
+}
+"""L2 bytes a clock and multiprocessor: 5,120 a chip on GA100 and GH100 (vendor white papers as quoted
+by secondary sources), 32 elsewhere, halved on Ada, whose measured L2 does not grow with its units."""
+
+CPU_BYTE_PER_CLOCK_PER_LANE = {"l1": 12.0, "l2": 4.0}
+"""Bytes a clock of a core's cache a fp32 lane of its widest vector pair: two loads and one store of
+4 byte at L1, a third of that at L2."""
+
+L3_BYTE_PER_CLOCK_PER_CORE = 10.0
+"""Bytes a clock a core draws from a shared L3 when all cores do."""
+
+TPU_VMEM_RATIO = 22.0
+"""VMEM bandwidth in HBM bandwidths; stated by scaling_book."""
+
+KERNEL_GAP_S = {"gpu": 1.0e-6, "cpu": 1.0e-6, "tpu": 5.0e-7, "kpu": 5.0e-7, "npu": 1.0e-6, "dsp": 1.0e-6}
+LAUNCH_S = {"gpu": 3.0e-6, "cpu": 1.0e-6, "tpu": 1.0e-5, "kpu": 5.0e-6, "npu": 1.0e-5, "dsp": 1.0e-5}
+
+STATIC_FRACTION = {"gpu": 0.20, "cpu": 0.20, "tpu": 0.47, "npu": 0.25, "dsp": 0.15, "kpu": 0.10}
+"""Share of the TDP that is drawn whenever the clocks run. TPU: 123/262 and 90/192 W as Google states
+for v3 and v4. GPU: no vendor publishes idle power; a CUDA context alone adds 26 to 66 W (arxiv_idle)."""
+
+NPU_VECTOR_SHARE = 1.0 / 16.0
+"""Vector rate of an accelerator as a share of its matrix rate when only that is known."""
+
+DRAM_PATH_J_PER_BYTE = {
+    "HBM": 109.12e-12,
+    "HBM2": 109.12e-12,
+    "HBM2e": 109.12e-12,
+    "HBM3": 70.7e-12,
+    "HBM3e": 70.7e-12,
+    "GDDR5": 112.0e-12,
+    "GDDR6": 169.44e-12,
+    "GDDR6X": 169.44e-12,
+    "GDDR7": 169.44e-12,
+    "LPDDR4": 108.0e-12,
+    "LPDDR4X": 108.0e-12,
+    "LPDDR5": 72.0e-12,
+    "LPDDR5X": 60.0e-12,
+    "DDR3": 162.5e-12,
+    "DDR4": 162.5e-12,
+    "DDR5": 100.0e-12,
+    "host": 162.5e-12,
+    "SRAM": 1.0e-12,
+}
+DRAM_FACT = {
+    "HBM": "e044", "HBM2": "e044", "HBM2e": "e044", "HBM3": "e044 * e037 / e036", "HBM3e": "e044 * e037 / e036",
+    "GDDR5": "e031", "GDDR6": "e048", "GDDR6X": "e048", "GDDR7": "e048", "LPDDR4": "e043", "LPDDR4X": "e043",
+    "LPDDR5": "e039", "LPDDR5X": "e040", "DDR3": "e012", "DDR4": "e012", "DDR5": "e244", "host": "e012", "SRAM": "e172",
+}  # fmt: skip
+"""Energy of a byte from main memory over the whole path, and the energy facts it comes from."""
+
+DRAM_TDP_SHARE = 0.35
+"""Most of the TDP that saturated main memory may take; a part whose published path energy would take
+more is limited to it, since the arithmetic must still run."""
+
+ARITHMETIC_SHARE = 0.70
+"""Share of what the TDP leaves after static and DRAM power that a saturated matrix unit takes; the
+rest is on-chip traffic."""
+
+CIRCUIT_RATIO = {
+    "fp64": 2.6, "fp32": 1.0, "tf32": 0.52, "fp16": 0.28, "bf16": 0.26, "fp8_e4m3": 0.15, "fp8_e5m2": 0.15,
+    "fp4": 0.09, "int32": 0.6, "int16": 0.2, "int8": 0.13, "int4": 0.07,
+}  # fmt: skip
+"""Energy of an operation against fp32, from the 45 nm adders and multipliers of Horowitz (e001 to
+e008: fp32 4.6 pJ, fp16 1.5 pJ, int8 0.23 pJ a multiply-add), widened towards fp32 because operand
+delivery shrinks only with the width; tf32, fp8 and the 4-bit types are interpolated by width."""
+
+VECTOR_FACTOR = 2.7
+"""Energy of an operation on a vector lane against one in a matrix unit, 0.8 to 0.3 pJ a MAC (e164,
+e163): a matrix instruction spreads fetch, decode and operand reads over many operations."""
+
+ON_CHIP_J_PER_BYTE_7NM = {"register": 0.3e-12, "scratchpad": 0.4e-12, "l1": 0.8e-12, "l2": 1.5e-12, "l3": 3.0e-12}
+"""SRAM read energies at 7 nm (e236 to e240), array scope: the ratios between on-chip levels."""
+
+BOARD_SRAM_LIFT = 7.19
+"""Lift of an SRAM read from array to board scope: L2 in addition to L1 draws 10.784 pJ a byte on an
+RTX 3090 board (e047) and 1.5 pJ in the array (e239)."""
+
+NODE_FP32_PJ = {2: 1.1, 3: 1.2, 4: 1.3, 5: 1.5, 6: 1.65, 7: 1.8, 8: 1.9, 10: 2.1, 12: 2.5, 14: 2.6, 16: 2.7, 20: 3.1, 22: 3.2, 28: 4.0}
+"""fp32 operation by process node, pJ (e211 to e222, techprofile); 2 and 20 nm interpolated."""
+
+KPU_MAC_PJ = {"int4": 0.05, "int8": 0.1, "fp16": 0.16, "bf16": 0.16, "fp32": 0.3}
+KPU_BYTE_PJ = {"l1": 0.3, "l2": 0.8, "l3": 2.0, "dram": 10.0}
+"""Resource model of the KPU-T64 at 16 nm (e191 to e194, e198 to e200); int4 taken as half of int8."""
+
+
+@dataclass(frozen=True, slots=True)
+class CudaLimits:
+    """What CUDA says of a compute capability, as far as a rule needs it."""
+
+    registers_per_sm: int
+    shared_memory_per_sm_byte: float
+
+
+def complete(part: Part, cuda: dict[str, CudaLimits]) -> None:
+    """Fill in place what the part leaves open. Rules run in order and see what earlier ones gave."""
+    _cuda_capacities(part, cuda)
+    _order_levels(part)
+    _bandwidths(part)
+    _vector_peak(part)
+    _overheads(part)
+    _energy(part)
+
+
+def _derived(value: float, unit: str, formula: str, confidence: str = "assumed") -> Number:
+    return Number(value, unit, RULE, confidence, formula=formula)
+
+
+def _main_cluster(part: Part) -> str | None:
+    return next(iter(part.section("cluster")), None)
+
+
+def _clock(part: Part) -> float | None:
+    cluster = _main_cluster(part)
+    return None if cluster is None else part.value(f"cluster.{cluster}.clock_boost_hz")
+
+
+def _units(part: Part) -> float:
+    return float(sum(row.get("unit_count") or 0 for row in part.section("cluster").values()))
+
+
+def _cuda_capacities(part: Part, cuda: dict[str, CudaLimits]) -> None:
+    """Registers and shared memory of an NVIDIA multiprocessor, from its compute capability."""
+    limits = cuda.get(part.text("compute_capability"))
+    if limits is None:
+        return
+    for level, value, what in (
+        ("register", limits.registers_per_sm * 4, "32-bit registers * 4 byte"),
+        ("scratchpad", limits.shared_memory_per_sm_byte, "shared memory"),
+    ):
+        if level in part.section("memory"):
+            continue
+        part.section("memory")[level] = {"scope": "unit", "management": "software", "technology": "SRAM"}
+        formula = f"{what} of compute capability {part.text('compute_capability')} (cuda_limit)"
+        part.set("memory", level, "capacity_byte", _derived(value, "byte", formula, "derived"))
+
+
+def _order_levels(part: Part) -> None:
+    for level, row in part.section("memory").items():
+        row.setdefault("depth", LEVELS.index(level) if level in LEVELS else len(LEVELS))
+    memory = part.section("memory")
+    part.rows["memory"] = dict(sorted(memory.items(), key=lambda item: item[1]["depth"]))
+
+
+def _bandwidths(part: Part) -> None:
+    """Bandwidth of each on-chip level that has none."""
+    for level, row in part.section("memory").items():
+        if level != "dram" and part.value(f"memory.{level}.bandwidth_byte_per_s") is None:
+            number = _bandwidth(part, level, str(row.get("scope")))
+            if number is not None:
+                part.set("memory", level, "bandwidth_byte_per_s", number)
+
+
+def _bandwidth(part: Part, level: str, scope: str) -> Number | None:
+    family, clock = part.text("family"), _clock(part)
+    dram = part.value("memory.dram.bandwidth_byte_per_s")
+    if family == "tpu" and level == "scratchpad" and dram is not None:
+        return _derived(TPU_VMEM_RATIO * dram, "byte/s", f"{TPU_VMEM_RATIO:g} * HBM bandwidth (scaling_book)", "derived")
+    if family in ("tpu", "npu", "dsp") and dram is not None:
+        ratio = 8.0 if level == "scratchpad" else 4.0
+        return _derived(ratio * dram, "byte/s", f"{ratio:g} * main memory bandwidth")
+    if clock is None:
+        return None
+    rule = {"gpu": _gpu_byte_per_clock, "cpu": _cpu_byte_per_clock, "kpu": _kpu_byte_per_clock}.get(family)
+    if rule is None:
+        return None
+    per_clock, why = rule(part, level, scope)
+    return _derived(per_clock * clock, "byte/s", f"{why} * {clock / 1e9:g} GHz")
+
+
+def _lanes(part: Part) -> float:
+    return part.value(f"cluster.{_main_cluster(part)}.lanes") or 1.0
+
+
+def _gpu_byte_per_clock(part: Part, level: str, scope: str) -> tuple[float, str]:
+    lanes = _lanes(part)
+    if level == "register":
+        return 16.0 * lanes, f"{lanes:g} lanes * 4 operands * 4 byte"
+    if (known := UNIT_BYTE_PER_CLOCK.get(("gpu", level))) is not None:
+        return known[0], f"{known[0]:g} byte ({known[1]})"
+    units = _units(part)
+    if level == "l3":
+        return 16.0 * units, f"{units:g} units * 16 byte"
+    architecture = part.text("architecture")
+    matches = [name for name in GPU_L2_BYTE_PER_CLOCK_PER_UNIT if architecture.startswith(name)]
+    share = GPU_L2_BYTE_PER_CLOCK_PER_UNIT[max(matches, key=len)] if matches else 32.0
+    return share * units, f"{units:g} units * {share:g} byte"
+
+
+def _cpu_byte_per_clock(part: Part, level: str, scope: str) -> tuple[float, str]:
+    lanes = _lanes(part)
+    units = _units(part)
+    if level == "register":
+        return 16.0 * lanes, f"{lanes:g} lanes * 4 operands * 4 byte"
+    if level == "l3" or scope == "chip":
+        return L3_BYTE_PER_CLOCK_PER_CORE * units, f"{units:g} cores * {L3_BYTE_PER_CLOCK_PER_CORE:g} byte"
+    share = CPU_BYTE_PER_CLOCK_PER_LANE.get(level, 4.0) / 2.0
+    return share * lanes, f"{lanes:g} lanes * {share:g} byte"
+
+
+def _kpu_byte_per_clock(part: Part, level: str, scope: str) -> tuple[float, str]:
+    cluster = part.section("cluster")[_main_cluster(part) or ""]
+    edge = float((cluster.get("array_rows") or 16) + (cluster.get("array_columns") or 16))
+    width = {"register": 4.0, "l1": 2.0, "l2": 2.0}.get(level, 1.0)
+    return edge * width, f"({cluster.get('array_rows')} + {cluster.get('array_columns')}) streams * {width:g} byte"
+
+
+def _vector_peak(part: Part) -> None:
+    """A vector rate for a part that states only matrix rates."""
+    peaks = part.section("peak")
+    if any(row["unit"] == "vector" for row in peaks.values()) or not peaks:
+        return
+    precision = "fp16" if any(row["precision"] in ("fp16", "bf16") for row in peaks.values()) else "int8"
+    base = max(
+        (row for row in peaks.values() if row["precision"] in (precision, "bf16", "int8")),
+        key=lambda row: (row["precision"] in (precision, "bf16"), row["peak_ops_per_s"]),
+    )
+    accumulator = "int32" if precision == "int8" else "fp32"
+    key = f"{precision}.vector.{accumulator}"
+    peaks[key] = {"precision": precision, "unit": "vector", "accumulator": accumulator, "cluster": base.get("cluster")}
+    rate = base["peak_ops_per_s"] * NPU_VECTOR_SHARE
+    formula = f"{NPU_VECTOR_SHARE:g} * {base['precision']} matrix peak"
+    part.set("peak", key, "peak_ops_per_s", _derived(rate, "ops/s", formula))
+
+
+def _overheads(part: Part) -> None:
+    family = part.text("family")
+    for overhead, table in (("kernel_gap", KERNEL_GAP_S), ("launch", LAUNCH_S)):
+        if overhead not in part.section("overhead") and family in table:
+            number = _derived(table[family], "s", f"{overhead} of the {family} family")
+            part.set("overhead", overhead, "overhead_s", number)
+
+
+def _energy(part: Part) -> None:
+    part.energy_scope = part.energy_scope or "board"
+    if part.text("family") == "kpu":
+        _kpu_energy(part)
+    else:
+        _closed_energy(part)
+
+
+def _kpu_energy(part: Part) -> None:
+    """The KPU's own resource model, taken as it stands: a simulated part has no board to close on."""
+    node = part.value("hardware.process_nm") or 16.0
+    scale = _node_fp32(node) / _node_fp32(16.0)
+    for row in part.section("peak").values():
+        per_mac = KPU_MAC_PJ.get(row["precision"])
+        if per_mac is None:
+            continue
+        vector = VECTOR_FACTOR if row["unit"] == "vector" else 1.0
+        formula = f"{per_mac:g} pJ/MAC / 2 * {scale:.3g} (node) * {vector:g} ({row['unit']}); kpu_modeling e198 to e200"
+        value = per_mac / 2.0 * scale * vector * 1e-12
+        part.energy["op", f"{row['precision']}.{row['unit']}"] = EnergyCoefficient(value, RULE, "theoretical", formula)
+    for level in part.section("memory"):
+        if level in KPU_BYTE_PJ:
+            factor = 1.0 if level == "dram" else scale
+            formula = f"{KPU_BYTE_PJ[level]:g} pJ/byte * {factor:.3g} (node); kpu_modeling e191 to e194"
+            value = KPU_BYTE_PJ[level] * factor * 1e-12
+            part.energy["byte", level] = EnergyCoefficient(value, RULE, "theoretical", formula)
+    idle = part.value("power.default.idle_w")
+    if idle is not None:
+        part.energy["static", "chip"] = EnergyCoefficient(idle, RULE, "theoretical", "idle_w of the default mode")
+
+
+def _node_fp32(node: float) -> float:
+    """Energy of a fp32 operation at a process node, from the nearest node known. [pJ]"""
+    return NODE_FP32_PJ[min(NODE_FP32_PJ, key=lambda known: abs(known - node))]
+
+
+def _closed_energy(part: Part) -> None:
+    """Coefficients at board scope, scaled so that saturated arithmetic and DRAM draw the TDP."""
+    tdp = part.value("power.default.tdp_w")
+    ratios = {
+        (row["precision"], row["unit"]): CIRCUIT_RATIO[row["precision"]] * (VECTOR_FACTOR if row["unit"] == "vector" else 1.0)
+        for row in part.section("peak").values()
+        if row["precision"] in CIRCUIT_RATIO
+    }
+    rates: dict[tuple[str, str], float] = {}
+    for row in part.section("peak").values():
+        key = (row["precision"], row["unit"])
+        if row.get("peak_ops_per_s"):
+            rates[key] = max(rates.get(key, 0.0), float(row["peak_ops_per_s"]))
+    hottest = max((rates[key] * ratio, key) for key, ratio in ratios.items() if key in rates)
+    bandwidth = part.value("memory.dram.bandwidth_byte_per_s") or 0.0
+    dram_j, dram_formula = _dram_energy(part, tdp, bandwidth)
+    node = part.value("hardware.process_nm")
+    if tdp is None:
+        unit_j = _node_fp32(node or 7.0) * 1e-12 / VECTOR_FACTOR
+        scale_formula = f"fp32 at {node or 7:g} nm (techprofile) / {VECTOR_FACTOR:g}; TDP unknown, so no closure"
+        dynamic = hottest[0] * unit_j + bandwidth * dram_j
+        fraction = STATIC_FRACTION.get(part.text("family"), 0.2)
+        static = dynamic * fraction / (1.0 - fraction)
+        static_formula = f"{fraction:g} / (1 - {fraction:g}) * power of saturated arithmetic and DRAM; TDP unknown"
+    else:
+        static, static_formula = _static_power(part, tdp)
+        budget = ARITHMETIC_SHARE * max(tdp - static - bandwidth * dram_j, 0.1 * tdp)
+        unit_j = budget / hottest[0]
+        name = ".".join(hottest[1])
+        scale_formula = f"TDP closure: {ARITHMETIC_SHARE:g} * ({tdp:g} W TDP - {static:.4g} W static - {bandwidth * dram_j:.4g} W DRAM) at peak {name}"
+    for (precision, unit), ratio in ratios.items():
+        formula = f"{ratio:.3g} * {unit_j * 1e12:.4g} pJ ({scale_formula})"
+        part.energy["op", f"{precision}.{unit}"] = EnergyCoefficient(ratio * unit_j, RULE, "derived", formula)
+    for level in part.section("memory"):
+        if level == "dram":
+            part.energy["byte", level] = EnergyCoefficient(dram_j, RULE, "derived", dram_formula)
+        elif level in ON_CHIP_J_PER_BYTE_7NM:
+            array = ON_CHIP_J_PER_BYTE_7NM[level]
+            scale = _node_fp32(node or 7.0) / _node_fp32(7.0)
+            formula = f"{array * 1e12:g} pJ/byte at 7 nm (techprofile) * {scale:.3g} (node) * {BOARD_SRAM_LIFT:g} (array to board, gpuboard)"
+            part.energy["byte", level] = EnergyCoefficient(array * scale * BOARD_SRAM_LIFT, RULE, "derived", formula)
+    part.energy["static", "chip"] = EnergyCoefficient(static, RULE, "assumed", static_formula)
+
+
+def _static_power(part: Part, tdp: float) -> tuple[float, str]:
+    fraction = STATIC_FRACTION.get(part.text("family"), 0.2)
+    idle = part.value("power.default.idle_w")
+    if idle is not None:
+        return idle, "idle_w of the default mode"
+    return fraction * tdp, f"{fraction:g} * {tdp:g} W TDP ({part.text('family')} family; no idle power published)"
+
+
+def _dram_energy(part: Part, tdp: float | None, bandwidth: float) -> tuple[float, str]:
+    technology = str(part.section("memory").get("dram", {}).get("technology") or "host")
+    path = DRAM_PATH_J_PER_BYTE.get(technology, DRAM_PATH_J_PER_BYTE["host"])
+    facts = DRAM_FACT.get(technology, DRAM_FACT["host"])
+    formula = f"{path * 1e12:.4g} pJ/byte {technology} path ({facts})"
+    limit = None if tdp is None or not bandwidth else DRAM_TDP_SHARE * tdp / bandwidth
+    if limit is not None and limit < path:
+        return limit, f"min({formula}, {DRAM_TDP_SHARE:g} * {tdp:g} W TDP / bandwidth)"
+    return path, formula

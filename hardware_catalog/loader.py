@@ -1,0 +1,177 @@
+"""Loads the catalog that ships with charz, and single parts of a user, into table rows.
+
+The catalog is data: one YAML file a part under `parts/`, one CSV file a uniform table under `tables/`.
+Loading completes each part by the family rules and applies every lint; a fault is an error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from charz.schema.catalog import (
+    CudaLimit,
+    EnergyProfile,
+    Hardware,
+    HardwareAlias,
+    HardwareConflict,
+    HardwareProvenance,
+)
+from charz.schema.row import Row
+
+from . import derive, lints, part_file, uniform
+from .part import SECTIONS, Part
+from .problem import CatalogError, Problem
+
+ROOT = Path(__file__).parent
+
+_KEY_COLUMNS = {
+    "cluster": "cluster",
+    "memory": "level",
+    "power": "mode",
+    "overhead": "overhead",
+    "interconnect": "interconnect",
+}
+
+
+@dataclass(slots=True)
+class Catalog:
+    """Rows of every catalog table, and the version they carry."""
+
+    rows: dict[type[Row], list[Row]] = field(default_factory=dict)
+    version: str = ""
+    """SHA-256 of the files it was read from."""
+
+    def parts(self) -> list[Hardware]:
+        """All parts, as rows of `hardware`."""
+        return [row for row in self.rows.get(Hardware, []) if isinstance(row, Hardware)]
+
+
+def load(root: Path | None = None) -> Catalog:
+    """The catalog under `root`, by default the one that ships with charz.
+
+    Raises:
+        CatalogError: a file cannot be read or breaks a lint; every fault is listed.
+    """
+    root = root or ROOT
+    files = sorted(root.glob("tables/*.csv")) + sorted(root.glob("parts/*/*.yaml"))
+    catalog = Catalog(version=_content_hash(root, files))
+    problems: list[Problem] = []
+    parts: list[Part] = []
+    for path in files:
+        try:
+            if path.suffix == ".csv":
+                catalog.rows[uniform.TYPES[path.stem]] = uniform.read(path)
+            else:
+                parts.append(part_file.read(path))
+        except CatalogError as error:
+            problems += error.problems
+    if problems:
+        raise CatalogError(problems)
+    _complete(parts, catalog)
+    problems = lints.check(parts, catalog.rows)
+    if problems:
+        raise CatalogError(problems)
+    for part in parts:
+        _add(catalog.rows, rows_of(part, origin="charz"))
+    return catalog
+
+
+def load_part(path: Path, catalog: Catalog | None = None) -> dict[type[Row], list[Row]]:
+    """Rows of one part of a user's own, checked by the same lints as the shipped ones.
+
+    Raises:
+        CatalogError: the file cannot be read or breaks a lint; every fault is listed.
+    """
+    catalog = catalog or load()
+    part = part_file.read(path)
+    _complete([part], catalog)
+    problems = lints.check([part], catalog.rows)
+    if problems:
+        raise CatalogError(problems)
+    return rows_of(part, origin="user")
+
+
+def write(con: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
+    """Insert every row of the catalog into the tables of a database that has none of them yet."""
+    from charz.schema import database
+
+    for row_type, rows in catalog.rows.items():
+        database.insert(con, row_type, columns_of(row_type, rows))
+
+
+def columns_of(row_type: type[Row], rows: Iterable[Row]) -> dict[str, list[Any]]:
+    """Rows turned into columns, as bulk insertion wants them."""
+    rows = list(rows)
+    return {name: [getattr(row, name) for row in rows] for name in row_type.model_fields}
+
+
+def rows_of(part: Part, origin: str) -> dict[type[Row], list[Row]]:
+    """Rows of one completed part in every table it has a share in."""
+    rows: dict[type[Row], list[Row]] = {}
+    for section, row_type in SECTIONS.items():
+        if section == "hardware":
+            made: list[Row] = [Hardware(hardware_id=part.hardware_id, origin=origin, **_hardware_columns(part))]
+        else:
+            made = [row_type(**_columns(part, section, key)) for key in part.section(section)]
+        rows[row_type] = made
+    rows[HardwareAlias] = [HardwareAlias(alias=alias, hardware_id=part.hardware_id) for alias in part.aliases]
+    rows[HardwareConflict] = [HardwareConflict(hardware_id=part.hardware_id, **entry) for entry in part.conflicts]
+    rows[HardwareProvenance] = [
+        HardwareProvenance(
+            hardware_id=part.hardware_id, field=place, catalog_value=float(number.value), unit=number.unit,
+            source_id=number.source, confidence=number.confidence, formula=number.formula, note=number.note,
+        )
+        for place, number in part.numbers.items()
+        if number.value is not None
+    ]  # fmt: skip
+    rows[EnergyProfile] = [
+        EnergyProfile(
+            hardware_id=part.hardware_id, what=what, key=key, value=energy.value, scope=part.energy_scope,
+            source_id=energy.source, confidence=energy.confidence, formula=energy.formula,
+        )
+        for (what, key), energy in part.energy.items()
+    ]  # fmt: skip
+    return rows
+
+
+def _hardware_columns(part: Part) -> dict[str, Any]:
+    columns = dict.fromkeys(Hardware.model_fields.keys() - {"hardware_id", "origin"})
+    return columns | part.rows["hardware"]["hardware"]
+
+
+def _columns(part: Part, section: str, key: str) -> dict[str, Any]:
+    row_type = SECTIONS[section]
+    columns = dict.fromkeys(row_type.model_fields) | part.section(section)[key]
+    columns["hardware_id"] = part.hardware_id
+    if section in _KEY_COLUMNS:
+        columns[_KEY_COLUMNS[section]] = key
+    return columns
+
+
+def _complete(parts: list[Part], catalog: Catalog) -> None:
+    cuda = {
+        row.compute_capability: derive.CudaLimits(row.registers_per_sm, row.shared_memory_per_sm_byte)
+        for row in catalog.rows.get(CudaLimit, [])
+        if isinstance(row, CudaLimit)
+    }
+    for part in parts:
+        derive.complete(part, cuda)
+
+
+def _add(into: dict[type[Row], list[Row]], rows: dict[type[Row], list[Row]]) -> None:
+    for row_type, more in rows.items():
+        into.setdefault(row_type, []).extend(more)
+
+
+def _content_hash(root: Path, files: list[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(path.relative_to(root).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,166 @@
+"""Reads a part's YAML file. Every number in it is a leaf `{value, unit, source, confidence}`, with
+`formula` for a derived one and `note` where a reader must know more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from .part import SECTIONS, Number, Part, integer_columns, numeric_columns
+from .problem import CatalogError, Problem
+
+SCHEMA = "charz.hardware/1"
+"""Value of `schema` in a part file; raised when its shape changes."""
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_LEAF = {"value", "unit", "source", "confidence", "formula", "note"}
+_TOP = {"schema", "id", "aliases", "conflicts", "energy_scope", *SECTIONS} | set(SECTIONS["hardware"].model_fields)
+_TEXT = set(SECTIONS["hardware"].model_fields) - numeric_columns("hardware") - {"hardware_id", "origin"}
+_OPTIONAL_TEXT = {"compute_capability", "note"}
+
+
+def read(path: Path) -> Part:
+    """The part in the file at `path`.
+
+    Raises:
+        CatalogError: the file cannot be read or does not have the shape of a part, with one line for
+            each fault.
+    """
+    try:
+        document = yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
+    except OSError as error:
+        raise CatalogError([Problem(path, "-", error.strerror, "name a readable YAML file")]) from error
+    except UnicodeDecodeError as error:
+        raise CatalogError([Problem(path, "-", "not UTF-8 text", "save the file as UTF-8")]) from error
+    except yaml.YAMLError as error:
+        where = getattr(error, "problem_mark", None)
+        line = f"line {where.line + 1}" if where else "-"
+        what = getattr(error, "problem", None) or "broken YAML"
+        raise CatalogError([Problem(path, line, what, "correct the YAML there")]) from error
+    if not isinstance(document, dict):
+        raise CatalogError([Problem(path, "-", "not a mapping", f"start with `schema: {SCHEMA}` and `id: NAME`")])
+    return _Reader(path).part(document)
+
+
+class _Reader:
+    """Turns one document into a part and gathers every fault on the way."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.problems: list[Problem] = []
+
+    def part(self, document: dict[str, Any]) -> Part:
+        if document.get("schema") != SCHEMA:
+            self.fault("schema", document.get("schema"), f"write `schema: {SCHEMA}`")
+        if not isinstance(document.get("id"), str) or not document["id"]:
+            self.fault("id", document.get("id"), "give the part a name, form factor and memory included")
+        for name in document.keys() - _TOP:
+            self.fault(name, document[name], f"unknown field; known: {', '.join(sorted(_TOP))}")
+        part = Part(str(document.get("id")), self.path)
+        self.top(part, document)
+        for section in SECTIONS.keys() - {"hardware", "peak"}:
+            self.section(part, section, document.get(section) or {})
+        self.peaks(part, document.get("peak") or [])
+        part.aliases = [str(alias) for alias in document.get("aliases") or []]
+        self.conflicts(part, document.get("conflicts") or [])
+        part.energy_scope = str(document.get("energy_scope") or "")
+        if self.problems:
+            raise CatalogError(self.problems)
+        return part
+
+    def top(self, part: Part, document: dict[str, Any]) -> None:
+        row = part.section("hardware").setdefault("hardware", {})
+        for column in _TEXT:
+            value = document.get(column)
+            if value is not None and not isinstance(value, str):
+                self.fault(column, value, f'write it as text: {column}: "{value}"')
+            elif value is None and column not in _OPTIONAL_TEXT:
+                self.fault(column, None, "every part states it")
+            row[column] = value
+        for column in numeric_columns("hardware"):
+            if document.get(column) is not None:
+                self.number(part, "hardware", "hardware", column, document[column])
+
+    def section(self, part: Part, section: str, rows: object) -> None:
+        if not isinstance(rows, dict):
+            self.fault(section, rows, "write a mapping from the row's name to its columns")
+            return
+        for key, columns in rows.items():
+            self.row(part, section, str(key), columns)
+
+    def row(self, part: Part, section: str, key: str, columns: object) -> None:
+        place = f"{section}.{key}"
+        if not isinstance(columns, dict):
+            self.fault(place, columns, "write a mapping from column to value")
+            return
+        known = SECTIONS[section].model_fields
+        part.section(section).setdefault(key, {})
+        for column, value in columns.items():
+            if column not in known:
+                self.fault(f"{place}.{column}", value, f"unknown column; known: {', '.join(known)}")
+            elif column in numeric_columns(section):
+                self.number(part, section, key, column, value)
+            else:
+                part.section(section)[key][column] = value
+
+    def peaks(self, part: Part, peaks: object) -> None:
+        if not isinstance(peaks, list):
+            self.fault("peak", peaks, "write a list of peaks")
+            return
+        for index, peak in enumerate(peaks):
+            if not isinstance(peak, dict) or not {"precision", "unit", "peak_ops_per_s"} <= peak.keys():
+                self.fault(f"peak[{index}]", peak, "give it precision, unit and peak_ops_per_s")
+                continue
+            if peak.get("sparsity", "dense") != "dense":
+                self.fault(f"peak[{index}].sparsity", peak["sparsity"], "store the dense peak, half of a 2:4 one")
+                continue
+            key = f"{peak['precision']}.{peak['unit']}.{peak.get('accumulator', 'default')}"
+            if key in part.section("peak"):
+                self.fault(f"peak.{key}", "twice", "keep one of the two rows")
+            columns = {name: value for name, value in peak.items() if name not in ("sparsity", "cluster_ops_per_clock")}
+            self.row(part, "peak", key, {"accumulator": "default", **columns})
+            by_cluster = peak.get("cluster_ops_per_clock") or {}
+            part.peak_operations[key] = {
+                str(cluster): self.leaf(f"peak.{key}.cluster_ops_per_clock.{cluster}", leaf).value or 0.0
+                for cluster, leaf in by_cluster.items()
+            }
+
+    def conflicts(self, part: Part, conflicts: object) -> None:
+        wanted = ("field", "values_by_source", "chosen", "reason")
+        for index, conflict in enumerate(conflicts if isinstance(conflicts, list) else [conflicts]):
+            if not isinstance(conflict, dict) or set(conflict) != set(wanted):
+                self.fault(f"conflicts[{index}]", conflict, f"give it {', '.join(wanted)}")
+                continue
+            part.conflicts.append({name: str(conflict[name]) for name in wanted})
+
+    def number(self, part: Part, section: str, key: str, column: str, leaf: object) -> None:
+        place = f"{section}.{column}" if section == "hardware" else f"{section}.{key}.{column}"
+        number = self.leaf(place, leaf)
+        if column in integer_columns(section) and isinstance(number.value, float):
+            if number.value == int(number.value):
+                number.value = int(number.value)
+            else:
+                self.fault(place, number.value, "a count is a whole number")
+        part.set(section, key, column, number)
+
+    def leaf(self, place: str, leaf: object) -> Number:
+        if not isinstance(leaf, dict):
+            self.fault(place, leaf, f"a number states its source: {{value: {leaf}, unit: ..., source: ..., confidence: ...}}")
+            return Number(None, "", "", "")
+        for name in leaf.keys() - _LEAF:
+            self.fault(f"{place}.{name}", leaf[name], f"unknown; a number has {', '.join(sorted(_LEAF))}")
+        value = leaf.get("value")
+        if isinstance(value, bool) or not isinstance(value, int | float | None):
+            remedy = "write the exponent with a point and a sign, e.g. 7.565e+14" if isinstance(value, str) else "write a number"
+            self.fault(place, repr(value), remedy)
+            value = None
+        for name in ("unit", "source", "confidence"):
+            if not isinstance(leaf.get(name), str):
+                self.fault(f"{place}.{name}", leaf.get(name), f"state the {name}")
+        text = {name: str(leaf[name]) for name in ("formula", "note") if leaf.get(name) is not None}
+        return Number(value, str(leaf.get("unit")), str(leaf.get("source")), str(leaf.get("confidence")), **text)
+
+    def fault(self, place: str, value: object, remedy: str) -> None:
+        self.problems.append(Problem(self.path, place, value, remedy))
