@@ -56,9 +56,7 @@ def partition(flow: Flow, backend: str, fusion: FusionTable, folds_norm: bool) -
     `fusion` maps producer and consumer (class or ATen operator) to conditions; see `rules`.
     """
     groups = _Groups(flow)
-    folded = _fold(flow, groups) if folds_norm else set()
-    if fusion:
-        _fuse(flow, groups, fusion)
+    folded = _fuse(flow, groups, fusion, folds_norm) if fusion or folds_norm else set()
     return _ordered(flow, backend, groups, folded)
 
 
@@ -128,28 +126,161 @@ class _Groups:
         return group == self.visited - 1 and self.parent[group] == group
 
 
-def _fold(flow: Flow, groups: _Groups) -> set[int]:
-    """Batch normalizations that a backend folds into the product just before them."""
+def _fuse(flow: Flow, groups: _Groups, fusion: FusionTable, folds_norm: bool) -> set[int]:
+    """Join operators in execution order; returns those folded into their producer's weights."""
     operators = flow.graph.operators
+    names = [(aten_name(o.target), o.operator_class) for o in operators]
     folded: set[int] = set()
-    for operator_id in flow.kernels:
-        if operators[operator_id].operator_class == "batch_norm" and flow.reads[operator_id]:
-            sources = flow.reads[operator_id][0][1]
-            if len(sources) == 1 and _folds_into(flow, sources[0], operator_id):
-                folded.add(operator_id)
+    for consumer in flow.kernels:
+        groups.visit(consumer)
+        if folds_norm and _is_foldable(flow, consumer):
+            groups.join(flow.reads[consumer][0][1][0], consumer)
+            folded.add(consumer)
+            continue
+        took_matrix = False
+        for producer in _fusable_producers(flow, consumer):
+            conditions = _conditions(fusion, names[producer], names[consumer])
+            if conditions is None or not _hold(flow, conditions, producer, consumer):
+                continue
+            group, mine = groups.find(producer), groups.find(consumer)
+            if group == mine or (took_matrix and groups.has_matrix[group]) or not groups.can_join(group, mine):
+                continue
+            took_matrix |= groups.has_matrix[group]
+            groups.join(group, mine)
     return folded
 
 
-def _folds_into(flow: Flow, producer: int, norm: int) -> bool:
-    is_foldable = flow.graph.operators[producer].operator_class in FOLDABLE_CLASSES
-    return is_foldable and _is_sole_reader(flow, producer, norm)
+def _fusable_producers(flow: Flow, consumer: int) -> list[int]:
+    """Operators whose results it reads, the latest first; a KV-cache always lies between kernels."""
+    reads = flow.reads[consumer]
+    return sorted({s for t, sources in reads if flow.role[t] != "kv_cache" for s in sources}, reverse=True)
+
+
+def _conditions(fusion: FusionTable, producer: tuple[str, str], consumer: tuple[str, str]) -> frozenset[str] | None:
+    """Conditions of the most specific rule: one that names an ATen operator wins over its class."""
+    for first in producer:
+        for second in consumer:
+            found = fusion.get((first, second))
+            if found is not None:
+                return found
+    return None
+
+
+def _hold(flow: Flow, conditions: frozenset[str], producer: int, consumer: int) -> bool:
+    if "single_consumer" in conditions and not _is_sole_reader(flow, producer, consumer):
+        return False
+    return "same_elements" not in conditions or _written(flow, consumer) in _sizes(flow, producer)
 
 
 def _is_sole_reader(flow: Flow, producer: int, consumer: int) -> bool:
+    """True when nobody else, a returned value included, needs what the producer wrote."""
     if flow.successors[producer] != {consumer}:
         return False
     return not any(flow.escapes[t] for t in flow.readers[producer])
 
 
-def _fuse(flow: Flow, groups: _Groups, fusion: FusionTable) -> None:
-    raise NotImplementedError
+def _is_foldable(flow: Flow, operator_id: int) -> bool:
+    """True for a batch normalization whose only producer is a product that only it reads."""
+    operators = flow.graph.operators
+    if operators[operator_id].operator_class != "batch_norm" or not flow.reads[operator_id]:
+        return False
+    sources = flow.reads[operator_id][0][1]
+    if len(sources) != 1 or operators[sources[0]].operator_class not in FOLDABLE_CLASSES:
+        return False
+    return _is_sole_reader(flow, sources[0], operator_id)
+
+
+def _written(flow: Flow, operator_id: int) -> float:
+    """Elements of the largest result."""
+    return max((flow.size[t] for t in flow.graph.operators[operator_id].writes), default=0.0)
+
+
+def _sizes(flow: Flow, operator_id: int) -> set[float]:
+    """Elements an operator loops over: those it writes and, of a reduction, those it reads."""
+    sizes = {_written(flow, operator_id)}
+    if flow.graph.operators[operator_id].operator_class == "reduction":
+        sizes.update(flow.size[t] for t, _ in flow.reads[operator_id])
+    return sizes
+
+
+def _ordered(flow: Flow, backend: str, groups: _Groups, folded: set[int]) -> Partition:
+    """Number the groups in execution order: any order their edges allow, the earliest member first."""
+    members: dict[int, list[int]] = {}
+    for operator_id in flow.kernels:
+        members.setdefault(groups.find(operator_id), []).append(operator_id)
+    consumers: dict[int, set[int]] = {g: set() for g in members}
+    waiting = dict.fromkeys(members, 0)
+    for group, inside in members.items():
+        before = {groups.find(p) for o in inside for p in flow.predecessors[o]} - {group}
+        waiting[group] = len(before)
+        for producer in before:
+            consumers[producer].add(group)
+    ready = [(inside[0], group) for group, inside in members.items() if not waiting[group]]
+    heapq.heapify(ready)
+    number: dict[int, int] = {}
+    while ready:
+        _, group = heapq.heappop(ready)
+        number[group] = len(number)
+        for consumer in consumers[group]:
+            waiting[consumer] -= 1
+            if not waiting[consumer]:
+                heapq.heappush(ready, (members[consumer][0], consumer))
+    order = list(number)
+    edges = sorted((number[p], number[c]) for p, found in consumers.items() for c in found)
+    in_order = [members[group] for group in order]
+    subgraph_of, views = _placed(flow, in_order)
+    return Partition(
+        backend=backend,
+        members=in_order,
+        views=views,
+        subgraph_of=subgraph_of,
+        folded=folded,
+        edges=edges,
+        stage=_stages(len(order), edges),
+        anchor=[_anchor(flow, inside) for inside in in_order],
+    )
+
+
+def _placed(flow: Flow, members: list[list[int]]) -> tuple[list[int], list[list[int]]]:
+    """Subgraph of every operator, and the views of every subgraph: those of the kernel operator that
+    follows them, or of the last one where none does."""
+    subgraph_of = [-1] * len(flow.graph.operators)
+    for subgraph, inside in enumerate(members):
+        for operator_id in inside:
+            subgraph_of[operator_id] = subgraph
+    views: list[list[int]] = [[] for _ in members]
+    following = subgraph_of[flow.kernels[-1]] if flow.kernels else -1
+    for operator in reversed(flow.graph.operators):
+        if not operator.is_view:
+            following = subgraph_of[operator.operator_id]
+        elif following >= 0:
+            subgraph_of[operator.operator_id] = following
+            views[following].append(operator.operator_id)
+    for inside in views:
+        inside.reverse()
+    return subgraph_of, views
+
+
+def _stages(count: int, edges: list[tuple[int, int]]) -> list[int]:
+    """Longest distance of each subgraph from an input; `edges` are sorted and point upwards."""
+    stage = [0] * count
+    for producer, consumer in edges:
+        if stage[consumer] <= stage[producer]:
+            stage[consumer] = stage[producer] + 1
+    return stage
+
+
+def _anchor(flow: Flow, members: list[int]) -> int:
+    """The operator with most multiply-accumulates among products, else the one that decides most."""
+    if len(members) == 1:
+        return members[0]
+    operators = flow.graph.operators
+    products = [o for o in members if operators[o].operator_class in MATRIX_CLASSES]
+    if products:
+        return max(products, key=lambda o: (_macs(flow.graph, o), -o))
+    return max(members, key=lambda o: (_CHARACTER.get(operators[o].operator_class, 2), -o))
+
+
+def _macs(graph: Graph, operator_id: int) -> float:
+    parts = graph.operators[operator_id].parts
+    return sum(nominal(p.quantities["macs"]) for p in parts if "macs" in p.quantities)

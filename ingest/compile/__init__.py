@@ -1,0 +1,151 @@
+"""From a graph and the rules to the compiled tables: element types under every precision policy,
+kernels under every backend, what crosses their borders, their paths and lifetimes.
+
+Plain lists and dictionaries throughout: this runs for every policy and backend of every model.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from charz.schema.compiled import (
+    OperatorPrecision,
+    PrecisionCast,
+    ReadPrecision,
+    Subgraph,
+    SubgraphEdge,
+    SubgraphOperator,
+    SubgraphTensor,
+    TensorPrecision,
+)
+from charz.schema.row import Row
+
+from ..graph import Graph
+from .borders import borders
+from .dataflow import Flow, flow_of
+from .fusion import Partition, partition
+from .precision import propagate
+from .rules import Rules
+
+Columns = dict[type[Row], dict[str, list[Any]]]
+"""Column lists by row type; every field but `model_id`, which the writer knows."""
+
+NAMED_CLASSES = 6
+"""Classes that a subgraph's name spells out."""
+
+
+def compile_graph(graph: Graph, rules: Rules) -> Columns:
+    """Rows of all compiled tables for all policies and backends."""
+    flow = flow_of(graph)
+    columns: Columns = {}
+    for policy in rules.policies:
+        _add_policy(columns, flow, policy, rules)
+    for backend, folds_norm in rules.folds_norm.items():
+        parts = partition(flow, backend, rules.fusion[backend], folds_norm)
+        _add_subgraphs(columns, flow, parts)
+        _add_borders(columns, flow, parts)
+    return columns
+
+
+def _extend(columns: Columns, row_type: type[Row], count: int, **values: Any) -> None:
+    """Append `count` rows; a value that is no list holds for all of them."""
+    table = columns.setdefault(row_type, {})
+    for name, value in values.items():
+        table.setdefault(name, []).extend(value if isinstance(value, list) else [value] * count)
+
+
+def _add_policy(columns: Columns, flow: Flow, policy: str, rules: Rules) -> None:
+    types = propagate(flow, rules.policies[policy], rules)
+    count = len(types.tensor)
+    _extend(columns, TensorPrecision, count, policy=policy, tensor_id=list(range(count)), precision=types.tensor)
+    count = len(types.operator)
+    _extend(columns, OperatorPrecision, count, policy=policy, operator_id=list(range(count)), precision=types.operator)
+    count = len(types.casts)
+    _extend(
+        columns,
+        PrecisionCast,
+        count,
+        policy=policy,
+        cast_id=list(range(count)),
+        tensor_id=[c.tensor_id for c in types.casts],
+        operator_id=[c.operator_id for c in types.casts],
+        from_precision=[c.from_precision for c in types.casts],
+        to_precision=[c.to_precision for c in types.casts],
+    )
+    _extend(
+        columns,
+        ReadPrecision,
+        len(types.reads),
+        policy=policy,
+        operator_id=[r[0] for r in types.reads],
+        tensor_id=[r[1] for r in types.reads],
+        precision=[r[2] for r in types.reads],
+    )
+
+
+def _add_subgraphs(columns: Columns, flow: Flow, parts: Partition) -> None:
+    operators = flow.graph.operators
+    _extend(
+        columns,
+        Subgraph,
+        parts.count,
+        backend=parts.backend,
+        subgraph_id=list(range(parts.count)),
+        subgraph=[name_of([operators[o].operator_class for o in inside]) for inside in parts.members],
+        anchor_operator_id=parts.anchor,
+        kernel_class=[operators[o].operator_class for o in parts.anchor],
+        operator_count=[len(inside) for inside in parts.members],
+        view_count=[len(inside) for inside in parts.views],
+        stage=parts.stage,
+    )
+    placed = [o for o, subgraph in enumerate(parts.subgraph_of) if subgraph >= 0]
+    _extend(
+        columns,
+        SubgraphOperator,
+        len(placed),
+        backend=parts.backend,
+        operator_id=placed,
+        subgraph_id=[parts.subgraph_of[o] for o in placed],
+        is_folded=[o in parts.folded for o in placed],
+    )
+    _extend(
+        columns,
+        SubgraphEdge,
+        len(parts.edges),
+        backend=parts.backend,
+        producer_subgraph_id=[p for p, _ in parts.edges],
+        consumer_subgraph_id=[c for _, c in parts.edges],
+    )
+
+
+def _add_borders(columns: Columns, flow: Flow, parts: Partition) -> None:
+    border = borders(flow, parts)
+    _extend(
+        columns,
+        SubgraphTensor,
+        len(border.tensor),
+        backend=parts.backend,
+        subgraph_id=border.subgraph,
+        tensor_id=border.tensor,
+        direction=border.direction,
+        role=border.role,
+        operator_id=border.operator,
+        is_produced=border.is_produced,
+    )
+
+
+def name_of(classes: list[str]) -> str:
+    """Readable name of a kernel: its classes in order, repeats counted, e.g. `conv+elementwise*2`.
+
+    Past the first few classes it says how many operators there are instead.
+    """
+    runs: list[list[Any]] = []
+    for operator_class in classes:
+        if runs and runs[-1][0] == operator_class:
+            runs[-1][1] += 1
+        else:
+            runs.append([operator_class, 1])
+    named = [c if count == 1 else f"{c}*{count}" for c, count in runs]
+    if len(named) <= NAMED_CLASSES:
+        return "+".join(named)
+    return f"{'+'.join(named[:3])}+...+{named[-1]} ({len(classes)} operators)"

@@ -1,0 +1,83 @@
+"""Tensors that cross the border of a subgraph, hence move; what stays inside does not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .dataflow import Flow, nominal
+from .fusion import Partition
+
+
+@dataclass(slots=True)
+class Border:
+    """Crossings of one partition, one position each in every list; see `schema.compiled.SubgraphTensor`."""
+
+    subgraph: list[int]
+    tensor: list[int]
+    direction: list[str]
+    role: list[str]
+    operator: list[int]
+    is_produced: list[bool]
+
+    def add(self, subgraph: int, tensor: int, direction: str, role: str, operator: int, is_produced: bool) -> None:
+        """Append one crossing."""
+        self.subgraph.append(subgraph)
+        self.tensor.append(tensor)
+        self.direction.append(direction)
+        self.role.append(role)
+        self.operator.append(operator)
+        self.is_produced.append(is_produced)
+
+
+def borders(flow: Flow, parts: Partition) -> Border:
+    """Every tensor each subgraph reads from or writes for others, once a subgraph and direction."""
+    border = Border([], [], [], [], [], [])
+    for subgraph, inside in enumerate(parts.members):
+        _add_reads(flow, parts, subgraph, inside, border)
+        _add_writes(flow, parts, subgraph, inside, border)
+    return border
+
+
+def _add_reads(flow: Flow, parts: Partition, subgraph: int, inside: list[int], border: Border) -> None:
+    subgraph_of, tensors = parts.subgraph_of, flow.graph.tensors
+    by_storage: dict[int, dict[int, tuple[int, bool]]] = {}
+    for operator_id in inside:
+        for tensor, sources in flow.reads[operator_id]:
+            role = flow.role[tensor]
+            if role == "weight" and operator_id in parts.folded:
+                continue
+            comes_from_outside = not sources or any(subgraph_of[s] != subgraph for s in sources)
+            if comes_from_outside or role == "kv_cache":
+                found = by_storage.setdefault(tensors[tensor].storage_tensor_id, {})
+                if tensor not in found or _moved(flow, operator_id, tensor) > _moved(flow, found[tensor][0], tensor):
+                    found[tensor] = (operator_id, bool(sources) and role != "kv_cache")
+    for storage, found in by_storage.items():
+        shown = found if len(found) == 1 else _without_overlap(flow, storage, found)
+        for tensor, (operator_id, is_produced) in shown.items():
+            border.add(subgraph, tensor, "read", flow.role[tensor], operator_id, is_produced)
+
+
+def _moved(flow: Flow, operator_id: int, tensor: int) -> float:
+    """Elements an operator moves of a tensor at the nominal size."""
+    access = flow.graph.operators[operator_id].accesses.get(tensor)
+    return flow.size[tensor] if access is None else nominal(access)
+
+
+def _without_overlap(
+    flow: Flow, storage: int, found: dict[int, tuple[int, bool]]
+) -> dict[int, tuple[int, bool]]:
+    """Tensors that together show a storage no more than once: where several views show more elements
+    than it has, the largest of them, or the storage itself where none shows all."""
+    if sum(_moved(flow, o, t) for t, (o, _) in found.items()) <= flow.size[storage]:
+        return found
+    largest = max(found, key=lambda t: (_moved(flow, found[t][0], t), -t))
+    shown = largest if flow.size[largest] >= flow.size[storage] else storage
+    return {shown: found[largest]}
+
+
+def _add_writes(flow: Flow, parts: Partition, subgraph: int, inside: list[int], border: Border) -> None:
+    subgraph_of = parts.subgraph_of
+    for operator_id in inside:
+        for tensor, readers in flow.readers[operator_id].items():
+            if flow.escapes[tensor] or any(subgraph_of[r] != subgraph for r in readers):
+                border.add(subgraph, tensor, "write", "output", operator_id, False)

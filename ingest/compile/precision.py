@@ -1,0 +1,206 @@
+"""Element types of a graph under a precision policy, passed along from inputs to outputs.
+
+Only tensors that are real floating point in the exported graph take part; integers, booleans and
+complex numbers keep their type. What a policy does to an operator is a row of `precision_policy`:
+
+- `drop`: operands are converted to `compute_precision`, the result is written in it (or in
+  `activation_precision`);
+- `keep`: operands narrower than fp32 are converted to fp32, the result is fp32;
+- `promote`: operands are converted to the widest among them, the result is of that type;
+- `follow`: operands are read as they are and the operator's own type promotion holds: the widest
+  operand of an elementwise operator or a concatenation, else the first. With a `compute_precision`
+  (tf32) only the arithmetic is of that type.
+
+A policy that says `drop` of everything (`*`) also takes inputs and constants in that type, as
+`model.half()` does; one that says `follow` leaves them, as autocast does. An in-place operator writes
+what its destination holds; autocast leaves those alone too.
+
+A weight whose `weight_precision` is set is stored so and read without a conversion, because a kernel
+that takes quantized weights expands them on the fly. Vectors among them (biases, scales) keep the
+weight type of `*`: nobody quantizes those.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..graph import GraphOperator
+from .dataflow import WEIGHT_ROLES, Flow, aten_name, viewed
+from .rules import PolicyRule, Rules
+
+FULL = "fp32"
+"""Type that `keep` computes in."""
+
+WIDENING_CLASSES = frozenset({"elementwise", "copy"})
+"""Classes of which `follow` means the widest operand: ATen promotes these within the kernel."""
+
+
+@dataclass(slots=True)
+class Cast:
+    """A conversion before an operator."""
+
+    tensor_id: int
+    operator_id: int
+    from_precision: str
+    to_precision: str
+
+
+@dataclass(slots=True)
+class Types:
+    """Element types under one policy."""
+
+    tensor: list[str]
+    """By tensor: type in memory."""
+    operator: list[str]
+    """By operator: type of the arithmetic."""
+    casts: list[Cast] = field(default_factory=list)
+    """Conversions inserted: one a weight and run, one a read of an activation."""
+    reads: list[tuple[int, int, str]] = field(default_factory=list)
+    """Operator, tensor and type of each converted copy that is read."""
+
+
+def propagate(flow: Flow, policy: dict[str, PolicyRule], rules: Rules) -> Types:
+    """Types of all tensors and operators, and the conversions between them, under a policy."""
+    return _Propagation(flow, policy, rules).run()
+
+
+class _Propagation:
+    def __init__(self, flow: Flow, policy: dict[str, PolicyRule], rules: Rules) -> None:
+        self.flow = flow
+        self.tensors = flow.graph.tensors
+        self.policy = policy
+        self.bits = rules.bits
+        self.everything = policy["*"]
+        self.is_real = [rules.kind.get(t.precision) == "float" for t in self.tensors]
+        self.types = Types([t.precision for t in self.tensors], [""] * len(flow.graph.operators))
+        self.weights_cast: set[tuple[int, str]] = set()
+
+    def run(self) -> Types:
+        operators = self.flow.graph.operators
+        self._store_weights(operators)
+        self._take_inputs()
+        for operator in operators:
+            if operator.is_view:
+                self._pass_through(operator)
+            else:
+                self._execute(operator)
+        return self.types
+
+    def _rule(self, operator: GraphOperator) -> PolicyRule:
+        """The row of its ATen operator, else of its class, else of everything."""
+        policy = self.policy
+        return policy.get(aten_name(operator.target)) or policy.get(operator.operator_class) or self.everything
+
+    def _store_weights(self, operators: list[GraphOperator]) -> None:
+        """Types in which weights lie in memory: the widest that one of their readers asks for."""
+        wanted: dict[int, set[str]] = {}
+        for operator in operators:
+            if not operator.is_view:
+                stored = self._rule(operator).weight_precision
+                for tensor in operator.reads:
+                    origin = self.flow.origin[tensor]
+                    if self.tensors[origin].role in WEIGHT_ROLES and self.is_real[origin]:
+                        wanted.setdefault(origin, set()).add(stored or self.tensors[origin].precision)
+        general = self.everything.weight_precision
+        for tensor in self.tensors:
+            if tensor.role in WEIGHT_ROLES and self.is_real[tensor.tensor_id]:
+                types = wanted.get(tensor.tensor_id)
+                if types and "," in tensor.shape:
+                    self.types.tensor[tensor.tensor_id] = self._widest(types)
+                elif general:
+                    self.types.tensor[tensor.tensor_id] = general
+
+    def _take_inputs(self) -> None:
+        if self.everything.rule == "drop":
+            given = _result(self.everything)
+            for tensor in self.tensors:
+                is_given = tensor.producer_operator_id is None and tensor.role not in WEIGHT_ROLES
+                if is_given and self.is_real[tensor.tensor_id]:
+                    self.types.tensor[tensor.tensor_id] = given
+
+    def _pass_through(self, operator: GraphOperator) -> None:
+        """A view shows what it views; its dispatch computes nothing."""
+        shown = viewed(operator, self.flow.graph)
+        types = self.types.tensor
+        for tensor in operator.writes:
+            if shown is not None and self.is_real[tensor] and self.is_real[shown]:
+                types[tensor] = types[shown]
+        self.types.operator[operator.operator_id] = types[(operator.writes or operator.reads)[0]]
+
+    def _execute(self, operator: GraphOperator) -> None:
+        rule = self._rule(operator)
+        operands = [t for t in dict.fromkeys(operator.reads) if self.is_real[t]]
+        results = [t for t in operator.writes if self.is_real[t]]
+        types = self.types.tensor
+        if not operands and not results:
+            self.types.operator[operator.operator_id] = types[(operator.writes or operator.reads)[0]]
+            return
+        if operator.is_inplace and operands:
+            written = computed = types[operator.reads[0]] if self.is_real[operator.reads[0]] else types[operands[0]]
+        elif rule.rule == "drop":
+            computed = rule.compute_precision or FULL
+            written = _result(rule)
+            self._convert(operator, operands, computed, rule)
+        elif rule.rule == "keep":
+            computed = written = self._widest({FULL, *(types[t] for t in operands)})
+            self._convert(operator, operands, computed, rule)
+        elif rule.rule == "promote":
+            computed = written = self._promoted(operands, operator)
+            self._convert(operator, operands, computed, rule)
+        else:
+            written = self._followed(operator, operands)
+            computed = rule.compute_precision or written
+        for tensor in results:
+            types[tensor] = written
+        self.types.operator[operator.operator_id] = computed
+
+    def _followed(self, operator: GraphOperator, operands: list[int]) -> str:
+        """Type that the operator gives its result of its own accord."""
+        is_conversion = operator.operator_class == "cast"
+        if not operands or (is_conversion and self._changes_type(operator, operands)):
+            return self._given(operator)
+        if operator.operator_class in WIDENING_CLASSES:
+            return self._promoted(operands, operator)
+        return self.types.tensor[operands[0]]
+
+    def _changes_type(self, operator: GraphOperator, operands: list[int]) -> bool:
+        return any(self.tensors[t].precision != self.tensors[operands[0]].precision for t in operator.writes)
+
+    def _given(self, operator: GraphOperator) -> str:
+        """Type of a real result made from none: as exported, unless the policy says `drop` of everything."""
+        return _result(self.everything) if self.everything.rule == "drop" else self._exported(operator)
+
+    def _exported(self, operator: GraphOperator) -> str:
+        return next((self.tensors[t].precision for t in operator.writes if self.is_real[t]), FULL)
+
+    def _promoted(self, operands: list[int], operator: GraphOperator) -> str:
+        """Widest operand; a scalar tensor counts only among scalars, as in ATen."""
+        if not operands:
+            return self._given(operator)
+        types = self.types.tensor
+        dimensioned = {types[t] for t in operands if self.tensors[t].shape != "[]"}
+        return self._widest(dimensioned or {types[t] for t in operands})
+
+    def _widest(self, types: set[str]) -> str:
+        """Type with most bits; fp32 of two unlike types with as many (fp16 and bf16)."""
+        most = max(self.bits[t] for t in types)
+        widest = sorted(t for t in types if self.bits[t] == most)
+        return widest[0] if len(widest) == 1 or most >= self.bits[FULL] else FULL
+
+    def _convert(self, operator: GraphOperator, operands: list[int], to: str, rule: PolicyRule) -> None:
+        """Record a conversion of each operand that is of another type."""
+        types, me = self.types, operator.operator_id
+        for tensor in operands:
+            held = types.tensor[tensor]
+            if held == to or (rule.weight_precision is not None and self.flow.role[tensor] == "weight"):
+                continue
+            types.reads.append((me, tensor, to))
+            if self.tensors[tensor].role in WEIGHT_ROLES:
+                if (tensor, to) in self.weights_cast:
+                    continue
+                self.weights_cast.add((tensor, to))
+            types.casts.append(Cast(tensor, me, held, to))
+
+
+def _result(rule: PolicyRule) -> str:
+    return rule.activation_precision or rule.compute_precision or FULL

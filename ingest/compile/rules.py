@@ -1,0 +1,138 @@
+"""The catalog rows that compilation depends on, in the shape the compiler reads them, and their
+fingerprint. A model is stale when the rules in its database have another fingerprint than the one
+it was compiled with; the view `stale_compilation` computes the same hash in SQL.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from charz.schema.catalog import Backend, FusionRule, Precision, PrecisionPolicy
+from charz.schema.row import Row
+
+if TYPE_CHECKING:
+    import duckdb
+
+COMPILER_VERSION = 1
+"""Raised when the compiler itself gives other rows for the same rules; part of the fingerprint."""
+
+FUSION_CONDITIONS = frozenset({"always", "single_consumer", "same_elements"})
+POLICY_RULES = frozenset({"drop", "keep", "promote", "follow"})
+
+FusionTable = dict[tuple[str, str], frozenset[str]]
+"""Producer and consumer (operator class, or ATen operator such as `aten.sum`) to the conditions that
+must all hold."""
+
+_COLUMNS: dict[type[Row], tuple[str, ...]] = {
+    Backend: ("backend", "folds_norm"),
+    FusionRule: ("backend", "producer_class", "consumer_class", "condition"),
+    Precision: ("precision", "bits", "kind"),
+    PrecisionPolicy: (
+        "policy", "operator_class", "rule", "compute_precision", "weight_precision", "activation_precision",
+    ),
+}  # fmt: skip
+"""What of each rule table the compiled rows depend on, and hence what the fingerprint covers."""
+
+
+class PolicyRule(NamedTuple):
+    """What a policy does to one class; see `schema.catalog.PrecisionPolicy`."""
+
+    rule: str
+    compute_precision: str | None
+    weight_precision: str | None
+    activation_precision: str | None
+
+
+@dataclass(slots=True)
+class Rules:
+    """Rules of all backends and all precision policies."""
+
+    folds_norm: dict[str, bool]
+    """By backend; its keys are the backends to compile for."""
+    fusion: dict[str, FusionTable]
+    """By backend."""
+    bits: dict[str, int]
+    """By precision."""
+    kind: dict[str, str]
+    """By precision."""
+    policies: dict[str, dict[str, PolicyRule]]
+    """By policy and class, ATen operator or `*`."""
+    fingerprint: str
+    """Compiler version and hash of the rows."""
+
+
+def from_rows(rows: Mapping[type[Row], Sequence[Row]]) -> Rules:
+    """Rules from catalog rows by type, as `hardware_catalog.loader.load().rows` holds them."""
+    return _build({t: [tuple(getattr(r, c) for c in columns) for r in rows[t]] for t, columns in _COLUMNS.items()})
+
+
+def from_connection(connection: duckdb.DuckDBPyConnection) -> Rules:
+    """Rules as a database holds them now."""
+    return _build(
+        {t: connection.sql(f"SELECT {', '.join(c)} FROM {t.TABLE}").fetchall() for t, c in _COLUMNS.items()}
+    )
+
+
+def _build(tables: Mapping[type[Row], Sequence[tuple[Any, ...]]]) -> Rules:
+    backends = dict(tables[Backend])
+    bits = {name: width for name, width, _ in tables[Precision]}
+    return Rules(
+        folds_norm=backends,
+        fusion=_fusion(tables[FusionRule], backends),
+        bits=bits,
+        kind={name: kind for name, _, kind in tables[Precision]},
+        policies=_policies(tables[PrecisionPolicy], bits),
+        fingerprint=fingerprint(tables),
+    )
+
+
+def fingerprint(tables: Mapping[type[Row], Sequence[tuple[Any, ...]]]) -> str:
+    """Compiler version and MD5 of all rule rows as sorted lines; not a protection, only a comparison."""
+    lines = [f"{t.TABLE}|{'|'.join(_text(v) for v in row)}" for t, rows in tables.items() for row in rows]
+    digest = hashlib.md5("\n".join(sorted(lines)).encode(), usedforsecurity=False).hexdigest()
+    return f"{COMPILER_VERSION}-{digest}"
+
+
+def _text(value: object) -> str:
+    """A value as SQL's `CAST(value AS VARCHAR)` writes it; null is empty."""
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _fusion(rows: Iterable[tuple[str, str, str, str]], backends: Mapping[str, bool]) -> dict[str, FusionTable]:
+    found: dict[str, dict[tuple[str, str], set[str]]] = {name: defaultdict(set) for name in backends}
+    for backend, producer, consumer, condition in rows:
+        if backend not in backends:
+            raise ValueError(f"fusion_rule: backend {backend!r} is not a row of backend ({', '.join(backends)})")
+        if condition not in FUSION_CONDITIONS:
+            raise ValueError(_not_one_of(f"fusion_rule {backend} {producer} {consumer}: condition", condition, FUSION_CONDITIONS))
+        found[backend][producer, consumer].add(condition)
+    return {name: {pair: frozenset(c - {"always"}) for pair, c in table.items()} for name, table in found.items()}
+
+
+def _policies(rows: Iterable[tuple[Any, ...]], bits: Mapping[str, int]) -> dict[str, dict[str, PolicyRule]]:
+    policies: dict[str, dict[str, PolicyRule]] = {}
+    for policy, operator_class, *values in rows:
+        rule = PolicyRule(*values)
+        where = f"precision_policy {policy} {operator_class}"
+        if rule.rule not in POLICY_RULES:
+            raise ValueError(_not_one_of(f"{where}: rule", rule.rule, POLICY_RULES))
+        if rule.rule == "drop" and rule.compute_precision is None:
+            raise ValueError(f"{where}: rule `drop` needs a compute_precision")
+        for precision in rule[1:]:
+            if precision is not None and precision not in bits:
+                raise ValueError(_not_one_of(f"{where}: precision", precision, bits))
+        policies.setdefault(policy, {})[operator_class] = rule
+    for policy, by_class in policies.items():
+        if "*" not in by_class:
+            raise ValueError(f"precision_policy {policy}: no row for operator_class `*`; add one for all other classes")
+    return policies
+
+
+def _not_one_of(what: str, value: str, known: Iterable[str]) -> str:
+    return f"{what} {value!r} is not one of {', '.join(sorted(known))}"
