@@ -389,8 +389,8 @@ class BackendSupport(Row):
     """Host time of a view. [s]"""
     run_s: float
     """Host time of one whole run, paid once. [s]"""
-    kernel_gap_s: float
-    """Device time between two kernels. [s]"""
+    kernel_gap_fraction: float
+    """Share of the part's own gap between kernels that remains under this backend."""
     source_id: str
     """Source of the row."""
     confidence: str
@@ -430,7 +430,7 @@ class Efficiency(Row):
     )  # fmt: skip
 
     scope: str
-    """`hardware:ID`, `family:NAME` or `*`."""
+    """`hardware:ID`, `architecture:NAME`, `family:NAME` or `*`."""
     backend: str
     """Backend, or `*`."""
     kernel_class: str
@@ -440,7 +440,9 @@ class Efficiency(Row):
     memory_format: str
     """`nchw`, `nhwc` or `*`."""
     resource: str
-    """`matrix`, `vector` (shares of peak arithmetic) or `memory` (share of peak bandwidth)."""
+    """`matrix`, `vector` (shares of peak arithmetic), `memory` (share of peak bandwidth), `overlap` (share of the
+    shorter of arithmetic and memory hidden behind the longer) or `residency` (share of the last-level cache
+    that a kernel's inputs and outputs may fill and still be served there)."""
     maximum_fraction: float
     """Share of the peak reached by a large kernel."""
     half_work: float
@@ -550,15 +552,24 @@ class TilingStrategy(Row):
     level: str
     """Memory level whose capacity bounds the tile."""
     dataflow: str
-    """`output_stationary` or `weight_stationary`."""
+    """`output_stationary` (tiles in waves over the units), `weight_stationary` (weights stay in the array,
+    rows stream through) or `wavefront` (domain flow, results stay in the array)."""
     tile_m: int
     """Rows of the output tile."""
     tile_n: int
     """Columns of the output tile."""
     tile_k: int
     """Depth of one stage."""
+    divisor: int
+    """A fitted size is divided by it: smaller blocks for products too small to fill the part."""
+    split_k: int
+    """Slices of the reduction computed by different units and summed afterwards; 1 for none."""
     stages: int
     """Buffers in flight: 2 is double buffering."""
+    fill_k: float
+    """Steps of the reduction spent filling and draining the pipeline of one tile."""
+    wave_quantization_fraction: float
+    """Share of a last, partial wave that is not hidden by other tiles on the same unit: 1 is `ceil(waves)`."""
     efficiency_fraction: float
     """Share of the matrix peak this tile can sustain once filled."""
     source_id: str

@@ -1,0 +1,67 @@
+-- Dense peak of every part at every precision on its vector and matrix units, after falling back along
+-- `precision.fallback` where the part has no rate of its own. Half-precision accumulation is not used:
+-- frameworks ask for single.
+-- Grain: hardware_id, precision
+CREATE VIEW hardware_rate (
+    -- Part.
+    hardware_id,
+    -- Element type asked for.
+    precision,
+    -- Peak of the matrix units; null when the part has none for it. [ops/s]
+    matrix_ops_per_s,
+    -- Element type the matrix units compute in; null when the part has none for it.
+    matrix_precision,
+    -- Peak of the vector units. [ops/s]
+    vector_ops_per_s,
+    -- Element type the vector units compute in.
+    vector_precision,
+    -- True when the part executes the precision itself on either kind of unit.
+    is_native
+) AS
+WITH fallback_chain AS (
+    SELECT precision, precision AS executed, 0 AS steps FROM precision
+    UNION ALL
+    SELECT a.precision, a.fallback AS executed, 1 AS steps
+    FROM precision AS a
+    WHERE a.fallback IS NOT NULL
+    UNION ALL
+    SELECT a.precision, b.fallback AS executed, 2 AS steps
+    FROM precision AS a
+    INNER JOIN precision AS b ON b.precision = a.fallback
+    WHERE b.fallback IS NOT NULL
+    UNION ALL
+    SELECT a.precision, c.fallback AS executed, 3 AS steps
+    FROM precision AS a
+    INNER JOIN precision AS b ON b.precision = a.fallback
+    INNER JOIN precision AS c ON c.precision = b.fallback
+    WHERE c.fallback IS NOT NULL
+),
+
+executed_peaks AS (
+    SELECT
+        k.hardware_id,
+        f.precision,
+        f.executed,
+        f.steps,
+        k.unit,
+        k.peak_ops_per_s * COALESCE(p.clock_fraction, 1e0) AS peak_ops_per_s
+    FROM fallback_chain AS f
+    INNER JOIN hardware_peak AS k ON k.precision = f.executed
+    LEFT JOIN hardware_power AS p ON p.hardware_id = k.hardware_id AND p.is_default
+    WHERE NOT (k.accumulator = 'fp16' AND k.unit = 'matrix')
+)
+
+SELECT
+    hardware_id,
+    precision,
+    MIN_BY(CASE WHEN unit = 'matrix' THEN peak_ops_per_s END,
+        CASE WHEN unit = 'matrix' THEN steps - peak_ops_per_s / 1e30 END) AS matrix_ops_per_s,
+    MIN_BY(CASE WHEN unit = 'matrix' THEN executed END,
+        CASE WHEN unit = 'matrix' THEN steps - peak_ops_per_s / 1e30 END) AS matrix_precision,
+    MIN_BY(CASE WHEN unit = 'vector' THEN peak_ops_per_s END,
+        CASE WHEN unit = 'vector' THEN steps - peak_ops_per_s / 1e30 END) AS vector_ops_per_s,
+    MIN_BY(CASE WHEN unit = 'vector' THEN executed END,
+        CASE WHEN unit = 'vector' THEN steps - peak_ops_per_s / 1e30 END) AS vector_precision,
+    MIN(steps) = 0 AS is_native
+FROM executed_peaks
+GROUP BY hardware_id, precision

@@ -1,0 +1,80 @@
+-- Every run on every part that can execute it: the backend supports the part's family and the part
+-- executes the policy's precision itself.
+-- Grain: model_id, scenario_id, hardware_id
+CREATE VIEW target (
+    -- Model.
+    model_id,
+    -- Scenario.
+    scenario_id,
+    -- Part.
+    hardware_id,
+    -- Hardware family.
+    family,
+    -- Precision policy.
+    policy,
+    -- Backend.
+    backend,
+    -- `nchw` or `nhwc`.
+    memory_format,
+    -- Samples in one run.
+    batch,
+    -- 1 when the last-level cache may hold a tensor from its producer, else 0.
+    is_cache_warm,
+    -- `async_queue`, `serial` or `graph`.
+    dispatch,
+    -- Host time to issue one kernel. [s]
+    host_kernel_s,
+    -- Host time of a view. [s]
+    host_view_s,
+    -- Host time of one whole run, paid once. [s]
+    run_s,
+    -- Share of the part's gap between kernels that remains under the backend.
+    kernel_gap_fraction
+) AS
+WITH supported_parts AS (
+    SELECT
+        h.hardware_id,
+        h.family,
+        b.backend,
+        MAX_BY(b.dispatch, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END) AS dispatch,
+        MAX_BY(b.host_kernel_s, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END) AS host_kernel_s,
+        MAX_BY(b.host_view_s, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END) AS host_view_s,
+        MAX_BY(b.run_s, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END) AS run_s,
+        MAX_BY(b.kernel_gap_fraction, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END) AS kernel_gap_fraction
+    FROM hardware AS h
+    INNER JOIN backend_support AS b ON b.family = h.family AND b.vendor IN ('*', h.vendor)
+    GROUP BY h.hardware_id, h.family, b.backend
+),
+
+policy_precisions AS (
+    SELECT policy, MAX_BY(compute_precision, CASE WHEN operator_class = 'linear' THEN 1 ELSE 0 END) AS precision
+    FROM precision_policy
+    WHERE operator_class IN ('*', 'linear') AND compute_precision IS NOT NULL
+    GROUP BY policy
+),
+
+native_policies AS (
+    SELECT r.hardware_id, p.policy
+    FROM policy_precisions AS p
+    INNER JOIN hardware_rate AS r ON r.precision = p.precision
+    WHERE r.is_native
+)
+
+SELECT
+    r.model_id,
+    r.scenario_id,
+    s.hardware_id,
+    s.family,
+    r.policy,
+    r.backend,
+    r.memory_format,
+    r.batch,
+    r.is_cache_warm,
+    s.dispatch,
+    s.host_kernel_s * r.host_factor AS host_kernel_s,
+    s.host_view_s * r.host_factor AS host_view_s,
+    s.run_s * r.host_factor AS run_s,
+    s.kernel_gap_fraction
+FROM run AS r
+INNER JOIN supported_parts AS s ON s.backend = r.backend
+INNER JOIN native_policies AS n ON n.hardware_id = s.hardware_id AND n.policy = r.policy

@@ -1,0 +1,349 @@
+-- Device time and dynamic energy of every kernel on every target, with each quantity they come from.
+-- Roofline (Williams et al. 2009) per memory level: the slower of arithmetic and memory, plus the share
+-- of the faster that does not overlap. A kernel whose inputs from earlier kernels and outputs together fit
+-- the last-level cache is served there. Average power cannot exceed the part's, so
+-- device_s >= dynamic_energy_j / (tdp_w - static_w) where the power is known.
+-- Grain: model_id, scenario_id, hardware_id, subgraph_id
+CREATE VIEW kernel_cost (
+    -- Model.
+    model_id,
+    -- Scenario.
+    scenario_id,
+    -- Part.
+    hardware_id,
+    -- Kernel.
+    subgraph_id,
+    -- Place in the order of execution.
+    position,
+    -- Readable name.
+    subgraph,
+    -- Class of its anchor operator.
+    kernel_class,
+    -- Operator that gives it its character.
+    anchor_operator_id,
+    -- Element type its anchor is asked to compute in.
+    precision,
+    -- Views the host dispatches before it.
+    view_count,
+    -- Multiply-accumulates.
+    macs,
+    -- Operations.
+    flops,
+    -- Independent output elements of its widest part.
+    threads,
+    -- `matrix` or `vector`: the unit of its slowest part.
+    unit,
+    -- Element type its slowest part computes in.
+    executed_precision,
+    -- Tiling strategy of its slowest part; null without a matrix product.
+    strategy,
+    -- Rows of the tile; null without a matrix product.
+    tile_m,
+    -- Columns of the tile; null without a matrix product.
+    tile_n,
+    -- Depth of the tile; null without a matrix product.
+    tile_k,
+    -- Tiles, or blocks of threads.
+    tile_count,
+    -- Units that get work.
+    units_allocated,
+    -- Units of the part.
+    unit_count,
+    -- Rounds in which all tiles are done.
+    waves,
+    -- Share of the peak that shape and wave quantization leave.
+    utilization_fraction,
+    -- Share of the tile's time in which the pipeline is full.
+    pipelining_fraction,
+    -- Bytes the chosen tile keeps next to its unit. [byte]
+    tile_byte,
+    -- Peak arithmetic rate of the unit used. [ops/s]
+    peak_ops_per_s,
+    -- Share of that peak the kernel class reaches at this size.
+    compute_efficiency_fraction,
+    -- Share of the peak bandwidth the kernel class reaches at this size.
+    memory_efficiency_fraction,
+    -- Everything that crosses the kernel's border. [byte]
+    traffic_byte,
+    -- Weights read. [byte]
+    weight_byte,
+    -- Part of the traffic the last-level cache serves. [byte]
+    resident_byte,
+    -- Traffic of main memory. [byte]
+    dram_byte,
+    -- Traffic of the last-level cache. [byte]
+    cache_byte,
+    -- Traffic of the memories next to the units: operands again for every tile. [byte]
+    reload_byte,
+    -- Time of the matrix units. [s]
+    matrix_s,
+    -- Time of the vector units. [s]
+    vector_s,
+    -- Time of the arithmetic: the slower of the two kinds of unit. [s]
+    compute_s,
+    -- Time of main memory. [s]
+    dram_s,
+    -- Time of the last-level cache; 0 when its bandwidth is unknown or it has none. [s]
+    cache_s,
+    -- Time of the memories next to the units; 0 when their bandwidth is unknown. [s]
+    reload_s,
+    -- Time of the slowest memory level. [s]
+    memory_s,
+    -- Level of memory_s: `dram`, the last-level cache or the tile memory.
+    memory_level,
+    -- The part of the faster of compute_s and memory_s that does not overlap. [s]
+    serial_s,
+    -- Least time the power limit allows; null when the power is unknown. [s]
+    power_s,
+    -- Time the kernel keeps the device busy. [s]
+    busy_s,
+    -- Device time between this kernel and the one before. [s]
+    kernel_gap_s,
+    -- busy_s plus kernel_gap_s. [s]
+    device_s,
+    -- Time at the peak of all units with no memory: the naive figure. [s]
+    naive_s,
+    -- Roofline bound: work at peak against unique traffic at peak bandwidth. [s]
+    roofline_s,
+    -- Energy of the arithmetic; null when a coefficient is missing. [J]
+    compute_energy_j,
+    -- Energy of main memory traffic; null when a coefficient is missing. [J]
+    dram_energy_j,
+    -- Energy of on-chip traffic; null when a coefficient is missing. [J]
+    cache_energy_j,
+    -- Static power of the part; null when a coefficient is missing. [W]
+    static_w,
+    -- Power the part may draw; null when unknown. [W]
+    tdp_w
+) AS
+WITH energy_coefficients AS (
+    SELECT
+        h.hardware_id,
+        MAX(CASE WHEN e.what = 'byte' AND e.key = 'dram' THEN e.value END) AS dram_j_per_byte,
+        MAX(CASE WHEN e.what = 'byte' AND e.key = h.cache_level THEN e.value END) AS cache_j_per_byte,
+        MAX(CASE WHEN e.what = 'byte' AND e.key = h.tile_memory_level THEN e.value END) AS tile_j_per_byte,
+        MAX(CASE WHEN e.what = 'static' THEN e.value END) AS static_w
+    FROM hardware_unit AS h
+    LEFT JOIN energy_profile AS e ON e.hardware_id = h.hardware_id
+    GROUP BY h.hardware_id
+),
+
+priced_parts AS (
+    SELECT
+        p.*,
+        p.flops * e.value AS energy_j
+    FROM part_mapping AS p
+    LEFT JOIN energy_profile AS e
+        ON e.hardware_id = p.hardware_id AND e.what = 'op' AND e.key = CONCAT(p.executed_precision, '.', p.unit)
+),
+
+summed_parts AS (
+    SELECT
+        model_id,
+        scenario_id,
+        hardware_id,
+        subgraph_id,
+        SUM(macs) AS macs,
+        SUM(flops) AS flops,
+        MAX(threads) AS threads,
+        MAX_BY(unit, ideal_compute_s) AS unit,
+        MAX_BY(executed_precision, ideal_compute_s) AS executed_precision,
+        MAX_BY(strategy, ideal_compute_s) AS strategy,
+        MAX_BY(tile_m, ideal_compute_s) AS tile_m,
+        MAX_BY(tile_n, ideal_compute_s) AS tile_n,
+        MAX_BY(tile_k, ideal_compute_s) AS tile_k,
+        MAX_BY(tile_count, ideal_compute_s) AS tile_count,
+        MAX(units_allocated) AS units_allocated,
+        MAX_BY(waves, ideal_compute_s) AS waves,
+        MAX_BY(utilization_fraction, ideal_compute_s) AS utilization_fraction,
+        MAX_BY(pipelining_fraction, ideal_compute_s) AS pipelining_fraction,
+        MAX(tile_byte) AS tile_byte,
+        MAX_BY(peak_ops_per_s, ideal_compute_s) AS peak_ops_per_s,
+        SUM(reload_byte) AS reload_byte,
+        SUM(CASE WHEN unit = 'matrix' THEN ideal_compute_s ELSE 0e0 END) AS matrix_ideal_s,
+        SUM(CASE WHEN unit = 'vector' THEN ideal_compute_s ELSE 0e0 END) AS vector_ideal_s,
+        SUM(CASE WHEN unit = 'matrix' AND flops > 0 THEN 1e0 / unit_ops_per_s ELSE 0e0 END) AS matrix_s_per_half_op,
+        MAX(CASE WHEN unit = 'vector' AND flops > 0 THEN 1e0 / unit_ops_per_s ELSE 0e0 END) AS vector_s_per_half_op,
+        SUM(flops / NULLIF(peak_ops_per_s, 0e0)) AS naive_s,
+        SUM(energy_j) + CASE WHEN COUNT(*) > COUNT(energy_j) THEN NULL ELSE 0e0 END AS compute_energy_j
+    FROM priced_parts
+    GROUP BY model_id, scenario_id, hardware_id, subgraph_id
+),
+
+kernel_inputs AS (
+    SELECT
+        w.model_id,
+        w.scenario_id,
+        t.hardware_id,
+        w.subgraph_id,
+        w.position,
+        w.subgraph,
+        w.kernel_class,
+        w.anchor_operator_id,
+        w.precision,
+        w.view_count,
+        w.weight_byte,
+        w.traffic_byte,
+        COALESCE(p.macs, 0e0) AS macs,
+        COALESCE(p.flops, 0e0) AS flops,
+        COALESCE(p.threads, 0e0) AS threads,
+        COALESCE(p.unit, 'vector') AS unit,
+        p.executed_precision,
+        p.strategy,
+        p.tile_m,
+        p.tile_n,
+        p.tile_k,
+        COALESCE(p.tile_count, 1e0) AS tile_count,
+        COALESCE(p.units_allocated, h.unit_count) AS units_allocated,
+        h.unit_count,
+        COALESCE(p.waves, 1e0) AS waves,
+        COALESCE(p.utilization_fraction, 1e0) AS utilization_fraction,
+        COALESCE(p.pipelining_fraction, 1e0) AS pipelining_fraction,
+        COALESCE(p.tile_byte, 0e0) AS tile_byte,
+        p.peak_ops_per_s,
+        COALESCE(p.reload_byte, 0e0) AS reload_byte,
+        COALESCE(p.naive_s, 0e0) AS naive_s,
+        COALESCE(p.matrix_ideal_s, 0e0) AS matrix_ideal_s,
+        COALESCE(p.vector_ideal_s, 0e0) AS vector_ideal_s,
+        (COALESCE(p.matrix_ideal_s, 0e0) + em.half_work * COALESCE(p.matrix_s_per_half_op, 0e0))
+        / NULLIF(em.maximum_fraction, 0e0) AS matrix_s,
+        (COALESCE(p.vector_ideal_s, 0e0) + ev.half_work * COALESCE(p.vector_s_per_half_op, 0e0))
+        / NULLIF(ev.maximum_fraction, 0e0) AS vector_s,
+        CASE WHEN p.subgraph_id IS NULL THEN 0e0 ELSE p.compute_energy_j END AS compute_energy_j,
+        CASE
+            WHEN t.is_cache_warm = 1e0 AND w.produced_byte + w.output_byte <= er.maximum_fraction * h.cache_byte
+                THEN w.produced_byte + w.output_byte
+            ELSE 0e0
+        END AS resident_byte,
+        ed.half_work * h.unit_count AS memory_half_byte,
+        ed.maximum_fraction AS memory_maximum_fraction,
+        eo.maximum_fraction AS overlap_fraction,
+        h.dram_byte_per_s,
+        h.cache_byte_per_s,
+        h.tile_memory_byte_per_s,
+        h.cache_level,
+        h.tile_memory_level,
+        h.part_kernel_gap_s * t.kernel_gap_fraction AS kernel_gap_s,
+        h.tdp_w,
+        c.dram_j_per_byte,
+        c.cache_j_per_byte,
+        c.tile_j_per_byte,
+        c.static_w
+    FROM kernel_work AS w
+    INNER JOIN target AS t ON t.model_id = w.model_id AND t.scenario_id = w.scenario_id
+    INNER JOIN hardware_unit AS h ON h.hardware_id = t.hardware_id
+    INNER JOIN energy_coefficients AS c ON c.hardware_id = t.hardware_id
+    LEFT JOIN summed_parts AS p
+        ON p.model_id = w.model_id AND p.scenario_id = w.scenario_id
+        AND p.hardware_id = t.hardware_id AND p.subgraph_id = w.subgraph_id
+    INNER JOIN efficiency_choice AS em
+        ON em.hardware_id = t.hardware_id AND em.backend = t.backend AND em.kernel_class = w.kernel_class
+        AND em.precision = w.precision AND em.memory_format = t.memory_format AND em.resource = 'matrix'
+    INNER JOIN efficiency_choice AS ev
+        ON ev.hardware_id = t.hardware_id AND ev.backend = t.backend AND ev.kernel_class = w.kernel_class
+        AND ev.precision = w.precision AND ev.memory_format = t.memory_format AND ev.resource = 'vector'
+    INNER JOIN efficiency_choice AS ed
+        ON ed.hardware_id = t.hardware_id AND ed.backend = t.backend AND ed.kernel_class = w.kernel_class
+        AND ed.precision = w.precision AND ed.memory_format = t.memory_format AND ed.resource = 'memory'
+    INNER JOIN efficiency_choice AS eo
+        ON eo.hardware_id = t.hardware_id AND eo.backend = t.backend AND eo.kernel_class = w.kernel_class
+        AND eo.precision = w.precision AND eo.memory_format = t.memory_format AND eo.resource = 'overlap'
+    INNER JOIN efficiency_choice AS er
+        ON er.hardware_id = t.hardware_id AND er.backend = t.backend AND er.kernel_class = w.kernel_class
+        AND er.precision = w.precision AND er.memory_format = t.memory_format AND er.resource = 'residency'
+),
+
+level_times AS (
+    SELECT
+        *,
+        GREATEST(matrix_s, vector_s) AS compute_s,
+        traffic_byte - resident_byte AS dram_byte,
+        (traffic_byte - resident_byte + CASE WHEN traffic_byte > 0e0 THEN memory_half_byte ELSE 0e0 END)
+        / NULLIF(dram_byte_per_s * memory_maximum_fraction, 0e0) AS dram_s,
+        COALESCE(traffic_byte / NULLIF(cache_byte_per_s * memory_maximum_fraction, 0e0), 0e0) AS cache_s,
+        COALESCE(reload_byte / NULLIF(tile_memory_byte_per_s, 0e0), 0e0) AS reload_s
+    FROM kernel_inputs
+),
+
+roofline_times AS (
+    SELECT
+        *,
+        GREATEST(dram_s, cache_s, reload_s) AS memory_s,
+        CASE
+            WHEN dram_s >= cache_s AND dram_s >= reload_s THEN 'dram'
+            WHEN cache_s >= reload_s THEN cache_level
+            ELSE tile_memory_level
+        END AS memory_level,
+        GREATEST(naive_s, dram_byte / NULLIF(dram_byte_per_s, 0e0)) AS roofline_s,
+        dram_byte * dram_j_per_byte AS dram_energy_j,
+        CASE WHEN cache_level IS NULL THEN 0e0 ELSE traffic_byte * cache_j_per_byte END
+        + CASE WHEN tile_memory_level IS NULL THEN 0e0 ELSE reload_byte * tile_j_per_byte END AS cache_energy_j
+    FROM level_times
+),
+
+power_limited AS (
+    SELECT
+        *,
+        (1e0 - overlap_fraction) * LEAST(compute_s, memory_s) AS serial_s,
+        (compute_energy_j + dram_energy_j + cache_energy_j) / NULLIF(tdp_w - static_w, 0e0) AS power_s
+    FROM roofline_times
+)
+
+SELECT
+    model_id,
+    scenario_id,
+    hardware_id,
+    subgraph_id,
+    position,
+    subgraph,
+    kernel_class,
+    anchor_operator_id,
+    precision,
+    view_count,
+    macs,
+    flops,
+    threads,
+    unit,
+    executed_precision,
+    strategy,
+    tile_m,
+    tile_n,
+    tile_k,
+    tile_count,
+    units_allocated,
+    unit_count,
+    waves,
+    utilization_fraction,
+    pipelining_fraction,
+    tile_byte,
+    peak_ops_per_s,
+    CASE WHEN compute_s > 0e0 THEN GREATEST(matrix_ideal_s, vector_ideal_s) / compute_s ELSE 1e0 END
+        AS compute_efficiency_fraction,
+    CASE WHEN dram_s > 0e0 THEN dram_byte / (dram_byte_per_s * dram_s) ELSE 1e0 END AS memory_efficiency_fraction,
+    traffic_byte,
+    weight_byte,
+    resident_byte,
+    dram_byte,
+    traffic_byte AS cache_byte,
+    reload_byte,
+    matrix_s,
+    vector_s,
+    compute_s,
+    dram_s,
+    cache_s,
+    reload_s,
+    memory_s,
+    memory_level,
+    serial_s,
+    power_s,
+    GREATEST(GREATEST(compute_s, memory_s) + serial_s, COALESCE(power_s, 0e0)) AS busy_s,
+    kernel_gap_s,
+    GREATEST(GREATEST(compute_s, memory_s) + serial_s, COALESCE(power_s, 0e0)) + kernel_gap_s AS device_s,
+    naive_s,
+    roofline_s,
+    compute_energy_j,
+    dram_energy_j,
+    cache_energy_j,
+    static_w,
+    tdp_w
+FROM power_limited

@@ -1,0 +1,97 @@
+-- Time of a whole run on every part, split by what sets the pace.
+-- Grain: model, hardware, backend, precision, batch, sequence, context, phase, memory_format
+CREATE VIEW model_latency (
+    -- Name of the model.
+    model,
+    -- Part.
+    hardware,
+    -- Backend.
+    backend,
+    -- Precision policy.
+    precision,
+    -- Samples in one run.
+    batch,
+    -- Tokens processed a sample; 1 where the model has no sequence axis.
+    sequence,
+    -- Tokens attended to a sample.
+    context,
+    -- `forward`, `prefill` or `decode`.
+    phase,
+    -- `nchw` or `nhwc`.
+    memory_format,
+    -- Model.
+    model_id,
+    -- Scenario.
+    scenario_id,
+    -- Kernels launched.
+    kernel_count,
+    -- Multiply-accumulates.
+    macs,
+    -- Operations.
+    flops,
+    -- Time of one run. [s]
+    latency_s,
+    -- Part of it in which arithmetic sets the pace. [s]
+    compute_s,
+    -- Part of it in which a memory level sets the pace. [s]
+    memory_s,
+    -- Part of it in which the power limit sets the pace. [s]
+    power_s,
+    -- Part of it in which the device waits: dispatch and gaps. [s]
+    overhead_s,
+    -- Device time alone, gaps included. [s]
+    device_s,
+    -- Host time to issue everything. [s]
+    host_issue_s,
+    -- Samples a second. [1/s]
+    throughput_per_s,
+    -- Time at the peak of all units with no memory. [s]
+    naive_s,
+    -- latency_s over naive_s.
+    correction_factor,
+    -- Sum of the kernels' roofline bounds. [s]
+    roofline_s,
+    -- Share of the units' peak that shapes and waves leave, weighted by busy time.
+    utilization_fraction,
+    -- What sets the pace for the largest part of the time.
+    bottleneck,
+    -- True when the part has no silicon.
+    is_simulated
+) AS
+SELECT
+    l.model,
+    x.hardware_id AS hardware,
+    l.backend,
+    l.precision,
+    l.batch,
+    l.sequence,
+    l.context,
+    l.phase,
+    l.memory_format,
+    l.model_id,
+    l.scenario_id,
+    x.kernel_count,
+    x.macs,
+    x.flops,
+    x.latency_s,
+    x.compute_s,
+    x.memory_s,
+    x.power_s,
+    x.overhead_s,
+    x.device_s,
+    x.host_issue_s,
+    l.batch / NULLIF(x.latency_s, 0e0) AS throughput_per_s,
+    x.naive_s,
+    x.latency_s / NULLIF(x.naive_s, 0e0) AS correction_factor,
+    x.roofline_s,
+    x.utilization_fraction,
+    CASE
+        WHEN x.overhead_s >= GREATEST(x.compute_s, x.memory_s, x.power_s) THEN 'overhead'
+        WHEN x.power_s >= GREATEST(x.compute_s, x.memory_s) THEN 'power'
+        WHEN x.compute_s >= x.memory_s THEN 'compute'
+        ELSE 'memory'
+    END AS bottleneck,
+    h.status = 'simulated' AS is_simulated
+FROM model_cost AS x
+INNER JOIN run_label AS l ON l.model_id = x.model_id AND l.scenario_id = x.scenario_id
+INNER JOIN hardware AS h ON h.hardware_id = x.hardware_id
