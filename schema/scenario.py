@@ -47,14 +47,22 @@ class Measurement(Row):
     """Key."""
     model: str
     """Model as the source names it."""
-    model_id: int | None
-    """Ingested model it was matched to; null when not ingested."""
+    model_source: str | None
+    """What `charz ingest` would be asked for to get this model, e.g. `timm:resnet50`; joins
+    `model.source`, with the resolution. Null when the name is not known to charz."""
     hardware_id: str | None
     """Part it was matched to; null when not in the catalog."""
     hardware: str
-    """Part as the source names it."""
+    """Part as the source names it, without the number of parts."""
+    device_count: int
+    """Parts that worked on it together."""
     backend: str
     """Backend."""
+    software: str | None
+    """Version of the framework, e.g. `pt240`: versions that differ are scored apart."""
+    mode: str
+    """`run` (back-to-back runs of one batch), `single_stream`, `multi_stream`, `offline`, `server`,
+    `served` (through a server whose share is in the figure) or `decode` (time per output token)."""
     precision: str
     """Precision policy."""
     memory_format: str
@@ -73,6 +81,8 @@ class Measurement(Row):
     """Energy of one run. [J]"""
     energy_scope: str | None
     """`gpu`, `board` or `wall`; never compared across."""
+    energy_per: str | None
+    """What the energy was counted for: `run`, `sample`, `image`, `video`, `token` or `request`."""
     peak_memory_byte: float | None
     """Peak memory. [byte]"""
     source_id: str
@@ -105,12 +115,12 @@ class OperatorMeasurement(Row):
     """Element type."""
     shape: str
     """Dimensions as text."""
-    macs: float
-    """Multiply-accumulates."""
-    flops: float
-    """Operations."""
-    traffic_byte: float
-    """Unique bytes moved. [byte]"""
+    macs: float | None
+    """Multiply-accumulates; null when the source does not tell."""
+    flops: float | None
+    """Operations; null when the source does not tell."""
+    traffic_byte: float | None
+    """Unique bytes moved; null when the source does not tell. [byte]"""
     latency_s: float
     """Time. [s]"""
     source_id: str

@@ -1,0 +1,84 @@
+"""Kernel timings of the PyPI package `aiconfigurator-core` (Apache-2.0), read where they lie.
+
+Its parquet files stand under `systems/data/PART/GROUP/FRAMEWORK/VERSION/NAME_perf.parquet`;
+latencies are milliseconds. `gemm` times one M×K by K×N product; `context_attention` prefill (`isl`
+new tokens over `step` past ones), `generation_attention` decode (`step` past tokens); `moe` a layer
+of experts under a distribution of tokens. Nothing is copied: every function returns a DuckDB relation.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import duckdb
+
+from charz.schema.errors import CharzError
+
+PARTS = {
+    "a100_sxm": "a100_sxm4_80",
+    "h100_sxm": "h100_sxm5_80",
+    "h200_sxm": "h200_sxm_141",
+    "b200_sxm": "b200_sxm",
+    "b300_sxm": "b300_sxm",
+    "gb200": "gb200_gpu",
+    "l40s": "l40s",
+}
+"""charz part by the package's folder; folders that are not here have no part in the catalog."""
+
+PRECISIONS = {"bfloat16": "bf16", "fp8": "fp8_e4m3", "fp8_block": "fp8_e4m3", "nvfp4": "fp4", "int8_wo": "w8a16", "int4_wo": "w4a16", "sq": "int8"}
+"""charz precision by the package's word."""
+
+GROUPS = ("gemm", "context_attention", "generation_attention", "encoder_attention", "moe")
+"""Kinds of kernels with a reader here."""
+
+
+def data_root(package: Path | None = None) -> Path:
+    """Folder with the parquet files, of the installed package or of an unpacked one.
+
+    Raises `CharzError` if the package is not installed.
+    """
+    if package is None:
+        spec = importlib.util.find_spec("aiconfigurator_core")
+        if spec is None or not spec.submodule_search_locations:
+            raise CharzError("the package is not installed", "aiconfigurator-core", next="pip install aiconfigurator-core")
+        package = Path(next(iter(spec.submodule_search_locations)))
+    root = package / "systems" / "data"
+    if not root.is_dir():
+        raise CharzError("no measurements in the package", str(root))
+    return root
+
+
+def files(root: Path, group: str) -> list[str]:
+    """Paths of a kind's parquet files, of parts the catalog knows."""
+    return sorted(str(p) for p in root.glob(f"*/*/*/*/{group}_perf.parquet") if p.relative_to(root).parts[0] in PARTS)
+
+
+def relation(connection: duckdb.DuckDBPyConnection, root: Path, group: str) -> duckdb.DuckDBPyRelation:
+    """Timings of one kind as columns `hardware_id, framework, version, kernel_source, precision,
+    latency_s` and the kind's own shape columns. Raises `CharzError` for a kind without files."""
+    found = files(root, group)
+    if not found:
+        raise CharzError("no measurements of this kind", group, f"there are {', '.join(GROUPS)}")
+    types = {"gemm": "gemm_dtype", "moe": "moe_dtype"}
+    dtype = types.get(group, "attn_dtype")
+    depth = len(root.parts)
+    part = f"list_extract(string_split(filename, '/'), {depth + 1})"
+    return connection.sql(
+        f"""
+        SELECT
+            {_case(part, PARTS)} AS hardware_id,
+            list_extract(string_split(filename, '/'), {depth + 3}) AS framework,
+            list_extract(string_split(filename, '/'), {depth + 4}) AS version,
+            {_case(dtype, PRECISIONS)} AS precision,
+            latency / 1e3 AS latency_s,
+            * EXCLUDE (filename, framework, version, latency, {dtype})
+        FROM read_parquet({found!r}, filename=true, union_by_name=true)
+        WHERE latency > 0
+        """
+    )
+
+
+def _case(column: str, words: dict[str, str]) -> str:
+    """SQL that replaces words; one that is not listed becomes null."""
+    return f"CASE {column} " + " ".join(f"WHEN '{a}' THEN '{b}'" for a, b in words.items()) + " END"

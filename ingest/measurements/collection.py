@@ -1,0 +1,154 @@
+"""The collected measurement parquets: whole models, single operators, FX nodes.
+
+Three files of one folder, told apart by their columns. `seq_or_resolution` holds an image size for
+vision models and a token count for the rest; settings such as framework version, memory format and
+MLPerf scenario stand in `notes` as `key=value`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from charz.schema.catalog import Source
+from charz.schema.errors import CharzError
+from charz.schema.row import Row
+from charz.schema.scenario import Measurement, OperatorMeasurement
+
+from . import operator_shape, vocabulary
+
+_LANGUAGE_MODELS = r"(?i)bert|gpt|opt-|llama|switch|transformer|qwen|mistral|mixtral|gemma|phi|deepseek"
+
+
+def kind(frame_columns: list[str]) -> str | None:
+    """`models`, `operators` or `fx_nodes`, or None where the columns are another file's."""
+    names = set(frame_columns)
+    if {"source_repo", "seq_or_resolution", "latency_ms", "notes"} <= names:
+        return "models"
+    if {"source_repo", "op", "shape", "latency_ms"} <= names:
+        return "operators"
+    if {"node_name", "target", "input_shapes", "latency_ms"} <= names:
+        return "fx_nodes"
+    return None
+
+
+def read(path: Path) -> tuple[pl.DataFrame, type[Row], list[Source]]:
+    """Rows of one file of the collection, their row type and the data sets they belong to."""
+    raw = pl.read_parquet(path)
+    found = kind(raw.columns)
+    if found is None:
+        raise CharzError("not a file of the collection", str(path), f"columns: {', '.join(raw.columns)}")
+    if found == "models":
+        frame, row_type = models(raw), Measurement
+    elif found == "operators":
+        frame, row_type = operators(raw), OperatorMeasurement
+    else:
+        frame, row_type = fx_nodes(raw), OperatorMeasurement
+    return frame, row_type, _sources(frame, path)
+
+
+def models(raw: pl.DataFrame) -> pl.DataFrame:
+    """`measurement` rows of `models.parquet`."""
+    notes, size = pl.col("notes").fill_null(""), pl.col("seq_or_resolution")
+    is_timm = pl.col("source_repo") == "huggingface/pytorch-image-models"
+    is_language = pl.col("model").str.contains(_LANGUAGE_MODELS) & ~is_timm
+    leading_number = size.str.extract(r"^(\d+)(?:x\d+)?$").cast(pl.Int64)
+    scenario = notes.str.extract(r"scenario=(\w+)")
+    return raw.select(
+        pl.col("model"),
+        model_source=pl.when(is_timm)
+        .then(pl.format("timm:{}", pl.col("model").str.replace(r"\..*$", "")))
+        .otherwise(pl.col("model").replace_strict(vocabulary.model_names(), default=None)),
+        hardware=pl.col("hardware").str.replace(r"^\d+x\s+", "").str.strip_chars(),
+        device_count=pl.coalesce(
+            notes.str.extract(r"n_accel=(\d+)").cast(pl.Int64),
+            pl.col("hardware").str.extract(r"^(\d+)x\s+").cast(pl.Int64),
+            pl.lit(1),
+        ),
+        backend=pl.col("backend").map_elements(vocabulary.backend, return_dtype=pl.String),
+        software=notes.str.extract(r"\b(pt\d+)\b"),
+        mode=pl.when(scenario == "SingleStream").then(pl.lit("single_stream"))
+        .when(scenario == "MultiStream").then(pl.lit("multi_stream"))
+        .when(scenario == "Offline").then(pl.lit("offline"))
+        .when(scenario == "Server").then(pl.lit("server"))
+        .when(notes.str.contains("per output token|time per output token|inter-token|decode")).then(pl.lit("decode"))
+        .when(notes.str.contains("Triton|server overhead")).then(pl.lit("served"))
+        .otherwise(pl.lit("run")),
+        precision=pl.col("precision").fill_null("unknown").map_elements(vocabulary.policy, return_dtype=pl.String),
+        memory_format=pl.when(notes.str.contains("layout=nhwc")).then(pl.lit("nhwc")).otherwise(pl.lit("nchw")),
+        batch=pl.col("batch").cast(pl.Int64),
+        sequence=pl.when(is_language).then(leading_number),
+        resolution=pl.when(~is_language).then(leading_number),
+        latency_s=pl.col("latency_ms") / 1e3,
+        throughput_per_s=pl.col("throughput_per_s"),
+        energy_j=pl.col("energy_j"),
+        energy_scope=pl.when(pl.col("energy_j").is_null()).then(None)
+        .when(pl.col("source_repo").str.starts_with("ml-energy")).then(pl.lit("gpu"))
+        .otherwise(pl.lit("wall")),
+        energy_per=pl.when(pl.col("energy_j").is_null()).then(None)
+        .when(notes.str.contains("(?i)per OUTPUT TOKEN")).then(pl.lit("token"))
+        .when(notes.str.contains("(?i)per REQUEST")).then(pl.lit("request"))
+        .when(notes.str.contains("(?i)per generated image|Energy/image")).then(pl.lit("image"))
+        .when(notes.str.contains("(?i)per generated video|Energy/video")).then(pl.lit("video"))
+        .otherwise(pl.lit("sample")),
+        peak_memory_byte=pl.col("peak_mem_bytes"),
+        source_id=pl.when(is_timm)
+        .then(pl.format("timm:{}", pl.col("source_path").str.extract(r"benchmark-infer-(.*)\.csv")))
+        .otherwise(pl.col("source_repo")),
+        note=pl.col("notes"),
+    )
+
+
+def operators(raw: pl.DataFrame) -> pl.DataFrame:
+    """`operator_measurement` rows of `operators.parquet`."""
+    shapes = raw.select("op", "shape", "precision").unique()
+    described = shapes.with_columns(
+        pl.Series("work", [operator_shape.from_text(o, s, p) for o, s, p in shapes.iter_rows()], dtype=operator_shape.WORK)
+    ).unnest("work")
+    return raw.join(described, on=["op", "shape", "precision"], how="left").select(
+        model=pl.lit(None, pl.String),
+        operator=pl.col("op"),
+        operator_class=pl.col("operator_class"),
+        hardware=pl.col("hardware"),
+        backend=pl.lit("eager"),
+        precision=pl.col("precision"),
+        shape=pl.col("shape"),
+        macs=pl.col("macs"),
+        flops=pl.col("flops"),
+        traffic_byte=pl.col("traffic_byte"),
+        latency_s=pl.col("latency_ms") / 1e3,
+        source_id=pl.format("{}:operators", pl.col("source_repo")),
+    )
+
+
+def fx_nodes(raw: pl.DataFrame) -> pl.DataFrame:
+    """`operator_measurement` rows of `fx_nodes.parquet`: forward time of each node, zeros left out."""
+    raw = raw.filter(pl.col("fw_ms").fill_null(pl.col("latency_ms")) > 0)
+    shapes = raw.select("op", "target", "input_shapes", "output_shape", "dtype").unique()
+    described = shapes.with_columns(
+        pl.Series("work", [operator_shape.from_fx_node(*row) for row in shapes.iter_rows()], dtype=operator_shape.WORK)
+    ).unnest("work")
+    keys = ["op", "target", "input_shapes", "output_shape", "dtype"]
+    return raw.join(described, on=keys, how="left", nulls_equal=True).select(
+        pl.col("model"),
+        operator=pl.format("{}:{}", pl.col("op"), pl.col("target")),
+        operator_class=pl.col("operator_class"),
+        hardware=pl.col("hardware"),
+        backend=pl.lit("eager"),
+        precision=pl.lit("fp32"),
+        shape=pl.format("{} -> {}", pl.col("input_shapes"), pl.col("output_shape")),
+        macs=pl.col("macs"),
+        flops=pl.col("flops"),
+        traffic_byte=pl.col("traffic_byte"),
+        latency_s=pl.col("fw_ms").fill_null(pl.col("latency_ms")) / 1e3,
+        source_id=pl.format("sitar-lab/NeuSight:fx_nodes:{}", pl.col("mode")),
+    )
+
+
+def _sources(frame: pl.DataFrame, path: Path) -> list[Source]:
+    """One data set a distinct `source_id` of the frame."""
+    return [
+        Source(source_id=name, kind="measurement", locator=path.name, licence=None, what=f"measured rows, {count} in all")
+        for name, count in frame.group_by("source_id").len().sort("source_id").iter_rows()
+    ]

@@ -1,0 +1,158 @@
+"""PyTorch profiler (Kineto) traces: one row an outermost ATen call, with the device time it caused.
+
+A CPU call owns the device kernels launched while it ran (matched through the correlation of the
+launch, which Kineto writes as `External id` or `correlation`). In a trace without device kernels
+its own wall time is taken. Format: the JSON of `torch.profiler.profile.export_chrome_trace`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from charz.schema.errors import CharzError
+
+from . import operator_shape
+
+_DEVICE_CATEGORIES = {"kernel", "gpu_memcpy", "gpu_memset"}
+_TYPES = {"float": "fp32", "c10::Half": "fp16", "c10::BFloat16": "bf16", "double": "fp64", "signed char": "int8"}
+_CLASSES = {
+    "conv1d": "conv", "conv2d": "conv", "conv3d": "conv", "_convolution": "conv", "convolution": "conv",
+    "conv_transpose2d": "conv_transposed", "linear": "linear", "addmm": "linear", "mm": "matmul",
+    "bmm": "matmul", "matmul": "matmul", "einsum": "matmul", "baddbmm": "matmul",
+    "scaled_dot_product_attention": "attention", "batch_norm": "batch_norm", "layer_norm": "norm",
+    "group_norm": "norm", "rms_norm": "norm", "softmax": "softmax", "_softmax": "softmax",
+    "relu": "activation", "relu_": "activation", "gelu": "activation", "silu": "activation",
+    "silu_": "activation", "hardswish": "activation", "hardswish_": "activation", "relu6": "activation",
+    "hardtanh": "activation", "hardtanh_": "activation", "sigmoid": "activation", "tanh": "activation",
+    "hardsigmoid": "activation", "max_pool2d": "pooling", "avg_pool2d": "pooling",
+    "adaptive_avg_pool2d": "pooling", "mean": "reduction", "sum": "reduction", "embedding": "embedding",
+    "cat": "copy", "contiguous": "copy", "clone": "copy", "copy_": "copy", "roll": "copy", "pad": "copy",
+    "to": "cast", "_to_copy": "cast", "add": "elementwise", "add_": "elementwise", "mul": "elementwise",
+    "mul_": "elementwise", "div": "elementwise", "sub": "elementwise", "view": "view", "reshape": "view",
+    "flatten": "view", "permute": "view", "transpose": "view", "unsqueeze": "view", "dropout": "view",
+}  # fmt: skip
+
+
+def read(path: Path, model: str | None, hardware: str, backend: str, source_id: str) -> pl.DataFrame:
+    """`operator_measurement` rows of a trace. Raises `CharzError` if the file is no such trace."""
+    events = _events(path)
+    calls = outermost_calls([e for e in events if e.get("cat") == "cpu_op"])
+    if not calls:
+        raise CharzError("the trace holds no ATen calls", str(path), next="profile with activities=[ProfilerActivity.CPU, ...]")
+    device_time = _device_time(events, calls)
+    rows = [_row(call, device_time, model, hardware, backend, source_id) for call in calls if call["name"].startswith("aten::")]
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def outermost_calls(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Calls that no other call of the same thread encloses, in order of time."""
+    found: list[dict[str, Any]] = []
+    end: dict[Any, float] = defaultdict(lambda: float("-inf"))
+    for call in sorted(calls, key=lambda c: (c["ts"], -c.get("dur", 0))):
+        thread = (call.get("pid"), call.get("tid"))
+        if call["ts"] < end[thread]:
+            continue
+        end[thread] = call["ts"] + call.get("dur", 0)
+        found.append(call)
+    return found
+
+
+def _events(path: Path) -> list[dict[str, Any]]:
+    opener = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opener(path, "rt") as file:
+            document = json.load(file)
+    except json.JSONDecodeError as error:
+        raise CharzError("not a JSON trace", str(path), str(error)) from error
+    events = document.get("traceEvents", []) if isinstance(document, dict) else document
+    return [e for e in events if isinstance(e, dict) and e.get("ph") == "X"]
+
+
+def _device_time(events: list[dict[str, Any]], calls: list[dict[str, Any]]) -> dict[int, float] | None:
+    """Microseconds of device work by index of call, or None where the trace has no device."""
+    kernels = [e for e in events if e.get("cat") in _DEVICE_CATEGORIES]
+    if not kernels:
+        return None
+    launches = {
+        e["args"]["correlation"]: e for e in events
+        if e.get("cat") in ("cuda_runtime", "cuda_driver") and "correlation" in e.get("args", {})
+    }  # fmt: skip
+    by_thread: dict[Any, list[tuple[float, float, int]]] = defaultdict(list)
+    for call in calls:
+        by_thread[(call.get("pid"), call.get("tid"))].append((call["ts"], call["ts"] + call["dur"], id(call)))
+    time: dict[int, float] = defaultdict(float)
+    for kernel in kernels:
+        launch = launches.get(kernel.get("args", {}).get("correlation"))
+        if launch is None:
+            continue
+        owner = _enclosing(by_thread[(launch.get("pid"), launch.get("tid"))], launch["ts"])
+        if owner is not None:
+            time[owner] += kernel["dur"]
+    return time
+
+
+def _enclosing(spans: list[tuple[float, float, int]], instant: float) -> int | None:
+    """Id of the span that holds the instant; spans are disjoint and sorted."""
+    low, high = 0, len(spans)
+    while low < high:
+        middle = (low + high) // 2
+        if spans[middle][0] <= instant:
+            low = middle + 1
+        else:
+            high = middle
+    if low and spans[low - 1][0] <= instant <= spans[low - 1][1]:
+        return spans[low - 1][2]
+    return None
+
+
+def _row(
+    call: dict[str, Any], device_time: dict[int, float] | None, model: str | None, hardware: str, backend: str, source_id: str
+) -> dict[str, Any]:
+    arguments = call.get("args", {})
+    dims, types = arguments.get("Input Dims", []), arguments.get("Input type", [])
+    name = call["name"].removeprefix("aten::")
+    precision = next((_TYPES[t] for t in types if t in _TYPES), "fp32")
+    work = call_work(name, [tuple(d) for d in dims if d and not isinstance(d[0], list)], precision)
+    micros = call["dur"] if device_time is None else device_time.get(id(call), 0.0)
+    return {
+        "model": model,
+        "operator": call["name"],
+        "operator_class": work["operator_class"],
+        "hardware": hardware,
+        "backend": backend,
+        "precision": precision,
+        "shape": json.dumps(dims),
+        "macs": work["macs"],
+        "flops": work["flops"],
+        "traffic_byte": work["traffic_byte"],
+        "latency_s": micros * 1e-6,
+        "source_id": source_id,
+    }
+
+
+def call_work(name: str, shapes: list[tuple[int, ...]], precision: str) -> operator_shape.Work:
+    """Work of an ATen call where its input sizes tell it: linear layers and matrix products. Of the
+    rest only the class is known, for a trace does not record output sizes."""
+    element = operator_shape._ELEMENT_BYTE[precision]
+    operator_class = _CLASSES.get(name, "unknown")
+    if name == "linear" and len(shapes) >= 2:
+        rows = 1
+        for size in shapes[0][:-1]:
+            rows *= size
+        return operator_shape.gemm(1, rows, shapes[1][0], shapes[1][1], element, "linear")
+    if name == "addmm" and len(shapes) >= 3:
+        return operator_shape.gemm(1, shapes[1][0], shapes[2][1], shapes[1][1], element, "linear")
+    if name in ("mm", "bmm", "matmul") and len(shapes) >= 2 and len(shapes[0]) >= 2 and len(shapes[1]) >= 2:
+        count = 1
+        for size in shapes[0][:-2]:
+            count *= size
+        return operator_shape.gemm(count, shapes[0][-2], shapes[1][-1], shapes[0][-1], element, "matmul")
+    work = operator_shape.unknown()
+    work["operator_class"] = operator_class
+    return work

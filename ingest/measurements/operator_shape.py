@@ -1,0 +1,162 @@
+"""Work of one operator from the shapes a measurement file states: class, MACs, flops, bytes moved.
+
+A MAC is two flops. Bytes are unique ones: each input read once, the output written once. The rules
+are the few that operator files use; the work of ingested models comes from `ingest/rules`.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from typing import TypedDict
+
+import polars as pl
+
+
+class Work(TypedDict):
+    """What one operator computes and moves; the GEMM it is, where it is one."""
+
+    operator_class: str
+    macs: float | None
+    flops: float | None
+    traffic_byte: float | None
+    m: float | None
+    n: float | None
+    k: float | None
+    gemm_count: float | None
+
+
+WORK = pl.Struct(
+    {"operator_class": pl.String} | {name: pl.Float64 for name in Work.__annotations__ if name != "operator_class"}
+)
+"""Polars type of a `Work`."""
+
+_ELEMENT_BYTE = {"fp64": 8, "fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "fp8": 1, "int8": 1, "int64": 8, "bool": 1}
+
+_ELEMENTWISE_FLOPS = {"add": 1, "mul": 1, "div": 1, "sub": 1, "relu": 1, "pow": 1, "gelu": 10, "tanh": 6}
+"""Arithmetic an element, as the operator rules count it."""
+
+_FX_CLASSES = {
+    "matmul": "matmul",
+    "bmm": "matmul",
+    "softmax": "softmax",
+    "gelu": "activation",
+    "relu": "activation",
+    "tanh": "activation",
+    "embedding": "embedding",
+    "dropout": "elementwise",
+    "cat": "copy",
+    "contiguous": "copy",
+}
+
+
+def gemm(count: float, m: float, n: float, k: float, element_byte: float, operator_class: str) -> Work:
+    """Work of `count` products of an m×k by a k×n matrix."""
+    macs = count * m * n * k
+    moved = count * (m * k + k * n + m * n) * element_byte
+    return Work(operator_class=operator_class, macs=macs, flops=2 * macs, traffic_byte=moved, m=m, n=n, k=k, gemm_count=count)
+
+
+def vector(operator_class: str, flops: float | None, moved_byte: float | None) -> Work:
+    """Work of an operator without a matrix product."""
+    return Work(
+        operator_class=operator_class, macs=0.0, flops=flops, traffic_byte=moved_byte, m=None, n=None, k=None, gemm_count=None
+    )
+
+
+def unknown() -> Work:
+    """An operator whose shapes do not tell its work: null, never zero."""
+    return Work(operator_class="unknown", macs=None, flops=None, traffic_byte=None, m=None, n=None, k=None, gemm_count=None)
+
+
+def from_text(operator: str, shape: str, precision: str) -> Work:
+    """Work of a micro-benchmark row, e.g. `bmm`, `B=384 M=128 N=64 K=128`, `fp32`."""
+    size = {name: float(value) for name, value in re.findall(r"(\w+)=(\d+)", shape)}
+    element = _ELEMENT_BYTE.get(precision, 4)
+    if operator == "bmm":
+        return gemm(size["B"], size["M"], size["N"], size["K"], element, "matmul")
+    if operator == "linear":
+        return gemm(1, size["B"] * size["M"], size["N"], size["K"], element, "linear")
+    if operator == "conv":
+        return _conv(size, element)
+    elements = size["B"] * size["H"]
+    if operator == "softmax":
+        return vector("softmax", 5 * elements, 2 * elements * element)
+    if operator == "ln":
+        return vector("norm", 8 * elements, (2 * elements + 2 * size["H"]) * element)
+    # `addu` and its like have a scalar as second operand; without the `u` two tensors are read.
+    name = operator.removesuffix("u") if operator in ("addu", "mulu", "divu", "powu") else operator
+    if name not in _ELEMENTWISE_FLOPS:
+        return unknown()
+    operands = 2 if operator in ("add", "mul", "div", "pow") else 1
+    operator_class = "activation" if name in ("relu", "gelu", "tanh") else "elementwise"
+    return vector(operator_class, _ELEMENTWISE_FLOPS[name] * elements, (operands + 1) * elements * element)
+
+
+def _conv(size: dict[str, float], element_byte: float) -> Work:
+    """A square convolution as an implicit matrix product; bytes count each tensor once."""
+    kernel, padding, stride = size["Kernel_Size"], size["Padding"], size["Stride"]
+    out = math.floor((size["Input_Size"] + 2 * padding - kernel) / stride) + 1
+    work = gemm(1, size["B"] * out * out, size["Output_Channel"], size["Input_Channel"] * kernel**2, element_byte, "conv")
+    read = size["B"] * size["Input_Channel"] * size["Input_Size"] ** 2
+    weights = size["Output_Channel"] * size["Input_Channel"] * kernel**2
+    work["traffic_byte"] = (read + weights + size["B"] * size["Output_Channel"] * out * out) * element_byte
+    return work
+
+
+def from_fx_node(op: str, target: str, input_shapes: str, output_shape: str | None, dtype: str | None) -> Work:
+    """Work of one `torch.fx` node from its input and output shapes."""
+    inputs = [tuple(shape) for shape in _literal(input_shapes) if isinstance(shape, (list, tuple))]
+    output = tuple(_literal(output_shape)) if output_shape else ()
+    element = _ELEMENT_BYTE.get({"torch.float32": "fp32", "torch.int64": "int64", "torch.bool": "bool"}.get(dtype or "", ""), 4)
+    name = re.sub(r"^<(?:built-in )?(?:function|method) ([\w.]+).*", r"\1", target).split(".")[-1].lower()
+    if dtype is None or op in ("placeholder", "output", "get_attr"):
+        return vector("view", 0.0, 0.0)
+    if op == "call_module":
+        return _module(target.lower(), inputs, output, element)
+    return _function(name, inputs, output, element)
+
+
+def _module(path: str, inputs: list[tuple[int, ...]], output: tuple[int, ...], element: float) -> Work:
+    """A module call, told by its path and by whether it changes the last size."""
+    elements, leaf = math.prod(output), path.split(".")[-1]
+    if "norm" in leaf or leaf.startswith("ln_"):
+        return vector("norm", 8.0 * elements, (2.0 * elements + 2 * output[-1]) * element)
+    if "embed" in leaf or leaf in ("wte", "wpe"):
+        return vector("embedding", 0.0, 2.0 * elements * element)
+    if "drop" in leaf:
+        return vector("view", 0.0, 0.0)
+    if leaf in ("act", "intermediate_act_fn", "activation_fn", "activation", "transform_act_fn"):
+        return vector("activation", 10.0 * elements, 2.0 * elements * element)
+    if inputs and len(inputs[0]) == len(output) and inputs[0][:-1] == output[:-1]:
+        rows = math.prod(output[:-1])
+        return gemm(1.0, float(rows), float(output[-1]), float(inputs[0][-1]), element, "linear")
+    return unknown()
+
+
+def _function(name: str, inputs: list[tuple[int, ...]], output: tuple[int, ...], element: float) -> Work:
+    """A function or method call, told by its name."""
+    elements = math.prod(output)
+    read = sum(math.prod(shape) for shape in inputs if len(shape) > 1 or (shape and shape[0] > 1))
+    kind = _FX_CLASSES.get(name)
+    if name in ("view", "permute", "transpose", "size", "getattr", "getitem", "unsqueeze", "split", "expand", "dim", "t"):
+        return vector("view", 0.0, 0.0)
+    if kind == "matmul" and len(inputs) > 1:
+        return gemm(float(math.prod(output[:-2])), float(output[-2]), float(output[-1]), float(inputs[0][-1]), element, "matmul")
+    if name == "addmm" and len(inputs) > 2:
+        return gemm(1.0, float(output[-2]), float(output[-1]), float(inputs[1][-1]), element, "linear")
+    if kind == "softmax":
+        return vector("softmax", 5.0 * elements, 2.0 * elements * element)
+    if kind == "embedding":
+        return vector("embedding", 0.0, 2.0 * elements * element)
+    return vector(kind or "elementwise", float(elements), (read + elements) * element)
+
+
+def _literal(text: str) -> list[object]:
+    """The list or tuple a text spells, empty where it spells none."""
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return []
+    return list(value) if isinstance(value, (list, tuple)) else []

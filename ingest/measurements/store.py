@@ -1,0 +1,94 @@
+"""Writing measured rows into a database: ids, hardware names, one data set replaced at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import duckdb
+import polars as pl
+
+from charz.schema.catalog import HardwareAlias, Source
+from charz.schema.row import Row
+from charz.schema.scenario import Measurement, OperatorMeasurement
+
+_POLARS_TYPE = {"int": pl.Int64, "float": pl.Float64, "str": pl.String, "bool": pl.Boolean}
+
+_COUNTED_HARDWARE = re.compile(r"^(\d+)x\s+(.+)$")
+
+
+def columns(row_type: type[Row]) -> dict[str, type[pl.DataType]]:
+    """Polars type of every field of a row type."""
+    return {
+        name: _POLARS_TYPE[str(getattr(field.annotation, "__name__", field.annotation)).split(" ")[0]]
+        for name, field in row_type.model_fields.items()
+    }
+
+
+def conform(frame: pl.DataFrame, row_type: type[Row]) -> pl.DataFrame:
+    """The frame with exactly the row type's columns; a missing one becomes null."""
+    return frame.select(
+        (pl.col(name) if name in frame.columns else pl.lit(None)).cast(dtype).alias(name)
+        for name, dtype in columns(row_type).items()
+    )
+
+
+def split_count(hardware: str) -> tuple[int, str]:
+    """`8x NVIDIA A30` as (8, `NVIDIA A30`); a name without a number counts one."""
+    match = _COUNTED_HARDWARE.match(hardware.strip())
+    return (int(match[1]), match[2]) if match else (1, hardware.strip())
+
+
+def store(
+    connection: duckdb.DuckDBPyConnection, frame: pl.DataFrame, row_type: type[Row], sources: Sequence[Source]
+) -> int:
+    """Replace the rows of the given data sets by the frame's; returns how many were written.
+
+    `frame` has the row type's columns except the key and `hardware_id`, which are filled here: ids
+    continue after those in use, and a part is found by its id or one of its aliases.
+    """
+    key = row_type.KEY[0]
+    for source in sources:
+        connection.execute(f"DELETE FROM {row_type.TABLE} WHERE source_id = ?", [source.source_id])
+        connection.execute("DELETE FROM source WHERE source_id = ?", [source.source_id])
+        connection.execute(
+            "INSERT INTO source (source_id, kind, locator, licence, what) VALUES (?, ?, ?, ?, ?)",
+            [source.source_id, source.kind, source.locator, source.licence, source.what],
+        )
+    first = connection.sql(f"SELECT COALESCE(MAX({key}), 0) + 1 FROM {row_type.TABLE}").fetchall()[0][0]
+    numbered = (
+        frame.drop([c for c in (key, "hardware_id") if c in frame.columns])
+        .join(hardware_names(connection), on="hardware", how="left")
+        .with_row_index(key, offset=first)
+    )
+    rows = conform(numbered, row_type)
+    connection.register("measured_rows", rows.to_arrow())
+    names = ", ".join(rows.columns)
+    connection.execute(f"INSERT INTO {row_type.TABLE} ({names}) SELECT {names} FROM measured_rows")
+    connection.unregister("measured_rows")
+    return len(rows)
+
+
+def hardware_names(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
+    """Every name a part is known by: its alias, its id, its name where only one part bears it."""
+    return connection.sql(
+        f"""
+        SELECT hardware, ANY_VALUE(hardware_id) AS hardware_id FROM (
+            SELECT alias AS hardware, hardware_id FROM {HardwareAlias.TABLE}
+            UNION SELECT hardware_id, hardware_id FROM hardware
+            UNION SELECT name, hardware_id FROM hardware
+        ) GROUP BY hardware HAVING COUNT(DISTINCT hardware_id) = 1
+        """
+    ).pl()
+
+
+def unmatched_hardware(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
+    """Names of parts in measurements that the catalog does not know, with their row counts."""
+    return connection.sql(
+        f"""
+        SELECT hardware, COUNT(*) AS rows FROM (
+            SELECT hardware, hardware_id FROM {Measurement.TABLE}
+            UNION ALL SELECT hardware, hardware_id FROM {OperatorMeasurement.TABLE}
+        ) WHERE hardware_id IS NULL GROUP BY hardware ORDER BY rows DESC, hardware
+        """
+    ).pl()
