@@ -71,4 +71,6 @@ def query_failed(error: duckdb.Error) -> CharzError:
     """An engine's message as one line: its text and suggestions without the drawing of the query."""
     lines = [line.strip() for line in str(error).splitlines()]
     text = " ".join(line for line in lines if line and not line.startswith(("LINE ", "^")))
-    return CharzError("the query failed", text, next="`charz schema` lists views, `charz schema VIEW` its columns")
+    is_about_names = isinstance(error, duckdb.CatalogException | duckdb.BinderException)
+    next = "`charz schema` lists views, `charz schema VIEW` its columns" if is_about_names else ""
+    return CharzError("the query failed", text, next=next)

@@ -19,9 +19,10 @@ class CharzError(Exception):
 
     @property
     def line(self) -> str:
-        """`what: where. exists. next`, without the empty parts."""
+        """`what: where. Exists. Next.`, without the empty parts."""
         head = f"{self.what}: {self.where}" if self.where else self.what
-        return ". ".join(part.rstrip(".") for part in (head, self.exists, self.next) if part) + "."
+        sentences = [part.rstrip(".!") for part in (head, self.exists, self.next) if part]
+        return ". ".join([sentences[0], *(s[:1].upper() + s[1:] for s in sentences[1:])]) + "."
 
     def __reduce__(self) -> tuple[type[CharzError], tuple[str, str, str, str]]:
         """Pickles by its four parts, so that it crosses from a worker process."""
