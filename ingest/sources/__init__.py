@@ -1,1 +1,16 @@
-"""Where models come from: one module a source."""
+"""Where models come from: one module a source, all turning a `Spec` into a `Request` to trace."""
+
+from __future__ import annotations
+
+from ..export import Request
+from .spec import Spec
+
+
+def build(spec: Spec) -> Request:
+    """Model and example inputs of what the user asked for. Raises CharzError with the nearest names."""
+    from importlib import import_module
+
+    return import_module(f"{__name__}.{spec.module}").build(spec)
+
+
+__all__ = ["Spec", "build"]

@@ -2,30 +2,109 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import torch
 
+from charz.schema.errors import CharzError, unknown_name
+
 from .. import torchvision_schemas
 from ..export import BATCH, Request
+from .images import request
+from .spec import Spec
+
+CLIP_FRAMES = 16
+"""Frames of a clip for the video models: what their recipes train with, except Swin3D's 32."""
+
+FLOW_SIZE = (520, 960)
+"""Image size at which torchvision states RAFT's operation count."""
 
 
-def build(name: str, resolution: int | None = None, batch: int = 2) -> Request:
-    """Model on the meta device with its published input size."""
+def names() -> list[str]:
+    """All float models."""
+    return [n for n in _library().models.list_models() if not n.startswith("quantized_")]
+
+
+def _library() -> Any:
     torchvision_schemas.prepare()
     import torchvision
 
-    with torch.device("meta"):
-        module = torchvision.models.get_model(name, weights=None).eval()
-    side = resolution or 224
-    image = torch.empty(batch, 3, side, side, device="meta")
-    input_name = "x"
-    return Request(name, f"torchvision:{name}", module, (image,), axes={input_name: {0: BATCH}}, resolution=side)
+    return torchvision
 
 
-def published(name: str) -> Any:
-    """Meta data of a model's default weights."""
-    torchvision_schemas.prepare()
-    import torchvision
+def build(spec: Spec) -> Request:
+    """Model on the meta device with the input size of its default weights."""
+    models = _library().models
+    known = models.list_models()
+    if spec.name not in known:
+        raise unknown_name("model", spec.name, known, "see `charz ingest --list torchvision`; timm:NAME and hf:NAME name other sources")
+    if spec.name.startswith("quantized_"):
+        raise CharzError(
+            "a quantized model", spec.name, "its kernels are int8 and have no export",
+            f"ingest {spec.name.removeprefix('quantized_')} and ask for precision int8",
+        )  # fmt: skip
+    kind = models.get_model_builder(spec.name).__module__.split(".")[2]
+    if kind == "detection":
+        from .detection import build as build_detector
 
-    return torchvision.models.get_model_weights(name).DEFAULT.meta
+        return build_detector(spec)
+    module = construct(spec.name)
+    made = optical_flow(spec, module) if kind == "optical_flow" else _from_images(spec, module, kind)
+    made.published_macs = published_macs(spec.name) if made.name == spec.name else None
+    return made
+
+
+def construct(name: str, **arguments: Any) -> torch.nn.Module:
+    """The module with random weights on meta; built on the CPU first where its constructor computes."""
+    models = _library().models
+    if any(p == "weights_backbone" for p in inspect.signature(models.get_model_builder(name)).parameters):
+        arguments = {"weights_backbone": None, **arguments}
+    if name.startswith(("googlenet", "inception")):
+        arguments = {"init_weights": False, "aux_logits": False, **arguments}
+    try:
+        with torch.device("meta"):
+            return models.get_model(name, weights=None, **arguments).eval()
+    except (RuntimeError, NotImplementedError):  # the regnets read a tensor's values while they are built
+        return models.get_model(name, weights=None, **arguments).eval().to("meta")
+
+
+def family(name: str) -> str:
+    """Module that defines the architecture, e.g. `resnet`."""
+    return str(_library().models.get_model_builder(name).__module__.rsplit(".", 1)[-1])
+
+
+def published_macs(name: str) -> float | None:
+    """Multiply-accumulates that the default weights' card states; its unit is 1e9."""
+    weights = getattr(_library().models.get_model_weights(name), "DEFAULT", None)
+    return None if weights is None else round(weights.meta["_ops"] * 1e9)
+
+
+def _from_images(spec: Spec, module: torch.nn.Module, kind: str) -> Request:
+    side = _native_side(spec.name, kind)
+    sides = (spec.resolution or side,) * 2
+    if spec.resolution and "image_size" in inspect.signature(type(module).__init__).parameters and spec.resolution != side:
+        module = construct(spec.name, image_size=spec.resolution)
+    elif spec.name == "vit_h_14":
+        module = construct(spec.name, image_size=sides[0])
+    frames = (32 if spec.name.startswith("swin3d") else CLIP_FRAMES,) if kind == "video" else ()
+    return request(spec, module, (3, *frames, *sides), side, spec.name, family(spec.name))
+
+
+def _native_side(name: str, kind: str) -> int:
+    """Image size of the default weights' recipe."""
+    transforms = _library().models.get_model_weights(name).DEFAULT.transforms()
+    size = transforms.resize_size if kind == "segmentation" else transforms.crop_size
+    return int(size[-1] if isinstance(size, (list, tuple)) else size)
+
+
+def optical_flow(spec: Spec, module: torch.nn.Module) -> Request:
+    """RAFT takes two images."""
+    size = (spec.resolution,) * 2 if spec.resolution else FLOW_SIZE
+    batch = spec.batch or 2
+    images = tuple(torch.empty(batch, 3, *size, device="meta") for _ in range(2))
+    axes = {} if spec.batch else {"image1": {0: BATCH}, "image2": {0: BATCH}}
+    name = f"{spec.name}@{spec.resolution}" if spec.resolution else spec.name
+    return Request(
+        name, spec.source, module, images, axes=axes, family="raft", resolution=spec.resolution, default_batch=batch
+    )
