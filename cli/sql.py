@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -56,8 +57,11 @@ def command(
     With --batch, --sequence, --precision or --backend the views answer for that one scenario.
     """
     text = sandbox.one_statement(sys.stdin.read() if query == "-" else query)
-    options = {"batch": batch, "sequence": sequence, "precision": precision, "backend": backend}
-    with with_scenario(db, **options) as connection:  # type: ignore[arg-type]
+    # Every word of the text may be the name of a view; the others cost nothing.
+    words = re.findall(r"\w+", text)
+    with with_scenario(
+        db, batch=batch, sequence=sequence, precision=precision, backend=backend, needed=words
+    ) as connection:
         try:
             sandbox.lock(connection, memory)
         except duckdb.Error as error:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -97,64 +98,149 @@ def with_scenario(
     sequence: int | None = None,
     precision: str | None = None,
     backend: str | None = None,
-    **fields: Any,
+    needed: Iterable[str] | None = None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Answer for one scenario without touching the file: yields a connection on which every view
     knows that scenario and no other. With nothing given, the plain read-only connection.
 
-    See `with_scenarios` for how; `fields` are further columns of the scenario row.
+    Without a backend it is asked on the default backend of every hardware family.
     """
-    given = {"batch": batch, "sequence": sequence, "policy": precision, "backend": backend, **fields}
+    given = {"batch": batch, "sequence": sequence, "policy": precision, "backend": backend}
     given = {name: value for name, value in given.items() if value is not None}
-    if not given:
-        with open_workspace(db) as connection:
+    with open_workspace(db) as connection:
+        if not given:
             yield connection
-        return
-    with with_scenarios(db, [given]) as connection:
+            return
+        backends = [given.pop("backend")] if backend else default_backends(connection)
+        rows = [scenario_row(connection, i, backend=b, **given) for i, b in enumerate(backends, start=1)]
+    with with_scenarios(db, rows, needed) as connection:
         yield connection
 
 
 @contextlib.contextmanager
 def with_scenarios(
-    db: Path | None, scenarios: list[dict[str, Any]], keep: bool = False
+    db: Path | None, scenarios: Sequence[Scenario], needed: Iterable[str] | None = None
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection on which the views' `scenario` rows are the ones given; `keep` adds the file's own.
+    """A connection on which the views' `scenario` rows are the ones given (make them with
+    `scenario_row`), and the file's stay untouched. To add to the file's own, pass those as well.
 
-    A scenario that names no backend is asked on the default backend of every hardware family. The
-    file is attached read-only under an in-memory database that has its own `scenario` table and its
-    own copy of the views: unqualified names are found there first, so the views read the new rows,
-    and everything else from the file.
+    `needed` names the views that will be read: binding all of them costs about a second.
+
+    The file is attached read-only under an in-memory database that has its own `scenario` table and
+    its own copy of the views: unqualified names are found there first, so the views read the new
+    rows, and everything else from the file.
     """
     path = database_path(db)
     with open_workspace(path) as original:
-        statements = views.installed(original)
-        rows = _scenario_rows(original, scenarios)
-        kept = original.sql("SELECT * FROM scenario").pl() if keep else None
-    connection = duckdb.connect()
-    try:
+        statements = views.installed(original, needed)
+    with contextlib.closing(duckdb.connect()) as connection:
         connection.execute(f"ATTACH {ddl.literal(str(path))} AS file (READ_ONLY)")
         connection.execute("SET search_path = 'memory.main,file.main'")
         connection.execute(ddl.create_table(Scenario))
-        if kept is not None:
-            connection.register("kept_scenarios", kept.to_arrow())
-            connection.execute("INSERT INTO scenario BY NAME SELECT * FROM kept_scenarios")
-            connection.unregister("kept_scenarios")
-        database.insert_rows(connection, rows)
+        database.insert_rows(connection, scenarios)
         for _name, statement in statements:
             connection.execute(statement)
         yield connection
-    finally:
-        connection.close()
 
 
-def _scenario_rows(connection: duckdb.DuckDBPyConnection, scenarios: list[dict[str, Any]]) -> list[Scenario]:
-    """Whole rows from the fields given, numbered after the file's own."""
-    (highest,) = connection.execute("SELECT coalesce(max(scenario_id), 0) FROM scenario").fetchall()[0]
-    rows: list[Scenario] = []
-    for given in scenarios:
-        for backend in [given["backend"]] if "backend" in given else default_backends(connection):
-            rows.append(scenario_row(connection, highest + len(rows) + 1, **{**given, "backend": backend}))
-    return rows
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One model on one part under one scenario, and a connection whose views know it."""
+
+    connection: duckdb.DuckDBPyConnection
+    model: str
+    model_id: int
+    hardware_id: str
+    scenario: Scenario
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """What the report views call it: model, hardware, scenario_id."""
+        return self.model, self.hardware_id, self.scenario.scenario_id
+
+    def rows(self, view: str, columns: Sequence[str], tail: str = "") -> list[tuple[Any, ...]]:
+        """Columns of a report view for this target; `tail` follows the WHERE clause."""
+        query = f"SELECT {', '.join(columns)} FROM {view} WHERE model = ? AND hardware = ? AND scenario_id = ? {tail}"
+        return self.connection.execute(query, list(self.key)).fetchall()
+
+
+PREFERRED_POLICIES = ("fp32", "bf16", "fp16", "int8")
+"""Policies a target is asked in when none is named: the model's own format where the part has it."""
+
+
+@contextlib.contextmanager
+def on_target(
+    db: Path | None,
+    model: str,
+    hardware: str,
+    *,
+    needed: Iterable[str],
+    batch: int | None = None,
+    sequence: int | None = None,
+    precision: str | None = None,
+    backend: str | None = None,
+) -> Iterator[Target]:
+    """One model on one part, everything left open taken from the defaults: batch 1 (or the model's
+    fixed batch), the family's backend, fp32 where the part has it.
+
+    Raises `CharzError` for unknown names and for a combination that cannot run.
+    """
+    with open_workspace(db) as connection:
+        model_name(connection, model)
+        hardware_id = hardware_name(connection, hardware)
+        query = "SELECT model_id, default_batch FROM model WHERE model = ?"
+        model_id, default_batch = connection.execute(query, [model]).fetchall()[0]
+        fields = {"batch": batch or default_batch, "sequence": sequence}
+        fields["backend"] = backend or default_backend(connection, hardware_id)
+        policies = (precision,) if precision else PREFERRED_POLICIES
+        rows = [scenario_row(connection, i, policy=p, **fields) for i, p in enumerate(policies, start=1)]
+    with with_scenarios(db, rows, {"target", *needed}) as connection:
+        query = "SELECT min(scenario_id) FROM target WHERE model_id = ? AND hardware_id = ?"
+        (scenario_id,) = connection.execute(query, [model_id, hardware_id]).fetchall()[0]
+        if scenario_id is None:
+            raise _cannot_run(connection, model_id, model, hardware_id, rows)
+        yield Target(connection, model, model_id, hardware_id, rows[scenario_id - 1])
+
+
+def default_backend(connection: duckdb.DuckDBPyConnection, hardware_id: str) -> str:
+    """The backend that answers assume on a part: its family's, if that supports its maker."""
+    rows = connection.execute(_SUPPORTED_BACKENDS, [hardware_id]).fetchall()
+    if not rows:
+        raise CharzError("no backend runs on this part", hardware_id, next="add a row to backend_support")
+    return str(rows[0][0])
+
+
+_SUPPORTED_BACKENDS = """
+    SELECT b.backend
+    FROM hardware AS h
+    JOIN backend_support AS s ON s.family = h.family AND s.vendor IN ('*', h.vendor)
+    JOIN backend AS b ON b.backend = s.backend
+    WHERE h.hardware_id = ?
+    GROUP BY b.backend, h.family, b.is_default_for
+    ORDER BY contains(',' || b.is_default_for || ',', ',' || h.family || ',') DESC, b.backend
+"""
+
+
+def _cannot_run(
+    connection: duckdb.DuckDBPyConnection, model_id: int, model: str, hardware_id: str, rows: Sequence[Scenario]
+) -> CharzError:
+    """Why no scenario of the rows gives a target: the size, the backend or the precision."""
+    first = rows[0]
+    if not connection.execute("SELECT 1 FROM run WHERE model_id = ? LIMIT 1", [model_id]).fetchall():
+        query = "SELECT is_batch_symbolic, default_batch, default_sequence FROM model WHERE model_id = ?"
+        is_batch_free, batch, sequence = connection.execute(query, [model_id]).fetchall()[0]
+        fixed = f"its sequence is {sequence}" if is_batch_free else f"its batch is fixed at {batch}"
+        return CharzError("the model has no such size", f"{model}, batch {first.batch}, sequence {first.sequence}", fixed)
+    backends = [b for (b,) in connection.execute(_SUPPORTED_BACKENDS, [hardware_id]).fetchall()]
+    if first.backend not in backends:
+        exists = f"it has {', '.join(backends)}"
+        return CharzError("this backend does not run on this part", f"{first.backend} on {hardware_id}", exists)
+    query = "SELECT precision FROM hardware_rate WHERE hardware_id = ? AND is_native ORDER BY precision"
+    formats = [p for (p,) in connection.execute(query, [hardware_id]).fetchall()]
+    asked = ", ".join(row.policy for row in rows)
+    return CharzError(
+        "this part does not compute in this precision", f"{asked} on {hardware_id}", f"it computes in {', '.join(formats)}"
+    )
 
 
 def scenario_row(connection: duckdb.DuckDBPyConnection, scenario_id: int, **fields: Any) -> Scenario:
@@ -208,8 +294,3 @@ def hardware_name(connection: duckdb.DuckDBPyConnection, name: str) -> str:
     if name.lower() in lowered:
         return str(lowered[name.lower()])
     raise unknown_name("part", name, set(known.values()) | set(known), "`charz hardware list` shows all")
-
-
-def no_rows(what: str, where: str, next: str = "") -> CharzError:
-    """The error for a question whose answer is empty."""
-    return CharzError(what, where, next=next)

@@ -35,6 +35,8 @@ class ViewCatalog(Row):
     """What it answers."""
     grain: str
     """Columns that tell its rows apart, comma-separated."""
+    reads: str
+    """Views and tables it reads, comma-separated."""
 
 
 class ViewColumn(Row):

@@ -137,13 +137,23 @@ def drop(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("DELETE FROM view_column; DELETE FROM view_catalog")
 
 
-def installed(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
-    """Name and statement of each installed view, in the order in which they can be made."""
+def installed(
+    connection: duckdb.DuckDBPyConnection, needed: Iterable[str] | None = None
+) -> list[tuple[str, str]]:
+    """Name and statement of each installed view, in the order in which they can be made.
+
+    With `needed`, only those views and the ones they read.
+    """
     query = (
-        "SELECT view, sql FROM view_catalog JOIN duckdb_views() ON view_name = view"
+        "SELECT view, sql, reads FROM view_catalog JOIN duckdb_views() ON view_name = view"
         " WHERE NOT internal ORDER BY position"
     )
-    return connection.execute(query).fetchall()
+    rows = connection.execute(query).fetchall()
+    wanted = {view for view, _, _ in rows} if needed is None else set(needed)
+    for view, _, reads in reversed(rows):
+        if view in wanted:
+            wanted.update(reads.split(", "))
+    return [(view, statement) for view, statement, _ in rows if view in wanted]
 
 
 @functools.lru_cache(maxsize=4)
@@ -253,7 +263,12 @@ def _fill_catalog(connection: duckdb.DuckDBPyConnection, ordered: list[View]) ->
         connection,
         [
             ViewCatalog(
-                view=v.name, layer=v.layer, position=i, description=v.description, grain=", ".join(v.grain)
+                view=v.name,
+                layer=v.layer,
+                position=i,
+                description=v.description,
+                grain=", ".join(v.grain),
+                reads=", ".join(sorted(v.relations)),
             )
             for i, v in enumerate(ordered)
         ],
