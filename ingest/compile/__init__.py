@@ -10,12 +10,14 @@ from typing import Any
 
 from charz.schema.compiled import (
     OperatorPrecision,
+    PathSegment,
     PrecisionCast,
     ReadPrecision,
     Subgraph,
     SubgraphEdge,
     SubgraphOperator,
     SubgraphTensor,
+    TensorLifetime,
     TensorPrecision,
 )
 from charz.schema.row import Row
@@ -24,6 +26,8 @@ from ..graph import Graph
 from .borders import borders
 from .dataflow import Flow, flow_of
 from .fusion import Partition, partition
+from .lifetime import lifetimes
+from .paths import path_segments
 from .precision import propagate
 from .rules import Rules
 
@@ -37,13 +41,17 @@ NAMED_CLASSES = 6
 def compile_graph(graph: Graph, rules: Rules) -> Columns:
     """Rows of all compiled tables for all policies and backends."""
     flow = flow_of(graph)
+    folding_flow = flow_of(graph, folds_constants=True) if any(rules.folds_norm.values()) else flow
     columns: Columns = {}
     for policy in rules.policies:
         _add_policy(columns, flow, policy, rules)
     for backend, folds_norm in rules.folds_norm.items():
-        parts = partition(flow, backend, rules.fusion[backend], folds_norm)
-        _add_subgraphs(columns, flow, parts)
-        _add_borders(columns, flow, parts)
+        backend_flow = folding_flow if folds_norm else flow
+        parts = partition(backend_flow, backend, rules.fusion[backend], folds_norm)
+        _add_subgraphs(columns, backend_flow, parts)
+        _add_borders(columns, backend_flow, parts)
+        _add_paths(columns, parts)
+        _add_lifetimes(columns, graph, parts)
     return columns
 
 
@@ -131,6 +139,33 @@ def _add_borders(columns: Columns, flow: Flow, parts: Partition) -> None:
         role=border.role,
         operator_id=border.operator,
         is_produced=border.is_produced,
+    )
+
+
+def _add_paths(columns: Columns, parts: Partition) -> None:
+    steps = path_segments(parts)
+    _extend(
+        columns,
+        PathSegment,
+        len(steps),
+        backend=parts.backend,
+        segment_id=[s[0] for s in steps],
+        path_id=[s[1] for s in steps],
+        subgraph_id=[s[2] for s in steps],
+        is_exact=[s[3] for s in steps],
+    )
+
+
+def _add_lifetimes(columns: Columns, graph: Graph, parts: Partition) -> None:
+    held = lifetimes(graph, parts)
+    _extend(
+        columns,
+        TensorLifetime,
+        len(held),
+        backend=parts.backend,
+        tensor_id=list(held),
+        first_subgraph_id=[first for first, _ in held.values()],
+        last_subgraph_id=[last for _, last in held.values()],
     )
 
 

@@ -63,9 +63,7 @@ def _moved(flow: Flow, operator_id: int, tensor: int) -> float:
     return flow.size[tensor] if access is None else nominal(access)
 
 
-def _without_overlap(
-    flow: Flow, storage: int, found: dict[int, tuple[int, bool]]
-) -> dict[int, tuple[int, bool]]:
+def _without_overlap(flow: Flow, storage: int, found: dict[int, tuple[int, bool]]) -> dict[int, tuple[int, bool]]:
     """Tensors that together show a storage no more than once: where several views show more elements
     than it has, the largest of them, or the storage itself where none shows all."""
     if sum(_moved(flow, o, t) for t, (o, _) in found.items()) <= flow.size[storage]:

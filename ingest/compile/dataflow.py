@@ -15,6 +15,12 @@ NOMINAL_SIZES = (4, 128, 128)
 
 WEIGHT_ROLES = frozenset({"weight", "buffer", "constant"})
 
+RANDOM_OPERATORS = frozenset(
+    f"aten.{name}"
+    for name in ("rand", "randn", "randint", "rand_like", "randn_like", "bernoulli", "normal", "multinomial")
+)
+"""Operators whose result differs from run to run though they read nothing."""
+
 Read = tuple[int, tuple[int, ...]]
 """A tensor as an operator names it, and the kernel operators that wrote the bytes it shows."""
 
@@ -24,16 +30,22 @@ class Flow:
     """Data flow between kernel operators."""
 
     graph: Graph
+    names: list[tuple[str, str]] = field(default_factory=list)
+    """By operator: ATen name and class, by which rules are found."""
+    constants: set[int] = field(default_factory=set)
+    """Operators computed once when the model is built, because no input reaches them."""
     kernels: list[int] = field(default_factory=list)
-    """Kernel operators in execution order."""
+    """Kernel operators in execution order, without constants."""
     origin: list[int] = field(default_factory=list)
     """By tensor: the tensor at the end of its chain of views."""
     role: list[str] = field(default_factory=list)
-    """By tensor: role at a border, `input`, `weight` or `kv_cache`."""
+    """By tensor: role at a border, `input`, `weight` or `kv_cache`; views have that of what they show."""
+    weight_reads: list[tuple[int, int]] = field(default_factory=list)
+    """Kernel operator and weight, buffer or constant for each one it reads, through views too."""
     size: list[float] = field(default_factory=list)
     """By tensor: elements at the nominal size."""
     reads: list[list[Read]] = field(default_factory=list)
-    """By operator; empty for a view."""
+    """By operator, what it moves of what others wrote or the run was given; empty for a view."""
     readers: list[dict[int, list[int]]] = field(default_factory=list)
     """By operator: for each tensor it writes, the kernel operators that read it, in order."""
     escapes: list[bool] = field(default_factory=list)
@@ -65,6 +77,13 @@ def aten_name(target: str) -> str:
     return ".".join(target.split(".")[:2]).rstrip("_")
 
 
+def moves(operator: GraphOperator, tensor: int) -> bool:
+    """False for a tensor that an operator names without reading its elements: it waits for its
+    writer, or takes its shape to create another."""
+    access = operator.accesses.get(tensor)
+    return access is None or any(access.values())
+
+
 def viewed(operator: GraphOperator, graph: Graph) -> int | None:
     """Tensor that a view shows; None for one that reads nothing."""
     if not operator.reads:
@@ -77,12 +96,15 @@ def viewed(operator: GraphOperator, graph: Graph) -> int | None:
     return operator.reads[0]
 
 
-def flow_of(graph: Graph) -> Flow:
-    """Data flow of a graph."""
+def flow_of(graph: Graph, folds_constants: bool = False) -> Flow:
+    """Data flow of a graph; with `folds_constants`, what depends on weights alone is one of them."""
     tensors, operators = graph.tensors, graph.operators
+    constants = _constants(graph) if folds_constants else set()
     flow = Flow(
         graph=graph,
-        kernels=[o.operator_id for o in operators if not o.is_view],
+        names=[(aten_name(o.target), o.operator_class) for o in operators],
+        constants=constants,
+        kernels=[o.operator_id for o in operators if not o.is_view and o.operator_id not in constants],
         origin=list(range(len(tensors))),
         role=["weight" if t.role in WEIGHT_ROLES else "kv_cache" if t.role == "kv_cache" else "input" for t in tensors],
         size=[nominal(t.elements) for t in tensors],
@@ -96,6 +118,9 @@ def flow_of(graph: Graph) -> Flow:
     for operator in operators:
         if operator.is_view:
             _follow_view(flow, operator)
+        elif operator.operator_id in constants:
+            for tensor in operator.writes:
+                flow.role[tensor] = "weight"
         else:
             _connect(flow, operator, storages)
     _let_escape(flow, storages)
@@ -103,6 +128,35 @@ def flow_of(graph: Graph) -> Flow:
         for before in flow.predecessors[operator_id]:
             flow.successors[before].add(operator_id)
     return flow
+
+
+def _constants(graph: Graph) -> set[int]:
+    """Operators that no input reaches, nothing returns and nothing later overwrites."""
+    overwritten = {o.operator_id: graph.tensors[o.writes[0]].storage_tensor_id for o in graph.operators if o.is_inplace}
+    returned = {t.storage_tensor_id for t in graph.tensors if t.is_output}
+    varying = {t.tensor_id for t in graph.tensors if t.producer_operator_id is None and t.role not in WEIGHT_ROLES}
+    varying_storages = returned | {s for s in overwritten.values() if graph.tensors[s].role != "activation"}
+    while True:
+        reached = set(varying)
+        constants: set[int] = set()
+        for operator in graph.operators:
+            is_varying = (
+                any(t in reached and (operator.is_view or moves(operator, t)) for t in operator.reads)
+                or aten_name(operator.target) in RANDOM_OPERATORS
+                or (
+                    not operator.is_view
+                    and any(graph.tensors[t].storage_tensor_id in varying_storages for t in operator.writes)
+                )
+                or any(graph.tensors[t].role == "kv_cache" for t in operator.writes)
+            )
+            if is_varying:
+                reached.update(operator.writes)
+            else:
+                constants.add(operator.operator_id)
+        unstable = {s for o, s in overwritten.items() if o not in constants} - varying_storages
+        if not unstable:
+            return {o for o in constants if not graph.operators[o].is_view}
+        varying_storages |= unstable
 
 
 def _overwritten(graph: Graph) -> set[int]:
@@ -137,11 +191,15 @@ def _connect(flow: Flow, operator: GraphOperator, storages: dict[int, _Storage])
     for tensor in dict.fromkeys(operator.reads):
         storage = storages.get(tensors[tensor].storage_tensor_id)
         written = storage.writers if storage else _producer(flow, tensor)
-        for source, result in written:
-            flow.readers[source][result].append(me)
         sources = tuple(source for source, _ in written)
         before.update(sources)
-        flow.reads[me].append((tensor, sources))
+        if moves(operator, tensor):
+            flow.reads[me].append((tensor, sources))
+            origin = flow.origin[tensor]
+            if tensors[origin].role in WEIGHT_ROLES:
+                flow.weight_reads.append((me, origin))
+            for source, result in written:
+                flow.readers[source][result].append(me)
         if storage:
             storage.readers.append(me)
     for tensor in operator.writes:

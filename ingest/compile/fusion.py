@@ -11,7 +11,7 @@ import heapq
 from dataclasses import dataclass
 
 from ..graph import Graph
-from .dataflow import Flow, aten_name, nominal
+from .dataflow import Flow, nominal
 from .rules import FusionTable
 
 MATRIX_CLASSES = frozenset({"conv", "depthwise_conv", "conv_transposed", "linear", "matmul", "attention", "rnn"})
@@ -34,9 +34,9 @@ class Partition:
     views: list[list[int]]
     """By subgraph: the views dispatched just before it."""
     subgraph_of: list[int]
-    """By operator: its subgraph; -1 for a view in a graph that has nothing but views."""
+    """By operator: its subgraph; -1 for a view or a constant in a graph that has nothing else."""
     folded: set[int]
-    """Operators folded into the weights of a neighbour."""
+    """Operators that cost nothing: folded into a neighbour's weights, or constants."""
     edges: list[tuple[int, int]]
     """Producer and consumer subgraph, each pair once, always upwards."""
     stage: list[int]
@@ -57,7 +57,7 @@ def partition(flow: Flow, backend: str, fusion: FusionTable, folds_norm: bool) -
     """
     groups = _Groups(flow)
     folded = _fuse(flow, groups, fusion, folds_norm) if fusion or folds_norm else set()
-    return _ordered(flow, backend, groups, folded)
+    return _ordered(flow, backend, groups, folded | flow.constants)
 
 
 class _Groups:
@@ -70,7 +70,10 @@ class _Groups:
         self.before = [0] * count
         """By group: bit set of the groups with a path to it."""
         self.producers: list[set[int]] = [set() for _ in range(count)]
-        self.has_matrix = [o.operator_class in MATRIX_CLASSES for o in flow.graph.operators]
+        self.product: list[int | None] = [
+            o.operator_id if o.operator_class in MATRIX_CLASSES else None for o in flow.graph.operators
+        ]
+        """By group: its last matrix operator."""
         self.visited = 0
         """Operators below this id take part."""
 
@@ -113,7 +116,8 @@ class _Groups:
         is_stale = gained & ~before[first] or not self._is_last(second)
         self.parent[second] = first
         self.producers[first] |= self.producers[second]
-        self.has_matrix[first] |= self.has_matrix[second]
+        products = [p for p in (self.product[first], self.product[second]) if p is not None]
+        self.product[first] = max(products, default=None)
         before[first] = gained
         if is_stale:
             reached = gained | either
@@ -128,32 +132,50 @@ class _Groups:
 
 def _fuse(flow: Flow, groups: _Groups, fusion: FusionTable, folds_norm: bool) -> set[int]:
     """Join operators in execution order; returns those folded into their producer's weights."""
-    operators = flow.graph.operators
-    names = [(aten_name(o.target), o.operator_class) for o in operators]
     folded: set[int] = set()
     for consumer in flow.kernels:
         groups.visit(consumer)
         if folds_norm and _is_foldable(flow, consumer):
-            groups.join(flow.reads[consumer][0][1][0], consumer)
+            groups.join(groups.find(flow.reads[consumer][0][1][0]), consumer)
             folded.add(consumer)
             continue
-        took_matrix = False
-        for producer in _fusable_producers(flow, consumer):
-            conditions = _conditions(fusion, names[producer], names[consumer])
-            if conditions is None or not _hold(flow, conditions, producer, consumer):
-                continue
+        for producer in _candidates(flow, groups, consumer):
             group, mine = groups.find(producer), groups.find(consumer)
-            if group == mine or (took_matrix and groups.has_matrix[group]) or not groups.can_join(group, mine):
+            if group == mine or not _allows(flow, groups, fusion, producer, consumer):
                 continue
-            took_matrix |= groups.has_matrix[group]
-            groups.join(group, mine)
+            if groups.can_join(group, mine):
+                groups.join(group, mine)
+                if groups.product[group] is not None:
+                    break  # a kernel with a product reads its other operands from memory
     return folded
 
 
-def _fusable_producers(flow: Flow, consumer: int) -> list[int]:
-    """Operators whose results it reads, the latest first; a KV-cache always lies between kernels."""
+def _candidates(flow: Flow, groups: _Groups, consumer: int) -> list[int]:
+    """Operators whose results it reads, those in a kernel with a product first, then the latest.
+
+    A KV-cache always lies between kernels.
+    """
     reads = flow.reads[consumer]
-    return sorted({s for t, sources in reads if flow.role[t] != "kv_cache" for s in sources}, reverse=True)
+    producers = {s for t, sources in reads if flow.role[t] != "kv_cache" for s in sources}
+    if len(producers) < 2:
+        return list(producers)
+    return sorted(producers, key=lambda p: (groups.product[groups.find(p)] is None, -p))
+
+
+def _allows(flow: Flow, groups: _Groups, fusion: FusionTable, producer: int, consumer: int) -> bool:
+    """Whether the rules let a consumer run in its producer's kernel.
+
+    Where that kernel has a product, they must let it run right after the product too.
+    """
+    names = flow.names
+    conditions = _conditions(fusion, names[producer], names[consumer])
+    if conditions is None or not _hold(flow, conditions, producer, consumer, producer):
+        return False
+    product = groups.product[groups.find(producer)]
+    if product is None or product == producer or groups.product[consumer] is not None:
+        return True
+    conditions = _conditions(fusion, names[product], names[consumer])
+    return conditions is not None and _hold(flow, conditions, producer, consumer, product)
 
 
 def _conditions(fusion: FusionTable, producer: tuple[str, str], consumer: tuple[str, str]) -> frozenset[str] | None:
@@ -166,10 +188,11 @@ def _conditions(fusion: FusionTable, producer: tuple[str, str], consumer: tuple[
     return None
 
 
-def _hold(flow: Flow, conditions: frozenset[str], producer: int, consumer: int) -> bool:
+def _hold(flow: Flow, conditions: frozenset[str], producer: int, consumer: int, sized: int) -> bool:
+    """Whether a consumer of a producer meets the conditions; sizes are compared with those of `sized`."""
     if "single_consumer" in conditions and not _is_sole_reader(flow, producer, consumer):
         return False
-    return "same_elements" not in conditions or _written(flow, consumer) in _sizes(flow, producer)
+    return "same_elements" not in conditions or _written(flow, consumer) in _sizes(flow, sized)
 
 
 def _is_sole_reader(flow: Flow, producer: int, consumer: int) -> bool:
@@ -242,8 +265,8 @@ def _ordered(flow: Flow, backend: str, groups: _Groups, folded: set[int]) -> Par
 
 
 def _placed(flow: Flow, members: list[list[int]]) -> tuple[list[int], list[list[int]]]:
-    """Subgraph of every operator, and the views of every subgraph: those of the kernel operator that
-    follows them, or of the last one where none does."""
+    """Subgraph of every operator, and the views of every subgraph. A view or a constant goes to the
+    subgraph of the kernel operator that follows it, or of the last one where none does."""
     subgraph_of = [-1] * len(flow.graph.operators)
     for subgraph, inside in enumerate(members):
         for operator_id in inside:
@@ -251,11 +274,12 @@ def _placed(flow: Flow, members: list[list[int]]) -> tuple[list[int], list[list[
     views: list[list[int]] = [[] for _ in members]
     following = subgraph_of[flow.kernels[-1]] if flow.kernels else -1
     for operator in reversed(flow.graph.operators):
-        if not operator.is_view:
+        if subgraph_of[operator.operator_id] >= 0:
             following = subgraph_of[operator.operator_id]
         elif following >= 0:
             subgraph_of[operator.operator_id] = following
-            views[following].append(operator.operator_id)
+            if operator.is_view:
+                views[following].append(operator.operator_id)
     for inside in views:
         inside.reverse()
     return subgraph_of, views

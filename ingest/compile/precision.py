@@ -25,7 +25,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..graph import GraphOperator
-from .dataflow import WEIGHT_ROLES, Flow, aten_name, viewed
+from .dataflow import WEIGHT_ROLES, Flow, moves, viewed
 from .rules import PolicyRule, Rules
 
 FULL = "fp32"
@@ -77,7 +77,7 @@ class _Propagation:
 
     def run(self) -> Types:
         operators = self.flow.graph.operators
-        self._store_weights(operators)
+        self._store_weights()
         self._take_inputs()
         for operator in operators:
             if operator.is_view:
@@ -88,19 +88,16 @@ class _Propagation:
 
     def _rule(self, operator: GraphOperator) -> PolicyRule:
         """The row of its ATen operator, else of its class, else of everything."""
-        policy = self.policy
-        return policy.get(aten_name(operator.target)) or policy.get(operator.operator_class) or self.everything
+        name, operator_class = self.flow.names[operator.operator_id]
+        return self.policy.get(name) or self.policy.get(operator_class) or self.everything
 
-    def _store_weights(self, operators: list[GraphOperator]) -> None:
+    def _store_weights(self) -> None:
         """Types in which weights lie in memory: the widest that one of their readers asks for."""
         wanted: dict[int, set[str]] = {}
-        for operator in operators:
-            if not operator.is_view:
-                stored = self._rule(operator).weight_precision
-                for tensor in operator.reads:
-                    origin = self.flow.origin[tensor]
-                    if self.tensors[origin].role in WEIGHT_ROLES and self.is_real[origin]:
-                        wanted.setdefault(origin, set()).add(stored or self.tensors[origin].precision)
+        for operator_id, weight in self.flow.weight_reads:
+            if self.is_real[weight]:
+                stored = self._rule(self.flow.graph.operators[operator_id]).weight_precision
+                wanted.setdefault(weight, set()).add(stored or self.tensors[weight].precision)
         general = self.everything.weight_precision
         for tensor in self.tensors:
             if tensor.role in WEIGHT_ROLES and self.is_real[tensor.tensor_id]:
@@ -129,7 +126,7 @@ class _Propagation:
 
     def _execute(self, operator: GraphOperator) -> None:
         rule = self._rule(operator)
-        operands = [t for t in dict.fromkeys(operator.reads) if self.is_real[t]]
+        operands = [t for t in dict.fromkeys(operator.reads) if self.is_real[t] and moves(operator, t)]
         results = [t for t in operator.writes if self.is_real[t]]
         types = self.types.tensor
         if not operands and not results:

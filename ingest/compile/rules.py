@@ -72,9 +72,7 @@ def from_rows(rows: Mapping[type[Row], Sequence[Row]]) -> Rules:
 
 def from_connection(connection: duckdb.DuckDBPyConnection) -> Rules:
     """Rules as a database holds them now."""
-    return _build(
-        {t: connection.sql(f"SELECT {', '.join(c)} FROM {t.TABLE}").fetchall() for t, c in _COLUMNS.items()}
-    )
+    return _build({t: connection.sql(f"SELECT {', '.join(c)} FROM {t.TABLE}").fetchall() for t, c in _COLUMNS.items()})
 
 
 def _build(tables: Mapping[type[Row], Sequence[tuple[Any, ...]]]) -> Rules:
@@ -110,7 +108,9 @@ def _fusion(rows: Iterable[tuple[str, str, str, str]], backends: Mapping[str, bo
         if backend not in backends:
             raise ValueError(f"fusion_rule: backend {backend!r} is not a row of backend ({', '.join(backends)})")
         if condition not in FUSION_CONDITIONS:
-            raise ValueError(_not_one_of(f"fusion_rule {backend} {producer} {consumer}: condition", condition, FUSION_CONDITIONS))
+            raise ValueError(
+                _not_one_of(f"fusion_rule {backend} {producer} {consumer}: condition", condition, FUSION_CONDITIONS)
+            )
         found[backend][producer, consumer].add(condition)
     return {name: {pair: frozenset(c - {"always"}) for pair, c in table.items()} for name, table in found.items()}
 
