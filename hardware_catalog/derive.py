@@ -275,15 +275,18 @@ def _overheads(part: Part) -> None:
 
 
 def _energy(part: Part) -> None:
-    part.energy_scope = part.energy_scope or "board"
-    if part.text("family") == "kpu":
+    """Energy coefficients the part does not state, at the scope of those it states."""
+    is_kpu = part.text("family") == "kpu"
+    if not part.energy:
+        part.energy_scope = "chip" if is_kpu else "board"
+    if is_kpu and part.energy_scope == "chip":
         _kpu_energy(part)
-    else:
+    elif not is_kpu and part.energy_scope == "board":
         _closed_energy(part)
 
 
 def _kpu_energy(part: Part) -> None:
-    """The KPU's own resource model, taken as it stands: a simulated part has no board to close on."""
+    """The KPU's own resource model at chip scope: a simulated part has no board to close on."""
     node = part.value("hardware.process_nm") or 16.0
     scale = _node_fp32(node) / _node_fp32(16.0)
     for row in part.section("peak").values():
@@ -293,16 +296,21 @@ def _kpu_energy(part: Part) -> None:
         vector = VECTOR_FACTOR if row["unit"] == "vector" else 1.0
         formula = f"{per_mac:g} pJ/MAC / 2 * {scale:.3g} (node) * {vector:g} ({row['unit']}); kpu_modeling e198 to e200"
         value = per_mac / 2.0 * scale * vector * 1e-12
-        part.energy["op", f"{row['precision']}.{row['unit']}"] = EnergyCoefficient(value, RULE, "theoretical", formula)
+        _fill(part, "op", f"{row['precision']}.{row['unit']}", EnergyCoefficient(value, RULE, "theoretical", formula))
     for level in part.section("memory"):
         if level in KPU_BYTE_PJ:
             factor = 1.0 if level == "dram" else scale
             formula = f"{KPU_BYTE_PJ[level]:g} pJ/byte * {factor:.3g} (node); kpu_modeling e191 to e194"
             value = KPU_BYTE_PJ[level] * factor * 1e-12
-            part.energy["byte", level] = EnergyCoefficient(value, RULE, "theoretical", formula)
-    idle = part.value("power.default.idle_w")
-    if idle is not None:
-        part.energy["static", "chip"] = EnergyCoefficient(idle, RULE, "theoretical", "idle_w of the default mode")
+            _fill(part, "byte", level, EnergyCoefficient(value, RULE, "theoretical", formula))
+    tdp = part.value("power.default.tdp_w")
+    if tdp is not None:
+        static, formula = _static_power(part, tdp)
+        _fill(part, "static", "chip", EnergyCoefficient(static, RULE, "assumed", formula))
+
+
+def _fill(part: Part, what: str, key: str, energy: EnergyCoefficient) -> None:
+    part.energy.setdefault((what, key), energy)
 
 
 def _node_fp32(node: float) -> float:
@@ -342,16 +350,16 @@ def _closed_energy(part: Part) -> None:
         scale_formula = f"TDP closure: {ARITHMETIC_SHARE:g} * ({tdp:g} W TDP - {static:.4g} W static - {bandwidth * dram_j:.4g} W DRAM) at peak {name}"
     for (precision, unit), ratio in ratios.items():
         formula = f"{ratio:.3g} * {unit_j * 1e12:.4g} pJ ({scale_formula})"
-        part.energy["op", f"{precision}.{unit}"] = EnergyCoefficient(ratio * unit_j, RULE, "derived", formula)
+        _fill(part, "op", f"{precision}.{unit}", EnergyCoefficient(ratio * unit_j, RULE, "derived", formula))
     for level in part.section("memory"):
         if level == "dram":
-            part.energy["byte", level] = EnergyCoefficient(dram_j, RULE, "derived", dram_formula)
+            _fill(part, "byte", level, EnergyCoefficient(dram_j, RULE, "derived", dram_formula))
         elif level in ON_CHIP_J_PER_BYTE_7NM:
             array = ON_CHIP_J_PER_BYTE_7NM[level]
             scale = _node_fp32(node or 7.0) / _node_fp32(7.0)
             formula = f"{array * 1e12:g} pJ/byte at 7 nm (techprofile) * {scale:.3g} (node) * {BOARD_SRAM_LIFT:g} (array to board, gpuboard)"
-            part.energy["byte", level] = EnergyCoefficient(array * scale * BOARD_SRAM_LIFT, RULE, "derived", formula)
-    part.energy["static", "chip"] = EnergyCoefficient(static, RULE, "assumed", static_formula)
+            _fill(part, "byte", level, EnergyCoefficient(array * scale * BOARD_SRAM_LIFT, RULE, "derived", formula))
+    _fill(part, "static", "chip", EnergyCoefficient(static, RULE, "assumed", static_formula))
 
 
 def _static_power(part: Part, tdp: float) -> tuple[float, str]:

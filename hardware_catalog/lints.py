@@ -1,13 +1,299 @@
-"""Faults that make a catalog number untrustworthy, each fatal."""
+"""Faults that make a catalog number untrustworthy. Each is fatal; each message names file, field,
+value and remedy.
+
+`check_parts` runs on parts that the family rules have completed, so a part may leave open what a rule can
+fill. Faults of a file's own shape, e.g. a string where a number belongs, are found on reading it
+(`part_file`).
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from charz.schema.catalog import Confidence, Hardware, HardwareAlias, HardwareConflict, Precision, Source
 from charz.schema.row import Row
 
-from .part import Part
+from .part import Part, required_columns, unit_of
 from .problem import Problem
 
+CLOSURE_TOLERANCE = 0.02
+"""Most that a dense peak may differ from units * operations a clock * clock."""
 
-def check(parts: list[Part], tables: dict[type[Row], list[Row]]) -> list[Problem]:
-    """Every fault of the parts, completed by the family rules, and of the uniform tables."""
-    return []
+ALLOWED = {
+    "family": ("cpu", "gpu", "tpu", "kpu", "npu", "dsp"),
+    "status": ("shipping", "announced", "simulated", "retired", "internal"),
+    "kind": ("simt", "core", "systolic", "domain_flow"),
+    "scope": ("unit", "chip"),
+    "management": ("hardware", "software"),
+    "level": ("register", "scratchpad", "l1", "l2", "l3", "dram"),
+    "unit": ("vector", "matrix"),
+    "overhead": ("kernel_gap", "launch"),
+    "energy_scope": ("board", "chip"),
+    "what": ("op", "byte", "static"),
+}
+"""Values of the columns that take only a few."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a part is checked against."""
+
+    sources: frozenset[str]
+    confidences: frozenset[str]
+    precisions: dict[str, int]
+    """Bits by precision; empty when the catalog has no precision table."""
+    taken: dict[str, str]
+    """Ids and aliases of parts already known, with the part each means."""
+
+
+def check_parts(parts: list[Part], tables: dict[type[Row], list[Row]]) -> list[Problem]:
+    """Every fault of the parts; `tables` are the uniform tables, and `hardware` rows if some are taken."""
+    context = _context(tables)
+    problems = [problem for part in parts for lint in PART_LINTS for problem in lint(part, context)]
+    return problems + list(_duplicate_names(parts, context))
+
+
+def check_tables(parts: list[Part], tables: dict[type[Row], list[Row]]) -> list[Problem]:
+    """Every fault of the uniform tables: repeated keys, unknown sources, unknown parts."""
+    return list(_table_references({part.hardware_id for part in parts}, tables, _context(tables)))
+
+
+def _context(tables: dict[type[Row], list[Row]]) -> Context:
+    taken = {row.hardware_id: row.hardware_id for row in tables.get(Hardware, []) if isinstance(row, Hardware)}
+    aliases = {row.alias: row.hardware_id for row in tables.get(HardwareAlias, []) if isinstance(row, HardwareAlias)}
+    return Context(
+        sources=frozenset(row.source_id for row in tables.get(Source, []) if isinstance(row, Source)),
+        confidences=frozenset(row.confidence for row in tables.get(Confidence, []) if isinstance(row, Confidence)),
+        precisions={row.precision: row.bits for row in tables.get(Precision, []) if isinstance(row, Precision)},
+        taken=taken | aliases,
+    )
+
+
+def unresolved_source(part: Part, context: Context) -> Iterator[Problem]:
+    """A number whose source or confidence is not in the tables, or a derived one without formula."""
+    for place, number in part.numbers.items():
+        if number.source not in context.sources:
+            yield Problem(part.path, f"{place}.source", number.source, "add the source to tables/source.csv or cite one of it")
+        if number.confidence not in context.confidences:
+            known = ", ".join(sorted(context.confidences))
+            yield Problem(part.path, f"{place}.confidence", number.confidence, f"write one of {known}")
+        if number.confidence == "derived" and not number.formula:
+            yield Problem(part.path, f"{place}.formula", None, "a derived number states its formula")
+    for (what, key), energy in part.energy.items():
+        if energy.source not in context.sources:
+            place = f"energy.{what}.{key}.source"
+            yield Problem(part.path, place, energy.source, "add the source to tables/source.csv or cite one of it")
+
+
+def wrong_unit(part: Part, context: Context) -> Iterator[Problem]:
+    """A number in another unit than the one its column is in."""
+    for place, number in part.numbers.items():
+        wanted = unit_of(place.rsplit(".", 1)[-1])
+        if number.unit != wanted:
+            yield Problem(part.path, f"{place}.unit", number.unit, f"convert the value and write unit: {wanted}")
+
+
+def impossible_value(part: Part, context: Context) -> Iterator[Problem]:
+    """A size, rate or time that is not above zero; null stands for unknown, zero never does."""
+    for place, number in part.numbers.items():
+        if number.value is not None and not number.value > 0:
+            yield Problem(part.path, place, number.value, "write the value above zero, or null when it is unknown")
+
+
+def unknown_word(part: Part, context: Context) -> Iterator[Problem]:
+    """A text column with a value outside its vocabulary."""
+    yield from _outside(part, "family", part.text("family"), "family")
+    yield from _outside(part, "status", part.text("status"), "status")
+    for section, column in (("cluster", "kind"), ("memory", "scope"), ("memory", "management"), ("peak", "unit")):
+        for key, row in part.section(section).items():
+            yield from _outside(part, f"{section}.{key}.{column}", row.get(column), column)
+    for level in part.section("memory"):
+        yield from _outside(part, f"memory.{level}", level, "level")
+    for overhead in part.section("overhead"):
+        yield from _outside(part, f"overhead.{overhead}", overhead, "overhead")
+    for key, row in part.section("peak").items():
+        if context.precisions and row["precision"] not in context.precisions:
+            known = ", ".join(context.precisions)
+            yield Problem(part.path, f"peak.{key}.precision", row["precision"], f"write one of {known}")
+        cluster = row.get("cluster")
+        if cluster not in part.section("cluster") and cluster != "all":
+            known = ", ".join([*part.section("cluster"), "all"])
+            yield Problem(part.path, f"peak.{key}.cluster", cluster, f"write one of {known}")
+
+
+def _outside(part: Part, place: str, value: Any, vocabulary: str) -> Iterator[Problem]:
+    if value not in ALLOWED[vocabulary]:
+        yield Problem(part.path, place, value, f"write one of {', '.join(ALLOWED[vocabulary])}")
+
+
+def missing_column(part: Part, context: Context) -> Iterator[Problem]:
+    """A row without a number its table requires."""
+    for section in ("cluster", "memory", "peak", "power", "overhead", "interconnect"):
+        for key, row in part.section(section).items():
+            for column in required_columns(section):
+                if row.get(column) is None:
+                    yield Problem(part.path, f"{section}.{key}.{column}", None, "state it with its source")
+
+
+def incomplete(part: Part, context: Context) -> Iterator[Problem]:
+    """A part the cost model cannot answer for."""
+    if not part.section("cluster"):
+        yield Problem(part.path, "cluster", None, "give at least one cluster with its unit_count")
+    units = {row["unit"] for row in part.section("peak").values()}
+    if "vector" not in units:
+        yield Problem(part.path, "peak", ", ".join(sorted(units)) or None, "give at least one peak of unit: vector")
+    for column in ("capacity_byte", "bandwidth_byte_per_s"):
+        if part.value(f"memory.dram.{column}") is None:
+            yield Problem(part.path, f"memory.dram.{column}", None, "state main memory, or what stands for it")
+    defaults = [mode for mode, row in part.section("power").items() if row.get("is_default") is True]
+    if len(defaults) != 1:
+        yield Problem(part.path, "power", ", ".join(defaults) or None, "mark exactly one mode `is_default: true`")
+
+
+def open_peak(part: Part, context: Context) -> Iterator[Problem]:
+    """A dense peak off units * operations a clock * clock, without a conflict entry that says why."""
+    explained = {conflict["field"] for conflict in part.conflicts}
+    for key, row in part.section("peak").items():
+        place = f"peak.{key}.peak_ops_per_s"
+        expected = expected_peak(part, key)
+        stated = row.get("peak_ops_per_s")
+        if expected is None or not stated or place in explained:
+            continue
+        ratio = stated / expected
+        if abs(ratio - 1.0) > CLOSURE_TOLERANCE:
+            shown = f"{stated:.5g}, but units * ops/clock * clock = {expected:.5g} ({ratio:.3f})"
+            hint = "; twice the product is a sparse figure" if abs(ratio - 2.0) < 2 * CLOSURE_TOLERANCE else ""
+            yield Problem(part.path, place, shown, f"correct one of them or add a conflicts entry with field: {place}{hint}")
+
+
+def expected_peak(part: Part, key: str) -> float | None:
+    """units * operations a clock * clock of a peak; null when a factor is unknown. [ops/s]"""
+    row = part.section("peak")[key]
+    by_cluster = part.peak_operations.get(key) or {}
+    if by_cluster:
+        terms = [_units_times_clock(part, cluster) for cluster in by_cluster]
+        if any(term is None for term in terms):
+            return None
+        return sum(term * operations for term, operations in zip(terms, by_cluster.values(), strict=True) if term)
+    units = part.value(f"cluster.{row.get('cluster')}.unit_count")
+    operations, clock = row.get("ops_per_clock_per_unit"), row.get("clock_hz")
+    if units is None or operations is None or clock is None:
+        return None
+    return float(units * operations * clock)
+
+
+def _units_times_clock(part: Part, cluster: str) -> float | None:
+    units = part.value(f"cluster.{cluster}.unit_count")
+    clock = part.value(f"cluster.{cluster}.clock_boost_hz")
+    return None if units is None or clock is None else units * clock
+
+
+def sparse_peak(part: Part, context: Context) -> Iterator[Problem]:
+    """A matrix peak at exactly twice what the wider formats of the part let expect: a matrix unit moves
+    the same bits a clock in every format, and a 2:4 sparse headline doubles that. Half-precision
+    accumulation is left out: it doubles the rate too."""
+    explained = {conflict["field"] for conflict in part.conflicts}
+    matrix = {key: row for key, row in part.section("peak").items() if row["unit"] == "matrix"}
+    for key, row in matrix.items():
+        bits = context.precisions.get(row["precision"])
+        place = f"peak.{key}.peak_ops_per_s"
+        if bits is None or row.get("accumulator") == "fp16" or place in explained or not row.get("peak_ops_per_s"):
+            continue
+        wider = [
+            other["peak_ops_per_s"] * context.precisions[other["precision"]]
+            for other_key, other in matrix.items()
+            if other_key != key and bits <= context.precisions.get(other["precision"], 0) <= 32 and other.get("peak_ops_per_s")
+        ]
+        ratio = row["peak_ops_per_s"] * bits / max(wider) if wider else 0.0
+        if abs(ratio - 2.0) <= 2 * CLOSURE_TOLERANCE:
+            shown = f"{row['peak_ops_per_s']:.5g}, twice what its wider formats reach"
+            yield Problem(part.path, place, shown, f"store the dense peak, or add a conflicts entry with field: {place}")
+
+
+def hot_peak(part: Part, context: Context) -> Iterator[Problem]:
+    """Arithmetic at peak that alone draws more than the TDP, without a note on the TDP or the peak."""
+    tdp = part.value("power.default.tdp_w")
+    if tdp is None:
+        return
+    for key, row in part.section("peak").items():
+        energy = part.energy.get(("op", f"{row['precision']}.{row['unit']}"))
+        place = f"peak.{key}.peak_ops_per_s"
+        if energy is None or not row.get("peak_ops_per_s") or _has_note(part, place) or _has_note(part, "power.default.tdp_w"):
+            continue
+        power = row["peak_ops_per_s"] * energy.value
+        if power > tdp:
+            shown = f"{row['peak_ops_per_s']:.4g} ops/s * {energy.value:.3g} J = {power:.4g} W, above the TDP of {tdp:g} W"
+            yield Problem(part.path, place, shown, "correct peak, energy or TDP, or say in a note why both hold")
+
+
+def _has_note(part: Part, place: str) -> bool:
+    number = part.numbers.get(place)
+    return number is not None and bool(number.note)
+
+
+def missing_energy_scope(part: Part, context: Context) -> Iterator[Problem]:
+    """Energy coefficients whose scope is not said: pJ in the circuit and on the board differ tenfold."""
+    if part.energy and part.energy_scope not in ALLOWED["energy_scope"]:
+        yield Problem(part.path, "energy_scope", part.energy_scope or None, "write energy_scope: board or chip")
+
+
+def baseless_simulation(part: Part, context: Context) -> Iterator[Problem]:
+    """A simulated part with a number that only silicon could give."""
+    if part.text("status") != "simulated":
+        return
+    for place, number in part.numbers.items():
+        if number.confidence in ("measured", "device_query"):
+            yield Problem(part.path, f"{place}.confidence", number.confidence, "no silicon exists: write theoretical")
+
+
+PART_LINTS = (
+    unresolved_source, wrong_unit, impossible_value, unknown_word, missing_column, incomplete, open_peak, sparse_peak,
+    hot_peak, missing_energy_scope, baseless_simulation,
+)  # fmt: skip
+
+
+def _duplicate_names(parts: list[Part], context: Context) -> Iterator[Problem]:
+    """Two parts under one name, be it id or alias."""
+    names = Counter(name for part in parts for name in {part.hardware_id, *part.aliases})
+    repeated = Counter(alias for part in parts for alias in part.aliases)
+    for part in parts:
+        for name in dict.fromkeys([part.hardware_id, *part.aliases]):
+            place = "id" if name == part.hardware_id else "aliases"
+            owner = context.taken.get(name)
+            if owner is not None:
+                yield Problem(part.path, place, name, f"{owner} has this name: choose another")
+            elif names[name] > 1 or (name != part.hardware_id and repeated[name] > 1):
+                yield Problem(part.path, place, name, "two parts have this name: choose another for one of them")
+
+
+def _table_references(
+    known_parts: set[str], tables: dict[type[Row], list[Row]], context: Context
+) -> Iterator[Problem]:
+    """Rows of uniform tables that repeat a key, cite an unknown source or mean an unknown part."""
+    for row_type, rows in tables.items():
+        path = Path(f"tables/{row_type.TABLE}.csv")
+        yield from _repeated_keys(path, row_type, rows)
+        for row in rows:
+            source = getattr(row, "source_id", None)
+            if source is not None and source not in context.sources:
+                yield Problem(path, f"{_key(row)}.source_id", source, "add the source to tables/source.csv or cite one of it")
+            confidence = getattr(row, "confidence", None)
+            if confidence is not None and confidence not in context.confidences:
+                yield Problem(path, f"{_key(row)}.confidence", confidence, f"write one of {', '.join(sorted(context.confidences))}")
+            part = getattr(row, "hardware_id", None)
+            if part is not None and row_type is not HardwareConflict and part not in known_parts:
+                yield Problem(path, f"{_key(row)}.hardware_id", part, "no such part: correct the name or add the part")
+
+
+def _repeated_keys(path: Path, row_type: type[Row], rows: Iterable[Row]) -> Iterator[Problem]:
+    for key, count in Counter(_key(row) for row in rows).items():
+        if count > 1:
+            yield Problem(path, key, f"{count} rows", f"keep one row for each {', '.join(row_type.KEY)}")
+
+
+def _key(row: Row) -> str:
+    return ".".join(str(getattr(row, name)) for name in type(row).KEY)

@@ -74,7 +74,7 @@ def load(root: Path | None = None) -> Catalog:
     if problems:
         raise CatalogError(problems)
     _complete(parts, catalog)
-    problems = lints.check(parts, catalog.rows)
+    problems = lints.check_parts(parts, catalog.rows) + lints.check_tables(parts, catalog.rows)
     if problems:
         raise CatalogError(problems)
     for part in parts:
@@ -91,7 +91,7 @@ def load_part(path: Path, catalog: Catalog | None = None) -> dict[type[Row], lis
     catalog = catalog or load()
     part = part_file.read(path)
     _complete([part], catalog)
-    problems = lints.check([part], catalog.rows)
+    problems = lints.check_parts([part], catalog.rows)
     if problems:
         raise CatalogError(problems)
     return rows_of(part, origin="user")

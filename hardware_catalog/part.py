@@ -106,6 +106,20 @@ def integer_columns(section: str) -> frozenset[str]:
     return _INTEGER[section]
 
 
+def required_columns(section: str) -> frozenset[str]:
+    """Numeric columns of a section's table that may not be null."""
+    return _REQUIRED[section]
+
+
+def unit_of(column: str) -> str:
+    """Unit a column's values are in: what its suffix says, `fraction` or `count` without one."""
+    suffixes = (
+        ("_byte_per_s", "byte/s"), ("_ops_per_s", "ops/s"), ("_hz", "Hz"), ("_byte", "byte"), ("_nm", "nm"),
+        ("_fraction", "fraction"), ("_w", "W"), ("_s", "s"), ("per_clock_per_unit", "ops"), ("year", "year"),
+    )  # fmt: skip
+    return next((unit for suffix, unit in suffixes if column.endswith(suffix)), "count")
+
+
 def _columns_of(section: str, kinds: tuple[str, ...]) -> frozenset[str]:
     return frozenset(
         name
@@ -115,4 +129,8 @@ def _columns_of(section: str, kinds: tuple[str, ...]) -> frozenset[str]:
 
 
 _NUMERIC = {section: _columns_of(section, ("int", "float")) for section in SECTIONS}
+_REQUIRED = {
+    section: frozenset(name for name in _NUMERIC[section] if SECTIONS[section].model_fields[name].annotation in (int, float))
+    for section in SECTIONS
+}
 _INTEGER = {section: _columns_of(section, ("int",)) for section in SECTIONS}

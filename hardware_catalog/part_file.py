@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from .part import SECTIONS, Number, Part, integer_columns, numeric_columns
+from .part import SECTIONS, EnergyCoefficient, Number, Part, integer_columns, numeric_columns
 from .problem import CatalogError, Problem
 
 SCHEMA = "charz.hardware/1"
@@ -16,7 +16,8 @@ SCHEMA = "charz.hardware/1"
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _LEAF = {"value", "unit", "source", "confidence", "formula", "note"}
-_TOP = {"schema", "id", "aliases", "conflicts", "energy_scope", *SECTIONS} | set(SECTIONS["hardware"].model_fields)
+_TOP = {"schema", "id", "aliases", "conflicts", "energy", "energy_scope", *SECTIONS} | set(SECTIONS["hardware"].model_fields)
+_ENERGY_UNITS = {"op": "J/op", "byte": "J/byte", "static": "W"}
 _TEXT = set(SECTIONS["hardware"].model_fields) - numeric_columns("hardware") - {"hardware_id", "origin"}
 _OPTIONAL_TEXT = {"compute_capability", "note"}
 
@@ -65,6 +66,7 @@ class _Reader:
         self.peaks(part, document.get("peak") or [])
         part.aliases = [str(alias) for alias in document.get("aliases") or []]
         self.conflicts(part, document.get("conflicts") or [])
+        self.energy(part, document.get("energy") or {})
         part.energy_scope = str(document.get("energy_scope") or "")
         if self.problems:
             raise CatalogError(self.problems)
@@ -134,6 +136,23 @@ class _Reader:
                 self.fault(f"conflicts[{index}]", conflict, f"give it {', '.join(wanted)}")
                 continue
             part.conflicts.append({name: str(conflict[name]) for name in wanted})
+
+    def energy(self, part: Part, energy: object) -> None:
+        """Coefficients the part states itself: `op: {int8.matrix: ...}`, `byte: {dram: ...}`, `static: {chip: ...}`."""
+        if not isinstance(energy, dict) or not set(energy) <= set(_ENERGY_UNITS):
+            self.fault("energy", energy, f"write a mapping with {', '.join(_ENERGY_UNITS)}")
+            return
+        for what, rows in energy.items():
+            for key, leaf in (rows or {}).items():
+                place = f"energy.{what}.{key}"
+                number = self.leaf(place, leaf)
+                if number.unit != _ENERGY_UNITS[what]:
+                    self.fault(f"{place}.unit", number.unit, f"convert the value and write unit: {_ENERGY_UNITS[what]}")
+                if number.value is not None:
+                    formula = number.formula or number.note or "as stated"
+                    part.energy[what, str(key)] = EnergyCoefficient(
+                        float(number.value), number.source, number.confidence, formula
+                    )
 
     def number(self, part: Part, section: str, key: str, column: str, leaf: object) -> None:
         place = f"{section}.{column}" if section == "hardware" else f"{section}.{key}.{column}"
