@@ -2,30 +2,64 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
+from functools import cache
+from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import charz
 
-from . import compile as compiler
-from .export import Request, trace
+from .compile import compile_graph
+from .compile.rules import Rules
+from .export import Request, Traced, trace
 from .graph import Graph
 from .lower import lower
 from .rows import workload
+from .sources.spec import Spec
+from .symbolic import NotPolynomialError
 from .write import Ingested, content_hash
 
 
-def ingest(request: Request, rules: Any = None, started: float | None = None) -> Ingested:
-    """A requested model as rows. `rules` are the catalog's rule rows the compiler needs."""
-    started = time.perf_counter() if started is None else started
-    traced = trace(request)
-    graph = lower(traced.program, traced.symbols, type(request.module).__name__)
+def ingest(spec: Spec, rules: Rules) -> Ingested:
+    """The rows of a model. Raises CharzError for what the user can put right, else what torch raised."""
+    from .sources import build
+
+    started = time.perf_counter()
+    request = build(spec)
+    graph, traced = to_graph(request)
     columns = workload(graph)
-    model = {
+    model = describe(request, graph, traced)
+    model["content_hash"] = content_hash(columns, model)
+    model["request_hash"] = request_hash(spec)
+    columns.update(compile_graph(graph, rules))
+    model["rules_fingerprint"] = rules.fingerprint
+    model["charz_version"] = charz.__version__
+    model["ingest_s"] = time.perf_counter() - started
+    return Ingested(model, columns)
+
+
+def to_graph(request: Request) -> tuple[Graph, Traced]:
+    """Trace and lower; where a size is no polynomial, again with fewer symbolic axes."""
+    excluded: list[str] = []
+    while True:
+        traced = trace(request, excluded)
+        try:
+            return lower(traced.program, traced.symbols, type(request.module).__name__), traced
+        except NotPolynomialError as error:
+            if not traced.axes:
+                raise
+            excluded.append(f"size {error} is not a polynomial")
+
+
+def describe(request: Request, graph: Graph, traced: Traced) -> dict[str, Any]:
+    """The `model` row without key, hashes, versions and times."""
+    return {
         "model": request.name,
         "source": request.source,
         "architecture_family": request.family,
-        "input_signature": signature(graph),
+        "input_signature": ", ".join(f"{t.tensor}: {t.precision}{t.shape}" for t in graph.tensors if t.role == "input"),
         "resolution": request.resolution,
         "is_batch_symbolic": traced.is_batch_symbolic,
         "is_sequence_symbolic": traced.is_sequence_symbolic,
@@ -37,14 +71,32 @@ def ingest(request: Request, rules: Any = None, started: float | None = None) ->
         "parameter_count": sum(p.numel() for p in request.module.parameters()),
         "published_macs": request.published_macs,
     }
-    model["content_hash"] = content_hash(columns, model)
-    columns.update(compiler.compile_graph(graph, rules) if hasattr(compiler, "compile_graph") and rules else {})
-    model["rules_fingerprint"] = ""
-    model["charz_version"] = charz.__version__
-    model["ingest_s"] = time.perf_counter() - started
-    return Ingested(model, columns)
 
 
-def signature(graph: Graph) -> str:
-    """Shape and type of each input."""
-    return ", ".join(f"{t.tensor}: {t.precision}{t.shape}" for t in graph.tensors if t.role == "input")
+LIBRARIES = ("torch", "torchvision", "timm", "transformers")
+
+
+def request_hash(spec: Spec) -> str | None:
+    """SHA-256 of the request and of everything its answer depends on; None for a user's own code."""
+    if spec.module == "factory":
+        return None
+    digest = hashlib.sha256(f"{spec!r}\n{_environment()}".encode())
+    path = Path(spec.name)
+    if path.suffix in (".json", ".pt2") and path.is_file():
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+@cache
+def _environment() -> str:
+    """Versions of the libraries and a hash of this package's code."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(path.read_bytes())
+    versions = []
+    for name in LIBRARIES:
+        try:
+            versions.append(f"{name}={metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            continue
+    return f"{' '.join(versions)} charz={digest.hexdigest()}"

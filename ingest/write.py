@@ -54,10 +54,10 @@ def content_hash(columns: dict[type[Row], Columns], model: dict[str, Any]) -> st
     return digest.hexdigest()
 
 
-def known_hashes(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[int, str]]:
-    """Key and content hash of every model in the file, by name."""
-    rows = connection.execute("SELECT model, model_id, content_hash FROM model").fetchall()
-    return {name: (model_id, digest) for name, model_id, digest in rows}
+def known_hashes(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[int, str, str | None, str]]:
+    """Key, content hash, request hash and rules of every model in the file, by name."""
+    query = "SELECT model, model_id, content_hash, request_hash, rules_fingerprint FROM model"
+    return {row[0]: row[1:] for row in connection.execute(query).fetchall()}
 
 
 def write(connection: duckdb.DuckDBPyConnection, models: list[Ingested]) -> None:
@@ -66,7 +66,7 @@ def write(connection: duckdb.DuckDBPyConnection, models: list[Ingested]) -> None
     A replaced model keeps its key, so that measurements stay matched to it.
     """
     known = known_hashes(connection)
-    free = max((model_id for model_id, _ in known.values()), default=0) + 1
+    free = max((held[0] for held in known.values()), default=0) + 1
     gathered: dict[type[Row], Columns] = {}
     now = datetime.now(UTC).replace(tzinfo=None)
     for ingested in models:

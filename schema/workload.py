@@ -50,6 +50,9 @@ class Model(Row):
     """Multiply-accumulates its publisher states for batch 1; null when none is stated."""
     content_hash: str
     """SHA-256 of the exported graph, its sizes and the ingest rules; equal hash means nothing to do."""
+    request_hash: str | None
+    """Hash of what was asked for and of all it is built from (library versions, charz's ingest code);
+    equal hash means that tracing again cannot change anything. Null when the model's code is the user's."""
     rules_fingerprint: str
     """Hash of the rules that the compiled tables were made with."""
     charz_version: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -72,3 +73,15 @@ def _module(name: str) -> tuple[str, str]:
     return "torchvision", name
 
 
+
+
+def sweep(settings: list[str]) -> list[tuple[tuple[str, str], ...]]:
+    """Every combination of settings: `["in=8", "hidden=4,5"]` is two. Raises CharzError."""
+    keys, choices = [], []
+    for text in " ".join(settings).split():
+        key, equals, values = text.partition("=")
+        if not equals or not key or not values:
+            raise CharzError("a setting is KEY=VALUE or KEY=V1,V2", text, next="e.g. --set in=128 --set hidden=256,512")
+        keys.append(key)
+        choices.append(values.split(","))
+    return [tuple(zip(keys, values, strict=True)) for values in itertools.product(*choices)]

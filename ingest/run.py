@@ -1,0 +1,165 @@
+"""Many models into one database: in this process or in several, with resumption.
+
+Workers trace and compile; only this process writes, a few models at a time, so that an interrupted
+run keeps what it finished. A model that fails leaves no row.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+
+import duckdb
+
+from charz.schema.errors import CharzError
+
+from .compile.rules import Rules, from_connection
+from .pipeline import ingest, request_hash
+from .sources.spec import Spec
+from .write import Ingested, known_hashes, write
+
+BATCH_MODELS = 16
+BATCH_S = 30.0
+"""A batch is written when it holds so many models or its first one has waited so long."""
+
+Change = Callable[[], contextlib.AbstractContextManager[duckdb.DuckDBPyConnection]]
+"""Opens the database for one transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one requested model."""
+
+    spec: Spec
+    state: str
+    """`written`, `unchanged` or `failed`."""
+    model: str
+    """Name in the database; that of the request when it failed."""
+    message: str
+    """Why it failed."""
+    ingest_s: float
+
+
+Report = Callable[[Outcome], None]
+
+
+def run(specs: Sequence[Spec], change: Change, jobs: int = 1, force: bool = False, report: Report = lambda _: None) -> list[Outcome]:
+    """Ingest all models and report each as it is done. Nothing is written for one that fails."""
+    with change() as connection:
+        rules = from_connection(connection)
+        done = {} if force else _done(connection, rules)
+    outcomes: list[Outcome] = []
+    todo: list[Spec] = []
+    for spec in dict.fromkeys(specs):
+        name = done.get(request_hash(spec) or "")
+        if name is None:
+            todo.append(spec)
+        else:
+            outcomes.append(Outcome(spec, "unchanged", name, "", 0.0))
+            report(outcomes[-1])
+    outcomes += _run(todo, rules, change, min(jobs, len(todo)), force, report)
+    return outcomes
+
+
+def _done(connection: duckdb.DuckDBPyConnection, rules: Rules) -> dict[str, str]:
+    """Names of the models that need nothing, by the hash of their request."""
+    query = "SELECT request_hash, model FROM model WHERE request_hash IS NOT NULL AND rules_fingerprint = ?"
+    return dict(connection.execute(query, [rules.fingerprint]).fetchall())
+
+
+def _run(specs: Sequence[Spec], rules: Rules, change: Change, jobs: int, force: bool, report: Report) -> list[Outcome]:
+    outcomes: list[Outcome] = []
+    waiting: list[tuple[Spec, Ingested]] = []
+    since = time.monotonic()
+
+    def flush() -> None:
+        nonlocal since
+        if not waiting:
+            return
+        with change() as connection:
+            fresh = waiting if force else _changed(connection, waiting)
+            write(connection, [ingested for _, ingested in fresh])
+        for spec, ingested in waiting:
+            state = "written" if (spec, ingested) in fresh else "unchanged"
+            outcomes.append(Outcome(spec, state, ingested.model["model"], "", ingested.model["ingest_s"]))
+            report(outcomes[-1])
+        waiting.clear()
+        since = time.monotonic()
+
+    try:
+        for spec, result in _results(specs, rules, jobs):
+            if isinstance(result, Ingested):
+                waiting.append((spec, result))
+            else:
+                outcomes.append(Outcome(spec, "failed", f"{spec.source}", result, 0.0))
+                report(outcomes[-1])
+            if len(waiting) >= BATCH_MODELS or time.monotonic() - since > BATCH_S:
+                flush()
+    finally:
+        flush()
+    return outcomes
+
+
+def _changed(connection: duckdb.DuckDBPyConnection, waiting: list[tuple[Spec, Ingested]]) -> list[tuple[Spec, Ingested]]:
+    """Those whose rows differ from what the file holds, or were compiled with other rules."""
+    known = known_hashes(connection)
+    fresh = []
+    for spec, ingested in waiting:
+        held = known.get(ingested.model["model"])
+        hashes = (ingested.model["content_hash"], ingested.model["request_hash"], ingested.model["rules_fingerprint"])
+        if held is None or held[1:] != hashes:
+            fresh.append((spec, ingested))
+    return fresh
+
+
+def _results(specs: Sequence[Spec], rules: Rules, jobs: int) -> Iterator[tuple[Spec, Ingested | str]]:
+    """Each model's rows, or why there are none, in the order they are done."""
+    if jobs <= 1:
+        for spec in specs:
+            yield spec, attempt(spec, rules)
+        return
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([f"{__package__}.worker"])
+    with ProcessPoolExecutor(jobs, mp_context=context, max_tasks_per_child=None) as pool:
+        pending: dict[Future[Ingested | str], Spec] = {}
+        queue = iter(specs)
+        for spec in queue:
+            pending[pool.submit(attempt, spec, rules)] = spec
+            if len(pending) < 2 * jobs:
+                continue
+            yield from _finished(pending)
+        while pending:
+            yield from _finished(pending)
+
+
+def _finished(pending: dict[Future[Ingested | str], Spec]) -> Iterator[tuple[Spec, Ingested | str]]:
+    done, _ = wait(pending, return_when=FIRST_COMPLETED)
+    for future in done:
+        spec = pending.pop(future)
+        try:
+            yield spec, future.result()
+        except BrokenProcessPool:
+            raise CharzError(
+                "a worker process died", spec.source, "out of memory, or killed from outside",
+                "ask again with fewer --jobs; finished models are kept",
+            ) from None  # fmt: skip
+
+
+def attempt(spec: Spec, rules: Rules) -> Ingested | str:
+    """The model's rows, or one line on why it failed."""
+    from .export import first_line
+
+    try:
+        return ingest(spec, rules)
+    except CharzError as error:
+        return error.line
+    except Exception as error:  # the model's own code or torch: one bad model must not stop the others
+        if os.environ.get("CHARZ_TRACEBACK"):
+            raise
+        return first_line(error)
