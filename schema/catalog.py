@@ -305,7 +305,7 @@ class Precision(Row):
     bits: int
     """Bits an element takes in memory; tf32 is stored as fp32. [bit]"""
     kind: str
-    """`float`, `integer` or `boolean`."""
+    """`float`, `integer`, `boolean` or `complex`."""
     accumulator: str
     """Format in which products are summed."""
     fallback: str | None
@@ -319,7 +319,9 @@ class Precision(Row):
 class PrecisionPolicy(Row):
     """What a policy does to the operators of one class.
 
-    The row whose `operator_class` is `*` holds for all classes without one of their own.
+    The row of an ATen operator wins over that of its class, and the row whose `operator_class` is
+    `*` holds for all without one of their own. A `*` that says `drop` also converts inputs, as
+    `model.half()` with its inputs does; one that says `follow` leaves them, as autocast does.
     """
 
     TABLE: ClassVar[str] = "precision_policy"
@@ -328,13 +330,17 @@ class PrecisionPolicy(Row):
     policy: str
     """`fp32`, `tf32`, `fp16`, `bf16`, `amp-fp16`, `amp-bf16`, `int8`, `w8a16`, `w4a16`, `fp8`, ..."""
     operator_class: str
-    """Class it holds for, or `*`."""
+    """Class it holds for, ATen operator such as `aten.sum`, or `*`."""
     rule: str
-    """`drop` (compute and write `compute_precision`), `keep` (fp32), `promote` (widest input), `follow` (first input)."""
+    """`drop` (convert operands to `compute_precision`), `keep` (convert them to fp32 where narrower),
+    `promote` (convert them to the widest), `follow` (read them as they are; the widest decides in
+    elementwise operators and concatenation, else the first)."""
     compute_precision: str | None
-    """Format of the arithmetic for `drop`; null otherwise."""
+    """Format of the arithmetic for `drop`; with `follow`, how the unit computes on operands stored as
+    they are (tf32)."""
     weight_precision: str | None
-    """Format in which weights are stored; null leaves them as they are."""
+    """Format in which weights are stored, read without a conversion; null leaves them as they are.
+    Vectors (biases, scales) take that of `*`."""
     activation_precision: str | None
     """Format in which results are written; null follows the rule."""
     source_id: str
@@ -354,7 +360,8 @@ class Backend(Row):
     name: str
     """Name in full."""
     folds_norm: bool
-    """True when batch normalization is folded into the weights before it."""
+    """True when weights are constants to it: batch normalization is folded into those before it, and
+    what depends on weights alone is computed once."""
     casts_are_kernels: bool
     """True when each conversion of an activation is a kernel of its own."""
     weight_casts_are_kernels: bool
@@ -398,7 +405,10 @@ class BackendSupport(Row):
 
 
 class FusionRule(Row):
-    """A producer that a backend runs in one kernel with its consumer."""
+    """A producer that a backend runs in one kernel with its consumer.
+
+    Several rows of a pair must all hold. A row that names an ATen operator wins over its class.
+    """
 
     TABLE: ClassVar[str] = "fusion_rule"
     KEY: ClassVar[tuple[str, ...]] = ("backend", "producer_class", "consumer_class", "condition")
@@ -406,11 +416,12 @@ class FusionRule(Row):
     backend: str
     """Backend it holds for."""
     producer_class: str
-    """Class of the operator that writes the tensor."""
+    """Class of the operator that writes the tensor, or an ATen operator such as `aten.add`."""
     consumer_class: str
-    """Class of the operator that reads it."""
+    """Class of the operator that reads it, or an ATen operator."""
     condition: str
-    """`always`, `single_consumer` or `same_elements` (consumer has as many elements as producer)."""
+    """`always`, `single_consumer` (nobody else reads it) or `same_elements` (the consumer writes as many
+    elements as the producer, or as a reduction reads)."""
     source_id: str
     """Source of the row."""
     confidence: str

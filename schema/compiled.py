@@ -43,7 +43,8 @@ class OperatorPrecision(Row):
 
 
 class PrecisionCast(Row):
-    """A conversion the policy inserts before an operator; the copy is shared by later readers."""
+    """A conversion the policy inserts before an operator: of a weight once a run, of an activation once
+    for each operator that reads it."""
 
     TABLE: ClassVar[str] = "precision_cast"
     KEY: ClassVar[tuple[str, ...]] = ("model_id", "policy", "cast_id")
@@ -57,7 +58,7 @@ class PrecisionCast(Row):
     tensor_id: int
     """Tensor converted."""
     operator_id: int
-    """First operator that reads the converted copy."""
+    """Operator that reads the converted copy, of a weight the first one."""
     from_precision: str
     """Element type read."""
     to_precision: str
@@ -101,7 +102,8 @@ class Subgraph(Row):
     subgraph: str
     """Readable name: the classes it fuses, e.g. `conv+norm+activation`."""
     anchor_operator_id: int
-    """Operator that gives it its character: its largest matrix operator, else its first operator."""
+    """Operator that gives it its character: its largest matrix operator, else its first reduction,
+    normalization, pooling or the like, else its first operator."""
     kernel_class: str
     """Class of the anchor, by which efficiency is looked up."""
     operator_count: int
@@ -127,7 +129,8 @@ class SubgraphOperator(Row):
     subgraph_id: int
     """Subgraph it runs in."""
     is_folded: bool
-    """True when the backend folds it into a neighbour's weights, so that it costs nothing."""
+    """True when the backend folds it into a neighbour's weights or computes it once for all runs, so
+    that it costs nothing."""
 
 
 class SubgraphTensor(Row):

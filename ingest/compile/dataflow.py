@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..graph import Graph, GraphOperator, Polynomial
+from ..graph import Graph, GraphOperator, Polynomial, evaluate
 
 NOMINAL_SIZES = (4, 128, 128)
 """Batch, sequence and context at which sizes are compared where a rule must know which is larger."""
@@ -68,8 +68,7 @@ class _Storage:
 
 def nominal(polynomial: Polynomial) -> float:
     """Value of a polynomial at the nominal sizes."""
-    batch, sequence, context = NOMINAL_SIZES
-    return sum(c * batch**b * sequence**s * context**x for (b, s, x), c in polynomial.items())
+    return evaluate(polynomial, *NOMINAL_SIZES)
 
 
 def aten_name(target: str) -> str:
@@ -234,10 +233,10 @@ def _let_escape(flow: Flow, storages: dict[int, _Storage]) -> None:
             returned.add(tensor.storage_tensor_id)
     for root, storage in storages.items():
         if root in returned or tensors[root].role != "activation":
-            for _, tensor in storage.writers:
-                flow.escapes[tensor] = True
+            for _, written in storage.writers:
+                flow.escapes[written] = True
     for operator_id in flow.kernels:
         results = flow.readers[operator_id]
         if not any(results.values()) and not any(flow.escapes[t] for t in results):
-            for tensor in results:
-                flow.escapes[tensor] = True
+            for unread in results:
+                flow.escapes[unread] = True
