@@ -21,11 +21,12 @@ from charz.schema.catalog import (
     HardwareAlias,
     HardwareConflict,
     HardwareProvenance,
+    Price,
 )
 from charz.schema.row import Row
 
 from . import derive, lints, part_file, uniform
-from .part import SECTIONS, Part
+from .part import ENERGY_UNITS, SECTIONS, Part
 from .problem import CatalogError, Problem
 
 ROOT = Path(__file__).parent
@@ -79,6 +80,7 @@ def load(root: Path | None = None) -> Catalog:
         raise CatalogError(problems)
     for part in parts:
         _add(catalog.rows, rows_of(part, origin="charz"))
+    catalog.rows[HardwareProvenance] += _price_provenance(catalog)
     return catalog
 
 
@@ -130,6 +132,14 @@ def rows_of(part: Part, origin: str) -> dict[type[Row], list[Row]]:
         for place, number in part.numbers.items()
         if number.value is not None
     ]  # fmt: skip
+    rows[HardwareProvenance] += [
+        HardwareProvenance(
+            hardware_id=part.hardware_id, field=f"energy.{what}.{key}", catalog_value=energy.value,
+            unit=ENERGY_UNITS[what], source_id=energy.source, confidence=energy.confidence,
+            formula=energy.formula, note=f"scope: {part.energy_scope}",
+        )
+        for (what, key), energy in part.energy.items()
+    ]  # fmt: skip
     rows[EnergyProfile] = [
         EnergyProfile(
             hardware_id=part.hardware_id, what=what, key=key, value=energy.value, scope=part.energy_scope,
@@ -152,6 +162,17 @@ def _columns(part: Part, section: str, key: str) -> dict[str, Any]:
     if section in _KEY_COLUMNS:
         columns[_KEY_COLUMNS[section]] = key
     return columns
+
+
+def _price_provenance(catalog: Catalog) -> list[Row]:
+    return [
+        HardwareProvenance(
+            hardware_id=row.hardware_id, field="price.price_usd_per_hour", catalog_value=row.price_usd_per_hour,
+            unit="USD/h", source_id=row.source_id, confidence=row.confidence, formula=None, note=f"as of {row.dated}",
+        )
+        for row in catalog.rows.get(Price, [])
+        if isinstance(row, Price)
+    ]  # fmt: skip
 
 
 def _complete(parts: list[Part], catalog: Catalog) -> None:

@@ -39,6 +39,10 @@ ORDINALS = {"depth", "is_default"}
 """Columns that place a row rather than measure something; they need no source."""
 
 
+ENERGY_UNITS = {"op": "J/op", "byte": "J/byte", "static": "W"}
+"""Kinds of energy coefficient, with the unit of each."""
+
+
 @dataclass(slots=True)
 class Number:
     """A value with its provenance, in SI units."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from .part import SECTIONS, EnergyCoefficient, Number, Part, integer_columns, numeric_columns
+from .part import ENERGY_UNITS, SECTIONS, EnergyCoefficient, Number, Part, integer_columns, numeric_columns
 from .problem import CatalogError, Problem
 
 SCHEMA = "charz.hardware/1"
@@ -17,7 +17,6 @@ SCHEMA = "charz.hardware/1"
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _LEAF = {"value", "unit", "source", "confidence", "formula", "note"}
 _TOP = {"schema", "id", "aliases", "conflicts", "energy", "energy_scope", *SECTIONS} | set(SECTIONS["hardware"].model_fields)
-_ENERGY_UNITS = {"op": "J/op", "byte": "J/byte", "static": "W"}
 _TEXT = set(SECTIONS["hardware"].model_fields) - numeric_columns("hardware") - {"hardware_id", "origin"}
 _OPTIONAL_TEXT = {"compute_capability", "note"}
 
@@ -139,15 +138,15 @@ class _Reader:
 
     def energy(self, part: Part, energy: object) -> None:
         """Coefficients the part states itself: `op: {int8.matrix: ...}`, `byte: {dram: ...}`, `static: {chip: ...}`."""
-        if not isinstance(energy, dict) or not set(energy) <= set(_ENERGY_UNITS):
-            self.fault("energy", energy, f"write a mapping with {', '.join(_ENERGY_UNITS)}")
+        if not isinstance(energy, dict) or not set(energy) <= set(ENERGY_UNITS):
+            self.fault("energy", energy, f"write a mapping with {', '.join(ENERGY_UNITS)}")
             return
         for what, rows in energy.items():
             for key, leaf in (rows or {}).items():
                 place = f"energy.{what}.{key}"
                 number = self.leaf(place, leaf)
-                if number.unit != _ENERGY_UNITS[what]:
-                    self.fault(f"{place}.unit", number.unit, f"convert the value and write unit: {_ENERGY_UNITS[what]}")
+                if number.unit != ENERGY_UNITS[what]:
+                    self.fault(f"{place}.unit", number.unit, f"convert the value and write unit: {ENERGY_UNITS[what]}")
                 if number.value is not None:
                     formula = number.formula or number.note or "as stated"
                     part.energy[what, str(key)] = EnergyCoefficient(
