@@ -14,6 +14,7 @@ from typing import Any
 
 import duckdb
 
+from charz.schema import database
 from charz.schema.catalog import (
     CudaLimit,
     EnergyProfile,
@@ -100,11 +101,13 @@ def load_part(path: Path, catalog: Catalog | None = None) -> dict[type[Row], lis
 
 
 def write(con: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
-    """Insert every row of the catalog into the tables of a database that has none of them yet."""
-    from charz.schema import database
+    """Insert every row of the catalog into the tables of a database that has none of them yet, and
+    write down which rows those were (see `sync`)."""
+    from . import sync
 
     for row_type, rows in catalog.rows.items():
         database.insert(con, row_type, columns_of(row_type, rows))
+    sync.remember(con, catalog)
 
 
 def columns_of(row_type: type[Row], rows: Iterable[Row]) -> dict[str, list[Any]]:

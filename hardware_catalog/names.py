@@ -1,0 +1,49 @@
+"""From a name as people write it to a part: `RTX 4090`, `i7-13700K` and `4090` mean one part, `h100`
+means three and is refused with their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import duckdb
+
+from charz.schema.errors import CharzError, unknown_name
+
+LIST_COMMAND = "`charz hardware list` shows all"
+
+
+def resolve(connection: duckdb.DuckDBPyConnection, name: str) -> str:
+    """Id of the part that `name` means.
+
+    Raises:
+        CharzError: no part, or several, have such a name; the nearest ones are listed.
+    """
+    parts = connection.execute("SELECT hardware_id, name FROM hardware ORDER BY hardware_id").fetchall()
+    aliases = connection.execute("SELECT alias, hardware_id FROM hardware_alias ORDER BY alias").fetchall()
+    names = [(hardware_id, hardware_id) for hardware_id, _ in parts]
+    names += [(alias, hardware_id) for alias, hardware_id in aliases]
+    names += [(full_name, hardware_id) for hardware_id, full_name in parts]
+    return match(name, names)
+
+
+def match(name: str, names: Iterable[tuple[str, str]]) -> str:
+    """The part meant by `name` among pairs of a name and its part, in order of precedence."""
+    pairs = list(names)
+    for same in (lambda known: known == name, lambda known: _plain(known) == _plain(name)):
+        exact = list(dict.fromkeys(part for known, part in pairs if same(known)))
+        if exact:
+            return exact[0]
+    wanted = _plain(name)
+    containing = list(dict.fromkeys(part for known, part in pairs if wanted and wanted in _plain(known)))
+    if len(containing) == 1:
+        return containing[0]
+    if containing:
+        shown = ", ".join(sorted(containing)[:12])
+        more = f", and {len(containing) - 12} more" if len(containing) > 12 else ""
+        raise CharzError("several parts have this name", name, f"candidates: {shown}{more}", "name one of them")
+    raise unknown_name("part", name, [known for known, _ in pairs], LIST_COMMAND)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9+]", "", name.lower())

@@ -1,0 +1,131 @@
+"""Brings the shipped catalog into a database that was made with an older one, row by row, and leaves
+alone what the user added, changed or removed.
+
+A database remembers a short hash of every row its catalog brought (`catalog_rows` of its meta table).
+A row that no longer has its hash was edited; a row without one is the user's own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+from charz.schema import database, ddl
+from charz.schema.row import Row
+
+from .loader import Catalog
+
+ROWS_KEY = "catalog_rows"
+VERSION_KEY = "catalog_version"
+
+_REFERENCE_ONLY = {"hardware_provenance"}
+"""Tables that say what the catalog states: never an edit of the user's, always brought up to date."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a sync does, or leaves, to one row."""
+
+    action: str
+    """`add`, `update`, `remove`, or `keep` for an edit of the user's that the catalog would overwrite."""
+    table: str
+    key: str
+    detail: str
+
+
+def remember(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
+    """Write down which rows the catalog brought, so that a later sync tells edits from them."""
+    hashes = {row_type.TABLE: {_key(row): _row_hash(row) for row in rows} for row_type, rows in catalog.rows.items()}
+    database.set_meta(connection, **{VERSION_KEY: catalog.version, ROWS_KEY: json.dumps(hashes, separators=(",", ":"))})
+
+
+def plan(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> list[Change]:
+    """Every change that `apply` would make, and every edit it would keep."""
+    return [change for change, _ in _decide(connection, catalog)]
+
+
+def apply(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> list[Change]:
+    """Bring the catalog into the database and return what changed; call inside a transaction."""
+    decided = _decide(connection, catalog)
+    for change, row in decided:
+        if change.action in ("update", "remove"):
+            _delete(connection, change)
+    added: dict[type[Row], list[Row]] = {}
+    for change, row in decided:
+        if change.action in ("add", "update") and row is not None:
+            added.setdefault(type(row), []).append(row)
+    for rows in added.values():
+        database.insert_rows(connection, rows)
+    remember(connection, catalog)
+    return [change for change, _ in decided]
+
+
+def _decide(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> list[tuple[Change, Row | None]]:
+    known: dict[str, dict[str, str]] = json.loads(database.meta(connection).get(ROWS_KEY, "{}"))
+    decided: list[tuple[Change, Row | None]] = []
+    for row_type, rows in catalog.rows.items():
+        decided += _decide_table(connection, row_type, rows, known.get(row_type.TABLE, {}))
+    return decided
+
+
+def _decide_table(
+    connection: duckdb.DuckDBPyConnection, row_type: type[Row], rows: list[Row], known: dict[str, str]
+) -> list[tuple[Change, Row | None]]:
+    table = row_type.TABLE
+    present = {_key(row): row for row in stored(connection, row_type)}
+    offered = {_key(row): row for row in rows}
+    decided: list[tuple[Change, Row | None]] = []
+    for key, row in offered.items():
+        old = present.get(key)
+        if old is None:
+            if key not in known:
+                decided.append((Change("add", table, key, ""), row))
+        elif _row_hash(old) != _row_hash(row):
+            is_own = table not in _REFERENCE_ONLY and _row_hash(old) != known.get(key)
+            action = "keep" if is_own else "update"
+            decided.append((Change(action, table, key, _difference(old, row)), row))
+    for key, old in present.items():
+        if key in known and key not in offered:
+            is_own = table not in _REFERENCE_ONLY and _row_hash(old) != known[key]
+            decided.append((Change("keep" if is_own else "remove", table, key, "no longer in the catalog"), None))
+    return decided
+
+
+def stored(connection: duckdb.DuckDBPyConnection, row_type: type[Row]) -> list[Row]:
+    """Every row of a table as the database holds it."""
+    names = list(row_type.model_fields)
+    columns = ", ".join(map(ddl.quote, names))
+    records = connection.execute(f"SELECT {columns} FROM {ddl.quote(row_type.TABLE)}").fetchall()
+    return [row_type.model_construct(**dict(zip(names, record, strict=True))) for record in records]
+
+
+def _delete(connection: duckdb.DuckDBPyConnection, change: Change) -> None:
+    row_type = next(t for t in database.TABLES if t.TABLE == change.table)
+    condition = " AND ".join(f"{ddl.quote(name)} = ?" for name in row_type.KEY)
+    values: list[Any] = json.loads(change.key)
+    connection.execute(f"DELETE FROM {ddl.quote(change.table)} WHERE {condition}", values)
+
+
+def _difference(old: Row, new: Row) -> str:
+    """Columns that differ, the stored value first."""
+    changed = [
+        f"{name} {getattr(old, name)} -> {getattr(new, name)}"
+        for name in type(new).model_fields
+        if getattr(old, name) != getattr(new, name)
+    ]
+    return ", ".join(changed)
+
+
+def _key(row: Row) -> str:
+    return json.dumps([getattr(row, name) for name in type(row).KEY])
+
+
+def _row_hash(row: Row) -> str:
+    """Hash of a row's values that are not null, so that a new nullable column does not change it."""
+    values = {name: getattr(row, name) for name in type(row).model_fields if getattr(row, name) is not None}
+    return hashlib.sha256(json.dumps(values, sort_keys=True, default=str).encode()).hexdigest()[:12]
+
