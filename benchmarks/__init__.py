@@ -1,0 +1,1 @@
+"""Benchmarks that hold charz against measured data. Not part of the package."""

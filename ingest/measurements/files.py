@@ -1,0 +1,105 @@
+"""One file of measured results, whatever its kind: found out from its name and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import polars as pl
+
+from charz.schema.catalog import Source
+from charz.schema.errors import CharzError
+from charz.schema.row import Row
+from charz.schema.scenario import Measurement, OperatorMeasurement
+
+from . import collection, kineto, mapped, store, timm_results
+
+SUFFIXES = (".csv", ".tsv", ".parquet", ".json", ".gz")
+
+
+@dataclass(frozen=True)
+class TraceContext:
+    """What a PyTorch trace does not say of itself."""
+
+    hardware: str | None
+    model: str | None
+    backend: str
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows of one file, ready to be stored."""
+
+    frame: pl.DataFrame
+    row_type: type[Row]
+    sources: list[Source]
+
+
+def in_folder(folder: Path) -> list[Path]:
+    """Files of a folder that may hold measurements. Raises `CharzError` if there are none."""
+    found = sorted(p for p in folder.iterdir() if p.suffix in SUFFIXES)
+    if not found:
+        raise CharzError("no CSV, parquet or JSON files in the folder", str(folder))
+    return found
+
+
+def read(path: Path, mapping: Sequence[str], source: str | None, trace: TraceContext) -> Batch:
+    """Rows of a file. A mapping wins; else the kind is told from name and columns."""
+    if not path.exists():
+        raise CharzError("no such file", str(path))
+    name = source or path.name.split(".")[0]
+    if path.suffix in (".json", ".gz"):
+        if trace.hardware is None:
+            raise CharzError("a trace does not say where it ran", str(path), next="add --hardware PART")
+        frame = kineto.read(path, trace.model, trace.hardware, trace.backend, name)
+        return Batch(frame, OperatorMeasurement, [_source(name, path, "PyTorch profiler trace")])
+    if mapping:
+        frame = mapped.read(path, mapping, name)
+        return Batch(frame, Measurement, [_source(name, path, "measured rows")])
+    if timm_results.settings(path.name):
+        frame, found = timm_results.read(path)
+        return Batch(frame, Measurement, [found])
+    if path.suffix == ".parquet" and collection.kind(pl.read_parquet_schema(path).names()):
+        frame, row_type, sources = collection.read(path)
+        return Batch(frame, row_type, sources)
+    columns = mapped.read_table(path).columns
+    raise CharzError(
+        "the file's kind is not known",
+        str(path),
+        f"its columns are {', '.join(columns)}",
+        "say which is what: --map model=COLUMN --map hardware=COLUMN --map latency_s=COLUMN*1e-3",
+    )
+
+
+def store_batch(connection: duckdb.DuckDBPyConnection, batch: Batch) -> int:
+    """Write a batch; returns the number of rows."""
+    return store.store(connection, batch.frame, batch.row_type, batch.sources)
+
+
+def unmatched(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Names of parts the catalog does not know, the most frequent first."""
+    return store.unmatched_hardware(connection)["hardware"].to_list()
+
+
+def overview(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
+    """A line a data set: rows, rows on known parts, rows of ingested models on known parts."""
+    return connection.sql(
+        """
+        SELECT x.source_id AS source, 'model' AS kind, COUNT(*) AS rows, COUNT(x.hardware_id) AS on_known_part,
+            COUNT(*) FILTER (WHERE x.hardware_id IS NOT NULL AND m.model_id IS NOT NULL) AS of_ingested_model
+        FROM measurement AS x
+        LEFT JOIN (SELECT source, resolution, MIN(model_id) AS model_id FROM model GROUP BY source, resolution) AS m
+            ON m.source = x.model_source AND m.resolution IS NOT DISTINCT FROM x.resolution
+        GROUP BY x.source_id
+        UNION ALL
+        SELECT source_id, 'operator', COUNT(*), COUNT(hardware_id), NULL
+        FROM operator_measurement GROUP BY source_id
+        ORDER BY kind, source
+        """
+    ).pl()
+
+
+def _source(name: str, path: Path, what: str) -> Source:
+    return Source(source_id=name, kind="measurement", locator=path.name, licence=None, what=what)

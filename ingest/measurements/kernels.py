@@ -1,0 +1,143 @@
+"""What the cost model says of every kernel before any efficiency enters, as arrays to fit against.
+
+The SQL is asked twice with the same neutral efficiency rows: once with half_work 0, once with 1. Every
+kernel time is affine in half_work / maximum_fraction, so the two answers give its ideal time and
+its slope, whatever the views' formulas for work, tiles and traffic are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from charz.schema.catalog import Efficiency
+
+from .workbench import Workbench
+
+Floats = NDArray[np.float64]
+
+TIMES = ("matrix", "vector", "dram")
+"""Terms with an ideal time and a slope."""
+
+_SHAPE = ["hardware_id", "backend", "memory_format", "kernel_class"]
+
+
+@dataclass
+class Kernels:
+    """Distinct kernels of a set of cases: one entry an equal kernel of a case, with its count."""
+
+    case: NDArray[np.int64]
+    """Row of `cases` each kernel belongs to."""
+    count: Floats
+    """Equal kernels in that run."""
+    group: pl.DataFrame
+    """`hardware_id, backend, memory_format, kernel_class` of every distinct combination."""
+    group_of: NDArray[np.int64]
+    """Row of `group` of each kernel."""
+    ideal: dict[str, Floats]
+    """Time at full efficiency by term. [s]"""
+    slope: dict[str, Floats]
+    """Time added by each unit of half_work, by term. [s]"""
+    cache_s: Floats
+    """Time of the last-level cache at full efficiency. [s]"""
+    reload_s: Floats
+    """Time of the memories next to the units. [s]"""
+    power_s: Floats
+    """Least time the power limit allows; 0 when unknown. [s]"""
+    gap_s: Floats
+    """Device time between kernels. [s]"""
+    host_s: Floats
+    """Host time of all kernels of each case. [s]"""
+    is_serial: NDArray[np.bool_]
+    """True for the cases in which host and device time add."""
+    cases: pl.DataFrame
+    """The cases, with `measured_s`."""
+
+    def __len__(self) -> int:
+        return len(self.case)
+
+    def share_of_time(self) -> pl.DataFrame:
+        """`group` with its share of the ideal time of all cases of its part, backend and format, each
+        case weighing the same."""
+        time = self.count * np.maximum(np.maximum(self.ideal["matrix"], self.ideal["vector"]), self.ideal["dram"])
+        total = np.bincount(self.case, time, len(self.cases))
+        weight = time / np.maximum(total[self.case], 1e-30)
+        share = np.bincount(self.group_of, weight, len(self.group))
+        return self.group.with_columns(weight=pl.Series(share)).with_columns(
+            share=pl.col("weight") / pl.col("weight").sum().over(["hardware_id", "backend", "memory_format"])
+        )
+
+
+def neutral(half_work: float, residency: pl.DataFrame) -> pl.DataFrame:
+    """Efficiency rows that leave every kernel at its peak; the database's residency rows stay."""
+    rows = [
+        {
+            "scope": "*", "backend": "*", "kernel_class": "*", "precision_class": "*", "memory_format": "*",
+            "resource": resource, "maximum_fraction": 1.0, "half_work": half_work if resource != "overlap" else 0.0,
+            "source_id": "neutral", "confidence": "assumed", "note": None,
+        }
+        for resource in ("matrix", "vector", "memory", "overlap")
+    ]  # fmt: skip
+    return pl.concat([pl.DataFrame(rows, schema=residency.schema), residency])
+
+
+def extract(database: Path, cases: pl.DataFrame, efficiency: pl.DataFrame) -> Kernels:
+    """The kernels of the cases. `efficiency` are the rows in force, of which residency is kept."""
+    residency = efficiency.select(list(Efficiency.model_fields)).filter(pl.col("resource") == "residency")
+    with Workbench(database, cases, neutral(0.0, residency), view="kernel_latency") as bench:
+        ideal = _terms(bench)
+        bench.replace("efficiency", neutral(1.0, residency))
+        sloped = _terms(bench).select("model_id", "scenario_id", "hardware_id", "subgraph_id", *(pl.col(f"{t}_s").alias(f"{t}_at_one") for t in TIMES))
+        dispatch = bench.sql("SELECT DISTINCT scenario_id, hardware_id, dispatch FROM target")
+        keys = ["model_id", "scenario_id", "hardware_id"]
+        joined = ideal.join(sloped, on=[*keys, "subgraph_id"]).with_columns(
+            pl.col(f"{t}_at_one") - pl.col(f"{t}_s") for t in TIMES
+        )
+        numbered = bench.cases.with_row_index("case_row")
+    return _arrays(joined, numbered.join(dispatch, on=["scenario_id", "hardware_id"], how="left"), keys)
+
+
+def _terms(bench: Workbench) -> pl.DataFrame:
+    return bench.sql(
+        """
+        SELECT c.model_id, c.scenario_id, c.hardware_id, c.subgraph_id, c.kernel_class,
+            c.matrix_s, c.vector_s, c.dram_s, c.cache_s, c.reload_s, COALESCE(c.power_s, 0) AS power_s, c.kernel_gap_s,
+            k.host_issue_s
+        FROM kernel_cost AS c
+        INNER JOIN kernel_latency AS k USING (model_id, scenario_id, hardware_id, subgraph_id)
+        """
+    )
+
+
+def _arrays(terms: pl.DataFrame, cases: pl.DataFrame, keys: list[str]) -> Kernels:
+    """Equal kernels of a case counted together, as arrays."""
+    columns = ["matrix_s", "vector_s", "dram_s", *(f"{t}_at_one" for t in TIMES), "cache_s", "reload_s", "power_s", "kernel_gap_s"]
+    host = terms.group_by(keys).agg(pl.col("host_issue_s").sum().alias("host_s"))
+    cases = cases.join(host, on=keys, how="left").sort("case_row").filter(pl.col("host_s").is_not_null())
+    cases = cases.drop("case_row").with_row_index("case_row")
+    # Several measurements of one case share its kernels: each case is taken on its own.
+    kernels = terms.group_by([*keys, "kernel_class", *columns]).len("count").join(
+        cases.select("case_row", *keys, "backend", "memory_format"), on=keys
+    )
+    group = kernels.select(_SHAPE).unique().sort(_SHAPE)
+    kernels = kernels.join(group.with_row_index("group_row"), on=_SHAPE).sort("case_row")
+    value = {c: kernels[c].to_numpy().astype(np.float64) for c in columns}
+    return Kernels(
+        case=kernels["case_row"].to_numpy().astype(np.int64),
+        count=kernels["count"].to_numpy().astype(np.float64),
+        group=group,
+        group_of=kernels["group_row"].to_numpy().astype(np.int64),
+        ideal={t: value[f"{t}_s"] for t in TIMES},
+        slope={t: value[f"{t}_at_one"] for t in TIMES},
+        cache_s=value["cache_s"],
+        reload_s=value["reload_s"],
+        power_s=value["power_s"],
+        gap_s=value["kernel_gap_s"],
+        host_s=cases["host_s"].to_numpy(),
+        is_serial=(cases["dispatch"] == "serial").to_numpy(),
+        cases=cases,
+    )

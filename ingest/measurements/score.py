@@ -1,0 +1,62 @@
+"""How far predictions are from measurements: one line of figures a group of rows.
+
+The error of a row is `ln(predicted / measured)`: symmetric, so that twice too slow and twice too
+fast weigh the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+LOG_RATIO = "log_ratio"
+
+
+def with_log_ratio(frame: pl.DataFrame, predicted: str = "latency_s", measured: str = "measured_s") -> pl.DataFrame:
+    """The frame with `log_ratio`; rows without a prediction or a positive measurement drop out."""
+    return frame.filter((pl.col(predicted) > 0) & (pl.col(measured) > 0)).with_columns(
+        (pl.col(predicted).log() - pl.col(measured).log()).alias(LOG_RATIO)
+    )
+
+
+def table(
+    frame: pl.DataFrame, by: Sequence[str], predicted: str = "latency_s", measured: str = "measured_s"
+) -> pl.DataFrame:
+    """Score of each group: `rows`, `median_error` and `p90_error` of |log ratio|, `bias` (median log
+    ratio: above 0 predicts too slow), `mape`, `within_30_fraction`, `spearman`, and where the columns
+    `p10_s` and `p90_s` exist, `interval_coverage_fraction`."""
+    error, ratio = pl.col(LOG_RATIO).abs(), pl.col(predicted) / pl.col(measured)
+    figures = [
+        pl.len().alias("rows"),
+        error.median().alias("median_error"),
+        error.quantile(0.9, "linear").alias("p90_error"),
+        pl.col(LOG_RATIO).median().alias("bias"),
+        (ratio - 1).abs().mean().alias("mape"),
+        # Within 30 % in both directions: between 1/1.3 and 1.3 times the measurement.
+        ((ratio <= 1.3) & (ratio >= 1 / 1.3)).mean().alias("within_30_fraction"),
+        pl.corr(predicted, measured, method="spearman").alias("spearman"),
+    ]
+    if {"p10_s", "p90_s"} <= set(frame.columns):
+        inside = (pl.col(measured) >= pl.col("p10_s")) & (pl.col(measured) <= pl.col("p90_s"))
+        figures.append(inside.mean().alias("interval_coverage_fraction"))
+    scored = with_log_ratio(frame, predicted, measured)
+    if not by:
+        return scored.select(figures)
+    return scored.group_by(by).agg(figures).sort(by)
+
+
+def worst(frame: pl.DataFrame, count: int, predicted: str = "latency_s", measured: str = "measured_s") -> pl.DataFrame:
+    """The rows with the largest errors, the worst first."""
+    return with_log_ratio(frame, predicted, measured).sort(pl.col(LOG_RATIO).abs(), descending=True).head(count)
+
+
+def batch_class(column: str = "batch") -> pl.Expr:
+    """`1`, `2-8`, `9-64` or `>64`."""
+    batch = pl.col(column)
+    return (
+        pl.when(batch == 1).then(pl.lit("1"))
+        .when(batch <= 8).then(pl.lit("2-8"))
+        .when(batch <= 64).then(pl.lit("9-64"))
+        .otherwise(pl.lit(">64"))
+    )  # fmt: skip
