@@ -36,6 +36,12 @@ NOT_OPERATORS = {
 }  # fmt: skip
 """Calls that check or read a size; they neither compute on nor move tensors."""
 
+VIEWS_IN_PLACE = {
+    f"aten.{name}"
+    for name in ("detach_", "squeeze_", "unsqueeze_", "transpose_", "t_", "swapaxes_", "swapdims_", "as_strided_", "requires_grad_")
+}
+"""Operators that change how a tensor is seen, not what it holds, though their schema says they write."""
+
 ZERO: Polynomial = {(0, 0, 0): 0.0}
 
 
@@ -194,7 +200,7 @@ def _add_operator(state: Lowering, node: Node, target: Any, name: str) -> None:
     call = Call(target, arguments, keywords, [], rule.operator_class if rule else "unknown")
     inputs = call.tensors()
     results = node.meta["val"]
-    mutable = target._schema.is_mutable
+    mutable = target._schema.is_mutable and name.rpartition(".")[0] not in VIEWS_IN_PLACE
     _alias_in_inference(state, call, results, inputs)
     owned = {graph.tensors[v.tensor_id].storage_tensor_id for v in inputs}
     outputs = _add_results(state, node, results, operator_id)
@@ -206,7 +212,7 @@ def _add_operator(state: Lowering, node: Node, target: Any, name: str) -> None:
     op.writes = [v.tensor_id for v in call.outputs]
     op.is_view = is_view
     op.is_inplace = mutable and not is_view
-    op.is_size_bound = any(graph.tensors[t].is_size_bound for t in op.writes)
+    _mark_bounds(graph, op)
     if not is_view:
         op.rule = rule.name if rule else None
         op.parts = rule.function(call) if rule else []
@@ -218,6 +224,14 @@ def _add_operator(state: Lowering, node: Node, target: Any, name: str) -> None:
         state.writers.setdefault(owner, []).append(op.writes[0])
     graph.operators.append(op)
     state.values[node] = outputs if isinstance(results, (list, tuple)) else outputs[0]
+
+
+def _mark_bounds(graph: Graph, op: GraphOperator) -> None:
+    """Whatever follows from a bounded size is bounded."""
+    op.is_size_bound = op.target.startswith("charz.bounded") or any(graph.tensors[t].is_size_bound for t in (*op.reads, *op.writes))
+    if op.is_size_bound:
+        for t in op.writes:
+            graph.tensors[t].is_size_bound = True
 
 
 def _argument(state: Lowering, argument: Any) -> Any:

@@ -73,6 +73,9 @@ def prepare() -> None:
     for name, function in _SHAPE_FUNCTIONS.items():
         implementations.impl(name, function)
     _libraries.extend((library, implementations))
+    import torchvision.extension
+
+    torchvision.extension._has_ops = lambda: True  # after the import: its shape functions would be a second definition
 
 
 def _own_library_loads() -> bool:

@@ -1,6 +1,6 @@
 -- Bytes of every tensor that crosses a kernel's border in a run, under every backend's partition, at the
 -- element sizes of the run's policy. A tensor counts once a kernel; where an operator moves only part of
--- it, that part (access_term).
+-- it, that part (access_term), never more than the tensor: a row gathered twice is read once.
 -- Grain: model_id, scenario_id, backend, subgraph_id, tensor_id, direction
 CREATE VIEW border_byte (
     -- Model.
@@ -49,7 +49,7 @@ SELECT
     st.role,
     st.operator_id,
     st.is_produced,
-    COALESCE(me.elements, z.elements) * p.bits / 8e0 AS moved_byte
+    LEAST(COALESCE(me.elements, z.elements), z.elements) * p.bits / 8e0 AS moved_byte
 FROM run AS r
 INNER JOIN subgraph_tensor AS st ON st.model_id = r.model_id
 INNER JOIN tensor_size AS z

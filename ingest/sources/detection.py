@@ -1,0 +1,149 @@
+"""torchvision's detectors: a list of images in, boxes out, sizes in between that depend on data.
+
+They are traced with every such size replaced by the module's own limit (`ingest.bounded`): proposals
+by `rpn_post_nms_top_n_test`, candidates by `topk_candidates`, detections by `detections_per_img`,
+scores above a threshold `t` of a softmax by `1/t` classes a box. Each image is post-processed by
+itself, in a Python loop, so the batch is fixed (`--batch`). The work behind the proposals is linear
+in their number: `charz ingest fasterrcnn_resnet50_fpn --set proposals=300` gives another point.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+from unittest import mock
+
+import torch
+
+from charz.schema.errors import CharzError
+
+from ..bounded import BoundedSizes
+from ..export import Request
+from .spec import Spec
+from .torchvision import construct, family, published_macs
+
+IMAGE_SIDE = 800
+"""Default height and width; the size the references of DETR and the R-CNNs are stated at."""
+
+REASON = "takes a list of images, each post-processed by itself: batch fixed; data-dependent sizes bounded by the module's own limits"
+
+
+def build(spec: Spec) -> Request:
+    """A detector on one image (or `--batch` images) of its default size."""
+    module = construct(spec.name)
+    settings = dict(spec.settings)
+    _limit_proposals(module, settings.pop("proposals", None), spec.name)
+    if settings:
+        raise CharzError("unknown setting", f"{spec.name}: {', '.join(settings)}", "a two-stage detector has proposals=N")
+    side = spec.resolution or _native_side(module)
+    batch = spec.batch or 1
+    images = [torch.empty(3, side, side, device="meta") for _ in range(batch)]
+    _bound_sizes(module)
+    suffix = f"@{spec.resolution}" if spec.resolution else ""
+    suffix += "".join(f",{k}={v}" for k, v in spec.settings)
+    return Request(
+        name=f"{spec.name}{suffix}", source=spec.source, module=module, arguments=(images,), family=family(spec.name),
+        resolution=side, default_batch=batch, published_macs=None if suffix or batch > 1 else published_macs(spec.name),
+        reason=REASON,
+    )  # fmt: skip
+
+
+def _native_side(module: Any) -> int:
+    fixed = getattr(module.transform, "fixed_size", None)
+    return int(fixed[0]) if fixed else IMAGE_SIDE
+
+
+def _limit_proposals(module: Any, proposals: str | None, name: str) -> None:
+    if proposals is None:
+        return
+    rpn = getattr(module, "rpn", None)
+    if rpn is None or not proposals.isdigit():
+        raise CharzError("no such number of proposals", f"{name}: {proposals}", "two-stage detectors take a whole number")
+    rpn._post_nms_top_n = {"training": int(proposals), "testing": int(proposals)}
+
+
+def _bound_sizes(module: Any) -> None:
+    """Run the module's forward with bounded sizes, wherever it is called from."""
+    original: Callable[..., Any] = module.forward
+
+    def forward(images: list[torch.Tensor]) -> Any:
+        with _bounded(module):
+            return original(images)
+
+    module.forward = forward
+
+
+@contextlib.contextmanager
+def _bounded(module: Any) -> Iterator[None]:
+    from torchvision.models.detection import roi_heads, transform
+    from torchvision.ops import boxes, poolers
+
+    mode = BoundedSizes()
+    align = poolers._multiscale_roi_align
+    threshold = getattr(getattr(module, "roi_heads", None), "score_thresh", 0.0)
+
+    def pool(features: Sequence[torch.Tensor], *rest: Any) -> torch.Tensor:
+        with mode.shared(len(features)):  # each box belongs to one level of the pyramid
+            return align(features, *rest)
+
+    def suppress(dets: torch.Tensor, scores: torch.Tensor, groups: torch.Tensor, iou: float) -> torch.Tensor:
+        return torch.ops.charz.bounded_nms(dets, scores, groups, iou)  # type: ignore[no-any-return]
+
+    def paste(masks: torch.Tensor, dets: torch.Tensor, shape: tuple[int, int], padding: int = 1) -> torch.Tensor:
+        return torch.ops.charz.bounded_paste(masks, dets, *shape)  # type: ignore[no-any-return]
+
+    def keypoints(maps: torch.Tensor, dets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return torch.ops.charz.bounded_keypoints(maps, dets, *mode_image)  # type: ignore[no-any-return]
+
+    mode_image = _resized(module)
+    with contextlib.ExitStack() as stack:
+        for owner, name, replacement in (
+            (poolers, "_multiscale_roi_align", pool), (poolers, "_setup_scales", _scales), (boxes, "batched_nms", suppress),
+            (transform, "paste_masks_in_image", paste), (roi_heads, "heatmaps_to_keypoints", keypoints),
+        ):  # fmt: skip
+            stack.enter_context(mock.patch.object(owner, name, replacement))
+        if threshold:
+            heads = module.roi_heads
+            stack.enter_context(mock.patch.object(heads, "postprocess_detections", _few_classes(heads, mode)))
+        stack.enter_context(mode)
+        yield
+
+
+def _resized(module: Any) -> tuple[int, int]:
+    """Size to which the transform brings a square image."""
+    side = module.transform.min_size[-1]
+    return side, side
+
+
+def _few_classes(heads: Any, mode: BoundedSizes) -> Callable[..., Any]:
+    """At most `1/t` classes of a softmax exceed the threshold `t`: of `classes` scores a box that many pass."""
+    original = heads.postprocess_detections
+
+    def postprocess(logits: torch.Tensor, *rest: Any) -> Any:
+        share = max(1, int((logits.shape[1] - 1) * heads.score_thresh))
+        indices = mode.indices
+        masks = 0
+
+        def alternate(mask: torch.Tensor) -> torch.Tensor:
+            """Of each image first the scores above the threshold, then those of them with a box of some size."""
+            nonlocal masks
+            mode.share = share if masks % 2 == 0 else 1
+            masks += 1
+            return indices(mask)
+
+        with mock.patch.object(mode, "indices", alternate):
+            return original(logits, *rest)
+
+    return postprocess
+
+
+def _scales(features: Sequence[torch.Tensor], image_shapes: Sequence[tuple[int, int]], scale: int, level: int) -> Any:
+    """torchvision's own function reads tensors' values for what plain arithmetic gives."""
+    from torchvision.ops.poolers import initLevelMapper
+
+    height = max(shape[0] for shape in image_shapes)
+    scales = [2.0 ** round(math.log2(feature.shape[-2] / height)) for feature in features]
+    lowest, highest = (round(-math.log2(s)) for s in (scales[0], scales[-1]))
+    return scales, initLevelMapper(lowest, highest, canonical_scale=scale, canonical_level=level)
