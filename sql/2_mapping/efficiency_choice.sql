@@ -1,7 +1,8 @@
--- The efficiency row that holds for a part, backend, kernel class, precision and memory format: the most
--- specific one, scope first (the part's own, its architecture's, its family's, any), then class,
--- backend, precision and format. Precisions without a row of their own share the class `*`.
--- Grain: hardware_id, backend, kernel_class, precision, memory_format, resource
+-- The efficiencies that hold for a part, backend, kernel class, precision class and memory format. Of each
+-- resource the most specific row of `efficiency` wins: scope first (the part's own, its architecture's, its
+-- family's, any), then class, backend, precision and format. Precisions without a row of their own share
+-- the class `*` (see `efficiency_precision`).
+-- Grain: hardware_id, backend, kernel_class, precision_class, memory_format
 CREATE VIEW efficiency_choice (
     -- Part.
     hardware_id,
@@ -9,35 +10,35 @@ CREATE VIEW efficiency_choice (
     backend,
     -- Class of the kernel's anchor.
     kernel_class,
-    -- Element type of the kernel.
-    precision,
+    -- Element type with rows of its own, or `*`.
+    precision_class,
     -- `nchw` or `nhwc`.
     memory_format,
-    -- `matrix`, `vector` or `memory`.
-    resource,
-    -- Share of the peak reached by a large kernel.
-    maximum_fraction,
-    -- Work a unit at which half of that is reached: operations, or bytes for memory.
-    half_work,
-    -- How far the row can be trusted.
-    confidence
+    -- Share of the matrix units' peak reached by a large kernel.
+    matrix_fraction,
+    -- Operations a unit at which half of that is reached.
+    matrix_half_ops,
+    -- Share of the vector units' peak reached by a large kernel.
+    vector_fraction,
+    -- Operations a unit at which half of that is reached.
+    vector_half_ops,
+    -- Share of the peak bandwidth reached by a large kernel.
+    memory_fraction,
+    -- Bytes a unit at which half of that is reached. [byte]
+    memory_half_byte,
+    -- Share of the shorter of arithmetic and memory hidden behind the longer.
+    overlap_fraction,
+    -- Share of the last-level cache a kernel's inputs and outputs may fill and still be served there.
+    residency_fraction
 ) AS
-WITH scoped_rows AS (
-    SELECT h.hardware_id, e.*, 3 AS scope_rank
-    FROM efficiency AS e
-    INNER JOIN hardware AS h ON e.scope = CONCAT('hardware:', h.hardware_id)
+WITH part_scopes AS (
+    SELECT hardware_id, CONCAT('hardware:', hardware_id) AS scope, 3 AS scope_rank FROM hardware
     UNION ALL
-    SELECT h.hardware_id, e.*, 2 AS scope_rank
-    FROM efficiency AS e
-    INNER JOIN hardware AS h ON e.scope = CONCAT('architecture:', h.architecture)
+    SELECT hardware_id, CONCAT('architecture:', architecture) AS scope, 2 AS scope_rank FROM hardware
     UNION ALL
-    SELECT h.hardware_id, e.*, 1 AS scope_rank
-    FROM efficiency AS e
-    INNER JOIN hardware AS h ON e.scope = CONCAT('family:', h.family)
+    SELECT hardware_id, CONCAT('family:', family) AS scope, 1 AS scope_rank FROM hardware
     UNION ALL
-    SELECT h.hardware_id, e.*, 0 AS scope_rank
-    FROM efficiency AS e
-    INNER JOIN hardware AS h ON e.scope = '*'
+    SELECT hardware_id, '*' AS scope, 0 AS scope_rank FROM hardware
 ),
 
 kernel_classes AS (
@@ -47,10 +48,13 @@ kernel_classes AS (
 ),
 
 precision_classes AS (
-    SELECT p.precision, MAX(CASE WHEN e.precision_class = p.precision THEN p.precision ELSE '*' END) AS precision_class
-    FROM precision AS p
-    CROSS JOIN (SELECT DISTINCT precision_class FROM efficiency) AS e
-    GROUP BY p.precision
+    SELECT DISTINCT precision_class FROM efficiency
+),
+
+formats AS (
+    SELECT 'nchw' AS memory_format
+    UNION ALL
+    SELECT 'nhwc' AS memory_format
 ),
 
 matching_rows AS (
@@ -60,48 +64,35 @@ matching_rows AS (
         k.kernel_class,
         p.precision_class,
         f.memory_format,
-        s.resource,
-        s.maximum_fraction,
-        s.half_work,
-        s.confidence,
+        e.resource,
+        e.maximum_fraction,
+        e.half_work,
         s.scope_rank * 100
-        + CASE WHEN s.kernel_class = '*' THEN 0 ELSE 16 END
-        + CASE WHEN s.backend = '*' THEN 0 ELSE 8 END
-        + CASE WHEN s.precision_class = '*' THEN 0 ELSE 4 END
-        + CASE WHEN s.memory_format = '*' THEN 0 ELSE 2 END AS specificity
-    FROM scoped_rows AS s
+        + CASE WHEN e.kernel_class = '*' THEN 0 ELSE 16 END
+        + CASE WHEN e.backend = '*' THEN 0 ELSE 8 END
+        + CASE WHEN e.precision_class = '*' THEN 0 ELSE 4 END
+        + CASE WHEN e.memory_format = '*' THEN 0 ELSE 2 END AS specificity
+    FROM part_scopes AS s
+    INNER JOIN efficiency AS e ON e.scope = s.scope
     INNER JOIN kernel_classes AS k
-        ON (s.kernel_class = '*' OR s.kernel_class = k.kernel_class) AND (s.backend = '*' OR s.backend = k.backend)
-    INNER JOIN (SELECT DISTINCT precision_class FROM precision_classes) AS p
-        ON s.precision_class = '*' OR s.precision_class = p.precision_class
-    INNER JOIN (SELECT 'nchw' AS memory_format UNION ALL SELECT 'nhwc' AS memory_format) AS f
-        ON s.memory_format = '*' OR s.memory_format = f.memory_format
-),
-
-most_specific AS (
-    SELECT
-        hardware_id,
-        backend,
-        kernel_class,
-        precision_class,
-        memory_format,
-        resource,
-        MAX_BY(maximum_fraction, specificity) AS maximum_fraction,
-        MAX_BY(half_work, specificity) AS half_work,
-        MAX_BY(confidence, specificity) AS confidence
-    FROM matching_rows
-    GROUP BY hardware_id, backend, kernel_class, precision_class, memory_format, resource
+        ON (e.kernel_class = '*' OR e.kernel_class = k.kernel_class) AND (e.backend = '*' OR e.backend = k.backend)
+    INNER JOIN precision_classes AS p ON e.precision_class = '*' OR e.precision_class = p.precision_class
+    INNER JOIN formats AS f ON e.memory_format = '*' OR e.memory_format = f.memory_format
 )
 
 SELECT
-    m.hardware_id,
-    m.backend,
-    m.kernel_class,
-    p.precision,
-    m.memory_format,
-    m.resource,
-    m.maximum_fraction,
-    m.half_work,
-    m.confidence
-FROM most_specific AS m
-INNER JOIN precision_classes AS p ON p.precision_class = m.precision_class
+    hardware_id,
+    backend,
+    kernel_class,
+    precision_class,
+    memory_format,
+    MAX_BY(maximum_fraction, CASE WHEN resource = 'matrix' THEN specificity END) AS matrix_fraction,
+    MAX_BY(half_work, CASE WHEN resource = 'matrix' THEN specificity END) AS matrix_half_ops,
+    MAX_BY(maximum_fraction, CASE WHEN resource = 'vector' THEN specificity END) AS vector_fraction,
+    MAX_BY(half_work, CASE WHEN resource = 'vector' THEN specificity END) AS vector_half_ops,
+    MAX_BY(maximum_fraction, CASE WHEN resource = 'memory' THEN specificity END) AS memory_fraction,
+    MAX_BY(half_work, CASE WHEN resource = 'memory' THEN specificity END) AS memory_half_byte,
+    MAX_BY(maximum_fraction, CASE WHEN resource = 'overlap' THEN specificity END) AS overlap_fraction,
+    MAX_BY(maximum_fraction, CASE WHEN resource = 'residency' THEN specificity END) AS residency_fraction
+FROM matching_rows
+GROUP BY hardware_id, backend, kernel_class, precision_class, memory_format

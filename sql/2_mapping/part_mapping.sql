@@ -230,8 +230,9 @@ timed_candidates AS (
     FROM waved_tiles
 ),
 
-ranked_candidates AS (
-    -- Equal times fall to the lower candidate number.
+ranked_candidates AS MATERIALIZED (
+    -- Equal times fall to the lower candidate number. Materialized: DuckDB 2.0 would else push the choice below
+    -- the candidates and plan for seconds.
     SELECT *, candidate_s * (1e0 + 1e-9 * COALESCE(candidate, 0)) AS ranked_s
     FROM timed_candidates
 ),

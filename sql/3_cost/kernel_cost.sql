@@ -205,19 +205,19 @@ kernel_inputs AS (
         COALESCE(p.naive_s, 0e0) AS naive_s,
         COALESCE(p.matrix_ideal_s, 0e0) AS matrix_ideal_s,
         COALESCE(p.vector_ideal_s, 0e0) AS vector_ideal_s,
-        (COALESCE(p.matrix_ideal_s, 0e0) + em.half_work * COALESCE(p.matrix_s_per_half_op, 0e0))
-        / NULLIF(em.maximum_fraction, 0e0) AS matrix_s,
-        (COALESCE(p.vector_ideal_s, 0e0) + ev.half_work * COALESCE(p.vector_s_per_half_op, 0e0))
-        / NULLIF(ev.maximum_fraction, 0e0) AS vector_s,
+        (COALESCE(p.matrix_ideal_s, 0e0) + e.matrix_half_ops * COALESCE(p.matrix_s_per_half_op, 0e0))
+        / NULLIF(e.matrix_fraction, 0e0) AS matrix_s,
+        (COALESCE(p.vector_ideal_s, 0e0) + e.vector_half_ops * COALESCE(p.vector_s_per_half_op, 0e0))
+        / NULLIF(e.vector_fraction, 0e0) AS vector_s,
         CASE WHEN p.subgraph_id IS NULL THEN 0e0 ELSE p.compute_energy_j END AS compute_energy_j,
         CASE
-            WHEN t.is_cache_warm = 1e0 AND w.produced_byte + w.output_byte <= er.maximum_fraction * h.cache_byte
+            WHEN t.is_cache_warm = 1e0 AND w.produced_byte + w.output_byte <= e.residency_fraction * h.cache_byte
                 THEN w.produced_byte + w.output_byte
             ELSE 0e0
         END AS resident_byte,
-        ed.half_work * h.unit_count AS memory_half_byte,
-        ed.maximum_fraction AS memory_maximum_fraction,
-        eo.maximum_fraction AS overlap_fraction,
+        e.memory_half_byte * h.unit_count AS memory_half_byte,
+        e.memory_fraction AS memory_maximum_fraction,
+        e.overlap_fraction AS overlap_fraction,
         h.dram_byte_per_s,
         h.cache_byte_per_s,
         h.tile_memory_byte_per_s,
@@ -236,21 +236,10 @@ kernel_inputs AS (
     LEFT JOIN summed_parts AS p
         ON p.model_id = w.model_id AND p.scenario_id = w.scenario_id
         AND p.hardware_id = t.hardware_id AND p.subgraph_id = w.subgraph_id
-    INNER JOIN efficiency_choice AS em
-        ON em.hardware_id = t.hardware_id AND em.backend = t.backend AND em.kernel_class = w.kernel_class
-        AND em.precision = w.precision AND em.memory_format = t.memory_format AND em.resource = 'matrix'
-    INNER JOIN efficiency_choice AS ev
-        ON ev.hardware_id = t.hardware_id AND ev.backend = t.backend AND ev.kernel_class = w.kernel_class
-        AND ev.precision = w.precision AND ev.memory_format = t.memory_format AND ev.resource = 'vector'
-    INNER JOIN efficiency_choice AS ed
-        ON ed.hardware_id = t.hardware_id AND ed.backend = t.backend AND ed.kernel_class = w.kernel_class
-        AND ed.precision = w.precision AND ed.memory_format = t.memory_format AND ed.resource = 'memory'
-    INNER JOIN efficiency_choice AS eo
-        ON eo.hardware_id = t.hardware_id AND eo.backend = t.backend AND eo.kernel_class = w.kernel_class
-        AND eo.precision = w.precision AND eo.memory_format = t.memory_format AND eo.resource = 'overlap'
-    INNER JOIN efficiency_choice AS er
-        ON er.hardware_id = t.hardware_id AND er.backend = t.backend AND er.kernel_class = w.kernel_class
-        AND er.precision = w.precision AND er.memory_format = t.memory_format AND er.resource = 'residency'
+    INNER JOIN efficiency_precision AS ep ON ep.precision = w.precision
+    INNER JOIN efficiency_choice AS e
+        ON e.hardware_id = t.hardware_id AND e.backend = t.backend AND e.kernel_class = w.kernel_class
+        AND e.precision_class = ep.precision_class AND e.memory_format = t.memory_format
 ),
 
 level_times AS (
