@@ -12,7 +12,7 @@ from charz.schema.catalog import HardwareAlias, Source
 from charz.schema.row import Row
 from charz.schema.scenario import Measurement, OperatorMeasurement
 
-_POLARS_TYPE = {"int": pl.Int64, "float": pl.Float64, "str": pl.String, "bool": pl.Boolean}
+_POLARS_TYPE = {"int": pl.Int64, "float": pl.Float64, "str": pl.String, "bool": pl.Boolean, "datetime": pl.Datetime("us"), "datetime.datetime": pl.Datetime("us")}
 
 _COUNTED_HARDWARE = re.compile(r"^(\d+)x\s+(.+)$")
 
@@ -27,6 +27,8 @@ def columns(row_type: type[Row]) -> dict[str, type[pl.DataType]]:
 
 def conform(frame: pl.DataFrame, row_type: type[Row]) -> pl.DataFrame:
     """The frame with exactly the row type's columns; a missing one becomes null."""
+    if not frame.columns:
+        return pl.DataFrame(schema=columns(row_type))
     return frame.select(
         (pl.col(name) if name in frame.columns else pl.lit(None)).cast(dtype).alias(name)
         for name, dtype in columns(row_type).items()
