@@ -63,8 +63,10 @@ CREATE VIEW kernel_cost (
     compute_efficiency_fraction,
     -- Share of the peak bandwidth the kernel class reaches at this size.
     memory_efficiency_fraction,
-    -- Everything that crosses the kernel's border. [byte]
+    -- Everything that crosses the kernel's border, and the links of a domain-flow chain that do not fit. [byte]
     traffic_byte,
+    -- Links of a domain-flow chain that do not fit on chip.
+    cut_count,
     -- Weights read. [byte]
     weight_byte,
     -- Part of the traffic the last-level cache serves. [byte]
@@ -183,7 +185,8 @@ kernel_inputs AS (
         w.precision,
         w.view_count,
         w.weight_byte,
-        w.traffic_byte,
+        w.traffic_byte + COALESCE(cc.spilled_byte, 0e0) AS traffic_byte,
+        COALESCE(cc.cut_count, 0) AS cut_count,
         COALESCE(p.macs, 0e0) AS macs,
         COALESCE(p.flops, 0e0) AS flops,
         COALESCE(p.threads, 0e0) AS threads,
@@ -236,6 +239,9 @@ kernel_inputs AS (
     LEFT JOIN summed_parts AS p
         ON p.model_id = w.model_id AND p.scenario_id = w.scenario_id
         AND p.hardware_id = t.hardware_id AND p.subgraph_id = w.subgraph_id
+    LEFT JOIN chain_cut AS cc
+        ON cc.model_id = w.model_id AND cc.scenario_id = w.scenario_id
+        AND cc.hardware_id = t.hardware_id AND cc.subgraph_id = w.subgraph_id
     INNER JOIN efficiency_precision AS ep ON ep.precision = w.precision
     INNER JOIN efficiency_choice AS e
         ON e.hardware_id = t.hardware_id AND e.backend = t.backend AND e.kernel_class = w.kernel_class
@@ -310,6 +316,7 @@ SELECT
         AS compute_efficiency_fraction,
     CASE WHEN dram_s > 0e0 THEN dram_byte / (dram_byte_per_s * dram_s) ELSE 1e0 END AS memory_efficiency_fraction,
     traffic_byte,
+    CAST(cut_count AS BIGINT) AS cut_count,
     weight_byte,
     resident_byte,
     dram_byte,
