@@ -21,12 +21,7 @@ RULE = "charz_rule"
 LEVELS = ("register", "scratchpad", "l1", "l2", "l3", "dram")
 """Memory levels from the arithmetic outwards; `depth` is the position."""
 
-LAST_LEVEL = {"cpu": "l3", "gpu": "l2", "kpu": "l3"}
-
-UNIT_BYTE_PER_CLOCK = {
-    ("gpu", "scratchpad"): (128.0, "32 banks of 4 byte"),
-    ("gpu", "l1"): (128.0, "one 128-byte line"),
-}
+GPU_UNIT_BYTE_PER_CLOCK = {"scratchpad": (128.0, "32 banks of 4 byte"), "l1": (128.0, "one 128-byte line")}
 """Bytes a clock of one GPU unit's own level."""
 
 GPU_L2_BYTE_PER_CLOCK_PER_UNIT = {
@@ -45,9 +40,9 @@ GPU_L2_BYTE_PER_CLOCK_PER_UNIT = {
 """L2 bytes a clock and multiprocessor: 5,120 a chip on GA100 and GH100 (vendor white papers as quoted
 by secondary sources), 32 elsewhere, halved on Ada, whose measured L2 does not grow with its units."""
 
-CPU_BYTE_PER_CLOCK_PER_LANE = {"l1": 12.0, "l2": 4.0}
-"""Bytes a clock of a core's cache a fp32 lane of its widest vector pair: two loads and one store of
-4 byte at L1, a third of that at L2."""
+CPU_BYTE_PER_CLOCK_PER_LANE = {"l1": 6.0, "l2": 2.0}
+"""Bytes a clock of a core's cache for each fp32 result it can make a clock: with two vector pipes, two
+loads and one store of 4 byte a lane and pair at L1, a third of that at L2."""
 
 L3_BYTE_PER_CLOCK_PER_CORE = 10.0
 """Bytes a clock a core draws from a shared L3 when all cores do."""
@@ -125,6 +120,13 @@ NODE_FP32_PJ = {2: 1.1, 3: 1.2, 4: 1.3, 5: 1.5, 6: 1.65, 7: 1.8, 8: 1.9, 10: 2.1
 KPU_MAC_PJ = {"int4": 0.05, "int8": 0.1, "fp16": 0.16, "bf16": 0.16, "fp32": 0.3}
 KPU_BYTE_PJ = {"l1": 0.3, "l2": 0.8, "l3": 2.0, "dram": 10.0}
 """Resource model of the KPU-T64 at 16 nm (e191 to e194, e198 to e200); int4 taken as half of int8."""
+
+KPU_VECTOR_FACTOR = 2.0
+"""Energy of an elementwise operation on a processing element against half a MAC: it occupies the
+element for the clock a whole MAC takes."""
+
+KPU_DRAM_FACTOR = {"LPDDR5": 1.0, "HBM3": 5.5 / 8.0}
+"""Main memory energy against the resource model's LPDDR5, by the ratio of e234 to e227."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,11 +217,11 @@ def _lanes(part: Part) -> float:
     return part.value(f"cluster.{_main_cluster(part)}.lanes") or 1.0
 
 
-def _gpu_byte_per_clock(part: Part, level: str, scope: str) -> tuple[float, str]:
+def _gpu_byte_per_clock(part: Part, level: str, _: str) -> tuple[float, str]:
     lanes = _lanes(part)
     if level == "register":
         return 16.0 * lanes, f"{lanes:g} lanes * 4 operands * 4 byte"
-    if (known := UNIT_BYTE_PER_CLOCK.get(("gpu", level))) is not None:
+    if (known := GPU_UNIT_BYTE_PER_CLOCK.get(level)) is not None:
         return known[0], f"{known[0]:g} byte ({known[1]})"
     units = _units(part)
     if level == "l3":
@@ -237,11 +239,11 @@ def _cpu_byte_per_clock(part: Part, level: str, scope: str) -> tuple[float, str]
         return 16.0 * lanes, f"{lanes:g} lanes * 4 operands * 4 byte"
     if level == "l3" or scope == "chip":
         return L3_BYTE_PER_CLOCK_PER_CORE * units, f"{units:g} cores * {L3_BYTE_PER_CLOCK_PER_CORE:g} byte"
-    share = CPU_BYTE_PER_CLOCK_PER_LANE.get(level, 4.0) / 2.0
+    share = CPU_BYTE_PER_CLOCK_PER_LANE.get(level, 2.0)
     return share * lanes, f"{lanes:g} lanes * {share:g} byte"
 
 
-def _kpu_byte_per_clock(part: Part, level: str, scope: str) -> tuple[float, str]:
+def _kpu_byte_per_clock(part: Part, level: str, _: str) -> tuple[float, str]:
     cluster = part.section("cluster")[_main_cluster(part) or ""]
     edge = float((cluster.get("array_rows") or 16) + (cluster.get("array_columns") or 16))
     width = {"register": 4.0, "l1": 2.0, "l2": 2.0}.get(level, 1.0)
@@ -251,19 +253,36 @@ def _kpu_byte_per_clock(part: Part, level: str, scope: str) -> tuple[float, str]
 def _vector_peak(part: Part) -> None:
     """A vector rate for a part that states only matrix rates."""
     peaks = part.section("peak")
-    if any(row["unit"] == "vector" for row in peaks.values()) or not peaks:
+    if any(row["unit"] == "vector" for row in peaks.values()):
         return
+    cluster = _main_cluster(part)
+    lanes, clock = part.value(f"cluster.{cluster}.lanes"), _clock(part)
+    if lanes is not None and clock is not None and part.text("family") in ("gpu", "cpu"):
+        units = part.value(f"cluster.{cluster}.unit_count") or 0.0
+        formula = f"{units:g} units * {lanes:g} lanes * 2 * {clock / 1e9:g} GHz"
+        _add_vector_peak(part, "fp32", "fp32", cluster, _derived(units * lanes * 2.0 * clock, "ops/s", formula, "derived"))
+    elif peaks:
+        _vector_share_of_matrix(part)
+
+
+def _add_vector_peak(part: Part, precision: str, accumulator: str, cluster: str | None, rate: Number) -> None:
+    key = f"{precision}.vector.{accumulator}"
+    row = {"precision": precision, "unit": "vector", "accumulator": accumulator, "cluster": cluster}
+    part.section("peak")[key] = row
+    part.set("peak", key, "peak_ops_per_s", rate)
+
+
+def _vector_share_of_matrix(part: Part) -> None:
+    peaks = part.section("peak")
     precision = "fp16" if any(row["precision"] in ("fp16", "bf16") for row in peaks.values()) else "int8"
     base = max(
         (row for row in peaks.values() if row["precision"] in (precision, "bf16", "int8")),
         key=lambda row: (row["precision"] in (precision, "bf16"), row["peak_ops_per_s"]),
     )
-    accumulator = "int32" if precision == "int8" else "fp32"
-    key = f"{precision}.vector.{accumulator}"
-    peaks[key] = {"precision": precision, "unit": "vector", "accumulator": accumulator, "cluster": base.get("cluster")}
     rate = base["peak_ops_per_s"] * NPU_VECTOR_SHARE
     formula = f"{NPU_VECTOR_SHARE:g} * {base['precision']} matrix peak"
-    part.set("peak", key, "peak_ops_per_s", _derived(rate, "ops/s", formula))
+    accumulator = "int32" if precision == "int8" else "fp32"
+    _add_vector_peak(part, precision, accumulator, base.get("cluster"), _derived(rate, "ops/s", formula))
 
 
 def _overheads(part: Part) -> None:
@@ -293,14 +312,16 @@ def _kpu_energy(part: Part) -> None:
         per_mac = KPU_MAC_PJ.get(row["precision"])
         if per_mac is None:
             continue
-        vector = VECTOR_FACTOR if row["unit"] == "vector" else 1.0
+        vector = KPU_VECTOR_FACTOR if row["unit"] == "vector" else 1.0
         formula = f"{per_mac:g} pJ/MAC / 2 * {scale:.3g} (node) * {vector:g} ({row['unit']}); kpu_modeling e198 to e200"
         value = per_mac / 2.0 * scale * vector * 1e-12
         _fill(part, "op", f"{row['precision']}.{row['unit']}", EnergyCoefficient(value, RULE, "theoretical", formula))
     for level in part.section("memory"):
         if level in KPU_BYTE_PJ:
-            factor = 1.0 if level == "dram" else scale
-            formula = f"{KPU_BYTE_PJ[level]:g} pJ/byte * {factor:.3g} (node); kpu_modeling e191 to e194"
+            technology = str(part.section("memory")[level].get("technology"))
+            factor = KPU_DRAM_FACTOR.get(technology, 1.0) if level == "dram" else scale
+            reason = f"{technology} against LPDDR5" if level == "dram" else "node"
+            formula = f"{KPU_BYTE_PJ[level]:g} pJ/byte * {factor:.3g} ({reason}); kpu_modeling e191 to e194"
             value = KPU_BYTE_PJ[level] * factor * 1e-12
             _fill(part, "byte", level, EnergyCoefficient(value, RULE, "theoretical", formula))
     tdp = part.value("power.default.tdp_w")

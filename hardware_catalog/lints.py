@@ -265,7 +265,7 @@ def _duplicate_names(parts: list[Part], context: Context) -> Iterator[Problem]:
             place = "id" if name == part.hardware_id else "aliases"
             owner = context.taken.get(name)
             if owner is not None:
-                yield Problem(part.path, place, name, f"{owner} has this name: choose another")
+                yield Problem(part.path, place, name, f"{owner} has this name: choose another, or --replace a part of your own")
             elif names[name] > 1 or (name != part.hardware_id and repeated[name] > 1):
                 yield Problem(part.path, place, name, "two parts have this name: choose another for one of them")
 

@@ -1,0 +1,118 @@
+"""The catalog in a database: traced numbers, edits, names, sync."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+
+import duckdb
+import pytest
+
+from charz.hardware_catalog import loader, names, sync
+from charz.hardware_catalog.loader import Catalog
+from charz.schema import database, ddl
+from charz.schema.catalog import HardwarePower, Price
+from charz.schema.errors import CharzError
+from charz.sql import views
+
+
+@pytest.fixture(scope="module")
+def filled(catalog: Catalog) -> Iterator[duckdb.DuckDBPyConnection]:
+    """An in-memory database with the shipped catalog and all views."""
+    with duckdb.connect() as connection:
+        for row_type in database.TABLES:
+            connection.execute(ddl.create_table(row_type))
+        loader.write(connection, catalog)
+        views.install(connection)
+        yield connection
+
+
+@pytest.fixture
+def connection(filled: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The same, with every change undone afterwards."""
+    filled.begin()
+    yield filled
+    filled.rollback()
+
+
+def test_every_live_number_is_traced(connection: duckdb.DuckDBPyConnection) -> None:
+    query = "SELECT count(*), count(source_id), count(locator), count_if(is_edited) FROM hardware_value"
+    total, sourced, located, edited = connection.sql(query).fetchall()[0]
+    assert total > 5000
+    assert (sourced, located, edited) == (total, total, 0)
+    untraced = "SELECT field FROM hardware_provenance AS p ANTI JOIN hardware_value AS v USING (hardware_id, field)"
+    assert connection.sql(untraced).fetchall() == []
+
+
+def test_an_edit_shows_at_once_and_nowhere_else(connection: duckdb.DuckDBPyConnection) -> None:
+    before = connection.sql("SELECT * FROM hardware_rate ORDER BY ALL").fetchall()
+    connection.execute(
+        "UPDATE hardware_peak SET peak_ops_per_s = 2 * peak_ops_per_s"
+        " WHERE hardware_id = 't4' AND precision = 'int4' AND unit = 'matrix'"
+    )
+    after = connection.sql("SELECT * FROM hardware_rate ORDER BY ALL").fetchall()
+    changed = {(row[0], row[1]) for row in set(before) ^ set(after)}
+    assert changed == {("t4", "int4"), ("t4", "uint4")}  # unsigned falls back to signed
+    edited = connection.sql("SELECT hardware_id, field, value / catalog_value FROM hardware_value WHERE is_edited").fetchall()
+    assert edited == [("t4", "peak.int4.matrix.int32.peak_ops_per_s", 2.0)]
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("rtx4090", "rtx4090"),
+        ("RTX 4090", "rtx4090"),
+        ("4090", "rtx4090"),
+        ("i7-13700K", "i7_13700k"),
+        ("NVIDIA T4", "t4"),
+        ("Tesla V100-PCIE-32GB", "v100_pcie_32"),
+        ("tpu v4", "tpu_v4"),
+    ],
+)
+def test_names_resolve_kindly(connection: duckdb.DuckDBPyConnection, name: str, part: str) -> None:
+    assert names.resolve(connection, name) == part
+
+
+def test_an_ambiguous_name_lists_its_candidates(connection: duckdb.DuckDBPyConnection) -> None:
+    with pytest.raises(CharzError, match="h100_nvl_94, h100_pcie_80, h100_sxm5_80"):
+        names.resolve(connection, "h100")
+
+
+def test_an_unknown_name_lists_the_nearest(connection: duckdb.DuckDBPyConnection) -> None:
+    with pytest.raises(CharzError, match="rtx4090"):
+        names.resolve(connection, "rtx4080")
+
+
+def test_sync_brings_changes_and_keeps_edits(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
+    assert sync.plan(connection, catalog) == []
+    connection.execute("UPDATE hardware_power SET tdp_w = 60 WHERE hardware_id = 't4'")
+    connection.execute("DELETE FROM price WHERE hardware_id = 'l4'")
+    connection.execute("INSERT INTO price VALUES ('my_part', 1.0, '2026-01', 'assumption', 'assumed')")
+    newer = copy.copy(catalog)
+    newer.rows = dict(catalog.rows)
+    newer.version = "newer"
+    newer.rows[Price] = [
+        row.model_copy(update={"price_usd_per_hour": 9.0}) if row.hardware_id == "t4" else row  # type: ignore[attr-defined]
+        for row in catalog.rows[Price]
+        if row.hardware_id != "a10"  # type: ignore[attr-defined]
+    ]
+    newer.rows[HardwarePower] = [
+        row.model_copy(update={"tdp_w": 75.0}) if row.hardware_id == "t4" else row  # type: ignore[attr-defined]
+        for row in catalog.rows[HardwarePower]
+    ]
+
+    changes = {(change.action, change.table, change.key) for change in sync.apply(connection, newer)}
+
+    assert changes == {
+        ("update", "price", '["t4"]'),
+        ("remove", "price", '["a10"]'),
+        ("keep", "hardware_power", '["t4", "default"]'),
+    }
+    prices = dict(connection.sql("SELECT hardware_id, price_usd_per_hour FROM price").fetchall())
+    assert prices["t4"] == 9.0
+    assert prices["my_part"] == 1.0
+    assert "a10" not in prices
+    assert "l4" not in prices
+    assert connection.sql("SELECT tdp_w FROM hardware_power WHERE hardware_id = 't4'").fetchall() == [(60.0,)]
+    # the kept edit is offered again, nothing else
+    assert {change.action for change in sync.plan(connection, newer)} == {"keep"}

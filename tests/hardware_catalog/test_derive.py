@@ -1,0 +1,95 @@
+"""The family rules, each against a calculation by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from charz.hardware_catalog import derive, loader
+from charz.hardware_catalog.loader import Catalog
+from charz.schema.catalog import EnergyProfile, HardwareProvenance
+
+
+def test_half_known_gpu(catalog: Catalog, write_part: Callable[..., Path]) -> None:
+    rows = loader.load_part(write_part(), catalog)
+    numbers = {row.field: row for row in rows[HardwareProvenance] if isinstance(row, HardwareProvenance)}
+
+    # L2: 10 units * 32 byte * 1 GHz
+    assert numbers["memory.l2.bandwidth_byte_per_s"].catalog_value == pytest.approx(3.2e11)
+    assert numbers["memory.l2.bandwidth_byte_per_s"].formula == "10 units * 32 byte * 1 GHz"
+    # vector: 10 units * 128 lanes * 2 * 1 GHz
+    assert numbers["peak.fp32.vector.fp32.peak_ops_per_s"].catalog_value == pytest.approx(2.56e12)
+    assert numbers["overhead.launch.overhead_s"].catalog_value == pytest.approx(3e-6)
+    for place in ("memory.l2.bandwidth_byte_per_s", "overhead.kernel_gap.overhead_s", "energy.byte.dram"):
+        assert numbers[place].source_id == derive.RULE
+        assert numbers[place].confidence in ("derived", "assumed")
+        assert numbers[place].formula
+
+
+def test_tdp_closure(catalog: Catalog, write_part: Callable[..., Path]) -> None:
+    rows = loader.load_part(write_part(), catalog)
+    joule = {(row.what, row.key): row for row in rows[EnergyProfile] if isinstance(row, EnergyProfile)}
+
+    # static: 0.20 * 40 W; DRAM: 100 GB/s at 72 pJ a byte (LPDDR5, e039) is 7.2 W;
+    # arithmetic: 0.70 of the rest, at the hotter of the two peaks
+    assert joule["static", "chip"].value == pytest.approx(8.0)
+    assert joule["byte", "dram"].value == pytest.approx(72e-12)
+    budget = 0.70 * (40.0 - 8.0 - 7.2)
+    matrix, vector = 0.28 * 1.024e13, 2.7 * 2.56e12
+    unit = budget / max(matrix, vector)
+    assert joule["op", "fp16.matrix"].value == pytest.approx(0.28 * unit)
+    assert joule["op", "fp32.vector"].value == pytest.approx(2.7 * unit)
+    assert {row.scope for row in joule.values()} == {"board"}
+
+
+def test_unknown_tdp_leaves_no_closure(catalog: Catalog, write_part: Callable[..., Path]) -> None:
+    path = write_part({"    tdp_w: {value: 40, unit: W, source: assumption, confidence: assumed}\n": ""})
+    rows = loader.load_part(path, catalog)
+    joule = {(row.what, row.key): row for row in rows[EnergyProfile] if isinstance(row, EnergyProfile)}
+
+    # fp32 at 7 nm is 1.8 pJ on a vector lane (e215); no node stated means 7 nm
+    assert joule["op", "fp32.vector"].value == pytest.approx(1.8e-12)
+    dynamic = 1.8e-12 * 2.56e12 + 7.2
+    assert joule["static", "chip"].value == pytest.approx(dynamic * 0.2 / 0.8)
+    assert "TDP unknown" in joule["static", "chip"].formula
+
+
+def test_memory_that_would_take_the_whole_tdp_is_limited(catalog: Catalog, write_part: Callable[..., Path]) -> None:
+    rows = loader.load_part(write_part({"technology: LPDDR5": "technology: GDDR6", "tdp_w: {value: 40": "tdp_w: {value: 30"}), catalog)
+    joule = {(row.what, row.key): row for row in rows[EnergyProfile] if isinstance(row, EnergyProfile)}
+    assert joule["byte", "dram"].value == pytest.approx(0.35 * 30.0 / 1e11)
+
+
+def test_a_stated_number_is_never_overwritten(catalog: Catalog, write_part: Callable[..., Path]) -> None:
+    stated = {
+        "power:\n": "overhead:\n  launch:\n    overhead_s: {value: 9.0e-6, unit: s, source: assumption, confidence: assumed}\npower:\n"
+    }
+    rows = loader.load_part(write_part(stated), catalog)
+    numbers = {row.field: row for row in rows[HardwareProvenance] if isinstance(row, HardwareProvenance)}
+    assert numbers["overhead.launch.overhead_s"].catalog_value == pytest.approx(9e-6)
+    assert numbers["overhead.launch.overhead_s"].source_id == "assumption"
+
+
+@pytest.mark.parametrize(
+    ("part", "place", "value"),
+    [
+        ("t4", "memory.scratchpad.capacity_byte", 65536.0),  # compute capability 7.5
+        ("t4", "memory.scratchpad.bandwidth_byte_per_s", 128 * 1.59e9),
+        ("rtx4090", "memory.l2.bandwidth_byte_per_s", 128 * 16 * 2.52e9),
+        ("tpu_v4", "memory.scratchpad.bandwidth_byte_per_s", 22 * 1.2e12),
+        ("i9_10940x", "memory.l1.bandwidth_byte_per_s", 32 * 6 * 3.1e9),  # two loads and a store of 64 byte
+        ("i9_10940x", "memory.l2.bandwidth_byte_per_s", 64 * 3.1e9),
+        ("kpu_t64", "memory.l1.bandwidth_byte_per_s", (32 + 32) * 2 * 475e6),
+        ("kpu_t64", "energy.op.int8.matrix", 0.05e-12),
+        ("tpu_v3", "energy.static.chip", 0.47 * 262),
+    ],
+)
+def test_rules_on_shipped_parts(catalog: Catalog, part: str, place: str, value: float) -> None:
+    numbers = {
+        row.field: row.catalog_value
+        for row in catalog.rows[HardwareProvenance]
+        if isinstance(row, HardwareProvenance) and row.hardware_id == part
+    }
+    assert numbers[place] == pytest.approx(value)

@@ -1,0 +1,164 @@
+"""Each lint, with a file that has the fault, and the message: file, field, value, remedy."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from charz.hardware_catalog import loader
+from charz.hardware_catalog.loader import Catalog
+from charz.hardware_catalog.problem import CatalogError
+
+WritePart = Callable[..., Path]
+
+PEAK = "peak_ops_per_s: {value: 1.024e+13"
+INT8_PEAK = """\
+  - precision: int8
+    unit: matrix
+    accumulator: int32
+    cluster: sm
+    peak_ops_per_s: {value: 4.096e+13, unit: ops/s, source: assumption, confidence: assumed}
+power:
+"""
+
+FAULTS: dict[str, tuple[dict[str, str], str, str, str]] = {
+    # fault: (text replaced, field, value shown, part of the remedy)
+    "unresolved source": (
+        {"unit_count: {value: 10, unit: count, source: assumption": "unit_count: {value: 10, unit: count, source: heard_it"},
+        "cluster.sm.unit_count.source", "heard_it", "source.csv",
+    ),
+    "unknown confidence": (
+        {"capacity_byte: {value: 4194304, unit: byte, source: assumption, confidence: assumed": "capacity_byte: {value: 4194304, unit: byte, source: assumption, confidence: sure"},
+        "memory.l2.capacity_byte.confidence", "sure", "write one of",
+    ),
+    "string for a number": (
+        {"{value: 1.0e+11,": "{value: 1.0e11,"},
+        "memory.dram.bandwidth_byte_per_s", "'1.0e11'", "7.565e+14",
+    ),
+    "bare number": (
+        {"tdp_w: {value: 40, unit: W, source: assumption, confidence: assumed}": "tdp_w: 40"},
+        "power.default.tdp_w", "40", "states its source",
+    ),
+    "peak off its factors": ({PEAK: "peak_ops_per_s: {value: 1.06e+13"}, "peak.fp16.matrix.fp32.peak_ops_per_s", "1.06e+13", "conflicts entry"),
+    "sparse peak by its factors": ({PEAK: "peak_ops_per_s: {value: 2.048e+13"}, "peak.fp16.matrix.fp32.peak_ops_per_s", "2.048e+13", "sparse"),
+    "sparse peak by its formats": ({"power:\n": INT8_PEAK}, "peak.int8.matrix.int32.peak_ops_per_s", "4.096e+13", "dense"),
+    "peak declared sparse": ({"    accumulator: fp32\n": "    accumulator: fp32\n    sparsity: 2:4\n"}, "peak[0].sparsity", "2:4", "dense"),
+    "hotter than its TDP": (
+        {"power:\n": "energy_scope: board\nenergy:\n  op:\n    fp16.matrix: {value: 8.0e-12, unit: J/op, source: assumption, confidence: assumed}\npower:\n"},
+        "peak.fp16.matrix.fp32.peak_ops_per_s", "81.92 W", "note",
+    ),
+    "energy without scope": (
+        {"power:\n": "energy:\n  op:\n    fp16.matrix: {value: 1.0e-12, unit: J/op, source: assumption, confidence: assumed}\npower:\n"},
+        "energy_scope", "missing", "board or chip",
+    ),
+    "another unit": ({"unit: byte/s": "unit: GB/s"}, "memory.dram.bandwidth_byte_per_s.unit", "GB/s", "byte/s"),
+    "zero for unknown": ({"tdp_w: {value: 40": "tdp_w: {value: 0"}, "power.default.tdp_w", "0", "null"),
+    "unknown family": ({"family: gpu": "family: apu"}, "family", "apu", "cpu, gpu"),
+    "unknown precision": ({"precision: fp16": "precision: half"}, "peak.half.matrix.fp32.precision", "half", "fp16"),
+    "unknown cluster": ({"    cluster: sm": "    cluster: cu"}, "peak.fp16.matrix.fp32.cluster", "cu", "sm, all"),
+    "unknown column": ({"    lanes:": "    lane:"}, "cluster.sm.lane", "", "unknown column"),
+    "no default mode": ({"is_default: true": "is_default: false"}, "power", "missing", "exactly one"),
+    "no main memory": ({"  dram:": "  l3:"}, "memory.dram.capacity_byte", "missing", "main memory"),
+    "missing count": (
+        {"    unit_count: {value: 10, unit: count, source: assumption, confidence: assumed}\n": ""},
+        "cluster.sm.unit_count", "missing", "state it",
+    ),
+    "silicon for a simulation": (
+        {"status: announced": "status: simulated", "tdp_w: {value: 40, unit: W, source: assumption, confidence: assumed": "tdp_w: {value: 40, unit: W, source: assumption, confidence: measured"},
+        "power.default.tdp_w.confidence", "measured", "theoretical",
+    ),
+    "id taken": ({"id: small_gpu": "id: t4"}, "id", "t4", "choose another"),
+    "derived without formula": (
+        {"lanes: {value: 128, unit: count, source: assumption, confidence: assumed": "lanes: {value: 128, unit: count, source: derived, confidence: derived"},
+        "cluster.sm.lanes.formula", "missing", "formula",
+    ),
+}  # fmt: skip
+
+
+def test_the_small_part_is_right(catalog: Catalog, write_part: WritePart) -> None:
+    loader.load_part(write_part(), catalog)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_fault_is_named_with_field_value_and_remedy(fault: str, catalog: Catalog, write_part: WritePart) -> None:
+    replace, field, value, remedy = FAULTS[fault]
+    with pytest.raises(CatalogError) as caught:
+        loader.load_part(write_part(replace), catalog)
+    lines = [str(problem) for problem in caught.value.problems]
+    assert any(
+        line.startswith(f"small_gpu.yaml: {field}: ") and value in line and remedy in line and "\n" not in line
+        for line in lines
+    ), lines
+
+
+def test_a_conflict_entry_explains_a_peak(catalog: Catalog, write_part: WritePart) -> None:
+    explained = """\
+        conflicts:
+          - field: peak.fp16.matrix.fp32.peak_ops_per_s
+            values_by_source: "brochure 10.6, arithmetic 10.2"
+            chosen: "10.6"
+            reason: stated at a boost clock that is not on record
+        """
+    loader.load_part(write_part({PEAK: "peak_ops_per_s: {value: 1.06e+13"}, explained), catalog)
+
+
+def test_alias_of_another_part(catalog: Catalog, write_part: WritePart) -> None:
+    with pytest.raises(CatalogError, match="aliases: NVIDIA T4"):
+        loader.load_part(write_part(append="aliases: [NVIDIA T4]\n"), catalog)
+
+
+def test_duplicate_ids_in_the_catalog(tmp_path: Path) -> None:
+    root = _copy_of_catalog(tmp_path, parts=("gpu/t4.yaml",))
+    shutil.copy(root / "parts/gpu/t4.yaml", root / "parts/gpu/t4_again.yaml")
+    with pytest.raises(CatalogError, match="two parts have this name"):
+        loader.load(root)
+
+
+@pytest.mark.parametrize(
+    ("table", "line", "message"),
+    [
+        ("price", "nowhere,1.0,2025-06,assumption,assumed", r"price.csv: nowhere.hardware_id: nowhere: no such part"),
+        ("price", "t4,1.0,2025-06,heard_it,assumed", r"price.csv: t4.source_id: heard_it"),
+        ("price", "t4,1.0,2025-06,assumption,sure", r"price.csv: t4.confidence: sure"),
+        ("price", "t4,cheap,2025-06,assumption,assumed", r"price.csv: line \d+, price_usd_per_hour: cheap"),
+    ],
+)
+def test_faults_of_a_uniform_table(tmp_path: Path, table: str, line: str, message: str) -> None:
+    root = _copy_of_catalog(tmp_path, parts=("gpu/t4.yaml",))
+    path = root / f"tables/{table}.csv"
+    header = path.read_text().splitlines()[0]
+    path.write_text(f"{header}\n{line}\n")
+    with pytest.raises(CatalogError, match=message):
+        loader.load(root)
+
+
+def test_repeated_key_of_a_uniform_table(tmp_path: Path) -> None:
+    root = _copy_of_catalog(tmp_path, parts=("gpu/t4.yaml",))
+    path = root / "tables/confidence.csv"
+    path.write_text(path.read_text() + path.read_text().splitlines()[1] + "\n")
+    with pytest.raises(CatalogError, match="2 rows: keep one row for each confidence"):
+        loader.load(root)
+
+
+def test_broken_yaml_and_missing_file(tmp_path: Path, catalog: Catalog) -> None:
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("id: [1\n")
+    with pytest.raises(CatalogError, match="broken.yaml: line 2"):
+        loader.load_part(broken, catalog)
+    with pytest.raises(CatalogError, match="none.yaml: -: No such file"):
+        loader.load_part(tmp_path / "none.yaml", catalog)
+
+
+def _copy_of_catalog(tmp_path: Path, parts: tuple[str, ...]) -> Path:
+    """The shipped tables, but for the prices, with a few parts only."""
+    root = tmp_path / "catalog"
+    shutil.copytree(loader.ROOT / "tables", root / "tables")
+    for part in parts:
+        (root / "parts" / part).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(loader.ROOT / "parts" / part, root / "parts" / part)
+    prices = root / "tables/price.csv"
+    prices.write_text(prices.read_text().splitlines()[0] + "\n")
+    return root

@@ -1,0 +1,194 @@
+"""What every shipped part holds: closed peaks, complete rows, energy that fits its power, facts as cited."""
+
+from __future__ import annotations
+
+import csv
+import random
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from charz.hardware_catalog.loader import Catalog
+from charz.schema.catalog import (
+    EnergyProfile,
+    Hardware,
+    HardwareCluster,
+    HardwareConflict,
+    HardwareMemory,
+    HardwareOverhead,
+    HardwarePeak,
+    HardwarePower,
+    HardwareProvenance,
+)
+from charz.schema.row import Row
+
+FACTS = Path(__file__).parents[3] / "shared/hardware_facts"
+
+FACT_FIELDS = {
+    "memory.dram.capacity_byte": ("mem_bytes",),
+    "memory.dram.bandwidth_byte_per_s": ("mem_bw", "mem_bw_device"),
+    "memory.l1.capacity_byte": ("l1_bytes_per_unit",),
+    "memory.l2.capacity_byte": ("l2_bytes_total", "l2_bytes_per_unit"),
+    "memory.l3.capacity_byte": ("l3_bytes_total", "l3_bytes_per_unit"),
+    "memory.scratchpad.capacity_byte": ("scratchpad_bytes_per_unit", "scratchpad_bytes_total"),
+    "memory.register.capacity_byte": ("regfile_bytes_per_unit",),
+    "power.default.tdp_w": ("tdp_w",),
+    "power.default.idle_w": ("idle_w",),
+    "cluster.sm.unit_count": ("compute_units",),
+    "cluster.cu.unit_count": ("compute_units",),
+    "cluster.core.unit_count": ("compute_units",),
+    "cluster.p_core.unit_count": ("p_cores",),
+    "cluster.e_core.unit_count": ("e_cores",),
+    "cluster.mxu.unit_count": ("matrix_units",),
+    "cluster.sm.lanes": ("fp32_lanes_per_unit",),
+    "cluster.cu.lanes": ("fp32_lanes_per_unit",),
+    "cluster.sm.clock_base_hz": ("clock_base_hz",),
+    "cluster.sm.clock_boost_hz": ("clock_boost_hz",),
+    "cluster.sm.clock_matrix_hz": ("clock_matrix_hz",),
+    "cluster.cu.clock_boost_hz": ("clock_boost_hz",),
+}
+"""Place in the catalog to the field of the facts that states it."""
+
+
+def rows_by_part(catalog: Catalog, row_type: type[Row]) -> dict[str, list[Any]]:
+    """Rows of a table by the part they belong to."""
+    found: dict[str, list[Any]] = defaultdict(list)
+    for row in catalog.rows[row_type]:
+        found[row.hardware_id].append(row)  # type: ignore[attr-defined]
+    return found
+
+
+def test_at_least_eighty_parts_of_six_families(catalog: Catalog) -> None:
+    assert len(catalog.parts()) >= 80
+    assert {part.family for part in catalog.parts()} == {"cpu", "gpu", "tpu", "kpu", "npu", "dsp"}
+
+
+def test_every_peak_closes_or_says_why(catalog: Catalog) -> None:
+    clusters = {(row.hardware_id, row.cluster): row for rows in rows_by_part(catalog, HardwareCluster).values() for row in rows}
+    explained = {(row.hardware_id, row.field) for row in catalog.rows[HardwareConflict]}  # type: ignore[attr-defined]
+    checked = 0
+    for peak in (row for rows in rows_by_part(catalog, HardwarePeak).values() for row in rows):
+        cluster = clusters.get((peak.hardware_id, peak.cluster))
+        if cluster is None or peak.ops_per_clock_per_unit is None or peak.clock_hz is None:
+            continue
+        product = cluster.unit_count * peak.ops_per_clock_per_unit * peak.clock_hz
+        place = f"peak.{peak.precision}.{peak.unit}.{peak.accumulator}.peak_ops_per_s"
+        checked += 1
+        assert abs(peak.peak_ops_per_s / product - 1.0) <= 0.02 or (peak.hardware_id, place) in explained, (
+            peak.hardware_id, place, peak.peak_ops_per_s, product,
+        )  # fmt: skip
+    assert checked > 400
+
+
+def test_every_part_can_be_costed(catalog: Catalog) -> None:
+    peaks, memory = rows_by_part(catalog, HardwarePeak), rows_by_part(catalog, HardwareMemory)
+    power, overheads = rows_by_part(catalog, HardwarePower), rows_by_part(catalog, HardwareOverhead)
+    energy = rows_by_part(catalog, EnergyProfile)
+    for part in catalog.parts():
+        name = part.hardware_id
+        assert any(peak.unit == "vector" for peak in peaks[name]), name
+        (dram,) = [level for level in memory[name] if level.level == "dram"]
+        assert dram.capacity_byte and dram.bandwidth_byte_per_s, name
+        assert sum(mode.is_default for mode in power[name]) == 1, name
+        assert all(mode.tdp_w is None or mode.tdp_w > 0 for mode in power[name]), name
+        assert {row.overhead for row in overheads[name]} == {"kernel_gap", "launch"}, name
+        keys = {(row.what, row.key) for row in energy[name]}
+        assert ("static", "chip") in keys, name
+        assert {("op", f"{peak.precision}.{peak.unit}") for peak in peaks[name]} <= keys, name
+        assert {("byte", level.level) for level in memory[name]} <= keys, name
+        assert len({row.scope for row in energy[name]}) == 1, name
+
+
+def test_saturated_part_draws_about_its_tdp(catalog: Catalog) -> None:
+    """Arithmetic and main memory at peak with the static power stay near the TDP: below 1.05 and above
+    half of it where the coefficients are closed on it, below 1.3 for the KPUs, whose own resource model
+    is taken as it stands."""
+    peaks, memory = rows_by_part(catalog, HardwarePeak), rows_by_part(catalog, HardwareMemory)
+    energy, power = rows_by_part(catalog, EnergyProfile), rows_by_part(catalog, HardwarePower)
+    checked = 0
+    for part in catalog.parts():
+        tdp = next(mode.tdp_w for mode in power[part.hardware_id] if mode.is_default)
+        if tdp is None:
+            continue
+        joule = {(row.what, row.key): row.value for row in energy[part.hardware_id]}
+        arithmetic = max(
+            peak.peak_ops_per_s * joule["op", f"{peak.precision}.{peak.unit}"] for peak in peaks[part.hardware_id]
+        )
+        dram = next(level for level in memory[part.hardware_id] if level.level == "dram")
+        watt = arithmetic + dram.bandwidth_byte_per_s * joule["byte", "dram"] + joule["static", "chip"]
+        checked += 1
+        limit = 1.3 if part.family == "kpu" else 1.05
+        assert watt <= limit * tdp, (part.hardware_id, watt, tdp)
+        assert part.family == "kpu" or watt >= 0.5 * tdp, (part.hardware_id, watt, tdp)
+    assert checked >= 80
+
+
+def test_every_number_has_a_source(catalog: Catalog) -> None:
+    traced = {(row.hardware_id, row.field) for row in catalog.rows[HardwareProvenance]}  # type: ignore[attr-defined]
+    assert len(traced) == len(catalog.rows[HardwareProvenance])
+    for part in catalog.parts():
+        assert (part.hardware_id, "memory.dram.bandwidth_byte_per_s") in traced
+    sources = {row.source_id for row in catalog.rows[HardwareProvenance]}  # type: ignore[attr-defined]
+    assert "" not in sources
+
+
+def test_every_kpu_is_marked_as_simulated(catalog: Catalog) -> None:
+    assert {part.status for part in catalog.parts() if part.family == "kpu"} == {"simulated"}
+
+
+@pytest.mark.skipif(not FACTS.exists(), reason="the hardware facts are not beside the repository")
+def test_thirty_numbers_drawn_at_random_agree_with_the_facts(catalog: Catalog) -> None:
+    stated = _stated_facts()
+    parts = {fact[0] for fact in stated}
+    cited = [
+        row
+        for row in catalog.rows[HardwareProvenance]
+        if isinstance(row, HardwareProvenance)
+        and row.hardware_id in parts
+        and row.confidence not in ("derived", "assumed")
+        and (row.field in FACT_FIELDS or row.field.endswith("peak_ops_per_s"))
+        and any((row.hardware_id, row.source_id) == (fact[0], fact[2]) for fact in stated)
+    ]
+    assert len(cited) > 400
+    for row in random.Random(20261121).sample(cited, 30):
+        if row.field.startswith("peak."):
+            fields = ("peak." + row.field.split(".")[1],)
+        else:
+            fields = FACT_FIELDS[row.field]
+        values = [stated[row.hardware_id, field, row.source_id] for field in fields if (row.hardware_id, field, row.source_id) in stated]
+        assert any(abs(row.catalog_value / value - 1.0) < 1e-6 for found in values for value in found), (
+            row.hardware_id, row.field, row.catalog_value, row.source_id, values,
+        )  # fmt: skip
+
+
+def _stated_facts() -> dict[tuple[str, str, str], list[float]]:
+    """Values of the facts by part, field and source; a peak's field is `peak.PRECISION`."""
+    stated: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+    with (FACTS / "hardware_values.csv").open() as file:
+        for row in csv.DictReader(file):
+            if row["unit"] != "text":
+                stated[row["part"], row["field"], row["source_id"]].append(float(row["value"]))
+    with (FACTS / "precision.csv").open() as file:
+        for row in csv.DictReader(file):
+            stated[row["hardware"], f"peak.{row['precision']}", row["source_id"]].append(float(row["peak_ops_per_s"]))
+    return stated
+
+
+def test_aliases_of_the_measured_parts(catalog: Catalog) -> None:
+    from charz.hardware_catalog import names
+    from charz.schema.catalog import HardwareAlias
+
+    pairs = [(part.hardware_id, part.hardware_id) for part in catalog.parts() if isinstance(part, Hardware)]
+    pairs += [(row.alias, row.hardware_id) for row in catalog.rows[HardwareAlias] if isinstance(row, HardwareAlias)]
+    for name, part in {
+        "NVIDIA RTX 4090": "rtx4090",
+        "NVIDIA RTX 3090": "rtx3090",
+        "Intel Core i9-10940X": "i9_10940x",
+        "Tesla V100-PCIE-32GB": "v100_pcie_32",
+        "NVIDIA V100 32GB": "v100_sxm2_32",
+        "NVIDIA A100 80GB PCIe": "a100_pcie_80",
+        "Tesla T4": "t4",
+    }.items():
+        assert names.match(name, pairs) == part
