@@ -83,7 +83,7 @@ def trace(request: Request, excluded: Sequence[str] = ()) -> Traced:
 def _attempts(axes: Axes) -> list[Axes]:
     """All axes, then without the sequence, then without any."""
     attempts = [axes]
-    for without in ((SEQUENCE,), (SEQUENCE, BATCH)):
+    for without in ((SEQUENCE, CONTEXT), (SEQUENCE, CONTEXT, BATCH)):
         fewer = {n: {d: p for d, p in dims.items() if p not in without} for n, dims in axes.items()}
         fewer = {n: dims for n, dims in fewer.items() if dims}
         if fewer != attempts[-1]:

@@ -42,6 +42,12 @@ VIEWS_IN_PLACE = {
 }
 """Operators that change how a tensor is seen, not what it holds, though their schema says they write."""
 
+KV_CACHE = "charz.kv_cache.default"
+"""Stands for a cache kept between runs: what it returns is resident, and nothing moves to make it."""
+
+CONTEXT_INPUT = "charz_context"
+"""Input that exists only to carry the context length."""
+
 ZERO: Polynomial = {(0, 0, 0): 0.0}
 
 
@@ -85,6 +91,8 @@ def _add_placeholders(state: Lowering, program: torch.export.ExportedProgram) ->
         if node.op != "placeholder":
             continue
         value = node.meta.get("val")
+        if node.name == CONTEXT_INPUT:
+            continue
         if not isinstance(value, torch.Tensor):
             state.values[node] = _scalar(state, value)
             continue
@@ -205,7 +213,9 @@ def _add_operator(state: Lowering, node: Node, target: Any, name: str) -> None:
     owned = {graph.tensors[v.tensor_id].storage_tensor_id for v in inputs}
     outputs = _add_results(state, node, results, operator_id)
     call.outputs = [v for v in outputs if v is not None]
-    is_view = not mutable and bool(call.outputs) and all(graph.tensors[v.tensor_id].storage_tensor_id in owned for v in call.outputs)
+    if name == KV_CACHE:
+        graph.tensors[call.output.tensor_id].role = "kv_cache"
+    is_view = name == KV_CACHE or not mutable and bool(call.outputs) and all(graph.tensors[v.tensor_id].storage_tensor_id in owned for v in call.outputs)
     module_id = _module(state, node)
     op = GraphOperator(operator_id, node.name, name, "view", module_id, "views.alias", [], [])
     op.reads = [v.tensor_id for v in inputs]
@@ -237,7 +247,7 @@ def _mark_bounds(graph: Graph, op: GraphOperator) -> None:
 def _argument(state: Lowering, argument: Any) -> Any:
     """An fx argument with nodes replaced by what they stand for."""
     if isinstance(argument, Node):
-        return state.values[argument]
+        return state.values.get(argument)
     if isinstance(argument, (list, tuple)):
         return [_argument(state, a) for a in argument]
     return argument

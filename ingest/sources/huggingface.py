@@ -1,0 +1,209 @@
+"""transformers' architectures from a configuration, never from weights: `hf:NAME` of the shipped
+table (`architectures.py`), or the path of a `config.json`."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from charz.schema.errors import CharzError, unknown_name
+
+from .. import torchvision_schemas
+from ..export import BATCH, CONTEXT, SEQUENCE, Axes, Request
+from .architectures import ARCHITECTURES, Architecture
+from .spec import Spec
+
+EXAMPLE_BATCH = 2
+EXTRA_CONTEXT = 64
+"""By how much the example's context exceeds its sequence, so that nothing takes the two for one."""
+
+
+def names() -> list[str]:
+    """Names of the shipped table."""
+    return list(ARCHITECTURES)
+
+
+def _library() -> Any:
+    torchvision_schemas.prepare()
+    try:
+        import transformers
+    except ImportError:
+        raise CharzError("transformers is not installed", next="pip install 'charz-dnn[zoo]'") from None
+    transformers.utils.logging.set_verbosity_error()
+    return transformers
+
+
+def build(spec: Spec) -> Request:
+    """Architecture on the meta device with example inputs for its task."""
+    library = _library()
+    config, model_class, architecture, name = _described(library, spec)
+    _apply_settings(config, spec)
+    module = _construct(library, model_class, config)
+    sequence = spec.sequence or architecture.sequence
+    side = spec.resolution or _image_side(config, architecture)
+    batch = spec.batch or EXAMPLE_BATCH
+    request = Request(
+        name=name + "".join(f",{k}={v}" for k, v in spec.settings), source=spec.source, module=module,
+        family=config.model_type, default_batch=batch, default_sequence=1,
+    )  # fmt: skip
+    _add_inputs(request, config, batch, sequence, side)
+    if spec.resolution and spec.resolution != _image_side(config, architecture):
+        request.name += f"@{spec.resolution}"
+    if spec.batch:
+        request.axes = {n: {d: p for d, p in dims.items() if p != BATCH} for n, dims in request.axes.items()}
+    _adapt(request, config)
+    return request
+
+
+def _described(library: Any, spec: Spec) -> tuple[Any, str, Architecture, str]:
+    """Configuration, class name, defaults and shown name of what was asked for."""
+    if spec.name.endswith(".json"):
+        return _from_file(library, Path(spec.name))
+    short = spec.name.rsplit("/", 1)[-1].lower()
+    architecture = ARCHITECTURES.get(short)
+    if architecture is None:
+        raise unknown_name("transformers architecture", spec.name, ARCHITECTURES, "or give the path of a config.json")
+    config = getattr(library, architecture.config)(**architecture.changes)
+    return config, architecture.model, architecture, f"hf:{short}"
+
+
+def _from_file(library: Any, path: Path) -> tuple[Any, str, Architecture, str]:
+    try:
+        values = json.loads(path.read_text())
+    except FileNotFoundError:
+        raise CharzError("no such configuration file", str(path), next="hf:NAME takes a shipped one; `charz ingest --list hf`") from None
+    except json.JSONDecodeError as error:
+        raise CharzError("not a JSON file", f"{path}, line {error.lineno}", error.msg) from None
+    kind = values.get("model_type")
+    if kind not in library.CONFIG_MAPPING:
+        raise unknown_name("model_type", f"{kind} in {path}", library.CONFIG_MAPPING.keys(), "a config.json of transformers has one")
+    config = library.CONFIG_MAPPING[kind].from_dict(values)
+    chosen = (values.get("architectures") or [None])[0]
+    if chosen is None:
+        chosen = library.AutoModel._model_mapping[type(config)].__name__
+    if not hasattr(library, chosen):
+        raise CharzError("unknown model class", f"{chosen} in {path}", next="the first of `architectures` must be a class of transformers")
+    return config, chosen, Architecture(type(config).__name__, chosen), f"hf:{path.parent.name or path.stem}"
+
+
+def _apply_settings(config: Any, spec: Spec) -> None:
+    """`--set num_hidden_layers=2` changes the configuration."""
+    for key, text in spec.settings:
+        if not hasattr(config, key):
+            known = [k for k in config.to_dict() if isinstance(getattr(config, k, None), (int, float, str))]
+            raise unknown_name("setting", key, known)
+        try:
+            value = json.loads(text)
+        except json.JSONDecodeError:
+            value = text
+        setattr(config, key, value)
+
+
+def _construct(library: Any, model_class: str, config: Any) -> torch.nn.Module:
+    from . import language
+
+    language.register()
+    kind = getattr(library, model_class)
+    for implementation in (language.ATTENTION, "eager"):
+        try:
+            with torch.device("meta"):
+                module = kind._from_config(config, attn_implementation=implementation)
+            return module.eval()  # type: ignore[no-any-return]
+        except ValueError as error:  # a model whose attention does not go through the common interface
+            if "attention" not in str(error) or implementation == "eager":
+                raise
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _image_side(config: Any, architecture: Architecture) -> int:
+    size = getattr(getattr(config, "vision_config", config), "image_size", None)
+    if isinstance(size, (list, tuple)):
+        size = size[0]
+    return int(size) if isinstance(size, int) and architecture.image == 224 else architecture.image
+
+
+def _add_inputs(request: Request, config: Any, batch: int, sequence: int, side: int) -> None:
+    """Example inputs of a model by what its forward takes."""
+    parameters = inspect.signature(request.module.forward).parameters
+    main = request.module.main_input_name
+    given, axes = request.keywords, request.axes
+
+    def tokens(name: str, length: int) -> None:
+        given[name] = torch.empty(batch, length, dtype=torch.int64, device="meta")
+        axes[name] = {0: BATCH, 1: SEQUENCE}
+        request.default_sequence = length
+
+    if "pixel_values" in parameters:
+        channels = getattr(getattr(config, "vision_config", config), "num_channels", 3)
+        given["pixel_values"] = torch.empty(batch, channels, side, side, device="meta")
+        axes["pixel_values"] = {0: BATCH}
+        request.resolution = side
+    if main == "input_features":
+        frames = 2 * config.max_source_positions
+        given[main] = torch.empty(batch, config.num_mel_bins, frames, device="meta")
+        axes[main] = {0: BATCH}
+    elif main == "input_values":
+        given[main] = _audio(config, batch, sequence)
+        axes[main] = {0: BATCH, 1: SEQUENCE} if given[main].dim() == 2 else {0: BATCH}
+        request.default_sequence = sequence if given[main].dim() == 2 else 1
+    elif "input_ids" in parameters:
+        tokens("input_ids", sequence)
+    if getattr(config, "is_encoder_decoder", False) and "decoder_input_ids" in parameters:
+        tokens("decoder_input_ids", sequence)
+
+
+def _audio(config: Any, batch: int, samples: int) -> torch.Tensor:
+    if hasattr(config, "num_mel_bins"):
+        return torch.empty(batch, config.max_length, config.num_mel_bins, device="meta")
+    return torch.empty(batch, samples, device="meta")
+
+
+def _adapt(request: Request, config: Any) -> None:
+    """Give the model's forward a cache as long as the context where it decodes token by token, and
+    have it return plain tensors."""
+    from .language import SymbolicCache, grouped_experts
+
+    original: Callable[..., Any] = request.module.forward
+    names = list(request.keywords)
+    parameters = inspect.signature(original).parameters
+    fixed = {"use_cache": False} if "use_cache" in parameters else {}
+    has_cache = _decodes(request, config)
+    if has_cache:
+        names.append("charz_context")
+        length = request.default_sequence + EXTRA_CONTEXT
+        request.keywords["charz_context"] = torch.empty(length, device="meta")
+        request.axes["charz_context"] = {0: CONTEXT}
+
+    def forward(**inputs: Any) -> Any:
+        context = inputs.pop("charz_context", None)
+        if context is not None:
+            inputs["past_key_values"] = SymbolicCache(context)
+        with grouped_experts():
+            return _tensors(original(**inputs, **fixed))
+
+    forward.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+    )
+    request.module.forward = forward
+    if hasattr(config, "_experts_implementation"):
+        config._experts_implementation = "grouped_mm"
+
+
+def _decodes(request: Request, config: Any) -> bool:
+    """True for a causal language model with a key-value cache."""
+    is_causal = type(request.module).__name__.endswith(("ForCausalLM", "LMHeadModel"))
+    takes_cache = "past_key_values" in inspect.signature(request.module.forward).parameters
+    return is_causal and takes_cache and not getattr(config, "is_encoder_decoder", False)
+
+
+def _tensors(output: Any) -> list[torch.Tensor]:
+    """Tensors of a model's output, nested ones included, caches left out."""
+    if isinstance(output, torch.Tensor):
+        return [output]
+    items = output.values() if isinstance(output, dict) else output if isinstance(output, (list, tuple)) else ()
+    return [tensor for item in items for tensor in _tensors(item)]

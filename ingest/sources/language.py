@@ -1,0 +1,135 @@
+"""How transformers' models are made to trace exactly: attention, key-value cache and experts.
+
+- Attention goes through one function that calls `scaled_dot_product_attention` without building
+  masks: a kernel knows "causal" by a flag, and a mask tensor would count bytes that nobody moves.
+- The cache is the model's own cache interface, answered by an operator `charz.kv_cache` whose result
+  is as long as the context C, a size of its own. Prefill is C = S and decoding S = 1, so one trace
+  answers both; every size behind the cache follows from the model's own code.
+- Experts run through the library's grouped form: each token meets its `top_k` experts, so the rows of
+  the grouped product are `top_k * tokens`. Weights read are as many experts as rows, at most all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+from unittest import mock
+
+import torch
+
+from .. import bounded
+
+ATTENTION = "charz"
+"""Name under which transformers knows the attention function below."""
+
+_LIBRARY = torch.library.Library(bounded.NAMESPACE, "FRAGMENT")
+_LIBRARY.define("kv_cache(Tensor states, Tensor context) -> Tensor")
+_LIBRARY.define("grouped_mm(Tensor input, Tensor weight, Tensor offsets) -> Tensor")
+
+
+def _kv_cache(states: torch.Tensor, context: torch.Tensor) -> torch.Tensor:
+    return states.new_empty((*states.shape[:-2], context.shape[0], states.shape[-1]))
+
+
+def _grouped_mm(input: torch.Tensor, weight: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:  # noqa: A002
+    return input.new_empty((input.shape[0], weight.shape[-1]))
+
+
+for _name, _function in (("kv_cache", _kv_cache), ("grouped_mm", _grouped_mm)):
+    _LIBRARY.impl(_name, _function, "CompositeExplicitAutograd")
+    torch.library.register_fake(f"{bounded.NAMESPACE}::{_name}", _function, lib=_LIBRARY)
+
+
+def attention(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    dropout: float = 0.0,
+    scaling: float | None = None,
+    is_causal: bool | None = None,
+    position_bias: torch.Tensor | None = None,
+    softcap: float | None = None,
+    **_unused: Any,
+) -> tuple[torch.Tensor, None]:
+    """Attention as transformers calls it; score capping needs its parts, all else is one operator."""
+    causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
+    mask = position_bias if attention_mask is None else attention_mask
+    if softcap is not None:
+        result = _capped(query, key, value, softcap, scaling, mask)
+    else:
+        result = torch.nn.functional.scaled_dot_product_attention(
+            query, key, value, attn_mask=mask, scale=scaling, is_causal=bool(causal) and mask is None,
+            enable_gqa=query.shape[1] != key.shape[1],
+        )  # fmt: skip
+    return result.transpose(1, 2).contiguous(), None
+
+
+def _capped(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, cap: float, scale: float | None, mask: torch.Tensor | None) -> torch.Tensor:
+    repeats = query.shape[1] // key.shape[1]
+    if repeats > 1:
+        key, value = (t.repeat_interleave(repeats, dim=1) for t in (key, value))
+    scores = torch.matmul(query, key.transpose(2, 3)) * (scale or query.shape[-1] ** -0.5)
+    scores = torch.tanh(scores / cap) * cap
+    if mask is not None:
+        scores = scores + mask
+    return torch.matmul(torch.softmax(scores, dim=-1), value)
+
+
+class SymbolicCache:
+    """Stands in for transformers' cache: what is stored comes back as long as the context."""
+
+    is_compileable = False
+    is_initialized = True
+    layers: tuple[Any, ...] = ()
+
+    def __init__(self, context: torch.Tensor) -> None:
+        self.context = context
+
+    def update(self, keys: torch.Tensor, values: torch.Tensor, layer_idx: int = 0, *_unused: Any, **_more: Any) -> tuple[torch.Tensor, torch.Tensor]:
+        """Keys and values of the whole context."""
+        return torch.ops.charz.kv_cache(keys, self.context), torch.ops.charz.kv_cache(values, self.context)
+
+    def get_seq_length(self, layer_idx: int = 0) -> int:
+        """Tokens already stored: positions do not change any size."""
+        return 0
+
+    def get_mask_sizes(self, query_length: Any, layer_idx: int = 0) -> tuple[Any, int]:
+        """Length and offset of the keys a mask must cover."""
+        return self.context.shape[0], 0
+
+    def get_max_cache_shape(self, layer_idx: int = 0) -> int:
+        """No limit."""
+        return -1
+
+    @property
+    def is_sliding(self) -> list[bool]:
+        """Every layer keeps the whole context."""
+        return [False]
+
+    def __len__(self) -> int:
+        return 0
+
+    def __bool__(self) -> bool:
+        return True
+
+
+def register() -> None:
+    """Make the attention function known to transformers; without a mask function it builds none."""
+    from transformers import AttentionInterface
+
+    AttentionInterface.register(ATTENTION, attention)
+
+
+@contextlib.contextmanager
+def grouped_experts() -> Iterator[None]:
+    """Inside, experts' products are the operator `charz.grouped_mm`."""
+    from transformers.integrations import moe
+
+    def product(input: torch.Tensor, weight: torch.Tensor, offs: torch.Tensor) -> torch.Tensor:  # noqa: A002
+        return torch.ops.charz.grouped_mm(input, weight, offs)  # type: ignore[no-any-return]
+
+    with mock.patch.object(moe, "_grouped_mm", product):
+        yield
