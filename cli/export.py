@@ -72,11 +72,14 @@ def _write_one(connection: duckdb.DuckDBPyConnection, name: str, path: Path, for
 def _load_script(connection: duckdb.DuckDBPyConnection, tables: list[str], format: FileFormat) -> str:
     """Statements that rebuild the tables from the files, then the views over them; run in the folder."""
     statements = []
-    for (statement,) in connection.execute("SELECT sql FROM duckdb_tables() WHERE NOT internal ORDER BY table_name").fetchall():
+    for (statement,) in connection.execute(
+        "SELECT sql FROM duckdb_tables() WHERE NOT internal ORDER BY table_name"
+    ).fetchall():
         statements.append(statement)
     options = ", HEADER" if format is FileFormat.csv else ""
     statements += [
-        f"COPY {ddl.quote(t)} FROM {ddl.literal(f'table/{t}.{format.value}')} (FORMAT {format.value}{options});" for t in tables
+        f"COPY {ddl.quote(t)} FROM {ddl.literal(f'table/{t}.{format.value}')} (FORMAT {format.value}{options});"
+        for t in tables
     ]
     query = "SELECT sql FROM view_catalog JOIN duckdb_views() ON view_name = view WHERE NOT internal ORDER BY position"
     statements += [statement for (statement,) in connection.execute(query).fetchall()]

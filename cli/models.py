@@ -32,7 +32,15 @@ def command(db: DatabaseOption = None) -> None:
         return
     headers = ["model", "source", "input", "parameters", "operators", "MACs", "without rule"]
     shown = [
-        [model, source, signature, display.quantity(parameters, ""), operators, display.quantity(macs, "mac"), unknown or ""]
+        [
+            model,
+            source,
+            signature,
+            display.quantity(parameters, ""),
+            operators,
+            display.quantity(macs, "mac"),
+            unknown or "",
+        ]
         for model, source, signature, parameters, operators, macs, unknown in rows
     ]
     display.show(display.table(headers, shown))

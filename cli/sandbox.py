@@ -36,7 +36,9 @@ def one_statement(text: str) -> str:
     except duckdb.Error as error:
         raise query_failed(error) from error
     if len(statements) != 1:
-        raise CharzError("`charz sql` runs one statement", f"this text has {len(statements)}", next="run them one by one")
+        raise CharzError(
+            "`charz sql` runs one statement", f"this text has {len(statements)}", next="run them one by one"
+        )
     return text
 
 

@@ -39,11 +39,12 @@ def _describe(connection: duckdb.DuckDBPyConnection, name: str) -> None:
         "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal"
         " UNION ALL SELECT table_name, comment FROM duckdb_tables() WHERE NOT internal"
     ).fetchall()
-    known = {relation: comment for relation, comment in relations}
+    known = dict(relations)
     if name not in known:
         raise unknown_name("view or table", name, known, "`charz schema` lists them")
     columns = connection.execute(
-        "SELECT column_name, data_type, comment FROM duckdb_columns() WHERE table_name = ? ORDER BY column_index", [name]
+        "SELECT column_name, data_type, comment FROM duckdb_columns() WHERE table_name = ? ORDER BY column_index",
+        [name],
     ).fetchall()
     display.show(f"{name}: {known[name] or ''}\n")
     display.show(display.table(["column", "type", "what it holds"], columns))

@@ -81,7 +81,9 @@ def ask(connection: duckdb.DuckDBPyConnection, text: str, timeout_s: float) -> p
         except duckdb.Error as error:
             raise sandbox.query_failed(error) from error
     if frame is None:
-        raise CharzError("the statement gives no rows", text, next="`charz sql` only reads; change rows with a DuckDB client")
+        raise CharzError(
+            "the statement gives no rows", text, next="`charz sql` only reads; change rows with a DuckDB client"
+        )
     return frame
 
 

@@ -29,15 +29,11 @@ DatabaseOption = Annotated[
     typer.Option("--db", help="Database file; else $CHARZ_DB, else charz.duckdb in this folder.", show_default=False),
 ]
 BatchOption = Annotated[int | None, typer.Option("--batch", min=1, help="Samples in one run.", show_default=False)]
-SequenceOption = Annotated[
-    int | None, typer.Option("--sequence", min=1, help="Tokens a sample.", show_default=False)
-]
+SequenceOption = Annotated[int | None, typer.Option("--sequence", min=1, help="Tokens a sample.", show_default=False)]
 PrecisionOption = Annotated[
     str | None, typer.Option("--precision", help="Precision policy, e.g. fp16.", show_default=False)
 ]
-BackendOption = Annotated[
-    str | None, typer.Option("--backend", help="Backend, e.g. inductor.", show_default=False)
-]
+BackendOption = Annotated[str | None, typer.Option("--backend", help="Backend, e.g. inductor.", show_default=False)]
 
 
 def database_path(db: Path | None = None) -> Path:
@@ -119,12 +115,18 @@ def with_scenario(
 
 @contextlib.contextmanager
 def with_scenarios(
-    db: Path | None, scenarios: Sequence[Scenario], needed: Iterable[str] | None = None
+    db: Path | None,
+    scenarios: Sequence[Scenario],
+    needed: Iterable[str] | None = None,
+    models: Sequence[str] = (),
+    hardware: Sequence[str] = (),
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection on which the views' `scenario` rows are the ones given (make them with
     `scenario_row`), and the file's stay untouched. To add to the file's own, pass those as well.
 
-    `needed` names the views that will be read: binding all of them costs about a second.
+    `needed` names the views that will be read: binding all of them costs about a second. `models` and
+    `hardware` name the only models and parts there are to be: a question about one pair then costs
+    as much as one pair, however large the file.
 
     The file is attached read-only under an in-memory database that has its own `scenario` table and
     its own copy of the views: unqualified names are found there first, so the views read the new
@@ -138,9 +140,19 @@ def with_scenarios(
         connection.execute("SET search_path = 'memory.main,file.main'")
         connection.execute(ddl.create_table(Scenario))
         database.insert_rows(connection, scenarios)
+        _keep_only(connection, "model", "model", models)
+        _keep_only(connection, "hardware", "hardware_id", hardware)
         for _name, statement in statements:
             connection.execute(statement)
         yield connection
+
+
+def _keep_only(connection: duckdb.DuckDBPyConnection, table: str, column: str, values: Sequence[str]) -> None:
+    """Hide a table of the file behind a copy of the rows that are asked about."""
+    if values:
+        connection.execute(
+            f"CREATE TABLE {table} AS SELECT * FROM file.main.{table} WHERE list_contains(?, {column})", [list(values)]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,12 +206,35 @@ def on_target(
         fields["backend"] = backend or default_backend(connection, hardware_id)
         policies = (precision,) if precision else PREFERRED_POLICIES
         rows = [scenario_row(connection, i, policy=p, **fields) for i, p in enumerate(policies, start=1)]
-    with with_scenarios(db, rows, {"target", *needed}) as connection:
-        query = "SELECT min(scenario_id) FROM target WHERE model_id = ? AND hardware_id = ?"
-        (scenario_id,) = connection.execute(query, [model_id, hardware_id]).fetchall()[0]
+    with with_scenarios(db, rows, {"target", *needed}, [model], [hardware_id]) as connection:
+        (scenario_id,) = connection.execute("SELECT min(scenario_id) FROM target").fetchall()[0]
         if scenario_id is None:
             raise _cannot_run(connection, model_id, model, hardware_id, rows)
+        connection.execute("DELETE FROM scenario WHERE scenario_id <> ?", [scenario_id])
+        _answer_once(connection, needed)
         yield Target(connection, model, model_id, hardware_id, rows[scenario_id - 1])
+
+
+# On one pair the engine plans longer than it computes: these passes look for savings in the data that
+# are not there, and take most of the planning time of a deep stack of views.
+_IDLE_OPTIMIZERS = (
+    "common_subexpressions",
+    "common_subplan",
+    "partial_aggregate_pushdown",
+    "projection_placement",
+    "projection_pullup",
+    "unused_columns",
+)
+
+
+def _answer_once(connection: duckdb.DuckDBPyConnection, needed: Iterable[str]) -> None:
+    """Put temporary tables before the views that will be read, so that each is planned once."""
+    known = {name for (name,) in connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()}
+    idle = ",".join(name for name in _IDLE_OPTIMIZERS if name in known)
+    connection.execute(f"SET disabled_optimizers = {ddl.literal(idle)}")
+    for view in needed:
+        connection.execute(f"CREATE TEMP TABLE {ddl.quote(view)} AS SELECT * FROM memory.main.{ddl.quote(view)}")
+    connection.execute("RESET disabled_optimizers")
 
 
 def default_backend(connection: duckdb.DuckDBPyConnection, hardware_id: str) -> str:
@@ -230,7 +265,9 @@ def _cannot_run(
         query = "SELECT is_batch_symbolic, default_batch, default_sequence FROM model WHERE model_id = ?"
         is_batch_free, batch, sequence = connection.execute(query, [model_id]).fetchall()[0]
         fixed = f"its sequence is {sequence}" if is_batch_free else f"its batch is fixed at {batch}"
-        return CharzError("the model has no such size", f"{model}, batch {first.batch}, sequence {first.sequence}", fixed)
+        return CharzError(
+            "the model has no such size", f"{model}, batch {first.batch}, sequence {first.sequence}", fixed
+        )
     backends = [b for (b,) in connection.execute(_SUPPORTED_BACKENDS, [hardware_id]).fetchall()]
     if first.backend not in backends:
         exists = f"it has {', '.join(backends)}"
@@ -239,7 +276,9 @@ def _cannot_run(
     formats = [p for (p,) in connection.execute(query, [hardware_id]).fetchall()]
     asked = ", ".join(row.policy for row in rows)
     return CharzError(
-        "this part does not compute in this precision", f"{asked} on {hardware_id}", f"it computes in {', '.join(formats)}"
+        "this part does not compute in this precision",
+        f"{asked} on {hardware_id}",
+        f"it computes in {', '.join(formats)}",
     )
 
 

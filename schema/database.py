@@ -49,7 +49,9 @@ def _row_types() -> list[type[Row]]:
             continue
         name = f"{package}.{module.name}"
         members = vars(importlib.import_module(name)).values()
-        found += [m for m in members if isinstance(m, type) and issubclass(m, Row) and m.__module__ == name and m is not Row]
+        found += [
+            m for m in members if isinstance(m, type) and issubclass(m, Row) and m.__module__ == name and m is not Row
+        ]
     return found
 
 
@@ -212,10 +214,14 @@ def _opening_failed(path: Path, error: duckdb.Error) -> CharzError:
     if "Could not set lock" in text or "different configuration" in text or "already open" in text:
         holder = text.partition("Conflicting lock is held in ")[2].split(". ")[0]
         exists = f"held by {holder}" if holder else ""
-        return CharzError("another process has the database open for writing", str(path), exists, "close it and try again")
+        return CharzError(
+            "another process has the database open for writing", str(path), exists, "close it and try again"
+        )
     if "Permission denied" in text or not os.access(path, os.R_OK):
         return CharzError("no permission to open the database", str(path), next="change its permissions or copy it")
-    return CharzError("the database does not open", str(path), text.splitlines()[0], "restore it from a copy or make a new one")
+    return CharzError(
+        "the database does not open", str(path), text.splitlines()[0], "restore it from a copy or make a new one"
+    )
 
 
 def _check_version(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
@@ -232,7 +238,9 @@ def _check_version(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 
 
 def _schema_version(connection: duckdb.DuckDBPyConnection) -> int | None:
-    tables = {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables() WHERE NOT internal").fetchall()}
+    tables = {
+        name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables() WHERE NOT internal").fetchall()
+    }
     if Meta.TABLE not in tables:
         return None
     value = meta(connection).get("schema_version", "")
@@ -252,16 +260,14 @@ def _bring_up_to_date(connection: duckdb.DuckDBPyConnection, path: Path) -> None
     for version in range(int(known["schema_version"]), migrations.SCHEMA_VERSION):
         migrations.STEPS[version](connection)
     present = _present_columns(connection)
-    views_dropped = False
     for row_type in TABLES:
         if row_type.TABLE not in present:
             connection.execute(ddl.create_table(row_type))
         elif missing := _missing_columns(row_type, present[row_type.TABLE], path):
-            if not views_dropped:
-                _drop_views(connection)
-                views_dropped = True
             for column in missing:
-                connection.execute(f"ALTER TABLE {ddl.quote(row_type.TABLE)} ADD COLUMN {ddl.column_definition(column)}")
+                connection.execute(
+                    f"ALTER TABLE {ddl.quote(row_type.TABLE)} ADD COLUMN {ddl.column_definition(column)}"
+                )
     connection.execute(";\n".join(text for row_type in TABLES for text in ddl.comments(row_type)))
     set_meta(connection, schema_version=str(migrations.SCHEMA_VERSION), schema_fingerprint=fingerprint())
 
@@ -294,13 +300,6 @@ def _missing_columns(row_type: type[Row], present: Mapping[str, str], path: Path
     return missing
 
 
-def _drop_views(connection: duckdb.DuckDBPyConnection) -> None:
-    """A table that views read cannot be altered; they are installed anew after every migration."""
-    views = connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
-    for (view,) in views:
-        connection.execute(f"DROP VIEW IF EXISTS {ddl.quote(view)}")
-
-
 @contextlib.contextmanager
 def _writer_lock(path: Path) -> Iterator[None]:
     """Hold the right to replace a file; dies with the process, whatever kills it."""
@@ -328,10 +327,12 @@ def _acquire(lock: Path, path: Path) -> int:
             holder = os.read(descriptor, 20).decode(errors="replace").strip()
             os.close(descriptor)
             exists = f"process {holder} writes it" if holder else ""
-            raise CharzError("another charz is writing this database", str(path), exists, "wait for it, then try again") from None
+            raise CharzError(
+                "another charz is writing this database", str(path), exists, "wait for it, then try again"
+            ) from None
         # The holder before us may have unlinked the file we opened: then this lock guards nothing.
         with contextlib.suppress(FileNotFoundError):
-            if os.fstat(descriptor).st_ino == os.stat(lock).st_ino:
+            if os.fstat(descriptor).st_ino == lock.stat().st_ino:
                 os.ftruncate(descriptor, 0)
                 os.write(descriptor, str(os.getpid()).encode())
                 return descriptor
@@ -375,7 +376,9 @@ def _create_empty(path: Path) -> None:
     _discard(path)
     with contextlib.closing(duckdb.connect()) as connection:
         try:
-            connection.execute(f"ATTACH {ddl.literal(str(path))} AS created (STORAGE_VERSION {ddl.literal(STORAGE_VERSION)})")
+            connection.execute(
+                f"ATTACH {ddl.literal(str(path))} AS created (STORAGE_VERSION {ddl.literal(STORAGE_VERSION)})"
+            )
         except duckdb.Error as error:
             raise CharzError("cannot create a database", str(path.parent), str(error).splitlines()[0]) from error
         connection.execute("USE created")

@@ -36,8 +36,8 @@ def unknown_name(kind: str, name: str, known: Iterable[str], next: str = "") -> 
     if near:
         exists = f"nearest: {', '.join(near)}"
     elif names:
-        shown = ", ".join(names[:8])
-        exists = f"there are {len(names)}: {shown}{', ...' if len(names) > 8 else ''}"
+        more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+        exists = f"there are {', '.join(names[:12])}{more}"
     else:
         exists = "there are none yet"
     return CharzError(f"unknown {kind}", name, exists, next)

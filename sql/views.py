@@ -137,9 +137,7 @@ def drop(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("DELETE FROM view_column; DELETE FROM view_catalog")
 
 
-def installed(
-    connection: duckdb.DuckDBPyConnection, needed: Iterable[str] | None = None
-) -> list[tuple[str, str]]:
+def installed(connection: duckdb.DuckDBPyConnection, needed: Iterable[str] | None = None) -> list[tuple[str, str]]:
     """Name and statement of each installed view, in the order in which they can be made.
 
     With `needed`, only those views and the ones they read.
