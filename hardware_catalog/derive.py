@@ -5,9 +5,10 @@ that every such number is visible as `derived` or `assumed` and yields to one wi
 stand in the tables below with the reason for each.
 
 Energy is lifted to one scope, the board, by *TDP closure*: published figures come at scopes from the
-bare multiplier to the whole memory path and differ tenfold, but a part whose matrix unit and main
-memory are both saturated draws about its TDP. So the facts give only the ratios between precisions,
-units and memory levels, and the TDP gives the scale.
+bare multiplier to the whole memory path and differ tenfold, but a part whose main unit is saturated
+while its memory is half busy draws about its TDP. So the facts give only the ratios between
+precisions, units and memory levels, and the TDP gives the scale. With memory saturated too, the sum is
+some 8 % above the TDP, which no kernel reaches and the power cap would catch.
 """
 
 from __future__ import annotations
@@ -91,9 +92,15 @@ DRAM_TDP_SHARE = 0.35
 """Most of the TDP that saturated main memory may take; a part whose published path energy would take
 more is limited to it, since the arithmetic must still run."""
 
-ARITHMETIC_SHARE = 0.70
-"""Share of what the TDP leaves after static and DRAM power that a saturated matrix unit takes; the
-rest is on-chip traffic."""
+DRAM_BUSY_FRACTION = 0.5
+"""Main memory traffic beside saturated arithmetic at which the closure is made."""
+
+ARITHMETIC_SHARE = 0.85
+"""Share of what the TDP leaves after static and DRAM power that saturated arithmetic takes; the rest is
+on-chip traffic."""
+
+CLOSURE_ANCHORS = (("bf16", "matrix"), ("fp16", "matrix"), ("int8", "matrix"), ("fp32", "vector"))
+"""Unit the closure is made on: the first of these that the part has. No other may take more power."""
 
 CIRCUIT_RATIO = {
     "fp64": 2.6, "fp32": 1.0, "tf32": 0.52, "fp16": 0.28, "bf16": 0.26, "fp8_e4m3": 0.15, "fp8_e5m2": 0.15,
@@ -342,45 +349,61 @@ def _node_fp32(node: float) -> float:
 def _closed_energy(part: Part) -> None:
     """Coefficients at board scope, scaled so that saturated arithmetic and DRAM draw the TDP."""
     tdp = part.value("power.default.tdp_w")
-    ratios = {
-        (row["precision"], row["unit"]): CIRCUIT_RATIO[row["precision"]] * (VECTOR_FACTOR if row["unit"] == "vector" else 1.0)
-        for row in part.section("peak").values()
-        if row["precision"] in CIRCUIT_RATIO
-    }
-    rates: dict[tuple[str, str], float] = {}
-    for row in part.section("peak").values():
-        key = (row["precision"], row["unit"])
-        if row.get("peak_ops_per_s"):
-            rates[key] = max(rates.get(key, 0.0), float(row["peak_ops_per_s"]))
-    hottest = max((rates[key] * ratio, key) for key, ratio in ratios.items() if key in rates)
+    ratios = _energy_ratios(part)
+    rates = _peak_rates(part)
+    anchor = next((key for key in CLOSURE_ANCHORS if key in rates), next(iter(rates)))
     bandwidth = part.value("memory.dram.bandwidth_byte_per_s") or 0.0
     dram_j, dram_formula = _dram_energy(part, tdp, bandwidth)
-    node = part.value("hardware.process_nm")
+    node = part.value("hardware.process_nm") or 7.0
+    fraction = STATIC_FRACTION.get(part.text("family"), 0.2)
     if tdp is None:
-        unit_j = _node_fp32(node or 7.0) * 1e-12 / VECTOR_FACTOR
-        scale_formula = f"fp32 at {node or 7:g} nm (techprofile) / {VECTOR_FACTOR:g}; TDP unknown, so no closure"
-        dynamic = hottest[0] * unit_j + bandwidth * dram_j
-        fraction = STATIC_FRACTION.get(part.text("family"), 0.2)
-        static = dynamic * fraction / (1.0 - fraction)
+        unit_j = _node_fp32(node) * 1e-12 / VECTOR_FACTOR
+        scale_formula = f"fp32 at {node:g} nm (techprofile) / {VECTOR_FACTOR:g}; TDP unknown, so no closure"
+        budget = rates[anchor] * ratios[anchor] * unit_j
+        static = (budget + bandwidth * dram_j) * fraction / (1.0 - fraction)
         static_formula = f"{fraction:g} / (1 - {fraction:g}) * power of saturated arithmetic and DRAM; TDP unknown"
     else:
         static, static_formula = _static_power(part, tdp)
-        budget = ARITHMETIC_SHARE * max(tdp - static - bandwidth * dram_j, 0.1 * tdp)
-        unit_j = budget / hottest[0]
-        name = ".".join(hottest[1])
-        scale_formula = f"TDP closure: {ARITHMETIC_SHARE:g} * ({tdp:g} W TDP - {static:.4g} W static - {bandwidth * dram_j:.4g} W DRAM) at peak {name}"
-    for (precision, unit), ratio in ratios.items():
-        formula = f"{ratio:.3g} * {unit_j * 1e12:.4g} pJ ({scale_formula})"
-        _fill(part, "op", f"{precision}.{unit}", EnergyCoefficient(ratio * unit_j, RULE, "derived", formula))
+        dram_w = DRAM_BUSY_FRACTION * bandwidth * dram_j
+        budget = ARITHMETIC_SHARE * max(tdp - static - dram_w, 0.1 * tdp)
+        unit_j = budget / (rates[anchor] * ratios[anchor])
+        scale_formula = (
+            f"TDP closure: {ARITHMETIC_SHARE:g} * ({tdp:g} W TDP - {static:.4g} W static - {dram_w:.4g} W DRAM)"
+            f" at peak {'.'.join(anchor)}"
+        )
+    for key, ratio in ratios.items():
+        value = min(ratio * unit_j, budget / rates[key])
+        limit = "" if value == ratio * unit_j else f", limited to {budget:.4g} W at its peak"
+        formula = f"{ratio:.3g} * {unit_j * 1e12:.4g} pJ ({scale_formula}){limit}"
+        _fill(part, "op", ".".join(key), EnergyCoefficient(value, RULE, "derived", formula))
     for level in part.section("memory"):
         if level == "dram":
             _fill(part, "byte", level, EnergyCoefficient(dram_j, RULE, "derived", dram_formula))
         elif level in ON_CHIP_J_PER_BYTE_7NM:
             array = ON_CHIP_J_PER_BYTE_7NM[level]
-            scale = _node_fp32(node or 7.0) / _node_fp32(7.0)
+            scale = _node_fp32(node) / _node_fp32(7.0)
             formula = f"{array * 1e12:g} pJ/byte at 7 nm (techprofile) * {scale:.3g} (node) * {BOARD_SRAM_LIFT:g} (array to board, gpuboard)"
             _fill(part, "byte", level, EnergyCoefficient(array * scale * BOARD_SRAM_LIFT, RULE, "derived", formula))
     _fill(part, "static", "chip", EnergyCoefficient(static, RULE, "assumed", static_formula))
+
+
+def _peak_rates(part: Part) -> dict[tuple[str, str], float]:
+    """Highest peak of each precision and unit, single-precision accumulation where there is a choice. [ops/s]"""
+    rates: dict[tuple[str, str], float] = {}
+    for row in part.section("peak").values():
+        key = (row["precision"], row["unit"])
+        halved = row["unit"] == "matrix" and row.get("accumulator") == "fp16"
+        if row.get("peak_ops_per_s") and row["precision"] in CIRCUIT_RATIO and not (halved and key in rates):
+            rates[key] = float(row["peak_ops_per_s"])
+    return rates
+
+
+def _energy_ratios(part: Part) -> dict[tuple[str, str], float]:
+    """Energy of an operation against fp32 in a matrix unit, for every precision and unit of the part."""
+    return {
+        (precision, unit): CIRCUIT_RATIO[precision] * (VECTOR_FACTOR if unit == "vector" else 1.0)
+        for precision, unit in _peak_rates(part)
+    }
 
 
 def _static_power(part: Part, tdp: float) -> tuple[float, str]:

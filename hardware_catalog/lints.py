@@ -215,14 +215,17 @@ def sparse_peak(part: Part, context: Context) -> Iterator[Problem]:
 
 
 def hot_peak(part: Part, context: Context) -> Iterator[Problem]:
-    """Arithmetic at peak that alone draws more than the TDP, without a note on the TDP or the peak."""
+    """Arithmetic at peak that alone draws more than the TDP, without a note on the TDP or the peak.
+    Coefficients are for single-precision accumulation, so peaks at half precision are left out."""
     tdp = part.value("power.default.tdp_w")
     if tdp is None:
         return
     for key, row in part.section("peak").items():
         energy = part.energy.get(("op", f"{row['precision']}.{row['unit']}"))
         place = f"peak.{key}.peak_ops_per_s"
-        if energy is None or not row.get("peak_ops_per_s") or _has_note(part, place) or _has_note(part, "power.default.tdp_w"):
+        if energy is None or row.get("accumulator") == "fp16" and row["unit"] == "matrix" or not row.get("peak_ops_per_s"):
+            continue
+        if _has_note(part, place) or _has_note(part, "power.default.tdp_w"):
             continue
         power = row["peak_ops_per_s"] * energy.value
         if power > tdp:

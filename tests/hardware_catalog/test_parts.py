@@ -102,8 +102,8 @@ def test_every_part_can_be_costed(catalog: Catalog) -> None:
 
 
 def test_saturated_part_draws_about_its_tdp(catalog: Catalog) -> None:
-    """Arithmetic and main memory at peak with the static power stay near the TDP: below 1.05 and above
-    half of it where the coefficients are closed on it, below 1.3 for the KPUs, whose own resource model
+    """Arithmetic and main memory at peak with the static power stay near the TDP: below 1.15 and above
+    0.6 of it where the coefficients are closed on it, below 1.3 for the KPUs, whose own resource model
     is taken as it stands."""
     peaks, memory = rows_by_part(catalog, HardwarePeak), rows_by_part(catalog, HardwareMemory)
     energy, power = rows_by_part(catalog, EnergyProfile), rows_by_part(catalog, HardwarePower)
@@ -115,13 +115,14 @@ def test_saturated_part_draws_about_its_tdp(catalog: Catalog) -> None:
         joule = {(row.what, row.key): row.value for row in energy[part.hardware_id]}
         arithmetic = max(
             peak.peak_ops_per_s * joule["op", f"{peak.precision}.{peak.unit}"] for peak in peaks[part.hardware_id]
+            if (peak.unit, peak.accumulator) != ("matrix", "fp16")
         )
         dram = next(level for level in memory[part.hardware_id] if level.level == "dram")
         watt = arithmetic + dram.bandwidth_byte_per_s * joule["byte", "dram"] + joule["static", "chip"]
         checked += 1
-        limit = 1.3 if part.family == "kpu" else 1.05
+        limit = 1.3 if part.family == "kpu" else 1.15
         assert watt <= limit * tdp, (part.hardware_id, watt, tdp)
-        assert part.family == "kpu" or watt >= 0.5 * tdp, (part.hardware_id, watt, tdp)
+        assert part.family == "kpu" or watt >= 0.6 * tdp, (part.hardware_id, watt, tdp)
     assert checked >= 80
 
 
