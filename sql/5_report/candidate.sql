@@ -1,5 +1,5 @@
 -- Every target of a model as a choice: what it takes to answer a sample, whether it fits, and which other
--- choice beats it in latency, energy, memory and price alike. A choice that none beats is on the Pareto
+-- choice beats it in latency, energy, memory, price and rent alike. A choice that none beats is on the Pareto
 -- front. Energies of different scopes are not compared, an unknown energy or price beats nothing.
 -- Grain: model_id, scenario_id, hardware_id
 CREATE VIEW candidate (
@@ -63,7 +63,8 @@ choices AS (
         c.*,
         s.energy_scope,
         COALESCE(c.sample_j, 1e300) AS comparable_j,
-        COALESCE(c.sample_usd, 1e300) AS comparable_usd
+        COALESCE(c.sample_usd, 1e300) AS comparable_usd,
+        COALESCE(c.price_usd_per_hour, 1e300) AS comparable_usd_per_hour
     FROM target_cost AS c
     LEFT JOIN energy_scopes AS s ON s.hardware_id = c.hardware_id
 ),
@@ -84,6 +85,7 @@ losers AS (
         AND b.sequence = a.sequence AND b.context = a.context AND b.phase = a.phase
         AND b.latency_s <= a.latency_s AND b.comparable_j <= a.comparable_j
         AND b.peak_memory_byte <= a.peak_memory_byte AND b.comparable_usd <= a.comparable_usd
+        AND b.comparable_usd_per_hour <= a.comparable_usd_per_hour
     WHERE
         b.fits_device
         AND (NOT b.is_simulated OR a.is_simulated)

@@ -1,0 +1,169 @@
+"""Questions over many scenarios at once: axes as a user types them, the grid they span, and a
+connection whose views answer for that grid alone."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import duckdb
+import typer
+
+from charz.schema.errors import CharzError
+
+from . import display
+from .workspace import check_name, hardware_name, model_name, open_workspace, scenario_row, with_scenarios
+
+ModelsArgument = Annotated[list[str], typer.Argument(help="Ingested models; `charz models` lists them.")]
+PartsOption = Annotated[
+    list[str] | None, typer.Option("--on", help="Parts, again for each or with commas; else every part.")
+]
+BatchesOption = Annotated[str | None, typer.Option("--batch", help="Batches: 8, 1,8,64 or 1:256 (doubling).")]
+SequencesOption = Annotated[str | None, typer.Option("--sequence", help="Sequence lengths, as batches.")]
+PrecisionsOption = Annotated[str | None, typer.Option("--precision", help="Precision policies, with commas.")]
+BackendsOption = Annotated[str | None, typer.Option("--backend", help="Backends, with commas.")]
+
+_UNITS = {
+    "s": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0},
+    "J": {"J": 1.0, "mJ": 1e-3, "uJ": 1e-6, "µJ": 1e-6, "kJ": 1e3, "Wh": 3600.0},
+    "byte": {"B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40},
+}
+
+
+@dataclass(slots=True)
+class Grid:
+    """Axes of a question; an empty axis takes the defaults."""
+
+    models: Sequence[str]
+    hardware: Sequence[str] = ()
+    batches: Sequence[int] = ()
+    sequences: Sequence[int] = ()
+    precisions: Sequence[str] = ()
+    backends: Sequence[str] = ()
+    fields: dict[str, Any] = field(default_factory=dict)
+    """Further columns of every scenario."""
+    extra: Sequence[dict[str, Any]] = ()
+    """Further scenarios, as columns."""
+
+
+def numbers(text: str | None) -> list[int]:
+    """Sizes as typed: `8`, `1,8,64`, `1:256` (doubling) or `64:1024:64` (steps)."""
+    found: list[int] = []
+    for part in names([text] if text else None):
+        match = re.fullmatch(r"(\d+)(?::(\d+)(?::(\d+))?)?", part)
+        if not match or int(match[1]) < 1:
+            raise CharzError("not a size", part, next="write 8, 1,8,64, 1:256 (doubling) or 64:1024:64 (steps)")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if match[3]:
+            found += range(first, last + 1, int(match[3]))
+        else:
+            found += itertools.takewhile(lambda v: v <= last, (first * 2**i for i in itertools.count()))
+    return sorted(set(found))
+
+
+def names(texts: Iterable[str] | None) -> list[str]:
+    """Names as typed, separated by commas or given one by one, each once."""
+    return list(dict.fromkeys(part.strip() for text in texts or () for part in text.split(",") if part.strip()))
+
+
+def amount(text: str | None, unit: str) -> float | None:
+    """A limit as typed, e.g. `5ms`, `50mJ`, `8GiB`, in the engine's unit; a bare number is in that unit."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"\s*([\d.]+(?:e[-+]?\d+)?)\s*([A-Za-zµ]*)\s*", text)
+    known = _UNITS[unit]
+    if not match or (match[2] and match[2] not in known):
+        raise CharzError("not an amount", text, f"units: {', '.join(known)}", "write e.g. 5ms, 50mJ, 8GiB")
+    return float(match[1]) * known.get(match[2], 1.0)
+
+
+@contextlib.contextmanager
+def asked(db: Path | None, grid: Grid, needed: Iterable[str]) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection on which every view knows the grid's scenarios, models and parts and no others.
+
+    Precision `fp32` and the backends that answers assume for a family are the defaults.
+    """
+    with open_workspace(db) as connection:
+        models = [model_name(connection, name) for name in grid.models]
+        hardware = [hardware_name(connection, name) for name in grid.hardware]
+        for name in grid.backends:
+            check_name(connection, "backend", name, "SELECT backend FROM backend")
+        backends = list(grid.backends) or _backends(connection, hardware)
+        axes = itertools.product(
+            grid.batches or [1], grid.sequences or [None], grid.precisions or ["fp32"], backends
+        )
+        scenarios = [
+            {"batch": b, "sequence": s, "policy": p, "backend": k, **grid.fields} for b, s, p, k in axes
+        ]
+        scenarios += [{**given, "backend": k} for given in grid.extra for k in backends]
+        rows = [scenario_row(connection, i, **given) for i, given in enumerate(scenarios, start=1)]
+    with with_scenarios(db, rows, {"target", *needed}, models, hardware) as connection:
+        yield connection
+
+
+def _backends(connection: duckdb.DuckDBPyConnection, hardware: Sequence[str]) -> list[str]:
+    """Backend that answers assume on each family asked about."""
+    query = """
+        SELECT DISTINCT b.backend
+        FROM backend AS b
+        JOIN hardware AS h ON contains(',' || b.is_default_for || ',', ',' || h.family || ',')
+        WHERE ? = 0 OR list_contains(?, h.hardware_id)
+        ORDER BY b.backend
+    """
+    return [name for (name,) in connection.execute(query, [len(hardware), list(hardware)]).fetchall()]
+
+
+def records(connection: duckdb.DuckDBPyConnection, query: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
+    """Rows of a query by column name."""
+    cursor = connection.execute(query, list(values))
+    columns = [column[0] for column in cursor.description or ()]
+    return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
+
+
+def show(
+    connection: duckdb.DuckDBPyConnection,
+    view: str,
+    columns: Sequence[str],
+    tail: str = "",
+    values: Sequence[Any] = (),
+    source: str | None = None,
+) -> int:
+    """Print columns of a view, each in the display unit of its documentation; returns the row count.
+
+    `source` is the relation to read where that is not the view itself but rows picked from it.
+    """
+    units = dict(connection.execute("SELECT column_name, unit FROM view_column WHERE view = ?", [view]).fetchall())
+    rows = connection.execute(f"SELECT {', '.join(columns)} FROM {source or view} {tail}", list(values)).fetchall()
+    headers = [_header(name) for name in columns]
+    display.show(
+        display.table(
+            headers,
+            [[_shown(value, name, units.get(name)) for value, name in zip(row, columns, strict=True)] for row in rows],
+        )
+    )
+    return len(rows)
+
+
+def _header(column: str) -> str:
+    for suffix in ("_byte", "_per_s", "_s", "_js", "_j", "_w", "_fraction", "_usd", "_g"):
+        if column.endswith(suffix):
+            column = column[: -len(suffix)] + ("/s" if suffix == "_per_s" else "")
+            break
+    return column.removeprefix("is_").replace("_", " ")
+
+
+def _shown(value: Any, column: str, unit: str | None) -> Any:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None:
+        return "-"
+    if column.endswith("_fraction"):
+        return display.percent(value)
+    if isinstance(value, float):
+        return display.quantity(value, unit) if unit in ("s", "J", "W", "byte", "J s", "USD") else display.significant(value)
+    return value
