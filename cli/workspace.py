@@ -324,12 +324,7 @@ def model_name(connection: duckdb.DuckDBPyConnection, name: str) -> str:
 
 
 def hardware_name(connection: duckdb.DuckDBPyConnection, name: str) -> str:
-    """A part's id by id or alias, else an error with the nearest ones."""
-    query = "SELECT hardware_id, hardware_id FROM hardware UNION ALL SELECT alias, hardware_id FROM hardware_alias"
-    known = dict(connection.execute(query).fetchall())
-    if name in known:
-        return str(known[name])
-    lowered = {alias.lower(): hardware_id for alias, hardware_id in known.items()}
-    if name.lower() in lowered:
-        return str(lowered[name.lower()])
-    raise unknown_name("part", name, set(known.values()) | set(known), "`charz hardware list` shows all")
+    """A part's id by any name it has, else an error with the candidates or the nearest ones."""
+    from charz.hardware_catalog import names
+
+    return names.resolve(connection, name)
