@@ -141,7 +141,7 @@ def _fuse(flow: Flow, groups: _Groups, fusion: FusionTable, folds_norm: bool) ->
             continue
         for producer in _candidates(flow, groups, consumer):
             group, mine = groups.find(producer), groups.find(consumer)
-            if group == mine or not _allows(flow, groups, fusion, producer, consumer):
+            if group == mine or not _allows(flow, groups, fusion, producer, consumer, folded):
                 continue
             if groups.can_join(group, mine):
                 groups.join(group, mine)
@@ -162,16 +162,18 @@ def _candidates(flow: Flow, groups: _Groups, consumer: int) -> list[int]:
     return sorted(producers, key=lambda p: (groups.product[groups.find(p)] is None, -p))
 
 
-def _allows(flow: Flow, groups: _Groups, fusion: FusionTable, producer: int, consumer: int) -> bool:
+def _allows(flow: Flow, groups: _Groups, fusion: FusionTable, producer: int, consumer: int, folded: set[int]) -> bool:
     """Whether the rules let a consumer run in its producer's kernel.
 
-    Where that kernel has a product, they must let it run right after the product too.
+    Where that kernel has a product, they must let it run right after the product too. What is folded
+    into a product counts as that product.
     """
     names = flow.names
-    conditions = _conditions(fusion, names[producer], names[consumer])
+    product = groups.product[groups.find(producer)]
+    name = names[producer] if product is None or producer not in folded else names[product]
+    conditions = _conditions(fusion, name, names[consumer])
     if conditions is None or not _hold(flow, conditions, producer, consumer, producer):
         return False
-    product = groups.product[groups.find(producer)]
     if product is None or product == producer or groups.product[consumer] is not None:
         return True
     conditions = _conditions(fusion, names[product], names[consumer])
