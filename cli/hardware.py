@@ -63,7 +63,9 @@ def list_parts(
         ORDER BY h.family, h.hardware_id
     """
     with _catalog_connection(db) as connection:
-        families = [name for (name,) in connection.execute("SELECT DISTINCT family FROM hardware ORDER BY 1").fetchall()]
+        families = [
+            name for (name,) in connection.execute("SELECT DISTINCT family FROM hardware ORDER BY 1").fetchall()
+        ]
         rows = connection.execute(query, [family]).fetchall()
     if not rows:
         raise CharzError("no part of this family", str(family), f"there are: {', '.join(families)}")
@@ -104,7 +106,8 @@ def show(
             [hardware_id],
         ).fetchall()
         conflicts = connection.execute(
-            "SELECT field, values_by_source, chosen, reason FROM hardware_conflict WHERE hardware_id = ? ORDER BY field",
+            "SELECT field, values_by_source, chosen, reason FROM hardware_conflict"
+            " WHERE hardware_id = ? ORDER BY field",
             [hardware_id],
         ).fetchall()
     name, vendor, family, market, architecture, form_factor, status, origin, note = facts
@@ -118,7 +121,14 @@ def show(
     if sources:
         headers = ["field", "value", "unit", "confidence", "source", "how and where"]
         shown = [
-            [field, value, unit, confidence + (" (edited)" if edited else ""), source, _origin(formula, remark, locator)]
+            [
+                field,
+                value,
+                unit,
+                confidence + (" (edited)" if edited else ""),
+                source,
+                _origin(formula, remark, locator),
+            ]
             for field, value, unit, confidence, source, edited, formula, remark, locator, _ in numbers
         ]
     else:
@@ -132,7 +142,10 @@ def show(
         display.heading("Where sources disagree")
         display.show(display.table(["field", "values", "chosen", "reason"], conflicts))
     guesses = sum(1 for row in numbers if row[-1])
-    display.note(f"{len(numbers)} numbers, {guesses} of them guesses" + ("" if sources else "; --sources says where each comes from"))
+    display.note(
+        f"{len(numbers)} numbers, {guesses} of them guesses"
+        + ("" if sources else "; --sources says where each comes from")
+    )
 
 
 def _quantity(value: float | None, unit: str | None) -> str:
@@ -171,7 +184,9 @@ def diff(first: PartArgument, second: PartArgument, db: DatabaseOption = None) -
 
 
 @app.command()
-def check(file: Annotated[Path | None, typer.Argument(help="YAML file of a part; without one, the shipped catalog.")] = None) -> None:
+def check(
+    file: Annotated[Path | None, typer.Argument(help="YAML file of a part; without one, the shipped catalog.")] = None,
+) -> None:
     """Apply every lint to a part file, or to the whole shipped catalog; exit code 1 at a fault."""
     from charz.hardware_catalog import loader
     from charz.hardware_catalog.problem import CatalogError

@@ -121,7 +121,22 @@ BOARD_SRAM_LIFT = 7.19
 """Lift of an SRAM read from array to board scope: L2 in addition to L1 draws 10.784 pJ a byte on an
 RTX 3090 board (e047) and 1.5 pJ in the array (e239)."""
 
-NODE_FP32_PJ = {2: 1.1, 3: 1.2, 4: 1.3, 5: 1.5, 6: 1.65, 7: 1.8, 8: 1.9, 10: 2.1, 12: 2.5, 14: 2.6, 16: 2.7, 20: 3.1, 22: 3.2, 28: 4.0}
+NODE_FP32_PJ = {
+    2: 1.1,
+    3: 1.2,
+    4: 1.3,
+    5: 1.5,
+    6: 1.65,
+    7: 1.8,
+    8: 1.9,
+    10: 2.1,
+    12: 2.5,
+    14: 2.6,
+    16: 2.7,
+    20: 3.1,
+    22: 3.2,
+    28: 4.0,
+}
 """fp32 operation by process node, pJ (e211 to e222, techprofile); 2 and 20 nm interpolated."""
 
 KPU_MAC_PJ = {"int4": 0.05, "int8": 0.1, "fp16": 0.16, "bf16": 0.16, "fp32": 0.3}
@@ -207,7 +222,9 @@ def _bandwidth(part: Part, level: str, scope: str) -> Number | None:
     family, clock = part.text("family"), _clock(part)
     dram = part.value("memory.dram.bandwidth_byte_per_s")
     if family == "tpu" and level == "scratchpad" and dram is not None:
-        return _derived(TPU_VMEM_RATIO * dram, "byte/s", f"{TPU_VMEM_RATIO:g} * HBM bandwidth (scaling_book)", "derived")
+        return _derived(
+            TPU_VMEM_RATIO * dram, "byte/s", f"{TPU_VMEM_RATIO:g} * HBM bandwidth (scaling_book)", "derived"
+        )
     if family in ("tpu", "npu", "dsp") and dram is not None:
         ratio = 8.0 if level == "scratchpad" else 4.0
         return _derived(ratio * dram, "byte/s", f"{ratio:g} * main memory bandwidth")
@@ -267,7 +284,9 @@ def _vector_peak(part: Part) -> None:
     if lanes is not None and clock is not None and part.text("family") in ("gpu", "cpu"):
         units = part.value(f"cluster.{cluster}.unit_count") or 0.0
         formula = f"{units:g} units * {lanes:g} lanes * 2 * {clock / 1e9:g} GHz"
-        _add_vector_peak(part, "fp32", "fp32", cluster, _derived(units * lanes * 2.0 * clock, "ops/s", formula, "derived"))
+        _add_vector_peak(
+            part, "fp32", "fp32", cluster, _derived(units * lanes * 2.0 * clock, "ops/s", formula, "derived")
+        )
     elif peaks:
         _vector_share_of_matrix(part)
 
@@ -382,7 +401,8 @@ def _closed_energy(part: Part) -> None:
         elif level in ON_CHIP_J_PER_BYTE_7NM:
             array = ON_CHIP_J_PER_BYTE_7NM[level]
             scale = _node_fp32(node) / _node_fp32(7.0)
-            formula = f"{array * 1e12:g} pJ/byte at 7 nm (techprofile) * {scale:.3g} (node) * {BOARD_SRAM_LIFT:g} (array to board, gpuboard)"
+            lift = f"{scale:.3g} (node) * {BOARD_SRAM_LIFT:g} (array to board, gpuboard)"
+            formula = f"{array * 1e12:g} pJ/byte at 7 nm (techprofile) * {lift}"
             _fill(part, "byte", level, EnergyCoefficient(array * scale * BOARD_SRAM_LIFT, RULE, "derived", formula))
     _fill(part, "static", "chip", EnergyCoefficient(static, RULE, "assumed", static_formula))
 

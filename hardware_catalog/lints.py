@@ -77,7 +77,9 @@ def unresolved_source(part: Part, context: Context) -> Iterator[Problem]:
     """A number whose source or confidence is not in the tables, or a derived one without formula."""
     for place, number in part.numbers.items():
         if number.source not in context.sources:
-            yield Problem(part.path, f"{place}.source", number.source, "add the source to tables/source.csv or cite one of it")
+            yield Problem(
+                part.path, f"{place}.source", number.source, "add the source to tables/source.csv or cite one of it"
+            )
         if number.confidence not in context.confidences:
             known = ", ".join(sorted(context.confidences))
             yield Problem(part.path, f"{place}.confidence", number.confidence, f"write one of {known}")
@@ -167,7 +169,9 @@ def open_peak(part: Part, context: Context) -> Iterator[Problem]:
         if abs(ratio - 1.0) > CLOSURE_TOLERANCE:
             shown = f"{stated:.5g}, but units * ops/clock * clock = {expected:.5g} ({ratio:.3f})"
             hint = "; twice the product is a sparse figure" if abs(ratio - 2.0) < 2 * CLOSURE_TOLERANCE else ""
-            yield Problem(part.path, place, shown, f"correct one of them or add a conflicts entry with field: {place}{hint}")
+            yield Problem(
+                part.path, place, shown, f"correct one of them or add a conflicts entry with field: {place}{hint}"
+            )
 
 
 def expected_peak(part: Part, key: str) -> float | None:
@@ -206,12 +210,16 @@ def sparse_peak(part: Part, context: Context) -> Iterator[Problem]:
         wider = [
             other["peak_ops_per_s"] * context.precisions[other["precision"]]
             for other_key, other in matrix.items()
-            if other_key != key and bits <= context.precisions.get(other["precision"], 0) <= 32 and other.get("peak_ops_per_s")
+            if other_key != key
+            and bits <= context.precisions.get(other["precision"], 0) <= 32
+            and other.get("peak_ops_per_s")
         ]
         ratio = row["peak_ops_per_s"] * bits / max(wider) if wider else 0.0
         if abs(ratio - 2.0) <= 2 * CLOSURE_TOLERANCE:
             shown = f"{row['peak_ops_per_s']:.5g}, twice what its wider formats reach"
-            yield Problem(part.path, place, shown, f"store the dense peak, or add a conflicts entry with field: {place}")
+            yield Problem(
+                part.path, place, shown, f"store the dense peak, or add a conflicts entry with field: {place}"
+            )
 
 
 def hot_peak(part: Part, context: Context) -> Iterator[Problem]:
@@ -223,13 +231,19 @@ def hot_peak(part: Part, context: Context) -> Iterator[Problem]:
     for key, row in part.section("peak").items():
         energy = part.energy.get(("op", f"{row['precision']}.{row['unit']}"))
         place = f"peak.{key}.peak_ops_per_s"
-        if energy is None or row.get("accumulator") == "fp16" and row["unit"] == "matrix" or not row.get("peak_ops_per_s"):
+        if (
+            energy is None
+            or (row.get("accumulator") == "fp16" and row["unit"] == "matrix")
+            or not row.get("peak_ops_per_s")
+        ):
             continue
         if _has_note(part, place) or _has_note(part, "power.default.tdp_w"):
             continue
         power = row["peak_ops_per_s"] * energy.value
         if power > tdp:
-            shown = f"{row['peak_ops_per_s']:.4g} ops/s * {energy.value:.3g} J = {power:.4g} W, above the TDP of {tdp:g} W"
+            shown = (
+                f"{row['peak_ops_per_s']:.4g} ops/s * {energy.value:.3g} J = {power:.4g} W, above the TDP of {tdp:g} W"
+            )
             yield Problem(part.path, place, shown, "correct peak, energy or TDP, or say in a note why both hold")
 
 
@@ -268,14 +282,14 @@ def _duplicate_names(parts: list[Part], context: Context) -> Iterator[Problem]:
             place = "id" if name == part.hardware_id else "aliases"
             owner = context.taken.get(name)
             if owner is not None:
-                yield Problem(part.path, place, name, f"{owner} has this name: choose another, or --replace a part of your own")
+                yield Problem(
+                    part.path, place, name, f"{owner} has this name: choose another, or --replace a part of your own"
+                )
             elif names[name] > 1 or (name != part.hardware_id and repeated[name] > 1):
                 yield Problem(part.path, place, name, "two parts have this name: choose another for one of them")
 
 
-def _table_references(
-    known_parts: set[str], tables: dict[type[Row], list[Row]], context: Context
-) -> Iterator[Problem]:
+def _table_references(known_parts: set[str], tables: dict[type[Row], list[Row]], context: Context) -> Iterator[Problem]:
     """Rows of uniform tables that repeat a key, cite an unknown source or mean an unknown part."""
     for row_type, rows in tables.items():
         path = Path(f"tables/{row_type.TABLE}.csv")
@@ -283,10 +297,17 @@ def _table_references(
         for row in rows:
             source = getattr(row, "source_id", None)
             if source is not None and source not in context.sources:
-                yield Problem(path, f"{_key(row)}.source_id", source, "add the source to tables/source.csv or cite one of it")
+                yield Problem(
+                    path, f"{_key(row)}.source_id", source, "add the source to tables/source.csv or cite one of it"
+                )
             confidence = getattr(row, "confidence", None)
             if confidence is not None and confidence not in context.confidences:
-                yield Problem(path, f"{_key(row)}.confidence", confidence, f"write one of {', '.join(sorted(context.confidences))}")
+                yield Problem(
+                    path,
+                    f"{_key(row)}.confidence",
+                    confidence,
+                    f"write one of {', '.join(sorted(context.confidences))}",
+                )
             part = getattr(row, "hardware_id", None)
             if part is not None and row_type is not HardwareConflict and part not in known_parts:
                 yield Problem(path, f"{_key(row)}.hardware_id", part, "no such part: correct the name or add the part")

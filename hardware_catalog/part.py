@@ -134,7 +134,9 @@ def _columns_of(section: str, kinds: tuple[str, ...]) -> frozenset[str]:
 
 _NUMERIC = {section: _columns_of(section, ("int", "float")) for section in SECTIONS}
 _REQUIRED = {
-    section: frozenset(name for name in _NUMERIC[section] if SECTIONS[section].model_fields[name].annotation in (int, float))
+    section: frozenset(
+        name for name in _NUMERIC[section] if SECTIONS[section].model_fields[name].annotation in (int, float)
+    )
     for section in SECTIONS
 }
 _INTEGER = {section: _columns_of(section, ("int",)) for section in SECTIONS}

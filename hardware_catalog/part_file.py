@@ -16,7 +16,9 @@ SCHEMA = "charz.hardware/1"
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _LEAF = {"value", "unit", "source", "confidence", "formula", "note"}
-_TOP = {"schema", "id", "aliases", "conflicts", "energy", "energy_scope", *SECTIONS} | set(SECTIONS["hardware"].model_fields)
+_TOP = {"schema", "id", "aliases", "conflicts", "energy", "energy_scope", *SECTIONS} | set(
+    SECTIONS["hardware"].model_fields
+)
 _TEXT = set(SECTIONS["hardware"].model_fields) - numeric_columns("hardware") - {"hardware_id", "origin"}
 _OPTIONAL_TEXT = {"compute_capability", "note"}
 
@@ -165,13 +167,19 @@ class _Reader:
 
     def leaf(self, place: str, leaf: object) -> Number:
         if not isinstance(leaf, dict):
-            self.fault(place, leaf, f"a number states its source: {{value: {leaf}, unit: ..., source: ..., confidence: ...}}")
+            self.fault(
+                place, leaf, f"a number states its source: {{value: {leaf}, unit: ..., source: ..., confidence: ...}}"
+            )
             return Number(None, "", "", "")
         for name in leaf.keys() - _LEAF:
             self.fault(f"{place}.{name}", leaf[name], f"unknown; a number has {', '.join(sorted(_LEAF))}")
         value = leaf.get("value")
         if isinstance(value, bool) or not isinstance(value, int | float | None):
-            remedy = "write the exponent with a point and a sign, e.g. 7.565e+14" if isinstance(value, str) else "write a number"
+            remedy = (
+                "write the exponent with a point and a sign, e.g. 7.565e+14"
+                if isinstance(value, str)
+                else "write a number"
+            )
             self.fault(place, repr(value), remedy)
             value = None
         for name in ("unit", "source", "confidence"):

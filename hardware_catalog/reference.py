@@ -40,9 +40,9 @@ def lines(catalog: Catalog | None = None) -> Iterator[str]:
     catalog = catalog or loader.load()
     index = _Index(catalog)
     yield "# Hardware\n"
-    yield f"{len(catalog.parts())} parts ship with charz. `charz hardware show PART --sources` lists every number of one"
-    yield "with its source; `charz hardware add FILE` adds your own. Peaks are dense and a multiply-accumulate is two"
-    yield "operations. Peaks with half-precision accumulation are left out here.\n"
+    yield f"{len(catalog.parts())} parts ship with charz. `charz hardware show PART --sources` lists every number of"
+    yield "one with its source; `charz hardware add FILE` adds your own. Peaks are dense and a multiply-accumulate is"
+    yield "two operations. Peaks with half-precision accumulation are left out here.\n"
     for family, title in FAMILIES.items():
         parts = [part for part in catalog.parts() if part.family == family]
         if not parts:
@@ -64,7 +64,14 @@ class _Index:
 
     def __init__(self, catalog: Catalog) -> None:
         self.rows: dict[type, dict[str, list[Any]]] = {}
-        for row_type in (HardwareCluster, HardwareMemory, HardwarePeak, HardwarePower, HardwareProvenance, HardwareConflict):
+        for row_type in (
+            HardwareCluster,
+            HardwareMemory,
+            HardwarePeak,
+            HardwarePower,
+            HardwareProvenance,
+            HardwareConflict,
+        ):
             grouped: dict[str, list[Any]] = defaultdict(list)
             for row in catalog.rows.get(row_type, []):
                 grouped[row.hardware_id].append(row)  # type: ignore[attr-defined]
@@ -81,7 +88,8 @@ class _Index:
         tdp = next((row.tdp_w for row in self.of(HardwarePower, part) if row.is_default), None)
         return (
             f"`{part.hardware_id}`", part.name, part.status, units,
-            self.peak(part, "vector", "fp32"), self.peak(part, "matrix", "fp16", "bf16"), self.peak(part, "matrix", "int8"),
+            self.peak(part, "vector", "fp32"), self.peak(part, "matrix", "fp16", "bf16"),
+            self.peak(part, "matrix", "int8"),
             f"{dram.capacity_byte / 2**30:.3g} GiB {dram.technology or ''}".strip(),
             f"{dram.bandwidth_byte_per_s / 1e9:.4g} GB/s", "unknown" if tdp is None else f"{tdp:g} W", self.trust(part),
         )  # fmt: skip
@@ -129,7 +137,9 @@ def _sources(catalog: Catalog, index: _Index) -> Iterator[str]:
     yield "|" + "---|" * 5
     for source in catalog.rows[Source]:
         if isinstance(source, Source) and cited[source.source_id]:
-            yield _row((f"`{source.source_id}`", source.kind, str(cited[source.source_id]), source.locator, source.what))
+            yield _row(
+                (f"`{source.source_id}`", source.kind, str(cited[source.source_id]), source.locator, source.what)
+            )
 
 
 def _row(cells: tuple[str, ...]) -> str:

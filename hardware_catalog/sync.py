@@ -51,7 +51,7 @@ def plan(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> list[Change
 def apply(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> list[Change]:
     """Bring the catalog into the database and return what changed; call inside a transaction."""
     decided = _decide(connection, catalog)
-    for change, row in decided:
+    for change, _ in decided:
         if change.action in ("update", "remove"):
             _delete(connection, change)
     added: dict[type[Row], list[Row]] = {}
@@ -104,7 +104,7 @@ def stored(connection: duckdb.DuckDBPyConnection, row_type: type[Row]) -> list[R
 
 
 def _delete(connection: duckdb.DuckDBPyConnection, change: Change) -> None:
-    row_type = next(t for t in database.TABLES if t.TABLE == change.table)
+    row_type = next(t for t in database.TABLES if change.table == t.TABLE)
     condition = " AND ".join(f"{ddl.quote(name)} = ?" for name in row_type.KEY)
     values: list[Any] = json.loads(change.key)
     connection.execute(f"DELETE FROM {ddl.quote(change.table)} WHERE {condition}", values)
@@ -128,4 +128,3 @@ def _row_hash(row: Row) -> str:
     """Hash of a row's values that are not null, so that a new nullable column does not change it."""
     values = {name: getattr(row, name) for name in type(row).model_fields if getattr(row, name) is not None}
     return hashlib.sha256(json.dumps(values, sort_keys=True, default=str).encode()).hexdigest()[:12]
-

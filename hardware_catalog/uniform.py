@@ -38,7 +38,9 @@ def read(path: Path) -> list[Row]:
     if columns != set(row_type.model_fields):
         missing = ", ".join(sorted(row_type.model_fields.keys() - columns)) or "none"
         extra = ", ".join(sorted(columns - row_type.model_fields.keys())) or "none"
-        raise CatalogError([Problem(path, "header", f"missing {missing}, unknown {extra}", "make it the columns of the table")])
+        raise CatalogError(
+            [Problem(path, "header", f"missing {missing}, unknown {extra}", "make it the columns of the table")]
+        )
     optional = {name for name, info in row_type.model_fields.items() if not _is_text(info.annotation)}
     rows, problems = [], []
     for index, record in enumerate(records, start=2):

@@ -53,7 +53,9 @@ def test_an_edit_shows_at_once_and_nowhere_else(connection: duckdb.DuckDBPyConne
     after = connection.sql("SELECT * FROM hardware_rate ORDER BY ALL").fetchall()
     changed = {(row[0], row[1]) for row in set(before) ^ set(after)}
     assert changed == {("t4", "int4"), ("t4", "uint4")}  # unsigned falls back to signed
-    edited = connection.sql("SELECT hardware_id, field, value / catalog_value FROM hardware_value WHERE is_edited").fetchall()
+    edited = connection.sql(
+        "SELECT hardware_id, field, value / catalog_value FROM hardware_value WHERE is_edited"
+    ).fetchall()
     assert edited == [("t4", "peak.int4.matrix.int32.peak_ops_per_s", 2.0)]
 
 

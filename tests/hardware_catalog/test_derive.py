@@ -56,16 +56,17 @@ def test_unknown_tdp_leaves_no_closure(catalog: Catalog, write_part: Callable[..
 
 
 def test_memory_that_would_take_the_whole_tdp_is_limited(catalog: Catalog, write_part: Callable[..., Path]) -> None:
-    rows = loader.load_part(write_part({"technology: LPDDR5": "technology: GDDR6", "tdp_w: {value: 40": "tdp_w: {value: 30"}), catalog)
+    rows = loader.load_part(
+        write_part({"technology: LPDDR5": "technology: GDDR6", "tdp_w: {value: 40": "tdp_w: {value: 30"}), catalog
+    )
     joule = {(row.what, row.key): row for row in rows[EnergyProfile] if isinstance(row, EnergyProfile)}
     assert joule["byte", "dram"].value == pytest.approx(0.35 * 30.0 / 1e11)
 
 
 def test_a_stated_number_is_never_overwritten(catalog: Catalog, write_part: Callable[..., Path]) -> None:
-    stated = {
-        "power:\n": "overhead:\n  launch:\n    overhead_s: {value: 9.0e-6, unit: s, source: assumption, confidence: assumed}\npower:\n"
-    }
-    rows = loader.load_part(write_part(stated), catalog)
+    launch = "overhead_s: {value: 9.0e-6, unit: s, source: assumption, confidence: assumed}"
+    stated = f"overhead:\n  launch:\n    {launch}\npower:\n"
+    rows = loader.load_part(write_part({"power:\n": stated}), catalog)
     numbers = {row.field: row for row in rows[HardwareProvenance] if isinstance(row, HardwareProvenance)}
     assert numbers["overhead.launch.overhead_s"].catalog_value == pytest.approx(9e-6)
     assert numbers["overhead.launch.overhead_s"].source_id == "assumption"

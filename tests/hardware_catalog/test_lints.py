@@ -14,46 +14,62 @@ from charz.hardware_catalog.problem import CatalogError
 
 WritePart = Callable[..., Path]
 
+
+def number(value: object, unit: str, source: str = "assumption", confidence: str = "assumed") -> str:
+    """A number as the small part writes it."""
+    return f"{{value: {value}, unit: {unit}, source: {source}, confidence: {confidence}}}"
+
+
 PEAK = "peak_ops_per_s: {value: 1.024e+13"
-INT8_PEAK = """\
+PEAK_PLACE = "peak.fp16.matrix.fp32.peak_ops_per_s"
+TDP = f"tdp_w: {number(40, 'W')}"
+LANES = f"lanes: {number(128, 'count')}"
+L2_SIZE = f"capacity_byte: {number(4194304, 'byte')}"
+UNITS = f"unit_count: {number(10, 'count')}"
+INT8_PEAK = f"""\
   - precision: int8
     unit: matrix
     accumulator: int32
     cluster: sm
-    peak_ops_per_s: {value: 4.096e+13, unit: ops/s, source: assumption, confidence: assumed}
+    peak_ops_per_s: {number("4.096e+13", "ops/s")}
 power:
 """
+
+
+def energy(joule: str) -> str:
+    """A coefficient of the small part's own, before its power modes."""
+    return f"energy:\n  op:\n    fp16.matrix: {number(joule, 'J/op')}\npower:\n"
+
 
 FAULTS: dict[str, tuple[dict[str, str], str, str, str]] = {
     # fault: (text replaced, field, value shown, part of the remedy)
     "unresolved source": (
-        {"unit_count: {value: 10, unit: count, source: assumption": "unit_count: {value: 10, unit: count, source: heard_it"},
+        {UNITS: f"unit_count: {number(10, 'count', source='heard_it')}"},
         "cluster.sm.unit_count.source", "heard_it", "source.csv",
     ),
     "unknown confidence": (
-        {"capacity_byte: {value: 4194304, unit: byte, source: assumption, confidence: assumed": "capacity_byte: {value: 4194304, unit: byte, source: assumption, confidence: sure"},
+        {L2_SIZE: f"capacity_byte: {number(4194304, 'byte', confidence='sure')}"},
         "memory.l2.capacity_byte.confidence", "sure", "write one of",
+    ),
+    "derived without formula": (
+        {LANES: f"lanes: {number(128, 'count', confidence='derived')}"},
+        "cluster.sm.lanes.formula", "missing", "formula",
     ),
     "string for a number": (
         {"{value: 1.0e+11,": "{value: 1.0e11,"},
         "memory.dram.bandwidth_byte_per_s", "'1.0e11'", "7.565e+14",
     ),
-    "bare number": (
-        {"tdp_w: {value: 40, unit: W, source: assumption, confidence: assumed}": "tdp_w: 40"},
-        "power.default.tdp_w", "40", "states its source",
+    "bare number": ({TDP: "tdp_w: 40"}, "power.default.tdp_w", "40", "states its source"),
+    "peak off its factors": ({PEAK: "peak_ops_per_s: {value: 1.06e+13"}, PEAK_PLACE, "1.06e+13", "conflicts entry"),
+    "sparse peak by its factors": ({PEAK: "peak_ops_per_s: {value: 2.048e+13"}, PEAK_PLACE, "2.048e+13", "sparse"),
+    "sparse peak by its formats": (
+        {"power:\n": INT8_PEAK}, "peak.int8.matrix.int32.peak_ops_per_s", "4.096e+13", "dense",
     ),
-    "peak off its factors": ({PEAK: "peak_ops_per_s: {value: 1.06e+13"}, "peak.fp16.matrix.fp32.peak_ops_per_s", "1.06e+13", "conflicts entry"),
-    "sparse peak by its factors": ({PEAK: "peak_ops_per_s: {value: 2.048e+13"}, "peak.fp16.matrix.fp32.peak_ops_per_s", "2.048e+13", "sparse"),
-    "sparse peak by its formats": ({"power:\n": INT8_PEAK}, "peak.int8.matrix.int32.peak_ops_per_s", "4.096e+13", "dense"),
-    "peak declared sparse": ({"    accumulator: fp32\n": "    accumulator: fp32\n    sparsity: 2:4\n"}, "peak[0].sparsity", "2:4", "dense"),
-    "hotter than its TDP": (
-        {"power:\n": "energy_scope: board\nenergy:\n  op:\n    fp16.matrix: {value: 8.0e-12, unit: J/op, source: assumption, confidence: assumed}\npower:\n"},
-        "peak.fp16.matrix.fp32.peak_ops_per_s", "81.92 W", "note",
+    "peak declared sparse": (
+        {"    accumulator: fp32\n": "    accumulator: fp32\n    sparsity: 2:4\n"}, "peak[0].sparsity", "2:4", "dense",
     ),
-    "energy without scope": (
-        {"power:\n": "energy:\n  op:\n    fp16.matrix: {value: 1.0e-12, unit: J/op, source: assumption, confidence: assumed}\npower:\n"},
-        "energy_scope", "missing", "board or chip",
-    ),
+    "hotter than its TDP": ({"power:\n": "energy_scope: board\n" + energy("8.0e-12")}, PEAK_PLACE, "81.92 W", "note"),
+    "energy without scope": ({"power:\n": energy("1.0e-12")}, "energy_scope", "missing", "board or chip"),
     "another unit": ({"unit: byte/s": "unit: GB/s"}, "memory.dram.bandwidth_byte_per_s.unit", "GB/s", "byte/s"),
     "zero for unknown": ({"tdp_w: {value: 40": "tdp_w: {value: 0"}, "power.default.tdp_w", "0", "null"),
     "unknown family": ({"family: gpu": "family: apu"}, "family", "apu", "cpu, gpu"),
@@ -62,19 +78,12 @@ FAULTS: dict[str, tuple[dict[str, str], str, str, str]] = {
     "unknown column": ({"    lanes:": "    lane:"}, "cluster.sm.lane", "", "unknown column"),
     "no default mode": ({"is_default: true": "is_default: false"}, "power", "missing", "exactly one"),
     "no main memory": ({"  dram:": "  l3:"}, "memory.dram.capacity_byte", "missing", "main memory"),
-    "missing count": (
-        {"    unit_count: {value: 10, unit: count, source: assumption, confidence: assumed}\n": ""},
-        "cluster.sm.unit_count", "missing", "state it",
-    ),
+    "missing count": ({f"    {UNITS}\n": ""}, "cluster.sm.unit_count", "missing", "state it"),
     "silicon for a simulation": (
-        {"status: announced": "status: simulated", "tdp_w: {value: 40, unit: W, source: assumption, confidence: assumed": "tdp_w: {value: 40, unit: W, source: assumption, confidence: measured"},
+        {"status: announced": "status: simulated", TDP: f"tdp_w: {number(40, 'W', confidence='measured')}"},
         "power.default.tdp_w.confidence", "measured", "theoretical",
     ),
     "id taken": ({"id: small_gpu": "id: t4"}, "id", "t4", "choose another"),
-    "derived without formula": (
-        {"lanes: {value: 128, unit: count, source: assumption, confidence: assumed": "lanes: {value: 128, unit: count, source: derived, confidence: derived"},
-        "cluster.sm.lanes.formula", "missing", "formula",
-    ),
 }  # fmt: skip
 
 
@@ -146,9 +155,9 @@ def test_repeated_key_of_a_uniform_table(tmp_path: Path) -> None:
 def test_broken_yaml_and_missing_file(tmp_path: Path, catalog: Catalog) -> None:
     broken = tmp_path / "broken.yaml"
     broken.write_text("id: [1\n")
-    with pytest.raises(CatalogError, match="broken.yaml: line 2"):
+    with pytest.raises(CatalogError, match=r"broken\.yaml: line 2"):
         loader.load_part(broken, catalog)
-    with pytest.raises(CatalogError, match="none.yaml: -: No such file"):
+    with pytest.raises(CatalogError, match=r"none\.yaml: -: No such file"):
         loader.load_part(tmp_path / "none.yaml", catalog)
 
 

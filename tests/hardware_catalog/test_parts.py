@@ -66,7 +66,9 @@ def test_at_least_eighty_parts_of_six_families(catalog: Catalog) -> None:
 
 
 def test_every_peak_closes_or_says_why(catalog: Catalog) -> None:
-    clusters = {(row.hardware_id, row.cluster): row for rows in rows_by_part(catalog, HardwareCluster).values() for row in rows}
+    clusters = {
+        (row.hardware_id, row.cluster): row for rows in rows_by_part(catalog, HardwareCluster).values() for row in rows
+    }
     explained = {(row.hardware_id, row.field) for row in catalog.rows[HardwareConflict]}  # type: ignore[attr-defined]
     checked = 0
     for peak in (row for rows in rows_by_part(catalog, HardwarePeak).values() for row in rows):
@@ -114,7 +116,8 @@ def test_saturated_part_draws_about_its_tdp(catalog: Catalog) -> None:
             continue
         joule = {(row.what, row.key): row.value for row in energy[part.hardware_id]}
         arithmetic = max(
-            peak.peak_ops_per_s * joule["op", f"{peak.precision}.{peak.unit}"] for peak in peaks[part.hardware_id]
+            peak.peak_ops_per_s * joule["op", f"{peak.precision}.{peak.unit}"]
+            for peak in peaks[part.hardware_id]
             if (peak.unit, peak.accumulator) != ("matrix", "fp16")
         )
         dram = next(level for level in memory[part.hardware_id] if level.level == "dram")
@@ -154,11 +157,12 @@ def test_thirty_numbers_drawn_at_random_agree_with_the_facts(catalog: Catalog) -
     ]
     assert len(cited) > 400
     for row in random.Random(20261121).sample(cited, 30):
-        if row.field.startswith("peak."):
-            fields = ("peak." + row.field.split(".")[1],)
-        else:
-            fields = FACT_FIELDS[row.field]
-        values = [stated[row.hardware_id, field, row.source_id] for field in fields if (row.hardware_id, field, row.source_id) in stated]
+        fields = FACT_FIELDS.get(row.field) or (".".join(row.field.split(".")[:2]),)
+        values = [
+            stated[row.hardware_id, field, row.source_id]
+            for field in fields
+            if (row.hardware_id, field, row.source_id) in stated
+        ]
         assert any(abs(row.catalog_value / value - 1.0) < 1e-6 for found in values for value in found), (
             row.hardware_id, row.field, row.catalog_value, row.source_id, values,
         )  # fmt: skip
