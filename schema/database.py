@@ -146,7 +146,9 @@ def insert(connection: duckdb.DuckDBPyConnection, row_type: type[Row], columns: 
     except duckdb.ConstraintException as error:
         raise CharzError("rows break a rule of the table", row_type.TABLE, str(error).splitlines()[0]) from error
     finally:
-        connection.unregister("charz_rows_to_insert")
+        # A failed insert has aborted the transaction, and with it what was registered.
+        with contextlib.suppress(duckdb.TransactionException):
+            connection.unregister("charz_rows_to_insert")
     return len(frame)
 
 

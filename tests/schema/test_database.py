@@ -1,0 +1,281 @@
+"""Files: whole or not at all, one writer, older migrated, newer refused."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import ClassVar
+
+import duckdb
+import pytest
+
+from charz.schema import database, migrations
+from charz.schema.catalog import Confidence, Source
+from charz.schema.errors import CharzError
+from charz.schema.row import Row
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("empty") / "file.duckdb"
+    database.create(path)
+    return path
+
+
+@pytest.fixture
+def path(tmp_path: Path, empty: Path) -> Path:
+    return Path(shutil.copy(empty, tmp_path))
+
+
+def add_source(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    columns = {"source_id": [name], "kind": ["paper"], "locator": ["x"], "what": ["y"]}
+    database.insert(connection, Source, columns)
+
+
+def sources(path: Path) -> list[str]:
+    with database.connect(path) as connection:
+        return [name for (name,) in connection.execute("SELECT source_id FROM source ORDER BY 1").fetchall()]
+
+
+def test_a_new_file_has_every_table(path: Path) -> None:
+    with database.connect(path) as connection:
+        names = {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+        meta = database.meta(connection)
+    assert {t.TABLE for t in database.TABLES} <= names
+    assert meta["schema_version"] == str(migrations.SCHEMA_VERSION)
+
+
+def test_a_change_shows_when_its_block_ends(path: Path) -> None:
+    with database.replace(path) as connection:
+        add_source(connection, "a")
+        assert sources(path) == []
+    assert sources(path) == ["a"]
+    assert sorted(p.name for p in path.parent.iterdir()) == [path.name]
+
+
+def test_a_failed_change_leaves_the_file_and_no_litter(path: Path) -> None:
+    before = path.read_bytes()
+    with pytest.raises(ZeroDivisionError), database.replace(path) as connection:
+        add_source(connection, "a")
+        raise ZeroDivisionError
+    assert path.read_bytes() == before
+    assert sorted(p.name for p in path.parent.iterdir()) == [path.name]
+
+
+def test_a_missing_file_is_created_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "new.duckdb"
+    with pytest.raises(ZeroDivisionError), database.replace(path, create=True):
+        raise ZeroDivisionError
+    assert list(tmp_path.iterdir()) == []
+    with database.replace(path, create=True) as connection:
+        add_source(connection, "a")
+    assert sources(path) == ["a"]
+
+
+def test_a_reader_keeps_its_state_while_the_file_is_replaced(path: Path) -> None:
+    reader = subprocess.Popen(
+        [sys.executable, "-c", _READER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert reader.stdin and reader.stdout
+    assert reader.stdout.readline() == "0\n"
+    with database.replace(path) as connection:
+        add_source(connection, "a")
+    reader.stdin.write("\n")
+    reader.stdin.flush()
+    assert reader.stdout.readline() == "0\n"
+    reader.communicate()
+    assert sources(path) == ["a"]
+
+
+_READER = """
+import sys
+from charz.schema import database
+connection = database.connect(sys.argv[1])
+count = lambda: print(connection.execute("SELECT count(*) FROM source").fetchall()[0][0], flush=True)
+count()
+sys.stdin.readline()
+count()
+"""
+
+
+def test_one_writer_at_a_time(path: Path) -> None:
+    with database.replace(path), pytest.raises(CharzError, match="another charz is writing") as caught:
+        with database.replace(path):
+            pass
+    assert str(os.getpid()) in str(caught.value)
+
+
+def test_another_client_that_writes_is_respected(path: Path) -> None:
+    script = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.readline()"
+    other = subprocess.Popen(
+        [sys.executable, "-c", script, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert other.stdout and other.stdout.readline() == "open\n"
+    try:
+        with pytest.raises(CharzError, match=f"another process.*PID {other.pid}"), database.replace(path):
+            pass
+    finally:
+        other.communicate("\n")
+    with database.replace(path) as connection:
+        add_source(connection, "a")
+
+
+def test_the_log_another_client_left_is_folded_in(path: Path) -> None:
+    script = """
+import duckdb, os, signal, sys
+c = duckdb.connect(sys.argv[1])
+c.execute("INSERT INTO source VALUES ('other', 'paper', 'x', NULL, 'y')")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    subprocess.run([sys.executable, "-c", script, str(path)], check=False)
+    assert path.with_name(f"{path.name}.wal").exists()
+    with database.replace(path) as connection:
+        add_source(connection, "mine")
+    assert sources(path) == ["mine", "other"]
+    assert sorted(p.name for p in path.parent.iterdir()) == [path.name]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delay_s", [0.0, 0.05, 0.2, 0.5])
+def test_a_killed_writer_loses_nothing(path: Path, delay_s: float) -> None:
+    with database.replace(path) as connection:
+        add_source(connection, "before")
+    writer = subprocess.Popen([sys.executable, "-c", _WRITER, str(path)], stdout=subprocess.PIPE, text=True)
+    assert writer.stdout and writer.stdout.readline() == "writing\n"
+    time.sleep(delay_s)
+    writer.send_signal(signal.SIGKILL)
+    writer.wait()
+    after = sources(path)
+    assert after[0] == "before"
+    assert len(after) - 1 in (0, 200_000), "a half-written state"
+    with database.replace(path) as connection:
+        add_source(connection, "zzz")
+    assert sources(path) == [*after, "zzz"]
+    assert sorted(p.name for p in path.parent.iterdir()) == [path.name]
+
+
+_WRITER = """
+import sys
+from charz.schema import database
+from charz.schema.catalog import Source
+with database.replace(sys.argv[1]) as connection:
+    print("writing", flush=True)
+    n = 200_000
+    names = [f"s{i:06}" for i in range(n)]
+    database.insert(connection, Source, {"source_id": names, "kind": ["paper"] * n, "locator": names, "what": names})
+"""
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"source_ids": ["a"]}, "no such column: source.source_ids. Nearest: source_id"),
+        ({"source_id": ["a"]}, "columns without values: source: kind, locator, what"),
+        ({"source_id": [1.5], "kind": ["x"], "locator": ["x"], "what": ["x"]}, "values do not fit the table: source"),
+        ({"source_id": ["a", "a"], "kind": ["x"] * 2, "locator": ["x"] * 2, "what": ["x"] * 2}, "rows break a rule"),
+    ],
+)
+def test_rows_that_do_not_fit_are_refused(path: Path, columns: dict[str, list[object]], message: str) -> None:
+    with pytest.raises(CharzError, match=message), database.replace(path) as connection:
+        database.insert(connection, Source, columns)
+    assert sources(path) == []
+
+
+def test_rows_and_columns_insert_alike(path: Path) -> None:
+    with database.replace(path) as connection:
+        rows = [Confidence(confidence=str(i), rank=i, is_guess=i > 1, meaning="m") for i in range(3)]
+        assert database.insert_rows(connection, rows) == 3
+        assert database.insert_rows(connection, []) == 0
+    with database.connect(path) as connection:
+        assert connection.execute("SELECT rank, is_guess FROM confidence ORDER BY rank").fetchall() == [
+            (0, False),
+            (1, False),
+            (2, True),
+        ]
+
+
+def test_a_newer_file_is_refused(path: Path) -> None:
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("UPDATE charz_meta SET value = '999' WHERE key = 'schema_version'")
+    for read_only in (True, False):
+        with pytest.raises(CharzError, match="a newer charz wrote this database.*schema version 999"):
+            database.connect(path, read_only)
+
+
+class Added(Row):
+    """A table that a later charz has."""
+
+    TABLE: ClassVar[str] = "added"
+    KEY: ClassVar[tuple[str, ...]] = ("added_id",)
+
+    added_id: int
+    """Key."""
+
+
+def test_new_tables_and_nullable_columns_are_added_to_an_older_file(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with database.replace(path) as connection:
+        add_source(connection, "kept")
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("ALTER TABLE source DROP COLUMN licence")
+        connection.execute("CREATE VIEW mine AS SELECT source_id FROM source")
+        connection.execute("UPDATE charz_meta SET value = 'older' WHERE key = 'schema_fingerprint'")
+    monkeypatch.setattr(database, "TABLES", [*database.TABLES, Added])
+    with database.connect(path) as connection:
+        assert connection.execute("SELECT source_id, licence FROM source").fetchall() == [("kept", None)]
+        assert connection.execute("SELECT count(*) FROM added").fetchall() == [(0,)]
+        assert connection.execute("SELECT * FROM mine").fetchall() == [("kept",)]
+        assert database.meta(connection)["schema_fingerprint"] == database.fingerprint()
+
+
+def test_numbered_steps_take_an_older_file_to_this_version(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = migrations.SCHEMA_VERSION
+    with database.replace(path) as connection:
+        add_source(connection, "kept")
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("ALTER TABLE source RENAME COLUMN kind TO sort")
+        connection.execute("UPDATE charz_meta SET value = 'older' WHERE key = 'schema_fingerprint'")
+    with pytest.raises(CharzError, match="a development version of charz.*table source"):
+        database.connect(path)
+
+    def rename(connection: duckdb.DuckDBPyConnection) -> None:
+        connection.execute("ALTER TABLE source RENAME COLUMN sort TO kind")
+
+    monkeypatch.setattr(migrations, "SCHEMA_VERSION", now + 1)
+    monkeypatch.setattr(migrations, "STEPS", {**migrations.STEPS, now: rename})
+    with database.connect(path) as connection:
+        assert connection.execute("SELECT kind FROM source").fetchall() == [("paper",)]
+        assert database.meta(connection)["schema_version"] == str(now + 1)
+
+
+def test_there_is_a_step_from_every_older_version() -> None:
+    assert sorted(migrations.STEPS) == list(range(1, migrations.SCHEMA_VERSION))
+
+
+def test_files_that_are_no_database(tmp_path: Path) -> None:
+    text = tmp_path / "text.duckdb"
+    text.write_text("not a database " * 1000)
+    empty = tmp_path / "foreign.duckdb"
+    duckdb.connect(str(empty)).close()
+    for path, message in [
+        (text, "not a DuckDB database"),
+        (empty, "charz did not write"),
+        (tmp_path / "missing.duckdb", "no such database.*The folder has foreign.duckdb, text.duckdb"),
+        (tmp_path / "nowhere" / "x.duckdb", "no such folder"),
+        (tmp_path, "a folder, not a database"),
+    ]:
+        with pytest.raises(CharzError, match=message):
+            database.connect(path)
+    assert text.read_text() == "not a database " * 1000
+
+
+def test_a_new_file_opens_in_the_storage_format_of_duckdb_1_5(path: Path) -> None:
+    with duckdb.connect(str(path), read_only=True) as connection:
+        query = "SELECT tags['storage_version'] FROM duckdb_databases() WHERE NOT internal"
+        assert connection.execute(query).fetchall()[0][0].startswith("v1.5.0")
