@@ -1,59 +1,111 @@
 """Error of predicted matrix products against the timings in aiconfigurator-core.
 
-    python -m benchmarks.score_gemm DATABASE [--package DIR] [--sample 0.05] [--precision bf16]
+    python -m benchmarks.score_gemm [DATABASE] [--package DIR] [--rows 1500] [--family-only]
 
-The products run through the same SQL as a network's (`ingest/measurements/bare.py`). Of several
-frameworks' timings of one shape, each version is scored on its own.
+The products run through the same SQL as a network's (`ingest/measurements/bare.py`); every framework's
+timings are scored on their own. Without a database, the shipped catalog is put into a temporary one.
+`--family-only` leaves out every efficiency row of a single part: datasheet and family constants alone.
+
+What lay in the last-level cache when a product was timed differs by framework and can be read off the
+timings: weights took turns (six copies), SGLang's activations too, vLLM's and TensorRT-LLM's did not.
+SGLang 0.5.6 timed one set of operands again and again.
 """
 
 from __future__ import annotations
 
 import argparse
+import tempfile
 import time
 from pathlib import Path
 
 import duckdb
 import polars as pl
 
+from charz.cli.workspace import open_workspace
 from charz.ingest.measurements import aiconfigurator, bare, score
+
+PARTS = ["a100_sxm4_80", "h100_sxm5_80", "h200_sxm_141", "b200_sxm", "l40s"]
+COPIES = 6
+"""Sets of weights the timing loop goes round."""
+CACHE_STATES = ("cold", "warm", "hot")
+
+
+def arguments() -> argparse.Namespace:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("database", type=Path, nargs="?")
+    parser.add_argument("--package", type=Path, help="unpacked aiconfigurator_core folder; default the installed one")
+    parser.add_argument("--rows", type=int, default=1500, help="timings a part, framework and version, by a fixed hash")
+    parser.add_argument("--precision", default="bf16")
+    parser.add_argument("--hardware", nargs="*", default=PARTS)
+    parser.add_argument("--family-only", action="store_true")
+    parser.add_argument("--worst", type=int, default=15)
+    return parser.parse_args()
 
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("database", type=Path)
-    parser.add_argument("--package", type=Path, default=None, help="unpacked aiconfigurator_core folder; default the installed one")
-    parser.add_argument("--sample", type=float, default=0.05, help="share of the shapes, by a fixed hash")
-    parser.add_argument("--precision", default="bf16")
-    parser.add_argument("--hardware", nargs="*", default=["a100_sxm4_80", "h100_sxm5_80", "h200_sxm_141", "b200_sxm", "l40s"])
-    options = parser.parse_args()
-    pl.Config.set_tbl_rows(200).set_tbl_cols(30).set_tbl_width_chars(200).set_tbl_hide_dataframe_shape(True)
+    options = arguments()
+    pl.Config.set_tbl_rows(200).set_tbl_cols(30).set_tbl_width_chars(220).set_tbl_hide_dataframe_shape(True)
     pl.Config.set_tbl_hide_column_data_types(True).set_float_precision(4)
     start = time.perf_counter()
-    measured = timings(options.package, options.precision, options.hardware, options.sample)
-    print(f"{len(measured)} timings of {measured.select('m', 'n', 'k').unique().height} shapes, {time.perf_counter() - start:.1f} s")
-    predicted = bare.times(options.database, measured.select("m", "n", "k"), options.hardware, options.precision)
-    both = measured.join(predicted, on=["m", "n", "k", "hardware_id"]).rename({"latency_s": "measured_s"})
+    with tempfile.TemporaryDirectory() as folder:
+        database = options.database or Path(folder) / "catalog.duckdb"
+        open_workspace(database, create=True).close()
+        both = scored(database, options)
+    print(f"{len(both)} timings of {both.select('m', 'n', 'k').unique().height} shapes")
     print(score.table(both, ["hardware_id", "framework", "version"], "device_s"))
     print(score.table(both, ["hardware_id"], "device_s"))
     rows = pl.col("m").cut([16, 128, 1024, 8192]).alias("rows_m")
     print(score.table(both.with_columns(rows), ["hardware_id", "rows_m"], "device_s"))
-    print(score.worst(both, 15, "device_s").select("hardware_id", "framework", "m", "n", "k", "measured_s", "device_s", "tile_m", "tile_n", "waves", "utilization_fraction", "memory_level"))
+    columns = ["hardware_id", "framework", "cache_state", "m", "n", "k", "measured_s", "device_s", "compute_s", "memory_s"]
+    print(score.worst(both, options.worst, "device_s").select(*columns, "tile_m", "tile_n", "waves", "memory_level"))
     print(f"{time.perf_counter() - start:.1f} s")
 
 
-def timings(package: Path | None, precision: str, hardware: list[str], sample: float) -> pl.DataFrame:
+def scored(database: Path, options: argparse.Namespace) -> pl.DataFrame:
+    """Measured and predicted time of every sampled timing."""
+    with duckdb.connect(str(database), read_only=True) as connection:
+        efficiency = connection.sql("SELECT * FROM efficiency").pl()
+        cache_byte = connection.sql("SELECT hardware_id, cache_byte FROM hardware_unit").pl()
+    if options.family_only:
+        efficiency = efficiency.filter(~pl.col("scope").str.starts_with("hardware:"))
+    measured = timings(options.package, options.precision, options.hardware, options.rows)
+    measured = measured.join(cache_byte, on="hardware_id").with_columns(cache_state=cache_state())
+    shapes = measured.select("m", "n", "k").unique()
+    predicted = bare.times(database, shapes, options.hardware, options.precision, efficiency, cache_states=CACHE_STATES)
+    both = measured.join(predicted, on=["m", "n", "k", "hardware_id", "cache_state"])
+    return both.rename({"latency_s": "measured_s"})
+
+
+def cache_state() -> pl.Expr:
+    """What the last-level cache held when a row was timed; see the top of this file."""
+    weight, activation = 2 * pl.col("k") * pl.col("n"), 2 * pl.col("m") * pl.col("k")
+    is_sglang = pl.col("framework") == "sglang"
+    turning = COPIES * (weight + pl.when(is_sglang).then(activation).otherwise(0))
+    repeats = is_sglang & pl.col("version").str.starts_with("0.5.6")
+    return (
+        pl.when(repeats | (turning <= pl.col("cache_byte")))
+        .then(pl.lit("hot"))
+        .when(is_sglang)
+        .then(pl.lit("cold"))
+        .otherwise(pl.lit("warm"))
+    )
+
+
+def timings(package: Path | None, precision: str, hardware: list[str], rows: int) -> pl.DataFrame:
     """Measured products: `hardware_id, framework, version, m, n, k, latency_s`."""
     connection = duckdb.connect()
-    rows = aiconfigurator.relation(connection, aiconfigurator.data_root(package), "gemm")
+    relation = aiconfigurator.relation(connection, aiconfigurator.data_root(package), "gemm")
     connection.register("hardware_wanted", pl.DataFrame({"hardware_id": hardware}).to_arrow())
     return connection.sql(
         f"""
         SELECT hardware_id, framework, version, CAST(m AS DOUBLE) AS m, CAST(n AS DOUBLE) AS n, CAST(k AS DOUBLE) AS k,
             MEDIAN(latency_s) AS latency_s
-        FROM rows SEMI JOIN hardware_wanted USING (hardware_id)
-        WHERE precision = '{precision}' AND hash(m, n, k) % 10000 < {sample * 10000}
-        GROUP BY ALL
+        FROM relation SEMI JOIN hardware_wanted USING (hardware_id)
+        WHERE precision = '{precision}'
+        GROUP BY hardware_id, framework, version, m, n, k
+        QUALIFY ROW_NUMBER() OVER (PARTITION BY hardware_id, framework, version ORDER BY hash(m * 1000003 + n * 1009 + k)) <= {rows}
         """
     ).pl()
 

@@ -579,6 +579,9 @@ class TilingStrategy(Row):
     """Buffers in flight: 2 is double buffering."""
     fill_k: float
     """Steps of the reduction spent filling and draining the pipeline of one tile."""
+    latency_clock: float
+    """Clocks from the kernel's start to its first step and from its last step to its end: first loads,
+    pipeline, write-back. A split reduction pays it again for the kernel that sums. [clock]"""
     wave_quantization_fraction: float
     """Share of a last, partial wave that is not hidden by other tiles on the same unit: 1 is `ceil(waves)`."""
     efficiency_fraction: float

@@ -32,7 +32,8 @@ class Scenario(Row):
     host_factor: float
     """Host dispatch time relative to the reference host; 1 is the reference."""
     cache_state: str
-    """`warm` when the last-level cache may hold a tensor from its producer, `cold` when never."""
+    """`warm` when the last-level cache may hold a tensor from its producer, `cold` when never, `hot` when
+    everything a kernel touches is there if it fits, as when one operator runs again and again."""
     origin: str
     """`charz` for a shipped default, `user` for one added by `charz scenario add`."""
 

@@ -36,23 +36,25 @@ def times(
     precision: str,
     efficiency: pl.DataFrame | None = None,
     overrides: dict[str, pl.DataFrame] | None = None,
+    cache_states: tuple[str, ...] = ("warm",),
 ) -> pl.DataFrame:
-    """Predicted time of every product on every part: columns `m, n, k, hardware_id, device_s` and what
-    the view says of tile and bound. `products` has `m, n, k` and, optionally, `gemm_count`."""
+    """Predicted time of every product on every part: columns `m, n, k, hardware_id, cache_state,
+    device_s` and what the view says of tile and bound. `products` has `m, n, k` and, optionally,
+    `gemm_count`. The activation counts as written by an earlier kernel, the weight does not."""
     shapes = products.unique().with_row_index("operator_id").with_columns(pl.col("operator_id").cast(pl.Int64))
     if "gemm_count" not in shapes.columns:
         shapes = shapes.with_columns(gemm_count=pl.lit(1.0))
     cases = pl.DataFrame({"hardware_id": hardware}).with_columns(
         model_id=pl.lit(MODEL_ID, pl.Int64), backend=pl.lit(_BACKEND), policy=pl.lit(precision),
         memory_format=pl.lit("nchw"), batch=pl.lit(1, pl.Int64), sequence=pl.lit(None, pl.Int64), host_factor=pl.lit(1.0),
-    )  # fmt: skip
+    ).join(pl.DataFrame({"cache_state": cache_states}), how="cross")  # fmt: skip
     stand_ins = tables(shapes, precision) | (overrides or {})
     with Workbench(database, cases, efficiency, stand_ins, view="kernel_cost") as bench:
         found = bench.sql(
             """
-            SELECT anchor_operator_id AS operator_id, hardware_id, device_s, compute_s, memory_s, memory_level, strategy,
+            SELECT anchor_operator_id AS operator_id, hardware_id, cache_state, device_s, compute_s, memory_s, memory_level, strategy,
                 tile_m, tile_n, tile_k, waves, utilization_fraction, kernel_gap_s
-            FROM kernel_cost
+            FROM kernel_cost INNER JOIN scenario USING (scenario_id)
             """
         )
     return shapes.join(found, on="operator_id")
@@ -89,7 +91,7 @@ def tables(shapes: pl.DataFrame, precision: str) -> dict[str, pl.DataFrame]:
         ),
         SubgraphTensor: tensors.select(
             "model_id", "tensor_id", "direction", "operator_id", backend=pl.lit(_BACKEND), role=pl.col("border_role"),
-            subgraph_id=pl.col("operator_id"), is_produced=pl.lit(False),
+            subgraph_id=pl.col("operator_id"), is_produced=pl.col("role") == "activation",
         ),
     }  # fmt: skip
     return {row_type.TABLE: store.conform(frame, row_type) for row_type, frame in made.items()}

@@ -122,8 +122,10 @@ def ancestors_and_tables(by_name: dict[str, views.View], wanted: str) -> set[str
 
 
 def with_scenarios(cases: pl.DataFrame) -> pl.DataFrame:
-    """The cases numbered by their distinct conditions."""
-    conditions = [c for c in CASE_COLUMNS if c not in ("model_id", "hardware_id")]
+    """The cases numbered by their distinct conditions; without a `cache_state` they are warm."""
+    if "cache_state" not in cases.columns:
+        cases = cases.with_columns(cache_state=pl.lit("warm"))
+    conditions = [*(c for c in CASE_COLUMNS if c not in ("model_id", "hardware_id")), "cache_state"]
     distinct = cases.select(conditions).unique(maintain_order=True).with_row_index("scenario_id", offset=1)
     return cases.join(distinct.with_columns(pl.col("scenario_id").cast(pl.Int64)), on=conditions, how="left", nulls_equal=True)
 
@@ -131,12 +133,11 @@ def with_scenarios(cases: pl.DataFrame) -> pl.DataFrame:
 def _scenarios(cases: pl.DataFrame) -> pl.DataFrame:
     """`scenario` rows of the cases."""
     return (
-        cases.select("scenario_id", "batch", "sequence", "policy", "backend", "memory_format", "host_factor")
+        cases.select("scenario_id", "batch", "sequence", "policy", "backend", "memory_format", "host_factor", "cache_state")
         .unique("scenario_id")
         .with_columns(
             context=pl.lit(None, pl.Int64),
             phase=pl.lit("forward"),
-            cache_state=pl.lit("warm"),
             origin=pl.lit("measurement"),
         )
         .select(list(Scenario.model_fields))

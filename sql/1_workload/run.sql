@@ -21,7 +21,8 @@ CREATE VIEW run (
     memory_format,
     -- Host dispatch time relative to the reference host.
     host_factor,
-    -- 1 when the last-level cache may hold a tensor from its producer, else 0.
+    -- 1 when the last-level cache may hold a tensor from its producer, 2 when also weights and inputs from
+    -- the run before, else 0.
     is_cache_warm
 ) AS
 WITH valid_pairs AS (
@@ -54,5 +55,5 @@ SELECT
     backend,
     memory_format,
     host_factor,
-    CASE WHEN cache_state = 'warm' THEN 1e0 ELSE 0e0 END AS is_cache_warm
+    CASE cache_state WHEN 'hot' THEN 2e0 WHEN 'warm' THEN 1e0 ELSE 0e0 END AS is_cache_warm
 FROM valid_pairs

@@ -40,7 +40,9 @@ CREATE VIEW hardware_unit (
     -- Device time between two dependent kernels; 0 when the part states none. [s]
     part_kernel_gap_s,
     -- Clock share of the default power mode.
-    clock_fraction
+    clock_fraction,
+    -- Clock of the units in the default power mode; null when unknown. [Hz]
+    clock_hz
 ) AS
 WITH cluster_totals AS (
     SELECT
@@ -48,7 +50,8 @@ WITH cluster_totals AS (
         CAST(SUM(unit_count) AS DOUBLE) AS unit_count,
         SUM(unit_count * COALESCE(lanes, 0e0)) / NULLIF(SUM(unit_count), 0) AS lanes,
         CAST(MAX(COALESCE(array_rows, 1)) AS DOUBLE) AS array_rows,
-        CAST(MAX(COALESCE(array_columns, 1)) AS DOUBLE) AS array_columns
+        CAST(MAX(COALESCE(array_columns, 1)) AS DOUBLE) AS array_columns,
+        MAX(clock_boost_hz) AS clock_boost_hz
     FROM hardware_cluster
     GROUP BY hardware_id
 ),
@@ -138,7 +141,8 @@ SELECT
     me.dram_byte_per_s,
     p.tdp_w,
     COALESCE(g.part_kernel_gap_s, 0e0) AS part_kernel_gap_s,
-    COALESCE(p.clock_fraction, 1e0) AS clock_fraction
+    COALESCE(p.clock_fraction, 1e0) AS clock_fraction,
+    c.clock_boost_hz * COALESCE(p.clock_fraction, 1e0) AS clock_hz
 FROM hardware AS h
 INNER JOIN cluster_totals AS c ON c.hardware_id = h.hardware_id
 INNER JOIN memory_totals AS me ON me.hardware_id = h.hardware_id

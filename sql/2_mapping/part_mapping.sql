@@ -82,6 +82,8 @@ WITH part_on_target AS (
         h.array_rows,
         h.array_columns,
         h.tile_memory_byte,
+        h.tile_memory_byte_per_s,
+        h.clock_hz,
         pr.bits / 8e0 AS element_byte,
         kp.part_class = 'gemm' AND r.matrix_ops_per_s IS NOT NULL AS is_matrix,
         CASE WHEN kp.part_class = 'gemm' THEN COALESCE(r.matrix_ops_per_s, r.vector_ops_per_s)
@@ -105,6 +107,7 @@ fitted_candidates AS (
         CAST(s.divisor AS DOUBLE) AS divisor,
         s.stages,
         s.fill_k,
+        s.latency_clock,
         s.wave_quantization_fraction,
         s.efficiency_fraction,
         -- The square block whose three double-buffered operands fit the core's own cache,
@@ -197,6 +200,7 @@ timed_candidates AS (
             ELSE effective_waves
                 * 2e0 * tile_m * tile_n * (CEIL(k / NULLIF(tile_k * split_k, 0e0)) * tile_k + fill_k)
                 / NULLIF(unit_ops_per_s * efficiency_fraction, 0e0)
+                + COALESCE(latency_clock / NULLIF(clock_hz, 0e0), 0e0)
         END AS candidate_s,
         CASE
             WHEN strategy IS NULL THEN 0e0
@@ -231,9 +235,13 @@ timed_candidates AS (
 ),
 
 ranked_candidates AS MATERIALIZED (
-    -- Equal times fall to the lower candidate number. Materialized: DuckDB 2.0 would else push the choice below
-    -- the candidates and plan for seconds.
-    SELECT *, candidate_s * (1e0 + 1e-9 * COALESCE(candidate, 0)) AS ranked_s
+    -- A tile is as slow as its arithmetic or the loads of its operands; equal times fall to the lower
+    -- candidate number. Materialized: DuckDB 2.0 would else push the choice below the candidates and plan for
+    -- seconds.
+    SELECT
+        *,
+        GREATEST(candidate_s, COALESCE(reload_byte / NULLIF(tile_memory_byte_per_s, 0e0), 0e0))
+        * (1e0 + 1e-9 * COALESCE(candidate, 0)) AS ranked_s
     FROM timed_candidates
 ),
 

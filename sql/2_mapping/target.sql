@@ -18,7 +18,8 @@ CREATE VIEW target (
     memory_format,
     -- Samples in one run.
     batch,
-    -- 1 when the last-level cache may hold a tensor from its producer, else 0.
+    -- 1 when the last-level cache may hold a tensor from its producer, 2 when also weights and inputs from
+    -- the run before, else 0.
     is_cache_warm,
     -- `async_queue`, `serial` or `graph`.
     dispatch,

@@ -214,7 +214,8 @@ kernel_inputs AS (
         / NULLIF(e.vector_fraction, 0e0) AS vector_s,
         CASE WHEN p.subgraph_id IS NULL THEN 0e0 ELSE p.compute_energy_j END AS compute_energy_j,
         CASE
-            WHEN t.is_cache_warm = 1e0 AND w.produced_byte + w.output_byte <= e.residency_fraction * h.cache_byte
+            WHEN t.is_cache_warm = 2e0 AND w.traffic_byte <= h.cache_byte THEN w.traffic_byte
+            WHEN t.is_cache_warm >= 1e0 AND w.produced_byte + w.output_byte <= e.residency_fraction * h.cache_byte
                 THEN w.produced_byte + w.output_byte
             ELSE 0e0
         END AS resident_byte,
