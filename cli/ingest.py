@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,6 +15,8 @@ from .workspace import DatabaseOption, change_workspace, open_workspace
 if TYPE_CHECKING:
     from charz.ingest.run import Outcome
     from charz.ingest.sources.spec import Spec
+
+_SETTING = re.compile(r"[A-Za-z_]\w*=")
 
 SHOWN_MODELS = 3
 """Models for which the closing table is printed; more only count."""
@@ -46,10 +49,13 @@ def command(
     if list_source:
         display.show("\n".join(names_of(list_source)))
         return
-    requested = [*(names or []), *(names_of(everything) if everything else [])]
+    given = names or []
+    # `--set in=128 hidden=256,512`: what looks like a setting is one, whichever option stood before it
+    settings = [*(settings or []), *(n for n in given if _SETTING.match(n))]
+    requested = [*(n for n in given if not _SETTING.match(n)), *(names_of(everything) if everything else [])]
     if not requested:
         raise CharzError("no model named", next="try `charz ingest efficientnet_b0`, or `charz ingest --all torchvision`")
-    specs = _specs(requested, settings or [], batch=batch, resolution=resolution, sequence=sequence, inputs=tuple(inputs or ()), train=train)
+    specs = _specs(requested, settings, batch=batch, resolution=resolution, sequence=sequence, inputs=tuple(inputs or ()), train=train)
     outcomes = _run(specs, jobs, force, db)
     _summary(outcomes, db)
     if any(o.state == "failed" for o in outcomes):

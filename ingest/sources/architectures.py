@@ -65,7 +65,7 @@ ARCHITECTURES: dict[str, Architecture] = {
     "squeezebert-uncased": Architecture("SqueezeBertConfig", "SqueezeBertModel"),
     "layoutlm-base": Architecture("LayoutLMConfig", "LayoutLMModel"),
     "fnet-base": Architecture("FNetConfig", "FNetModel"),
-    "nystromformer-512": Architecture("NystromformerConfig", "NystromformerModel", {"segment_means_seq_len": 64}, sequence=512),
+    "nystromformer-512": Architecture("NystromformerConfig", "NystromformerModel", {"segment_means_seq_len": 64}, sequence=448),
     # decoders
     "gpt2": Architecture("GPT2Config", "GPT2LMHeadModel"),
     "gpt2-large": Architecture("GPT2Config", "GPT2LMHeadModel", {"n_embd": 1280, "n_layer": 36, "n_head": 20}),

@@ -1,0 +1,51 @@
+"""A program that `torch.export.save` wrote: `model.pt2`. Its symbolic first dimensions are taken for
+the batch; any other symbolic dimension is taken for the sequence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from charz.schema.errors import CharzError
+
+from .. import torchvision_schemas
+from ..export import BATCH, SEQUENCE, Axes, Request
+from .spec import Spec
+
+
+def build(spec: Spec) -> Request:
+    """The saved program as it is; nothing is traced."""
+    torchvision_schemas.prepare()
+    path = Path(spec.name)
+    if not path.exists():
+        raise CharzError("no such file", spec.name, next="torch.export.save(program, 'model.pt2') writes one")
+    try:
+        program = torch.export.load(path)
+    except Exception as error:  # a broken archive raises anything from KeyError to RuntimeError
+        raise CharzError("not a program saved by torch.export.save", spec.name, str(error).splitlines()[0] if str(error) else type(error).__name__) from error
+    axes, batch, sequence = _axes(program)
+    return Request(
+        name=path.stem, source=str(path), module=program.graph_module, axes=axes, family=path.stem,
+        default_batch=batch, default_sequence=sequence, program=program,
+        reason=None if axes else "exported with fixed sizes",
+    )  # fmt: skip
+
+
+def _axes(program: torch.export.ExportedProgram) -> tuple[Axes, int, int]:
+    """Symbolic dimensions of the user's inputs, and the example's batch and sequence."""
+    names = set(program.graph_signature.user_inputs)
+    axes: Axes = {}
+    batch, sequence = 1, 1
+    for node in program.graph_module.graph.nodes:
+        value = node.meta.get("val") if node.op == "placeholder" and node.name in names else None
+        if not isinstance(value, torch.Tensor):
+            continue
+        symbolic = [d for d, size in enumerate(value.shape) if not isinstance(size, int)]
+        axes[node.name] = {d: BATCH if d == 0 else SEQUENCE for d in symbolic}
+        if value.dim() and 0 not in symbolic:
+            batch = int(value.shape[0])
+        for d in symbolic:
+            if d:
+                sequence = int(value.shape[d].node.hint or 128)
+    return {n: dims for n, dims in axes.items() if dims}, batch, sequence

@@ -1,0 +1,303 @@
+"""Small networks with every dimension a parameter, made to be swept: `synthetic:mlp --set in=128
+hidden=256,512,1024`. A sweep from on-chip to off-chip sizes shows where a part's memory tiers end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from charz.schema.errors import CharzError, unknown_name
+
+from ..export import BATCH, SEQUENCE, Request
+from ..graph import Powers
+from .spec import Spec
+
+Parameters = dict[str, int]
+Shape = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A family of synthetic networks: its parameters with defaults, its module and its inputs."""
+
+    parameters: Parameters
+    module: Callable[[Parameters], nn.Module]
+    inputs: Callable[[Parameters], list[Shape]]
+
+
+KINDS: dict[str, Kind] = {}
+
+
+def kind(inputs: Callable[[Parameters], list[Shape]], **parameters: int) -> Callable[[Callable[[Parameters], nn.Module]], Callable[[Parameters], nn.Module]]:
+    """Register a family under its function's name."""
+
+    def register(function: Callable[[Parameters], nn.Module]) -> Callable[[Parameters], nn.Module]:
+        KINDS[function.__name__] = Kind(parameters, function, inputs)
+        return function
+
+    return register
+
+
+def names() -> list[str]:
+    """All families."""
+    return list(KINDS)
+
+
+def build(spec: Spec) -> Request:
+    """One member of a family. Raises CharzError for an unknown family or parameter."""
+    found = KINDS.get(spec.name)
+    if found is None:
+        raise unknown_name("synthetic model", spec.name, KINDS)
+    values = {**found.parameters, **_given(spec, found)}
+    try:
+        with torch.device("meta"):
+            module = found.module(values).eval()
+    except (ValueError, RuntimeError, AssertionError) as error:
+        raise CharzError("these sizes do not fit together", f"{spec.source} {_suffix(values)}", str(error).splitlines()[0]) from None
+    request = Request(
+        name=f"{spec.source},{_suffix(values)}", source=spec.source, module=module, family="synthetic",
+        default_batch=spec.batch or 2,
+    )  # fmt: skip
+    for number, shape in enumerate(found.inputs(values)):
+        _add_input(request, number, shape, spec)
+    return request
+
+
+def _given(spec: Spec, found: Kind) -> Parameters:
+    given: Parameters = {}
+    for key, text in spec.settings:
+        if key not in found.parameters:
+            raise unknown_name("parameter", f"{key} of {spec.source}", found.parameters)
+        if not text.isdigit() or int(text) < 1:
+            raise CharzError("a size must be a whole number above 0", f"{key}={text}")
+        given[key] = int(text)
+    return given
+
+
+def _suffix(values: Parameters) -> str:
+    return ",".join(f"{k}={v}" for k, v in values.items())
+
+
+def _add_input(request: Request, number: int, shape: Shape, spec: Spec) -> None:
+    """B is the batch, `S=128` a sequence with that default."""
+    sizes: list[int] = []
+    axes: dict[int, Powers] = {}
+    for d, size in enumerate(shape):
+        if size == "B":
+            sizes.append(spec.batch or 2)
+            if not spec.batch:
+                axes[d] = BATCH
+        elif isinstance(size, str):
+            sizes.append(spec.sequence or int(size.partition("=")[2]))
+            axes[d] = SEQUENCE
+            request.default_sequence = sizes[-1]
+        else:
+            sizes.append(size)
+    name = list(_signature(request.module))[number]
+    request.keywords[name] = torch.empty(sizes, device="meta")
+    request.axes[name] = axes
+
+
+def _signature(module: nn.Module) -> list[str]:
+    import inspect
+
+    return list(inspect.signature(module.forward).parameters)
+
+
+class Apply(nn.Module):
+    """A module around a function of one tensor."""
+
+    def __init__(self, function: Callable[[torch.Tensor], torch.Tensor | tuple[torch.Tensor, ...]]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor | tuple[torch.Tensor, ...]:
+        return self.function(x)
+
+
+class Product(nn.Module):
+    """Of two matrices."""
+
+    def forward(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return a @ b
+
+
+class Residual(nn.Module):
+    """A block with a connection around it."""
+
+    def __init__(self, block: nn.Module, last: nn.Module) -> None:
+        super().__init__()
+        self.block = block
+        self.last = last
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.last(self.block(x) + x)  # type: ignore[no-any-return]
+
+
+class Attention(nn.Module):
+    """Projections, heads, output projection."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        if width % heads:
+            raise ValueError(f"width {width} is no multiple of {heads} heads")
+        self.heads = heads
+        self.project = nn.Linear(width, 3 * width)
+        self.out = nn.Linear(width, width)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        batch, length, width = x.shape
+        q, k, v = self.project(x).view(batch, length, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4).unbind(0)
+        mixed = nn.functional.scaled_dot_product_attention(q, k, v)
+        return self.out(mixed.transpose(1, 2).reshape(batch, length, width))  # type: ignore[no-any-return]
+
+
+class TransformerBlock(nn.Module):
+    """Pre-norm attention and MLP."""
+
+    def __init__(self, width: int, heads: int, hidden: int) -> None:
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.attention = Attention(width, heads)
+        self.mlp = nn.Sequential(nn.Linear(width, hidden), nn.GELU(), nn.Linear(hidden, width))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = x + self.attention(self.norm1(x))
+        return x + self.mlp(self.norm2(x))  # type: ignore[no-any-return]
+
+
+def _image(p: Parameters) -> list[Shape]:
+    return [("B", p["channels"], p["size"], p["size"])]
+
+
+def _matrix(p: Parameters) -> list[Shape]:
+    return [("B", p["n"], p["n"])]
+
+
+@kind(lambda p: [("B", p["in"])], **{"in": 1024, "hidden": 4096, "out": 1024, "layers": 2})
+def mlp(p: Parameters) -> nn.Module:
+    """`layers` linear layers with ReLU between."""
+    widths = [p["in"], *[p["hidden"]] * (p["layers"] - 1), p["out"]]
+    layers: list[nn.Module] = []
+    for a, b in zip(widths[:-1], widths[1:], strict=True):
+        layers += [nn.Linear(a, b), nn.ReLU()]
+    return nn.Sequential(*layers[:-1])
+
+
+@kind(_image, channels=64, out=64, size=56, kernel=3, stride=1, groups=1)
+def conv2d(p: Parameters) -> nn.Module:
+    """One convolution."""
+    return nn.Conv2d(p["channels"], p["out"], p["kernel"], p["stride"], p["kernel"] // 2, groups=p["groups"])
+
+
+@kind(_image, channels=64, out=64, size=56, kernel=3, stride=1)
+def conv2d_bn_act(p: Parameters) -> nn.Module:
+    """Convolution, batch normalization, ReLU."""
+    conv = nn.Conv2d(p["channels"], p["out"], p["kernel"], p["stride"], p["kernel"] // 2, bias=False)
+    return nn.Sequential(conv, nn.BatchNorm2d(p["out"]), nn.ReLU())
+
+
+@kind(_image, channels=64, size=56, kernel=3)
+def resnet_block(p: Parameters) -> nn.Module:
+    """Two convolutions and a residual."""
+    c, k = p["channels"], p["kernel"]
+    block = [m for _ in range(2) for m in (nn.Conv2d(c, c, k, padding=k // 2, bias=False), nn.BatchNorm2d(c), nn.ReLU())]
+    return Residual(nn.Sequential(*block[:-1]), nn.ReLU())
+
+
+@kind(_image, channels=64, out=128, size=56, kernel=3, stride=1)
+def depthwise_separable(p: Parameters) -> nn.Module:
+    """Depthwise then pointwise convolution."""
+    c, k = p["channels"], p["kernel"]
+    return nn.Sequential(
+        nn.Conv2d(c, c, k, p["stride"], k // 2, groups=c, bias=False), nn.BatchNorm2d(c), nn.ReLU6(),
+        nn.Conv2d(c, p["out"], 1, bias=False), nn.BatchNorm2d(p["out"]), nn.ReLU6(),
+    )  # fmt: skip
+
+
+@kind(_image, channels=64, size=56, kernel=3, stride=2)
+def pooling(p: Parameters) -> nn.Module:
+    """Max pooling."""
+    return nn.MaxPool2d(p["kernel"], p["stride"], p["kernel"] // 2)
+
+
+@kind(lambda p: [("B", f"S={p['length']}", p["width"])], length=196, width=768)
+def norm(p: Parameters) -> nn.Module:
+    """Layer normalization of tokens."""
+    return nn.LayerNorm(p["width"])
+
+
+@kind(lambda p: [("B", f"S={p['length']}", p["width"])], length=512, width=64, heads=1)
+def attention_head(p: Parameters) -> nn.Module:
+    """Attention with its projections; one head unless asked for more."""
+    return Attention(p["width"], p["heads"])
+
+
+@kind(lambda p: [("B", f"S={p['length']}", p["width"])], length=512, width=768, heads=12, hidden=3072)
+def transformer_block(p: Parameters) -> nn.Module:
+    """Pre-norm attention and MLP with residuals."""
+    return TransformerBlock(p["width"], p["heads"], p["hidden"])
+
+
+@kind(lambda p: [("B", p["m"], p["k"]), ("B", p["k"], p["n"])], m=1024, n=1024, k=1024)
+def matmul(p: Parameters) -> nn.Module:
+    """A product of two matrices a sample."""
+    return Product()
+
+
+@kind(lambda p: [("B", p["elements"])], elements=1048576)
+def elementwise(p: Parameters) -> nn.Module:
+    """One addition an element: nothing but traffic."""
+    return Apply(lambda x: x + 1.0)
+
+
+@kind(lambda p: [("B", p["rows"], p["columns"])], rows=1024, columns=1024)
+def softmax(p: Parameters) -> nn.Module:
+    """Softmax of rows."""
+    return nn.Softmax(-1)
+
+
+@kind(_matrix, n=512)
+def lu(p: Parameters) -> nn.Module:
+    """LU factorization with pivoting."""
+    return Apply(lambda x: tuple(torch.linalg.lu_factor(x)))
+
+
+@kind(lambda p: [("B", p["m"], p["n"])], m=512, n=512)
+def qr(p: Parameters) -> nn.Module:
+    """QR factorization, Q formed."""
+    return Apply(lambda x: tuple(torch.linalg.qr(x)))
+
+
+@kind(_matrix, n=512)
+def cholesky(p: Parameters) -> nn.Module:
+    """Cholesky factorization of a symmetric matrix."""
+    return Apply(torch.linalg.cholesky)
+
+
+@kind(lambda p: [("B", p["n"], p["n"]), ("B", p["n"], p["columns"])], n=512, columns=512)
+def triangular_solve(p: Parameters) -> nn.Module:
+    """Triangular system with many right-hand sides."""
+    return Solve()
+
+
+class Solve(nn.Module):
+    """Upper triangular solve."""
+
+    def forward(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return torch.linalg.solve_triangular(a, b, upper=True)
+
+
+@kind(lambda p: [("B", p["length"])], length=4096)
+def fft(p: Parameters) -> nn.Module:
+    """Fourier transform of a real signal."""
+    return Apply(torch.fft.rfft)
+
+
+@kind(lambda p: [("B", p["length"], p["width"])], length=64, width=512, hidden=512)
+def lstm(p: Parameters) -> nn.Module:
+    """One LSTM layer over a sequence."""
+    return nn.LSTM(p["width"], p["hidden"], batch_first=True)

@@ -1,0 +1,62 @@
+-- Matrix products whose multiply-accumulates are not groups * m * n * k, or whose FLOPs are not two
+-- each, at the model's own default sizes.
+-- Grain: model_id, operator_id, part
+CREATE VIEW gemm_mismatch (
+    -- Model.
+    model_id,
+    -- Operator.
+    operator_id,
+    -- Step of the operator.
+    part,
+    -- Multiply-accumulates stated.
+    macs,
+    -- Product of its dimensions.
+    product_macs,
+    -- Operations stated.
+    flops
+) AS
+WITH sized AS (
+    SELECT
+        t.model_id,
+        t.operator_id,
+        t.part,
+        t.quantity,
+        SUM(
+            t.coefficient
+            * POWER(m.default_batch, t.batch_power)
+            * POWER(m.default_sequence, t.sequence_power + t.context_power)
+        ) AS amount
+    FROM term AS t
+    INNER JOIN operator_part AS p
+        ON p.model_id = t.model_id AND p.operator_id = t.operator_id AND p.part = t.part
+    INNER JOIN model AS m ON m.model_id = t.model_id
+    WHERE p.part_class = 'gemm'
+    GROUP BY t.model_id, t.operator_id, t.part, t.quantity
+),
+
+wide AS (
+    SELECT
+        model_id,
+        operator_id,
+        part,
+        COALESCE(SUM(CASE WHEN quantity = 'macs' THEN amount END), 0e0) AS macs,
+        COALESCE(SUM(CASE WHEN quantity = 'flops' THEN amount END), 0e0) AS flops,
+        COALESCE(
+            SUM(CASE WHEN quantity = 'groups' THEN amount END)
+            * SUM(CASE WHEN quantity = 'm' THEN amount END)
+            * SUM(CASE WHEN quantity = 'n' THEN amount END)
+            * SUM(CASE WHEN quantity = 'k' THEN amount END),
+            0e0
+        ) AS product_macs
+    FROM sized
+    GROUP BY model_id, operator_id, part
+)
+SELECT
+    model_id,
+    operator_id,
+    part,
+    macs,
+    product_macs,
+    flops
+FROM wide
+WHERE ABS(macs - product_macs) > 1e-9 * macs OR ABS(flops - 2e0 * macs) > 1e-9 * flops

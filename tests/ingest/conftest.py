@@ -1,0 +1,74 @@
+"""Lowering of single operators, for the tests of their rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from charz.ingest.export import BATCH, Request
+from charz.ingest.graph import Graph, GraphOperator, evaluate
+from charz.ingest.pipeline import to_graph
+
+
+class _Function(torch.nn.Module):
+    """A module whose forward is a function of one to four tensors."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: Any, y: Any = None, z: Any = None, w: Any = None) -> Any:
+        return self.function(*(t for t in (x, y, z, w) if t is not None))
+
+
+class Lowered:
+    """A graph with the questions tests ask of it."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+
+    def of_class(self, operator_class: str) -> list[GraphOperator]:
+        return [o for o in self.graph.operators if o.operator_class == operator_class]
+
+    def only(self, operator_class: str) -> GraphOperator:
+        found = self.of_class(operator_class)
+        assert len(found) == 1, [(o.target, o.operator_class) for o in self.graph.operators]
+        return found[0]
+
+    @staticmethod
+    def value(operator: GraphOperator, quantity: str, part: str | None = None, batch: int = 1, sequence: int = 1) -> float:
+        """A quantity summed over the parts (or one part) of an operator."""
+        chosen = [p for p in operator.parts if part in (None, p.part)]
+        return sum(evaluate(p.quantities.get(quantity, {}), batch, sequence) for p in chosen)
+
+    def moved(self, operator: GraphOperator, tensor_id: int, batch: int = 1) -> float:
+        """Elements an operator moves of a tensor."""
+        whole = self.graph.tensors[tensor_id].elements
+        return evaluate(operator.accesses.get(tensor_id, whole), batch)
+
+
+@pytest.fixture
+def lowered() -> Callable[..., Lowered]:
+    """`lowered(module_or_function, tensor, ...)`: the graph, its batch (dimension 0) symbolic unless
+    `symbolic=False`."""
+
+    def lower(model: Any, *tensors: torch.Tensor, symbolic: bool = True) -> Lowered:
+        module = model if isinstance(model, torch.nn.Module) else _Function(model)
+        tensors = tuple(t.to("meta") for t in tensors)
+        names = ("x", "y", "z", "w") if isinstance(module, _Function) else tuple(_names(module))
+        axes = {name: {0: BATCH} for name, _ in zip(names, tensors, strict=False)} if symbolic else {}
+        graph, traced = to_graph(Request("test", "test", module.eval().to("meta"), tensors, axes=axes))
+        assert not symbolic or traced.is_batch_symbolic, traced.reason
+        assert all(o.rule is not None for o in graph.operators), [o.target for o in graph.operators if o.rule is None]
+        return Lowered(graph)
+
+    return lower
+
+
+def _names(module: torch.nn.Module) -> list[str]:
+    import inspect
+
+    return list(inspect.signature(module.forward).parameters)

@@ -1,0 +1,56 @@
+"""Matrix products against counts by hand."""
+
+import pytest
+import torch
+from torch import nn
+
+
+def test_linear(lowered):
+    op = (g := lowered(nn.Linear(768, 3072), torch.empty(2, 197, 768))).only("linear")
+    assert [g.value(op, q) for q in ("groups", "m", "n", "k")] == [1, 197, 3072, 768]
+    assert g.value(op, "macs") == 197 * 3072 * 768
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    [
+        ((2, 5, 7), (7, 3), (1, 5, 3, 7)),  # one matrix for all samples: their rows are rows of one product
+        ((2, 4, 5, 7), (2, 4, 7, 3), (4, 5, 3, 7)),  # one product a sample and head
+        ((2, 4, 5, 7), (4, 7, 3), (4, 5, 3, 7)),  # heads broadcast over the batch
+    ],
+)
+def test_products(lowered, left, right, expected):
+    class Multiply(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.empty(right))
+
+        def forward(self, x):
+            return x @ self.weight
+
+    if right[0] == 2:
+        g = lowered(lambda x, y: x @ y, torch.empty(left), torch.empty(right))
+    else:
+        g = lowered(Multiply(), torch.empty(left))
+    op = g.only("matmul")
+    assert g.value(op, "macs") == expected[0] * expected[1] * expected[2] * expected[3]
+    assert [g.value(op, q) for q in ("groups", "m", "n", "k")] == list(expected)
+
+
+def test_baddbmm_counts_no_addition(lowered):
+    g = lowered(torch.baddbmm, torch.empty(2, 5, 3), torch.empty(2, 5, 7), torch.empty(2, 7, 3))
+    assert g.value(g.only("matmul"), "flops") == 2 * 5 * 7 * 3
+
+
+@pytest.mark.parametrize(
+    ("equation", "left", "right", "expected"),
+    [
+        ("bhid,bhjd->bhij", (2, 4, 5, 7), (2, 4, 6, 7), (4, 5, 6, 7)),
+        ("bij,bjk->bik", (2, 5, 7), (2, 7, 3), (1, 5, 3, 7)),
+        ("b...d,b...d->b...", (2, 5, 6, 7), (2, 5, 6, 7), (30, 1, 1, 7)),
+    ],
+)
+def test_einsum(lowered, equation, left, right, expected):
+    g = lowered(lambda x, y: torch.einsum(equation, x, y), torch.empty(left), torch.empty(right))
+    op = g.only("matmul")
+    assert [g.value(op, q) for q in ("groups", "m", "n", "k")] == list(expected)
