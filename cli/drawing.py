@@ -1,0 +1,227 @@
+"""Pictures of report views, as Altair charts: one function a kind, from rows to a chart.
+
+Axes carry SI prefixes (`~s`), so the values stay in the engine's units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from charz.schema.errors import CharzError
+
+Rows = list[dict[str, Any]]
+
+WIDTH = 640
+HEIGHT = 380
+SUFFIXES = ("svg", "png", "html", "json", "pdf")
+"""Formats a picture can be saved in, by the file's suffix."""
+
+
+def library() -> Any:
+    """Altair. Raises `CharzError` where it is not installed."""
+    try:
+        import altair
+    except ModuleNotFoundError:
+        raise CharzError("drawing needs altair", next="pip install 'charz-dnn[plot]'") from None
+    altair.data_transformers.disable_max_rows()
+    return altair
+
+
+def save(chart: Any, out: Path) -> None:
+    """Write a chart in the format of the file's suffix."""
+    suffix = out.suffix.lower().lstrip(".")
+    if suffix not in SUFFIXES:
+        raise CharzError("unknown picture format", out.name, f"there are {', '.join(SUFFIXES)}")
+    try:
+        chart.save(str(out), **({"scale_factor": 2} if suffix == "png" else {}))
+    except OSError as error:
+        raise CharzError("cannot write the picture", str(out), error.strerror or str(error)) from error
+
+
+def data(rows: Rows) -> Any:
+    """Rows as Altair takes them."""
+    return library().Data(values=rows)
+
+
+def titled(chart: Any, title: str, subtitle: str = "") -> Any:
+    """The chart with title and size."""
+    alt = library()
+    text = alt.TitleParams(title, subtitle=subtitle, anchor="start", subtitleColor="#555")
+    return chart.properties(title=text, width=WIDTH, height=HEIGHT)
+
+
+def si(title: str) -> Any:
+    """An axis with SI prefixes."""
+    return library().Axis(title=title, format="~s", grid=True, gridOpacity=0.4)
+
+
+def _positive(title: str) -> dict[str, Any]:
+    alt = library()
+    return {"axis": si(title), "scale": alt.Scale(type="log", nice=True)}
+
+
+def roofline(points: Rows, roofs: Rows, title: str) -> Any:
+    """Every kernel under the roofs of its part: attained rate against arithmetic intensity."""
+    alt = library()
+    base = alt.Chart(data(points)).mark_circle(opacity=0.65, stroke="#333", strokeWidth=0.4)
+    marks = base.encode(
+        x=alt.X("arithmetic_intensity:Q", **_positive("arithmetic intensity [operations/byte of main memory]")),
+        y=alt.Y("attained_ops_per_s:Q", **_positive("attained rate [operations/s]")),
+        size=alt.Size("latency_s:Q", title="time [s]", legend=alt.Legend(format="~s"), scale=alt.Scale(range=[15, 500])),
+        color=alt.Color("kernel_class:N", title="kernel"),
+        tooltip=["subgraph:N", "latency_s:Q", "bottleneck:N"],
+    )
+    lines = alt.Chart(data(roofs)).mark_line(color="#444", strokeWidth=1.5)
+    roof = lines.encode(x="intensity:Q", y="rate_ops_per_s:Q", detail="roof:N", strokeDash=alt.StrokeDash("roof:N", title="roof"))
+    return titled(roof + marks, title, "each circle is a kernel, its area the time it takes")
+
+
+def tiling(points: Rows, title: str) -> Any:
+    """Tile count against the bytes a kernel moves, by part."""
+    alt = library()
+    chart = alt.Chart(data(points)).mark_point(filled=True, opacity=0.7, size=50)
+    return titled(
+        chart.encode(
+            x=alt.X("footprint_byte:Q", **_positive("unique bytes of the kernel [byte]")),
+            y=alt.Y("tile_count:Q", **_positive("tiles")),
+            color=alt.Color("part:N", title="part"),
+            shape=alt.Shape("strategy:N", title="tiling strategy"),
+            tooltip=["subgraph:N", "tile_m:Q", "tile_n:Q", "tile_k:Q"],
+        ),
+        title,
+        "matrix kernels; a larger tile memory means fewer tiles for the same kernel",
+    )
+
+
+def pareto(points: Rows, title: str) -> Any:
+    """Latency against energy of every choice; those that none beats are named."""
+    alt = library()
+    x = alt.X("latency_s:Q", **_positive("time of a run [s]"))
+    y = alt.Y("sample_j:Q", **_positive("energy of a sample [J]"))
+    others = alt.Chart(data([p for p in points if not p["is_front"]])).mark_circle(opacity=0.25, size=28)
+    front_rows = sorted((p for p in points if p["is_front"]), key=lambda p: p["latency_s"])
+    front = alt.Chart(data(front_rows)).mark_point(filled=True, size=90, stroke="#222", strokeWidth=0.8)
+    names = alt.Chart(data(_apart(front_rows))).mark_text(align="left", dx=8, dy=-7, fontSize=10, color="#222")
+    color = alt.Color("family:N", title="family")
+    shape = alt.Shape("silicon:N", title="", scale=alt.Scale(domain=["silicon", "simulated"], range=["circle", "triangle-up"]))
+    return titled(
+        others.encode(x=x, y=y, color=color)
+        + front.encode(x=x, y=y, color=color, shape=shape, tooltip=["label:N"])
+        + names.encode(x=x, y=y, text="label:N"),
+        title,
+        "large marks: no other choice is better in latency, energy, memory and price alike",
+    )
+
+
+def _apart(rows: Rows, ratio: float = 1.15, most: int = 14) -> Rows:
+    """Rows far enough apart for their names not to overlap."""
+    kept: Rows = []
+    for row in rows:
+        near = any(
+            max(row[c], k[c]) < ratio * min(row[c], k[c]) for k in kept for c in ("latency_s",)
+        )
+        if not near and len(kept) < most:
+            kept.append(row)
+    return kept
+
+
+def memory(steps: Rows, title: str) -> Any:
+    """Memory held while each kernel executes: residents below, activations above, the peak marked."""
+    alt = library()
+    layers = [
+        {"kernel": row["subgraph_id"], "what": what, "layer": layer, "byte": row[column]}
+        for row in steps
+        for layer, (what, column) in enumerate((("weights, buffers, KV-cache", "resident_byte"), ("activations", "allocated_byte")))
+    ]
+    area = alt.Chart(data(layers)).mark_area(interpolate="step-after", opacity=0.85)
+    peak = max(steps, key=lambda row: row["total_byte"])
+    mark = {"kernel": peak["subgraph_id"], "byte": peak["total_byte"], "label": f"peak at {peak['operator']} ({peak['module'] or 'model'})"}
+    on_right = peak["subgraph_id"] > len(steps) * 0.6
+    point = alt.Chart(data([mark])).mark_point(color="#b00", filled=True, size=70)
+    text = alt.Chart(data([mark])).mark_text(align="right" if on_right else "left", dx=-8 if on_right else 8, dy=-9, color="#b00")
+    x = alt.X("kernel:Q", title="kernel, in order of execution")
+    y = alt.Y("byte:Q", axis=si("memory held [byte]"))
+    colors = alt.Scale(domain=["activations", "weights, buffers, KV-cache"], range=["#4c78a8", "#bab0ac"])
+    return titled(
+        area.encode(x=x, y=alt.Y("byte:Q", axis=si("memory held [byte]"), stack=True), color=alt.Color("what:N", title="", scale=colors), order="layer:Q")
+        + point.encode(x=x, y=y)
+        + text.encode(x=x, y=y, text="label:N"),
+        title,
+    )
+
+
+def edp(kernels: Rows, title: str) -> Any:
+    """Cumulative share of the energy-delay product, largest kernel first, with 50, 80, 90 and 99 %."""
+    alt = library()
+    marks = [
+        {"edp_rank": rank, "cumulative_fraction": level, "label": f"{rank} kernels make {level:.0%}"}
+        for level in (0.5, 0.8, 0.9, 0.99)
+        if (rank := next((k["edp_rank"] for k in kernels if k["cumulative_fraction"] >= level), None)) is not None
+    ]
+    x = alt.X("edp_rank:Q", title="kernels, largest share first")
+    y = alt.Y("cumulative_fraction:Q", axis=alt.Axis(title="cumulative share of the energy-delay product", format="%"), scale=alt.Scale(domain=[0, 1.02]))
+    bars = alt.Chart(data(kernels)).mark_bar(opacity=0.55).encode(
+        x=x, y=alt.Y("edp_fraction:Q", axis=alt.Axis(title="cumulative share of the energy-delay product", format="%")), color=alt.Color("kernel_class:N", title="kernel")
+    )
+    line = alt.Chart(data(kernels)).mark_line(color="#333", interpolate="step-after").encode(x=x, y=y)
+    points = alt.Chart(data(marks)).mark_point(filled=True, color="#b00", size=60).encode(x=x, y=y)
+    text = alt.Chart(data(marks)).mark_text(align="left", dx=9, dy=9, color="#b00").encode(x=x, y=y, text="label:N")
+    return titled(bars + line + points + text, title)
+
+
+def batch(points: Rows, title: str) -> Any:
+    """Throughput against batch, with the batch at which each part saturates."""
+    alt = library()
+    x = alt.X("batch:Q", scale=alt.Scale(type="log", base=2), axis=alt.Axis(title="batch", format="d"))
+    y = alt.Y("throughput_per_s:Q", **_positive("samples/s"))
+    color = alt.Color("part:N", title="part")
+    line = alt.Chart(data(points)).mark_line(point=alt.OverlayMarkDef(size=35)).encode(x=x, y=y, color=color)
+    saturated = [{**p, "label": f"saturates at {p['batch']}"} for p in points if p["batch"] == p["saturating_batch"]]
+    ring = alt.Chart(data(saturated)).mark_point(size=190, strokeWidth=2, filled=False).encode(x=x, y=y, color=color)
+    text = alt.Chart(data(saturated)).mark_text(dy=17, dx=4, align="left", fontSize=10).encode(x=x, y=y, text="label:N", color=color)
+    return titled(line + ring + text, title, "ring: smallest batch within 10 % of the best throughput that fits")
+
+
+def fusion(bars: Rows, title: str) -> Any:
+    """Time of a run under each backend, split by what sets the pace."""
+    alt = library()
+    order = ["arithmetic", "memory", "power", "waiting"]
+    colors = alt.Scale(domain=order, range=["#4c78a8", "#f58518", "#e45756", "#bab0ac"])
+    chart = alt.Chart(data(bars)).mark_bar().encode(
+        y=alt.Y("backend:N", title=None, sort="-x"),
+        x=alt.X("seconds:Q", axis=si("time of a run [s]")),
+        color=alt.Color("pace:N", title="pace set by", scale=colors, sort=order),
+        order=alt.Order("rank:Q"),
+    )
+    totals = {b["backend"]: b for b in bars}.values()
+    text = alt.Chart(data(list(totals))).mark_text(align="left", dx=5, color="#333").encode(
+        y=alt.Y("backend:N", sort="-x"), x="total_s:Q", text="label:N"
+    )
+    return titled(chart + text, title, "eager runs every operator by itself; the others fuse")
+
+
+def shmoo(points: Rows, levels: Rows, title: str) -> Any:
+    """Attained rate as a size grows out of one memory level after the other; each tile has its color."""
+    alt = library()
+    x = alt.X("footprint_byte:Q", **_positive("unique bytes of the largest kernel [byte]"))
+    y = alt.Y("attained_ops_per_s:Q", **_positive("attained rate [operations/s]"))
+    ordered = sorted(points, key=lambda p: p["footprint_byte"])
+    line = alt.Chart(data(ordered)).mark_line(color="#999", strokeWidth=1).encode(x=x, y=y, detail="part:N")
+    mark = alt.Chart(data(ordered)).mark_point(filled=True, size=60).encode(
+        x=x, y=y, color=alt.Color("tile:N", title="tile (m x n x k)", sort=None), shape=alt.Shape("served:N", title="slowest level"),
+        tooltip=["model:N", "batch:Q", "tile:N"],
+    )
+    low, high = ordered[0]["footprint_byte"], ordered[-1]["footprint_byte"]
+    inside = [level for level in levels if low <= level["capacity_byte"] <= high]
+    rule = alt.Chart(data(inside)).mark_rule(strokeDash=[5, 4], color="#b00").encode(x=alt.X("capacity_byte:Q"))
+    text = alt.Chart(data(inside)).mark_text(angle=270, align="right", dy=-6, color="#b00").encode(
+        x="capacity_byte:Q", y=alt.value(8), text="label:N"
+    )
+    return titled(line + mark + rule + text, title, "dashed: size of a memory level; a new color is a tiling transition")
+
+
+def kinds() -> Sequence[str]:
+    """Pictures that can be drawn."""
+    return ("roofline", "tiling", "pareto", "memory", "edp", "batch", "fusion", "shmoo")

@@ -1,0 +1,230 @@
+"""Draw a picture: roofline, tiling, pareto, memory, edp, batch, fusion or shmoo."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import duckdb
+import typer
+
+from charz.schema.errors import CharzError, unknown_name
+
+from . import display, drawing
+from .grid import (
+    BackendsOption,
+    BatchesOption,
+    Grid,
+    PartsOption,
+    PrecisionsOption,
+    SequencesOption,
+    asked,
+    names,
+    numbers,
+    records,
+)
+from .workspace import DatabaseOption, open_workspace
+
+Connection = duckdb.DuckDBPyConnection
+
+_DOUBLING = [2**i for i in range(11)]
+_PART = "hardware || CASE WHEN is_simulated THEN ' (simulated)' ELSE '' END AS part"
+
+
+def command(
+    kind: Annotated[str, typer.Argument(help="roofline, tiling, pareto, memory, edp, batch, fusion or shmoo.")],
+    models: Annotated[list[str], typer.Argument(help="Ingested models; * stands for any text.")],
+    out: Annotated[Path, typer.Option("--out", help="Picture: .svg, .png, .pdf, .html or .json.")],
+    on: PartsOption = None,
+    batch: BatchesOption = None,
+    sequence: SequencesOption = None,
+    precision: PrecisionsOption = None,
+    backend: BackendsOption = None,
+    db: DatabaseOption = None,
+) -> None:
+    """Draw a picture of report views into a file."""
+    picture = PICTURES.get(kind)
+    if picture is None:
+        raise unknown_name("picture", kind, PICTURES)
+    view, draw, defaults = picture
+    grid = Grid(
+        _expanded(db, names(models)),
+        names(on),
+        numbers(batch) or defaults.get("batches", []),
+        numbers(sequence),
+        names([precision or ""]) or defaults.get("precisions", []),
+        names([backend or ""]) or (_every_backend(db) if defaults.get("every_backend") else []),
+    )
+    with asked(db, grid, {view, *defaults.get("also", ())}) as connection:
+        if not connection.execute(f"SELECT 1 FROM {view} LIMIT 1").fetchall():
+            raise CharzError("no part runs this so", ", ".join(grid.models), next="name others with --on, --precision or --backend")
+        chart = draw(connection)
+    drawing.save(chart, out)
+    display.note(f"{kind} written to {out}")
+
+
+def _expanded(db: Path | None, patterns: list[str]) -> list[str]:
+    """Model names, with those that a pattern with * matches."""
+    if not any("*" in pattern for pattern in patterns):
+        return patterns
+    with open_workspace(db) as connection:
+        known = [name for (name,) in connection.execute("SELECT model FROM model ORDER BY model").fetchall()]
+    found = [name for p in patterns for name in (fnmatch.filter(known, p) if "*" in p else [p])]
+    if not found:
+        raise unknown_name("model", patterns[0], known)
+    return list(dict.fromkeys(found))
+
+
+def _every_backend(db: Path | None) -> list[str]:
+    with open_workspace(db) as connection:
+        return [name for (name,) in connection.execute("SELECT backend FROM backend ORDER BY backend").fetchall()]
+
+
+def _subject(connection: Connection, view: str) -> str:
+    """What a picture is of: the names its rows have in common."""
+    query = f"SELECT {', '.join(f'any_value({c}), count(DISTINCT {c})' for c in _NAMES)} FROM {view}"
+    values = connection.execute(query).fetchall()[0]
+    common = dict(zip(_NAMES, zip(values[::2], values[1::2], strict=True), strict=True))
+    parts = [str(value) if column != "batch" else f"batch {value}" for column, (value, count) in common.items() if count == 1]
+    return ", ".join(parts)
+
+
+_NAMES = ("model", "hardware", "backend", "precision", "batch")
+
+
+def _one_target(connection: Connection, view: str) -> str:
+    """Condition that picks one target, the first by name, and says so when there were more."""
+    rows = connection.execute(
+        f"SELECT DISTINCT model, hardware, backend, precision, batch, scenario_id FROM {view} ORDER BY ALL"
+    ).fetchall()
+    model, hardware, *_, scenario_id = rows[0]
+    if len(rows) > 1:
+        display.note(f"{len(rows)} targets fit; drawing {', '.join(map(str, rows[0][:-1]))}")
+    connection.execute(
+        f"CREATE TEMP TABLE drawn AS SELECT * FROM {view} WHERE model = ? AND hardware = ? AND scenario_id = ?",
+        [model, hardware, scenario_id],
+    )
+    return "drawn"
+
+
+def _roofline(connection: Connection) -> Any:
+    drawn = _one_target(connection, "subgraph_latency")
+    points = records(
+        connection,
+        f"SELECT subgraph, kernel_class, latency_s, bottleneck, arithmetic_intensity, attained_ops_per_s FROM {drawn}"
+        " WHERE arithmetic_intensity > 0 AND attained_ops_per_s > 0",
+    )
+    roofs = records(
+        connection,
+        f"SELECT roof, intensity, rate_ops_per_s FROM roofline_roof WHERE hardware = (SELECT any_value(hardware) FROM {drawn})"
+        f" AND precision IN (SELECT executed_precision FROM subgraph_mapping) AND intensity BETWEEN ? AND ?",
+        [min(p["arithmetic_intensity"] for p in points) / 2, max(p["arithmetic_intensity"] for p in points) * 2],
+    )
+    return drawing.roofline(points, roofs, f"Roofline: {_subject(connection, drawn)}")
+
+
+def _tiling(connection: Connection) -> Any:
+    points = records(
+        connection,
+        f"""
+        SELECT m.subgraph, m.tile_m, m.tile_n, m.tile_k, m.tile_count, m.strategy, {_PART.replace('hardware', 'm.hardware').replace('is_sim', 'm.is_sim')},
+            l.traffic_byte AS footprint_byte
+        FROM subgraph_mapping AS m
+        JOIN subgraph_latency AS l USING (model_id, scenario_id, hardware, subgraph_id)
+        WHERE m.tile_m IS NOT NULL AND l.traffic_byte > 0
+        """,
+    )
+    return drawing.tiling(points, f"Tiles against footprint: {_subject(connection, 'subgraph_mapping')}")
+
+
+def _pareto(connection: Connection) -> Any:
+    query = """
+        SELECT c.latency_s, c.sample_j, h.family, c.dominated_by IS NULL AND c.fits_device AS is_front,
+            CASE WHEN c.is_simulated THEN 'simulated' ELSE 'silicon' END AS silicon,
+            c.hardware || ' ' || c.precision || ' ' || c.backend || ' b' || c.batch AS label
+        FROM candidate AS c
+        JOIN hardware AS h ON h.hardware_id = c.hardware_id
+        WHERE c.sample_j IS NOT NULL
+    """
+    return drawing.pareto(records(connection, query), f"Latency against energy: {_subject(connection, 'candidate')}")
+
+
+def _memory(connection: Connection) -> Any:
+    rows = connection.execute("SELECT DISTINCT model, scenario_id FROM memory_timeline ORDER BY ALL").fetchall()
+    if len(rows) > 1:
+        display.note(f"{len(rows)} runs fit; drawing the first")
+    steps = records(
+        connection, "SELECT * FROM memory_timeline WHERE model = ? AND scenario_id = ? ORDER BY subgraph_id", rows[0]
+    )
+    first = steps[0]
+    return drawing.memory(
+        [{k: r[k] for k in ("subgraph_id", "resident_byte", "allocated_byte", "total_byte", "operator", "module")} for r in steps],
+        f"Memory: {first['model']}, {first['backend']}, {first['precision']}, batch {first['batch']}",
+    )
+
+
+def _edp(connection: Connection) -> Any:
+    drawn = _one_target(connection, "subgraph_edp")
+    rows = records(
+        connection, f"SELECT kernel_class, edp_fraction, edp_rank, cumulative_fraction FROM {drawn} ORDER BY edp_rank"
+    )
+    return drawing.edp(rows, f"Energy-delay product: {_subject(connection, drawn)}")
+
+
+def _batch(connection: Connection) -> Any:
+    rows = records(connection, f"SELECT {_PART}, batch, throughput_per_s, saturating_batch FROM batch_sweep WHERE fits_device ORDER BY batch")
+    return drawing.batch(rows, f"Batch sweep: {_subject(connection, 'batch_sweep')}")
+
+
+def _fusion(connection: Connection) -> Any:
+    query = """
+        SELECT backend, latency_s, kernel_count, compute_s, memory_s, power_s, overhead_s
+        FROM model_report
+        WHERE hardware = (SELECT min(hardware) FROM model_report) AND model = (SELECT min(model) FROM model_report)
+    """
+    rows = records(connection, query)
+    paces = (("arithmetic", "compute_s"), ("memory", "memory_s"), ("power", "power_s"), ("waiting", "overhead_s"))
+    bars = [
+        {
+            "backend": row["backend"],
+            "pace": pace,
+            "rank": rank,
+            "seconds": row[column],
+            "total_s": row["latency_s"],
+            "label": f"{display.seconds(row['latency_s'])}, {row['kernel_count']} kernels",
+        }
+        for row in rows
+        for rank, (pace, column) in enumerate(paces)
+    ]
+    return drawing.fusion(bars, f"Fused against unfused: {_subject(connection, 'model_report')}")
+
+
+def _shmoo(connection: Connection) -> Any:
+    points = records(connection, "SELECT * FROM shmoo_point ORDER BY footprint_byte")
+    levels = records(
+        connection,
+        """
+        SELECT DISTINCT level || ' of ' || hardware AS label, capacity_byte
+        FROM memory_fit
+        WHERE level <> 'register'
+        """,
+    )
+    columns = ("model", "batch", "footprint_byte", "attained_ops_per_s", "tile", "served", "part")
+    return drawing.shmoo(
+        [{c: p[c] for c in columns} for p in points], levels, f"From on-chip to off-chip: {_subject(connection, 'shmoo_point')}"
+    )
+
+
+PICTURES: dict[str, tuple[str, Callable[[Connection], Any], dict[str, Any]]] = {
+    "roofline": ("subgraph_latency", _roofline, {"also": ["roofline_roof", "subgraph_mapping"]}),
+    "tiling": ("subgraph_mapping", _tiling, {"also": ["subgraph_latency"]}),
+    "pareto": ("candidate", _pareto, {"batches": [1, 8, 64], "precisions": ["fp32", "fp16", "bf16", "int8"], "every_backend": True}),
+    "memory": ("memory_timeline", _memory, {}),
+    "edp": ("subgraph_edp", _edp, {}),
+    "batch": ("batch_sweep", _batch, {"batches": _DOUBLING}),
+    "fusion": ("model_report", _fusion, {"every_backend": True}),
+    "shmoo": ("shmoo_point", _shmoo, {"also": ["memory_fit"]}),
+}
+"""View a picture is drawn from, how, and the axes it takes where none are given."""
