@@ -71,25 +71,31 @@ chip_memory AS (
     INNER JOIN cluster_totals AS c ON c.hardware_id = me.hardware_id
 ),
 
+-- Its depth, not MAX_BY over it: MAX_BY passes over nulls, and an unknown bandwidth must stay unknown.
+last_caches AS (
+    SELECT hardware_id, MAX(depth) AS depth
+    FROM chip_memory
+    WHERE level NOT IN ('dram', 'register') AND total_byte IS NOT NULL
+    GROUP BY hardware_id
+),
+
 memory_totals AS (
     SELECT
-        hardware_id,
+        m.hardware_id,
         MAX(CASE WHEN level = 'dram' THEN total_byte END) AS dram_byte,
         MAX(CASE WHEN level = 'dram' THEN total_byte_per_s END) AS dram_byte_per_s,
-        MAX_BY(CASE WHEN level NOT IN ('dram', 'register') THEN total_byte END,
-            CASE WHEN level NOT IN ('dram', 'register') AND total_byte IS NOT NULL THEN depth END) AS cache_byte,
-        MAX_BY(CASE WHEN level NOT IN ('dram', 'register') THEN total_byte_per_s END,
-            CASE WHEN level NOT IN ('dram', 'register') AND total_byte IS NOT NULL THEN depth END) AS cache_byte_per_s,
-        MAX_BY(level,
-            CASE WHEN level NOT IN ('dram', 'register') AND total_byte IS NOT NULL THEN depth END) AS cache_level,
+        MAX(CASE WHEN m.depth = k.depth THEN m.total_byte END) AS cache_byte,
+        MAX(CASE WHEN m.depth = k.depth THEN m.total_byte_per_s END) AS cache_byte_per_s,
+        MAX(CASE WHEN m.depth = k.depth THEN m.level END) AS cache_level,
         MAX(CASE WHEN level = 'scratchpad' THEN capacity_byte END) AS scratchpad_byte,
         MAX(CASE WHEN level = 'scratchpad' THEN total_byte_per_s END) AS scratchpad_byte_per_s,
         MAX(CASE WHEN level = 'l1' THEN capacity_byte END) AS l1_byte,
         MAX(CASE WHEN level = 'l1' THEN total_byte_per_s END) AS l1_byte_per_s,
         MAX(CASE WHEN level = 'l2' AND scope = 'unit' THEN capacity_byte END) AS unit_l2_byte,
         MAX(CASE WHEN level = 'l2' AND scope = 'unit' THEN total_byte_per_s END) AS unit_l2_byte_per_s
-    FROM chip_memory
-    GROUP BY hardware_id
+    FROM chip_memory AS m
+    LEFT JOIN last_caches AS k ON k.hardware_id = m.hardware_id
+    GROUP BY m.hardware_id
 ),
 
 default_power AS (

@@ -182,8 +182,11 @@ timed_candidates AS (
     SELECT
         *,
         CASE
+            -- Each block takes as long as its threads, all alike, take on one unit: a partly filled last block
+            -- costs a whole one, so that more threads never take less time.
             WHEN strategy IS NULL
-                THEN effective_waves * unit_count / NULLIF(tile_count, 0e0) * flops / NULLIF(peak_ops_per_s, 0e0)
+                THEN effective_waves * flops * LEAST(1e0, 256e0 / GREATEST(threads, 1e0))
+                / NULLIF(unit_ops_per_s, 0e0)
             WHEN dataflow = 'weight_stationary'
                 THEN (
                     effective_waves * GREATEST(tile_m, array_rows)
@@ -271,7 +274,8 @@ fastest_tiles AS (
         MIN_BY(pipelining_fraction, ranked_s) AS pipelining_fraction,
         MIN_BY(reload_byte, ranked_s) AS reload_byte,
         MIN_BY(tile_byte, ranked_s) AS tile_byte,
-        MIN_BY(candidate_s, ranked_s) AS ideal_compute_s
+        -- Biases and the like come on top of the product's tiles, at best at the peak.
+        GREATEST(MIN_BY(candidate_s, ranked_s), MAX(flops) / NULLIF(MAX(peak_ops_per_s), 0e0)) AS ideal_compute_s
     FROM ranked_candidates
     GROUP BY model_id, scenario_id, hardware_id, subgraph_id, operator_id, part
 )

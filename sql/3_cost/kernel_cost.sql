@@ -166,7 +166,11 @@ summed_parts AS (
         SUM(CASE WHEN unit = 'vector' THEN ideal_compute_s ELSE 0e0 END) AS vector_ideal_s,
         SUM(CASE WHEN unit = 'matrix' AND flops > 0 THEN 1e0 / unit_ops_per_s ELSE 0e0 END) AS matrix_s_per_half_op,
         MAX(CASE WHEN unit = 'vector' AND flops > 0 THEN 1e0 / unit_ops_per_s ELSE 0e0 END) AS vector_s_per_half_op,
-        SUM(flops / NULLIF(peak_ops_per_s, 0e0)) AS naive_s,
+        -- Both kinds of unit work at once, as in compute_s: else the bound could lie above the time.
+        GREATEST(
+            SUM(CASE WHEN unit = 'matrix' THEN flops / NULLIF(peak_ops_per_s, 0e0) ELSE 0e0 END),
+            SUM(CASE WHEN unit = 'vector' THEN flops / NULLIF(peak_ops_per_s, 0e0) ELSE 0e0 END)
+        ) AS naive_s,
         SUM(energy_j) + CASE WHEN COUNT(*) > COUNT(energy_j) THEN NULL ELSE 0e0 END AS compute_energy_j
     FROM priced_parts
     GROUP BY model_id, scenario_id, hardware_id, subgraph_id

@@ -28,7 +28,7 @@ CREATE VIEW kernel_edp (
     memory_edp_js,
     -- Share of edp_js from static power and delay. [J s]
     static_edp_js,
-    -- Energy of the whole run. [J]
+    -- Energy of the whole run; null when a coefficient is missing. [J]
     model_energy_j,
     -- Time of the whole run. [s]
     model_latency_s
@@ -36,7 +36,14 @@ CREATE VIEW kernel_edp (
 WITH run_totals AS (
     SELECT
         *,
-        SUM(energy_j) OVER (PARTITION BY model_id, scenario_id, hardware_id) AS model_energy_j,
+        -- Unknown as soon as one kernel's is: a sum passes over nulls.
+        SUM(energy_j) OVER (PARTITION BY model_id, scenario_id, hardware_id)
+        + CASE
+            WHEN COUNT(*) OVER (PARTITION BY model_id, scenario_id, hardware_id)
+                > COUNT(energy_j) OVER (PARTITION BY model_id, scenario_id, hardware_id)
+                THEN NULL
+            ELSE 0e0
+        END AS model_energy_j,
         SUM(latency_s) OVER (PARTITION BY model_id, scenario_id, hardware_id) AS model_latency_s
     FROM kernel_latency
 )

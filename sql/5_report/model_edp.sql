@@ -60,11 +60,11 @@ run_sums AS (
         scenario_id,
         hardware_id,
         SUM(latency_s) AS latency_s,
-        SUM(energy_j) AS energy_j,
-        SUM(local_edp_js) AS local_edp_js,
-        SUM(compute_edp_js) AS compute_edp_js,
-        SUM(memory_edp_js) AS memory_edp_js,
-        SUM(static_edp_js) AS static_edp_js,
+        SUM(energy_j) + CASE WHEN COUNT(*) > COUNT(energy_j) THEN NULL ELSE 0e0 END AS energy_j,
+        SUM(local_edp_js) + CASE WHEN COUNT(*) > COUNT(local_edp_js) THEN NULL ELSE 0e0 END AS local_edp_js,
+        SUM(compute_edp_js) + CASE WHEN COUNT(*) > COUNT(compute_edp_js) THEN NULL ELSE 0e0 END AS compute_edp_js,
+        SUM(memory_edp_js) + CASE WHEN COUNT(*) > COUNT(memory_edp_js) THEN NULL ELSE 0e0 END AS memory_edp_js,
+        SUM(static_edp_js) + CASE WHEN COUNT(*) > COUNT(static_edp_js) THEN NULL ELSE 0e0 END AS static_edp_js,
         CAST(SUM(CASE WHEN before_js < 0.5e0 * model_energy_j * model_latency_s THEN 1 ELSE 0 END) AS BIGINT)
             AS kernels_for_half,
         CAST(SUM(CASE WHEN before_js < 0.9e0 * model_energy_j * model_latency_s THEN 1 ELSE 0 END) AS BIGINT)

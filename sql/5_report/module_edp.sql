@@ -65,8 +65,8 @@ module_sums AS (
         e.depth,
         CAST(COUNT(DISTINCT c.operator_id) AS BIGINT) AS operator_count,
         SUM(c.latency_s) AS latency_s,
-        SUM(c.energy_j) AS energy_j,
-        SUM(c.edp_js) AS edp_js
+        SUM(c.energy_j) + CASE WHEN COUNT(*) > COUNT(c.energy_j) THEN NULL ELSE 0e0 END AS energy_j,
+        SUM(c.edp_js) + CASE WHEN COUNT(*) > COUNT(c.edp_js) THEN NULL ELSE 0e0 END AS edp_js
     FROM operator_cost AS c
     INNER JOIN operator AS o ON o.model_id = c.model_id AND o.operator_id = c.operator_id
     INNER JOIN enclosing_modules AS e ON e.model_id = o.model_id AND e.descendant_id = o.module_id

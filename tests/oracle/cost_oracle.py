@@ -1,0 +1,591 @@
+"""The cost model a second time, in plain Python: reads only the base tables, follows the design's
+formulas operator by operator and kernel by kernel, and shares no code with the views.
+
+`predict` gives every kernel, operator and total of one model under one scenario on one part as
+dictionaries whose keys are the columns of the views they must equal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import duckdb
+
+Record = dict[str, Any]
+
+MODEL_TABLES = (
+    "operator", "operator_part", "term", "tensor", "tensor_term", "access_term", "tensor_precision",
+    "operator_precision", "precision_cast", "read_precision", "subgraph", "subgraph_operator", "subgraph_tensor",
+)  # fmt: skip
+CATALOG_TABLES = (
+    "hardware", "hardware_cluster", "hardware_memory", "hardware_peak", "hardware_power", "hardware_overhead",
+    "precision", "precision_policy", "backend", "backend_support", "efficiency", "architectural_modifier",
+    "energy_profile", "tiling_strategy", "scenario", "model",
+)  # fmt: skip
+
+VECTOR_BLOCK = 256
+"""Threads of a block, the grain at which vector work is spread over the units."""
+WEIGHTS = ("weight", "buffer", "constant")
+CAST_BASE = 1_000_000
+
+
+@dataclass(slots=True)
+class Prediction:
+    """What one target comes out at."""
+
+    kernels: list[Record] = field(default_factory=list)
+    operators: list[Record] = field(default_factory=list)
+    model: Record = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Tables:
+    """Base tables of one database, those of a model restricted to it."""
+
+    rows: dict[str, list[Record]]
+
+    @classmethod
+    def read(cls, connection: duckdb.DuckDBPyConnection, model_id: int) -> Tables:
+        """Everything the oracle needs about one model."""
+        rows = {t: connection.sql(f"SELECT * FROM {t}").pl().to_dicts() for t in CATALOG_TABLES}
+        for name in MODEL_TABLES:
+            rows[name] = connection.sql(f"SELECT * FROM {name} WHERE model_id = {model_id}").pl().to_dicts()
+        rows["model"] = [m for m in rows["model"] if m["model_id"] == model_id]
+        return cls(rows)
+
+    def where(self, table: str, **values: Any) -> list[Record]:
+        """Rows with these values."""
+        return [r for r in self.rows[table] if all(r[k] == v for k, v in values.items())]
+
+    def one(self, table: str, **values: Any) -> Record:
+        """The only row with these values."""
+        (row,) = self.where(table, **values)
+        return row
+
+
+def by(rows: Iterable[Record], *keys: str) -> dict[Any, list[Record]]:
+    """Rows grouped by one or more columns."""
+    groups: dict[Any, list[Record]] = defaultdict(list)
+    for row in rows:
+        groups[row[keys[0]] if len(keys) == 1 else tuple(row[k] for k in keys)].append(row)
+    return groups
+
+
+# --- the run ------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Run:
+    """A model under a scenario: sizes and element types resolved."""
+
+    scenario: Record
+    batch: float
+    sequence: float
+    context: float
+
+    def value(self, terms: Iterable[Record]) -> float:
+        """A polynomial at this run's sizes."""
+        return math.fsum(
+            t["coefficient"]
+            * self.batch ** t["batch_power"]
+            * self.sequence ** t["sequence_power"]
+            * self.context ** t["context_power"]
+            for t in terms
+        )
+
+
+def resolve(model: Record, scenario: Record) -> Run | None:
+    """The run, or None when the model has no such size."""
+    if not model["is_batch_symbolic"] and scenario["batch"] != model["default_batch"]:
+        return None
+    asked = scenario["sequence"]
+    if asked is not None and not model["is_sequence_symbolic"] and asked != model["default_sequence"]:
+        return None
+    if scenario["phase"] == "decode" and not model["has_context"]:
+        return None
+    length = model["default_sequence"] if asked is None else asked
+    context = length if scenario["context"] is None else scenario["context"]
+    return Run(scenario, scenario["batch"], 1 if scenario["phase"] == "decode" else length, context)
+
+
+# --- the part -----------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Device:
+    """What the model needs to know of a part."""
+
+    row: Record
+    units: float
+    lanes: float
+    array: tuple[float, float]
+    tile_byte: float | None
+    tile_level: str | None
+    tile_bandwidth: float | None
+    cache_byte: float
+    cache_level: str | None
+    cache_bandwidth: float | None
+    dram_bandwidth: float | None
+    tdp_w: float | None
+    gap_s: float
+    peaks: dict[tuple[str, str], float]
+    energy: dict[tuple[str, str], float]
+
+
+def device_of(tables: Tables, hardware_id: str) -> Device:
+    """Reads a part's rows: its levels, peaks in the default power mode, energy coefficients."""
+    clusters = tables.where("hardware_cluster", hardware_id=hardware_id)
+    units = float(sum(c["unit_count"] for c in clusters))
+    levels = {m["level"]: m for m in tables.where("hardware_memory", hardware_id=hardware_id)}
+
+    def total(level: str | None, column: str) -> float | None:
+        row = levels.get(level or "")
+        if row is None or row[column] is None:
+            return None
+        return float(row[column] * (units if row["scope"] == "unit" else 1))
+
+    on_chip = [m for m in levels.values() if m["level"] not in ("dram", "register") and m["capacity_byte"] is not None]
+    cache = max(on_chip, key=lambda m: m["depth"])["level"] if on_chip else None
+    row = tables.one("hardware", hardware_id=hardware_id)
+    nearest = ["l2" if row["family"] == "cpu" else "scratchpad", "l1"]
+    if row["family"] == "cpu" and levels.get("l2", {}).get("scope") != "unit":
+        nearest.remove("l2")
+    tile = next((n for n in nearest if total(n, "capacity_byte") is not None), None)
+    fallback_byte = (total(cache, "capacity_byte") or 0.0) / units if cache else None
+    modes = tables.where("hardware_power", hardware_id=hardware_id, is_default=True)
+    clock = modes[0]["clock_fraction"] if modes else 1.0
+    peaks: dict[tuple[str, str], float] = {}
+    for peak in tables.where("hardware_peak", hardware_id=hardware_id):
+        if peak["unit"] == "matrix" and peak["accumulator"] == "fp16":
+            continue
+        key = (peak["precision"], peak["unit"])
+        peaks[key] = max(peaks.get(key, 0.0), peak["peak_ops_per_s"] * clock)
+    gaps = tables.where("hardware_overhead", hardware_id=hardware_id, overhead="kernel_gap")
+    return Device(
+        row=row,
+        units=units,
+        lanes=sum(c["unit_count"] * (c["lanes"] or 0.0) for c in clusters) / units,
+        array=(
+            float(max(c["array_rows"] or 1 for c in clusters)),
+            float(max(c["array_columns"] or 1 for c in clusters)),
+        ),
+        tile_byte=levels[tile]["capacity_byte"] if tile else fallback_byte,
+        tile_level=tile,
+        tile_bandwidth=total(tile, "bandwidth_byte_per_s"),
+        cache_byte=total(cache, "capacity_byte") or 0.0,
+        cache_level=cache,
+        cache_bandwidth=total(cache, "bandwidth_byte_per_s"),
+        dram_bandwidth=total("dram", "bandwidth_byte_per_s"),
+        tdp_w=modes[0]["tdp_w"] if modes else None,
+        gap_s=gaps[0]["overhead_s"] if gaps else 0.0,
+        peaks=peaks,
+        energy={(e["what"], e["key"]): e["value"] for e in tables.where("energy_profile", hardware_id=hardware_id)},
+    )
+
+
+def executed(tables: Tables, device: Device, precision: str, unit: str) -> tuple[str, float] | None:
+    """Element type and peak a unit computes a precision in, along its fallbacks."""
+    name: str | None = precision
+    for _ in range(4):
+        if name is None:
+            return None
+        if (name, unit) in device.peaks:
+            return name, device.peaks[name, unit]
+        name = tables.one("precision", precision=name)["fallback"]
+    return None
+
+
+def support_of(tables: Tables, device: Device, backend: str) -> Record | None:
+    """Dispatch of a backend on a part; a row of its maker's before one for all."""
+    rows = tables.where("backend_support", backend=backend, family=device.row["family"])
+    mine = [r for r in rows if r["vendor"] == device.row["vendor"]] or [r for r in rows if r["vendor"] == "*"]
+    return mine[0] if mine else None
+
+
+def is_native(tables: Tables, device: Device, policy: str) -> bool:
+    """True when the part itself computes in the policy's matrix precision."""
+    rows = {r["operator_class"]: r["compute_precision"] for r in tables.where("precision_policy", policy=policy)}
+    wanted = rows.get("linear") or rows.get("*")
+    return any((wanted, unit) in device.peaks for unit in ("matrix", "vector"))
+
+
+def efficiency_of(tables: Tables, device: Device, run: Run, kernel: Record, resource: str) -> tuple[float, float]:
+    """Fraction and half work of the most specific row."""
+    scopes = {
+        f"hardware:{device.row['hardware_id']}": 3,
+        f"architecture:{device.row['architecture']}": 2,
+        f"family:{device.row['family']}": 1,
+        "*": 0,
+    }
+    mine = {
+        "kernel_class": kernel["kernel_class"],
+        "backend": run.scenario["backend"],
+        "precision_class": kernel["precision"],
+        "memory_format": run.scenario["memory_format"],
+    }
+    fitting = [
+        r
+        for r in tables.where("efficiency", resource=resource)
+        if r["scope"] in scopes and all(r[k] in ("*", v) for k, v in mine.items())
+    ]
+    best = max(fitting, key=lambda r: (scopes[r["scope"]], *(r[k] != "*" for k in mine)))
+    return best["maximum_fraction"], best["half_work"]
+
+
+# --- tiles --------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Tile:
+    """One candidate, timed at full efficiency."""
+
+    candidate: int
+    seconds: float
+    count: float
+    waves: float
+    shape: tuple[float, float, float]
+    reload_byte: float
+
+
+def waves_of(strategy: Record, count: float, units: float) -> float:
+    """Rounds in which all tiles are done, a partial last one counted in part."""
+    quantized = strategy["wave_quantization_fraction"]
+    return quantized * math.ceil(count / units) + (1 - quantized) * max(1.0, count / units)
+
+
+def fitted_block(device: Device, element_byte: float, divisor: int) -> float:
+    """Side of the square block whose double-buffered operands fit the core's own cache."""
+    side = math.sqrt(device.tile_byte / (2 * (2 * element_byte + 4)))
+    return max(device.lanes, math.floor(side / (device.lanes * divisor)) * device.lanes)
+
+
+def tile(device: Device, s: Record, peak: float, element_byte: float, m: float, n: float, k: float, g: float) -> Tile:
+    """One candidate tile of a strategy for `g` products of m x n x k."""
+    rows, columns = device.array
+    unit_rate = peak / device.units
+    clock = peak / (2 * rows * columns * device.units)
+    if s["dataflow"] == "weight_stationary":
+        tm, tn, tk = math.ceil(m / s["divisor"]), columns, rows
+        count = g * math.ceil(k / tk) * math.ceil(n / tn) * math.ceil(m / tm)
+        cycles = waves_of(s, count, device.units) * max(tm, rows) + rows + columns - 2
+        seconds = cycles / (clock * s["efficiency_fraction"])
+    elif s["dataflow"] == "wavefront":
+        tm, tn, tk = rows, columns, k
+        count = g * math.ceil(m / tm) * math.ceil(n / tn)
+        cycles = k + rows + columns - 2 + (waves_of(s, count, device.units) - 1) * max(k, rows)
+        seconds = cycles / (clock * s["efficiency_fraction"])
+    else:
+        split, depth = s["split_k"], k
+        if s["tile_m"] == 0:
+            block = fitted_block(device, element_byte, s["divisor"])
+            tm, tn, tk = min(block, m), min(block, math.ceil(n / device.lanes) * device.lanes), min(block, k)
+            split = 1
+        else:
+            tm, tn, tk = s["tile_m"], s["tile_n"], s["tile_k"]
+            depth = math.ceil(k / (tk * split)) * tk
+        count = g * math.ceil(m / tm) * math.ceil(n / tn) * split
+        work = 2 * tm * tn * (depth + s["fill_k"])
+        seconds = waves_of(s, count, device.units) * work / (unit_rate * s["efficiency_fraction"])
+    loads = g * (m * k * math.ceil(n / tn) + k * n * math.ceil(m / tm))
+    return Tile(s["candidate"], seconds, count, math.ceil(count / device.units), (tm, tn, tk), element_byte * loads)
+
+
+def map_part(tables: Tables, device: Device, run: Run, part: Record, terms: dict[str, list[Record]], precision: str) -> Record:
+    """Where one step of an operator runs and how long its arithmetic takes at full efficiency."""
+    size = {q: run.value(t) for q, t in terms.items()}
+    flops, threads = size.get("flops", 0.0), size.get("threads", 0.0)
+    order = ("matrix", "vector") if part["part_class"] == "gemm" else ("vector", "matrix")
+    rates = {unit: executed(tables, device, precision, unit) for unit in order}
+    kind, peak = next(rates[u] for u in order if rates[u])  # type: ignore[misc]
+    unit = "matrix" if part["part_class"] == "gemm" and rates["matrix"] else "vector"
+    record = {
+        "macs": size.get("macs", 0.0), "flops": flops, "threads": threads, "unit": unit, "peak": peak,
+        "executed_precision": kind, "reload_byte": 0.0, "shape": (None, None, None),
+    }  # fmt: skip
+    element_byte = tables.one("precision", precision=precision)["bits"] / 8
+    if part["part_class"] == "gemm":
+        strategies = tables.where("tiling_strategy", family=device.row["family"])
+        product = size["m"], size["n"], size["k"], size["groups"]
+        tiles = [tile(device, s, peak, element_byte, *product) for s in strategies]
+        best = min(tiles, key=lambda t: t.seconds * (1 + 1e-9 * t.candidate))
+        record |= {"count": best.count, "waves": best.waves, "shape": best.shape, "reload_byte": best.reload_byte}
+        # Bias and the like ride along at the peak: never faster than all operations at full rate.
+        record["ideal_s"] = max(best.seconds, flops / peak)
+    else:
+        # Every block takes as long as its threads, all equal, take on one unit.
+        blocks = max(1.0, math.ceil(threads / VECTOR_BLOCK))
+        waves = math.ceil(blocks / device.units)
+        block_flops = flops / max(threads, 1.0) * min(max(threads, 1.0), VECTOR_BLOCK)
+        record |= {"count": blocks, "waves": waves, "ideal_s": max(waves * block_flops / (peak / device.units), flops / peak)}
+    return record
+
+
+# --- kernels ------------------------------------------------------------------------------------
+
+
+def kernels_of(tables: Tables, run: Run) -> list[Record]:
+    """Kernels of a run in order, with the bytes they move, conversions included."""
+    backend = tables.one("backend", backend=run.scenario["backend"])
+    policy = run.scenario["policy"]
+    byte = {p["precision"]: p["bits"] / 8 for p in tables.rows["precision"]}
+    elements = {t: run.value(terms) for t, terms in by(tables.rows["tensor_term"], "tensor_id").items()}
+    accessed = {k: run.value(v) for k, v in by(tables.rows["access_term"], "operator_id", "tensor_id").items()}
+    held = {r["tensor_id"]: r["precision"] for r in tables.where("tensor_precision", policy=policy)}
+    copies = {(r["operator_id"], r["tensor_id"]): r["precision"] for r in tables.where("read_precision", policy=policy)}
+    computed = {r["operator_id"]: r["precision"] for r in tables.where("operator_precision", policy=policy)}
+    crossings = by(tables.where("subgraph_tensor", backend=backend["backend"]), "subgraph_id")
+    home = {r["operator_id"]: r["subgraph_id"] for r in tables.where("subgraph_operator", backend=backend["backend"])}
+    kernels = []
+    for s in tables.where("subgraph", backend=backend["backend"]):
+        moved: dict[str, float] = defaultdict(float)
+        for c in crossings.get(s["subgraph_id"], []):
+            kind = held[c["tensor_id"]]
+            if c["direction"] == "read":
+                kind = copies.get((c["operator_id"], c["tensor_id"]), kind)
+            size = accessed.get((c["operator_id"], c["tensor_id"]), elements[c["tensor_id"]]) * byte[kind]
+            moved["output" if c["direction"] == "write" else c["role"]] += size
+            moved["produced"] += size if c["direction"] == "read" and c["is_produced"] else 0.0
+        kernels.append(
+            {
+                "subgraph_id": s["subgraph_id"],
+                "order": (float(s["subgraph_id"]), s["subgraph_id"]),
+                "kernel_class": s["kernel_class"],
+                "precision": computed[s["anchor_operator_id"]],
+                "view_count": s["view_count"],
+                "operator_count": s["operator_count"],
+                "weight_byte": moved["weight"],
+                "traffic_byte": moved["input"] + moved["weight"] + moved["kv_cache"] + moved["output"],
+                "local_byte": moved["produced"] + moved["output"],
+            }
+        )
+    tensors = {t["tensor_id"]: t for t in tables.rows["tensor"]}
+    for c in tables.where("precision_cast", policy=policy):
+        tensor = tensors[c["tensor_id"]]
+        is_weight = tensor["role"] in WEIGHTS
+        runs = backend["weight_casts_are_kernels"] if is_weight else backend["casts_are_kernels"]
+        if not runs or c["operator_id"] not in home:
+            continue
+        read = elements[c["tensor_id"]] * byte[c["from_precision"]]
+        written = elements[c["tensor_id"]] * byte[c["to_precision"]]
+        kernels.append(
+            {
+                "subgraph_id": CAST_BASE + c["cast_id"],
+                "order": (home[c["operator_id"]] - 0.5, CAST_BASE + c["cast_id"]),
+                "kernel_class": "cast",
+                "precision": c["to_precision"],
+                "view_count": 0,
+                "operator_count": 1,
+                "cast_for": c["operator_id"],
+                "weight_byte": read if is_weight else 0.0,
+                "traffic_byte": read + written,
+                "local_byte": written + (0.0 if tensor["producer_operator_id"] is None else read),
+            }
+        )
+    return sorted(kernels, key=lambda k: k["order"])
+
+
+def summed(values: Iterable[float | None]) -> float | None:
+    """Sum, unknown as soon as one summand is."""
+    known = list(values)
+    return None if any(v is None for v in known) else math.fsum(known)  # type: ignore[arg-type]
+
+
+def product(a: float | None, b: float | None) -> float | None:
+    """Product, unknown when a factor is."""
+    return None if a is None or b is None else a * b
+
+
+def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Record, parts: list[Record]) -> None:
+    """Fill in a kernel's device time and dynamic energy."""
+    fraction = {r: efficiency_of(tables, device, run, kernel, r) for r in ("matrix", "vector", "memory", "overlap", "residency")}
+    ideal = {u: math.fsum(p["ideal_s"] for p in parts if p["unit"] == u) for u in ("matrix", "vector")}
+    # Saturation: each matrix product starts up on its own; fused vector steps run as one loop.
+    startup = {u: [device.units / p["peak"] for p in parts if p["unit"] == u and p["flops"] > 0] for u in ("matrix", "vector")}
+    matrix_s = (ideal["matrix"] + fraction["matrix"][1] * sum(startup["matrix"])) / fraction["matrix"][0]
+    vector_s = (ideal["vector"] + fraction["vector"][1] * max(startup["vector"], default=0.0)) / fraction["vector"][0]
+    compute_s = max(matrix_s, vector_s)
+
+    traffic = kernel["traffic_byte"]
+    fits = run.scenario["cache_state"] == "warm" and kernel["local_byte"] <= fraction["residency"][0] * device.cache_byte
+    resident = kernel["local_byte"] if fits else 0.0
+    dram_byte = traffic - resident
+    reload_byte = math.fsum(p["reload_byte"] for p in parts)
+    share, half = fraction["memory"]
+    times: dict[str | None, float] = {"cache": 0.0, "tile": 0.0}
+    if device.dram_bandwidth:
+        times["dram"] = (dram_byte + (half * device.units if traffic > 0 else 0.0)) / (device.dram_bandwidth * share)
+    if device.cache_bandwidth:
+        times["cache"] = traffic / (device.cache_bandwidth * share)
+    if device.tile_bandwidth:
+        times["tile"] = reload_byte / device.tile_bandwidth
+    memory_s = max(times.values())
+    serial_s = (1 - fraction["overlap"][0]) * min(compute_s, memory_s)
+
+    energy = device.energy
+    compute_j = summed(product(p["flops"], energy.get(("op", f"{p['executed_precision']}.{p['unit']}"))) for p in parts)
+    memory_j = summed(
+        [
+            product(dram_byte, energy.get(("byte", "dram"))),
+            product(traffic, energy.get(("byte", device.cache_level))) if device.cache_level else 0.0,
+            product(reload_byte, energy.get(("byte", device.tile_level))) if device.tile_level else 0.0,
+        ]
+    )
+    static_w = energy.get(("static", "chip"))
+    dynamic_j = summed([compute_j, memory_j])
+    power_s = None
+    if dynamic_j is not None and static_w is not None and device.tdp_w is not None and device.tdp_w != static_w:
+        power_s = dynamic_j / (device.tdp_w - static_w)
+    busy_s = max(max(compute_s, memory_s) + serial_s, power_s or 0.0)
+    naive = {u: math.fsum(p["flops"] / p["peak"] for p in parts if p["unit"] == u) for u in ("matrix", "vector")}
+    kernel |= {
+        "macs": math.fsum(p["macs"] for p in parts),
+        "flops": math.fsum(p["flops"] for p in parts),
+        "threads": max((p["threads"] for p in parts), default=0.0),
+        "resident_byte": resident,
+        "dram_byte": dram_byte,
+        "reload_byte": reload_byte,
+        "matrix_s": matrix_s,
+        "vector_s": vector_s,
+        "compute_s": compute_s,
+        "dram_s": times.get("dram"),
+        "cache_s": times["cache"],
+        "reload_s": times["tile"],
+        "memory_s": memory_s,
+        "serial_s": serial_s,
+        "power_s": power_s,
+        "busy_s": busy_s,
+        "device_s": busy_s + device.gap_s * support["kernel_gap_fraction"],
+        "naive_s": max(naive.values()),
+        "roofline_s": max(*naive.values(), dram_byte / device.dram_bandwidth if device.dram_bandwidth else 0.0),
+        "compute_energy_j": compute_j,
+        "memory_energy_j": memory_j,
+        "dynamic_energy_j": dynamic_j,
+        "static_w": static_w,
+        "utilization_fraction": utilization(parts),
+        "tile_m": slowest(parts)["shape"][0] if parts else None,
+        "tile_count": slowest(parts)["count"] if parts else 1.0,
+    }
+
+
+def slowest(parts: list[Record]) -> Record:
+    """The part that sets a kernel's arithmetic time."""
+    return max(parts, key=lambda p: p["ideal_s"])
+
+
+def utilization(parts: list[Record]) -> float:
+    """Share of the peak that shape and waves leave to the slowest part."""
+    if not parts:
+        return 1.0
+    part = slowest(parts)
+    return min(1.0, part["flops"] / (part["peak"] * part["ideal_s"])) if part["ideal_s"] > 0 else 1.0
+
+
+def queue(kernels: list[Record], support: Record, host_factor: float) -> None:
+    """When each kernel is issued, starts and ends; its latency is what it adds to the run."""
+    issued = ended = 0.0
+    for i, k in enumerate(kernels):
+        is_graph = support["dispatch"] == "graph"
+        host = 0.0 if is_graph else support["host_kernel_s"] + k["view_count"] * support["host_view_s"]
+        k["host_issue_s"] = (host + (support["run_s"] if i == 0 else 0.0)) * host_factor
+        issued += k["host_issue_s"]
+        start = max(ended, issued) if support["dispatch"] == "async_queue" else ended + k["host_issue_s"]
+        k["end_s"] = start + k["device_s"]
+        k["latency_s"] = k["end_s"] - ended
+        ended = k["end_s"]
+        k["static_energy_j"] = product(k["static_w"], k["latency_s"])
+        k["energy_j"] = summed([k["dynamic_energy_j"], k["static_energy_j"]])
+
+
+def attribute(kernels: list[Record]) -> Record:
+    """Totals, and each kernel's energy-delay product, its own and the share that adds up."""
+    total_s = math.fsum(k["latency_s"] for k in kernels)
+    total_j = summed(k["energy_j"] for k in kernels)
+    for k in kernels:
+        k["local_edp_js"] = product(k["energy_j"], k["latency_s"])
+        k["edp_js"] = None if total_j is None else 0.5 * (k["energy_j"] * total_s + k["latency_s"] * total_j)
+    return {
+        "latency_s": total_s,
+        "energy_j": total_j,
+        "macs": math.fsum(k["macs"] for k in kernels),
+        "flops": math.fsum(k["flops"] for k in kernels),
+        "traffic_byte": math.fsum(k["traffic_byte"] for k in kernels),
+        "device_s": math.fsum(k["device_s"] for k in kernels),
+        "host_issue_s": math.fsum(k["host_issue_s"] for k in kernels),
+    }
+
+
+ARCHITECTURE_CLASS = {"cpu": "sequential", "dsp": "sequential", "gpu": "data_parallel", "kpu": "domain_flow"}
+
+
+def share(tables: Tables, device: Device, kernel: Record, members: list[Record]) -> list[Record]:
+    """A kernel's cost shared by operations times modifier, else by elements written, else equally."""
+    kind = ARCHITECTURE_CLASS.get(device.row["family"], "systolic")
+    is_fused = kernel["operator_count"] > 1
+    modifiers = {r["operator_class"]: r["modifier"] for r in tables.where("architectural_modifier", architecture_class=kind, is_fused=is_fused)}
+    for m in members:
+        m["modifier"] = modifiers.get(m["operator_class"], modifiers.get("*", 1.0))
+    for weigh in (lambda m: m["flops"] * m["modifier"], lambda m: m["threads"], lambda m: 1.0):
+        weights = [weigh(m) for m in members]
+        if sum(weights) > 0:
+            break
+    return [
+        {
+            "subgraph_id": kernel["subgraph_id"],
+            "operator_id": m["operator_id"],
+            "share_fraction": w / math.fsum(weights),
+            "latency_s": w / math.fsum(weights) * kernel["latency_s"],
+            "energy_j": product(w / math.fsum(weights), kernel["energy_j"]),
+            "edp_js": product(w / math.fsum(weights), kernel["edp_js"]),
+        }
+        for m, w in zip(members, weights, strict=True)
+    ]
+
+
+def predict(tables: Tables, scenario_id: int, hardware_id: str) -> Prediction | None:
+    """Everything about one target; None when the part cannot run the scenario."""
+    scenario = tables.one("scenario", scenario_id=scenario_id)
+    run = resolve(tables.rows["model"][0], scenario)
+    device = device_of(tables, hardware_id)
+    support = support_of(tables, device, scenario["backend"])
+    if run is None or support is None or not is_native(tables, device, scenario["policy"]):
+        return None
+    computed = {r["operator_id"]: r["precision"] for r in tables.where("operator_precision", policy=scenario["policy"])}
+    classes = {o["operator_id"]: o["operator_class"] for o in tables.rows["operator"]}
+    views = {o["operator_id"] for o in tables.rows["operator"] if o["is_view"]}
+    terms = by(tables.rows["term"], "operator_id", "part")
+    steps = by(tables.rows["operator_part"], "operator_id")
+    members: dict[int, list[Record]] = defaultdict(list)
+    parts: dict[int, list[Record]] = defaultdict(list)
+    for m in tables.where("subgraph_operator", backend=scenario["backend"], is_folded=False):
+        operator_id = m["operator_id"]
+        if operator_id in views:
+            continue
+        mapped = [
+            map_part(tables, device, run, p, by(terms.get((operator_id, p["part"]), []), "quantity"), computed[operator_id])
+            for p in steps.get(operator_id, [])
+        ]
+        parts[m["subgraph_id"]] += mapped
+        members[m["subgraph_id"]].append(
+            {
+                "operator_id": operator_id,
+                "operator_class": classes[operator_id],
+                "flops": math.fsum(p["flops"] for p in mapped),
+                "threads": math.fsum(p["threads"] for p in mapped),
+            }
+        )
+    result = Prediction(kernels_of(tables, run))
+    for k in result.kernels:
+        cost(tables, device, run, support, k, parts[k["subgraph_id"]])
+    queue(result.kernels, support, scenario["host_factor"])
+    result.model = attribute(result.kernels)
+    for k in result.kernels:
+        if "cast_for" in k:
+            members[k["subgraph_id"]] = [
+                {"operator_id": k["cast_for"], "operator_class": "cast", "flops": 0.0, "threads": 0.0}
+            ]
+        result.operators += share(tables, device, k, members[k["subgraph_id"]])
+    return result

@@ -1,0 +1,288 @@
+"""Generated graphs and generated parts for property tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hypothesis import strategies as st
+
+from charz.ingest.graph import Graph, GraphModule, GraphOperator, GraphTensor, Part, Polynomial, Powers
+from charz.schema.catalog import (
+    EnergyProfile,
+    Hardware,
+    HardwareCluster,
+    HardwareMemory,
+    HardwareOverhead,
+    HardwarePeak,
+    HardwarePower,
+)
+from charz.schema.row import Row
+
+ONE: Powers = (0, 0, 0)
+SAMPLE: Powers = (1, 0, 0)
+TOKEN: Powers = (1, 1, 0)
+"""Powers of what grows with nothing, with the batch, and with batch and sequence."""
+
+@dataclass(slots=True)
+class Drawing:
+    """A graph while it is drawn."""
+
+    graph: Graph = field(default_factory=Graph)
+    channels: dict[int, int] = field(default_factory=dict)
+    """Elements a row of each activation, by tensor."""
+    rows: dict[int, int] = field(default_factory=dict)
+    """Rows a sample (or token) of each activation, by tensor."""
+    powers: Powers = SAMPLE
+
+    def tensor(self, role: str, elements: Polynomial, producer: int | None = None) -> int:
+        """A new tensor."""
+        tensor_id = len(self.graph.tensors)
+        self.graph.tensors.append(
+            GraphTensor(tensor_id, f"t{tensor_id}", producer, role, "fp32", "[]", elements, tensor_id)
+        )
+        return tensor_id
+
+    def operator(self, kind: str, reads: list[int], rows: int, channels: int, parts: list[Part], is_view: bool = False) -> int:
+        """A new operator in a module of its own or an old one; returns the tensor it writes."""
+        graph = self.graph
+        operator_id = len(graph.operators)
+        module = 1 + operator_id // 3
+        if module == len(graph.modules):
+            graph.modules.append(GraphModule(module, 0, f"block{module}", "Block", 1))
+        result = self.tensor("activation", {self.powers: float(rows * channels)}, operator_id)
+        if is_view:
+            graph.tensors[result].storage_tensor_id = graph.tensors[reads[0]].storage_tensor_id
+        self.rows[result], self.channels[result] = rows, channels
+        stage = 1 + max((graph.operators[p].stage for t in reads if (p := graph.tensors[t].producer_operator_id) is not None), default=-1)
+        graph.operators.append(
+            GraphOperator(
+                operator_id, f"n{operator_id}", f"aten.{kind}.default", kind, module, "test", reads, [result],
+                stage=stage, is_view=is_view, parts=parts,
+            )
+        )  # fmt: skip
+        return result
+
+    def size(self, value: float) -> Polynomial:
+        """A quantity that grows with the activations."""
+        return {self.powers: float(value)}
+
+
+def gemm(drawing: Drawing, part: str, groups: int, m: int, n: int, k: int, extra: float = 0.0, by_group: bool = False) -> Part:
+    """A matrix product; rows or groups grow with the batch."""
+    macs = float(groups * m * n * k)
+    return Part(
+        part,
+        "gemm",
+        {
+            "macs": drawing.size(macs),
+            "flops": drawing.size(2 * macs + extra),
+            "threads": drawing.size(groups * m * n),
+            "m": {ONE: float(m)} if by_group else drawing.size(m),
+            "n": {ONE: float(n)},
+            "k": {ONE: float(k)},
+            "groups": drawing.size(groups) if by_group else {ONE: float(groups)},
+        },
+    )
+
+
+def vector(drawing: Drawing, flops: float, threads: int, part: str = "main", macs: float = 0.0) -> Part:
+    """Arithmetic on vector lanes."""
+    sizes = {"flops": drawing.size(flops), "threads": drawing.size(threads)}
+    return Part(part, "vector", sizes | ({"macs": drawing.size(macs)} if macs else {}))
+
+
+SIZES = st.sampled_from([1, 2, 3, 7, 8, 16, 49, 64, 100, 196, 257, 512, 1000])
+
+
+@st.composite
+def graphs(draw: st.DrawFn, longest: int = 10) -> Graph:
+    """A directed graph of matrix, vector and data operators with views and several consumers."""
+    drawing = Drawing(powers=draw(st.sampled_from([SAMPLE, TOKEN])))
+    drawing.graph.modules = [GraphModule(0, None, "", "Root", 0)]
+    first = drawing.tensor("input", drawing.size(0))
+    drawing.rows[first], drawing.channels[first] = draw(SIZES), draw(SIZES)
+    drawing.graph.tensors[first].elements = drawing.size(drawing.rows[first] * drawing.channels[first])
+    for _ in range(draw(st.integers(1, longest))):
+        source = draw(st.sampled_from(sorted(drawing.rows)))
+        _ADDERS[draw(st.sampled_from(sorted(_ADDERS)))](draw, drawing, source)
+    read = {t for o in drawing.graph.operators for t in o.reads}
+    for tensor in drawing.graph.tensors:
+        tensor.is_output = tensor.role == "activation" and tensor.tensor_id not in read
+    return drawing.graph
+
+
+def _add_linear(draw: st.DrawFn, d: Drawing, source: int, kind: str = "linear") -> None:
+    rows, k, n = d.rows[source], d.channels[source], draw(SIZES)
+    weight = d.tensor("weight", {ONE: float(k * n)})
+    bias = draw(st.booleans())
+    d.operator(kind, [source, weight], rows, n, [gemm(d, "main", 1, rows, n, k, rows * n if bias else 0.0)])
+
+
+def _add_conv(draw: st.DrawFn, d: Drawing, source: int) -> None:
+    _add_linear(draw, d, source, "conv")
+
+
+def _add_depthwise(draw: st.DrawFn, d: Drawing, source: int) -> None:
+    rows, channels = d.rows[source], d.channels[source]
+    weight = d.tensor("weight", {ONE: 9.0 * channels})
+    macs = 9.0 * rows * channels
+    d.operator("depthwise_conv", [source, weight], rows, channels, [vector(d, 2 * macs, rows * channels, macs=macs)])
+
+
+def _add_pointwise(kind: str, flops: int) -> object:
+    def add(draw: st.DrawFn, d: Drawing, source: int) -> None:
+        rows, channels = d.rows[source], d.channels[source]
+        d.operator(kind, [source], rows, channels, [vector(d, flops * rows * channels, rows * channels)])
+
+    return add
+
+
+def _add_batch_norm(draw: st.DrawFn, d: Drawing, source: int) -> None:
+    rows, channels = d.rows[source], d.channels[source]
+    scale = d.tensor("weight", {ONE: float(channels)})
+    mean = d.tensor("buffer", {ONE: float(channels)})
+    d.operator("batch_norm", [source, scale, mean], rows, channels, [vector(d, 2 * rows * channels, rows * channels)])
+
+
+def _add_sum(draw: st.DrawFn, d: Drawing, source: int) -> None:
+    same = [t for t in d.rows if d.rows[t] == d.rows[source] and d.channels[t] == d.channels[source]]
+    rows, channels = d.rows[source], d.channels[source]
+    other = draw(st.sampled_from(sorted(same)))
+    d.operator("elementwise", [source, other], rows, channels, [vector(d, rows * channels, rows * channels)])
+
+
+def _add_reduction(draw: st.DrawFn, d: Drawing, source: int) -> None:
+    rows, channels = d.rows[source], d.channels[source]
+    d.operator("reduction", [source], 1, channels, [vector(d, rows * channels, channels)])
+
+
+def _add_copy(draw: st.DrawFn, d: Drawing, source: int) -> None:
+    other = draw(st.sampled_from(sorted(d.rows)))
+    total = d.rows[source] * d.channels[source] + d.rows[other] * d.channels[other]
+    d.operator("copy", [source, other], 1, total, [Part("main", "move", {"threads": d.size(total)})])
+
+
+def _add_view(draw: st.DrawFn, d: Drawing, source: int) -> None:
+    d.operator("view", [source], 1, d.rows[source] * d.channels[source], [], is_view=True)
+
+
+def _add_gather(draw: st.DrawFn, d: Drawing, source: int) -> None:
+    table = d.tensor("weight", {ONE: 50000.0})
+    rows, channels = d.rows[source], draw(SIZES)
+    moved = d.size(rows * channels)
+    d.operator("embedding", [source, table], rows, channels, [Part("main", "move", {"threads": moved})])
+    d.graph.operators[-1].accesses = {table: moved}
+
+
+def _add_attention(draw: st.DrawFn, d: Drawing, source: int) -> None:
+    rows, width, heads = d.rows[source], d.channels[source], draw(st.sampled_from([1, 3, 8]))
+    parts = [
+        gemm(d, "qk", heads, rows, rows, width, by_group=True),
+        vector(d, 5 * heads * rows * rows, heads * rows * rows, "softmax"),
+        gemm(d, "av", heads, rows, width, rows, by_group=True),
+    ]
+    d.operator("attention", [source], rows, width, parts)
+
+
+_ADDERS = {
+    "linear": _add_linear,
+    "conv": _add_conv,
+    "depthwise": _add_depthwise,
+    "activation": _add_pointwise("activation", 1),
+    "softmax": _add_pointwise("softmax", 5),
+    "norm": _add_pointwise("norm", 7),
+    "batch_norm": _add_batch_norm,
+    "elementwise": _add_sum,
+    "reduction": _add_reduction,
+    "copy": _add_copy,
+    "view": _add_view,
+    "embedding": _add_gather,
+    "attention": _add_attention,
+}
+
+KINDS = {"gpu": "simt", "cpu": "core", "tpu": "systolic", "kpu": "domain_flow", "npu": "simt", "dsp": "core"}
+PRECISIONS = ("fp32", "fp16", "bf16", "int8")
+
+
+def rate(low: float, high: float) -> st.SearchStrategy[float]:
+    """A number spread evenly over orders of magnitude."""
+    return st.floats(0, 1).map(lambda x: low * (high / low) ** x)
+
+
+@st.composite
+def parts(draw: st.DrawFn, family: str) -> list[Row]:
+    """Rows of one part: units, memories, peaks, power and energy, with what catalogs leave out left out."""
+    part_id = f"generated_{family}"
+    rows = draw(st.sampled_from([4, 8, 16, 128])) if family in ("tpu", "kpu") else None
+    columns = draw(st.sampled_from([4, 16, 128])) if family in ("tpu", "kpu") else None
+    made: list[Row] = [
+        Hardware(
+            hardware_id=part_id, name="Generated", vendor=draw(st.sampled_from(["nvidia", "amd", "intel"])), family=family,
+            market="test", year=None, architecture="Test", compute_capability=None, process_nm=None, form_factor="test",
+            status="simulated" if family == "kpu" else "shipping", origin="user", note=None,
+        ),
+    ]  # fmt: skip
+    for i in range(draw(st.integers(1, 2))):
+        made.append(
+            HardwareCluster(
+                hardware_id=part_id, cluster=f"cluster{i}", kind=KINDS[family], unit_count=draw(st.integers(1, 150)),
+                lanes=draw(st.sampled_from([4.0, 16.0, 128.0])), array_rows=rows, array_columns=columns, thread_count=None,
+                clock_base_hz=None, clock_boost_hz=1e9, clock_matrix_hz=None,
+            )
+        )  # fmt: skip
+    made += draw(memories(part_id, family))
+    for precision in PRECISIONS:
+        units = ["vector", "matrix"] if family != "cpu" else ["vector"]
+        for unit in units:
+            if unit == "matrix" and family == "gpu" and precision == "fp32":
+                continue
+            made.append(
+                HardwarePeak(
+                    hardware_id=part_id, precision=precision, unit=unit, accumulator="fp32", instruction=None, cluster="all",
+                    peak_ops_per_s=draw(rate(1e10, 1e15)), ops_per_clock_per_unit=None, clock_hz=None,
+                )
+            )  # fmt: skip
+    idle = draw(st.floats(0.1, 50))
+    made.append(
+        HardwarePower(
+            hardware_id=part_id, mode="default", is_default=True, tdp_w=draw(st.none() | rate(100, 2000)),
+            idle_w=idle, clock_fraction=draw(st.floats(0.3, 1)),
+        )
+    )  # fmt: skip
+    if draw(st.booleans()):
+        made.append(HardwareOverhead(hardware_id=part_id, overhead="kernel_gap", overhead_s=draw(rate(1e-7, 1e-5))))
+    return made + draw(energies(part_id, idle, draw(st.booleans())))
+
+
+@st.composite
+def memories(draw: st.DrawFn, part_id: str, family: str) -> list[Row]:
+    """Main memory, and on-chip levels as far as the part has them."""
+
+    def level(name: str, depth: int, scope: str, size: float, bandwidth: float | None) -> Row:
+        return HardwareMemory(
+            hardware_id=part_id, level=name, depth=depth, scope=scope, management="hardware", technology=None,
+            capacity_byte=size, bandwidth_byte_per_s=bandwidth, achievable_fraction=None,
+        )  # fmt: skip
+
+    near = "l2" if family == "cpu" else "scratchpad"
+    made = [level("dram", 4, "chip", 16e9, draw(rate(1e10, 1e13)))]
+    made.append(level(near, 1, "unit", draw(rate(1e4, 1e7)), draw(st.none() | rate(1e10, 1e12))))
+    if draw(st.booleans()):
+        made.append(level("l3" if family == "cpu" else "l2", 3, "chip", draw(rate(1e5, 1e9)), draw(st.none() | rate(1e11, 1e14))))
+    return made
+
+
+@st.composite
+def energies(draw: st.DrawFn, part_id: str, static_w: float, is_complete: bool) -> list[Row]:
+    """An energy profile, possibly with a coefficient missing."""
+
+    def coefficient(what: str, key: str, value: float) -> Row:
+        return EnergyProfile(
+            hardware_id=part_id, what=what, key=key, value=value, scope="board", source_id="assumption",
+            confidence="assumed", formula="test",
+        )  # fmt: skip
+
+    made = [coefficient("op", f"{p}.{u}", draw(rate(1e-13, 1e-11))) for p in PRECISIONS for u in ("vector", "matrix")]
+    made += [coefficient("byte", m, draw(rate(1e-12, 1e-10))) for m in ("dram", "l3", "l2", "scratchpad")]
+    made.append(coefficient("static", "chip", static_w))
+    return made if is_complete else made[1:]
