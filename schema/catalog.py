@@ -466,6 +466,33 @@ class Efficiency(Row):
     """What it was fitted on, or why it was assumed."""
 
 
+class PredictionBand(Row):
+    """How far measurements lie from predictions: quantiles of measured over predicted, of rows the fit
+    did not see. The most specific row wins: a part's own before its family's."""
+
+    TABLE: ClassVar[str] = "prediction_band"
+    KEY: ClassVar[tuple[str, ...]] = ("scope", "backend", "batch_class", "quantity")
+
+    scope: str
+    """`hardware:ID`, `family:NAME` or `*`."""
+    backend: str
+    """Backend, or `*`."""
+    batch_class: str
+    """`1`, `2-8`, `9-64`, `>64` samples, or `*`."""
+    quantity: str
+    """`latency` or `energy`."""
+    low_factor: float
+    """Tenth percentile of measured over predicted."""
+    high_factor: float
+    """Ninetieth percentile of measured over predicted."""
+    row_count: int
+    """Measurements it rests on; 0 for an assumed one."""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """How far it can be trusted."""
+
+
 class ArchitecturalModifier(Row):
     """Relative energy-delay weight of an operator class on an architecture, by which the operators
     of a fused kernel share its cost."""

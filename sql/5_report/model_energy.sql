@@ -44,7 +44,11 @@ CREATE VIEW model_energy (
     -- Scope the coefficients are lifted to; totals of different scopes do not compare.
     energy_scope,
     -- Energy coefficients of the part that are assumed.
-    guess_count
+    guess_count,
+    -- Tenth percentile of the energy. [J]
+    p10_j,
+    -- Ninetieth percentile of the energy. [J]
+    p90_j
 ) AS
 SELECT
     l.model,
@@ -68,7 +72,12 @@ SELECT
     x.energy_j / NULLIF(x.latency_s, 0e0) AS average_power_w,
     x.peak_power_w,
     s.energy_scope,
-    s.guess_count
+    s.guess_count,
+    x.energy_j * b.low_factor AS p10_j,
+    x.energy_j * b.high_factor AS p90_j
 FROM model_cost AS x
 INNER JOIN run_label AS l ON l.model_id = x.model_id AND l.scenario_id = x.scenario_id
 LEFT JOIN energy_scope AS s ON s.hardware_id = x.hardware_id
+LEFT JOIN band_choice AS b
+    ON b.hardware_id = x.hardware_id AND b.backend = l.backend AND b.quantity = 'energy'
+    AND b.batch_class = CASE WHEN l.batch = 1 THEN '1' WHEN l.batch <= 8 THEN '2-8' WHEN l.batch <= 64 THEN '9-64' ELSE '>64' END

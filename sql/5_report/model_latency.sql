@@ -56,7 +56,13 @@ CREATE VIEW model_latency (
     -- What sets the pace for the largest part of the time.
     bottleneck,
     -- True when the part has no silicon.
-    is_simulated
+    is_simulated,
+    -- Tenth percentile of the prediction, from the errors on rows the fit did not see. [s]
+    p10_s,
+    -- Ninetieth percentile of the prediction. [s]
+    p90_s,
+    -- True when that band rests on measurements of this very part.
+    is_part_measured
 ) AS
 SELECT
     l.model,
@@ -91,7 +97,13 @@ SELECT
         WHEN x.compute_s >= x.memory_s THEN 'compute'
         ELSE 'memory'
     END AS bottleneck,
-    h.status = 'simulated' AS is_simulated
+    h.status = 'simulated' AS is_simulated,
+    x.latency_s * b.low_factor AS p10_s,
+    x.latency_s * b.high_factor AS p90_s,
+    COALESCE(b.is_part_measured, FALSE) AS is_part_measured
 FROM model_cost AS x
 INNER JOIN run_label AS l ON l.model_id = x.model_id AND l.scenario_id = x.scenario_id
 INNER JOIN hardware AS h ON h.hardware_id = x.hardware_id
+LEFT JOIN band_choice AS b
+    ON b.hardware_id = x.hardware_id AND b.backend = l.backend AND b.quantity = 'latency'
+    AND b.batch_class = CASE WHEN l.batch = 1 THEN '1' WHEN l.batch <= 8 THEN '2-8' WHEN l.batch <= 64 THEN '9-64' ELSE '>64' END

@@ -1,0 +1,166 @@
+"""From fits to catalog rows: efficiency rows with provenance, and bands of the remaining error.
+
+A calibration is fitted a backend at a time, on the parts it is meant for. Its error is that of
+predictions for cases the fit did not see: whole model families left out, then whole parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+import polars as pl
+
+from charz.schema.catalog import Efficiency, PredictionBand, Source
+
+from . import fit as fitting
+from . import score
+from .kernels import Floats, Kernels
+
+LOW, HIGH = 0.1, 0.9
+"""Quantiles of a band: a nominal 80 % interval."""
+
+_LEAST_ROWS = 12
+"""Left-out rows a band needs; a finer class with fewer has none and takes the coarser one."""
+
+
+@dataclass
+class Calibration:
+    """What one scope and backend came out as."""
+
+    scope: str
+    backend: str
+    fit: fitting.Fit
+    kernels: Kernels
+    family_out_s: Floats
+    """Prediction of each case by a fit without its model family. [s]"""
+    part_out_s: Floats | None
+    """Prediction of each case by a fit without its part; null for a single part. [s]"""
+    source: Source
+
+    @property
+    def cases(self) -> pl.DataFrame:
+        """Cases with `family_out_s` and, for several parts, `part_out_s`."""
+        frame = self.kernels.cases.with_columns(family_out_s=pl.Series(self.family_out_s))
+        return frame if self.part_out_s is None else frame.with_columns(part_out_s=pl.Series(self.part_out_s))
+
+
+def calibrate(kernels: Kernels, scope: str, backend: str, prior: fitting.Fit, fold_count: int = 6, strength: float = 1.0) -> Calibration:
+    """Fit one backend on the cases given, and predict each case without its family and its part."""
+    part = fitting.subset(kernels, (kernels.cases["backend"] == backend).to_numpy())
+    keys = fitting.choose_keys(part)
+    fitted = fitting.fit(part, keys, prior, strength=strength)
+    parts = part.cases["hardware_id"].n_unique()
+    return Calibration(
+        scope=scope,
+        backend=backend,
+        fit=fitted,
+        kernels=part,
+        family_out_s=fitting.left_out(part, keys, "architecture_family", fold_count, prior, strength),
+        part_out_s=fitting.left_out(part, keys, "hardware_id", parts, prior, strength) if parts > 1 else None,
+        source=_source(part, scope, backend),
+    )
+
+
+def _source(kernels: Kernels, scope: str, backend: str) -> Source:
+    sets = sorted(kernels.cases["source_id"].unique())
+    models = kernels.cases["model"].n_unique()
+    return Source(
+        source_id=f"charz_calibration:{scope}:{backend}",
+        kind="measurement",
+        locator=", ".join(sets[:4]) + (f" and {len(sets) - 4} more" if len(sets) > 4 else ""),
+        licence=None,
+        what=f"charz calibrate on {date.today().isoformat()}: {len(kernels.cases)} whole-model times of {models} models",
+    )
+
+
+def prior_from_rows(efficiency: pl.DataFrame, scopes: Sequence[str], backend: str) -> fitting.Fit:
+    """Values in force before the fit, of the given scopes, the later ones the more specific."""
+    value: dict[fitting.Key, float] = {}
+    for scope in scopes:
+        for word in ("*", backend):
+            rows = efficiency.filter(
+                (pl.col("scope") == scope) & (pl.col("backend") == word) & (pl.col("precision_class") == "*")
+                & pl.col("resource").is_in(fitting.RESOURCES)
+            )  # fmt: skip
+            for row in rows.iter_rows(named=True):
+                key = (row["kernel_class"], row["memory_format"], row["resource"])
+                value[(*key, "maximum_fraction")] = row["maximum_fraction"]
+                if row["half_work"] > 0 and row["resource"] != "overlap":
+                    value[(*key, "half_work")] = row["half_work"]
+    return fitting.Fit(value)
+
+
+def error_table(calibration: Calibration) -> pl.DataFrame:
+    """Score of the left-out predictions by part, format and version; `left_out` says what the fit did
+    not see."""
+    by = ["hardware_id", "backend", "memory_format", "software"]
+    tables = [score.table(calibration.cases, by, "family_out_s").with_columns(left_out=pl.lit("model family"))]
+    if calibration.part_out_s is not None:
+        tables.append(score.table(calibration.cases, by, "part_out_s").with_columns(left_out=pl.lit("part")))
+    return pl.concat(tables)
+
+
+def efficiency_rows(calibration: Calibration) -> list[Efficiency]:
+    """The fitted rows. A class or format whose half_work was fitted for all shares it."""
+    fitted = calibration.fit
+    error = score.table(calibration.cases, [], "family_out_s")["median_error"][0]
+    note = f"fitted on {fitted.rows} rows; median |log ratio| {error:.3f} with model families left out"
+    places = sorted({(c, f, r) for c, f, r, _ in fitted.prior})
+    return [
+        Efficiency(
+            scope=calibration.scope,
+            backend=calibration.backend,
+            kernel_class=kernel_class,
+            precision_class="*",
+            memory_format=memory_format,
+            resource=resource,
+            maximum_fraction=float(f"{fitted.get(kernel_class, memory_format, resource, 'maximum_fraction'):.4g}"),
+            half_work=float(f"{half_work(fitted, kernel_class, memory_format, resource):.4g}"),
+            source_id=calibration.source.source_id,
+            confidence="measured",
+            note=note,
+        )
+        for kernel_class, memory_format, resource in places
+    ]
+
+
+def half_work(fitted: fitting.Fit, kernel_class: str, memory_format: str, resource: str) -> float:
+    """half_work of a place; an overlap has none."""
+    return 0.0 if resource == "overlap" else fitted.get(kernel_class, memory_format, resource, "half_work")
+
+
+def bands(cases: pl.DataFrame, predicted: str, scope: str, backend: str, source_id: str) -> list[PredictionBand]:
+    """Quantiles of measured over predicted for the backend, all sizes and each size with enough rows."""
+    scored = score.with_log_ratio(cases, predicted).with_columns(size=score.batch_class())
+    groups = {"*": scored} | {str(k[0]): g for k, g in scored.group_by("size") if len(g) >= _LEAST_ROWS}
+    rows = []
+    for size, group in sorted(groups.items()):
+        # measured / predicted, so that a latency times the factor is a bound.
+        ratio = -group[score.LOG_RATIO].to_numpy()
+        low, high = np.quantile(ratio, [LOW, HIGH])
+        rows.append(
+            PredictionBand(
+                scope=scope, backend=backend, batch_class=size, quantity="latency",
+                low_factor=float(np.exp(low)), high_factor=float(np.exp(high)), row_count=len(group),
+                source_id=source_id, confidence="measured",
+            )
+        )  # fmt: skip
+    return rows
+
+
+def band_coverage(cases: pl.DataFrame, predicted: str, fold_count: int = 6) -> float:
+    """Share of rows inside a band made of other families' residuals: the honest coverage of a nominal
+    80 % interval."""
+    scored = score.with_log_ratio(cases, predicted)
+    inside = 0
+    for fold in fitting.folds(scored["architecture_family"].to_list(), fold_count):
+        test = scored["architecture_family"].is_in(fold)
+        if test.all():
+            return float("nan")
+        low, high = np.quantile(scored.filter(~test)[score.LOG_RATIO].to_numpy(), [1 - HIGH, 1 - LOW])
+        seen = scored.filter(test)[score.LOG_RATIO]
+        inside += int(((seen >= low) & (seen <= high)).sum())
+    return inside / max(1, len(scored))
