@@ -148,7 +148,10 @@ class Symbols:
             expression = expression.subs({k: v for k, v in self.bounds.items() if k in expression.free_symbols})
             if expression.is_Integer:
                 return int(expression)
+        expression = self._unified(expression)
         symbols = list(expression.free_symbols)
+        if expression.is_Integer:
+            return int(expression)
         if not all(symbol in self.axes for symbol in symbols):
             raise NotPolynomialError(str(expression))
         try:
@@ -164,6 +167,15 @@ class Symbols:
             key: Powers = (powers[0], powers[1], powers[2])
             result[key] = result.get(key, 0.0) + float(coefficient)
         return result
+
+    def _unified(self, expression: Any) -> Any:
+        """The expression with one symbol for each axis: two inputs' batches are the same number."""
+        first: dict[Powers, Any] = {}
+        equal = {}
+        for symbol, powers in self.axes.items():
+            if first.setdefault(powers, symbol) is not symbol and symbol in expression.free_symbols:
+                equal[symbol] = first[powers]
+        return expression.subs(equal) if equal else expression
 
 
 def size_product(sizes: Iterable[Size]) -> Size:

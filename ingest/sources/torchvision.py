@@ -17,8 +17,8 @@ from .spec import Spec
 CLIP_FRAMES = 16
 """Frames of a clip for the video models: what their recipes train with, except Swin3D's 32."""
 
-FLOW_SIZE = (520, 960)
-"""Image size at which torchvision states RAFT's operation count."""
+FLOW_SIDE = 512
+"""Image size at which torchvision's operation counts of RAFT are met (its cards do not state it)."""
 
 
 def names() -> list[str]:
@@ -58,8 +58,11 @@ def build(spec: Spec) -> Request:
 def construct(name: str, **arguments: Any) -> torch.nn.Module:
     """The module with random weights on meta; built on the CPU first where its constructor computes."""
     models = _library().models
-    if any(p == "weights_backbone" for p in inspect.signature(models.get_model_builder(name)).parameters):
+    parameters = inspect.signature(models.get_model_builder(name)).parameters
+    if "weights_backbone" in parameters:
         arguments = {"weights_backbone": None, **arguments}
+    if "aux_loss" in parameters:  # the published weights have the auxiliary head, and inference runs it
+        arguments = {"aux_loss": True, **arguments}
     if name.startswith(("googlenet", "inception")):
         arguments = {"init_weights": False, "aux_logits": False, **arguments}
     try:
@@ -100,11 +103,9 @@ def _native_side(name: str, kind: str) -> int:
 
 def optical_flow(spec: Spec, module: torch.nn.Module) -> Request:
     """RAFT takes two images."""
-    size = (spec.resolution,) * 2 if spec.resolution else FLOW_SIZE
+    side = spec.resolution or FLOW_SIDE
     batch = spec.batch or 2
-    images = tuple(torch.empty(batch, 3, *size, device="meta") for _ in range(2))
+    images = tuple(torch.empty(batch, 3, side, side, device="meta") for _ in range(2))
     axes = {} if spec.batch else {"image1": {0: BATCH}, "image2": {0: BATCH}}
-    name = f"{spec.name}@{spec.resolution}" if spec.resolution else spec.name
-    return Request(
-        name, spec.source, module, images, axes=axes, family="raft", resolution=spec.resolution, default_batch=batch
-    )
+    name = spec.name if side == FLOW_SIDE else f"{spec.name}@{side}"
+    return Request(name, spec.source, module, images, axes=axes, family="raft", resolution=side, default_batch=batch)
