@@ -36,13 +36,13 @@ def add(
     backend: Annotated[str | None, typer.Option("--backend", help="Backend; else each family's own.")] = None,
     memory_format: Annotated[str, typer.Option("--memory-format", help="nchw or nhwc.")] = "nchw",
     host_factor: Annotated[float, typer.Option("--host-factor", min=0.0, help="Host time over the reference.")] = 1.0,
-    cache_state: Annotated[str, typer.Option("--cache", help="warm or cold.")] = "warm",
+    cache_state: Annotated[str, typer.Option("--cache", help="warm, cold or hot.")] = "warm",
     db: DatabaseOption = None,
 ) -> None:
     """Add a scenario, or one for each family's default backend."""
     _one_of("phase", phase, ("forward", "prefill", "decode"))
     _one_of("memory format", memory_format, ("nchw", "nhwc"))
-    _one_of("cache state", cache_state, ("warm", "cold"))
+    _one_of("cache state", cache_state, ("warm", "cold", "hot"))
     fields = {
         "batch": batch,
         "sequence": sequence,

@@ -18,7 +18,7 @@ import duckdb
 Record = dict[str, Any]
 
 MODEL_TABLES = (
-    "operator", "operator_part", "term", "tensor", "tensor_term", "access_term", "tensor_precision",
+    "operator", "operator_part", "term", "edge", "tensor", "tensor_term", "access_term", "tensor_precision",
     "operator_precision", "precision_cast", "read_precision", "subgraph", "subgraph_operator", "subgraph_tensor",
 )  # fmt: skip
 CATALOG_TABLES = (
@@ -132,6 +132,7 @@ class Device:
     dram_bandwidth: float | None
     tdp_w: float | None
     gap_s: float
+    clock_hz: float | None
     peaks: dict[tuple[str, str], float]
     energy: dict[tuple[str, str], float]
 
@@ -165,6 +166,7 @@ def device_of(tables: Tables, hardware_id: str) -> Device:
         key = (peak["precision"], peak["unit"])
         peaks[key] = max(peaks.get(key, 0.0), peak["peak_ops_per_s"] * clock)
     gaps = tables.where("hardware_overhead", hardware_id=hardware_id, overhead="kernel_gap")
+    boosts = [c["clock_boost_hz"] for c in clusters if c["clock_boost_hz"] is not None]
     return Device(
         row=row,
         units=units,
@@ -182,6 +184,8 @@ def device_of(tables: Tables, hardware_id: str) -> Device:
         dram_bandwidth=total("dram", "bandwidth_byte_per_s"),
         tdp_w=modes[0]["tdp_w"] if modes else None,
         gap_s=gaps[0]["overhead_s"] if gaps else 0.0,
+        clock_hz=max((c["clock_boost_hz"] * clock for c in clusters if c["clock_boost_hz"] is not None), default=None),
+        clock_hz=max(boosts) * clock if boosts else None,
         peaks=peaks,
         energy={(e["what"], e["key"]): e["value"] for e in tables.where("energy_profile", hardware_id=hardware_id)},
     )
@@ -279,7 +283,7 @@ def tile(device: Device, s: Record, peak: float, element_byte: float, m: float, 
         cycles = k + rows + columns - 2 + (waves_of(s, count, device.units) - 1) * max(k, rows)
         seconds = cycles / (clock * s["efficiency_fraction"])
     else:
-        split, depth = s["split_k"], k
+        split, depth, latency_s = s["split_k"], k, 0.0
         if s["tile_m"] == 0:
             block = fitted_block(device, element_byte, s["divisor"])
             tm, tn, tk = min(block, m), min(block, math.ceil(n / device.lanes) * device.lanes), min(block, k)
@@ -287,9 +291,12 @@ def tile(device: Device, s: Record, peak: float, element_byte: float, m: float, 
         else:
             tm, tn, tk = s["tile_m"], s["tile_n"], s["tile_k"]
             depth = math.ceil(k / (tk * split)) * tk
+            latency_s = s["latency_clock"] / device.clock_hz if device.clock_hz else 0.0
         count = g * math.ceil(m / tm) * math.ceil(n / tn) * split
         work = 2 * tm * tn * (depth + s["fill_k"])
-        seconds = waves_of(s, count, device.units) * work / (unit_rate * s["efficiency_fraction"])
+        seconds = waves_of(s, count, device.units) * work / (unit_rate * s["efficiency_fraction"]) + latency_s
+        if s["tile_m"] != 0 and device.clock_hz:
+            seconds += s["latency_clock"] / device.clock_hz
     loads = g * (m * k * math.ceil(n / tn) + k * n * math.ceil(m / tm))
     return Tile(s["candidate"], seconds, count, math.ceil(count / device.units), (tm, tn, tk), element_byte * loads)
 
@@ -311,7 +318,9 @@ def map_part(tables: Tables, device: Device, run: Run, part: Record, terms: dict
         strategies = tables.where("tiling_strategy", family=device.row["family"])
         product = size["m"], size["n"], size["k"], size["groups"]
         tiles = [tile(device, s, peak, element_byte, *product) for s in strategies]
-        best = min(tiles, key=lambda t: t.seconds * (1 + 1e-9 * t.candidate))
+        # A tile is as slow as its arithmetic or the loads of its operands.
+        slowness = [max(t.seconds, t.reload_byte / device.tile_bandwidth if device.tile_bandwidth else 0.0) for t in tiles]
+        best = min(zip(slowness, tiles, strict=True), key=lambda c: c[0] * (1 + 1e-9 * c[1].candidate))[1]
         record |= {"count": best.count, "waves": best.waves, "shape": best.shape, "reload_byte": best.reload_byte}
         # Bias and the like ride along at the peak: never faster than all operations at full rate.
         record["ideal_s"] = max(best.seconds, flops / peak)
@@ -339,6 +348,7 @@ def kernels_of(tables: Tables, run: Run) -> list[Record]:
     computed = {r["operator_id"]: r["precision"] for r in tables.where("operator_precision", policy=policy)}
     crossings = by(tables.where("subgraph_tensor", backend=backend["backend"]), "subgraph_id")
     home = {r["operator_id"]: r["subgraph_id"] for r in tables.where("subgraph_operator", backend=backend["backend"])}
+    links = links_of(tables, home, {t: elements[t] * byte[kind] for t, kind in held.items()})
     kernels = []
     for s in tables.where("subgraph", backend=backend["backend"]):
         moved: dict[str, float] = defaultdict(float)
@@ -346,7 +356,9 @@ def kernels_of(tables: Tables, run: Run) -> list[Record]:
             kind = held[c["tensor_id"]]
             if c["direction"] == "read":
                 kind = copies.get((c["operator_id"], c["tensor_id"]), kind)
-            size = accessed.get((c["operator_id"], c["tensor_id"]), elements[c["tensor_id"]]) * byte[kind]
+            # A row gathered twice is read once.
+            moved_elements = accessed.get((c["operator_id"], c["tensor_id"]), elements[c["tensor_id"]])
+            size = min(moved_elements, elements[c["tensor_id"]]) * byte[kind]
             moved["output" if c["direction"] == "write" else c["role"]] += size
             moved["produced"] += size if c["direction"] == "read" and c["is_produced"] else 0.0
         kernels.append(
@@ -360,6 +372,7 @@ def kernels_of(tables: Tables, run: Run) -> list[Record]:
                 "weight_byte": moved["weight"],
                 "traffic_byte": moved["input"] + moved["weight"] + moved["kv_cache"] + moved["output"],
                 "local_byte": moved["produced"] + moved["output"],
+                "links": links.get(s["subgraph_id"], []),
             }
         )
     tensors = {t["tensor_id"]: t for t in tables.rows["tensor"]}
@@ -388,6 +401,27 @@ def kernels_of(tables: Tables, run: Run) -> list[Record]:
     return sorted(kernels, key=lambda k: k["order"])
 
 
+MATRIX_CLASSES = ("conv", "depthwise_conv", "conv_transposed", "linear", "matmul", "attention")
+
+
+def links_of(tables: Tables, home: dict[int, int], byte: dict[int, float]) -> dict[int, list[float]]:
+    """Sizes of the tensors a kernel makes and a matrix operator of the same kernel reads."""
+    tensors = {t["tensor_id"]: t for t in tables.rows["tensor"]}
+    classes = {o["operator_id"]: o["operator_class"] for o in tables.rows["operator"]}
+    found: set[tuple[int, int]] = set()
+    for edge in tables.rows["edge"]:
+        reader = edge["consumer_operator_id"]
+        root = tensors[tensors[edge["tensor_id"]]["storage_tensor_id"]]
+        subgraph = home.get(reader)
+        is_inside = subgraph is not None and subgraph == home.get(root["producer_operator_id"])
+        if is_inside and classes[reader] in MATRIX_CLASSES:
+            found.add((subgraph, root["tensor_id"]))  # type: ignore[arg-type]
+    sizes: dict[int, list[float]] = defaultdict(list)
+    for subgraph, tensor in found:
+        sizes[subgraph].append(byte[tensor])
+    return sizes
+
+
 def summed(values: Iterable[float | None]) -> float | None:
     """Sum, unknown as soon as one summand is."""
     known = list(values)
@@ -410,8 +444,12 @@ def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Reco
     compute_s = max(matrix_s, vector_s)
 
     traffic = kernel["traffic_byte"]
-    fits = run.scenario["cache_state"] == "warm" and kernel["local_byte"] <= fraction["residency"][0] * device.cache_byte
-    resident = kernel["local_byte"] if fits else 0.0
+    state = run.scenario["cache_state"]
+    resident = 0.0
+    if state == "hot" and traffic <= device.cache_byte:
+        resident = traffic
+    elif state in ("hot", "warm") and kernel["local_byte"] <= fraction["residency"][0] * device.cache_byte:
+        resident = kernel["local_byte"]
     dram_byte = traffic - resident
     reload_byte = math.fsum(p["reload_byte"] for p in parts)
     share, half = fraction["memory"]
