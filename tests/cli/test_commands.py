@@ -1,0 +1,159 @@
+"""The commands as a user runs them: answers, bad inputs, and what they never import."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from charz.cli.dispatch import command_files
+
+from .conftest import Charz, assert_one_line_error
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["--version"], ["models"], ["sql", "SELECT 1"], ["schema"], ["report", "resnet18", "--on", "t4"]],
+    ids=lambda a: " ".join(a[:2]),
+)
+def test_no_question_imports_torch(workspace: Path, arguments: list[str]) -> None:
+    script = (
+        "import sys; from charz.cli.dispatch import run; code = run(sys.argv[1:]);"
+        "print('torch' in sys.modules, file=sys.stderr); sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        env=os.environ | {"CHARZ_DB": str(workspace)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[-1] == "False"
+
+
+def test_help_lists_every_command_with_a_line(charz: Charz) -> None:
+    text = charz("--help").stdout
+    for name, file in command_files().items():
+        assert f"\n  {name} " in text
+        assert file.help
+
+
+@pytest.mark.slow
+def test_every_command_explains_itself(charz: Charz) -> None:
+    for name in command_files():
+        done = charz(name, "--help")
+        assert done.returncode == 0, done.stderr
+        assert "Usage:" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["modles"], ["unknown command", "models"]),
+        (["models", "--bogus"], ["No such option", "--help"]),
+        (["models"], ["no such database", "charz ingest"]),
+        (["--db", "nowhere/x.duckdb", "models"], ["no such folder"]),
+        (["--db", "text.duckdb", "models"], ["not a DuckDB database"]),
+        (["--db", ".", "models"], ["a folder, not a database"]),
+        (["--db", "text.duckdb", "scenario", "add", "--batch", "2"], ["not a DuckDB database"]),
+        (["scenario", "add", "--batch", "0"], ["--batch"]),
+        (["scenario", "add", "--phase", "backward"], ["unknown phase", "prefill"]),
+    ],
+)
+def test_bad_input_gets_one_line(charz: Charz, tmp_path: Path, arguments: list[str], parts: list[str]) -> None:
+    (tmp_path / "text.duckdb").write_text("no database")
+    assert_one_line_error(charz(*arguments), *parts)
+    assert [p.name for p in tmp_path.iterdir()] == ["text.duckdb"]
+    assert (tmp_path / "text.duckdb").read_text() == "no database"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["report", "resnet81", "--on", "t4"], ["unknown model", "resnet18", "charz ingest"]),
+        (["report", "resnet18", "--on", "rtx4099"], ["unknown part", "charz hardware list"]),
+        (["report", "resnet18", "--on", "t4", "--precision", "fp61"], ["unknown precision", "fp16"]),
+        (["report", "resnet18", "--on", "t4", "--backend", "inductr"], ["unknown backend", "inductor"]),
+        (["report", "resnet18", "--on", "t4", "--backend", "kpu"], ["does not run on this part", "inductor"]),
+        (["report", "resnet18", "--on", "t4", "--precision", "bf16"], ["does not compute in this precision", "fp16"]),
+        (["schema", "model_reprt"], ["unknown view or table", "model_report"]),
+        (["scenario", "remove", "12345"], ["unknown scenario", "charz scenario list"]),
+        (["export", "."], ["not empty"]),
+    ],
+)
+def test_unknown_names_get_the_nearest(workspace: Path, charz: Charz, arguments: list[str], parts: list[str]) -> None:
+    before = workspace.read_bytes()
+    done = charz(*arguments, env={"CHARZ_DB": str(workspace)}, cwd=workspace.parent)
+    assert_one_line_error(done, *parts)
+    assert workspace.read_bytes() == before
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes in any folder")
+def test_a_read_only_folder_gets_one_line(charz: Charz, tmp_path: Path) -> None:
+    folder = tmp_path / "locked"
+    folder.mkdir(mode=0o555)
+    assert_one_line_error(charz("--db", str(folder / "x.duckdb"), "scenario", "add"), "cannot write in this folder")
+
+
+def test_scenarios_are_added_once_and_removed(workspace: Path, charz: Charz, tmp_path: Path) -> None:
+    path = tmp_path / "charz.duckdb"
+    path.write_bytes(workspace.read_bytes())
+    arguments = ("scenario", "add", "--batch", "7", "--precision", "fp16", "--backend", "inductor")
+    first = charz(*arguments)
+    assert "batch 7, fp16, inductor" in first.stdout
+    assert "exist already" in charz(*arguments).stderr
+    number = first.stdout.split()[1].rstrip(":")
+    assert f"\n{number:>2} " in charz("scenario", "list").stdout
+    assert charz("scenario", "remove", number).returncode == 0
+    with duckdb.connect(str(path), read_only=True) as connection:
+        assert connection.execute("SELECT count(*) FROM scenario WHERE batch = 7").fetchall() == [(0,)]
+
+
+@pytest.mark.slow
+def test_a_report_answers_for_a_scenario_that_is_not_in_the_file(workspace: Path, charz: Charz) -> None:
+    before = workspace.read_bytes()
+    arguments = ("report", "resnet18", "--on", "h100_sxm5_80", "--batch", "5", "--precision", "fp16")
+    done = charz(*arguments, "--db", str(workspace))
+    assert done.returncode == 0, done.stderr
+    assert "batch 5, fp16" in done.stdout
+    assert "9.07 GMAC" in done.stdout  # five times 1.814
+    assert "LOOK" not in done.stdout
+    assert workspace.read_bytes() == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("format", ["parquet", "csv"])
+def test_an_export_loads_elsewhere(
+    workspace: Path, charz: Charz, tmp_path: Path, format: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = tmp_path / "charz.duckdb"
+    small.write_bytes(workspace.read_bytes())
+    with duckdb.connect(str(small)) as connection:
+        connection.execute("DELETE FROM scenario WHERE scenario_id > 2")
+    done = charz("export", "out", "--format", format)
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / "out"
+    with duckdb.connect(str(small), read_only=True) as original, duckdb.connect() as loaded:
+        monkeypatch.chdir(folder)
+        loaded.execute((folder / "load.sql").read_text())
+        query = "SELECT hardware, scenario_id, latency_s FROM model_report ORDER BY ALL"
+        assert loaded.execute(query).fetchall() == original.execute(query).fetchall()
+        files = {p.stem for p in folder.glob(f"*/*.{format}")}
+        names = {n for (n,) in original.execute("SELECT view FROM view_catalog").fetchall()}
+    assert names < files
+
+
+@pytest.mark.slow
+def test_invariants_hold(workspace: Path, charz: Charz) -> None:
+    done = charz("check", "--db", str(workspace))
+    assert done.returncode == 0, done.stdout
+
+
+def test_schema_shows_units(workspace: Path, charz: Charz) -> None:
+    assert "[s]" in charz("schema", "model_report", "--db", str(workspace)).stdout
+    assert "model_report" in charz("schema", "--db", str(workspace)).stdout

@@ -1,0 +1,141 @@
+"""`charz sql`: the same rows as every other client, and no way out of the sandbox."""
+
+from __future__ import annotations
+
+import io
+import math
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pytest
+
+from .conftest import Charz, assert_one_line_error
+
+QUERIES = (
+    "SELECT * FROM model_report ORDER BY hardware, scenario_id",
+    "SELECT * FROM operator_work WHERE batch = 8 AND precision = 'fp32' ORDER BY ALL",
+    "SELECT * FROM hardware ORDER BY hardware_id",
+    "SELECT * FROM view_column ORDER BY ALL",
+)
+
+
+def same(left: object, right: object) -> bool:
+    if isinstance(left, float) and isinstance(right, float):
+        return math.isclose(left, right, rel_tol=1e-12) or (math.isnan(left) and math.isnan(right))
+    return left == right
+
+
+def assert_same_rows(left: pl.DataFrame, right: pl.DataFrame) -> None:
+    assert left.columns == right.columns
+    assert len(left) == len(right) > 0
+    for name in left.columns:
+        unequal = [(a, b) for a, b in zip(left[name], right[name], strict=True) if not same(a, b)]
+        assert not unequal, (name, unequal[:3])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("query", QUERIES)
+def test_every_client_sees_the_same_rows(workspace: Path, charz: Charz, tmp_path: Path, query: str) -> None:
+    with duckdb.connect(str(workspace), read_only=True) as connection:
+        plain = connection.sql(query).pl()
+        fetched = pl.DataFrame(connection.execute(query).fetchall(), schema=plain.schema, orient="row")
+    assert_same_rows(plain, fetched)
+    out = tmp_path / "rows.parquet"
+    done = charz("sql", query, "--db", str(workspace), "--format", "parquet", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert_same_rows(plain, pl.read_parquet(out))
+    done = charz("sql", query, "--db", str(workspace), "--format", "csv")
+    text = pl.read_csv(io.StringIO(done.stdout), schema=plain.schema, missing_utf8_is_empty_string=False)
+    # CSV cannot tell an empty text from a missing one.
+    filled = pl.selectors.string().fill_null("")
+    assert_same_rows(plain.with_columns(filled), text.with_columns(filled))
+
+
+def test_formats(workspace: Path, charz: Charz) -> None:
+    query = "SELECT 'a' AS name, 1.5::DOUBLE AS value, NULL::INT AS nothing"
+    outputs = {
+        f: charz("sql", query, "--db", str(workspace), "--format", f).stdout
+        for f in ("table", "json", "markdown", "csv")
+    }
+    assert outputs["table"].splitlines()[0].split() == ["name", "value", "nothing"]
+    assert outputs["json"] == '[{"name":"a","value":1.5,"nothing":null}]\n'
+    assert outputs["markdown"].splitlines()[2] == "| a | 1.5 |  |"
+    assert outputs["csv"] == "name,value,nothing\na,1.5,\n"
+
+
+ATTACKS = (
+    "COPY (SELECT 1) TO '{db}.wal'",
+    "WITH x AS (COPY (SELECT 1) TO '{db}.wal') SELECT * FROM x",
+    "COPY (SELECT 1) TO '/tmp/charz_attack.csv'",
+    "ATTACH '{folder}/other.duckdb'",
+    "SELECT * FROM read_csv('/etc/passwd')",
+    "SELECT * FROM read_text('{db}')",
+    "SELECT * FROM '/etc/passwd'",
+    "EXPORT DATABASE '{folder}/dump'",
+    "INSTALL httpfs",
+    "LOAD httpfs",
+    "SET disabled_filesystems = ''",
+    "SET enable_external_access = true",
+    "RESET lock_configuration",
+    "INSERT INTO source VALUES ('a', 'b', 'c', NULL, 'd')",
+    "DROP TABLE source",
+    "CREATE TABLE mine (a INT)",
+    "CHECKPOINT",
+    "SELECT * FROM workspace",
+    "SELECT 1; SELECT 2",
+    "",
+)
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_the_sandbox_holds(workspace: Path, charz: Charz, attack: str) -> None:
+    before = workspace.read_bytes()
+    done = charz("sql", attack.format(db=workspace, folder=workspace.parent), "--db", str(workspace))
+    assert_one_line_error(done)
+    assert [p.name for p in workspace.parent.iterdir()] == [workspace.name]
+    assert workspace.read_bytes() == before
+
+
+def test_the_sandbox_holds_for_a_scratch_scenario(workspace: Path, charz: Charz) -> None:
+    for attack in ATTACKS[:8]:
+        text = attack.format(db=workspace, folder=workspace.parent)
+        assert_one_line_error(charz("sql", text, "--db", str(workspace), "--batch", "3"))
+    assert [p.name for p in workspace.parent.iterdir()] == [workspace.name]
+
+
+def test_a_runaway_query_is_stopped(workspace: Path, charz: Charz) -> None:
+    query = "SELECT count(*) FROM range(1000000000) a, range(1000000000) b WHERE a.range = b.range + 1"
+    assert_one_line_error(charz("sql", query, "--db", str(workspace), "--timeout", "1"), "longer than 1 s")
+
+
+def test_a_greedy_query_is_stopped(workspace: Path, charz: Charz) -> None:
+    query = "SELECT list(range) FROM range(100000000)"
+    assert_one_line_error(charz("sql", query, "--db", str(workspace), "--memory", "50MB"), "Out of Memory")
+
+
+def test_a_scratch_scenario_changes_the_answer_and_not_the_file(workspace: Path, charz: Charz) -> None:
+    before = workspace.read_bytes()
+    query = "SELECT DISTINCT batch, precision FROM operator_work"
+    done = charz("sql", query, "--db", str(workspace), "--batch", "13", "--precision", "fp16", "--format", "csv")
+    assert done.stdout == "batch,precision\n13,fp16\n"
+    assert workspace.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("query", "parts"),
+    [
+        ("SELEC 1", ["Parser Error"]),
+        ("SELECT latencys FROM model_report", ["latency_s", "charz schema"]),
+        ("SELECT * FROM model_reprt", ["model_report", "charz schema"]),
+    ],
+)
+def test_broken_sql_gets_one_line(workspace: Path, charz: Charz, query: str, parts: list[str]) -> None:
+    assert_one_line_error(charz("sql", query, "--db", str(workspace)), *parts)
+
+
+def test_a_query_comes_from_standard_input_and_leaves_to_a_file(workspace: Path, charz: Charz, tmp_path: Path) -> None:
+    assert_one_line_error(charz("sql", "SELECT 1", "--db", str(workspace), "--out", "/nowhere/x.csv"), "cannot write")
+    out = tmp_path / "x.csv"
+    charz("sql", "SELECT 1 AS a", "--db", str(workspace), "--format", "csv", "--out", str(out))
+    assert out.read_text() == "a\n1\n"

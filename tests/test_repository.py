@@ -1,0 +1,118 @@
+"""The repository as a whole: links, wheel, dependencies, reference pages."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from charz.cli import reference
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("cli", "hardware_catalog", "ingest", "schema", "sql")
+
+
+def project() -> dict[str, object]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())  # type: ignore[no-any-return]
+
+
+def test_every_top_level_package_is_linked() -> None:
+    folder = ROOT / "src/charz"
+    links = {p.name: os.readlink(p) for p in folder.iterdir() if p.is_symlink()}
+    assert links == {name: f"../../{name}" for name in PACKAGES}
+    assert sorted(p.name for p in folder.iterdir() if not p.is_symlink() and p.name != "__pycache__") == [
+        "__init__.py",
+        "py.typed",
+    ]
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_exactly_the_package(tmp_path: Path) -> None:
+    pytest.importorskip("setuptools")
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if listed.returncode:
+        pytest.skip("not a git checkout: the files that belong to it are unknown")
+    copy = tmp_path / "copy"
+    for name in listed.stdout.splitlines():
+        if (ROOT / name).exists():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, copy / name, follow_symlinks=False)
+    script = "from setuptools import build_meta; print(build_meta.build_wheel('out'))"
+    built = subprocess.run([sys.executable, "-c", script], cwd=copy, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    (wheel,) = (copy / "out").glob("*.whl")
+    assert wheel.name.startswith("charz_dnn-")
+    in_wheel = {n for n in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in n}
+    suffixes = {".py", ".sql", ".yaml", ".csv"}
+    wanted = {
+        f"charz/{p.relative_to(copy).as_posix()}"
+        for package in PACKAGES
+        for p in (copy / package).rglob("*")
+        if p.suffix in suffixes
+    }
+    assert in_wheel == wanted | {"charz/__init__.py", "charz/py.typed"}
+
+
+def test_every_import_is_declared() -> None:
+    known = project()["project"]
+    assert isinstance(known, dict)
+    extras = known["optional-dependencies"]
+    declared = [*known["dependencies"], *extras["zoo"], *extras["plot"]]
+    names = {re.split(r"[><=~\[ ]", d)[0].lower() for d in declared} | {"yaml", "charz"}
+    foreign: dict[str, str] = {}
+    for package in PACKAGES:
+        for path in (ROOT / package).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                modules = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+                if isinstance(node, ast.ImportFrom) and node.level == 0:
+                    modules = [str(node.module)]
+                for module in modules:
+                    top = module.partition(".")[0]
+                    if top not in sys.stdlib_module_names and top.lower() not in names:
+                        foreign[top] = str(path.relative_to(ROOT))
+    assert foreign == {}
+
+
+def test_schema_imports_nothing_of_charz() -> None:
+    for path in (ROOT / "schema").glob("*.py"):
+        assert not re.search(r"^\s*(from|import) charz", path.read_text(), re.MULTILINE), path
+
+
+def test_only_ingest_imports_torch() -> None:
+    for package in ("cli", "hardware_catalog", "schema", "sql"):
+        for path in (ROOT / package).rglob("*.py"):
+            tree = ast.parse(path.read_text())
+            top = [n for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom)]
+            names = [a.name for n in top if isinstance(n, ast.Import) for a in n.names]
+            names += [str(n.module) for n in top if isinstance(n, ast.ImportFrom)]
+            assert not [n for n in names if n.partition(".")[0] in ("torch", "torchvision")], path
+
+
+def test_constraints_pin_the_tested_torch() -> None:
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    assert {"torch==2.13.0", "torchvision==0.28.0"} <= set(lines)
+
+
+def test_nobody_is_told_to_install_the_other_charz() -> None:
+    for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+        assert not re.search(r"pip install (-\S+ )*charz\b(?!-)", path.read_text()), path
+
+
+def test_ci_runs_the_command_of_the_readme() -> None:
+    commands = re.findall(r"^python3 -m venv .*/pytest$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert len(commands) == 1
+
+
+@pytest.mark.slow
+def test_reference_pages_are_current() -> None:
+    assert reference.stale() == [], "run `python -m charz.cli.reference`"
