@@ -74,7 +74,7 @@ def roofline(points: Rows, roofs: Rows, title: str) -> Any:
         tooltip=["subgraph:N", "latency_s:Q", "bottleneck:N"],
     )
     lines = alt.Chart(data(roofs)).mark_line(color="#444", strokeWidth=1.5)
-    roof = lines.encode(x="intensity:Q", y="rate_ops_per_s:Q", detail="roof:N", strokeDash=alt.StrokeDash("roof:N", title="roof"))
+    roof = lines.encode(x="arithmetic_intensity:Q", y="rate_ops_per_s:Q", detail="roof:N", strokeDash=alt.StrokeDash("roof:N", title="roof"))
     return titled(roof + marks, title, "each circle is a kernel, its area the time it takes")
 
 
@@ -104,7 +104,7 @@ def pareto(points: Rows, title: str) -> Any:
     front_rows = sorted((p for p in points if p["is_front"]), key=lambda p: p["latency_s"])
     front = alt.Chart(data(front_rows)).mark_point(filled=True, size=90, stroke="#222", strokeWidth=0.8)
     names = alt.Chart(data(_apart(front_rows))).mark_text(align="left", dx=8, dy=-7, fontSize=10, color="#222")
-    color = alt.Color("family:N", title="family")
+    color = alt.Color("family:N", title="family", legend=alt.Legend(symbolOpacity=1))
     shape = alt.Shape("silicon:N", title="", scale=alt.Scale(domain=["silicon", "simulated"], range=["circle", "triangle-up"]))
     return titled(
         others.encode(x=x, y=y, color=color)
@@ -115,14 +115,15 @@ def pareto(points: Rows, title: str) -> Any:
     )
 
 
-def _apart(rows: Rows, ratio: float = 1.15, most: int = 14) -> Rows:
-    """Rows far enough apart for their names not to overlap."""
+def _apart(front: Rows) -> Rows:
+    """Rows to name: the lower left border of the front, far enough apart for the names not to overlap."""
     kept: Rows = []
-    for row in rows:
-        near = any(
-            max(row[c], k[c]) < ratio * min(row[c], k[c]) for k in kept for c in ("latency_s",)
-        )
-        if not near and len(kept) < most:
+    least = float("inf")
+    for row in front:
+        if row["sample_j"] >= least:
+            continue
+        least = row["sample_j"]
+        if not kept or row["sample_j"] < 0.75 * kept[-1]["sample_j"]:
             kept.append(row)
     return kept
 
@@ -161,9 +162,10 @@ def edp(kernels: Rows, title: str) -> Any:
         if (rank := next((k["edp_rank"] for k in kernels if k["cumulative_fraction"] >= level), None)) is not None
     ]
     x = alt.X("edp_rank:Q", title="kernels, largest share first")
-    y = alt.Y("cumulative_fraction:Q", axis=alt.Axis(title="cumulative share of the energy-delay product", format="%"), scale=alt.Scale(domain=[0, 1.02]))
+    share = {"axis": alt.Axis(title="cumulative share of the energy-delay product", format="%"), "scale": alt.Scale(domain=[0, 1], nice=False)}
+    y = alt.Y("cumulative_fraction:Q", **share)
     bars = alt.Chart(data(kernels)).mark_bar(opacity=0.55).encode(
-        x=x, y=alt.Y("edp_fraction:Q", axis=alt.Axis(title="cumulative share of the energy-delay product", format="%")), color=alt.Color("kernel_class:N", title="kernel")
+        x=x, y=alt.Y("edp_fraction:Q", **share), color=alt.Color("kernel_class:N", title="kernel")
     )
     line = alt.Chart(data(kernels)).mark_line(color="#333", interpolate="step-after").encode(x=x, y=y)
     points = alt.Chart(data(marks)).mark_point(filled=True, color="#b00", size=60).encode(x=x, y=y)
@@ -191,7 +193,7 @@ def fusion(bars: Rows, title: str) -> Any:
     colors = alt.Scale(domain=order, range=["#4c78a8", "#f58518", "#e45756", "#bab0ac"])
     chart = alt.Chart(data(bars)).mark_bar().encode(
         y=alt.Y("backend:N", title=None, sort="-x"),
-        x=alt.X("seconds:Q", axis=si("time of a run [s]")),
+        x=alt.X("seconds:Q", axis=si("time of a run [s]"), scale=alt.Scale(domain=[0, 1.3 * max(b["total_s"] for b in bars)], nice=False)),
         color=alt.Color("pace:N", title="pace set by", scale=colors, sort=order),
         order=alt.Order("rank:Q"),
     )

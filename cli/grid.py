@@ -150,7 +150,7 @@ def show(
 
 
 def _header(column: str) -> str:
-    for suffix in ("_byte", "_per_s", "_s", "_js", "_j", "_w", "_fraction", "_usd", "_g"):
+    for suffix in ("_byte", "_per_s", "_s", "_js", "_j", "_w", "_fraction", "_usd"):
         if column.endswith(suffix):
             column = column[: -len(suffix)] + ("/s" if suffix == "_per_s" else "")
             break

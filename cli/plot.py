@@ -118,8 +118,8 @@ def _roofline(connection: Connection) -> Any:
     )
     roofs = records(
         connection,
-        f"SELECT roof, intensity, rate_ops_per_s FROM roofline_roof WHERE hardware = (SELECT any_value(hardware) FROM {drawn})"
-        f" AND precision IN (SELECT executed_precision FROM subgraph_mapping) AND intensity BETWEEN ? AND ?",
+        f"SELECT roof, arithmetic_intensity, rate_ops_per_s FROM roofline_roof WHERE hardware = (SELECT any_value(hardware) FROM {drawn})"
+        f" AND precision IN (SELECT executed_precision FROM subgraph_mapping) AND arithmetic_intensity BETWEEN ? AND ?",
         [min(p["arithmetic_intensity"] for p in points) / 2, max(p["arithmetic_intensity"] for p in points) * 2],
     )
     return drawing.roofline(points, roofs, f"Roofline: {_subject(connection, drawn)}")
@@ -174,7 +174,10 @@ def _edp(connection: Connection) -> Any:
 
 
 def _batch(connection: Connection) -> Any:
-    rows = records(connection, f"SELECT {_PART}, batch, throughput_per_s, saturating_batch FROM batch_sweep WHERE fits_device ORDER BY batch")
+    query = f"SELECT {_PART}, backend, batch, throughput_per_s, saturating_batch FROM batch_sweep WHERE fits_device ORDER BY batch"
+    rows = records(connection, query)
+    if len({(r["part"], r["backend"]) for r in rows}) > len({r["part"] for r in rows}):
+        rows = [{**row, "part": f"{row['part']} {row['backend']}"} for row in rows]
     return drawing.batch(rows, f"Batch sweep: {_subject(connection, 'batch_sweep')}")
 
 

@@ -76,13 +76,13 @@ SELECT
     c.energy_j,
     c.energy_j * c.latency_s AS edp_js,
     r.batch / NULLIF(c.latency_s, 0e0) AS throughput_per_s,
-    c.latency_s / r.batch AS sample_s,
-    c.energy_j / r.batch AS sample_j,
+    c.latency_s / NULLIF(r.batch, 0e0) AS sample_s,
+    c.energy_j / NULLIF(r.batch, 0e0) AS sample_j,
     m.peak_memory_byte,
     h.dram_byte AS device_byte,
     m.peak_memory_byte <= h.dram_byte AS fits_device,
     p.price_usd_per_hour,
-    p.price_usd_per_hour / 3600e0 * c.latency_s / r.batch AS sample_usd,
+    p.price_usd_per_hour / 3600e0 * c.latency_s / NULLIF(r.batch, 0e0) AS sample_usd,
     c.flops,
     c.utilization_fraction
 FROM model_cost AS c

@@ -40,12 +40,12 @@ CREATE VIEW inference_cost (
     inference_j,
     -- Supply of electricity; null when none is stated.
     electricity,
-    -- Energy drawn from the supply for a million samples. [kWh]
-    million_inference_kwh,
-    -- CO2 for one sample; null without a supply. [g]
-    inference_co2_g,
-    -- CO2 for a million samples; null without a supply. [g]
-    million_inference_co2_g,
+    -- Energy drawn from the supply for a million samples. [J]
+    million_inference_j,
+    -- Grams of CO2 for one sample; null without a supply.
+    inference_co2_gram,
+    -- Grams of CO2 for a million samples; null without a supply.
+    million_inference_co2_gram,
     -- Price of the energy of a million samples; null without a supply that states one. [USD]
     million_inference_energy_usd
 ) AS
@@ -69,9 +69,9 @@ SELECT
     c.sample_usd * 1e6 AS million_inference_usd,
     c.sample_j AS inference_j,
     e.electricity,
-    c.sample_j * COALESCE(e.overhead_factor, 1e0) / 3.6e6 * 1e6 AS million_inference_kwh,
-    c.sample_j * e.overhead_factor / 3.6e6 * e.co2_gram_per_kwh AS inference_co2_g,
-    c.sample_j * e.overhead_factor / 3.6e6 * e.co2_gram_per_kwh * 1e6 AS million_inference_co2_g,
+    c.sample_j * COALESCE(e.overhead_factor, 1e0) * 1e6 AS million_inference_j,
+    c.sample_j * e.overhead_factor / 3.6e6 * e.co2_gram_per_kwh AS inference_co2_gram,
+    c.sample_j * e.overhead_factor / 3.6e6 * e.co2_gram_per_kwh * 1e6 AS million_inference_co2_gram,
     c.sample_j * e.overhead_factor / 3.6e6 * e.price_usd_per_kwh * 1e6 AS million_inference_energy_usd
 FROM target_cost AS c
 INNER JOIN run_label AS l ON l.model_id = c.model_id AND l.scenario_id = c.scenario_id

@@ -101,7 +101,7 @@ resident_terms AS (
         s.model_id,
         s.scenario_id,
         s.weight_byte + s.buffer_byte AS weight_byte,
-        s.kv_cache_byte / r.batch AS kv_cache_sample_byte,
+        s.kv_cache_byte / NULLIF(r.batch, 0e0) AS kv_cache_sample_byte,
         1e0 + b.workspace_fraction AS workspace_factor
     FROM resident_byte AS s
     INNER JOIN run AS r ON r.model_id = s.model_id AND r.scenario_id = s.scenario_id

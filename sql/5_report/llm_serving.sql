@@ -87,7 +87,7 @@ SELECT
     d.sample_usd * 1e6 AS million_tokens_usd,
     m.weight_byte,
     m.kv_cache_byte,
-    m.kv_cache_byte / (d.batch * d.context) AS kv_cache_token_byte,
+    m.kv_cache_byte / NULLIF(d.batch * d.context, 0e0) AS kv_cache_token_byte,
     d.peak_memory_byte,
     d.fits_device
 FROM target_cost AS d

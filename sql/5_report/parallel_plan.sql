@@ -149,8 +149,8 @@ priced_links AS (
         p.price_usd_per_hour,
         k.latency_s AS link_s,
         k.bandwidth_byte_per_s,
-        2e0 * (s.n - 1e0) / s.n AS reduce_share,
-        (s.n - 1e0) / s.n AS gather_share
+        2e0 * (s.n - 1e0) / NULLIF(s.n, 0e0) AS reduce_share,
+        (s.n - 1e0) / NULLIF(s.n, 0e0) AS gather_share
     FROM model_sums AS s
     INNER JOIN links AS k
         ON k.hardware_id = s.hardware_id AND k.device_count >= s.n AND (s.n > 1e0 OR k.interconnect = 'none')
@@ -170,7 +170,7 @@ strategies AS (
         latency_s AS compute_s,
         CASE
             WHEN is_training
-                THEN reduce_share * gradient_byte / bandwidth_byte_per_s + 2e0 * (n - 1e0) * link_s
+                THEN reduce_share * gradient_byte / NULLIF(bandwidth_byte_per_s, 0e0) + 2e0 * (n - 1e0) * link_s
             ELSE 0e0
         END AS communication_s,
         0e0 AS bubble_s,
@@ -184,14 +184,14 @@ strategies AS (
         latency_s AS single_s,
         'tensor' AS strategy,
         batch AS round_samples,
-        GREATEST(latency_s - split_s * (1e0 - 1e0 / n), host_issue_s) AS compute_s,
-        (reduce_share * all_reduce_byte + gather_share * all_gather_byte) / bandwidth_byte_per_s
+        GREATEST(latency_s - split_s * (1e0 - 1e0 / NULLIF(n, 0e0)), host_issue_s) AS compute_s,
+        (reduce_share * all_reduce_byte + gather_share * all_gather_byte) / NULLIF(bandwidth_byte_per_s, 0e0)
         + (n - 1e0) * link_s * (2e0 * all_reduce_count + all_gather_count) AS communication_s,
         0e0 AS bubble_s,
         0e0 AS extra_latency_s,
         reduce_share * all_reduce_byte + gather_share * all_gather_byte AS sent_byte,
-        model_byte * (1e0 - COALESCE(split_weight_fraction, 0e0) * (1e0 - 1e0 / n))
-        + kv_cache_byte / n + activation_byte AS device_memory_byte
+        model_byte * (1e0 - COALESCE(split_weight_fraction, 0e0) * (1e0 - 1e0 / NULLIF(n, 0e0)))
+        + kv_cache_byte / NULLIF(n, 0e0) + activation_byte AS device_memory_byte
     FROM priced_links
     UNION ALL
     SELECT
@@ -200,16 +200,16 @@ strategies AS (
         'pipeline' AS strategy,
         4e0 * n * batch AS round_samples,
         4e0 * latency_s AS compute_s,
-        4e0 * n * (send_byte / bandwidth_byte_per_s + CASE WHEN send_byte > 0e0 THEN link_s ELSE 0e0 END)
+        4e0 * n * (send_byte / NULLIF(bandwidth_byte_per_s, 0e0) + CASE WHEN send_byte > 0e0 THEN link_s ELSE 0e0 END)
             AS communication_s,
         (5e0 * n - 1e0)
-        * (group_s + send_byte / bandwidth_byte_per_s + CASE WHEN send_byte > 0e0 THEN link_s ELSE 0e0 END)
+        * (group_s + send_byte / NULLIF(bandwidth_byte_per_s, 0e0) + CASE WHEN send_byte > 0e0 THEN link_s ELSE 0e0 END)
         - 4e0 * latency_s
-        - 4e0 * n * (send_byte / bandwidth_byte_per_s + CASE WHEN send_byte > 0e0 THEN link_s ELSE 0e0 END)
+        - 4e0 * n * (send_byte / NULLIF(bandwidth_byte_per_s, 0e0) + CASE WHEN send_byte > 0e0 THEN link_s ELSE 0e0 END)
             AS bubble_s,
-        latency_s + all_sent_byte / bandwidth_byte_per_s + send_count * link_s AS extra_latency_s,
+        latency_s + all_sent_byte / NULLIF(bandwidth_byte_per_s, 0e0) + send_count * link_s AS extra_latency_s,
         4e0 * n * send_byte AS sent_byte,
-        model_byte * COALESCE(group_weight_fraction, 1e0) + kv_cache_byte / n + activation_byte AS device_memory_byte
+        model_byte * COALESCE(group_weight_fraction, 1e0) + kv_cache_byte / NULLIF(n, 0e0) + activation_byte AS device_memory_byte
     FROM priced_links
     UNION ALL
     SELECT
@@ -218,12 +218,12 @@ strategies AS (
         'expert' AS strategy,
         n * batch AS round_samples,
         latency_s AS compute_s,
-        gather_share * all_to_all_byte / bandwidth_byte_per_s + (n - 1e0) * link_s * all_to_all_count
+        gather_share * all_to_all_byte / NULLIF(bandwidth_byte_per_s, 0e0) + (n - 1e0) * link_s * all_to_all_count
             AS communication_s,
         0e0 AS bubble_s,
         0e0 AS extra_latency_s,
         gather_share * all_to_all_byte AS sent_byte,
-        model_byte * (1e0 - expert_weight_fraction * (1e0 - 1e0 / n)) + kv_cache_byte + activation_byte
+        model_byte * (1e0 - expert_weight_fraction * (1e0 - 1e0 / NULLIF(n, 0e0))) + kv_cache_byte + activation_byte
             AS device_memory_byte
     FROM priced_links
     WHERE expert_weight_fraction > 0e0
@@ -258,12 +258,12 @@ SELECT
     t.bubble_s,
     CASE WHEN t.strategy = 'pipeline' THEN t.extra_latency_s ELSE t.round_s END AS latency_s,
     t.round_samples / NULLIF(t.round_s, 0e0) AS throughput_per_s,
-    t.round_samples / NULLIF(t.round_s, 0e0) * t.single_s / t.batch AS speedup,
-    t.round_samples / NULLIF(t.round_s, 0e0) * t.single_s / t.batch / t.n AS scaling_efficiency_fraction,
+    t.round_samples / NULLIF(t.round_s, 0e0) * t.single_s / NULLIF(t.batch, 0e0) AS speedup,
+    t.round_samples / NULLIF(t.round_s, 0e0) * t.single_s / NULLIF(t.batch * t.n, 0e0) AS scaling_efficiency_fraction,
     t.sent_byte,
     t.device_memory_byte,
     t.device_memory_byte <= t.dram_byte AS fits_device,
-    t.price_usd_per_hour / 3600e0 * t.n * t.round_s / t.round_samples * 1e6 AS million_inference_usd,
+    t.price_usd_per_hour / 3600e0 * t.n * t.round_s / NULLIF(t.round_samples, 0e0) * 1e6 AS million_inference_usd,
     t.is_simulated
 FROM timed_strategies AS t
 INNER JOIN run_label AS l ON l.model_id = t.model_id AND l.scenario_id = t.scenario_id

@@ -1,6 +1,6 @@
 -- The roofs of a part at each precision, as points of lines: peak arithmetic of a kind of unit, and each
 -- memory bandwidth times intensity below it (Williams et al. 2009).
--- Grain: hardware, precision, roof, intensity
+-- Grain: hardware, precision, roof, arithmetic_intensity
 CREATE VIEW roofline_roof (
     -- Part.
     hardware,
@@ -8,8 +8,8 @@ CREATE VIEW roofline_roof (
     precision,
     -- Which roof: `matrix` or `vector` units under main memory or the last-level cache.
     roof,
-    -- Operations for each byte. [op/byte]
-    intensity,
+    -- Operations for each byte. [ops/byte]
+    arithmetic_intensity,
     -- Highest rate at that intensity. [ops/s]
     rate_ops_per_s
 ) AS
@@ -46,7 +46,7 @@ SELECT
     p.hardware_id AS hardware,
     p.precision,
     CONCAT(p.unit, ' ', p.precision, ', ', b.level) AS roof,
-    POWER(10e0, t.ten + h.tenth) AS intensity,
+    POWER(10e0, t.ten + h.tenth) AS arithmetic_intensity,
     LEAST(p.peak_ops_per_s, b.byte_per_s * POWER(10e0, t.ten + h.tenth)) AS rate_ops_per_s
 FROM unit_peaks AS p
 INNER JOIN bandwidths AS b ON b.hardware_id = p.hardware_id

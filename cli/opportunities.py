@@ -1,0 +1,56 @@
+"""What would help a model on a part: batch, precision, backend, other part, cache, fusion."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from charz.schema.errors import CharzError
+
+from . import display
+from .grid import BackendsOption, BatchesOption, Grid, PrecisionsOption, SequencesOption, asked, names, numbers, show
+from .workspace import DatabaseOption, hardware_name, open_workspace
+
+DEFAULT_BATCHES = [1, 8, 64]
+DEFAULT_PRECISIONS = ["fp32", "fp16", "bf16", "int8"]
+
+_COLUMNS = [
+    "backend", "precision", "batch", "kind", "change", "sample_s", "saved_s", "saved_time_fraction", "saved_j",
+    "saved_energy_fraction", "saved_memory_byte", "saved_million_usd", "trade",
+]  # fmt: skip
+_CACHE = ["backend", "precision", "batch", "cache_byte", "needed_byte", "device_s", "saved_s", "saved_dram_byte"]
+_FUSION = ["backend", "batch", "subgraph_id", "subgraph", "unfused_byte", "saved_byte", "saved_memory_s", "saved_launch_count"]
+
+
+def command(
+    model: Annotated[str, typer.Argument(help="Ingested model; `charz models` lists them.")],
+    on: Annotated[str, typer.Option("--on", help="Part; `charz hardware list` shows all.")],
+    batch: BatchesOption = None,
+    sequence: SequencesOption = None,
+    precision: PrecisionsOption = None,
+    backend: BackendsOption = None,
+    parts: Annotated[bool, typer.Option("--parts", help="Other parts as well.")] = False,
+    top: Annotated[int, typer.Option("--top", min=1, help="Rows a table.")] = 15,
+    db: DatabaseOption = None,
+) -> None:
+    """List changes with what each saves and its trade, from the smallest batch and precision named."""
+    batches, policies = numbers(batch) or DEFAULT_BATCHES, names([precision or ""]) or DEFAULT_PRECISIONS
+    with open_workspace(db) as connection:
+        part = hardware_name(connection, on)
+        backends = names([backend or ""]) or [
+            name for (name,) in connection.execute("SELECT backend FROM backend ORDER BY backend").fetchall()
+        ]
+    grid = Grid([model], [] if parts else [part], batches, numbers(sequence), policies, backends)
+    with asked(db, grid, {"opportunity", "cache_opportunity", "fusion_saving"}) as connection:
+        start = "WHERE hardware = ? AND batch = ? AND precision = ?"
+        found = show(
+            connection, "opportunity", _COLUMNS,
+            f"{start} ORDER BY saved_time_fraction DESC NULLS LAST, kind, change LIMIT {top}", [part, batches[0], policies[0]],
+        )  # fmt: skip
+        if not found:
+            raise CharzError("nothing known would help", f"{model} on {on}", next="widen --batch, --precision, --backend or add --parts")
+        display.heading("A last-level cache for every activation")
+        show(connection, "cache_opportunity", _CACHE, f"WHERE hardware = ? ORDER BY saved_s DESC LIMIT {top}", [part])
+        display.heading("Fusions that save most")
+        show(connection, "fusion_saving", _FUSION, f"{start} ORDER BY saved_byte DESC, subgraph_id LIMIT {top}", [part, batches[-1], policies[0]])

@@ -1,0 +1,26 @@
+-- One device under any strategy takes as long as the single part, and no more devices give more than as
+-- many times the throughput.
+-- Grain: model_id, scenario_id, hardware_id, interconnect, device_count, strategy
+CREATE VIEW parallel_single_differs (
+    -- Model.
+    model_id,
+    -- Scenario.
+    scenario_id,
+    -- Part.
+    hardware_id,
+    -- Link.
+    interconnect,
+    -- Strategy.
+    strategy,
+    -- Devices.
+    device_count,
+    -- Speed-up over one device.
+    speedup,
+    -- Time until a result. [s]
+    latency_s
+) AS
+SELECT model_id, scenario_id, hardware_id, interconnect, strategy, device_count, speedup, latency_s
+FROM parallel_plan
+WHERE
+    (device_count = 1 AND ABS(speedup - 1e0) > 1e-9)
+    OR scaling_efficiency_fraction > 1e0 + 1e-9
