@@ -184,7 +184,6 @@ def device_of(tables: Tables, hardware_id: str) -> Device:
         dram_bandwidth=total("dram", "bandwidth_byte_per_s"),
         tdp_w=modes[0]["tdp_w"] if modes else None,
         gap_s=gaps[0]["overhead_s"] if gaps else 0.0,
-        clock_hz=max((c["clock_boost_hz"] * clock for c in clusters if c["clock_boost_hz"] is not None), default=None),
         clock_hz=max(boosts) * clock if boosts else None,
         peaks=peaks,
         energy={(e["what"], e["key"]): e["value"] for e in tables.where("energy_profile", hardware_id=hardware_id)},
@@ -295,8 +294,6 @@ def tile(device: Device, s: Record, peak: float, element_byte: float, m: float, 
         count = g * math.ceil(m / tm) * math.ceil(n / tn) * split
         work = 2 * tm * tn * (depth + s["fill_k"])
         seconds = waves_of(s, count, device.units) * work / (unit_rate * s["efficiency_fraction"]) + latency_s
-        if s["tile_m"] != 0 and device.clock_hz:
-            seconds += s["latency_clock"] / device.clock_hz
     loads = g * (m * k * math.ceil(n / tn) + k * n * math.ceil(m / tm))
     return Tile(s["candidate"], seconds, count, math.ceil(count / device.units), (tm, tn, tk), element_byte * loads)
 
@@ -450,6 +447,10 @@ def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Reco
         resident = traffic
     elif state in ("hot", "warm") and kernel["local_byte"] <= fraction["residency"][0] * device.cache_byte:
         resident = kernel["local_byte"]
+    # Links of a domain-flow chain that do not fit on chip are written and read once.
+    room = efficiency_of(tables, device, run, kernel | {"precision": "*"}, "residency")[0] * device.cache_byte
+    traffic += sum(2 * size for size in kernel.get("links", []) if size > room)
+    kernel["traffic_byte"] = traffic
     dram_byte = traffic - resident
     reload_byte = math.fsum(p["reload_byte"] for p in parts)
     share, half = fraction["memory"]
