@@ -139,7 +139,8 @@ def show(
     """
     units = dict(connection.execute("SELECT column_name, unit FROM view_column WHERE view = ?", [view]).fetchall())
     rows = connection.execute(f"SELECT {', '.join(columns)} FROM {source or view} {tail}", list(values)).fetchall()
-    headers = [_header(name) for name in columns]
+    short = [_header(name) for name in columns]
+    headers = [s if short.count(s) == 1 else n.replace("_", " ") for s, n in zip(short, columns, strict=True)]
     display.show(
         display.table(
             headers,
@@ -165,5 +166,7 @@ def _shown(value: Any, column: str, unit: str | None) -> Any:
     if column.endswith("_fraction"):
         return display.percent(value)
     if isinstance(value, float):
+        if unit is None and value.is_integer() and abs(value) < 1e6:
+            return int(value)
         return display.quantity(value, unit) if unit in ("s", "J", "W", "byte", "J s", "USD") else display.significant(value)
     return value
