@@ -56,9 +56,20 @@ def main() -> None:
     print(f"{len(both)} timings of {both.select('m', 'n', 'k').unique().height} shapes")
     print(score.table(both, ["hardware_id", "framework", "version"], "device_s"))
     print(score.table(both, ["hardware_id"], "device_s"))
-    rows = pl.col("m").cut([16, 128, 1024, 8192]).alias("rows_m")
-    print(score.table(both.with_columns(rows), ["hardware_id", "rows_m"], "device_s"))
-    columns = ["hardware_id", "framework", "cache_state", "m", "n", "k", "measured_s", "device_s", "compute_s", "memory_s"]
+    most = pl.when(pl.col("m") <= 16).then(16).when(pl.col("m") <= 128).then(128).when(pl.col("m") <= 1024).then(1024)
+    print(score.table(both.with_columns(most_m=most.otherwise(32768)), ["hardware_id", "most_m"], "device_s"))
+    columns = [
+        "hardware_id",
+        "framework",
+        "cache_state",
+        "m",
+        "n",
+        "k",
+        "measured_s",
+        "device_s",
+        "compute_s",
+        "memory_s",
+    ]
     print(score.worst(both, options.worst, "device_s").select(*columns, "tile_m", "tile_n", "waves", "memory_level"))
     print(f"{time.perf_counter() - start:.1f} s")
 
@@ -105,7 +116,9 @@ def timings(package: Path | None, precision: str, hardware: list[str], rows: int
         FROM relation SEMI JOIN hardware_wanted USING (hardware_id)
         WHERE precision = '{precision}'
         GROUP BY hardware_id, framework, version, m, n, k
-        QUALIFY ROW_NUMBER() OVER (PARTITION BY hardware_id, framework, version ORDER BY hash(m * 1000003 + n * 1009 + k)) <= {rows}
+        QUALIFY ROW_NUMBER() OVER (
+            PARTITION BY hardware_id, framework, version ORDER BY hash(m * 1000003 + n * 1009 + k)
+        ) <= {rows}
         """
     ).pl()
 
