@@ -106,11 +106,19 @@ def _export(request: Request, axes: Axes) -> ExportedProgram:
     try:
         with torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # attributes a model caches in forward, deprecations in its code
-            return torch.export.export(
-                request.module, request.arguments, request.keywords, dynamic_shapes=dynamic, strict=False
-            )
+            try:
+                return _call_export(request, dynamic)
+            except RuntimeError as error:
+                if "not on the expected device meta" not in str(error):
+                    raise
+                with torch.device("meta"):  # a forward that makes constants without saying where
+                    return _call_export(request, dynamic)
     finally:
         torch.backends.mha.set_fastpath_enabled(fast_path)
+
+
+def _call_export(request: Request, dynamic: Any) -> ExportedProgram:
+    return torch.export.export(request.module, request.arguments, request.keywords, dynamic_shapes=dynamic, strict=False)
 
 
 def _inputs(request: Request) -> dict[str, Any]:

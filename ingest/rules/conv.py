@@ -2,13 +2,15 @@
 K = input channels a group * kernel volume. Depthwise (one channel a group in and out) has N = 1 and
 K = kernel volume: nothing to feed a matrix unit with, so it is vector arithmetic.
 
+Groups may be symbolic: an expert's kernel a sample is a grouped convolution of B groups.
+
 The bias is the accumulator's first value and costs no operation.
 """
 
 from __future__ import annotations
 
 from ..graph import Part
-from ..symbolic import Size, product, scaled, size_product
+from ..symbolic import Size, product, ratio, scaled, size_product
 from .registry import Call, Value, gemm, rule, vector
 
 
@@ -34,13 +36,13 @@ def transposed_convolution(call: Call) -> list[Part]:
     return _transposed(call)
 
 
-def _forward(call: Call, groups: int) -> list[Part]:
+def _forward(call: Call, groups: Size) -> list[Part]:
     weight: Value = call["weight"]
     channels_out, channels_in, *kernel = weight.dims
     spatial = len(kernel)
-    n, k = _per_group(channels_out, groups), product(channels_in, *kernel)
+    n, k = ratio(channels_out, groups), product(channels_in, *kernel)
     m = product(*_batch(call.output, spatial), *call.output.dims[-spatial:])
-    if groups > 1 and channels_in == 1 and n == 1:
+    if groups != 1 and channels_in == 1 and n == 1:
         call.operator_class = "depthwise_conv"
         return [_depthwise(call, product(groups, m, k))]
     return [gemm("main", groups, m, n, k)]
@@ -55,8 +57,8 @@ def _transposed(call: Call) -> list[Part]:
     spatial = len(kernel)
     groups = call["groups"]
     m = product(*_batch(source, spatial), *source.dims[-spatial:])
-    n, k = product(channels_out, *kernel), _per_group(channels_in, groups)
-    if groups > 1 and k == 1 and channels_out == 1:
+    n, k = product(channels_out, *kernel), ratio(channels_in, groups)
+    if groups != 1 and k == 1 and channels_out == 1:
         return [_depthwise(call, product(groups, m, n))]
     return [gemm("main", groups, m, n, k, threads=call.output.numel)]
 
@@ -64,11 +66,6 @@ def _transposed(call: Call) -> list[Part]:
 def _batch(value: Value, spatial: int) -> tuple[Size, ...]:
     """Batch dimensions; none for an unbatched input."""
     return value.dims[: -spatial - 1]
-
-
-def _per_group(channels: Size, groups: int) -> int:
-    assert isinstance(channels, int), "channels are never symbolic"
-    return channels // groups
 
 
 def _depthwise(call: Call, macs: Size) -> Part:

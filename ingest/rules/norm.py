@@ -57,3 +57,10 @@ def vector_norm(call: Call) -> list[Part]:
     source: Value = call.tensors()[0]
     flops = total(product(FLOPS_PER_ELEMENT["norm"], source.elements), call.output.elements)
     return [vector("main", flops, call.output.elements)]
+
+
+@rule("aten._weight_norm.default", "aten._weight_norm_interface.default", operator_class="norm")
+def weight_norm(call: Call) -> list[Part]:
+    """Square, sum and scale an element of the weight."""
+    direction: Value = call["v"]
+    return [vector("main", product(3, direction.elements), direction.elements)]
