@@ -29,7 +29,17 @@ CREATE VIEW efficiency_choice (
     -- Share of the shorter of arithmetic and memory hidden behind the longer.
     overlap_fraction,
     -- Share of the last-level cache a kernel's inputs and outputs may fill and still be served there.
-    residency_fraction
+    residency_fraction,
+    -- Row of `efficiency` behind matrix: scope, class, backend, precision, format; source and confidence.
+    matrix_basis,
+    -- Row of `efficiency` behind vector: scope, class, backend, precision, format; source and confidence.
+    vector_basis,
+    -- Row of `efficiency` behind memory: scope, class, backend, precision, format; source and confidence.
+    memory_basis,
+    -- Row of `efficiency` behind overlap: scope, class, backend, precision, format; source and confidence.
+    overlap_basis,
+    -- Row of `efficiency` behind residency: scope, class, backend, precision, format; source and confidence.
+    residency_basis
 ) AS
 WITH part_scopes AS (
     SELECT hardware_id, CONCAT('hardware:', hardware_id) AS scope, 3 AS scope_rank FROM hardware
@@ -67,6 +77,10 @@ matching_rows AS (
         e.resource,
         e.maximum_fraction,
         e.half_work,
+        CONCAT(
+            e.scope, ', ', e.kernel_class, ', ', e.backend, ', ', e.precision_class, ', ', e.memory_format,
+            '; ', e.source_id, ', ', e.confidence
+        ) AS basis,
         s.scope_rank * 100
         + CASE WHEN e.kernel_class = '*' THEN 0 ELSE 16 END
         + CASE WHEN e.backend = '*' THEN 0 ELSE 8 END
@@ -93,6 +107,11 @@ SELECT
     MAX_BY(maximum_fraction, CASE WHEN resource = 'memory' THEN specificity END) AS memory_fraction,
     MAX_BY(half_work, CASE WHEN resource = 'memory' THEN specificity END) AS memory_half_byte,
     MAX_BY(maximum_fraction, CASE WHEN resource = 'overlap' THEN specificity END) AS overlap_fraction,
-    MAX_BY(maximum_fraction, CASE WHEN resource = 'residency' THEN specificity END) AS residency_fraction
+    MAX_BY(maximum_fraction, CASE WHEN resource = 'residency' THEN specificity END) AS residency_fraction,
+    MAX_BY(basis, CASE WHEN resource = 'matrix' THEN specificity END) AS matrix_basis,
+    MAX_BY(basis, CASE WHEN resource = 'vector' THEN specificity END) AS vector_basis,
+    MAX_BY(basis, CASE WHEN resource = 'memory' THEN specificity END) AS memory_basis,
+    MAX_BY(basis, CASE WHEN resource = 'overlap' THEN specificity END) AS overlap_basis,
+    MAX_BY(basis, CASE WHEN resource = 'residency' THEN specificity END) AS residency_basis
 FROM matching_rows
 GROUP BY hardware_id, backend, kernel_class, precision_class, memory_format

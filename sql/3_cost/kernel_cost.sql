@@ -71,23 +71,23 @@ CREATE VIEW kernel_cost (
     weight_byte,
     -- Part of the traffic the last-level cache serves. [byte]
     resident_byte,
-    -- Traffic of main memory. [byte]
+    -- Traffic of main memory: all traffic less what the last-level cache serves. [byte]
     dram_byte,
     -- Traffic of the last-level cache. [byte]
     cache_byte,
     -- Traffic of the memories next to the units: operands again for every tile. [byte]
     reload_byte,
-    -- Time of the matrix units. [s]
+    -- Time of the matrix units: operations over peak, utilization and efficiency. [s]
     matrix_s,
-    -- Time of the vector units. [s]
+    -- Time of the vector units: operations over peak, utilization and efficiency. [s]
     vector_s,
     -- Time of the arithmetic: the slower of the two kinds of unit. [s]
     compute_s,
-    -- Time of main memory. [s]
+    -- Time of main memory: dram_byte over peak bandwidth and memory efficiency. [s]
     dram_s,
-    -- Time of the last-level cache; 0 when its bandwidth is unknown or it has none. [s]
+    -- Time of the last-level cache: all traffic over its bandwidth and memory efficiency; 0 when its bandwidth is unknown or it has none. [s]
     cache_s,
-    -- Time of the memories next to the units; 0 when their bandwidth is unknown. [s]
+    -- Time of the memories next to the units: reload_byte over their bandwidth; 0 when that is unknown. [s]
     reload_s,
     -- Time of the slowest memory level. [s]
     memory_s,
@@ -97,7 +97,7 @@ CREATE VIEW kernel_cost (
     serial_s,
     -- Least time the power limit allows; null when the power is unknown. [s]
     power_s,
-    -- Time the kernel keeps the device busy. [s]
+    -- Time the kernel keeps the device busy: the larger of compute_s and memory_s plus serial_s, never below power_s. [s]
     busy_s,
     -- Device time between this kernel and the one before. [s]
     kernel_gap_s,

@@ -31,17 +31,17 @@ CREATE VIEW subgraph_energy (
     kernel_class,
     -- What it adds to the run. [s]
     latency_s,
-    -- Energy of the arithmetic. [J]
+    -- Energy of the arithmetic: operations times energy an operation. [J]
     compute_energy_j,
-    -- Energy of all traffic. [J]
+    -- Energy of all traffic: bytes of each level times its energy a byte. [J]
     memory_energy_j,
     -- Static power times latency_s. [J]
     static_energy_j,
     -- Static energy of units without work. [J]
     wasted_energy_j,
-    -- Total energy. [J]
+    -- Total energy: arithmetic, traffic and static. [J]
     energy_j,
-    -- Average power while it runs. [W]
+    -- Average power while it runs: energy over latency. [W]
     power_w,
     -- Scope the coefficients are lifted to; totals of different scopes do not compare.
     energy_scope

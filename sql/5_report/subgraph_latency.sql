@@ -41,7 +41,7 @@ CREATE VIEW subgraph_latency (
     dram_byte,
     -- Traffic the last-level cache serves. [byte]
     resident_byte,
-    -- Time of the arithmetic. [s]
+    -- Time of the arithmetic: the slower of the matrix and the vector units. [s]
     compute_s,
     -- Time of main memory. [s]
     dram_s,
@@ -49,15 +49,15 @@ CREATE VIEW subgraph_latency (
     cache_s,
     -- Time of the memories next to the units. [s]
     reload_s,
-    -- Time of the slowest memory level. [s]
+    -- Time of the slowest memory level: the largest of dram_s, cache_s and reload_s. [s]
     memory_s,
     -- Level of memory_s.
     memory_level,
-    -- Part of the shorter of the two that does not overlap. [s]
+    -- Part of the shorter of compute_s and memory_s that does not overlap: 1 - overlap fraction of it. [s]
     serial_s,
-    -- Least time the power limit allows; null when the power is unknown. [s]
+    -- Dynamic energy over the power left beside static power: the least time the power limit allows; null when the power is unknown. [s]
     power_s,
-    -- Time the kernel keeps the device busy. [s]
+    -- The larger of compute_s and memory_s plus serial_s, never below power_s. [s]
     busy_s,
     -- busy_s plus the gap between kernels. [s]
     device_s,
@@ -65,13 +65,13 @@ CREATE VIEW subgraph_latency (
     host_issue_s,
     -- When it ends, from the start of the run. [s]
     end_s,
-    -- What it adds to the run. [s]
+    -- What it adds to the run: its end less the end of the kernel before. [s]
     latency_s,
-    -- Part of latency_s in which the device waits. [s]
+    -- latency_s less busy_s: the device waits for dispatch or sits in the gap between kernels. [s]
     overhead_s,
     -- Time at the peak of all units with no memory. [s]
     naive_s,
-    -- Roofline bound. [s]
+    -- Roofline bound: the larger of operations at peak and main memory traffic at peak bandwidth. [s]
     roofline_s,
     -- latency_s over naive_s; null without arithmetic.
     correction_factor,

@@ -298,7 +298,9 @@ def tile(device: Device, s: Record, peak: float, element_byte: float, m: float, 
     return Tile(s["candidate"], seconds, count, math.ceil(count / device.units), (tm, tn, tk), element_byte * loads)
 
 
-def map_part(tables: Tables, device: Device, run: Run, part: Record, terms: dict[str, list[Record]], precision: str) -> Record:
+def map_part(
+    tables: Tables, device: Device, run: Run, part: Record, terms: dict[str, list[Record]], precision: str
+) -> Record:
     """Where one step of an operator runs and how long its arithmetic takes at full efficiency."""
     size = {q: run.value(t) for q, t in terms.items()}
     flops, threads = size.get("flops", 0.0), size.get("threads", 0.0)
@@ -316,7 +318,9 @@ def map_part(tables: Tables, device: Device, run: Run, part: Record, terms: dict
         product = size["m"], size["n"], size["k"], size["groups"]
         tiles = [tile(device, s, peak, element_byte, *product) for s in strategies]
         # A tile is as slow as its arithmetic or the loads of its operands.
-        slowness = [max(t.seconds, t.reload_byte / device.tile_bandwidth if device.tile_bandwidth else 0.0) for t in tiles]
+        slowness = [
+            max(t.seconds, t.reload_byte / device.tile_bandwidth if device.tile_bandwidth else 0.0) for t in tiles
+        ]
         best = min(zip(slowness, tiles, strict=True), key=lambda c: c[0] * (1 + 1e-9 * c[1].candidate))[1]
         record |= {"count": best.count, "waves": best.waves, "shape": best.shape, "reload_byte": best.reload_byte}
         # Bias and the like ride along at the peak: never faster than all operations at full rate.
@@ -326,7 +330,11 @@ def map_part(tables: Tables, device: Device, run: Run, part: Record, terms: dict
         blocks = max(1.0, math.ceil(threads / VECTOR_BLOCK))
         waves = math.ceil(blocks / device.units)
         block_flops = flops / max(threads, 1.0) * min(max(threads, 1.0), VECTOR_BLOCK)
-        record |= {"count": blocks, "waves": waves, "ideal_s": max(waves * block_flops / (peak / device.units), flops / peak)}
+        record |= {
+            "count": blocks,
+            "waves": waves,
+            "ideal_s": max(waves * block_flops / (peak / device.units), flops / peak),
+        }
     return record
 
 
@@ -432,10 +440,14 @@ def product(a: float | None, b: float | None) -> float | None:
 
 def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Record, parts: list[Record]) -> None:
     """Fill in a kernel's device time and dynamic energy."""
-    fraction = {r: efficiency_of(tables, device, run, kernel, r) for r in ("matrix", "vector", "memory", "overlap", "residency")}
+    fraction = {
+        r: efficiency_of(tables, device, run, kernel, r) for r in ("matrix", "vector", "memory", "overlap", "residency")
+    }
     ideal = {u: math.fsum(p["ideal_s"] for p in parts if p["unit"] == u) for u in ("matrix", "vector")}
     # Saturation: each matrix product starts up on its own; fused vector steps run as one loop.
-    startup = {u: [device.units / p["peak"] for p in parts if p["unit"] == u and p["flops"] > 0] for u in ("matrix", "vector")}
+    startup = {
+        u: [device.units / p["peak"] for p in parts if p["unit"] == u and p["flops"] > 0] for u in ("matrix", "vector")
+    }
     matrix_s = (ideal["matrix"] + fraction["matrix"][1] * sum(startup["matrix"])) / fraction["matrix"][0]
     vector_s = (ideal["vector"] + fraction["vector"][1] * max(startup["vector"], default=0.0)) / fraction["vector"][0]
     compute_s = max(matrix_s, vector_s)
@@ -564,7 +576,10 @@ def share(tables: Tables, device: Device, kernel: Record, members: list[Record])
     """A kernel's cost shared by operations times modifier, else by elements written, else equally."""
     kind = ARCHITECTURE_CLASS.get(device.row["family"], "systolic")
     is_fused = kernel["operator_count"] > 1
-    modifiers = {r["operator_class"]: r["modifier"] for r in tables.where("architectural_modifier", architecture_class=kind, is_fused=is_fused)}
+    modifiers = {
+        r["operator_class"]: r["modifier"]
+        for r in tables.where("architectural_modifier", architecture_class=kind, is_fused=is_fused)
+    }
     for m in members:
         m["modifier"] = modifiers.get(m["operator_class"], modifiers.get("*", 1.0))
     for weigh in (lambda m: m["flops"] * m["modifier"], lambda m: m["threads"], lambda m: 1.0):
@@ -604,7 +619,9 @@ def predict(tables: Tables, scenario_id: int, hardware_id: str) -> Prediction | 
         if operator_id in views:
             continue
         mapped = [
-            map_part(tables, device, run, p, by(terms.get((operator_id, p["part"]), []), "quantity"), computed[operator_id])
+            map_part(
+                tables, device, run, p, by(terms.get((operator_id, p["part"]), []), "quantity"), computed[operator_id]
+            )
             for p in steps.get(operator_id, [])
         ]
         parts[m["subgraph_id"]] += mapped

@@ -105,5 +105,3 @@ def scenario(scenario_id: int, **fields: Any) -> Scenario:
         "memory_format": "nchw", "host_factor": 1.0, "cache_state": "warm", "origin": "user",
     }  # fmt: skip
     return Scenario(scenario_id=scenario_id, **(values | fields))
-
-

@@ -23,6 +23,7 @@ SAMPLE: Powers = (1, 0, 0)
 TOKEN: Powers = (1, 1, 0)
 """Powers of what grows with nothing, with the batch, and with batch and sequence."""
 
+
 @dataclass(slots=True)
 class Drawing:
     """A graph while it is drawn."""
@@ -42,7 +43,9 @@ class Drawing:
         )
         return tensor_id
 
-    def operator(self, kind: str, reads: list[int], rows: int, channels: int, parts: list[Part], is_view: bool = False) -> int:
+    def operator(
+        self, kind: str, reads: list[int], rows: int, channels: int, parts: list[Part], is_view: bool = False
+    ) -> int:
         """A new operator in a module of its own or an old one; returns the tensor it writes."""
         graph = self.graph
         operator_id = len(graph.operators)
@@ -53,7 +56,10 @@ class Drawing:
         if is_view:
             graph.tensors[result].storage_tensor_id = graph.tensors[reads[0]].storage_tensor_id
         self.rows[result], self.channels[result] = rows, channels
-        stage = 1 + max((graph.operators[p].stage for t in reads if (p := graph.tensors[t].producer_operator_id) is not None), default=-1)
+        stage = 1 + max(
+            (graph.operators[p].stage for t in reads if (p := graph.tensors[t].producer_operator_id) is not None),
+            default=-1,
+        )
         graph.operators.append(
             GraphOperator(
                 operator_id, f"n{operator_id}", f"aten.{kind}.default", kind, module, "test", reads, [result],
@@ -67,7 +73,9 @@ class Drawing:
         return {self.powers: float(value)}
 
 
-def gemm(drawing: Drawing, part: str, groups: int, m: int, n: int, k: int, extra: float = 0.0, by_group: bool = False) -> Part:
+def gemm(
+    drawing: Drawing, part: str, groups: int, m: int, n: int, k: int, extra: float = 0.0, by_group: bool = False
+) -> Part:
     """A matrix product; rows or groups grow with the batch."""
     macs = float(groups * m * n * k)
     return Part(
@@ -268,7 +276,11 @@ def memories(draw: st.DrawFn, part_id: str, family: str) -> list[Row]:
     made = [level("dram", 4, "chip", 16e9, draw(rate(1e10, 1e13)))]
     made.append(level(near, 1, "unit", draw(rate(1e4, 1e7)), draw(st.none() | rate(1e10, 1e12))))
     if draw(st.booleans()):
-        made.append(level("l3" if family == "cpu" else "l2", 3, "chip", draw(rate(1e5, 1e9)), draw(st.none() | rate(1e11, 1e14))))
+        made.append(
+            level(
+                "l3" if family == "cpu" else "l2", 3, "chip", draw(rate(1e5, 1e9)), draw(st.none() | rate(1e11, 1e14))
+            )
+        )
     return made
 
 

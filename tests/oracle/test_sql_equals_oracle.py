@@ -10,13 +10,14 @@ from typing import Any
 
 import duckdb
 import pytest
-from .cost_oracle import Prediction, Record, Tables, predict
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from .database import add_graph, new_database, replace_part, replace_rows, scenario
-from .generated import KINDS, graphs, parts
 
 from charz.schema.scenario import Scenario
+
+from .cost_oracle import Prediction, Record, Tables, predict
+from .database import add_graph, new_database, replace_part, replace_rows, scenario
+from .generated import KINDS, graphs, parts
 
 RELATIVE = 1e-9
 
@@ -83,7 +84,7 @@ def by_view(prediction: Prediction) -> dict[str, dict[Any, Record]]:
     """A prediction's rows under the views they must equal."""
     kernels = {(k["subgraph_id"],): k for k in prediction.kernels}
     operators = {(o["subgraph_id"], o["operator_id"]): o for o in prediction.operators}
-    return {v: kernels for v in ("kernel_cost", "kernel_latency", "kernel_edp")} | {
+    return dict.fromkeys(("kernel_cost", "kernel_latency", "kernel_edp"), kernels) | {
         "operator_cost": operators,
         "model_cost": {(): prediction.model},
     }
@@ -105,7 +106,9 @@ def scenarios(draw: st.DrawFn, scenario_id: int) -> Scenario:
         batch=draw(st.sampled_from([1, 2, 5, 33])),
         sequence=draw(st.sampled_from([None, 1, 17])),
         policy=draw(st.sampled_from(["fp32", "fp16", "bf16", "int8", "amp-fp16", "w8a16"])),
-        backend=draw(st.sampled_from(["eager", "eager", "inductor", "tensorrt", "onnxruntime", "openvino", "xla", "kpu"])),
+        backend=draw(
+            st.sampled_from(["eager", "eager", "inductor", "tensorrt", "onnxruntime", "openvino", "xla", "kpu"])
+        ),
         memory_format=draw(st.sampled_from(["nchw", "nhwc"])),
         host_factor=draw(st.sampled_from([1.0, 0.4])),
         cache_state=draw(st.sampled_from(["warm", "cold", "hot"])),

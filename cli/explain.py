@@ -1,0 +1,294 @@
+"""Derive one number: each formula, its inputs, the catalog numbers behind them, down to tensor shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from charz.schema.errors import unknown_name
+
+from . import display
+from .workspace import (
+    BackendOption,
+    BatchOption,
+    DatabaseOption,
+    PrecisionOption,
+    SequenceOption,
+    Target,
+    on_target,
+)
+
+MODEL_VIEWS = ("model_latency", "model_energy", "model_edp", "subgraph_latency")
+KERNEL_VIEWS = (
+    "subgraph_latency", "subgraph_energy", "subgraph_edp", "subgraph_mapping", "subgraph_work", "subgraph_border",
+    "kernel_cost", "part_mapping",
+)  # fmt: skip
+"""Views read for a run and for a kernel; `efficiency_choice` and `hardware_value` know no scenario."""
+
+Record = dict[str, Any]
+
+MODEL_CHAIN = (
+    (
+        "Time",
+        "model_latency",
+        ("latency_s", "compute_s", "memory_s", "power_s", "overhead_s", "device_s", "host_issue_s"),
+    ),
+    (
+        "Bounds",
+        "model_latency",
+        ("roofline_s", "naive_s", "correction_factor", "utilization_fraction", "macs", "flops"),
+    ),
+    (
+        "Energy",
+        "model_energy",
+        ("energy_j", "compute_energy_j", "memory_energy_j", "static_energy_j", "wasted_energy_j", "energy_scope"),
+    ),
+    ("Energy-delay product", "model_edp", ("edp_js", "local_edp_js", "local_gap_fraction")),
+)
+"""Steps of a whole run: title, view, columns, the result first."""
+
+KERNEL_CHAIN = (
+    ("1. Time it adds to the run", "subgraph_latency", ("latency_s", "overhead_s", "host_issue_s", "device_s", "busy_s", "bottleneck")),
+    ("2. Roofline", "subgraph_latency", ("busy_s", "compute_s", "memory_s", "memory_level", "serial_s", "power_s", "roofline_s")),
+    ("3. Arithmetic", "kernel_cost", ("compute_s", "matrix_s", "vector_s", "flops", "unit", "executed_precision", "peak_ops_per_s", "utilization_fraction", "compute_efficiency_fraction")),
+    ("4. Mapping", "kernel_cost", ("threads", "strategy", "tile_m", "tile_n", "tile_k", "tile_count", "waves", "units_allocated", "unit_count", "pipelining_fraction")),
+    ("5. Memory", "kernel_cost", ("dram_s", "dram_byte", "memory_efficiency_fraction", "cache_s", "cache_byte", "reload_s", "reload_byte", "resident_byte")),
+    ("6. Traffic", "subgraph_work", ("traffic_byte", "input_byte", "weight_byte", "kv_cache_byte", "output_byte", "arithmetic_intensity")),
+    ("7. Energy", "subgraph_energy", ("energy_j", "compute_energy_j", "memory_energy_j", "static_energy_j", "power_w", "energy_scope")),
+    ("8. Energy-delay product", "subgraph_edp", ("edp_js", "local_edp_js")),
+)  # fmt: skip
+"""Steps of one kernel, each explaining inputs of the one before."""
+
+
+def command(
+    model: Annotated[str, typer.Argument(help="Ingested model; `charz models` lists them.")],
+    piece: Annotated[
+        str, typer.Argument(help="Operator by name, or kernel by number; none explains the whole run.")
+    ] = "",
+    hardware: Annotated[str, typer.Option("--on", help="Part, e.g. rtx4090; `charz hardware list` shows all.")] = ...,  # type: ignore[assignment]
+    batch: BatchOption = None,
+    sequence: SequenceOption = None,
+    precision: PrecisionOption = None,
+    backend: BackendOption = None,
+    db: DatabaseOption = None,
+) -> None:
+    """Show how the time and energy of a model, kernel or operator come about on one part."""
+    views = MODEL_VIEWS if not piece else KERNEL_VIEWS if piece.isdigit() else (*KERNEL_VIEWS, "operator_edp")
+    with on_target(
+        db, model, hardware, needed=views, batch=batch, sequence=sequence, precision=precision, backend=backend
+    ) as target:
+        scenario = target.scenario
+        asked = f"batch {scenario.batch}, {scenario.policy}, {scenario.backend}"
+        if not piece:
+            _title(f"{target.model} on {target.hardware_id} ({asked})")
+            _explain_model(target)
+            return
+        subgraph_id = int(piece) if piece.isdigit() else _explain_operator(target, piece, asked)
+        _explain_kernel(target, subgraph_id, asked)
+
+
+def _explain_model(target: Target) -> None:
+    for title, view, columns in MODEL_CHAIN:
+        _step(target, title, view, columns)
+    display.heading("Kernels that take the most time")
+    columns = ("subgraph_id", "subgraph", "latency_s", "bottleneck")
+    rows = target.rows("subgraph_latency", columns, "ORDER BY latency_s DESC, subgraph_id LIMIT 10")
+    total = target.rows("model_latency", ("latency_s",))[0][0]
+    shown = [(i, name, display.seconds(t), display.percent(t / total), why) for i, name, t, why in rows]
+    display.show(display.table(("kernel", "operators", "time", "share", "bottleneck"), shown))
+    display.note(f"\none kernel: charz explain {target.model} {rows[0][0]} --on {target.hardware_id}")
+
+
+def _explain_operator(target: Target, name: str, asked: str) -> int:
+    """Print an operator's share of its kernel; returns the kernel."""
+    columns = (
+        "operator",
+        "subgraph_id",
+        "operator_class",
+        "module",
+        "share_fraction",
+        "modifier",
+        "latency_s",
+        "energy_j",
+        "edp_js",
+    )
+    rows = [dict(zip(columns, r, strict=True)) for r in target.rows("operator_edp", columns, "ORDER BY subgraph_id")]
+    mine = [r for r in rows if r["operator"] == name]
+    if not mine:
+        known = {r["operator"] for r in rows}
+        raise unknown_name(
+            "operator", name, known, f"`charz explain {target.model} --on {target.hardware_id}` lists kernels"
+        )
+    row = mine[0]
+    _title(f"{target.model}: {name} in {row['module'] or 'the model'} on {target.hardware_id} ({asked})")
+    display.heading(f"Operator: its share of kernel {row['subgraph_id']}")
+    _show_facts(target, "operator_edp", row, columns[2:])
+    return int(row["subgraph_id"])
+
+
+def _explain_kernel(target: Target, subgraph_id: int, asked: str) -> None:
+    where = f"AND subgraph_id = {subgraph_id}"
+    names = target.rows("subgraph_latency", ("subgraph", "kernel_class"), where)
+    if not names:
+        known = [str(i) for (i,) in target.rows("subgraph_latency", ("subgraph_id",), "ORDER BY 1")]
+        raise unknown_name(
+            "kernel", str(subgraph_id), known, f"`charz explain {target.model} --on {target.hardware_id}` lists kernels"
+        )
+    _title(f"{target.model}: kernel {subgraph_id} ({names[0][0]}) on {target.hardware_id} ({asked})")
+    for title, view, columns in KERNEL_CHAIN:
+        _step(target, title, view, columns, where)
+        if view == "kernel_cost" and title.startswith("4"):
+            display.show("  " + target.rows("subgraph_mapping", ("sentence",), where)[0][0])
+    kernel = _record(
+        target, "kernel_cost", ("kernel_class", "precision", "unit", "executed_precision", "memory_level"), where
+    )
+    _parts(target, where)
+    _tensors(target, where)
+    _efficiencies(target, kernel)
+    _catalog_numbers(target, kernel)
+
+
+def _parts(target: Target, where: str) -> None:
+    columns = (
+        "operator_id",
+        "part",
+        "operator_class",
+        "unit",
+        "executed_precision",
+        "flops",
+        "tile_m",
+        "tile_n",
+        "tile_k",
+        "utilization_fraction",
+        "ideal_compute_s",
+    )
+    rows = _rows(target, "part_mapping", columns, where + " ORDER BY operator_id, part")
+    if not rows:
+        return
+    display.heading("Steps of its operators")
+    shown = [
+        (
+            r["operator_id"], r["operator_class"], r["part"], f"{r['executed_precision']} {r['unit']}",
+            display.quantity(r["flops"], "op"), _tile(r), display.percent(r["utilization_fraction"]),
+            display.seconds(r["ideal_compute_s"]),
+        )
+        for r in rows
+    ]  # fmt: skip
+    display.show(
+        display.table(("operator", "class", "step", "unit", "work", "tile", "utilization", "ideal time"), shown)
+    )
+
+
+def _tile(row: Record) -> str:
+    return "" if row["tile_m"] is None else f"{row['tile_m']:.0f}x{row['tile_n']:.0f}x{row['tile_k']:.0f}"
+
+
+def _tensors(target: Target, where: str) -> None:
+    columns = ("direction", "role", "tensor", "shape", "operator", "moved_byte")
+    query = f"SELECT {', '.join(columns)} FROM subgraph_border WHERE model = ? AND scenario_id = ? {where} ORDER BY direction, tensor_id"
+    rows = target.connection.execute(query, [target.model, target.scenario.scenario_id]).fetchall()
+    if rows:
+        display.heading("Tensors that cross its border")
+        display.show(
+            display.table(
+                ("moved", "role", "tensor", "shape", "by", "size"), [(*r[:-1], display.size(r[-1])) for r in rows]
+            )
+        )
+
+
+def _efficiencies(target: Target, kernel: Record) -> None:
+    resources = ("matrix", "vector", "memory", "overlap", "residency")
+    columns = ", ".join(f"{r}_fraction, {r}_basis" for r in resources)
+    query = f"""
+        SELECT {columns} FROM efficiency_choice AS c JOIN efficiency_precision AS p USING (precision_class)
+        WHERE hardware_id = ? AND backend = ? AND kernel_class = ? AND p.precision = ? AND memory_format = ?
+    """
+    asked = [
+        target.hardware_id,
+        target.scenario.backend,
+        kernel["kernel_class"],
+        kernel["precision"],
+        target.scenario.memory_format,
+    ]
+    row = target.connection.execute(query, asked).fetchall()[0]
+    display.heading("Efficiency rows that hold (scope, class, backend, precision, format; source, confidence)")
+    shown = [(r, display.percent(row[2 * i]), row[2 * i + 1]) for i, r in enumerate(resources)]
+    display.show(display.table(("resource", "fraction", "row"), shown))
+
+
+def _catalog_numbers(target: Target, kernel: Record) -> None:
+    """The part's numbers this kernel rests on, each with its source."""
+    precision, unit = kernel["executed_precision"], kernel["unit"]
+    patterns = [
+        f"peak.{precision}.{unit}.%.peak_ops_per_s", "memory.dram.bandwidth_byte_per_s", "cluster.%.unit_count",
+        "cluster.%.clock_boost_hz", "cluster.%.array%", "power.%.tdp_w", "power.%.clock_fraction",
+        "overhead.kernel_gap.overhead_s", "memory.scratchpad.%", "memory.l_.%", f"energy.op.{precision}.{unit}",
+        "energy.byte.%", "energy.static.%",
+    ]  # fmt: skip
+    test = " OR ".join(f"field LIKE '{p}'" for p in patterns)
+    query = f"""
+        SELECT field, value, unit, confidence, source_id, is_edited, formula FROM hardware_value
+        WHERE hardware_id = ? AND ({test}) ORDER BY field
+    """
+    rows = target.connection.execute(query, [target.hardware_id]).fetchall()
+    display.heading(f"Numbers of {target.hardware_id} it rests on")
+    shown = [
+        (
+            field,
+            display.quantity(value, unit or ""),
+            f"{confidence or '?'}{', edited' if edited else ''}",
+            source or "?",
+            formula or "",
+        )
+        for field, value, unit, confidence, source, edited, formula in rows
+    ]
+    display.show(display.table(("number", "value", "confidence", "source", "formula"), shown))
+
+
+def _step(target: Target, title: str, view: str, columns: Sequence[str], where: str = "") -> None:
+    display.heading(title)
+    _show_facts(target, view, _record(target, view, columns, where), columns)
+
+
+def _show_facts(target: Target, view: str, row: Record, columns: Sequence[str]) -> None:
+    """Values with the words in which the view itself documents each column."""
+    query = "SELECT column_name, unit, description FROM file.view_column WHERE view = ?"
+    documented = {name: (unit, text) for name, unit, text in target.connection.execute(query, [view]).fetchall()}
+    shown = [(c, _value(c, row[c], documented[c][0]), documented[c][1]) for c in columns]
+    wide = max(len(name) for name, _, _ in shown), max(len(value) for _, value, _ in shown)
+    for name, value, text in shown:
+        display.show(f"  {name.ljust(wide[0])}  {value.rjust(wide[1])}  {text}")
+
+
+def _value(name: str, value: object, unit: str | None) -> str:
+    if unit == "ops/byte" and isinstance(value, float):
+        return f"{display.significant(value)} {unit}"
+    if isinstance(value, float) or (isinstance(value, int) and unit):
+        return display.quantity(value, unit or ("fraction" if name.endswith("_fraction") else ""))
+    return display.cell(value) or "-"
+
+
+def _record(target: Target, view: str, columns: Sequence[str], where: str = "") -> Record:
+    return _rows(target, view, columns, where)[0]
+
+
+def _rows(target: Target, view: str, columns: Sequence[str], where: str = "") -> list[Record]:
+    """Rows of a report view by natural keys, or of a view further down by ids."""
+    query = "SELECT count(*) FROM file.view_column WHERE view = ? AND column_name = 'hardware'"
+    if target.connection.execute(query, [view]).fetchall()[0][0]:
+        rows = target.rows(view, columns, where)
+    elif view == "subgraph_work":
+        query = f"SELECT {', '.join(columns)} FROM {view} WHERE model = ? AND scenario_id = ? {where}"
+        rows = target.connection.execute(query, [target.model, target.scenario.scenario_id]).fetchall()
+    else:
+        query = f"SELECT {', '.join(columns)} FROM {view} WHERE model_id = ? AND scenario_id = ? AND hardware_id = ? {where}"
+        rows = target.connection.execute(
+            query, [target.model_id, target.scenario.scenario_id, target.hardware_id]
+        ).fetchall()
+    return [dict(zip(columns, r, strict=True)) for r in rows]
+
+
+def _title(text: str) -> None:
+    display.show(f"{text}\n{'=' * len(text)}")
