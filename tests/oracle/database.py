@@ -105,3 +105,12 @@ def scenario(scenario_id: int, **fields: Any) -> Scenario:
         "memory_format": "nchw", "host_factor": 1.0, "cache_state": "warm", "origin": "user",
     }  # fmt: skip
     return Scenario(scenario_id=scenario_id, **(values | fields))
+
+
+def add_model(connection: duckdb.DuckDBPyConnection, name: str) -> int:
+    """Ingest a torchvision model and write it; returns its id."""
+    from charz.ingest import pipeline
+    from charz.ingest.sources.spec import parse
+
+    write.write(connection, [pipeline.ingest(parse(name), rules())])
+    return int(connection.execute("SELECT model_id FROM model WHERE model = ?", [name]).fetchall()[0][0])

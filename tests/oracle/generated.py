@@ -298,3 +298,36 @@ def energies(draw: st.DrawFn, part_id: str, static_w: float, is_complete: bool) 
     made += [coefficient("byte", m, draw(rate(1e-12, 1e-10))) for m in ("dram", "l3", "l2", "scratchpad")]
     made.append(coefficient("static", "chip", static_w))
     return made if is_complete else made[1:]
+
+
+def smallest_part(family: str, array: tuple[int, int] | None = None, units: int = 1) -> list[Row]:
+    """A part of round numbers, complete, for tests that need to know them."""
+    part_id = f"generated_{family}"
+    cluster = HardwareCluster(
+        hardware_id=part_id, cluster="unit", kind=KINDS[family], unit_count=units, lanes=16.0,
+        array_rows=array[0] if array else None, array_columns=array[1] if array else None, thread_count=None,
+        clock_base_hz=None, clock_boost_hz=1e9, clock_matrix_hz=None,
+    )  # fmt: skip
+    peaks = [
+        HardwarePeak(
+            hardware_id=part_id, precision=p, unit=u, accumulator="fp32", instruction=None, cluster="all",
+            peak_ops_per_s=1e12 if u == "matrix" else 1e11, ops_per_clock_per_unit=None, clock_hz=None,
+        )
+        for p in PRECISIONS
+        for u in ("vector", "matrix")
+    ]  # fmt: skip
+    memory = [
+        HardwareMemory(
+            hardware_id=part_id, level=level, depth=depth, scope=scope, management="hardware", technology=None,
+            capacity_byte=size, bandwidth_byte_per_s=bandwidth, achievable_fraction=None,
+        )
+        for level, depth, scope, size, bandwidth in [
+            ("dram", 4, "chip", 16e9, 1e11), ("l2", 3, "chip", 8e6, 1e12), ("scratchpad", 1, "unit", 1e5, 1e12),
+        ]
+    ]  # fmt: skip
+    hardware = Hardware(
+        hardware_id=part_id, name="Generated", vendor="nvidia", family=family, market="test", year=None,
+        architecture="Test", compute_capability=None, process_nm=None, form_factor="test", status="shipping",
+        origin="user", note=None,
+    )  # fmt: skip
+    return [hardware, cluster, *memory, *peaks]

@@ -1,0 +1,97 @@
+"""Figures the cost model must come out at: systolic wavefronts, dispatch-bound runs, orders of models."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import duckdb
+import pytest
+
+from charz.ingest.graph import Graph, GraphModule
+from charz.schema.scenario import Scenario
+
+from .database import add_graph, add_model, new_database, replace_part, replace_rows, scenario
+from .generated import SAMPLE, Drawing, gemm, smallest_part
+
+
+def product(m: int, n: int, k: int) -> Graph:
+    """One matrix product as a model."""
+    drawing = Drawing(powers=SAMPLE)
+    drawing.graph.modules = [GraphModule(0, None, "", "Root", 0), GraphModule(1, 0, "fc", "Linear", 1)]
+    source = drawing.tensor("input", drawing.size(m * k))
+    weight = drawing.tensor("weight", {(0, 0, 0): float(k * n)})
+    result = drawing.operator("linear", [source, weight], m, n, [gemm(drawing, "main", 1, m, n, k)])
+    drawing.graph.tensors[result].is_output = True
+    return drawing.graph
+
+
+@pytest.mark.parametrize(
+    ("columns", "share"), [(16, 0.68), (64, 0.89), (256, 0.97)], ids=["one tile", "four in a row", "sixteen in a row"]
+)
+def test_wavefront_pipelining(columns: int, share: float) -> None:
+    """Tiles of 16 x 16 x 64 on one 16 x 16 array: 64 / (64 + 30) alone, then one every 64 cycles."""
+    with contextlib.closing(new_database(["part_mapping"])) as connection:
+        rows = smallest_part("kpu", array=(16, 16), units=1)
+        replace_part(connection, rows)
+        replace_rows(connection, Scenario, [scenario(1, policy="int8", backend="kpu")])
+        add_graph(connection, product(16, columns, 64))
+        query = "SELECT tile_m, tile_n, tile_k, tile_count, utilization_fraction, pipelining_fraction FROM part_mapping"
+        ((tile_m, tile_n, tile_k, count, utilization, pipelining),) = connection.sql(query).fetchall()
+    assert (tile_m, tile_n, tile_k, count) == (16, 16, 64, columns / 16)
+    assert utilization == pytest.approx(share, abs=0.006)
+    assert pipelining == pytest.approx(share, abs=0.006)
+
+
+def test_a_cube_is_sixteen_tiles() -> None:
+    """One product of 64 x 64 x 64 is sixteen of those tiles: 97 %."""
+    with contextlib.closing(new_database(["part_mapping"])) as connection:
+        replace_part(connection, smallest_part("kpu", array=(16, 16), units=1))
+        replace_rows(connection, Scenario, [scenario(1, policy="int8", backend="kpu")])
+        add_graph(connection, product(64, 64, 64))
+        ((count, share),) = connection.sql("SELECT tile_count, utilization_fraction FROM part_mapping").fetchall()
+    assert count == 16
+    assert share == pytest.approx(1024 / (94 + 15 * 64))
+
+
+@pytest.fixture(scope="module")
+def zoo() -> Iterator[duckdb.DuckDBPyConnection]:
+    """ResNet-18, EfficientNet-B0 and ResNet-50 with the shipped parts."""
+    connection = new_database(["model_latency"], with_parts=True)
+    for name in ("resnet18", "efficientnet_b0", "resnet50"):
+        add_model(connection, name)
+    yield connection
+    connection.close()
+
+
+def latency(connection: duckdb.DuckDBPyConnection, model: str, hardware: str) -> tuple[float, float, str]:
+    """Time, dispatch time and bottleneck of the only scenario."""
+    query = "SELECT latency_s, host_issue_s, bottleneck FROM model_latency WHERE model = ? AND hardware = ?"
+    return connection.execute(query, [model, hardware]).fetchall()[0]  # type: ignore[return-value]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("hardware", "batch", "policy"), [("rtx4090", 1024, "amp-fp16"), ("v100_sxm2_16", 1, "fp32")])
+def test_fewer_operations_are_not_less_time(
+    zoo: duckdb.DuckDBPyConnection, hardware: str, batch: int, policy: str
+) -> None:
+    """EfficientNet-B0 has a fifth of the arithmetic of ResNet-18 and is slower, as measured."""
+    replace_rows(zoo, Scenario, [scenario(1, batch=batch, policy=policy)])
+    assert latency(zoo, "efficientnet_b0", hardware)[0] > latency(zoo, "resnet18", hardware)[0]
+
+
+HOST_FACTOR = 3.0
+"""Host of the laboratory whose three parts are compared, relative to the reference host."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("hardware", "measured_s"), [("t4", 6.0e-3), ("v100_sxm2_16", 6.5e-3), ("a100_sxm4_40", 6.5e-3)]
+)
+def test_small_batches_wait_for_the_host(zoo: duckdb.DuckDBPyConnection, hardware: str, measured_s: float) -> None:
+    """ResNet-50 at batch 1 under autocast takes the same time on three generations of parts."""
+    replace_rows(zoo, Scenario, [scenario(1, policy="amp-fp16", host_factor=HOST_FACTOR)])
+    latency_s, host_s, bottleneck = latency(zoo, "resnet50", hardware)
+    assert bottleneck == "overhead"
+    assert host_s == pytest.approx(latency_s, rel=0.1)
+    assert latency_s == pytest.approx(measured_s, rel=0.25)
