@@ -17,7 +17,10 @@ _SPLIT = [
     "workspace_byte", "peak_memory_byte", "reserved_byte", "device_fraction", "fits_device", "peak_operator", "peak_module",
 ]  # fmt: skip
 _FIT = ["backend", "precision", "batch", "level", "capacity_byte", "fits_weight", "fits_activation", "fits_all"]
-_LARGEST = ["backend", "precision", "sequence", "fixed_byte", "sample_byte", "largest_batch", "peak_memory_byte", "is_exact"]
+_LARGEST = [
+    "backend", "precision", "sequence", "fixed_byte", "sample_byte", "largest_batch", "peak_memory_byte",
+    "largest_on_chip_batch", "is_exact",
+]  # fmt: skip
 _CHECKPOINT = [
     "backend", "precision", "batch", "group_count", "stored_byte", "checkpointed_byte", "saved_byte", "saved_fraction",
     "recompute_s",
@@ -44,7 +47,7 @@ def command(
         display.heading("Levels")
         show(connection, "memory_fit", _FIT, "ORDER BY backend, precision, batch, depth")
         display.heading("Largest batch")
-        show(connection, "largest_batch", _LARGEST, "QUALIFY row_number() OVER (PARTITION BY backend, precision, sequence ORDER BY batch) = 1 ORDER BY ALL")
+        show(connection, "largest_batch", ["batch", *_LARGEST], "ORDER BY backend, precision, batch")
         display.heading("Checkpointing in training")
         show(connection, "checkpoint_saving", _CHECKPOINT, "ORDER BY backend, precision, batch")
         display.heading("Kernels at which most is held")

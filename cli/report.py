@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from . import display
+from . import display, report_whole
 from .display import heading, joules, percent, seconds, show, size, watts
 from .workspace import (
     BackendOption,
@@ -28,6 +28,7 @@ def command(
     model: Annotated[str, typer.Argument(help="Ingested model; `charz models` lists them.")],
     hardware: HardwareOption,
     top: Annotated[int, typer.Option("--top", min=1, help="Kernels to list.")] = 10,
+    full: Annotated[bool, typer.Option("--full", help="Every section: partition, concurrency, memory, EDP, cost.")] = False,
     batch: BatchOption = None,
     sequence: SequenceOption = None,
     precision: PrecisionOption = None,
@@ -36,7 +37,7 @@ def command(
 ) -> None:
     """Report one model on one part. Options left out take the model's and the part's defaults."""
     with on_target(
-        db, model, hardware, needed=VIEWS, batch=batch, sequence=sequence, precision=precision, backend=backend
+        db, model, hardware, needed=VIEWS + (report_whole.VIEWS if full else ()), batch=batch, sequence=sequence, precision=precision, backend=backend
     ) as target:
         _summary(target)
         _memory(target)
@@ -44,6 +45,8 @@ def command(
         _slowest(target, top)
         _hungriest(target, top)
         _mapping(target, top)
+        if full:
+            report_whole.show(target, top)
         _checks(target)
 
 

@@ -36,6 +36,9 @@ CREATE VIEW largest_batch (
     largest_batch,
     -- Peak memory at that batch. [byte]
     peak_memory_byte,
+    -- Largest batch whose weights and activations together stay in the last-level cache, every block rounded
+    -- up by its most; 0 when none does, null when memory does not grow with the batch.
+    largest_on_chip_batch,
     -- False when more batches than were evaluated lie between the two limits, so that it may be too small.
     is_exact
 ) AS
@@ -131,6 +134,12 @@ limits AS (
                 / NULLIF(w.workspace_factor * h.sample_byte + w.kv_cache_sample_byte, 0e0)
             )
         ) AS lower_batch,
+        MIN(
+            FLOOR(
+                (u.cache_byte - w.weight_byte - w.workspace_factor * (h.fixed_byte + h.rounding_byte))
+                / NULLIF(w.workspace_factor * h.sample_byte + w.kv_cache_sample_byte, 0e0)
+            )
+        ) AS on_chip_batch,
         MAX(w.workspace_factor * h.sample_byte + w.kv_cache_sample_byte) AS sample_byte
     FROM target AS t
     INNER JOIN hardware_unit AS u ON u.hardware_id = t.hardware_id
@@ -222,6 +231,7 @@ SELECT
     CASE WHEN l.upper_batch IS NULL THEN NULL ELSE CAST(ROUND(COALESCE(f.largest_batch, 0e0)) AS BIGINT) END
         AS largest_batch,
     f.peak_memory_byte,
+    CAST(ROUND(GREATEST(l.on_chip_batch, 0e0)) AS BIGINT) AS largest_on_chip_batch,
     l.upper_batch - l.lower_batch <= 4e0 OR COALESCE(f.largest_batch, 0e0) >= l.upper_batch - 3e0 AS is_exact
 FROM limits AS l
 INNER JOIN run_label AS n ON n.model_id = l.model_id AND n.scenario_id = l.scenario_id

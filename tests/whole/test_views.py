@@ -1,0 +1,237 @@
+"""Views of the whole model against plain computations over the same rows: critical path and stages
+against networkx, peak memory against a simulation, batches against brute force, many devices by hand."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+import networkx as nx
+import pytest
+
+from charz.schema import database
+from charz.schema.catalog import Hardware, HardwareInterconnect, HardwareMemory
+
+from oracle.database import add_graph, new_database, scenario
+from .generated import graph
+
+GRAPHS = 50
+PART = "h100_sxm5_80"
+VIEWS = (
+    "critical_path", "kernel_latency", "run_memory", "memory_step", "largest_batch", "batch_sweep", "parallel_plan",
+    "model_cost", "model_concurrency", "candidate", "target_cost",
+)  # fmt: skip
+SCENARIOS = [
+    scenario(1, batch=3, backend="inductor"),
+    scenario(2, batch=3, backend="tensorrt", policy="fp16"),
+    scenario(3, batch=64, backend="eager", policy="amp-fp16"),
+]
+
+
+@pytest.fixture(scope="module")
+def connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    """Fifty generated models on one part under three scenarios."""
+    with new_database(VIEWS, with_parts=True) as made:
+        database.insert_rows(made, SCENARIOS)
+        made.execute(f"DELETE FROM {Hardware.TABLE} WHERE hardware_id <> ?", [PART])
+        for seed in range(GRAPHS):
+            add_graph(made, graph(seed), f"generated{seed}")
+        yield made
+
+
+def _edges(connection: duckdb.DuckDBPyConnection, model_id: int, backend: str) -> list[tuple[int, int]]:
+    query = "SELECT producer_subgraph_id, consumer_subgraph_id FROM subgraph_edge WHERE model_id = ? AND backend = ?"
+    return connection.execute(query, [model_id, backend]).fetchall()
+
+
+def _longest(edges: list[tuple[int, int]], weight: dict[int, float]) -> float:
+    dag = nx.DiGraph()
+    dag.add_weighted_edges_from((u, v, weight[v]) for u, v in edges)
+    dag.add_weighted_edges_from((-1, v, w) for v, w in weight.items())
+    return float(nx.dag_longest_path_length(dag))
+
+
+def test_critical_path_equals_networkx(connection: duckdb.DuckDBPyConnection) -> None:
+    weights: dict[tuple[int, int], dict[int, float]] = defaultdict(lambda: defaultdict(float))
+    rows = connection.sql(
+        """
+        SELECT k.model_id, k.scenario_id, r.backend, coalesce(so.subgraph_id, k.subgraph_id), k.device_s
+        FROM kernel_latency AS k
+        JOIN run AS r USING (model_id, scenario_id)
+        LEFT JOIN subgraph_operator AS so
+            ON so.model_id = k.model_id AND so.backend = r.backend
+            AND so.operator_id = k.anchor_operator_id AND k.subgraph_id >= 1000000
+        """
+    ).fetchall()
+    backend_of = {}
+    for model_id, scenario_id, backend, subgraph, device_s in rows:
+        weights[model_id, scenario_id][subgraph] += device_s
+        backend_of[model_id, scenario_id] = backend
+    found = connection.sql(
+        "SELECT model_id, scenario_id, critical_path_s, critical_path_lower_s FROM critical_path"
+    ).fetchall()
+    assert len(found) == GRAPHS * len(SCENARIOS)
+    exact = 0
+    for model_id, scenario_id, upper, lower in found:
+        key = model_id, scenario_id
+        truth = _longest(_edges(connection, model_id, backend_of[key]), weights[key])
+        assert lower <= truth * (1 + 1e-9) and upper >= truth * (1 - 1e-9)
+        if math.isclose(lower, upper, rel_tol=1e-9):
+            assert upper == pytest.approx(truth)
+            exact += 1
+    assert exact > 0.5 * len(found), f"only {exact} of {len(found)} are exact"
+
+
+def test_stages_equal_networkx(connection: duckdb.DuckDBPyConnection) -> None:
+    rows = connection.sql("SELECT model_id, backend, subgraph_id, stage FROM subgraph").fetchall()
+    stages: dict[tuple[int, str], dict[int, int]] = defaultdict(dict)
+    for model_id, backend, subgraph, stage in rows:
+        stages[model_id, backend][subgraph] = stage
+    for (model_id, backend), given in stages.items():
+        dag = nx.DiGraph(_edges(connection, model_id, backend))
+        dag.add_nodes_from(given)
+        for depth, generation in enumerate(nx.topological_generations(dag)):
+            assert all(given[v] == depth for v in generation)
+
+
+def test_peak_memory_equals_a_simulation(connection: duckdb.DuckDBPyConnection) -> None:
+    storages = connection.sql(
+        "SELECT model_id, scenario_id, first_subgraph_id, last_subgraph_id, held_byte FROM storage_byte"
+    ).fetchall()
+    held: dict[tuple[int, int], list[tuple[int, int, float]]] = defaultdict(list)
+    for model_id, scenario_id, first, last, size in storages:
+        held[model_id, scenario_id].append((first, last, size))
+    kernels = dict(
+        ((m, s), n)
+        for m, s, n in connection.sql(
+            "SELECT r.model_id, r.scenario_id, count(*) FROM run AS r JOIN subgraph AS k USING (model_id, backend) GROUP BY ALL"
+        ).fetchall()
+    )
+    for model_id, scenario_id, activation, rounding, peak_at in connection.sql(
+        "SELECT model_id, scenario_id, activation_byte, rounding_byte, peak_subgraph_id FROM run_memory"
+    ).fetchall():
+        live, best = {}, (-1.0, -1.0, -1)
+        for k in range(kernels[model_id, scenario_id]):
+            live = [size for first, last, size in held[model_id, scenario_id] if first <= k <= last]
+            blocks = sum(math.ceil(size / 512) * 512 for size in live)
+            if blocks > best[0]:
+                best = (blocks, sum(live), k)
+        assert (activation + rounding, activation, peak_at) == pytest.approx(best)
+
+
+def _scenarios(connection: duckdb.DuckDBPyConnection, rows: list[Any]) -> None:
+    connection.execute("DELETE FROM scenario")
+    database.insert_rows(connection, rows)
+
+
+@pytest.mark.slow
+def test_largest_batch_equals_brute_force(connection: duckdb.DuckDBPyConnection) -> None:
+    batches = range(1, 4097)
+    try:
+        connection.execute(f"UPDATE {HardwareMemory.TABLE} SET capacity_byte = 30e6 WHERE level = 'dram'")
+        _scenarios(connection, [scenario(1, batch=1, backend="eager")])
+        claimed = dict(connection.sql("SELECT model_id, largest_batch FROM largest_batch WHERE is_exact").fetchall())
+        _scenarios(connection, [scenario(b, batch=b, backend="eager") for b in batches])
+        chosen = sorted(claimed)[:4]
+        truth = dict(
+            connection.sql(
+                "SELECT model_id, max(scenario_id) FROM run_memory"
+                f" WHERE peak_memory_byte <= 30e6 AND model_id IN ({', '.join(map(str, chosen))}) GROUP BY model_id"
+            ).fetchall()
+        )
+        assert {m: min(claimed[m], batches[-1]) for m in chosen} == {m: truth.get(m, 0) for m in chosen}
+        assert any(0 < claimed[m] < batches[-1] for m in chosen)
+    finally:
+        _scenarios(connection, SCENARIOS)
+
+
+def test_saturating_batch_equals_brute_force(connection: duckdb.DuckDBPyConnection) -> None:
+    batches = [1, 2, 3, 5, 8, 16, 64, 200, 1000, 4096]
+    try:
+        _scenarios(connection, [scenario(b, batch=b, backend="inductor") for b in batches])
+        rows = connection.sql("SELECT model_id, batch, latency_s, fits_device FROM target_cost WHERE model_id <= 10").fetchall()
+        throughput: dict[int, dict[int, float]] = defaultdict(dict)
+        for model_id, batch, latency, fits in rows:
+            if fits:
+                throughput[model_id][int(batch)] = batch / latency
+        claimed = dict(connection.sql("SELECT DISTINCT model_id, saturating_batch FROM batch_sweep WHERE model_id <= 10").fetchall())
+        for model_id, rates in throughput.items():
+            assert claimed[model_id] == min(b for b, r in rates.items() if r >= 0.9 * max(rates.values()))
+    finally:
+        _scenarios(connection, SCENARIOS)
+
+
+def test_one_device_equals_the_single_part(connection: duckdb.DuckDBPyConnection) -> None:
+    rows = connection.sql(
+        """
+        SELECT p.strategy, p.latency_s, p.communication_s, c.latency_s, p.speedup
+        FROM parallel_plan AS p
+        JOIN model_cost AS c USING (model_id, scenario_id, hardware_id)
+        WHERE p.device_count = 1
+        """
+    ).fetchall()
+    assert {strategy for strategy, *_ in rows} == {"data", "tensor", "pipeline"}
+    for _strategy, latency, communication, single, speedup in rows:
+        assert latency == pytest.approx(single, rel=1e-12)
+        assert (communication, speedup) == (0.0, pytest.approx(1.0, rel=1e-12))
+
+
+def test_tensor_parallel_communication_equals_the_ring_formula(connection: duckdb.DuckDBPyConnection) -> None:
+    links = {
+        name: (bandwidth, delay)
+        for name, bandwidth, delay in connection.execute(
+            f"SELECT interconnect, bandwidth_byte_per_s, latency_s FROM {HardwareInterconnect.TABLE} WHERE hardware_id = ?", [PART]
+        ).fetchall()
+    }
+    messages: dict[tuple[int, int], list[tuple[float, float]]] = defaultdict(list)
+    for model_id, scenario_id, reduced, gathered in connection.sql(
+        "SELECT model_id, scenario_id, all_reduce_byte, all_gather_byte FROM parallel_kernel"
+    ).fetchall():
+        messages[model_id, scenario_id].append((reduced, gathered))
+    rows = connection.sql(
+        "SELECT model_id, scenario_id, interconnect, device_count, communication_s FROM parallel_plan"
+        " WHERE strategy = 'tensor' AND device_count > 1"
+    ).fetchall()
+    assert any(communication > 0 for *_, communication in rows)
+    for model_id, scenario_id, link, n, communication in rows:
+        bandwidth, delay = links[link]
+        expected = 0.0
+        for reduced, gathered in messages[model_id, scenario_id]:
+            if reduced:
+                expected += 2 * (n - 1) * (reduced / n / bandwidth + delay)
+            if gathered:
+                expected += (n - 1) * (gathered / n / bandwidth + delay)
+        assert communication == pytest.approx(expected, rel=1e-9)
+
+
+def test_pareto_front_equals_brute_force(connection: duckdb.DuckDBPyConnection) -> None:
+    rows = connection.sql(
+        """
+        SELECT c.model_id, c.dominated_by IS NULL, t.latency_s, coalesce(t.sample_j, 1e300), t.peak_memory_byte,
+            coalesce(t.sample_usd, 1e300)
+        FROM candidate AS c
+        JOIN target_cost AS t USING (model_id, scenario_id, hardware_id)
+        """
+    ).fetchall()
+    by_model: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+    for model_id, *rest in rows:
+        by_model[model_id].append(tuple(rest))
+    slack = 1e-9  # two evaluations may add up in another order
+    for choices in by_model.values():
+        for is_front, *mine in choices:
+            clearly = _is_beaten(mine, choices, 0.0, slack)
+            at_all = _is_beaten(mine, choices, slack, -slack)
+            assert not clearly or not is_front
+            assert at_all or is_front
+
+
+def _is_beaten(mine: list[float], choices: list[tuple[Any, ...]], tolerance: float, margin: float) -> bool:
+    """Whether another choice is no worse than `mine` in any respect and better in one."""
+    return any(
+        all(o <= m * (1 + tolerance) for o, m in zip(other, mine, strict=True))
+        and any(o < m * (1 - margin) for o, m in zip(other, mine, strict=True))
+        for _, *other in choices
+    )
