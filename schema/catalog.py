@@ -420,8 +420,9 @@ class FusionRule(Row):
     consumer_class: str
     """Class of the operator that reads it, or an ATen operator."""
     condition: str
-    """`always`, `single_consumer` (nobody else reads it) or `same_elements` (the consumer writes as many
-    elements as the producer, or as a reduction reads)."""
+    """`always`, `single_consumer` (nobody else reads it), `same_elements` (the consumer writes as many
+    elements as the producer, or as a reduction reads) or `chained` (the producer itself runs in the
+    kernel of one of its operands)."""
     source_id: str
     """Source of the row."""
     confidence: str
@@ -590,7 +591,8 @@ class TilingStrategy(Row):
     level: str
     """Memory level whose capacity bounds the tile."""
     dataflow: str
-    """`output_stationary` (tiles in waves over the units), `weight_stationary` (weights stay in the array,
+    """`output_stationary` (tiles in waves over the units), `direct` (no tiles, on vector units, for products no
+    wider than `tile_n`), `weight_stationary` (weights stay in the array,
     rows stream through) or `wavefront` (domain flow, results stay in the array)."""
     tile_m: int
     """Rows of the output tile."""
@@ -606,6 +608,8 @@ class TilingStrategy(Row):
     """Buffers in flight: 2 is double buffering."""
     fill_k: float
     """Steps of the reduction spent filling and draining the pipeline of one tile."""
+    fill_clock: float
+    """Clocks that filling and draining takes at most, however slow the unit."""
     latency_clock: float
     """Clocks from the kernel's start to its first step and from its last step to its end: first loads,
     pipeline, write-back. A split reduction pays it again for the kernel that sums. [clock]"""

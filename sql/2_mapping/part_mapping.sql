@@ -4,6 +4,7 @@
 -- GPU and CPU: output tiles spread over the units in waves (CUTLASS efficient GEMM, wave quantization).
 -- TPU: weight-stationary passes of max(M, rows) cycles (kpu_dft). KPU: output-stationary wavefront,
 -- K + R + C - 2 cycles for one tile and max(K, R) more for each that follows (kpu_tilesched).
+-- Direct: narrow products (grouped convolutions, few channels) without padding, on the vector units.
 -- Grain: model_id, scenario_id, hardware_id, subgraph_id, operator_id, part
 CREATE VIEW part_mapping (
     -- Model.
@@ -85,11 +86,10 @@ WITH part_on_target AS (
         h.tile_memory_byte_per_s,
         h.clock_hz,
         pr.bits / 8e0 AS element_byte,
-        kp.part_class = 'gemm' AND r.matrix_ops_per_s IS NOT NULL AS is_matrix,
-        CASE WHEN kp.part_class = 'gemm' THEN COALESCE(r.matrix_ops_per_s, r.vector_ops_per_s)
-            ELSE COALESCE(r.vector_ops_per_s, r.matrix_ops_per_s) END AS peak_ops_per_s,
-        CASE WHEN kp.part_class = 'gemm' THEN COALESCE(r.matrix_precision, r.vector_precision)
-            ELSE COALESCE(r.vector_precision, r.matrix_precision) END AS executed_precision
+        r.matrix_ops_per_s,
+        r.matrix_precision,
+        r.vector_ops_per_s,
+        r.vector_precision
     FROM kernel_part AS kp
     INNER JOIN target AS t ON t.model_id = kp.model_id AND t.scenario_id = kp.scenario_id
     INNER JOIN hardware_unit AS h ON h.hardware_id = t.hardware_id
@@ -107,6 +107,7 @@ fitted_candidates AS (
         CAST(s.divisor AS DOUBLE) AS divisor,
         s.stages,
         s.fill_k,
+        s.fill_clock,
         s.latency_clock,
         s.wave_quantization_fraction,
         s.efficiency_fraction,
@@ -119,35 +120,50 @@ fitted_candidates AS (
         ) AS square_block,
         CAST(s.tile_m AS DOUBLE) AS listed_m,
         CAST(s.tile_n AS DOUBLE) AS listed_n,
-        CAST(s.tile_k AS DOUBLE) AS listed_k
+        CAST(s.tile_k AS DOUBLE) AS listed_k,
+        -- A matrix product runs on the matrix units where the part has them for its precision, unless the
+        -- candidate is the direct one; everything else runs on the vector units.
+        p.part_class = 'gemm' AND s.dataflow IS DISTINCT FROM 'direct' AND p.matrix_ops_per_s IS NOT NULL AS is_matrix
     FROM part_on_target AS p
-    LEFT JOIN tiling_strategy AS s ON s.family = p.family AND p.part_class = 'gemm'
+    LEFT JOIN tiling_strategy AS s
+        ON s.family = p.family AND p.part_class = 'gemm'
+        AND (s.dataflow <> 'direct' OR (p.vector_ops_per_s IS NOT NULL AND p.n <= s.tile_n))
+),
+
+rated_candidates AS (
+    SELECT
+        *,
+        CASE WHEN is_matrix THEN matrix_ops_per_s ELSE COALESCE(vector_ops_per_s, matrix_ops_per_s) END
+            AS peak_ops_per_s,
+        CASE WHEN is_matrix THEN matrix_precision ELSE COALESCE(vector_precision, matrix_precision) END
+            AS executed_precision
+    FROM fitted_candidates
 ),
 
 sized_tiles AS (
     SELECT
         *,
         CASE
-            WHEN strategy IS NULL THEN NULL
+            WHEN strategy IS NULL OR dataflow = 'direct' THEN NULL
             WHEN dataflow = 'weight_stationary' THEN CEIL(m / NULLIF(divisor, 0e0))
             WHEN dataflow = 'wavefront' THEN array_rows
             WHEN listed_m = 0 THEN LEAST(square_block, m)
             ELSE listed_m
         END AS tile_m,
         CASE
-            WHEN strategy IS NULL THEN NULL
+            WHEN strategy IS NULL OR dataflow = 'direct' THEN NULL
             WHEN dataflow IN ('weight_stationary', 'wavefront') THEN array_columns
             WHEN listed_n = 0 THEN LEAST(square_block, CEIL(n / NULLIF(lanes, 0e0)) * lanes)
             ELSE listed_n
         END AS tile_n,
         CASE
-            WHEN strategy IS NULL THEN NULL
+            WHEN strategy IS NULL OR dataflow = 'direct' THEN NULL
             WHEN dataflow = 'weight_stationary' THEN array_rows
             WHEN dataflow = 'wavefront' THEN k
             WHEN listed_k = 0 THEN LEAST(square_block, k)
             ELSE listed_k
         END AS tile_k
-    FROM fitted_candidates
+    FROM rated_candidates
 ),
 
 counted_tiles AS (
@@ -155,7 +171,7 @@ counted_tiles AS (
         *,
         CASE
             -- A block of 256 threads is the grain at which vector work is spread over units.
-            WHEN strategy IS NULL THEN GREATEST(1e0, CEIL(threads / 256e0))
+            WHEN strategy IS NULL OR dataflow = 'direct' THEN GREATEST(1e0, CEIL(threads / 256e0))
             WHEN dataflow = 'weight_stationary'
                 THEN gemm_count * CEIL(k / NULLIF(tile_k, 0e0)) * CEIL(n / NULLIF(tile_n, 0e0))
                 * CEIL(m / NULLIF(tile_m, 0e0))
@@ -174,7 +190,15 @@ waved_tiles AS (
         CEIL(tile_count / NULLIF(unit_count, 0e0)) AS waves,
         COALESCE(wave_quantization_fraction, 1e0) * CEIL(tile_count / NULLIF(unit_count, 0e0))
         + (1e0 - COALESCE(wave_quantization_fraction, 1e0)) * GREATEST(1e0, tile_count / NULLIF(unit_count, 0e0))
-            AS effective_waves
+            AS effective_waves,
+        2e0 * tile_m * tile_n * CEIL(k / NULLIF(tile_k * split_k, 0e0)) * tile_k
+        / NULLIF(unit_ops_per_s * efficiency_fraction, 0e0) AS steady_s,
+        -- Filling and draining takes steps of the reduction, but on a unit of low rate no more than the memory's
+        -- latency.
+        LEAST(
+            2e0 * tile_m * tile_n * fill_k / NULLIF(unit_ops_per_s * efficiency_fraction, 0e0),
+            COALESCE(fill_clock / NULLIF(clock_hz, 0e0), 0e0)
+        ) AS fill_s
     FROM counted_tiles
 ),
 
@@ -197,24 +221,21 @@ timed_candidates AS (
                     k + array_rows + array_columns - 2e0
                     + (effective_waves - 1e0) * GREATEST(k, array_rows)
                 ) / NULLIF(array_clock_hz * efficiency_fraction, 0e0)
+            WHEN dataflow = 'direct'
+                THEN effective_waves * flops * LEAST(1e0, 256e0 / GREATEST(threads, 1e0))
+                / NULLIF(vector_ops_per_s / NULLIF(unit_count, 0e0) * efficiency_fraction, 0e0)
             WHEN listed_m = 0
-                THEN effective_waves * 2e0 * tile_m * tile_n * (k + fill_k)
-                / NULLIF(unit_ops_per_s * efficiency_fraction, 0e0)
-            ELSE effective_waves
-                * 2e0 * tile_m * tile_n * (CEIL(k / NULLIF(tile_k * split_k, 0e0)) * tile_k + fill_k)
-                / NULLIF(unit_ops_per_s * efficiency_fraction, 0e0)
+                THEN effective_waves * 2e0 * tile_m * tile_n * k / NULLIF(unit_ops_per_s * efficiency_fraction, 0e0)
+            ELSE effective_waves * steady_s + effective_waves * fill_s
                 + COALESCE(latency_clock / NULLIF(clock_hz, 0e0), 0e0)
         END AS candidate_s,
         CASE
-            WHEN strategy IS NULL THEN 0e0
-            WHEN dataflow = 'weight_stationary'
-                THEN element_byte * gemm_count
-                * (m * k * CEIL(n / NULLIF(tile_n, 0e0)) + k * n * CEIL(m / NULLIF(tile_m, 0e0)))
+            WHEN strategy IS NULL OR dataflow = 'direct' THEN 0e0
             ELSE element_byte * gemm_count
                 * (m * k * CEIL(n / NULLIF(tile_n, 0e0)) + k * n * CEIL(m / NULLIF(tile_m, 0e0)))
         END AS reload_byte,
         CASE
-            WHEN strategy IS NULL THEN 0e0
+            WHEN strategy IS NULL OR dataflow = 'direct' THEN 0e0
             ELSE stages * element_byte * (tile_m * LEAST(tile_k, k) + LEAST(tile_k, k) * tile_n)
                 + 4e0 * tile_m * tile_n
         END AS tile_byte,
@@ -232,7 +253,8 @@ timed_candidates AS (
                     k + array_rows + array_columns - 2e0
                     + (effective_waves - 1e0) * GREATEST(k, array_rows), 0e0
                 )
-            ELSE k / NULLIF(k + fill_k, 0e0)
+            WHEN listed_m = 0 OR dataflow = 'direct' THEN 1e0
+            ELSE steady_s / NULLIF(steady_s + fill_s, 0e0)
         END AS pipelining_fraction
     FROM waved_tiles
 ),
@@ -257,13 +279,13 @@ fastest_tiles AS (
         operator_id,
         part,
         MAX(operator_class) AS operator_class,
-        MAX(CASE WHEN is_matrix THEN 'matrix' ELSE 'vector' END) AS unit,
-        MAX(executed_precision) AS executed_precision,
+        MIN_BY(CASE WHEN is_matrix THEN 'matrix' ELSE 'vector' END, ranked_s) AS unit,
+        MIN_BY(executed_precision, ranked_s) AS executed_precision,
         MAX(macs) AS macs,
         MAX(flops) AS flops,
         MAX(threads) AS threads,
-        MAX(peak_ops_per_s) AS peak_ops_per_s,
-        MAX(unit_ops_per_s) AS unit_ops_per_s,
+        MIN_BY(peak_ops_per_s, ranked_s) AS peak_ops_per_s,
+        MIN_BY(unit_ops_per_s, ranked_s) AS unit_ops_per_s,
         MAX(unit_count) AS unit_count,
         MIN_BY(strategy, ranked_s) AS strategy,
         MIN_BY(tile_m, ranked_s) AS tile_m,
@@ -275,7 +297,7 @@ fastest_tiles AS (
         MIN_BY(reload_byte, ranked_s) AS reload_byte,
         MIN_BY(tile_byte, ranked_s) AS tile_byte,
         -- Biases and the like come on top of the product's tiles, at best at the peak.
-        GREATEST(MIN_BY(candidate_s, ranked_s), MAX(flops) / NULLIF(MAX(peak_ops_per_s), 0e0)) AS ideal_compute_s
+        GREATEST(MIN_BY(candidate_s, ranked_s), MIN_BY(flops / NULLIF(peak_ops_per_s, 0e0), ranked_s)) AS ideal_compute_s
     FROM ranked_candidates
     GROUP BY model_id, scenario_id, hardware_id, subgraph_id, operator_id, part
 )
