@@ -212,9 +212,11 @@ def _group_by_all(tree: exp.Expression) -> Iterator[tuple[exp.Expression, str]]:
 def _own_names(tree: exp.Expression) -> Iterator[tuple[exp.Expression, str]]:
     """Outputs without a name of their own: engines name them differently."""
     for select in tree.find_all(exp.Select):
-        in_query = isinstance(select.parent, exp.Exists | exp.In)
+        # A subquery that is only tested needs no names; of a UNION the first arm gives them.
+        is_later_arm = isinstance(select.parent, exp.SetOperation) and select.arg_key == "expression"
+        needs_none = is_later_arm or isinstance(select.parent, exp.Exists | exp.In)
         for output in select.expressions:
-            if not in_query and not isinstance(output, exp.Alias | exp.Column | exp.Star):
+            if not needs_none and not isinstance(output, exp.Alias | exp.Column | exp.Star):
                 yield output, "an output needs AS name"
 
 
@@ -229,6 +231,13 @@ def _has_float(node: exp.Expression) -> bool:
     if not isinstance(node, exp.Mul | exp.Add | exp.Sub | exp.Literal):
         return False
     return any(n.is_number and not n.is_int for n in node.find_all(exp.Literal))
+
+
+def _offsets(tree: exp.Expression) -> Iterator[tuple[exp.Expression, str]]:
+    """DuckDB 2.0 stores LAG(x, 1, 0) as LAG(x, 1, 0, 1, 0), which 1.5 does not read."""
+    for node in tree.find_all(exp.Lag, exp.Lead):
+        if node.args.get("offset") or node.args.get("default"):
+            yield node, "write COALESCE(LAG(x) OVER (...), default): DuckDB 1.5 does not read it as 2.0 stores it"
 
 
 def _lists(tree: exp.Expression) -> Iterator[tuple[exp.Expression, str]]:
@@ -249,6 +258,7 @@ _TREE_RULES: tuple[Callable[[exp.Expression], Iterator[tuple[exp.Expression, str
     _group_by_all,
     _own_names,
     _rounding_casts,
+    _offsets,
     _lists,
     _shadowing,
 )

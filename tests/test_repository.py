@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 import shutil
 import subprocess
@@ -26,7 +25,7 @@ def project() -> dict[str, object]:
 
 def test_every_top_level_package_is_linked() -> None:
     folder = ROOT / "src/charz"
-    links = {p.name: os.readlink(p) for p in folder.iterdir() if p.is_symlink()}
+    links = {p.name: str(p.readlink()) for p in folder.iterdir() if p.is_symlink()}
     assert links == {name: f"../../{name}" for name in PACKAGES}
     assert sorted(p.name for p in folder.iterdir() if not p.is_symlink() and p.name != "__pycache__") == [
         "__init__.py",

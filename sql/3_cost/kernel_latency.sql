@@ -141,9 +141,9 @@ queued_kernels AS (
 additive_times AS (
     SELECT
         *,
-        end_s - LAG(end_s, 1, 0e0) OVER (
+        end_s - COALESCE(LAG(end_s) OVER (
             PARTITION BY model_id, scenario_id, hardware_id ORDER BY position, subgraph_id
-        ) AS latency_s
+        ), 0e0) AS latency_s
     FROM queued_kernels
 )
 

@@ -81,7 +81,6 @@ ATTACKS = (
     "INSERT INTO source VALUES ('a', 'b', 'c', NULL, 'd')",
     "DROP TABLE source",
     "CREATE TABLE mine (a INT)",
-    "CHECKPOINT",
     "SELECT * FROM workspace",
     "SELECT 1; SELECT 2",
     "",

@@ -104,9 +104,12 @@ count()
 
 
 def test_one_writer_at_a_time(path: Path) -> None:
-    with database.replace(path), pytest.raises(CharzError, match="another charz is writing") as caught:
-        with database.replace(path):
-            pass
+    with (
+        database.replace(path),
+        pytest.raises(CharzError, match="another charz is writing") as caught,
+        database.replace(path),
+    ):
+        pass
     assert str(os.getpid()) in str(caught.value)
 
 

@@ -173,6 +173,7 @@ def test_good_views_have_no_problems(tmp_path: Path) -> None:
         ("SELECT UPPER(kind) FROM source", "an output needs AS name"),
         ("WITH source AS (SELECT 'x' AS a) SELECT a FROM source", "WITH source hides the table"),
         ("SELECT a FROM nowhere", "neither a view nor a table"),
+        ("SELECT LAG(rank, 1, 0) OVER (ORDER BY rank) AS a FROM confidence", "write COALESCE(LAG(x)"),
         ("SELECT rank // 2 AS a FROM confidence", "// does not port"),
     ],
 )
