@@ -11,7 +11,9 @@ from .workspace import DatabaseOption, model_name, open_workspace
 
 
 def command(
-    names: Annotated[list[str] | None, typer.Argument(help="Models; all when none is named.", show_default=False)] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Models; all when none is named.", show_default=False)
+    ] = None,
     db: DatabaseOption = None,
 ) -> None:
     """List each model's operators by how they were sized, then every operator without a rule.
@@ -27,7 +29,8 @@ def command(
             [chosen],
         ).fetchall()
         unknown = connection.execute(
-            f"SELECT target, count(*), count(DISTINCT model), min(model) FROM operator_without_rule {where} GROUP BY target ORDER BY 2 DESC",
+            "SELECT target, count(*), count(DISTINCT model), min(model)"
+            f" FROM operator_without_rule {where} GROUP BY target ORDER BY 2 DESC, 1",
             [chosen],
         ).fetchall()
     if not rows:

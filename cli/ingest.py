@@ -25,16 +25,41 @@ SHOWN_MODELS = 3
 def command(
     names: Annotated[
         list[str] | None,
-        typer.Argument(help="resnet50, timm:NAME, hf:NAME, config.json, module:factory, model.pt2, synthetic:KIND", show_default=False),
+        typer.Argument(
+            help="resnet50, timm:NAME, hf:NAME, config.json, module:factory, model.pt2, synthetic:KIND",
+            show_default=False,
+        ),
     ] = None,
-    everything: Annotated[str | None, typer.Option("--all", help="Every model of a source: torchvision, timm or hf.", show_default=False)] = None,
-    list_source: Annotated[str | None, typer.Option("--list", help="Only list the names of a source.", show_default=False)] = None,
+    everything: Annotated[
+        str | None, typer.Option("--all", help="Every model of a source: torchvision, timm or hf.", show_default=False)
+    ] = None,
+    list_source: Annotated[
+        str | None, typer.Option("--list", help="Only list the names of a source.", show_default=False)
+    ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Models worked on at once.")] = 1,
-    batch: Annotated[int | None, typer.Option("--batch", min=1, help="Fix the batch instead of leaving it open.", show_default=False)] = None,
-    resolution: Annotated[int | None, typer.Option("--resolution", min=1, help="Image height and width.", show_default=False)] = None,
-    sequence: Annotated[int | None, typer.Option("--sequence", min=1, help="Default sequence length.", show_default=False)] = None,
-    inputs: Annotated[list[str] | None, typer.Option("--input", help="Shape and type of an input of your own model, e.g. B,3,224,224:fp32.", show_default=False)] = None,
-    settings: Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE of a synthetic model or configuration; KEY=V1,V2 makes a sweep.", show_default=False)] = None,
+    batch: Annotated[
+        int | None, typer.Option("--batch", min=1, help="Fix the batch instead of leaving it open.", show_default=False)
+    ] = None,
+    resolution: Annotated[
+        int | None, typer.Option("--resolution", min=1, help="Image height and width.", show_default=False)
+    ] = None,
+    sequence: Annotated[
+        int | None, typer.Option("--sequence", min=1, help="Default sequence length.", show_default=False)
+    ] = None,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--input", help="Shape and type of an input of your own model, e.g. B,3,224,224:fp32.", show_default=False
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="KEY=VALUE of a synthetic model or configuration; KEY=V1,V2 makes a sweep.",
+            show_default=False,
+        ),
+    ] = None,
     train: Annotated[bool, typer.Option("--train", help="Add the backward pass.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Trace again what has not changed.")] = False,
     db: DatabaseOption = None,
@@ -54,8 +79,18 @@ def command(
     settings = [*(settings or []), *(n for n in given if _SETTING.match(n))]
     requested = [*(n for n in given if not _SETTING.match(n)), *(names_of(everything) if everything else [])]
     if not requested:
-        raise CharzError("no model named", next="try `charz ingest efficientnet_b0`, or `charz ingest --all torchvision`")
-    specs = _specs(requested, settings, batch=batch, resolution=resolution, sequence=sequence, inputs=tuple(inputs or ()), train=train)
+        raise CharzError(
+            "no model named", next="try `charz ingest efficientnet_b0`, or `charz ingest --all torchvision`"
+        )
+    specs = _specs(
+        requested,
+        settings,
+        batch=batch,
+        resolution=resolution,
+        sequence=sequence,
+        inputs=tuple(inputs or ()),
+        train=train,
+    )
     outcomes = _run(specs, jobs, force, db)
     _summary(outcomes, db)
     if any(o.state == "failed" for o in outcomes):
@@ -78,13 +113,17 @@ def _run(specs: list[Spec], jobs: int, force: bool, db: object) -> list[Outcome]
 
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=len(specs) == 1 or not console.is_terminal) as progress:
+    with Progress(
+        *columns, console=console, transient=True, disable=len(specs) == 1 or not console.is_terminal
+    ) as progress:
         task = progress.add_task("ingest", total=len(specs))
 
         def report(outcome: Outcome) -> None:
             progress.update(task, advance=1, description=outcome.model[:40])
             if outcome.state == "failed":
-                progress.console.print(f"failed: {outcome.model}: {outcome.message}", markup=False, highlight=False, soft_wrap=True)
+                progress.console.print(
+                    f"failed: {outcome.model}: {outcome.message}", markup=False, highlight=False, soft_wrap=True
+                )
 
         return run(specs, lambda: change_workspace(db), jobs, force, report)  # type: ignore[arg-type]
 

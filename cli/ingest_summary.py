@@ -17,7 +17,9 @@ PARTS = ("i7_13700k", "h100_sxm5_80", "tpu_v4", "kpu_t256")
 def closing_table(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> str:
     """Latency, energy, EDP and peak memory of each model on each part, batch 1, default backend."""
     query = """
-        SELECT r.model, r.hardware, r.backend, r.precision, r.latency_s, r.energy_j, r.edp_js, m.peak_memory_byte, r.is_simulated
+        SELECT
+            r.model, r.hardware, r.backend, r.precision, r.latency_s, r.energy_j, r.edp_js, m.peak_memory_byte,
+            r.is_simulated
         FROM model_report AS r
         JOIN backend AS b ON b.backend = r.backend
         JOIN hardware AS h ON h.hardware_id = r.hardware

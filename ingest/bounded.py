@@ -67,7 +67,9 @@ class BoundedSizes(TorchFunctionMode):
             source, index = args
             parts = index if isinstance(index, tuple) else (index,)
             if any(isinstance(i, torch.Tensor) and i.dtype == torch.bool for i in parts):
-                fixed = tuple(self.indices(i) if isinstance(i, torch.Tensor) and i.dtype == torch.bool else i for i in parts)
+                fixed = tuple(
+                    self.indices(i) if isinstance(i, torch.Tensor) and i.dtype == torch.bool else i for i in parts
+                )
                 return func(source, fixed)
         return func(*args, **kwargs)
 

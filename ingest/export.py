@@ -118,7 +118,9 @@ def _export(request: Request, axes: Axes) -> ExportedProgram:
 
 
 def _call_export(request: Request, dynamic: Any) -> ExportedProgram:
-    return torch.export.export(request.module, request.arguments, request.keywords, dynamic_shapes=dynamic, strict=False)
+    return torch.export.export(
+        request.module, request.arguments, request.keywords, dynamic_shapes=dynamic, strict=False
+    )
 
 
 def _inputs(request: Request) -> dict[str, Any]:
@@ -130,7 +132,7 @@ def _inputs(request: Request) -> dict[str, Any]:
 def _dims(axes: dict[int, Powers], value: Any) -> Any:
     if not isinstance(value, torch.Tensor):
         return None if not isinstance(value, dict) else dict.fromkeys(value)
-    return {d: Dim.DYNAMIC for d in axes} or None
+    return dict.fromkeys(axes, Dim.DYNAMIC) or None
 
 
 def _traced(request: Request, program: ExportedProgram, axes: Axes, reason: str | None) -> Traced:

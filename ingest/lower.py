@@ -38,7 +38,17 @@ NOT_OPERATORS = {
 
 VIEWS_IN_PLACE = {
     f"aten.{name}"
-    for name in ("detach_", "squeeze_", "unsqueeze_", "transpose_", "t_", "swapaxes_", "swapdims_", "as_strided_", "requires_grad_")
+    for name in (
+        "detach_",
+        "squeeze_",
+        "unsqueeze_",
+        "transpose_",
+        "t_",
+        "swapaxes_",
+        "swapdims_",
+        "as_strided_",
+        "requires_grad_",
+    )
 }
 """Operators that change how a tensor is seen, not what it holds, though their schema says they write."""
 
@@ -123,7 +133,9 @@ def _add_tensor(state: Lowering, value: torch.Tensor, name: str, producer: int |
     owner = state.storages.setdefault(address, tensor_id)
     bounded = any(state.symbols.is_bounded(d) for d in value.shape) if state.symbols.bounds else False
     state.graph.tensors.append(
-        GraphTensor(tensor_id, name, producer, role, precision, shape, polynomial(elements), owner, is_size_bound=bounded)
+        GraphTensor(
+            tensor_id, name, producer, role, precision, shape, polynomial(elements), owner, is_size_bound=bounded
+        )
     )
     return Value(tensor_id, dims, elements, precision)
 
@@ -196,7 +208,11 @@ def _inline(state: Lowering, node: Node) -> None:
     state.values.update(zip(placeholders, operands, strict=True))
     _add_nodes(state, block)
     result = next(n for n in block.graph.nodes if n.op == "output").args[0]
-    state.values[node] = [state.values[r] if isinstance(r, Node) else r for r in result] if isinstance(result, (list, tuple)) else state.values[result]
+    state.values[node] = (
+        [state.values[r] if isinstance(r, Node) else r for r in result]
+        if isinstance(result, (list, tuple))
+        else state.values[result]
+    )
 
 
 def _add_operator(state: Lowering, node: Node, target: Any, name: str) -> None:
@@ -209,13 +225,17 @@ def _add_operator(state: Lowering, node: Node, target: Any, name: str) -> None:
     inputs = call.tensors()
     results = node.meta["val"]
     mutable = target._schema.is_mutable and name.rpartition(".")[0] not in VIEWS_IN_PLACE
-    _alias_in_inference(state, call, results, inputs)
+    _alias_input(state, call, name, results, inputs)
     owned = {graph.tensors[v.tensor_id].storage_tensor_id for v in inputs}
     outputs = _add_results(state, node, results, operator_id)
     call.outputs = [v for v in outputs if v is not None]
     if name == KV_CACHE:
         graph.tensors[call.output.tensor_id].role = "kv_cache"
-    is_view = name == KV_CACHE or not mutable and bool(call.outputs) and all(graph.tensors[v.tensor_id].storage_tensor_id in owned for v in call.outputs)
+    is_view = name == KV_CACHE or (
+        not mutable
+        and bool(call.outputs)
+        and all(graph.tensors[v.tensor_id].storage_tensor_id in owned for v in call.outputs)
+    )
     module_id = _module(state, node)
     op = GraphOperator(operator_id, node.name, name, "view", module_id, "views.alias", [], [])
     op.reads = [v.tensor_id for v in inputs]
@@ -238,7 +258,9 @@ def _add_operator(state: Lowering, node: Node, target: Any, name: str) -> None:
 
 def _mark_bounds(graph: Graph, op: GraphOperator) -> None:
     """Whatever follows from a bounded size is bounded."""
-    op.is_size_bound = op.target.startswith("charz.bounded") or any(graph.tensors[t].is_size_bound for t in (*op.reads, *op.writes))
+    op.is_size_bound = op.target.startswith("charz.bounded") or any(
+        graph.tensors[t].is_size_bound for t in (*op.reads, *op.writes)
+    )
     if op.is_size_bound:
         for t in op.writes:
             graph.tensors[t].is_size_bound = True
@@ -253,9 +275,10 @@ def _argument(state: Lowering, argument: Any) -> Any:
     return argument
 
 
-def _alias_in_inference(state: Lowering, call: Call, results: Any, inputs: list[Value]) -> None:
-    """Give the result of an idle dropout the storage of its input."""
-    if call.target.__name__.split(".")[0] in ALIASES_IN_INFERENCE and not call["train"]:
+def _alias_input(state: Lowering, call: Call, name: str, results: Any, inputs: list[Value]) -> None:
+    """Give the result of an idle dropout or a view in place the storage of its input."""
+    idle = call.target.__name__.split(".")[0] in ALIASES_IN_INFERENCE and not call["train"]
+    if idle or name.rpartition(".")[0] in VIEWS_IN_PLACE:
         address = results.untyped_storage()._cdata
         state.storages[address] = state.graph.tensors[inputs[0].tensor_id].storage_tensor_id
 

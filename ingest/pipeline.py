@@ -11,6 +11,7 @@ from typing import Any
 
 import charz
 
+from .backward import add_backward
 from .compile import compile_graph
 from .compile.rules import Rules
 from .export import Request, Traced, trace
@@ -28,9 +29,14 @@ def ingest(spec: Spec, rules: Rules) -> Ingested:
 
     started = time.perf_counter()
     request = build(spec)
+    if spec.train:
+        request.module.train()
+        request.name += ",train"
     graph, traced = to_graph(request)
+    if spec.train:
+        add_backward(graph)
     columns = workload(graph)
-    model = describe(request, graph, traced)
+    model = {**describe(request, graph, traced), "is_training": spec.train}
     model["content_hash"] = content_hash(columns, model)
     model["request_hash"] = request_hash(spec)
     columns.update(compile_graph(graph, rules))
@@ -64,7 +70,6 @@ def describe(request: Request, graph: Graph, traced: Traced) -> dict[str, Any]:
         "is_batch_symbolic": traced.is_batch_symbolic,
         "is_sequence_symbolic": traced.is_sequence_symbolic,
         "has_context": any(t.role == "kv_cache" for t in graph.tensors),
-        "is_training": False,
         "specialized_reason": traced.reason,
         "default_batch": 1 if traced.is_batch_symbolic else request.default_batch,
         "default_sequence": request.default_sequence,

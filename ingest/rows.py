@@ -23,10 +23,18 @@ def workload(graph: Graph) -> dict[type[Row], Columns]:
         Operator: _fields(
             operators,
             (
-                "operator_id", "operator", "target", "operator_class", "module_id", "stage", "rule", "is_view",
-                "is_inplace", "is_size_bound",
+                "operator_id",
+                "operator",
+                "target",
+                "operator_class",
+                "module_id",
+                "stage",
+                "rule",
+                "is_view",
+                "is_inplace",
+                "is_size_bound",
             ),
-        ),  # fmt: skip
+        ),
         OperatorPart: _transposed(
             ("operator_id", "part", "part_class"),
             [(o.operator_id, p.part, p.part_class) for o in operators for p in o.parts],
@@ -35,10 +43,17 @@ def workload(graph: Graph) -> dict[type[Row], Columns]:
         Tensor: _fields(
             tensors,
             (
-                "tensor_id", "tensor", "producer_operator_id", "role", "is_output", "precision", "shape",
-                "storage_tensor_id", "is_size_bound",
+                "tensor_id",
+                "tensor",
+                "producer_operator_id",
+                "role",
+                "is_output",
+                "precision",
+                "shape",
+                "storage_tensor_id",
+                "is_size_bound",
             ),
-        ),  # fmt: skip
+        ),
         TensorTerm: _transposed(
             ("tensor_id", "coefficient", *_POWERS),
             [(t.tensor_id, c, *powers) for t in tensors for powers, c in t.elements.items()],
@@ -49,7 +64,12 @@ def workload(graph: Graph) -> dict[type[Row], Columns]:
         ),
         AccessTerm: _transposed(
             ("operator_id", "tensor_id", "coefficient", *_POWERS),
-            [(o.operator_id, t, c, *powers) for o in operators for t, size in o.accesses.items() for powers, c in size.items()],
+            [
+                (o.operator_id, t, c, *powers)
+                for o in operators
+                for t, size in o.accesses.items()
+                for powers, c in size.items()
+            ],
         ),
     }
 

@@ -49,7 +49,9 @@ class Outcome:
 Report = Callable[[Outcome], None]
 
 
-def run(specs: Sequence[Spec], change: Change, jobs: int = 1, force: bool = False, report: Report = lambda _: None) -> list[Outcome]:
+def run(
+    specs: Sequence[Spec], change: Change, jobs: int = 1, force: bool = False, report: Report = lambda _: None
+) -> list[Outcome]:
     """Ingest all models and report each as it is done. Nothing is written for one that fails."""
     with change() as connection:
         rules = from_connection(connection)
@@ -106,7 +108,9 @@ def _run(specs: Sequence[Spec], rules: Rules, change: Change, jobs: int, force: 
     return outcomes
 
 
-def _changed(connection: duckdb.DuckDBPyConnection, waiting: list[tuple[Spec, Ingested]]) -> list[tuple[Spec, Ingested]]:
+def _changed(
+    connection: duckdb.DuckDBPyConnection, waiting: list[tuple[Spec, Ingested]]
+) -> list[tuple[Spec, Ingested]]:
     """Those whose rows differ from what the file holds, or were compiled with other rules."""
     known = known_hashes(connection)
     fresh = []

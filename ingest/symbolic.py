@@ -80,7 +80,7 @@ def ratio(size: Size, divisor: Size) -> Size:
         if divisor and divisor == polynomial(size):
             return 1
         raise NotPolynomialError(f"({text(size)}) / ({text(divisor)})")
-    ((b, s, x), c), = divisor.items()
+    (((b, s, x), c),) = divisor.items()
     result: Polynomial = {}
     for (b2, s2, x2), c2 in polynomial(size).items():
         if b2 < b or s2 < s or x2 < x:

@@ -34,21 +34,21 @@ _libraries: list[torch.library.Library] = []
 """Definitions last as long as the library object that made them."""
 
 
-def _roi_align(input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio, aligned):  # noqa: A002
+def _roi_align(input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio, aligned):
     return input.new_empty((rois.size(0), input.size(1), pooled_height, pooled_width))
 
 
-def _roi_pool(input, rois, spatial_scale, pooled_height, pooled_width):  # noqa: A002
+def _roi_pool(input, rois, spatial_scale, pooled_height, pooled_width):
     size = (rois.size(0), input.size(1), pooled_height, pooled_width)
     return input.new_empty(size), input.new_empty(size, dtype=torch.int32)
 
 
-def _position_sensitive(input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio=0):  # noqa: A002
+def _position_sensitive(input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio=0):
     size = (rois.size(0), input.size(1) // (pooled_height * pooled_width), pooled_height, pooled_width)
     return input.new_empty(size), input.new_empty(size, dtype=torch.int32)
 
 
-def _deform_conv2d(input, weight, offset, *_rest):  # noqa: A002
+def _deform_conv2d(input, weight, offset, *_rest):
     return input.new_empty((input.size(0), weight.size(0), offset.size(2), offset.size(3)))
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from ..graph import Part
 from ..symbolic import product
 from .elementwise import FLOPS_PER_ELEMENT, _overloads
-from .registry import Call, rule, vector
+from .registry import Call, rule, vector, words
 
-ACTIVATIONS = (
+ACTIVATIONS = words(
     "celu elu gelu glu hardshrink hardsigmoid hardswish hardtanh leaky_relu log_sigmoid mish prelu relu relu6 rrelu "
     "selu sigmoid silu softplus softshrink tanh threshold"
-).split()
+)
 
 
 def activation(call: Call) -> list[Part]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from ..graph import Part
 from .elementwise import _overloads
-from .registry import Call, move, rule
+from .registry import Call, move, rule, words
 
-FILLED = (
+FILLED = words(
     "arange full full_like linspace logspace new_full new_ones new_zeros ones ones_like zeros zeros_like eye "
     "rand rand_like randint randint_like randn randn_like scalar_tensor tril_indices triu_indices hann_window "
     "hamming_window blackman_window multinomial randperm"
-).split()
-EMPTY = "empty empty_like empty_strided new_empty new_empty_strided empty_permuted".split()
-IN_PLACE = "exponential_ geometric_ random_ log_normal_ cauchy_".split()
+)
+EMPTY = words("empty empty_like empty_strided new_empty new_empty_strided empty_permuted")
+IN_PLACE = words("exponential_ geometric_ random_ log_normal_ cauchy_")
 
 
 @rule(*(o for n in FILLED for o in _overloads(n)), operator_class="create")

@@ -10,20 +10,23 @@ from __future__ import annotations
 
 from ..graph import Part
 from ..symbolic import product, total
-from .registry import Call, rule, vector
+from .registry import Call, rule, vector, words
 
 FLOPS_PER_ELEMENT: dict[str, int] = {
     # one operation
     **dict.fromkeys(
-        "abs acos acosh angle asin asinh atan atan2 atanh bitwise_and bitwise_left_shift bitwise_not bitwise_or "
-        "bitwise_right_shift bitwise_xor ceil clamp_max clamp_min conj conj_physical copysign cos cosh "
-        "deg2rad div divide eq erf erfc erfinv exp exp2 expm1 floor floor_divide fmax fmin fmod frac ge "
-        "greater greater_equal gt i0 isfinite isinf isnan ldexp le less less_equal lgamma log log10 "
-        "log1p log2 logical_and logical_not logical_or logical_xor lt maximum minimum mul multiply ne "
-        "neg negative not_equal positive pow rad2deg reciprocal relu remainder round rsqrt sgn sign "
-        "signbit sin sinh special_erf special_expit special_log1p sqrt square tan tanh trunc where "
-        "threshold float_power masked_fill nextafter hypot true_divide digamma polygamma real_multiply "
-        "__and__ __or__ __xor__ __lshift__ __rshift__ __iand__ __ior__ special_exp2 clip_min fix".split(), 1,
+        words(
+            "abs acos acosh angle asin asinh atan atan2 atanh bitwise_and bitwise_left_shift bitwise_not bitwise_or "
+            "bitwise_right_shift bitwise_xor ceil clamp_max clamp_min conj conj_physical copysign cos cosh "
+            "deg2rad div divide eq erf erfc erfinv exp exp2 expm1 floor floor_divide fmax fmin fmod frac ge "
+            "greater greater_equal gt i0 isfinite isinf isnan ldexp le less less_equal lgamma log log10 "
+            "log1p log2 logical_and logical_not logical_or logical_xor lt maximum minimum mul multiply ne "
+            "neg negative not_equal positive pow rad2deg reciprocal relu remainder round rsqrt sgn sign "
+            "signbit sin sinh special_erf special_expit special_log1p sqrt square tan tanh trunc where "
+            "threshold float_power masked_fill nextafter hypot true_divide digamma polygamma real_multiply "
+            "__and__ __or__ __xor__ __lshift__ __rshift__ __iand__ __ior__ special_exp2 clip_min fix"
+        ),
+        1,
     ),
     "add": 1,  # 2 with an alpha other than 1
     "sub": 1,
@@ -109,7 +112,7 @@ def _overloads(name: str) -> list[str]:
     return found
 
 
-ARITHMETIC = (
+ARITHMETIC = words(
     "abs acos acosh add addcdiv addcmul angle asin asinh atan atan2 atanh bitwise_and bitwise_left_shift "
     "bitwise_not bitwise_or bitwise_right_shift bitwise_xor ceil clamp clamp_max clamp_min clip complex "
     "conj_physical copysign cos cosh deg2rad digamma div divide eq erf erfc erfinv exp exp2 expm1 float_power floor "
@@ -117,9 +120,10 @@ ARITHMETIC = (
     "lerp less less_equal lgamma log log10 log1p log2 logaddexp logical_and logical_not logical_or "
     "logical_xor logit lt masked_fill maximum minimum mul multiply nan_to_num ne neg negative not_equal "
     "polar positive pow rad2deg reciprocal remainder round rsqrt rsub sgn sign signbit sin sinc sinh "
-    "special_erf special_expit special_exp2 special_log1p sqrt square sub subtract tan tanh true_divide trunc where xlogy "
+    "special_erf special_expit special_exp2 special_log1p sqrt square sub subtract tan tanh true_divide trunc where "
+    "xlogy "
     "__and__ __or__ __xor__ __lshift__ __rshift__ __iand__ __ior__"
-).split()
+)
 
 SPECIAL = {"tanh"}
 """Names of the table that the activation family registers."""
@@ -142,7 +146,8 @@ rule(*(o for n in ARITHMETIC if n not in SPECIAL for o in _overloads(n)), operat
 
 
 @rule("aten.dropout.default", "aten.dropout_.default", "aten.feature_dropout.default", "aten.native_dropout.default",
-      "aten.alpha_dropout.default", "aten.feature_alpha_dropout.default", "aten.bernoulli.default", "aten.bernoulli_.float",
+      "aten.alpha_dropout.default", "aten.feature_alpha_dropout.default", "aten.bernoulli.default",
+      "aten.bernoulli_.float",
       operator_class="elementwise")  # fmt: skip
 def random_mask(call: Call) -> list[Part]:
     """Dropout while training (in inference it returns its input, and is a view)."""

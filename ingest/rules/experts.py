@@ -15,4 +15,3 @@ def grouped_product(call: Call) -> list[Part]:
     _, k, n = weight.dims
     call.moves(weight, product(rows.dims[0], k, n))
     return [gemm("main", 1, rows.dims[0], n, k)]
-

@@ -18,13 +18,23 @@ def _square(call: Call, share: float) -> list[Part]:
     return [gemm("main", product(*batch), m, n, scaled(n, share), threads=source.numel)]
 
 
-@rule("aten.linalg_lu_factor_ex.default", "aten.linalg_lu_factor.default", "aten.linalg_lu.default", "aten.linalg_det.default",
-      "aten.linalg_slogdet.default", "aten._linalg_det.default", "aten._linalg_slogdet.default", operator_class="matmul")  # fmt: skip
+@rule(
+    "aten.linalg_lu_factor_ex.default",
+    "aten.linalg_lu_factor.default",
+    "aten.linalg_lu.default",
+    "aten.linalg_det.default",
+    "aten.linalg_slogdet.default",
+    "aten._linalg_det.default",
+    "aten._linalg_slogdet.default",
+    operator_class="matmul",
+)
 def lu(call: Call) -> list[Part]:
     return _square(call, 1 / 3)
 
 
-@rule("aten.linalg_cholesky.default", "aten.linalg_cholesky_ex.default", "aten.cholesky.default", operator_class="matmul")
+@rule(
+    "aten.linalg_cholesky.default", "aten.linalg_cholesky_ex.default", "aten.cholesky.default", operator_class="matmul"
+)
 def cholesky(call: Call) -> list[Part]:
     return _square(call, 1 / 6)
 
@@ -44,7 +54,12 @@ def qr(call: Call) -> list[Part]:
     return [gemm("main", product(*batch, forms), depth, n, n, threads=source.numel)]
 
 
-@rule("aten.linalg_solve.default", "aten.linalg_solve_ex.default", "aten._linalg_solve_ex.default", operator_class="matmul")
+@rule(
+    "aten.linalg_solve.default",
+    "aten.linalg_solve_ex.default",
+    "aten._linalg_solve_ex.default",
+    operator_class="matmul",
+)
 def solve(call: Call) -> list[Part]:
     """LU, then two triangular solves."""
     matrix, right = call.tensors()[:2]

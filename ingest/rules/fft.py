@@ -8,10 +8,12 @@ from math import log2
 from ..graph import Part
 from ..symbolic import Size, scaled
 from .elementwise import _overloads
-from .registry import Call, Value, rule, vector
+from .registry import Call, Value, rule, vector, words
 
-COMPLEX = "fft_fft fft_ifft fft_fft2 fft_ifft2 fft_fftn fft_ifftn _fft_c2c".split()
-REAL = "fft_rfft fft_irfft fft_rfft2 fft_irfft2 fft_rfftn fft_irfftn fft_hfft fft_ihfft _fft_r2c _fft_c2r stft istft".split()
+COMPLEX = words("fft_fft fft_ifft fft_fft2 fft_ifft2 fft_fftn fft_ifftn _fft_c2c")
+REAL = words(
+    "fft_rfft fft_irfft fft_rfft2 fft_irfft2 fft_rfftn fft_irfftn fft_hfft fft_ihfft _fft_r2c _fft_c2r stft istft"
+)
 
 
 def _transform(call: Call, factor: float) -> list[Part]:

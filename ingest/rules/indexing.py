@@ -43,8 +43,10 @@ def accumulate_in_place(call: Call) -> list[Part]:
 
 
 @rule(
-    "aten.index_put.default", "aten.scatter.src", "aten.scatter.value", "aten.index_copy.default", "aten.masked_scatter.default",
-    "aten.slice_scatter.default", "aten.select_scatter.default", "aten.index_fill.int_Scalar", "aten.diagonal_scatter.default",
+    "aten.index_put.default", "aten.scatter.src", "aten.scatter.value", "aten.index_copy.default",
+    "aten.masked_scatter.default",
+    "aten.slice_scatter.default", "aten.select_scatter.default", "aten.index_fill.int_Scalar",
+    "aten.diagonal_scatter.default",
     operator_class="gather",
 )  # fmt: skip
 def scatter(call: Call) -> list[Part]:
@@ -52,28 +54,55 @@ def scatter(call: Call) -> list[Part]:
     return [move(call.output.elements)]
 
 
-@rule("aten.index_add.default", "aten.scatter_add.default", "aten.scatter_reduce.two", "aten.segment_reduce.default", operator_class="gather")
+@rule(
+    "aten.index_add.default",
+    "aten.scatter_add.default",
+    "aten.scatter_reduce.two",
+    "aten.segment_reduce.default",
+    operator_class="gather",
+)
 def accumulate(call: Call) -> list[Part]:
     """Copies the target and adds the values to it."""
     added = call.tensors()[-1].numel
     return [vector("main", added, call.output.elements)]
 
 
-@rule("aten.nonzero.default", "aten.nonzero_numpy.default", "aten.argwhere.default", "aten.one_hot.default", operator_class="gather")
+@rule(
+    "aten.nonzero.default",
+    "aten.nonzero_numpy.default",
+    "aten.argwhere.default",
+    "aten.one_hot.default",
+    operator_class="gather",
+)
 def scan(call: Call) -> list[Part]:
     """One comparison an input element."""
     source: Value = call.tensors()[0]
     return [vector("main", source.numel, source.numel)]
 
 
-@rule("aten.bucketize.Tensor", "aten.searchsorted.Tensor", "aten.bucketize.Scalar", "aten.isin.Tensor_Tensor", "aten.isin.Tensor_Scalar", operator_class="gather")
+@rule(
+    "aten.bucketize.Tensor",
+    "aten.searchsorted.Tensor",
+    "aten.bucketize.Scalar",
+    "aten.isin.Tensor_Tensor",
+    "aten.isin.Tensor_Scalar",
+    operator_class="gather",
+)
 def search(call: Call) -> list[Part]:
     """Compared with every boundary at worst: an upper bound."""
     first, *rest = call.tensors()
     boundaries = rest[0].numel if rest else 1
     from ..symbolic import product
 
-    return [vector("main", product(boundaries, call.output.elements) if "bucket" not in call.target.__name__ else product(boundaries, first.numel), call.output.elements)]
+    return [
+        vector(
+            "main",
+            product(boundaries, call.output.elements)
+            if "bucket" not in call.target.__name__
+            else product(boundaries, first.numel),
+            call.output.elements,
+        )
+    ]
 
 
 @rule("aten.repeat_interleave.Tensor", "aten.repeat_interleave.self_Tensor", operator_class="gather")

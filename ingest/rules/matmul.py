@@ -19,13 +19,22 @@ def linear(call: Call) -> list[Part]:
     return [gemm("main", 1, size_product(source.dims[:-1]), n, source.dims[-1])]
 
 
-@rule("aten.mm.default", "aten.matmul.default", "aten.bmm.default", "aten.dot.default", "aten.mv.default", operator_class="matmul")
+@rule(
+    "aten.mm.default",
+    "aten.matmul.default",
+    "aten.bmm.default",
+    "aten.dot.default",
+    "aten.mv.default",
+    operator_class="matmul",
+)
 def matrix_product(call: Call) -> list[Part]:
     left, right = call.tensors()[:2]
     return [_product(left, right)]
 
 
-@rule("aten.addmm.default", "aten.baddbmm.default", "aten.addmv.default", "aten.addbmm.default", operator_class="matmul")
+@rule(
+    "aten.addmm.default", "aten.baddbmm.default", "aten.addmv.default", "aten.addbmm.default", operator_class="matmul"
+)
 def accumulated_product(call: Call) -> list[Part]:
     _, left, right = call.tensors()[:3]
     return [_product(left, right)]

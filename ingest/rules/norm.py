@@ -8,9 +8,15 @@ from .elementwise import FLOPS_PER_ELEMENT
 from .registry import Call, Value, rule, vector
 
 
-@rule("aten.batch_norm.default", "aten.native_batch_norm.default", "aten._native_batch_norm_legit.default",
-      "aten._native_batch_norm_legit_no_training.default", "aten._native_batch_norm_legit_functional.default",
-      "aten.cudnn_batch_norm.default", operator_class="batch_norm")  # fmt: skip
+@rule(
+    "aten.batch_norm.default",
+    "aten.native_batch_norm.default",
+    "aten._native_batch_norm_legit.default",
+    "aten._native_batch_norm_legit_no_training.default",
+    "aten._native_batch_norm_legit_functional.default",
+    "aten.cudnn_batch_norm.default",
+    operator_class="batch_norm",
+)
 def batch_norm(call: Call) -> list[Part]:
     """Scale and shift by channel in inference; statistics of the batch besides while training."""
     training = call.has("training") and call["training"]
@@ -50,8 +56,15 @@ def local_response_norm(call: Call) -> list[Part]:
     return [vector("main", product(call["size"] + 5, source.elements), source.elements)]
 
 
-@rule("aten.linalg_vector_norm.default", "aten.norm.ScalarOpt_dim", "aten.norm.Scalar", "aten.linalg_norm.default", "aten.frobenius_norm.dim",
-      "aten.norm.ScalarOpt_dim_dtype", operator_class="reduction")  # fmt: skip
+@rule(
+    "aten.linalg_vector_norm.default",
+    "aten.norm.ScalarOpt_dim",
+    "aten.norm.Scalar",
+    "aten.linalg_norm.default",
+    "aten.frobenius_norm.dim",
+    "aten.norm.ScalarOpt_dim_dtype",
+    operator_class="reduction",
+)
 def vector_norm(call: Call) -> list[Part]:
     """Square and sum an element, a root a result."""
     source: Value = call.tensors()[0]

@@ -16,10 +16,14 @@ def _windows(call: Call, extra: int) -> list[Part]:
 
 
 @rule(
-    "aten.max_pool1d.default", "aten.max_pool2d.default", "aten.max_pool3d.default",
-    "aten.max_pool2d_with_indices.default", "aten.max_pool3d_with_indices.default", "aten.max_pool1d_with_indices.default",
+    "aten.max_pool1d.default",
+    "aten.max_pool2d.default",
+    "aten.max_pool3d.default",
+    "aten.max_pool2d_with_indices.default",
+    "aten.max_pool3d_with_indices.default",
+    "aten.max_pool1d_with_indices.default",
     operator_class="pooling",
-)  # fmt: skip
+)
 def max_pool(call: Call) -> list[Part]:
     return _windows(call, 0)
 
@@ -31,11 +35,16 @@ def average_pool(call: Call) -> list[Part]:
 
 
 @rule(
-    "aten.adaptive_avg_pool1d.default", "aten.adaptive_avg_pool2d.default", "aten.adaptive_avg_pool3d.default",
-    "aten._adaptive_avg_pool2d.default", "aten._adaptive_avg_pool3d.default", "aten.adaptive_max_pool1d.default",
-    "aten.adaptive_max_pool2d.default", "aten.adaptive_max_pool3d.default",
+    "aten.adaptive_avg_pool1d.default",
+    "aten.adaptive_avg_pool2d.default",
+    "aten.adaptive_avg_pool3d.default",
+    "aten._adaptive_avg_pool2d.default",
+    "aten._adaptive_avg_pool3d.default",
+    "aten.adaptive_max_pool1d.default",
+    "aten.adaptive_max_pool2d.default",
+    "aten.adaptive_max_pool3d.default",
     operator_class="pooling",
-)  # fmt: skip
+)
 def adaptive_pool(call: Call) -> list[Part]:
     """Windows tile the input, so that each input element is met about once (exactly, where sizes divide);
     where the output is larger, each output element is one copy."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 from ..graph import Part
 from ..symbolic import product, total
 from .elementwise import FLOPS_PER_ELEMENT, _overloads
-from .registry import Call, Value, rule, vector
+from .registry import Call, Value, rule, vector, words
 
-REDUCTIONS = "all amax amin any argmax argmin count_nonzero cummax cummin cumprod cumsum logcumsumexp logsumexp max mean min nansum prod std sum var aminmax".split()
+REDUCTIONS = words(
+    "all amax amin any argmax argmin count_nonzero cummax cummin cumprod cumsum logcumsumexp logsumexp "
+    "max mean min nansum prod std sum var aminmax"
+)
 SAME_AS = {"nansum": "sum", "cummax": "max", "cummin": "min", "logcumsumexp": "logsumexp", "aminmax": "clamp"}
 PAIRWISE = ("aten.max.other", "aten.min.other")
 """Overloads of two tensors: elementwise in all but name."""
@@ -26,7 +29,14 @@ def reduction(call: Call) -> list[Part]:
 rule(*(o for n in REDUCTIONS for o in _overloads(n) if o not in PAIRWISE), operator_class="reduction")(reduction)
 
 
-@rule("aten.var_mean.correction", "aten.var_mean.default", "aten.var_mean.dim", "aten.std_mean.correction", "aten.std_mean.dim", operator_class="reduction")
+@rule(
+    "aten.var_mean.correction",
+    "aten.var_mean.default",
+    "aten.var_mean.dim",
+    "aten.std_mean.correction",
+    "aten.std_mean.dim",
+    operator_class="reduction",
+)
 def moments(call: Call) -> list[Part]:
     """Sum, subtract, square, sum an element."""
     source: Value = call.tensors()[0]

@@ -38,7 +38,9 @@ class Call:
 
     __slots__ = ("accesses", "arguments", "keywords", "operator_class", "outputs", "target")
 
-    def __init__(self, target: Any, arguments: list[Any], keywords: dict[str, Any], outputs: list[Value], operator_class: str) -> None:
+    def __init__(
+        self, target: Any, arguments: list[Any], keywords: dict[str, Any], outputs: list[Value], operator_class: str
+    ) -> None:
         self.target = target
         self.arguments = arguments
         self.keywords = keywords
@@ -135,3 +137,8 @@ def vector(part: str, flops: Size | Polynomial, threads: Size, macs: Size = 0) -
 def move(threads: Size) -> Part:
     """Bytes only."""
     return Part("main", "move", {"threads": polynomial(threads)})
+
+
+def words(text: str) -> list[str]:
+    """Names written one after the other."""
+    return text.split()

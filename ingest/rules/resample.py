@@ -42,7 +42,10 @@ def interpolation(call: Call) -> list[Part]:
     return _weighted(call.output.elements, TAPS[kind])
 
 
-@rule(*(o for n in ("_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa") for o in _overloads(n)), operator_class="resample")
+@rule(
+    *(o for n in ("_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa") for o in _overloads(n)),
+    operator_class="resample",
+)
 def antialiased(call: Call) -> list[Part]:
     """Two passes, one an axis; where an axis shrinks, the support grows by the scale."""
     source: Value = call.tensors()[0]
@@ -59,13 +62,23 @@ def _number(size: Any) -> int:
     return size if isinstance(size, int) else 1
 
 
-@rule("aten.grid_sampler.default", "aten.grid_sampler_2d.default", "aten.grid_sampler_3d.default", operator_class="resample")
+@rule(
+    "aten.grid_sampler.default",
+    "aten.grid_sampler_2d.default",
+    "aten.grid_sampler_3d.default",
+    operator_class="resample",
+)
 def grid_sample(call: Call) -> list[Part]:
     """Weighted sum of the neighbours (nearest: one), and 6 operations a coordinate pair for position and weights."""
     source, grid = call.tensors()[:2]
     spatial = len(source.dims) - 2
     taps = {0: 2**spatial, 1: 1, 2: 4**spatial}[call["interpolation_mode"]]
-    call.moves(source, product(taps, call.output.elements) if _known_smaller(product(taps, call.output.elements), source.elements) else source.elements)
+    call.moves(
+        source,
+        product(taps, call.output.elements)
+        if _known_smaller(product(taps, call.output.elements), source.elements)
+        else source.elements,
+    )
     flops = total(product(2 * taps - 1, call.output.elements), product(3, grid.elements))
     return [vector("main", flops, call.output.elements)]
 

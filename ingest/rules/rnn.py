@@ -57,7 +57,13 @@ def _layers(call: Call, steps: Size, batch: Size) -> list[Part]:
     return parts
 
 
-@rule("aten.lstm_cell.default", "aten.gru_cell.default", "aten.rnn_tanh_cell.default", "aten.rnn_relu_cell.default", operator_class="rnn")
+@rule(
+    "aten.lstm_cell.default",
+    "aten.gru_cell.default",
+    "aten.rnn_tanh_cell.default",
+    "aten.rnn_relu_cell.default",
+    operator_class="rnn",
+)
 def cell(call: Call) -> list[Part]:
     """One step."""
     kind = call.target.__name__.split(".")[0].removesuffix("_cell")

@@ -6,10 +6,17 @@ from __future__ import annotations
 from ..graph import Part
 from ..symbolic import product
 from .elementwise import _overloads
-from .registry import Call, Value, rule, vector
+from .registry import Call, Value, rule, vector, words
 
 
-@rule(*(o for n in "sort argsort topk msort kthvalue median mode unique_consecutive _unique2 unique_dim nanmedian".split() for o in _overloads(n)), operator_class="sort")
+@rule(
+    *(
+        o
+        for n in words("sort argsort topk msort kthvalue median mode unique_consecutive _unique2 unique_dim nanmedian")
+        for o in _overloads(n)
+    ),
+    operator_class="sort",
+)
 def sort(call: Call) -> list[Part]:
     source: Value = call.tensors()[0]
     return [vector("main", source.numel, source.numel)]

@@ -27,7 +27,10 @@ from .torchvision import construct, family, published_macs
 IMAGE_SIDE = 800
 """Default height and width; the size the references of DETR and the R-CNNs are stated at."""
 
-REASON = "takes a list of images, each post-processed by itself: batch fixed; data-dependent sizes bounded by the module's own limits"
+REASON = (
+    "takes a list of images, each post-processed by itself: batch fixed; "
+    "data-dependent sizes bounded by the module's own limits"
+)
 
 
 def build(spec: Spec) -> Request:
@@ -36,7 +39,9 @@ def build(spec: Spec) -> Request:
     settings = dict(spec.settings)
     _limit_proposals(module, settings.pop("proposals", None), spec.name)
     if settings:
-        raise CharzError("unknown setting", f"{spec.name}: {', '.join(settings)}", "a two-stage detector has proposals=N")
+        raise CharzError(
+            "unknown setting", f"{spec.name}: {', '.join(settings)}", "a two-stage detector has proposals=N"
+        )
     side = spec.resolution or _native_side(module)
     batch = spec.batch or 1
     images = [torch.empty(3, side, side, device="meta") for _ in range(batch)]
@@ -60,7 +65,9 @@ def _limit_proposals(module: Any, proposals: str | None, name: str) -> None:
         return
     rpn = getattr(module, "rpn", None)
     if rpn is None or not proposals.isdigit():
-        raise CharzError("no such number of proposals", f"{name}: {proposals}", "two-stage detectors take a whole number")
+        raise CharzError(
+            "no such number of proposals", f"{name}: {proposals}", "two-stage detectors take a whole number"
+        )
     rpn._post_nms_top_n = {"training": int(proposals), "testing": int(proposals)}
 
 
@@ -100,7 +107,8 @@ def _bounded(module: Any) -> Iterator[None]:
     mode_image = _resized(module)
     with contextlib.ExitStack() as stack:
         for owner, name, replacement in (
-            (poolers, "_multiscale_roi_align", pool), (poolers, "_setup_scales", _scales), (boxes, "batched_nms", suppress),
+            (poolers, "_multiscale_roi_align", pool), (poolers, "_setup_scales", _scales),
+            (boxes, "batched_nms", suppress),
             (transform, "paste_masks_in_image", paste), (roi_heads, "heatmaps_to_keypoints", keypoints),
         ):  # fmt: skip
             stack.enter_context(mock.patch.object(owner, name, replacement))

@@ -23,7 +23,11 @@ def build(spec: Spec) -> Request:
     try:
         program = torch.export.load(path)
     except Exception as error:  # a broken archive raises anything from KeyError to RuntimeError
-        raise CharzError("not a program saved by torch.export.save", spec.name, str(error).splitlines()[0] if str(error) else type(error).__name__) from error
+        raise CharzError(
+            "not a program saved by torch.export.save",
+            spec.name,
+            str(error).splitlines()[0] if str(error) else type(error).__name__,
+        ) from error
     axes, batch, sequence = _axes(program)
     return Request(
         name=path.stem, source=str(path), module=program.graph_module, axes=axes, family=path.stem,

@@ -6,8 +6,8 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
-import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -39,12 +39,14 @@ def build(spec: Spec) -> Request:
 
 def _factory(name: str) -> Any:
     path, _, attribute = name.partition(":")
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
     try:
         module = importlib.import_module(path)
     except ModuleNotFoundError as error:
-        raise CharzError("no such module", f"{error.name}, asked for by {name}", next="run in its folder or set PYTHONPATH") from None
+        raise CharzError(
+            "no such module", f"{error.name}, asked for by {name}", next="run in its folder or set PYTHONPATH"
+        ) from None
     if not hasattr(module, attribute):
         raise unknown_name("factory", f"{attribute} in {path}", [n for n, v in vars(module).items() if callable(v)])
     return getattr(module, attribute)
@@ -66,7 +68,9 @@ def _construct(factory: Any, arguments: dict[str, Any], name: str) -> torch.nn.M
     except (RuntimeError, NotImplementedError):  # a constructor that computes with tensors
         made = factory(**arguments)
     except TypeError as error:
-        raise CharzError("the factory does not take these arguments", name, str(error), "--set KEY=VALUE gives keyword arguments") from None
+        raise CharzError(
+            "the factory does not take these arguments", name, str(error), "--set KEY=VALUE gives keyword arguments"
+        ) from None
     if not isinstance(made, torch.nn.Module):
         raise CharzError("the factory returned no torch.nn.Module", name, f"it returned {type(made).__name__}")
     return made.to("meta")
@@ -78,7 +82,9 @@ def bind(request: Request, inputs: list[Input]) -> None:
     for position, given in enumerate(inputs):
         name = given.name or (parameters[position] if position < len(parameters) else None)
         if name is None or (given.name and given.name not in parameters):
-            raise unknown_name("input", given.name or f"number {position + 1}", parameters, "name inputs as --input NAME=DIMS")
+            raise unknown_name(
+                "input", given.name or f"number {position + 1}", parameters, "name inputs as --input NAME=DIMS"
+            )
         request.keywords[name] = given.tensor
         request.axes[name] = given.axes
         for dimension, powers in given.axes.items():

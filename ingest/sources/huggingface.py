@@ -14,7 +14,7 @@ import torch
 from charz.schema.errors import CharzError, unknown_name
 
 from .. import torchvision_schemas
-from ..export import BATCH, CONTEXT, SEQUENCE, Axes, Request
+from ..export import BATCH, CONTEXT, SEQUENCE, Request
 from .architectures import ARCHITECTURES, Architecture
 from .spec import Spec
 
@@ -76,18 +76,26 @@ def _from_file(library: Any, path: Path) -> tuple[Any, str, Architecture, str]:
     try:
         values = json.loads(path.read_text())
     except FileNotFoundError:
-        raise CharzError("no such configuration file", str(path), next="hf:NAME takes a shipped one; `charz ingest --list hf`") from None
+        raise CharzError(
+            "no such configuration file", str(path), next="hf:NAME takes a shipped one; `charz ingest --list hf`"
+        ) from None
     except json.JSONDecodeError as error:
         raise CharzError("not a JSON file", f"{path}, line {error.lineno}", error.msg) from None
     kind = values.get("model_type")
     if kind not in library.CONFIG_MAPPING:
-        raise unknown_name("model_type", f"{kind} in {path}", library.CONFIG_MAPPING.keys(), "a config.json of transformers has one")
+        raise unknown_name(
+            "model_type", f"{kind} in {path}", library.CONFIG_MAPPING.keys(), "a config.json of transformers has one"
+        )
     config = library.CONFIG_MAPPING[kind].from_dict(values)
     chosen = (values.get("architectures") or [None])[0]
     if chosen is None:
         chosen = library.AutoModel._model_mapping[type(config)].__name__
     if not hasattr(library, chosen):
-        raise CharzError("unknown model class", f"{chosen} in {path}", next="the first of `architectures` must be a class of transformers")
+        raise CharzError(
+            "unknown model class",
+            f"{chosen} in {path}",
+            next="the first of `architectures` must be a class of transformers",
+        )
     return config, chosen, Architecture(type(config).__name__, chosen), f"hf:{path.parent.name or path.stem}"
 
 

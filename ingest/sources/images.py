@@ -10,7 +10,9 @@ from ..export import BATCH, Request
 from .spec import Spec
 
 
-def request(spec: Spec, module: torch.nn.Module, shape: tuple[int, ...], default: int | None, name: str, family: str) -> Request:
+def request(
+    spec: Spec, module: torch.nn.Module, shape: tuple[int, ...], default: int | None, name: str, family: str
+) -> Request:
     """Request for a module of one image (or clip) input; `shape` is without the batch."""
     side = shape[-1] if shape[-1] == shape[-2] else None
     first = next(iter(inspect.signature(module.forward).parameters))

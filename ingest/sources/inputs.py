@@ -14,7 +14,8 @@ from ..graph import Powers
 
 TYPES = {
     "fp64": torch.float64, "fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16,
-    "int64": torch.int64, "int32": torch.int32, "int16": torch.int16, "int8": torch.int8, "uint8": torch.uint8, "bool": torch.bool,
+    "int64": torch.int64, "int32": torch.int32, "int16": torch.int16, "int8": torch.int8, "uint8": torch.uint8,
+    "bool": torch.bool,
 }  # fmt: skip
 
 SYMBOLS: dict[str, tuple[Powers, int]] = {"B": (BATCH, 2), "S": (SEQUENCE, 128)}

@@ -32,7 +32,7 @@ def _kv_cache(states: torch.Tensor, context: torch.Tensor) -> torch.Tensor:
     return states.new_empty((*states.shape[:-2], context.shape[0], states.shape[-1]))
 
 
-def _grouped_mm(input: torch.Tensor, weight: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:  # noqa: A002
+def _grouped_mm(input: torch.Tensor, weight: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
     return input.new_empty((input.shape[0], weight.shape[-1]))
 
 
@@ -67,7 +67,14 @@ def attention(
     return result.transpose(1, 2).contiguous(), None
 
 
-def _capped(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, cap: float, scale: float | None, mask: torch.Tensor | None) -> torch.Tensor:
+def _capped(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    cap: float,
+    scale: float | None,
+    mask: torch.Tensor | None,
+) -> torch.Tensor:
     repeats = query.shape[1] // key.shape[1]
     if repeats > 1:
         key, value = (t.repeat_interleave(repeats, dim=1) for t in (key, value))
@@ -88,7 +95,9 @@ class SymbolicCache:
     def __init__(self, context: torch.Tensor) -> None:
         self.context = context
 
-    def update(self, keys: torch.Tensor, values: torch.Tensor, layer_idx: int = 0, *_unused: Any, **_more: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    def update(
+        self, keys: torch.Tensor, values: torch.Tensor, layer_idx: int = 0, *_unused: Any, **_more: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         """Keys and values of the whole context."""
         return torch.ops.charz.kv_cache(keys, self.context), torch.ops.charz.kv_cache(values, self.context)
 
@@ -128,7 +137,7 @@ def grouped_experts() -> Iterator[None]:
     """Inside, experts' products are the operator `charz.grouped_mm`."""
     from transformers.integrations import moe
 
-    def product(input: torch.Tensor, weight: torch.Tensor, offs: torch.Tensor) -> torch.Tensor:  # noqa: A002
+    def product(input: torch.Tensor, weight: torch.Tensor, offs: torch.Tensor) -> torch.Tensor:
         return torch.ops.charz.grouped_mm(input, weight, offs)  # type: ignore[no-any-return]
 
     with mock.patch.object(moe, "_grouped_mm", product):

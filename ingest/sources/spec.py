@@ -73,8 +73,6 @@ def _module(name: str) -> tuple[str, str]:
     return "torchvision", name
 
 
-
-
 def sweep(settings: list[str]) -> list[tuple[tuple[str, str], ...]]:
     """Every combination of settings: `["in=8", "hidden=4,5"]` is two. Raises CharzError."""
     keys, choices = [], []

@@ -3,6 +3,7 @@ hidden=256,512,1024`. A sweep from on-chip to off-chip sizes shows where a part'
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -31,7 +32,9 @@ class Kind:
 KINDS: dict[str, Kind] = {}
 
 
-def kind(inputs: Callable[[Parameters], list[Shape]], **parameters: int) -> Callable[[Callable[[Parameters], nn.Module]], Callable[[Parameters], nn.Module]]:
+def kind(
+    inputs: Callable[[Parameters], list[Shape]], **parameters: int
+) -> Callable[[Callable[[Parameters], nn.Module]], Callable[[Parameters], nn.Module]]:
     """Register a family under its function's name."""
 
     def register(function: Callable[[Parameters], nn.Module]) -> Callable[[Parameters], nn.Module]:
@@ -56,7 +59,9 @@ def build(spec: Spec) -> Request:
         with torch.device("meta"):
             module = found.module(values).eval()
     except (ValueError, RuntimeError, AssertionError) as error:
-        raise CharzError("these sizes do not fit together", f"{spec.source} {_suffix(values)}", str(error).splitlines()[0]) from None
+        raise CharzError(
+            "these sizes do not fit together", f"{spec.source} {_suffix(values)}", str(error).splitlines()[0]
+        ) from None
     request = Request(
         name=f"{spec.source},{_suffix(values)}", source=spec.source, module=module, family="synthetic",
         default_batch=spec.batch or 2,
@@ -150,7 +155,9 @@ class Attention(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         batch, length, width = x.shape
-        q, k, v = self.project(x).view(batch, length, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4).unbind(0)
+        q, k, v = (
+            self.project(x).view(batch, length, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4).unbind(0)
+        )
         mixed = nn.functional.scaled_dot_product_attention(q, k, v)
         return self.out(mixed.transpose(1, 2).reshape(batch, length, width))  # type: ignore[no-any-return]
 
@@ -182,7 +189,7 @@ def mlp(p: Parameters) -> nn.Module:
     """`layers` linear layers with ReLU between."""
     widths = [p["in"], *[p["hidden"]] * (p["layers"] - 1), p["out"]]
     layers: list[nn.Module] = []
-    for a, b in zip(widths[:-1], widths[1:], strict=True):
+    for a, b in itertools.pairwise(widths):
         layers += [nn.Linear(a, b), nn.ReLU()]
     return nn.Sequential(*layers[:-1])
 
@@ -204,7 +211,9 @@ def conv2d_bn_act(p: Parameters) -> nn.Module:
 def resnet_block(p: Parameters) -> nn.Module:
     """Two convolutions and a residual."""
     c, k = p["channels"], p["kernel"]
-    block = [m for _ in range(2) for m in (nn.Conv2d(c, c, k, padding=k // 2, bias=False), nn.BatchNorm2d(c), nn.ReLU())]
+    block = [
+        m for _ in range(2) for m in (nn.Conv2d(c, c, k, padding=k // 2, bias=False), nn.BatchNorm2d(c), nn.ReLU())
+    ]
     return Residual(nn.Sequential(*block[:-1]), nn.ReLU())
 
 

@@ -38,7 +38,9 @@ def build(spec: Spec) -> Request:
     models = _library().models
     known = models.list_models()
     if spec.name not in known:
-        raise unknown_name("model", spec.name, known, "see `charz ingest --list torchvision`; timm:NAME and hf:NAME name other sources")
+        raise unknown_name(
+            "model", spec.name, known, "see `charz ingest --list torchvision`; timm:NAME and hf:NAME name other sources"
+        )
     if spec.name.startswith("quantized_"):
         raise CharzError(
             "a quantized model", spec.name, "its kernels are int8 and have no export",
@@ -86,7 +88,11 @@ def published_macs(name: str) -> float | None:
 def _from_images(spec: Spec, module: torch.nn.Module, kind: str) -> Request:
     side = _native_side(spec.name, kind)
     sides = (spec.resolution or side,) * 2
-    if spec.resolution and "image_size" in inspect.signature(type(module).__init__).parameters and spec.resolution != side:
+    if (
+        spec.resolution
+        and "image_size" in inspect.signature(type(module).__init__).parameters
+        and spec.resolution != side
+    ):
         module = construct(spec.name, image_size=spec.resolution)
     elif spec.name == "vit_h_14":
         module = construct(spec.name, image_size=sides[0])

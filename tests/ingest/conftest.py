@@ -39,7 +39,9 @@ class Lowered:
         return found[0]
 
     @staticmethod
-    def value(operator: GraphOperator, quantity: str, part: str | None = None, batch: int = 1, sequence: int = 1) -> float:
+    def value(
+        operator: GraphOperator, quantity: str, part: str | None = None, batch: int = 1, sequence: int = 1
+    ) -> float:
         """A quantity summed over the parts (or one part) of an operator."""
         chosen = [p for p in operator.parts if part in (None, p.part)]
         return sum(evaluate(p.quantities.get(quantity, {}), batch, sequence) for p in chosen)

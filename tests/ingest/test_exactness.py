@@ -23,8 +23,10 @@ IMAGE_MODELS = [
     "synthetic:conv2d_bn_act", "synthetic:depthwise_separable", "synthetic:lstm",
 ]  # fmt: skip
 SEQUENCE_MODELS = [
-    ("hf:bert-base-uncased", "num_hidden_layers=2"), ("hf:distilbert-base-uncased", "n_layers=2"), ("hf:gpt2", "n_layer=2"),
-    ("hf:llama-3.2-1b", "num_hidden_layers=2"), ("hf:mixtral-8x7b", "num_hidden_layers=2"), ("hf:t5-small", "num_layers=1"),
+    ("hf:bert-base-uncased", "num_hidden_layers=2"), ("hf:distilbert-base-uncased", "n_layers=2"),
+    ("hf:gpt2", "n_layer=2"),
+    ("hf:llama-3.2-1b", "num_hidden_layers=2"), ("hf:mixtral-8x7b", "num_hidden_layers=2"),
+    ("hf:t5-small", "num_layers=1"),
     ("hf:bart-base", "encoder_layers=1"), ("synthetic:transformer_block", "width=64"),
 ]  # fmt: skip
 PAIRS = 5
@@ -40,7 +42,9 @@ def summary(graph: Graph, batch: int, sequence: int) -> list[tuple[object, ...]]
     for o in graph.operators:
         if o.is_view:
             continue
-        work = tuple((p.part, q, value(size)) for p in o.parts for q, size in sorted(p.quantities.items()) if value(size))
+        work = tuple(
+            (p.part, q, value(size)) for p in o.parts for q, size in sorted(p.quantities.items()) if value(size)
+        )
         moved = tuple(value(o.accesses.get(t, graph.tensors[t].elements)) for t in (*o.reads, *o.writes))
         rows.append((o.target, work, moved))
     return rows

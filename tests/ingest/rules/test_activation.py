@@ -7,7 +7,16 @@ from torch.nn import functional as F
 
 @pytest.mark.parametrize(
     ("function", "flops"),
-    [(F.relu, 1), (F.relu6, 2), (F.sigmoid, 4), (F.silu, 5), (F.gelu, 5), (F.hardswish, 5), (F.hardsigmoid, 4), (torch.tanh, 1)],
+    [
+        (F.relu, 1),
+        (F.relu6, 2),
+        (F.sigmoid, 4),
+        (F.silu, 5),
+        (F.gelu, 5),
+        (F.hardswish, 5),
+        (F.hardsigmoid, 4),
+        (torch.tanh, 1),
+    ],
 )
 def test_flops_an_element(lowered, function, flops):
     op = (g := lowered(function, torch.empty(2, 3, 10))).only("activation")

@@ -18,7 +18,13 @@ def test_contiguous_copies_only_what_is_not_contiguous(lowered):
 
 @pytest.mark.parametrize(
     "function",
-    [lambda x: torch.cat([x, x], 1), lambda x: x.roll(1, 1), lambda x: torch.nn.functional.pad(x, (1, 1)), lambda x: x.repeat(1, 2), lambda x: x.flip(1)],
+    [
+        lambda x: torch.cat([x, x], 1),
+        lambda x: x.roll(1, 1),
+        lambda x: torch.nn.functional.pad(x, (1, 1)),
+        lambda x: x.repeat(1, 2),
+        lambda x: x.flip(1),
+    ],
 )
 def test_copies_compute_nothing(lowered, function):
     g = lowered(function, torch.empty(2, 3))

@@ -9,7 +9,8 @@ from charz.ingest.rules.registry import RULES
 @pytest.mark.parametrize(
     ("function", "flops"),
     [
-        (lambda x: x + 1, 1), (lambda x: x * x, 1), (lambda x: torch.add(x, x, alpha=2), 2), (lambda x: x.clamp(0, 1), 2),
+        (lambda x: x + 1, 1), (lambda x: x * x, 1), (lambda x: torch.add(x, x, alpha=2), 2),
+        (lambda x: x.clamp(0, 1), 2),
         (lambda x: torch.where(x > 0, x, 0.0), 1), (torch.exp, 1), (lambda x: torch.addcmul(x, x, x), 3),
     ],
 )  # fmt: skip

@@ -5,7 +5,9 @@ from torch.nn import functional as F
 
 
 def test_bilinear(lowered):
-    op = (g := lowered(lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"), torch.empty(2, 3, 4, 4))).only("resample")
+    op = (g := lowered(lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"), torch.empty(2, 3, 4, 4))).only(
+        "resample"
+    )
     # 4 multiplications and 3 additions an output
     assert g.value(op, "flops") == 7 * 3 * 64
 
