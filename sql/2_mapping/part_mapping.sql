@@ -194,10 +194,10 @@ waved_tiles AS (
         2e0 * tile_m * tile_n * CEIL(k / NULLIF(tile_k * split_k, 0e0)) * tile_k
         / NULLIF(unit_ops_per_s * efficiency_fraction, 0e0) AS steady_s,
         -- Filling and draining takes steps of the reduction, but on a unit of low rate no more than the memory's
-        -- latency.
+        -- latency, where the clock is known (LEAST passes over nulls).
         LEAST(
             2e0 * tile_m * tile_n * fill_k / NULLIF(unit_ops_per_s * efficiency_fraction, 0e0),
-            COALESCE(fill_clock / NULLIF(clock_hz, 0e0), 0e0)
+            fill_clock / NULLIF(clock_hz, 0e0)
         ) AS fill_s
     FROM counted_tiles
 ),
@@ -288,9 +288,10 @@ fastest_tiles AS (
         MIN_BY(unit_ops_per_s, ranked_s) AS unit_ops_per_s,
         MAX(unit_count) AS unit_count,
         MIN_BY(strategy, ranked_s) AS strategy,
-        MIN_BY(tile_m, ranked_s) AS tile_m,
-        MIN_BY(tile_n, ranked_s) AS tile_n,
-        MIN_BY(tile_k, ranked_s) AS tile_k,
+        -- Without tiles the sizes are null, which MIN_BY would pass over.
+        NULLIF(MIN_BY(COALESCE(tile_m, 0e0), ranked_s), 0e0) AS tile_m,
+        NULLIF(MIN_BY(COALESCE(tile_n, 0e0), ranked_s), 0e0) AS tile_n,
+        NULLIF(MIN_BY(COALESCE(tile_k, 0e0), ranked_s), 0e0) AS tile_k,
         MIN_BY(tile_count, ranked_s) AS tile_count,
         MIN_BY(waves, ranked_s) AS waves,
         MIN_BY(pipelining_fraction, ranked_s) AS pipelining_fraction,

@@ -250,8 +250,10 @@ class Tile:
     seconds: float
     count: float
     waves: float
-    shape: tuple[float, float, float]
+    shape: tuple[float | None, float | None, float | None]
     reload_byte: float
+    rate: tuple[str, str, float] = ("", "", 0.0)
+    """Unit, element type and peak it computes with."""
 
 
 def waves_of(strategy: Record, count: float, units: float) -> float:
@@ -282,7 +284,7 @@ def tile(device: Device, s: Record, peak: float, element_byte: float, m: float, 
         cycles = k + rows + columns - 2 + (waves_of(s, count, device.units) - 1) * max(k, rows)
         seconds = cycles / (clock * s["efficiency_fraction"])
     else:
-        split, depth, latency_s = s["split_k"], k, 0.0
+        split, depth, latency_s, fill_s = s["split_k"], k, 0.0, 0.0
         if s["tile_m"] == 0:
             block = fitted_block(device, element_byte, s["divisor"])
             tm, tn, tk = min(block, m), min(block, math.ceil(n / device.lanes) * device.lanes), min(block, k)
@@ -291,11 +293,22 @@ def tile(device: Device, s: Record, peak: float, element_byte: float, m: float, 
             tm, tn, tk = s["tile_m"], s["tile_n"], s["tile_k"]
             depth = math.ceil(k / (tk * split)) * tk
             latency_s = s["latency_clock"] / device.clock_hz if device.clock_hz else 0.0
+            # Filling takes steps of the reduction, at most the memory's latency.
+            slowest_fill = s["fill_clock"] / device.clock_hz if device.clock_hz else math.inf
+            fill_s = min(2 * tm * tn * s["fill_k"] / (unit_rate * s["efficiency_fraction"]), slowest_fill)
         count = g * math.ceil(m / tm) * math.ceil(n / tn) * split
-        work = 2 * tm * tn * (depth + s["fill_k"])
-        seconds = waves_of(s, count, device.units) * work / (unit_rate * s["efficiency_fraction"]) + latency_s
+        steady_s = 2 * tm * tn * depth / (unit_rate * s["efficiency_fraction"])
+        seconds = waves_of(s, count, device.units) * (steady_s + fill_s) + latency_s
     loads = g * (m * k * math.ceil(n / tn) + k * n * math.ceil(m / tm))
     return Tile(s["candidate"], seconds, count, math.ceil(count / device.units), (tm, tn, tk), element_byte * loads)
+
+
+def direct(device: Device, s: Record, peak: float, flops: float, threads: float) -> Tile:
+    """A narrow product without tiles on the vector units, in blocks of threads."""
+    count = max(1.0, math.ceil(threads / VECTOR_BLOCK))
+    block_flops = flops * min(1.0, VECTOR_BLOCK / max(threads, 1.0))
+    seconds = waves_of(s, count, device.units) * block_flops / (peak / device.units * s["efficiency_fraction"])
+    return Tile(s["candidate"], seconds, count, math.ceil(count / device.units), (None, None, None), 0.0)
 
 
 def map_part(
@@ -316,13 +329,22 @@ def map_part(
     if part["part_class"] == "gemm":
         strategies = tables.where("tiling_strategy", family=device.row["family"])
         product = size["m"], size["n"], size["k"], size["groups"]
-        tiles = [tile(device, s, peak, element_byte, *product) for s in strategies]
+        tiles = []
+        for s in strategies:
+            if s["dataflow"] != "direct":
+                tiles.append(tile(device, s, peak, element_byte, *product))
+                tiles[-1].rate = (unit, kind, peak)
+            elif rates["vector"] and size["n"] <= s["tile_n"]:
+                tiles.append(direct(device, s, rates["vector"][1], flops, threads))
+                tiles[-1].rate = ("vector", *rates["vector"])
         # A tile is as slow as its arithmetic or the loads of its operands.
         slowness = [
             max(t.seconds, t.reload_byte / device.tile_bandwidth if device.tile_bandwidth else 0.0) for t in tiles
         ]
         best = min(zip(slowness, tiles, strict=True), key=lambda c: c[0] * (1 + 1e-9 * c[1].candidate))[1]
         record |= {"count": best.count, "waves": best.waves, "shape": best.shape, "reload_byte": best.reload_byte}
+        unit, kind, peak = best.rate
+        record |= {"unit": unit, "executed_precision": kind, "peak": peak}
         # Bias and the like ride along at the peak: never faster than all operations at full rate.
         record["ideal_s"] = max(best.seconds, flops / peak)
     else:
