@@ -174,6 +174,8 @@ def _allows(flow: Flow, groups: _Groups, fusion: FusionTable, producer: int, con
     conditions = _conditions(fusion, name, names[consumer])
     if conditions is None or not _hold(flow, conditions, producer, consumer, producer):
         return False
+    if "chained" in conditions and groups.find(producer) == producer:
+        return False  # a group bears the name of its first member: this one follows nobody
     if product is None or product == producer or groups.product[consumer] is not None:
         return True
     conditions = _conditions(fusion, names[product], names[consumer])

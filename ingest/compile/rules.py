@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 COMPILER_VERSION = 1
 """Raised when the compiler itself gives other rows for the same rules; part of the fingerprint."""
 
-FUSION_CONDITIONS = frozenset({"always", "single_consumer", "same_elements"})
+FUSION_CONDITIONS = frozenset({"always", "single_consumer", "same_elements", "chained"})
 POLICY_RULES = frozenset({"drop", "keep", "promote", "follow"})
 
 FusionTable = dict[tuple[str, str], frozenset[str]]

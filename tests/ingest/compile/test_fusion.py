@@ -142,6 +142,16 @@ def test_a_cache_always_lies_between_kernels(make, rules):
         assert partition_of(b.graph, rules, backend).count == 2
 
 
+def test_inductor_reads_a_concatenation_in_place_only_where_it_makes_one_of_its_parts(make, rules):
+    b = make()
+    x = b.input(64)
+    rotated = b.op("elementwise", x, elements=32)
+    made = b.op("copy", rotated, x, elements=64, target="aten.cat.default")
+    stored = b.op("copy", x, x, elements=128, target="aten.cat.default")
+    graph = b.output(b.op("elementwise", made), b.op("elementwise", stored))
+    assert kernels(graph, rules, "inductor") == ["elementwise+copy+elementwise", "copy", "elementwise"]
+
+
 def test_the_anchor_is_the_largest_product(make, rules):
     b = make()
     h = b.op("conv", b.input(100), b.weight(1), macs=100)

@@ -1,0 +1,183 @@
+"""What inductor itself fuses, on the machine at hand, beside what the fusion rules predict.
+
+Inductor lowers the exported graph and plans its loops; it is stopped before it writes code, so
+nothing is compiled or run. Its plan names the graph nodes each loop was made from, and each node
+remembers the exported node it came from, which is our operator.
+
+Two operators run as one where inductor computes both in the same loop, or computes the first again
+inside the loop of the second instead of reading it. The plan is that for this machine's processor:
+on a CPU inductor stores a reused `exp` or `sigmoid` rather than repeating it, and splits a
+normalization into several loops, both unlike its plan for a GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+from torch.utils._pytree import tree_leaves, tree_map
+
+from charz.schema.errors import CharzError
+
+from .compile.dataflow import Flow, flow_of
+from .compile.fusion import MATRIX_CLASSES, Partition, partition
+from .compile.rules import Rules
+from .export import Request
+from .pipeline import to_graph
+from .sources import build
+from .sources.spec import Spec
+
+BACKEND = "inductor"
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """One unit of inductor's plan."""
+
+    operators: frozenset[str]
+    """Names of the operators it was made from; those it only reads may be among them."""
+    is_library: bool
+    """True for a call of a library kernel."""
+    reads: frozenset[str]
+    """Buffers it reads."""
+    writes: frozenset[str]
+    """Buffers it writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A pair of operators of which the second reads the first."""
+
+    producer: int
+    consumer: int
+    is_predicted: bool
+    """True when the rules run both in one kernel."""
+    is_actual: bool
+    """True when inductor does."""
+
+
+class _Planned(Exception):
+    """Raised out of inductor once it has planned its loops."""
+
+
+def plan(program: ExportedProgram, arguments: Sequence[torch.Tensor]) -> list[Loop]:
+    """Inductor's loops for an exported program on the device of its `arguments`, in order.
+
+    Raises CharzError when inductor does not get as far as a plan.
+    """
+    from torch._inductor import config
+    from torch._inductor.compile_fx import compile_fx
+
+    found: list[Loop] = []
+
+    def stop(nodes: list[Any]) -> list[Any]:
+        found.extend(_loop(node) for node in nodes)
+        raise _Planned
+
+    module = program.module(check_guards=False)
+    module.graph.set_codegen(torch.fx.graph.CodeGen())  # flat arguments, whatever the model's own are
+    module.recompile()
+    try:
+        with torch.no_grad(), config.patch({"_post_fusion_custom_pass": stop, "fx_graph_cache": False}):
+            compile_fx(module, list(arguments))(*arguments)
+    except Exception as error:
+        if not found:
+            raise CharzError(
+                "inductor made no plan", next=f"it says: {type(error).__name__}: {str(error).strip().splitlines()[0]}"
+            ) from error
+    return found
+
+
+def _loop(node: Any) -> Loop:
+    parts = [n for n in node.get_nodes() if n.node is not None]
+    return Loop(
+        frozenset(_exported_name(origin) for part in parts for origin in part.node.origins),
+        all(type(n).__name__.startswith(("Extern", "Nop")) for n in node.get_nodes()),
+        frozenset(dependency.name for dependency in node.read_writes.reads),
+        frozenset(node.get_buffer_names()),
+    )
+
+
+def _exported_name(node: Node) -> str:
+    """Name of the exported node that a node of inductor's graph was made from."""
+    sources = node.meta.get("from_node")
+    if not sources:
+        return str(node.name)
+    source = sources[0]
+    while source.from_node:
+        source = source.from_node[0]
+    return str(source.name)
+
+
+def compare(flow: Flow, parts: Partition, loops: Sequence[Loop]) -> list[Edge]:
+    """Every pair of operators that inductor kept, as the rules have it and as the plan has it."""
+    operators = flow.graph.operators
+    home = _homes(flow, loops)
+    edges = []
+    for consumer in flow.kernels:
+        for producer in sorted({s for _, sources in flow.reads[consumer] for s in sources}):
+            if producer in home and consumer in home:
+                is_actual = operators[producer].operator_class not in MATRIX_CLASSES and _is_fused(
+                    loops, operators[producer].operator, home[producer], home[consumer]
+                )
+                is_predicted = parts.subgraph_of[producer] == parts.subgraph_of[consumer]
+                edges.append(Edge(producer, consumer, is_predicted, is_actual))
+    return edges
+
+
+def _homes(flow: Flow, loops: Sequence[Loop]) -> dict[int, int]:
+    """The loop that first computes each operator: a library call for a product, else a loop."""
+    operators = {flow.graph.operators[o].operator: o for o in flow.kernels}
+    home: dict[int, int] = {}
+    for position, loop in enumerate(loops):
+        for name in loop.operators:
+            operator_id = operators.get(name)
+            if operator_id is not None:
+                is_product = flow.graph.operators[operator_id].operator_class in MATRIX_CLASSES
+                if is_product == loop.is_library:
+                    home.setdefault(operator_id, position)
+    return home
+
+
+def _is_fused(loops: Sequence[Loop], producer: str, producer_home: int, consumer_home: int) -> bool:
+    if producer_home == consumer_home:
+        return True
+    consumer = loops[consumer_home]
+    if consumer.is_library or producer not in consumer.operators:
+        return False
+    return not consumer.reads & loops[producer_home].writes
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """A model as the rules and as inductor fuse it."""
+
+    flow: Flow
+    edges: list[Edge]
+    predicted_kernels: int
+
+
+def examine(spec: Spec, rules: Rules) -> Examination:
+    """Hold the rules against inductor's plan of a model on the CPU; its memory is taken, not filled."""
+    request = build(spec)
+    request.module = request.module.to_empty(device="cpu").eval()
+    request.arguments, request.keywords = tree_map(_on_cpu, (request.arguments, request.keywords))
+    request.axes = {}
+    return examine_request(request, rules)
+
+
+def examine_request(request: Request, rules: Rules) -> Examination:
+    """The same of a module that lies on the CPU with its arguments."""
+    graph, traced = to_graph(request)
+    flow = flow_of(graph, rules.folds_norm[BACKEND])
+    parts = partition(flow, BACKEND, rules.fusion[BACKEND], rules.folds_norm[BACKEND])
+    arguments = [a for a in tree_leaves((request.arguments, request.keywords)) if isinstance(a, torch.Tensor)]
+    return Examination(flow, compare(flow, parts, plan(traced.program, arguments)), parts.count)
+
+
+def _on_cpu(value: Any) -> Any:
+    return torch.zeros_like(value, device="cpu") if isinstance(value, torch.Tensor) else value
