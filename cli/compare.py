@@ -53,4 +53,9 @@ def command(
         if not show(connection, "model_report", _COST, order):
             raise CharzError("no part runs these models so", ", ".join(grid.models), next="widen --on or --precision")
         display.heading("Memory")
-        show(connection, "model_memory", _MEMORY, f"ORDER BY batch, sequence, peak_memory_byte, model, hardware LIMIT {top}")
+        show(
+            connection,
+            "model_memory",
+            _MEMORY,
+            f"ORDER BY batch, sequence, peak_memory_byte, model, hardware LIMIT {top}",
+        )

@@ -9,7 +9,18 @@ import typer
 from charz.schema.errors import CharzError
 
 from . import display
-from .grid import BackendsOption, BatchesOption, Grid, PartsOption, PrecisionsOption, SequencesOption, asked, names, numbers, show
+from .grid import (
+    BackendsOption,
+    BatchesOption,
+    Grid,
+    PartsOption,
+    PrecisionsOption,
+    SequencesOption,
+    asked,
+    names,
+    numbers,
+    show,
+)
 from .workspace import DatabaseOption
 
 _COLUMNS = [
@@ -17,7 +28,19 @@ _COLUMNS = [
     "mean_stage_kernels", "critical_path_kernels", "sequential_s", "critical_path_s", "is_exact", "latency_s",
     "concurrent_s", "speedup_bound", "flops_speedup_bound", "critical_path_edp_js",
 ]  # fmt: skip
-_STAGES = ["hardware", "batch", "stage", "kernel_count", "flops", "threads", "units_allocated", "unit_count", "allocated_fraction", "sequential_s", "longest_s"]
+_STAGES = [
+    "hardware",
+    "batch",
+    "stage",
+    "kernel_count",
+    "flops",
+    "threads",
+    "units_allocated",
+    "unit_count",
+    "allocated_fraction",
+    "sequential_s",
+    "longest_s",
+]
 _CHECKS = ["hardware", "batch", "line", "value", "bound", "holds"]
 
 

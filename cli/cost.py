@@ -38,7 +38,9 @@ def command(
     on: PartsOption = None,
     co2: Annotated[float | None, typer.Option("--co2", min=0.0, help="Grams of CO2 a kWh of your supply.")] = None,
     kwh: Annotated[float | None, typer.Option("--kwh", min=0.0, help="USD a kWh of your supply.")] = None,
-    overhead: Annotated[float, typer.Option("--overhead", min=1.0, help="Energy drawn for each joule of the part.")] = 1.0,
+    overhead: Annotated[
+        float, typer.Option("--overhead", min=1.0, help="Energy drawn for each joule of the part.")
+    ] = 1.0,
     batch: BatchesOption = None,
     sequence: SequencesOption = None,
     precision: PrecisionsOption = None,

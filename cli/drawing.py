@@ -69,12 +69,19 @@ def roofline(points: Rows, roofs: Rows, title: str) -> Any:
     marks = base.encode(
         x=alt.X("arithmetic_intensity:Q", **_positive("arithmetic intensity [operations/byte of main memory]")),
         y=alt.Y("attained_ops_per_s:Q", **_positive("attained rate [operations/s]")),
-        size=alt.Size("latency_s:Q", title="time [s]", legend=alt.Legend(format="~s"), scale=alt.Scale(range=[15, 500])),
+        size=alt.Size(
+            "latency_s:Q", title="time [s]", legend=alt.Legend(format="~s"), scale=alt.Scale(range=[15, 500])
+        ),
         color=alt.Color("kernel_class:N", title="kernel"),
         tooltip=["subgraph:N", "latency_s:Q", "bottleneck:N"],
     )
     lines = alt.Chart(data(roofs)).mark_line(color="#444", strokeWidth=1.5)
-    roof = lines.encode(x="arithmetic_intensity:Q", y="rate_ops_per_s:Q", detail="roof:N", strokeDash=alt.StrokeDash("roof:N", title="roof"))
+    roof = lines.encode(
+        x="arithmetic_intensity:Q",
+        y="rate_ops_per_s:Q",
+        detail="roof:N",
+        strokeDash=alt.StrokeDash("roof:N", title="roof"),
+    )
     return titled(roof + marks, title, "each circle is a kernel, its area the time it takes")
 
 
@@ -105,7 +112,9 @@ def pareto(points: Rows, title: str) -> Any:
     front = alt.Chart(data(front_rows)).mark_point(filled=True, size=90, stroke="#222", strokeWidth=0.8)
     names = alt.Chart(data(_apart(front_rows))).mark_text(align="left", dx=8, dy=-7, fontSize=10, color="#222")
     color = alt.Color("family:N", title="family", legend=alt.Legend(symbolOpacity=1))
-    shape = alt.Shape("silicon:N", title="", scale=alt.Scale(domain=["silicon", "simulated"], range=["circle", "triangle-up"]))
+    shape = alt.Shape(
+        "silicon:N", title="", scale=alt.Scale(domain=["silicon", "simulated"], range=["circle", "triangle-up"])
+    )
     return titled(
         others.encode(x=x, y=y, color=color)
         + front.encode(x=x, y=y, color=color, shape=shape, tooltip=["label:N"])
@@ -134,19 +143,32 @@ def memory(steps: Rows, title: str) -> Any:
     layers = [
         {"kernel": row["subgraph_id"], "what": what, "layer": layer, "byte": row[column]}
         for row in steps
-        for layer, (what, column) in enumerate((("weights, buffers, KV-cache", "resident_byte"), ("activations", "allocated_byte")))
+        for layer, (what, column) in enumerate(
+            (("weights, buffers, KV-cache", "resident_byte"), ("activations", "allocated_byte"))
+        )
     ]
     area = alt.Chart(data(layers)).mark_area(interpolate="step-after", opacity=0.85)
     peak = max(steps, key=lambda row: row["total_byte"])
-    mark = {"kernel": peak["subgraph_id"], "byte": peak["total_byte"], "label": f"peak at {peak['operator']} ({peak['module'] or 'model'})"}
+    mark = {
+        "kernel": peak["subgraph_id"],
+        "byte": peak["total_byte"],
+        "label": f"peak at {peak['operator']} ({peak['module'] or 'model'})",
+    }
     on_right = peak["subgraph_id"] > len(steps) * 0.6
     point = alt.Chart(data([mark])).mark_point(color="#b00", filled=True, size=70)
-    text = alt.Chart(data([mark])).mark_text(align="right" if on_right else "left", dx=-8 if on_right else 8, dy=-9, color="#b00")
+    text = alt.Chart(data([mark])).mark_text(
+        align="right" if on_right else "left", dx=-8 if on_right else 8, dy=-9, color="#b00"
+    )
     x = alt.X("kernel:Q", title="kernel, in order of execution")
     y = alt.Y("byte:Q", axis=si("memory held [byte]"))
     colors = alt.Scale(domain=["activations", "weights, buffers, KV-cache"], range=["#4c78a8", "#bab0ac"])
     return titled(
-        area.encode(x=x, y=alt.Y("byte:Q", axis=si("memory held [byte]"), stack=True), color=alt.Color("what:N", title="", scale=colors), order="layer:Q")
+        area.encode(
+            x=x,
+            y=alt.Y("byte:Q", axis=si("memory held [byte]"), stack=True),
+            color=alt.Color("what:N", title="", scale=colors),
+            order="layer:Q",
+        )
         + point.encode(x=x, y=y)
         + text.encode(x=x, y=y, text="label:N"),
         title,
@@ -162,10 +184,15 @@ def edp(kernels: Rows, title: str) -> Any:
         if (rank := next((k["edp_rank"] for k in kernels if k["cumulative_fraction"] >= level), None)) is not None
     ]
     x = alt.X("edp_rank:Q", title="kernels, largest share first")
-    share = {"axis": alt.Axis(title="cumulative share of the energy-delay product", format="%"), "scale": alt.Scale(domain=[0, 1], nice=False)}
+    share = {
+        "axis": alt.Axis(title="cumulative share of the energy-delay product", format="%"),
+        "scale": alt.Scale(domain=[0, 1], nice=False),
+    }
     y = alt.Y("cumulative_fraction:Q", **share)
-    bars = alt.Chart(data(kernels)).mark_bar(opacity=0.55).encode(
-        x=x, y=alt.Y("edp_fraction:Q", **share), color=alt.Color("kernel_class:N", title="kernel")
+    bars = (
+        alt.Chart(data(kernels))
+        .mark_bar(opacity=0.55)
+        .encode(x=x, y=alt.Y("edp_fraction:Q", **share), color=alt.Color("kernel_class:N", title="kernel"))
     )
     line = alt.Chart(data(kernels)).mark_line(color="#333", interpolate="step-after").encode(x=x, y=y)
     points = alt.Chart(data(marks)).mark_point(filled=True, color="#b00", size=60).encode(x=x, y=y)
@@ -182,7 +209,11 @@ def batch(points: Rows, title: str) -> Any:
     line = alt.Chart(data(points)).mark_line(point=alt.OverlayMarkDef(size=35)).encode(x=x, y=y, color=color)
     saturated = [{**p, "label": f"saturates at {p['batch']}"} for p in points if p["batch"] == p["saturating_batch"]]
     ring = alt.Chart(data(saturated)).mark_point(size=190, strokeWidth=2, filled=False).encode(x=x, y=y, color=color)
-    text = alt.Chart(data(saturated)).mark_text(dy=17, dx=4, align="left", fontSize=10).encode(x=x, y=y, text="label:N", color=color)
+    text = (
+        alt.Chart(data(saturated))
+        .mark_text(dy=17, dx=4, align="left", fontSize=10)
+        .encode(x=x, y=y, text="label:N", color=color)
+    )
     return titled(line + ring + text, title, "ring: smallest batch within 10 % of the best throughput that fits")
 
 
@@ -191,15 +222,25 @@ def fusion(bars: Rows, title: str) -> Any:
     alt = library()
     order = ["arithmetic", "memory", "power", "waiting"]
     colors = alt.Scale(domain=order, range=["#4c78a8", "#f58518", "#e45756", "#bab0ac"])
-    chart = alt.Chart(data(bars)).mark_bar().encode(
-        y=alt.Y("backend:N", title=None, sort="-x"),
-        x=alt.X("seconds:Q", axis=si("time of a run [s]"), scale=alt.Scale(domain=[0, 1.3 * max(b["total_s"] for b in bars)], nice=False)),
-        color=alt.Color("pace:N", title="pace set by", scale=colors, sort=order),
-        order=alt.Order("rank:Q"),
+    chart = (
+        alt.Chart(data(bars))
+        .mark_bar()
+        .encode(
+            y=alt.Y("backend:N", title=None, sort="-x"),
+            x=alt.X(
+                "seconds:Q",
+                axis=si("time of a run [s]"),
+                scale=alt.Scale(domain=[0, 1.3 * max(b["total_s"] for b in bars)], nice=False),
+            ),
+            color=alt.Color("pace:N", title="pace set by", scale=colors, sort=order),
+            order=alt.Order("rank:Q"),
+        )
     )
     totals = {b["backend"]: b for b in bars}.values()
-    text = alt.Chart(data(list(totals))).mark_text(align="left", dx=5, color="#333").encode(
-        y=alt.Y("backend:N", sort="-x"), x="total_s:Q", text="label:N"
+    text = (
+        alt.Chart(data(list(totals)))
+        .mark_text(align="left", dx=5, color="#333")
+        .encode(y=alt.Y("backend:N", sort="-x"), x="total_s:Q", text="label:N")
     )
     return titled(chart + text, title, "eager runs every operator by itself; the others fuse")
 
@@ -211,17 +252,28 @@ def shmoo(points: Rows, levels: Rows, title: str) -> Any:
     y = alt.Y("attained_ops_per_s:Q", **_positive("attained rate [operations/s]"))
     ordered = sorted(points, key=lambda p: p["footprint_byte"])
     line = alt.Chart(data(ordered)).mark_line(color="#999", strokeWidth=1).encode(x=x, y=y, detail="part:N")
-    mark = alt.Chart(data(ordered)).mark_point(filled=True, size=60).encode(
-        x=x, y=y, color=alt.Color("tile:N", title="tile (m x n x k)", sort=None), shape=alt.Shape("served:N", title="slowest level"),
-        tooltip=["model:N", "batch:Q", "tile:N"],
+    mark = (
+        alt.Chart(data(ordered))
+        .mark_point(filled=True, size=60)
+        .encode(
+            x=x,
+            y=y,
+            color=alt.Color("tile:N", title="tile (m x n x k)", sort=None),
+            shape=alt.Shape("served:N", title="slowest level"),
+            tooltip=["model:N", "batch:Q", "tile:N"],
+        )
     )
     low, high = ordered[0]["footprint_byte"], ordered[-1]["footprint_byte"]
     inside = [level for level in levels if low <= level["capacity_byte"] <= high]
     rule = alt.Chart(data(inside)).mark_rule(strokeDash=[5, 4], color="#b00").encode(x=alt.X("capacity_byte:Q"))
-    text = alt.Chart(data(inside)).mark_text(angle=270, align="right", dy=-6, color="#b00").encode(
-        x="capacity_byte:Q", y=alt.value(8), text="label:N"
+    text = (
+        alt.Chart(data(inside))
+        .mark_text(angle=270, align="right", dy=-6, color="#b00")
+        .encode(x="capacity_byte:Q", y=alt.value(8), text="label:N")
     )
-    return titled(line + mark + rule + text, title, "dashed: size of a memory level; a new color is a tiling transition")
+    return titled(
+        line + mark + rule + text, title, "dashed: size of a memory level; a new color is a tiling transition"
+    )
 
 
 def kinds() -> Sequence[str]:

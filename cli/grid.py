@@ -62,7 +62,7 @@ def numbers(text: str | None) -> list[int]:
         if match[3]:
             found += range(first, last + 1, int(match[3]))
         else:
-            found += itertools.takewhile(lambda v: v <= last, (first * 2**i for i in itertools.count()))
+            found += [first * 2**i for i in range((last // first).bit_length())]
     return sorted(set(found))
 
 
@@ -94,12 +94,9 @@ def asked(db: Path | None, grid: Grid, needed: Iterable[str]) -> Iterator[duckdb
         for name in grid.backends:
             check_name(connection, "backend", name, "SELECT backend FROM backend")
         backends = list(grid.backends) or _backends(connection, hardware)
-        axes = itertools.product(
-            grid.batches or [1], grid.sequences or [None], grid.precisions or ["fp32"], backends
-        )
-        scenarios = [
-            {"batch": b, "sequence": s, "policy": p, "backend": k, **grid.fields} for b, s, p, k in axes
-        ]
+        sequences: list[int | None] = list(grid.sequences) or [None]
+        axes = itertools.product(grid.batches or [1], sequences, grid.precisions or ["fp32"], backends)
+        scenarios = [{"batch": b, "sequence": s, "policy": p, "backend": k, **grid.fields} for b, s, p, k in axes]
         scenarios += [{**given, "backend": k} for given in grid.extra for k in backends]
         rows = [scenario_row(connection, i, **given) for i, given in enumerate(scenarios, start=1)]
     with with_scenarios(db, rows, {"target", *needed}, models, hardware) as connection:
@@ -168,5 +165,9 @@ def _shown(value: Any, column: str, unit: str | None) -> Any:
     if isinstance(value, float):
         if unit is None and value.is_integer() and abs(value) < 1e6:
             return int(value)
-        return display.quantity(value, unit) if unit in ("s", "J", "W", "byte", "J s", "USD") else display.significant(value)
+        return (
+            display.quantity(value, unit)
+            if unit in ("s", "J", "W", "byte", "J s", "USD")
+            else display.significant(value)
+        )
     return value

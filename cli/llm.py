@@ -9,7 +9,18 @@ import typer
 from charz.schema.errors import CharzError
 
 from . import display
-from .grid import BackendsOption, BatchesOption, Grid, ModelsArgument, PartsOption, PrecisionsOption, asked, names, numbers, show
+from .grid import (
+    BackendsOption,
+    BatchesOption,
+    Grid,
+    ModelsArgument,
+    PartsOption,
+    PrecisionsOption,
+    asked,
+    names,
+    numbers,
+    show,
+)
 from .workspace import DatabaseOption
 
 _COLUMNS = [
@@ -40,7 +51,9 @@ def command(
     ]
     grid = Grid(names(models), names(on), precisions=policies, backends=names([backend or ""]), extra=extra)
     with asked(db, grid, {"llm_serving"}) as connection:
-        if not show(connection, "llm_serving", _COLUMNS, "ORDER BY model, hardware, backend, precision, batch, context"):
+        if not show(
+            connection, "llm_serving", _COLUMNS, "ORDER BY model, hardware, backend, precision, batch, context"
+        ):
             raise CharzError(
                 "nothing to serve", ", ".join(grid.models), "only models whose attention reads a KV-cache decode",
                 "ingest a causal language model, or widen --on and --precision",

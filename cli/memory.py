@@ -14,7 +14,8 @@ from .workspace import DatabaseOption
 
 _SPLIT = [
     "backend", "precision", "batch", "weight_byte", "buffer_byte", "kv_cache_byte", "activation_byte", "rounding_byte",
-    "workspace_byte", "peak_memory_byte", "reserved_byte", "device_fraction", "fits_device", "peak_operator", "peak_module",
+    "workspace_byte", "peak_memory_byte", "reserved_byte", "device_fraction", "fits_device", "peak_operator",
+    "peak_module",
 ]  # fmt: skip
 _FIT = ["backend", "precision", "batch", "level", "capacity_byte", "fits_weight", "fits_activation", "fits_all"]
 _LARGEST = [
@@ -43,7 +44,9 @@ def command(
     views = {"model_memory", "memory_fit", "largest_batch", "checkpoint_saving", "memory_timeline"}
     with asked(db, grid, views) as connection:
         if not show(connection, "model_memory", _SPLIT, "ORDER BY backend, precision, batch"):
-            raise CharzError("the part does not run this model so", f"{model} on {on}", next="name another --precision or --backend")
+            raise CharzError(
+                "the part does not run this model so", f"{model} on {on}", next="name another --precision or --backend"
+            )
         display.heading("Levels")
         show(connection, "memory_fit", _FIT, "ORDER BY backend, precision, batch, depth")
         display.heading("Largest batch")

@@ -20,7 +20,16 @@ _COLUMNS = [
     "saved_energy_fraction", "saved_memory_byte", "saved_million_usd", "trade",
 ]  # fmt: skip
 _CACHE = ["backend", "precision", "batch", "cache_byte", "needed_byte", "device_s", "saved_s", "saved_dram_byte"]
-_FUSION = ["backend", "batch", "subgraph_id", "subgraph", "unfused_byte", "saved_byte", "saved_memory_s", "saved_launch_count"]
+_FUSION = [
+    "backend",
+    "batch",
+    "subgraph_id",
+    "subgraph",
+    "unfused_byte",
+    "saved_byte",
+    "saved_memory_s",
+    "saved_launch_count",
+]
 
 
 def command(
@@ -46,11 +55,22 @@ def command(
         start = "WHERE hardware = ? AND batch = ? AND precision = ?"
         found = show(
             connection, "opportunity", _COLUMNS,
-            f"{start} ORDER BY saved_time_fraction DESC NULLS LAST, kind, change LIMIT {top}", [part, batches[0], policies[0]],
+            f"{start} ORDER BY saved_time_fraction DESC NULLS LAST, kind, change LIMIT {top}",
+            [part, batches[0], policies[0]],
         )  # fmt: skip
         if not found:
-            raise CharzError("nothing known would help", f"{model} on {on}", next="widen --batch, --precision, --backend or add --parts")
+            raise CharzError(
+                "nothing known would help",
+                f"{model} on {on}",
+                next="widen --batch, --precision, --backend or add --parts",
+            )
         display.heading("A last-level cache for every activation")
         show(connection, "cache_opportunity", _CACHE, f"WHERE hardware = ? ORDER BY saved_s DESC LIMIT {top}", [part])
         display.heading("Fusions that save most")
-        show(connection, "fusion_saving", _FUSION, f"{start} ORDER BY saved_byte DESC, subgraph_id LIMIT {top}", [part, batches[-1], policies[0]])
+        show(
+            connection,
+            "fusion_saving",
+            _FUSION,
+            f"{start} ORDER BY saved_byte DESC, subgraph_id LIMIT {top}",
+            [part, batches[-1], policies[0]],
+        )

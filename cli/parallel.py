@@ -32,7 +32,9 @@ def command(
     grid = Grid([model], [on], numbers(batch), numbers(sequence), names([precision or ""]), names([backend or ""]))
     with asked(db, grid, {"parallel_plan"}) as connection:
         if not show(connection, "parallel_plan", _COLUMNS, "ORDER BY batch, interconnect, strategy, device_count"):
-            raise CharzError("the part does not run this model so", f"{model} on {on}", next="name another --precision or --backend")
+            raise CharzError(
+                "the part does not run this model so", f"{model} on {on}", next="name another --precision or --backend"
+            )
         ((links, simulated),) = connection.execute(
             "SELECT count(DISTINCT interconnect) FILTER (interconnect <> 'none'), max(is_simulated) FROM parallel_plan"
         ).fetchall()

@@ -30,7 +30,6 @@ from .workspace import DatabaseOption, open_workspace
 Connection = duckdb.DuckDBPyConnection
 
 _DOUBLING = [2**i for i in range(11)]
-_PART = "hardware || CASE WHEN is_simulated THEN ' (simulated)' ELSE '' END AS part"
 
 
 def command(
@@ -59,7 +58,9 @@ def command(
     )
     with asked(db, grid, {view, *defaults.get("also", ())}) as connection:
         if not connection.execute(f"SELECT 1 FROM {view} LIMIT 1").fetchall():
-            raise CharzError("no part runs this so", ", ".join(grid.models), next="name others with --on, --precision or --backend")
+            raise CharzError(
+                "no part runs this so", ", ".join(grid.models), next="name others with --on, --precision or --backend"
+            )
         chart = draw(connection)
     drawing.save(chart, out)
     display.note(f"{kind} written to {out}")
@@ -87,7 +88,9 @@ def _subject(connection: Connection, view: str) -> str:
     query = f"SELECT {', '.join(f'any_value({c}), count(DISTINCT {c})' for c in _NAMES)} FROM {view}"
     values = connection.execute(query).fetchall()[0]
     common = dict(zip(_NAMES, zip(values[::2], values[1::2], strict=True), strict=True))
-    parts = [str(value) if column != "batch" else f"batch {value}" for column, (value, count) in common.items() if count == 1]
+    parts = [
+        str(value) if column != "batch" else f"batch {value}" for column, (value, count) in common.items() if count == 1
+    ]
     return ", ".join(parts)
 
 
@@ -118,8 +121,13 @@ def _roofline(connection: Connection) -> Any:
     )
     roofs = records(
         connection,
-        f"SELECT roof, arithmetic_intensity, rate_ops_per_s FROM roofline_roof WHERE hardware = (SELECT any_value(hardware) FROM {drawn})"
-        f" AND precision IN (SELECT executed_precision FROM subgraph_mapping) AND arithmetic_intensity BETWEEN ? AND ?",
+        f"""
+        SELECT roof, arithmetic_intensity, rate_ops_per_s
+        FROM roofline_roof
+        WHERE hardware = (SELECT any_value(hardware) FROM {drawn})
+            AND precision IN (SELECT executed_precision FROM subgraph_mapping)
+            AND arithmetic_intensity BETWEEN ? AND ?
+        """,
         [min(p["arithmetic_intensity"] for p in points) / 2, max(p["arithmetic_intensity"] for p in points) * 2],
     )
     return drawing.roofline(points, roofs, f"Roofline: {_subject(connection, drawn)}")
@@ -128,8 +136,9 @@ def _roofline(connection: Connection) -> Any:
 def _tiling(connection: Connection) -> Any:
     points = records(
         connection,
-        f"""
-        SELECT m.subgraph, m.tile_m, m.tile_n, m.tile_k, m.tile_count, m.strategy, {_PART.replace('hardware', 'm.hardware').replace('is_sim', 'm.is_sim')},
+        """
+        SELECT m.subgraph, m.tile_m, m.tile_n, m.tile_k, m.tile_count, m.strategy,
+            m.hardware || CASE WHEN m.is_simulated THEN ' (simulated)' ELSE '' END AS part,
             l.traffic_byte AS footprint_byte
         FROM subgraph_mapping AS m
         JOIN subgraph_latency AS l USING (model_id, scenario_id, hardware, subgraph_id)
@@ -160,7 +169,10 @@ def _memory(connection: Connection) -> Any:
     )
     first = steps[0]
     return drawing.memory(
-        [{k: r[k] for k in ("subgraph_id", "resident_byte", "allocated_byte", "total_byte", "operator", "module")} for r in steps],
+        [
+            {k: r[k] for k in ("subgraph_id", "resident_byte", "allocated_byte", "total_byte", "operator", "module")}
+            for r in steps
+        ],
         f"Memory: {first['model']}, {first['backend']}, {first['precision']}, batch {first['batch']}",
     )
 
@@ -174,7 +186,13 @@ def _edp(connection: Connection) -> Any:
 
 
 def _batch(connection: Connection) -> Any:
-    query = f"SELECT {_PART}, backend, batch, throughput_per_s, saturating_batch FROM batch_sweep WHERE fits_device ORDER BY batch"
+    query = """
+        SELECT hardware || CASE WHEN is_simulated THEN ' (simulated)' ELSE '' END AS part,
+            backend, batch, throughput_per_s, saturating_batch
+        FROM batch_sweep
+        WHERE fits_device
+        ORDER BY batch
+    """
     rows = records(connection, query)
     if len({(r["part"], r["backend"]) for r in rows}) > len({r["part"] for r in rows}):
         rows = [{**row, "part": f"{row['part']} {row['backend']}"} for row in rows]
@@ -216,14 +234,20 @@ def _shmoo(connection: Connection) -> Any:
     )
     columns = ("model", "batch", "footprint_byte", "attained_ops_per_s", "tile", "served", "part")
     return drawing.shmoo(
-        [{c: p[c] for c in columns} for p in points], levels, f"From on-chip to off-chip: {_subject(connection, 'shmoo_point')}"
+        [{c: p[c] for c in columns} for p in points],
+        levels,
+        f"From on-chip to off-chip: {_subject(connection, 'shmoo_point')}",
     )
 
 
 PICTURES: dict[str, tuple[str, Callable[[Connection], Any], dict[str, Any]]] = {
     "roofline": ("subgraph_latency", _roofline, {"also": ["roofline_roof", "subgraph_mapping"]}),
     "tiling": ("subgraph_mapping", _tiling, {"also": ["subgraph_latency"]}),
-    "pareto": ("candidate", _pareto, {"batches": [1, 8, 64], "precisions": ["fp32", "fp16", "bf16", "int8"], "every_backend": True}),
+    "pareto": (
+        "candidate",
+        _pareto,
+        {"batches": [1, 8, 64], "precisions": ["fp32", "fp16", "bf16", "int8"], "every_backend": True},
+    ),
     "memory": ("memory_timeline", _memory, {}),
     "edp": ("subgraph_edp", _edp, {}),
     "batch": ("batch_sweep", _batch, {"batches": _DOUBLING}),

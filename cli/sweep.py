@@ -63,7 +63,9 @@ def command(
         order = "ORDER BY model, hardware, backend, precision, sequence, batch"
         if out is None and format is Format.table:
             if not show(connection, "batch_sweep", _COLUMNS, order):
-                raise CharzError("no part runs these so", ", ".join(wanted), next="widen --on, --precision or --backend")
+                raise CharzError(
+                    "no part runs these so", ", ".join(wanted), next="widen --on, --precision or --backend"
+                )
             return
         write(connection.sql(f"SELECT * FROM batch_sweep {order}").pl(), format, out)
     if out is not None:
@@ -79,5 +81,7 @@ def _at_resolutions(db: Path | None, models: list[str], sides: list[int]) -> lis
     wanted = [m if own.get(m) == side else f"{m}@{side}" for m in models for side in sides]
     missing = [name for name in wanted if name not in own]
     if missing:
-        raise CharzError("not ingested at this resolution", ", ".join(missing), next=f"`charz ingest {' '.join(missing)}`")
+        raise CharzError(
+            "not ingested at this resolution", ", ".join(missing), next=f"`charz ingest {' '.join(missing)}`"
+        )
     return wanted

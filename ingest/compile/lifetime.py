@@ -61,8 +61,7 @@ def lifetimes(graph: Graph, partition: Partition) -> dict[int, Lifetime]:
     return {
         storage: (first, last)
         for storage, (first, last) in held.items()
-        if graph.tensors[storage].role not in RESIDENT_ROLES
-        and (is_eager or first != last or storage in escaping)
+        if graph.tensors[storage].role not in RESIDENT_ROLES and (is_eager or first != last or storage in escaping)
     }
 
 

@@ -186,9 +186,7 @@ def _enumerate(start: int, end: int, edges: list[Edge]) -> Segment:
     producers, consumers = _neighbours(start, end, edges)
     paths: Segment = []
     pending = [
-        ([v], start in producers[v])
-        for v in range(end - 1, start, -1)
-        if start in producers[v] or not producers[v]
+        ([v], start in producers[v]) for v in range(end - 1, start, -1) if start in producers[v] or not producers[v]
     ]
     while pending:
         nodes, is_exact = pending.pop()

@@ -11,11 +11,11 @@ from typing import Any
 import duckdb
 import networkx as nx
 import pytest
+from oracle.database import add_graph, new_database, scenario
 
 from charz.schema import database
 from charz.schema.catalog import Hardware, HardwareInterconnect, HardwareMemory
 
-from oracle.database import add_graph, new_database, scenario
 from .generated import graph
 
 GRAPHS = 50
@@ -104,12 +104,13 @@ def test_peak_memory_equals_a_simulation(connection: duckdb.DuckDBPyConnection) 
     held: dict[tuple[int, int], list[tuple[int, int, float]]] = defaultdict(list)
     for model_id, scenario_id, first, last, size in storages:
         held[model_id, scenario_id].append((first, last, size))
-    kernels = dict(
-        ((m, s), n)
+    kernels = {
+        (m, s): n
         for m, s, n in connection.sql(
-            "SELECT r.model_id, r.scenario_id, count(*) FROM run AS r JOIN subgraph AS k USING (model_id, backend) GROUP BY ALL"
+            "SELECT r.model_id, r.scenario_id, count(*) FROM run AS r JOIN subgraph AS k USING (model_id, backend)"
+            " GROUP BY ALL"
         ).fetchall()
-    )
+    }
     for model_id, scenario_id, activation, rounding, peak_at in connection.sql(
         "SELECT model_id, scenario_id, activation_byte, rounding_byte, peak_subgraph_id FROM run_memory"
     ).fetchall():
@@ -152,12 +153,18 @@ def test_saturating_batch_equals_brute_force(connection: duckdb.DuckDBPyConnecti
     batches = [1, 2, 3, 5, 8, 16, 64, 200, 1000, 4096]
     try:
         _scenarios(connection, [scenario(b, batch=b, backend="inductor") for b in batches])
-        rows = connection.sql("SELECT model_id, batch, latency_s, fits_device FROM target_cost WHERE model_id <= 10").fetchall()
+        rows = connection.sql(
+            "SELECT model_id, batch, latency_s, fits_device FROM target_cost WHERE model_id <= 10"
+        ).fetchall()
         throughput: dict[int, dict[int, float]] = defaultdict(dict)
         for model_id, batch, latency, fits in rows:
             if fits:
                 throughput[model_id][int(batch)] = batch / latency
-        claimed = dict(connection.sql("SELECT DISTINCT model_id, saturating_batch FROM batch_sweep WHERE model_id <= 10").fetchall())
+        claimed = dict(
+            connection.sql(
+                "SELECT DISTINCT model_id, saturating_batch FROM batch_sweep WHERE model_id <= 10"
+            ).fetchall()
+        )
         for model_id, rates in throughput.items():
             assert claimed[model_id] == min(b for b, r in rates.items() if r >= 0.9 * max(rates.values()))
     finally:
@@ -183,7 +190,9 @@ def test_tensor_parallel_communication_equals_the_ring_formula(connection: duckd
     links = {
         name: (bandwidth, delay)
         for name, bandwidth, delay in connection.execute(
-            f"SELECT interconnect, bandwidth_byte_per_s, latency_s FROM {HardwareInterconnect.TABLE} WHERE hardware_id = ?", [PART]
+            f"SELECT interconnect, bandwidth_byte_per_s, latency_s FROM {HardwareInterconnect.TABLE}"
+            " WHERE hardware_id = ?",
+            [PART],
         ).fetchall()
     }
     messages: dict[tuple[int, int], list[tuple[float, float]]] = defaultdict(list)
