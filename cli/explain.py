@@ -22,9 +22,15 @@ from .workspace import (
 
 MODEL_VIEWS = ("model_latency", "model_energy", "model_edp", "subgraph_latency")
 KERNEL_VIEWS = (
-    "subgraph_latency", "subgraph_energy", "subgraph_edp", "subgraph_mapping", "subgraph_work", "subgraph_border",
-    "kernel_cost", "part_mapping",
-)  # fmt: skip
+    "subgraph_latency",
+    "subgraph_energy",
+    "subgraph_edp",
+    "subgraph_mapping",
+    "subgraph_work",
+    "subgraph_border",
+    "kernel_cost",
+    "part_mapping",
+)
 """Views read for a run and for a kernel; `efficiency_choice` and `hardware_value` know no scenario."""
 
 Record = dict[str, Any]
@@ -50,15 +56,73 @@ MODEL_CHAIN = (
 """Steps of a whole run: title, view, columns, the result first."""
 
 KERNEL_CHAIN = (
-    ("1. Time it adds to the run", "subgraph_latency", ("latency_s", "overhead_s", "host_issue_s", "device_s", "busy_s", "bottleneck")),
-    ("2. Roofline", "subgraph_latency", ("busy_s", "compute_s", "memory_s", "memory_level", "serial_s", "power_s", "roofline_s")),
-    ("3. Arithmetic", "kernel_cost", ("compute_s", "matrix_s", "vector_s", "flops", "unit", "executed_precision", "peak_ops_per_s", "utilization_fraction", "compute_efficiency_fraction")),
-    ("4. Mapping", "kernel_cost", ("threads", "strategy", "tile_m", "tile_n", "tile_k", "tile_count", "waves", "units_allocated", "unit_count", "pipelining_fraction")),
-    ("5. Memory", "kernel_cost", ("dram_s", "dram_byte", "memory_efficiency_fraction", "cache_s", "cache_byte", "reload_s", "reload_byte", "resident_byte")),
-    ("6. Traffic", "subgraph_work", ("traffic_byte", "input_byte", "weight_byte", "kv_cache_byte", "output_byte", "arithmetic_intensity")),
-    ("7. Energy", "subgraph_energy", ("energy_j", "compute_energy_j", "memory_energy_j", "static_energy_j", "power_w", "energy_scope")),
+    (
+        "1. Time it adds to the run",
+        "subgraph_latency",
+        ("latency_s", "overhead_s", "host_issue_s", "device_s", "busy_s", "bottleneck"),
+    ),
+    (
+        "2. Roofline",
+        "subgraph_latency",
+        ("busy_s", "compute_s", "memory_s", "memory_level", "serial_s", "power_s", "roofline_s"),
+    ),
+    (
+        "3. Arithmetic",
+        "kernel_cost",
+        (
+            "compute_s",
+            "matrix_s",
+            "vector_s",
+            "flops",
+            "unit",
+            "executed_precision",
+            "peak_ops_per_s",
+            "utilization_fraction",
+            "compute_efficiency_fraction",
+        ),
+    ),
+    (
+        "4. Mapping",
+        "kernel_cost",
+        (
+            "threads",
+            "strategy",
+            "tile_m",
+            "tile_n",
+            "tile_k",
+            "tile_count",
+            "waves",
+            "units_allocated",
+            "unit_count",
+            "pipelining_fraction",
+        ),
+    ),
+    (
+        "5. Memory",
+        "kernel_cost",
+        (
+            "dram_s",
+            "dram_byte",
+            "memory_efficiency_fraction",
+            "cache_s",
+            "cache_byte",
+            "reload_s",
+            "reload_byte",
+            "resident_byte",
+        ),
+    ),
+    (
+        "6. Traffic",
+        "subgraph_work",
+        ("traffic_byte", "input_byte", "weight_byte", "kv_cache_byte", "output_byte", "arithmetic_intensity"),
+    ),
+    (
+        "7. Energy",
+        "subgraph_energy",
+        ("energy_j", "compute_energy_j", "memory_energy_j", "static_energy_j", "power_w", "energy_scope"),
+    ),
     ("8. Energy-delay product", "subgraph_edp", ("edp_js", "local_edp_js")),
-)  # fmt: skip
+)
 """Steps of one kernel, each explaining inputs of the one before."""
 
 
@@ -170,12 +234,17 @@ def _parts(target: Target, where: str) -> None:
     display.heading("Steps of its operators")
     shown = [
         (
-            r["operator_id"], r["operator_class"], r["part"], f"{r['executed_precision']} {r['unit']}",
-            display.quantity(r["flops"], "op"), _tile(r), display.percent(r["utilization_fraction"]),
+            r["operator_id"],
+            r["operator_class"],
+            r["part"],
+            f"{r['executed_precision']} {r['unit']}",
+            display.quantity(r["flops"], "op"),
+            _tile(r),
+            display.percent(r["utilization_fraction"]),
             display.seconds(r["ideal_compute_s"]),
         )
         for r in rows
-    ]  # fmt: skip
+    ]
     display.show(
         display.table(("operator", "class", "step", "unit", "work", "tile", "utilization", "ideal time"), shown)
     )
@@ -187,7 +256,10 @@ def _tile(row: Record) -> str:
 
 def _tensors(target: Target, where: str) -> None:
     columns = ("direction", "role", "tensor", "shape", "operator", "moved_byte")
-    query = f"SELECT {', '.join(columns)} FROM subgraph_border WHERE model = ? AND scenario_id = ? {where} ORDER BY direction, tensor_id"
+    query = f"""
+        SELECT {", ".join(columns)} FROM subgraph_border WHERE model = ? AND scenario_id = ? {where}
+        ORDER BY direction, tensor_id
+    """
     rows = target.connection.execute(query, [target.model, target.scenario.scenario_id]).fetchall()
     if rows:
         display.heading("Tensors that cross its border")
@@ -222,11 +294,20 @@ def _catalog_numbers(target: Target, kernel: Record) -> None:
     """The part's numbers this kernel rests on, each with its source."""
     precision, unit = kernel["executed_precision"], kernel["unit"]
     patterns = [
-        f"peak.{precision}.{unit}.%.peak_ops_per_s", "memory.dram.bandwidth_byte_per_s", "cluster.%.unit_count",
-        "cluster.%.clock_boost_hz", "cluster.%.array%", "power.%.tdp_w", "power.%.clock_fraction",
-        "overhead.kernel_gap.overhead_s", "memory.scratchpad.%", "memory.l_.%", f"energy.op.{precision}.{unit}",
-        "energy.byte.%", "energy.static.%",
-    ]  # fmt: skip
+        f"peak.{precision}.{unit}.%.peak_ops_per_s",
+        "memory.dram.bandwidth_byte_per_s",
+        "cluster.%.unit_count",
+        "cluster.%.clock_boost_hz",
+        "cluster.%.array%",
+        "power.%.tdp_w",
+        "power.%.clock_fraction",
+        "overhead.kernel_gap.overhead_s",
+        "memory.scratchpad.%",
+        "memory.l_.%",
+        f"energy.op.{precision}.{unit}",
+        "energy.byte.%",
+        "energy.static.%",
+    ]
     test = " OR ".join(f"field LIKE '{p}'" for p in patterns)
     query = f"""
         SELECT field, value, unit, confidence, source_id, is_edited, formula FROM hardware_value
@@ -283,7 +364,8 @@ def _rows(target: Target, view: str, columns: Sequence[str], where: str = "") ->
         query = f"SELECT {', '.join(columns)} FROM {view} WHERE model = ? AND scenario_id = ? {where}"
         rows = target.connection.execute(query, [target.model, target.scenario.scenario_id]).fetchall()
     else:
-        query = f"SELECT {', '.join(columns)} FROM {view} WHERE model_id = ? AND scenario_id = ? AND hardware_id = ? {where}"
+        condition = "model_id = ? AND scenario_id = ? AND hardware_id = ?"
+        query = f"SELECT {', '.join(columns)} FROM {view} WHERE {condition} {where}"
         rows = target.connection.execute(
             query, [target.model_id, target.scenario.scenario_id, target.hardware_id]
         ).fetchall()

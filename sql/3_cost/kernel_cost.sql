@@ -133,7 +133,9 @@ WITH energy_coefficients AS (
 priced_parts AS (
     SELECT
         p.*,
-        p.flops * e.value AS energy_j
+        p.flops * e.value AS energy_j,
+        -- Of parts that take equally long the better used one speaks for the kernel.
+        p.ideal_compute_s * (1e0 + 1e-9 * p.utilization_fraction) AS pace_s
     FROM part_mapping AS p
     LEFT JOIN energy_profile AS e
         ON e.hardware_id = p.hardware_id AND e.what = 'op' AND e.key = CONCAT(p.executed_precision, '.', p.unit)
@@ -148,19 +150,19 @@ summed_parts AS (
         SUM(macs) AS macs,
         SUM(flops) AS flops,
         MAX(threads) AS threads,
-        MAX_BY(unit, ideal_compute_s) AS unit,
-        MAX_BY(executed_precision, ideal_compute_s) AS executed_precision,
-        MAX_BY(strategy, ideal_compute_s) AS strategy,
-        MAX_BY(tile_m, ideal_compute_s) AS tile_m,
-        MAX_BY(tile_n, ideal_compute_s) AS tile_n,
-        MAX_BY(tile_k, ideal_compute_s) AS tile_k,
-        MAX_BY(tile_count, ideal_compute_s) AS tile_count,
+        MAX_BY(unit, pace_s) AS unit,
+        MAX_BY(executed_precision, pace_s) AS executed_precision,
+        MAX_BY(strategy, pace_s) AS strategy,
+        MAX_BY(tile_m, pace_s) AS tile_m,
+        MAX_BY(tile_n, pace_s) AS tile_n,
+        MAX_BY(tile_k, pace_s) AS tile_k,
+        MAX_BY(tile_count, pace_s) AS tile_count,
         MAX(units_allocated) AS units_allocated,
-        MAX_BY(waves, ideal_compute_s) AS waves,
-        MAX_BY(utilization_fraction, ideal_compute_s) AS utilization_fraction,
-        MAX_BY(pipelining_fraction, ideal_compute_s) AS pipelining_fraction,
+        MAX_BY(waves, pace_s) AS waves,
+        MAX_BY(utilization_fraction, pace_s) AS utilization_fraction,
+        MAX_BY(pipelining_fraction, pace_s) AS pipelining_fraction,
         MAX(tile_byte) AS tile_byte,
-        MAX_BY(peak_ops_per_s, ideal_compute_s) AS peak_ops_per_s,
+        MAX_BY(peak_ops_per_s, pace_s) AS peak_ops_per_s,
         SUM(reload_byte) AS reload_byte,
         SUM(CASE WHEN unit = 'matrix' THEN ideal_compute_s ELSE 0e0 END) AS matrix_ideal_s,
         SUM(CASE WHEN unit = 'vector' THEN ideal_compute_s ELSE 0e0 END) AS vector_ideal_s,

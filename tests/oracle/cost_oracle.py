@@ -545,16 +545,18 @@ def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Reco
 
 
 def slowest(parts: list[Record]) -> Record:
-    """The part that sets a kernel's arithmetic time."""
-    return max(parts, key=lambda p: p["ideal_s"])
+    """The part that sets a kernel's arithmetic time; of equals the better used one."""
+    return max(parts, key=lambda p: p["ideal_s"] * (1 + 1e-9 * used(p)))
+
+
+def used(part: Record) -> float:
+    """Share of the peak that shape and waves leave to a part."""
+    return min(1.0, part["flops"] / (part["peak"] * part["ideal_s"])) if part["ideal_s"] > 0 else 1.0
 
 
 def utilization(parts: list[Record]) -> float:
     """Share of the peak that shape and waves leave to the slowest part."""
-    if not parts:
-        return 1.0
-    part = slowest(parts)
-    return min(1.0, part["flops"] / (part["peak"] * part["ideal_s"])) if part["ideal_s"] > 0 else 1.0
+    return used(slowest(parts)) if parts else 1.0
 
 
 def queue(kernels: list[Record], support: Record, host_factor: float) -> None:

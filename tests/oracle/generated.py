@@ -62,10 +62,19 @@ class Drawing:
         )
         graph.operators.append(
             GraphOperator(
-                operator_id, f"n{operator_id}", f"aten.{kind}.default", kind, module, "test", reads, [result],
-                stage=stage, is_view=is_view, parts=parts,
+                operator_id,
+                f"n{operator_id}",
+                f"aten.{kind}.default",
+                kind,
+                module,
+                "test",
+                reads,
+                [result],
+                stage=stage,
+                is_view=is_view,
+                parts=parts,
             )
-        )  # fmt: skip
+        )
         return result
 
     def size(self, value: float) -> Polynomial:
@@ -225,19 +234,37 @@ def parts(draw: st.DrawFn, family: str) -> list[Row]:
     columns = draw(st.sampled_from([4, 16, 128])) if family in ("tpu", "kpu") else None
     made: list[Row] = [
         Hardware(
-            hardware_id=part_id, name="Generated", vendor=draw(st.sampled_from(["nvidia", "amd", "intel"])), family=family,
-            market="test", year=None, architecture="Test", compute_capability=None, process_nm=None, form_factor="test",
-            status="simulated" if family == "kpu" else "shipping", origin="user", note=None,
+            hardware_id=part_id,
+            name="Generated",
+            vendor=draw(st.sampled_from(["nvidia", "amd", "intel"])),
+            family=family,
+            market="test",
+            year=None,
+            architecture="Test",
+            compute_capability=None,
+            process_nm=None,
+            form_factor="test",
+            status="simulated" if family == "kpu" else "shipping",
+            origin="user",
+            note=None,
         ),
-    ]  # fmt: skip
+    ]
     for i in range(draw(st.integers(1, 2))):
         made.append(
             HardwareCluster(
-                hardware_id=part_id, cluster=f"cluster{i}", kind=KINDS[family], unit_count=draw(st.integers(1, 150)),
-                lanes=draw(st.sampled_from([4.0, 16.0, 128.0])), array_rows=rows, array_columns=columns, thread_count=None,
-                clock_base_hz=None, clock_boost_hz=1e9, clock_matrix_hz=None,
+                hardware_id=part_id,
+                cluster=f"cluster{i}",
+                kind=KINDS[family],
+                unit_count=draw(st.integers(1, 150)),
+                lanes=draw(st.sampled_from([4.0, 16.0, 128.0])),
+                array_rows=rows,
+                array_columns=columns,
+                thread_count=None,
+                clock_base_hz=None,
+                clock_boost_hz=1e9,
+                clock_matrix_hz=None,
             )
-        )  # fmt: skip
+        )
     made += draw(memories(part_id, family))
     for precision in PRECISIONS:
         units = ["vector", "matrix"] if family != "cpu" else ["vector"]
@@ -246,17 +273,28 @@ def parts(draw: st.DrawFn, family: str) -> list[Row]:
                 continue
             made.append(
                 HardwarePeak(
-                    hardware_id=part_id, precision=precision, unit=unit, accumulator="fp32", instruction=None, cluster="all",
-                    peak_ops_per_s=draw(rate(1e10, 1e15)), ops_per_clock_per_unit=None, clock_hz=None,
+                    hardware_id=part_id,
+                    precision=precision,
+                    unit=unit,
+                    accumulator="fp32",
+                    instruction=None,
+                    cluster="all",
+                    peak_ops_per_s=draw(rate(1e10, 1e15)),
+                    ops_per_clock_per_unit=None,
+                    clock_hz=None,
                 )
-            )  # fmt: skip
+            )
     idle = draw(st.floats(0.1, 50))
     made.append(
         HardwarePower(
-            hardware_id=part_id, mode="default", is_default=True, tdp_w=draw(st.none() | rate(100, 2000)),
-            idle_w=idle, clock_fraction=draw(st.floats(0.3, 1)),
+            hardware_id=part_id,
+            mode="default",
+            is_default=True,
+            tdp_w=draw(st.none() | rate(100, 2000)),
+            idle_w=idle,
+            clock_fraction=draw(st.floats(0.3, 1)),
         )
-    )  # fmt: skip
+    )
     if draw(st.booleans()):
         made.append(HardwareOverhead(hardware_id=part_id, overhead="kernel_gap", overhead_s=draw(rate(1e-7, 1e-5))))
     return made + draw(energies(part_id, idle, draw(st.booleans())))
@@ -268,9 +306,16 @@ def memories(draw: st.DrawFn, part_id: str, family: str) -> list[Row]:
 
     def level(name: str, depth: int, scope: str, size: float, bandwidth: float | None) -> Row:
         return HardwareMemory(
-            hardware_id=part_id, level=name, depth=depth, scope=scope, management="hardware", technology=None,
-            capacity_byte=size, bandwidth_byte_per_s=bandwidth, achievable_fraction=None,
-        )  # fmt: skip
+            hardware_id=part_id,
+            level=name,
+            depth=depth,
+            scope=scope,
+            management="hardware",
+            technology=None,
+            capacity_byte=size,
+            bandwidth_byte_per_s=bandwidth,
+            achievable_fraction=None,
+        )
 
     near = "l2" if family == "cpu" else "scratchpad"
     made = [level("dram", 4, "chip", 16e9, draw(rate(1e10, 1e13)))]
@@ -290,9 +335,15 @@ def energies(draw: st.DrawFn, part_id: str, static_w: float, is_complete: bool) 
 
     def coefficient(what: str, key: str, value: float) -> Row:
         return EnergyProfile(
-            hardware_id=part_id, what=what, key=key, value=value, scope="board", source_id="assumption",
-            confidence="assumed", formula="test",
-        )  # fmt: skip
+            hardware_id=part_id,
+            what=what,
+            key=key,
+            value=value,
+            scope="board",
+            source_id="assumption",
+            confidence="assumed",
+            formula="test",
+        )
 
     made = [coefficient("op", f"{p}.{u}", draw(rate(1e-13, 1e-11))) for p in PRECISIONS for u in ("vector", "matrix")]
     made += [coefficient("byte", m, draw(rate(1e-12, 1e-10))) for m in ("dram", "l3", "l2", "scratchpad")]
@@ -304,30 +355,64 @@ def smallest_part(family: str, array: tuple[int, int] | None = None, units: int 
     """A part of round numbers, complete, for tests that need to know them."""
     part_id = f"generated_{family}"
     cluster = HardwareCluster(
-        hardware_id=part_id, cluster="unit", kind=KINDS[family], unit_count=units, lanes=16.0,
-        array_rows=array[0] if array else None, array_columns=array[1] if array else None, thread_count=None,
-        clock_base_hz=None, clock_boost_hz=1e9, clock_matrix_hz=None,
-    )  # fmt: skip
+        hardware_id=part_id,
+        cluster="unit",
+        kind=KINDS[family],
+        unit_count=units,
+        lanes=16.0,
+        array_rows=array[0] if array else None,
+        array_columns=array[1] if array else None,
+        thread_count=None,
+        clock_base_hz=None,
+        clock_boost_hz=1e9,
+        clock_matrix_hz=None,
+    )
     peaks = [
         HardwarePeak(
-            hardware_id=part_id, precision=p, unit=u, accumulator="fp32", instruction=None, cluster="all",
-            peak_ops_per_s=1e12 if u == "matrix" else 1e11, ops_per_clock_per_unit=None, clock_hz=None,
+            hardware_id=part_id,
+            precision=p,
+            unit=u,
+            accumulator="fp32",
+            instruction=None,
+            cluster="all",
+            peak_ops_per_s=1e12 if u == "matrix" else 1e11,
+            ops_per_clock_per_unit=None,
+            clock_hz=None,
         )
         for p in PRECISIONS
         for u in ("vector", "matrix")
-    ]  # fmt: skip
+    ]
     memory = [
         HardwareMemory(
-            hardware_id=part_id, level=level, depth=depth, scope=scope, management="hardware", technology=None,
-            capacity_byte=size, bandwidth_byte_per_s=bandwidth, achievable_fraction=None,
+            hardware_id=part_id,
+            level=level,
+            depth=depth,
+            scope=scope,
+            management="hardware",
+            technology=None,
+            capacity_byte=size,
+            bandwidth_byte_per_s=bandwidth,
+            achievable_fraction=None,
         )
         for level, depth, scope, size, bandwidth in [
-            ("dram", 4, "chip", 16e9, 1e11), ("l2", 3, "chip", 8e6, 1e12), ("scratchpad", 1, "unit", 1e5, 1e12),
+            ("dram", 4, "chip", 16e9, 1e11),
+            ("l2", 3, "chip", 8e6, 1e12),
+            ("scratchpad", 1, "unit", 1e5, 1e12),
         ]
-    ]  # fmt: skip
+    ]
     hardware = Hardware(
-        hardware_id=part_id, name="Generated", vendor="nvidia", family=family, market="test", year=None,
-        architecture="Test", compute_capability=None, process_nm=None, form_factor="test", status="shipping",
-        origin="user", note=None,
-    )  # fmt: skip
+        hardware_id=part_id,
+        name="Generated",
+        vendor="nvidia",
+        family=family,
+        market="test",
+        year=None,
+        architecture="Test",
+        compute_capability=None,
+        process_nm=None,
+        form_factor="test",
+        status="shipping",
+        origin="user",
+        note=None,
+    )
     return [hardware, cluster, *memory, *peaks]

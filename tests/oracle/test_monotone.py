@@ -138,7 +138,9 @@ def test_real_models_at_larger_batches() -> None:
         assert not falls(
             connection,
             """
-            SELECT CONCAT(c.model_id, ' ', c.hardware_id, ' ', r.policy, ' ', r.backend) AS key, r.batch, c.latency_s AS value
+            SELECT
+                CONCAT(c.model_id, ' ', c.hardware_id, ' ', r.policy, ' ', r.backend) AS key, r.batch,
+                c.latency_s AS value
             FROM model_cost AS c JOIN run AS r USING (model_id, scenario_id)
             """,
         )

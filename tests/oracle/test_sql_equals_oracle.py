@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from charz.schema.scenario import Scenario
 
 from .cost_oracle import Prediction, Record, Tables, predict
-from .database import add_graph, new_database, replace_part, replace_rows, scenario
+from .database import add_graph, add_model, new_database, replace_part, replace_rows, scenario
 from .generated import KINDS, graphs, parts
 
 RELATIVE = 1e-9
@@ -26,15 +26,43 @@ Target = tuple[int, int, str]
 
 COMPARED = {
     "kernel_cost": (
-        "macs", "flops", "threads", "traffic_byte", "resident_byte", "dram_byte", "reload_byte", "matrix_s", "vector_s",
-        "compute_s", "dram_s", "cache_s", "reload_s", "memory_s", "serial_s", "power_s", "busy_s", "device_s", "naive_s",
-        "roofline_s", "compute_energy_j", "static_w", "utilization_fraction",
+        "macs",
+        "flops",
+        "threads",
+        "traffic_byte",
+        "resident_byte",
+        "dram_byte",
+        "reload_byte",
+        "matrix_s",
+        "vector_s",
+        "compute_s",
+        "dram_s",
+        "cache_s",
+        "reload_s",
+        "memory_s",
+        "serial_s",
+        "power_s",
+        "busy_s",
+        "device_s",
+        "naive_s",
+        "roofline_s",
+        "compute_energy_j",
+        "static_w",
+        "utilization_fraction",
     ),
-    "kernel_latency": ("host_issue_s", "end_s", "latency_s", "memory_energy_j", "dynamic_energy_j", "static_energy_j", "energy_j"),
+    "kernel_latency": (
+        "host_issue_s",
+        "end_s",
+        "latency_s",
+        "memory_energy_j",
+        "dynamic_energy_j",
+        "static_energy_j",
+        "energy_j",
+    ),
     "kernel_edp": ("local_edp_js", "edp_js"),
     "operator_cost": ("share_fraction", "latency_s", "energy_j", "edp_js"),
     "model_cost": ("latency_s", "energy_j", "macs", "flops", "traffic_byte", "device_s", "host_issue_s"),
-}  # fmt: skip
+}
 KEYS = {"operator_cost": ("subgraph_id", "operator_id"), "model_cost": ()}
 
 
@@ -130,3 +158,38 @@ def test_generated(generated: duckdb.DuckDBPyConnection, data: st.DataObject) ->
     replace_rows(generated, Scenario, [data.draw(scenarios(i)) for i in range(1, 6)])
     models = [add_graph(generated, data.draw(graphs()), f"generated{i}") for i in range(2)]
     check(generated, {m: Tables.read(generated, m) for m in models})
+
+
+REAL_MODELS = (
+    "resnet18",
+    "resnet50",
+    "mobilenet_v2",
+    "mobilenet_v3_large",
+    "efficientnet_b0",
+    "vgg16",
+    "vit_b_16",
+    "swin_t",
+    "densenet121",
+    "convnext_tiny",
+)
+REAL_PARTS = ("rtx4090", "t4", "i7_13700k", "tpu_v4", "kpu_t256")
+REAL_RUNS = [
+    ("amp-fp16", "eager"),
+    ("fp32", "inductor"),
+    ("int8", "tensorrt"),
+    ("bf16", "xla"),
+    ("int8", "kpu"),
+    ("fp32", "openvino"),
+]
+
+
+@pytest.mark.slow
+def test_real_models() -> None:
+    """Ten models of torchvision on a part of each kind."""
+    connection = new_database(COMPARED, with_parts=True)
+    names = ", ".join(f"'{p}'" for p in REAL_PARTS)
+    connection.execute(f"DELETE FROM hardware WHERE hardware_id NOT IN ({names})")
+    runs = [scenario(i, batch=3, policy=p, backend=b) for i, (p, b) in enumerate(REAL_RUNS)]
+    replace_rows(connection, Scenario, runs)
+    models = {m: Tables.read(connection, m) for m in [add_model(connection, name) for name in REAL_MODELS]}
+    assert check(connection, models) >= 8 * len(models)
