@@ -157,8 +157,8 @@ def _explain_model(target: Target) -> None:
     for title, view, columns in MODEL_CHAIN:
         _step(target, title, view, columns)
     display.heading("Kernels that take the most time")
-    columns = ("subgraph_id", "subgraph", "latency_s", "bottleneck")
-    rows = target.rows("subgraph_latency", columns, "ORDER BY latency_s DESC, subgraph_id LIMIT 10")
+    listed = ("subgraph_id", "subgraph", "latency_s", "bottleneck")
+    rows = target.rows("subgraph_latency", listed, "ORDER BY latency_s DESC, subgraph_id LIMIT 10")
     total = target.rows("model_latency", ("latency_s",))[0][0]
     shown = [(i, name, display.seconds(t), display.percent(t / total), why) for i, name, t, why in rows]
     display.show(display.table(("kernel", "operators", "time", "share", "bottleneck"), shown))
