@@ -2,7 +2,8 @@
 
     python -m benchmarks.score_timm DATABASE [--sample 0.2] [--hardware rtx4090] [--worst 10]
 
-The database holds ingested timm models and the measurements (`benchmarks/ingest_timm.py` makes one).
+The database holds ingested timm models and the measurements (`benchmarks/ingest_timm.py` makes one);
+catalog tables and views are those of the source tree.
 PyTorch 1.13 files are scored apart: they differ from later ones by more than a tenth.
 """
 
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import polars as pl
 
+from benchmarks import catalog
 from charz.ingest.measurements import score
 from charz.ingest.measurements.workbench import Workbench, measured_cases
 
@@ -29,6 +31,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--software", nargs="*", default=None, help="e.g. pt240 pt291; default all but pt113")
     parser.add_argument("--worst", type=int, default=12)
     parser.add_argument("--models", default=None, help="SQL pattern of model names, e.g. 'timm:resnet%%'")
+    parser.add_argument("--family-only", action="store_true", help="leave out efficiency rows fitted to single parts")
     parser.add_argument("--families", action="store_true", help="score by architecture family too")
     return parser.parse_args()
 
@@ -55,7 +58,10 @@ def main() -> None:
     wanted = cases(options)
     print(f"{len(wanted)} rows of {wanted['model_id'].n_unique()} models, {time.perf_counter() - start:.1f} s")
     columns = ["latency_s", "compute_s", "memory_s", "power_s", "overhead_s", "device_s", "host_issue_s", "kernel_count", "macs"]
-    with Workbench(options.database, wanted) as bench:
+    live = catalog.tables()
+    if options.family_only:
+        live["efficiency"] = live["efficiency"].filter(~pl.col("scope").str.starts_with("hardware:"))
+    with Workbench(options.database, wanted, overrides=live) as bench:
         predicted = bench.predict(columns)
         slow = sorted(bench.seconds.items(), key=lambda x: -x[1])[:6]
         print("views: " + ", ".join(f"{name} {seconds:.1f} s" for name, seconds in slow))

@@ -49,8 +49,9 @@ class Measurement(Row):
     model: str
     """Model as the source names it."""
     model_source: str | None
-    """What `charz ingest` would be asked for to get this model, e.g. `timm:resnet50`; joins
-    `model.source`, with the resolution. Null when the name is not known to charz."""
+    """What `charz ingest` would be asked for to get this model, e.g. `timm:resnet50` (joins
+    `model.source`, with the resolution), or the name of one ingested model. Null when the name is not
+    known to charz."""
     hardware_id: str | None
     """Part it was matched to; null when not in the catalog."""
     hardware: str

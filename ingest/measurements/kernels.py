@@ -85,10 +85,13 @@ def neutral(half_work: float, residency: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([pl.DataFrame(rows, schema=residency.schema), residency])
 
 
-def extract(database: Path, cases: pl.DataFrame, efficiency: pl.DataFrame) -> Kernels:
-    """The kernels of the cases. `efficiency` are the rows in force, of which residency is kept."""
+def extract(
+    database: Path, cases: pl.DataFrame, efficiency: pl.DataFrame, overrides: dict[str, pl.DataFrame] | None = None
+) -> Kernels:
+    """The kernels of the cases. `efficiency` are the rows in force, of which residency is kept;
+    `overrides` replaces whole tables by name."""
     residency = efficiency.select(list(Efficiency.model_fields)).filter(pl.col("resource") == "residency")
-    with Workbench(database, cases, neutral(0.0, residency), view="kernel_latency") as bench:
+    with Workbench(database, cases, neutral(0.0, residency), overrides, view="kernel_latency") as bench:
         ideal = _terms(bench)
         bench.replace("efficiency", neutral(1.0, residency))
         sloped = _terms(bench).select("model_id", "scenario_id", "hardware_id", "subgraph_id", *(pl.col(f"{t}_s").alias(f"{t}_at_one") for t in TIMES))

@@ -1,0 +1,174 @@
+"""Run real models here and keep their times; characterize this machine."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from charz.schema.errors import CharzError
+
+from . import display
+from .workspace import DatabaseOption, change_workspace, open_workspace
+
+if TYPE_CHECKING:
+    from charz.ingest.measure.run import Result, Settings
+    from charz.ingest.sources.spec import Spec
+
+
+def command(
+    names: Annotated[list[str] | None, typer.Argument(help="Models as `charz ingest` takes them; operators as synthetic:KIND.", show_default=False)] = None,
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    backend: Annotated[list[str] | None, typer.Option(help="eager or inductor; repeat.", show_default=False)] = None,
+    batch: Annotated[list[int] | None, typer.Option(help="Samples in one run; repeat.", show_default=False)] = None,
+    sequence: Annotated[int | None, typer.Option(help="Tokens a sample.", show_default=False)] = None,
+    precision: Annotated[list[str] | None, typer.Option(help="fp32, tf32, fp16, bf16, amp-fp16, amp-bf16; repeat.", show_default=False)] = None,
+    memory_format: Annotated[str, typer.Option(help="nchw or nhwc.")] = "nchw",
+    seconds: Annotated[float, typer.Option(help="Least time spent on each measurement.")] = 2.0,
+    settings: Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE of a synthetic model.", show_default=False)] = None,
+    operators: Annotated[bool, typer.Option(help="Also keep the time of every operator, from a profiler trace.")] = True,
+    hardware: Annotated[str | None, typer.Option(help="Part this is; default by the name the device gives itself.", show_default=False)] = None,
+    characterize: Annotated[str | None, typer.Option(help="Draft a part of this name from this CPU and fit its efficiency rows.", show_default=False)] = None,
+    db: DatabaseOption = None,
+) -> None:
+    """Run models on this machine: median, spread, peak memory, energy where the device counts it, operator times.
+
+    Rows are kept under the data set `measured:NAME-OF-DEVICE`; `charz validate` holds predictions
+    against them. `--characterize NAME` (ten minutes, CPU) writes NAME.yaml, adds the part, measures a
+    suite of small networks and fits the part's efficiency rows to them.
+    """
+    if characterize is not None:
+        _characterize(characterize, seconds, db)
+        return
+    if not names:
+        raise CharzError("no model named", next="try `charz measure resnet18`, or --characterize NAME")
+    from charz.ingest.sources.spec import parse, sweep
+
+    specs = [parse(name, settings=chosen) for name in names for chosen in sweep(settings or [])]
+    wanted = [
+        {"device": device, "backend": b, "precision": p, "batch": n, "sequence": sequence, "memory_format": memory_format, "seconds": seconds}
+        for b in backend or ["eager"]
+        for p in precision or ["fp32"]
+        for n in batch or [1]
+    ]
+    rows, operator_rows = _measure(specs, wanted, hardware, operators)
+    _keep(db, rows, operator_rows)
+
+
+def _measure(specs: list[Spec], wanted: list[dict[str, Any]], hardware: str | None, operators: bool) -> tuple[list[dict[str, Any]], list[Any]]:
+    """Measure every model under every setting, printing as it goes."""
+    from charz.ingest.measure import run
+    from charz.ingest.sources import build
+
+    rows: list[dict[str, Any]] = []
+    traces: list[Any] = []
+    for spec in specs:
+        for chosen in wanted:
+            settings = run.Settings(**chosen)
+            name = hardware or run.device_name(settings.device)
+            # Built anew each time: making a model real uses the meta module up.
+            request = build(spec)
+            result, call = run.measure(request, settings)
+            _print(request.name, settings, result)
+            rows.append(_row(request, settings, result, name))
+            if operators:
+                traces.append(run.operator_times(call, settings.device, request.name, name, settings.backend, f"{rows[-1]['source_id']}:operators"))
+    return rows, traces
+
+
+def _print(name: str, settings: Settings, result: Result) -> None:
+    spread = f"{display.seconds(result.low_s)} to {display.seconds(result.high_s)}"
+    extra = f", {display.size(result.peak_memory_byte)} peak" if result.peak_memory_byte else ""
+    extra += f", {display.joules(result.energy_j)}" if result.energy_j is not None else ""
+    display.show(
+        f"{name} {settings.backend} {settings.precision} batch {settings.batch}: {display.seconds(result.latency_s)}"
+        f" ({spread} over {result.runs} runs{extra})"
+    )
+
+
+def _row(request: Any, settings: Settings, result: Result, hardware: str) -> dict[str, Any]:
+    """A `measurement` row."""
+    import torch
+
+    return {
+        "model": request.name,
+        "model_source": request.name,
+        "hardware": hardware,
+        "device_count": 1,
+        "backend": settings.backend,
+        "software": f"torch {torch.__version__}",
+        "mode": "run",
+        "precision": settings.precision,
+        "memory_format": settings.memory_format,
+        "batch": settings.batch,
+        "sequence": settings.sequence,
+        "resolution": request.resolution,
+        "latency_s": result.latency_s,
+        "throughput_per_s": settings.batch / result.latency_s,
+        "energy_j": result.energy_j,
+        "energy_scope": "gpu" if result.energy_j is not None else None,
+        "energy_per": "run" if result.energy_j is not None else None,
+        "peak_memory_byte": result.peak_memory_byte,
+        "source_id": f"measured:{hardware}",
+        "note": f"{date.today().isoformat()}; p10 {result.low_s:.6g} s, p90 {result.high_s:.6g} s of {result.runs} runs",
+    }
+
+
+def _keep(db: Path | None, rows: list[dict[str, Any]], traces: list[Any]) -> None:
+    """Add the rows, in place of earlier ones of the same conditions."""
+    import polars as pl
+
+    from charz.ingest.measurements import store
+    from charz.schema.catalog import Source
+    from charz.schema.scenario import Measurement, OperatorMeasurement
+
+    with change_workspace(db) as connection:
+        for row_type, frame, keys in (
+            (Measurement, pl.DataFrame(rows, infer_schema_length=None), ["model", "backend", "precision", "memory_format", "batch", "sequence"]),
+            (OperatorMeasurement, pl.concat(traces, how="diagonal_relaxed") if traces else None, ["model", "backend"]),
+        ):
+            if frame is None:
+                continue
+            name = frame["source_id"][0]
+            earlier = connection.sql(f"SELECT * FROM {row_type.TABLE} WHERE source_id = $1", params=[name]).pl()
+            kept = store.conform(earlier, row_type).join(store.conform(frame, row_type), on=keys, how="anti", nulls_equal=True)
+            both = pl.concat([kept, store.conform(frame, row_type)])
+            source = Source(source_id=name, kind="measurement", locator="charz measure", licence=None, what=f"runs on {frame['hardware'][0]}")
+            store.store(connection, both, row_type, [source])
+    display.note(f"{len(rows)} measurements kept; `charz validate` holds predictions against them")
+
+
+def _characterize(part_id: str, seconds: float, db: Path | None) -> None:
+    """Draft the part, add it, measure the suite, fit."""
+    from charz.hardware_catalog import loader  # noqa: F401  # fails early where the catalog is broken
+    from charz.ingest.measure import characterize
+    from charz.ingest.run import run as ingest
+    from charz.ingest.sources.spec import parse
+
+    path = Path(f"{part_id}.yaml")
+    machine = characterize.probe()
+    path.write_text(characterize.draft(machine, part_id))
+    display.note(f"{path}: {machine.core_count} cores, {display.quantity(machine.fp32_ops_per_s, 'ops/s')} fp32, {display.quantity(machine.byte_per_s, 'byte/s')}")
+    from .hardware import add
+
+    with open_workspace(db, create=True) as connection:
+        known = connection.execute("SELECT count(*) FROM hardware WHERE hardware_id = ?", [part_id]).fetchall()[0][0]
+    if not known:
+        add(path, db=db)
+    specs = [(parse(name, settings=chosen_settings(values)), batches) for name, values, batches in characterize.SUITE]
+    ingest([spec for spec, _ in specs], lambda: change_workspace(db))
+    rows: list[dict[str, Any]] = []
+    for spec, batches in specs:
+        found, _ = _measure([spec], [{"batch": n, "seconds": min(seconds, 1.0)} for n in batches], part_id, operators=False)
+        rows += found
+    _keep(db, rows, [])
+    from .calibrate import command as calibrate
+
+    calibrate(f"hardware:{part_id}", hardware=[part_id], backend=None, where=f"x.source_id = 'measured:{part_id}'", strength=1.0, folds=6, write=True, csv=None, db=db)
+
+
+def chosen_settings(values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """`KEY=VALUE` texts as pairs."""
+    return tuple((key, value) for key, _, value in (v.partition("=") for v in values))

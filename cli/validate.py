@@ -1,0 +1,109 @@
+"""Print the error of predictions against the measurements in a database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from charz.schema.errors import CharzError
+
+from . import display
+from .workspace import DatabaseOption, database_path, open_workspace
+
+if TYPE_CHECKING:
+    import polars as pl
+
+CELLS = {
+    "part": ["hardware_id", "backend", "memory_format", "software"],
+    "source": ["source_id", "hardware_id", "backend"],
+    "precision": ["hardware_id", "backend", "policy"],
+    "batch": ["hardware_id", "backend", "batch_class"],
+    "family": ["architecture_family", "backend"],
+}
+"""What a table is broken down by, by the word of `--by`."""
+
+
+def command(
+    by: Annotated[list[str] | None, typer.Option(help="part, source, precision, batch or family; repeat.", show_default=False)] = None,
+    where: Annotated[str, typer.Option(help="SQL condition on measurement rows, alias x.")] = "x.mode IN ('run', 'single_stream')",
+    least_rows: Annotated[int, typer.Option(help="Leave out groups with fewer rows.")] = 5,
+    worst: Annotated[int, typer.Option(help="How many of the worst rows to explain.")] = 10,
+    family_only: Annotated[bool, typer.Option(help="Ignore efficiency rows fitted to single parts.")] = False,
+    markdown: Annotated[Path | None, typer.Option(help="Write the tables to this page too.", show_default=False)] = None,
+    db: DatabaseOption = None,
+) -> None:
+    """Print the error of predictions by part, backend, precision, batch class and model family, and the worst rows."""
+    from charz.ingest.measurements import validation
+
+    wanted = by or list(CELLS)
+    for word in wanted:
+        if word not in CELLS:
+            raise CharzError("unknown breakdown", word, f"there are {', '.join(CELLS)}")
+    with open_workspace(db) as connection:
+        efficiency = connection.sql("SELECT * FROM efficiency").pl()
+    if family_only:
+        efficiency = efficiency.filter(~efficiency["scope"].str.starts_with("hardware:"))
+    frame = validation.predicted(database_path(db), where, efficiency=efficiency)
+    if not len(frame):
+        raise CharzError("no measured run can be scored", next="import measurements and ingest their models")
+    sections = [(f"By {word}", *_table(frame, CELLS[word], least_rows)) for word in wanted]
+    sections.append((f"The {worst} worst rows", *_worst(frame, worst)))
+    for title, headers, rows in sections:
+        display.heading(title)
+        display.show(display.table(headers, rows))
+    if markdown is not None:
+        markdown.write_text(_page(frame, sections))
+
+
+def _table(frame: pl.DataFrame, by: list[str], least_rows: int) -> tuple[list[str], list[list[object]]]:
+    """Headers and rows of one breakdown."""
+    import polars as pl
+
+    from charz.ingest.measurements import score
+
+    table = score.table(frame, by).filter(pl.col("rows") >= least_rows)
+    figures = ["rows", "median_error", "p90_error", "bias", "mape", "within_30_fraction", "spearman", "interval_coverage_fraction"]
+    headers = [*by, "rows", "median", "p90", "bias", "MAPE", "within 30 %", "Spearman", "coverage"]
+    return headers, [_shown(row, len(by)) for row in table.select(*by, *figures).rows()]
+
+
+def _shown(row: tuple[object, ...], names: int) -> list[object]:
+    figures = ["-" if value is None else f"{value:.3f}" for value in row[names + 1 :]]
+    return [*("-" if name is None else name for name in row[:names]), row[names], *figures]
+
+
+def _worst(frame: pl.DataFrame, count: int) -> tuple[list[str], list[list[object]]]:
+    """Headers and rows of the worst predictions."""
+    from charz.ingest.measurements import score, validation
+
+    rows: list[list[object]] = [
+        [
+            row["model"], row["hardware_id"], row["backend"], row["batch"],
+            display.seconds(row["measured_s"]), display.seconds(row["latency_s"]), f"{row['log_ratio']:+.2f}",
+            validation.explain(row),
+        ]
+        for row in score.worst(frame, count).iter_rows(named=True)
+    ]  # fmt: skip
+    return ["model", "part", "backend", "batch", "measured", "predicted", "log ratio", "why"], rows
+
+
+def _page(frame: pl.DataFrame, sections: list[tuple[str, list[str], list[list[object]]]]) -> str:
+    """The tables as a page."""
+    text = [
+        "# Validation",
+        "",
+        "Written by `charz validate --markdown docs/validation.md`; do not edit.",
+        "",
+        f"{len(frame)} measured runs of {frame['model'].n_unique()} models on {frame['hardware_id'].n_unique()} parts. The error of"
+        " a row is the natural logarithm of predicted over measured time: `median` and `p90` are of its absolute value, `bias` is"
+        " its median (above 0 predicts too slow), `MAPE` the mean of |predicted / measured - 1|, `within 30 %` the share between"
+        " 1/1.3 and 1.3, `coverage` the share inside the p10–p90 band (80 % nominal). Batch-1 rows of each data set on GPUs share"
+        " one factor on the host's dispatch time, fitted on those rows. These are errors of the shipped catalog, whose fits saw"
+        " part of these rows; `charz calibrate` prints the errors on model families and parts left out.",
+        "",
+    ]
+    for title, headers, rows in sections:
+        text += [f"## {title}", "", display.markdown(headers, rows), ""]
+    return "\n".join(text)

@@ -1,0 +1,159 @@
+"""What this machine's processor is and reaches: a draft of its part file, and the networks whose times
+its efficiency rows are fitted to.
+
+The peaks of the draft are the best rates seen over a few large kernels, so an efficiency is relative
+to what this machine has shown it can do, not to a datasheet.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+SUITE = (
+    ("synthetic:mlp", ("in=1024", "hidden=1024", "out=1024"), (1, 16, 256)),
+    ("synthetic:mlp", ("in=256", "hidden=4096", "out=256"), (1, 64)),
+    ("synthetic:matmul", ("m=512", "n=512", "k=512"), (1, 4)),
+    ("synthetic:conv2d_bn_act", ("channels=64", "out=64", "size=56", "kernel=3"), (1, 8)),
+    ("synthetic:conv2d_bn_act", ("channels=256", "out=256", "size=14", "kernel=3"), (1, 8)),
+    ("synthetic:conv2d_bn_act", ("channels=64", "out=256", "size=56", "kernel=1"), (1, 8)),
+    ("synthetic:conv2d_bn_act", ("channels=512", "out=512", "size=7", "kernel=1"), (1, 8)),
+    ("synthetic:conv2d_bn_act", ("channels=3", "out=64", "size=224", "kernel=7", "stride=2"), (1, 4)),
+    ("synthetic:resnet_block", ("channels=64", "size=56"), (1, 8)),
+    ("synthetic:resnet_block", ("channels=128", "size=28"), (1, 8)),
+    ("synthetic:resnet_block", ("channels=512", "size=7"), (1, 8)),
+    ("synthetic:depthwise_separable", ("channels=96", "out=96", "size=56"), (1, 8)),
+    ("synthetic:depthwise_separable", ("channels=384", "out=384", "size=14"), (1, 8)),
+    ("synthetic:transformer_block", ("length=197", "width=768", "heads=12", "hidden=3072"), (1, 4)),
+    ("synthetic:attention_head", ("length=197", "width=384", "heads=6"), (1, 8)),
+    ("synthetic:pooling", ("channels=64", "size=112"), (1, 16)),
+    ("synthetic:norm", ("length=196", "width=768"), (1, 32)),
+    ("synthetic:softmax", ("rows=1024", "columns=1024"), (1, 16)),
+    ("synthetic:elementwise", ("elements=1048576",), (1, 16, 64)),
+)
+"""Networks of the suite, their parameters and batches: every kernel class, small and large."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What the operating system and a few kernels say of the processor."""
+
+    name: str
+    vendor: str
+    core_count: int
+    clock_hz: float
+    vector_bits: int
+    cache_byte: dict[str, float]
+    memory_byte: float
+    fp32_ops_per_s: float
+    byte_per_s: float
+
+
+def probe(threads: int | None = None) -> Machine:
+    """Look at this machine's CPU; takes about ten seconds."""
+    info = _cpu_info()
+    cores = threads or torch.get_num_threads()
+    return Machine(
+        name=info.get("model name", platform.processor() or "unknown CPU"),
+        vendor="intel" if "Intel" in info.get("vendor_id", "") else "amd" if "AMD" in info.get("vendor_id", "") else "other",
+        core_count=cores,
+        clock_hz=float(info.get("cpu MHz", "0") or 0) * 1e6 or 2.5e9,
+        vector_bits=512 if "avx512f" in info.get("flags", "") else 256 if "avx2" in info.get("flags", "") else 128,
+        cache_byte=_caches(),
+        memory_byte=float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")),
+        fp32_ops_per_s=_best_rate(),
+        byte_per_s=_stream_rate(),
+    )
+
+
+def draft(machine: Machine, part_id: str) -> str:
+    """A part file of the machine, ready for `charz hardware add`; what was not measured is marked so."""
+    lanes = machine.vector_bits // 32 * 2
+    measured = "source: charz_measure, confidence: measured"
+    system = "source: charz_measure, confidence: device_query"
+    lines = [
+        "schema: charz.hardware/1",
+        f"id: {part_id}",
+        f"name: {machine.name}",
+        f"vendor: {machine.vendor}",
+        "family: cpu",
+        "market: server",
+        "status: internal",
+        "architecture: measured",
+        "form_factor: socket",
+        "cluster:",
+        "  core:",
+        "    kind: core",
+        f"    unit_count: {{value: {machine.core_count}, unit: count, {system}}}",
+        f"    lanes: {{value: {lanes}, unit: count, source: charz_measure, confidence: assumed, note: \"two pipes of {machine.vector_bits} bits\"}}",
+        f"    clock_boost_hz: {{value: {machine.clock_hz:.4g}, unit: Hz, {system}}}",
+        "memory:",
+    ]
+    for level, scope in (("l1", "unit"), ("l2", "unit"), ("l3", "chip")):
+        if level in machine.cache_byte:
+            lines += [
+                f"  {level}:", f"    scope: {scope}", "    management: hardware", "    technology: SRAM",
+                f"    capacity_byte: {{value: {machine.cache_byte[level]:.0f}, unit: byte, {system}}}",
+            ]  # fmt: skip
+    lines += [
+        "  dram:", "    scope: chip", "    management: software", "    technology: unknown",
+        f"    capacity_byte: {{value: {machine.memory_byte:.0f}, unit: byte, {system}}}",
+        f"    bandwidth_byte_per_s: {{value: {machine.byte_per_s:.4g}, unit: byte/s, {measured}, note: \"best of large copies\"}}",
+        "peak:",
+        "  - precision: fp32", "    unit: vector", "    accumulator: fp32", "    cluster: core",
+        f"    peak_ops_per_s: {{value: {machine.fp32_ops_per_s:.4g}, unit: ops/s, {measured}, note: \"best of large matrix products\"}}",
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def _cpu_info() -> dict[str, str]:
+    path = Path("/proc/cpuinfo")
+    if not path.exists():
+        return {}
+    pairs = (line.split(":", 1) for line in path.read_text().split("\n\n")[0].splitlines() if ":" in line)
+    return {key.strip(): value.strip() for key, value in pairs}
+
+
+def _caches() -> dict[str, float]:
+    """Bytes of each data cache of the first core, by level."""
+    found = {}
+    for folder in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        if (folder / "type").read_text().strip() == "Instruction":
+            continue
+        match = re.fullmatch(r"(\d+)([KM]?)", (folder / "size").read_text().strip())
+        if match:
+            found[f"l{(folder / 'level').read_text().strip()}"] = float(match[1]) * {"": 1, "K": 1024, "M": 1024**2}[match[2]]
+    return found
+
+
+def _best_rate() -> float:
+    """Most operations a second of three large products. [ops/s]"""
+    best = 0.0
+    for size in (1024, 1536, 2048):
+        a, b = torch.randn(size, size), torch.randn(size, size)
+        best = max(best, 2.0 * size**3 / _least_time(lambda a=a, b=b: a @ b))
+    return best
+
+
+def _stream_rate() -> float:
+    """Most bytes a second of copies of 256 MiB, read and written. [byte/s]"""
+    source = torch.randn(64 * 1024**2)
+    target = torch.empty_like(source)
+    return 2.0 * source.numel() * 4 / _least_time(lambda: target.copy_(source))
+
+
+def _least_time(call: Callable[[], object], runs: int = 8) -> float:
+    call()
+    best = float("inf")
+    for _ in range(runs):
+        start = time.perf_counter()
+        call()
+        best = min(best, time.perf_counter() - start)
+    return best

@@ -1,0 +1,74 @@
+"""A model that ingest would trace, made real on a device: random weights, example inputs."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import torch
+
+from charz.schema.errors import CharzError
+
+from ..export import BATCH, SEQUENCE, Request
+
+Inputs = tuple[tuple[Any, ...], dict[str, Any]]
+"""Positional and keyword arguments of a call."""
+
+
+def module(request: Request, device: str) -> torch.nn.Module:
+    """The request's module with memory and values. Raises `CharzError` where it keeps tensors that are
+    neither parameters nor buffers, which cannot be given values."""
+    try:
+        real = request.module.to_empty(device=device)
+    except NotImplementedError as error:
+        raise CharzError("the model has no values to run with", request.name, str(error)) from error
+    with torch.no_grad():
+        for parameter in real.parameters():
+            # Small enough that activations stay finite through deep networks, and no denormals.
+            parameter.normal_(0.0, 0.02)
+        for name, buffer in real.named_buffers():
+            _fill(name, buffer)
+    return real.eval()
+
+
+def _fill(name: str, buffer: torch.Tensor) -> None:
+    """Values that any model accepts: index 0, unit variance, nothing masked."""
+    if name.endswith("running_var"):
+        buffer.fill_(1.0)
+    elif buffer.dtype.is_floating_point:
+        buffer.normal_(0.0, 0.02)
+    else:
+        buffer.zero_()
+
+
+def inputs(request: Request, batch: int, sequence: int | None, device: str) -> Inputs:
+    """Example inputs at a batch and sequence. Raises `CharzError` where the model's batch is fixed to
+    another."""
+    names = list(inspect.signature(request.module.forward).parameters)
+    if not request.axes and batch != request.default_batch:
+        raise CharzError("the model's batch is fixed", request.name, f"it is {request.default_batch}", f"--batch {request.default_batch}")
+    arguments = tuple(
+        _value(value, request.axes.get(name, {}), batch, sequence, device)
+        for name, value in zip(names, request.arguments, strict=False)
+    )
+    keywords = {
+        name: _value(value, request.axes.get(name, {}), batch, sequence, device) for name, value in request.keywords.items()
+    }
+    return arguments, keywords
+
+
+def _value(value: Any, axes: dict[int, Any], batch: int, sequence: int | None, device: str) -> Any:
+    """A tensor of the sizes asked for: noise where it is float, index 0 where it is an integer."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    shape = list(value.shape)
+    for dimension, powers in axes.items():
+        if powers == BATCH:
+            shape[dimension] = batch
+        elif powers == SEQUENCE and sequence is not None:
+            shape[dimension] = sequence
+    if value.dtype.is_floating_point:
+        return torch.randn(shape, dtype=value.dtype, device=device)
+    if value.dtype == torch.bool:
+        return torch.ones(shape, dtype=value.dtype, device=device)
+    return torch.zeros(shape, dtype=value.dtype, device=device)

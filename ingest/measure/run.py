@@ -1,0 +1,196 @@
+"""Time, memory, energy and operator times of one model on one device."""
+
+from __future__ import annotations
+
+import contextlib
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+import torch
+
+from charz.schema.errors import CharzError
+
+from ..export import Request
+from ..measurements import kineto
+from . import materialize
+
+_HALF = {"fp16": torch.float16, "bf16": torch.bfloat16}
+_AUTOCAST = {"amp-fp16": torch.float16, "amp-bf16": torch.bfloat16}
+PRECISIONS = ("fp32", "tf32", *_HALF, *_AUTOCAST)
+"""Precision policies that can be measured."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to run."""
+
+    device: str = "cpu"
+    backend: str = "eager"
+    precision: str = "fp32"
+    batch: int = 1
+    sequence: int | None = None
+    memory_format: str = "nchw"
+    least_runs: int = 7
+    seconds: float = 2.0
+    """Runs go on until both are reached."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one run takes."""
+
+    latency_s: float
+    """Median. [s]"""
+    low_s: float
+    """Tenth percentile. [s]"""
+    high_s: float
+    """Ninetieth percentile. [s]"""
+    runs: int
+    peak_memory_byte: float | None
+    """Peak of the device's allocator; null where it keeps none (CPU). [byte]"""
+    energy_j: float | None
+    """Energy of one run as the device counts it; null where it counts none. [J]"""
+
+
+def measure(request: Request, settings: Settings) -> tuple[Result, Callable[[], object]]:
+    """Measure a model; also returns the call that was timed, for a trace."""
+    call = prepare(request, settings)
+    synchronize = torch.cuda.synchronize if settings.device == "cuda" else _nothing
+    _warm_up(call, synchronize)
+    if settings.device == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+    energy = _energy_counter(settings.device)
+    before = energy() if energy else None
+    times = _timed(call, synchronize, settings)
+    spent = energy() - before if energy and before is not None else None
+    times_sorted = sorted(times)
+    return (
+        Result(
+            latency_s=statistics.median(times),
+            low_s=times_sorted[len(times) // 10],
+            high_s=times_sorted[min(len(times) - 1, len(times) * 9 // 10)],
+            runs=len(times),
+            peak_memory_byte=float(torch.cuda.max_memory_allocated()) if settings.device == "cuda" else None,
+            energy_j=spent / len(times) if spent is not None else None,
+        ),
+        call,
+    )
+
+
+def prepare(request: Request, settings: Settings) -> Callable[[], object]:
+    """The model on its device under its backend and precision, as a call without arguments.
+
+    Raises `CharzError` for a precision or device that cannot be run here.
+    """
+    if settings.precision not in PRECISIONS:
+        raise CharzError("this precision cannot be measured", settings.precision, f"there are {', '.join(PRECISIONS)}")
+    if settings.device == "cuda" and not torch.cuda.is_available():
+        raise CharzError("no CUDA device here", next="measure with --device cpu")
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = settings.precision == "tf32"
+    model = materialize.module(request, settings.device)
+    arguments, keywords = materialize.inputs(request, settings.batch, settings.sequence, settings.device)
+    if settings.precision in _HALF:
+        model = model.to(_HALF[settings.precision])
+        arguments = tuple(_cast(a, _HALF[settings.precision]) for a in arguments)
+        keywords = {k: _cast(v, _HALF[settings.precision]) for k, v in keywords.items()}
+    if settings.memory_format == "nhwc":
+        model = model.to(memory_format=torch.channels_last)
+        arguments = tuple(_channels_last(a) for a in arguments)
+    run = torch.compile(model) if settings.backend == "inductor" else model
+    autocast = _AUTOCAST.get(settings.precision)
+
+    def call() -> object:
+        context = torch.autocast(settings.device, autocast) if autocast else contextlib.nullcontext()
+        with torch.inference_mode(), context:
+            return run(*arguments, **keywords)
+
+    return call
+
+
+def operator_times(call: Callable[[], object], device: str, model: str, hardware: str, backend: str, source_id: str) -> pl.DataFrame:
+    """`operator_measurement` rows of one profiled run."""
+    activities = [torch.profiler.ProfilerActivity.CPU]
+    if device == "cuda":
+        activities.append(torch.profiler.ProfilerActivity.CUDA)
+    with torch.profiler.profile(activities=activities, record_shapes=True) as profile:
+        call()
+        if device == "cuda":
+            torch.cuda.synchronize()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.json"
+        profile.export_chrome_trace(str(path))
+        return kineto.read(path, model, hardware, backend, source_id)
+
+
+def _warm_up(call: Callable[[], object], synchronize: Callable[[], object]) -> None:
+    """Three runs, or more until a second has passed: caches, allocator, compilation and clocks settle."""
+    start = time.perf_counter()
+    for count in range(50):
+        call()
+        synchronize()
+        if count >= 2 and time.perf_counter() - start > 1.0:
+            return
+
+
+def _timed(call: Callable[[], object], synchronize: Callable[[], object], settings: Settings) -> list[float]:
+    """Seconds of each run, each waited for."""
+    times: list[float] = []
+    start = time.perf_counter()
+    while len(times) < settings.least_runs or time.perf_counter() - start < settings.seconds:
+        synchronize()
+        before = time.perf_counter()
+        call()
+        synchronize()
+        times.append(time.perf_counter() - before)
+    return times
+
+
+def _energy_counter(device: str) -> Callable[[], float] | None:
+    """Joules the GPU has drawn since its driver was loaded, or None where nothing counts them."""
+    if device != "cuda":
+        return None
+    try:
+        import pynvml
+    except ImportError:
+        return None
+    try:
+        pynvml.nvmlInit()
+        handle = pynvml.nvmlDeviceGetHandleByIndex(torch.cuda.current_device())
+        pynvml.nvmlDeviceGetTotalEnergyConsumption(handle)
+    except pynvml.NVMLError:
+        return None
+    return lambda: pynvml.nvmlDeviceGetTotalEnergyConsumption(handle) / 1e3
+
+
+def device_name(device: str) -> str:
+    """The device as its maker names it."""
+    if device == "cuda":
+        return str(torch.cuda.get_device_name())
+    return next(_cpu_names(), "unknown CPU")
+
+
+def _cpu_names() -> Iterator[str]:
+    path = Path("/proc/cpuinfo")
+    if path.exists():
+        for line in path.read_text().splitlines():
+            if line.startswith("model name"):
+                yield line.split(":", 1)[1].strip()
+
+
+def _cast(value: object, dtype: torch.dtype) -> object:
+    return value.to(dtype) if isinstance(value, torch.Tensor) and value.dtype.is_floating_point else value
+
+
+def _channels_last(value: object) -> object:
+    if isinstance(value, torch.Tensor) and value.dim() == 4:
+        return value.to(memory_format=torch.channels_last)
+    return value
+
+
+def _nothing() -> None:
+    """The CPU has nothing to wait for."""

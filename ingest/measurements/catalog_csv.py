@@ -1,0 +1,32 @@
+"""Fitted rows into the catalog's CSV tables, so that a calibration ships."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+
+from charz.schema.catalog import Efficiency, PredictionBand, Source
+from charz.schema.row import Row
+
+
+def replace_rows(folder: Path, efficiency: Sequence[Efficiency], bands: Sequence[PredictionBand], sources: Sequence[Source]) -> None:
+    """Put the rows in `efficiency.csv`, `prediction_band.csv` and `source.csv` of a folder, in place of
+    those with the same scope and backend, or the same source."""
+    fitted = {(row.scope, row.backend) for row in efficiency}
+    _replace(folder / "efficiency.csv", Efficiency, efficiency, lambda r: (r["scope"], r["backend"]) in fitted)
+    _replace(folder / "prediction_band.csv", PredictionBand, bands, lambda r: (r["scope"], r["backend"]) in fitted)
+    names = {source.source_id for source in sources}
+    _replace(folder / "source.csv", Source, sources, lambda r: r["source_id"] in names)
+
+
+def _replace(path: Path, row_type: type[Row], rows: Sequence[Row], is_old) -> None:  # type: ignore[no-untyped-def]  # a predicate on a CSV row
+    kept: list[dict[str, str]] = []
+    if path.exists():
+        with path.open(newline="") as file:
+            kept = [row for row in csv.DictReader(file) if not is_old(row)]
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(row_type.model_fields), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(kept)
+        writer.writerows({k: "" if v is None else v for k, v in row.model_dump().items()} for row in rows)

@@ -1,0 +1,90 @@
+"""Predictions of the installed catalog held against every measured run that can be scored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import polars as pl
+
+from charz.sql import views
+
+from . import score
+from .workbench import Workbench, measured_cases
+
+COLUMNS = ("latency_s", "compute_s", "memory_s", "power_s", "overhead_s", "device_s", "host_issue_s", "kernel_count", "macs")
+"""What is asked of `model_cost`."""
+
+RUNS = "x.mode IN ('run', 'single_stream')"
+"""Measurements of a model alone: no server, no queue of unknown batches."""
+
+_HOST_FACTORS = np.exp(np.linspace(np.log(0.25), np.log(4.0), 49))
+
+
+def predicted(database: Path, where: str = RUNS, host_factor_by_source: bool = True, efficiency: pl.DataFrame | None = None) -> pl.DataFrame:
+    """Measured runs with their predictions and bands.
+
+    With `host_factor_by_source`, the batch-1 rows of each data set on GPUs share one factor on the host's
+    dispatch time, chosen on those very rows: labs' hosts differ, and no row says which it was.
+    """
+    cases = measured_cases(database, where)
+    if not len(cases):
+        return cases
+    first = _predict(database, cases, efficiency)
+    if host_factor_by_source:
+        chosen = host_factors(first)
+        if len(chosen):
+            cases = cases.drop("host_factor").join(chosen, on="source_id", how="left").with_columns(
+                host_factor=pl.when(_is_dispatch_bound()).then(pl.col("host_factor")).fill_null(1.0)
+            )
+            first = _predict(database, cases, efficiency)
+    return with_bands(database, first)
+
+
+def _predict(database: Path, cases: pl.DataFrame, efficiency: pl.DataFrame | None) -> pl.DataFrame:
+    with Workbench(database, cases, efficiency) as bench:
+        return bench.predict(COLUMNS)
+
+
+def _is_dispatch_bound() -> pl.Expr:
+    return (pl.col("batch") == 1) & pl.col("backend").is_in(["eager", "inductor"])
+
+
+def host_factors(frame: pl.DataFrame) -> pl.DataFrame:
+    """`source_id, host_factor`: the factor that makes the median error of a source's batch-1 rows least.
+    A source whose batch-1 time the device sets keeps 1."""
+    rows = []
+    small = frame.filter(_is_dispatch_bound() & (pl.col("host_issue_s") > pl.col("device_s")))
+    for (source,), group in small.group_by("source_id"):
+        device, host, measured = (group[c].to_numpy() for c in ("device_s", "host_issue_s", "measured_s"))
+        last = device / np.maximum(group["kernel_count"].to_numpy(), 1)
+        errors = [np.median(np.abs(np.log(np.maximum(device, f * host + last) / measured))) for f in _HOST_FACTORS]
+        rows.append((source, float(_HOST_FACTORS[int(np.argmin(errors))])))
+    return pl.DataFrame(rows, schema={"source_id": pl.String, "host_factor": pl.Float64}, orient="row")
+
+
+def with_bands(database: Path, frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with `p10_s` and `p90_s`."""
+    by_name = {view.name: view for view in views.load()}
+    with duckdb.connect() as connection:
+        connection.execute(f"ATTACH '{database}' AS file (READ_ONLY)")
+        connection.execute("SET search_path = 'memory.main,file.main'")
+        connection.execute(by_name["band_choice"].create)
+        bands = connection.sql(
+            "SELECT hardware_id, backend, batch_class, low_factor, high_factor FROM band_choice WHERE quantity = 'latency'"
+        ).pl()
+    return (
+        frame.with_columns(batch_class=score.batch_class())
+        .join(bands, on=["hardware_id", "backend", "batch_class"], how="left")
+        .with_columns(p10_s=pl.col("latency_s") * pl.col("low_factor"), p90_s=pl.col("latency_s") * pl.col("high_factor"))
+        .drop("low_factor", "high_factor")
+    )
+
+
+def explain(row: dict[str, object]) -> str:
+    """Where the predicted time of a row goes, in words."""
+    shares = {n: float(str(row[f"{n}_s"])) / float(str(row["latency_s"])) for n in ("compute", "memory", "power", "overhead")}
+    parts = [f"{share:.0%} {name}" for name, share in sorted(shares.items(), key=lambda x: -x[1]) if share > 0.05]
+    side = "too slow" if float(str(row["log_ratio"])) > 0 else "too fast"
+    return f"predicted {side}: {', '.join(parts)} over {row['kernel_count']} kernels"
