@@ -136,6 +136,7 @@ def with_scenarios(
     with open_workspace(path) as original:
         statements = views.installed(original, needed)
     with contextlib.closing(duckdb.connect()) as connection:
+        database.quiet(connection)
         connection.execute(f"ATTACH {ddl.literal(str(path))} AS file (READ_ONLY)")
         connection.execute("SET search_path = 'memory.main,file.main'")
         connection.execute(ddl.create_table(Scenario))

@@ -160,6 +160,11 @@ def insert_rows(connection: duckdb.DuckDBPyConnection, rows: Sequence[Row]) -> i
     return insert(connection, row_type, {name: [getattr(r, name) for r in rows] for name in row_type.model_fields})
 
 
+def quiet(connection: duckdb.DuckDBPyConnection) -> None:
+    """Keep DuckDB's progress bar, which it prints to standard output, out of the answers there."""
+    connection.execute("SET enable_progress_bar = false")
+
+
 def meta(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
     """What the file says of itself."""
     return dict(connection.execute(f"SELECT key, value FROM {Meta.TABLE}").fetchall())
@@ -192,6 +197,7 @@ def _open(path: Path, read_only: bool, name: Path | None = None) -> duckdb.DuckD
         connection = duckdb.connect(str(path), read_only=read_only)
     except duckdb.Error as error:
         raise _opening_failed(name, error) from error
+    quiet(connection)
     try:
         _check_version(connection, name)
     except BaseException:

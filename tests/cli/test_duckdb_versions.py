@@ -18,6 +18,7 @@ _ROWS = """
 import json, sys
 import duckdb
 connection = duckdb.connect(sys.argv[1], read_only=True)
+connection.execute("SET enable_progress_bar = false")
 tables = [n for (n,) in connection.execute("SELECT table_name FROM duckdb_tables() WHERE NOT internal").fetchall()]
 views = [n for (n,) in connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()]
 columns = "(SELECT 'table', table_name, comment FROM duckdb_tables() WHERE NOT internal UNION ALL"
@@ -26,7 +27,9 @@ answer = {
     "version": duckdb.__version__,
     "comments": connection.execute(columns).fetchall(),
     "views": {n: connection.execute(f'DESCRIBE "{n}"').fetchall() for n in sorted(views)},
-    "rows": {n: connection.execute(f'SELECT * FROM "{n}" ORDER BY ALL').fetchall() for n in sorted(tables) + sys.argv[2:]},
+    "rows": {
+        n: connection.execute(f'SELECT * FROM "{n}" ORDER BY ALL').fetchall() for n in sorted(tables) + sys.argv[2:]
+    },
 }
 print(json.dumps(answer, default=str))
 """

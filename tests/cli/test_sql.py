@@ -133,6 +133,12 @@ def test_broken_sql_gets_one_line(workspace: Path, charz: Charz, query: str, par
     assert_one_line_error(charz("sql", query, "--db", str(workspace)), *parts)
 
 
+@pytest.mark.parametrize("scratch", [[], ["--batch", "3"]])
+def test_no_progress_bar_gets_into_the_output(workspace: Path, charz: Charz, scratch: list[str]) -> None:
+    query = "SELECT current_setting('enable_progress_bar') AS bar"
+    assert charz("sql", query, "--db", str(workspace), "--format", "csv", *scratch).stdout == "bar\nfalse\n"
+
+
 def test_a_query_comes_from_standard_input_and_leaves_to_a_file(workspace: Path, charz: Charz, tmp_path: Path) -> None:
     assert_one_line_error(charz("sql", "SELECT 1", "--db", str(workspace), "--out", "/nowhere/x.csv"), "cannot write")
     out = tmp_path / "x.csv"
