@@ -19,7 +19,7 @@ from .generated import KINDS, graphs, parts
 
 ROUNDING = 1e-9
 FEW = settings(
-    max_examples=5,
+    max_examples=3,
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
