@@ -46,6 +46,10 @@ _PRIOR = {
 _WEIGHT = {"maximum_fraction": 0.1, "half_work": 0.03}
 """Pull toward the prior: residual a unit of log distance, in units of the typical model error."""
 
+_EVERY = slice(None)
+_STEP = 1e-4
+"""Step of the finite differences, in the logarithm of a parameter."""
+
 Key = tuple[str, str, str, str]
 """Kernel class, memory format, resource, and `maximum_fraction` or `half_work`."""
 
@@ -83,20 +87,22 @@ def _by_group(kernels: Kernels, fit: Fit) -> dict[tuple[str, str], Floats]:
     return {(r, k): np.array([fit.get(c, f, r, k) for c, f in names]) for r, k in kinds}
 
 
-def _kernel_time(kernels: Kernels, parameter: Mapping[tuple[str, str], Floats]) -> Floats:
-    """Device time of each kernel, times its count. [s]"""
-    of = kernels.group_of
+def _kernel_time(
+    kernels: Kernels, parameter: Mapping[tuple[str, str], Floats], member: NDArray[np.int64] | slice = _EVERY
+) -> Floats:
+    """Device time of each kernel, or of some of them, times its count. [s]"""
+    of = kernels.group_of[member]
     time = {
-        resource: (kernels.ideal[term] + parameter[resource, "half_work"][of] * kernels.slope[term])
+        resource: (kernels.ideal[term][member] + parameter[resource, "half_work"][of] * kernels.slope[term][member])
         / parameter[resource, "maximum_fraction"][of]
         for resource, term in _TERM.items()
     }
     compute = np.maximum(time["matrix"], time["vector"])
-    cache = kernels.cache_s / parameter["memory", "maximum_fraction"][of]
-    memory = np.maximum(np.maximum(time["memory"], cache), kernels.reload_s)
+    cache = kernels.cache_s[member] / parameter["memory", "maximum_fraction"][of]
+    memory = np.maximum(np.maximum(time["memory"], cache), kernels.reload_s[member])
     overlap = parameter["overlap", "maximum_fraction"][of]
     busy = np.maximum(compute, memory) + (1 - overlap) * np.minimum(compute, memory)
-    result: Floats = kernels.count * (np.maximum(busy, kernels.power_s) + kernels.gap_s)
+    result: Floats = kernels.count[member] * (np.maximum(busy, kernels.power_s[member]) + kernels.gap_s[member])
     return result
 
 
@@ -166,9 +172,25 @@ def fit(
         error = np.log(predict(part, candidate)) - measured
         return np.concatenate([weight * error, pull * (x - centre)])
 
-    found = least_squares(
-        residuals, centre, bounds=(low, high), loss="soft_l1", f_scale=0.05, max_nfev=25, diff_step=1e-3, x_scale=1.0
-    )
+    def jacobian(x: Floats) -> Floats:
+        # A parameter touches the kernels of a few groups only: just those are timed again.
+        candidate = Fit({**base.value, **dict(zip(keys, np.exp(x).tolist(), strict=True))})
+        parameter = _by_group(part, candidate)
+        kernel_time = _kernel_time(part, parameter)
+        case_time = _case_time(part, kernel_time)
+        rows = np.zeros((len(part.cases) + len(keys), len(keys)))
+        for column, key in enumerate(keys):
+            moved = _by_group(part, Fit({**candidate.value, key: float(np.exp(x[column] + _STEP))}))
+            groups = np.flatnonzero(moved[key[2], key[3]] != parameter[key[2], key[3]])
+            member = members[groups].any(axis=0).nonzero()[0] if len(groups) else np.zeros(0, np.int64)
+            changed = kernel_time.copy()
+            changed[member] = _kernel_time(part, moved, member)
+            rows[: len(part.cases), column] = weight * (np.log(_case_time(part, changed)) - np.log(case_time)) / _STEP
+            rows[len(part.cases) + column, column] = pull[column]
+        return rows
+
+    members = np.array([part.group_of == g for g in range(len(part.group))])
+    found = least_squares(residuals, centre, jac=jacobian, bounds=(low, high), loss="soft_l1", f_scale=0.05, max_nfev=40)
     values = dict(zip(keys, np.exp(found.x).tolist(), strict=True))
     return Fit({**base.value, **values}, len(part.cases), dict(zip(keys, np.exp(centre).tolist(), strict=True)))
 

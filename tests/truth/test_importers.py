@@ -1,0 +1,143 @@
+"""Importers on tiny files with results worked out by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from charz.ingest.measurements import collection, files, kineto, mapped, operator_shape, store, timm_results
+from charz.schema.errors import CharzError
+from charz.schema.scenario import Measurement, OperatorMeasurement
+
+
+def test_timm_file_name_tells_settings() -> None:
+    found = timm_results.settings("benchmark-infer-amp-nhwc-pt240-cu124-rtx3090.csv")
+    assert found == timm_results.Settings("amp-fp16", "nhwc", "pt240", "NVIDIA RTX 3090", "eager")
+    found = timm_results.settings("benchmark-infer-fp32-nchw-pt221-cpu-i9_10940x-dynamo.csv")
+    assert found == timm_results.Settings("fp32", "nchw", "pt221", "Intel Core i9-10940X", "inductor")
+    assert timm_results.settings("results-imagenet.csv") is None
+
+
+def test_timm_rows(tmp_path: Path) -> None:
+    path = tmp_path / "benchmark-infer-amp-nchw-pt240-cu124-rtx4090.csv"
+    path.write_text("model,infer_batch_size,infer_step_time,infer_img_size\nresnet18.a1_in1k,512,20.0,288\nbroken,8,0,224\n")
+    frame, source = timm_results.read(path)
+    assert source.source_id == "timm:amp-nchw-pt240-cu124-rtx4090"
+    (row,) = frame.to_dicts()
+    assert (row["model_source"], row["resolution"], row["batch"]) == ("timm:resnet18", 288, 512)
+    assert row["latency_s"] == pytest.approx(0.020)
+    assert row["throughput_per_s"] == pytest.approx(25600)
+
+
+def test_timm_file_with_other_columns_says_which_are_missing(tmp_path: Path) -> None:
+    path = tmp_path / "benchmark-infer-amp-nchw-pt240-cu124-rtx4090.csv"
+    path.write_text("model,batch\na,1\n")
+    with pytest.raises(CharzError, match="infer_step_time"):
+        timm_results.read(path)
+
+
+def test_mapped_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("net,dev,ms,n\nresnet50,2x NVIDIA T4,4.0,8\n")
+    mapping = ["model=net", "hardware=dev", "latency_s=ms*1e-3", "batch=n", "precision:=half", "backend:=compile"]
+    (row,) = mapped.read(path, mapping, "mine").to_dicts()
+    assert (row["hardware"], row["device_count"]) == ("NVIDIA T4", 2)
+    assert (row["precision"], row["backend"]) == ("fp16", "inductor")
+    assert row["latency_s"] == pytest.approx(0.004)
+    assert row["throughput_per_s"] == pytest.approx(2000)
+    assert row["model_source"] == "torchvision:resnet50"
+
+
+@pytest.mark.parametrize(
+    ("mapping", "message"),
+    [
+        (["model=net"], "no column is mapped to hardware"),
+        (["model=nett", "hardware=dev"], "unknown column"),
+        (["modell=net", "hardware=dev"], "unknown field"),
+        (["model net"], "not a mapping"),
+    ],
+)
+def test_mapping_mistakes(tmp_path: Path, mapping: list[str], message: str) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("net,dev,ms,n\nresnet50,T4,4.0,8\n")
+    with pytest.raises(CharzError, match=message):
+        mapped.read(path, mapping, "mine")
+
+
+def test_file_of_unknown_kind_says_what_to_map(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(CharzError, match="--map model=COLUMN"):
+        files.read(path, [], None, files.TraceContext(None, None, "eager"))
+
+
+def _event(name: str, category: str, start: float, length: float, thread: int = 1, **arguments: object) -> dict[str, object]:
+    return {"ph": "X", "name": name, "cat": category, "ts": start, "dur": length, "pid": 1, "tid": thread, "args": arguments}
+
+
+def test_kineto_gives_outer_call_its_kernels(tmp_path: Path) -> None:
+    events = [
+        _event("aten::linear", "cpu_op", 0, 50, **{"Input Dims": [[8, 64], [32, 64], [32]], "Input type": ["c10::Half"]}),
+        _event("aten::addmm", "cpu_op", 5, 40),
+        _event("aten::relu", "cpu_op", 60, 10, **{"Input Dims": [[8, 32]], "Input type": ["c10::Half"]}),
+        _event("cudaLaunchKernel", "cuda_runtime", 20, 5, correlation=1),
+        _event("cudaLaunchKernel", "cuda_runtime", 65, 2, correlation=2),
+        _event("gemm", "kernel", 100, 7, thread=9, correlation=1),
+        _event("relu", "kernel", 110, 3, thread=9, correlation=2),
+    ]
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    linear, relu = kineto.read(path, "tiny", "NVIDIA T4", "eager", "trace").to_dicts()
+    assert (linear["operator_class"], linear["precision"]) == ("linear", "fp16")
+    assert linear["latency_s"] == pytest.approx(7e-6)
+    assert linear["macs"] == 8 * 64 * 32
+    assert linear["traffic_byte"] == 2 * (8 * 64 + 64 * 32 + 8 * 32)
+    assert relu["latency_s"] == pytest.approx(3e-6)
+    assert relu["macs"] is None
+
+
+def test_kineto_without_device_takes_wall_time(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({"traceEvents": [_event("aten::relu", "cpu_op", 60, 10)]}))
+    (relu,) = kineto.read(path, None, "cpu", "eager", "trace").to_dicts()
+    assert relu["latency_s"] == pytest.approx(10e-6)
+
+
+def test_operator_shapes() -> None:
+    work = operator_shape.from_text("conv", "B=2 Input_Channel=3 Output_Channel=4 Kernel_Size=3 Input_Size=5 Stride=1 Padding=1", "fp32")
+    assert work["macs"] == 2 * 25 * 4 * 27
+    assert work["traffic_byte"] == 4 * (2 * 3 * 25 + 4 * 27 + 2 * 4 * 25)
+    assert operator_shape.from_text("relu", "B=2 H=3", "fp32")["traffic_byte"] == 2 * 6 * 4
+    assert operator_shape.from_text("add", "B=2 H=3", "fp32")["traffic_byte"] == 3 * 6 * 4
+    assert operator_shape.from_text("addu", "B=2 H=3", "fp32")["traffic_byte"] == 2 * 6 * 4
+    assert operator_shape.from_text("fold", "B=2 H=3", "fp32")["macs"] is None
+
+
+def test_fx_node_shapes() -> None:
+    linear = operator_shape.from_fx_node("call_module", "encoder.query", "[[16, 512, 1024]]", "(16, 512, 4096)", "torch.float32")
+    assert linear["macs"] == 16 * 512 * 1024 * 4096
+    view = operator_shape.from_fx_node("call_method", "permute", "[[16, 512, 16, 64]]", "(16, 16, 512, 64)", "torch.float32")
+    assert (view["operator_class"], view["traffic_byte"]) == ("view", 0.0)
+
+
+def test_hardware_counts() -> None:
+    assert store.split_count("8x NVIDIA A30") == (8, "NVIDIA A30")
+    assert store.split_count("NVIDIA A30") == (1, "NVIDIA A30")
+
+
+MEASUREMENTS = Path(__file__).parents[3] / "shared" / "measurements"
+
+
+@pytest.mark.skipif(not MEASUREMENTS.is_dir(), reason="../shared/measurements is not here: it holds others' published figures")
+@pytest.mark.parametrize(("name", "row_type", "least"), [("models", Measurement, 25_000), ("fx_nodes", OperatorMeasurement, 5_000)])
+def test_real_collection(name: str, row_type: type, least: int) -> None:
+    frame, found, sources = collection.read(MEASUREMENTS / f"{name}.parquet")
+    assert found is row_type
+    assert len(frame) > least
+    assert set(frame["source_id"]) == {s.source_id for s in sources}
+    if name == "models":
+        assert not frame["hardware"].str.contains(r"^\d+x ").any()
+        assert frame.filter(pl.col("energy_j").is_not_null())["energy_scope"].null_count() == 0

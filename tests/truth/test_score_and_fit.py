@@ -1,0 +1,109 @@
+"""Scores with hand results; a fit that must find parameters it was given."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+
+from charz.ingest.measurements import calibration, fit, score
+from charz.ingest.measurements.kernels import Kernels
+
+
+def test_score_by_hand() -> None:
+    frame = pl.DataFrame({"latency_s": [1.0, 2.0, 4.0, 8.0], "measured_s": [1.0, 2.2, 2.0, 8.0]})
+    row = score.table(frame, []).to_dicts()[0]
+    errors = sorted([0.0, math.log(2.2 / 2.0), math.log(2.0), 0.0])
+    assert row["rows"] == 4
+    assert row["median_error"] == pytest.approx((errors[1] + errors[2]) / 2)
+    assert row["mape"] == pytest.approx((0 + 0.2 / 2.2 + 1.0 + 0) / 4)
+    assert row["within_30_fraction"] == 0.75
+    # Ranks 1 2 3 4 against 1 3 2 4: 1 - 6*2/(4*15).
+    assert row["spearman"] == pytest.approx(0.8)
+
+
+def test_score_counts_what_lies_inside_the_band() -> None:
+    frame = pl.DataFrame({"latency_s": [1.0, 1.0], "measured_s": [1.1, 2.0], "p10_s": [0.9, 0.9], "p90_s": [1.2, 1.2]})
+    assert score.table(frame, [])["interval_coverage_fraction"][0] == 0.5
+
+
+def test_unpredicted_rows_drop_out() -> None:
+    frame = pl.DataFrame({"latency_s": [1.0, None, 0.0], "measured_s": [1.0, 1.0, 1.0]})
+    assert score.table(frame, [])["rows"][0] == 1
+
+
+def _kernels(efficiency: dict[str, float], cases: int = 60) -> Kernels:
+    """Cases of three kernels each, a compute-bound linear, a memory-bound norm and a mixture, timed with
+    the given efficiencies and 85 % overlap."""
+    generator = np.random.default_rng(5)
+    classes = ["linear", "norm"]
+    case = np.repeat(np.arange(cases), 2)
+    group_of = np.tile([0, 1], cases)
+    matrix = np.where(group_of == 0, generator.uniform(1e-3, 1e-2, 2 * cases), 0.0)
+    dram = np.where(group_of == 1, generator.uniform(1e-3, 1e-2, 2 * cases), 1e-5)
+    zeros = np.zeros(2 * cases)
+    frame = pl.DataFrame(
+        {
+            "hardware_id": ["a"] * cases, "backend": ["eager"] * cases, "memory_format": ["nchw"] * cases,
+            "software": ["x"] * cases, "architecture_family": [f"f{i % 6}" for i in range(cases)],
+            "model": [f"m{i}" for i in range(cases)], "source_id": ["s"] * cases, "batch": [64] * cases,
+        }
+    )  # fmt: skip
+    kernels = Kernels(
+        case=case, count=np.ones(2 * cases), group_of=group_of,
+        group=pl.DataFrame({"hardware_id": ["a"] * 2, "backend": ["eager"] * 2, "memory_format": ["nchw"] * 2, "kernel_class": classes}),
+        ideal={"matrix": matrix, "vector": zeros, "dram": dram}, slope={"matrix": zeros, "vector": zeros, "dram": zeros},
+        cache_s=zeros, reload_s=zeros, power_s=zeros, gap_s=zeros,
+        host_s=np.zeros(cases), is_serial=np.zeros(cases, bool), cases=frame,
+    )  # fmt: skip
+    truth = fit.Fit({(c, "*", r, "maximum_fraction"): e for c, (r, e) in zip(classes, (("matrix", efficiency["linear"]), ("memory", efficiency["norm"])), strict=True)})
+    kernels.cases = frame.with_columns(measured_s=pl.Series(fit.predict(kernels, truth)))
+    return kernels
+
+
+def test_fit_finds_the_efficiencies_the_times_were_made_with() -> None:
+    pytest.importorskip("scipy")
+    kernels = _kernels({"linear": 0.55, "norm": 0.9})
+    found = fit.fit(kernels, strength=0.01)
+    assert found.get("linear", "nchw", "matrix", "maximum_fraction") == pytest.approx(0.55, rel=0.02)
+    assert found.get("norm", "nchw", "memory", "maximum_fraction") == pytest.approx(0.9, rel=0.02)
+
+
+def test_left_out_families_are_predicted_by_the_others() -> None:
+    pytest.importorskip("scipy")
+    kernels = _kernels({"linear": 0.55, "norm": 0.9})
+    predicted = fit.left_out(kernels, fit.choose_keys(kernels), "architecture_family", 3, strength=0.01)
+    error = np.abs(np.log(predicted / kernels.cases["measured_s"].to_numpy()))
+    assert np.median(error) < 0.02
+
+
+def test_calibration_rows_are_valid_and_carry_their_error() -> None:
+    pytest.importorskip("scipy")
+    kernels = _kernels({"linear": 0.55, "norm": 0.9})
+    result = calibration.calibrate(kernels, "hardware:a", "eager", fit.Fit({}), fold_count=3)
+    rows = calibration.efficiency_rows(result)
+    assert len({(r.kernel_class, r.memory_format, r.resource) for r in rows}) == len(rows)
+    assert all(0 < r.maximum_fraction <= 1 for r in rows)
+    assert all("left out" in (r.note or "") for r in rows)
+    band = next(b for b in calibration.bands(result.cases, "family_out_s", "hardware:a", "eager", "s") if b.batch_class == "*")
+    assert band.low_factor <= band.high_factor
+    assert band.row_count == 60
+
+
+def test_folds_keep_a_family_whole() -> None:
+    dealt = fit.folds(["a"] * 5 + ["b"] * 3 + ["c"], 2)
+    assert sorted(sum(dealt, [])) == ["a", "b", "c"]
+    assert ["a"] in dealt
+
+
+def test_band_of_other_families_covers_about_what_it_says() -> None:
+    generator = np.random.default_rng(1)
+    frame = pl.DataFrame(
+        {
+            "latency_s": np.ones(2000), "measured_s": np.exp(generator.normal(0, 0.1, 2000)),
+            "architecture_family": [f"f{i % 20}" for i in range(2000)],
+        }
+    )  # fmt: skip
+    assert calibration.band_coverage(frame, "latency_s") == pytest.approx(0.8, abs=0.03)
