@@ -12,6 +12,7 @@ import duckdb
 import typer
 
 from charz.hardware_catalog import reference as hardware
+from charz.ingest import reference as operators
 from charz.schema import database, ddl
 from charz.sql import views
 
@@ -25,6 +26,7 @@ _GENERATED = "<!-- Written by `python -m charz.cli.reference`; edit the code, no
 def pages() -> dict[str, str]:
     """Every page by file name."""
     parts = {"tables.md": _tables(), "views.md": _views(), "cli.md": _commands(), "hardware.md": hardware.lines()}
+    parts["operators.md"] = operators.lines()
     return {name: _GENERATED + "\n".join(lines).rstrip() + "\n" for name, lines in parts.items()}
 
 

@@ -99,7 +99,7 @@ def _run(specs: Sequence[Spec], rules: Rules, change: Change, jobs: int, force: 
             if isinstance(result, Ingested):
                 waiting.append((spec, result))
             else:
-                outcomes.append(Outcome(spec, "failed", f"{spec.source}", result, 0.0))
+                outcomes.append(Outcome(spec, "failed", spec.shown, result, 0.0))
                 report(outcomes[-1])
             if len(waiting) >= BATCH_MODELS or time.monotonic() - since > BATCH_S:
                 flush()
@@ -150,7 +150,7 @@ def _finished(pending: dict[Future[Ingested | str], Spec]) -> Iterator[tuple[Spe
             yield spec, future.result()
         except BrokenProcessPool:
             raise CharzError(
-                "a worker process died", spec.source, "out of memory, or killed from outside",
+                "a worker process died", spec.shown, "out of memory, or killed from outside",
                 "ask again with fewer --jobs; finished models are kept",
             ) from None  # fmt: skip
 

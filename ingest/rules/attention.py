@@ -1,7 +1,7 @@
 """Scaled dot-product attention: one operator of three parts, Q·Kᵀ, softmax and A·V.
 
 Grouped-query attention multiplies every query head, whatever the number of key heads. A causal mask
-halves nothing: the counts are those of the full product (DESIGN section 1).
+halves nothing: the counts are those of the full product.
 """
 
 from __future__ import annotations

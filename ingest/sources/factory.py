@@ -90,7 +90,18 @@ def bind(request: Request, inputs: list[Input]) -> None:
         for dimension, powers in given.axes.items():
             if powers == SEQUENCE:
                 request.default_sequence = given.tensor.shape[dimension]
+    signature = inspect.signature(request.module.forward)
+    missing = [n for n in parameters if n not in request.keywords and _is_required(signature.parameters[n])]
+    if missing:
+        raise CharzError(
+            "inputs not given", f"{request.source}: {', '.join(missing)}", next="add --input NAME=DIMS:TYPE for each"
+        )
     shapes = [t.shape for t in request.keywords.values()]
     if len(shapes) == 1 and len(shapes[0]) == 4 and shapes[0][-1] == shapes[0][-2]:
         request.resolution = shapes[0][-1]
     request.default_batch = shapes[0][0] if shapes and shapes[0] else 1
+
+
+def _is_required(parameter: inspect.Parameter) -> bool:
+    variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return parameter.default is inspect.Parameter.empty and parameter.kind not in variable

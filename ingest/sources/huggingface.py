@@ -121,7 +121,7 @@ def _construct(library: Any, model_class: str, config: Any) -> torch.nn.Module:
         try:
             with torch.device("meta"):
                 module = kind._from_config(config, attn_implementation=implementation)
-            return module.eval()  # type: ignore[no-any-return]
+            return module.eval().to("meta")  # type: ignore[no-any-return]  # some parameters ignore the device
         except (ValueError, KeyError) as error:  # a model whose attention does not go through the common interface
             if implementation == "eager" or not ("attention" in str(error) or implementation in str(error)):
                 raise

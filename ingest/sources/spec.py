@@ -44,6 +44,11 @@ class Spec:
         """How the `model` table names the source."""
         return f"{self.prefix}:{self.name}"
 
+    @property
+    def shown(self) -> str:
+        """The request as typed."""
+        return self.name if self.module in ("factory", "exported") else self.source
+
 
 def parse(text: str, **options: object) -> Spec:
     """Read a model's name as typed. Raises CharzError when it cannot mean anything."""

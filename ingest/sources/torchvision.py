@@ -15,7 +15,7 @@ from .images import request
 from .spec import Spec
 
 CLIP_FRAMES = 16
-"""Frames of a clip for the video models: what their recipes train with, except Swin3D's 32."""
+"""Frames of a clip for the video models, at which their operation counts are stated."""
 
 FLOW_SIDE = 512
 """Image size at which torchvision's operation counts of RAFT are met (its cards do not state it)."""
@@ -96,7 +96,7 @@ def _from_images(spec: Spec, module: torch.nn.Module, kind: str) -> Request:
         module = construct(spec.name, image_size=spec.resolution)
     elif spec.name == "vit_h_14":
         module = construct(spec.name, image_size=sides[0])
-    frames = (32 if spec.name.startswith("swin3d") else CLIP_FRAMES,) if kind == "video" else ()
+    frames = (CLIP_FRAMES,) if kind == "video" else ()
     return request(spec, module, (3, *frames, *sides), side, spec.name, family(spec.name))
 
 

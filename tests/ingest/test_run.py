@@ -1,0 +1,125 @@
+"""Many models into one database: resumption, atomicity, parallel workers, the user's own models."""
+
+from __future__ import annotations
+
+import contextlib
+import textwrap
+
+import pytest
+import torch
+
+from charz.cli.workspace import change_workspace, open_workspace
+from charz.ingest.run import run
+from charz.ingest.sources.inputs import parse_input
+from charz.ingest.sources.spec import parse, sweep
+from charz.schema.errors import CharzError
+
+SMALL = ("synthetic:mlp", "synthetic:conv2d", "synthetic:lu")
+
+
+@pytest.fixture
+def database(tmp_path):
+    return tmp_path / "test.duckdb"
+
+
+def ingest(database, *names, jobs=1, force=False, **options):
+    specs = [parse(name, **options) for name in names]
+    return run(specs, lambda: change_workspace(database), jobs, force)
+
+
+def rows(database, query):
+    with contextlib.closing(open_workspace(database)) as connection:
+        return connection.execute(query).fetchall()
+
+
+def test_resumes_and_keeps_keys(database):
+    first = ingest(database, *SMALL[:2])
+    assert [o.state for o in first] == ["written", "written"]
+    keys = rows(database, "SELECT model, model_id, content_hash FROM model ORDER BY model")
+    assert [o.state for o in ingest(database, *SMALL)] == ["unchanged", "unchanged", "written"]
+    assert [o.state for o in ingest(database, *SMALL[:2], force=True)] == ["written", "written"]
+    assert keys == rows(database, "SELECT model, model_id, content_hash FROM model WHERE model_id < 3 ORDER BY model")
+    assert rows(database, "SELECT count(*) FROM operator_without_rule") == [(0,)]
+
+
+def test_a_failure_leaves_no_row_and_stops_nobody(database):
+    outcomes = ingest(database, "synthetic:attention_head", "synthetic:mlp", settings=(("heads", "7"),))
+    assert {o.state for o in outcomes} == {"failed"}
+    assert "unknown parameter" in outcomes[1].message
+    outcomes = ingest(database, "synthetic:nothing", "synthetic:mlp")
+    assert sorted(o.state for o in outcomes) == ["failed", "written"]
+    assert rows(database, "SELECT count(*) FROM model") == [(1,)]
+    assert rows(database, "SELECT count(DISTINCT model_id) FROM operator") == [(1,)]
+
+
+@pytest.mark.slow
+def test_workers_write_what_one_process_writes(database, tmp_path):
+    ingest(database, *SMALL)
+    ingest(tmp_path / "parallel.duckdb", *SMALL, jobs=2)
+    query = "SELECT model, content_hash FROM model ORDER BY model"
+    assert rows(database, query) == rows(tmp_path / "parallel.duckdb", query)
+
+
+def test_a_users_own_model(database, tmp_path, monkeypatch):
+    source = """
+        import torch
+        class Tagger(torch.nn.Module):
+            def __init__(self, width=8):
+                super().__init__()
+                self.table = torch.nn.Embedding(100, width)
+                self.head = torch.nn.Linear(width, 5)
+            def forward(self, tokens, scale):
+                return self.head(self.table(tokens)) * scale
+    """
+    (tmp_path / "own_model.py").write_text(textwrap.dedent(source))
+    monkeypatch.chdir(tmp_path)
+    (failed,) = ingest(database, "own_model:Tagger", inputs=("B,S:int64",))
+    assert "inputs not given" in failed.message and "scale" in failed.message
+    inputs = ("B,S:int64", "scale=B,1,1")
+    (done,) = ingest(database, "own_model:Tagger", inputs=inputs, settings=(("width", "16"),))
+    assert done.state == "written", done.message
+    query = "SELECT is_batch_symbolic, is_sequence_symbolic, input_signature FROM model"
+    assert rows(database, query) == [(True, True, "tokens: int64[B, S], scale: fp32[B, 1, 1]")]
+
+
+def test_an_exported_program(database, tmp_path):
+    program = torch.export.export(
+        torch.nn.Linear(8, 4), (torch.empty(2, 8),), dynamic_shapes=({0: torch.export.Dim("batch")},)
+    )
+    torch.export.save(program, tmp_path / "tiny.pt2")
+    (done,) = ingest(database, str(tmp_path / "tiny.pt2"))
+    assert done.state == "written", done.message
+    query = "SELECT coefficient, batch_power FROM term WHERE quantity = 'macs'"
+    assert rows(database, query) == [(32.0, 1)]
+
+
+def test_training_model_is_another_model(database):
+    ingest(database, "synthetic:mlp", train=True)
+    macs = "SELECT sum(coefficient) FROM term JOIN operator USING (model_id, operator_id) WHERE quantity = 'macs' AND "
+    ((forward,),) = rows(database, macs + "NOT starts_with(target, 'charz.backward')")
+    ((backward,),) = rows(database, macs + "starts_with(target, 'charz.backward')")
+    # two layers of 1024 x 4096: the first has no gradient of its input
+    assert backward == 2 * forward - 1024 * 4096
+    assert rows(database, "SELECT is_training FROM model") == [(True,)]
+
+
+def test_settings_sweep():
+    assert sweep(["in=8 hidden=4,5"]) == [(("in", "8"), ("hidden", "4")), (("in", "8"), ("hidden", "5"))]
+    with pytest.raises(CharzError, match="KEY=VALUE"):
+        sweep(["hidden"])
+
+
+def test_inputs_read():
+    given = parse_input("tokens=B,S,3:int64")
+    assert (given.name, tuple(given.tensor.shape), given.tensor.dtype) == ("tokens", (2, 128, 3), torch.int64)
+    assert sorted(given.axes) == [0, 1]
+    with pytest.raises(CharzError, match="unreadable input"):
+        parse_input("B,x")
+    with pytest.raises(CharzError, match="unknown element type"):
+        parse_input("B,3:float")
+
+
+def test_resolution_in_the_name():
+    assert parse("resnet50@288").resolution == 288
+    with pytest.raises(CharzError, match="two resolutions"):
+        parse("resnet50@288", resolution=224)
