@@ -76,7 +76,8 @@ def _load_script(connection: duckdb.DuckDBPyConnection, tables: list[str], forma
         "SELECT sql FROM duckdb_tables() WHERE NOT internal ORDER BY table_name"
     ).fetchall():
         statements.append(statement)
-    options = ", HEADER" if format is FileFormat.csv else ""
+    # An empty text is written as "" and a missing one as nothing: keep them apart.
+    options = ", HEADER, ALLOW_QUOTED_NULLS false" if format is FileFormat.csv else ""
     statements += [
         f"COPY {ddl.quote(t)} FROM {ddl.literal(f'table/{t}.{format.value}')} (FORMAT {format.value}{options});"
         for t in tables

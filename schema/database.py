@@ -284,8 +284,8 @@ def _present_columns(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[st
     """Type of each column of each table of the file."""
     present: dict[str, dict[str, str]] = {}
     query = (
-        "SELECT table_name, column_name, data_type FROM duckdb_columns() JOIN duckdb_tables() USING (table_oid, table_name)"
-        " WHERE NOT duckdb_tables.internal"
+        "SELECT table_name, column_name, data_type FROM duckdb_columns()"
+        " JOIN duckdb_tables() USING (table_oid, table_name) WHERE NOT duckdb_tables.internal"
     )
     for table, column, kind in connection.execute(query).fetchall():
         present.setdefault(table, {})[column] = kind
