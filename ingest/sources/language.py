@@ -109,6 +109,10 @@ class SymbolicCache:
         """Length and offset of the keys a mask must cover."""
         return self.context.shape[0], 0
 
+    def get_query_offset(self, layer_idx: int = 0) -> int:
+        """Position of the first query."""
+        return 0
+
     def get_max_cache_shape(self, layer_idx: int = 0) -> int:
         """No limit."""
         return -1
