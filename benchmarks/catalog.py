@@ -12,7 +12,9 @@ from charz.schema.scenario import Scenario
 def tables() -> dict[str, pl.DataFrame]:
     """Every catalog table but scenarios, by name."""
     return {
-        row_type.TABLE: store.conform(pl.DataFrame([row.model_dump() for row in rows], infer_schema_length=None), row_type)
+        row_type.TABLE: store.conform(
+            pl.DataFrame([row.model_dump() for row in rows], infer_schema_length=None), row_type
+        )
         for row_type, rows in loader.load().rows.items()
         if rows and row_type is not Scenario
     }

@@ -107,13 +107,13 @@ def cache_state() -> pl.Expr:
 def timings(package: Path | None, precision: str, hardware: list[str], rows: int) -> pl.DataFrame:
     """Measured products: `hardware_id, framework, version, m, n, k, latency_s`."""
     connection = duckdb.connect()
-    relation = aiconfigurator.relation(connection, aiconfigurator.data_root(package), "gemm")
+    aiconfigurator.relation(connection, aiconfigurator.data_root(package), "gemm").create_view("timing")
     connection.register("hardware_wanted", pl.DataFrame({"hardware_id": hardware}).to_arrow())
     return connection.sql(
         f"""
         SELECT hardware_id, framework, version, CAST(m AS DOUBLE) AS m, CAST(n AS DOUBLE) AS n, CAST(k AS DOUBLE) AS k,
             MEDIAN(latency_s) AS latency_s
-        FROM relation SEMI JOIN hardware_wanted USING (hardware_id)
+        FROM timing SEMI JOIN hardware_wanted USING (hardware_id)
         WHERE precision = '{precision}'
         GROUP BY hardware_id, framework, version, m, n, k
         QUALIFY ROW_NUMBER() OVER (

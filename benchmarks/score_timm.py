@@ -57,7 +57,17 @@ def main() -> None:
     start = time.perf_counter()
     wanted = cases(options)
     print(f"{len(wanted)} rows of {wanted['model_id'].n_unique()} models, {time.perf_counter() - start:.1f} s")
-    columns = ["latency_s", "compute_s", "memory_s", "power_s", "overhead_s", "device_s", "host_issue_s", "kernel_count", "macs"]
+    columns = [
+        "latency_s",
+        "compute_s",
+        "memory_s",
+        "power_s",
+        "overhead_s",
+        "device_s",
+        "host_issue_s",
+        "kernel_count",
+        "macs",
+    ]
     live = catalog.tables()
     if options.family_only:
         live["efficiency"] = live["efficiency"].filter(~pl.col("scope").str.starts_with("hardware:"))
@@ -68,7 +78,11 @@ def main() -> None:
         print(f"predicted after {time.perf_counter() - start:.1f} s")
         print(score.table(predicted, CELL))
         if options.families:
-            print(score.table(predicted, ["hardware_id", "backend", "architecture_family"]).filter(pl.col("rows") >= 10).sort("median_error"))
+            print(
+                score.table(predicted, ["hardware_id", "backend", "architecture_family"])
+                .filter(pl.col("rows") >= 10)
+                .sort("median_error")
+            )
         print_worst(predicted, options.worst)
         print_classes(bench)
     print(f"{time.perf_counter() - start:.1f} s")
@@ -102,7 +116,12 @@ def print_classes(bench: Workbench) -> None:
         """
     )
     share = pl.col("latency_s") / pl.col("latency_s").sum().over("hardware_id", "backend")
-    print(shares.with_columns(share=share).drop("latency_s").filter(pl.col("share") > 0.005).sort("hardware_id", "backend", "share", descending=True))
+    print(
+        shares.with_columns(share=share)
+        .drop("latency_s")
+        .filter(pl.col("share") > 0.005)
+        .sort("hardware_id", "backend", "share", descending=True)
+    )
 
 
 if __name__ == "__main__":

@@ -21,14 +21,20 @@ if TYPE_CHECKING:
 def command(
     scope: Annotated[str, typer.Argument(help="Whom the rows are for: hardware:PART or family:gpu.")],
     hardware: Annotated[
-        list[str] | None, typer.Option(help="Parts to fit on; default all measured ones of the scope.", show_default=False)
+        list[str] | None,
+        typer.Option(help="Parts to fit on; default all measured ones of the scope.", show_default=False),
     ] = None,
-    backend: Annotated[list[str] | None, typer.Option(help="Backends; default all measured ones.", show_default=False)] = None,
+    backend: Annotated[
+        list[str] | None, typer.Option(help="Backends; default all measured ones.", show_default=False)
+    ] = None,
     where: Annotated[str, typer.Option(help="SQL condition on measurement rows, alias x.")] = "x.mode = 'run'",
     strength: Annotated[float, typer.Option(help="Pull toward the family's values; 0 is none.")] = 1.0,
     folds: Annotated[int, typer.Option(min=2, help="Folds of model families left out.")] = 6,
     write: Annotated[bool, typer.Option(help="Store the rows in the database.")] = True,
-    csv: Annotated[Path | None, typer.Option(help="Folder whose efficiency.csv and prediction_band.csv get the rows too.", show_default=False)] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(help="Folder whose efficiency.csv and prediction_band.csv get the rows too.", show_default=False),
+    ] = None,
     db: DatabaseOption = None,
 ) -> None:
     """Fit few parameters a kernel class, print the error on model families and parts left out, store the rows.
@@ -49,7 +55,13 @@ def command(
 
 
 def _fit(
-    path: Path, scope: str, hardware: list[str] | None, backend: list[str] | None, where: str, strength: float, folds: int
+    path: Path,
+    scope: str,
+    hardware: list[str] | None,
+    backend: list[str] | None,
+    where: str,
+    strength: float,
+    folds: int,
 ) -> list[Calibration]:
     """A calibration a backend with enough measured rows."""
     from charz.ingest.measurements import calibration, kernels
@@ -72,7 +84,9 @@ def _fit(
     family = families[parts[0]]
     scopes = ["*", f"family:{family}"] if scope.startswith("hardware:") else ["*"]
     return [
-        calibration.calibrate(extracted, scope, name, calibration.prior_from_rows(efficiency, scopes, name), folds, strength)
+        calibration.calibrate(
+            extracted, scope, name, calibration.prior_from_rows(efficiency, scopes, name), folds, strength
+        )
         for name in sorted(cases["backend"].unique())
         if len(cases.filter(cases["backend"] == name)) >= 20
     ]
@@ -90,7 +104,9 @@ def _parts_of(connection, scope: str) -> list[str]:  # type: ignore[no-untyped-d
         [name],
     ).fetchall()
     if not found:
-        raise CharzError("no measurements on parts of the scope", scope, next="`charz measurements import FILE` adds some")
+        raise CharzError(
+            "no measurements on parts of the scope", scope, next="`charz measurements import FILE` adds some"
+        )
     return [part for (part,) in found]
 
 
@@ -98,17 +114,26 @@ def _print(result: Calibration) -> None:
     """Error on what the fit did not see, and the fitted values."""
     from charz.ingest.measurements import calibration
 
-    display.note(f"{result.scope}, {result.backend}: {len(result.kernels.cases)} rows, {len(result.fit.prior)} parameters")
+    display.note(
+        f"{result.scope}, {result.backend}: {len(result.kernels.cases)} rows, {len(result.fit.prior)} parameters"
+    )
     print_scores(calibration.error_table(result), ["left_out", "hardware_id", "memory_format", "software"])
-    display.note(f"a nominal 80 % band covers {calibration.band_coverage(result.cases, 'family_out_s'):.0%} of left-out rows")
+    display.note(
+        f"a nominal 80 % band covers {calibration.band_coverage(result.cases, 'family_out_s'):.0%} of left-out rows"
+    )
 
 
 def print_scores(table: pl.DataFrame, by: list[str]) -> None:
     """A score table for people."""
     figures = ["rows", "median_error", "p90_error", "bias", "mape", "within_30_fraction", "spearman"]
     figures += [c for c in ("interval_coverage_fraction",) if c in table.columns]
-    headers = [*by, "rows", "median", "p90", "bias", "MAPE", "within 30 %", "Spearman", "coverage"][: len(by) + len(figures)]
-    rows = [[*row[: len(by)], str(row[len(by)]), *(_figure(v) for v in row[len(by) + 1 :])] for row in table.select(*by, *figures).rows()]
+    headers = [*by, "rows", "median", "p90", "bias", "MAPE", "within 30 %", "Spearman", "coverage"][
+        : len(by) + len(figures)
+    ]
+    rows = [
+        [*row[: len(by)], str(row[len(by)]), *(_figure(v) for v in row[len(by) + 1 :])]
+        for row in table.select(*by, *figures).rows()
+    ]
     display.show(display.table(headers, rows))
 
 

@@ -19,18 +19,32 @@ if TYPE_CHECKING:
 
 
 def command(
-    names: Annotated[list[str] | None, typer.Argument(help="Models as `charz ingest` takes them; operators as synthetic:KIND.", show_default=False)] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Models as `charz ingest` takes them; operators as synthetic:KIND.", show_default=False),
+    ] = None,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     backend: Annotated[list[str] | None, typer.Option(help="eager or inductor; repeat.", show_default=False)] = None,
     batch: Annotated[list[int] | None, typer.Option(help="Samples in one run; repeat.", show_default=False)] = None,
     sequence: Annotated[int | None, typer.Option(help="Tokens a sample.", show_default=False)] = None,
-    precision: Annotated[list[str] | None, typer.Option(help="fp32, tf32, fp16, bf16, amp-fp16, amp-bf16; repeat.", show_default=False)] = None,
+    precision: Annotated[
+        list[str] | None, typer.Option(help="fp32, tf32, fp16, bf16, amp-fp16, amp-bf16; repeat.", show_default=False)
+    ] = None,
     memory_format: Annotated[str, typer.Option(help="nchw or nhwc.")] = "nchw",
     seconds: Annotated[float, typer.Option(help="Least time spent on each measurement.")] = 2.0,
-    settings: Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE of a synthetic model.", show_default=False)] = None,
-    operators: Annotated[bool, typer.Option(help="Also keep the time of every operator, from a profiler trace.")] = True,
-    hardware: Annotated[str | None, typer.Option(help="Part this is; default by the name the device gives itself.", show_default=False)] = None,
-    characterize: Annotated[str | None, typer.Option(help="Draft a part of this name from this CPU and fit its efficiency rows.", show_default=False)] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="KEY=VALUE of a synthetic model.", show_default=False)
+    ] = None,
+    operators: Annotated[
+        bool, typer.Option(help="Also keep the time of every operator, from a profiler trace.")
+    ] = True,
+    hardware: Annotated[
+        str | None, typer.Option(help="Part this is; default by the name the device gives itself.", show_default=False)
+    ] = None,
+    characterize: Annotated[
+        str | None,
+        typer.Option(help="Draft a part of this name from this CPU and fit its efficiency rows.", show_default=False),
+    ] = None,
     db: DatabaseOption = None,
 ) -> None:
     """Run models on this machine: median, spread, peak memory, energy where the device counts it, operator times.
@@ -48,7 +62,15 @@ def command(
 
     specs = [parse(name, settings=chosen) for name in names for chosen in sweep(settings or [])]
     wanted = [
-        {"device": device, "backend": b, "precision": p, "batch": n, "sequence": sequence, "memory_format": memory_format, "seconds": seconds}
+        {
+            "device": device,
+            "backend": b,
+            "precision": p,
+            "batch": n,
+            "sequence": sequence,
+            "memory_format": memory_format,
+            "seconds": seconds,
+        }
         for b in backend or ["eager"]
         for p in precision or ["fp32"]
         for n in batch or [1]
@@ -57,7 +79,9 @@ def command(
     _keep(db, rows, operator_rows)
 
 
-def _measure(specs: list[Spec], wanted: list[dict[str, Any]], hardware: str | None, operators: bool) -> tuple[list[dict[str, Any]], list[Any]]:
+def _measure(
+    specs: list[Spec], wanted: list[dict[str, Any]], hardware: str | None, operators: bool
+) -> tuple[list[dict[str, Any]], list[Any]]:
     """Measure every model under every setting, printing as it goes."""
     from charz.ingest.measure import run
     from charz.ingest.sources import build
@@ -74,7 +98,16 @@ def _measure(specs: list[Spec], wanted: list[dict[str, Any]], hardware: str | No
             _print(request.name, settings, result)
             rows.append(_row(request, settings, result, name))
             if operators:
-                traces.append(run.operator_times(call, settings.device, request.name, name, settings.backend, f"{rows[-1]['source_id']}:operators"))
+                traces.append(
+                    run.operator_times(
+                        call,
+                        settings.device,
+                        request.name,
+                        name,
+                        settings.backend,
+                        f"{rows[-1]['source_id']}:operators",
+                    )
+                )
     return rows, traces
 
 
@@ -126,16 +159,28 @@ def _keep(db: Path | None, rows: list[dict[str, Any]], traces: list[Any]) -> Non
 
     with change_workspace(db) as connection:
         for row_type, frame, keys in (
-            (Measurement, pl.DataFrame(rows, infer_schema_length=None), ["model", "backend", "precision", "memory_format", "batch", "sequence"]),
+            (
+                Measurement,
+                pl.DataFrame(rows, infer_schema_length=None),
+                ["model", "backend", "precision", "memory_format", "batch", "sequence"],
+            ),
             (OperatorMeasurement, pl.concat(traces, how="diagonal_relaxed") if traces else None, ["model", "backend"]),
         ):
             if frame is None:
                 continue
             name = frame["source_id"][0]
             earlier = connection.sql(f"SELECT * FROM {row_type.TABLE} WHERE source_id = $1", params=[name]).pl()
-            kept = store.conform(earlier, row_type).join(store.conform(frame, row_type), on=keys, how="anti", nulls_equal=True)
+            kept = store.conform(earlier, row_type).join(
+                store.conform(frame, row_type), on=keys, how="anti", nulls_equal=True
+            )
             both = pl.concat([kept, store.conform(frame, row_type)])
-            source = Source(source_id=name, kind="measurement", locator="charz measure", licence=None, what=f"runs on {frame['hardware'][0]}")
+            source = Source(
+                source_id=name,
+                kind="measurement",
+                locator="charz measure",
+                licence=None,
+                what=f"runs on {frame['hardware'][0]}",
+            )
             store.store(connection, both, row_type, [source])
     display.note(f"{len(rows)} measurements kept; `charz validate` holds predictions against them")
 
@@ -150,7 +195,9 @@ def _characterize(part_id: str, seconds: float, db: Path | None) -> None:
     path = Path(f"{part_id}.yaml")
     machine = characterize.probe()
     path.write_text(characterize.draft(machine, part_id))
-    display.note(f"{path}: {machine.core_count} cores, {display.quantity(machine.fp32_ops_per_s, 'ops/s')} fp32, {display.quantity(machine.byte_per_s, 'byte/s')}")
+    display.note(
+        f"{path}: {machine.core_count} cores, {display.quantity(machine.fp32_ops_per_s, 'ops/s')} fp32, {display.quantity(machine.byte_per_s, 'byte/s')}"
+    )
     from .hardware import add
 
     with open_workspace(db, create=True) as connection:
@@ -161,12 +208,24 @@ def _characterize(part_id: str, seconds: float, db: Path | None) -> None:
     ingest([spec for spec, _ in specs], lambda: change_workspace(db))
     rows: list[dict[str, Any]] = []
     for spec, batches in specs:
-        found, _ = _measure([spec], [{"batch": n, "seconds": min(seconds, 1.0)} for n in batches], part_id, operators=False)
+        found, _ = _measure(
+            [spec], [{"batch": n, "seconds": min(seconds, 1.0)} for n in batches], part_id, operators=False
+        )
         rows += found
     _keep(db, rows, [])
     from .calibrate import command as calibrate
 
-    calibrate(f"hardware:{part_id}", hardware=[part_id], backend=None, where=f"x.source_id = 'measured:{part_id}'", strength=1.0, folds=6, write=True, csv=None, db=db)
+    calibrate(
+        f"hardware:{part_id}",
+        hardware=[part_id],
+        backend=None,
+        where=f"x.source_id = 'measured:{part_id}'",
+        strength=1.0,
+        folds=6,
+        write=True,
+        csv=None,
+        db=db,
+    )
 
 
 def chosen_settings(values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:

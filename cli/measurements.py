@@ -16,12 +16,16 @@ app = typer.Typer(no_args_is_help=True, help=__doc__)
 
 @app.command("import")
 def import_file(
-    file: Annotated[Path, typer.Argument(help="timm CSV, any CSV or parquet, PyTorch trace (.json, .json.gz), or a folder of them.")],
+    file: Annotated[
+        Path, typer.Argument(help="timm CSV, any CSV or parquet, PyTorch trace (.json, .json.gz), or a folder of them.")
+    ],
     map: Annotated[
         list[str] | None,
         typer.Option("--map", help="field=column, field=column*1e-3 or field:=text; repeat.", show_default=False),
     ] = None,
-    source: Annotated[str | None, typer.Option(help="Name of the data set; default the file's name.", show_default=False)] = None,
+    source: Annotated[
+        str | None, typer.Option(help="Name of the data set; default the file's name.", show_default=False)
+    ] = None,
     hardware: Annotated[str | None, typer.Option(help="Part a PyTorch trace ran on.", show_default=False)] = None,
     model: Annotated[str | None, typer.Option(help="Model a PyTorch trace ran.", show_default=False)] = None,
     backend: Annotated[str, typer.Option(help="Backend a PyTorch trace ran under.")] = "eager",

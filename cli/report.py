@@ -28,7 +28,9 @@ def command(
     model: Annotated[str, typer.Argument(help="Ingested model; `charz models` lists them.")],
     hardware: HardwareOption,
     top: Annotated[int, typer.Option("--top", min=1, help="Kernels to list.")] = 10,
-    full: Annotated[bool, typer.Option("--full", help="Every section: partition, concurrency, memory, EDP, cost.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Every section: partition, concurrency, memory, EDP, cost.")
+    ] = False,
     batch: BatchOption = None,
     sequence: SequenceOption = None,
     precision: PrecisionOption = None,
@@ -37,7 +39,14 @@ def command(
 ) -> None:
     """Report one model on one part. Options left out take the model's and the part's defaults."""
     with on_target(
-        db, model, hardware, needed=VIEWS + (report_whole.VIEWS if full else ()), batch=batch, sequence=sequence, precision=precision, backend=backend
+        db,
+        model,
+        hardware,
+        needed=VIEWS + (report_whole.VIEWS if full else ()),
+        batch=batch,
+        sequence=sequence,
+        precision=precision,
+        backend=backend,
     ) as target:
         _summary(target)
         _memory(target)

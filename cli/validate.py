@@ -26,12 +26,18 @@ CELLS = {
 
 
 def command(
-    by: Annotated[list[str] | None, typer.Option(help="part, source, precision, batch or family; repeat.", show_default=False)] = None,
-    where: Annotated[str, typer.Option(help="SQL condition on measurement rows, alias x.")] = "x.mode IN ('run', 'single_stream')",
+    by: Annotated[
+        list[str] | None, typer.Option(help="part, source, precision, batch or family; repeat.", show_default=False)
+    ] = None,
+    where: Annotated[
+        str, typer.Option(help="SQL condition on measurement rows, alias x.")
+    ] = "x.mode IN ('run', 'single_stream')",
     least_rows: Annotated[int, typer.Option(help="Leave out groups with fewer rows.")] = 5,
     worst: Annotated[int, typer.Option(help="How many of the worst rows to explain.")] = 10,
     family_only: Annotated[bool, typer.Option(help="Ignore efficiency rows fitted to single parts.")] = False,
-    markdown: Annotated[Path | None, typer.Option(help="Write the tables to this page too.", show_default=False)] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(help="Write the tables to this page too.", show_default=False)
+    ] = None,
     db: DatabaseOption = None,
 ) -> None:
     """Print the error of predictions by part, backend, precision, batch class and model family, and the worst rows."""
@@ -64,7 +70,16 @@ def _table(frame: pl.DataFrame, by: list[str], least_rows: int) -> tuple[list[st
     from charz.ingest.measurements import score
 
     table = score.table(frame, by).filter(pl.col("rows") >= least_rows)
-    figures = ["rows", "median_error", "p90_error", "bias", "mape", "within_30_fraction", "spearman", "interval_coverage_fraction"]
+    figures = [
+        "rows",
+        "median_error",
+        "p90_error",
+        "bias",
+        "mape",
+        "within_30_fraction",
+        "spearman",
+        "interval_coverage_fraction",
+    ]
     headers = [*by, "rows", "median", "p90", "bias", "MAPE", "within 30 %", "Spearman", "coverage"]
     return headers, [_shown(row, len(by)) for row in table.select(*by, *figures).rows()]
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 
 import torch
+from torch import Tensor
 
 _SCHEMAS = (
     "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
@@ -34,21 +35,33 @@ _libraries: list[torch.library.Library] = []
 """Definitions last as long as the library object that made them."""
 
 
-def _roi_align(input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio, aligned):
+def _roi_align(
+    input: Tensor,
+    rois: Tensor,
+    spatial_scale: float,
+    pooled_height: int,
+    pooled_width: int,
+    sampling_ratio: int,
+    aligned: bool,
+) -> Tensor:
     return input.new_empty((rois.size(0), input.size(1), pooled_height, pooled_width))
 
 
-def _roi_pool(input, rois, spatial_scale, pooled_height, pooled_width):
+def _roi_pool(
+    input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int
+) -> tuple[Tensor, Tensor]:
     size = (rois.size(0), input.size(1), pooled_height, pooled_width)
     return input.new_empty(size), input.new_empty(size, dtype=torch.int32)
 
 
-def _position_sensitive(input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio=0):
+def _position_sensitive(
+    input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int, sampling_ratio: int = 0
+) -> tuple[Tensor, Tensor]:
     size = (rois.size(0), input.size(1) // (pooled_height * pooled_width), pooled_height, pooled_width)
     return input.new_empty(size), input.new_empty(size, dtype=torch.int32)
 
 
-def _deform_conv2d(input, weight, offset, *_rest):
+def _deform_conv2d(input: Tensor, weight: Tensor, offset: Tensor, *_rest: object) -> Tensor:
     return input.new_empty((input.size(0), weight.size(0), offset.size(2), offset.size(3)))
 
 

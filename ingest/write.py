@@ -92,5 +92,6 @@ def _append(gathered: dict[type[Row], Columns], row_type: type[Row], columns: Co
 
 
 def _delete(connection: duckdb.DuckDBPyConnection, model_id: int) -> None:
-    for row_type in (Model, *MODEL_TABLES):
+    tables: tuple[type[Row], ...] = (Model, *MODEL_TABLES)
+    for row_type in tables:
         connection.execute(f"DELETE FROM {row_type.TABLE} WHERE model_id = ?", [model_id])

@@ -7,6 +7,7 @@ to what this machine has shown it can do, not to a datasheet.
 
 from __future__ import annotations
 
+import functools
 import os
 import platform
 import re
@@ -62,7 +63,11 @@ def probe(threads: int | None = None) -> Machine:
     cores = threads or torch.get_num_threads()
     return Machine(
         name=info.get("model name", platform.processor() or "unknown CPU"),
-        vendor="intel" if "Intel" in info.get("vendor_id", "") else "amd" if "AMD" in info.get("vendor_id", "") else "other",
+        vendor="intel"
+        if "Intel" in info.get("vendor_id", "")
+        else "amd"
+        if "AMD" in info.get("vendor_id", "")
+        else "other",
         core_count=cores,
         clock_hz=float(info.get("cpu MHz", "0") or 0) * 1e6 or 2.5e9,
         vector_bits=512 if "avx512f" in info.get("flags", "") else 256 if "avx2" in info.get("flags", "") else 128,
@@ -92,7 +97,7 @@ def draft(machine: Machine, part_id: str) -> str:
         "  core:",
         "    kind: core",
         f"    unit_count: {{value: {machine.core_count}, unit: count, {system}}}",
-        f"    lanes: {{value: {lanes}, unit: count, source: charz_measure, confidence: assumed, note: \"two pipes of {machine.vector_bits} bits\"}}",
+        f'    lanes: {{value: {lanes}, unit: count, source: charz_measure, confidence: assumed, note: "two pipes of {machine.vector_bits} bits"}}',
         f"    clock_boost_hz: {{value: {machine.clock_hz:.4g}, unit: Hz, {system}}}",
         "memory:",
     ]
@@ -129,7 +134,9 @@ def _caches() -> dict[str, float]:
             continue
         match = re.fullmatch(r"(\d+)([KM]?)", (folder / "size").read_text().strip())
         if match:
-            found[f"l{(folder / 'level').read_text().strip()}"] = float(match[1]) * {"": 1, "K": 1024, "M": 1024**2}[match[2]]
+            found[f"l{(folder / 'level').read_text().strip()}"] = (
+                float(match[1]) * {"": 1, "K": 1024, "M": 1024**2}[match[2]]
+            )
     return found
 
 
@@ -138,7 +145,7 @@ def _best_rate() -> float:
     best = 0.0
     for size in (1024, 1536, 2048):
         a, b = torch.randn(size, size), torch.randn(size, size)
-        best = max(best, 2.0 * size**3 / _least_time(lambda a=a, b=b: a @ b))
+        best = max(best, 2.0 * size**3 / _least_time(functools.partial(torch.matmul, a, b)))
     return best
 
 

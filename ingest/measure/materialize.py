@@ -46,13 +46,19 @@ def inputs(request: Request, batch: int, sequence: int | None, device: str) -> I
     another."""
     names = list(inspect.signature(request.module.forward).parameters)
     if not request.axes and batch != request.default_batch:
-        raise CharzError("the model's batch is fixed", request.name, f"it is {request.default_batch}", f"--batch {request.default_batch}")
+        raise CharzError(
+            "the model's batch is fixed",
+            request.name,
+            f"it is {request.default_batch}",
+            f"--batch {request.default_batch}",
+        )
     arguments = tuple(
         _value(value, request.axes.get(name, {}), batch, sequence, device)
         for name, value in zip(names, request.arguments, strict=False)
     )
     keywords = {
-        name: _value(value, request.axes.get(name, {}), batch, sequence, device) for name, value in request.keywords.items()
+        name: _value(value, request.axes.get(name, {}), batch, sequence, device)
+        for name, value in request.keywords.items()
     }
     return arguments, keywords
 

@@ -112,7 +112,9 @@ def prepare(request: Request, settings: Settings) -> Callable[[], object]:
     return call
 
 
-def operator_times(call: Callable[[], object], device: str, model: str, hardware: str, backend: str, source_id: str) -> pl.DataFrame:
+def operator_times(
+    call: Callable[[], object], device: str, model: str, hardware: str, backend: str, source_id: str
+) -> pl.DataFrame:
     """`operator_measurement` rows of one profiled run."""
     activities = [torch.profiler.ProfilerActivity.CPU]
     if device == "cuda":

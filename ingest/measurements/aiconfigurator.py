@@ -26,7 +26,15 @@ PARTS = {
 }
 """charz part by the package's folder; folders that are not here have no part in the catalog."""
 
-PRECISIONS = {"bfloat16": "bf16", "fp8": "fp8_e4m3", "fp8_block": "fp8_e4m3", "nvfp4": "fp4", "int8_wo": "w8a16", "int4_wo": "w4a16", "sq": "int8"}
+PRECISIONS = {
+    "bfloat16": "bf16",
+    "fp8": "fp8_e4m3",
+    "fp8_block": "fp8_e4m3",
+    "nvfp4": "fp4",
+    "int8_wo": "w8a16",
+    "int4_wo": "w4a16",
+    "sq": "int8",
+}
 """charz precision by the package's word."""
 
 GROUPS = ("gemm", "context_attention", "generation_attention", "encoder_attention", "moe")
@@ -41,7 +49,9 @@ def data_root(package: Path | None = None) -> Path:
     if package is None:
         spec = importlib.util.find_spec("aiconfigurator_core")
         if spec is None or not spec.submodule_search_locations:
-            raise CharzError("the package is not installed", "aiconfigurator-core", next="pip install aiconfigurator-core")
+            raise CharzError(
+                "the package is not installed", "aiconfigurator-core", next="pip install aiconfigurator-core"
+            )
         package = Path(next(iter(spec.submodule_search_locations)))
     root = package / "systems" / "data"
     if not root.is_dir():

@@ -134,7 +134,11 @@ def _terms(shapes: pl.DataFrame) -> pl.DataFrame:
 
 def _tensors(shapes: pl.DataFrame, precision: str) -> pl.DataFrame:
     """Activation, weight and result of every product."""
-    sides = (("input", "read", "activation", "m", "k"), ("weight", "read", "weight", "k", "n"), ("output", "write", "activation", "m", "n"))
+    sides = (
+        ("input", "read", "activation", "m", "k"),
+        ("weight", "read", "weight", "k", "n"),
+        ("output", "write", "activation", "m", "n"),
+    )
     frames = [
         shapes.select(
             "model_id", "operator_id",

@@ -47,7 +47,9 @@ class Calibration:
         return frame if self.part_out_s is None else frame.with_columns(part_out_s=pl.Series(self.part_out_s))
 
 
-def calibrate(kernels: Kernels, scope: str, backend: str, prior: fitting.Fit, fold_count: int = 6, strength: float = 1.0) -> Calibration:
+def calibrate(
+    kernels: Kernels, scope: str, backend: str, prior: fitting.Fit, fold_count: int = 6, strength: float = 1.0
+) -> Calibration:
     """Fit one backend on the cases given, and predict each case without its family and its part."""
     part = fitting.subset(kernels, (kernels.cases["backend"] == backend).to_numpy())
     keys = fitting.choose_keys(part)

@@ -10,12 +10,15 @@ from charz.schema.catalog import Efficiency, PredictionBand, Source
 from charz.schema.row import Row
 
 
-def replace_rows(folder: Path, efficiency: Sequence[Efficiency], bands: Sequence[PredictionBand], sources: Sequence[Source]) -> None:
+def replace_rows(
+    folder: Path, efficiency: Sequence[Efficiency], bands: Sequence[PredictionBand], sources: Sequence[Source]
+) -> None:
     """Put the rows in `efficiency.csv`, `prediction_band.csv` and `source.csv` of a folder, in place of
     those with the same scope and backend, or the same source."""
     fitted = {(row.scope, row.backend) for row in efficiency}
     _replace(folder / "efficiency.csv", Efficiency, efficiency, lambda r: (r["scope"], r["backend"]) in fitted)
-    _replace(folder / "prediction_band.csv", PredictionBand, bands, lambda r: (r["scope"], r["backend"]) in fitted)
+    banded = {(band.scope, band.backend) for band in bands}
+    _replace(folder / "prediction_band.csv", PredictionBand, bands, lambda r: (r["scope"], r["backend"]) in banded)
     names = {source.source_id for source in sources}
     _replace(folder / "source.csv", Source, sources, lambda r: r["source_id"] in names)
 

@@ -39,6 +39,7 @@ def read(path: Path) -> tuple[pl.DataFrame, type[Row], list[Source]]:
     found = kind(raw.columns)
     if found is None:
         raise CharzError("not a file of the collection", str(path), f"columns: {', '.join(raw.columns)}")
+    row_type: type[Row]
     if found == "models":
         frame, row_type = models(raw), Measurement
     elif found == "operators":
@@ -68,12 +69,18 @@ def models(raw: pl.DataFrame) -> pl.DataFrame:
         ),
         backend=pl.col("backend").map_elements(vocabulary.backend, return_dtype=pl.String),
         software=notes.str.extract(r"\b(pt\d+)\b"),
-        mode=pl.when(scenario == "SingleStream").then(pl.lit("single_stream"))
-        .when(scenario == "MultiStream").then(pl.lit("multi_stream"))
-        .when(scenario == "Offline").then(pl.lit("offline"))
-        .when(scenario == "Server").then(pl.lit("server"))
-        .when(notes.str.contains("per output token|time per output token|inter-token|decode")).then(pl.lit("decode"))
-        .when(notes.str.contains("Triton|server overhead")).then(pl.lit("served"))
+        mode=pl.when(scenario == "SingleStream")
+        .then(pl.lit("single_stream"))
+        .when(scenario == "MultiStream")
+        .then(pl.lit("multi_stream"))
+        .when(scenario == "Offline")
+        .then(pl.lit("offline"))
+        .when(scenario == "Server")
+        .then(pl.lit("server"))
+        .when(notes.str.contains("per output token|time per output token|inter-token|decode"))
+        .then(pl.lit("decode"))
+        .when(notes.str.contains("Triton|server overhead"))
+        .then(pl.lit("served"))
         .otherwise(pl.lit("run")),
         precision=pl.col("precision").fill_null("unknown").map_elements(vocabulary.policy, return_dtype=pl.String),
         memory_format=pl.when(notes.str.contains("layout=nhwc")).then(pl.lit("nhwc")).otherwise(pl.lit("nchw")),
@@ -83,14 +90,21 @@ def models(raw: pl.DataFrame) -> pl.DataFrame:
         latency_s=pl.col("latency_ms") / 1e3,
         throughput_per_s=pl.col("throughput_per_s"),
         energy_j=pl.col("energy_j"),
-        energy_scope=pl.when(pl.col("energy_j").is_null()).then(None)
-        .when(pl.col("source_repo").str.starts_with("ml-energy")).then(pl.lit("gpu"))
+        energy_scope=pl.when(pl.col("energy_j").is_null())
+        .then(None)
+        .when(pl.col("source_repo").str.starts_with("ml-energy"))
+        .then(pl.lit("gpu"))
         .otherwise(pl.lit("wall")),
-        energy_per=pl.when(pl.col("energy_j").is_null()).then(None)
-        .when(notes.str.contains("(?i)per OUTPUT TOKEN")).then(pl.lit("token"))
-        .when(notes.str.contains("(?i)per REQUEST")).then(pl.lit("request"))
-        .when(notes.str.contains("(?i)per generated image|Energy/image")).then(pl.lit("image"))
-        .when(notes.str.contains("(?i)per generated video|Energy/video")).then(pl.lit("video"))
+        energy_per=pl.when(pl.col("energy_j").is_null())
+        .then(None)
+        .when(notes.str.contains("(?i)per OUTPUT TOKEN"))
+        .then(pl.lit("token"))
+        .when(notes.str.contains("(?i)per REQUEST"))
+        .then(pl.lit("request"))
+        .when(notes.str.contains("(?i)per generated image|Energy/image"))
+        .then(pl.lit("image"))
+        .when(notes.str.contains("(?i)per generated video|Energy/video"))
+        .then(pl.lit("video"))
         .otherwise(pl.lit("sample")),
         peak_memory_byte=pl.col("peak_mem_bytes"),
         source_id=pl.when(is_timm)
@@ -104,7 +118,9 @@ def operators(raw: pl.DataFrame) -> pl.DataFrame:
     """`operator_measurement` rows of `operators.parquet`."""
     shapes = raw.select("op", "shape", "precision").unique()
     described = shapes.with_columns(
-        pl.Series("work", [operator_shape.from_text(o, s, p) for o, s, p in shapes.iter_rows()], dtype=operator_shape.WORK)
+        pl.Series(
+            "work", [operator_shape.from_text(o, s, p) for o, s, p in shapes.iter_rows()], dtype=operator_shape.WORK
+        )
     ).unnest("work")
     return raw.join(described, on=["op", "shape", "precision"], how="left").select(
         model=pl.lit(None, pl.String),
@@ -149,6 +165,8 @@ def fx_nodes(raw: pl.DataFrame) -> pl.DataFrame:
 def _sources(frame: pl.DataFrame, path: Path) -> list[Source]:
     """One data set a distinct `source_id` of the frame."""
     return [
-        Source(source_id=name, kind="measurement", locator=path.name, licence=None, what=f"measured rows, {count} in all")
+        Source(
+            source_id=name, kind="measurement", locator=path.name, licence=None, what=f"measured rows, {count} in all"
+        )
         for name, count in frame.group_by("source_id").len().sort("source_id").iter_rows()
     ]

@@ -61,7 +61,7 @@ def read(path: Path, mapping: Sequence[str], source: str | None, trace: TraceCon
     if timm_results.settings(path.name):
         frame, found = timm_results.read(path)
         return Batch(frame, Measurement, [found])
-    if path.suffix == ".parquet" and collection.kind(pl.read_parquet_schema(path).names()):
+    if path.suffix == ".parquet" and collection.kind(list(pl.read_parquet_schema(path))):
         frame, row_type, sources = collection.read(path)
         return Batch(frame, row_type, sources)
     columns = mapped.read_table(path).columns

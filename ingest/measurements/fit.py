@@ -114,7 +114,9 @@ def _case_time(kernels: Kernels, kernel_time: Floats) -> Floats:
     return result
 
 
-def choose_keys(kernels: Kernels, least_share: float = 0.01, by_format: Sequence[str] = ("conv", "depthwise_conv")) -> list[Key]:
+def choose_keys(
+    kernels: Kernels, least_share: float = 0.01, by_format: Sequence[str] = ("conv", "depthwise_conv")
+) -> list[Key]:
     """Parameters worth fitting: a maximum_fraction for each class with its share of the time, by memory
     format for the classes listed, for the resources that can bind it; one overlap, and one half_work a
     resource and class of matrix products."""
@@ -182,7 +184,7 @@ def fit(
         for column, key in enumerate(keys):
             moved = _by_group(part, Fit({**candidate.value, key: float(np.exp(x[column] + _STEP))}))
             groups = np.flatnonzero(moved[key[2], key[3]] != parameter[key[2], key[3]])
-            member = members[groups].any(axis=0).nonzero()[0] if len(groups) else np.zeros(0, np.int64)
+            member = np.flatnonzero(members[groups].any(axis=0)) if len(groups) else np.zeros(0, np.int64)
             changed = kernel_time.copy()
             changed[member] = _kernel_time(part, moved, member)
             rows[: len(part.cases), column] = weight * (np.log(_case_time(part, changed)) - np.log(case_time)) / _STEP
@@ -190,7 +192,9 @@ def fit(
         return rows
 
     members = np.array([part.group_of == g for g in range(len(part.group))])
-    found = least_squares(residuals, centre, jac=jacobian, bounds=(low, high), loss="soft_l1", f_scale=0.05, max_nfev=40)
+    found = least_squares(
+        residuals, centre, jac=jacobian, bounds=(low, high), loss="soft_l1", f_scale=0.05, max_nfev=40
+    )
     values = dict(zip(keys, np.exp(found.x).tolist(), strict=True))
     return Fit({**base.value, **values}, len(part.cases), dict(zip(keys, np.exp(centre).tolist(), strict=True)))
 
@@ -241,7 +245,9 @@ def folds(families: Sequence[str], count: int) -> list[list[str]]:
     return [f for f in dealt if f]
 
 
-def left_out(kernels: Kernels, keys: Sequence[Key], column: str, count: int = 6, prior: Fit | None = None, strength: float = 1.0) -> Floats:
+def left_out(
+    kernels: Kernels, keys: Sequence[Key], column: str, count: int = 6, prior: Fit | None = None, strength: float = 1.0
+) -> Floats:
     """Prediction of every case by a fit that saw no case with the same value of `column` (or of its
     fold of values). [s]"""
     values = kernels.cases[column].to_numpy()

@@ -94,7 +94,13 @@ def extract(
     with Workbench(database, cases, neutral(0.0, residency), overrides, view="kernel_latency") as bench:
         ideal = _terms(bench)
         bench.replace("efficiency", neutral(1.0, residency))
-        sloped = _terms(bench).select("model_id", "scenario_id", "hardware_id", "subgraph_id", *(pl.col(f"{t}_s").alias(f"{t}_at_one") for t in TIMES))
+        sloped = _terms(bench).select(
+            "model_id",
+            "scenario_id",
+            "hardware_id",
+            "subgraph_id",
+            *(pl.col(f"{t}_s").alias(f"{t}_at_one") for t in TIMES),
+        )
         dispatch = bench.sql("SELECT DISTINCT scenario_id, hardware_id, dispatch FROM target")
         keys = ["model_id", "scenario_id", "hardware_id"]
         joined = ideal.join(sloped, on=[*keys, "subgraph_id"]).with_columns(
@@ -118,13 +124,24 @@ def _terms(bench: Workbench) -> pl.DataFrame:
 
 def _arrays(terms: pl.DataFrame, cases: pl.DataFrame, keys: list[str]) -> Kernels:
     """Equal kernels of a case counted together, as arrays."""
-    columns = ["matrix_s", "vector_s", "dram_s", *(f"{t}_at_one" for t in TIMES), "cache_s", "reload_s", "power_s", "kernel_gap_s"]
+    columns = [
+        "matrix_s",
+        "vector_s",
+        "dram_s",
+        *(f"{t}_at_one" for t in TIMES),
+        "cache_s",
+        "reload_s",
+        "power_s",
+        "kernel_gap_s",
+    ]
     host = terms.group_by(keys).agg(pl.col("host_issue_s").sum().alias("host_s"))
     cases = cases.join(host, on=keys, how="left").sort("case_row").filter(pl.col("host_s").is_not_null())
     cases = cases.drop("case_row").with_row_index("case_row")
     # Several measurements of one case share its kernels: each case is taken on its own.
-    kernels = terms.group_by([*keys, "kernel_class", *columns]).len("count").join(
-        cases.select("case_row", *keys, "backend", "memory_format"), on=keys
+    kernels = (
+        terms.group_by([*keys, "kernel_class", *columns])
+        .len("count")
+        .join(cases.select("case_row", *keys, "backend", "memory_format"), on=keys)
     )
     group = kernels.select(_SHAPE).unique().sort(_SHAPE)
     kernels = kernels.join(group.with_row_index("group_row"), on=_SHAPE).sort("case_row")

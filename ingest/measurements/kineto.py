@@ -44,9 +44,15 @@ def read(path: Path, model: str | None, hardware: str, backend: str, source_id: 
     events = _events(path)
     calls = outermost_calls([e for e in events if e.get("cat") == "cpu_op"])
     if not calls:
-        raise CharzError("the trace holds no ATen calls", str(path), next="profile with activities=[ProfilerActivity.CPU, ...]")
+        raise CharzError(
+            "the trace holds no ATen calls", str(path), next="profile with activities=[ProfilerActivity.CPU, ...]"
+        )
     device_time = _device_time(events, calls)
-    rows = [_row(call, device_time, model, hardware, backend, source_id) for call in calls if call["name"].startswith("aten::")]
+    rows = [
+        _row(call, device_time, model, hardware, backend, source_id)
+        for call in calls
+        if call["name"].startswith("aten::")
+    ]
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
@@ -112,7 +118,12 @@ def _enclosing(spans: list[tuple[float, float, int]], instant: float) -> int | N
 
 
 def _row(
-    call: dict[str, Any], device_time: dict[int, float] | None, model: str | None, hardware: str, backend: str, source_id: str
+    call: dict[str, Any],
+    device_time: dict[int, float] | None,
+    model: str | None,
+    hardware: str,
+    backend: str,
+    source_id: str,
 ) -> dict[str, Any]:
     arguments = call.get("args", {})
     dims, types = arguments.get("Input Dims", []), arguments.get("Input type", [])

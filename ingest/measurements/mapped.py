@@ -43,7 +43,12 @@ def read(path: Path, mapping: Sequence[str], source_id: str, row_type: type[Row]
     selected["source_id"] = pl.lit(source_id)
     for field in ("model", "hardware"):
         if field not in selected:
-            raise CharzError(f"no column is mapped to {field}", str(path), f"columns: {', '.join(raw.columns)}", f"add --map {field}=COLUMN")
+            raise CharzError(
+                f"no column is mapped to {field}",
+                str(path),
+                f"columns: {', '.join(raw.columns)}",
+                f"add --map {field}=COLUMN",
+            )
     for field, value in _DEFAULTS.items():
         if field in fields:
             selected.setdefault(field, pl.lit(value))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from typing import TypedDict
+from typing import TypedDict, cast
 
 import polars as pl
 
@@ -55,19 +55,30 @@ def gemm(count: float, m: float, n: float, k: float, element_byte: float, operat
     """Work of `count` products of an m×k by a k×n matrix."""
     macs = count * m * n * k
     moved = count * (m * k + k * n + m * n) * element_byte
-    return Work(operator_class=operator_class, macs=macs, flops=2 * macs, traffic_byte=moved, m=m, n=n, k=k, gemm_count=count)
+    return Work(
+        operator_class=operator_class, macs=macs, flops=2 * macs, traffic_byte=moved, m=m, n=n, k=k, gemm_count=count
+    )
 
 
 def vector(operator_class: str, flops: float | None, moved_byte: float | None) -> Work:
     """Work of an operator without a matrix product."""
     return Work(
-        operator_class=operator_class, macs=0.0, flops=flops, traffic_byte=moved_byte, m=None, n=None, k=None, gemm_count=None
+        operator_class=operator_class,
+        macs=0.0,
+        flops=flops,
+        traffic_byte=moved_byte,
+        m=None,
+        n=None,
+        k=None,
+        gemm_count=None,
     )
 
 
 def unknown() -> Work:
     """An operator whose shapes do not tell its work: null, never zero."""
-    return Work(operator_class="unknown", macs=None, flops=None, traffic_byte=None, m=None, n=None, k=None, gemm_count=None)
+    return Work(
+        operator_class="unknown", macs=None, flops=None, traffic_byte=None, m=None, n=None, k=None, gemm_count=None
+    )
 
 
 def from_text(operator: str, shape: str, precision: str) -> Work:
@@ -98,7 +109,9 @@ def _conv(size: dict[str, float], element_byte: float) -> Work:
     """A square convolution as an implicit matrix product; bytes count each tensor once."""
     kernel, padding, stride = size["Kernel_Size"], size["Padding"], size["Stride"]
     out = math.floor((size["Input_Size"] + 2 * padding - kernel) / stride) + 1
-    work = gemm(1, size["B"] * out * out, size["Output_Channel"], size["Input_Channel"] * kernel**2, element_byte, "conv")
+    work = gemm(
+        1, size["B"] * out * out, size["Output_Channel"], size["Input_Channel"] * kernel**2, element_byte, "conv"
+    )
     read = size["B"] * size["Input_Channel"] * size["Input_Size"] ** 2
     weights = size["Output_Channel"] * size["Input_Channel"] * kernel**2
     work["traffic_byte"] = (read + weights + size["B"] * size["Output_Channel"] * out * out) * element_byte
@@ -108,8 +121,10 @@ def _conv(size: dict[str, float], element_byte: float) -> Work:
 def from_fx_node(op: str, target: str, input_shapes: str, output_shape: str | None, dtype: str | None) -> Work:
     """Work of one `torch.fx` node from its input and output shapes."""
     inputs = [tuple(shape) for shape in _literal(input_shapes) if isinstance(shape, (list, tuple))]
-    output = tuple(_literal(output_shape)) if output_shape else ()
-    element = _ELEMENT_BYTE.get({"torch.float32": "fp32", "torch.int64": "int64", "torch.bool": "bool"}.get(dtype or "", ""), 4)
+    output = cast("tuple[int, ...]", tuple(_literal(output_shape))) if output_shape else ()
+    element = _ELEMENT_BYTE.get(
+        {"torch.float32": "fp32", "torch.int64": "int64", "torch.bool": "bool"}.get(dtype or "", ""), 4
+    )
     name = re.sub(r"^<(?:built-in )?(?:function|method) ([\w.]+).*", r"\1", target).split(".")[-1].lower()
     if dtype is None or op in ("placeholder", "output", "get_attr"):
         return vector("view", 0.0, 0.0)
@@ -140,10 +155,24 @@ def _function(name: str, inputs: list[tuple[int, ...]], output: tuple[int, ...],
     elements = math.prod(output)
     read = sum(math.prod(shape) for shape in inputs if len(shape) > 1 or (shape and shape[0] > 1))
     kind = _FX_CLASSES.get(name)
-    if name in ("view", "permute", "transpose", "size", "getattr", "getitem", "unsqueeze", "split", "expand", "dim", "t"):
+    if name in (
+        "view",
+        "permute",
+        "transpose",
+        "size",
+        "getattr",
+        "getitem",
+        "unsqueeze",
+        "split",
+        "expand",
+        "dim",
+        "t",
+    ):
         return vector("view", 0.0, 0.0)
     if kind == "matmul" and len(inputs) > 1:
-        return gemm(float(math.prod(output[:-2])), float(output[-2]), float(output[-1]), float(inputs[0][-1]), element, "matmul")
+        return gemm(
+            float(math.prod(output[:-2])), float(output[-2]), float(output[-1]), float(inputs[0][-1]), element, "matmul"
+        )
     if name == "addmm" and len(inputs) > 2:
         return gemm(1.0, float(output[-2]), float(output[-1]), float(inputs[1][-1]), element, "linear")
     if kind == "softmax":

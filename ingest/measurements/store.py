@@ -12,12 +12,19 @@ from charz.schema.catalog import HardwareAlias, Source
 from charz.schema.row import Row
 from charz.schema.scenario import Measurement, OperatorMeasurement
 
-_POLARS_TYPE = {"int": pl.Int64, "float": pl.Float64, "str": pl.String, "bool": pl.Boolean, "datetime": pl.Datetime("us"), "datetime.datetime": pl.Datetime("us")}
+_POLARS_TYPE: dict[str, pl.DataType | type[pl.DataType]] = {
+    "int": pl.Int64,
+    "float": pl.Float64,
+    "str": pl.String,
+    "bool": pl.Boolean,
+    "datetime": pl.Datetime("us"),
+    "datetime.datetime": pl.Datetime("us"),
+}
 
 _COUNTED_HARDWARE = re.compile(r"^(\d+)x\s+(.+)$")
 
 
-def columns(row_type: type[Row]) -> dict[str, type[pl.DataType]]:
+def columns(row_type: type[Row]) -> dict[str, pl.DataType | type[pl.DataType]]:
     """Polars type of every field of a row type."""
     return {
         name: _POLARS_TYPE[str(getattr(field.annotation, "__name__", field.annotation)).split(" ")[0]]

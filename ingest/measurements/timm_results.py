@@ -69,7 +69,9 @@ def read(path: Path) -> tuple[pl.DataFrame, Source]:
     raw = pl.read_csv(path, infer_schema_length=None)
     missing = {"model", "infer_batch_size", "infer_step_time", "infer_img_size"} - set(raw.columns)
     if missing:
-        raise CharzError("columns are missing", f"{path}: {', '.join(sorted(missing))}", f"there are {', '.join(raw.columns)}")
+        raise CharzError(
+            "columns are missing", f"{path}: {', '.join(sorted(missing))}", f"there are {', '.join(raw.columns)}"
+        )
     source = Source(
         source_id=f"timm:{path.stem.removeprefix('benchmark-infer-')}",
         kind="measurement",

@@ -13,7 +13,17 @@ from charz.sql import views
 from . import score
 from .workbench import Workbench, measured_cases
 
-COLUMNS = ("latency_s", "compute_s", "memory_s", "power_s", "overhead_s", "device_s", "host_issue_s", "kernel_count", "macs")
+COLUMNS = (
+    "latency_s",
+    "compute_s",
+    "memory_s",
+    "power_s",
+    "overhead_s",
+    "device_s",
+    "host_issue_s",
+    "kernel_count",
+    "macs",
+)
 """What is asked of `model_cost`."""
 
 RUNS = "x.mode IN ('run', 'single_stream')"
@@ -22,7 +32,9 @@ RUNS = "x.mode IN ('run', 'single_stream')"
 _HOST_FACTORS = np.exp(np.linspace(np.log(0.25), np.log(4.0), 49))
 
 
-def predicted(database: Path, where: str = RUNS, host_factor_by_source: bool = True, efficiency: pl.DataFrame | None = None) -> pl.DataFrame:
+def predicted(
+    database: Path, where: str = RUNS, host_factor_by_source: bool = True, efficiency: pl.DataFrame | None = None
+) -> pl.DataFrame:
     """Measured runs with their predictions and bands.
 
     With `host_factor_by_source`, the batch-1 rows of each data set on GPUs share one factor on the host's
@@ -35,8 +47,10 @@ def predicted(database: Path, where: str = RUNS, host_factor_by_source: bool = T
     if host_factor_by_source:
         chosen = host_factors(first)
         if len(chosen):
-            cases = cases.drop("host_factor").join(chosen, on="source_id", how="left").with_columns(
-                host_factor=pl.when(_is_dispatch_bound()).then(pl.col("host_factor")).fill_null(1.0)
+            cases = (
+                cases.drop("host_factor")
+                .join(chosen, on="source_id", how="left")
+                .with_columns(host_factor=pl.when(_is_dispatch_bound()).then(pl.col("host_factor")).fill_null(1.0))
             )
             first = _predict(database, cases, efficiency)
     return with_bands(database, first)
@@ -77,14 +91,18 @@ def with_bands(database: Path, frame: pl.DataFrame) -> pl.DataFrame:
     return (
         frame.with_columns(batch_class=score.batch_class())
         .join(bands, on=["hardware_id", "backend", "batch_class"], how="left")
-        .with_columns(p10_s=pl.col("latency_s") * pl.col("low_factor"), p90_s=pl.col("latency_s") * pl.col("high_factor"))
+        .with_columns(
+            p10_s=pl.col("latency_s") * pl.col("low_factor"), p90_s=pl.col("latency_s") * pl.col("high_factor")
+        )
         .drop("low_factor", "high_factor")
     )
 
 
 def explain(row: dict[str, object]) -> str:
     """Where the predicted time of a row goes, in words."""
-    shares = {n: float(str(row[f"{n}_s"])) / float(str(row["latency_s"])) for n in ("compute", "memory", "power", "overhead")}
+    shares = {
+        n: float(str(row[f"{n}_s"])) / float(str(row["latency_s"])) for n in ("compute", "memory", "power", "overhead")
+    }
     parts = [f"{share:.0%} {name}" for name, share in sorted(shares.items(), key=lambda x: -x[1]) if share > 0.05]
     side = "too slow" if float(str(row["log_ratio"])) > 0 else "too fast"
     return f"predicted {side}: {', '.join(parts)} over {row['kernel_count']} kernels"

@@ -127,13 +127,17 @@ def with_scenarios(cases: pl.DataFrame) -> pl.DataFrame:
         cases = cases.with_columns(cache_state=pl.lit("warm"))
     conditions = [*(c for c in CASE_COLUMNS if c not in ("model_id", "hardware_id")), "cache_state"]
     distinct = cases.select(conditions).unique(maintain_order=True).with_row_index("scenario_id", offset=1)
-    return cases.join(distinct.with_columns(pl.col("scenario_id").cast(pl.Int64)), on=conditions, how="left", nulls_equal=True)
+    return cases.join(
+        distinct.with_columns(pl.col("scenario_id").cast(pl.Int64)), on=conditions, how="left", nulls_equal=True
+    )
 
 
 def _scenarios(cases: pl.DataFrame) -> pl.DataFrame:
     """`scenario` rows of the cases."""
     return (
-        cases.select("scenario_id", "batch", "sequence", "policy", "backend", "memory_format", "host_factor", "cache_state")
+        cases.select(
+            "scenario_id", "batch", "sequence", "policy", "backend", "memory_format", "host_factor", "cache_state"
+        )
         .unique("scenario_id")
         .with_columns(
             context=pl.lit(None, pl.Int64),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from ..graph import Part
-from ..symbolic import product, size_product
+from ..symbolic import product
 from .registry import Call, Value, rule, vector
 
 
@@ -12,7 +14,7 @@ def _windows(call: Call, extra: int) -> list[Part]:
     spatial = int(call.target.__name__.split("pool")[1][0])
     kernel = [kernel[0]] * spatial if len(kernel) == 1 else kernel
     elements = call.output.numel
-    return [vector("main", product(size_product(kernel) + extra, elements), elements)]
+    return [vector("main", product(math.prod(int(side) for side in kernel) + extra, elements), elements)]
 
 
 @rule(

@@ -115,7 +115,7 @@ fitted_candidates AS (
         -- 2 * T^2 * (b_A + b_B + b_acc) <= L2, a multiple of the vector width and never below it.
         GREATEST(
             p.lanes,
-            FLOOR(SQRT(p.tile_memory_byte / (2e0 * (2e0 * p.element_byte + 4e0))) / NULLIF(p.lanes * s.divisor, 0e0))
+            FLOOR(SQRT(p.tile_memory_byte / NULLIF(2e0 * (2e0 * p.element_byte + 4e0), 0e0)) / NULLIF(p.lanes * s.divisor, 0e0))
             * p.lanes
         ) AS square_block,
         CAST(s.tile_m AS DOUBLE) AS listed_m,

@@ -166,8 +166,8 @@ summed_parts AS (
         SUM(reload_byte) AS reload_byte,
         SUM(CASE WHEN unit = 'matrix' THEN ideal_compute_s ELSE 0e0 END) AS matrix_ideal_s,
         SUM(CASE WHEN unit = 'vector' THEN ideal_compute_s ELSE 0e0 END) AS vector_ideal_s,
-        SUM(CASE WHEN unit = 'matrix' AND flops > 0 THEN 1e0 / unit_ops_per_s ELSE 0e0 END) AS matrix_s_per_half_op,
-        MAX(CASE WHEN unit = 'vector' AND flops > 0 THEN 1e0 / unit_ops_per_s ELSE 0e0 END) AS vector_s_per_half_op,
+        SUM(CASE WHEN unit = 'matrix' AND flops > 0 THEN 1e0 / NULLIF(unit_ops_per_s, 0e0) ELSE 0e0 END) AS matrix_s_per_half_op,
+        MAX(CASE WHEN unit = 'vector' AND flops > 0 THEN 1e0 / NULLIF(unit_ops_per_s, 0e0) ELSE 0e0 END) AS vector_s_per_half_op,
         -- Both kinds of unit work at once, as in compute_s: else the bound could lie above the time.
         GREATEST(
             SUM(CASE WHEN unit = 'matrix' THEN flops / NULLIF(peak_ops_per_s, 0e0) ELSE 0e0 END),
@@ -319,9 +319,9 @@ SELECT
     pipelining_fraction,
     tile_byte,
     peak_ops_per_s,
-    CASE WHEN compute_s > 0e0 THEN GREATEST(matrix_ideal_s, vector_ideal_s) / compute_s ELSE 1e0 END
+    CASE WHEN compute_s > 0e0 THEN GREATEST(matrix_ideal_s, vector_ideal_s) / NULLIF(compute_s, 0e0) ELSE 1e0 END
         AS compute_efficiency_fraction,
-    CASE WHEN dram_s > 0e0 THEN dram_byte / (dram_byte_per_s * dram_s) ELSE 1e0 END AS memory_efficiency_fraction,
+    CASE WHEN dram_s > 0e0 THEN dram_byte / NULLIF(dram_byte_per_s * dram_s, 0e0) ELSE 1e0 END AS memory_efficiency_fraction,
     traffic_byte,
     CAST(cut_count AS BIGINT) AS cut_count,
     weight_byte,

@@ -43,7 +43,7 @@ counted AS (
         m.model_id,
         m.model,
         p.operator_class AS what,
-        MAX(p.expected) AS expected,
+        CAST(MAX(p.expected) AS BIGINT) AS expected,
         COUNT(o.operator_id) AS found
     FROM model AS m
     INNER JOIN profile AS p ON p.model = m.model
@@ -57,7 +57,7 @@ worked AS (
         m.model_id,
         m.model,
         'work' AS what,
-        1 AS expected,
+        CAST(1 AS BIGINT) AS expected,
         COUNT(t.operator_id) AS found
     FROM model AS m
     LEFT JOIN term AS t ON t.model_id = m.model_id AND t.quantity = 'threads'
@@ -67,7 +67,7 @@ worked AS (
         m.model_id,
         m.model,
         'output' AS what,
-        1 AS expected,
+        CAST(1 AS BIGINT) AS expected,
         COUNT(t.tensor_id) AS found
     FROM model AS m
     LEFT JOIN tensor AS t ON t.model_id = m.model_id AND t.is_output

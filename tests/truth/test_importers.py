@@ -23,7 +23,9 @@ def test_timm_file_name_tells_settings() -> None:
 
 def test_timm_rows(tmp_path: Path) -> None:
     path = tmp_path / "benchmark-infer-amp-nchw-pt240-cu124-rtx4090.csv"
-    path.write_text("model,infer_batch_size,infer_step_time,infer_img_size\nresnet18.a1_in1k,512,20.0,288\nbroken,8,0,224\n")
+    path.write_text(
+        "model,infer_batch_size,infer_step_time,infer_img_size\nresnet18.a1_in1k,512,20.0,288\nbroken,8,0,224\n"
+    )
     frame, source = timm_results.read(path)
     assert source.source_id == "timm:amp-nchw-pt240-cu124-rtx4090"
     (row,) = frame.to_dicts()
@@ -74,13 +76,26 @@ def test_file_of_unknown_kind_says_what_to_map(tmp_path: Path) -> None:
         files.read(path, [], None, files.TraceContext(None, None, "eager"))
 
 
-def _event(name: str, category: str, start: float, length: float, thread: int = 1, **arguments: object) -> dict[str, object]:
-    return {"ph": "X", "name": name, "cat": category, "ts": start, "dur": length, "pid": 1, "tid": thread, "args": arguments}
+def _event(
+    name: str, category: str, start: float, length: float, thread: int = 1, **arguments: object
+) -> dict[str, object]:
+    return {
+        "ph": "X",
+        "name": name,
+        "cat": category,
+        "ts": start,
+        "dur": length,
+        "pid": 1,
+        "tid": thread,
+        "args": arguments,
+    }
 
 
 def test_kineto_gives_outer_call_its_kernels(tmp_path: Path) -> None:
     events = [
-        _event("aten::linear", "cpu_op", 0, 50, **{"Input Dims": [[8, 64], [32, 64], [32]], "Input type": ["c10::Half"]}),
+        _event(
+            "aten::linear", "cpu_op", 0, 50, **{"Input Dims": [[8, 64], [32, 64], [32]], "Input type": ["c10::Half"]}
+        ),
         _event("aten::addmm", "cpu_op", 5, 40),
         _event("aten::relu", "cpu_op", 60, 10, **{"Input Dims": [[8, 32]], "Input type": ["c10::Half"]}),
         _event("cudaLaunchKernel", "cuda_runtime", 20, 5, correlation=1),
@@ -107,7 +122,9 @@ def test_kineto_without_device_takes_wall_time(tmp_path: Path) -> None:
 
 
 def test_operator_shapes() -> None:
-    work = operator_shape.from_text("conv", "B=2 Input_Channel=3 Output_Channel=4 Kernel_Size=3 Input_Size=5 Stride=1 Padding=1", "fp32")
+    work = operator_shape.from_text(
+        "conv", "B=2 Input_Channel=3 Output_Channel=4 Kernel_Size=3 Input_Size=5 Stride=1 Padding=1", "fp32"
+    )
     assert work["macs"] == 2 * 25 * 4 * 27
     assert work["traffic_byte"] == 4 * (2 * 3 * 25 + 4 * 27 + 2 * 4 * 25)
     assert operator_shape.from_text("relu", "B=2 H=3", "fp32")["traffic_byte"] == 2 * 6 * 4
@@ -117,9 +134,13 @@ def test_operator_shapes() -> None:
 
 
 def test_fx_node_shapes() -> None:
-    linear = operator_shape.from_fx_node("call_module", "encoder.query", "[[16, 512, 1024]]", "(16, 512, 4096)", "torch.float32")
+    linear = operator_shape.from_fx_node(
+        "call_module", "encoder.query", "[[16, 512, 1024]]", "(16, 512, 4096)", "torch.float32"
+    )
     assert linear["macs"] == 16 * 512 * 1024 * 4096
-    view = operator_shape.from_fx_node("call_method", "permute", "[[16, 512, 16, 64]]", "(16, 16, 512, 64)", "torch.float32")
+    view = operator_shape.from_fx_node(
+        "call_method", "permute", "[[16, 512, 16, 64]]", "(16, 16, 512, 64)", "torch.float32"
+    )
     assert (view["operator_class"], view["traffic_byte"]) == ("view", 0.0)
 
 
@@ -131,8 +152,12 @@ def test_hardware_counts() -> None:
 MEASUREMENTS = Path(__file__).parents[3] / "shared" / "measurements"
 
 
-@pytest.mark.skipif(not MEASUREMENTS.is_dir(), reason="../shared/measurements is not here: it holds others' published figures")
-@pytest.mark.parametrize(("name", "row_type", "least"), [("models", Measurement, 25_000), ("fx_nodes", OperatorMeasurement, 5_000)])
+@pytest.mark.skipif(
+    not MEASUREMENTS.is_dir(), reason="../shared/measurements is not here: it holds others' published figures"
+)
+@pytest.mark.parametrize(
+    ("name", "row_type", "least"), [("models", Measurement, 25_000), ("fx_nodes", OperatorMeasurement, 5_000)]
+)
 def test_real_collection(name: str, row_type: type, least: int) -> None:
     frame, found, sources = collection.read(MEASUREMENTS / f"{name}.parquet")
     assert found is row_type

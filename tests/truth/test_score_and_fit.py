@@ -58,7 +58,14 @@ def _kernels(efficiency: dict[str, float], cases: int = 60) -> Kernels:
         cache_s=zeros, reload_s=zeros, power_s=zeros, gap_s=zeros,
         host_s=np.zeros(cases), is_serial=np.zeros(cases, bool), cases=frame,
     )  # fmt: skip
-    truth = fit.Fit({(c, "*", r, "maximum_fraction"): e for c, (r, e) in zip(classes, (("matrix", efficiency["linear"]), ("memory", efficiency["norm"])), strict=True)})
+    truth = fit.Fit(
+        {
+            (c, "*", r, "maximum_fraction"): e
+            for c, (r, e) in zip(
+                classes, (("matrix", efficiency["linear"]), ("memory", efficiency["norm"])), strict=True
+            )
+        }
+    )
     kernels.cases = frame.with_columns(measured_s=pl.Series(fit.predict(kernels, truth)))
     return kernels
 
@@ -87,14 +94,16 @@ def test_calibration_rows_are_valid_and_carry_their_error() -> None:
     assert len({(r.kernel_class, r.memory_format, r.resource) for r in rows}) == len(rows)
     assert all(0 < r.maximum_fraction <= 1 for r in rows)
     assert all("left out" in (r.note or "") for r in rows)
-    band = next(b for b in calibration.bands(result.cases, "family_out_s", "hardware:a", "eager", "s") if b.batch_class == "*")
+    band = next(
+        b for b in calibration.bands(result.cases, "family_out_s", "hardware:a", "eager", "s") if b.batch_class == "*"
+    )
     assert band.low_factor <= band.high_factor
     assert band.row_count == 60
 
 
 def test_folds_keep_a_family_whole() -> None:
     dealt = fit.folds(["a"] * 5 + ["b"] * 3 + ["c"], 2)
-    assert sorted(sum(dealt, [])) == ["a", "b", "c"]
+    assert sorted(name for fold in dealt for name in fold) == ["a", "b", "c"]
     assert ["a"] in dealt
 
 
