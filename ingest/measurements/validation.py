@@ -29,7 +29,10 @@ COLUMNS = (
 RUNS = "x.mode IN ('run', 'single_stream')"
 """Measurements of a model alone: no server, no queue of unknown batches."""
 
-_HOST_FACTORS = np.exp(np.linspace(np.log(0.25), np.log(4.0), 49))
+_DISPATCHED_ALONE = (pl.col("batch") == 1) & pl.col("backend").is_in(["eager", "inductor"])
+"""Rows in which the host's share is largest."""
+
+_HOST_FACTORS = np.exp(np.linspace(np.log(0.2), np.log(8.0), 61))
 
 
 def predicted(
@@ -37,8 +40,8 @@ def predicted(
 ) -> pl.DataFrame:
     """Measured runs with their predictions and bands.
 
-    With `host_factor_by_source`, the batch-1 rows of each data set on GPUs share one factor on the host's
-    dispatch time, chosen on those very rows: labs' hosts differ, and no row says which it was.
+    With `host_factor_by_source`, the rows of each data set share one factor on the host's dispatch time,
+    chosen on its batch-1 rows: labs' hosts differ, and no row says which it was.
     """
     cases = measured_cases(database, where)
     if not len(cases):
@@ -61,15 +64,11 @@ def _predict(database: Path, cases: pl.DataFrame, efficiency: pl.DataFrame | Non
         return bench.predict(COLUMNS)
 
 
-def _is_dispatch_bound() -> pl.Expr:
-    return (pl.col("batch") == 1) & pl.col("backend").is_in(["eager", "inductor"])
-
-
 def host_factors(frame: pl.DataFrame) -> pl.DataFrame:
     """`source_id, host_factor`: the factor that makes the median error of a source's batch-1 rows least.
     A source whose batch-1 time the device sets keeps 1."""
     rows = []
-    small = frame.filter(_is_dispatch_bound() & (pl.col("host_issue_s") > pl.col("device_s")))
+    small = frame.filter(_DISPATCHED_ALONE & (pl.col("host_issue_s") > pl.col("device_s")))
     for (source,), group in small.group_by("source_id"):
         device, host, measured = (group[c].to_numpy() for c in ("device_s", "host_issue_s", "measured_s"))
         last = device / np.maximum(group["kernel_count"].to_numpy(), 1)
