@@ -27,7 +27,7 @@ SEQUENCE_MODELS = [
     ("hf:gpt2", "n_layer=2"),
     ("hf:llama-3.2-1b", "num_hidden_layers=2"), ("hf:mixtral-8x7b", "num_hidden_layers=2"),
     ("hf:t5-small", "num_layers=1"),
-    ("hf:bart-base", "encoder_layers=1"), ("synthetic:transformer_block", "width=64"),
+    ("hf:bart-base", "encoder_layers=1"), ("synthetic:transformer_block", "width=96"),
 ]  # fmt: skip
 PAIRS = 5
 
