@@ -121,6 +121,8 @@ def _print(result: Calibration) -> None:
     display.note(
         f"a nominal 80 % band covers {calibration.band_coverage(result.cases, 'family_out_s'):.0%} of left-out rows"
     )
+    if not result.is_better:
+        display.note("no better than the rows in force on families left out: only its bands are kept")
 
 
 def print_scores(table: pl.DataFrame, by: list[str]) -> None:

@@ -38,12 +38,24 @@ class Calibration:
     """Prediction of each case by a fit without its model family. [s]"""
     part_out_s: Floats | None
     """Prediction of each case by a fit without its part; null for a single part. [s]"""
+    prior_s: Floats
+    """Prediction of each case by the rows in force before the fit. [s]"""
     source: Source
+
+    @property
+    def is_better(self) -> bool:
+        """True when the fit beats the rows in force on families it did not see: else it would only add
+        parameters."""
+        before = score.table(self.cases, [], "prior_s")["median_error"][0]
+        after = score.table(self.cases, [], "family_out_s")["median_error"][0]
+        return bool(after < before)
 
     @property
     def cases(self) -> pl.DataFrame:
         """Cases with `family_out_s` and, for several parts, `part_out_s`."""
-        frame = self.kernels.cases.with_columns(family_out_s=pl.Series(self.family_out_s))
+        frame = self.kernels.cases.with_columns(
+            family_out_s=pl.Series(self.family_out_s), prior_s=pl.Series(self.prior_s)
+        )
         return frame if self.part_out_s is None else frame.with_columns(part_out_s=pl.Series(self.part_out_s))
 
 
@@ -62,6 +74,7 @@ def calibrate(
         kernels=part,
         family_out_s=fitting.left_out(part, keys, "architecture_family", fold_count, prior, strength),
         part_out_s=fitting.left_out(part, keys, "hardware_id", parts, prior, strength) if parts > 1 else None,
+        prior_s=fitting.predict(part, prior),
         source=_source(part, scope, backend),
     )
 
@@ -97,16 +110,21 @@ def prior_from_rows(efficiency: pl.DataFrame, scopes: Sequence[str], backend: st
 
 def error_table(calibration: Calibration) -> pl.DataFrame:
     """Score of the left-out predictions by part, format and version; `left_out` says what the fit did
-    not see."""
+    not see, `nothing fitted` stands for the rows in force before."""
     by = ["hardware_id", "backend", "memory_format", "software"]
-    tables = [score.table(calibration.cases, by, "family_out_s").with_columns(left_out=pl.lit("model family"))]
+    tables = [
+        score.table(calibration.cases, by, "prior_s").with_columns(left_out=pl.lit("nothing fitted")),
+        score.table(calibration.cases, by, "family_out_s").with_columns(left_out=pl.lit("model family")),
+    ]
     if calibration.part_out_s is not None:
         tables.append(score.table(calibration.cases, by, "part_out_s").with_columns(left_out=pl.lit("part")))
     return pl.concat(tables)
 
 
 def efficiency_rows(calibration: Calibration) -> list[Efficiency]:
-    """The fitted rows. A class or format whose half_work was fitted for all shares it."""
+    """The fitted rows; none where the rows in force predict families left out as well. A class or format whose half_work was fitted for all shares it."""
+    if not calibration.is_better:
+        return []
     fitted = calibration.fit
     error = score.table(calibration.cases, [], "family_out_s")["median_error"][0]
     note = f"fitted on {fitted.rows} rows; median |log ratio| {error:.3f} with model families left out"

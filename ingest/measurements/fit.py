@@ -152,7 +152,7 @@ def fit(
 ) -> Fit:
     """Fit the keyed parameters to `measured_s` of the cases in `train` (default all).
 
-    Needs scipy. `prior` gives the values to be pulled toward and every parameter not fitted.
+    `prior` gives the values to be pulled toward and every parameter not fitted.
     """
     from scipy.optimize import least_squares
 

@@ -53,7 +53,7 @@ def predicted(
             cases = (
                 cases.drop("host_factor")
                 .join(chosen, on="source_id", how="left")
-                .with_columns(host_factor=pl.when(_is_dispatch_bound()).then(pl.col("host_factor")).fill_null(1.0))
+                .with_columns(pl.col("host_factor").fill_null(1.0))
             )
             first = _predict(database, cases, efficiency)
     return with_bands(database, first)
