@@ -86,6 +86,8 @@ def _measure(
     from charz.ingest.measure import run
     from charz.ingest.sources import build
 
+    if run.is_busy():
+        display.note("other work is running here: times will come out too long")
     rows: list[dict[str, Any]] = []
     traces: list[Any] = []
     for spec in specs:

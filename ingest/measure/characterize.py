@@ -115,6 +115,12 @@ def draft(machine: Machine, part_id: str) -> str:
         "  - precision: fp32", "    unit: vector", "    accumulator: fp32", "    cluster: core",
         f"    peak_ops_per_s: {{value: {machine.fp32_ops_per_s:.4g}, unit: ops/s, {measured}, note: \"best of large matrix products\"}}",
     ]  # fmt: skip
+    lines += [
+        "power:",
+        "  default:",
+        "    is_default: true",
+        "    clock_fraction: {value: 1, unit: fraction, source: charz_measure, confidence: measured}",
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import statistics
 import tempfile
 import time
@@ -130,12 +131,12 @@ def operator_times(
 
 
 def _warm_up(call: Callable[[], object], synchronize: Callable[[], object]) -> None:
-    """Three runs, or more until a second has passed: caches, allocator, compilation and clocks settle."""
+    """Three runs, or more until half a second has passed: caches, allocator, compilation and clocks settle."""
     start = time.perf_counter()
     for count in range(50):
         call()
         synchronize()
-        if count >= 2 and time.perf_counter() - start > 1.0:
+        if count >= 2 and time.perf_counter() - start > 0.5:
             return
 
 
@@ -167,6 +168,11 @@ def _energy_counter(device: str) -> Callable[[], float] | None:
     except pynvml.NVMLError:
         return None
     return lambda: pynvml.nvmlDeviceGetTotalEnergyConsumption(handle) / 1e3
+
+
+def is_busy() -> bool:
+    """True when other work keeps more than a quarter of the cores occupied: times would be too long."""
+    return os.getloadavg()[0] > 0.25 * (os.cpu_count() or 1)
 
 
 def device_name(device: str) -> str:

@@ -72,11 +72,16 @@ def calibrate(
         backend=backend,
         fit=fitted,
         kernels=part,
-        family_out_s=fitting.left_out(part, keys, "architecture_family", fold_count, prior, strength),
+        family_out_s=fitting.left_out(part, keys, _left_out_by(part), fold_count, prior, strength),
         part_out_s=fitting.left_out(part, keys, "hardware_id", parts, prior, strength) if parts > 1 else None,
         prior_s=fitting.predict(part, prior),
         source=_source(part, scope, backend),
     )
+
+
+def _left_out_by(kernels: Kernels) -> str:
+    """Families where there are several, else models: a suite of small networks is one family."""
+    return "architecture_family" if kernels.cases["architecture_family"].n_unique() > 1 else "model"
 
 
 def _source(kernels: Kernels, scope: str, backend: str) -> Source:
@@ -175,9 +180,10 @@ def band_coverage(cases: pl.DataFrame, predicted: str, fold_count: int = 6) -> f
     """Share of rows inside a band made of other families' residuals: the honest coverage of a nominal
     80 % interval."""
     scored = score.with_log_ratio(cases, predicted)
+    column = "architecture_family" if scored["architecture_family"].n_unique() > 1 else "model"
     inside = 0
-    for fold in fitting.folds(scored["architecture_family"].to_list(), fold_count):
-        test = scored["architecture_family"].is_in(fold)
+    for fold in fitting.folds(scored[column].to_list(), fold_count):
+        test = scored[column].is_in(fold)
         if test.all():
             return float("nan")
         low, high = np.quantile(scored.filter(~test)[score.LOG_RATIO].to_numpy(), [1 - HIGH, 1 - LOW])

@@ -32,7 +32,7 @@ RUNS = "x.mode IN ('run', 'single_stream')"
 _DISPATCHED_ALONE = (pl.col("batch") == 1) & pl.col("backend").is_in(["eager", "inductor"])
 """Rows in which the host's share is largest."""
 
-_HOST_FACTORS = np.exp(np.linspace(np.log(0.2), np.log(8.0), 61))
+_HOST_FACTORS = np.exp(np.linspace(np.log(0.2), np.log(20.0), 93))
 
 
 def predicted(
@@ -66,13 +66,24 @@ def _predict(database: Path, cases: pl.DataFrame, efficiency: pl.DataFrame | Non
 
 def host_factors(frame: pl.DataFrame) -> pl.DataFrame:
     """`source_id, host_factor`: the factor that makes the median error of a source's batch-1 rows least.
-    A source whose batch-1 time the device sets keeps 1."""
+
+    Rows count in which the host adds to the device, or sets the pace; a source without any keeps 1.
+    """
     rows = []
-    small = frame.filter(_DISPATCHED_ALONE & (pl.col("host_issue_s") > pl.col("device_s")))
+    added = (pl.col("latency_s") - pl.col("device_s") - pl.col("host_issue_s")).abs() < 1e-3 * pl.col("latency_s")
+    small = frame.with_columns(is_serial=added).filter(
+        _DISPATCHED_ALONE & (pl.col("is_serial") | (pl.col("host_issue_s") > pl.col("device_s")))
+    )
     for (source,), group in small.group_by("source_id"):
         device, host, measured = (group[c].to_numpy() for c in ("device_s", "host_issue_s", "measured_s"))
         last = device / np.maximum(group["kernel_count"].to_numpy(), 1)
-        errors = [np.median(np.abs(np.log(np.maximum(device, f * host + last) / measured))) for f in _HOST_FACTORS]
+        serial = group["is_serial"].to_numpy()
+        errors = [
+            np.median(
+                np.abs(np.log(np.where(serial, device + f * host, np.maximum(device, f * host + last)) / measured))
+            )
+            for f in _HOST_FACTORS
+        ]
         rows.append((source, float(_HOST_FACTORS[int(np.argmin(errors))])))
     return pl.DataFrame(rows, schema={"source_id": pl.String, "host_factor": pl.Float64}, orient="row")
 
