@@ -21,7 +21,7 @@ class CharzError(Exception):
     def line(self) -> str:
         """`what: where. Exists. Next.`, without the empty parts."""
         head = f"{self.what}: {self.where}" if self.where else self.what
-        sentences = [part.rstrip(".!") for part in (head, self.exists, self.next) if part]
+        sentences = [part.rstrip(".!") for part in (head, self.exists, self.next) if part] or ["unknown error"]
         return ". ".join([sentences[0], *(s[:1].upper() + s[1:] for s in sentences[1:])]) + "."
 
     def __reduce__(self) -> tuple[type[CharzError], tuple[str, str, str, str]]:
