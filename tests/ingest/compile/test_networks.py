@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 
 import pytest
@@ -97,13 +96,3 @@ def test_autocast_writes_three_fifths_of_the_bytes_of_vit(graphs, rules):
 
     assert byte("amp-bf16") / byte("fp32") == pytest.approx(0.595, abs=0.001)
     assert byte("fp16") / byte("fp32") == 0.5
-
-
-def test_resnet50_compiles_in_60_ms(graphs, rules):
-    graph = graphs("resnet50")
-    times = []
-    for _ in range(7):
-        started = time.process_time()  # of this process alone: a busy machine is not our doing
-        compile_graph(graph, rules)
-        times.append(time.process_time() - started)
-    assert min(times) < 0.060
