@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -46,3 +47,10 @@ def assert_one_line_error(done: subprocess.CompletedProcess[str], *parts: str) -
     assert done.stderr.startswith("charz: ")
     for part in parts:
         assert part in done.stderr
+
+
+def same(left: object, right: object) -> bool:
+    """Equal; of two floats, to nine digits: threads sum in any order, which shows in a difference of sums."""
+    if isinstance(left, float) and isinstance(right, float):
+        return math.isclose(left, right, rel_tol=1e-9, abs_tol=1e-15) or (math.isnan(left) and math.isnan(right))
+    return left == right

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import subprocess
 import sys
@@ -12,6 +11,8 @@ from typing import Any
 
 import duckdb
 import pytest
+
+from .conftest import same
 
 OLDEST = "1.5.5"
 
@@ -69,11 +70,3 @@ def test_a_file_reads_the_same_in_the_oldest_duckdb(workspace: Path, oldest: Pat
         assert len(rows) == len(there["rows"][name]) > (name in _READ) - 1
         for left, right in zip(rows, there["rows"][name], strict=True):
             assert all(map(same, left, right)), (name, left, right)
-
-
-def same(left: object, right: object) -> bool:
-    if isinstance(left, float) and isinstance(right, float):
-        # Where two nearly equal sums are subtracted, the order of summation shows: in seconds and joules
-        # far below anything meant.
-        return math.isclose(left, right, rel_tol=1e-12, abs_tol=1e-15)
-    return left == right

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import io
-import math
 from pathlib import Path
 
 import duckdb
 import polars as pl
 import pytest
 
-from .conftest import Charz, assert_one_line_error
+from .conftest import Charz, assert_one_line_error, same
 
 QUERIES = (
     "SELECT * FROM model_report ORDER BY hardware, scenario_id",
@@ -18,13 +17,6 @@ QUERIES = (
     "SELECT * FROM hardware ORDER BY hardware_id",
     "SELECT * FROM view_column ORDER BY ALL",
 )
-
-
-def same(left: object, right: object) -> bool:
-    if isinstance(left, float) and isinstance(right, float):
-        # Threads sum in any order, which shows where two nearly equal sums are subtracted.
-        return math.isclose(left, right, rel_tol=1e-12, abs_tol=1e-15) or (math.isnan(left) and math.isnan(right))
-    return left == right
 
 
 def assert_same_rows(left: pl.DataFrame, right: pl.DataFrame) -> None:
