@@ -58,12 +58,14 @@ WITH energy_scopes AS (
     GROUP BY hardware_id
 ),
 
-choices AS (
+-- Evaluated once: a second evaluation may add up in another order, and a choice would beat itself.
+choices AS MATERIALIZED (
     SELECT
         c.*,
         s.energy_scope,
+        c.sample_usd * 1e6 AS million_inference_usd,
         COALESCE(c.sample_j, 1e300) AS comparable_j,
-        COALESCE(c.sample_usd, 1e300) AS comparable_usd,
+        COALESCE(c.sample_usd * 1e6, 1e300) AS comparable_usd,
         COALESCE(c.price_usd_per_hour, 1e300) AS comparable_usd_per_hour
     FROM target_cost AS c
     LEFT JOIN energy_scopes AS s ON s.hardware_id = c.hardware_id
@@ -118,7 +120,7 @@ SELECT
     c.peak_memory_byte,
     c.fits_device,
     c.price_usd_per_hour,
-    c.sample_usd * 1e6 AS million_inference_usd,
+    c.million_inference_usd,
     c.energy_scope,
     CAST(COALESCE(x.dominated_by_count, 0) AS BIGINT) AS dominated_by_count,
     x.dominated_by

@@ -219,36 +219,31 @@ def test_tensor_parallel_communication_equals_the_ring_formula(connection: duckd
 def test_pareto_front_equals_brute_force(connection: duckdb.DuckDBPyConnection) -> None:
     rows = connection.sql(
         """
-        SELECT c.model_id, c.dominated_by IS NULL, t.latency_s, coalesce(t.sample_j, 1e300), t.peak_memory_byte,
-            coalesce(t.sample_usd, 1e300)
-        FROM candidate AS c
-        JOIN target_cost AS t USING (model_id, scenario_id, hardware_id)
+        SELECT
+            (model_id, sequence, context, phase), dominated_by_count, fits_device, is_simulated, energy_scope,
+            [latency_s, coalesce(sample_j, 1e300), peak_memory_byte, coalesce(million_inference_usd, 1e300)],
+            coalesce(price_usd_per_hour, 1e300)
+        FROM candidate
         """
     ).fetchall()
-    by_model: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
-    for model_id, *rest in rows:
-        by_model[model_id].append(tuple(rest))
-    slack = 1e-9  # two evaluations may add up in another order
-    for choices in by_model.values():
-        for is_front, *mine in choices:
-            # A tie of two sums may go either way; only equal memory and equally unknown figures are certain ties.
-            clearly = any(
-                all(
-                    o <= m * (1 - slack) or (o == m and (place == 2 or m == 1e300))
-                    for place, (o, m) in enumerate(zip(other, mine, strict=True))
-                )
-                and any(o < m * (1 - slack) for o, m in zip(other, mine, strict=True))
-                for _, *other in choices
-            )
-            at_all = _is_beaten(mine, choices, slack, -slack)
-            assert not clearly or not is_front
-            assert at_all or is_front
+    groups: dict[Any, list[tuple[Any, ...]]] = defaultdict(list)
+    for group, *rest in rows:
+        groups[group].append(tuple(rest))
+    assert any(count for _, count, *_ in rows)
+    assert any(not count for _, count, *_ in rows)
+    for choices in groups.values():
+        for mine in choices:
+            assert mine[0] == sum(_beats(other, mine) for other in choices)
 
 
-def _is_beaten(mine: list[float], choices: list[tuple[Any, ...]], tolerance: float, margin: float) -> bool:
-    """Whether another choice is no worse than `mine` in any respect and better in one."""
-    return any(
-        all(o <= m * (1 + tolerance) for o, m in zip(other, mine, strict=True))
-        and any(o < m * (1 - margin) for o, m in zip(other, mine, strict=True))
-        for _, *other in choices
+def _beats(other: tuple[Any, ...], mine: tuple[Any, ...]) -> bool:
+    """Whether a choice fits, compares, and is no worse than `mine` in any respect and better in one."""
+    _, fits, is_simulated, scope, figures, price = other
+    return (
+        fits
+        and (mine[2] or not is_simulated)
+        and scope == mine[3]
+        and price <= mine[5]
+        and all(o <= m for o, m in zip(figures, mine[4], strict=True))
+        and any(o < m for o, m in zip(figures, mine[4], strict=True))
     )
