@@ -16,7 +16,7 @@ import typer
 
 from charz.schema.errors import CharzError
 
-from . import display
+from . import assumed, display
 from .workspace import check_name, hardware_name, model_name, open_workspace, scenario_row, with_scenarios
 
 ModelsArgument = Annotated[list[str], typer.Argument(help="Ingested models; `charz models` lists them.")]
@@ -86,7 +86,8 @@ def amount(text: str | None, unit: str) -> float | None:
 def asked(db: Path | None, grid: Grid, needed: Iterable[str]) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection on which every view knows the grid's scenarios, models and parts and no others.
 
-    Precision `fp32` and the backends that answers assume for a family are the defaults.
+    Precision `fp32` and the backends that answers assume for a family are the defaults. When the block ends
+    without an error, a line says how many assumed inputs the answer rests on.
     """
     with open_workspace(db) as connection:
         models = [model_name(connection, name) for name in grid.models]
@@ -99,8 +100,10 @@ def asked(db: Path | None, grid: Grid, needed: Iterable[str]) -> Iterator[duckdb
         scenarios = [{"batch": b, "sequence": s, "policy": p, "backend": k, **grid.fields} for b, s, p, k in axes]
         scenarios += [{**given, "backend": k} for given in grid.extra for k in backends]
         rows = [scenario_row(connection, i, **given) for i, given in enumerate(scenarios, start=1)]
-    with with_scenarios(db, rows, {"target", *needed}, models, hardware) as connection:
+    needed = set(needed)
+    with with_scenarios(db, rows, {*assumed.VIEWS, *needed}, models, hardware) as connection:
         yield connection
+        assumed.note(connection, *needed)
 
 
 def _backends(connection: duckdb.DuckDBPyConnection, hardware: Sequence[str]) -> list[str]:

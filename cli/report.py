@@ -98,8 +98,9 @@ def _summary(target: Target) -> None:
         ("naive peak", f"{seconds(row['naive_s'])}; the run takes {_times(row['correction_factor'])} that"),
     ]
     _definitions(lines)
-    if row["guess_count"]:
-        show(f"energy coefficients of this part that are assumed, not sourced: {row['guess_count']}")
+    if row["assumed_count"]:
+        guesses = f", {row['guess_count']} of them energy coefficients" if row["guess_count"] else ""
+        show(f"rests on {row['assumed_count']} assumed inputs{guesses}")
 
 
 _PACE = {"compute": "compute_s", "memory": "memory_s", "power": "power_s", "overhead": "overhead_s"}

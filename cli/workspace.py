@@ -22,6 +22,8 @@ from charz.schema.errors import CharzError, unknown_name
 from charz.schema.scenario import Scenario
 from charz.sql import views
 
+from . import assumed
+
 DEFAULT_DATABASE = "charz.duckdb"
 
 DatabaseOption = Annotated[
@@ -196,7 +198,8 @@ def on_target(
     """One model on one part, everything left open taken from the defaults: batch 1 (or the model's
     fixed batch), the family's backend, fp32 where the part has it.
 
-    Raises `CharzError` for unknown names and for a combination that cannot run.
+    When the block ends without an error, a line says how many assumed inputs the answer rests on. Raises
+    `CharzError` for unknown names and for a combination that cannot run.
     """
     with open_workspace(db) as connection:
         model_name(connection, model)
@@ -207,13 +210,14 @@ def on_target(
         fields["backend"] = backend or default_backend(connection, hardware_id)
         policies = (precision,) if precision else PREFERRED_POLICIES
         rows = [scenario_row(connection, i, policy=p, **fields) for i, p in enumerate(policies, start=1)]
-    with with_scenarios(db, rows, {"target", *needed}, [model], [hardware_id]) as connection:
+    with with_scenarios(db, rows, {*assumed.VIEWS, *needed}, [model], [hardware_id]) as connection:
         (scenario_id,) = connection.execute("SELECT min(scenario_id) FROM target").fetchall()[0]
         if scenario_id is None:
             raise _cannot_run(connection, model_id, model, hardware_id, rows)
         connection.execute("DELETE FROM scenario WHERE scenario_id <> ?", [scenario_id])
         _answer_once(connection, needed)
         yield Target(connection, model, model_id, hardware_id, rows[scenario_id - 1])
+        assumed.note(connection, *needed)
 
 
 # On one pair the engine plans longer than it computes: these passes look for savings in the data that

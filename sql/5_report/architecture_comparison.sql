@@ -61,7 +61,11 @@ CREATE VIEW architecture_comparison (
     -- True when one of the two has no silicon.
     is_simulated,
     -- The comparison in words.
-    sentence
+    sentence,
+    -- Assumed inputs of the catalog that the part's side rests on; see `assumed_input`.
+    assumed_count,
+    -- The same of the other.
+    other_assumed_count
 ) AS
 WITH paired_targets AS (
     SELECT
@@ -93,7 +97,9 @@ WITH paired_targets AS (
         a.edp_js,
         b.edp_js AS other_js,
         a.energy_scope = b.energy_scope AS is_energy_comparable,
-        a.is_simulated OR b.is_simulated AS is_simulated
+        a.is_simulated OR b.is_simulated AS is_simulated,
+        a.assumed_count,
+        b.assumed_count AS other_assumed_count
     FROM model_report AS a
     INNER JOIN model_report AS b
         ON b.model_id = a.model_id AND b.hardware <> a.hardware AND b.precision = a.precision
@@ -151,5 +157,7 @@ SELECT
         ' by a factor of ',
         CAST(ROUND(CASE WHEN speedup >= 1e0 THEN speedup ELSE 1e0 / NULLIF(speedup, 0e0) END, 2) AS VARCHAR),
         ', mostly in ', reason
-    ) AS sentence
+    ) AS sentence,
+    assumed_count,
+    other_assumed_count
 FROM reasoned_pairs

@@ -45,7 +45,9 @@ CREATE VIEW batch_sweep (
     -- Smallest batch that reaches 90 % of the best throughput.
     saturating_batch,
     -- Largest batch among the scenarios that fits; `largest_batch` has the true one.
-    largest_fitting_batch
+    largest_fitting_batch,
+    -- Assumed inputs of the catalog it rests on; see `assumed_input`.
+    assumed_count
 ) AS
 WITH batch_groups AS (
     SELECT
@@ -96,6 +98,9 @@ SELECT
     g.best_throughput_per_s,
     g.throughput_per_s / NULLIF(g.best_throughput_per_s, 0e0) AS throughput_fraction,
     CAST(ROUND(g.saturating_batch) AS BIGINT) AS saturating_batch,
-    CAST(ROUND(g.largest_fitting_batch) AS BIGINT) AS largest_fitting_batch
+    CAST(ROUND(g.largest_fitting_batch) AS BIGINT) AS largest_fitting_batch,
+    i.assumed_count
 FROM saturated_groups AS g
 INNER JOIN run_label AS l ON l.model_id = g.model_id AND l.scenario_id = g.scenario_id
+INNER JOIN assumed_input AS i
+    ON i.hardware_id = g.hardware_id AND i.backend = l.backend AND i.policy = l.precision

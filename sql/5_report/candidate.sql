@@ -50,7 +50,9 @@ CREATE VIEW candidate (
     -- Choices that beat it in every respect.
     dominated_by_count,
     -- One of them, the fastest, as `part backend precision batch`; null on the Pareto front.
-    dominated_by
+    dominated_by,
+    -- Assumed inputs of the catalog it rests on, prices included; see `assumed_input`.
+    assumed_count
 ) AS
 WITH energy_scopes AS (
     SELECT hardware_id, MIN(scope) AS energy_scope
@@ -123,8 +125,11 @@ SELECT
     c.million_inference_usd,
     c.energy_scope,
     CAST(COALESCE(x.dominated_by_count, 0) AS BIGINT) AS dominated_by_count,
-    x.dominated_by
+    x.dominated_by,
+    g.assumed_count + g.price_count AS assumed_count
 FROM choices AS c
 INNER JOIN run_label AS l ON l.model_id = c.model_id AND l.scenario_id = c.scenario_id
 LEFT JOIN losers AS x
     ON x.model_id = c.model_id AND x.scenario_id = c.scenario_id AND x.hardware_id = c.hardware_id
+INNER JOIN assumed_input AS g
+    ON g.hardware_id = c.hardware_id AND g.backend = l.backend AND g.policy = l.precision

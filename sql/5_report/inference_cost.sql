@@ -47,7 +47,9 @@ CREATE VIEW inference_cost (
     -- Grams of CO2 for a million samples; null without a supply.
     million_inference_co2_gram,
     -- Price of the energy of a million samples; null without a supply that states one. [USD]
-    million_inference_energy_usd
+    million_inference_energy_usd,
+    -- Assumed inputs of the catalog it rests on, prices included; see `assumed_input`.
+    assumed_count
 ) AS
 SELECT
     l.model,
@@ -72,7 +74,10 @@ SELECT
     c.sample_j * COALESCE(e.overhead_factor, 1e0) * 1e6 AS million_inference_j,
     c.sample_j * e.overhead_factor / 3.6e6 * e.co2_gram_per_kwh AS inference_co2_gram,
     c.sample_j * e.overhead_factor / 3.6e6 * e.co2_gram_per_kwh * 1e6 AS million_inference_co2_gram,
-    c.sample_j * e.overhead_factor / 3.6e6 * e.price_usd_per_kwh * 1e6 AS million_inference_energy_usd
+    c.sample_j * e.overhead_factor / 3.6e6 * e.price_usd_per_kwh * 1e6 AS million_inference_energy_usd,
+    g.assumed_count + g.price_count AS assumed_count
 FROM target_cost AS c
 INNER JOIN run_label AS l ON l.model_id = c.model_id AND l.scenario_id = c.scenario_id
 LEFT JOIN electricity AS e ON e.co2_gram_per_kwh IS NOT NULL
+INNER JOIN assumed_input AS g
+    ON g.hardware_id = c.hardware_id AND g.backend = l.backend AND g.policy = l.precision

@@ -47,7 +47,9 @@ CREATE VIEW llm_serving (
     -- Peak memory of the decode step. [byte]
     peak_memory_byte,
     -- True when it fits the part's main memory.
-    fits_device
+    fits_device,
+    -- Assumed inputs of the catalog it rests on, prices included; see `assumed_input`.
+    assumed_count
 ) AS
 WITH prefills AS (
     SELECT
@@ -89,10 +91,13 @@ SELECT
     m.kv_cache_byte,
     m.kv_cache_byte / NULLIF(d.batch * d.context, 0e0) AS kv_cache_token_byte,
     d.peak_memory_byte,
-    d.fits_device
+    d.fits_device,
+    g.assumed_count + g.price_count AS assumed_count
 FROM target_cost AS d
 INNER JOIN run_label AS l ON l.model_id = d.model_id AND l.scenario_id = d.scenario_id
 INNER JOIN run_memory AS m ON m.model_id = d.model_id AND m.scenario_id = d.scenario_id
 LEFT JOIN prefills AS p
     ON p.model_id = d.model_id AND p.scenario_id = d.scenario_id AND p.hardware_id = d.hardware_id
+INNER JOIN assumed_input AS g
+    ON g.hardware_id = d.hardware_id AND g.backend = l.backend AND g.policy = l.precision
 WHERE d.phase = 'decode'

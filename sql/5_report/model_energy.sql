@@ -48,7 +48,9 @@ CREATE VIEW model_energy (
     -- Tenth percentile of the energy. [J]
     p10_j,
     -- Ninetieth percentile of the energy. [J]
-    p90_j
+    p90_j,
+    -- Assumed inputs of the catalog it rests on; see `assumed_input`.
+    assumed_count
 ) AS
 SELECT
     l.model,
@@ -74,10 +76,13 @@ SELECT
     s.energy_scope,
     s.guess_count,
     x.energy_j * b.low_factor AS p10_j,
-    x.energy_j * b.high_factor AS p90_j
+    x.energy_j * b.high_factor AS p90_j,
+    g.assumed_count
 FROM model_cost AS x
 INNER JOIN run_label AS l ON l.model_id = x.model_id AND l.scenario_id = x.scenario_id
 LEFT JOIN energy_scope AS s ON s.hardware_id = x.hardware_id
 LEFT JOIN band_choice AS b
     ON b.hardware_id = x.hardware_id AND b.backend = l.backend AND b.quantity = 'energy'
     AND b.batch_class = CASE WHEN l.batch = 1 THEN '1' WHEN l.batch <= 8 THEN '2-8' WHEN l.batch <= 64 THEN '9-64' ELSE '>64' END
+INNER JOIN assumed_input AS g
+    ON g.hardware_id = x.hardware_id AND g.backend = l.backend AND g.policy = l.precision

@@ -62,7 +62,9 @@ CREATE VIEW model_latency (
     -- Ninetieth percentile of the prediction. [s]
     p90_s,
     -- True when that band rests on measurements of this very part.
-    is_part_measured
+    is_part_measured,
+    -- Assumed inputs of the catalog it rests on; see `assumed_input`.
+    assumed_count
 ) AS
 SELECT
     l.model,
@@ -100,10 +102,13 @@ SELECT
     h.status = 'simulated' AS is_simulated,
     x.latency_s * b.low_factor AS p10_s,
     x.latency_s * b.high_factor AS p90_s,
-    COALESCE(b.is_part_measured, FALSE) AS is_part_measured
+    COALESCE(b.is_part_measured, FALSE) AS is_part_measured,
+    g.assumed_count
 FROM model_cost AS x
 INNER JOIN run_label AS l ON l.model_id = x.model_id AND l.scenario_id = x.scenario_id
 INNER JOIN hardware AS h ON h.hardware_id = x.hardware_id
 LEFT JOIN band_choice AS b
     ON b.hardware_id = x.hardware_id AND b.backend = l.backend AND b.quantity = 'latency'
     AND b.batch_class = CASE WHEN l.batch = 1 THEN '1' WHEN l.batch <= 8 THEN '2-8' WHEN l.batch <= 64 THEN '9-64' ELSE '>64' END
+INNER JOIN assumed_input AS g
+    ON g.hardware_id = x.hardware_id AND g.backend = l.backend AND g.policy = l.precision

@@ -72,7 +72,9 @@ CREATE VIEW model_report (
     -- Scope the coefficients are lifted to; totals of different scopes do not compare.
     energy_scope,
     -- Energy coefficients of the part that are assumed.
-    guess_count
+    guess_count,
+    -- Assumed inputs of the catalog it rests on; see `assumed_input`.
+    assumed_count
 ) AS
 SELECT
     l.model,
@@ -115,8 +117,11 @@ SELECT
     x.energy_j / NULLIF(x.latency_s, 0e0) AS average_power_w,
     x.peak_power_w,
     s.energy_scope,
-    s.guess_count
+    s.guess_count,
+    g.assumed_count
 FROM model_cost AS x
 INNER JOIN run_label AS l ON l.model_id = x.model_id AND l.scenario_id = x.scenario_id
 INNER JOIN hardware AS h ON h.hardware_id = x.hardware_id
 LEFT JOIN energy_scope AS s ON s.hardware_id = x.hardware_id
+INNER JOIN assumed_input AS g
+    ON g.hardware_id = x.hardware_id AND g.backend = l.backend AND g.policy = l.precision

@@ -64,7 +64,9 @@ CREATE VIEW parallel_plan (
     -- Rent of all devices for a million samples; null when unknown. [USD]
     million_inference_usd,
     -- True when no silicon of the part exists.
-    is_simulated
+    is_simulated,
+    -- Assumed inputs of the catalog it rests on, links included; see `assumed_input`.
+    assumed_count
 ) AS
 WITH degrees AS (
     SELECT 1e0 AS n UNION ALL SELECT 2e0 AS n UNION ALL SELECT 4e0 AS n UNION ALL SELECT 8e0 AS n
@@ -264,6 +266,9 @@ SELECT
     t.device_memory_byte,
     t.device_memory_byte <= t.dram_byte AS fits_device,
     t.price_usd_per_hour / 3600e0 * t.n * t.round_s / NULLIF(t.round_samples, 0e0) * 1e6 AS million_inference_usd,
-    t.is_simulated
+    t.is_simulated,
+    g.assumed_count + g.link_count AS assumed_count
 FROM timed_strategies AS t
 INNER JOIN run_label AS l ON l.model_id = t.model_id AND l.scenario_id = t.scenario_id
+INNER JOIN assumed_input AS g
+    ON g.hardware_id = t.hardware_id AND g.backend = l.backend AND g.policy = l.precision

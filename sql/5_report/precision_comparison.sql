@@ -39,7 +39,9 @@ CREATE VIEW precision_comparison (
     -- Its peak memory over the base's.
     memory_ratio,
     -- True when the part has no silicon.
-    is_simulated
+    is_simulated,
+    -- Assumed inputs of the catalog it rests on; see `assumed_input`.
+    assumed_count
 ) AS
 WITH compared_targets AS (
     SELECT
@@ -65,9 +67,12 @@ WITH compared_targets AS (
             ORDER BY CASE l.precision WHEN 'fp32' THEN 0 WHEN 'bf16' THEN 1 WHEN 'fp16' THEN 2 ELSE 3 END, l.precision
         ) AS place,
         c.host_factor,
-        c.is_cache_warm
+        c.is_cache_warm,
+        g.assumed_count
     FROM target_cost AS c
     INNER JOIN run_label AS l ON l.model_id = c.model_id AND l.scenario_id = c.scenario_id
+    INNER JOIN assumed_input AS g
+        ON g.hardware_id = c.hardware_id AND g.backend = l.backend AND g.policy = l.precision
 ),
 
 beside_base AS (
@@ -102,5 +107,6 @@ SELECT
     base_s / NULLIF(latency_s, 0e0) AS speedup,
     energy_j / NULLIF(base_j, 0e0) AS energy_ratio,
     peak_memory_byte / NULLIF(base_byte, 0e0) AS memory_ratio,
-    is_simulated
+    is_simulated,
+    assumed_count
 FROM beside_base

@@ -118,3 +118,20 @@ def test_sync_brings_changes_and_keeps_edits(connection: duckdb.DuckDBPyConnecti
     assert connection.sql("SELECT tdp_w FROM hardware_power WHERE hardware_id = 't4'").fetchall() == [(60.0,)]
     # the kept edit is offered again, nothing else
     assert {change.action for change in sync.plan(connection, newer)} == {"keep"}
+
+
+def test_a_number_given_a_source_is_assumed_no_more(connection: duckdb.DuckDBPyConnection) -> None:
+    """Of one part under one backend, energy coefficients and `efficiency` rows are counted apart."""
+    query = (
+        "SELECT part_count, energy_count, efficiency_count, assumed_count FROM assumed_input"
+        " WHERE hardware_id = 'h100_sxm5_80' AND backend = 'inductor' AND policy = 'fp32'"
+    )
+    part, energy, efficiency, total = connection.sql(query).fetchall()[0]
+    assert min(part, energy, efficiency) > 0
+    connection.execute(
+        "UPDATE hardware_provenance SET confidence = 'measured'"
+        " WHERE hardware_id = 'h100_sxm5_80' AND field = 'energy.static.chip'"
+    )
+    connection.execute("UPDATE efficiency SET confidence = 'derived' WHERE resource = 'residency'")
+    after = connection.sql(query).fetchall()[0]
+    assert after == (part, energy - 1, efficiency - 1, total - 2)
