@@ -141,11 +141,12 @@ def operators(raw: pl.DataFrame) -> pl.DataFrame:
 def fx_nodes(raw: pl.DataFrame) -> pl.DataFrame:
     """`operator_measurement` rows of `fx_nodes.parquet`: forward time of each node, zeros left out."""
     raw = raw.filter(pl.col("fw_ms").fill_null(pl.col("latency_ms")) > 0)
-    shapes = raw.select("op", "target", "input_shapes", "output_shape", "dtype").unique()
+    keys = ["op", "target", "input_shapes", "output_shape", "dtype", "is_training"]
+    raw = raw.with_columns(is_training=pl.col("mode") == "train")
+    shapes = raw.select(keys).unique()
     described = shapes.with_columns(
         pl.Series("work", [operator_shape.from_fx_node(*row) for row in shapes.iter_rows()], dtype=operator_shape.WORK)
     ).unnest("work")
-    keys = ["op", "target", "input_shapes", "output_shape", "dtype"]
     return raw.join(described, on=keys, how="left", nulls_equal=True).select(
         pl.col("model"),
         operator=pl.format("{}:{}", pl.col("op"), pl.col("target")),

@@ -15,12 +15,14 @@ import polars as pl
 
 
 class Work(TypedDict):
-    """What one operator computes and moves; the GEMM it is, where it is one."""
+    """What one operator computes and moves, weights and result among it; the GEMM it is, where it is one."""
 
     operator_class: str
     macs: float | None
     flops: float | None
     traffic_byte: float | None
+    weight_byte: float | None
+    written_byte: float | None
     m: float | None
     n: float | None
     k: float | None
@@ -45,10 +47,20 @@ _FX_CLASSES = {
     "relu": "activation",
     "tanh": "activation",
     "embedding": "embedding",
-    "dropout": "elementwise",
     "cat": "copy",
     "contiguous": "copy",
+    "reshape": "copy",
+    "arange": "create",
+    "full": "create",
+    "ones": "create",
+    "tensor": "create",
+    "cumsum": "reduction",
 }
+
+_FX_VIEWS = {
+    "view", "permute", "transpose", "size", "getattr", "getitem", "unsqueeze", "split", "expand", "dim", "t",
+    "contiguous", "reshape", "to", "type", "type_as", "long",
+}  # fmt: skip
 
 
 def gemm(count: float, m: float, n: float, k: float, element_byte: float, operator_class: str) -> Work:
@@ -56,17 +68,28 @@ def gemm(count: float, m: float, n: float, k: float, element_byte: float, operat
     macs = count * m * n * k
     moved = count * (m * k + k * n + m * n) * element_byte
     return Work(
-        operator_class=operator_class, macs=macs, flops=2 * macs, traffic_byte=moved, m=m, n=n, k=k, gemm_count=count
+        operator_class=operator_class,
+        macs=macs,
+        flops=2 * macs,
+        traffic_byte=moved,
+        weight_byte=0.0 if operator_class == "matmul" else count * k * n * element_byte,
+        written_byte=count * m * n * element_byte,
+        m=m,
+        n=n,
+        k=k,
+        gemm_count=count,
     )
 
 
-def vector(operator_class: str, flops: float | None, moved_byte: float | None) -> Work:
+def vector(operator_class: str, flops: float, moved_byte: float, written_byte: float) -> Work:
     """Work of an operator without a matrix product."""
     return Work(
         operator_class=operator_class,
         macs=0.0,
         flops=flops,
         traffic_byte=moved_byte,
+        weight_byte=0.0,
+        written_byte=written_byte,
         m=None,
         n=None,
         k=None,
@@ -77,7 +100,16 @@ def vector(operator_class: str, flops: float | None, moved_byte: float | None) -
 def unknown() -> Work:
     """An operator whose shapes do not tell its work: null, never zero."""
     return Work(
-        operator_class="unknown", macs=None, flops=None, traffic_byte=None, m=None, n=None, k=None, gemm_count=None
+        operator_class="unknown",
+        macs=None,
+        flops=None,
+        traffic_byte=None,
+        weight_byte=None,
+        written_byte=None,
+        m=None,
+        n=None,
+        k=None,
+        gemm_count=None,
     )
 
 
@@ -93,16 +125,17 @@ def from_text(operator: str, shape: str, precision: str) -> Work:
         return _conv(size, element)
     elements = size["B"] * size["H"]
     if operator == "softmax":
-        return vector("softmax", 5 * elements, 2 * elements * element)
+        return vector("softmax", 5 * elements, 2 * elements * element, elements * element)
     if operator == "ln":
-        return vector("norm", 8 * elements, (2 * elements + 2 * size["H"]) * element)
+        return vector("norm", 8 * elements, (2 * elements + 2 * size["H"]) * element, elements * element)
     # `addu` and its like have a scalar as second operand; without the `u` two tensors are read.
     name = operator.removesuffix("u") if operator in ("addu", "mulu", "divu", "powu") else operator
     if name not in _ELEMENTWISE_FLOPS:
         return unknown()
     operands = 2 if operator in ("add", "mul", "div", "pow") else 1
     operator_class = "activation" if name in ("relu", "gelu", "tanh") else "elementwise"
-    return vector(operator_class, _ELEMENTWISE_FLOPS[name] * elements, (operands + 1) * elements * element)
+    moved = (operands + 1) * elements * element
+    return vector(operator_class, _ELEMENTWISE_FLOPS[name] * elements, moved, elements * element)
 
 
 def _conv(size: dict[str, float], element_byte: float) -> Work:
@@ -118,8 +151,14 @@ def _conv(size: dict[str, float], element_byte: float) -> Work:
     return work
 
 
-def from_fx_node(op: str, target: str, input_shapes: str, output_shape: str | None, dtype: str | None) -> Work:
-    """Work of one `torch.fx` node from its input and output shapes."""
+def from_fx_node(
+    op: str, target: str, input_shapes: str, output_shape: str | None, dtype: str | None, is_training: bool = False
+) -> Work:
+    """Work of one `torch.fx` node from its input and output shapes.
+
+    A node without a type is a Python value. Of conversions the file does not say whether they change
+    anything; in these transformers they do not, and dropout runs only in training.
+    """
     inputs = [tuple(shape) for shape in _literal(input_shapes) if isinstance(shape, (list, tuple))]
     output = cast("tuple[int, ...]", tuple(_literal(output_shape))) if output_shape else ()
     element = _ELEMENT_BYTE.get(
@@ -127,23 +166,29 @@ def from_fx_node(op: str, target: str, input_shapes: str, output_shape: str | No
     )
     name = re.sub(r"^<(?:built-in )?(?:function|method) ([\w.]+).*", r"\1", target).split(".")[-1].lower()
     if dtype is None or op in ("placeholder", "output", "get_attr"):
-        return vector("view", 0.0, 0.0)
+        return vector("view", 0.0, 0.0, 0.0)
+    if "drop" in (name if op != "call_module" else target.rsplit(".", 1)[-1]):
+        return _dropout(output, element) if is_training else vector("view", 0.0, 0.0, 0.0)
     if op == "call_module":
         return _module(target.lower(), inputs, output, element)
     return _function(name, inputs, output, element)
+
+
+def _dropout(output: tuple[int, ...], element: float) -> Work:
+    """Dropout in training: reads, writes, and writes a mask of one byte an element."""
+    elements = math.prod(output)
+    return vector("elementwise", 2.0 * elements, (2 * element + 1) * elements, (element + 1) * elements)
 
 
 def _module(path: str, inputs: list[tuple[int, ...]], output: tuple[int, ...], element: float) -> Work:
     """A module call, told by its path and by whether it changes the last size."""
     elements, leaf = math.prod(output), path.split(".")[-1]
     if "norm" in leaf or leaf.startswith("ln_"):
-        return vector("norm", 8.0 * elements, (2.0 * elements + 2 * output[-1]) * element)
+        return vector("norm", 8.0 * elements, (2.0 * elements + 2 * output[-1]) * element, elements * element)
     if "embed" in leaf or leaf in ("wte", "wpe"):
-        return vector("embedding", 0.0, 2.0 * elements * element)
-    if "drop" in leaf:
-        return vector("view", 0.0, 0.0)
+        return vector("embedding", 0.0, 2.0 * elements * element, elements * element)
     if leaf in ("act", "intermediate_act_fn", "activation_fn", "activation", "transform_act_fn"):
-        return vector("activation", 10.0 * elements, 2.0 * elements * element)
+        return vector("activation", 10.0 * elements, 2.0 * elements * element, elements * element)
     if inputs and len(inputs[0]) == len(output) and inputs[0][:-1] == output[:-1]:
         rows = math.prod(output[:-1])
         return gemm(1.0, float(rows), float(output[-1]), float(inputs[0][-1]), element, "linear")
@@ -155,20 +200,10 @@ def _function(name: str, inputs: list[tuple[int, ...]], output: tuple[int, ...],
     elements = math.prod(output)
     read = sum(math.prod(shape) for shape in inputs if len(shape) > 1 or (shape and shape[0] > 1))
     kind = _FX_CLASSES.get(name)
-    if name in (
-        "view",
-        "permute",
-        "transpose",
-        "size",
-        "getattr",
-        "getitem",
-        "unsqueeze",
-        "split",
-        "expand",
-        "dim",
-        "t",
-    ):
-        return vector("view", 0.0, 0.0)
+    # Heads were transposed before: only then do these copy.
+    moves = name in ("contiguous", "reshape") and bool(inputs) and len(inputs[0]) == 4
+    if name in _FX_VIEWS and not moves:
+        return vector("view", 0.0, 0.0, 0.0)
     if kind == "matmul" and len(inputs) > 1:
         return gemm(
             float(math.prod(output[:-2])), float(output[-2]), float(output[-1]), float(inputs[0][-1]), element, "matmul"
@@ -176,10 +211,10 @@ def _function(name: str, inputs: list[tuple[int, ...]], output: tuple[int, ...],
     if name == "addmm" and len(inputs) > 2:
         return gemm(1.0, float(output[-2]), float(output[-1]), float(inputs[1][-1]), element, "linear")
     if kind == "softmax":
-        return vector("softmax", 5.0 * elements, 2.0 * elements * element)
+        return vector("softmax", 5.0 * elements, 2.0 * elements * element, elements * element)
     if kind == "embedding":
-        return vector("embedding", 0.0, 2.0 * elements * element)
-    return vector(kind or "elementwise", float(elements), (read + elements) * element)
+        return vector("embedding", 0.0, 2.0 * elements * element, elements * element)
+    return vector(kind or "elementwise", float(elements), (read + elements) * element, elements * element)
 
 
 def _literal(text: str) -> list[object]:

@@ -51,9 +51,10 @@ class Workbench:
         self.connection.execute("SET search_path = 'memory.main,file.main'")
         self.cases = with_scenarios(cases)
         self._make_table(Scenario.TABLE, _scenarios(self.cases))
+        replaced = dict(overrides or {})
         if efficiency is not None:
-            self._make_table(Efficiency.TABLE, efficiency)
-        for name, frame in (overrides or {}).items():
+            replaced[Efficiency.TABLE] = efficiency
+        for name, frame in replaced.items():
             self._make_table(name, frame)
         self._make_table("wanted_run", self.cases.select("model_id", "scenario_id", "hardware_id").unique())
         self._compute(view)

@@ -1,0 +1,102 @@
+"""Error of predicted single operators against measured graph nodes.
+
+    python -m benchmarks.score_nodes [MEASUREMENTS] [--family-only] [--fit FOLDER]
+
+MEASUREMENTS is the folder with `fx_nodes.parquet` and `operators.parquet` (../shared/measurements). Scored
+are the nodes of five language models; `--fit` makes efficiency rows of the parts from the other file, timings
+of single operators that no node is among, and puts them in the tables of FOLDER.
+Nodes without a kernel cost the host's time of a view; every part stood in a host of its own and gets one
+factor on that time. `--family-only` leaves out the rows of single parts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+import polars as pl
+
+from benchmarks import catalog
+from charz.cli.workspace import change_workspace, open_workspace
+from charz.ingest.measurements import catalog_csv, collection, operator_times, score, store
+from charz.schema.catalog import Source
+
+NODES = "source_id LIKE '%:fx_nodes:%'"
+SINGLE = "source_id LIKE '%:operators' AND (operator NOT IN ('conv', 'linear', 'bmm') OR hash(shape) % 20 = 0)"
+"""Every twentieth product is plenty; convolutions in fp32 run by algorithms with fewer operations."""
+SOURCE_ID = "neusight_operators"
+
+
+def arguments() -> argparse.Namespace:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("measurements", type=Path, nargs="?", default=Path("../shared/measurements"))
+    parser.add_argument("--family-only", action="store_true")
+    parser.add_argument("--fit", type=Path, help="catalog tables that get the fitted rows")
+    parser.add_argument("--worst", type=int, default=15)
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Print the tables."""
+    options = arguments()
+    pl.Config.set_tbl_rows(200).set_tbl_cols(30).set_tbl_width_chars(220).set_tbl_hide_dataframe_shape(True)
+    pl.Config.set_tbl_hide_column_data_types(True).set_float_precision(4).set_fmt_str_lengths(60)
+    start = time.perf_counter()
+    if not options.measurements.is_dir():
+        raise SystemExit(f"no folder {options.measurements}: it holds others' published figures, see its README")
+    with tempfile.TemporaryDirectory() as folder:
+        database = Path(folder) / "nodes.duckdb"
+        open_workspace(database, create=True).close()
+        fill(database, options.measurements)
+        live = catalog.tables()
+        if options.fit is not None:
+            fit(database, live, options.fit)
+            live = catalog.tables()
+        if options.family_only:
+            live["efficiency"] = live["efficiency"].filter(~pl.col("scope").str.starts_with("hardware:"))
+        rows = operator_times.predicted(database, NODES, overrides=live)
+    print_scores(rows, options.worst)
+    print(f"{time.perf_counter() - start:.1f} s")
+
+
+def fill(database: Path, folder: Path) -> None:
+    """Import both operator files."""
+    with change_workspace(database) as connection:
+        for name in ("fx_nodes", "operators"):
+            frame, row_type, sources = collection.read(folder / f"{name}.parquet")
+            store.store(connection, frame, row_type, sources)
+
+
+def fit(database: Path, live: dict[str, pl.DataFrame], folder: Path) -> None:
+    """Efficiency rows from the single operators into the CSV tables of a folder."""
+    family = live["efficiency"].filter(~pl.col("scope").str.starts_with("hardware:"))
+    rows = operator_times.efficiencies(database, SINGLE, family, SOURCE_ID, live)
+    what = "Single operators in fp32, timed one by one on P4, P100, V100, T4, A100 and MI100"
+    source = Source(
+        source_id=SOURCE_ID,
+        kind="measurement",
+        locator="github:sitar-lab/NeuSight operator timings",
+        licence="MIT",
+        what=what,
+    )
+    catalog_csv.replace_rows(folder, rows, [], [source])
+    print(f"{len(rows)} efficiency rows of {len({row.scope for row in rows})} parts")
+
+
+def print_scores(rows: pl.DataFrame, worst: int) -> None:
+    """By part with and without the nodes that run no kernel, by class, and the worst."""
+    kernels = rows.filter(~pl.col("is_view"))
+    print("all nodes")
+    print(score.table(rows, ["hardware_id"]))
+    print("nodes that run a kernel")
+    print(score.table(kernels, ["hardware_id"]))
+    print(score.table(kernels, ["operator_class"]))
+    columns = ["hardware_id", "operator", "shape", "measured_s", "latency_s", "compute_s", "memory_s", "log_ratio"]
+    print(score.worst(kernels, worst).select(columns))
+
+
+if __name__ == "__main__":
+    main()
