@@ -145,8 +145,7 @@ def with_scenarios(
         database.insert_rows(connection, scenarios)
         _keep_only(connection, "model", "model", models)
         _keep_only(connection, "hardware", "hardware_id", hardware)
-        for _name, statement in statements:
-            connection.execute(statement)
+        views.make(connection, statements)
         yield connection
 
 

@@ -14,6 +14,7 @@ A view is one file `LAYER/NAME.sql` that is valid DuckDB as it stands:
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import graphlib
 import hashlib
@@ -90,16 +91,12 @@ def load(root: Path | None = None) -> list[View]:
     Raises `CharzError` for a file that does not parse, a name used twice, and views that read each
     other in a circle.
     """
-    root = root or ROOT
-    return list(_load(root, fingerprint(root)))
+    return list(_parsed(_read(root or ROOT)))
 
 
 def fingerprint(root: Path | None = None) -> str:
     """Hash of every view file."""
-    digest = hashlib.sha256()
-    for path in files(root or ROOT):
-        digest.update(f"{path.parent.name}/{path.name}\0".encode() + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
+    return _hash(_read(root or ROOT))
 
 
 def files(root: Path) -> list[Path]:
@@ -112,22 +109,47 @@ def install(connection: duckdb.DuckDBPyConnection, root: Path | None = None) -> 
 
     Views that an earlier charz installed and this one does not have are dropped; a user's own stay.
     """
-    loaded = load(root)
+    texts = _read(root or ROOT)
+    loaded = list(_parsed(texts))
     drop(connection)
     create(connection, loaded)
     _fill_catalog(connection, loaded)
-    database.set_meta(connection, views_fingerprint=fingerprint(root))
+    database.set_meta(connection, views_fingerprint=_hash(texts))
     return loaded
 
 
 def create(connection: duckdb.DuckDBPyConnection, ordered: Iterable[View]) -> None:
     """Make views with their comments. Raises `CharzError` naming the file whose SQL does not bind."""
-    for view in ordered:
-        try:
-            connection.execute(view.create)
-        except duckdb.Error as error:
-            raise CharzError("a view does not bind", str(view.path), _first_lines(error), "correct its SQL") from error
-        connection.execute(";\n".join(view.comments))
+    ordered = list(ordered)
+    make(connection, [(view.name, view.create) for view in ordered], {view.name: str(view.path) for view in ordered})
+    connection.execute(";\n".join(text for view in ordered for text in view.comments))
+
+
+def make(
+    connection: duckdb.DuckDBPyConnection, statements: Iterable[tuple[str, str]], places: Mapping[str, str] | None = None
+) -> None:
+    """Run `CREATE VIEW` statements given by name, each after those it reads.
+
+    The engine binds a view together with all it reads, down to the tables, which multiplies over a deep
+    stack. So an empty temporary table, found before a view of its name, stands in for each view that is
+    made until all are. Raises `CharzError` naming the view, by its place if that is given.
+    """
+    made: list[str] = []
+    try:
+        for name, statement in statements:
+            try:
+                connection.execute(statement)
+                columns = connection.execute(f"DESCRIBE {ddl.quote(name)}").fetchall()
+            except duckdb.Error as error:
+                where = (places or {}).get(name, name)
+                raise CharzError("a view does not bind", where, _first_lines(error), "correct its SQL") from error
+            definition = ", ".join(f"{ddl.quote(column)} {kind}" for column, kind, *_ in columns)
+            connection.execute(f"CREATE TEMP TABLE {ddl.quote(name)} ({definition})")
+            made.append(name)
+    finally:
+        with contextlib.suppress(duckdb.TransactionException):  # a failed statement has undone them already
+            for name in made:
+                connection.execute(f"DROP TABLE temp.{ddl.quote(name)}")
 
 
 def drop(connection: duckdb.DuckDBPyConnection) -> None:
@@ -154,11 +176,23 @@ def installed(connection: duckdb.DuckDBPyConnection, needed: Iterable[str] | Non
     return [(view, statement) for view, statement, _ in rows if view in wanted]
 
 
+def _read(root: Path) -> tuple[tuple[Path, str], ...]:
+    """Every view file with its text, read once, so that what is made is what is hashed."""
+    return tuple((path, path.read_text()) for path in files(root))
+
+
+def _hash(texts: Iterable[tuple[Path, str]]) -> str:
+    digest = hashlib.sha256()
+    for path, text in texts:
+        digest.update(f"{path.parent.name}/{path.name}\0{text}\0".encode())
+    return digest.hexdigest()[:16]
+
+
 @functools.lru_cache(maxsize=4)
-def _load(root: Path, _fingerprint: str) -> tuple[View, ...]:
+def _parsed(texts: tuple[tuple[Path, str], ...]) -> tuple[View, ...]:
     views: dict[str, View] = {}
-    for path in files(root):
-        view = parse(path)
+    for path, text in texts:
+        view = parse(path, text)
         if view.name in views:
             raise CharzError("two views have the same name", f"{view.name}: {views[view.name].path} and {path}")
         views[view.name] = view
@@ -174,9 +208,8 @@ def _order(views: Mapping[str, View]) -> list[str]:
         raise CharzError("views read each other in a circle", " -> ".join(error.args[1])) from None
 
 
-def parse(path: Path) -> View:
-    """Read one view file. Raises `CharzError` naming file and line."""
-    text = path.read_text()
+def parse(path: Path, text: str) -> View:
+    """One view from the text of its file. Raises `CharzError` naming file and line."""
     head = _HEAD.search(text)
     if head is None:
         raise CharzError("no `CREATE VIEW name (` in the file", str(path), next="see the view contract in sql/views.py")
