@@ -126,7 +126,9 @@ def create(connection: duckdb.DuckDBPyConnection, ordered: Iterable[View]) -> No
 
 
 def make(
-    connection: duckdb.DuckDBPyConnection, statements: Iterable[tuple[str, str]], places: Mapping[str, str] | None = None
+    connection: duckdb.DuckDBPyConnection,
+    statements: Iterable[tuple[str, str]],
+    places: Mapping[str, str] | None = None,
 ) -> None:
     """Run `CREATE VIEW` statements given by name, each after those it reads.
 
