@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 from torch.export import Dim, ExportedProgram
 
 from .graph import Powers
+from .references import References
 from .symbolic import Symbols
 
 BATCH: Powers = (1, 0, 0)
@@ -57,6 +58,8 @@ class Traced:
     is_batch_symbolic: bool
     is_sequence_symbolic: bool
     reason: str | None
+    references: References | None = None
+    """What Python held while tracing; None for a program that arrived exported."""
 
 
 def trace(request: Request, excluded: Sequence[str] = ()) -> Traced:
@@ -70,13 +73,14 @@ def trace(request: Request, excluded: Sequence[str] = ()) -> Traced:
     reason = "; ".join(filter(None, [request.reason, *excluded[:1]])) or None
     for axes in attempts[len(excluded) :]:
         try:
-            program = _export(request, axes)
+            references = References()
+            program = _export(request, axes, references)
         except Exception as error:  # whatever the model's own code raises under symbolic sizes
             if axes is attempts[-1]:
                 raise
             reason = reason or first_line(error)
             continue
-        return _traced(request, program, axes, reason)
+        return replace(_traced(request, program, axes, reason), references=references)
     raise AssertionError("the last attempt returns or raises")
 
 
@@ -97,14 +101,14 @@ def first_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {lines[0] if lines else ''}"[:200]
 
 
-def _export(request: Request, axes: Axes) -> ExportedProgram:
+def _export(request: Request, axes: Axes, references: References) -> ExportedProgram:
     dynamic: Any = None
     if any(axes.values()):
         dynamic = {name: _dims(axes.get(name, {}), value) for name, value in _inputs(request).items()}
     fast_path = torch.backends.mha.get_fastpath_enabled()
     torch.backends.mha.set_fastpath_enabled(False)  # one opaque operator would hide the attention
     try:
-        with torch.no_grad(), warnings.catch_warnings():
+        with torch.no_grad(), warnings.catch_warnings(), references:
             warnings.simplefilter("ignore")  # attributes a model caches in forward, deprecations in its code
             try:
                 return _call_export(request, dynamic)

@@ -33,6 +33,8 @@ class GraphTensor:
     storage_tensor_id: int
     is_output: bool = False
     is_size_bound: bool = False
+    held_operator_id: int | None = None
+    """Last operator during which the model's Python code holds the storage, None where that was not seen."""
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ What aliases what is read off the storages of the traced values, so that `reshap
 from __future__ import annotations
 
 import operator as python_operator
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +16,7 @@ from torch.fx import GraphModule as FxModule
 from torch.fx import Node
 
 from .graph import Graph, GraphModule, GraphOperator, GraphTensor, Polynomial
+from .references import References
 from .rules import RULES, Call, Value
 from .symbolic import Size, Symbols, polynomial, size_product, text
 
@@ -79,7 +81,9 @@ class Lowering:
     """Values held so that storage addresses stay unique while lowering."""
 
 
-def lower(program: torch.export.ExportedProgram, symbols: Symbols, root_class: str) -> Graph:
+def lower(
+    program: torch.export.ExportedProgram, symbols: Symbols, root_class: str, references: References | None = None
+) -> Graph:
     """Graph of an exported program. Raises NotPolynomialError when a size is no polynomial."""
     state = Lowering(symbols)
     state.graph.modules.append(GraphModule(0, None, "", root_class, 0))
@@ -88,6 +92,8 @@ def lower(program: torch.export.ExportedProgram, symbols: Symbols, root_class: s
     _add_nodes(state, program.graph_module)
     _mark_outputs(state, program.graph_module)
     _set_stages(state.graph)
+    if references is not None:
+        _set_held(state, references)
     return state.graph
 
 
@@ -331,3 +337,21 @@ def _set_stages(graph: Graph) -> None:
     for op in graph.operators:
         producers = (graph.tensors[t].producer_operator_id for t in op.reads)
         op.stage = max((graph.operators[p].stage + 1 for p in producers if p is not None), default=0)
+
+
+def _set_held(state: Lowering, references: References) -> None:
+    """Last operator before Python dropped each storage; one that makes no storage counts with the one before it."""
+    graph = state.graph
+    calls: list[int] = []
+    for op in graph.operators:
+        spans = (references.spans.get(_address(state, t)) for t in op.writes)
+        calls.append(max([*calls[-1:], *(span.born for span in spans if span)], default=0))
+    for tensor in graph.tensors:
+        span = references.spans.get(_address(state, tensor.tensor_id))
+        if tensor.producer_operator_id is not None and span is not None and span.died is not None:
+            last = bisect_right(calls, span.died) - 1
+            tensor.held_operator_id = max(last, tensor.producer_operator_id)
+
+
+def _address(state: Lowering, tensor_id: int) -> int:
+    return int(state.kept[tensor_id].untyped_storage()._cdata)

@@ -52,7 +52,8 @@ def to_graph(request: Request) -> tuple[Graph, Traced]:
     while True:
         traced = trace(request, excluded)
         try:
-            return lower(traced.program, traced.symbols, type(request.module).__name__), traced
+            root_class = type(request.module).__name__
+            return lower(traced.program, traced.symbols, root_class, traced.references), traced
         except NotPolynomialError as error:
             if not traced.axes:
                 raise

@@ -2,7 +2,9 @@
 
 A compiled backend frees a buffer after its last reader, and never allocates what stays inside a
 kernel. Eager PyTorch frees a tensor when Python drops the last reference: the arguments of a module
-call are held by the call itself until it returns, whatever its frame reassigns meanwhile. Weights,
+call are held by the call itself until it returns, whatever its frame reassigns meanwhile, and a
+local variable holds its value until it is bound anew or its function returns. Tracing saw when that
+was; where it did not, the arguments of module calls alone are held longer than they are read. Weights,
 buffers and constants are resident and have no lifetime here; neither has a key-value cache, whose
 keys and values of this run are held as the activations they are.
 """
@@ -55,9 +57,10 @@ def lifetimes(graph: Graph, partition: Partition) -> dict[int, Lifetime]:
         elif tensor.is_output and storage_of[tensor.tensor_id] in held:
             hold(tensor.tensor_id, last_subgraph, last_subgraph)
     if is_eager:
-        for operator_id, tensor_id, last in _held_arguments(graph, partition.subgraph_of):
+        last_kernel = _last_kernels(graph.operators, partition.subgraph_of)
+        for tensor_id, last_operator in _held_by_python(graph):
             if storage_of[tensor_id] in held:
-                hold(tensor_id, min(partition.subgraph_of[operator_id], last), last)
+                hold(tensor_id, last_kernel[last_operator], last_kernel[last_operator])
     return {
         storage: (first, last)
         for storage, (first, last) in held.items()
@@ -77,14 +80,23 @@ def _storages(graph: Graph) -> list[int]:
     return storage_of
 
 
-def _held_arguments(graph: Graph, subgraph_of: Sequence[int]) -> Iterable[tuple[int, int, int]]:
-    """(operator, tensor, last subgraph) for each activation that a module call holds as its argument.
+def _held_by_python(graph: Graph) -> Iterable[tuple[int, int]]:
+    """(tensor, last operator) for each activation that Python may hold longer than it is read."""
+    for tensor in graph.tensors:
+        if tensor.held_operator_id is not None:
+            yield tensor.tensor_id, tensor.held_operator_id
+    for tensor_id, last_operator in _held_arguments(graph):
+        if graph.tensors[tensor_id].held_operator_id is None:
+            yield tensor_id, last_operator
+
+
+def _held_arguments(graph: Graph) -> Iterable[tuple[int, int]]:
+    """(tensor, last operator) for each activation that a module call holds as its argument.
 
     A tensor made outside a call and read inside it was passed to the outermost such call.
     """
     chains = _module_chains(graph)
     starts, ends = _call_extents([chains[operator.module_id] for operator in graph.operators])
-    last_kernel = _last_kernels(graph.operators, subgraph_of)
     for operator in graph.operators:
         i = operator.operator_id
         for tensor_id in operator.reads:
@@ -93,7 +105,7 @@ def _held_arguments(graph: Graph, subgraph_of: Sequence[int]) -> Iterable[tuple[
                 continue
             for start, end in zip(starts[i], ends[i], strict=True):
                 if producer < start:
-                    yield i, tensor_id, last_kernel[end]
+                    yield tensor_id, end
                     break
 
 

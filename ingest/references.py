@@ -1,0 +1,61 @@
+"""How long the Python code of a model keeps each tensor, watched while the model is traced.
+
+Eager PyTorch frees a storage when Python drops the last tensor that shows it, and a local variable
+may outlive the last operator that reads it. Tracing runs the same code, so its tensors die at the
+same points. What code in C++ makes and drops inside one call is not seen.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+
+@dataclass(slots=True)
+class Span:
+    """Calls of torch between which a storage is held."""
+
+    born: int
+    died: int | None = None
+    holders: int = 0
+    """Tensors that show it now."""
+
+
+class References(TorchFunctionMode):
+    """Context that notes, by address, the storages of all results of torch functions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.spans: dict[int, Span] = {}
+        self._call = 0
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Sequence[type], args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        self._call += 1
+        for item in result if isinstance(result, (list, tuple)) else (result,):
+            if isinstance(item, torch.Tensor):
+                self._hold(item)
+        return result
+
+    def _hold(self, tensor: torch.Tensor) -> None:
+        try:
+            address = tensor.untyped_storage()._cdata
+        except (NotImplementedError, RuntimeError):  # a wrapper, as under vmap: what it wraps is no operator's result
+            return
+        span = self.spans.get(address)
+        if span is None or not span.holders:  # an address may be given out again
+            span = self.spans[address] = Span(self._call)
+        span.holders += 1
+        weakref.finalize(tensor, self._drop, span).atexit = False
+
+    def _drop(self, span: Span) -> None:
+        span.holders -= 1
+        if not span.holders:
+            span.died = self._call
