@@ -2,27 +2,84 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Annotated
+
+import duckdb
 import typer
 
+from charz.schema import ddl
+from charz.schema.scenario import Scenario
 from charz.sql.views import INVARIANT
 
 from . import display
-from .workspace import DatabaseOption, open_workspace
+from .grid import PartsOption, names, records
+from .workspace import DatabaseOption, hardware_name, model_name, open_workspace, with_scenarios
 
 
-def command(db: DatabaseOption = None) -> None:
-    """List the views that must be empty with the rows each has; exit code 1 if one has any."""
+def command(
+    models: Annotated[
+        list[str] | None, typer.Argument(help="Models; all when none is named.", show_default=False)
+    ] = None,
+    on: PartsOption = None,
+    db: DatabaseOption = None,
+) -> None:
+    """List the views that must be empty with the rows each has; exit code 1 if one has any.
+
+    One model after the other, on every part and scenario of the database: about ten seconds each.
+    """
     with open_workspace(db) as connection:
-        names = connection.execute(
-            "SELECT view, description FROM view_catalog WHERE layer = ? ORDER BY view", [INVARIANT]
-        ).fetchall()
-        counts = [
-            (name, connection.execute(f'SELECT count(*) FROM "{name}"').fetchall()[0][0], description)
-            for name, description in names
-        ]
-    display.show(display.table(["invariant", "rows", "must be empty because"], counts))
-    broken = [name for name, count, _ in counts if count]
-    if broken:
-        display.note(f'{len(broken)} of {len(counts)} broken; `charz sql "SELECT * FROM {broken[0]}"` shows the rows')
+        known = [name for (name,) in connection.execute("SELECT model FROM model ORDER BY model").fetchall()]
+        chosen = [model_name(connection, name) for name in models or []] or known
+        parts = [hardware_name(connection, name) for name in names(on)]
+        invariants = dict(
+            connection.execute(
+                "SELECT view, description FROM view_catalog WHERE layer = ? ORDER BY view", [INVARIANT]
+            ).fetchall()
+        )
+        scenarios = [Scenario(**row) for row in records(connection, f"SELECT * FROM {Scenario.TABLE}")]
+    broken: dict[str, list[str]] = {}
+    rows = dict.fromkeys(invariants, 0)
+    for i, model in enumerate(chosen or [None], start=1):
+        with with_scenarios(db, scenarios, invariants, [model] if model else [], parts) as connection:
+            counts = _counts(connection, list(invariants))
+        for name, count in counts.items():
+            rows[name] += count
+            if count and model:
+                broken.setdefault(name, []).append(model)
+        if len(chosen) > 1:
+            display.note(f"{i}/{len(chosen)} {model}: {sum(counts.values())} rows")
+    display.show(
+        display.table(
+            ["invariant", "rows", "must be empty because"],
+            [(name, rows[name], description) for name, description in invariants.items()],
+        )
+    )
+    failing = [name for name, count in rows.items() if count]
+    if failing:
+        where = f", first in {broken[failing[0]][0]}" if failing[0] in broken else ""
+        display.note(
+            f'{len(failing)} of {len(rows)} broken{where}; `charz sql "SELECT * FROM {failing[0]}"` shows the rows'
+        )
         raise typer.Exit(1)
-    display.note(f"all {len(counts)} hold")
+    display.note(f"all {len(rows)} hold for {len(chosen)} models")
+
+
+_SHARED = """
+    SELECT c.view
+    FROM view_catalog AS c
+    JOIN duckdb_views() AS v ON v.view_name = c.view AND v.database_name = 'memory'
+    WHERE c.layer IN ('3_cost', '4_rollup')
+    ORDER BY c.position
+"""
+"""Views that many invariants read."""
+
+
+def _counts(connection: duckdb.DuckDBPyConnection, invariants: Sequence[str]) -> dict[str, int]:
+    """Rows of each invariant, with what they share computed once: a temporary table is found before a
+    view of its name."""
+    for (view,) in connection.execute(_SHARED).fetchall():
+        connection.execute(f"CREATE TEMP TABLE {ddl.quote(view)} AS SELECT * FROM memory.main.{ddl.quote(view)}")
+    return {
+        name: int(connection.execute(f"SELECT count(*) FROM {ddl.quote(name)}").fetchall()[0][0]) for name in invariants
+    }
