@@ -1,16 +1,27 @@
 """Peak activation memory under eager against PyTorch's own tracker.
 
     python -m benchmarks.peak_memory [MODEL ...]
+    python -m benchmarks.peak_memory --measured
 
 The tracker (`torch.distributed._tools.mem_tracker`) runs the torchvision model on fake tensors, which
 have sizes and no memory, and follows every storage Python keeps alive. charz predicts the same peak
 from the graph and its lifetime rules. Both count inputs and activations, without weights and buffers.
+
+`--measured` holds whole runs of Llama-2-7B against the device memory that ../shared/measurements has.
+That is the use of the process and not of a run: the same for 512 tokens read as for 100 more written,
+though those add 52 MB of cache a sample. So beside charz's figure stands what such a process holds
+besides, the result of the run before and the logits copied to fp32, and one constant for the driver,
+the libraries and the allocator's unused blocks, fitted over all rows.
 """
 
 from __future__ import annotations
 
 import math
+import statistics
+import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 MODELS = (
     "resnet18", "resnet50", "mobilenet_v2", "efficientnet_b0", "vgg16", "shufflenet_v2_x1_0", "vit_b_16", "swin_t",
@@ -85,10 +96,76 @@ def predicted_byte(name: str) -> tuple[float, int]:
     return peak, request.resolution or 224
 
 
+MEASURED = Path(__file__).parents[2] / "shared" / "measurements" / "models.parquet"
+MEASURED_MODEL = "hf:llama-2-7b"
+MEASURED_TOKENS = 512
+VOCABULARY = 32000
+POLICIES = {"fp16": "fp16", "gptq-int4": "w4a16", "bnb-4bit": "w4a16"}
+"""Policy that stands for each measured precision."""
+
+
+def measured() -> None:
+    """Print a line for each measured precision and batch: the file, charz, and charz with the process around it."""
+    import duckdb
+
+    if not MEASURED.exists():
+        print(f"skipped: {MEASURED} is not there")
+        return
+    query = """
+        SELECT precision, batch, max(peak_mem_bytes), max(peak_mem_bytes) - min(peak_mem_bytes)
+        FROM read_parquet(?)
+        WHERE peak_mem_bytes IS NOT NULL AND model = 'Llama-2-7b-hf'
+        GROUP BY precision, batch
+        ORDER BY precision DESC, batch
+    """
+    rows = duckdb.connect().execute(query, [str(MEASURED)]).fetchall()
+    runs = run_memory(sorted({int(batch) for _, batch, *_ in rows}))
+    alone, held = [], []
+    for precision, batch, *_ in rows:
+        peak, cache = runs[POLICIES[precision], int(batch)]
+        logits = batch * MEASURED_TOKENS * VOCABULARY * 4
+        alone.append(peak)
+        held.append(peak + cache + 2 * logits)
+    constant = statistics.median(row[2] - byte for row, byte in zip(rows, held, strict=True))
+    print(f"{'precision':10} {'batch':>5} {'measured GB':>12} {'charz GB':>9} {'error':>7} {'process GB':>11} {'error':>7}")
+    errors = []
+    for (precision, batch, truth, _), run, process in zip(rows, alone, held, strict=True):
+        errors.append(abs((process + constant) / truth - 1))
+        print(
+            f"{precision:10} {batch:5.0f} {truth / 1e9:12.2f} {run / 1e9:9.2f} {run / truth - 1:7.1%}"
+            f" {(process + constant) / 1e9:11.2f} {(process + constant) / truth - 1:7.1%}"
+        )
+    print(f"forward and generate differ by at most {max(row[3] for row in rows) / 1e9:.2f} GB")
+    within = sum(error <= 0.1 for error in errors)
+    print(f"constant {constant / 1e9:.2f} GB; {within} of {len(errors)} within 10 %, largest error {max(errors):.1%}")
+
+
+def run_memory(batches: list[int]) -> dict[tuple[str, int], tuple[float, float]]:
+    """Peak of a prefill under eager and the key-value cache in it, by policy and batch. [byte]"""
+    from charz.cli.workspace import open_workspace, scenario_row, with_scenarios
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "peak.duckdb"
+        command = [sys.executable, "-c", "from charz.cli import main; main()", "ingest", MEASURED_MODEL, "--db", str(path)]
+        subprocess.run(command, check=True, capture_output=True)
+        keys = [(policy, batch) for policy in sorted(set(POLICIES.values())) for batch in batches]
+        with open_workspace(path) as connection:
+            scenarios = [
+                scenario_row(connection, i, batch=b, sequence=MEASURED_TOKENS, phase="prefill", policy=p)
+                for i, (p, b) in enumerate(keys)
+            ]
+        with with_scenarios(path, scenarios, {"run_memory"}) as connection:
+            found = connection.execute("SELECT scenario_id, peak_memory_byte, kv_cache_byte FROM run_memory").fetchall()
+    return {keys[scenario_id]: (peak, cache) for scenario_id, peak, cache in found}
+
+
 def main(names: list[str]) -> None:
     """Print a line a model."""
     import polars  # noqa: F401  # before torch: its allocator must be the first
 
+    if names == ["--measured"]:
+        measured()
+        return
     print(f"{'model':24} {'charz MB':>10} {'tracker MB':>11} {'error':>8}")
     errors = []
     for name in names or MODELS:
