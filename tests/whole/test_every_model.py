@@ -1,0 +1,58 @@
+"""Critical path, stages and peak memory of every model of a database against plain computations.
+
+    CHARZ_EVERY_MODEL=zoo.duckdb pytest tests/whole/test_every_model.py
+
+`charz ingest torchvision --db zoo.duckdb` makes one of all torchvision models.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from charz.cli.workspace import open_workspace, scenario_row, with_scenarios
+
+from .plain import check_critical_paths, check_peak_memory, check_stages
+
+PLACE = os.environ.get("CHARZ_EVERY_MODEL")
+PART = "h100_sxm5_80"
+VIEWS = ("critical_path", "kernel_latency", "run_memory")
+RUNS = (("eager", "fp32"), ("inductor", "amp-fp16"), ("tensorrt", "fp16"))
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not PLACE, reason="CHARZ_EVERY_MODEL names no database of ingested models"),
+]
+
+
+@pytest.fixture(scope="module")
+def connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    path = Path(PLACE or "")
+    with open_workspace(path) as file:
+        scenarios = [
+            scenario_row(file, i, batch=1, backend=backend, policy=policy) for i, (backend, policy) in enumerate(RUNS)
+        ]
+    with with_scenarios(path, scenarios, VIEWS, hardware=[PART]) as made:
+        yield made
+
+
+def _models(connection: duckdb.DuckDBPyConnection) -> int:
+    return int(connection.sql("SELECT count(*) FROM model").fetchall()[0][0])
+
+
+def test_critical_path(connection: duckdb.DuckDBPyConnection) -> None:
+    count, exact = check_critical_paths(connection)
+    print(f"{exact} of {count} critical paths are exact, the others are bounds")
+    assert count == _models(connection) * len(RUNS)
+
+
+def test_stages(connection: duckdb.DuckDBPyConnection) -> None:
+    assert check_stages(connection) >= _models(connection)
+
+
+def test_peak_memory(connection: duckdb.DuckDBPyConnection) -> None:
+    assert check_peak_memory(connection) == _models(connection) * len(RUNS)
