@@ -51,7 +51,7 @@ def compile_graph(graph: Graph, rules: Rules) -> Columns:
         _add_subgraphs(columns, backend_flow, parts)
         _add_borders(columns, backend_flow, parts)
         _add_paths(columns, parts)
-        _add_lifetimes(columns, graph, parts)
+        _add_lifetimes(columns, graph, parts, backend_flow.constants)
     return columns
 
 
@@ -156,8 +156,8 @@ def _add_paths(columns: Columns, parts: Partition) -> None:
     )
 
 
-def _add_lifetimes(columns: Columns, graph: Graph, parts: Partition) -> None:
-    held = lifetimes(graph, parts)
+def _add_lifetimes(columns: Columns, graph: Graph, parts: Partition, constants: set[int]) -> None:
+    held = lifetimes(graph, parts, constants)
     _extend(
         columns,
         TensorLifetime,

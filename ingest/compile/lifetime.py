@@ -11,7 +11,7 @@ keys and values of this run are held as the activations they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ..graph import Graph, GraphOperator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .fusion import Partition
 
 BEFORE_RUN = -1
-"""Allocated before the first kernel: a model input."""
+"""Allocated before the first kernel: a model input, or what was computed once for all runs."""
 
 EAGER = "eager"
 """The backend in which Python's references decide."""
@@ -31,8 +31,11 @@ RESIDENT_ROLES = frozenset({"weight", "buffer", "constant", "kv_cache"})
 Lifetime = tuple[int, int]
 
 
-def lifetimes(graph: Graph, partition: Partition) -> dict[int, Lifetime]:
-    """First and last subgraph of every storage that is allocated, by tensor id of the storage."""
+def lifetimes(graph: Graph, partition: Partition, constants: Container[int] = ()) -> dict[int, Lifetime]:
+    """First and last subgraph of every storage that is allocated, by tensor id of the storage.
+
+    `constants` are operators computed once, before any run: what others read of them is kept for good.
+    """
     if not partition.count:
         return {}
     storage_of = _storages(graph)
@@ -46,10 +49,13 @@ def lifetimes(graph: Graph, partition: Partition) -> dict[int, Lifetime]:
         held[storage] = (first, last) if known is None else (min(known[0], first), max(known[1], last))
 
     for operator in graph.operators:
-        if not operator.is_view:
+        if not operator.is_view and operator.operator_id not in constants:
             subgraph = partition.subgraph_of[operator.operator_id]
             for tensor_id in (*operator.reads, *operator.writes):
-                hold(tensor_id, subgraph, subgraph)
+                if graph.tensors[storage_of[tensor_id]].producer_operator_id in constants:
+                    hold(tensor_id, BEFORE_RUN, last_subgraph)
+                else:
+                    hold(tensor_id, subgraph, subgraph)
     escaping = {storage_of[tensor.tensor_id] for tensor in graph.tensors if tensor.is_output}
     for tensor in graph.tensors:
         if tensor.role == "input":

@@ -1,4 +1,4 @@
-"""Eager lifetimes: what the model's Python code holds on to, seen while it is traced."""
+"""Lifetimes: what the model's Python code holds on to, seen while it is traced, and what is computed once."""
 
 from __future__ import annotations
 
@@ -81,3 +81,23 @@ def test_call_of_a_module_holds_its_argument(lowered: Lower) -> None:
     for tensor in graph.tensors:  # as a program that arrives exported, where nothing was watched
         tensor.held_operator_id = None
     assert spans(graph)["sin"] == (0, 3)
+
+
+def test_folded_constant_is_kept_for_good(lowered: Lower) -> None:
+    class Shifted(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.table = nn.Parameter(torch.empty(3))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            shift = torch.exp(torch.sin(self.table))
+            return torch.softmax(torch.softmax(x, -1) @ torch.ones(3, 3, device="meta") + shift, -1)
+
+    graph = lowered(Shifted(), torch.empty(2, 3)).graph
+    rules = from_rows(loader.load().rows)
+    flow = flow_of(graph, folds_constants=True)
+    parts = partition(flow, "tensorrt", rules.fusion["tensorrt"], rules.folds_norm["tensorrt"])
+    held = lifetimes(graph, parts, flow.constants)
+    named = {graph.tensors[t].tensor: span for t, span in held.items()}
+    assert named["exp"] == (-1, parts.count - 1)
+    assert "sin" not in named
