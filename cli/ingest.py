@@ -10,9 +10,11 @@ import typer
 from charz.schema.errors import CharzError
 
 from . import display
-from .workspace import DatabaseOption, change_workspace, open_workspace
+from .workspace import DatabaseOption, change_workspace
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from charz.ingest.run import Outcome
     from charz.ingest.sources.spec import Spec
 
@@ -104,7 +106,7 @@ def _specs(names: list[str], settings: list[str], **options: object) -> list[Spe
     return [parse(name, settings=chosen, **options) for name in names for chosen in sweep(settings)]
 
 
-def _run(specs: list[Spec], jobs: int, force: bool, db: object) -> list[Outcome]:
+def _run(specs: list[Spec], jobs: int, force: bool, db: Path | None) -> list[Outcome]:
     """Ingest with a progress bar on stderr."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -125,18 +127,17 @@ def _run(specs: list[Spec], jobs: int, force: bool, db: object) -> list[Outcome]
                     f"failed: {outcome.model}: {outcome.message}", markup=False, highlight=False, soft_wrap=True
                 )
 
-        return run(specs, lambda: change_workspace(db), jobs, force, report)  # type: ignore[arg-type]
+        return run(specs, lambda: change_workspace(db), jobs, force, report)
 
 
-def _summary(outcomes: list[Outcome], db: object) -> None:
+def _summary(outcomes: list[Outcome], db: Path | None) -> None:
     counts = {state: sum(o.state == state for o in outcomes) for state in ("written", "unchanged", "failed")}
     display.note("models: " + ", ".join(f"{n} {state}" for state, n in counts.items() if n))
     models = list(dict.fromkeys(o.model for o in outcomes if o.state != "failed"))
     if not models:
         return
-    with open_workspace(db) as connection:  # type: ignore[arg-type]
-        from .ingest_summary import closing_table, next_command
+    from .ingest_summary import next_command, show_closing_table
 
-        if len(models) <= SHOWN_MODELS:
-            display.show(closing_table(connection, models))
-        display.note(next_command(models))
+    if len(models) <= SHOWN_MODELS:
+        show_closing_table(db, models)
+    display.note(next_command(models))

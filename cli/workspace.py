@@ -22,7 +22,7 @@ from charz.schema.errors import CharzError, unknown_name
 from charz.schema.scenario import Scenario
 from charz.sql import views
 
-from . import assumed
+from . import assumed, template
 
 DEFAULT_DATABASE = "charz.duckdb"
 
@@ -69,14 +69,22 @@ def change_workspace(db: Path | None = None, create: bool = True) -> Iterator[du
     The block runs in one transaction (do not begin another). With `create`, a missing file is made:
     tables, catalog, default scenarios and views.
     """
-    with database.replace(database_path(db), create=create) as connection:
-        known = database.meta(connection)
-        if "catalog_version" not in known:
-            _fill_catalog(connection)
-        if known.get("views_fingerprint") != views.fingerprint():
-            views.install(connection)
-        database.set_meta(connection, charz_version=__version__)
+    path = database_path(db)
+    start = template.ready(_complete) if create and not path.exists() else None
+    with database.replace(path, create=create, start=start) as connection:
+        _complete(connection)
         yield connection
+
+
+def _complete(connection: duckdb.DuckDBPyConnection) -> None:
+    """Catalog, default scenarios and views, where they are missing or another charz's."""
+    known = database.meta(connection)
+    if "catalog_version" not in known:
+        _fill_catalog(connection)
+    if known.get("views_fingerprint") != views.fingerprint():
+        views.install(connection)
+    if known.get("charz_version") != __version__:
+        database.set_meta(connection, charz_version=__version__)
 
 
 def _fill_catalog(connection: duckdb.DuckDBPyConnection) -> None:

@@ -96,12 +96,12 @@ def migrate(path: Path | str) -> None:
 
 
 @contextlib.contextmanager
-def replace(path: Path | str, create: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
+def replace(path: Path | str, create: bool = False, start: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to a copy that takes the file's place when the block ends without an error.
 
     The block runs in one transaction, so it must not begin another. The copy has this charz's
-    layout whatever version the file had. With `create`, a missing file starts empty. Raises
-    `CharzError` if another process writes or holds the file or the folder cannot be written.
+    layout whatever version the file had. With `create`, a missing file starts as a copy of `start`, or
+    empty. Raises `CharzError` if another process writes or holds the file or the folder cannot be written.
     """
     path = Path(path)
     copy = path.with_name(f".{path.name}.writing")
@@ -111,6 +111,8 @@ def replace(path: Path | str, create: bool = False) -> Iterator[duckdb.DuckDBPyC
         if path.exists() or not create:
             stack.enter_context(_still(path))
             _copy(path, copy)
+        elif start is not None:
+            _copy(start, copy)
         else:
             _create_empty(copy)
         connection = stack.enter_context(contextlib.closing(_open(copy, read_only=False, name=path)))

@@ -1,0 +1,58 @@
+"""The database without models that is kept in the cache."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from charz.cli import template
+from charz.cli.workspace import change_workspace
+from charz.schema import database
+
+
+def fill(connection: duckdb.DuckDBPyConnection) -> None:
+    """Stands in for catalog and views."""
+    database.set_meta(connection, filled="yes")
+
+
+def test_made_once_and_older_ones_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "charz").mkdir()
+    (tmp_path / "charz" / "older.duckdb").touch()
+    made = template.ready(fill)
+    assert made is not None
+    assert [path.name for path in (tmp_path / "charz").iterdir()] == [made.name]
+
+    def must_not(_: duckdb.DuckDBPyConnection) -> None:
+        raise AssertionError("made twice")
+
+    assert template.ready(must_not) == made
+
+
+def test_another_content_has_another_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    first = template.ready(fill)
+    monkeypatch.setattr(template.charz, "__version__", "0")
+    assert template.ready(fill) != first
+
+
+def test_without_a_cache_a_database_is_made_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert template.ready(fill) is None
+    with change_workspace(tmp_path / "new.duckdb") as connection:
+        assert connection.sql("SELECT count(*) > 80 FROM hardware").fetchall() == [(True,)]
+        assert connection.sql("SELECT count(*) FROM model_report").fetchall() == [(0,)]
+
+
+def test_a_copy_has_what_a_new_database_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = []
+    for cache in ("one", "one", "file"):
+        (tmp_path / "file").touch()
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / cache))
+        with change_workspace(tmp_path / f"{len(counts)}.duckdb") as connection:
+            rows = {t.TABLE: connection.table(t.TABLE).count("*").fetchall() for t in database.TABLES}
+            counts.append((rows, sorted(database.meta(connection))))
+    assert counts[0] == counts[1] == counts[2]
