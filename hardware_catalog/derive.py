@@ -54,9 +54,11 @@ TPU_VMEM_RATIO = 22.0
 KERNEL_GAP_S = {"gpu": 1.0e-6, "cpu": 1.0e-6, "tpu": 5.0e-7, "kpu": 5.0e-7, "npu": 1.0e-6, "dsp": 1.0e-6}
 LAUNCH_S = {"gpu": 3.0e-6, "cpu": 1.0e-6, "tpu": 1.0e-5, "kpu": 5.0e-6, "npu": 1.0e-5, "dsp": 1.0e-5}
 
-STATIC_FRACTION = {"gpu": 0.20, "cpu": 0.20, "tpu": 0.47, "npu": 0.25, "dsp": 0.15, "kpu": 0.10}
+STATIC_FRACTION = {"gpu": 0.25, "cpu": 0.20, "tpu": 0.47, "npu": 0.25, "dsp": 0.15, "kpu": 0.10}
 """Share of the TDP that is drawn whenever the clocks run. TPU: 123/262 and 90/192 W as Google states
-for v3 and v4. GPU: no vendor publishes idle power; a CUDA context alone adds 26 to 66 W (arxiv_idle)."""
+for v3 and v4. GPU: no vendor publishes idle power; a CUDA context alone adds 26 to 66 W (arxiv_idle), and an
+H100 and an A100 that a server keeps waiting nine tenths of the time draw 0.26 and 0.27 of their TDP
+(mlenergy, the smallest model of 2024)."""
 
 NPU_VECTOR_SHARE = 1.0 / 16.0
 """Vector rate of an accelerator as a share of its matrix rate when only that is known."""
@@ -65,8 +67,8 @@ DRAM_PATH_J_PER_BYTE = {
     "HBM": 109.12e-12,
     "HBM2": 109.12e-12,
     "HBM2e": 109.12e-12,
-    "HBM3": 70.7e-12,
-    "HBM3e": 70.7e-12,
+    "HBM3": 109.12e-12,
+    "HBM3e": 109.12e-12,
     "GDDR5": 112.0e-12,
     "GDDR6": 169.44e-12,
     "GDDR6X": 169.44e-12,
@@ -82,14 +84,16 @@ DRAM_PATH_J_PER_BYTE = {
     "SRAM": 1.0e-12,
 }
 DRAM_FACT = {
-    "HBM": "e044", "HBM2": "e044", "HBM2e": "e044", "HBM3": "e044 * e037 / e036", "HBM3e": "e044 * e037 / e036",
+    "HBM": "e044", "HBM2": "e044", "HBM2e": "e044", "HBM3": "e044", "HBM3e": "e044",
     "GDDR5": "e031", "GDDR6": "e048", "GDDR6X": "e048", "GDDR7": "e048", "LPDDR4": "e043", "LPDDR4X": "e043",
     "LPDDR5": "e039", "LPDDR5X": "e040", "DDR3": "e012", "DDR4": "e012", "DDR5": "e244", "host": "e012", "SRAM": "e172",
 }  # fmt: skip
 """Energy of a byte from main memory over the whole path, and the energy facts it comes from."""
 
-DRAM_TDP_SHARE = 0.35
-"""Most of the TDP that saturated main memory may take; a part whose published path energy would take
+DRAM_TDP_SHARE = {"gpu": 0.45}
+DRAM_TDP_SHARE_OF_OTHERS = 0.35
+"""Most of the TDP that saturated main memory may take (of a GPU more: an H100 that reads weights and little else
+draws 0.7 of its TDP, of which 0.26 would flow anyway); a part whose published path energy would take
 more is limited to it, since the arithmetic must still run."""
 
 DRAM_BUSY_FRACTION = 0.5
@@ -439,7 +443,8 @@ def _dram_energy(part: Part, tdp: float | None, bandwidth: float) -> tuple[float
     path = DRAM_PATH_J_PER_BYTE.get(technology, DRAM_PATH_J_PER_BYTE["host"])
     facts = DRAM_FACT.get(technology, DRAM_FACT["host"])
     formula = f"{path * 1e12:.4g} pJ/byte {technology} path ({facts})"
-    limit = None if tdp is None or not bandwidth else DRAM_TDP_SHARE * tdp / bandwidth
+    share = DRAM_TDP_SHARE.get(part.text("family"), DRAM_TDP_SHARE_OF_OTHERS)
+    limit = None if tdp is None or not bandwidth else share * tdp / bandwidth
     if limit is not None and limit < path:
-        return limit, f"min({formula}, {DRAM_TDP_SHARE:g} * {tdp:g} W TDP / bandwidth)"
+        return limit, f"min({formula}, {share:g} * {tdp:g} W TDP / bandwidth)"
     return path, formula

@@ -123,10 +123,11 @@ def ancestors_and_tables(by_name: dict[str, views.View], wanted: str) -> set[str
 
 
 def with_scenarios(cases: pl.DataFrame) -> pl.DataFrame:
-    """The cases numbered by their distinct conditions; without a `cache_state` they are warm."""
-    if "cache_state" not in cases.columns:
-        cases = cases.with_columns(cache_state=pl.lit("warm"))
-    conditions = [*(c for c in CASE_COLUMNS if c not in ("model_id", "hardware_id")), "cache_state"]
+    """The cases numbered by their distinct conditions. What a frame does not say is as usual: caches
+    warm, the whole sequence at once, attended to by itself."""
+    usual = {"cache_state": pl.lit("warm"), "phase": pl.lit("forward"), "context": pl.lit(None, pl.Int64)}
+    cases = cases.with_columns(value.alias(name) for name, value in usual.items() if name not in cases.columns)
+    conditions = [*(c for c in CASE_COLUMNS if c not in ("model_id", "hardware_id")), *usual]
     distinct = cases.select(conditions).unique(maintain_order=True).with_row_index("scenario_id", offset=1)
     return cases.join(
         distinct.with_columns(pl.col("scenario_id").cast(pl.Int64)), on=conditions, how="left", nulls_equal=True
@@ -137,16 +138,13 @@ def _scenarios(cases: pl.DataFrame) -> pl.DataFrame:
     """`scenario` rows of the cases."""
     return (
         cases.select(
-            "scenario_id", "batch", "sequence", "policy", "backend", "memory_format", "host_factor", "cache_state"
+            "scenario_id", "batch", "sequence", "context", "phase", "policy", "backend", "memory_format", "host_factor",
+            "cache_state",
         )
         .unique("scenario_id")
-        .with_columns(
-            context=pl.lit(None, pl.Int64),
-            phase=pl.lit("forward"),
-            origin=pl.lit("measurement"),
-        )
+        .with_columns(origin=pl.lit("measurement"))
         .select(list(Scenario.model_fields))
-    )
+    )  # fmt: skip
 
 
 def measured_cases(database: Path, where: str = "TRUE") -> pl.DataFrame:
