@@ -2,8 +2,10 @@
 -- kernels that multiply by weights along the depth of the graph: the first of a pair is split by columns,
 -- the next by rows, after which an all-reduce adds the partial results (Shoeybi et al. 2019, Megatron-LM);
 -- everything from the first to the second is split with them, the rest is done by every part. A
--- normalization over features needs whole rows, so pairs do not reach over one; a first without a second
--- is followed by an all-gather. Expert parallel splits the kernels of modules named as experts.
+-- normalization over features needs whole rows, so pairs do not reach over one, nor into or out of a
+-- module of experts; a first without a second is followed by an all-gather. Partial results of experts are
+-- added up before those of a token are, so that all-reduce is an upper bound. Expert parallel splits the
+-- kernels of modules named as experts, but for those every token passes.
 -- Grain: model_id, scenario_id, hardware_id, subgraph_id
 CREATE VIEW parallel_kernel (
     -- Model.
@@ -32,7 +34,7 @@ CREATE VIEW parallel_kernel (
     expert_share,
     -- Bytes expert parallel sends to the experts before it or back after it; 0 elsewhere. [byte]
     all_to_all_byte,
-    -- Weights it reads. [byte]
+    -- Weights it needs in memory, however many of them it reads. [byte]
     weight_byte,
     -- Time of the run up to its middle. [s]
     middle_s,
@@ -43,7 +45,27 @@ WITH barriers AS (
     SELECT DISTINCT so.model_id, so.backend, so.subgraph_id
     FROM subgraph_operator AS so
     INNER JOIN operator AS o ON o.model_id = so.model_id AND o.operator_id = so.operator_id
-    WHERE o.operator_class = 'norm'
+    INNER JOIN module AS md ON md.model_id = o.model_id AND md.module_id = o.module_id
+    WHERE
+        o.operator_class = 'norm'
+        OR (o.operator_class = 'reduction' AND md.class_name LIKE '%Norm%')
+),
+
+held_weights AS (
+    SELECT
+        r.model_id,
+        r.scenario_id,
+        st.subgraph_id,
+        SUM(z.elements * p.bits / 8e0) AS weight_byte
+    FROM run AS r
+    INNER JOIN subgraph_tensor AS st
+        ON st.model_id = r.model_id AND st.backend = r.backend AND st.role = 'weight' AND st.direction = 'read'
+    INNER JOIN tensor_size AS z
+        ON z.model_id = r.model_id AND z.scenario_id = r.scenario_id AND z.tensor_id = st.tensor_id
+    INNER JOIN tensor_precision AS tp
+        ON tp.model_id = r.model_id AND tp.policy = r.policy AND tp.tensor_id = st.tensor_id
+    INNER JOIN precision AS p ON p.precision = tp.precision
+    GROUP BY r.model_id, r.scenario_id, st.subgraph_id
 ),
 
 weighted_kernels AS (
@@ -57,14 +79,16 @@ weighted_kernels AS (
         k.latency_s - k.overhead_s AS busy_s,
         k.host_issue_s,
         s.stage,
-        COALESCE(w.weight_byte, 0e0) AS weight_byte,
+        COALESCE(h.weight_byte, 0e0) AS weight_byte,
         COALESCE(w.input_byte, 0e0) AS input_byte,
         COALESCE(w.output_byte, 0e0) AS output_byte,
         CASE
             WHEN w.weight_byte > 0e0 AND k.macs > 0e0 AND k.kernel_class <> 'depthwise_conv' THEN 1e0 ELSE 0e0
         END AS is_weighted,
         CASE WHEN n.subgraph_id IS NULL THEN 0e0 ELSE 1e0 END AS is_barrier,
-        CASE WHEN md.path LIKE '%expert%' THEN 1e0 ELSE 0e0 END AS expert_share
+        CASE
+            WHEN md.path LIKE '%expert%' AND md.path NOT LIKE '%shared_expert%' THEN 1e0 ELSE 0e0
+        END AS expert_share
     FROM kernel_latency AS k
     INNER JOIN run AS r ON r.model_id = k.model_id AND r.scenario_id = k.scenario_id
     INNER JOIN subgraph_operator AS so
@@ -77,6 +101,8 @@ weighted_kernels AS (
         ON n.model_id = s.model_id AND n.backend = s.backend AND n.subgraph_id = s.subgraph_id
     LEFT JOIN kernel_work AS w
         ON w.model_id = k.model_id AND w.scenario_id = k.scenario_id AND w.subgraph_id = k.subgraph_id
+    LEFT JOIN held_weights AS h
+        ON h.model_id = k.model_id AND h.scenario_id = k.scenario_id AND h.subgraph_id = k.subgraph_id
 ),
 
 regions AS (
@@ -89,7 +115,7 @@ regions AS (
         CASE
             WHEN is_weighted = 1e0
                 AND ROW_NUMBER() OVER (
-                    PARTITION BY model_id, scenario_id, hardware_id, stage
+                    PARTITION BY model_id, scenario_id, hardware_id, expert_share, stage
                     ORDER BY is_weighted DESC, position, subgraph_id
                 ) = 1
                 THEN 1e0
@@ -107,10 +133,10 @@ ranked_stages AS (
     SELECT
         *,
         SUM(opens_stage) OVER (
-            PARTITION BY model_id, scenario_id, hardware_id, region ORDER BY stage
+            PARTITION BY model_id, scenario_id, hardware_id, region, expert_share ORDER BY stage
             RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         ) AS weighted_rank,
-        SUM(opens_stage) OVER (PARTITION BY model_id, scenario_id, hardware_id, region) AS last_rank
+        SUM(opens_stage) OVER (PARTITION BY model_id, scenario_id, hardware_id, region, expert_share) AS last_rank
     FROM regions
 ),
 
