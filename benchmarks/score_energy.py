@@ -1,6 +1,6 @@
 """Error of predicted energy against measured energy a token of language models on one GPU.
 
-    python -m benchmarks.score_energy [DATABASE] [--measurements ../shared/measurements] [--prompt 200]
+    python -m benchmarks.score_energy [DATABASE] [--measurements ../shared/measurements] [--prompt 200] [--markdown PAGE]
 
 DATABASE is made if it is not there: 15 language models of known sizes (`benchmarks/language_models.py`), half
 a minute each. Measured is the GPU alone (NVML). An output token costs a decode step at the mean context,
@@ -22,7 +22,7 @@ from pathlib import Path
 
 import polars as pl
 
-from benchmarks import catalog, language_models
+from benchmarks import catalog, language_models, page
 from charz.cli.workspace import change_workspace, open_workspace
 from charz.ingest.measurements import score
 from charz.ingest.measurements.workbench import Workbench
@@ -46,6 +46,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("database", type=Path, nargs="?", default=Path("language-models.duckdb"))
     parser.add_argument("--measurements", type=Path, default=Path("../shared/measurements"))
     parser.add_argument("--prompt", type=int, default=200, help="tokens of a prompt, assumed of all")
+    parser.add_argument("--markdown", type=Path, help="write the tables to this page")
     parser.add_argument("--worst", type=int, default=12)
     return parser.parse_args()
 
@@ -63,6 +64,8 @@ def main() -> None:
         fill(options.database)
     rows = scored(options.database, measured(path, options.prompt))
     print_scores(rows, options.worst)
+    if options.markdown is not None:
+        write_page(options.markdown, rows, options.prompt)
     print(f"{time.perf_counter() - start:.1f} s")
 
 
@@ -150,6 +153,27 @@ def scored(database: Path, rows: pl.DataFrame) -> pl.DataFrame:
             + pl.col("static_energy_j_decode") * (pl.col("step_s") / pl.col("latency_s_decode") - 1.0).clip(lower_bound=0.0)
         ) / pl.col("batch") + pl.col("energy_j_prefill") / answer,
     )  # fmt: skip
+
+
+def write_page(path: Path, rows: pl.DataFrame, prompt: int) -> None:
+    """The tables as a page."""
+    text = [
+        "Written by `python -m benchmarks.score_energy --markdown docs/validation-energy.md`; do not edit.",
+        f"{len(rows)} measurements of {rows['model'].n_unique()} language models on one GPU, energy of the GPU alone for an output"
+        f" token, against a decode step at the mean context and its share of a prefill of {prompt} tokens; no row says how long"
+        " the prompts were. Columns as in [validation](validation.md).",
+        "The serving system of 2024 kept the GPU waiting: its step took several times as long as the GPU needs, and more with"
+        " more requests. Its energy is therefore also given with static power over the measured step.",
+        "Wall energy of MLPerf edge systems is another scope and is not in these tables.",
+    ]
+    by = ["campaign", "hardware_id"]
+    tables = [
+        ("Energy of an output token", score.table(rows, by, "token_j", "measured_j")),
+        ("Energy of an output token, by campaign", score.table(rows, by[:1], "token_j", "measured_j")),
+        ("The same with static power over the measured step", score.table(rows, by[:1], "waiting_j", "measured_j")),
+        ("Time of a decode step", score.table(rows, by, "latency_s_decode", "step_s")),
+    ]
+    page.write(path, "Validation of energy", text, tables)
 
 
 def print_scores(rows: pl.DataFrame, worst: int) -> None:

@@ -1,6 +1,6 @@
 """Error of predicted single operators against measured graph nodes.
 
-    python -m benchmarks.score_nodes [MEASUREMENTS] [--family-only] [--fit FOLDER]
+    python -m benchmarks.score_nodes [MEASUREMENTS] [--family-only] [--fit FOLDER] [--markdown PAGE]
 
 MEASUREMENTS is the folder with `fx_nodes.parquet` and `operators.parquet` (../shared/measurements). Scored
 are the nodes of five language models; `--fit` makes efficiency rows of the parts from the other file, timings
@@ -18,7 +18,7 @@ from pathlib import Path
 
 import polars as pl
 
-from benchmarks import catalog
+from benchmarks import catalog, page
 from charz.cli.workspace import change_workspace, open_workspace
 from charz.ingest.measurements import catalog_csv, collection, operator_times, score, store
 from charz.schema.catalog import Source
@@ -35,6 +35,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("measurements", type=Path, nargs="?", default=Path("../shared/measurements"))
     parser.add_argument("--family-only", action="store_true")
     parser.add_argument("--fit", type=Path, help="catalog tables that get the fitted rows")
+    parser.add_argument("--markdown", type=Path, help="write the tables to this page")
     parser.add_argument("--worst", type=int, default=15)
     return parser.parse_args()
 
@@ -56,10 +57,18 @@ def main() -> None:
             fit(database, live, options.fit)
             live = catalog.tables()
         if options.family_only:
-            live["efficiency"] = live["efficiency"].filter(~pl.col("scope").str.starts_with("hardware:"))
+            live["efficiency"] = family_rows(live)
         rows = operator_times.predicted(database, NODES, overrides=live)
+        unfitted = operator_times.predicted(database, NODES, overrides=live | {"efficiency": family_rows(live)})
     print_scores(rows, options.worst)
+    if options.markdown is not None:
+        write_page(options.markdown, rows, unfitted)
     print(f"{time.perf_counter() - start:.1f} s")
+
+
+def family_rows(live: dict[str, pl.DataFrame]) -> pl.DataFrame:
+    """Efficiency rows that hold for more than one part."""
+    return live["efficiency"].filter(~pl.col("scope").str.starts_with("hardware:"))
 
 
 def fill(database: Path, folder: Path) -> None:
@@ -72,8 +81,7 @@ def fill(database: Path, folder: Path) -> None:
 
 def fit(database: Path, live: dict[str, pl.DataFrame], folder: Path) -> None:
     """Efficiency rows from the single operators into the CSV tables of a folder."""
-    family = live["efficiency"].filter(~pl.col("scope").str.starts_with("hardware:"))
-    rows = operator_times.efficiencies(database, SINGLE, family, SOURCE_ID, live)
+    rows = operator_times.efficiencies(database, SINGLE, family_rows(live), SOURCE_ID, live)
     what = "Single operators in fp32, timed one by one on P4, P100, V100, T4, A100 and MI100"
     source = Source(
         source_id=SOURCE_ID,
@@ -84,6 +92,26 @@ def fit(database: Path, live: dict[str, pl.DataFrame], folder: Path) -> None:
     )
     catalog_csv.replace_rows(folder, rows, [], [source])
     print(f"{len(rows)} efficiency rows of {len({row.scope for row in rows})} parts")
+
+
+def write_page(path: Path, rows: pl.DataFrame, unfitted: pl.DataFrame) -> None:
+    """The tables as a page."""
+    runs = ~pl.col("is_view")
+    text = [
+        "Written by `python -m benchmarks.score_nodes --markdown docs/validation-operators.md`; do not edit.",
+        f"{len(rows)} measured nodes of five language models in fp32, timed one by one under eager PyTorch. A node's time is"
+        " the host's time to issue it and the device's to run it; every part stood in a host of its own and has one factor"
+        " on that time, fitted on its short nodes. Columns as in [validation](validation.md).",
+        "The rows of single parts were fitted on other timings of the same laboratory, single operators, among which no"
+        " node is. `Nothing fitted to a part` leaves those rows out.",
+    ]
+    tables = [
+        ("All nodes", score.table(rows, ["hardware_id"])),
+        ("Nodes that run a kernel", score.table(rows.filter(runs), ["hardware_id"])),
+        ("Nothing fitted to a part, nodes that run a kernel", score.table(unfitted.filter(runs), ["hardware_id"])),
+        ("By class", score.table(rows.filter(runs), ["operator_class"])),
+    ]
+    page.write(path, "Validation of single operators", text, tables)
 
 
 def print_scores(rows: pl.DataFrame, worst: int) -> None:

@@ -29,8 +29,8 @@ COLUMNS = (
 RUNS = "x.mode IN ('run', 'single_stream')"
 """Measurements of a model alone: no server, no queue of unknown batches."""
 
-_DISPATCHED_ALONE = (pl.col("batch") == 1) & pl.col("backend").is_in(["eager", "inductor"])
-"""Rows in which the host's share is largest."""
+_DISPATCHED_ALONE = pl.col("backend").is_in(["eager", "inductor"])
+"""Backends that issue kernels one by one from Python."""
 
 _HOST_FACTORS = np.exp(np.linspace(np.log(0.2), np.log(20.0), 93))
 
@@ -41,7 +41,7 @@ def predicted(
     """Measured runs with their predictions and bands.
 
     With `host_factor_by_source`, the rows of each data set share one factor on the host's dispatch time,
-    chosen on its batch-1 rows: labs' hosts differ, and no row says which it was.
+    chosen on those that wait for the host: labs' hosts differ, and no row says which it was.
     """
     cases = measured_cases(database, where)
     if not len(cases):
@@ -65,7 +65,8 @@ def _predict(database: Path, cases: pl.DataFrame, efficiency: pl.DataFrame | Non
 
 
 def host_factors(frame: pl.DataFrame) -> pl.DataFrame:
-    """`source_id, host_factor`: the factor that makes the median error of a source's batch-1 rows least.
+    """`source_id, host_factor`: the factor that makes the median error of a source's host-bound rows least, of
+    those at batch 1 where it has any.
 
     Rows count in which the host adds to the device, or sets the pace; a source without any keeps 1.
     """
@@ -74,7 +75,9 @@ def host_factors(frame: pl.DataFrame) -> pl.DataFrame:
     small = frame.with_columns(is_serial=added).filter(
         _DISPATCHED_ALONE & (pl.col("is_serial") | (pl.col("host_issue_s") > pl.col("device_s")))
     )
-    for (source,), group in small.group_by("source_id"):
+    for (source,), rows_of in small.group_by("source_id"):
+        alone = rows_of.filter(pl.col("batch") == 1)
+        group = alone if len(alone) else rows_of
         device, host, measured = (group[c].to_numpy() for c in ("device_s", "host_issue_s", "measured_s"))
         last = device / np.maximum(group["kernel_count"].to_numpy(), 1)
         serial = group["is_serial"].to_numpy()
