@@ -67,6 +67,13 @@ def accumulate(call: Call) -> list[Part]:
     return [vector("main", added, call.output.elements)]
 
 
+@rule("aten.col2im.default", operator_class="gather")
+def overlap(call: Call) -> list[Part]:
+    """Adds each element of the patches to the pixel it covers."""
+    patches: Value = call["self"]
+    return [vector("main", patches.numel, call.output.elements)]
+
+
 @rule(
     "aten.nonzero.default",
     "aten.nonzero_numpy.default",

@@ -33,3 +33,10 @@ def test_index_add_in_place(lowered):
     op = g.only("gather")
     assert g.value(op, "flops") == 12
     assert g.moved(op, op.writes[0]) == 12
+
+
+def test_fold_adds_every_element_of_the_patches(lowered):
+    g = lowered(lambda x: torch.nn.functional.fold(x, (6, 6), 3, stride=2, padding=1), torch.empty(2, 18, 9))
+    op = g.only("gather")
+    assert g.value(op, "flops", batch=2) == 2 * 18 * 9
+    assert g.value(op, "threads", batch=2) == 2 * 2 * 36
