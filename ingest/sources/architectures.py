@@ -23,266 +23,150 @@ class Architecture:
     """Default image height and width."""
 
 
-def _llama(
-    hidden: int, layers: int, heads: int, kv: int, inner: int, vocabulary: int, tied: bool = False
+_SIZES = (
+    "hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "intermediate_size", "vocab_size",
+)  # fmt: skip
+"""What most configurations call the sizes that tell one published model from another."""
+
+
+def _of(
+    family: str, head: str, *sizes: int | None, sequence: int = 128, image: int = 224, **changes: Any
 ) -> Architecture:
-    sizes = {
-        "hidden_size": hidden, "num_hidden_layers": layers, "num_attention_heads": heads, "num_key_value_heads": kv,
-        "intermediate_size": inner, "vocab_size": vocabulary, "tie_word_embeddings": tied,
-    }  # fmt: skip
-    return Architecture("LlamaConfig", "LlamaForCausalLM", sizes)
+    """A family's model class `head` with sizes in the order of `_SIZES`, None for the default."""
+    given = {name: size for name, size in zip(_SIZES, sizes, strict=False) if size is not None}
+    return Architecture(f"{family}Config", f"{family}{head}", {**given, **changes}, sequence, image)
 
 
-def _decoder(family: str, **changes: Any) -> Architecture:
-    return Architecture(f"{family}Config", f"{family}ForCausalLM", changes)
+def _decoder(family: str, *sizes: int | None, **changes: Any) -> Architecture:
+    return _of(family, "ForCausalLM", *sizes, **changes)
 
+
+def _classifier(family: str, **changes: Any) -> Architecture:
+    return _of(family, "ForImageClassification", **changes)
+
+
+def _two_sided(family: str, width: int, layers: int, heads: int, inner: int) -> Architecture:
+    """An encoder-decoder whose two sides are equal."""
+    sides = {
+        f"{side}_{what}": size
+        for side in ("encoder", "decoder")
+        for what, size in (("layers", layers), ("attention_heads", heads), ("ffn_dim", inner))
+    }
+    return _of(family, "ForConditionalGeneration", d_model=width, **sides)
+
+
+_ROBERTA: dict[str, Any] = {"max_position_embeddings": 514, "type_vocab_size": 1}
+_DEBERTA_V3: dict[str, Any] = {
+    "relative_attention": True, "position_buckets": 256, "norm_rel_ebd": "layer_norm", "share_att_key": True,
+    "pos_att_type": ["p2c", "c2p"], "max_relative_positions": -1, "position_biased_input": False, "type_vocab_size": 0,
+}  # fmt: skip
 
 ARCHITECTURES: dict[str, Architecture] = {
     # encoders
-    "bert-base-uncased": Architecture("BertConfig", "BertModel"),
-    "bert-large-uncased": Architecture(
-        "BertConfig",
-        "BertModel",
-        {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 4096},
-        sequence=384,
-    ),
-    "roberta-base": Architecture(
-        "RobertaConfig", "RobertaModel", {"vocab_size": 50265, "max_position_embeddings": 514, "type_vocab_size": 1}
-    ),
-    "distilbert-base-uncased": Architecture("DistilBertConfig", "DistilBertModel"),
-    "albert-base-v2": Architecture(
-        "AlbertConfig",
-        "AlbertModel",
-        {"hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072, "hidden_act": "gelu_new"},
-    ),
-    "electra-small": Architecture("ElectraConfig", "ElectraModel"),
-    "xlm-roberta-base": Architecture(
-        "XLMRobertaConfig",
-        "XLMRobertaModel",
-        {"vocab_size": 250002, "max_position_embeddings": 514, "type_vocab_size": 1},
-    ),
-    "mpnet-base": Architecture("MPNetConfig", "MPNetModel"),
-    "deberta-v3-base": Architecture(
-        "DebertaV2Config",
-        "DebertaV2Model",
-        {
-            "vocab_size": 128100,
-            "hidden_size": 768,
-            "num_hidden_layers": 12,
-            "num_attention_heads": 12,
-            "intermediate_size": 3072,
-            "relative_attention": True,
-            "position_buckets": 256,
-            "norm_rel_ebd": "layer_norm",
-            "share_att_key": True,
-            "pos_att_type": ["p2c", "c2p"],
-            "max_relative_positions": -1,
-            "position_biased_input": False,
-            "type_vocab_size": 0,
-        },
-    ),
-    "modernbert-base": Architecture("ModernBertConfig", "ModernBertModel"),
-    "mobilebert-uncased": Architecture("MobileBertConfig", "MobileBertModel"),
-    "squeezebert-uncased": Architecture("SqueezeBertConfig", "SqueezeBertModel"),
-    "layoutlm-base": Architecture("LayoutLMConfig", "LayoutLMModel"),
-    "fnet-base": Architecture("FNetConfig", "FNetModel"),
-    "nystromformer-512": Architecture(
-        "NystromformerConfig", "NystromformerModel", {"segment_means_seq_len": 64}, sequence=448
-    ),
+    "bert-base-uncased": _of("Bert", "Model"),
+    "bert-large-uncased": _of("Bert", "Model", 1024, 24, 16, None, 4096, sequence=384),
+    "roberta-base": _of("Roberta", "Model", vocab_size=50265, **_ROBERTA),
+    "distilbert-base-uncased": _of("DistilBert", "Model"),
+    "albert-base-v2": _of("Albert", "Model", 768, None, 12, None, 3072, hidden_act="gelu_new"),
+    "electra-small": _of("Electra", "Model"),
+    "xlm-roberta-base": _of("XLMRoberta", "Model", vocab_size=250002, **_ROBERTA),
+    "mpnet-base": _of("MPNet", "Model"),
+    "deberta-v3-base": _of("DebertaV2", "Model", 768, 12, 12, None, 3072, 128100, **_DEBERTA_V3),
+    "modernbert-base": _of("ModernBert", "Model"),
+    "mobilebert-uncased": _of("MobileBert", "Model"),
+    "squeezebert-uncased": _of("SqueezeBert", "Model"),
+    "layoutlm-base": _of("LayoutLM", "Model"),
+    "fnet-base": _of("FNet", "Model"),
+    "nystromformer-512": _of("Nystromformer", "Model", segment_means_seq_len=64, sequence=448),
     # decoders
-    "gpt2": Architecture("GPT2Config", "GPT2LMHeadModel"),
-    "gpt2-large": Architecture("GPT2Config", "GPT2LMHeadModel", {"n_embd": 1280, "n_layer": 36, "n_head": 20}),
-    "gpt2-xl": Architecture("GPT2Config", "GPT2LMHeadModel", {"n_embd": 1600, "n_layer": 48, "n_head": 25}),
-    "gpt-neo-1.3b": Architecture("GPTNeoConfig", "GPTNeoForCausalLM"),
+    "gpt2": _of("GPT2", "LMHeadModel"),
+    "gpt2-large": _of("GPT2", "LMHeadModel", n_embd=1280, n_layer=36, n_head=20),
+    "gpt2-xl": _of("GPT2", "LMHeadModel", n_embd=1600, n_layer=48, n_head=25),
+    "gpt-neo-1.3b": _decoder("GPTNeo"),
     "gpt-neox-20b": _decoder("GPTNeoX"),
     "gpt-j-6b": _decoder("GPTJ"),
     "opt-125m": _decoder("OPT"),
-    "opt-1.3b": _decoder(
-        "OPT", hidden_size=2048, num_hidden_layers=24, num_attention_heads=32, ffn_dim=8192, word_embed_proj_dim=2048
-    ),
-    "bloom-560m": _decoder("Bloom", hidden_size=1024, n_layer=24, n_head=16),
+    "opt-1.3b": _decoder("OPT", 2048, 24, 32, ffn_dim=8192, word_embed_proj_dim=2048),
+    "bloom-560m": _decoder("Bloom", 1024, n_layer=24, n_head=16),
     "falcon-7b": _decoder("Falcon", vocab_size=65024, multi_query=True, parallel_attn=True, bias=False),
-    "llama-2-7b": _llama(4096, 32, 32, 32, 11008, 32000),
-    "llama-2-13b": _llama(5120, 40, 40, 40, 13824, 32000),
-    "llama-2-70b": _llama(8192, 80, 64, 8, 28672, 32000),
-    "llama-3.2-1b": _llama(2048, 16, 32, 8, 8192, 128256, tied=True),
-    "llama-3.2-3b": _llama(3072, 28, 24, 8, 8192, 128256, tied=True),
-    "llama-3.1-8b": _llama(4096, 32, 32, 8, 14336, 128256),
-    "llama-3.1-70b": _llama(8192, 80, 64, 8, 28672, 128256),
-    "llama-3.1-405b": _llama(16384, 126, 128, 8, 53248, 128256),
-    "tinyllama-1.1b": _llama(2048, 22, 32, 4, 5632, 32000),
+    "llama-2-7b": _decoder("Llama", 4096, 32, 32, 32, 11008, 32000),
+    "llama-2-13b": _decoder("Llama", 5120, 40, 40, 40, 13824, 32000),
+    "llama-2-70b": _decoder("Llama", 8192, 80, 64, 8, 28672, 32000),
+    "llama-3.2-1b": _decoder("Llama", 2048, 16, 32, 8, 8192, 128256, tie_word_embeddings=True),
+    "llama-3.2-3b": _decoder("Llama", 3072, 28, 24, 8, 8192, 128256, tie_word_embeddings=True),
+    "llama-3.1-8b": _decoder("Llama", 4096, 32, 32, 8, 14336, 128256),
+    "llama-3.1-70b": _decoder("Llama", 8192, 80, 64, 8, 28672, 128256),
+    "llama-3.1-405b": _decoder("Llama", 16384, 126, 128, 8, 53248, 128256),
+    "tinyllama-1.1b": _decoder("Llama", 2048, 22, 32, 4, 5632, 32000),
     "mistral-7b": _decoder("Mistral", sliding_window=None, vocab_size=32768),
-    "mixtral-8x7b": _decoder("Mixtral", num_hidden_layers=32, sliding_window=None),
-    "mixtral-8x22b": _decoder(
-        "Mixtral",
-        hidden_size=6144,
-        num_hidden_layers=56,
-        num_attention_heads=48,
-        num_key_value_heads=8,
-        intermediate_size=16384,
-        vocab_size=32768,
-        sliding_window=None,
-    ),
-    "qwen2.5-0.5b": _decoder(
-        "Qwen2",
-        hidden_size=896,
-        num_hidden_layers=24,
-        num_attention_heads=14,
-        num_key_value_heads=2,
-        intermediate_size=4864,
-        vocab_size=151936,
-        tie_word_embeddings=True,
-    ),
-    "qwen2.5-7b": _decoder(
-        "Qwen2",
-        hidden_size=3584,
-        num_hidden_layers=28,
-        num_attention_heads=28,
-        num_key_value_heads=4,
-        intermediate_size=18944,
-        vocab_size=152064,
-    ),
-    "qwen3-8b": _decoder(
-        "Qwen3",
-        hidden_size=4096,
-        num_hidden_layers=36,
-        num_attention_heads=32,
-        num_key_value_heads=8,
-        head_dim=128,
-        intermediate_size=12288,
-        vocab_size=151936,
-    ),
+    "mixtral-8x7b": _decoder("Mixtral", None, 32, sliding_window=None),
+    "mixtral-8x22b": _decoder("Mixtral", 6144, 56, 48, 8, 16384, 32768, sliding_window=None),
+    "qwen2.5-0.5b": _decoder("Qwen2", 896, 24, 14, 2, 4864, 151936, tie_word_embeddings=True),
+    "qwen2.5-7b": _decoder("Qwen2", 3584, 28, 28, 4, 18944, 152064),
+    "qwen3-8b": _decoder("Qwen3", 4096, 36, 32, 8, 12288, 151936, head_dim=128),
     "qwen3-30b-a3b": _decoder(
         "Qwen3Moe",
-        hidden_size=2048,
-        num_hidden_layers=48,
-        num_attention_heads=32,
-        num_key_value_heads=4,
+        2048,
+        48,
+        32,
+        4,
+        6144,
+        151936,
         head_dim=128,
-        intermediate_size=6144,
         moe_intermediate_size=768,
         num_experts=128,
         num_experts_per_tok=8,
-        vocab_size=151936,
         norm_topk_prob=True,
     ),
     "olmoe-1b-7b": _decoder("Olmoe", intermediate_size=1024, num_experts=64, num_experts_per_tok=8),
-    "gemma-2b": _decoder(
-        "Gemma",
-        hidden_size=2048,
-        num_hidden_layers=18,
-        num_attention_heads=8,
-        num_key_value_heads=1,
-        intermediate_size=16384,
-    ),
+    "gemma-2b": _decoder("Gemma", 2048, 18, 8, 1, 16384),
     "gemma-7b": _decoder("Gemma"),
-    "gemma-2-9b": _decoder(
-        "Gemma2",
-        hidden_size=3584,
-        num_hidden_layers=42,
-        num_attention_heads=16,
-        num_key_value_heads=8,
-        intermediate_size=14336,
-    ),
-    "phi-2": _decoder(
-        "Phi",
-        hidden_size=2560,
-        num_hidden_layers=32,
-        num_attention_heads=32,
-        intermediate_size=10240,
-        vocab_size=51200,
-        partial_rotary_factor=0.4,
-    ),
+    "gemma-2-9b": _decoder("Gemma2", 3584, 42, 16, 8, 14336),
+    "phi-2": _decoder("Phi", 2560, 32, 32, None, 10240, 51200, partial_rotary_factor=0.4),
     "phi-3-mini": _decoder("Phi3", sliding_window=None),
     "stablelm-3b": _decoder("StableLm"),
-    "starcoder2-7b": _decoder(
-        "Starcoder2",
-        hidden_size=4608,
-        intermediate_size=18432,
-        num_hidden_layers=32,
-        num_attention_heads=36,
-        num_key_value_heads=4,
-    ),
+    "starcoder2-7b": _decoder("Starcoder2", 4608, 32, 36, 4, 18432),
     "olmo-7b": _decoder("Olmo"),
-    "granite-3b": _decoder(
-        "Granite",
-        hidden_size=2560,
-        intermediate_size=10240,
-        num_hidden_layers=32,
-        num_attention_heads=32,
-        vocab_size=49152,
-    ),
+    "granite-3b": _decoder("Granite", 2560, 32, 32, None, 10240, 49152),
     "cohere-35b": _decoder("Cohere"),
-    "mamba-130m": Architecture("MambaConfig", "MambaForCausalLM", {"num_hidden_layers": 24}, sequence=32),
-    "mamba2-2.7b": Architecture("Mamba2Config", "Mamba2ForCausalLM", sequence=256),
-    "rwkv-169m": Architecture(
-        "RwkvConfig", "RwkvForCausalLM", {"num_hidden_layers": 12, "hidden_size": 768}, sequence=16
-    ),
+    "mamba-130m": _decoder("Mamba", None, 24, sequence=32),
+    "mamba2-2.7b": _decoder("Mamba2", sequence=256),
+    "rwkv-169m": _decoder("Rwkv", 768, 12, sequence=16),
     # encoder-decoders
-    "t5-small": Architecture("T5Config", "T5ForConditionalGeneration"),
-    "t5-base": Architecture(
-        "T5Config", "T5ForConditionalGeneration", {"d_model": 768, "d_ff": 3072, "num_layers": 12, "num_heads": 12}
-    ),
-    "bart-large": Architecture("BartConfig", "BartForConditionalGeneration"),
-    "bart-base": Architecture(
-        "BartConfig",
-        "BartForConditionalGeneration",
-        {
-            "d_model": 768,
-            "encoder_layers": 6,
-            "decoder_layers": 6,
-            "encoder_attention_heads": 12,
-            "decoder_attention_heads": 12,
-            "encoder_ffn_dim": 3072,
-            "decoder_ffn_dim": 3072,
-        },
-    ),
-    "pegasus-large": Architecture("PegasusConfig", "PegasusForConditionalGeneration"),
-    "whisper-tiny": Architecture("WhisperConfig", "WhisperForConditionalGeneration"),
-    "whisper-base": Architecture(
-        "WhisperConfig",
-        "WhisperForConditionalGeneration",
-        {
-            "d_model": 512,
-            "encoder_layers": 6,
-            "decoder_layers": 6,
-            "encoder_attention_heads": 8,
-            "decoder_attention_heads": 8,
-            "encoder_ffn_dim": 2048,
-            "decoder_ffn_dim": 2048,
-        },
-    ),
+    "t5-small": _of("T5", "ForConditionalGeneration"),
+    "t5-base": _of("T5", "ForConditionalGeneration", d_model=768, d_ff=3072, num_layers=12, num_heads=12),
+    "bart-large": _of("Bart", "ForConditionalGeneration"),
+    "bart-base": _two_sided("Bart", 768, 6, 12, 3072),
+    "pegasus-large": _of("Pegasus", "ForConditionalGeneration"),
+    "whisper-tiny": _of("Whisper", "ForConditionalGeneration"),
+    "whisper-base": _two_sided("Whisper", 512, 6, 8, 2048),
     # vision
-    "vit-base-patch16-224": Architecture("ViTConfig", "ViTForImageClassification"),
-    "deit-base": Architecture("DeiTConfig", "DeiTForImageClassification"),
-    "beit-base": Architecture("BeitConfig", "BeitForImageClassification"),
-    "swin-tiny": Architecture("SwinConfig", "SwinForImageClassification"),
-    "swinv2-tiny": Architecture("Swinv2Config", "Swinv2ForImageClassification"),
-    "segformer-b0": Architecture("SegformerConfig", "SegformerForSemanticSegmentation", image=512),
-    "convnext-tiny": Architecture("ConvNextConfig", "ConvNextForImageClassification"),
-    "resnet-50": Architecture("ResNetConfig", "ResNetForImageClassification"),
-    "regnet-y-040": Architecture("RegNetConfig", "RegNetForImageClassification"),
-    "mobilevit-small": Architecture("MobileViTConfig", "MobileViTForImageClassification", image=256),
-    "mobilenet-v2": Architecture("MobileNetV2Config", "MobileNetV2ForImageClassification"),
-    "dinov2-base": Architecture("Dinov2Config", "Dinov2Model", {"image_size": 518}, image=518),
-    "poolformer-s12": Architecture("PoolFormerConfig", "PoolFormerForImageClassification"),
-    "detr-resnet-50": Architecture(
-        "DetrConfig", "DetrForObjectDetection", {"use_pretrained_backbone": False}, image=800
-    ),
-    "deformable-detr": Architecture(
-        "DeformableDetrConfig", "DeformableDetrForObjectDetection", {"use_pretrained_backbone": False}, image=800
-    ),
-    "yolos-base": Architecture("YolosConfig", "YolosForObjectDetection", {"image_size": [512, 864]}, image=512),
-    "dpt-large": Architecture("DPTConfig", "DPTForDepthEstimation", image=384),
-    "glpn": Architecture("GLPNConfig", "GLPNForDepthEstimation", image=480),
-    "upernet-swin": Architecture("UperNetConfig", "UperNetForSemanticSegmentation", image=512),
+    "vit-base-patch16-224": _classifier("ViT"),
+    "deit-base": _classifier("DeiT"),
+    "beit-base": _classifier("Beit"),
+    "swin-tiny": _classifier("Swin"),
+    "swinv2-tiny": _classifier("Swinv2"),
+    "segformer-b0": _of("Segformer", "ForSemanticSegmentation", image=512),
+    "convnext-tiny": _classifier("ConvNext"),
+    "resnet-50": _classifier("ResNet"),
+    "regnet-y-040": _classifier("RegNet"),
+    "mobilevit-small": _classifier("MobileViT", image=256),
+    "mobilenet-v2": _classifier("MobileNetV2"),
+    "dinov2-base": _of("Dinov2", "Model", image_size=518, image=518),
+    "poolformer-s12": _classifier("PoolFormer"),
+    "detr-resnet-50": _of("Detr", "ForObjectDetection", use_pretrained_backbone=False, image=800),
+    "deformable-detr": _of("DeformableDetr", "ForObjectDetection", use_pretrained_backbone=False, image=800),
+    "yolos-base": _of("Yolos", "ForObjectDetection", image_size=[512, 864], image=512),
+    "dpt-large": _of("DPT", "ForDepthEstimation", image=384),
+    "glpn": _of("GLPN", "ForDepthEstimation", image=480),
+    "upernet-swin": _of("UperNet", "ForSemanticSegmentation", image=512),
     # speech
-    "wav2vec2-base": Architecture("Wav2Vec2Config", "Wav2Vec2Model", sequence=16000),
-    "hubert-base": Architecture("HubertConfig", "HubertModel", sequence=16000),
-    "audio-spectrogram-transformer": Architecture("ASTConfig", "ASTForAudioClassification"),
+    "wav2vec2-base": _of("Wav2Vec2", "Model", sequence=16000),
+    "hubert-base": _of("Hubert", "Model", sequence=16000),
+    "audio-spectrogram-transformer": _of("AST", "ForAudioClassification"),
     # both
-    "clip-vit-base-patch32": Architecture("CLIPConfig", "CLIPModel", sequence=77),
-    "siglip-base": Architecture("SiglipConfig", "SiglipModel", sequence=64),
-    "blip-base": Architecture("BlipConfig", "BlipModel", sequence=32, image=384),
+    "clip-vit-base-patch32": _of("CLIP", "Model", sequence=77),
+    "siglip-base": _of("Siglip", "Model", sequence=64),
+    "blip-base": _of("Blip", "Model", sequence=32, image=384),
 }
 """By the short name of the published model."""
