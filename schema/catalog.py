@@ -319,7 +319,7 @@ class Precision(Row):
 class PrecisionPolicy(Row):
     """What a policy does to the operators of one class.
 
-    The row of an ATen operator wins over that of its class, and the row whose `operator_class` is
+    The row of a module's class wins over that of an ATen operator, that over the row of its class, and the row whose `operator_class` is
     `*` holds for all without one of their own. A `*` that says `drop` also converts inputs, as
     `model.half()` with its inputs does; one that says `follow` leaves them, as autocast does.
     """
@@ -330,7 +330,8 @@ class PrecisionPolicy(Row):
     policy: str
     """`fp32`, `tf32`, `fp16`, `bf16`, `amp-fp16`, `amp-bf16`, `int8`, `w8a16`, `w4a16`, `fp8`, ..."""
     operator_class: str
-    """Class it holds for, ATen operator such as `aten.sum`, or `*`."""
+    """Class it holds for, class within a module's class such as `norm:GroupNormAct`, ATen operator such as
+    `aten.sum`, or `*`."""
     rule: str
     """`drop` (convert operands to `compute_precision`), `keep` (convert them to fp32 where narrower),
     `promote` (convert them to the widest), `follow` (read them as they are; the widest decides in
@@ -616,7 +617,10 @@ class TilingStrategy(Row):
     wave_quantization_fraction: float
     """Share of a last, partial wave that is not hidden by other tiles on the same unit: 1 is `ceil(waves)`."""
     efficiency_fraction: float
-    """Share of the matrix peak this tile can sustain once filled."""
+    """Share of the matrix peak this tile can sustain once filled, on a unit too fast to be fed."""
+    fed_macs: float | None
+    """Multiply-accumulates for every element the memory next to the unit can bring, from which on a unit pays all of
+    `1 / efficiency_fraction - 1`; a slower one pays in proportion. Null where every unit pays. [MAC/element]"""
     source_id: str
     """Source of the row."""
     confidence: str

@@ -11,10 +11,14 @@ CREATE VIEW hardware_rate (
     matrix_ops_per_s,
     -- Element type the matrix units compute in; null when the part has none for it.
     matrix_precision,
+    -- Energy of one of its operations; null when unknown. [J]
+    matrix_op_j,
     -- Peak of the vector units. [ops/s]
     vector_ops_per_s,
     -- Element type the vector units compute in.
     vector_precision,
+    -- Energy of one of their operations, of the matrix units' element type where the part has none; null when unknown. [J]
+    vector_op_j,
     -- True when the part executes the precision itself on either kind of unit.
     is_native
 ) AS
@@ -49,19 +53,38 @@ executed_peaks AS (
     INNER JOIN hardware_peak AS k ON k.precision = f.executed
     LEFT JOIN hardware_power AS p ON p.hardware_id = k.hardware_id AND p.is_default
     WHERE NOT (k.accumulator = 'fp16' AND k.unit = 'matrix')
+),
+
+preferred_peaks AS (
+    SELECT
+        hardware_id,
+        precision,
+        MIN_BY(CASE WHEN unit = 'matrix' THEN peak_ops_per_s END,
+            CASE WHEN unit = 'matrix' THEN steps - peak_ops_per_s / 1e30 END) AS matrix_ops_per_s,
+        MIN_BY(CASE WHEN unit = 'matrix' THEN executed END,
+            CASE WHEN unit = 'matrix' THEN steps - peak_ops_per_s / 1e30 END) AS matrix_precision,
+        MIN_BY(CASE WHEN unit = 'vector' THEN peak_ops_per_s END,
+            CASE WHEN unit = 'vector' THEN steps - peak_ops_per_s / 1e30 END) AS vector_ops_per_s,
+        MIN_BY(CASE WHEN unit = 'vector' THEN executed END,
+            CASE WHEN unit = 'vector' THEN steps - peak_ops_per_s / 1e30 END) AS vector_precision,
+        MIN(steps) = 0 AS is_native
+    FROM executed_peaks
+    GROUP BY hardware_id, precision
 )
 
 SELECT
-    hardware_id,
-    precision,
-    MIN_BY(CASE WHEN unit = 'matrix' THEN peak_ops_per_s END,
-        CASE WHEN unit = 'matrix' THEN steps - peak_ops_per_s / 1e30 END) AS matrix_ops_per_s,
-    MIN_BY(CASE WHEN unit = 'matrix' THEN executed END,
-        CASE WHEN unit = 'matrix' THEN steps - peak_ops_per_s / 1e30 END) AS matrix_precision,
-    MIN_BY(CASE WHEN unit = 'vector' THEN peak_ops_per_s END,
-        CASE WHEN unit = 'vector' THEN steps - peak_ops_per_s / 1e30 END) AS vector_ops_per_s,
-    MIN_BY(CASE WHEN unit = 'vector' THEN executed END,
-        CASE WHEN unit = 'vector' THEN steps - peak_ops_per_s / 1e30 END) AS vector_precision,
-    MIN(steps) = 0 AS is_native
-FROM executed_peaks
-GROUP BY hardware_id, precision
+    r.hardware_id,
+    r.precision,
+    r.matrix_ops_per_s,
+    r.matrix_precision,
+    m.value AS matrix_op_j,
+    r.vector_ops_per_s,
+    r.vector_precision,
+    v.value AS vector_op_j,
+    r.is_native
+FROM preferred_peaks AS r
+LEFT JOIN energy_profile AS m
+    ON m.hardware_id = r.hardware_id AND m.what = 'op' AND m.key = CONCAT(r.matrix_precision, '.matrix')
+LEFT JOIN energy_profile AS v
+    ON v.hardware_id = r.hardware_id AND v.what = 'op'
+    AND v.key = CONCAT(COALESCE(r.vector_precision, r.matrix_precision), '.vector')

@@ -1,7 +1,8 @@
 -- Device time and dynamic energy of every kernel on every target, with each quantity they come from.
 -- Roofline (Williams et al. 2009) per memory level: the slower of arithmetic and memory, plus the share
 -- of the faster that does not overlap. A kernel whose inputs from earlier kernels and outputs together fit
--- the last-level cache is served there. Average power cannot exceed the part's, so
+-- the last-level cache is served there. Of the candidate tiles the one that makes the kernel fastest wins, which keeps
+-- time monotone in batch and in every resource. Average power cannot exceed the part's, so
 -- device_s >= dynamic_energy_j / (tdp_w - static_w) where the power is known.
 -- Grain: model_id, scenario_id, hardware_id, subgraph_id
 CREATE VIEW kernel_cost (
@@ -35,6 +36,8 @@ CREATE VIEW kernel_cost (
     unit,
     -- Element type its slowest part computes in.
     executed_precision,
+    -- Number of the candidate tile it runs with; 0 without a matrix product.
+    candidate,
     -- Tiling strategy of its slowest part; null without a matrix product.
     strategy,
     -- Rows of the tile; null without a matrix product.
@@ -69,6 +72,8 @@ CREATE VIEW kernel_cost (
     cut_count,
     -- Weights read. [byte]
     weight_byte,
+    -- Outputs written. [byte]
+    output_byte,
     -- Part of the traffic the last-level cache serves. [byte]
     resident_byte,
     -- Traffic of main memory: all traffic less what the last-level cache serves. [byte]
@@ -130,15 +135,13 @@ WITH energy_coefficients AS (
     GROUP BY h.hardware_id
 ),
 
-priced_parts AS (
+paced_parts AS MATERIALIZED (
     SELECT
-        p.*,
-        p.flops * e.value AS energy_j,
-        -- Of parts that take equally long the better used one speaks for the kernel.
-        p.ideal_compute_s * (1e0 + 1e-9 * p.utilization_fraction) AS pace_s
-    FROM part_mapping AS p
-    LEFT JOIN energy_profile AS e
-        ON e.hardware_id = p.hardware_id AND e.what = 'op' AND e.key = CONCAT(p.executed_precision, '.', p.unit)
+        *,
+        -- Of parts that take equally long the better used one speaks for the kernel. Materialized: DuckDB 2.0 would
+        -- else push the sums below the candidates and plan for seconds.
+        ideal_compute_s * (1e0 + 1e-9 * utilization_fraction) AS pace_s
+    FROM part_candidate
 ),
 
 summed_parts AS (
@@ -147,6 +150,7 @@ summed_parts AS (
         scenario_id,
         hardware_id,
         subgraph_id,
+        candidate,
         SUM(macs) AS macs,
         SUM(flops) AS flops,
         MAX(threads) AS threads,
@@ -173,9 +177,10 @@ summed_parts AS (
             SUM(CASE WHEN unit = 'matrix' THEN flops / NULLIF(peak_ops_per_s, 0e0) ELSE 0e0 END),
             SUM(CASE WHEN unit = 'vector' THEN flops / NULLIF(peak_ops_per_s, 0e0) ELSE 0e0 END)
         ) AS naive_s,
-        SUM(energy_j) + CASE WHEN COUNT(*) > COUNT(energy_j) THEN NULL ELSE 0e0 END AS compute_energy_j
-    FROM priced_parts
-    GROUP BY model_id, scenario_id, hardware_id, subgraph_id
+        SUM(flops * op_j) + CASE WHEN COUNT(*) > COUNT(op_j) THEN NULL ELSE 0e0 END AS compute_energy_j
+    FROM paced_parts
+    GROUP BY model_id, scenario_id, hardware_id, subgraph_id, candidate
+    HAVING COUNT(*) = MAX(part_count)
 ),
 
 kernel_inputs AS (
@@ -191,6 +196,7 @@ kernel_inputs AS (
         w.precision,
         w.view_count,
         w.weight_byte,
+        w.output_byte,
         w.traffic_byte + COALESCE(cc.spilled_byte, 0e0) AS traffic_byte,
         COALESCE(cc.cut_count, 0) AS cut_count,
         COALESCE(p.macs, 0e0) AS macs,
@@ -198,6 +204,7 @@ kernel_inputs AS (
         COALESCE(p.threads, 0e0) AS threads,
         COALESCE(p.unit, 'vector') AS unit,
         p.executed_precision,
+        COALESCE(p.candidate, 0) AS candidate,
         p.strategy,
         p.tile_m,
         p.tile_n,
@@ -289,6 +296,24 @@ power_limited AS (
         (1e0 - overlap_fraction) * LEAST(compute_s, memory_s) AS serial_s,
         (compute_energy_j + dram_energy_j + cache_energy_j) / NULLIF(tdp_w - static_w, 0e0) AS power_s
     FROM roofline_times
+),
+
+candidate_times AS (
+    SELECT
+        *,
+        GREATEST(GREATEST(compute_s, memory_s) + serial_s, COALESCE(power_s, 0e0)) AS busy_s
+    FROM power_limited
+),
+
+ranked_candidates AS (
+    -- Equal times fall to the lower number.
+    SELECT
+        *,
+        ROW_NUMBER() OVER (
+            PARTITION BY model_id, scenario_id, hardware_id, subgraph_id
+            ORDER BY busy_s * (1e0 + 1e-9 * candidate), candidate
+        ) AS place
+    FROM candidate_times
 )
 
 SELECT
@@ -307,6 +332,7 @@ SELECT
     threads,
     unit,
     executed_precision,
+    candidate,
     strategy,
     tile_m,
     tile_n,
@@ -325,6 +351,7 @@ SELECT
     traffic_byte,
     CAST(cut_count AS BIGINT) AS cut_count,
     weight_byte,
+    output_byte,
     resident_byte,
     dram_byte,
     traffic_byte AS cache_byte,
@@ -339,9 +366,9 @@ SELECT
     memory_level,
     serial_s,
     power_s,
-    GREATEST(GREATEST(compute_s, memory_s) + serial_s, COALESCE(power_s, 0e0)) AS busy_s,
+    busy_s,
     kernel_gap_s,
-    GREATEST(GREATEST(compute_s, memory_s) + serial_s, COALESCE(power_s, 0e0)) + kernel_gap_s AS device_s,
+    busy_s + kernel_gap_s AS device_s,
     naive_s,
     roofline_s,
     compute_energy_j,
@@ -349,4 +376,5 @@ SELECT
     cache_energy_j,
     static_w,
     tdp_w
-FROM power_limited
+FROM ranked_candidates
+WHERE place = 1

@@ -14,6 +14,8 @@ CREATE VIEW kernel_latency (
     subgraph_id,
     -- Place in the order of execution.
     position,
+    -- Readable name.
+    subgraph,
     -- Class of its anchor operator.
     kernel_class,
     -- Operator that gives it its character.
@@ -24,14 +26,32 @@ CREATE VIEW kernel_latency (
     flops,
     -- Everything that crosses the kernel's border. [byte]
     traffic_byte,
+    -- Outputs written. [byte]
+    output_byte,
+    -- Part of the traffic the last-level cache serves. [byte]
+    resident_byte,
     -- Traffic of main memory. [byte]
     dram_byte,
     -- Time of the arithmetic. [s]
     compute_s,
+    -- Time of main memory. [s]
+    dram_s,
+    -- Time of the last-level cache. [s]
+    cache_s,
+    -- Time of the memories next to the units. [s]
+    reload_s,
     -- Time of the slowest memory level. [s]
     memory_s,
     -- Level of memory_s.
     memory_level,
+    -- The part of the faster of compute_s and memory_s that does not overlap. [s]
+    serial_s,
+    -- Least time the power limit allows; null when the power is unknown. [s]
+    power_s,
+    -- Power the part may draw; null when unknown. [W]
+    tdp_w,
+    -- Peak arithmetic rate of the unit used. [ops/s]
+    peak_ops_per_s,
     -- Time at the peak of all units with no memory: the naive figure. [s]
     naive_s,
     -- Roofline bound. [s]
@@ -74,15 +94,25 @@ WITH issued_kernels AS (
         c.hardware_id,
         c.subgraph_id,
         c.position,
+        c.subgraph,
         c.kernel_class,
         c.anchor_operator_id,
         c.macs,
         c.flops,
         c.traffic_byte,
+        c.output_byte,
+        c.resident_byte,
         c.dram_byte,
         c.compute_s,
+        c.dram_s,
+        c.cache_s,
+        c.reload_s,
         c.memory_s,
         c.memory_level,
+        c.serial_s,
+        c.power_s,
+        c.tdp_w,
+        c.peak_ops_per_s,
         c.naive_s,
         c.roofline_s,
         COALESCE(c.power_s, 0e0) > GREATEST(c.compute_s, c.memory_s) + c.serial_s AS is_power_bound,
@@ -153,15 +183,25 @@ SELECT
     hardware_id,
     subgraph_id,
     position,
+    subgraph,
     kernel_class,
     anchor_operator_id,
     macs,
     flops,
     traffic_byte,
+    output_byte,
+    resident_byte,
     dram_byte,
     compute_s,
+    dram_s,
+    cache_s,
+    reload_s,
     memory_s,
     memory_level,
+    serial_s,
+    power_s,
+    tdp_w,
+    peak_ops_per_s,
     naive_s,
     roofline_s,
     is_power_bound,

@@ -127,34 +127,29 @@ SELECT
     x.power_s,
     x.busy_s,
     x.device_s,
-    q.host_issue_s,
-    q.end_s,
-    q.latency_s,
-    q.overhead_s,
+    x.host_issue_s,
+    x.end_s,
+    x.latency_s,
+    x.overhead_s,
     x.naive_s,
     x.roofline_s,
-    q.latency_s / NULLIF(x.naive_s, 0e0) AS correction_factor,
+    x.latency_s / NULLIF(x.naive_s, 0e0) AS correction_factor,
     x.utilization_fraction,
     x.flops / NULLIF(x.dram_byte, 0e0) AS arithmetic_intensity,
     x.peak_ops_per_s / NULLIF(h.dram_byte_per_s, 0e0) AS ridge_intensity,
-    x.flops / NULLIF(q.latency_s, 0e0) AS attained_ops_per_s,
+    x.flops / NULLIF(x.latency_s, 0e0) AS attained_ops_per_s,
     x.flops / NULLIF(x.roofline_s, 0e0) AS ceiling_ops_per_s,
-    (x.traffic_byte - w.output_byte) / NULLIF(q.latency_s, 0e0) AS ingress_byte_per_s,
-    w.output_byte / NULLIF(q.latency_s, 0e0) AS egress_byte_per_s,
+    (x.traffic_byte - x.output_byte) / NULLIF(x.latency_s, 0e0) AS ingress_byte_per_s,
+    x.output_byte / NULLIF(x.latency_s, 0e0) AS egress_byte_per_s,
     CASE
-        WHEN q.overhead_s > 0.5e0 * q.latency_s THEN 'overhead'
-        WHEN q.is_power_bound THEN 'power'
+        WHEN x.overhead_s > 0.5e0 * x.latency_s THEN 'overhead'
+        WHEN x.is_power_bound THEN 'power'
         WHEN GREATEST(x.compute_s, x.memory_s) < 1.1e0 * LEAST(x.compute_s, x.memory_s) THEN 'balanced'
         WHEN x.compute_s > x.memory_s THEN 'compute'
         ELSE CONCAT('memory:', x.memory_level)
     END AS bottleneck,
     x.tdp_w IS NOT NULL AS is_power_known,
     h.is_simulated
-FROM kernel_cost AS x
+FROM kernel_latency AS x
 INNER JOIN run_label AS l ON l.model_id = x.model_id AND l.scenario_id = x.scenario_id
-INNER JOIN kernel_latency AS q
-    ON q.model_id = x.model_id AND q.scenario_id = x.scenario_id
-    AND q.hardware_id = x.hardware_id AND q.subgraph_id = x.subgraph_id
-INNER JOIN kernel_work AS w
-    ON w.model_id = x.model_id AND w.scenario_id = x.scenario_id AND w.subgraph_id = x.subgraph_id
 INNER JOIN hardware_unit AS h ON h.hardware_id = x.hardware_id

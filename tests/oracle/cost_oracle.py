@@ -27,6 +27,8 @@ CATALOG_TABLES = (
     "energy_profile", "tiling_strategy", "scenario", "model",
 )  # fmt: skip
 
+ALL = -1
+"""Stands for every candidate tile, where a step needs none."""
 VECTOR_BLOCK = 256
 """Threads of a block, the grain at which vector work is spread over the units."""
 WEIGHTS = ("weight", "buffer", "constant")
@@ -246,14 +248,11 @@ def efficiency_of(tables: Tables, device: Device, run: Run, kernel: Record, reso
 class Tile:
     """One candidate, timed at full efficiency."""
 
-    candidate: int
     seconds: float
     count: float
     waves: float
     shape: tuple[float | None, float | None, float | None]
     reload_byte: float
-    rate: tuple[str, str, float] = ("", "", 0.0)
-    """Unit, element type and peak it computes with."""
 
 
 def waves_of(strategy: Record, count: float, units: float) -> float:
@@ -266,6 +265,13 @@ def fitted_block(device: Device, element_byte: float, divisor: int) -> float:
     """Side of the square block whose double-buffered operands fit the core's own cache."""
     side = math.sqrt(device.tile_byte / (2 * (2 * element_byte + 4)))
     return max(device.lanes, math.floor(side / (device.lanes * divisor)) * device.lanes)
+
+
+def hunger(device: Device, s: Record, peak: float, element_byte: float) -> float:
+    """How fast the units are for the memory beside them: 1 when a small tile costs all that it can."""
+    if s["fed_macs"] is None or not device.tile_bandwidth:
+        return 1.0
+    return min(1.0, (peak / 2) / (device.tile_bandwidth / element_byte) / s["fed_macs"])
 
 
 def tile(device: Device, s: Record, peak: float, element_byte: float, m: float, n: float, k: float, g: float) -> Tile:
@@ -285,6 +291,7 @@ def tile(device: Device, s: Record, peak: float, element_byte: float, m: float, 
         seconds = cycles / (clock * s["efficiency_fraction"])
     else:
         split, depth, latency_s, fill_s = s["split_k"], k, 0.0, 0.0
+        sustained = unit_rate / (1 + (1 / s["efficiency_fraction"] - 1) * hunger(device, s, peak, element_byte))
         if s["tile_m"] == 0:
             block = fitted_block(device, element_byte, s["divisor"])
             tm, tn, tk = min(block, m), min(block, math.ceil(n / device.lanes) * device.lanes), min(block, k)
@@ -295,12 +302,12 @@ def tile(device: Device, s: Record, peak: float, element_byte: float, m: float, 
             latency_s = s["latency_clock"] / device.clock_hz if device.clock_hz else 0.0
             # Filling takes steps of the reduction, at most the memory's latency.
             slowest_fill = s["fill_clock"] / device.clock_hz if device.clock_hz else math.inf
-            fill_s = min(2 * tm * tn * s["fill_k"] / (unit_rate * s["efficiency_fraction"]), slowest_fill)
+            fill_s = min(2 * tm * tn * s["fill_k"] / sustained, slowest_fill)
         count = g * math.ceil(m / tm) * math.ceil(n / tn) * split
-        steady_s = 2 * tm * tn * depth / (unit_rate * s["efficiency_fraction"])
+        steady_s = 2 * tm * tn * depth / sustained
         seconds = waves_of(s, count, device.units) * (steady_s + fill_s) + latency_s
     loads = g * (m * k * math.ceil(n / tn) + k * n * math.ceil(m / tm))
-    return Tile(s["candidate"], seconds, count, math.ceil(count / device.units), (tm, tn, tk), element_byte * loads)
+    return Tile(seconds, count, math.ceil(count / device.units), (tm, tn, tk), element_byte * loads)
 
 
 def direct(device: Device, s: Record, peak: float, flops: float, threads: float) -> Tile:
@@ -308,13 +315,14 @@ def direct(device: Device, s: Record, peak: float, flops: float, threads: float)
     count = max(1.0, math.ceil(threads / VECTOR_BLOCK))
     block_flops = flops * min(1.0, VECTOR_BLOCK / max(threads, 1.0))
     seconds = waves_of(s, count, device.units) * block_flops / (peak / device.units * s["efficiency_fraction"])
-    return Tile(s["candidate"], seconds, count, math.ceil(count / device.units), (None, None, None), 0.0)
+    return Tile(seconds, count, math.ceil(count / device.units), (None, None, None), 0.0)
 
 
 def map_part(
     tables: Tables, device: Device, run: Run, part: Record, terms: dict[str, list[Record]], precision: str
-) -> Record:
-    """Where one step of an operator runs and how long its arithmetic takes at full efficiency."""
+) -> dict[int, Record]:
+    """Where one step of an operator runs and how long its arithmetic takes at full efficiency, by candidate tile;
+    under ALL when every candidate suits it."""
     size = {q: run.value(t) for q, t in terms.items()}
     flops, threads = size.get("flops", 0.0), size.get("threads", 0.0)
     order = ("matrix", "vector") if part["part_class"] == "gemm" else ("vector", "matrix")
@@ -325,39 +333,41 @@ def map_part(
         "macs": size.get("macs", 0.0), "flops": flops, "threads": threads, "unit": unit, "peak": peak,
         "executed_precision": kind, "reload_byte": 0.0, "shape": (None, None, None),
     }  # fmt: skip
-    element_byte = tables.one("precision", precision=precision)["bits"] / 8
-    if part["part_class"] == "gemm":
-        strategies = tables.where("tiling_strategy", family=device.row["family"])
-        product = size["m"], size["n"], size["k"], size["groups"]
-        tiles = []
-        for s in strategies:
-            if s["dataflow"] != "direct":
-                tiles.append(tile(device, s, peak, element_byte, *product))
-                tiles[-1].rate = (unit, kind, peak)
-            elif rates["vector"] and size["n"] <= s["tile_n"]:
-                tiles.append(direct(device, s, rates["vector"][1], flops, threads))
-                tiles[-1].rate = ("vector", *rates["vector"])
-        # A tile is as slow as its arithmetic or the loads of its operands.
-        slowness = [
-            max(t.seconds, t.reload_byte / device.tile_bandwidth if device.tile_bandwidth else 0.0) for t in tiles
-        ]
-        best = min(zip(slowness, tiles, strict=True), key=lambda c: c[0] * (1 + 1e-9 * c[1].candidate))[1]
-        record |= {"count": best.count, "waves": best.waves, "shape": best.shape, "reload_byte": best.reload_byte}
-        unit, kind, peak = best.rate
-        record |= {"unit": unit, "executed_precision": kind, "peak": peak}
-        # Bias and the like ride along at the peak: never faster than all operations at full rate.
-        record["ideal_s"] = max(best.seconds, flops / peak)
-    else:
+    if part["part_class"] != "gemm":
         # Every block takes as long as its threads, all equal, take on one unit.
         blocks = max(1.0, math.ceil(threads / VECTOR_BLOCK))
         waves = math.ceil(blocks / device.units)
         block_flops = flops / max(threads, 1.0) * min(max(threads, 1.0), VECTOR_BLOCK)
-        record |= {
-            "count": blocks,
-            "waves": waves,
-            "ideal_s": max(waves * block_flops / (peak / device.units), flops / peak),
-        }
-    return record
+        ideal_s = max(waves * block_flops / (peak / device.units), flops / peak)
+        return {ALL: record | {"count": blocks, "waves": waves, "ideal_s": ideal_s}}
+    element_byte = tables.one("precision", precision=precision)["bits"] / 8
+    found: dict[int, Record] = {}
+    for s in tables.where("tiling_strategy", family=device.row["family"]):
+        if s["dataflow"] != "direct":
+            product = size["m"], size["n"], size["k"], size["groups"]
+            t, rate = tile(device, s, peak, element_byte, *product), (unit, kind, peak)
+        elif rates["vector"] and size["n"] <= s["tile_n"]:
+            t, rate = direct(device, s, rates["vector"][1], flops, threads), ("vector", *rates["vector"])
+        else:
+            continue
+        # Bias and the like ride along at the peak: never faster than all operations at full rate.
+        found[s["candidate"]] = record | {
+            "unit": rate[0], "executed_precision": rate[1], "peak": rate[2], "count": t.count, "waves": t.waves,
+            "shape": t.shape, "reload_byte": t.reload_byte, "ideal_s": max(t.seconds, flops / rate[2]),
+        }  # fmt: skip
+    return found
+
+
+def fastest(
+    tables: Tables, device: Device, run: Run, support: Record, kernel: Record, steps: list[dict[int, Record]]
+) -> Record:
+    """The kernel run with the one candidate, for all its steps, that makes it fastest."""
+    tiled = [{*s} for s in steps if ALL not in s]
+    choices = []
+    for number in set.intersection(*tiled) if tiled else {0}:
+        parts = [s[ALL] if ALL in s else s[number] for s in steps]
+        choices.append((number, cost(tables, device, run, support, kernel, parts)))
+    return min(choices, key=lambda c: (c[1]["busy_s"] * (1 + 1e-9 * c[0]), c[0]))[1]
 
 
 # --- kernels ------------------------------------------------------------------------------------
@@ -460,8 +470,8 @@ def product(a: float | None, b: float | None) -> float | None:
     return None if a is None or b is None else a * b
 
 
-def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Record, parts: list[Record]) -> None:
-    """Fill in a kernel's device time and dynamic energy."""
+def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Record, parts: list[Record]) -> Record:
+    """The kernel with its device time and dynamic energy."""
     fraction = {
         r: efficiency_of(tables, device, run, kernel, r) for r in ("matrix", "vector", "memory", "overlap", "residency")
     }
@@ -484,7 +494,6 @@ def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Reco
     # Links of a domain-flow chain that do not fit on chip are written and read once.
     room = efficiency_of(tables, device, run, kernel | {"precision": "*"}, "residency")[0] * device.cache_byte
     traffic += sum(2 * size for size in kernel.get("links", []) if size > room)
-    kernel["traffic_byte"] = traffic
     dram_byte = traffic - resident
     reload_byte = math.fsum(p["reload_byte"] for p in parts)
     share, half = fraction["memory"]
@@ -514,7 +523,8 @@ def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Reco
         power_s = dynamic_j / (device.tdp_w - static_w)
     busy_s = max(max(compute_s, memory_s) + serial_s, power_s or 0.0)
     naive = {u: math.fsum(p["flops"] / p["peak"] for p in parts if p["unit"] == u) for u in ("matrix", "vector")}
-    kernel |= {
+    return kernel | {
+        "traffic_byte": traffic,
         "macs": math.fsum(p["macs"] for p in parts),
         "flops": math.fsum(p["flops"] for p in parts),
         "threads": max((p["threads"] for p in parts), default=0.0),
@@ -637,7 +647,7 @@ def predict(tables: Tables, scenario_id: int, hardware_id: str) -> Prediction | 
     terms = by(tables.rows["term"], "operator_id", "part")
     steps = by(tables.rows["operator_part"], "operator_id")
     members: dict[int, list[Record]] = defaultdict(list)
-    parts: dict[int, list[Record]] = defaultdict(list)
+    parts: dict[int, list[dict[int, Record]]] = defaultdict(list)
     for m in tables.where("subgraph_operator", backend=scenario["backend"], is_folded=False):
         operator_id = m["operator_id"]
         if operator_id in views:
@@ -653,13 +663,12 @@ def predict(tables: Tables, scenario_id: int, hardware_id: str) -> Prediction | 
             {
                 "operator_id": operator_id,
                 "operator_class": classes[operator_id],
-                "flops": math.fsum(p["flops"] for p in mapped),
-                "threads": math.fsum(p["threads"] for p in mapped),
+                "flops": math.fsum(sizes["flops"] for sizes, *_ in map(dict.values, mapped)),
+                "threads": math.fsum(sizes["threads"] for sizes, *_ in map(dict.values, mapped)),
             }
         )
-    result = Prediction(kernels_of(tables, run))
-    for k in result.kernels:
-        cost(tables, device, run, support, k, parts[k["subgraph_id"]])
+    kernels = [fastest(tables, device, run, support, k, parts[k["subgraph_id"]]) for k in kernels_of(tables, run)]
+    result = Prediction(kernels)
     queue(result.kernels, support, scenario["host_factor"])
     result.model = attribute(result.kernels)
     for k in result.kernels:

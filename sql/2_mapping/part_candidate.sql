@@ -1,12 +1,12 @@
--- How every operator part sits on a part's units: unit, tile, waves, utilization and the time the
--- arithmetic takes at full clock. Of the candidate tiles of the family's strategies the fastest wins,
--- which keeps time monotone in batch.
+-- How every operator part would sit on a part's units with every candidate tile of the family's strategies:
+-- unit, tile, waves, utilization and the time the arithmetic takes at full clock. A kernel runs all its parts
+-- with one candidate, so those that are not matrix products appear beside each candidate of their kernel.
 -- GPU and CPU: output tiles spread over the units in waves (CUTLASS efficient GEMM, wave quantization).
 -- TPU: weight-stationary passes of max(M, rows) cycles (kpu_dft). KPU: output-stationary wavefront,
 -- K + R + C - 2 cycles for one tile and max(K, R) more for each that follows (kpu_tilesched).
 -- Direct: narrow products (grouped convolutions, few channels) without padding, on the vector units.
--- Grain: model_id, scenario_id, hardware_id, subgraph_id, operator_id, part
-CREATE VIEW part_mapping (
+-- Grain: model_id, scenario_id, hardware_id, subgraph_id, operator_id, part, candidate
+CREATE VIEW part_candidate (
     -- Model.
     model_id,
     -- Scenario.
@@ -19,8 +19,12 @@ CREATE VIEW part_mapping (
     operator_id,
     -- Step of the operator.
     part,
+    -- Number of the candidate tile; 0 in a kernel without a matrix product.
+    candidate,
     -- Class of the operator.
     operator_class,
+    -- Parts of the kernel: a candidate that does not suit them all is out.
+    part_count,
     -- `matrix` (tensor cores, AMX, MXU, PE array) or `vector`.
     unit,
     -- Element type the unit computes in.
@@ -35,6 +39,8 @@ CREATE VIEW part_mapping (
     peak_ops_per_s,
     -- Peak of one unit. [ops/s]
     unit_ops_per_s,
+    -- Energy of an operation; null when unknown. [J]
+    op_j,
     -- Tiling strategy; null for parts that are not matrix products.
     strategy,
     -- Rows of the tile; null for parts that are not matrix products.
@@ -55,12 +61,20 @@ CREATE VIEW part_mapping (
     pipelining_fraction,
     -- Bytes the tiles load from the last-level cache, operands again for every tile. [byte]
     reload_byte,
-    -- Bytes the chosen tile keeps next to its unit. [byte]
+    -- Bytes the tile keeps next to its unit. [byte]
     tile_byte,
     -- Time of the arithmetic at full efficiency, utilization included. [s]
     ideal_compute_s
 ) AS
-WITH part_on_target AS (
+WITH counted_parts AS (
+    SELECT
+        *,
+        COUNT(*) OVER (PARTITION BY model_id, scenario_id, subgraph_id) AS part_count,
+        MAX(part_class = 'gemm') OVER (PARTITION BY model_id, scenario_id, subgraph_id) AS has_product
+    FROM kernel_part
+),
+
+part_on_target AS (
     SELECT
         kp.model_id,
         kp.scenario_id,
@@ -77,6 +91,8 @@ WITH part_on_target AS (
         kp.n,
         kp.k,
         kp.gemm_count,
+        kp.part_count,
+        kp.has_product,
         h.family,
         h.unit_count,
         h.lanes,
@@ -88,9 +104,11 @@ WITH part_on_target AS (
         pr.bits / 8e0 AS element_byte,
         r.matrix_ops_per_s,
         r.matrix_precision,
+        r.matrix_op_j,
         r.vector_ops_per_s,
-        r.vector_precision
-    FROM kernel_part AS kp
+        r.vector_precision,
+        r.vector_op_j
+    FROM counted_parts AS kp
     INNER JOIN target AS t ON t.model_id = kp.model_id AND t.scenario_id = kp.scenario_id
     INNER JOIN hardware_unit AS h ON h.hardware_id = t.hardware_id
     INNER JOIN hardware_rate AS r ON r.hardware_id = t.hardware_id AND r.precision = kp.precision
@@ -100,17 +118,18 @@ WITH part_on_target AS (
 fitted_candidates AS (
     SELECT
         p.*,
-        s.strategy,
-        s.candidate,
-        s.dataflow,
+        COALESCE(s.candidate, 0) AS candidate,
+        CASE WHEN p.part_class = 'gemm' THEN s.strategy END AS strategy,
+        CASE WHEN p.part_class = 'gemm' THEN s.dataflow END AS dataflow,
         CAST(s.split_k AS DOUBLE) AS split_k,
         CAST(s.divisor AS DOUBLE) AS divisor,
         s.stages,
         s.fill_k,
         s.fill_clock,
         s.latency_clock,
-        s.wave_quantization_fraction,
+        CASE WHEN p.part_class = 'gemm' THEN s.wave_quantization_fraction END AS wave_quantization_fraction,
         s.efficiency_fraction,
+        s.fed_macs,
         -- The square block whose three double-buffered operands fit the core's own cache,
         -- 2 * T^2 * (b_A + b_B + b_acc) <= L2, a multiple of the vector width and never below it.
         GREATEST(
@@ -126,8 +145,8 @@ fitted_candidates AS (
         p.part_class = 'gemm' AND s.dataflow IS DISTINCT FROM 'direct' AND p.matrix_ops_per_s IS NOT NULL AS is_matrix
     FROM part_on_target AS p
     LEFT JOIN tiling_strategy AS s
-        ON s.family = p.family AND p.part_class = 'gemm'
-        AND (s.dataflow <> 'direct' OR (p.vector_ops_per_s IS NOT NULL AND p.n <= s.tile_n))
+        ON s.family = p.family AND p.has_product
+        AND (s.dataflow <> 'direct' OR (p.vector_ops_per_s IS NOT NULL AND COALESCE(p.n, 0e0) <= s.tile_n))
 ),
 
 rated_candidates AS (
@@ -136,7 +155,8 @@ rated_candidates AS (
         CASE WHEN is_matrix THEN matrix_ops_per_s ELSE COALESCE(vector_ops_per_s, matrix_ops_per_s) END
             AS peak_ops_per_s,
         CASE WHEN is_matrix THEN matrix_precision ELSE COALESCE(vector_precision, matrix_precision) END
-            AS executed_precision
+            AS executed_precision,
+        CASE WHEN is_matrix THEN matrix_op_j ELSE vector_op_j END AS op_j
     FROM fitted_candidates
 ),
 
@@ -184,6 +204,19 @@ counted_tiles AS (
     FROM sized_tiles
 ),
 
+fed_tiles AS (
+    -- Small tiles reuse their operands less: what they lose is the share of the unit's pace at which the memory next
+    -- to it can no longer bring them.
+    SELECT
+        *,
+        efficiency_fraction / NULLIF(
+            efficiency_fraction + (1e0 - efficiency_fraction) * LEAST(
+                1e0, peak_ops_per_s * element_byte / NULLIF(2e0 * fed_macs * tile_memory_byte_per_s, 0e0)
+            ), 0e0
+        ) AS tile_efficiency_fraction
+    FROM counted_tiles
+),
+
 waved_tiles AS (
     SELECT
         *,
@@ -192,14 +225,14 @@ waved_tiles AS (
         + (1e0 - COALESCE(wave_quantization_fraction, 1e0)) * GREATEST(1e0, tile_count / NULLIF(unit_count, 0e0))
             AS effective_waves,
         2e0 * tile_m * tile_n * CEIL(k / NULLIF(tile_k * split_k, 0e0)) * tile_k
-        / NULLIF(unit_ops_per_s * efficiency_fraction, 0e0) AS steady_s,
+        / NULLIF(unit_ops_per_s * tile_efficiency_fraction, 0e0) AS steady_s,
         -- Filling and draining takes steps of the reduction, but on a unit of low rate no more than the memory's
         -- latency, where the clock is known (LEAST passes over nulls).
         LEAST(
-            2e0 * tile_m * tile_n * fill_k / NULLIF(unit_ops_per_s * efficiency_fraction, 0e0),
+            2e0 * tile_m * tile_n * fill_k / NULLIF(unit_ops_per_s * tile_efficiency_fraction, 0e0),
             fill_clock / NULLIF(clock_hz, 0e0)
         ) AS fill_s
-    FROM counted_tiles
+    FROM fed_tiles
 ),
 
 timed_candidates AS (
@@ -225,7 +258,7 @@ timed_candidates AS (
                 THEN effective_waves * flops * LEAST(1e0, 256e0 / GREATEST(threads, 1e0))
                 / NULLIF(vector_ops_per_s / NULLIF(unit_count, 0e0) * efficiency_fraction, 0e0)
             WHEN listed_m = 0
-                THEN effective_waves * 2e0 * tile_m * tile_n * k / NULLIF(unit_ops_per_s * efficiency_fraction, 0e0)
+                THEN effective_waves * 2e0 * tile_m * tile_n * k / NULLIF(unit_ops_per_s * tile_efficiency_fraction, 0e0)
             ELSE effective_waves * steady_s + effective_waves * fill_s
                 + COALESCE(latency_clock / NULLIF(clock_hz, 0e0), 0e0)
         END AS candidate_s,
@@ -259,48 +292,12 @@ timed_candidates AS (
     FROM waved_tiles
 ),
 
-ranked_candidates AS MATERIALIZED (
-    -- A tile is as slow as its arithmetic or the loads of its operands; equal times fall to the lower
-    -- candidate number. Materialized: DuckDB 2.0 would else push the choice below the candidates and plan for
-    -- seconds.
+bounded_candidates AS (
+    -- Biases and the like come on top of the product's tiles, at best at the peak.
     SELECT
         *,
-        GREATEST(candidate_s, COALESCE(reload_byte / NULLIF(tile_memory_byte_per_s, 0e0), 0e0))
-        * (1e0 + 1e-9 * COALESCE(candidate, 0)) AS ranked_s
+        GREATEST(candidate_s, flops / NULLIF(peak_ops_per_s, 0e0)) AS ideal_compute_s
     FROM timed_candidates
-),
-
-fastest_tiles AS (
-    SELECT
-        model_id,
-        scenario_id,
-        hardware_id,
-        subgraph_id,
-        operator_id,
-        part,
-        MAX(operator_class) AS operator_class,
-        MIN_BY(CASE WHEN is_matrix THEN 'matrix' ELSE 'vector' END, ranked_s) AS unit,
-        MIN_BY(executed_precision, ranked_s) AS executed_precision,
-        MAX(macs) AS macs,
-        MAX(flops) AS flops,
-        MAX(threads) AS threads,
-        MIN_BY(peak_ops_per_s, ranked_s) AS peak_ops_per_s,
-        MIN_BY(unit_ops_per_s, ranked_s) AS unit_ops_per_s,
-        MAX(unit_count) AS unit_count,
-        MIN_BY(strategy, ranked_s) AS strategy,
-        -- Without tiles the sizes are null, which MIN_BY would pass over.
-        NULLIF(MIN_BY(COALESCE(tile_m, 0e0), ranked_s), 0e0) AS tile_m,
-        NULLIF(MIN_BY(COALESCE(tile_n, 0e0), ranked_s), 0e0) AS tile_n,
-        NULLIF(MIN_BY(COALESCE(tile_k, 0e0), ranked_s), 0e0) AS tile_k,
-        MIN_BY(tile_count, ranked_s) AS tile_count,
-        MIN_BY(waves, ranked_s) AS waves,
-        MIN_BY(pipelining_fraction, ranked_s) AS pipelining_fraction,
-        MIN_BY(reload_byte, ranked_s) AS reload_byte,
-        MIN_BY(tile_byte, ranked_s) AS tile_byte,
-        -- Biases and the like come on top of the product's tiles, at best at the peak.
-        GREATEST(MIN_BY(candidate_s, ranked_s), MIN_BY(flops / NULLIF(peak_ops_per_s, 0e0), ranked_s)) AS ideal_compute_s
-    FROM ranked_candidates
-    GROUP BY model_id, scenario_id, hardware_id, subgraph_id, operator_id, part
 )
 
 SELECT
@@ -310,14 +307,17 @@ SELECT
     subgraph_id,
     operator_id,
     part,
+    candidate,
     operator_class,
-    unit,
+    part_count,
+    CASE WHEN is_matrix THEN 'matrix' ELSE 'vector' END AS unit,
     executed_precision,
     macs,
     flops,
     threads,
     peak_ops_per_s,
     unit_ops_per_s,
+    op_j,
     strategy,
     tile_m,
     tile_n,
@@ -330,4 +330,4 @@ SELECT
     reload_byte,
     tile_byte,
     ideal_compute_s
-FROM fastest_tiles
+FROM bounded_candidates
