@@ -105,21 +105,30 @@ def with_scenario(
     precision: str | None = None,
     backend: str | None = None,
     needed: Iterable[str] | None = None,
+    models: Sequence[str] = (),
+    hardware: Sequence[str] = (),
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Answer for one scenario without touching the file: yields a connection on which every view
-    knows that scenario and no other. With nothing given, the plain read-only connection.
+    """Answer for one scenario, and for the models and parts named alone, without touching the file:
+    yields a connection on which every view knows these and no others. With nothing given, the plain
+    read-only connection.
 
-    Without a backend it is asked on the default backend of every hardware family.
+    Without a backend a scenario is asked on the default backend of every hardware family; without
+    anything of a scenario, the file's own are asked.
     """
     given = {"batch": batch, "sequence": sequence, "policy": precision, "backend": backend}
     given = {name: value for name, value in given.items() if value is not None}
     with open_workspace(db) as connection:
-        if not given:
+        if not given and not models and not hardware:
             yield connection
             return
-        backends = [given.pop("backend")] if backend else default_backends(connection)
-        rows = [scenario_row(connection, i, backend=b, **given) for i, b in enumerate(backends, start=1)]
-    with with_scenarios(db, rows, needed) as connection:
+        models = [model_name(connection, name) for name in models]
+        hardware = [hardware_name(connection, name) for name in hardware]
+        if given:
+            backends = [given.pop("backend")] if backend else default_backends(connection)
+            rows = [scenario_row(connection, i, backend=b, **given) for i, b in enumerate(backends, start=1)]
+        else:
+            rows = database.read_rows(connection, Scenario)
+    with with_scenarios(db, rows, needed, models, hardware) as connection:
         yield connection
 
 
@@ -222,31 +231,19 @@ def on_target(
         if scenario_id is None:
             raise _cannot_run(connection, model_id, model, hardware_id, rows)
         connection.execute("DELETE FROM scenario WHERE scenario_id <> ?", [scenario_id])
-        _answer_once(connection, needed)
+        _answer_once(connection)
         yield Target(connection, model, model_id, hardware_id, rows[scenario_id - 1])
         assumed.note(connection, *needed)
 
 
-# On one pair the engine plans longer than it computes: these passes look for savings in the data that
-# are not there, and take most of the planning time of a deep stack of views.
-_IDLE_OPTIMIZERS = (
-    "common_subexpressions",
-    "common_subplan",
-    "partial_aggregate_pushdown",
-    "projection_placement",
-    "projection_pullup",
-    "unused_columns",
-)
+def _answer_once(connection: duckdb.DuckDBPyConnection) -> None:
+    """Put a temporary table before every view, in order of creation, so that each is evaluated once.
 
-
-def _answer_once(connection: duckdb.DuckDBPyConnection, needed: Iterable[str]) -> None:
-    """Put temporary tables before the views that will be read, so that each is planned once."""
-    known = {name for (name,) in connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()}
-    idle = ",".join(name for name in _IDLE_OPTIMIZERS if name in known)
-    connection.execute(f"SET disabled_optimizers = {ddl.literal(idle)}")
-    for view in needed:
+    On one pair the engine would plan a deep stack of views for longer than it computes it.
+    """
+    query = "SELECT view_name FROM duckdb_views() WHERE database_name = 'memory' AND NOT internal ORDER BY view_oid"
+    for (view,) in connection.execute(query).fetchall():
         connection.execute(f"CREATE TEMP TABLE {ddl.quote(view)} AS SELECT * FROM memory.main.{ddl.quote(view)}")
-    connection.execute("RESET disabled_optimizers")
 
 
 def default_backend(connection: duckdb.DuckDBPyConnection, hardware_id: str) -> str:
