@@ -71,6 +71,7 @@ class _Propagation:
         self.policy = policy
         self.bits = rules.bits
         self.everything = policy["*"]
+        self.by_module = {key.split(":", 1)[0] for key in policy if ":" in key}
         self.is_real = [rules.kind.get(t.precision) == "float" for t in self.tensors]
         self.types = Types([t.precision for t in self.tensors], [""] * len(flow.graph.operators))
         self.weights_cast: set[tuple[int, str]] = set()
@@ -87,8 +88,13 @@ class _Propagation:
         return self.types
 
     def _rule(self, operator: GraphOperator) -> PolicyRule:
-        """The row of its ATen operator, else of its class, else of everything."""
+        """The row of the module class it stands in, else of its ATen operator, else of its class, else of
+        everything."""
         name, operator_class = self.flow.names[operator.operator_id]
+        if operator_class in self.by_module:
+            module_class = self.flow.graph.modules[operator.module_id].class_name
+            if (found := self.policy.get(f"{operator_class}:{module_class}")) is not None:
+                return found
         return self.policy.get(name) or self.policy.get(operator_class) or self.everything
 
     def _store_weights(self) -> None:
