@@ -127,7 +127,7 @@ def with_scenario(
             backends = [given.pop("backend")] if backend else default_backends(connection)
             rows = [scenario_row(connection, i, backend=b, **given) for i, b in enumerate(backends, start=1)]
         else:
-            rows = database.read_rows(connection, Scenario)
+            rows = [Scenario(**row) for row in connection.sql("SELECT * FROM scenario").pl().iter_rows(named=True)]
     with with_scenarios(db, rows, needed, models, hardware) as connection:
         yield connection
 

@@ -137,3 +137,11 @@ def test_a_query_comes_from_standard_input_and_leaves_to_a_file(workspace: Path,
     out = tmp_path / "x.csv"
     charz("sql", "SELECT 1 AS a", "--db", str(workspace), "--format", "csv", "--out", str(out))
     assert out.read_text() == "a\n1\n"
+
+
+def test_models_and_parts_named(workspace: Path, charz: Charz) -> None:
+    query = "SELECT DISTINCT model, hardware FROM model_report"
+    done = charz("sql", query, "--db", str(workspace), "--model", "resnet18", "--on", "rtx4090", "--format", "csv")
+    assert done.stdout.split() == ["model,hardware", "resnet18,rtx4090"]
+    done = charz("sql", query, "--db", str(workspace), "--model", "resnet19")
+    assert_one_line_error(done, "resnet19", "resnet18")
