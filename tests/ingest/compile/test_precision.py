@@ -102,6 +102,16 @@ def test_autocast_keeps_a_softmax_and_a_sum_in_fp32(make, rules):
     assert [c[:2] for c in casts(types)][2:] == [(scores, 1), (scores, 3)]
 
 
+def test_a_module_of_its_own_rule_stays_narrow_under_autocast(make, rules):
+    b = make()
+    product = b.op("conv", b.input(64), b.weight(64), macs=8)
+    normed = b.op("norm", product, b.weight(8), target="aten.group_norm.default")
+    graph = b.output(normed)
+    assert types_of(graph, rules, "amp-fp16").tensor[normed] == "fp32"
+    graph.modules[0].class_name = "GroupNormAct"
+    assert types_of(graph, rules, "amp-fp16").tensor[normed] == "fp16"
+
+
 def test_cpu_autocast_lets_normalization_follow_its_input(make, rules):
     b = make()
     product = b.op("linear", b.input(64), b.weight(64), macs=8)
