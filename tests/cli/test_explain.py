@@ -1,0 +1,62 @@
+"""`charz explain`: the chain of one number, down to shapes, efficiency rows and sources."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from charz.cli import display
+
+from .conftest import Charz, assert_one_line_error
+
+TARGET = ("--on", "rtx4090", "--backend", "eager", "--precision", "fp32", "--batch", "1")
+
+
+def printed(text: str, name: str) -> set[str]:
+    """Values a quantity is shown with."""
+    return {found.strip() for found in re.findall(rf"^  {name} +(\S+ ?\S*)  ", text, re.MULTILINE)}
+
+
+@pytest.mark.slow
+def test_an_operator_down_to_its_sources(workspace: Path, charz: Charz) -> None:
+    done = charz("explain", "resnet18", "conv2d_1", *TARGET, "--db", str(workspace))
+    assert done.returncode == 0, done.stderr
+    with duckdb.connect(str(workspace), read_only=True) as connection:
+        ((latency_s, compute_s, dram_byte),) = connection.sql(
+            """
+            SELECT l.latency_s, l.compute_s, l.dram_byte
+            FROM subgraph_latency AS l
+            JOIN subgraph_operator AS s USING (model_id, subgraph_id)
+            JOIN operator AS o USING (model_id, operator_id)
+            WHERE o.operator = 'conv2d_1' AND s.backend = 'eager' AND l.hardware = 'rtx4090' AND l.backend = 'eager'
+                AND l.precision = 'fp32' AND l.batch = 1 AND l.phase = 'forward' AND l.memory_format = 'nchw'
+            """
+        ).fetchall()
+    # The only operator of its kernel: one value for both.
+    assert printed(done.stdout, "latency_s") == {display.seconds(latency_s)}
+    assert printed(done.stdout, "compute_s") == {display.seconds(compute_s)}
+    assert printed(done.stdout, "dram_byte") == {display.size(dram_byte)}
+    for needed in ("layer1.0.conv1.weight", "[64, 64, 3, 3]", "[B, 64, 56, 56]", "family:gpu", "power.default.tdp_w"):
+        assert needed in done.stdout
+    peak = next(line for line in done.stdout.splitlines() if line.startswith("peak.fp32.vector"))
+    assert "TOP/s" in peak and re.search(r"vendor_doc|peer_catalog|derived", peak)
+
+
+@pytest.mark.slow
+def test_a_kernel_and_the_whole_run(workspace: Path, charz: Charz) -> None:
+    whole = charz("explain", "resnet18", *TARGET, "--db", str(workspace))
+    assert "Kernels that take the most time" in whole.stdout
+    number = re.search(r"^ +(\d+)  \S", whole.stdout, re.MULTILINE)
+    assert number is not None
+    kernel = charz("explain", "resnet18", number[1], *TARGET, "--db", str(workspace))
+    assert f"kernel {number[1]} (" in kernel.stdout
+    assert "2. Roofline" in kernel.stdout
+
+
+def test_unknown_pieces(workspace: Path, charz: Charz) -> None:
+    target = (*TARGET, "--db", str(workspace))
+    assert_one_line_error(charz("explain", "resnet18", "conv2d_99", *target), "unknown operator", "conv2d_9")
+    assert_one_line_error(charz("explain", "resnet18", "4321", *target), "4321", "charz explain resnet18")
