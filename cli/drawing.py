@@ -67,7 +67,9 @@ def roofline(points: Rows, roofs: Rows, title: str) -> Any:
     alt = library()
     base = alt.Chart(data(points)).mark_circle(opacity=0.65, stroke="#333", strokeWidth=0.4)
     marks = base.encode(
-        x=alt.X("arithmetic_intensity:Q", **_positive("arithmetic intensity [operations/byte of main memory]")),
+        x=alt.X(
+            "arithmetic_intensity:Q", **_positive("arithmetic intensity [operations/byte in or out of the kernel]")
+        ),
         y=alt.Y("attained_ops_per_s:Q", **_positive("attained rate [operations/s]")),
         size=alt.Size(
             "latency_s:Q", title="time [s]", legend=alt.Legend(format="~s"), scale=alt.Scale(range=[15, 500])
@@ -110,7 +112,7 @@ def pareto(points: Rows, title: str) -> Any:
     others = alt.Chart(data([p for p in points if not p["is_front"]])).mark_circle(opacity=0.25, size=28)
     front_rows = sorted((p for p in points if p["is_front"]), key=lambda p: p["latency_s"])
     front = alt.Chart(data(front_rows)).mark_point(filled=True, size=90, stroke="#222", strokeWidth=0.8)
-    names = alt.Chart(data(_apart(front_rows))).mark_text(align="left", dx=8, dy=-7, fontSize=10, color="#222")
+    names = alt.Chart(data(_apart(front_rows))).mark_text(align="left", dx=6, dy=14, fontSize=10, color="#222")
     color = alt.Color("family:N", title="family", legend=alt.Legend(symbolOpacity=1))
     shape = alt.Shape(
         "silicon:N", title="", scale=alt.Scale(domain=["silicon", "simulated"], range=["circle", "triangle-up"])
@@ -125,16 +127,18 @@ def pareto(points: Rows, title: str) -> Any:
 
 
 def _apart(front: Rows) -> Rows:
-    """Rows to name: the lower left border of the front, far enough apart for the names not to overlap."""
-    kept: Rows = []
-    least = float("inf")
-    for row in front:
-        if row["sample_j"] >= least:
-            continue
-        least = row["sample_j"]
-        if not kept or row["sample_j"] < 0.75 * kept[-1]["sample_j"]:
-            kept.append(row)
-    return kept
+    """Rows to name: the lower left border of the front, of silicon and of simulated parts each, far enough
+    apart for the names not to overlap."""
+    named: Rows = []
+    for kind in sorted({row["silicon"] for row in front}):
+        last = least = float("inf")
+        for row in front:
+            if row["silicon"] == kind and row["sample_j"] < least:
+                least = row["sample_j"]
+                if least < 0.75 * last:
+                    named.append(row)
+                    last = least
+    return named
 
 
 def memory(steps: Rows, title: str) -> Any:
@@ -196,8 +200,14 @@ def edp(kernels: Rows, title: str) -> Any:
     )
     line = alt.Chart(data(kernels)).mark_line(color="#333", interpolate="step-after").encode(x=x, y=y)
     points = alt.Chart(data(marks)).mark_point(filled=True, color="#b00", size=60).encode(x=x, y=y)
-    text = alt.Chart(data(marks)).mark_text(align="left", dx=9, dy=9, color="#b00").encode(x=x, y=y, text="label:N")
-    return titled(bars + line + points + text, title)
+    far = 0.5 * len(kernels)  # where the legend begins, texts go to the left of their mark
+    texts = (
+        alt.Chart(data([m for m in marks if (m["edp_rank"] > far) is is_far]))
+        .mark_text(align="right" if is_far else "left", dx=-9 if is_far else 9, dy=-7 if is_far else 9, color="#b00")
+        .encode(x=x, y=y, text="label:N")
+        for is_far in (False, True)
+    )
+    return titled(alt.layer(bars, line, points, *texts), title)
 
 
 def batch(points: Rows, title: str) -> Any:
@@ -222,11 +232,12 @@ def fusion(bars: Rows, title: str) -> Any:
     alt = library()
     order = ["arithmetic", "memory", "power", "waiting"]
     colors = alt.Scale(domain=order, range=["#4c78a8", "#f58518", "#e45756", "#bab0ac"])
+    slowest_first = list(dict.fromkeys(b["backend"] for b in sorted(bars, key=lambda b: -b["total_s"])))
     chart = (
         alt.Chart(data(bars))
         .mark_bar()
         .encode(
-            y=alt.Y("backend:N", title=None, sort="-x"),
+            y=alt.Y("backend:N", title=None, sort=slowest_first),
             x=alt.X(
                 "seconds:Q",
                 axis=si("time of a run [s]"),
@@ -240,7 +251,7 @@ def fusion(bars: Rows, title: str) -> Any:
     text = (
         alt.Chart(data(list(totals)))
         .mark_text(align="left", dx=5, color="#333")
-        .encode(y=alt.Y("backend:N", sort="-x"), x="total_s:Q", text="label:N")
+        .encode(y=alt.Y("backend:N", sort=slowest_first), x="total_s:Q", text="label:N")
     )
     return titled(chart + text, title, "eager runs every operator by itself; the others fuse")
 

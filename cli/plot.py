@@ -116,8 +116,12 @@ def _roofline(connection: Connection) -> Any:
     drawn = _one_target(connection, "subgraph_latency")
     points = records(
         connection,
-        f"SELECT subgraph, kernel_class, latency_s, bottleneck, arithmetic_intensity, attained_ops_per_s FROM {drawn}"
-        " WHERE arithmetic_intensity > 0 AND attained_ops_per_s > 0",
+        f"""
+        SELECT subgraph, kernel_class, latency_s, bottleneck, attained_ops_per_s,
+            flops / traffic_byte AS arithmetic_intensity
+        FROM {drawn}
+        WHERE attained_ops_per_s > 0 AND traffic_byte > 0
+        """,
     )
     roofs = records(
         connection,
@@ -138,14 +142,21 @@ def _tiling(connection: Connection) -> Any:
         connection,
         """
         SELECT m.subgraph, m.tile_m, m.tile_n, m.tile_k, m.tile_count, m.strategy,
-            m.hardware || CASE WHEN m.is_simulated THEN ' (simulated)' ELSE '' END AS part,
+            m.hardware || CASE WHEN m.is_simulated THEN ' (simulated)' ELSE '' END AS part, m.backend,
             l.traffic_byte AS footprint_byte
         FROM subgraph_mapping AS m
         JOIN subgraph_latency AS l USING (model_id, scenario_id, hardware, subgraph_id)
         WHERE m.tile_m IS NOT NULL AND l.traffic_byte > 0
         """,
     )
-    return drawing.tiling(points, f"Tiles against footprint: {_subject(connection, 'subgraph_mapping')}")
+    return drawing.tiling(_apart(points), f"Tiles against footprint: {_subject(connection, 'subgraph_mapping')}")
+
+
+def _apart(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows, their parts named with the backend where one part runs under several."""
+    if len({(row["part"], row["backend"]) for row in rows}) == len({row["part"] for row in rows}):
+        return rows
+    return [{**row, "part": f"{row['part']} {row['backend']}"} for row in rows]
 
 
 def _pareto(connection: Connection) -> Any:
@@ -193,9 +204,7 @@ def _batch(connection: Connection) -> Any:
         WHERE fits_device
         ORDER BY batch
     """
-    rows = records(connection, query)
-    if len({(r["part"], r["backend"]) for r in rows}) > len({r["part"] for r in rows}):
-        rows = [{**row, "part": f"{row['part']} {row['backend']}"} for row in rows]
+    rows = _apart(records(connection, query))
     return drawing.batch(rows, f"Batch sweep: {_subject(connection, 'batch_sweep')}")
 
 

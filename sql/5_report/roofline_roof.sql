@@ -40,16 +40,34 @@ bandwidths AS (
     UNION ALL
     SELECT hardware_id, cache_level AS level, cache_byte_per_s AS byte_per_s
     FROM hardware_unit
+),
+
+roofs AS (
+    SELECT
+        p.hardware_id,
+        p.precision,
+        CONCAT(p.unit, ' ', p.precision, ', ', b.level) AS roof,
+        p.peak_ops_per_s,
+        b.byte_per_s
+    FROM unit_peaks AS p
+    INNER JOIN bandwidths AS b ON b.hardware_id = p.hardware_id
+    WHERE p.peak_ops_per_s > 0e0 AND b.byte_per_s > 0e0
 )
 
 SELECT
-    p.hardware_id AS hardware,
-    p.precision,
-    CONCAT(p.unit, ' ', p.precision, ', ', b.level) AS roof,
+    r.hardware_id AS hardware,
+    r.precision,
+    r.roof,
     POWER(10e0, t.ten + h.tenth) AS arithmetic_intensity,
-    LEAST(p.peak_ops_per_s, b.byte_per_s * POWER(10e0, t.ten + h.tenth)) AS rate_ops_per_s
-FROM unit_peaks AS p
-INNER JOIN bandwidths AS b ON b.hardware_id = p.hardware_id
+    LEAST(r.peak_ops_per_s, r.byte_per_s * POWER(10e0, t.ten + h.tenth)) AS rate_ops_per_s
+FROM roofs AS r
 CROSS JOIN tens AS t
 CROSS JOIN tenths AS h
-WHERE p.peak_ops_per_s > 0e0 AND b.byte_per_s > 0e0
+UNION ALL
+SELECT
+    hardware_id AS hardware,
+    precision,
+    roof,
+    peak_ops_per_s / NULLIF(byte_per_s, 0e0) AS arithmetic_intensity,
+    peak_ops_per_s AS rate_ops_per_s
+FROM roofs
