@@ -35,8 +35,8 @@ def test_an_operator_down_to_its_sources(workspace: Path, charz: Charz) -> None:
                 AND l.precision = 'fp32' AND l.batch = 1 AND l.phase = 'forward' AND l.memory_format = 'nchw'
             """
         ).fetchall()
-        peak = "SELECT confidence, source_id FROM hardware_peak WHERE hardware_id = 'rtx4090' AND precision = 'fp32'"
-        (provenance,) = connection.sql(f"{peak} AND unit = 'vector'").fetchall()
+        query = "SELECT confidence, source_id FROM hardware_value WHERE hardware_id = 'rtx4090' AND field = ?"
+        (provenance,) = connection.execute(query, ["peak.fp32.vector.fp32.peak_ops_per_s"]).fetchall()
     # The only operator of its kernel: one value for both.
     assert printed(done.stdout, "latency_s") == {display.seconds(latency_s)}
     assert printed(done.stdout, "compute_s") == {display.seconds(compute_s)}
