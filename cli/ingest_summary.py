@@ -9,7 +9,7 @@ from charz.schema.scenario import Scenario
 
 from . import assumed, display
 from .grid import records
-from .workspace import default_backend, open_workspace, with_scenarios
+from .workspace import answer_once, default_backend, open_workspace, with_scenarios
 
 PARTS = ("i7_13700k", "h100_sxm5_80", "tpu_v4", "kpu_t256")
 """One CPU, GPU, TPU and KPU that everybody has heard of, or should."""
@@ -35,6 +35,7 @@ def show_closing_table(db: Path | None, models: Sequence[str]) -> None:
         query = "SELECT * FROM scenario WHERE batch = 1 AND phase = 'forward' AND list_contains(?, backend)"
         scenarios = [Scenario(**row) for row in records(connection, query, [list(backends.values())])]
     with with_scenarios(db, scenarios, {"target_cost", *assumed.VIEWS}, models, parts) as connection:
+        answer_once(connection)
         pairs = [f"{part} {backend}" for part, backend in backends.items()]
         found = connection.execute(_ROWS, [pairs, list(models), parts]).fetchall()
         headers = ["model", "part", "backend", "precision", "latency", "energy", "EDP", "peak memory"]

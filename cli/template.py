@@ -21,6 +21,8 @@ from charz.schema.errors import CharzError
 
 _MADE_FROM = ("schema", "sql", "hardware_catalog")
 """Folders of the package whose code and data decide what an empty database holds."""
+KEPT = 4
+"""Templates that stay: of this charz, and of others used beside it."""
 _SUFFIXES = frozenset({".py", ".sql", ".csv", ".yaml"})
 
 
@@ -38,7 +40,7 @@ def ready(fill: Callable[[duckdb.DuckDBPyConnection], None]) -> Path | None:
         if _fingerprint() != fingerprint:  # somebody edits charz meanwhile
             path.unlink()
             return None
-        _forget_others(path)
+        _forget_older(folder)
     except (OSError, CharzError, duckdb.IOException):
         # No room, no right, or another process is at it: the caller fills its own file.
         return None
@@ -59,9 +61,9 @@ def _fingerprint() -> str:
     return digest.hexdigest()[:24]
 
 
-def _forget_others(path: Path) -> None:
-    """Delete templates of other versions; one that is being copied stays readable until it is."""
-    for other in path.parent.glob("*.duckdb"):
-        if other != path:
-            with contextlib.suppress(OSError):
-                other.unlink()
+def _forget_older(folder: Path) -> None:
+    """Delete all templates but the newest; one that is being copied stays readable until it is."""
+    with contextlib.suppress(OSError):  # another process does the same
+        newest_first = sorted(folder.glob("*.duckdb"), key=lambda path: path.stat().st_mtime, reverse=True)
+        for path in newest_first[KEPT:]:
+            path.unlink()

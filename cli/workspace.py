@@ -231,12 +231,12 @@ def on_target(
         if scenario_id is None:
             raise _cannot_run(connection, model_id, model, hardware_id, rows)
         connection.execute("DELETE FROM scenario WHERE scenario_id <> ?", [scenario_id])
-        _answer_once(connection)
+        answer_once(connection)
         yield Target(connection, model, model_id, hardware_id, rows[scenario_id - 1])
         assumed.note(connection, *needed)
 
 
-def _answer_once(connection: duckdb.DuckDBPyConnection) -> None:
+def answer_once(connection: duckdb.DuckDBPyConnection) -> None:
     """Put a temporary table before every view, in order of creation, so that each is evaluated once.
 
     On one pair the engine would plan a deep stack of views for longer than it computes it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import duckdb
@@ -20,10 +21,14 @@ def fill(connection: duckdb.DuckDBPyConnection) -> None:
 def test_made_once_and_older_ones_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     (tmp_path / "charz").mkdir()
-    (tmp_path / "charz" / "older.duckdb").touch()
+    for i in range(template.KEPT):
+        older = tmp_path / "charz" / f"{i}.duckdb"
+        older.touch()
+        os.utime(older, (i, i))
     made = template.ready(fill)
     assert made is not None
-    assert [path.name for path in (tmp_path / "charz").iterdir()] == [made.name]
+    left = {path.name for path in (tmp_path / "charz").iterdir()}
+    assert left == {made.name, *(f"{i}.duckdb" for i in range(1, template.KEPT))}
 
     def must_not(_: duckdb.DuckDBPyConnection) -> None:
         raise AssertionError("made twice")
