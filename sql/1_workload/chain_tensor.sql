@@ -1,5 +1,6 @@
 -- Tensors that stay inside a kernel although a matrix operator of the same kernel reads them: the links of a
--- domain-flow chain, which must be held on chip between producer and consumer.
+-- domain-flow chain, which must be held on chip between producer and consumer. A key-value cache is read from
+-- memory, whatever kernel the operator that stands for it is in.
 -- Grain: model_id, scenario_id, subgraph_id, tensor_id
 CREATE VIEW chain_tensor (
     -- Model.
@@ -32,6 +33,7 @@ WITH chain_links AS (
         ON consumer.model_id = r.model_id AND consumer.backend = r.backend
         AND consumer.operator_id = e.consumer_operator_id
     WHERE producer.subgraph_id = consumer.subgraph_id
+        AND root.role <> 'kv_cache'
         AND o.operator_class IN ('conv', 'depthwise_conv', 'conv_transposed', 'linear', 'matmul', 'attention')
 )
 

@@ -442,7 +442,7 @@ MATRIX_CLASSES = ("conv", "depthwise_conv", "conv_transposed", "linear", "matmul
 
 
 def links_of(tables: Tables, home: dict[int, int], byte: dict[int, float]) -> dict[int, list[float]]:
-    """Sizes of the tensors a kernel makes and a matrix operator of the same kernel reads."""
+    """Sizes of the tensors a kernel makes and a matrix operator of the same kernel reads; a cache is in memory."""
     tensors = {t["tensor_id"]: t for t in tables.rows["tensor"]}
     classes = {o["operator_id"]: o["operator_class"] for o in tables.rows["operator"]}
     found: set[tuple[int, int]] = set()
@@ -451,7 +451,7 @@ def links_of(tables: Tables, home: dict[int, int], byte: dict[int, float]) -> di
         root = tensors[tensors[edge["tensor_id"]]["storage_tensor_id"]]
         subgraph = home.get(reader)
         is_inside = subgraph is not None and subgraph == home.get(root["producer_operator_id"])
-        if is_inside and classes[reader] in MATRIX_CLASSES:
+        if is_inside and root["role"] != "kv_cache" and classes[reader] in MATRIX_CLASSES:
             found.add((subgraph, root["tensor_id"]))  # type: ignore[arg-type]
     sizes: dict[int, list[float]] = defaultdict(list)
     for subgraph, tensor in found:
