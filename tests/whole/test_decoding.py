@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from oracle.database import add_graph, new_database, scenario
 
@@ -32,5 +34,5 @@ def test_traffic_of_attention_is_affine_in_the_context() -> None:
         found = dict(connection.execute(query).fetchall())
     assert sorted(found) == list(CONTEXTS)
     cache = 2 * 16 * 768 * 2  # keys and values of a token, fp16
-    for before, after in zip(CONTEXTS, CONTEXTS[1:], strict=False):
+    for before, after in itertools.pairwise(CONTEXTS):
         assert found[after] - found[before] == pytest.approx(cache * (after - before))
