@@ -3,7 +3,7 @@
     python -m benchmarks.ingest_timm timm.duckdb --limit 400
     python benchmarks/published_macs_timm.py timm.duckdb ../shared/measurements/models.parquet
 
-timm's results are counts of fvcore 0.1.5, in 1e9, to two decimals. fvcore adds to the multiply-accumulates
+timm's results are counts of fvcore, in 1e9, to two decimals. fvcore adds to the multiply-accumulates
 two operations an element of a batch normalization (five of one in training, as weight standardization
 calls it, four without scale), five of a layer or group normalization, one an element that adaptive pooling
 reads, one or four that nearest or bilinear resampling writes. It has no rule for convolutions that are
