@@ -115,7 +115,7 @@ def _case_time(kernels: Kernels, kernel_time: Floats) -> Floats:
 
 
 def choose_keys(
-    kernels: Kernels, least_share: float = 0.01, by_format: Sequence[str] = ("conv", "depthwise_conv")
+    kernels: Kernels, least_share: float = 0.01, by_format: Sequence[str] = ("conv", "depthwise_conv", "norm")
 ) -> list[Key]:
     """Parameters worth fitting: a maximum_fraction for each class with its share of the time, by memory
     format for the classes listed, for the resources that can bind it; one overlap, and one half_work a
