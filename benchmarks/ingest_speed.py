@@ -20,13 +20,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from charz.cli.workspace import change_workspace
 from charz.ingest import export, pipeline
-from charz.ingest.compile.rules import from_connection
+from charz.ingest.compile.rules import Rules, from_connection
 from charz.ingest.sources import build
-from charz.ingest.sources.spec import parse
+from charz.ingest.sources.spec import Spec, parse
 from charz.ingest.write import Ingested, write
 
 REPEATS = 3
@@ -59,6 +60,14 @@ def seconds(function: Callable[[], object]) -> float:
     return min(times)
 
 
+def _export(spec: Spec) -> None:
+    export.trace(build(spec))
+
+
+def _ingest(spec: Spec, rules: Rules, made: list[Ingested]) -> None:
+    made.append(pipeline.ingest(spec, rules))
+
+
 def in_one_process(names: list[str]) -> int:
     """1 when charz takes more than the limit over all models together."""
     database = Path(tempfile.mkdtemp()) / "speed.duckdb"
@@ -69,8 +78,8 @@ def in_one_process(names: list[str]) -> int:
     export.trace(build(parse("alexnet")))  # imports and caches of torch are nobody's
     for name in names:
         spec = parse(name)
-        bare_s = seconds(lambda spec=spec: export.trace(build(spec)))
-        charz_s = seconds(lambda spec=spec: made.append(pipeline.ingest(spec, rules)))
+        bare_s = seconds(partial(_export, spec))
+        charz_s = seconds(partial(_ingest, spec, rules, made))
         bare, charz = bare + bare_s, charz + charz_s
         print(f"{name:30s} export {bare_s:6.2f} s   charz {charz_s:6.2f} s   {charz_s / bare_s:.2f}")
     start = time.process_time()
