@@ -63,7 +63,8 @@ def time_limit(connection: duckdb.DuckDBPyConnection, timeout_s: float) -> Itera
         if not expired.is_set():
             raise KeyboardInterrupt from error
         raise CharzError(
-            f"the query ran longer than {timeout_s:g} s", next="name what it is about with --model and --on, or raise --timeout"
+            f"the query ran longer than {timeout_s:g} s",
+            next="name what it is about with --model and --on, or raise --timeout",
         ) from error
     finally:
         timer.cancel()
