@@ -114,7 +114,7 @@ def by_view(prediction: Prediction) -> dict[str, dict[Any, Record]]:
     operators = {(o["subgraph_id"], o["operator_id"]): o for o in prediction.operators}
     return dict.fromkeys(("kernel_cost", "kernel_latency", "kernel_edp"), kernels) | {
         "operator_cost": operators,
-        "model_cost": {(): prediction.model},
+        "model_cost": {(): prediction.model} if kernels else {},
     }
 
 
