@@ -131,9 +131,9 @@ def jobs(names: list[str]) -> int:
         command = [sys.executable, "-c", "from charz.cli import main; main()", "ingest", *names]
         command += ["--jobs", str(workers), "--db", str(folder / f"{workers}.duckdb")]
         start = time.perf_counter()
-        processor = process_seconds(command)
+        process_seconds(command)
         taken.append(time.perf_counter() - start)
-        print(f"--jobs {workers}: {taken[-1]:.1f} s, {processor:.1f} s of processors")
+        print(f"--jobs {workers}: {taken[-1]:.1f} s")
     load = os.getloadavg()[0]
     print(f"{taken[0] / taken[1]:.2f} times as fast; {load:.1f} processes wanted {os.cpu_count()} processors meanwhile")
     return 1 if taken[0] / taken[1] < JOBS_LIMIT else 0
