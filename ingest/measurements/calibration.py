@@ -133,7 +133,10 @@ def efficiency_rows(calibration: Calibration) -> list[Efficiency]:
     fitted = calibration.fit
     error = score.table(calibration.cases, [], "family_out_s")["median_error"][0]
     note = f"fitted on {fitted.rows} rows; median |log ratio| {error:.3f} with model families left out"
-    places = sorted({(c, f, r) for c, f, r, _ in fitted.prior})
+    # A part's rows win over all of its family's, also its `*` over the family's row of a class: so they repeat
+    # what they leave as it is.
+    values = fitted.value if calibration.scope.startswith("hardware:") else fitted.prior
+    places = sorted({(c, f, r) for c, f, r, _ in values})
     return [
         Efficiency(
             scope=calibration.scope,

@@ -36,9 +36,14 @@ _HOST_FACTORS = np.exp(np.linspace(np.log(0.2), np.log(20.0), 93))
 
 
 def predicted(
-    database: Path, where: str = RUNS, host_factor_by_source: bool = True, efficiency: pl.DataFrame | None = None
+    database: Path,
+    where: str = RUNS,
+    host_factor_by_source: bool = True,
+    efficiency: pl.DataFrame | None = None,
+    overrides: dict[str, pl.DataFrame] | None = None,
 ) -> pl.DataFrame:
-    """Measured runs with their predictions and bands.
+    """Measured runs with their predictions and bands. `efficiency` replaces the database's efficiency rows,
+    `overrides` whole tables by name.
 
     With `host_factor_by_source`, the rows of each data set share one factor on the host's dispatch time,
     chosen on those that wait for the host: labs' hosts differ, and no row says which it was.
@@ -46,7 +51,7 @@ def predicted(
     cases = measured_cases(database, where)
     if not len(cases):
         return cases
-    first = _predict(database, cases, efficiency)
+    first = _predict(database, cases, efficiency, overrides)
     if host_factor_by_source:
         chosen = host_factors(first)
         if len(chosen):
@@ -55,12 +60,14 @@ def predicted(
                 .join(chosen, on="source_id", how="left")
                 .with_columns(pl.col("host_factor").fill_null(1.0))
             )
-            first = _predict(database, cases, efficiency)
-    return with_bands(database, first)
+            first = _predict(database, cases, efficiency, overrides)
+    return with_bands(database, first, overrides)
 
 
-def _predict(database: Path, cases: pl.DataFrame, efficiency: pl.DataFrame | None) -> pl.DataFrame:
-    with Workbench(database, cases, efficiency) as bench:
+def _predict(
+    database: Path, cases: pl.DataFrame, efficiency: pl.DataFrame | None, overrides: dict[str, pl.DataFrame] | None
+) -> pl.DataFrame:
+    with Workbench(database, cases, efficiency, overrides) as bench:
         return bench.predict(COLUMNS)
 
 
@@ -91,12 +98,16 @@ def host_factors(frame: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema={"source_id": pl.String, "host_factor": pl.Float64}, orient="row")
 
 
-def with_bands(database: Path, frame: pl.DataFrame) -> pl.DataFrame:
+def with_bands(database: Path, frame: pl.DataFrame, overrides: dict[str, pl.DataFrame] | None = None) -> pl.DataFrame:
     """The frame with `p10_s` and `p90_s`."""
     by_name = {view.name: view for view in views.load()}
     with duckdb.connect() as connection:
         connection.execute(f"ATTACH '{database}' AS file (READ_ONLY)")
         connection.execute("SET search_path = 'memory.main,file.main'")
+        for name in set(overrides or {}) & set(by_name["band_choice"].relations):
+            connection.register("frame_of_table", (overrides or {})[name].to_arrow())
+            connection.execute(f"CREATE TABLE {name} AS SELECT * FROM frame_of_table")
+            connection.unregister("frame_of_table")
         connection.execute(by_name["band_choice"].create)
         bands = connection.sql(
             "SELECT hardware_id, backend, batch_class, low_factor, high_factor FROM band_choice WHERE quantity = 'latency'"
