@@ -127,7 +127,9 @@ def measured() -> None:
         alone.append(peak)
         held.append(peak + cache + 2 * logits)
     constant = statistics.median(row[2] - byte for row, byte in zip(rows, held, strict=True))
-    print(f"{'precision':10} {'batch':>5} {'measured GB':>12} {'charz GB':>9} {'error':>7} {'process GB':>11} {'error':>7}")
+    print(
+        f"{'precision':10} {'batch':>5} {'measured GB':>12} {'charz GB':>9} {'error':>7} {'process GB':>11} {'error':>7}"
+    )
     errors = []
     for (precision, batch, truth, _), run, process in zip(rows, alone, held, strict=True):
         errors.append(abs((process + constant) / truth - 1))
@@ -146,7 +148,15 @@ def run_memory(batches: list[int]) -> dict[tuple[str, int], tuple[float, float]]
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "peak.duckdb"
-        command = [sys.executable, "-c", "from charz.cli import main; main()", "ingest", MEASURED_MODEL, "--db", str(path)]
+        command = [
+            sys.executable,
+            "-c",
+            "from charz.cli import main; main()",
+            "ingest",
+            MEASURED_MODEL,
+            "--db",
+            str(path),
+        ]
         subprocess.run(command, check=True, capture_output=True)
         keys = [(policy, batch) for policy in sorted(set(POLICIES.values())) for batch in batches]
         with open_workspace(path) as connection:
