@@ -15,7 +15,9 @@ from charz.schema.scenario import OperatorMeasurement
 PART = "Tesla V100-PCIE-32GB"
 
 
-def node(name: str, op: str, target: str, inputs: str, output: str, milliseconds: float, dtype: str | None = "torch.float32"):  # type: ignore[no-untyped-def]  # a row
+def node(
+    name: str, op: str, target: str, inputs: str, output: str, milliseconds: float, dtype: str | None = "torch.float32"
+):  # type: ignore[no-untyped-def]  # a row
     """A row of a node file."""
     return {
         "hardware": PART, "model": "m", "mode": "inf", "node_name": name, "op": op, "target": target, "input_shapes": inputs,
