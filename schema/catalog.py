@@ -455,7 +455,7 @@ class Efficiency(Row):
     resource: str
     """`matrix`, `vector` (shares of peak arithmetic), `memory` (share of peak bandwidth), `overlap` (share of the
     shorter of arithmetic and memory hidden behind the longer) or `residency` (share of the last-level cache
-    that a kernel's inputs and outputs may fill and still be served there)."""
+    that holds what passes from kernel to kernel)."""
     maximum_fraction: float
     """Share of the peak reached by a large kernel."""
     half_work: float

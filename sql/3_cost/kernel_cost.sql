@@ -1,8 +1,8 @@
 -- Device time and dynamic energy of every kernel on every target, with each quantity they come from.
 -- Roofline (Williams et al. 2009) per memory level: the slower of arithmetic and memory, plus the share
--- of the faster that does not overlap. A kernel whose inputs from earlier kernels and outputs together fit
--- the last-level cache is served there. Of the candidate tiles the one that makes the kernel fastest wins, which keeps
--- time monotone in batch and in every resource. Average power cannot exceed the part's, so
+-- of the faster that does not overlap. Of a kernel's inputs from earlier kernels and its outputs,
+-- what the last-level cache holds is served there. Of the candidate tiles the one that makes the kernel fastest wins,
+-- which keeps time monotone in batch and in every resource. Average power cannot exceed the part's, so
 -- device_s >= dynamic_energy_j / (tdp_w - static_w) where the power is known.
 -- Grain: model_id, scenario_id, hardware_id, subgraph_id
 CREATE VIEW kernel_cost (
@@ -228,8 +228,7 @@ kernel_inputs AS (
         CASE WHEN p.subgraph_id IS NULL THEN 0e0 ELSE p.compute_energy_j END AS compute_energy_j,
         CASE
             WHEN t.is_cache_warm = 2e0 AND w.traffic_byte <= h.cache_byte THEN w.traffic_byte
-            WHEN t.is_cache_warm >= 1e0 AND w.produced_byte + w.output_byte <= e.residency_fraction * h.cache_byte
-                THEN w.produced_byte + w.output_byte
+            WHEN t.is_cache_warm >= 1e0 THEN LEAST(w.produced_byte + w.output_byte, e.residency_fraction * h.cache_byte)
             ELSE 0e0
         END AS resident_byte,
         e.memory_half_byte * h.unit_count AS memory_half_byte,

@@ -489,8 +489,8 @@ def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Reco
     resident = 0.0
     if state == "hot" and traffic <= device.cache_byte:
         resident = traffic
-    elif state in ("hot", "warm") and kernel["local_byte"] <= fraction["residency"][0] * device.cache_byte:
-        resident = kernel["local_byte"]
+    elif state in ("hot", "warm"):
+        resident = min(kernel["local_byte"], fraction["residency"][0] * device.cache_byte)
     # Links of a domain-flow chain that do not fit on chip are written and read once.
     room = efficiency_of(tables, device, run, kernel | {"precision": "*"}, "residency")[0] * device.cache_byte
     traffic += sum(2 * size for size in kernel.get("links", []) if size > room)
