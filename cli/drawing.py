@@ -262,7 +262,13 @@ def shmoo(points: Rows, levels: Rows, title: str) -> Any:
     x = alt.X("footprint_byte:Q", **_positive("unique bytes of the largest kernel [byte]"))
     y = alt.Y("attained_ops_per_s:Q", **_positive("attained rate [operations/s]"))
     ordered = sorted(points, key=lambda p: p["footprint_byte"])
-    line = alt.Chart(data(ordered)).mark_line(color="#999", strokeWidth=1).encode(x=x, y=y, detail="part:N")
+    line = alt.Chart(data(ordered)).mark_line(color="#999", strokeWidth=1).encode(x=x, y=y, detail="series:N")
+    ends = {p["series"]: p for p in ordered}.values()
+    name = (
+        alt.Chart(data(list(ends)))
+        .mark_text(align="left", dx=8, color="#555", fontSize=11)
+        .encode(x=x, y=y, text="series:N")
+    )
     mark = (
         alt.Chart(data(ordered))
         .mark_point(filled=True, size=60)
@@ -275,7 +281,7 @@ def shmoo(points: Rows, levels: Rows, title: str) -> Any:
         )
     )
     low, high = ordered[0]["footprint_byte"], ordered[-1]["footprint_byte"]
-    inside = [level for level in levels if low <= level["capacity_byte"] <= high]
+    inside = _merged([level for level in levels if low <= level["capacity_byte"] <= high])
     rule = alt.Chart(data(inside)).mark_rule(strokeDash=[5, 4], color="#b00").encode(x=alt.X("capacity_byte:Q"))
     text = (
         alt.Chart(data(inside))
@@ -283,8 +289,19 @@ def shmoo(points: Rows, levels: Rows, title: str) -> Any:
         .encode(x="capacity_byte:Q", y=alt.value(8), text="label:N")
     )
     return titled(
-        line + mark + rule + text, title, "dashed: size of a memory level; a new color is a tiling transition"
+        line + rule + mark + name + text, title, "dashed: size of a memory level; a new color is a tiling transition"
     )
+
+
+def _merged(levels: Rows, nearness: float = 1.1) -> Rows:
+    """Levels in order of size, those too near to be told apart under one name."""
+    kept: Rows = []
+    for level in levels:
+        if kept and level["capacity_byte"] <= nearness * kept[-1]["capacity_byte"]:
+            kept[-1] = {**kept[-1], "label": f"{kept[-1]['label']}, {level['label']}"}
+        else:
+            kept.append(level)
+    return kept
 
 
 def kinds() -> Sequence[str]:

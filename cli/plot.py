@@ -239,11 +239,12 @@ def _shmoo(connection: Connection) -> Any:
         SELECT DISTINCT level || ' of ' || hardware AS label, capacity_byte
         FROM memory_fit
         WHERE level <> 'register'
+        ORDER BY capacity_byte, label
         """,
     )
-    columns = ("model", "batch", "footprint_byte", "attained_ops_per_s", "tile", "served", "part")
+    columns = ("model", "batch", "footprint_byte", "attained_ops_per_s", "tile", "served")
     return drawing.shmoo(
-        [{c: p[c] for c in columns} for p in points],
+        [{c: p[c] for c in columns} | {"series": f"{p['part']}, {p['backend']}"} for p in points],
         levels,
         f"From on-chip to off-chip: {_subject(connection, 'shmoo_point')}",
     )
