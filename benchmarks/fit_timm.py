@@ -63,8 +63,7 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     """Fit, print, write."""
     options = arguments()
-    pl.Config.set_tbl_rows(200).set_tbl_cols(30).set_tbl_width_chars(200).set_tbl_hide_dataframe_shape(True)
-    pl.Config.set_tbl_hide_column_data_types(True).set_float_precision(3)
+    page.print_wide(3)
     start = time.perf_counter()
     live = catalog.tables()
     rows_in_force = live.pop("efficiency").filter(~pl.col("scope").str.starts_with("hardware:"))

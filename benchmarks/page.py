@@ -1,4 +1,4 @@
-"""A page of score tables, written by the benchmark that made them."""
+"""Score tables, printed or written to a page by the benchmark that made them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ HEADERS = {
     "within_30_fraction": "within 30 %", "spearman": "Spearman",
 }  # fmt: skip
 """Shown name of a column; others are shown as they are called."""
+
+
+def print_wide(digits: int = 4) -> None:
+    """Print frames whole, with so many digits after the point."""
+    pl.Config.set_tbl_rows(200).set_tbl_cols(30).set_tbl_width_chars(220).set_tbl_hide_dataframe_shape(True)
+    pl.Config.set_tbl_hide_column_data_types(True).set_float_precision(digits).set_fmt_str_lengths(60)
 
 
 def write(path: Path, title: str, text: Sequence[str], tables: Sequence[tuple[str, pl.DataFrame]]) -> None:

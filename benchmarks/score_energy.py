@@ -54,8 +54,7 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     """Print the tables."""
     options = arguments()
-    pl.Config.set_tbl_rows(200).set_tbl_cols(30).set_tbl_width_chars(220).set_tbl_hide_dataframe_shape(True)
-    pl.Config.set_tbl_hide_column_data_types(True).set_float_precision(4).set_fmt_str_lengths(60)
+    page.print_wide()
     start = time.perf_counter()
     path = options.measurements / "models.parquet"
     if not path.is_file():

@@ -21,6 +21,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
+from benchmarks import page
 from charz.cli.workspace import open_workspace
 from charz.ingest.measurements import aiconfigurator, bare, score
 
@@ -46,8 +47,7 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     """Print the tables."""
     options = arguments()
-    pl.Config.set_tbl_rows(200).set_tbl_cols(30).set_tbl_width_chars(220).set_tbl_hide_dataframe_shape(True)
-    pl.Config.set_tbl_hide_column_data_types(True).set_float_precision(4)
+    page.print_wide()
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         database = options.database or Path(folder) / "catalog.duckdb"

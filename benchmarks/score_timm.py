@@ -15,8 +15,8 @@ from pathlib import Path
 
 import polars as pl
 
-from benchmarks import catalog
-from charz.ingest.measurements import score
+from benchmarks import catalog, page
+from charz.ingest.measurements import score, validation
 from charz.ingest.measurements.workbench import Workbench, measured_cases
 
 CELL = ["hardware_id", "backend", "memory_format", "software"]
@@ -52,27 +52,15 @@ def cases(options: argparse.Namespace) -> pl.DataFrame:
 def main() -> None:
     """Print the tables."""
     options = arguments()
-    pl.Config.set_tbl_rows(200).set_tbl_cols(30).set_tbl_width_chars(220).set_fmt_str_lengths(60)
-    pl.Config.set_tbl_hide_dataframe_shape(True).set_tbl_hide_column_data_types(True).set_float_precision(4)
+    page.print_wide()
     start = time.perf_counter()
     wanted = cases(options)
     print(f"{len(wanted)} rows of {wanted['model_id'].n_unique()} models, {time.perf_counter() - start:.1f} s")
-    columns = [
-        "latency_s",
-        "compute_s",
-        "memory_s",
-        "power_s",
-        "overhead_s",
-        "device_s",
-        "host_issue_s",
-        "kernel_count",
-        "macs",
-    ]
     live = catalog.tables()
     if options.family_only:
         live["efficiency"] = live["efficiency"].filter(~pl.col("scope").str.starts_with("hardware:"))
     with Workbench(options.database, wanted, overrides=live) as bench:
-        predicted = bench.predict(columns)
+        predicted = bench.predict(validation.COLUMNS)
         slow = sorted(bench.seconds.items(), key=lambda x: -x[1])[:6]
         print("views: " + ", ".join(f"{name} {seconds:.1f} s" for name, seconds in slow))
         print(f"predicted after {time.perf_counter() - start:.1f} s")

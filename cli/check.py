@@ -9,12 +9,19 @@ import duckdb
 import typer
 
 from charz.schema import ddl
-from charz.schema.scenario import Scenario
 from charz.sql.views import INVARIANT
 
 from . import display
-from .grid import PartsOption, names, records
-from .workspace import DatabaseOption, hardware_name, model_name, open_workspace, with_scenarios
+from .grid import PartsOption, names
+from .workspace import (
+    DatabaseOption,
+    answer_once,
+    hardware_name,
+    model_name,
+    open_workspace,
+    stored_scenarios,
+    with_scenarios,
+)
 
 
 def command(
@@ -37,7 +44,7 @@ def command(
                 "SELECT view, description FROM view_catalog WHERE layer = ? ORDER BY view", [INVARIANT]
             ).fetchall()
         )
-        scenarios = [Scenario(**row) for row in records(connection, f"SELECT * FROM {Scenario.TABLE}")]
+        scenarios = stored_scenarios(connection)
     broken: dict[str, list[str]] = {}
     rows = dict.fromkeys(invariants, 0)
     for i, model in enumerate(chosen or [None], start=1):
@@ -65,21 +72,13 @@ def command(
     display.note(f"all {len(rows)} hold for {len(chosen)} models")
 
 
-_SHARED = """
-    SELECT c.view
-    FROM view_catalog AS c
-    JOIN duckdb_views() AS v ON v.view_name = c.view AND v.database_name = 'memory'
-    WHERE c.layer IN ('3_cost', '4_rollup')
-    ORDER BY c.position
-"""
-"""Views that many invariants read."""
+_SHARED = ("3_cost", "4_rollup")
+"""Layers whose views many invariants read."""
 
 
 def _counts(connection: duckdb.DuckDBPyConnection, invariants: Sequence[str]) -> dict[str, int]:
-    """Rows of each invariant, with what they share computed once: a temporary table is found before a
-    view of its name."""
-    for (view,) in connection.execute(_SHARED).fetchall():
-        connection.execute(f"CREATE TEMP TABLE {ddl.quote(view)} AS SELECT * FROM memory.main.{ddl.quote(view)}")
+    """Rows of each invariant, with what they share computed once."""
+    answer_once(connection, _SHARED)
     return {
         name: int(connection.execute(f"SELECT count(*) FROM {ddl.quote(name)}").fetchall()[0][0]) for name in invariants
     }

@@ -127,7 +127,7 @@ def with_scenario(
             backends = [given.pop("backend")] if backend else default_backends(connection)
             rows = [scenario_row(connection, i, backend=b, **given) for i, b in enumerate(backends, start=1)]
         else:
-            rows = [Scenario(**row) for row in connection.sql("SELECT * FROM scenario").pl().iter_rows(named=True)]
+            rows = stored_scenarios(connection)
     with with_scenarios(db, rows, needed, models, hardware) as connection:
         yield connection
 
@@ -236,13 +236,20 @@ def on_target(
         assumed.note(connection, *needed)
 
 
-def answer_once(connection: duckdb.DuckDBPyConnection) -> None:
-    """Put a temporary table before every view, in order of creation, so that each is evaluated once.
+def answer_once(connection: duckdb.DuckDBPyConnection, layers: Sequence[str] = ()) -> None:
+    """Put a temporary table before every view, or every one of the layers named, in order of creation, so that
+    each is evaluated once: a temporary table is found before a view of its name.
 
     On one pair the engine would plan a deep stack of views for longer than it computes it.
     """
-    query = "SELECT view_name FROM duckdb_views() WHERE database_name = 'memory' AND NOT internal ORDER BY view_oid"
-    for (view,) in connection.execute(query).fetchall():
+    query = """
+        SELECT v.view_name
+        FROM duckdb_views() AS v
+        JOIN view_catalog AS c ON c.view = v.view_name
+        WHERE v.database_name = 'memory' AND NOT v.internal AND (len($1) = 0 OR list_contains($1, c.layer))
+        ORDER BY v.view_oid
+    """
+    for (view,) in connection.execute(query, [list(layers)]).fetchall():
         connection.execute(f"CREATE TEMP TABLE {ddl.quote(view)} AS SELECT * FROM memory.main.{ddl.quote(view)}")
 
 
@@ -308,6 +315,11 @@ def scenario_row(connection: duckdb.DuckDBPyConnection, scenario_id: int, **fiel
     check_name(connection, "precision", values["policy"], "SELECT DISTINCT policy FROM precision_policy")
     check_name(connection, "backend", values["backend"], "SELECT backend FROM backend")
     return Scenario(scenario_id=scenario_id, **values)
+
+
+def stored_scenarios(connection: duckdb.DuckDBPyConnection) -> list[Scenario]:
+    """The database's own scenarios."""
+    return [Scenario(**row) for row in connection.sql("SELECT * FROM scenario").pl().iter_rows(named=True)]
 
 
 def default_backends(connection: duckdb.DuckDBPyConnection) -> list[str]:
