@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
-from functools import cache
-from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 import charz
@@ -16,6 +12,7 @@ from .compile import compile_graph
 from .compile.rules import Rules
 from .export import Request, Traced, trace
 from .graph import Graph
+from .identity import request_hash
 from .lower import lower
 from .rows import workload
 from .sources.spec import Spec
@@ -77,32 +74,3 @@ def describe(request: Request, graph: Graph, traced: Traced) -> dict[str, Any]:
         "parameter_count": sum(p.numel() for p in request.module.parameters()),
         "published_macs": request.published_macs,
     }
-
-
-LIBRARIES = ("torch", "torchvision", "timm", "transformers")
-
-
-def request_hash(spec: Spec) -> str | None:
-    """SHA-256 of the request and of everything its answer depends on; None for a user's own code."""
-    if spec.module == "factory":
-        return None
-    digest = hashlib.sha256(f"{spec!r}\n{_environment()}".encode())
-    path = Path(spec.name)
-    if path.suffix in (".json", ".pt2") and path.is_file():
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-@cache
-def _environment() -> str:
-    """Versions of the libraries and a hash of this package's code."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(path.read_bytes())
-    versions = []
-    for name in LIBRARIES:
-        try:
-            versions.append(f"{name}={metadata.version(name)}")
-        except metadata.PackageNotFoundError:
-            continue
-    return f"{' '.join(versions)} charz={digest.hexdigest()}"

@@ -7,6 +7,7 @@ run keeps what it finished. A model that fails leaves no row.
 from __future__ import annotations
 
 import contextlib
+import gc
 import multiprocessing
 import os
 import time
@@ -20,7 +21,7 @@ import duckdb
 from charz.schema.errors import CharzError
 
 from .compile.rules import Rules, from_connection
-from .pipeline import ingest, request_hash
+from .identity import request_hash
 from .sources.spec import Spec
 from .write import Ingested, known_hashes, write
 
@@ -130,7 +131,8 @@ def _results(specs: Sequence[Spec], rules: Rules, jobs: int) -> Iterator[tuple[S
         return
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([f"{__package__}.worker"])
-    with ProcessPoolExecutor(jobs, mp_context=context, max_tasks_per_child=None) as pool:
+    # frozen, what a worker shares with the fork server is neither walked by its collector nor copied by that
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=gc.freeze) as pool:
         pending: dict[Future[Ingested | str], Spec] = {}
         queue = iter(specs)
         for spec in queue:
@@ -158,6 +160,7 @@ def _finished(pending: dict[Future[Ingested | str], Spec]) -> Iterator[tuple[Spe
 def attempt(spec: Spec, rules: Rules) -> Ingested | str:
     """The model's rows, or one line on why it failed."""
     from .export import first_line
+    from .pipeline import ingest
 
     try:
         return ingest(spec, rules)

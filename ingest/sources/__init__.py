@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from ..export import Request
+from typing import TYPE_CHECKING
+
 from .spec import Spec
+
+if TYPE_CHECKING:
+    from ..export import Request
 
 
 def build(spec: Spec) -> Request:
