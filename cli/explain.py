@@ -276,6 +276,10 @@ def _efficiencies(target: Target, kernel: Record) -> None:
     query = f"""
         SELECT {columns} FROM efficiency_choice AS c JOIN efficiency_precision AS p USING (precision_class)
         WHERE hardware_id = ? AND backend = ? AND kernel_class = ? AND p.precision = ? AND memory_format = ?
+            AND operator_name = COALESCE(
+                (SELECT operator_name FROM efficiency_operator
+                WHERE model_id = ? AND operator_id = ? AND operator_class = kernel_class), '*'
+            )
     """
     asked = [
         target.hardware_id,
@@ -283,6 +287,8 @@ def _efficiencies(target: Target, kernel: Record) -> None:
         kernel["kernel_class"],
         kernel["precision"],
         target.scenario.memory_format,
+        target.model_id,
+        kernel["anchor_operator_id"],
     ]
     row = target.connection.execute(query, asked).fetchall()[0]
     display.heading("Efficiency rows that hold (scope, class, backend, precision, format; source, confidence)")

@@ -288,6 +288,10 @@ class CudaLimit(Row):
     """Most shared memory of a multiprocessor. [byte]"""
     shared_memory_per_block_byte: float
     """Most shared memory of a block, opt-in included. [byte]"""
+    matrix_instruction: str
+    """How blocks drive the tensor cores: `mma` (a warp with its own registers), `wgmma` (four warps from shared
+    memory) or `tcgen05` (one thread, results in tensor memory, two multiprocessors together); PTX ISA. Joins
+    `tiling_strategy`."""
     source_id: str
     """Source of the row."""
     confidence: str
@@ -334,8 +338,8 @@ class PrecisionPolicy(Row):
     `aten.sum`, or `*`."""
     rule: str
     """`drop` (convert operands to `compute_precision`), `keep` (convert them to fp32 where narrower),
-    `promote` (convert them to the widest), `follow` (read them as they are; the widest decides in
-    elementwise operators and concatenation, else the first)."""
+    `widen` (read them as they are, compute and write fp32), `promote` (convert them to the widest), `follow`
+    (read them as they are; the widest decides in elementwise operators and concatenation, else the first)."""
     compute_precision: str | None
     """Format of the arithmetic for `drop`; with `follow`, how the unit computes on operands stored as
     they are (tf32)."""
@@ -447,7 +451,7 @@ class Efficiency(Row):
     backend: str
     """Backend, or `*`."""
     kernel_class: str
-    """Class of the kernel's anchor, or `*`."""
+    """ATen operator (`aten.gelu`) or class of the kernel's anchor, or `*`."""
     precision_class: str
     """Operand precision, or `*`."""
     memory_format: str
@@ -589,6 +593,8 @@ class TilingStrategy(Row):
     """Key within the strategy."""
     family: str
     """Hardware family it applies to."""
+    matrix_instruction: str | None
+    """`cuda_limit.matrix_instruction` of the parts it applies to; null for all of the family."""
     level: str
     """Memory level whose capacity bounds the tile."""
     dataflow: str

@@ -6,6 +6,7 @@ complex numbers keep their type. What a policy does to an operator is a row of `
 - `drop`: operands are converted to `compute_precision`, the result is written in it (or in
   `activation_precision`);
 - `keep`: operands narrower than fp32 are converted to fp32, the result is fp32;
+- `widen`: operands are read as they are and widened within the kernel to fp32, the type of the result;
 - `promote`: operands are converted to the widest among them, the result is of that type;
 - `follow`: operands are read as they are and the operator's own type promotion holds: the widest
   operand of an elementwise operator or a concatenation, else the first. With a `compute_precision`
@@ -147,6 +148,8 @@ class _Propagation:
         elif rule.rule == "keep":
             computed = written = self._widest({FULL, *(types[t] for t in operands)})
             self._convert(operator, operands, computed, rule)
+        elif rule.rule == "widen":
+            computed = written = self._widest({FULL, *(types[t] for t in operands)})
         elif rule.rule == "promote":
             computed = written = self._promoted(operands, operator)
             self._convert(operator, operands, computed, rule)

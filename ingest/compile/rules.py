@@ -21,7 +21,7 @@ COMPILER_VERSION = 1
 """Raised when the compiler itself gives other rows for the same rules; part of the fingerprint."""
 
 FUSION_CONDITIONS = frozenset({"always", "single_consumer", "same_elements", "chained"})
-POLICY_RULES = frozenset({"drop", "keep", "promote", "follow"})
+POLICY_RULES = frozenset({"drop", "keep", "widen", "promote", "follow"})
 
 FusionTable = dict[tuple[str, str], frozenset[str]]
 """Producer and consumer (operator class, or ATen operator such as `aten.sum`) to the conditions that

@@ -60,11 +60,18 @@ class Calibration:
 
 
 def calibrate(
-    kernels: Kernels, scope: str, backend: str, prior: fitting.Fit, fold_count: int = 6, strength: float = 1.0
+    kernels: Kernels,
+    scope: str,
+    backend: str,
+    prior: fitting.Fit,
+    fold_count: int = 6,
+    strength: float = 1.0,
+    least_share: float = 0.01,
 ) -> Calibration:
-    """Fit one backend on the cases given, and predict each case without its family and its part."""
+    """Fit one backend on the cases given, and predict each case without its family and its part. Classes and
+    operators get parameters of their own from `least_share` of the time on."""
     part = fitting.subset(kernels, (kernels.cases["backend"] == backend).to_numpy())
-    keys = fitting.choose_keys(part)
+    keys = fitting.choose_keys(part, least_share)
     fitted = fitting.fit(part, keys, prior, strength=strength)
     parts = part.cases["hardware_id"].n_unique()
     return Calibration(
@@ -145,19 +152,20 @@ def efficiency_rows(calibration: Calibration) -> list[Efficiency]:
             precision_class="*",
             memory_format=memory_format,
             resource=resource,
-            maximum_fraction=float(f"{fitted.get(kernel_class, memory_format, resource, 'maximum_fraction'):.4g}"),
-            half_work=float(f"{half_work(fitted, kernel_class, memory_format, resource):.4g}"),
+            maximum_fraction=float(f"{fitted.get(names, memory_format, resource, 'maximum_fraction'):.4g}"),
+            half_work=float(f"{half_work(fitted, names, memory_format, resource):.4g}"),
             source_id=calibration.source.source_id,
             confidence="measured",
             note=note,
         )
         for kernel_class, memory_format, resource in places
+        for names in [fitting.lookup_names(calibration.kernels, kernel_class)]
     ]
 
 
-def half_work(fitted: fitting.Fit, kernel_class: str, memory_format: str, resource: str) -> float:
+def half_work(fitted: fitting.Fit, names: Sequence[str], memory_format: str, resource: str) -> float:
     """half_work of a place; an overlap has none."""
-    return 0.0 if resource == "overlap" else fitted.get(kernel_class, memory_format, resource, "half_work")
+    return 0.0 if resource == "overlap" else fitted.get(names, memory_format, resource, "half_work")
 
 
 def bands(cases: pl.DataFrame, predicted: str, scope: str, backend: str, source_id: str) -> list[PredictionBand]:

@@ -2,15 +2,15 @@
 
 A kernel's device time follows `kernel_cost`: compute = max(matrix, vector), memory = max(dram, cache,
 reload), busy = max + (1 - overlap) · min, at least the power limit's time, plus the gap. A parameter
-is the maximum_fraction or half_work of one (kernel class, memory format, resource); classes that
-matter little share the row `*`. Robust least squares on log ratios of whole-model time, pulled
+is the maximum_fraction or half_work of one (kernel class or ATen operator, memory format, resource);
+those that matter little share the row of their class, or `*`. Robust least squares on log ratios of whole-model time, pulled
 toward prior values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
@@ -46,12 +46,18 @@ _PRIOR = {
 _WEIGHT = {"maximum_fraction": 0.1, "half_work": 0.03}
 """Pull toward the prior: residual a unit of log distance, in units of the typical model error."""
 
+Parameters = Mapping[tuple[str, str], Floats]
+"""Values over the groups of kernels, by resource and kind."""
+
 _EVERY = slice(None)
 _STEP = 1e-4
 """Step of the finite differences, in the logarithm of a parameter."""
 
 Key = tuple[str, str, str, str]
-"""Kernel class, memory format, resource, and `maximum_fraction` or `half_work`."""
+"""Kernel class or ATen operator, memory format, resource, and `maximum_fraction` or `half_work`."""
+
+PRODUCTS = frozenset({"conv", "depthwise_conv", "linear", "matmul", "attention"})
+"""Classes of one algorithm each: no rows by ATen operator."""
 
 
 @dataclass
@@ -65,31 +71,27 @@ class Fit:
     prior: dict[Key, float] = field(default_factory=dict)
     """What they were pulled toward."""
 
-    def get(self, kernel_class: str, memory_format: str, resource: str, kind: str) -> float:
-        """The most specific value, as `efficiency_choice` picks it: class before format."""
-        for c in (kernel_class, "*"):
+    def get(self, names: Sequence[str], memory_format: str, resource: str, kind: str) -> float:
+        """The most specific value, as `efficiency_choice` picks it: the earlier name, then the format."""
+        for name in names:
             for f in (memory_format, "*"):
-                if (c, f, resource, kind) in self.value:
-                    return self.value[c, f, resource, kind]
+                if (name, f, resource, kind) in self.value:
+                    return self.value[name, f, resource, kind]
         return 0.0 if kind == "half_work" else _PRIOR[resource, kind]
 
 
 def predict(kernels: Kernels, fit: Fit) -> Floats:
     """Latency of every case. [s]"""
-    parameters = _by_group(kernels, fit)
-    return _case_time(kernels, _kernel_time(kernels, parameters))
+    return _case_time(kernels, _kernel_time(kernels, _by_group(kernels, fit)))
 
 
-def _by_group(kernels: Kernels, fit: Fit) -> dict[tuple[str, str], Floats]:
-    """Every parameter as an array over the distinct (class, format) groups."""
-    names = list(kernels.group.select("kernel_class", "memory_format").iter_rows())
-    kinds = [(r, k) for r in RESOURCES for k in ("maximum_fraction", "half_work") if (r, k) in _PRIOR]
-    return {(r, k): np.array([fit.get(c, f, r, k) for c, f in names]) for r, k in kinds}
+def _by_group(kernels: Kernels, fit: Fit, kinds: Iterable[tuple[str, str]] = tuple(_PRIOR)) -> Parameters:
+    """Parameters of the given resources and kinds, as arrays over the distinct groups."""
+    groups = list(kernels.group.select("operator_name", "kernel_class", "memory_format").iter_rows())
+    return {(r, k): np.array([fit.get((o, c, "*"), f, r, k) for o, c, f in groups]) for r, k in kinds}
 
 
-def _kernel_time(
-    kernels: Kernels, parameter: Mapping[tuple[str, str], Floats], member: NDArray[np.int64] | slice = _EVERY
-) -> Floats:
+def _kernel_time(kernels: Kernels, parameter: Parameters, member: NDArray[np.int64] | slice = _EVERY) -> Floats:
     """Device time of each kernel, or of some of them, times its count. [s]"""
     of = kernels.group_of[member]
     time = {
@@ -117,21 +119,40 @@ def _case_time(kernels: Kernels, kernel_time: Floats) -> Floats:
 def choose_keys(
     kernels: Kernels, least_share: float = 0.01, by_format: Sequence[str] = ("conv", "depthwise_conv", "norm")
 ) -> list[Key]:
-    """Parameters worth fitting: a maximum_fraction for each class with its share of the time, by memory
-    format for the classes listed, for the resources that can bind it; one overlap, and one half_work a
-    resource and class of matrix products."""
-    shares = kernels.share_of_time()
-    formats = kernels.group["memory_format"].unique().sort().to_list()
+    """Parameters worth fitting: a maximum_fraction for each class, and each ATen operator of a mixed class, with its
+    share of the time, by memory format for the classes listed, for the resources that can bind it; one
+    overlap, and one half_work a resource and class of matrix products."""
+    shares = kernels.share_of_time().filter(pl.col("weight") > 0)
+    formats = shares["memory_format"].unique().sort().to_list()
     keys: list[Key] = [("*", "*", r, "maximum_fraction") for r in RESOURCES]
     keys += [("*", "*", "memory", "half_work"), ("*", "*", "matrix", "half_work")]
-    for kernel_class in sorted(shares.filter(pl.col("share") >= least_share)["kernel_class"].unique()):
+    for kernel_class in _with_share(shares, "kernel_class", least_share):
         member = np.isin(kernels.group_of, np.flatnonzero((kernels.group["kernel_class"] == kernel_class).to_numpy()))
         split = formats if kernel_class in by_format and len(formats) > 1 else ["*"]
         for memory_format in split:
             keys += [(kernel_class, memory_format, r, "maximum_fraction") for r in _binding(kernels, member)]
         if kernel_class in ("conv", "linear", "matmul"):
             keys.append((kernel_class, "*", "matrix", "half_work"))
+    for name, kernel_class in _operators(shares, least_share).items():
+        split = formats if kernel_class in by_format and len(formats) > 1 else ["*"]
+        keys += [(name, memory_format, "memory", "maximum_fraction") for memory_format in split]
     return keys
+
+
+def _with_share(shares: pl.DataFrame, column: str, least_share: float) -> list[str]:
+    """Names that take their share of the time on a part, backend and format."""
+    cell = ["hardware_id", "backend", "memory_format"]
+    summed = shares.group_by(*cell, column).agg(pl.col("share").sum())
+    return sorted(summed.filter(pl.col("share") >= least_share)[column].unique())
+
+
+def _operators(shares: pl.DataFrame, least_share: float) -> dict[str, str]:
+    """ATen operators with their share of the time, and their classes, where a class has several."""
+    mixed = shares.filter(~pl.col("kernel_class").is_in(PRODUCTS) & (pl.col("operator_name") != "*")).filter(
+        pl.col("operator_name").n_unique().over("kernel_class") > 1
+    )
+    class_of = dict(mixed.select("operator_name", "kernel_class").iter_rows())
+    return {name: class_of[name] for name in _with_share(mixed, "operator_name", least_share)}
 
 
 def _binding(kernels: Kernels, member: NDArray[np.bool_]) -> list[str]:
@@ -140,7 +161,7 @@ def _binding(kernels: Kernels, member: NDArray[np.bool_]) -> list[str]:
     terms = {r: kernels.ideal[t][member] for r, t in _TERM.items()}
     largest = np.maximum.reduce(list(terms.values()))
     total = float(np.sum(weight * largest)) or 1.0
-    return [r for r, t in terms.items() if float(np.sum(weight * t * (t >= 0.4 * largest))) / total > 0.1]
+    return [r for r, t in terms.items() if float(np.sum(weight * t * (t >= 0.15 * largest))) / total > 0.1]
 
 
 def fit(
@@ -158,7 +179,7 @@ def fit(
 
     keys = list(keys if keys is not None else choose_keys(kernels))
     base = prior or Fit({})
-    centre = np.array([np.log(_prior_value(base, key)) for key in keys])
+    centre = np.array([np.log(_prior_value(base, key, lookup_names(kernels, key[0]))) for key in keys])
     low = np.array([np.log(_BOUNDS[k[2], k[3]][0]) for k in keys])
     high = np.array([np.log(_BOUNDS[k[2], k[3]][1]) for k in keys])
     centre = np.clip(centre, low + 1e-6, high - 1e-6)
@@ -169,21 +190,26 @@ def fit(
     weight = _cell_weights(part.cases)
     pull = np.array([_WEIGHT[k[3]] for k in keys]) * strength
 
+    def valued(x: Floats) -> Fit:
+        return replace(base, value={**base.value, **dict(zip(keys, np.exp(x).tolist(), strict=True))})
+
     def residuals(x: Floats) -> Floats:
-        candidate = Fit({**base.value, **dict(zip(keys, np.exp(x).tolist(), strict=True))})
+        candidate = valued(x)
         error = np.log(predict(part, candidate)) - measured
         return np.concatenate([weight * error, pull * (x - centre)])
 
     def jacobian(x: Floats) -> Floats:
         # A parameter touches the kernels of a few groups only: just those are timed again.
-        candidate = Fit({**base.value, **dict(zip(keys, np.exp(x).tolist(), strict=True))})
+        candidate = valued(x)
         parameter = _by_group(part, candidate)
         kernel_time = _kernel_time(part, parameter)
         case_time = _case_time(part, kernel_time)
         rows = np.zeros((len(part.cases) + len(keys), len(keys)))
         for column, key in enumerate(keys):
-            moved = _by_group(part, Fit({**candidate.value, key: float(np.exp(x[column] + _STEP))}))
-            groups = np.flatnonzero(moved[key[2], key[3]] != parameter[key[2], key[3]])
+            kind = key[2], key[3]
+            stepped = replace(candidate, value={**candidate.value, key: float(np.exp(x[column] + _STEP))})
+            moved = {**parameter, **_by_group(part, stepped, [kind])}
+            groups = np.flatnonzero(moved[kind] != parameter[kind])
             member = np.flatnonzero(members[groups].any(axis=0)) if len(groups) else np.zeros(0, np.int64)
             changed = kernel_time.copy()
             changed[member] = _kernel_time(part, moved, member)
@@ -195,13 +221,18 @@ def fit(
     found = least_squares(
         residuals, centre, jac=jacobian, bounds=(low, high), loss="soft_l1", f_scale=0.05, max_nfev=40
     )
-    values = dict(zip(keys, np.exp(found.x).tolist(), strict=True))
-    return Fit({**base.value, **values}, len(part.cases), dict(zip(keys, np.exp(centre).tolist(), strict=True)))
+    return replace(valued(found.x), rows=len(part.cases), prior=dict(zip(keys, np.exp(centre).tolist(), strict=True)))
 
 
-def _prior_value(prior: Fit, key: Key) -> float:
-    kernel_class, memory_format, resource, kind = key
-    value = prior.get(kernel_class, memory_format, resource, kind)
+def lookup_names(kernels: Kernels, name: str) -> tuple[str, ...]:
+    """A class or ATen operator with what stands in for it."""
+    classes = kernels.group.filter(pl.col("operator_name") == name)["kernel_class"]
+    return (name, *classes.unique().sort(), "*")
+
+
+def _prior_value(prior: Fit, key: Key, names: Sequence[str]) -> float:
+    _, memory_format, resource, kind = key
+    value = prior.get(names, memory_format, resource, kind)
     return value if value > 0 else _PRIOR[resource, kind]
 
 

@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 TIMES = ("matrix", "vector", "dram")
 """Terms with an ideal time and a slope."""
 
-_SHAPE = ["hardware_id", "backend", "memory_format", "kernel_class"]
+_SHAPE = ["hardware_id", "backend", "memory_format", "kernel_class", "operator_name"]
 
 
 @dataclass
@@ -35,7 +35,8 @@ class Kernels:
     count: Floats
     """Equal kernels in that run."""
     group: pl.DataFrame
-    """`hardware_id, backend, memory_format, kernel_class` of every distinct combination."""
+    """`hardware_id, backend, memory_format, kernel_class, operator_name` of every distinct combination; the
+    operator is the anchor's ATen operator, `*` for inserted conversions."""
     group_of: NDArray[np.int64]
     """Row of `group` of each kernel."""
     ideal: dict[str, Floats]
@@ -114,10 +115,13 @@ def _terms(bench: Workbench) -> pl.DataFrame:
     return bench.sql(
         """
         SELECT c.model_id, c.scenario_id, c.hardware_id, c.subgraph_id, c.kernel_class,
+            CASE WHEN c.kernel_class = o.operator_class THEN CONCAT('aten.', SPLIT_PART(o.target, '.', 2)) ELSE '*' END
+                AS operator_name,
             c.matrix_s, c.vector_s, c.dram_s, c.cache_s, c.reload_s, COALESCE(c.power_s, 0) AS power_s, c.kernel_gap_s,
             k.host_issue_s
         FROM kernel_cost AS c
         INNER JOIN kernel_latency AS k USING (model_id, scenario_id, hardware_id, subgraph_id)
+        INNER JOIN operator AS o ON o.model_id = c.model_id AND o.operator_id = c.anchor_operator_id
         """
     )
 
@@ -139,7 +143,7 @@ def _arrays(terms: pl.DataFrame, cases: pl.DataFrame, keys: list[str]) -> Kernel
     cases = cases.drop("case_row").with_row_index("case_row")
     # Several measurements of one case share its kernels: each case is taken on its own.
     kernels = (
-        terms.group_by([*keys, "kernel_class", *columns])
+        terms.group_by([*keys, "kernel_class", "operator_name", *columns])
         .len("count")
         .join(cases.select("case_row", *keys, "backend", "memory_format"), on=keys)
     )

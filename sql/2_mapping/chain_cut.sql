@@ -34,7 +34,7 @@ WITH sized_links AS (
         ON s.model_id = c.model_id AND s.backend = t.backend AND s.subgraph_id = c.subgraph_id
     INNER JOIN efficiency_choice AS e
         ON e.hardware_id = t.hardware_id AND e.backend = t.backend AND e.kernel_class = s.kernel_class
-        AND e.precision_class = '*' AND e.memory_format = t.memory_format
+        AND e.operator_name = '*' AND e.precision_class = '*' AND e.memory_format = t.memory_format
 )
 
 SELECT

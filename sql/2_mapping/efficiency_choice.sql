@@ -1,8 +1,8 @@
 -- The efficiencies that hold for a part, backend, kernel class, precision class and memory format. Of each
 -- resource the most specific row of `efficiency` wins: scope first (the part's own, its architecture's, its
--- family's, any), then class, backend, precision and format. Precisions without a row of their own share
--- the class `*` (see `efficiency_precision`).
--- Grain: hardware_id, backend, kernel_class, precision_class, memory_format
+-- family's, any), then ATen operator, class, backend, precision and format. Precisions and operators without a row
+-- of their own share `*` (see `efficiency_precision`, `efficiency_operator`).
+-- Grain: hardware_id, backend, kernel_class, operator_name, precision_class, memory_format
 CREATE VIEW efficiency_choice (
     -- Part.
     hardware_id,
@@ -10,6 +10,8 @@ CREATE VIEW efficiency_choice (
     backend,
     -- Class of the kernel's anchor.
     kernel_class,
+    -- ATen operator of the anchor where that has rows of its own, or `*`.
+    operator_name,
     -- Element type with rows of its own, or `*`.
     precision_class,
     -- `nchw` or `nhwc`.
@@ -52,9 +54,13 @@ WITH part_scopes AS (
 ),
 
 kernel_classes AS (
-    SELECT DISTINCT backend, kernel_class FROM subgraph
+    SELECT DISTINCT backend, kernel_class, '*' AS operator_name FROM subgraph
     UNION
-    SELECT backend, 'cast' AS kernel_class FROM backend
+    SELECT backend, 'cast' AS kernel_class, '*' AS operator_name FROM backend
+    UNION
+    SELECT b.backend, o.operator_class AS kernel_class, o.operator_name
+    FROM (SELECT DISTINCT operator_class, operator_name FROM efficiency_operator) AS o
+    CROSS JOIN backend AS b
 ),
 
 precision_classes AS (
@@ -72,6 +78,7 @@ matching_rows AS (
         s.hardware_id,
         k.backend,
         k.kernel_class,
+        k.operator_name,
         p.precision_class,
         f.memory_format,
         e.resource,
@@ -82,14 +89,14 @@ matching_rows AS (
             '; ', e.source_id, ', ', e.confidence
         ) AS basis,
         s.scope_rank * 100
-        + CASE WHEN e.kernel_class = '*' THEN 0 ELSE 16 END
+        + CASE e.kernel_class WHEN '*' THEN 0 WHEN k.kernel_class THEN 16 ELSE 32 END
         + CASE WHEN e.backend = '*' THEN 0 ELSE 8 END
         + CASE WHEN e.precision_class = '*' THEN 0 ELSE 4 END
         + CASE WHEN e.memory_format = '*' THEN 0 ELSE 2 END AS specificity
     FROM part_scopes AS s
     INNER JOIN efficiency AS e ON e.scope = s.scope
     INNER JOIN kernel_classes AS k
-        ON (e.kernel_class = '*' OR e.kernel_class = k.kernel_class) AND (e.backend = '*' OR e.backend = k.backend)
+        ON e.kernel_class IN ('*', k.kernel_class, k.operator_name) AND (e.backend = '*' OR e.backend = k.backend)
     INNER JOIN precision_classes AS p ON e.precision_class = '*' OR e.precision_class = p.precision_class
     INNER JOIN formats AS f ON e.memory_format = '*' OR e.memory_format = f.memory_format
 )
@@ -98,6 +105,7 @@ SELECT
     hardware_id,
     backend,
     kernel_class,
+    operator_name,
     precision_class,
     memory_format,
     MAX_BY(maximum_fraction, CASE WHEN resource = 'matrix' THEN specificity END) AS matrix_fraction,
@@ -114,4 +122,4 @@ SELECT
     MAX_BY(basis, CASE WHEN resource = 'overlap' THEN specificity END) AS overlap_basis,
     MAX_BY(basis, CASE WHEN resource = 'residency' THEN specificity END) AS residency_basis
 FROM matching_rows
-GROUP BY hardware_id, backend, kernel_class, precision_class, memory_format
+GROUP BY hardware_id, backend, kernel_class, operator_name, precision_class, memory_format

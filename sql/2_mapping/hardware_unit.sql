@@ -42,7 +42,9 @@ CREATE VIEW hardware_unit (
     -- Clock share of the default power mode.
     clock_fraction,
     -- Clock of the units in the default power mode; null when unknown. [Hz]
-    clock_hz
+    clock_hz,
+    -- How its tensor cores are driven (`cuda_limit`); `mma` for parts without a compute capability.
+    matrix_instruction
 ) AS
 WITH cluster_totals AS (
     SELECT
@@ -148,9 +150,11 @@ SELECT
     p.tdp_w,
     COALESCE(g.part_kernel_gap_s, 0e0) AS part_kernel_gap_s,
     COALESCE(p.clock_fraction, 1e0) AS clock_fraction,
-    c.clock_boost_hz * COALESCE(p.clock_fraction, 1e0) AS clock_hz
+    c.clock_boost_hz * COALESCE(p.clock_fraction, 1e0) AS clock_hz,
+    COALESCE(l.matrix_instruction, 'mma') AS matrix_instruction
 FROM hardware AS h
 INNER JOIN cluster_totals AS c ON c.hardware_id = h.hardware_id
 INNER JOIN memory_totals AS me ON me.hardware_id = h.hardware_id
 LEFT JOIN default_power AS p ON p.hardware_id = h.hardware_id
 LEFT JOIN kernel_gaps AS g ON g.hardware_id = h.hardware_id
+LEFT JOIN cuda_limit AS l ON l.compute_capability = h.compute_capability

@@ -101,6 +101,7 @@ part_on_target AS (
         h.tile_memory_byte,
         h.tile_memory_byte_per_s,
         h.clock_hz,
+        h.matrix_instruction,
         pr.bits / 8e0 AS element_byte,
         r.matrix_ops_per_s,
         r.matrix_precision,
@@ -140,12 +141,16 @@ fitted_candidates AS (
         CAST(s.tile_m AS DOUBLE) AS listed_m,
         CAST(s.tile_n AS DOUBLE) AS listed_n,
         CAST(s.tile_k AS DOUBLE) AS listed_k,
+        -- A fused attention goes from one block of keys to the next with its pipeline full: the scores' tiles are
+        -- continued by those of the product with the values, which pay once for each tile of queries.
+        p.operator_class = 'attention' AND p.part = 'qk' AS is_continued,
         -- A matrix product runs on the matrix units where the part has them for its precision, unless the
         -- candidate is the direct one; everything else runs on the vector units.
         p.part_class = 'gemm' AND s.dataflow IS DISTINCT FROM 'direct' AND p.matrix_ops_per_s IS NOT NULL AS is_matrix
     FROM part_on_target AS p
     LEFT JOIN tiling_strategy AS s
         ON s.family = p.family AND p.has_product
+        AND COALESCE(s.matrix_instruction = p.matrix_instruction, TRUE)
         AND (s.dataflow <> 'direct' OR (p.vector_ops_per_s IS NOT NULL AND COALESCE(p.n, 0e0) <= s.tile_n))
 ),
 
@@ -228,10 +233,11 @@ waved_tiles AS (
         / NULLIF(unit_ops_per_s * tile_efficiency_fraction, 0e0) AS steady_s,
         -- Filling and draining takes steps of the reduction, but on a unit of low rate no more than the memory's
         -- latency, where the clock is known (LEAST passes over nulls).
-        LEAST(
+        CASE WHEN is_continued THEN 0e0 ELSE LEAST(
             2e0 * tile_m * tile_n * fill_k / NULLIF(unit_ops_per_s * tile_efficiency_fraction, 0e0),
             fill_clock / NULLIF(clock_hz, 0e0)
-        ) AS fill_s
+        ) END AS fill_s,
+        CASE WHEN is_continued THEN 0e0 ELSE COALESCE(latency_clock / NULLIF(clock_hz, 0e0), 0e0) END AS latency_s
     FROM fed_tiles
 ),
 
@@ -260,7 +266,7 @@ timed_candidates AS (
             WHEN listed_m = 0
                 THEN effective_waves * 2e0 * tile_m * tile_n * k / NULLIF(unit_ops_per_s * tile_efficiency_fraction, 0e0)
             ELSE effective_waves * steady_s + effective_waves * fill_s
-                + COALESCE(latency_clock / NULLIF(clock_hz, 0e0), 0e0)
+                + latency_s
         END AS candidate_s,
         CASE
             WHEN strategy IS NULL OR dataflow = 'direct' THEN 0e0

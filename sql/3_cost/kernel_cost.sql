@@ -256,8 +256,11 @@ kernel_inputs AS (
         ON cc.model_id = w.model_id AND cc.scenario_id = w.scenario_id
         AND cc.hardware_id = t.hardware_id AND cc.subgraph_id = w.subgraph_id
     INNER JOIN efficiency_precision AS ep ON ep.precision = w.precision
+    LEFT JOIN efficiency_operator AS eo
+        ON eo.model_id = w.model_id AND eo.operator_id = w.anchor_operator_id AND eo.operator_class = w.kernel_class
     INNER JOIN efficiency_choice AS e
         ON e.hardware_id = t.hardware_id AND e.backend = t.backend AND e.kernel_class = w.kernel_class
+        AND e.operator_name = COALESCE(eo.operator_name, '*')
         AND e.precision_class = ep.precision_class AND e.memory_format = t.memory_format
 ),
 

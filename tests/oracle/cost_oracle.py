@@ -24,7 +24,7 @@ MODEL_TABLES = (
 CATALOG_TABLES = (
     "hardware", "hardware_cluster", "hardware_memory", "hardware_peak", "hardware_power", "hardware_overhead",
     "precision", "precision_policy", "backend", "backend_support", "efficiency", "architectural_modifier",
-    "energy_profile", "tiling_strategy", "scenario", "model",
+    "cuda_limit", "energy_profile", "tiling_strategy", "scenario", "model",
 )  # fmt: skip
 
 ALL = -1
@@ -227,17 +227,17 @@ def efficiency_of(tables: Tables, device: Device, run: Run, kernel: Record, reso
         "*": 0,
     }
     mine = {
-        "kernel_class": kernel["kernel_class"],
-        "backend": run.scenario["backend"],
-        "precision_class": kernel["precision"],
-        "memory_format": run.scenario["memory_format"],
+        "kernel_class": ("*", kernel["kernel_class"], kernel["operator_name"]),
+        "backend": ("*", run.scenario["backend"]),
+        "precision_class": ("*", kernel["precision"]),
+        "memory_format": ("*", run.scenario["memory_format"]),
     }
     fitting = [
         r
         for r in tables.where("efficiency", resource=resource)
-        if r["scope"] in scopes and all(r[k] in ("*", v) for k, v in mine.items())
+        if r["scope"] in scopes and all(r[k] in names for k, names in mine.items())
     ]
-    best = max(fitting, key=lambda r: (scopes[r["scope"]], *(r[k] != "*" for k in mine)))
+    best = max(fitting, key=lambda r: (scopes[r["scope"]], *(names.index(r[k]) for k, names in mine.items())))
     return best["maximum_fraction"], best["half_work"]
 
 
@@ -274,8 +274,11 @@ def hunger(device: Device, s: Record, peak: float, element_byte: float) -> float
     return min(1.0, (peak / 2) / (device.tile_bandwidth / element_byte) / s["fed_macs"])
 
 
-def tile(device: Device, s: Record, peak: float, element_byte: float, m: float, n: float, k: float, g: float) -> Tile:
-    """One candidate tile of a strategy for `g` products of m x n x k."""
+def tile(
+    device: Device, s: Record, peak: float, element_byte: float, m: float, n: float, k: float, g: float, is_alone: bool
+) -> Tile:
+    """One candidate tile of a strategy for `g` products of m x n x k; one that another product continues, block
+    by block, does not fill a pipeline of its own."""
     rows, columns = device.array
     unit_rate = peak / device.units
     clock = peak / (2 * rows * columns * device.units)
@@ -305,7 +308,9 @@ def tile(device: Device, s: Record, peak: float, element_byte: float, m: float, 
             fill_s = min(2 * tm * tn * s["fill_k"] / sustained, slowest_fill)
         count = g * math.ceil(m / tm) * math.ceil(n / tn) * split
         steady_s = 2 * tm * tn * depth / sustained
-        seconds = waves_of(s, count, device.units) * (steady_s + fill_s) + latency_s
+        seconds = waves_of(s, count, device.units) * steady_s
+        if is_alone:
+            seconds += waves_of(s, count, device.units) * fill_s + latency_s
     loads = g * (m * k * math.ceil(n / tn) + k * n * math.ceil(m / tm))
     return Tile(seconds, count, math.ceil(count / device.units), (tm, tn, tk), element_byte * loads)
 
@@ -319,10 +324,12 @@ def direct(device: Device, s: Record, peak: float, flops: float, threads: float)
 
 
 def map_part(
-    tables: Tables, device: Device, run: Run, part: Record, terms: dict[str, list[Record]], precision: str
+    tables: Tables, device: Device, run: Run, part: Record, terms: dict[str, list[Record]], operator: Record
 ) -> dict[int, Record]:
     """Where one step of an operator runs and how long its arithmetic takes at full efficiency, by candidate tile;
     under ALL when every candidate suits it."""
+    precision = operator["precision"]
+    is_alone = operator["operator_class"] != "attention" or part["part"] != "qk"
     size = {q: run.value(t) for q, t in terms.items()}
     flops, threads = size.get("flops", 0.0), size.get("threads", 0.0)
     order = ("matrix", "vector") if part["part_class"] == "gemm" else ("vector", "matrix")
@@ -342,10 +349,14 @@ def map_part(
         return {ALL: record | {"count": blocks, "waves": waves, "ideal_s": ideal_s}}
     element_byte = tables.one("precision", precision=precision)["bits"] / 8
     found: dict[int, Record] = {}
+    limits = tables.where("cuda_limit", compute_capability=device.row["compute_capability"])
+    instruction = limits[0]["matrix_instruction"] if limits else "mma"
     for s in tables.where("tiling_strategy", family=device.row["family"]):
+        if s["matrix_instruction"] not in (None, instruction):
+            continue
         if s["dataflow"] != "direct":
             product = size["m"], size["n"], size["k"], size["groups"]
-            t, rate = tile(device, s, peak, element_byte, *product), (unit, kind, peak)
+            t, rate = tile(device, s, peak, element_byte, *product, is_alone), (unit, kind, peak)
         elif rates["vector"] and size["n"] <= s["tile_n"]:
             t, rate = direct(device, s, rates["vector"][1], flops, threads), ("vector", *rates["vector"])
         else:
@@ -385,6 +396,8 @@ def kernels_of(tables: Tables, run: Run) -> list[Record]:
     computed = {r["operator_id"]: r["precision"] for r in tables.where("operator_precision", policy=policy)}
     crossings = by(tables.where("subgraph_tensor", backend=backend["backend"]), "subgraph_id")
     home = {r["operator_id"]: r["subgraph_id"] for r in tables.where("subgraph_operator", backend=backend["backend"])}
+    tensors = {t["tensor_id"]: t for t in tables.rows["tensor"]}
+    targets = {o["operator_id"]: o["target"] for o in tables.rows["operator"]}
     links = links_of(tables, home, {t: elements[t] * byte[kind] for t, kind in held.items()})
     kernels = []
     for s in tables.where("subgraph", backend=backend["backend"]):
@@ -403,6 +416,7 @@ def kernels_of(tables: Tables, run: Run) -> list[Record]:
                 "subgraph_id": s["subgraph_id"],
                 "order": (float(s["subgraph_id"]), s["subgraph_id"]),
                 "kernel_class": s["kernel_class"],
+                "operator_name": ".".join(targets[s["anchor_operator_id"]].split(".")[:2]),
                 "precision": computed[s["anchor_operator_id"]],
                 "view_count": s["view_count"],
                 "operator_count": s["operator_count"],
@@ -412,7 +426,6 @@ def kernels_of(tables: Tables, run: Run) -> list[Record]:
                 "links": links.get(s["subgraph_id"], []),
             }
         )
-    tensors = {t["tensor_id"]: t for t in tables.rows["tensor"]}
     for c in tables.where("precision_cast", policy=policy):
         tensor = tensors[c["tensor_id"]]
         is_weight = tensor["role"] in WEIGHTS
@@ -426,6 +439,7 @@ def kernels_of(tables: Tables, run: Run) -> list[Record]:
                 "subgraph_id": CAST_BASE + c["cast_id"],
                 "order": (home[c["operator_id"]] - 0.5, CAST_BASE + c["cast_id"]),
                 "kernel_class": "cast",
+                "operator_name": "cast",
                 "precision": c["to_precision"],
                 "view_count": 0,
                 "operator_count": 1,
@@ -492,7 +506,10 @@ def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Reco
     elif state in ("hot", "warm"):
         resident = min(kernel["local_byte"], fraction["residency"][0] * device.cache_byte)
     # Links of a domain-flow chain that do not fit on chip are written and read once.
-    room = efficiency_of(tables, device, run, kernel | {"precision": "*"}, "residency")[0] * device.cache_byte
+    room = (
+        efficiency_of(tables, device, run, kernel | {"precision": "*", "operator_name": "*"}, "residency")[0]
+        * device.cache_byte
+    )
     traffic += sum(2 * size for size in kernel.get("links", []) if size > room)
     dram_byte = traffic - resident
     reload_byte = math.fsum(p["reload_byte"] for p in parts)
@@ -654,7 +671,12 @@ def predict(tables: Tables, scenario_id: int, hardware_id: str) -> Prediction | 
             continue
         mapped = [
             map_part(
-                tables, device, run, p, by(terms.get((operator_id, p["part"]), []), "quantity"), computed[operator_id]
+                tables,
+                device,
+                run,
+                p,
+                by(terms.get((operator_id, p["part"]), []), "quantity"),
+                {"operator_class": classes[operator_id], "precision": computed[operator_id]},
             )
             for p in steps.get(operator_id, [])
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
@@ -34,16 +35,16 @@ def test_unpredicted_rows_drop_out() -> None:
     assert score.table(frame, [])["rows"][0] == 1
 
 
-def _kernels(efficiency: dict[str, float], cases: int = 60) -> Kernels:
-    """Cases of three kernels each, a compute-bound linear, a memory-bound norm and a mixture, timed with
-    the given efficiencies and 85 % overlap."""
+def _kernels(efficiency: dict[str, float], cases: int = 60, operators: Sequence[str] = ("aten.layer_norm",)) -> Kernels:
+    """Cases of a compute-bound linear and a memory-bound kernel for each further operator, timed with the given
+    efficiencies (by class or ATen operator) and 85 % overlap."""
     generator = np.random.default_rng(5)
-    classes = ["linear", "norm"]
-    case = np.repeat(np.arange(cases), 2)
-    group_of = np.tile([0, 1], cases)
-    matrix = np.where(group_of == 0, generator.uniform(1e-3, 1e-2, 2 * cases), 0.0)
-    dram = np.where(group_of == 1, generator.uniform(1e-3, 1e-2, 2 * cases), 1e-5)
-    zeros = np.zeros(2 * cases)
+    each = 1 + len(operators)
+    case = np.repeat(np.arange(cases), each)
+    group_of = np.tile(np.arange(each), cases)
+    matrix = np.where(group_of == 0, generator.uniform(1e-3, 1e-2, each * cases), 0.0)
+    dram = np.where(group_of > 0, generator.uniform(1e-3, 1e-2, each * cases), 1e-5)
+    zeros = np.zeros(each * cases)
     frame = pl.DataFrame(
         {
             "hardware_id": ["a"] * cases, "backend": ["eager"] * cases, "memory_format": ["nchw"] * cases,
@@ -52,18 +53,19 @@ def _kernels(efficiency: dict[str, float], cases: int = 60) -> Kernels:
         }
     )  # fmt: skip
     kernels = Kernels(
-        case=case, count=np.ones(2 * cases), group_of=group_of,
-        group=pl.DataFrame({"hardware_id": ["a"] * 2, "backend": ["eager"] * 2, "memory_format": ["nchw"] * 2, "kernel_class": classes}),
+        case=case, count=np.ones(each * cases), group_of=group_of,
+        group=pl.DataFrame({
+            "hardware_id": ["a"] * each, "backend": ["eager"] * each, "memory_format": ["nchw"] * each,
+            "kernel_class": ["linear", *["norm"] * len(operators)], "operator_name": ["aten.linear", *operators],
+        }),
         ideal={"matrix": matrix, "vector": zeros, "dram": dram}, slope={"matrix": zeros, "vector": zeros, "dram": zeros},
         cache_s=zeros, reload_s=zeros, power_s=zeros, gap_s=zeros,
         host_s=np.zeros(cases), is_serial=np.zeros(cases, bool), cases=frame,
     )  # fmt: skip
     truth = fit.Fit(
         {
-            (c, "*", r, "maximum_fraction"): e
-            for c, (r, e) in zip(
-                classes, (("matrix", efficiency["linear"]), ("memory", efficiency["norm"])), strict=True
-            )
+            (name, "*", "matrix" if name == "linear" else "memory", "maximum_fraction"): fraction
+            for name, fraction in efficiency.items()
         }
     )
     kernels.cases = frame.with_columns(measured_s=pl.Series(fit.predict(kernels, truth)))
@@ -74,8 +76,17 @@ def test_fit_finds_the_efficiencies_the_times_were_made_with() -> None:
     pytest.importorskip("scipy")
     kernels = _kernels({"linear": 0.55, "norm": 0.9})
     found = fit.fit(kernels, strength=0.01)
-    assert found.get("linear", "nchw", "matrix", "maximum_fraction") == pytest.approx(0.55, rel=0.02)
-    assert found.get("norm", "nchw", "memory", "maximum_fraction") == pytest.approx(0.9, rel=0.02)
+    assert found.get(["linear"], "nchw", "matrix", "maximum_fraction") == pytest.approx(0.55, rel=0.02)
+    assert found.get(["norm"], "nchw", "memory", "maximum_fraction") == pytest.approx(0.9, rel=0.02)
+
+
+def test_an_operator_unlike_its_class_gets_a_row_of_its_own() -> None:
+    pytest.importorskip("scipy")
+    names = ("aten.layer_norm", "aten.group_norm")
+    kernels = _kernels({"linear": 0.55, "aten.layer_norm": 0.9, "aten.group_norm": 0.3}, operators=names)
+    result = calibration.calibrate(kernels, "hardware:a", "eager", fit.Fit({}), fold_count=3, strength=0.01)
+    rows = {(r.kernel_class, r.resource): r.maximum_fraction for r in calibration.efficiency_rows(result)}
+    assert [rows[name, "memory"] for name in names] == pytest.approx([0.9, 0.3], rel=0.02)
 
 
 def test_left_out_families_are_predicted_by_the_others() -> None:
