@@ -8,7 +8,8 @@ timings are scored on their own. Without a database, the shipped catalog is put 
 
 What lay in the last-level cache when a product was timed differs by framework and can be read off the
 timings: weights took turns (six copies), SGLang's activations too, vLLM's and TensorRT-LLM's did not.
-SGLang 0.5.6 timed one set of operands again and again.
+TensorRT-LLM took no more copies than fill the cache. Operands stay where all that goes round fits; a cache
+of two halves holds what both read twice. SGLang 0.5.6 timed one set of operands again and again.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ from charz.ingest.measurements import aiconfigurator, bare, score
 PARTS = ["a100_sxm4_80", "h100_sxm5_80", "h200_sxm_141", "b200_sxm", "l40s"]
 COPIES = 6
 """Sets of weights the timing loop goes round."""
+KEPT_FRACTION = {"l40s": 1.05}
+"""Share of the last-level cache that operands going round may fill and still be found there: a little more than
+all of one cache, which does not forget in order; half of one in two halves, each with the data its side reads."""
 CACHE_STATES = ("cold", "warm", "hot")
 
 
@@ -91,12 +95,15 @@ def scored(database: Path, options: argparse.Namespace) -> pl.DataFrame:
 
 def cache_state() -> pl.Expr:
     """What the last-level cache held when a row was timed; see the top of this file."""
-    weight, activation = 2 * pl.col("k") * pl.col("n"), 2 * pl.col("m") * pl.col("k")
+    weight, activation, result = (2 * pl.col(a) * pl.col(b) for a, b in ("kn", "mk", "mn"))
     is_sglang = pl.col("framework") == "sglang"
-    turning = COPIES * (weight + pl.when(is_sglang).then(activation).otherwise(0))
+    filling = (pl.col("cache_byte") / weight).ceil().clip(1, COPIES)
+    copies = pl.when(pl.col("framework") == "trtllm").then(filling).otherwise(COPIES)
+    turning = copies * weight + pl.when(is_sglang).then(copies).otherwise(1) * activation + result
+    kept = pl.col("cache_byte") * pl.col("hardware_id").replace_strict(KEPT_FRACTION, default=0.5)
     repeats = is_sglang & pl.col("version").str.starts_with("0.5.6")
     return (
-        pl.when(repeats | (turning <= pl.col("cache_byte")))
+        pl.when(repeats | (turning <= kept))
         .then(pl.lit("hot"))
         .when(is_sglang)
         .then(pl.lit("cold"))
