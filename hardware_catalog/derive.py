@@ -431,6 +431,9 @@ def _energy_ratios(part: Part) -> dict[tuple[str, str], float]:
 
 
 def _static_power(part: Part, tdp: float) -> tuple[float, str]:
+    stated = part.energy.get(("static", "chip"))
+    if stated is not None:
+        return stated.value, "stated"
     fraction = STATIC_FRACTION.get(part.text("family"), 0.2)
     idle = part.value("power.default.idle_w")
     if idle is not None:
