@@ -60,8 +60,12 @@ def main() -> None:
     print(f"{len(both)} timings of {both.select('m', 'n', 'k').unique().height} shapes")
     print(score.table(both, ["hardware_id", "framework", "version"], "device_s"))
     print(score.table(both, ["hardware_id"], "device_s"))
+    print("versions that no row of the part was fitted on")
+    print(score.table(both.filter(~is_fitted()), ["hardware_id"], "device_s"))
     most = pl.when(pl.col("m") <= 16).then(16).when(pl.col("m") <= 128).then(128).when(pl.col("m") <= 1024).then(1024)
     print(score.table(both.with_columns(most_m=most.otherwise(32768)), ["hardware_id", "most_m"], "device_s"))
+    print("one version's timings as the prediction of another's")
+    print(framework_noise(both))
     columns = [
         "hardware_id",
         "framework",
@@ -82,15 +86,53 @@ def scored(database: Path, options: argparse.Namespace) -> pl.DataFrame:
     """Measured and predicted time of every sampled timing."""
     with duckdb.connect(str(database), read_only=True) as connection:
         efficiency = connection.sql("SELECT * FROM efficiency").pl()
-        cache_byte = connection.sql("SELECT hardware_id, cache_byte FROM hardware_unit").pl()
+        measured = states(connection, timings(options.package, options.precision, options.hardware, options.rows))
     if options.family_only:
-        efficiency = efficiency.filter(~pl.col("scope").str.starts_with("hardware:"))
-    measured = timings(options.package, options.precision, options.hardware, options.rows)
-    measured = measured.join(cache_byte, on="hardware_id").with_columns(cache_state=cache_state())
-    shapes = measured.select("m", "n", "k").unique()
-    predicted = bare.times(database, shapes, options.hardware, options.precision, efficiency, cache_states=CACHE_STATES)
-    both = measured.join(predicted, on=["m", "n", "k", "hardware_id", "cache_state"])
+        efficiency = shared_rows(efficiency)
+    return predicted(database, measured, options.precision, efficiency)
+
+
+def predicted(database: Path, measured: pl.DataFrame, precision: str, efficiency: pl.DataFrame) -> pl.DataFrame:
+    """The timings, as `measured_s`, with what the views say of them."""
+    shapes, hardware = measured.select("m", "n", "k").unique(), measured["hardware_id"].unique().sort().to_list()
+    found = bare.times(database, shapes, hardware, precision, efficiency, cache_states=CACHE_STATES)
+    both = measured.join(found, on=["m", "n", "k", "hardware_id", "cache_state"])
     return both.rename({"latency_s": "measured_s"})
+
+
+def shared_rows(efficiency: pl.DataFrame) -> pl.DataFrame:
+    """Efficiency rows that hold for more than one part."""
+    return efficiency.filter(~pl.col("scope").str.starts_with("hardware:"))
+
+
+def states(connection: duckdb.DuckDBPyConnection, measured: pl.DataFrame) -> pl.DataFrame:
+    """The timings with what lay in the last-level cache of their part."""
+    cache_byte = connection.sql("SELECT hardware_id, cache_byte FROM hardware_unit").pl()
+    return measured.join(cache_byte, on="hardware_id").with_columns(cache_state=cache_state())
+
+
+def is_fitted() -> pl.Expr:
+    """Timings of the version that constants were fitted on: SGLang's newest of every part."""
+    return (pl.col("framework") == "sglang") & ~repeats()
+
+
+def repeats() -> pl.Expr:
+    """Timings of one set of operands again and again."""
+    return (pl.col("framework") == "sglang") & pl.col("version").str.starts_with("0.5.6")
+
+
+def framework_noise(measured: pl.DataFrame) -> pl.DataFrame:
+    """How far two versions' timings of the same products lie apart: the error of a perfect model of one."""
+    named = measured.with_columns(name=pl.format("{} {}", "framework", "version"))
+    kept = named.select("hardware_id", "m", "n", "k", "name", "measured_s")
+    pairs = kept.join(kept, on=["hardware_id", "m", "n", "k"], suffix="_other").filter(
+        pl.col("name") != pl.col("name_other")
+    )
+    ratio = pl.col("measured_s") / pl.col("measured_s_other")
+    found = pairs.group_by("hardware_id", "name", "name_other").agg(
+        rows=pl.len(), median_error=ratio.log().abs().median(), bias=ratio.log().median(), mape=(ratio - 1).abs().mean()
+    )
+    return found.rename({"name": "version", "name_other": "of"}).sort("hardware_id", "version", "of")
 
 
 def cache_state() -> pl.Expr:
@@ -101,9 +143,8 @@ def cache_state() -> pl.Expr:
     copies = pl.when(pl.col("framework") == "trtllm").then(filling).otherwise(COPIES)
     turning = copies * weight + pl.when(is_sglang).then(copies).otherwise(1) * activation + result
     kept = pl.col("cache_byte") * pl.col("hardware_id").replace_strict(KEPT_FRACTION, default=0.5)
-    repeats = is_sglang & pl.col("version").str.starts_with("0.5.6")
     return (
-        pl.when(repeats | (turning <= kept))
+        pl.when(repeats() | (turning <= kept))
         .then(pl.lit("hot"))
         .when(is_sglang)
         .then(pl.lit("cold"))

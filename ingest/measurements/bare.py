@@ -26,7 +26,7 @@ from . import store
 from .workbench import Workbench
 
 MODEL_ID = 1
-_PRODUCT_BACKEND = "onnxruntime"
+PRODUCT_BACKEND = "onnxruntime"
 """One without efficiency rows of its own: bare products are timed without a framework around them."""
 
 _QUANTITIES = ("macs", "flops", "threads", "m", "n", "k", "groups")
@@ -45,9 +45,28 @@ def times(
     """Predicted time of every matrix product on every part: columns `m, n, k, hardware_id, cache_state,
     device_s` and what the view says of tile and bound. `products` has `m, n, k` and, optionally,
     `gemm_count`. The activation counts as written by an earlier kernel, the weight does not."""
-    shapes = products.unique().with_row_index("operator_id").with_columns(pl.col("operator_id").cast(pl.Int64))
-    if "gemm_count" not in shapes.columns:
-        shapes = shapes.with_columns(gemm_count=pl.lit(1.0))
+    shapes = numbered(products)
+    with product_bench(database, shapes, hardware, precision, efficiency, overrides, cache_states) as bench:
+        return shapes.join(read(bench), on="operator_id")
+
+
+def numbered(products: pl.DataFrame) -> pl.DataFrame:
+    """The distinct products, each with its `operator_id`."""
+    shapes = products.unique(maintain_order=True).with_row_index("operator_id")
+    shapes = shapes.with_columns(pl.col("operator_id").cast(pl.Int64))
+    return shapes if "gemm_count" in shapes.columns else shapes.with_columns(gemm_count=pl.lit(1.0))
+
+
+def product_bench(
+    database: Path,
+    shapes: pl.DataFrame,
+    hardware: list[str],
+    precision: str,
+    efficiency: pl.DataFrame | None = None,
+    overrides: dict[str, pl.DataFrame] | None = None,
+    cache_states: tuple[str, ...] = ("warm",),
+) -> Workbench:
+    """The views over numbered products, to be read with `read`."""
     macs = pl.col("gemm_count") * pl.col("m") * pl.col("n") * pl.col("k")
     operators = shapes.select(
         "operator_id", "m", "n", "k", operator_class=pl.lit("linear"), part_class=pl.lit("gemm"), macs=macs, flops=2.0 * macs,
@@ -56,10 +75,8 @@ def times(
         weight_elements=pl.col("gemm_count") * pl.col("k") * pl.col("n"),
         written_elements=pl.col("gemm_count") * pl.col("m") * pl.col("n"),
     )  # fmt: skip
-    found = operator_times(
-        database, operators, hardware, precision, _PRODUCT_BACKEND, efficiency, overrides, cache_states
-    )
-    return shapes.join(found, on="operator_id")
+    stand_ins = tables(operators, precision, PRODUCT_BACKEND) | (overrides or {})
+    return _bench(database, stand_ins, hardware, precision, PRODUCT_BACKEND, efficiency, cache_states)
 
 
 def operator_times(
@@ -71,34 +88,61 @@ def operator_times(
     efficiency: pl.DataFrame | None = None,
     overrides: dict[str, pl.DataFrame] | None = None,
     cache_states: tuple[str, ...] = ("warm",),
+    parts: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Predicted time of every operator on every part, with what the view says of tile and bound.
 
     `operators` has `operator_id, operator_class, part_class`, the quantities `macs, flops, threads, m, n, k,
     groups` (null where there is none) and the elements of its border: `read_elements` written by an
-    earlier kernel, `weight_elements`, `written_elements`.
+    earlier kernel, `weight_elements`, `written_elements`. Operators of several steps leave class and quantities to
+    `parts`, which has `operator_id, part` and these columns.
     """
+    stand_ins = tables(operators, precision, backend, parts) | (overrides or {})
+    with _bench(database, stand_ins, hardware, precision, backend, efficiency, cache_states) as bench:
+        return read(bench)
+
+
+def read(bench: Workbench) -> pl.DataFrame:
+    """What the views say of every operator on every part under every cache state."""
+    return bench.sql(
+        """
+        SELECT c.anchor_operator_id AS operator_id, c.hardware_id, s.cache_state, c.device_s, c.compute_s, c.memory_s, c.power_s,
+            c.memory_level, c.unit, c.strategy, c.tile_m, c.tile_n, c.tile_k, c.waves, c.utilization_fraction, c.kernel_gap_s,
+            t.host_kernel_s, t.host_view_s
+        FROM kernel_cost AS c
+        INNER JOIN target AS t USING (model_id, scenario_id, hardware_id)
+        INNER JOIN scenario AS s ON s.scenario_id = c.scenario_id
+        """
+    )
+
+
+def _bench(
+    database: Path,
+    stand_ins: dict[str, pl.DataFrame],
+    hardware: list[str],
+    precision: str,
+    backend: str,
+    efficiency: pl.DataFrame | None,
+    cache_states: tuple[str, ...],
+) -> Workbench:
     cases = pl.DataFrame({"hardware_id": hardware}).with_columns(
         model_id=pl.lit(MODEL_ID, pl.Int64), backend=pl.lit(backend), policy=pl.lit(precision),
         memory_format=pl.lit("nchw"), batch=pl.lit(1, pl.Int64), sequence=pl.lit(None, pl.Int64), host_factor=pl.lit(1.0),
     ).join(pl.DataFrame({"cache_state": cache_states}), how="cross")  # fmt: skip
-    stand_ins = tables(operators, precision, backend) | (overrides or {})
-    with Workbench(database, cases, efficiency, stand_ins, view="kernel_cost") as bench:
-        return bench.sql(
-            """
-            SELECT c.anchor_operator_id AS operator_id, c.hardware_id, s.cache_state, c.device_s, c.compute_s, c.memory_s, c.power_s,
-                c.memory_level, c.unit, c.strategy, c.tile_m, c.tile_n, c.tile_k, c.waves, c.utilization_fraction, c.kernel_gap_s,
-                t.host_kernel_s, t.host_view_s
-            FROM kernel_cost AS c
-            INNER JOIN target AS t USING (model_id, scenario_id, hardware_id)
-            INNER JOIN scenario AS s ON s.scenario_id = c.scenario_id
-            """
-        )
+    return Workbench(database, cases, efficiency, stand_ins, view="kernel_cost")
 
 
-def tables(operators: pl.DataFrame, precision: str, backend: str) -> dict[str, pl.DataFrame]:
-    """Workload and compiled tables of a model whose kernels are the given operators."""
+def tables(
+    operators: pl.DataFrame, precision: str, backend: str, parts: pl.DataFrame | None = None
+) -> dict[str, pl.DataFrame]:
+    """Workload and compiled tables of a model whose kernels are the given operators; `parts` as in
+    `operator_times`."""
     listed = operators.with_columns(model_id=pl.lit(MODEL_ID, pl.Int64))
+    steps = (
+        listed.with_columns(part=pl.lit("main"))
+        if parts is None
+        else parts.with_columns(model_id=pl.lit(MODEL_ID, pl.Int64))
+    )
     tensors = _tensors(listed, precision)
     made: dict[type[Row], pl.DataFrame] = {
         Model: _model(),
@@ -107,8 +151,8 @@ def tables(operators: pl.DataFrame, precision: str, backend: str) -> dict[str, p
             target=pl.lit("bare"), module_id=pl.lit(0), stage=pl.lit(0), rule=pl.lit("bare"),
             is_view=pl.lit(False), is_inplace=pl.lit(False), is_size_bound=pl.lit(False),
         ),
-        OperatorPart: listed.select("model_id", "operator_id", "part_class", part=pl.lit("main")),
-        Term: _terms(listed),
+        OperatorPart: steps.select("model_id", "operator_id", "part", "part_class"),
+        Term: _terms(steps),
         Tensor: tensors,
         TensorTerm: tensors.select("model_id", "tensor_id", "coefficient", *_POWERS),
         AccessTerm: pl.DataFrame(),
@@ -146,11 +190,11 @@ def _model() -> pl.DataFrame:
     )  # fmt: skip
 
 
-def _terms(operators: pl.DataFrame) -> pl.DataFrame:
-    """Every quantity of every operator as a constant term."""
+def _terms(parts: pl.DataFrame) -> pl.DataFrame:
+    """Every quantity of every step as a constant term."""
     return pl.concat(
-        operators.filter(pl.col(name).is_not_null()).select(
-            "model_id", "operator_id", part=pl.lit("main"), quantity=pl.lit(name), coefficient=pl.col(name).cast(pl.Float64)
+        parts.filter(pl.col(name).is_not_null()).select(
+            "model_id", "operator_id", "part", quantity=pl.lit(name), coefficient=pl.col(name).cast(pl.Float64)
         ).with_columns(*_POWERS)
         for name in _QUANTITIES
     )  # fmt: skip

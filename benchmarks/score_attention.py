@@ -1,0 +1,145 @@
+"""Error of predicted attention kernels against the timings in aiconfigurator-core.
+
+    python -m benchmarks.score_attention [DATABASE] [--package DIR] [--rows 300]
+
+Prefill (`context_attention`) and decode (`generation_attention`) in bf16 with a cache in bf16, no window. The
+kernels run through the same SQL as a network's, with family constants for attention: no row was fitted on these.
+Prefill kernels skip what a causal mask hides, so they are given half of each product's columns; decode kernels
+take the queries of all heads that share their keys as rows of one product, so they are given those. A framework
+times its whole step, small kernels before and after included: one constant for every part, framework and kind,
+from the rows predicted shortest, stands for them in `step_s`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+import duckdb
+import polars as pl
+
+from benchmarks import page, score_gemm
+from charz.cli.workspace import open_workspace
+from charz.ingest.measurements import aiconfigurator, bare, score
+from charz.ingest.rules.elementwise import FLOPS_PER_ELEMENT
+
+SHAPE = ["queries", "context", "batch", "num_heads", "num_key_value_heads", "head_dim"]
+SOFTMAX_FLOPS = FLOPS_PER_ELEMENT["softmax"] + 2
+"""Operations a score: softmax, scale and mask, as the rule for attention counts them."""
+KINDS = {"context_attention": "prefill", "generation_attention": "decode"}
+
+
+def arguments() -> argparse.Namespace:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("database", type=Path, nargs="?")
+    parser.add_argument("--package", type=Path, help="unpacked aiconfigurator_core folder; default the installed one")
+    parser.add_argument("--rows", type=int, default=300, help="timings a part, framework, version and kind")
+    parser.add_argument("--hardware", nargs="*", default=score_gemm.PARTS)
+    parser.add_argument("--worst", type=int, default=15)
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Print the tables."""
+    options = arguments()
+    page.print_wide()
+    start = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        database = options.database or Path(folder) / "catalog.duckdb"
+        open_workspace(database, create=True).close()
+        both = scored(database, options.package, options.hardware, options.rows)
+    print("the kernel alone")
+    print(score.table(both, ["kind", "hardware_id"], "device_s"))
+    print("with a constant for the step around it")
+    print(score.table(both, ["kind", "hardware_id", "framework", "version"], "step_s"))
+    print(score.table(both, ["kind", "hardware_id"], "step_s"))
+    octave = (2 ** (2 * (pl.col("context").log(4)).round())).cast(pl.Int64)
+    print(score.table(both.with_columns(context=octave), ["kind", "context"], "step_s"))
+    columns = ["kind", "hardware_id", "framework", *SHAPE, "measured_s", "device_s", "compute_s", "memory_s"]
+    print(score.worst(both, options.worst, "step_s").select(columns))
+    print(f"{time.perf_counter() - start:.1f} s")
+
+
+def scored(database: Path, package: Path | None, hardware: list[str], rows: int) -> pl.DataFrame:
+    """Measured and predicted time of every sampled timing of both kinds."""
+    measured = pl.concat([timings(package, kind, hardware, rows) for kind in KINDS])
+    shapes = measured.select("kind", *SHAPE).unique(maintain_order=True).with_row_index("operator_id")
+    shapes = shapes.with_columns(pl.col("operator_id").cast(pl.Int64))
+    predicted = bare.operator_times(
+        database, operators(shapes), hardware, "bf16", bare.PRODUCT_BACKEND, parts=steps(shapes)
+    )
+    both = measured.join(shapes, on=["kind", *SHAPE]).join(predicted, on=["operator_id", "hardware_id"])
+    return with_step(both.rename({"latency_s": "measured_s"}))
+
+
+def with_step(both: pl.DataFrame) -> pl.DataFrame:
+    """The rows with `step_s`: the kernel and what a framework runs around it."""
+    groups = ["kind", "hardware_id", "framework", "version"]
+    is_short = pl.col("device_s") <= pl.col("device_s").quantile(0.25).over(groups)
+    around = (pl.col("measured_s") - pl.col("device_s")).filter(is_short).median().over(groups)
+    return both.with_columns(step_s=pl.col("device_s") + around.clip(0.0))
+
+
+def timings(package: Path | None, kind: str, hardware: list[str], rows: int) -> pl.DataFrame:
+    """Measured kernels of one kind, sampled by a fixed hash: `kind, hardware_id, framework, version`, shape and
+    `latency_s`."""
+    connection = duckdb.connect()
+    aiconfigurator.relation(connection, aiconfigurator.data_root(package), kind).create_view("timing")
+    connection.register("hardware_wanted", pl.DataFrame({"hardware_id": hardware}).to_arrow())
+    return connection.sql(
+        f"""
+        SELECT '{KINDS[kind]}' AS kind, hardware_id, framework, version, CAST(isl AS DOUBLE) AS queries,
+            CAST(isl + step AS DOUBLE) AS context, CAST(batch_size AS DOUBLE) AS batch, CAST(num_heads AS DOUBLE) AS num_heads,
+            CAST(num_key_value_heads AS DOUBLE) AS num_key_value_heads, CAST(head_dim AS DOUBLE) AS head_dim,
+            MEDIAN(latency_s) AS latency_s
+        FROM timing SEMI JOIN hardware_wanted USING (hardware_id)
+        WHERE precision = 'bf16' AND kv_cache_dtype = 'bfloat16' AND window_size = 0 AND beam_width = 1
+        GROUP BY hardware_id, framework, version, isl, step, batch_size, num_heads, num_key_value_heads, timing.head_dim
+        QUALIFY ROW_NUMBER() OVER (
+            PARTITION BY hardware_id, framework, version
+            ORDER BY hash(isl * 1000003 + step * 10007 + batch_size * 1009 + num_heads * 101 + timing.head_dim), num_key_value_heads
+        ) <= {rows}
+        """
+    ).pl()
+
+
+def steps(shapes: pl.DataFrame) -> pl.DataFrame:
+    """The three steps of every kernel as operator parts."""
+    is_prefill = pl.col("kind") == "prefill"
+    shared = pl.when(is_prefill).then(1.0).otherwise(pl.col("num_heads") / pl.col("num_key_value_heads"))
+    groups = pl.col("batch") * pl.col("num_heads") / shared
+    rows = pl.col("queries") * shared
+    seen = pl.when(is_prefill).then(pl.col("context") - (pl.col("queries") - 1) / 2).otherwise(pl.col("context"))
+    scores = groups * rows * seen
+    macs = scores * pl.col("head_dim")
+    absent = pl.lit(None, pl.Float64)
+    product = {"part_class": pl.lit("gemm"), "macs": macs, "flops": 2 * macs, "m": rows, "groups": groups}
+    per_part = [
+        {"part": pl.lit("qk"), **product, "threads": scores, "n": seen, "k": pl.col("head_dim")},
+        {
+            "part": pl.lit("softmax"), "part_class": pl.lit("vector"), "macs": absent, "flops": SOFTMAX_FLOPS * scores,
+            "m": absent, "groups": absent, "threads": scores, "n": absent, "k": absent,
+        },
+        {
+            "part": pl.lit("av"), **product, "threads": groups * rows * pl.col("head_dim"),
+            "n": pl.col("head_dim"), "k": seen,
+        },
+    ]  # fmt: skip
+    return pl.concat([shapes.select("operator_id", **columns) for columns in per_part])
+
+
+def operators(shapes: pl.DataFrame) -> pl.DataFrame:
+    """The kernels as operators: queries and result from and for other kernels, keys and values from the cache."""
+    queries = pl.col("batch") * pl.col("num_heads") * pl.col("queries") * pl.col("head_dim")
+    cached = 2 * pl.col("batch") * pl.col("num_key_value_heads") * pl.col("context") * pl.col("head_dim")
+    return shapes.select(
+        "operator_id", operator_class=pl.lit("attention"), read_elements=queries, weight_elements=cached,
+        written_elements=queries,
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

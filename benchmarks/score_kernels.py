@@ -1,0 +1,100 @@
+"""The page on matrix products and attention kernels of aiconfigurator-core.
+
+    python -m benchmarks.score_kernels --markdown docs/validation-kernels.md [--package DIR] [--rows 1500]
+
+Everything on it comes from `score_gemm` and `score_attention`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+import duckdb
+import polars as pl
+
+from benchmarks import page, score_attention, score_gemm
+from charz.cli.workspace import open_workspace
+from charz.ingest.measurements import score
+
+UNSEEN = ["b300_sxm", "gb200_gpu"]
+"""Parts in the package on which nothing was fitted."""
+TEXT = [
+    "Written by `python -m benchmarks.score_kernels --markdown docs/validation-kernels.md`; do not edit.",
+    "Timings of single kernels in bf16 from the PyPI package `aiconfigurator-core`: matrix products and attention, by"
+    " three serving frameworks. Errors are those of the kernel's time without the host. Columns as in"
+    " [validation](validation.md); `mape` is the mean of |predicted / measured - 1|.",
+    "Tiles, the family's rows and the parts' rows were fitted on one framework's timings, SGLang's. The first tables"
+    " hold the other frameworks' alone. How far one version's timings lie from another's, the last table on products"
+    " says: no model of one does better on the other.",
+]
+
+
+def main() -> None:
+    """Score and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--markdown", type=Path, required=True, help="write the tables to this page")
+    parser.add_argument("--package", type=Path, help="unpacked aiconfigurator_core folder; default the installed one")
+    parser.add_argument("--rows", type=int, default=1500, help="timings a part, framework, version and kind")
+    options = parser.parse_args()
+    start = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        database = Path(folder) / "catalog.duckdb"
+        open_workspace(database, create=True).close()
+        tables = product_tables(database, options) + attention_tables(database, options)
+    page.write(options.markdown, "Validation of products and attention", TEXT, tables)
+    print(f"{options.markdown} in {time.perf_counter() - start:.0f} s")
+
+
+def product_tables(database: Path, options: argparse.Namespace) -> list[tuple[str, pl.DataFrame]]:
+    """Headings and tables on matrix products."""
+    parts = score_gemm.PARTS
+    seen = products(database, options, parts, family_only=False)
+    shared = products(database, options, parts + UNSEEN, family_only=True)
+    by_size = pl.when(pl.col("m") <= 16).then(pl.lit("to 16")).when(pl.col("m") <= 1024).then(pl.lit("17 to 1024"))
+    sized = seen.filter(~score_gemm.is_fitted()).with_columns(rows_m=by_size.otherwise(pl.lit("above 1024")))
+    unfitted = shared.filter(~score_gemm.is_fitted() | pl.col("hardware_id").is_in(UNSEEN))
+    return [
+        ("Products, versions nothing was fitted on", table(seen.filter(~score_gemm.is_fitted()), ["hardware_id"])),
+        ("Products by rows of the result", table(sized, ["hardware_id", "rows_m"])),
+        ("Products, nothing fitted to a part", table(unfitted, ["hardware_id"])),
+        ("Products, every version", table(seen, ["hardware_id", "framework", "version"])),
+        ("Products, one version as prediction of another", score_gemm.framework_noise(seen)),
+    ]
+
+
+def products(database: Path, options: argparse.Namespace, parts: list[str], family_only: bool) -> pl.DataFrame:
+    """Scored matrix products."""
+    with duckdb.connect(str(database), read_only=True) as connection:
+        efficiency = connection.sql("SELECT * FROM efficiency").pl()
+        measured = score_gemm.states(connection, score_gemm.timings(options.package, "bf16", parts, options.rows))
+    chosen = score_gemm.shared_rows(efficiency) if family_only else efficiency
+    return score_gemm.predicted(database, measured, "bf16", chosen)
+
+
+def attention_tables(database: Path, options: argparse.Namespace) -> list[tuple[str, pl.DataFrame]]:
+    """Headings and tables on attention."""
+    both = score_attention.scored(database, options.package, score_gemm.PARTS, options.rows)
+    context = (2 ** (2 * pl.col("context").log(4).round())).cast(pl.Int64)
+    return [
+        ("Attention, the kernel alone", table(both, ["kind", "hardware_id"])),
+        (
+            "Attention, with one constant a framework for the step around it",
+            table(both, ["kind", "hardware_id"], "step_s"),
+        ),
+        (
+            "Attention by context, with that constant",
+            table(both.with_columns(context=context), ["kind", "context"], "step_s"),
+        ),
+    ]
+
+
+def table(rows: pl.DataFrame, by: list[str], predicted: str = "device_s") -> pl.DataFrame:
+    """A score table of predicted kernel times."""
+    return score.table(rows, by, predicted)
+
+
+if __name__ == "__main__":
+    main()
