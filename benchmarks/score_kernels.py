@@ -26,9 +26,11 @@ TEXT = [
     "Timings of single kernels in bf16 from the PyPI package `aiconfigurator-core`: matrix products and attention, by"
     " three serving frameworks. Errors are those of the kernel's time without the host. Columns as in"
     " [validation](validation.md); `mape` is the mean of |predicted / measured - 1|.",
-    "Tiles, the family's rows and the parts' rows were fitted on one framework's timings, SGLang's. The first tables"
-    " hold the other frameworks' alone. How far one version's timings lie from another's, the last table on products"
-    " says: no model of one does better on the other.",
+    "Tiles, the family's rows and the parts' rows for products were fitted on one framework's timings, SGLang's. The"
+    " first tables hold the other frameworks' alone. The last table on products takes one version's timings as the"
+    " prediction of another's: what is left of them where no physics differs.",
+    "Of attention one number was fitted, on prefill of all frameworks: the share of the matrix peak of the GPU family."
+    " Decode is given the queries of the heads that share keys as rows of one product, as its kernels take them.",
 ]
 
 
