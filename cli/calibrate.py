@@ -30,6 +30,10 @@ def command(
     where: Annotated[str, typer.Option(help="SQL condition on measurement rows, alias x.")] = "x.mode = 'run'",
     strength: Annotated[float, typer.Option(help="Pull toward the family's values; 0 is none.")] = 1.0,
     folds: Annotated[int, typer.Option(min=2, help="Folds of model families left out.")] = 6,
+    host_factor: Annotated[float, typer.Option(min=0.0, help="Host time of the machine over the reference.")] = 1.0,
+    suite: Annotated[
+        bool, typer.Option(help="Fit to a suite of operators: keep the rows whatever the error on those left out.")
+    ] = False,
     write: Annotated[bool, typer.Option(help="Store the rows in the database.")] = True,
     csv: Annotated[
         Path | None,
@@ -41,10 +45,10 @@ def command(
 
     The database keeps its other rows: those of a part win over those of its family.
     """
-    results = _fit(database_path(db), scope, hardware, backend, where, strength, folds)
+    results = _fit(database_path(db), scope, hardware, backend, where, strength, folds, host_factor)
     for result in results:
         _print(result)
-    rows, bands, sources = _rows(results)
+    rows, bands, sources = _rows(results, suite)
     if csv is not None:
         from charz.ingest.measurements import catalog_csv
 
@@ -62,8 +66,11 @@ def _fit(
     where: str,
     strength: float,
     folds: int,
+    host_factor: float,
 ) -> list[Calibration]:
     """A calibration a backend with enough measured rows."""
+    import polars as pl
+
     from charz.ingest.measurements import calibration, kernels
     from charz.ingest.measurements.workbench import measured_cases
 
@@ -73,6 +80,7 @@ def _fit(
         families = dict(connection.sql("SELECT hardware_id, family FROM hardware").fetchall())
     names = ", ".join(f"'{p}'" for p in parts)
     cases = measured_cases(path, f"x.hardware_id IN ({names}) AND ({where})")
+    cases = cases.with_columns(host_factor=pl.lit(host_factor))
     if backend:
         cases = cases.filter(cases["backend"].is_in(backend))
     if len(cases) < 20:
@@ -143,7 +151,7 @@ def _figure(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-def _rows(results: list[Calibration]):  # type: ignore[no-untyped-def]  # row types are imported lazily
+def _rows(results: list[Calibration], suite: bool):  # type: ignore[no-untyped-def]  # row types are imported lazily
     """Efficiency rows, bands and sources of all backends. Bands of a family rest on parts left out where
     several were fitted: those are the errors a part never seen will have."""
     from charz.ingest.measurements import calibration
@@ -152,7 +160,7 @@ def _rows(results: list[Calibration]):  # type: ignore[no-untyped-def]  # row ty
     for result in results:
         unseen_part = result.part_out_s is not None and not result.scope.startswith("hardware:")
         predicted = "part_out_s" if unseen_part else "family_out_s"
-        rows += calibration.efficiency_rows(result)
+        rows += calibration.efficiency_rows(result, suite)
         bands += calibration.bands(result.cases, predicted, result.scope, result.backend, result.source.source_id)
         sources.append(result.source)
     return rows, bands, sources

@@ -14,6 +14,8 @@ from . import display
 from .workspace import DatabaseOption, change_workspace, open_workspace
 
 if TYPE_CHECKING:
+    import duckdb
+
     from charz.ingest.measure.run import Result, Settings
     from charz.ingest.sources.spec import Spec
 
@@ -51,7 +53,7 @@ def command(
 
     Rows are kept under the data set `measured:NAME-OF-DEVICE`; `charz validate` holds predictions
     against them. `--characterize NAME` (ten minutes, CPU) writes NAME.yaml, adds the part, measures a
-    suite of small networks and fits the part's efficiency rows to them.
+    suite of small and six whole networks and fits the part's efficiency rows to them.
     """
     if characterize is not None:
         _characterize(characterize, seconds, db)
@@ -203,7 +205,11 @@ def _characterize(part_id: str, seconds: float, db: Path | None) -> None:
     from .hardware import add
 
     with open_workspace(db, create=True) as connection:
+        factor = host_factor(connection, machine.operator_s)
         known = connection.execute("SELECT count(*) FROM hardware WHERE hardware_id = ?", [part_id]).fetchall()[0][0]
+    display.note(
+        f"an operator takes the host {display.seconds(machine.operator_s)}: give scenarios of this machine --host-factor {factor:.2g}"
+    )
     if not known:
         add(path, db=db)
     specs = [(parse(name, settings=chosen_settings(values)), batches) for name, values, batches in characterize.SUITE]
@@ -224,10 +230,20 @@ def _characterize(part_id: str, seconds: float, db: Path | None) -> None:
         where=f"x.source_id = 'measured:{part_id}'",
         strength=1.0,
         folds=6,
+        suite=True,
+        host_factor=factor,
         write=True,
         csv=None,
         db=db,
     )
+
+
+def host_factor(connection: duckdb.DuckDBPyConnection, operator_s: float) -> float:
+    """Host time of an operator here over that of the catalog's eager backend on CPUs."""
+    reference = connection.execute(
+        "SELECT host_kernel_s FROM backend_support WHERE backend = 'eager' AND family = 'cpu' AND vendor = '*'"
+    ).fetchall()[0][0]
+    return operator_s / float(reference)
 
 
 def chosen_settings(values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:

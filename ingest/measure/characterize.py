@@ -38,8 +38,15 @@ SUITE = (
     ("synthetic:norm", ("length=196", "width=768"), (1, 32)),
     ("synthetic:softmax", ("rows=1024", "columns=1024"), (1, 16)),
     ("synthetic:elementwise", ("elements=1048576",), (1, 16, 64)),
+    ("googlenet", (), (1, 4, 8)),
+    ("shufflenet_v2_x1_0", (), (1, 4, 8)),
+    ("regnet_y_800mf", (), (1, 4, 8)),
+    ("mnasnet1_0", (), (1, 4, 8)),
+    ("swin_t", (), (1, 4, 8)),
+    ("alexnet", (), (1, 4, 8)),
 )
-"""Networks of the suite, their parameters and batches: every kernel class, small and large."""
+"""Networks of the suite, their parameters and batches: every kernel class, small and large, warm in the caches as
+operators run again and again are, and six whole networks, in which they are not."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,8 @@ class Machine:
     memory_byte: float
     fp32_ops_per_s: float
     byte_per_s: float
+    operator_s: float
+    """Host time of an operator too small to count."""
 
 
 def probe(threads: int | None = None) -> Machine:
@@ -75,6 +84,7 @@ def probe(threads: int | None = None) -> Machine:
         memory_byte=float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")),
         fp32_ops_per_s=_best_rate(),
         byte_per_s=_stream_rate(),
+        operator_s=operator_time(),
     )
 
 
@@ -160,6 +170,19 @@ def _stream_rate() -> float:
     source = torch.randn(64 * 1024**2)
     target = torch.empty_like(source)
     return 2.0 * source.numel() * 4 / _least_time(lambda: target.copy_(source))
+
+
+def operator_time() -> float:
+    """Host time of one operator under eager: a chain of small convolutions, normalizations and activations. [s]"""
+    triples = 20
+    layers = [
+        layer
+        for _ in range(triples)
+        for layer in (torch.nn.Conv2d(16, 16, 1, bias=False), torch.nn.BatchNorm2d(16), torch.nn.ReLU())
+    ]
+    chain, image = torch.nn.Sequential(*layers).eval(), torch.randn(1, 16, 8, 8)
+    with torch.inference_mode():
+        return _least_time(lambda: chain(image), runs=50) / (3 * triples)
 
 
 def _least_time(call: Callable[[], object], runs: int = 8) -> float:

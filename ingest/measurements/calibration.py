@@ -87,8 +87,9 @@ def calibrate(
 
 
 def _left_out_by(kernels: Kernels) -> str:
-    """Families where there are several, else models: a suite of small networks is one family."""
-    return "architecture_family" if kernels.cases["architecture_family"].n_unique() > 1 else "model"
+    """Families, or models where one family has half the rows: a suite of small networks is one family."""
+    largest = kernels.cases["architecture_family"].value_counts()["count"].max()
+    return "model" if 2 * int(largest) >= len(kernels.cases) else "architecture_family"  # type: ignore[arg-type]  # a count
 
 
 def _source(kernels: Kernels, scope: str, backend: str) -> Source:
@@ -133,9 +134,11 @@ def error_table(calibration: Calibration) -> pl.DataFrame:
     return pl.concat(tables)
 
 
-def efficiency_rows(calibration: Calibration) -> list[Efficiency]:
-    """The fitted rows; none where the rows in force predict families left out as well. A class or format whose half_work was fitted for all shares it."""
-    if not calibration.is_better:
+def efficiency_rows(calibration: Calibration, is_suite: bool = False) -> list[Efficiency]:
+    """The fitted rows; none where the rows in force predict families left out as well, unless the cases are a
+    suite that shows each kernel class in few networks: without those nothing is known of it. A class or format
+    whose half_work was fitted for all shares it."""
+    if not (calibration.is_better or is_suite):
         return []
     fitted = calibration.fit
     error = score.table(calibration.cases, [], "family_out_s")["median_error"][0]

@@ -130,7 +130,11 @@ def choose_keys(
         member = np.isin(kernels.group_of, np.flatnonzero((kernels.group["kernel_class"] == kernel_class).to_numpy()))
         split = formats if kernel_class in by_format and len(formats) > 1 else ["*"]
         for memory_format in split:
-            keys += [(kernel_class, memory_format, r, "maximum_fraction") for r in _binding(kernels, member)]
+            binding = _binding(kernels, member)
+            if kernel_class == "conv" and kernels.is_serial.any() and "memory" not in binding:
+                # Libraries for processors convert layouts around each convolution: traffic that no roofline shows.
+                binding.append("memory")
+            keys += [(kernel_class, memory_format, r, "maximum_fraction") for r in binding]
         if kernel_class in ("conv", "linear", "matmul"):
             keys.append((kernel_class, "*", "matrix", "half_work"))
     for name, kernel_class in _operators(shares, least_share).items():
