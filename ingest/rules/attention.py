@@ -1,13 +1,14 @@
 """Scaled dot-product attention: one operator of three parts, Q·Kᵀ, softmax and A·V.
 
-Grouped-query attention multiplies every query head, whatever the number of key heads. A causal mask
-halves nothing: the counts are those of the full product.
+Grouped-query attention multiplies every query head, whatever the number of key heads; heads that share keys
+are rows of one product, as fused kernels pack them (FlashAttention-2, flash-decoding). A causal mask halves
+nothing: the counts are those of the full product.
 """
 
 from __future__ import annotations
 
 from ..graph import Part
-from ..symbolic import product
+from ..symbolic import product, ratio
 from .elementwise import FLOPS_PER_ELEMENT
 from .registry import Call, Value, gemm, rule, vector
 
@@ -19,12 +20,13 @@ def scaled_dot_product_attention(call: Call) -> list[Part]:
     value: Value = call["value"]
     *batch, length, width = query.dims
     context = key.dims[-2]
-    groups = product(*batch)
-    scores = product(groups, length, context)
+    sharing = ratio(query.dims[-3], key.dims[-3]) if call["enable_gqa"] else 1
+    groups, rows = ratio(product(*batch), sharing), product(sharing, length)
+    scores = product(groups, rows, context)
     # softmax, the scale, and the additive mask where there is one
     flops = FLOPS_PER_ELEMENT["softmax"] + 1 + (1 if call["attn_mask"] is not None or call["is_causal"] else 0)
     return [
-        gemm("qk", groups, length, context, width),
+        gemm("qk", groups, rows, context, width),
         vector("softmax", product(flops, scores), scores),
-        gemm("av", groups, length, value.dims[-1], context),
+        gemm("av", groups, rows, value.dims[-1], context),
     ]

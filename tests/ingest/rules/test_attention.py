@@ -17,7 +17,11 @@ def test_three_parts(lowered):
 def test_grouped_query_multiplies_every_query_head(lowered):
     q, kv = torch.empty(2, 8, 16, 32), torch.empty(2, 2, 16, 32)
     g = lowered(lambda q, k, v: scaled_dot_product_attention(q, k, v, enable_gqa=True), q, kv, kv)
-    assert g.value(g.only("attention"), "macs") == 2 * 8 * 16 * 16 * 32
+    op = g.only("attention")
+    assert g.value(op, "macs") == 2 * 8 * 16 * 16 * 32
+    # the four heads that share keys are rows of one product
+    assert g.value(op, "m", "qk") == 4 * 16
+    assert g.value(op, "groups", "qk") == 2
 
 
 def test_causal_is_counted_whole(lowered):
