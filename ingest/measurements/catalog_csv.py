@@ -14,11 +14,15 @@ def replace_rows(
     folder: Path, efficiency: Sequence[Efficiency], bands: Sequence[PredictionBand], sources: Sequence[Source]
 ) -> None:
     """Put the rows in `efficiency.csv`, `prediction_band.csv` and `source.csv` of a folder, in place of
-    those with the same scope and backend, or the same source."""
+    those with the same scope and backend, or the same source; of bands only those of the same source or the same
+    batches, for other sizes come from other measurements."""
     fitted = {(row.scope, row.backend) for row in efficiency}
     _replace(folder / "efficiency.csv", Efficiency, efficiency, lambda r: (r["scope"], r["backend"]) in fitted)
-    banded = {(band.scope, band.backend) for band in bands}
-    _replace(folder / "prediction_band.csv", PredictionBand, bands, lambda r: (r["scope"], r["backend"]) in banded)
+    banded = {(band.scope, band.backend, place) for band in bands for place in (band.source_id, band.batch_class)}
+    _replace(
+        folder / "prediction_band.csv", PredictionBand, bands,
+        lambda r: any((r["scope"], r["backend"], place) in banded for place in (r["source_id"], r["batch_class"])),
+    )  # fmt: skip
     names = {source.source_id for source in sources}
     _replace(folder / "source.csv", Source, sources, lambda r: r["source_id"] in names)
 
