@@ -48,6 +48,12 @@ def test_an_operator_down_to_its_sources(workspace: Path, charz: Charz) -> None:
 
 
 @pytest.mark.slow
+def test_an_operator_with_efficiency_rows_of_its_own_shows_them(workspace: Path, charz: Charz) -> None:
+    done = charz("explain", "resnet18", "relu_", *TARGET, "--db", str(workspace))
+    assert re.search(r"^memory +\S+ ?% +hardware:rtx4090, aten\.relu_, eager", done.stdout, re.MULTILINE), done.stdout
+
+
+@pytest.mark.slow
 def test_a_kernel_and_the_whole_run(workspace: Path, charz: Charz) -> None:
     whole = charz("explain", "resnet18", *TARGET, "--db", str(workspace))
     assert "Kernels that take the most time" in whole.stdout
