@@ -21,7 +21,8 @@ import numpy as np
 import polars as pl
 
 from benchmarks import catalog, page
-from charz.ingest.measurements import score, validation
+from charz.ingest.measurements import catalog_csv, score, validation
+from charz.schema.catalog import PredictionBand
 
 SOURCE_ID = "charz_latency_band"
 POWERS = np.linspace(0.5, 3.0, 51)
@@ -46,7 +47,9 @@ def main() -> None:
     found = pl.DataFrame([band for _, group in rows.group_by("family", "backend") if (band := fitted(group))])
     print(found.sort("scope", "backend"))
     if options.write:
-        write(options.tables / "prediction_band.csv", found.sort("scope", "backend"))
+        fields = list(PredictionBand.model_fields)
+        bands = [PredictionBand(**row) for row in found.sort("scope", "backend").select(fields).to_dicts()]
+        catalog_csv.replace_rows(options.tables, [], bands, [])
 
 
 def residuals(database: Path) -> pl.DataFrame:
@@ -96,17 +99,6 @@ def quantiles(rows: pl.DataFrame) -> tuple[float, float]:
     share = (ordered["weight"].cum_sum() - ordered["weight"] / 2) / ordered["weight"].sum()
     low, high = np.interp([(1 - _NOMINAL) / 2, (1 + _NOMINAL) / 2], share, ordered["residual"])
     return min(float(low), -0.02), max(float(high), 0.02)
-
-
-def write(path: Path, found: pl.DataFrame) -> None:
-    """The table with the found rows in place of earlier ones of their scope, backend and batch class."""
-    table = pl.read_csv(path, infer_schema_length=None)
-    keys = ["scope", "backend", "batch_class", "quantity"]
-    kept = table.with_columns(pl.col("batch_class").cast(pl.String)).join(found, on=keys, how="anti")
-    text = [path.read_text().splitlines()[0]]
-    text += [",".join(str(value) for value in row) for row in kept.rows()]
-    text += [",".join(str(value) for value in row) for row in found.select(table.columns).rows()]
-    path.write_text("\n".join(text) + "\n")
 
 
 if __name__ == "__main__":

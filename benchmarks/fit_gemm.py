@@ -11,7 +11,6 @@ in the CSV tables of FOLDER. `python -m benchmarks.score_gemm` scores them on th
 from __future__ import annotations
 
 import argparse
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +19,7 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from benchmarks import score_gemm
-from charz.cli.workspace import open_workspace
+from benchmarks import catalog, score_gemm
 from charz.ingest.measurements import bare, catalog_csv
 from charz.ingest.measurements.workbench import Workbench
 from charz.schema.catalog import Efficiency
@@ -66,24 +64,21 @@ def main() -> None:
     """Fit and write the rows."""
     options = arguments()
     start = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
-        database = Path(folder) / "catalog.duckdb"
-        open_workspace(database, create=True).close()
+    with catalog.database() as database:
         with duckdb.connect(str(database), read_only=True) as connection:
+            if not connection.execute("SELECT 1 FROM source WHERE source_id = 'charz_gemm_fit'").fetchall():
+                raise SystemExit("the catalog has no source charz_gemm_fit")
             efficiency = score_gemm.shared_rows(connection.sql("SELECT * FROM efficiency").pl())
             measured = score_gemm.states(connection, score_gemm.timings(
                 options.package, options.precision, options.hardware, options.rows
             ))  # fmt: skip
-            source = connection.sql("SELECT * FROM source WHERE source_id = 'charz_gemm_fit'").pl()
         measured = measured.filter(score_gemm.is_fitted())
         rows = [
             row
             for part in options.hardware
             for row in fitted_rows(database, part, measured.filter(hardware_id=part), efficiency, options.precision)
         ]
-    if source.is_empty():
-        raise SystemExit("the catalog has no source charz_gemm_fit")
-    replace_rows(options.folder, rows)
+    catalog_csv.replace_rows(options.folder, rows, [], [])
     print(f"{len(rows)} rows, {time.perf_counter() - start:.0f} s")
 
 
@@ -152,11 +147,6 @@ def part_rows(part: str, values: np.ndarray, note: str) -> list[Efficiency]:
         )
         for resource in ("matrix", "memory", "overlap")
     ]  # fmt: skip
-
-
-def replace_rows(folder: Path, rows: list[Efficiency]) -> None:
-    """The rows in place of those with the same scope and backend."""
-    catalog_csv.replace_rows(folder, rows, [], [])
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
     python -m benchmarks.score_attention [DATABASE] [--package DIR] [--rows 300]
 
 Prefill (`context_attention`) and decode (`generation_attention`) in bf16 with a cache in bf16, no window. The
-kernels run through the same SQL as a network's, with family constants for attention: no row was fitted on these.
+kernels run through the same SQL as a network's, with the family's row for attention, whose share of the matrix peak was fitted
+on prefill of all frameworks; nothing else was fitted on these.
 Prefill kernels skip what a causal mask hides, so they are given half of each product's columns; decode kernels
 take the queries of all heads that share their keys as rows of one product, so they are given those. A framework
 times its whole step, small kernels before and after included: one constant for every part, framework and kind,
@@ -13,15 +14,13 @@ from the rows predicted shortest, stands for them in `step_s`.
 from __future__ import annotations
 
 import argparse
-import tempfile
 import time
 from pathlib import Path
 
 import duckdb
 import polars as pl
 
-from benchmarks import page, score_gemm
-from charz.cli.workspace import open_workspace
+from benchmarks import catalog, page, score_gemm
 from charz.ingest.measurements import aiconfigurator, bare, score
 from charz.ingest.rules.elementwise import FLOPS_PER_ELEMENT
 
@@ -47,20 +46,22 @@ def main() -> None:
     options = arguments()
     page.print_wide()
     start = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
-        database = options.database or Path(folder) / "catalog.duckdb"
-        open_workspace(database, create=True).close()
+    with catalog.database(options.database) as database:
         both = scored(database, options.package, options.hardware, options.rows)
     print("the kernel alone")
     print(score.table(both, ["kind", "hardware_id"], "device_s"))
     print("with a constant for the step around it")
     print(score.table(both, ["kind", "hardware_id", "framework", "version"], "step_s"))
     print(score.table(both, ["kind", "hardware_id"], "step_s"))
-    octave = (2 ** (2 * (pl.col("context").log(4)).round())).cast(pl.Int64)
-    print(score.table(both.with_columns(context=octave), ["kind", "context"], "step_s"))
+    print(score.table(both.with_columns(context=rounded_context()), ["kind", "context"], "step_s"))
     columns = ["kind", "hardware_id", "framework", *SHAPE, "measured_s", "device_s", "compute_s", "memory_s"]
     print(score.worst(both, options.worst, "step_s").select(columns))
     print(f"{time.perf_counter() - start:.1f} s")
+
+
+def rounded_context() -> pl.Expr:
+    """Context rounded to a power of four."""
+    return (2 ** (2 * pl.col("context").log(4).round())).cast(pl.Int64)
 
 
 def scored(database: Path, package: Path | None, hardware: list[str], rows: int) -> pl.DataFrame:

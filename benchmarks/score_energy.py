@@ -68,9 +68,7 @@ def main() -> None:
     options = arguments()
     page.print_wide()
     start = time.perf_counter()
-    path = options.measurements / "models.parquet"
-    if not path.is_file():
-        raise SystemExit(f"no file {path}: it holds others' published figures, see its README")
+    path = catalog.published_models(options.measurements)
     if not options.database.exists():
         fill(options.database)
     rows = scored(options.database, measured(path, options.prompt))

@@ -15,15 +15,13 @@ of two halves holds what both read twice. SGLang 0.5.6 timed one set of operands
 from __future__ import annotations
 
 import argparse
-import tempfile
 import time
 from pathlib import Path
 
 import duckdb
 import polars as pl
 
-from benchmarks import page
-from charz.cli.workspace import open_workspace
+from benchmarks import catalog, page
 from charz.ingest.measurements import aiconfigurator, bare, score
 
 PARTS = ["a100_sxm4_80", "h100_sxm5_80", "h200_sxm_141", "b200_sxm", "l40s"]
@@ -53,10 +51,8 @@ def main() -> None:
     options = arguments()
     page.print_wide()
     start = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
-        database = options.database or Path(folder) / "catalog.duckdb"
-        open_workspace(database, create=True).close()
-        both = scored(database, options)
+    with catalog.database(options.database) as database:
+        both = scored(database, options.package, options.hardware, options.rows, options.family_only, options.precision)
     print(f"{len(both)} timings of {both.select('m', 'n', 'k').unique().height} shapes")
     print(score.table(both, ["hardware_id", "framework", "version"], "device_s"))
     print(score.table(both, ["hardware_id"], "device_s"))
@@ -82,18 +78,15 @@ def main() -> None:
     print(f"{time.perf_counter() - start:.1f} s")
 
 
-def scored(database: Path, options: argparse.Namespace) -> pl.DataFrame:
+def scored(
+    database: Path, package: Path | None, hardware: list[str], rows: int, family_only: bool, precision: str = "bf16"
+) -> pl.DataFrame:
     """Measured and predicted time of every sampled timing."""
     with duckdb.connect(str(database), read_only=True) as connection:
         efficiency = connection.sql("SELECT * FROM efficiency").pl()
-        measured = states(connection, timings(options.package, options.precision, options.hardware, options.rows))
-    if options.family_only:
+        measured = states(connection, timings(package, precision, hardware, rows))
+    if family_only:
         efficiency = shared_rows(efficiency)
-    return predicted(database, measured, options.precision, efficiency)
-
-
-def predicted(database: Path, measured: pl.DataFrame, precision: str, efficiency: pl.DataFrame) -> pl.DataFrame:
-    """The timings, as `measured_s`, with what the views say of them."""
     shapes, hardware = measured.select("m", "n", "k").unique(), measured["hardware_id"].unique().sort().to_list()
     found = bare.times(database, shapes, hardware, precision, efficiency, cache_states=CACHE_STATES)
     both = measured.join(found, on=["m", "n", "k", "hardware_id", "cache_state"])

@@ -8,15 +8,12 @@ Everything on it comes from `score_gemm` and `score_attention`.
 from __future__ import annotations
 
 import argparse
-import tempfile
 import time
 from pathlib import Path
 
-import duckdb
 import polars as pl
 
-from benchmarks import page, score_attention, score_gemm
-from charz.cli.workspace import open_workspace
+from benchmarks import catalog, page, score_attention, score_gemm
 from charz.ingest.measurements import score
 
 UNSEEN = ["b300_sxm", "gb200_gpu"]
@@ -42,9 +39,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1500, help="timings a part, framework, version and kind")
     options = parser.parse_args()
     start = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
-        database = Path(folder) / "catalog.duckdb"
-        open_workspace(database, create=True).close()
+    with catalog.database() as database:
         tables = product_tables(database, options) + attention_tables(database, options)
     page.write(options.markdown, "Validation of products and attention", TEXT, tables)
     print(f"{options.markdown} in {time.perf_counter() - start:.0f} s")
@@ -53,8 +48,8 @@ def main() -> None:
 def product_tables(database: Path, options: argparse.Namespace) -> list[tuple[str, pl.DataFrame]]:
     """Headings and tables on matrix products."""
     parts = score_gemm.PARTS
-    seen = products(database, options, parts, family_only=False)
-    shared = products(database, options, parts + UNSEEN, family_only=True)
+    seen = score_gemm.scored(database, options.package, parts, options.rows, family_only=False)
+    shared = score_gemm.scored(database, options.package, parts + UNSEEN, options.rows, family_only=True)
     by_size = pl.when(pl.col("m") <= 16).then(pl.lit("to 16")).when(pl.col("m") <= 1024).then(pl.lit("17 to 1024"))
     sized = seen.filter(~score_gemm.is_fitted()).with_columns(rows_m=by_size.otherwise(pl.lit("above 1024")))
     unfitted = shared.filter(~score_gemm.is_fitted() | pl.col("hardware_id").is_in(UNSEEN))
@@ -67,19 +62,9 @@ def product_tables(database: Path, options: argparse.Namespace) -> list[tuple[st
     ]
 
 
-def products(database: Path, options: argparse.Namespace, parts: list[str], family_only: bool) -> pl.DataFrame:
-    """Scored matrix products."""
-    with duckdb.connect(str(database), read_only=True) as connection:
-        efficiency = connection.sql("SELECT * FROM efficiency").pl()
-        measured = score_gemm.states(connection, score_gemm.timings(options.package, "bf16", parts, options.rows))
-    chosen = score_gemm.shared_rows(efficiency) if family_only else efficiency
-    return score_gemm.predicted(database, measured, "bf16", chosen)
-
-
 def attention_tables(database: Path, options: argparse.Namespace) -> list[tuple[str, pl.DataFrame]]:
     """Headings and tables on attention."""
     both = score_attention.scored(database, options.package, score_gemm.PARTS, options.rows)
-    context = (2 ** (2 * pl.col("context").log(4).round())).cast(pl.Int64)
     return [
         ("Attention, the kernel alone", table(both, ["kind", "hardware_id"])),
         (
@@ -88,7 +73,7 @@ def attention_tables(database: Path, options: argparse.Namespace) -> list[tuple[
         ),
         (
             "Attention by context, with that constant",
-            table(both.with_columns(context=context), ["kind", "context"], "step_s"),
+            table(both.with_columns(context=score_attention.rounded_context()), ["kind", "context"], "step_s"),
         ),
     ]
 

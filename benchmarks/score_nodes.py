@@ -12,14 +12,13 @@ factor on that time. `--family-only` leaves out the rows of single parts.
 from __future__ import annotations
 
 import argparse
-import tempfile
 import time
 from pathlib import Path
 
 import polars as pl
 
 from benchmarks import catalog, page
-from charz.cli.workspace import change_workspace, open_workspace
+from charz.cli.workspace import change_workspace
 from charz.ingest.measurements import catalog_csv, collection, operator_times, score, store
 from charz.schema.catalog import Source
 
@@ -47,9 +46,7 @@ def main() -> None:
     start = time.perf_counter()
     if not options.measurements.is_dir():
         raise SystemExit(f"no folder {options.measurements}: it holds others' published figures, see its README")
-    with tempfile.TemporaryDirectory() as folder:
-        database = Path(folder) / "nodes.duckdb"
-        open_workspace(database, create=True).close()
+    with catalog.database() as database:
         fill(database, options.measurements)
         live = catalog.tables()
         if options.fit is not None:

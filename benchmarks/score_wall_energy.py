@@ -45,9 +45,7 @@ def main() -> None:
     """Print the tables."""
     options = arguments()
     page.print_wide()
-    path = options.measurements / "models.parquet"
-    if not path.is_file():
-        raise SystemExit(f"no file {path}: it holds others' published figures, see its README")
+    path = catalog.published_models(options.measurements)
     if not options.database.exists():
         open_workspace(options.database, create=True).close()
         run(

@@ -117,7 +117,6 @@ def text(database: Path, rows: pl.DataFrame, seconds: float, load: float) -> lis
     return [
         "Written by `python -m benchmarks.this_machine --markdown docs/validation-this-machine.md`; do not edit.",
         f"{name}, {cores:.0f} cores, fp32, eager. `charz measure --characterize` took {seconds:.0f} s: peaks from large kernels,"
-        ""
         f" efficiencies and the host's time ({rows['host_factor'][0]:.1f} of the reference) from small synthetic and six whole"
         " networks. None of the ten torchvision models was part of that. Columns as in"
         f" [validation](validation.md). One-minute load when it began: {load:.1f}.",
