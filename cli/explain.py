@@ -285,7 +285,7 @@ def _efficiencies(target: Target, kernel: Record) -> None:
         target.scenario.backend,
         kernel["kernel_class"],
         kernel["precision"],
-        target.scenario.memory_format,
+        kernel["layout"],
         target.model_id,
         kernel["anchor_operator_id"],
     ]

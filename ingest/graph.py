@@ -76,6 +76,8 @@ class GraphModule:
     path: str
     class_name: str
     depth: int
+    package: str = ""
+    """Top-level package that defines its class: `torch` and `timm` normalize differently under autocast."""
 
 
 @dataclass(slots=True)
@@ -86,3 +88,7 @@ class Graph:
     modules: list[GraphModule] = field(default_factory=list)
     operators: list[GraphOperator] = field(default_factory=list)
     tensors: list[GraphTensor] = field(default_factory=list)
+    layouts: dict[str, dict[int, str]] = field(default_factory=dict)
+    """Layout of operators by memory format and operator id; see `schema.workload.OperatorLayout`."""
+    copies: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    """Operators that copy a tensor before they compute, by memory format; see `schema.workload.LayoutCopy`."""

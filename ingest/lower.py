@@ -16,6 +16,7 @@ from torch.fx import GraphModule as FxModule
 from torch.fx import Node
 
 from .graph import Graph, GraphModule, GraphOperator, GraphTensor, Polynomial
+from .layout import ALIASES_IN_INFERENCE, COPYING_VIEWS, VIEW, Layouts, layouts
 from .references import References
 from .rules import RULES, Call, Value
 from .symbolic import Size, Symbols, polynomial, size_product, text
@@ -26,9 +27,6 @@ PRECISIONS = {
     torch.int64: "int64", torch.int32: "int32", torch.int16: "int16", torch.int8: "int8", torch.uint8: "uint8",
     torch.bool: "bool", torch.complex64: "complex64", torch.complex128: "complex128",
 }  # fmt: skip
-
-ALIASES_IN_INFERENCE = {"dropout", "dropout_", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"}
-"""Operators that return their input unless training; tracing gives the result a storage of its own."""
 
 NOT_OPERATORS = {
     "aten._assert_tensor_metadata.default", "aten._assert_scalar.default", "aten._assert_async.msg",
@@ -75,6 +73,8 @@ class Lowering:
     """Tensor that owns each storage, by the storage's address."""
     writers: dict[int, list[int]] = field(default_factory=dict)
     """In-place results by the tensor that owns their storage, the newest last."""
+    operators: dict[Node, int] = field(default_factory=dict)
+    """Operator of each fx node that is one."""
     modules: dict[str, int] = field(default_factory=dict)
     shapes: dict[tuple[Any, ...], tuple[tuple[Size, ...], Size, str]] = field(default_factory=dict)
     kept: list[Any] = field(default_factory=list)
@@ -94,6 +94,8 @@ def lower(
     _set_stages(state.graph)
     if references is not None:
         _set_held(state, references)
+    for memory_format, found in layouts(program).items():
+        _add_layouts(state, memory_format, found)
     return state.graph
 
 
@@ -259,6 +261,7 @@ def _add_operator(state: Lowering, node: Node, target: Any, name: str) -> None:
         owner = graph.tensors[op.writes[0]].storage_tensor_id
         state.writers.setdefault(owner, []).append(op.writes[0])
     graph.operators.append(op)
+    state.operators[node] = operator_id
     state.values[node] = outputs if isinstance(results, (list, tuple)) else outputs[0]
 
 
@@ -317,9 +320,10 @@ def _module(state: Lowering, node: Node) -> int:
         known = state.modules.get(path)
         if known is None:
             known = state.modules[path] = len(state.graph.modules)
-            name = kind.rsplit(".", 1)[-1] if isinstance(kind, str) else kind.__name__
+            qualified = kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__qualname__}"
+            package, name = qualified.split(".", 1)[0], qualified.rsplit(".", 1)[-1]
             depth = state.graph.modules[module_id].depth + 1
-            state.graph.modules.append(GraphModule(known, module_id, path, name, depth))
+            state.graph.modules.append(GraphModule(known, module_id, path, name, depth, package))
         module_id = known
     return module_id
 
@@ -337,6 +341,25 @@ def _set_stages(graph: Graph) -> None:
     for op in graph.operators:
         producers = (graph.tensors[t].producer_operator_id for t in op.reads)
         op.stage = max((graph.operators[p].stage + 1 for p in producers if p is not None), default=0)
+
+
+def _add_layouts(state: Lowering, memory_format: str, found: Layouts) -> None:
+    """Layouts by operator, and the copies: of operands, and of what is a view as traced but not in this format."""
+    graph = state.graph
+    by_operator = {state.operators[node]: layout for node, layout in found.layout.items() if node in state.operators}
+    graph.layouts[memory_format] = by_operator
+    copies = [
+        (state.operators[node], state.values[operand].tensor_id)
+        for node, operands in found.copied.items()
+        for operand in operands
+        if isinstance(state.values[operand], Value)
+    ]
+    copies += [
+        (o, graph.operators[o].writes[0])
+        for o, layout in by_operator.items()
+        if graph.operators[o].is_view and layout != VIEW and graph.operators[o].target.split(".")[1] in COPYING_VIEWS
+    ]
+    graph.copies[memory_format] = copies
 
 
 def _set_held(state: Lowering, references: References) -> None:

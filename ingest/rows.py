@@ -6,7 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from charz.schema.row import Row
-from charz.schema.workload import AccessTerm, Edge, Module, Operator, OperatorPart, Tensor, TensorTerm, Term
+from charz.schema.workload import (
+    AccessTerm,
+    Edge,
+    LayoutCopy,
+    Module,
+    Operator,
+    OperatorLayout,
+    OperatorPart,
+    Tensor,
+    TensorTerm,
+    Term,
+)
 
 from .graph import Graph, GraphOperator, Polynomial
 
@@ -34,6 +45,23 @@ def workload(graph: Graph) -> dict[type[Row], Columns]:
                 "is_inplace",
                 "is_size_bound",
             ),
+        ),
+        OperatorLayout: _transposed(
+            ("memory_format", "operator_id", "layout"),
+            [
+                (memory_format, o, layout)
+                for memory_format, found in graph.layouts.items()
+                for o, layout in found.items()
+                if layout != memory_format and not operators[o].is_view
+            ],
+        ),
+        LayoutCopy: _transposed(
+            ("memory_format", "copy_id", "operator_id", "tensor_id"),
+            [
+                (memory_format, i, operator_id, tensor_id)
+                for memory_format, copies in graph.copies.items()
+                for i, (operator_id, tensor_id) in enumerate(copies)
+            ],
         ),
         OperatorPart: _transposed(
             ("operator_id", "part", "part_class"),

@@ -23,12 +23,24 @@ from charz.schema.compiled import (
     TensorPrecision,
 )
 from charz.schema.row import Row
-from charz.schema.workload import AccessTerm, Edge, Model, Module, Operator, OperatorPart, Tensor, TensorTerm, Term
+from charz.schema.workload import (
+    AccessTerm,
+    Edge,
+    LayoutCopy,
+    Model,
+    Module,
+    Operator,
+    OperatorLayout,
+    OperatorPart,
+    Tensor,
+    TensorTerm,
+    Term,
+)
 
 from .rows import Columns
 
 MODEL_TABLES: tuple[type[Row], ...] = (
-    Module, Operator, OperatorPart, Term, Tensor, TensorTerm, Edge, AccessTerm,
+    Module, Operator, OperatorLayout, LayoutCopy, OperatorPart, Term, Tensor, TensorTerm, Edge, AccessTerm,
     TensorPrecision, OperatorPrecision, PrecisionCast, ReadPrecision, Subgraph, SubgraphOperator, SubgraphTensor,
     SubgraphEdge, PathSegment, TensorLifetime,
 )  # fmt: skip

@@ -371,6 +371,9 @@ class Backend(Row):
     """True when each conversion of an activation is a kernel of its own."""
     weight_casts_are_kernels: bool
     """True when weights are converted at every run."""
+    follows_strides: bool | None
+    """True when operators run one by one on tensors as these lie in memory, converting where a kernel needs
+    another layout; null in files from before it was known: not."""
     workspace_fraction: float
     """Scratch memory as a share of peak activations."""
     is_default_for: str

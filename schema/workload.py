@@ -113,6 +113,50 @@ class Operator(Row):
     """True when a data-dependent size was replaced by an upper bound."""
 
 
+class OperatorLayout(Row):
+    """How an operator's tensors lie in memory, where that is not in the memory format the run asks for.
+
+    A format is passed on from tensor to tensor and lost on the way: a permuted view makes what follows run
+    channels-last, a token sequence no longer knows channels. Only backends that follow strides
+    (`backend.follows_strides`) run an operator in its layout.
+    """
+
+    TABLE: ClassVar[str] = "operator_layout"
+    KEY: ClassVar[tuple[str, ...]] = ("model_id", "memory_format", "operator_id")
+
+    model_id: int
+    """Model it belongs to."""
+    memory_format: str
+    """Format asked for, `nchw` or `nhwc`."""
+    operator_id: int
+    """Operator."""
+    layout: str
+    """`nhwc` where images have their channels next to each other, `strided` where an operand and the result run
+    through memory in different orders, `view` where it turns out to move nothing, else `nchw`."""
+
+
+class LayoutCopy(Row):
+    """A tensor that an operator copies before it computes, because the kernel behind it cannot take its strides.
+
+    The exported graph does not show these: `matmul` of permuted operands copies them, and what is a view of
+    one memory format is a copy of another. One kernel each on backends that follow strides.
+    """
+
+    TABLE: ClassVar[str] = "layout_copy"
+    KEY: ClassVar[tuple[str, ...]] = ("model_id", "memory_format", "copy_id")
+
+    model_id: int
+    """Model it belongs to."""
+    memory_format: str
+    """Format asked for, `nchw` or `nhwc`."""
+    copy_id: int
+    """Key within model and format, from 0."""
+    operator_id: int
+    """Operator that copies."""
+    tensor_id: int
+    """Tensor copied."""
+
+
 class OperatorPart(Row):
     """A step inside an operator that one kind of unit executes: one for most, three for attention."""
 

@@ -89,13 +89,14 @@ class _Propagation:
         return self.types
 
     def _rule(self, operator: GraphOperator) -> PolicyRule:
-        """The row of the module class it stands in, else of its ATen operator, else of its class, else of
-        everything."""
+        """The row of the module class it stands in (`norm:timm.LayerNorm`, `norm:LayerNorm`), else of its ATen
+        operator, else of its class, else of everything."""
         name, operator_class = self.flow.names[operator.operator_id]
         if operator_class in self.by_module:
-            module_class = self.flow.graph.modules[operator.module_id].class_name
-            if (found := self.policy.get(f"{operator_class}:{module_class}")) is not None:
-                return found
+            module = self.flow.graph.modules[operator.module_id]
+            for name_of_class in (f"{module.package}.{module.class_name}", module.class_name):
+                if (found := self.policy.get(f"{operator_class}:{name_of_class}")) is not None:
+                    return found
         return self.policy.get(name) or self.policy.get(operator_class) or self.everything
 
     def _store_weights(self) -> None:

@@ -20,7 +20,17 @@ from charz.schema.compiled import (
     TensorPrecision,
 )
 from charz.schema.row import Row
-from charz.schema.workload import AccessTerm, Model, Operator, OperatorPart, Tensor, TensorTerm, Term
+from charz.schema.workload import (
+    AccessTerm,
+    LayoutCopy,
+    Model,
+    Operator,
+    OperatorLayout,
+    OperatorPart,
+    Tensor,
+    TensorTerm,
+    Term,
+)
 
 from . import store
 from .workbench import Workbench
@@ -156,6 +166,8 @@ def tables(
         Tensor: tensors,
         TensorTerm: tensors.select("model_id", "tensor_id", "coefficient", *_POWERS),
         AccessTerm: pl.DataFrame(),
+        OperatorLayout: pl.DataFrame(),
+        LayoutCopy: pl.DataFrame(),
         PrecisionCast: pl.DataFrame(),
         ReadPrecision: pl.DataFrame(),
         TensorPrecision: tensors.select("model_id", "tensor_id", policy=pl.lit(precision), precision=pl.lit(precision)),

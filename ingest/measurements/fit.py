@@ -9,7 +9,7 @@ toward prior values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -49,7 +49,6 @@ _WEIGHT = {"maximum_fraction": 0.1, "half_work": 0.03}
 Parameters = Mapping[tuple[str, str], Floats]
 """Values over the groups of kernels, by resource and kind."""
 
-_EVERY = slice(None)
 _STEP = 1e-4
 """Step of the finite differences, in the logarithm of a parameter."""
 
@@ -58,6 +57,9 @@ Key = tuple[str, str, str, str]
 
 PRODUCTS = frozenset({"conv", "depthwise_conv", "linear", "matmul", "attention"})
 """Classes of one algorithm each: no rows by ATen operator."""
+
+BY_FORMAT = ("conv", "depthwise_conv", "norm")
+"""Classes with another algorithm for each memory format."""
 
 
 @dataclass
@@ -71,12 +73,17 @@ class Fit:
     prior: dict[Key, float] = field(default_factory=dict)
     """What they were pulled toward."""
 
-    def get(self, names: Sequence[str], memory_format: str, resource: str, kind: str) -> float:
-        """The most specific value, as `efficiency_choice` picks it: the earlier name, then the format."""
+    def get(
+        self, names: Sequence[str], memory_format: str, resource: str, kind: str, default: float | None = None
+    ) -> float:
+        """The most specific value, as `efficiency_choice` picks it: the earlier name, then the format; else
+        `default`, or what is usual."""
         for name in names:
             for f in (memory_format, "*"):
                 if (name, f, resource, kind) in self.value:
                     return self.value[name, f, resource, kind]
+        if default is not None:
+            return default
         return 0.0 if kind == "half_work" else _PRIOR[resource, kind]
 
 
@@ -85,26 +92,26 @@ def predict(kernels: Kernels, fit: Fit) -> Floats:
     return _case_time(kernels, _kernel_time(kernels, _by_group(kernels, fit)))
 
 
-def _by_group(kernels: Kernels, fit: Fit, kinds: Iterable[tuple[str, str]] = tuple(_PRIOR)) -> Parameters:
-    """Parameters of the given resources and kinds, as arrays over the distinct groups."""
+def _by_group(kernels: Kernels, fit: Fit, default: float | None = None) -> Parameters:
+    """Parameters of every resource and kind, as arrays over the distinct groups."""
     groups = list(kernels.group.select("operator_name", "kernel_class", "memory_format").iter_rows())
-    return {(r, k): np.array([fit.get((o, c, "*"), f, r, k) for o, c, f in groups]) for r, k in kinds}
+    return {(r, k): np.array([fit.get((o, c, "*"), f, r, k, default) for o, c, f in groups]) for r, k in _PRIOR}
 
 
-def _kernel_time(kernels: Kernels, parameter: Parameters, member: NDArray[np.int64] | slice = _EVERY) -> Floats:
-    """Device time of each kernel, or of some of them, times its count. [s]"""
-    of = kernels.group_of[member]
+def _kernel_time(kernels: Kernels, parameter: Parameters) -> Floats:
+    """Device time of each kernel, times its count. [s]"""
+    of = kernels.group_of
     time = {
-        resource: (kernels.ideal[term][member] + parameter[resource, "half_work"][of] * kernels.slope[term][member])
+        resource: (kernels.ideal[term] + parameter[resource, "half_work"][of] * kernels.slope[term])
         / parameter[resource, "maximum_fraction"][of]
         for resource, term in _TERM.items()
     }
     compute = np.maximum(time["matrix"], time["vector"])
-    cache = kernels.cache_s[member] / parameter["memory", "maximum_fraction"][of]
-    memory = np.maximum(np.maximum(time["memory"], cache), kernels.reload_s[member])
+    cache = kernels.cache_s / parameter["memory", "maximum_fraction"][of]
+    memory = np.maximum(np.maximum(time["memory"], cache), kernels.reload_s)
     overlap = parameter["overlap", "maximum_fraction"][of]
     busy = np.maximum(compute, memory) + (1 - overlap) * np.minimum(compute, memory)
-    result: Floats = kernels.count[member] * (np.maximum(busy, kernels.power_s[member]) + kernels.gap_s[member])
+    result: Floats = kernels.count * (np.maximum(busy, kernels.power_s) + kernels.gap_s)
     return result
 
 
@@ -116,47 +123,51 @@ def _case_time(kernels: Kernels, kernel_time: Floats) -> Floats:
     return result
 
 
-def choose_keys(
-    kernels: Kernels, least_share: float = 0.01, by_format: Sequence[str] = ("conv", "depthwise_conv", "norm")
-) -> list[Key]:
+def choose_keys(kernels: Kernels, least_share: float = 0.01) -> list[Key]:
     """Parameters worth fitting: a maximum_fraction for each class, and each ATen operator of a mixed class, with its
-    share of the time, by memory format for the classes listed, for the resources that can bind it; one
+    share of the time, for the resources that can bind it and the layouts that tell its algorithms apart; one
     overlap, and one half_work a resource and class of matrix products."""
     shares = kernels.share_of_time().filter(pl.col("weight") > 0)
-    formats = shares["memory_format"].unique().sort().to_list()
     keys: list[Key] = [("*", "*", r, "maximum_fraction") for r in RESOURCES]
     keys += [("*", "*", "memory", "half_work"), ("*", "*", "matrix", "half_work")]
     for kernel_class in _with_share(shares, "kernel_class", least_share):
         member = np.isin(kernels.group_of, np.flatnonzero((kernels.group["kernel_class"] == kernel_class).to_numpy()))
-        split = formats if kernel_class in by_format and len(formats) > 1 else ["*"]
-        for memory_format in split:
-            binding = _binding(kernels, member)
-            if kernel_class == "conv" and kernels.is_serial.any() and "memory" not in binding:
-                # Libraries for processors convert layouts around each convolution: traffic that no roofline shows.
-                binding.append("memory")
-            keys += [(kernel_class, memory_format, r, "maximum_fraction") for r in binding]
+        binding = _binding(kernels, member)
+        if kernel_class == "conv" and kernels.is_serial.any() and "memory" not in binding:
+            # Libraries for processors convert layouts around each convolution: traffic that no roofline shows.
+            binding.append("memory")
+        own = shares.filter(pl.col("kernel_class") == kernel_class)
+        keys += [(kernel_class, f, r, "maximum_fraction") for f in _layouts(own, least_share) for r in binding]
         if kernel_class in ("conv", "linear", "matmul"):
             keys.append((kernel_class, "*", "matrix", "half_work"))
-    for name, kernel_class in _operators(shares, least_share).items():
-        split = formats if kernel_class in by_format and len(formats) > 1 else ["*"]
-        keys += [(name, memory_format, "memory", "maximum_fraction") for memory_format in split]
+    for name in _operators(shares, least_share):
+        own = shares.filter(pl.col("operator_name") == name)
+        keys += [(name, f, "memory", "maximum_fraction") for f in _layouts(own, least_share)]
     return keys
 
 
+def _layouts(own: pl.DataFrame, least_share: float) -> list[str]:
+    """The layouts in which a class or operator runs another algorithm than in the rest, and does so for its share of
+    the time: any of convolutions and norms, of others those that run across the grain. `*` stands for the rest."""
+    if own["memory_format"].n_unique() == 1:
+        return ["*"]
+    telling = own.filter(pl.col("kernel_class").is_in(BY_FORMAT) | (pl.col("memory_format") == "strided"))
+    found = _with_share(telling, "memory_format", least_share / 3)
+    return found if set(own["memory_format"]) <= set(found) else ["*", *found]
+
+
 def _with_share(shares: pl.DataFrame, column: str, least_share: float) -> list[str]:
-    """Names that take their share of the time on a part, backend and format."""
-    cell = ["hardware_id", "backend", "memory_format"]
-    summed = shares.group_by(*cell, column).agg(pl.col("share").sum())
+    """Names that take their share of the time on a part and backend."""
+    summed = shares.group_by("hardware_id", "backend", column).agg(pl.col("share").sum())
     return sorted(summed.filter(pl.col("share") >= least_share)[column].unique())
 
 
-def _operators(shares: pl.DataFrame, least_share: float) -> dict[str, str]:
-    """ATen operators with their share of the time, and their classes, where a class has several."""
+def _operators(shares: pl.DataFrame, least_share: float) -> list[str]:
+    """ATen operators with their share of the time where a class has several."""
     mixed = shares.filter(~pl.col("kernel_class").is_in(PRODUCTS) & (pl.col("operator_name") != "*")).filter(
         pl.col("operator_name").n_unique().over("kernel_class") > 1
     )
-    class_of = dict(mixed.select("operator_name", "kernel_class").iter_rows())
-    return {name: class_of[name] for name in _with_share(mixed, "operator_name", least_share)}
+    return _with_share(mixed, "operator_name", least_share)
 
 
 def _binding(kernels: Kernels, member: NDArray[np.bool_]) -> list[str]:
@@ -193,39 +204,67 @@ def fit(
     # same in sum.
     weight = _cell_weights(part.cases)
     pull = np.array([_WEIGHT[k[3]] for k in keys]) * strength
-
-    def valued(x: Floats) -> Fit:
-        return replace(base, value={**base.value, **dict(zip(keys, np.exp(x).tolist(), strict=True))})
+    rule = _Rule.of(part, keys, base)
 
     def residuals(x: Floats) -> Floats:
-        candidate = valued(x)
-        error = np.log(predict(part, candidate)) - measured
+        error = np.log(_case_time(part, _kernel_time(part, rule.parameters(x)))) - measured
         return np.concatenate([weight * error, pull * (x - centre)])
 
     def jacobian(x: Floats) -> Floats:
-        # A parameter touches the kernels of a few groups only: just those are timed again.
-        candidate = valued(x)
-        parameter = _by_group(part, candidate)
-        kernel_time = _kernel_time(part, parameter)
-        case_time = _case_time(part, kernel_time)
-        rows = np.zeros((len(part.cases) + len(keys), len(keys)))
-        for column, key in enumerate(keys):
-            kind = key[2], key[3]
-            stepped = replace(candidate, value={**candidate.value, key: float(np.exp(x[column] + _STEP))})
-            moved = {**parameter, **_by_group(part, stepped, [kind])}
-            groups = np.flatnonzero(moved[kind] != parameter[kind])
-            member = np.flatnonzero(members[groups].any(axis=0)) if len(groups) else np.zeros(0, np.int64)
-            changed = kernel_time.copy()
-            changed[member] = _kernel_time(part, moved, member)
-            rows[: len(part.cases), column] = weight * (np.log(_case_time(part, changed)) - np.log(case_time)) / _STEP
-            rows[len(part.cases) + column, column] = pull[column]
-        return rows
+        return np.vstack([weight[:, None] * _slopes(part, rule, x), np.diag(pull)])
 
-    members = np.array([part.group_of == g for g in range(len(part.group))])
     found = least_squares(
         residuals, centre, jac=jacobian, bounds=(low, high), loss="soft_l1", f_scale=0.05, max_nfev=40
     )
-    return replace(valued(found.x), rows=len(part.cases), prior=dict(zip(keys, np.exp(centre).tolist(), strict=True)))
+    return replace(
+        base,
+        value={**base.value, **dict(zip(keys, np.exp(found.x).tolist(), strict=True))},
+        rows=len(part.cases),
+        prior=dict(zip(keys, np.exp(centre).tolist(), strict=True)),
+    )
+
+
+@dataclass
+class _Rule:
+    """Which fitted parameter each distinct group of kernels takes, by resource and kind."""
+
+    key: dict[tuple[str, str], NDArray[np.int64]]
+    """Row of the keys by group; -1 where nothing is fitted."""
+    fixed: dict[tuple[str, str], Floats]
+    """Value by group where nothing is fitted."""
+    count: int
+    """Keys."""
+
+    @classmethod
+    def of(cls, kernels: Kernels, keys: Sequence[Key], base: Fit) -> _Rule:
+        """The most specific key or value of every group, as `Fit.get` finds it."""
+        row = {key: float(i) for i, key in enumerate(keys)}
+        chosen = _by_group(kernels, Fit({**dict.fromkeys(base.value, -1.0), **row}), default=-1.0)
+        return cls({k: v.astype(np.int64) for k, v in chosen.items()}, dict(_by_group(kernels, base)), len(keys))
+
+    def parameters(self, x: Floats) -> Parameters:
+        """Values over the groups, from the logarithms of the keyed ones."""
+        fitted = np.append(np.exp(x), np.nan)
+        return {k: np.where(row >= 0, fitted[row], self.fixed[k]) for k, row in self.key.items()}
+
+
+def _slopes(kernels: Kernels, rule: _Rule, x: Floats) -> Floats:
+    """Change of the logarithm of each case's time with the logarithm of each parameter, (cases, keys). Every
+    kernel knows one parameter of each resource and kind: a step of all of them at once serves all keys."""
+    parameter = rule.parameters(x)
+    kernel_time = _kernel_time(kernels, parameter)
+    case_time = _case_time(kernels, kernel_time)
+    device = np.bincount(kernels.case, kernel_time, len(kernels.cases))
+    counts = kernels.is_serial | (device > kernels.host_s)
+    change = np.zeros(len(case_time) * rule.count)
+    for kind, row in rule.key.items():
+        stepped = {**parameter, kind: parameter[kind] * np.exp(_STEP)}
+        slope = (_kernel_time(kernels, stepped) - kernel_time) / _STEP
+        key = row[kernels.group_of]
+        member = key >= 0
+        change += np.bincount(kernels.case[member] * rule.count + key[member], slope[member], len(change))
+    rows: Floats = change.reshape(len(case_time), rule.count) * (counts / case_time)[:, None]
+    return rows
 
 
 def lookup_names(kernels: Kernels, name: str) -> tuple[str, ...]:

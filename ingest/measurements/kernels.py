@@ -36,7 +36,7 @@ class Kernels:
     """Equal kernels in that run."""
     group: pl.DataFrame
     """`hardware_id, backend, memory_format, kernel_class, operator_name` of every distinct combination; the
-    operator is the anchor's ATen operator, `*` for inserted conversions."""
+    format is the kernel's own layout, the operator is the anchor's ATen operator, `*` for inserted conversions."""
     group_of: NDArray[np.int64]
     """Row of `group` of each kernel."""
     ideal: dict[str, Floats]
@@ -62,14 +62,14 @@ class Kernels:
         return len(self.case)
 
     def share_of_time(self) -> pl.DataFrame:
-        """`group` with its share of the ideal time of all cases of its part, backend and format, each
-        case weighing the same."""
+        """`group` with its share of the ideal time of all cases of its part and backend, each case weighing
+        the same."""
         time = self.count * np.maximum(np.maximum(self.ideal["matrix"], self.ideal["vector"]), self.ideal["dram"])
         total = np.bincount(self.case, time, len(self.cases))
         weight = time / np.maximum(total[self.case], 1e-30)
         share = np.bincount(self.group_of, weight, len(self.group))
         return self.group.with_columns(weight=pl.Series(share)).with_columns(
-            share=pl.col("weight") / pl.col("weight").sum().over(["hardware_id", "backend", "memory_format"])
+            share=pl.col("weight") / pl.col("weight").sum().over(["hardware_id", "backend"])
         )
 
 
@@ -115,9 +115,13 @@ def _terms(bench: Workbench) -> pl.DataFrame:
     return bench.sql(
         """
         SELECT c.model_id, c.scenario_id, c.hardware_id, c.subgraph_id, c.kernel_class,
-            CASE WHEN c.kernel_class = o.operator_class THEN CONCAT('aten.', SPLIT_PART(o.target, '.', 2)) ELSE '*' END
-                AS operator_name,
-            c.matrix_s, c.vector_s, c.dram_s, c.cache_s, c.reload_s, COALESCE(c.power_s, 0) AS power_s, c.kernel_gap_s,
+            CASE
+                WHEN c.kernel_class = o.operator_class
+                    THEN CONCAT(SPLIT_PART(o.target, '.', 1), '.', SPLIT_PART(o.target, '.', 2))
+                ELSE '*'
+            END AS operator_name,
+            c.layout AS memory_format, c.matrix_s, c.vector_s, c.dram_s, c.cache_s, c.reload_s,
+            COALESCE(c.power_s, 0) AS power_s, c.kernel_gap_s,
             k.host_issue_s
         FROM kernel_cost AS c
         INNER JOIN kernel_latency AS k USING (model_id, scenario_id, hardware_id, subgraph_id)
@@ -143,9 +147,9 @@ def _arrays(terms: pl.DataFrame, cases: pl.DataFrame, keys: list[str]) -> Kernel
     cases = cases.drop("case_row").with_row_index("case_row")
     # Several measurements of one case share its kernels: each case is taken on its own.
     kernels = (
-        terms.group_by([*keys, "kernel_class", "operator_name", *columns])
+        terms.group_by([*keys, "kernel_class", "operator_name", "memory_format", *columns])
         .len("count")
-        .join(cases.select("case_row", *keys, "backend", "memory_format"), on=keys)
+        .join(cases.select("case_row", *keys, "backend"), on=keys)
     )
     group = kernels.select(_SHAPE).unique().sort(_SHAPE)
     kernels = kernels.join(group.with_row_index("group_row"), on=_SHAPE).sort("case_row")

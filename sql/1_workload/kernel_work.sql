@@ -1,12 +1,13 @@
--- What every kernel of a run computes and moves: the subgraphs of its backend, and the conversions
--- its precision policy inserts where the backend runs them as kernels of their own.
+-- What every kernel of a run computes and moves: the subgraphs of its backend, the conversions its precision
+-- policy inserts where the backend runs them as kernels of their own, and the copies that operators make of
+-- tensors whose strides they cannot take where the backend follows strides.
 -- Grain: model_id, scenario_id, subgraph_id
 CREATE VIEW kernel_work (
     -- Model.
     model_id,
     -- Scenario.
     scenario_id,
-    -- Kernel; conversions are numbered from 1,000,000.
+    -- Kernel; conversions are numbered from 1,000,000, copies of operands from 2,000,000.
     subgraph_id,
     -- Place in the order of execution.
     position,
@@ -18,6 +19,8 @@ CREATE VIEW kernel_work (
     anchor_operator_id,
     -- Element type its anchor computes in.
     precision,
+    -- How its tensors lie in memory: `nchw`, `nhwc` or `strided`.
+    layout,
     -- Operators it executes.
     operator_count,
     -- Views the host dispatches before it.
@@ -45,15 +48,21 @@ WITH fused_kernels AS (
         s.kernel_class,
         s.anchor_operator_id,
         op.precision,
+        CASE WHEN l.layout <> 'view' THEN l.layout ELSE r.memory_format END AS layout,
         s.operator_count,
         s.view_count,
-        COALESCE(t.input_byte, 0e0) AS input_byte,
-        COALESCE(t.weight_byte, 0e0) AS weight_byte,
-        COALESCE(t.kv_cache_byte, 0e0) AS kv_cache_byte,
-        COALESCE(t.output_byte, 0e0) AS output_byte,
-        COALESCE(t.produced_byte, 0e0) AS produced_byte
+        -- What turns out to be a view moves nothing.
+        CASE WHEN l.layout = 'view' THEN 0e0 ELSE COALESCE(t.input_byte, 0e0) END AS input_byte,
+        CASE WHEN l.layout = 'view' THEN 0e0 ELSE COALESCE(t.weight_byte, 0e0) END AS weight_byte,
+        CASE WHEN l.layout = 'view' THEN 0e0 ELSE COALESCE(t.kv_cache_byte, 0e0) END AS kv_cache_byte,
+        CASE WHEN l.layout = 'view' THEN 0e0 ELSE COALESCE(t.output_byte, 0e0) END AS output_byte,
+        CASE WHEN l.layout = 'view' THEN 0e0 ELSE COALESCE(t.produced_byte, 0e0) END AS produced_byte
     FROM run AS r
+    INNER JOIN backend AS b ON b.backend = r.backend
     INNER JOIN subgraph AS s ON s.model_id = r.model_id AND s.backend = r.backend
+    LEFT JOIN operator_layout AS l
+        ON l.model_id = r.model_id AND l.memory_format = r.memory_format AND l.operator_id = s.anchor_operator_id
+        AND b.follows_strides
     INNER JOIN operator_precision AS op
         ON op.model_id = r.model_id AND op.policy = r.policy AND op.operator_id = s.anchor_operator_id
     LEFT JOIN kernel_traffic AS t
@@ -70,6 +79,7 @@ cast_kernels AS (
         'cast' AS kernel_class,
         c.operator_id AS anchor_operator_id,
         c.to_precision AS precision,
+        r.memory_format AS layout,
         1 AS operator_count,
         0 AS view_count,
         CASE WHEN t.role IN ('weight', 'buffer', 'constant') THEN 0e0 ELSE z.elements * pf.bits / 8e0 END
@@ -95,10 +105,44 @@ cast_kernels AS (
     END
 ),
 
+copy_kernels AS (
+    SELECT
+        r.model_id,
+        r.scenario_id,
+        2000000 + c.copy_id AS subgraph_id,
+        so.subgraph_id - 0.25e0 AS position,
+        'copy' AS subgraph,
+        'copy' AS kernel_class,
+        c.operator_id AS anchor_operator_id,
+        op.precision,
+        'strided' AS layout,
+        1 AS operator_count,
+        0 AS view_count,
+        CASE WHEN t.role IN ('weight', 'buffer', 'constant') THEN 0e0 ELSE z.elements * p.bits / 8e0 END AS input_byte,
+        CASE WHEN t.role IN ('weight', 'buffer', 'constant') THEN z.elements * p.bits / 8e0 ELSE 0e0 END AS weight_byte,
+        0e0 AS kv_cache_byte,
+        z.elements * p.bits / 8e0 AS output_byte,
+        CASE WHEN t.producer_operator_id IS NULL THEN 0e0 ELSE z.elements * p.bits / 8e0 END AS produced_byte
+    FROM run AS r
+    INNER JOIN backend AS b ON b.backend = r.backend
+    INNER JOIN layout_copy AS c ON c.model_id = r.model_id AND c.memory_format = r.memory_format
+    INNER JOIN tensor AS t ON t.model_id = c.model_id AND t.tensor_id = c.tensor_id
+    INNER JOIN tensor_size AS z
+        ON z.model_id = r.model_id AND z.scenario_id = r.scenario_id AND z.tensor_id = c.tensor_id
+    INNER JOIN subgraph_operator AS so
+        ON so.model_id = r.model_id AND so.backend = r.backend AND so.operator_id = c.operator_id
+    INNER JOIN operator_precision AS op
+        ON op.model_id = r.model_id AND op.policy = r.policy AND op.operator_id = c.operator_id
+    INNER JOIN precision AS p ON p.precision = op.precision
+    WHERE b.follows_strides
+),
+
 all_kernels AS (
     SELECT * FROM fused_kernels
     UNION ALL
     SELECT * FROM cast_kernels
+    UNION ALL
+    SELECT * FROM copy_kernels
 )
 
 SELECT
@@ -110,6 +154,7 @@ SELECT
     kernel_class,
     anchor_operator_id,
     precision,
+    layout,
     operator_count,
     view_count,
     input_byte,

@@ -14,7 +14,7 @@ CREATE VIEW efficiency_choice (
     operator_name,
     -- Element type with rows of its own, or `*`.
     precision_class,
-    -- `nchw` or `nhwc`.
+    -- How the anchor's tensors lie in memory: `nchw`, `nhwc` or `strided`.
     memory_format,
     -- Share of the matrix units' peak reached by a large kernel.
     matrix_fraction,
@@ -58,6 +58,8 @@ kernel_classes AS (
     UNION
     SELECT backend, 'cast' AS kernel_class, '*' AS operator_name FROM backend
     UNION
+    SELECT backend, 'copy' AS kernel_class, '*' AS operator_name FROM backend
+    UNION
     SELECT b.backend, o.operator_class AS kernel_class, o.operator_name
     FROM (SELECT DISTINCT operator_class, operator_name FROM efficiency_operator) AS o
     CROSS JOIN backend AS b
@@ -71,6 +73,8 @@ formats AS (
     SELECT 'nchw' AS memory_format
     UNION ALL
     SELECT 'nhwc' AS memory_format
+    UNION ALL
+    SELECT 'strided' AS memory_format
 ),
 
 matching_rows AS (

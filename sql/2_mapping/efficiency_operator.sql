@@ -12,7 +12,7 @@ CREATE VIEW efficiency_operator (
     operator_name
 ) AS
 WITH listed_names AS (
-    SELECT DISTINCT kernel_class AS operator_name FROM efficiency WHERE kernel_class LIKE 'aten.%'
+    SELECT DISTINCT kernel_class AS operator_name FROM efficiency WHERE kernel_class LIKE '%.%'
 )
 
 SELECT
@@ -21,4 +21,4 @@ SELECT
     o.operator_class,
     l.operator_name
 FROM operator AS o
-INNER JOIN listed_names AS l ON l.operator_name = CONCAT('aten.', SPLIT_PART(o.target, '.', 2))
+INNER JOIN listed_names AS l ON l.operator_name = CONCAT(SPLIT_PART(o.target, '.', 1), '.', SPLIT_PART(o.target, '.', 2))

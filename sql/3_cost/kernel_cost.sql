@@ -24,6 +24,8 @@ CREATE VIEW kernel_cost (
     anchor_operator_id,
     -- Element type its anchor is asked to compute in.
     precision,
+    -- How its anchor's tensors lie in memory: `nchw`, `nhwc` or `strided`.
+    layout,
     -- Views the host dispatches before it.
     view_count,
     -- Multiply-accumulates.
@@ -194,6 +196,7 @@ kernel_inputs AS (
         w.kernel_class,
         w.anchor_operator_id,
         w.precision,
+        w.layout,
         w.view_count,
         w.weight_byte,
         w.output_byte,
@@ -261,7 +264,7 @@ kernel_inputs AS (
     INNER JOIN efficiency_choice AS e
         ON e.hardware_id = t.hardware_id AND e.backend = t.backend AND e.kernel_class = w.kernel_class
         AND e.operator_name = COALESCE(eo.operator_name, '*')
-        AND e.precision_class = ep.precision_class AND e.memory_format = t.memory_format
+        AND e.precision_class = ep.precision_class AND e.memory_format = w.layout
 ),
 
 level_times AS (
@@ -328,6 +331,7 @@ SELECT
     kernel_class,
     anchor_operator_id,
     precision,
+    layout,
     view_count,
     macs,
     flops,

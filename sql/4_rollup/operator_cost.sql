@@ -60,6 +60,18 @@ kernel_members AS (
         0e0 AS threads
     FROM run AS r
     INNER JOIN precision_cast AS c ON c.model_id = r.model_id AND c.policy = r.policy
+    UNION ALL
+    SELECT
+        r.model_id,
+        r.scenario_id,
+        2000000 + c.copy_id AS subgraph_id,
+        c.operator_id,
+        'copy' AS operator_class,
+        FALSE AS is_fused,
+        0e0 AS flops,
+        0e0 AS threads
+    FROM run AS r
+    INNER JOIN layout_copy AS c ON c.model_id = r.model_id AND c.memory_format = r.memory_format
 ),
 
 modifiers AS (

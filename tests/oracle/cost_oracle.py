@@ -19,7 +19,7 @@ Record = dict[str, Any]
 
 MODEL_TABLES = (
     "operator", "operator_part", "term", "edge", "tensor", "tensor_term", "access_term", "tensor_precision",
-    "operator_precision", "precision_cast", "read_precision", "subgraph", "subgraph_operator", "subgraph_tensor",
+    "operator_layout", "layout_copy", "operator_precision", "precision_cast", "read_precision", "subgraph", "subgraph_operator", "subgraph_tensor",
 )  # fmt: skip
 CATALOG_TABLES = (
     "hardware", "hardware_cluster", "hardware_memory", "hardware_peak", "hardware_power", "hardware_overhead",
@@ -33,6 +33,7 @@ VECTOR_BLOCK = 256
 """Threads of a block, the grain at which vector work is spread over the units."""
 WEIGHTS = ("weight", "buffer", "constant")
 CAST_BASE = 1_000_000
+COPY_BASE = 2_000_000
 
 
 @dataclass(slots=True)
@@ -230,7 +231,7 @@ def efficiency_of(tables: Tables, device: Device, run: Run, kernel: Record, reso
         "kernel_class": ("*", kernel["kernel_class"], kernel["operator_name"]),
         "backend": ("*", run.scenario["backend"]),
         "precision_class": ("*", kernel["precision"]),
-        "memory_format": ("*", run.scenario["memory_format"]),
+        "memory_format": ("*", kernel["layout"]),
     }
     fitting = [
         r
@@ -399,6 +400,9 @@ def kernels_of(tables: Tables, run: Run) -> list[Record]:
     tensors = {t["tensor_id"]: t for t in tables.rows["tensor"]}
     targets = {o["operator_id"]: o["target"] for o in tables.rows["operator"]}
     links = links_of(tables, home, {t: elements[t] * byte[kind] for t, kind in held.items()})
+    wanted = run.scenario["memory_format"]
+    follows = bool(backend["follows_strides"])
+    layouts = {r["operator_id"]: r["layout"] for r in tables.where("operator_layout", memory_format=wanted) if follows}
     kernels = []
     for s in tables.where("subgraph", backend=backend["backend"]):
         moved: dict[str, float] = defaultdict(float)
@@ -411,6 +415,10 @@ def kernels_of(tables: Tables, run: Run) -> list[Record]:
             size = min(moved_elements, elements[c["tensor_id"]]) * byte[kind]
             moved["output" if c["direction"] == "write" else c["role"]] += size
             moved["produced"] += size if c["direction"] == "read" and c["is_produced"] else 0.0
+        layout = layouts.get(s["anchor_operator_id"], wanted)
+        if layout == "view":
+            moved.clear()
+            layout = wanted
         kernels.append(
             {
                 "subgraph_id": s["subgraph_id"],
@@ -418,6 +426,7 @@ def kernels_of(tables: Tables, run: Run) -> list[Record]:
                 "kernel_class": s["kernel_class"],
                 "operator_name": ".".join(targets[s["anchor_operator_id"]].split(".")[:2]),
                 "precision": computed[s["anchor_operator_id"]],
+                "layout": layout,
                 "view_count": s["view_count"],
                 "operator_count": s["operator_count"],
                 "weight_byte": moved["weight"],
@@ -441,12 +450,32 @@ def kernels_of(tables: Tables, run: Run) -> list[Record]:
                 "kernel_class": "cast",
                 "operator_name": "cast",
                 "precision": c["to_precision"],
+                "layout": wanted,
                 "view_count": 0,
                 "operator_count": 1,
-                "cast_for": c["operator_id"],
+                "made_for": c["operator_id"],
                 "weight_byte": read if is_weight else 0.0,
                 "traffic_byte": read + written,
                 "local_byte": written + (0.0 if tensor["producer_operator_id"] is None else read),
+            }
+        )
+    for c in tables.where("layout_copy", memory_format=wanted) if follows else ():
+        tensor = tensors[c["tensor_id"]]
+        size = elements[c["tensor_id"]] * byte[computed[c["operator_id"]]]
+        kernels.append(
+            {
+                "subgraph_id": COPY_BASE + c["copy_id"],
+                "order": (home[c["operator_id"]] - 0.25, COPY_BASE + c["copy_id"]),
+                "kernel_class": "copy",
+                "operator_name": "copy",
+                "precision": computed[c["operator_id"]],
+                "layout": "strided",
+                "view_count": 0,
+                "operator_count": 1,
+                "made_for": c["operator_id"],
+                "weight_byte": size if tensor["role"] in WEIGHTS else 0.0,
+                "traffic_byte": 2 * size,
+                "local_byte": size + (0.0 if tensor["producer_operator_id"] is None else size),
             }
         )
     return sorted(kernels, key=lambda k: k["order"])
@@ -694,9 +723,9 @@ def predict(tables: Tables, scenario_id: int, hardware_id: str) -> Prediction | 
     queue(result.kernels, support, scenario["host_factor"])
     result.model = attribute(result.kernels)
     for k in result.kernels:
-        if "cast_for" in k:
+        if "made_for" in k:
             members[k["subgraph_id"]] = [
-                {"operator_id": k["cast_for"], "operator_class": "cast", "flops": 0.0, "threads": 0.0}
+                {"operator_id": k["made_for"], "operator_class": k["kernel_class"], "flops": 0.0, "threads": 0.0}
             ]
         result.operators += share(tables, device, k, members[k["subgraph_id"]])
     return result

@@ -125,7 +125,20 @@ def graphs(draw: st.DrawFn, longest: int = 10) -> Graph:
     read = {t for o in drawing.graph.operators for t in o.reads}
     for tensor in drawing.graph.tensors:
         tensor.is_output = tensor.role == "activation" and tensor.tensor_id not in read
+    for memory_format in ("nchw", "nhwc"):
+        _draw_layouts(draw, drawing.graph, memory_format)
     return drawing.graph
+
+
+def _draw_layouts(draw: st.DrawFn, graph: Graph, memory_format: str) -> None:
+    """Any layout of any operator, and copies of some of what the operators read."""
+    kinds = st.sampled_from(["nchw", "nhwc", "strided", "view"])
+    graph.layouts[memory_format] = {
+        o.operator_id: layout for o in graph.operators if (layout := draw(st.none() | kinds)) is not None
+    }
+    graph.copies[memory_format] = [
+        (o.operator_id, t) for o in graph.operators if not o.is_view for t in o.reads if draw(st.integers(0, 3)) == 0
+    ]
 
 
 def _add_linear(draw: st.DrawFn, d: Drawing, source: int, kind: str = "linear") -> None:

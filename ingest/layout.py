@@ -1,0 +1,276 @@
+"""How the tensors of a graph lie in memory under each memory format it can be asked to run in.
+
+A memory format is a wish for images and convolution weights. What comes of it is decided operator by
+operator: a permuted view makes the convolutions behind it run channels-last whatever was asked for, and a
+normalization over a transposed stream reads it across its grain. The exported graph is therefore run once
+more on meta tensors in each format, and the strides are read off. Two operators are given the strides that
+their CPU and GPU kernels produce and their meta kernels do not: a convolution is channels-last when its
+input or its weight is (`cudnn_conv_suggest_memory_format` in PyTorch's ConvUtils.h), and fused attention
+writes in the order of its query (`_scaled_dot_product_flash_attention`) or, with a mask, with the heads of a
+position next to each other (`_scaled_dot_product_efficient_attention`).
+"""
+
+from __future__ import annotations
+
+import operator as python_operator
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import GraphModule, Node
+from torch.utils._python_dispatch import TorchDispatchMode
+
+MEMORY_FORMATS = ("nchw", "nhwc")
+"""Formats a model can be asked to run in."""
+
+STRIDED = "strided"
+"""Layout of an operator whose operands and result run through memory in different orders."""
+
+ALIASES_IN_INFERENCE = {"dropout", "dropout_", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"}
+"""Operators that return their input unless training; tracing gives the result a storage of its own."""
+
+CONVOLUTIONS = {"conv2d", "convolution", "conv_transpose2d"}
+"""Operators that run channels-last, converting if need be, when their input or weight is."""
+
+KEEPERS = {
+    "batch_norm", "relu", "relu6", "gelu", "silu", "sigmoid", "tanh", "elu", "leaky_relu", "mish", "hardswish",
+    "hardsigmoid", "hardtanh",
+}  # fmt: skip
+"""Operators whose result lies as their first operand does; said here because their meta kernels are slow to say it."""
+
+PRODUCTS = {"matmul", "bmm", "baddbmm", "linear", "einsum"}
+"""Operators that copy an operand whose strides their library kernel cannot take."""
+
+COPYING_VIEWS = {"reshape", "contiguous", "flatten"}
+"""Operators that are a view or a copy as the strides of their operand allow."""
+
+VIEW = "view"
+"""Layout of an operator that turns out to move nothing."""
+
+
+@dataclass(slots=True)
+class Layouts:
+    """What one run of the graph shows of its operators."""
+
+    layout: dict[Node, str] = field(default_factory=dict)
+    """`nchw`, `nhwc`, `strided` or `view`."""
+    copied: dict[Node, list[Node]] = field(default_factory=dict)
+    """Operands that an operator copies before it computes."""
+
+
+class UnknownSizeError(Exception):
+    """A size that depends on data, so that strides cannot be followed."""
+
+
+def layouts(program: ExportedProgram) -> dict[str, Layouts]:
+    """Layout of every operator under each memory format; empty where the graph cannot be followed, which
+    leaves every operator to the format asked for."""
+    if not _has_images(program):
+        run = _follow(program, "nchw")
+        return dict.fromkeys(MEMORY_FORMATS, run)
+    return {memory_format: _follow(program, memory_format) for memory_format in MEMORY_FORMATS}
+
+
+def _has_images(program: ExportedProgram) -> bool:
+    """True when an input or weight has the four dimensions that a memory format orders."""
+    values = (n.meta.get("val") for n in program.graph_module.graph.nodes if n.op == "placeholder")
+    return any(isinstance(v, torch.Tensor) and v.dim() == 4 for v in values)
+
+
+def _follow(program: ExportedProgram, memory_format: str) -> Layouts:
+    run = _Run(memory_format)
+    try:
+        with torch.no_grad():
+            run.block(program.graph_module, None)
+    except (UnknownSizeError, RuntimeError, NotImplementedError):
+        # Sizes from data, or a symbolic graph that says something else of the example's sizes than of others.
+        return Layouts()
+    return run.layouts
+
+
+class _Run:
+    """One run of the graph on meta tensors."""
+
+    def __init__(self, memory_format: str) -> None:
+        self.memory_format = memory_format
+        self.layouts = Layouts()
+
+    def block(self, module: GraphModule, operands: list[Any] | None) -> Any:
+        """Run a graph; `operands` are given to the blocks of higher-order calls, None stands for the example's inputs."""
+        values: dict[Node, Any] = {}
+        given = iter(operands) if operands is not None else None
+        for node in module.graph.nodes:
+            if node.op == "placeholder":
+                values[node] = next(given) if given is not None else self._example(node.meta.get("val"))
+            elif node.op == "get_attr":
+                values[node] = self._attribute(module, node)
+            elif node.op == "call_function":
+                values[node] = self._call(node, lambda n: values[n])
+            elif node.op == "output":
+                return torch.fx.node.map_arg(node.args[0], lambda n: values[n])
+        return None
+
+    def _example(self, value: Any) -> Any:
+        """An input or weight of the example's size, in the format asked for."""
+        if not isinstance(value, torch.Tensor):
+            return _known(value)
+        made = torch.empty_strided(
+            [_known(s) for s in value.shape], [_known(s) for s in value.stride()], dtype=value.dtype, device="meta"
+        )
+        if self.memory_format == "nhwc" and made.dim() == 4:
+            return made.contiguous(memory_format=torch.channels_last)
+        return made
+
+    def _attribute(self, module: GraphModule, node: Node) -> Any:
+        found: Any = module
+        for part in str(node.target).split("."):
+            found = getattr(found, part)
+        return self._example(found) if isinstance(found, torch.Tensor) else found
+
+    def _call(self, node: Node, value_of: Callable[[Node], Any]) -> Any:
+        target: Any = node.target
+        arguments = torch.fx.node.map_arg(node.args, value_of)
+        keywords = torch.fx.node.map_arg(node.kwargs, value_of)
+        if target is python_operator.getitem:
+            return arguments[0][arguments[1]]
+        if isinstance(target, torch._ops.HigherOrderOperator):
+            return self._inline(arguments)
+        value = node.meta.get("val")
+        if not _holds_tensor(value):
+            return None if value is None else _known(value)
+        copies = _Copies()
+        if _name(target) in PRODUCTS:
+            with copies:
+                result = _execute(target, arguments, keywords)
+            self.layouts.copied[node] = [n for n in node.all_input_nodes if copies.took(value_of(n))]
+        else:
+            result = _execute(target, arguments, keywords)
+        self._note(node, target, [a for a in _flat(arguments) if isinstance(a, torch.Tensor)], result)
+        return result
+
+    def _note(self, node: Node, target: Any, operands: list[torch.Tensor], result: Any) -> None:
+        """Record the layout of an operator."""
+        first = next((r for r in _flat(result) if isinstance(r, torch.Tensor)), None)
+        if first is None:
+            return
+        if not target._schema.is_mutable and any(_storage(first) == _storage(t) for t in operands):
+            self.layouts.layout[node] = VIEW
+        else:
+            self.layouts.layout[node] = layout([] if _name(target) in CONVOLUTIONS else operands, first)
+
+    def _inline(self, arguments: Any) -> Any:
+        """The block of a higher-order call, run in its place."""
+        position = next((i for i, a in enumerate(arguments) if isinstance(a, GraphModule)), None)
+        if position is None:
+            raise UnknownSizeError("a higher-order operator without a traced block")
+        operands = list(arguments[position + 1 :])
+        if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+            operands = list(operands[0])
+        return self.block(arguments[position], operands)
+
+
+class _Copies(TorchDispatchMode):
+    """Notes what is copied within an operator."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.storages: set[int] = set()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is torch.ops.aten.clone.default:
+            self.storages.add(_storage(args[0]))
+        return func(*args, **(kwargs or {}))
+
+    def took(self, value: Any) -> bool:
+        """True when the tensor was copied."""
+        return isinstance(value, torch.Tensor) and _storage(value) in self.storages
+
+
+def _storage(tensor: torch.Tensor) -> int:
+    return int(tensor.untyped_storage()._cdata)
+
+
+def layout(operands: list[torch.Tensor], result: torch.Tensor) -> str:
+    """Layout of an operator: `strided` where an operand as large as the result runs in another order, else
+    `nhwc` where images of several channels have those next to each other, else `nchw`.
+
+    >>> a = torch.empty(2, 8, 4, 4, device="meta")
+    >>> layout([a], a), layout([a.contiguous(memory_format=torch.channels_last)], a)
+    ('nchw', 'strided')
+    """
+    if any(t.shape == result.shape and _order(t) != _order(result) for t in operands):
+        return STRIDED
+    image = result if result.dim() == 4 else next(iter(operands), result)
+    return "nhwc" if _is_channels_last(image) else "nchw"
+
+
+def _execute(target: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
+    """The operator's result on meta tensors, with the strides its kernels give it."""
+    name = _name(target)
+    if name == "scaled_dot_product_attention":
+        return _attention(*arguments[:4], **{k: v for k, v in keywords.items() if k == "attn_mask"})
+    if name in ALIASES_IN_INFERENCE and not arguments[2]:
+        return arguments[0]
+    if name in KEEPERS:
+        return torch.empty_like(arguments[0])
+    if name.endswith("_") and target._schema.is_mutable:
+        return arguments[0]
+    if name == "layer_norm":
+        return arguments[0].new_empty(arguments[0].shape)
+    if keywords.get("device") is not None:
+        keywords = {**keywords, "device": torch.device("meta")}
+    result = target(*arguments, **keywords)
+    if name in CONVOLUTIONS and any(_is_channels_last(t) for t in arguments[:2]):
+        return result.contiguous(memory_format=torch.channels_last)
+    return result
+
+
+def _name(target: Any) -> str:
+    return str(target.__name__).split(".")[0]
+
+
+def _attention(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: torch.Tensor | None = None
+) -> torch.Tensor:
+    """(..., heads, L, E): in the query's order without a mask, else with the heads of a position next to each other."""
+    size = [*torch.broadcast_shapes(query.shape[:-2], key.shape[:-2]), query.shape[-2], value.shape[-1]]
+    if attn_mask is None and size == list(query.shape):
+        return torch.empty_like(query)
+    if query.dim() == 4:
+        return query.new_empty([size[0], size[2], size[1], size[3]]).transpose(1, 2)
+    return query.new_empty(size)
+
+
+def _is_channels_last(tensor: torch.Tensor) -> bool:
+    """True for images whose channels lie next to each other; of a single pixel or channel nobody can tell."""
+    return tensor.dim() == 4 and tensor.stride(1) == 1 and not tensor.is_contiguous()
+
+
+def _order(tensor: torch.Tensor) -> tuple[int, ...]:
+    """Dimensions longer than one that are not expanded, from the outermost in memory to the innermost."""
+    dims = [(s, -d) for d, (n, s) in enumerate(zip(tensor.shape, tensor.stride(), strict=True)) if n > 1 and s > 0]
+    return tuple(-d for _, d in sorted(dims, reverse=True))
+
+
+def _known(value: Any) -> Any:
+    """A size of the example."""
+    if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        if not value.node.has_hint():
+            raise UnknownSizeError(str(value))
+        return value.node.hint
+    if isinstance(value, (list, tuple)):
+        return type(value)(_known(v) for v in value)
+    return value
+
+
+def _holds_tensor(value: Any) -> bool:
+    return any(isinstance(item, torch.Tensor) for item in _flat([value]))
+
+
+def _flat(values: Any) -> list[Any]:
+    """Values with lists and tuples opened."""
+    if not isinstance(values, (list, tuple)):
+        return [values]
+    return [item for value in values for item in _flat(value)]
