@@ -34,6 +34,15 @@ def command(
     ] = None,
     memory_format: Annotated[str, typer.Option(help="nchw or nhwc.")] = "nchw",
     seconds: Annotated[float, typer.Option(help="Least time spent on each measurement.")] = 2.0,
+    quantile: Annotated[
+        float,
+        typer.Option(
+            min=0.0, max=1.0, help="Share of runs faster than the time kept: on a machine shared with others, 0.1."
+        ),
+    ] = 0.5,
+    rounds: Annotated[
+        int, typer.Option(min=1, help="Passes over all that is asked, so that a slow minute touches everything alike.")
+    ] = 1,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="KEY=VALUE of a synthetic model.", show_default=False)
     ] = None,
@@ -56,7 +65,7 @@ def command(
     suite of small and six whole networks and fits the part's efficiency rows to them.
     """
     if characterize is not None:
-        _characterize(characterize, seconds, db)
+        _characterize(characterize, seconds, quantile, rounds, db)
         return
     if not names:
         raise CharzError("no model named", next="try `charz measure resnet18`, or --characterize NAME")
@@ -72,45 +81,44 @@ def command(
             "sequence": sequence,
             "memory_format": memory_format,
             "seconds": seconds,
+            "quantile": quantile,
         }
         for b in backend or ["eager"]
         for p in precision or ["fp32"]
         for n in batch or [1]
     ]
-    rows, operator_rows = _measure(specs, wanted, hardware, operators)
+    rows, operator_rows = _measure([(spec, wanted) for spec in specs], hardware, operators, rounds)
     _keep(db, rows, operator_rows)
 
 
 def _measure(
-    specs: list[Spec], wanted: list[dict[str, Any]], hardware: str | None, operators: bool
+    wanted: list[tuple[Spec, list[dict[str, Any]]]], hardware: str | None, operators: bool, rounds: int
 ) -> tuple[list[dict[str, Any]], list[Any]]:
-    """Measure every model under every setting, printing as it goes."""
+    """Measure every model under each of its settings, printing as it goes."""
     from charz.ingest.measure import run
     from charz.ingest.sources import build
 
     if run.is_busy():
         display.note("other work is running here: times will come out too long")
+    cases = [(spec, run.Settings(**chosen)) for spec, settings in wanted for chosen in settings]
+    results: dict[int, Result] = {}
     rows: list[dict[str, Any]] = []
     traces: list[Any] = []
-    for spec in specs:
-        for chosen in wanted:
-            settings = run.Settings(**chosen)
-            name = hardware or run.device_name(settings.device)
+    for last in [False] * (rounds - 1) + [True]:
+        for number, (spec, settings) in enumerate(cases):
             # Built anew each time: making a model real uses the meta module up.
             request = build(spec)
             result, call = run.measure(request, settings)
-            _print(request.name, settings, result)
-            rows.append(_row(request, settings, result, name))
+            results[number] = results[number].joined(result) if number in results else result
+            if not last:
+                continue
+            name = hardware or run.device_name(settings.device)
+            _print(request.name, settings, results[number])
+            rows.append(_row(request, settings, results[number], name))
             if operators:
+                source_id = f"{rows[-1]['source_id']}:operators"
                 traces.append(
-                    run.operator_times(
-                        call,
-                        settings.device,
-                        request.name,
-                        name,
-                        settings.backend,
-                        f"{rows[-1]['source_id']}:operators",
-                    )
+                    run.operator_times(call, settings.device, request.name, name, settings.backend, source_id)
                 )
     return rows, traces
 
@@ -121,7 +129,7 @@ def _print(name: str, settings: Settings, result: Result) -> None:
     extra += f", {display.joules(result.energy_j)}" if result.energy_j is not None else ""
     display.show(
         f"{name} {settings.backend} {settings.precision} batch {settings.batch}: {display.seconds(result.latency_s)}"
-        f" ({spread} over {result.runs} runs{extra})"
+        f" ({spread} over {len(result.times_s)} runs{extra})"
     )
 
 
@@ -149,7 +157,8 @@ def _row(request: Any, settings: Settings, result: Result, hardware: str) -> dic
         "energy_per": "run" if result.energy_j is not None else None,
         "peak_memory_byte": result.peak_memory_byte,
         "source_id": f"measured:{hardware}",
-        "note": f"{date.today().isoformat()}; p10 {result.low_s:.6g} s, p90 {result.high_s:.6g} s of {result.runs} runs",
+        "note": f"{date.today().isoformat()}; p10 {result.low_s:.6g} s, p90 {result.high_s:.6g} s of {len(result.times_s)} runs,"
+        f" quantile {result.quantile:g}",
     }
 
 
@@ -189,7 +198,7 @@ def _keep(db: Path | None, rows: list[dict[str, Any]], traces: list[Any]) -> Non
     display.note(f"{len(rows)} measurements kept; `charz validate` holds predictions against them")
 
 
-def _characterize(part_id: str, seconds: float, db: Path | None) -> None:
+def _characterize(part_id: str, seconds: float, quantile: float, rounds: int, db: Path | None) -> None:
     """Draft the part, add it, measure the suite, fit."""
     from charz.hardware_catalog import loader  # noqa: F401  # fails early where the catalog is broken
     from charz.ingest.measure import characterize
@@ -214,12 +223,9 @@ def _characterize(part_id: str, seconds: float, db: Path | None) -> None:
         add(path, db=db)
     specs = [(parse(name, settings=chosen_settings(values)), batches) for name, values, batches in characterize.SUITE]
     ingest([spec for spec, _ in specs], lambda: change_workspace(db))
-    rows: list[dict[str, Any]] = []
-    for spec, batches in specs:
-        found, _ = _measure(
-            [spec], [{"batch": n, "seconds": min(seconds, 1.0)} for n in batches], part_id, operators=False
-        )
-        rows += found
+    chosen = {"seconds": min(seconds, 1.0) / rounds, "quantile": quantile}
+    wanted = [(spec, [{"batch": n, **chosen} for n in batches]) for spec, batches in specs]
+    rows, _ = _measure(wanted, part_id, False, rounds)
     _keep(db, rows, [])
     from .calibrate import command as calibrate
 

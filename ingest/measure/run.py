@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -39,23 +38,53 @@ class Settings:
     least_runs: int = 7
     seconds: float = 2.0
     """Runs go on until both are reached."""
+    quantile: float = 0.5
+    """Share of the runs that are faster than what counts as the time."""
 
 
 @dataclass(frozen=True)
 class Result:
     """What one run takes."""
 
-    latency_s: float
-    """Median. [s]"""
-    low_s: float
-    """Tenth percentile. [s]"""
-    high_s: float
-    """Ninetieth percentile. [s]"""
-    runs: int
+    times_s: tuple[float, ...]
+    """Every run. [s]"""
+    quantile: float
+    """Share of the runs that are faster than `latency_s`."""
     peak_memory_byte: float | None
     """Peak of the device's allocator; null where it keeps none (CPU). [byte]"""
     energy_j: float | None
     """Energy of one run as the device counts it; null where it counts none. [J]"""
+
+    @property
+    def latency_s(self) -> float:
+        """The quantile asked for, the median unless told. [s]"""
+        return self._at(self.quantile)
+
+    @property
+    def low_s(self) -> float:
+        """Tenth percentile. [s]"""
+        return self._at(0.1)
+
+    @property
+    def high_s(self) -> float:
+        """Ninetieth percentile. [s]"""
+        return self._at(0.9)
+
+    def _at(self, quantile: float) -> float:
+        return float(torch.tensor(self.times_s, dtype=torch.float64).quantile(quantile))
+
+    def joined(self, other: Result) -> Result:
+        """The runs of both, of the same model under the same settings."""
+        energies = [(r.energy_j, len(r.times_s)) for r in (self, other)]
+        runs = len(self.times_s) + len(other.times_s)
+        return Result(
+            times_s=self.times_s + other.times_s,
+            quantile=self.quantile,
+            peak_memory_byte=self.peak_memory_byte,
+            energy_j=sum(e * n for e, n in energies if e is not None) / runs
+            if all(e is not None for e, _ in energies)
+            else None,
+        )
 
 
 def measure(request: Request, settings: Settings) -> tuple[Result, Callable[[], object]]:
@@ -69,13 +98,10 @@ def measure(request: Request, settings: Settings) -> tuple[Result, Callable[[], 
     before = energy() if energy else None
     times = _timed(call, synchronize, settings)
     spent = energy() - before if energy and before is not None else None
-    times_sorted = sorted(times)
     return (
         Result(
-            latency_s=statistics.median(times),
-            low_s=times_sorted[len(times) // 10],
-            high_s=times_sorted[min(len(times) - 1, len(times) * 9 // 10)],
-            runs=len(times),
+            times_s=tuple(times),
+            quantile=settings.quantile,
             peak_memory_byte=float(torch.cuda.max_memory_allocated()) if settings.device == "cuda" else None,
             energy_j=spent / len(times) if spent is not None else None,
         ),
