@@ -205,7 +205,15 @@ def _explain_kernel(target: Target, subgraph_id: int, asked: str) -> None:
         _step(target, title, view, columns, where)
         if view == "kernel_cost" and title.startswith("4"):
             display.show("  " + target.rows("subgraph_mapping", ("sentence",), where)[0][0])
-    columns = ("kernel_class", "anchor_operator_id", "precision", "unit", "executed_precision", "memory_level")
+    columns = (
+        "kernel_class",
+        "anchor_operator_id",
+        "precision",
+        "layout",
+        "unit",
+        "executed_precision",
+        "memory_level",
+    )
     kernel = _record(target, "kernel_cost", columns, where)
     _parts(target, where)
     _tensors(target, where)
