@@ -22,6 +22,8 @@ from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from .fx import attribute, has_tensor, traced_block
+
 MEMORY_FORMATS = ("nchw", "nhwc")
 """Formats a model can be asked to run in."""
 
@@ -105,7 +107,8 @@ class _Run:
             if node.op == "placeholder":
                 values[node] = next(given) if given is not None else self._example(node.meta.get("val"))
             elif node.op == "get_attr":
-                values[node] = self._attribute(module, node)
+                found = attribute(module, node)
+                values[node] = self._example(found) if isinstance(found, torch.Tensor) else found
             elif node.op == "call_function":
                 values[node] = self._call(node, lambda n: values[n])
             elif node.op == "output":
@@ -123,12 +126,6 @@ class _Run:
             return made.contiguous(memory_format=torch.channels_last)
         return made
 
-    def _attribute(self, module: GraphModule, node: Node) -> Any:
-        found: Any = module
-        for part in str(node.target).split("."):
-            found = getattr(found, part)
-        return self._example(found) if isinstance(found, torch.Tensor) else found
-
     def _call(self, node: Node, value_of: Callable[[Node], Any]) -> Any:
         target: Any = node.target
         arguments = torch.fx.node.map_arg(node.args, value_of)
@@ -136,13 +133,12 @@ class _Run:
         if target is python_operator.getitem:
             return arguments[0][arguments[1]]
         if isinstance(target, torch._ops.HigherOrderOperator):
-            return self._inline(arguments)
+            return self.block(*traced_block(node, arguments))
         value = node.meta.get("val")
-        if not _holds_tensor(value):
+        if not has_tensor(value):
             return None if value is None else _known(value)
-        copies = _Copies()
         if _name(target) in PRODUCTS:
-            with copies:
+            with _Copies() as copies:
                 result = _execute(target, arguments, keywords)
             self.layouts.copied[node] = [n for n in node.all_input_nodes if copies.took(value_of(n))]
         else:
@@ -159,16 +155,6 @@ class _Run:
             self.layouts.layout[node] = VIEW
         else:
             self.layouts.layout[node] = layout([] if _name(target) in CONVOLUTIONS else operands, first)
-
-    def _inline(self, arguments: Any) -> Any:
-        """The block of a higher-order call, run in its place."""
-        position = next((i for i, a in enumerate(arguments) if isinstance(a, GraphModule)), None)
-        if position is None:
-            raise UnknownSizeError("a higher-order operator without a traced block")
-        operands = list(arguments[position + 1 :])
-        if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
-            operands = list(operands[0])
-        return self.block(arguments[position], operands)
 
 
 class _Copies(TorchDispatchMode):
@@ -263,10 +249,6 @@ def _known(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return type(value)(_known(v) for v in value)
     return value
-
-
-def _holds_tensor(value: Any) -> bool:
-    return any(isinstance(item, torch.Tensor) for item in _flat([value]))
 
 
 def _flat(values: Any) -> list[Any]:

@@ -15,6 +15,7 @@ import torch
 from torch.fx import GraphModule as FxModule
 from torch.fx import Node
 
+from .fx import attribute, has_tensor, traced_block
 from .graph import Graph, GraphModule, GraphOperator, GraphTensor, Polynomial
 from .layout import ALIASES_IN_INFERENCE, COPYING_VIEWS, VIEW, Layouts, layouts
 from .references import References
@@ -171,9 +172,7 @@ def _add_nodes(state: Lowering, module: FxModule) -> None:
 
 def _attribute(state: Lowering, module: FxModule, node: Node) -> Any:
     """A submodule of a higher-order call, or a constant tensor."""
-    found: Any = module
-    for part in str(node.target).split("."):
-        found = getattr(found, part)
+    found = attribute(module, node)
     if isinstance(found, torch.Tensor):
         return _add_tensor(state, node.meta.get("val", found), str(node.target), None, "constant")
     return found
@@ -190,28 +189,17 @@ def _add_node(state: Lowering, node: Node) -> None:
         return
     value = node.meta.get("val")
     name = str(target)
-    if not isinstance(target, torch._ops.OpOverload) or name in NOT_OPERATORS or not _has_tensor(value):
+    if not isinstance(target, torch._ops.OpOverload) or name in NOT_OPERATORS or not has_tensor(value):
         state.values[node] = _scalar(state, value)
         return
     _add_operator(state, node, target, name)
 
 
-def _has_tensor(value: Any) -> bool:
-    if isinstance(value, torch.Tensor):
-        return True
-    return isinstance(value, (list, tuple)) and any(isinstance(item, torch.Tensor) for item in value)
-
-
 def _inline(state: Lowering, node: Node) -> None:
     """A call of a traced block (under `no_grad`, autocast, a checkpoint, a nested region): its nodes take its place."""
     arguments = [state.values.get(a) if isinstance(a, Node) else a for a in node.args]
-    position = next((i for i, a in enumerate(arguments) if isinstance(a, FxModule)), None)
-    if position is None:
-        raise NotImplementedError(f"higher-order operator {node.target} has no traced block")
-    block: FxModule = arguments[position]
-    operands = arguments[position + 1 :]
-    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
-        operands = [state.values.get(a, a) if isinstance(a, Node) else a for a in operands[0]]
+    block, operands = traced_block(node, arguments)
+    operands = [state.values.get(a, a) if isinstance(a, Node) else a for a in operands]
     placeholders = [n for n in block.graph.nodes if n.op == "placeholder"]
     state.values.update(zip(placeholders, operands, strict=True))
     _add_nodes(state, block)

@@ -51,12 +51,11 @@ WITH fused_kernels AS (
         CASE WHEN l.layout <> 'view' THEN l.layout ELSE r.memory_format END AS layout,
         s.operator_count,
         s.view_count,
-        -- What turns out to be a view moves nothing.
-        CASE WHEN l.layout = 'view' THEN 0e0 ELSE COALESCE(t.input_byte, 0e0) END AS input_byte,
-        CASE WHEN l.layout = 'view' THEN 0e0 ELSE COALESCE(t.weight_byte, 0e0) END AS weight_byte,
-        CASE WHEN l.layout = 'view' THEN 0e0 ELSE COALESCE(t.kv_cache_byte, 0e0) END AS kv_cache_byte,
-        CASE WHEN l.layout = 'view' THEN 0e0 ELSE COALESCE(t.output_byte, 0e0) END AS output_byte,
-        CASE WHEN l.layout = 'view' THEN 0e0 ELSE COALESCE(t.produced_byte, 0e0) END AS produced_byte
+        COALESCE(t.input_byte, 0e0) AS input_byte,
+        COALESCE(t.weight_byte, 0e0) AS weight_byte,
+        COALESCE(t.kv_cache_byte, 0e0) AS kv_cache_byte,
+        COALESCE(t.output_byte, 0e0) AS output_byte,
+        COALESCE(t.produced_byte, 0e0) AS produced_byte
     FROM run AS r
     INNER JOIN backend AS b ON b.backend = r.backend
     INNER JOIN subgraph AS s ON s.model_id = r.model_id AND s.backend = r.backend
@@ -65,8 +64,10 @@ WITH fused_kernels AS (
         AND b.follows_strides
     INNER JOIN operator_precision AS op
         ON op.model_id = r.model_id AND op.policy = r.policy AND op.operator_id = s.anchor_operator_id
+    -- What turns out to be a view moves nothing.
     LEFT JOIN kernel_traffic AS t
         ON t.model_id = r.model_id AND t.scenario_id = r.scenario_id AND t.subgraph_id = s.subgraph_id
+        AND l.layout IS DISTINCT FROM 'view'
 ),
 
 cast_kernels AS (
