@@ -47,9 +47,6 @@ CAUSES = {
     "efficientvit_msra": "Waits for the host: 23 us a kernel on that machine against the 30 us that ship.",
     "ghostnet": "Waits for the host, as efficientvit_msra.",
     "repghost": "Waits for the host, as efficientvit_msra.",
-    "focalnet": "The two large ones (0.6 too fast) are depthwise convolutions of up to 11x11 in nhwc.",
-    "vgg": "3x3 convolutions of 64 channels on 224x224: cuDNN reaches less of the peak than on deeper layers.",
-    "byoanet": "Lambda layers and halos: few large copies with gathers, for which the fit has three networks.",
 }
 """Why families stand where they do, as far as their kernels show it."""
 
