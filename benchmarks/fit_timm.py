@@ -48,7 +48,7 @@ CAUSES = {
     "ghostnet": "Waits for the host, as efficientvit_msra.",
     "repghost": "Waits for the host, as efficientvit_msra.",
 }
-"""Why families stand where they do, as far as their kernels show it."""
+"""Why families stand where they do on GPUs, as far as their kernels show it."""
 
 BY = ["left_out", "hardware_id", "backend", "memory_format"]
 
@@ -196,7 +196,8 @@ def write_page(path: Path, families: list[calibration.Calibration], table: pl.Da
 def _by_family(family: calibration.Calibration) -> pl.DataFrame:
     scored = score.table(family.cases, ["architecture_family"], "family_out_s")
     first = scored.sort("median_error", descending=True).head(15)
-    why = pl.col("architecture_family").replace_strict(CAUSES, default="").alias("why")
+    causes = CAUSES if family.scope == "family:gpu" else {}
+    why = pl.Series("why", [causes.get(name, "") for name in first["architecture_family"]])
     return first.select("architecture_family", "rows", "median_error", "bias", why)
 
 
