@@ -109,6 +109,8 @@ KERNEL_CHAIN = (
             "reload_s",
             "reload_byte",
             "resident_byte",
+            "reorder_s",
+            "reorder_byte",
         ),
     ),
     (
@@ -278,7 +280,7 @@ def _tensors(target: Target, where: str) -> None:
 
 
 def _efficiencies(target: Target, kernel: Record) -> None:
-    resources = ("matrix", "vector", "memory", "overlap", "residency")
+    resources = ("matrix", "vector", "memory", "overlap", "residency", "reorder")
     columns = ", ".join(f"{r}_fraction, {r}_basis" for r in resources)
     query = f"""
         SELECT {columns} FROM efficiency_choice AS c JOIN efficiency_precision AS p USING (precision_class)
@@ -299,7 +301,8 @@ def _efficiencies(target: Target, kernel: Record) -> None:
     ]
     row = target.connection.execute(query, asked).fetchall()[0]
     display.heading("Efficiency rows that hold (scope, class, backend, precision, format; source, confidence)")
-    shown = [(r, display.percent(row[2 * i]), row[2 * i + 1]) for i, r in enumerate(resources)]
+    known = [(r, row[2 * i], row[2 * i + 1]) for i, r in enumerate(resources) if row[2 * i] is not None]
+    shown = [(r, display.percent(fraction), basis) for r, fraction, basis in known]
     display.show(display.table(("resource", "fraction", "row"), shown))
 
 

@@ -92,3 +92,5 @@ class Graph:
     """Layout of operators by memory format and operator id; see `schema.workload.OperatorLayout`."""
     copies: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     """Operators that copy a tensor before they compute, by memory format; see `schema.workload.LayoutCopy`."""
+    planned_format: str = "nchw"
+    """Memory format that inductor plans for its images; see `planned`."""

@@ -5,7 +5,9 @@ operator: a permuted view makes the convolutions behind it run channels-last wha
 normalization over a transposed stream reads it across its grain. The exported graph is therefore run once
 more on meta tensors in each format, and the strides are read off. Two operators are given the strides that
 their CPU and GPU kernels produce and their meta kernels do not: a convolution is channels-last when its
-input or its weight is (`cudnn_conv_suggest_memory_format` in PyTorch's ConvUtils.h), and fused attention
+input or its weight is (`cudnn_conv_suggest_memory_format` in PyTorch's ConvUtils.h) and first copies either
+where it is not whole in that order (`input.contiguous(backend_memory_format)` in Convolution.cpp; a slice of
+channels never is), and fused attention
 writes in the order of its query (`_scaled_dot_product_flash_attention`) or, with a mask, with the heads of a
 position next to each other (`_scaled_dot_product_efficient_attention`).
 """
@@ -42,7 +44,7 @@ KEEPERS = {
 }  # fmt: skip
 """Operators whose result lies as their first operand does; said here because their meta kernels are slow to say it."""
 
-PRODUCTS = {"matmul", "bmm", "baddbmm", "linear", "einsum"}
+COPIERS = CONVOLUTIONS | {"matmul", "bmm", "baddbmm", "linear", "einsum"}
 """Operators that copy an operand whose strides their library kernel cannot take."""
 
 COPYING_VIEWS = {"reshape", "contiguous", "flatten"}
@@ -137,7 +139,7 @@ class _Run:
         value = node.meta.get("val")
         if not has_tensor(value):
             return None if value is None else _known(value)
-        if _name(target) in PRODUCTS:
+        if _name(target) in COPIERS:
             with _Copies() as copies:
                 result = _execute(target, arguments, keywords)
             self.layouts.copied[node] = [n for n in node.all_input_nodes if copies.took(value_of(n))]
@@ -205,12 +207,20 @@ def _execute(target: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
         return arguments[0]
     if name == "layer_norm":
         return arguments[0].new_empty(arguments[0].shape)
+    if name in CONVOLUTIONS:
+        return _convolution(target, arguments, keywords)
     if keywords.get("device") is not None:
         keywords = {**keywords, "device": torch.device("meta")}
-    result = target(*arguments, **keywords)
-    if name in CONVOLUTIONS and any(_is_channels_last(t) for t in arguments[:2]):
-        return result.contiguous(memory_format=torch.channels_last)
-    return result
+    return target(*arguments, **keywords)
+
+
+def _convolution(target: Any, arguments: Any, keywords: dict[str, Any]) -> torch.Tensor:
+    """A convolution's result, in the order that its input or weight asks for and both are brought into."""
+    is_last = any(_is_channels_last(t) for t in arguments[:2])
+    wanted = torch.channels_last if is_last else torch.contiguous_format
+    operands = [t.contiguous(memory_format=wanted) for t in arguments[:2]]
+    result: torch.Tensor = target(*operands, *arguments[2:], **keywords)
+    return result.contiguous(memory_format=wanted)
 
 
 def _name(target: Any) -> str:

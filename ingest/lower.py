@@ -18,6 +18,7 @@ from torch.fx import Node
 from .fx import attribute, has_tensor, traced_block
 from .graph import Graph, GraphModule, GraphOperator, GraphTensor, Polynomial
 from .layout import ALIASES_IN_INFERENCE, COPYING_VIEWS, VIEW, Layouts, layouts
+from .planned import planned_format
 from .references import References
 from .rules import RULES, Call, Value
 from .symbolic import Size, Symbols, polynomial, size_product, text
@@ -97,6 +98,7 @@ def lower(
         _set_held(state, references)
     for memory_format, found in layouts(program).items():
         _add_layouts(state, memory_format, found)
+    state.graph.planned_format = planned_format(state.graph)
     return state.graph
 
 

@@ -374,6 +374,9 @@ class Backend(Row):
     follows_strides: bool | None
     """True when operators run one by one on tensors as these lie in memory, converting where a kernel needs
     another layout; null in files from before it was known: not."""
+    plans_layout: bool | None
+    """True when it chooses the memory format of images itself (`model.planned_format`); null in files from before it
+    was known: not."""
     workspace_fraction: float
     """Scratch memory as a share of peak activations."""
     is_default_for: str
@@ -406,6 +409,9 @@ class BackendSupport(Row):
     """Host time of one whole run, paid once. [s]"""
     kernel_gap_fraction: float
     """Share of the part's own gap between kernels that remains under this backend."""
+    bias_is_kernel: bool | None
+    """True where the bias of a convolution is added by a kernel of its own; null in files
+    from before it was known: not."""
     source_id: str
     """Source of the row."""
     confidence: str
@@ -429,8 +435,9 @@ class FusionRule(Row):
     """Class of the operator that reads it, or an ATen operator."""
     condition: str
     """`always`, `single_consumer` (nobody else reads it), `same_elements` (the consumer writes as many
-    elements as the producer, or as a reduction reads) or `chained` (the producer itself runs in the
-    kernel of one of its operands)."""
+    elements as the producer, or as a reduction reads), `chained` (the producer itself runs in the
+    kernel of one of its operands) or `innermost` (the consumer does not reduce images over pixels where these are
+    planned channels-last)."""
     source_id: str
     """Source of the row."""
     confidence: str
@@ -461,8 +468,9 @@ class Efficiency(Row):
     """`nchw`, `nhwc` or `*`."""
     resource: str
     """`matrix`, `vector` (shares of peak arithmetic), `memory` (share of peak bandwidth), `overlap` (share of the
-    shorter of arithmetic and memory hidden behind the longer) or `residency` (share of the last-level cache
-    that holds what passes from kernel to kernel)."""
+    shorter of arithmetic and memory hidden behind the longer), `residency` (share of the last-level cache
+    that holds what passes from kernel to kernel) or `reorder` (share of peak bandwidth at which weights are put in
+    the library's order at every call; no row: they are used as they lie)."""
     maximum_fraction: float
     """Share of the peak reached by a large kernel."""
     half_work: float

@@ -48,6 +48,9 @@ class Model(Row):
     """Elements of all trainable parameters, shared ones once."""
     published_macs: float | None
     """Multiply-accumulates its publisher states for batch 1; null when none is stated."""
+    planned_format: str | None
+    """Memory format that inductor plans for the model's images, `nchw` or `nhwc`; null in files from before it was
+    known: the format asked for."""
     content_hash: str
     """SHA-256 of the exported graph, its sizes and the ingest rules; equal hash means nothing to do."""
     request_hash: str | None

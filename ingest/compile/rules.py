@@ -17,10 +17,10 @@ from charz.schema.row import Row
 if TYPE_CHECKING:
     import duckdb
 
-COMPILER_VERSION = 1
+COMPILER_VERSION = 2
 """Raised when the compiler itself gives other rows for the same rules; part of the fingerprint."""
 
-FUSION_CONDITIONS = frozenset({"always", "single_consumer", "same_elements", "chained"})
+FUSION_CONDITIONS = frozenset({"always", "single_consumer", "same_elements", "chained", "innermost"})
 POLICY_RULES = frozenset({"drop", "keep", "widen", "promote", "follow"})
 
 FusionTable = dict[tuple[str, str], frozenset[str]]

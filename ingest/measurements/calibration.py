@@ -167,8 +167,8 @@ def efficiency_rows(calibration: Calibration, is_suite: bool = False) -> list[Ef
 
 
 def half_work(fitted: fitting.Fit, names: Sequence[str], memory_format: str, resource: str) -> float:
-    """half_work of a place; an overlap has none."""
-    return 0.0 if resource == "overlap" else fitted.get(names, memory_format, resource, "half_work")
+    """half_work of a place; neither an overlap nor a reorder has one."""
+    return 0.0 if resource in ("overlap", "reorder") else fitted.get(names, memory_format, resource, "half_work")
 
 
 def bands(cases: pl.DataFrame, predicted: str, scope: str, backend: str, source_id: str) -> list[PredictionBand]:

@@ -18,25 +18,29 @@ from numpy.typing import NDArray
 
 from .kernels import Floats, Kernels
 
-RESOURCES = ("matrix", "vector", "memory", "overlap")
+RESOURCES = ("matrix", "vector", "memory", "overlap", "reorder")
 _TERM = {"matrix": "matrix", "vector": "vector", "memory": "dram"}
 
 _BOUNDS = {
-    ("matrix", "maximum_fraction"): (0.02, 1.0),
+    ("matrix", "maximum_fraction"): (0.02, 1.1),
     ("vector", "maximum_fraction"): (0.02, 1.0),
     ("memory", "maximum_fraction"): (0.02, 1.0),
     ("overlap", "maximum_fraction"): (0.02, 1.0),
+    ("reorder", "maximum_fraction"): (0.005, 1.0),
     ("matrix", "half_work"): (1e3, 1e9),
     ("vector", "half_work"): (1e1, 1e7),
     ("memory", "half_work"): (1e1, 1e6),
 }
-"""Range of each kind of parameter; operations or bytes for half_work."""
+"""Range of each kind of parameter; operations or bytes for half_work. The ideal time of a matrix product holds what its
+tile loses (`tiling_strategy.efficiency_fraction`, 0.903 at most on the parts fitted here): 1.1 of it stays below the
+peak."""
 
 _PRIOR = {
     ("matrix", "maximum_fraction"): 0.7,
     ("vector", "maximum_fraction"): 0.5,
     ("memory", "maximum_fraction"): 0.8,
     ("overlap", "maximum_fraction"): 0.85,
+    ("reorder", "maximum_fraction"): 0.2,
     ("matrix", "half_work"): 1e5,
     ("vector", "half_work"): 1e3,
     ("memory", "half_work"): 2e3,
@@ -61,6 +65,9 @@ PRODUCTS = frozenset({"conv", "depthwise_conv", "linear", "matmul", "attention"}
 BY_FORMAT = ("conv", "depthwise_conv", "norm")
 """Classes with another algorithm for each memory format."""
 
+BY_STRIDES = ("batch_norm", "pooling", "reduction", "elementwise", "activation", "bias")
+"""Classes that a backend without code of its own for each graph runs with another kernel for each memory format."""
+
 
 @dataclass
 class Fit:
@@ -84,6 +91,8 @@ class Fit:
                     return self.value[name, f, resource, kind]
         if default is not None:
             return default
+        if resource == "reorder":
+            return np.inf  # Weights are used as they lie.
         return 0.0 if kind == "half_work" else _PRIOR[resource, kind]
 
 
@@ -111,6 +120,7 @@ def _kernel_time(kernels: Kernels, parameter: Parameters) -> Floats:
     memory = np.maximum(np.maximum(time["memory"], cache), kernels.reload_s)
     overlap = parameter["overlap", "maximum_fraction"][of]
     busy = np.maximum(compute, memory) + (1 - overlap) * np.minimum(compute, memory)
+    busy += kernels.reorder_s / parameter["reorder", "maximum_fraction"][of]
     result: Floats = kernels.count * (np.maximum(busy, kernels.power_s) + kernels.gap_s)
     return result
 
@@ -128,7 +138,7 @@ def choose_keys(kernels: Kernels, least_share: float = 0.01) -> list[Key]:
     share of the time, for the resources that can bind it and the layouts that tell its algorithms apart; one
     overlap, and one half_work a resource and class of matrix products."""
     shares = kernels.share_of_time().filter(pl.col("weight") > 0)
-    keys: list[Key] = [("*", "*", r, "maximum_fraction") for r in RESOURCES]
+    keys: list[Key] = [("*", "*", r, "maximum_fraction") for r in RESOURCES if r != "reorder"]
     keys += [("*", "*", "memory", "half_work"), ("*", "*", "matrix", "half_work")]
     for kernel_class in _with_share(shares, "kernel_class", least_share):
         member = np.isin(kernels.group_of, np.flatnonzero((kernels.group["kernel_class"] == kernel_class).to_numpy()))
@@ -138,6 +148,9 @@ def choose_keys(kernels: Kernels, least_share: float = 0.01) -> list[Key]:
             binding.append("memory")
         own = shares.filter(pl.col("kernel_class") == kernel_class)
         keys += [(kernel_class, f, r, "maximum_fraction") for f in _layouts(own, least_share) for r in binding]
+        if kernel_class == "conv" and kernels.is_serial.any():
+            # oneDNN puts plain weights in its own order at every call.
+            keys.append((kernel_class, "*", "reorder", "maximum_fraction"))
         if kernel_class in ("conv", "linear", "matmul"):
             keys.append((kernel_class, "*", "matrix", "half_work"))
     for name in _operators(shares, least_share):
@@ -151,7 +164,8 @@ def _layouts(own: pl.DataFrame, least_share: float) -> list[str]:
     the time: any of convolutions and norms, of others those that run across the grain. `*` stands for the rest."""
     if own["memory_format"].n_unique() == 1:
         return ["*"]
-    telling = own.filter(pl.col("kernel_class").is_in(BY_FORMAT) | (pl.col("memory_format") == "strided"))
+    classes = BY_FORMAT + BY_STRIDES if "eager" in own["backend"] else BY_FORMAT
+    telling = own.filter(pl.col("kernel_class").is_in(classes) | (pl.col("memory_format") == "strided"))
     found = _with_share(telling, "memory_format", least_share / 3)
     return found if set(own["memory_format"]) <= set(found) else ["*", *found]
 
@@ -299,6 +313,7 @@ def subset(kernels: Kernels, keep: NDArray[np.bool_]) -> Kernels:
         slope={t: v[member] for t, v in kernels.slope.items()},
         cache_s=kernels.cache_s[member],
         reload_s=kernels.reload_s[member],
+        reorder_s=kernels.reorder_s[member],
         power_s=kernels.power_s[member],
         gap_s=kernels.gap_s[member],
         host_s=kernels.host_s[keep],

@@ -47,6 +47,8 @@ class Kernels:
     """Time of the last-level cache at full efficiency. [s]"""
     reload_s: Floats
     """Time of the memories next to the units. [s]"""
+    reorder_s: Floats
+    """Time of putting weights in the library's order, at the peak bandwidth. [s]"""
     power_s: Floats
     """Least time the power limit allows; 0 when unknown. [s]"""
     gap_s: Floats
@@ -78,10 +80,10 @@ def neutral(half_work: float, residency: pl.DataFrame) -> pl.DataFrame:
     rows = [
         {
             "scope": "*", "backend": "*", "kernel_class": "*", "precision_class": "*", "memory_format": "*",
-            "resource": resource, "maximum_fraction": 1.0, "half_work": half_work if resource != "overlap" else 0.0,
+            "resource": resource, "maximum_fraction": 1.0, "half_work": half_work if resource in ("matrix", "vector", "memory") else 0.0,
             "source_id": "neutral", "confidence": "assumed", "note": None,
         }
-        for resource in ("matrix", "vector", "memory", "overlap")
+        for resource in ("matrix", "vector", "memory", "overlap", "reorder")
     ]  # fmt: skip
     return pl.concat([pl.DataFrame(rows, schema=residency.schema), residency])
 
@@ -120,7 +122,7 @@ def _terms(bench: Workbench) -> pl.DataFrame:
                     THEN CONCAT(SPLIT_PART(o.target, '.', 1), '.', SPLIT_PART(o.target, '.', 2))
                 ELSE '*'
             END AS operator_name,
-            c.layout AS memory_format, c.matrix_s, c.vector_s, c.dram_s, c.cache_s, c.reload_s,
+            c.layout AS memory_format, c.matrix_s, c.vector_s, c.dram_s, c.cache_s, c.reload_s, c.reorder_s,
             COALESCE(c.power_s, 0) AS power_s, c.kernel_gap_s,
             k.host_issue_s
         FROM kernel_cost AS c
@@ -139,6 +141,7 @@ def _arrays(terms: pl.DataFrame, cases: pl.DataFrame, keys: list[str]) -> Kernel
         *(f"{t}_at_one" for t in TIMES),
         "cache_s",
         "reload_s",
+        "reorder_s",
         "power_s",
         "kernel_gap_s",
     ]
@@ -163,6 +166,7 @@ def _arrays(terms: pl.DataFrame, cases: pl.DataFrame, keys: list[str]) -> Kernel
         slope={t: value[f"{t}_at_one"] for t in TIMES},
         cache_s=value["cache_s"],
         reload_s=value["reload_s"],
+        reorder_s=value["reorder_s"],
         power_s=value["power_s"],
         gap_s=value["kernel_gap_s"],
         host_s=cases["host_s"].to_numpy(),

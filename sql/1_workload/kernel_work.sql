@@ -1,13 +1,15 @@
 -- What every kernel of a run computes and moves: the subgraphs of its backend, the conversions its precision
--- policy inserts where the backend runs them as kernels of their own, and the copies that operators make of
--- tensors whose strides they cannot take where the backend follows strides.
+-- policy inserts where the backend runs them as kernels of their own, the copies that operators make of tensors
+-- whose strides they cannot take (all of them where the backend follows strides, those of convolutions where it plans
+-- layouts), and the biases of convolutions where the backend
+-- adds them by kernels of their own on some part (which parts: `target.bias_is_kernel`).
 -- Grain: model_id, scenario_id, subgraph_id
 CREATE VIEW kernel_work (
     -- Model.
     model_id,
     -- Scenario.
     scenario_id,
-    -- Kernel; conversions are numbered from 1,000,000, copies of operands from 2,000,000.
+    -- Kernel; conversions are numbered from 1,000,000, copies of operands from 2,000,000, biases from 3,000,000.
     subgraph_id,
     -- Place in the order of execution.
     position,
@@ -48,7 +50,7 @@ WITH fused_kernels AS (
         s.kernel_class,
         s.anchor_operator_id,
         op.precision,
-        CASE WHEN l.layout <> 'view' THEN l.layout ELSE r.memory_format END AS layout,
+        CASE WHEN l.layout <> 'view' THEN l.layout ELSE r.layout END AS layout,
         s.operator_count,
         s.view_count,
         COALESCE(t.input_byte, 0e0) AS input_byte,
@@ -80,7 +82,7 @@ cast_kernels AS (
         'cast' AS kernel_class,
         c.operator_id AS anchor_operator_id,
         c.to_precision AS precision,
-        r.memory_format AS layout,
+        r.layout,
         1 AS operator_count,
         0 AS view_count,
         CASE WHEN t.role IN ('weight', 'buffer', 'constant') THEN 0e0 ELSE z.elements * pf.bits / 8e0 END
@@ -126,7 +128,8 @@ copy_kernels AS (
         CASE WHEN t.producer_operator_id IS NULL THEN 0e0 ELSE z.elements * p.bits / 8e0 END AS produced_byte
     FROM run AS r
     INNER JOIN backend AS b ON b.backend = r.backend
-    INNER JOIN layout_copy AS c ON c.model_id = r.model_id AND c.memory_format = r.memory_format
+    INNER JOIN layout_copy AS c ON c.model_id = r.model_id AND c.memory_format = r.layout
+    INNER JOIN operator AS o ON o.model_id = c.model_id AND o.operator_id = c.operator_id
     INNER JOIN tensor AS t ON t.model_id = c.model_id AND t.tensor_id = c.tensor_id
     INNER JOIN tensor_size AS z
         ON z.model_id = r.model_id AND z.scenario_id = r.scenario_id AND z.tensor_id = c.tensor_id
@@ -135,7 +138,47 @@ copy_kernels AS (
     INNER JOIN operator_precision AS op
         ON op.model_id = r.model_id AND op.policy = r.policy AND op.operator_id = c.operator_id
     INNER JOIN precision AS p ON p.precision = op.precision
+    -- A backend that plans its layouts still hands convolutions to a library, images whole and in one order; weights
+    -- it converts with their casts.
     WHERE b.follows_strides
+        OR (
+            b.plans_layout AND t.role NOT IN ('weight', 'buffer', 'constant')
+            AND o.operator_class IN ('conv', 'depthwise_conv', 'conv_transposed')
+        )
+),
+
+bias_kernels AS (
+    SELECT
+        r.model_id,
+        r.scenario_id,
+        3000000 + a.operator_id AS subgraph_id,
+        so.subgraph_id + 0.25e0 AS position,
+        'bias' AS subgraph,
+        'bias' AS kernel_class,
+        a.operator_id AS anchor_operator_id,
+        op.precision,
+        CASE WHEN l.layout <> 'view' THEN l.layout ELSE r.layout END AS layout,
+        1 AS operator_count,
+        0 AS view_count,
+        z.elements * p.bits / 8e0 AS input_byte,
+        zb.elements * p.bits / 8e0 AS weight_byte,
+        0e0 AS kv_cache_byte,
+        z.elements * p.bits / 8e0 AS output_byte,
+        z.elements * p.bits / 8e0 AS produced_byte
+    FROM run AS r
+    INNER JOIN (SELECT DISTINCT backend FROM backend_support WHERE bias_is_kernel) AS s ON s.backend = r.backend
+    INNER JOIN added_bias AS a ON a.model_id = r.model_id
+    LEFT JOIN operator_layout AS l
+        ON l.model_id = r.model_id AND l.memory_format = r.memory_format AND l.operator_id = a.operator_id
+    INNER JOIN tensor_size AS z
+        ON z.model_id = r.model_id AND z.scenario_id = r.scenario_id AND z.tensor_id = a.result_tensor_id
+    INNER JOIN tensor_size AS zb
+        ON zb.model_id = r.model_id AND zb.scenario_id = r.scenario_id AND zb.tensor_id = a.bias_tensor_id
+    INNER JOIN subgraph_operator AS so
+        ON so.model_id = r.model_id AND so.backend = r.backend AND so.operator_id = a.operator_id
+    INNER JOIN operator_precision AS op
+        ON op.model_id = r.model_id AND op.policy = r.policy AND op.operator_id = a.operator_id
+    INNER JOIN precision AS p ON p.precision = op.precision
 ),
 
 all_kernels AS (
@@ -144,6 +187,8 @@ all_kernels AS (
     SELECT * FROM cast_kernels
     UNION ALL
     SELECT * FROM copy_kernels
+    UNION ALL
+    SELECT * FROM bias_kernels
 )
 
 SELECT

@@ -17,8 +17,11 @@ CREATE VIEW run (
     policy,
     -- Backend.
     backend,
-    -- `nchw` or `nhwc`.
+    -- Memory format asked for: `nchw` or `nhwc`.
     memory_format,
+    -- Memory format of images and convolutions unless their own strides say otherwise: the one asked for, or the one
+    -- that a backend plans.
+    layout,
     -- Host dispatch time relative to the reference host.
     host_factor,
     -- 1 when the last-level cache may hold a tensor from its producer, 2 when also weights and inputs from
@@ -34,6 +37,7 @@ WITH valid_pairs AS (
         s.policy,
         s.backend,
         s.memory_format,
+        CASE WHEN b.plans_layout THEN COALESCE(m.planned_format, s.memory_format) ELSE s.memory_format END AS layout,
         s.host_factor,
         s.cache_state,
         CASE WHEN s.phase = 'decode' THEN 1 ELSE COALESCE(s.sequence, m.default_sequence) END AS sequence,
@@ -43,6 +47,7 @@ WITH valid_pairs AS (
         ON (m.is_batch_symbolic OR s.batch = m.default_batch)
         AND (s.sequence IS NULL OR m.is_sequence_symbolic OR s.sequence = m.default_sequence)
         AND (s.phase <> 'decode' OR m.has_context)
+    LEFT JOIN backend AS b ON b.backend = s.backend
 )
 SELECT
     model_id,
@@ -54,6 +59,7 @@ SELECT
     policy,
     backend,
     memory_format,
+    layout,
     host_factor,
     CASE cache_state WHEN 'hot' THEN 2e0 WHEN 'warm' THEN 1e0 ELSE 0e0 END AS is_cache_warm
 FROM valid_pairs

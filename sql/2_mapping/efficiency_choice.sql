@@ -32,6 +32,9 @@ CREATE VIEW efficiency_choice (
     overlap_fraction,
     -- Share of the last-level cache a kernel's inputs and outputs may fill and still be served there.
     residency_fraction,
+    -- Share of the peak bandwidth at which weights are put in the library's order anew at every call; null where
+    -- they are used as they lie.
+    reorder_fraction,
     -- Row of `efficiency` behind matrix: scope, class, backend, precision, format; source and confidence.
     matrix_basis,
     -- Row of `efficiency` behind vector: scope, class, backend, precision, format; source and confidence.
@@ -41,7 +44,10 @@ CREATE VIEW efficiency_choice (
     -- Row of `efficiency` behind overlap: scope, class, backend, precision, format; source and confidence.
     overlap_basis,
     -- Row of `efficiency` behind residency: scope, class, backend, precision, format; source and confidence.
-    residency_basis
+    residency_basis,
+    -- Row of `efficiency` behind reorder: scope, class, backend, precision, format; source and confidence; null where
+    -- weights are used as they lie.
+    reorder_basis
 ) AS
 WITH part_scopes AS (
     SELECT hardware_id, CONCAT('hardware:', hardware_id) AS scope, 3 AS scope_rank FROM hardware
@@ -59,6 +65,8 @@ kernel_classes AS (
     SELECT backend, 'cast' AS kernel_class, '*' AS operator_name FROM backend
     UNION
     SELECT backend, 'copy' AS kernel_class, '*' AS operator_name FROM backend
+    UNION
+    SELECT backend, 'bias' AS kernel_class, '*' AS operator_name FROM backend
     UNION
     SELECT b.backend, o.operator_class AS kernel_class, o.operator_name
     FROM (SELECT DISTINCT operator_class, operator_name FROM efficiency_operator) AS o
@@ -120,10 +128,12 @@ SELECT
     MAX_BY(half_work, CASE WHEN resource = 'memory' THEN specificity END) AS memory_half_byte,
     MAX_BY(maximum_fraction, CASE WHEN resource = 'overlap' THEN specificity END) AS overlap_fraction,
     MAX_BY(maximum_fraction, CASE WHEN resource = 'residency' THEN specificity END) AS residency_fraction,
+    MAX_BY(maximum_fraction, CASE WHEN resource = 'reorder' THEN specificity END) AS reorder_fraction,
     MAX_BY(basis, CASE WHEN resource = 'matrix' THEN specificity END) AS matrix_basis,
     MAX_BY(basis, CASE WHEN resource = 'vector' THEN specificity END) AS vector_basis,
     MAX_BY(basis, CASE WHEN resource = 'memory' THEN specificity END) AS memory_basis,
     MAX_BY(basis, CASE WHEN resource = 'overlap' THEN specificity END) AS overlap_basis,
-    MAX_BY(basis, CASE WHEN resource = 'residency' THEN specificity END) AS residency_basis
+    MAX_BY(basis, CASE WHEN resource = 'residency' THEN specificity END) AS residency_basis,
+    MAX_BY(basis, CASE WHEN resource = 'reorder' THEN specificity END) AS reorder_basis
 FROM matching_rows
 GROUP BY hardware_id, backend, kernel_class, operator_name, precision_class, memory_format

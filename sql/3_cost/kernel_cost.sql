@@ -1,7 +1,7 @@
 -- Device time and dynamic energy of every kernel on every target, with each quantity they come from.
 -- Roofline (Williams et al. 2009) per memory level: the slower of arithmetic and memory, plus the share
--- of the faster that does not overlap. Of a kernel's inputs from earlier kernels and its outputs,
--- what the last-level cache holds is served there. Of the candidate tiles the one that makes the kernel fastest wins,
+-- of the faster that does not overlap. A kernel's inputs from earlier kernels and its outputs are served by the
+-- last-level cache where it holds them together. Of the candidate tiles the one that makes the kernel fastest wins,
 -- which keeps time monotone in batch and in every resource. Average power cannot exceed the part's, so
 -- device_s >= dynamic_energy_j / (tdp_w - static_w) where the power is known.
 -- Grain: model_id, scenario_id, hardware_id, subgraph_id
@@ -84,6 +84,8 @@ CREATE VIEW kernel_cost (
     cache_byte,
     -- Traffic of the memories next to the units: operands again for every tile. [byte]
     reload_byte,
+    -- Weights written and read again because the library puts them in its own order at every call. [byte]
+    reorder_byte,
     -- Time of the matrix units: operations over peak, utilization and efficiency. [s]
     matrix_s,
     -- Time of the vector units: operations over peak, utilization and efficiency. [s]
@@ -102,9 +104,13 @@ CREATE VIEW kernel_cost (
     memory_level,
     -- The part of the faster of compute_s and memory_s that does not overlap. [s]
     serial_s,
+    -- Time of putting the weights in the library's order: reorder_byte over peak bandwidth and its efficiency; 0 where
+    -- they are used as they lie. [s]
+    reorder_s,
     -- Least time the power limit allows; null when the power is unknown. [s]
     power_s,
-    -- Time the kernel keeps the device busy: the larger of compute_s and memory_s plus serial_s, never below power_s. [s]
+    -- Time the kernel keeps the device busy: the larger of compute_s and memory_s plus serial_s and reorder_s, never below
+    -- power_s. [s]
     busy_s,
     -- Device time between this kernel and the one before. [s]
     kernel_gap_s,
@@ -231,12 +237,17 @@ kernel_inputs AS (
         CASE WHEN p.subgraph_id IS NULL THEN 0e0 ELSE p.compute_energy_j END AS compute_energy_j,
         CASE
             WHEN t.is_cache_warm = 2e0 AND w.traffic_byte <= h.cache_byte THEN w.traffic_byte
-            WHEN t.is_cache_warm >= 1e0 THEN LEAST(w.produced_byte + w.output_byte, e.residency_fraction * h.cache_byte)
+            -- What streams through a cache that is too small for it is evicted before it is read again.
+            WHEN
+                t.is_cache_warm >= 1e0 AND w.produced_byte + w.output_byte <= e.residency_fraction * h.cache_byte
+                THEN w.produced_byte + w.output_byte
             ELSE 0e0
         END AS resident_byte,
         e.memory_half_byte * h.unit_count AS memory_half_byte,
         e.memory_fraction AS memory_maximum_fraction,
         e.overlap_fraction AS overlap_fraction,
+        e.reorder_fraction,
+        CASE WHEN e.reorder_fraction IS NULL THEN 0e0 ELSE 2e0 * w.weight_byte END AS reorder_byte,
         h.dram_byte_per_s,
         h.cache_byte_per_s,
         h.tile_memory_byte_per_s,
@@ -249,7 +260,8 @@ kernel_inputs AS (
         c.tile_j_per_byte,
         c.static_w
     FROM kernel_work AS w
-    INNER JOIN target AS t ON t.model_id = w.model_id AND t.scenario_id = w.scenario_id
+    INNER JOIN target AS t
+        ON t.model_id = w.model_id AND t.scenario_id = w.scenario_id AND (t.bias_is_kernel OR w.kernel_class <> 'bias')
     INNER JOIN hardware_unit AS h ON h.hardware_id = t.hardware_id
     INNER JOIN energy_coefficients AS c ON c.hardware_id = t.hardware_id
     LEFT JOIN summed_parts AS p
@@ -275,7 +287,8 @@ level_times AS (
         (traffic_byte - resident_byte + CASE WHEN traffic_byte > 0e0 THEN memory_half_byte ELSE 0e0 END)
         / NULLIF(dram_byte_per_s * memory_maximum_fraction, 0e0) AS dram_s,
         COALESCE(traffic_byte / NULLIF(cache_byte_per_s * memory_maximum_fraction, 0e0), 0e0) AS cache_s,
-        COALESCE(reload_byte / NULLIF(tile_memory_byte_per_s, 0e0), 0e0) AS reload_s
+        COALESCE(reload_byte / NULLIF(tile_memory_byte_per_s, 0e0), 0e0) AS reload_s,
+        COALESCE(reorder_byte / NULLIF(dram_byte_per_s * reorder_fraction, 0e0), 0e0) AS reorder_s
     FROM kernel_inputs
 ),
 
@@ -289,7 +302,7 @@ roofline_times AS (
             ELSE tile_memory_level
         END AS memory_level,
         GREATEST(naive_s, dram_byte / NULLIF(dram_byte_per_s, 0e0)) AS roofline_s,
-        dram_byte * dram_j_per_byte AS dram_energy_j,
+        (dram_byte + reorder_byte) * dram_j_per_byte AS dram_energy_j,
         CASE WHEN cache_level IS NULL THEN 0e0 ELSE traffic_byte * cache_j_per_byte END
         + CASE WHEN tile_memory_level IS NULL THEN 0e0 ELSE reload_byte * tile_j_per_byte END AS cache_energy_j
     FROM level_times
@@ -306,7 +319,7 @@ power_limited AS (
 candidate_times AS (
     SELECT
         *,
-        GREATEST(GREATEST(compute_s, memory_s) + serial_s, COALESCE(power_s, 0e0)) AS busy_s
+        GREATEST(GREATEST(compute_s, memory_s) + serial_s + reorder_s, COALESCE(power_s, 0e0)) AS busy_s
     FROM power_limited
 ),
 
@@ -362,6 +375,7 @@ SELECT
     dram_byte,
     traffic_byte AS cache_byte,
     reload_byte,
+    reorder_byte,
     matrix_s,
     vector_s,
     compute_s,
@@ -371,6 +385,7 @@ SELECT
     memory_s,
     memory_level,
     serial_s,
+    reorder_s,
     power_s,
     busy_s,
     kernel_gap_s,

@@ -71,7 +71,19 @@ kernel_members AS (
         0e0 AS flops,
         0e0 AS threads
     FROM run AS r
-    INNER JOIN layout_copy AS c ON c.model_id = r.model_id AND c.memory_format = r.memory_format
+    INNER JOIN layout_copy AS c ON c.model_id = r.model_id AND c.memory_format = r.layout
+    UNION ALL
+    SELECT
+        r.model_id,
+        r.scenario_id,
+        3000000 + a.operator_id AS subgraph_id,
+        a.operator_id,
+        'bias' AS operator_class,
+        FALSE AS is_fused,
+        0e0 AS flops,
+        0e0 AS threads
+    FROM run AS r
+    INNER JOIN added_bias AS a ON a.model_id = r.model_id
 ),
 
 modifiers AS (

@@ -25,10 +25,13 @@ def agreement(found: Examination) -> float:
     return sum(e.is_predicted == e.is_actual for e in found.edges) / len(found.edges)
 
 
-def test_resnet18_fuses_as_predicted(rules):
+def test_resnet18_fuses_as_predicted_but_for_its_last_mean(rules):
+    """A CPU's loops take in the mean over pixels that lie apart; the rule is that of a GPU, where they do not."""
     found = examine(parse("resnet18"), rules)
     assert len(found.edges) == 75
-    assert agreement(found) == 1.0
+    operators = found.flow.graph.operators
+    differ = [e for e in found.edges if e.is_predicted != e.is_actual]
+    assert [operators[e.consumer].target for e in differ] == ["aten.adaptive_avg_pool2d.default"]
 
 
 def test_bert_fuses_as_predicted_but_for_its_first_normalization(rules):

@@ -47,6 +47,32 @@ def test_a_permuted_view_makes_the_next_convolution_channels_last(lowered: Calla
     assert inner.is_contiguous(memory_format=torch.channels_last)
 
 
+class Halves(nn.Module):
+    """A convolution of the first half of the channels."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(4, 4, 3, padding=1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.conv(x.chunk(2, 1)[0])
+
+
+def test_a_convolution_copies_a_slice_of_channels(lowered: Callable[..., Any]) -> None:
+    """In either format the channels left out lie between those taken: PyTorch's own dispatch of the same call makes
+    one contiguous copy."""
+    found = lowered(Halves(), torch.empty(2, 8, 16, 16))
+    assert [copies_of(found, f, "conv2d") for f in ("nchw", "nhwc")] == [1, 1]
+    assert copies_of(lowered(Block(), torch.empty(2, 3, 16, 16)), "nhwc", "conv2d") == 0
+    for memory_format in (torch.contiguous_format, torch.channels_last):
+        x = torch.zeros(2, 8, 16, 16).to(memory_format=memory_format)
+        assert not x.chunk(2, 1)[0].is_contiguous(memory_format=memory_format)
+
+
+def test_a_convolution_of_another_order_copies_its_weight(lowered: Callable[..., Any]) -> None:
+    assert copies_of(lowered(Block(), torch.empty(2, 3, 16, 16)), "nchw", "conv2d") == 1
+
+
 def test_a_sum_keeps_the_order_of_its_operands(lowered: Callable[..., Any]) -> None:
     found = lowered(lambda x, y: x.transpose(1, 2) + y, torch.empty(2, 5, 7), torch.empty(2, 7, 5))
     assert layout_of(found, "nchw", "add") == ["strided"]

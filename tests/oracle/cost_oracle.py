@@ -34,6 +34,8 @@ VECTOR_BLOCK = 256
 WEIGHTS = ("weight", "buffer", "constant")
 CAST_BASE = 1_000_000
 COPY_BASE = 2_000_000
+BIAS_BASE = 3_000_000
+CONVOLUTIONS = ("conv", "depthwise_conv", "conv_transposed")
 
 
 @dataclass(slots=True)
@@ -219,8 +221,10 @@ def is_native(tables: Tables, device: Device, policy: str) -> bool:
     return any((wanted, unit) in device.peaks for unit in ("matrix", "vector"))
 
 
-def efficiency_of(tables: Tables, device: Device, run: Run, kernel: Record, resource: str) -> tuple[float, float]:
-    """Fraction and half work of the most specific row."""
+def efficiency_of(
+    tables: Tables, device: Device, run: Run, kernel: Record, resource: str
+) -> tuple[float, float] | None:
+    """Fraction and half work of the most specific row; None for a `reorder` without one."""
     scopes = {
         f"hardware:{device.row['hardware_id']}": 3,
         f"architecture:{device.row['architecture']}": 2,
@@ -238,6 +242,8 @@ def efficiency_of(tables: Tables, device: Device, run: Run, kernel: Record, reso
         for r in tables.where("efficiency", resource=resource)
         if r["scope"] in scopes and all(r[k] in names for k, names in mine.items())
     ]
+    if resource == "reorder" and not fitting:
+        return None
     best = max(fitting, key=lambda r: (scopes[r["scope"]], *(names.index(r[k]) for k, names in mine.items())))
     return best["maximum_fraction"], best["half_work"]
 
@@ -385,7 +391,7 @@ def fastest(
 # --- kernels ------------------------------------------------------------------------------------
 
 
-def kernels_of(tables: Tables, run: Run) -> list[Record]:
+def kernels_of(tables: Tables, run: Run, support: Record) -> list[Record]:
     """Kernels of a run in order, with the bytes they move, conversions included."""
     backend = tables.one("backend", backend=run.scenario["backend"])
     policy = run.scenario["policy"]
@@ -399,8 +405,11 @@ def kernels_of(tables: Tables, run: Run) -> list[Record]:
     home = {r["operator_id"]: r["subgraph_id"] for r in tables.where("subgraph_operator", backend=backend["backend"])}
     tensors = {t["tensor_id"]: t for t in tables.rows["tensor"]}
     targets = {o["operator_id"]: o["target"] for o in tables.rows["operator"]}
+    classes = {o["operator_id"]: o["operator_class"] for o in tables.rows["operator"]}
     links = links_of(tables, home, {t: elements[t] * byte[kind] for t, kind in held.items()})
     wanted = run.scenario["memory_format"]
+    planned = tables.rows["model"][0]["planned_format"] if backend["plans_layout"] else None
+    format_of_run = planned or wanted
     follows = bool(backend["follows_strides"])
     layouts = {r["operator_id"]: r["layout"] for r in tables.where("operator_layout", memory_format=wanted) if follows}
     kernels = []
@@ -415,10 +424,10 @@ def kernels_of(tables: Tables, run: Run) -> list[Record]:
             size = min(moved_elements, elements[c["tensor_id"]]) * byte[kind]
             moved["output" if c["direction"] == "write" else c["role"]] += size
             moved["produced"] += size if c["direction"] == "read" and c["is_produced"] else 0.0
-        layout = layouts.get(s["anchor_operator_id"], wanted)
+        layout = layouts.get(s["anchor_operator_id"], format_of_run)
         if layout == "view":
             moved.clear()
-            layout = wanted
+            layout = format_of_run
         kernels.append(
             {
                 "subgraph_id": s["subgraph_id"],
@@ -450,7 +459,7 @@ def kernels_of(tables: Tables, run: Run) -> list[Record]:
                 "kernel_class": "cast",
                 "operator_name": "cast",
                 "precision": c["to_precision"],
-                "layout": wanted,
+                "layout": format_of_run,
                 "view_count": 0,
                 "operator_count": 1,
                 "made_for": c["operator_id"],
@@ -459,8 +468,11 @@ def kernels_of(tables: Tables, run: Run) -> list[Record]:
                 "local_byte": written + (0.0 if tensor["producer_operator_id"] is None else read),
             }
         )
-    for c in tables.where("layout_copy", memory_format=wanted) if follows else ():
+    for c in tables.where("layout_copy", memory_format=format_of_run):
         tensor = tensors[c["tensor_id"]]
+        is_image = classes[c["operator_id"]] in CONVOLUTIONS and tensor["role"] not in WEIGHTS
+        if not (follows or (backend["plans_layout"] and is_image)):
+            continue
         size = elements[c["tensor_id"]] * byte[computed[c["operator_id"]]]
         kernels.append(
             {
@@ -478,7 +490,47 @@ def kernels_of(tables: Tables, run: Run) -> list[Record]:
                 "local_byte": size + (0.0 if tensor["producer_operator_id"] is None else size),
             }
         )
+    if support["bias_is_kernel"]:
+        kernels += bias_kernels(tables, home, elements, byte, computed, layouts, format_of_run)
     return sorted(kernels, key=lambda k: k["order"])
+
+
+def bias_kernels(
+    tables: Tables,
+    home: dict[int, int],
+    elements: dict[int, float],
+    byte: dict[str, float],
+    computed: dict[int, str],
+    layouts: dict[int, str],
+    format_of_run: str,
+) -> list[Record]:
+    """Kernels that add the bias of a convolution to its result: read it, write it, read the bias."""
+    made = []
+    for o in tables.rows["operator"]:
+        me = o["operator_id"]
+        bias = [e["tensor_id"] for e in tables.where("edge", consumer_operator_id=me) if e["position"] == 2]
+        if o["operator_class"] not in CONVOLUTIONS or not bias or me not in home:
+            continue
+        result = min(t["tensor_id"] for t in tables.rows["tensor"] if t["producer_operator_id"] == me)
+        read, added = elements[result] * byte[computed[me]], elements[bias[0]] * byte[computed[me]]
+        layout = layouts.get(me, format_of_run)
+        made.append(
+            {
+                "subgraph_id": BIAS_BASE + me,
+                "order": (home[me] + 0.25, BIAS_BASE + me),
+                "kernel_class": "bias",
+                "operator_name": "bias",
+                "precision": computed[me],
+                "layout": format_of_run if layout == "view" else layout,
+                "view_count": 0,
+                "operator_count": 1,
+                "made_for": me,
+                "weight_byte": added,
+                "traffic_byte": 2 * read + added,
+                "local_byte": 2 * read,
+            }
+        )
+    return made
 
 
 MATRIX_CLASSES = ("conv", "depthwise_conv", "conv_transposed", "linear", "matmul", "attention")
@@ -518,6 +570,7 @@ def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Reco
     fraction = {
         r: efficiency_of(tables, device, run, kernel, r) for r in ("matrix", "vector", "memory", "overlap", "residency")
     }
+    reorder = efficiency_of(tables, device, run, kernel, "reorder")
     ideal = {u: math.fsum(p["ideal_s"] for p in parts if p["unit"] == u) for u in ("matrix", "vector")}
     # Saturation: each matrix product starts up on its own; fused vector steps run as one loop.
     startup = {
@@ -533,7 +586,7 @@ def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Reco
     if state == "hot" and traffic <= device.cache_byte:
         resident = traffic
     elif state in ("hot", "warm"):
-        resident = min(kernel["local_byte"], fraction["residency"][0] * device.cache_byte)
+        resident = kernel["local_byte"] if kernel["local_byte"] <= fraction["residency"][0] * device.cache_byte else 0.0
     # Links of a domain-flow chain that do not fit on chip are written and read once.
     room = (
         efficiency_of(tables, device, run, kernel | {"precision": "*", "operator_name": "*"}, "residency")[0]
@@ -552,12 +605,15 @@ def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Reco
         times["tile"] = reload_byte / device.tile_bandwidth
     memory_s = max(times.values())
     serial_s = (1 - fraction["overlap"][0]) * min(compute_s, memory_s)
+    # Weights that the library puts in its own order are written and read once more.
+    reorder_byte = 0.0 if reorder is None else 2 * kernel["weight_byte"]
+    reorder_s = reorder_byte / (device.dram_bandwidth * reorder[0]) if reorder and device.dram_bandwidth else 0.0
 
     energy = device.energy
     compute_j = summed(product(p["flops"], energy.get(("op", f"{p['executed_precision']}.{p['unit']}"))) for p in parts)
     memory_j = summed(
         [
-            product(dram_byte, energy.get(("byte", "dram"))),
+            product(dram_byte + reorder_byte, energy.get(("byte", "dram"))),
             product(traffic, energy.get(("byte", device.cache_level))) if device.cache_level else 0.0,
             product(reload_byte, energy.get(("byte", device.tile_level))) if device.tile_level else 0.0,
         ]
@@ -567,7 +623,7 @@ def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Reco
     power_s = None
     if dynamic_j is not None and static_w is not None and device.tdp_w is not None and device.tdp_w != static_w:
         power_s = dynamic_j / (device.tdp_w - static_w)
-    busy_s = max(max(compute_s, memory_s) + serial_s, power_s or 0.0)
+    busy_s = max(max(compute_s, memory_s) + serial_s + reorder_s, power_s or 0.0)
     naive = {u: math.fsum(p["flops"] / p["peak"] for p in parts if p["unit"] == u) for u in ("matrix", "vector")}
     return kernel | {
         "traffic_byte": traffic,
@@ -585,6 +641,8 @@ def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Reco
         "reload_s": times["tile"],
         "memory_s": memory_s,
         "serial_s": serial_s,
+        "reorder_byte": reorder_byte,
+        "reorder_s": reorder_s,
         "power_s": power_s,
         "busy_s": busy_s,
         "device_s": busy_s + device.gap_s * support["kernel_gap_fraction"],
@@ -718,7 +776,9 @@ def predict(tables: Tables, scenario_id: int, hardware_id: str) -> Prediction | 
                 "threads": math.fsum(sizes["threads"] for sizes, *_ in map(dict.values, mapped)),
             }
         )
-    kernels = [fastest(tables, device, run, support, k, parts[k["subgraph_id"]]) for k in kernels_of(tables, run)]
+    kernels = [
+        fastest(tables, device, run, support, k, parts[k["subgraph_id"]]) for k in kernels_of(tables, run, support)
+    ]
     result = Prediction(kernels)
     queue(result.kernels, support, scenario["host_factor"])
     result.model = attribute(result.kernels)

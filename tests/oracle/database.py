@@ -73,6 +73,7 @@ def add_graph(connection: duckdb.DuckDBPyConnection, graph: Graph, name: str = "
     """Compile and write a graph as the model `name`, in place of one of that name; returns its id."""
     row: dict[str, Any] = {
         "model": name, "source": f"test:{name}", "architecture_family": "test", "input_signature": "",
+        "planned_format": graph.planned_format,
         "is_batch_symbolic": True, "is_sequence_symbolic": True, "has_context": False, "is_training": False,
         "default_batch": 1, "default_sequence": 4, "parameter_count": 0, "charz_version": "test",
         "rules_fingerprint": rules().fingerprint, "ingest_s": 0.0,

@@ -125,6 +125,7 @@ def graphs(draw: st.DrawFn, longest: int = 10) -> Graph:
     read = {t for o in drawing.graph.operators for t in o.reads}
     for tensor in drawing.graph.tensors:
         tensor.is_output = tensor.role == "activation" and tensor.tensor_id not in read
+    drawing.graph.planned_format = draw(st.sampled_from(["nchw", "nhwc"]))
     for memory_format in ("nchw", "nhwc"):
         _draw_layouts(draw, drawing.graph, memory_format)
     return drawing.graph
@@ -145,7 +146,8 @@ def _add_linear(draw: st.DrawFn, d: Drawing, source: int, kind: str = "linear") 
     rows, k, n = d.rows[source], d.channels[source], draw(SIZES)
     weight = d.tensor("weight", {ONE: float(k * n)})
     bias = draw(st.booleans())
-    d.operator(kind, [source, weight], rows, n, [gemm(d, "main", 1, rows, n, k, rows * n if bias else 0.0)])
+    operands = [source, weight, d.tensor("weight", {ONE: float(n)})] if bias else [source, weight]
+    d.operator(kind, operands, rows, n, [gemm(d, "main", 1, rows, n, k, rows * n if bias else 0.0)])
 
 
 def _add_conv(draw: st.DrawFn, d: Drawing, source: int) -> None:

@@ -15,13 +15,14 @@ from .database import add_graph, add_model, new_database, replace_part, replace_
 from .generated import SAMPLE, Drawing, gemm, smallest_part
 
 
-def product(m: int, n: int, k: int) -> Graph:
+def product(m: int, n: int, k: int, kind: str = "linear", bias: bool = False) -> Graph:
     """One matrix product as a model."""
     drawing = Drawing(powers=SAMPLE)
     drawing.graph.modules = [GraphModule(0, None, "", "Root", 0), GraphModule(1, 0, "fc", "Linear", 1)]
     source = drawing.tensor("input", drawing.size(m * k))
     weight = drawing.tensor("weight", {(0, 0, 0): float(k * n)})
-    result = drawing.operator("linear", [source, weight], m, n, [gemm(drawing, "main", 1, m, n, k)])
+    operands = [source, weight, drawing.tensor("weight", {(0, 0, 0): float(n)})] if bias else [source, weight]
+    result = drawing.operator(kind, operands, m, n, [gemm(drawing, "main", 1, m, n, k)])
     drawing.graph.tensors[result].is_output = True
     return drawing.graph
 
@@ -91,3 +92,37 @@ def test_small_batches_wait_for_the_host(zoo: duckdb.DuckDBPyConnection, hardwar
     assert bottleneck == "overhead"
     assert host_s == pytest.approx(latency_s, rel=0.1)
     assert latency_s == pytest.approx(measured_s, rel=0.25)
+
+
+def test_eager_adds_the_bias_of_a_convolution_with_a_kernel_of_its_own() -> None:
+    """(4, 6) times (6, 10) with a bias of 10 in fp32: the kernel reads and writes 4 x 10 and reads 10, 360 bytes, on a
+    GPU; on a CPU the library adds it itself."""
+    with contextlib.closing(new_database(["kernel_cost"])) as connection:
+        add_graph(connection, product(4, 10, 6, kind="conv", bias=True))
+        replace_rows(connection, Scenario, [scenario(1)])
+        for family, expected in (("gpu", [("bias", 360.0)]), ("cpu", [])):
+            replace_part(connection, smallest_part(family))
+            query = "SELECT kernel_class, traffic_byte FROM kernel_cost WHERE subgraph_id >= 3000000"
+            assert connection.sql(query).fetchall() == expected
+
+
+def test_weights_in_another_order_are_moved_once_more() -> None:
+    """6 x 10 weights of 4 bytes, written and read again at a quarter of the bandwidth: 480 / (bandwidth / 4)."""
+    with contextlib.closing(new_database(["kernel_cost"])) as connection:
+        add_graph(connection, product(4, 10, 6, kind="conv"))
+        replace_rows(connection, Scenario, [scenario(1)])
+        replace_part(connection, smallest_part("cpu"))
+        query = """
+            SELECT c.reorder_s * h.dram_byte_per_s, c.reorder_byte, c.busy_s
+            FROM kernel_cost AS c INNER JOIN hardware_unit AS h USING (hardware_id)
+        """
+        connection.execute("DELETE FROM efficiency WHERE resource = 'reorder'")
+        ((moved, byte, before),) = connection.sql(query).fetchall()
+        assert (moved, byte) == (0.0, 0.0)
+        connection.execute(
+            "INSERT INTO efficiency BY NAME SELECT * REPLACE ('reorder' AS resource, 'conv' AS kernel_class,"
+            " 0.25 AS maximum_fraction, 0 AS half_work) FROM efficiency WHERE resource = 'residency' AND scope = '*'"
+        )
+        ((moved, byte, after),) = connection.sql(query).fetchall()
+        assert (moved, byte) == (pytest.approx(4 * 480), 480.0)
+        assert after > before

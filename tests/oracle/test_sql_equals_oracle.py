@@ -41,6 +41,8 @@ COMPARED = {
         "reload_s",
         "memory_s",
         "serial_s",
+        "reorder_byte",
+        "reorder_s",
         "power_s",
         "busy_s",
         "device_s",

@@ -54,10 +54,9 @@ def graphs():
             {
                 "conv": 20,
                 "batch_norm+activation": 9,
-                "batch_norm+elementwise+activation": 4,
+                "batch_norm+elementwise+activation": 5,
                 "batch_norm*2+elementwise+activation": 3,
-                "batch_norm+elementwise+activation+pooling": 1,
-                "pooling": 1,
+                "pooling": 2,
                 "linear": 1,
             },
         ),
