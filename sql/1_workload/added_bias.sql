@@ -1,6 +1,5 @@
 -- Convolutions with a bias. cuDNN's forward kernels take none: eager PyTorch adds it to the result with a kernel of
--- its own (`output.add_(reshape_bias(...))` in ATen's Convolution.cpp), as inductor does where nothing follows it
--- can be part of.
+-- its own (`output.add_(reshape_bias(...))` in ATen's Convolution.cpp). Inductor adds it in the loop that follows.
 -- Grain: model_id, operator_id
 CREATE VIEW added_bias (
     -- Model.

@@ -1,8 +1,8 @@
 -- What every kernel of a run computes and moves: the subgraphs of its backend, the conversions its precision
 -- policy inserts where the backend runs them as kernels of their own, the copies that operators make of tensors
 -- whose strides they cannot take (all of them where the backend follows strides, those of convolutions where it plans
--- layouts), and the biases of convolutions where the backend
--- adds them by kernels of their own on some part (which parts: `target.bias_is_kernel`).
+-- layouts), and the biases of convolutions where the backend adds them by kernels of their own on some part (which
+-- parts: `target.bias_is_kernel`).
 -- Grain: model_id, scenario_id, subgraph_id
 CREATE VIEW kernel_work (
     -- Model.
