@@ -43,7 +43,8 @@ FROM_OPERATORS = {
     "cast": 0.9,
     "bias": 0.85,
 }
-"""Shares of the memory's peak that single operators reach (`benchmarks/score_nodes.py`): where eager fits start."""
+"""Shares of the memory's peak that single operators reach (`benchmarks/score_nodes.py`): where eager fits
+start; a bias, which none of them shows alone, as a copy."""
 
 CAUSES = {
     "efficientformer_v2": "PyTorch's bilinear kernel has one thread an output pixel and loops over batch and channels: on maps"

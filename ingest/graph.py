@@ -19,6 +19,15 @@ def evaluate(polynomial: Polynomial, batch: float, sequence: float = 1, context:
     return sum(c * batch**b * sequence**s * context**x for (b, s, x), c in polynomial.items())
 
 
+def dims(shape: str) -> list[int | None]:
+    """Sizes of a shape as `GraphTensor.shape` has it; null where one is symbolic.
+
+    >>> dims("[B, 3, 224, 224]")
+    [None, 3, 224, 224]
+    """
+    return [int(size) if size.isdecimal() else None for size in shape.strip("[]").split(", ")]
+
+
 @dataclass(slots=True)
 class GraphTensor:
     """One value; see `schema.workload.Tensor` for the meaning of each field."""

@@ -7,8 +7,8 @@ has only a few convolutions among many other nodes. On a CPU inductor always pla
 
 from __future__ import annotations
 
-from .compile.dataflow import WEIGHT_ROLES, nominal
-from .graph import Graph, GraphOperator
+from .compile.dataflow import WEIGHT_ROLES, nominal_macs
+from .graph import Graph, GraphOperator, dims
 
 NODES_A_CONVOLUTION = 300
 """Nodes a convolution from which on the rest of the graph is left alone; nodes are operators and weights here."""
@@ -24,7 +24,7 @@ def planned_format(graph: Graph) -> str:
     nodes = len(graph.operators) + sum(t.role in WEIGHT_ROLES for t in graph.tensors)
     if nodes >= NODES_A_CONVOLUTION * len(convolutions):
         return "nchw"
-    work = [sum(nominal(p.quantities["macs"]) for p in o.parts if "macs" in p.quantities) for o in convolutions]
+    work = [nominal_macs(o) for o in convolutions]
     weighed = sum(macs * _relative_time(graph, o) for macs, o in zip(work, convolutions, strict=True))
     return "nhwc" if weighed <= sum(work) else "nchw"
 
@@ -41,12 +41,3 @@ def _relative_time(graph: Graph, convolution: GraphOperator) -> float:
         if 2 * channels_out <= group and height != 1:
             return SHRINKING
     return OTHER
-
-
-def dims(shape: str) -> list[int | None]:
-    """Sizes of a shape as `GraphTensor.shape` has it; null where one is symbolic.
-
-    >>> dims("[B, 3, 224, 224]")
-    [None, 3, 224, 224]
-    """
-    return [int(size) if size.isdecimal() else None for size in shape.strip("[]()").split(", ")]

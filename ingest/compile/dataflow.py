@@ -71,6 +71,11 @@ def nominal(polynomial: Polynomial) -> float:
     return evaluate(polynomial, *NOMINAL_SIZES)
 
 
+def nominal_macs(operator: GraphOperator) -> float:
+    """Multiply-accumulates of an operator at the nominal sizes."""
+    return sum(nominal(p.quantities["macs"]) for p in operator.parts if "macs" in p.quantities)
+
+
 def aten_name(target: str) -> str:
     """Operator without its overload and in-place mark: `aten.add_.Tensor` is `aten.add`."""
     return ".".join(target.split(".")[:2]).rstrip("_")

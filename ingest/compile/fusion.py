@@ -10,8 +10,8 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass
 
-from ..graph import Graph
-from .dataflow import Flow, nominal
+from ..graph import dims
+from .dataflow import Flow, nominal_macs
 from .rules import FusionTable
 
 MATRIX_CLASSES = frozenset({"conv", "depthwise_conv", "conv_transposed", "linear", "matmul", "attention", "rnn"})
@@ -209,10 +209,10 @@ def _is_innermost(flow: Flow, consumer: int) -> bool:
     if graph.planned_format != "nhwc" or not flow.reads[consumer]:
         return True
     image = graph.tensors[flow.reads[consumer][0][0]]
-    size = image.shape.strip("[]").split(", ")
-    if len(size) != 4 or not all(s.isdecimal() for s in size[1:]):
+    size = dims(image.shape)
+    if len(size) != 4 or size[2] is None or size[3] is None:
         return True
-    pixels = int(size[2]) * int(size[3])
+    pixels = size[2] * size[3]
     return pixels == 1 or _written(flow, consumer) * pixels != flow.size[image.tensor_id]
 
 
@@ -322,10 +322,5 @@ def _anchor(flow: Flow, members: list[int]) -> int:
     operators = flow.graph.operators
     products = [o for o in members if operators[o].operator_class in MATRIX_CLASSES]
     if products:
-        return max(products, key=lambda o: (_macs(flow.graph, o), -o))
+        return max(products, key=lambda o: (nominal_macs(operators[o]), -o))
     return max(members, key=lambda o: (_CHARACTER.get(operators[o].operator_class, 2), -o))
-
-
-def _macs(graph: Graph, operator_id: int) -> float:
-    parts = graph.operators[operator_id].parts
-    return sum(nominal(p.quantities["macs"]) for p in parts if "macs" in p.quantities)

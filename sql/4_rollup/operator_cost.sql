@@ -1,6 +1,7 @@
 -- Time, energy and energy-delay product of every operator: its kernel's, shared among the operators the
 -- kernel fuses by operations times architectural modifier; where the kernel computes nothing, by the
--- elements its operators write, else equally. Conversions belong to the operator they are made for.
+-- elements its operators write, else equally. Inserted kernels (conversions, copies, biases) belong to the operator
+-- they are made for.
 -- Grain: model_id, scenario_id, hardware_id, subgraph_id, operator_id
 CREATE VIEW operator_cost (
     -- Model.
@@ -48,42 +49,6 @@ kernel_members AS (
     LEFT JOIN operator_flops AS f
         ON f.model_id = r.model_id AND f.scenario_id = r.scenario_id AND f.operator_id = so.operator_id
     WHERE NOT o.is_view AND NOT so.is_folded
-    UNION ALL
-    SELECT
-        r.model_id,
-        r.scenario_id,
-        1000000 + c.cast_id AS subgraph_id,
-        c.operator_id,
-        'cast' AS operator_class,
-        FALSE AS is_fused,
-        0e0 AS flops,
-        0e0 AS threads
-    FROM run AS r
-    INNER JOIN precision_cast AS c ON c.model_id = r.model_id AND c.policy = r.policy
-    UNION ALL
-    SELECT
-        r.model_id,
-        r.scenario_id,
-        2000000 + c.copy_id AS subgraph_id,
-        c.operator_id,
-        'copy' AS operator_class,
-        FALSE AS is_fused,
-        0e0 AS flops,
-        0e0 AS threads
-    FROM run AS r
-    INNER JOIN layout_copy AS c ON c.model_id = r.model_id AND c.memory_format = r.layout
-    UNION ALL
-    SELECT
-        r.model_id,
-        r.scenario_id,
-        3000000 + a.operator_id AS subgraph_id,
-        a.operator_id,
-        'bias' AS operator_class,
-        FALSE AS is_fused,
-        0e0 AS flops,
-        0e0 AS threads
-    FROM run AS r
-    INNER JOIN added_bias AS a ON a.model_id = r.model_id
 ),
 
 modifiers AS (
@@ -109,20 +74,22 @@ weighted_members AS (
         k.scenario_id,
         k.hardware_id,
         k.subgraph_id,
-        m.operator_id,
+        COALESCE(m.operator_id, k.anchor_operator_id) AS operator_id,
         k.latency_s,
         k.energy_j,
         k.edp_js,
-        m.threads,
+        COALESCE(m.threads, 0e0) AS threads,
         COALESCE(own.modifier, general.modifier, 1e0) AS modifier,
-        m.flops * COALESCE(own.modifier, general.modifier, 1e0) AS weight
+        COALESCE(m.flops, 0e0) * COALESCE(own.modifier, general.modifier, 1e0) AS weight
     FROM kernel_edp AS k
-    INNER JOIN kernel_members AS m
+    -- An inserted kernel is no subgraph: it has no members but its anchor.
+    LEFT JOIN kernel_members AS m
         ON m.model_id = k.model_id AND m.scenario_id = k.scenario_id AND m.subgraph_id = k.subgraph_id
     LEFT JOIN modifiers AS own
-        ON own.hardware_id = k.hardware_id AND own.operator_class = m.operator_class AND own.is_fused = m.is_fused
+        ON own.hardware_id = k.hardware_id AND own.operator_class = COALESCE(m.operator_class, k.kernel_class)
+        AND own.is_fused = COALESCE(m.is_fused, FALSE)
     LEFT JOIN modifiers AS general
-        ON general.hardware_id = k.hardware_id AND general.operator_class = '*' AND general.is_fused = m.is_fused
+        ON general.hardware_id = k.hardware_id AND general.operator_class = '*' AND general.is_fused = COALESCE(m.is_fused, FALSE)
 ),
 
 kernel_weights AS (

@@ -59,8 +59,8 @@ class Halves(nn.Module):
 
 
 def test_a_convolution_copies_a_slice_of_channels(lowered: Callable[..., Any]) -> None:
-    """In either format the channels left out lie between those taken: PyTorch's own dispatch of the same call makes
-    one contiguous copy."""
+    """In either format the channels left out lie between those taken, so that what PyTorch hands to its library is not
+    the slice but a contiguous copy of it."""
     found = lowered(Halves(), torch.empty(2, 8, 16, 16))
     assert [copies_of(found, f, "conv2d") for f in ("nchw", "nhwc")] == [1, 1]
     assert copies_of(lowered(Block(), torch.empty(2, 3, 16, 16)), "nhwc", "conv2d") == 0

@@ -42,7 +42,8 @@ def test_as_inductor_decides(
 
 
 def test_groups_of_several_channels_keep_nchw(lowered: Callable[..., Any]) -> None:
-    """3 x 3 x 64 / 2 MACs an output pixel and channel in groups, weighed by 1.358: 391; 64 by 0.823: 53. 444 > 352."""
+    """3 x 3 x 96 / 2 MACs an output pixel and channel in groups weigh 432 x 1.358 = 587, the other 96 x 0.823 = 79:
+    666, more than the 528 there are."""
     grouped = nn.Sequential(nn.Conv2d(96, 96, 3, padding=1, groups=2), nn.Conv2d(96, 96, 1))
     assert lowered(grouped, torch.empty(2, 96, 16, 16)).graph.planned_format == "nchw"
 
