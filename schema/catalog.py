@@ -377,6 +377,9 @@ class Backend(Row):
     plans_layout: bool | None
     """True when it chooses the memory format of images itself (`model.planned_format`); null in files from before it
     was known: not."""
+    stores_wide: bool | None
+    """True when it stores what a reused activation is worked out of, in single precision, in the place of its result
+    (`subgraph_tensor.is_wide`); null in files from before it was known: not."""
     workspace_fraction: float
     """Scratch memory as a share of peak activations."""
     is_default_for: str
@@ -412,6 +415,9 @@ class BackendSupport(Row):
     bias_is_kernel: bool | None
     """True where the bias of a convolution is added by a kernel of its own; null in files
     from before it was known: not."""
+    sums_in_half: bool | None
+    """True where vector units sum products of half precision in half precision, at the rate they have for it; null in
+    files from before it was known: they do."""
     source_id: str
     """Source of the row."""
     confidence: str
@@ -436,8 +442,8 @@ class FusionRule(Row):
     condition: str
     """`always`, `single_consumer` (nobody else reads it), `same_elements` (the consumer writes as many
     elements as the producer, or as a reduction reads), `chained` (the producer itself runs in the
-    kernel of one of its operands) or `innermost` (the consumer does not reduce images over pixels where these are
-    planned channels-last)."""
+    kernel of one of its operands), `innermost` (the consumer does not reduce images over pixels where these are
+    planned channels-last) or `inlined` (the producer is not an activation whose argument is stored in its place)."""
     source_id: str
     """Source of the row."""
     confidence: str
@@ -472,7 +478,8 @@ class Efficiency(Row):
     that holds what passes from kernel to kernel) or `reorder` (share of peak bandwidth at which weights are put in
     the library's order at every call; no row: they are used as they lie)."""
     maximum_fraction: float
-    """Share of the peak reached by a large kernel."""
+    """Share of the peak reached by a large kernel. Of `matrix` it is the share of the pace of the tiles
+    (`tiling_strategy`), above 1 where a library's lose less than those; no kernel is faster than the peak for that."""
     half_work: float
     """Work a unit at which half of that is reached: ops for arithmetic, bytes for memory."""
     source_id: str
@@ -624,10 +631,16 @@ class TilingStrategy(Row):
     """Slices of the reduction computed by different units and summed afterwards; 1 for none."""
     stages: int
     """Buffers in flight: 2 is double buffering."""
+    step_k: int | None
+    """Depth to which a tile's last stage is padded; null for all of `tile_k`."""
     fill_k: float
     """Steps of the reduction spent filling and draining the pipeline of one tile."""
     fill_clock: float
     """Clocks that filling and draining takes at most, however slow the unit."""
+    exposed_fill: float | None
+    """Time of filling and draining that other tiles of the kernel on the same unit leave uncovered from the second wave
+    on, at most, as a multiple of the tile's steady time; null where a unit holds one tile at a time and nothing is
+    covered."""
     latency_clock: float
     """Clocks from the kernel's start to its first step and from its last step to its end: first loads,
     pipeline, write-back. A split reduction pays it again for the kernel that sums. [clock]"""

@@ -155,6 +155,9 @@ class SubgraphTensor(Row):
     """Operator inside the subgraph that reads it first or writes it."""
     is_produced: bool
     """True when another subgraph of the same run wrote it, so that a cache may still hold it."""
+    is_wide: bool | None
+    """True when the backend stores what it is worked out of, in single precision, in its place; null in files from
+    before it was known: not."""
 
 
 class SubgraphEdge(Row):

@@ -25,11 +25,12 @@ from charz.schema.row import Row
 from ..graph import Graph
 from .borders import borders
 from .dataflow import Flow, flow_of
-from .fusion import Partition, partition
+from .fusion import MATRIX_CLASSES, Partition, partition
 from .lifetime import lifetimes
 from .paths import path_segments
 from .precision import propagate
 from .rules import Rules
+from .wide import stored_wide
 
 Columns = dict[type[Row], dict[str, list[Any]]]
 """Column lists by row type; every field but `model_id`, which the writer knows."""
@@ -49,7 +50,7 @@ def compile_graph(graph: Graph, rules: Rules) -> Columns:
         backend_flow = folding_flow if folds_norm else flow
         parts = partition(backend_flow, backend, rules.fusion[backend], folds_norm)
         _add_subgraphs(columns, backend_flow, parts)
-        _add_borders(columns, backend_flow, parts)
+        _add_borders(columns, backend_flow, parts, backend in rules.stores_wide)
         _add_paths(columns, parts)
         _add_lifetimes(columns, graph, parts, backend_flow.constants)
     return columns
@@ -126,8 +127,9 @@ def _add_subgraphs(columns: Columns, flow: Flow, parts: Partition) -> None:
     )
 
 
-def _add_borders(columns: Columns, flow: Flow, parts: Partition) -> None:
-    border = borders(flow, parts)
+def _add_borders(columns: Columns, flow: Flow, parts: Partition, stores_wide: bool) -> None:
+    wide = stored_wide(flow, parts.subgraph_of.__getitem__, MATRIX_CLASSES) if stores_wide else set()
+    border = borders(flow, parts, wide)
     _extend(
         columns,
         SubgraphTensor,
@@ -139,6 +141,7 @@ def _add_borders(columns: Columns, flow: Flow, parts: Partition) -> None:
         role=border.role,
         operator_id=border.operator,
         is_produced=border.is_produced,
+        is_wide=border.is_wide,
     )
 
 

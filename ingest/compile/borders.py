@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from .dataflow import Flow, nominal
 from .fusion import Partition
 
+Reader = tuple[int, bool, bool]
+"""Operator that reads, whether another subgraph wrote what it reads, and whether that is stored in single precision."""
+
 
 @dataclass(slots=True)
 class Border:
@@ -18,8 +21,11 @@ class Border:
     role: list[str]
     operator: list[int]
     is_produced: list[bool]
+    is_wide: list[bool]
 
-    def add(self, subgraph: int, tensor: int, direction: str, role: str, operator: int, is_produced: bool) -> None:
+    def add(
+        self, subgraph: int, tensor: int, direction: str, role: str, operator: int, is_produced: bool, is_wide: bool
+    ) -> None:
         """Append one crossing."""
         self.subgraph.append(subgraph)
         self.tensor.append(tensor)
@@ -27,20 +33,22 @@ class Border:
         self.role.append(role)
         self.operator.append(operator)
         self.is_produced.append(is_produced)
+        self.is_wide.append(is_wide)
 
 
-def borders(flow: Flow, parts: Partition) -> Border:
-    """Every tensor each subgraph reads from or writes for others, once a subgraph and direction."""
-    border = Border([], [], [], [], [], [])
+def borders(flow: Flow, parts: Partition, wide: set[int]) -> Border:
+    """Every tensor each subgraph reads from or writes for others, once a subgraph and direction; the results of the
+    operators in `wide` are stored in single precision."""
+    border = Border([], [], [], [], [], [], [])
     for subgraph, inside in enumerate(parts.members):
-        _add_reads(flow, parts, subgraph, inside, border)
-        _add_writes(flow, parts, subgraph, inside, border)
+        _add_reads(flow, parts, subgraph, inside, wide, border)
+        _add_writes(flow, parts, subgraph, inside, wide, border)
     return border
 
 
-def _add_reads(flow: Flow, parts: Partition, subgraph: int, inside: list[int], border: Border) -> None:
+def _add_reads(flow: Flow, parts: Partition, subgraph: int, inside: list[int], wide: set[int], border: Border) -> None:
     subgraph_of, tensors = parts.subgraph_of, flow.graph.tensors
-    by_storage: dict[int, dict[int, tuple[int, bool]]] = {}
+    by_storage: dict[int, dict[int, Reader]] = {}
     for operator_id in inside:
         for tensor, sources in flow.reads[operator_id]:
             role = flow.role[tensor]
@@ -50,11 +58,12 @@ def _add_reads(flow: Flow, parts: Partition, subgraph: int, inside: list[int], b
             if comes_from_outside or role == "kv_cache":
                 found = by_storage.setdefault(tensors[tensor].storage_tensor_id, {})
                 if tensor not in found or _moved(flow, operator_id, tensor) > _moved(flow, found[tensor][0], tensor):
-                    found[tensor] = (operator_id, bool(sources) and role != "kv_cache")
+                    is_produced = bool(sources) and role != "kv_cache"
+                    found[tensor] = (operator_id, is_produced, not wide.isdisjoint(sources))
     for storage, found in by_storage.items():
         shown = found if len(found) == 1 else _without_overlap(flow, storage, found)
-        for tensor, (operator_id, is_produced) in shown.items():
-            border.add(subgraph, tensor, "read", flow.role[tensor], operator_id, is_produced)
+        for tensor, reader in shown.items():
+            border.add(subgraph, tensor, "read", flow.role[tensor], *reader)
 
 
 def _moved(flow: Flow, operator_id: int, tensor: int) -> float:
@@ -63,19 +72,19 @@ def _moved(flow: Flow, operator_id: int, tensor: int) -> float:
     return flow.size[tensor] if access is None else nominal(access)
 
 
-def _without_overlap(flow: Flow, storage: int, found: dict[int, tuple[int, bool]]) -> dict[int, tuple[int, bool]]:
+def _without_overlap(flow: Flow, storage: int, found: dict[int, Reader]) -> dict[int, Reader]:
     """Tensors that together show a storage no more than once: where several views show more elements
     than it has, the largest of them, or the storage itself where none shows all."""
-    if sum(_moved(flow, o, t) for t, (o, _) in found.items()) <= flow.size[storage]:
+    if sum(_moved(flow, o, t) for t, (o, *_) in found.items()) <= flow.size[storage]:
         return found
     largest = max(found, key=lambda t: (_moved(flow, found[t][0], t), -t))
     shown = largest if flow.size[largest] >= flow.size[storage] else storage
     return {shown: found[largest]}
 
 
-def _add_writes(flow: Flow, parts: Partition, subgraph: int, inside: list[int], border: Border) -> None:
+def _add_writes(flow: Flow, parts: Partition, subgraph: int, inside: list[int], wide: set[int], border: Border) -> None:
     subgraph_of = parts.subgraph_of
     for operator_id in inside:
         for tensor, readers in flow.readers[operator_id].items():
             if flow.escapes[tensor] or any(subgraph_of[r] != subgraph for r in readers):
-                border.add(subgraph, tensor, "write", "output", operator_id, False)
+                border.add(subgraph, tensor, "write", "output", operator_id, False, operator_id in wide)

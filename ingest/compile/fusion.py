@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from ..graph import dims
 from .dataflow import Flow, nominal_macs
 from .rules import FusionTable
+from .wide import is_worked_out_again
 
 MATRIX_CLASSES = frozenset({"conv", "depthwise_conv", "conv_transposed", "linear", "matmul", "attention", "rnn"})
 """Classes with a matrix product, of which an operator joins one kernel at most."""
@@ -173,6 +174,8 @@ def _allows(flow: Flow, groups: _Groups, fusion: FusionTable, producer: int, con
     name = names[producer] if product is None or producer not in folded else names[product]
     conditions = _conditions(fusion, name, names[consumer])
     if conditions is None or not _hold(flow, conditions, producer, consumer, producer):
+        return False
+    if "inlined" in conditions and is_worked_out_again(flow, producer, groups.find):
         return False
     if "chained" in conditions and groups.find(producer) == producer:
         return False  # a group bears the name of its first member: this one follows nobody

@@ -17,10 +17,10 @@ from charz.schema.row import Row
 if TYPE_CHECKING:
     import duckdb
 
-COMPILER_VERSION = 2
+COMPILER_VERSION = 3
 """Raised when the compiler itself gives other rows for the same rules; part of the fingerprint."""
 
-FUSION_CONDITIONS = frozenset({"always", "single_consumer", "same_elements", "chained", "innermost"})
+FUSION_CONDITIONS = frozenset({"always", "single_consumer", "same_elements", "chained", "innermost", "inlined"})
 POLICY_RULES = frozenset({"drop", "keep", "widen", "promote", "follow"})
 
 FusionTable = dict[tuple[str, str], frozenset[str]]
@@ -28,7 +28,7 @@ FusionTable = dict[tuple[str, str], frozenset[str]]
 must all hold."""
 
 _COLUMNS: dict[type[Row], tuple[str, ...]] = {
-    Backend: ("backend", "folds_norm"),
+    Backend: ("backend", "folds_norm", "stores_wide"),
     FusionRule: ("backend", "producer_class", "consumer_class", "condition"),
     Precision: ("precision", "bits", "kind"),
     PrecisionPolicy: (
@@ -53,6 +53,8 @@ class Rules:
 
     folds_norm: dict[str, bool]
     """By backend; its keys are the backends to compile for."""
+    stores_wide: frozenset[str]
+    """Backends that store some results in single precision; see `wide`."""
     fusion: dict[str, FusionTable]
     """By backend."""
     bits: dict[str, int]
@@ -76,10 +78,11 @@ def from_connection(connection: duckdb.DuckDBPyConnection) -> Rules:
 
 
 def _build(tables: Mapping[type[Row], Sequence[tuple[Any, ...]]]) -> Rules:
-    backends = dict(tables[Backend])
+    backends = {name: folds_norm for name, folds_norm, _ in tables[Backend]}
     bits = {name: width for name, width, _ in tables[Precision]}
     return Rules(
         folds_norm=backends,
+        stores_wide=frozenset(name for name, _, stores_wide in tables[Backend] if stores_wide),
         fusion=_fusion(tables[FusionRule], backends),
         bits=bits,
         kind={name: kind for name, _, kind in tables[Precision]},

@@ -9,15 +9,21 @@ from pathlib import Path
 from charz.schema.catalog import Efficiency, PredictionBand, Source
 from charz.schema.row import Row
 
+from .fit import RESOURCES
+
 
 def replace_rows(
     folder: Path, efficiency: Sequence[Efficiency], bands: Sequence[PredictionBand], sources: Sequence[Source]
 ) -> None:
     """Put the rows in `efficiency.csv`, `prediction_band.csv` and `source.csv` of a folder, in place of
-    those with the same scope and backend, or the same source; of bands only those of the same source or the same
+    those with the same scope and backend, or the same source; of efficiencies only of the resources that are fitted, for
+    the others are set by hand; of bands only those of the same source or the same
     batches, for other sizes come from other measurements."""
     fitted = {(row.scope, row.backend) for row in efficiency}
-    _replace(folder / "efficiency.csv", Efficiency, efficiency, lambda r: (r["scope"], r["backend"]) in fitted)
+    _replace(
+        folder / "efficiency.csv", Efficiency, efficiency,
+        lambda r: (r["scope"], r["backend"]) in fitted and r["resource"] in RESOURCES,
+    )  # fmt: skip
     banded = {(band.scope, band.backend, place) for band in bands for place in (band.source_id, band.batch_class)}
     _replace(
         folder / "prediction_band.csv", PredictionBand, bands,

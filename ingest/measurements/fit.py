@@ -1,6 +1,6 @@
 """Few efficiency parameters from many whole-model times.
 
-A kernel's device time follows `kernel_cost`: compute = max(matrix, vector), memory = max(dram, cache,
+A kernel's device time follows `kernel_cost`: compute = max(matrix, vector, naive), memory = max(dram, cache,
 reload), busy = max + (1 - overlap) · min + reorder, at least the power limit's time, plus the gap. A parameter
 is the maximum_fraction or half_work of one (kernel class or ATen operator, memory format, resource);
 those that matter little share the row of their class, or `*`. Robust least squares on log ratios of whole-model time, pulled
@@ -22,7 +22,7 @@ RESOURCES = ("matrix", "vector", "memory", "overlap", "reorder")
 _TERM = {"matrix": "matrix", "vector": "vector", "memory": "dram"}
 
 _BOUNDS = {
-    ("matrix", "maximum_fraction"): (0.02, 1.0),
+    ("matrix", "maximum_fraction"): (0.02, 1.25),
     ("vector", "maximum_fraction"): (0.02, 1.0),
     ("memory", "maximum_fraction"): (0.02, 1.0),
     ("overlap", "maximum_fraction"): (0.02, 1.0),
@@ -113,7 +113,7 @@ def _kernel_time(kernels: Kernels, parameter: Parameters) -> Floats:
         / parameter[resource, "maximum_fraction"][of]
         for resource, term in _TERM.items()
     }
-    compute = np.maximum(time["matrix"], time["vector"])
+    compute = np.maximum(np.maximum(time["matrix"], time["vector"]), kernels.naive_s)
     cache = kernels.cache_s / parameter["memory", "maximum_fraction"][of]
     memory = np.maximum(np.maximum(time["memory"], cache), kernels.reload_s)
     overlap = parameter["overlap", "maximum_fraction"][of]
@@ -309,6 +309,7 @@ def subset(kernels: Kernels, keep: NDArray[np.bool_]) -> Kernels:
         group_of=kernels.group_of[member],
         ideal={t: v[member] for t, v in kernels.ideal.items()},
         slope={t: v[member] for t, v in kernels.slope.items()},
+        naive_s=kernels.naive_s[member],
         cache_s=kernels.cache_s[member],
         reload_s=kernels.reload_s[member],
         reorder_s=kernels.reorder_s[member],

@@ -43,6 +43,8 @@ class Kernels:
     """Time at full efficiency by term. [s]"""
     slope: dict[str, Floats]
     """Time added by each unit of half_work, by term. [s]"""
+    naive_s: Floats
+    """Time at the peak of all units, which none is faster than. [s]"""
     cache_s: Floats
     """Time of the last-level cache at full efficiency. [s]"""
     reload_s: Floats
@@ -122,7 +124,7 @@ def _terms(bench: Workbench) -> pl.DataFrame:
                     THEN CONCAT(SPLIT_PART(o.target, '.', 1), '.', SPLIT_PART(o.target, '.', 2))
                 ELSE '*'
             END AS operator_name,
-            c.layout AS memory_format, c.matrix_s, c.vector_s, c.dram_s, c.cache_s, c.reload_s, c.reorder_s,
+            c.layout AS memory_format, c.matrix_s, c.vector_s, c.naive_s, c.dram_s, c.cache_s, c.reload_s, c.reorder_s,
             COALESCE(c.power_s, 0) AS power_s, c.kernel_gap_s,
             k.host_issue_s
         FROM kernel_cost AS c
@@ -139,6 +141,7 @@ def _arrays(terms: pl.DataFrame, cases: pl.DataFrame, keys: list[str]) -> Kernel
         "vector_s",
         "dram_s",
         *(f"{t}_at_one" for t in TIMES),
+        "naive_s",
         "cache_s",
         "reload_s",
         "reorder_s",
@@ -164,6 +167,7 @@ def _arrays(terms: pl.DataFrame, cases: pl.DataFrame, keys: list[str]) -> Kernel
         group_of=kernels["group_row"].to_numpy().astype(np.int64),
         ideal={t: value[f"{t}_s"] for t in TIMES},
         slope={t: value[f"{t}_at_one"] for t in TIMES},
+        naive_s=value["naive_s"],
         cache_s=value["cache_s"],
         reload_s=value["reload_s"],
         reorder_s=value["reorder_s"],

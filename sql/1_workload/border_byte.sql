@@ -49,7 +49,8 @@ SELECT
     st.role,
     st.operator_id,
     st.is_produced,
-    LEAST(COALESCE(me.elements, z.elements), z.elements) * p.bits / 8e0 AS moved_byte
+    LEAST(COALESCE(me.elements, z.elements), z.elements)
+    * CASE WHEN st.is_wide THEN GREATEST(p.bits, 32) ELSE p.bits END / 8e0 AS moved_byte
 FROM run AS r
 INNER JOIN subgraph_tensor AS st ON st.model_id = r.model_id
 INNER JOIN tensor_size AS z

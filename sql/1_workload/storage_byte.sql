@@ -23,12 +23,19 @@ CREATE VIEW storage_byte (
     -- Bytes of its blocks. [byte]
     allocated_byte
 ) AS
-WITH held_tensors AS (
+WITH wide_storages AS (
+    SELECT DISTINCT st.model_id, st.backend, t.storage_tensor_id
+    FROM subgraph_tensor AS st
+    INNER JOIN tensor AS t ON t.model_id = st.model_id AND t.tensor_id = st.tensor_id
+    WHERE st.is_wide AND st.direction = 'write'
+),
+
+held_tensors AS (
     SELECT
         r.model_id,
         r.scenario_id,
         l.tensor_id,
-        tp.precision,
+        CASE WHEN w.storage_tensor_id IS NULL THEN tp.precision ELSE 'fp32' END AS precision,
         FALSE AS is_copy,
         l.first_subgraph_id,
         l.last_subgraph_id
@@ -36,6 +43,8 @@ WITH held_tensors AS (
     INNER JOIN tensor_lifetime AS l ON l.model_id = r.model_id AND l.backend = r.backend
     INNER JOIN tensor_precision AS tp
         ON tp.model_id = r.model_id AND tp.policy = r.policy AND tp.tensor_id = l.tensor_id
+    LEFT JOIN wide_storages AS w
+        ON w.model_id = r.model_id AND w.backend = r.backend AND w.storage_tensor_id = l.tensor_id
 ),
 
 last_kernels AS (

@@ -1,6 +1,6 @@
 -- Dense peak of every part at every precision on its vector and matrix units, after falling back along
--- `precision.fallback` where the part has no rate of its own. Half-precision accumulation is not used:
--- frameworks ask for single.
+-- `precision.fallback` where the part has no rate of its own. Matrix units never sum in half precision: frameworks
+-- ask for single. What the vector units do with half precision depends on the backend, so both rates are here.
 -- Grain: hardware_id, precision
 CREATE VIEW hardware_rate (
     -- Part.
@@ -19,6 +19,12 @@ CREATE VIEW hardware_rate (
     vector_precision,
     -- Energy of one of their operations, of the matrix units' element type where the part has none; null when unknown. [J]
     vector_op_j,
+    -- Peak of the vector units with sums in single precision or wider. [ops/s]
+    single_vector_ops_per_s,
+    -- Element type the vector units compute in where sums are in single precision or wider.
+    single_vector_precision,
+    -- Energy of one of those operations, of the matrix units' element type where the part has none; null when unknown. [J]
+    single_vector_op_j,
     -- True when the part executes the precision itself on either kind of unit.
     is_native
 ) AS
@@ -48,6 +54,7 @@ executed_peaks AS (
         f.executed,
         f.steps,
         k.unit,
+        k.accumulator IN ('fp16', 'bf16') AS sums_in_half,
         k.peak_ops_per_s * COALESCE(p.clock_fraction, 1e0) AS peak_ops_per_s
     FROM fallback_chain AS f
     INNER JOIN hardware_peak AS k ON k.precision = f.executed
@@ -67,6 +74,10 @@ preferred_peaks AS (
             CASE WHEN unit = 'vector' THEN steps - peak_ops_per_s / 1e30 END) AS vector_ops_per_s,
         MIN_BY(CASE WHEN unit = 'vector' THEN executed END,
             CASE WHEN unit = 'vector' THEN steps - peak_ops_per_s / 1e30 END) AS vector_precision,
+        MIN_BY(CASE WHEN unit = 'vector' AND NOT sums_in_half THEN peak_ops_per_s END,
+            CASE WHEN unit = 'vector' AND NOT sums_in_half THEN steps - peak_ops_per_s / 1e30 END) AS single_vector_ops_per_s,
+        MIN_BY(CASE WHEN unit = 'vector' AND NOT sums_in_half THEN executed END,
+            CASE WHEN unit = 'vector' AND NOT sums_in_half THEN steps - peak_ops_per_s / 1e30 END) AS single_vector_precision,
         MIN(steps) = 0 AS is_native
     FROM executed_peaks
     GROUP BY hardware_id, precision
@@ -81,6 +92,9 @@ SELECT
     r.vector_ops_per_s,
     r.vector_precision,
     v.value AS vector_op_j,
+    r.single_vector_ops_per_s,
+    r.single_vector_precision,
+    s.value AS single_vector_op_j,
     r.is_native
 FROM preferred_peaks AS r
 LEFT JOIN energy_profile AS m
@@ -88,3 +102,6 @@ LEFT JOIN energy_profile AS m
 LEFT JOIN energy_profile AS v
     ON v.hardware_id = r.hardware_id AND v.what = 'op'
     AND v.key = CONCAT(COALESCE(r.vector_precision, r.matrix_precision), '.vector')
+LEFT JOIN energy_profile AS s
+    ON s.hardware_id = r.hardware_id AND s.what = 'op'
+    AND s.key = CONCAT(COALESCE(r.single_vector_precision, r.matrix_precision), '.vector')

@@ -106,9 +106,9 @@ part_on_target AS (
         r.matrix_ops_per_s,
         r.matrix_precision,
         r.matrix_op_j,
-        r.vector_ops_per_s,
-        r.vector_precision,
-        r.vector_op_j
+        CASE WHEN t.sums_in_half THEN r.vector_ops_per_s ELSE r.single_vector_ops_per_s END AS vector_ops_per_s,
+        CASE WHEN t.sums_in_half THEN r.vector_precision ELSE r.single_vector_precision END AS vector_precision,
+        CASE WHEN t.sums_in_half THEN r.vector_op_j ELSE r.single_vector_op_j END AS vector_op_j
     FROM counted_parts AS kp
     INNER JOIN target AS t ON t.model_id = kp.model_id AND t.scenario_id = kp.scenario_id
     INNER JOIN hardware_unit AS h ON h.hardware_id = t.hardware_id
@@ -125,8 +125,10 @@ fitted_candidates AS (
         CAST(s.split_k AS DOUBLE) AS split_k,
         CAST(s.divisor AS DOUBLE) AS divisor,
         s.stages,
+        COALESCE(CAST(s.step_k AS DOUBLE), s.tile_k) AS step_k,
         s.fill_k,
         s.fill_clock,
+        s.exposed_fill,
         s.latency_clock,
         CASE WHEN p.part_class = 'gemm' THEN s.wave_quantization_fraction END AS wave_quantization_fraction,
         s.efficiency_fraction,
@@ -229,7 +231,7 @@ waved_tiles AS (
         COALESCE(wave_quantization_fraction, 1e0) * CEIL(tile_count / NULLIF(unit_count, 0e0))
         + (1e0 - COALESCE(wave_quantization_fraction, 1e0)) * GREATEST(1e0, tile_count / NULLIF(unit_count, 0e0))
             AS effective_waves,
-        2e0 * tile_m * tile_n * CEIL(k / NULLIF(tile_k * split_k, 0e0)) * tile_k
+        2e0 * tile_m * tile_n * CEIL(k / NULLIF(step_k * split_k, 0e0)) * step_k
         / NULLIF(unit_ops_per_s * tile_efficiency_fraction, 0e0) AS steady_s,
         -- Filling and draining takes steps of the reduction, but on a unit of low rate no more than the memory's
         -- latency, where the clock is known (LEAST passes over nulls).
@@ -239,6 +241,15 @@ waved_tiles AS (
         ) END AS fill_s,
         CASE WHEN is_continued THEN 0e0 ELSE COALESCE(latency_clock / NULLIF(clock_hz, 0e0), 0e0) END AS latency_s
     FROM fed_tiles
+),
+
+overlapped_tiles AS (
+    -- From the second wave on a unit works on other tiles of the kernel while one fills, where it holds several
+    -- (LEAST passes over nulls).
+    SELECT
+        *,
+        fill_s + (effective_waves - 1e0) * LEAST(fill_s, exposed_fill * steady_s) AS filling_s
+    FROM waved_tiles
 ),
 
 timed_candidates AS (
@@ -265,8 +276,7 @@ timed_candidates AS (
                 / NULLIF(vector_ops_per_s / NULLIF(unit_count, 0e0) * efficiency_fraction, 0e0)
             WHEN listed_m = 0
                 THEN effective_waves * 2e0 * tile_m * tile_n * k / NULLIF(unit_ops_per_s * tile_efficiency_fraction, 0e0)
-            ELSE effective_waves * steady_s + effective_waves * fill_s
-                + latency_s
+            ELSE effective_waves * steady_s + filling_s + latency_s
         END AS candidate_s,
         CASE
             WHEN strategy IS NULL OR dataflow = 'direct' THEN 0e0
@@ -293,9 +303,9 @@ timed_candidates AS (
                     + (effective_waves - 1e0) * GREATEST(k, array_rows), 0e0
                 )
             WHEN listed_m = 0 OR dataflow = 'direct' THEN 1e0
-            ELSE steady_s / NULLIF(steady_s + fill_s, 0e0)
+            ELSE effective_waves * steady_s / NULLIF(effective_waves * steady_s + filling_s, 0e0)
         END AS pipelining_fraction
-    FROM waved_tiles
+    FROM overlapped_tiles
 ),
 
 bounded_candidates AS (

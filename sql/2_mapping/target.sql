@@ -32,7 +32,9 @@ CREATE VIEW target (
     -- Share of the part's gap between kernels that remains under the backend.
     kernel_gap_fraction,
     -- True where the bias of a convolution is added by a kernel of its own.
-    bias_is_kernel
+    bias_is_kernel,
+    -- True where vector units sum products of half precision in half precision.
+    sums_in_half
 ) AS
 WITH supported_parts AS (
     SELECT
@@ -44,7 +46,8 @@ WITH supported_parts AS (
         MAX_BY(b.host_view_s, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END) AS host_view_s,
         MAX_BY(b.run_s, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END) AS run_s,
         MAX_BY(b.kernel_gap_fraction, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END) AS kernel_gap_fraction,
-        MAX_BY(b.bias_is_kernel, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END) AS bias_is_kernel
+        MAX_BY(b.bias_is_kernel, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END) AS bias_is_kernel,
+        COALESCE(MAX_BY(b.sums_in_half, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END), TRUE) AS sums_in_half
     FROM hardware AS h
     INNER JOIN backend_support AS b ON b.family = h.family AND b.vendor IN ('*', h.vendor)
     GROUP BY h.hardware_id, h.family, b.backend
@@ -79,7 +82,8 @@ SELECT
     s.host_view_s * r.host_factor AS host_view_s,
     s.run_s * r.host_factor AS run_s,
     s.kernel_gap_fraction,
-    s.bias_is_kernel
+    s.bias_is_kernel,
+    s.sums_in_half
 FROM run AS r
 INNER JOIN supported_parts AS s ON s.backend = r.backend
 INNER JOIN native_policies AS n ON n.hardware_id = s.hardware_id AND n.policy = r.policy

@@ -64,7 +64,7 @@ CREATE VIEW kernel_cost (
     tile_byte,
     -- Peak arithmetic rate of the unit used. [ops/s]
     peak_ops_per_s,
-    -- Share of that peak the kernel class reaches at this size.
+    -- Share of the tiles' pace the kernel class reaches at this size; above 1 where the library's tiles lose less.
     compute_efficiency_fraction,
     -- Share of the peak bandwidth the kernel class reaches at this size.
     memory_efficiency_fraction,
@@ -90,7 +90,7 @@ CREATE VIEW kernel_cost (
     matrix_s,
     -- Time of the vector units: operations over peak, utilization and efficiency. [s]
     vector_s,
-    -- Time of the arithmetic: the slower of the two kinds of unit. [s]
+    -- Time of the arithmetic: the slower of the two kinds of unit, at least naive_s. [s]
     compute_s,
     -- Time of main memory: dram_byte over peak bandwidth and memory efficiency. [s]
     dram_s,
@@ -282,7 +282,8 @@ kernel_inputs AS (
 level_times AS (
     SELECT
         *,
-        GREATEST(matrix_s, vector_s) AS compute_s,
+        -- Tiles that lose more than the library's let a class be faster than they are, but not than the peak.
+        GREATEST(matrix_s, vector_s, naive_s) AS compute_s,
         traffic_byte - resident_byte AS dram_byte,
         (traffic_byte - resident_byte + CASE WHEN traffic_byte > 0e0 THEN memory_half_byte ELSE 0e0 END)
         / NULLIF(dram_byte_per_s * memory_maximum_fraction, 0e0) AS dram_s,

@@ -12,7 +12,8 @@ CREATE VIEW stale_compilation (
     current_fingerprint
 ) AS
 WITH rule_line AS (
-    SELECT 'backend|' || backend || '|' || CAST(folds_norm AS VARCHAR) AS line
+    SELECT 'backend|' || backend || '|' || CAST(folds_norm AS VARCHAR)
+        || '|' || COALESCE(CAST(stores_wide AS VARCHAR), '') AS line
     FROM backend
     UNION ALL
     SELECT 'fusion_rule|' || backend || '|' || producer_class || '|' || consumer_class || '|' || condition

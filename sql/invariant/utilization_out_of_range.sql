@@ -1,4 +1,5 @@
--- Kernels with a fraction outside 0 to 1: utilization, efficiency, pipelining, or more units than there are.
+-- Kernels with a fraction outside 0 to 1 (utilization, pipelining, bandwidth), a negative one of the tiles' pace, or more
+-- units than there are.
 -- Grain: model_id, scenario_id, hardware_id, subgraph_id
 CREATE VIEW utilization_out_of_range (
     -- Model.
@@ -13,7 +14,7 @@ CREATE VIEW utilization_out_of_range (
     utilization_fraction,
     -- Share of the tile's time in which the pipeline is full.
     pipelining_fraction,
-    -- Share of the peak the kernel class reaches.
+    -- Share of the tiles' pace the kernel class reaches.
     compute_efficiency_fraction,
     -- Share of the peak bandwidth the kernel class reaches.
     memory_efficiency_fraction,
@@ -37,7 +38,7 @@ FROM kernel_cost
 WHERE NOT (
     utilization_fraction BETWEEN 0e0 AND 1e0
     AND pipelining_fraction BETWEEN 0e0 AND 1e0
-    AND compute_efficiency_fraction BETWEEN 0e0 AND 1e0 + 1e-12
+    AND compute_efficiency_fraction >= 0e0
     AND COALESCE(memory_efficiency_fraction, 1e0) BETWEEN 0e0 AND 1e0 + 1e-12
     AND units_allocated <= unit_count
 )

@@ -139,6 +139,7 @@ class Device:
     gap_s: float
     clock_hz: float | None
     peaks: dict[tuple[str, str], float]
+    single_peaks: dict[tuple[str, str], float]
     energy: dict[tuple[str, str], float]
 
 
@@ -165,11 +166,13 @@ def device_of(tables: Tables, hardware_id: str) -> Device:
     modes = tables.where("hardware_power", hardware_id=hardware_id, is_default=True)
     clock = modes[0]["clock_fraction"] if modes else 1.0
     peaks: dict[tuple[str, str], float] = {}
+    single_peaks: dict[tuple[str, str], float] = {}
     for peak in tables.where("hardware_peak", hardware_id=hardware_id):
         if peak["unit"] == "matrix" and peak["accumulator"] == "fp16":
             continue
         key = (peak["precision"], peak["unit"])
-        peaks[key] = max(peaks.get(key, 0.0), peak["peak_ops_per_s"] * clock)
+        for chosen in [peaks] if peak["accumulator"] in ("fp16", "bf16") else [peaks, single_peaks]:
+            chosen[key] = max(chosen.get(key, 0.0), peak["peak_ops_per_s"] * clock)
     gaps = tables.where("hardware_overhead", hardware_id=hardware_id, overhead="kernel_gap")
     boosts = [c["clock_boost_hz"] for c in clusters if c["clock_boost_hz"] is not None]
     return Device(
@@ -191,18 +194,21 @@ def device_of(tables: Tables, hardware_id: str) -> Device:
         gap_s=gaps[0]["overhead_s"] if gaps else 0.0,
         clock_hz=max(boosts) * clock if boosts else None,
         peaks=peaks,
+        single_peaks=single_peaks,
         energy={(e["what"], e["key"]): e["value"] for e in tables.where("energy_profile", hardware_id=hardware_id)},
     )
 
 
-def executed(tables: Tables, device: Device, precision: str, unit: str) -> tuple[str, float] | None:
-    """Element type and peak a unit computes a precision in, along its fallbacks."""
+def executed(tables: Tables, device: Device, support: Record, precision: str, unit: str) -> tuple[str, float] | None:
+    """Element type and peak a unit computes a precision in, along its fallbacks; vector units that must sum in single
+    precision have only the peaks that do."""
+    peaks = device.single_peaks if unit == "vector" and support["sums_in_half"] is False else device.peaks
     name: str | None = precision
     for _ in range(4):
         if name is None:
             return None
-        if (name, unit) in device.peaks:
-            return name, device.peaks[name, unit]
+        if (name, unit) in peaks:
+            return name, peaks[name, unit]
         name = tables.one("precision", precision=name)["fallback"]
     return None
 
@@ -308,7 +314,8 @@ def tile(
             split = 1
         else:
             tm, tn, tk = s["tile_m"], s["tile_n"], s["tile_k"]
-            depth = math.ceil(k / (tk * split)) * tk
+            step = tk if s["step_k"] is None else s["step_k"]
+            depth = math.ceil(k / (step * split)) * step
             latency_s = s["latency_clock"] / device.clock_hz if device.clock_hz else 0.0
             # Filling takes steps of the reduction, at most the memory's latency.
             slowest_fill = s["fill_clock"] / device.clock_hz if device.clock_hz else math.inf
@@ -317,7 +324,9 @@ def tile(
         steady_s = 2 * tm * tn * depth / sustained
         seconds = waves_of(s, count, device.units) * steady_s
         if is_alone:
-            seconds += waves_of(s, count, device.units) * fill_s + latency_s
+            # Later waves fill while other tiles on the unit compute.
+            later_s = fill_s if s["exposed_fill"] is None else min(fill_s, s["exposed_fill"] * steady_s)
+            seconds += fill_s + (waves_of(s, count, device.units) - 1) * later_s + latency_s
     loads = g * (m * k * math.ceil(n / tn) + k * n * math.ceil(m / tm))
     return Tile(seconds, count, math.ceil(count / device.units), (tm, tn, tk), element_byte * loads)
 
@@ -331,7 +340,13 @@ def direct(device: Device, s: Record, peak: float, flops: float, threads: float)
 
 
 def map_part(
-    tables: Tables, device: Device, run: Run, part: Record, terms: dict[str, list[Record]], operator: Record
+    tables: Tables,
+    device: Device,
+    support: Record,
+    run: Run,
+    part: Record,
+    terms: dict[str, list[Record]],
+    operator: Record,
 ) -> dict[int, Record]:
     """Where one step of an operator runs and how long its arithmetic takes at full efficiency, by candidate tile;
     under ALL when every candidate suits it."""
@@ -340,7 +355,7 @@ def map_part(
     size = {q: run.value(t) for q, t in terms.items()}
     flops, threads = size.get("flops", 0.0), size.get("threads", 0.0)
     order = ("matrix", "vector") if part["part_class"] == "gemm" else ("vector", "matrix")
-    rates = {unit: executed(tables, device, precision, unit) for unit in order}
+    rates = {unit: executed(tables, device, support, precision, unit) for unit in order}
     kind, peak = next(rates[u] for u in order if rates[u])  # type: ignore[misc]
     unit = "matrix" if part["part_class"] == "gemm" and rates["matrix"] else "vector"
     record = {
@@ -421,7 +436,7 @@ def kernels_of(tables: Tables, run: Run, support: Record) -> list[Record]:
                 kind = copies.get((c["operator_id"], c["tensor_id"]), kind)
             # A row gathered twice is read once.
             moved_elements = accessed.get((c["operator_id"], c["tensor_id"]), elements[c["tensor_id"]])
-            size = min(moved_elements, elements[c["tensor_id"]]) * byte[kind]
+            size = min(moved_elements, elements[c["tensor_id"]]) * (max(byte[kind], 4) if c["is_wide"] else byte[kind])
             moved["output" if c["direction"] == "write" else c["role"]] += size
             moved["produced"] += size if c["direction"] == "read" and c["is_produced"] else 0.0
         layout = layouts.get(s["anchor_operator_id"], format_of_run)
@@ -578,7 +593,8 @@ def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Reco
     }
     matrix_s = (ideal["matrix"] + fraction["matrix"][1] * sum(startup["matrix"])) / fraction["matrix"][0]
     vector_s = (ideal["vector"] + fraction["vector"][1] * max(startup["vector"], default=0.0)) / fraction["vector"][0]
-    compute_s = max(matrix_s, vector_s)
+    naive = {u: math.fsum(p["flops"] / p["peak"] for p in parts if p["unit"] == u) for u in ("matrix", "vector")}
+    compute_s = max(matrix_s, vector_s, *naive.values())
 
     traffic = kernel["traffic_byte"]
     state = run.scenario["cache_state"]
@@ -624,7 +640,6 @@ def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Reco
     if dynamic_j is not None and static_w is not None and device.tdp_w is not None and device.tdp_w != static_w:
         power_s = dynamic_j / (device.tdp_w - static_w)
     busy_s = max(max(compute_s, memory_s) + serial_s + reorder_s, power_s or 0.0)
-    naive = {u: math.fsum(p["flops"] / p["peak"] for p in parts if p["unit"] == u) for u in ("matrix", "vector")}
     return kernel | {
         "traffic_byte": traffic,
         "macs": math.fsum(p["macs"] for p in parts),
@@ -760,6 +775,7 @@ def predict(tables: Tables, scenario_id: int, hardware_id: str) -> Prediction | 
             map_part(
                 tables,
                 device,
+                support,
                 run,
                 p,
                 by(terms.get((operator_id, p["part"]), []), "quantity"),

@@ -291,7 +291,7 @@ def parts(draw: st.DrawFn, family: str) -> list[Row]:
                     hardware_id=part_id,
                     precision=precision,
                     unit=unit,
-                    accumulator="fp32",
+                    accumulator=draw(st.sampled_from(["fp32", precision])),
                     instruction=None,
                     cluster="all",
                     peak_ops_per_s=draw(rate(1e10, 1e15)),

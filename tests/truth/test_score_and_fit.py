@@ -59,7 +59,7 @@ def _kernels(efficiency: dict[str, float], cases: int = 60, operators: Sequence[
             "kernel_class": ["linear", *["norm"] * len(operators)], "operator_name": ["aten.linear", *operators],
         }),
         ideal={"matrix": matrix, "vector": zeros, "dram": dram}, slope={"matrix": zeros, "vector": zeros, "dram": zeros},
-        cache_s=zeros, reload_s=zeros, reorder_s=zeros, power_s=zeros, gap_s=zeros,
+        naive_s=zeros, cache_s=zeros, reload_s=zeros, reorder_s=zeros, power_s=zeros, gap_s=zeros,
         host_s=np.zeros(cases), is_serial=np.zeros(cases, bool), cases=frame,
     )  # fmt: skip
     truth = fit.Fit(

@@ -15,7 +15,7 @@ def crossings(graph: Graph, rules: Rules, backend: str = "eager") -> list[Crossi
     """Subgraph, tensor, direction, role and whether an earlier kernel made it."""
     folds = rules.folds_norm[backend]
     flow = flow_of(graph, folds)
-    border = borders(flow, partition(flow, backend, rules.fusion[backend], folds))
+    border = borders(flow, partition(flow, backend, rules.fusion[backend], folds), set())
     return list(zip(border.subgraph, border.tensor, border.direction, border.role, border.is_produced, strict=True))
 
 
