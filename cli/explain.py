@@ -111,6 +111,7 @@ KERNEL_CHAIN = (
             "resident_byte",
             "reorder_s",
             "reorder_byte",
+            "paging_s",
         ),
     ),
     (
@@ -280,7 +281,7 @@ def _tensors(target: Target, where: str) -> None:
 
 
 def _efficiencies(target: Target, kernel: Record) -> None:
-    resources = ("matrix", "vector", "memory", "overlap", "residency", "reorder")
+    resources = ("matrix", "vector", "memory", "overlap", "residency", "reorder", "paging")
     columns = ", ".join(f"{r}_fraction, {r}_basis" for r in resources)
     query = f"""
         SELECT {columns} FROM efficiency_choice AS c JOIN efficiency_precision AS p USING (precision_class)

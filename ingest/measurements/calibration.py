@@ -67,9 +67,11 @@ def calibrate(
     fold_count: int = 6,
     strength: float = 1.0,
     least_share: float = 0.01,
+    prior_without: fitting.PriorWithout | None = None,
 ) -> Calibration:
     """Fit one backend on the cases given, and predict each case without its family and its part. Classes and
-    operators get parameters of their own from `least_share` of the time on."""
+    operators get parameters of their own from `least_share` of the time on. A prior that saw the cases needs
+    `prior_without`, which makes it without given families."""
     part = fitting.subset(kernels, (kernels.cases["backend"] == backend).to_numpy())
     keys = fitting.choose_keys(part, least_share)
     fitted = fitting.fit(part, keys, prior, strength=strength)
@@ -79,7 +81,7 @@ def calibrate(
         backend=backend,
         fit=fitted,
         kernels=part,
-        family_out_s=fitting.left_out(part, keys, _left_out_by(part), fold_count, prior, strength),
+        family_out_s=fitting.left_out(part, keys, _left_out_by(part), fold_count, prior_without or prior, strength),
         part_out_s=fitting.left_out(part, keys, "hardware_id", parts, prior, strength) if parts > 1 else None,
         prior_s=fitting.predict(part, prior),
         source=_source(part, scope, backend),
@@ -167,8 +169,8 @@ def efficiency_rows(calibration: Calibration, is_suite: bool = False) -> list[Ef
 
 
 def half_work(fitted: fitting.Fit, names: Sequence[str], memory_format: str, resource: str) -> float:
-    """half_work of a place; neither an overlap nor a reorder has one."""
-    return 0.0 if resource in ("overlap", "reorder") else fitted.get(names, memory_format, resource, "half_work")
+    """half_work of a place; an overlap, a reorder and paging have none."""
+    return 0.0 if resource in ("overlap", *fitting.LIBRARY) else fitted.get(names, memory_format, resource, "half_work")
 
 
 def bands(cases: pl.DataFrame, predicted: str, scope: str, backend: str, source_id: str) -> list[PredictionBand]:

@@ -1,7 +1,7 @@
 """Few efficiency parameters from many whole-model times.
 
 A kernel's device time follows `kernel_cost`: compute = max(matrix, vector, naive), memory = max(dram, cache,
-reload), busy = max + (1 - overlap) · min + reorder, at least the power limit's time, plus the gap. A parameter
+reload), busy = max + (1 - overlap) · min + reorder + paging, at least the power limit's time, plus the gap. A parameter
 is the maximum_fraction or half_work of one (kernel class or ATen operator, memory format, resource);
 those that matter little share the row of their class, or `*`. Robust least squares on log ratios of whole-model time, pulled
 toward prior values.
@@ -9,7 +9,7 @@ toward prior values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -18,7 +18,10 @@ from numpy.typing import NDArray
 
 from .kernels import Floats, Kernels
 
-RESOURCES = ("matrix", "vector", "memory", "overlap", "reorder")
+LIBRARY = ("reorder", "paging")
+"""What a library does to weights before it computes; without a row, nothing."""
+
+RESOURCES = ("matrix", "vector", "memory", "overlap", *LIBRARY)
 _TERM = {"matrix": "matrix", "vector": "vector", "memory": "dram"}
 
 _BOUNDS = {
@@ -27,6 +30,7 @@ _BOUNDS = {
     ("memory", "maximum_fraction"): (0.02, 1.0),
     ("overlap", "maximum_fraction"): (0.02, 1.0),
     ("reorder", "maximum_fraction"): (0.005, 1.0),
+    ("paging", "maximum_fraction"): (0.005, 1.0),
     ("matrix", "half_work"): (1e3, 1e9),
     ("vector", "half_work"): (1e1, 1e7),
     ("memory", "half_work"): (1e1, 1e6),
@@ -39,6 +43,7 @@ _PRIOR = {
     ("memory", "maximum_fraction"): 0.8,
     ("overlap", "maximum_fraction"): 0.85,
     ("reorder", "maximum_fraction"): 0.2,
+    ("paging", "maximum_fraction"): 0.07,
     ("matrix", "half_work"): 1e5,
     ("vector", "half_work"): 1e3,
     ("memory", "half_work"): 2e3,
@@ -89,9 +94,13 @@ class Fit:
                     return self.value[name, f, resource, kind]
         if default is not None:
             return default
-        if resource == "reorder":
-            return np.inf  # Weights are used as they lie.
+        if resource in LIBRARY:
+            return np.inf  # Weights are used as and where they lie.
         return 0.0 if kind == "half_work" else _PRIOR[resource, kind]
+
+
+PriorWithout = Callable[[Sequence[str]], Fit]
+"""Makes a prior that has not seen the given values of the column that is left out."""
 
 
 def predict(kernels: Kernels, fit: Fit) -> Floats:
@@ -119,6 +128,7 @@ def _kernel_time(kernels: Kernels, parameter: Parameters) -> Floats:
     overlap = parameter["overlap", "maximum_fraction"][of]
     busy = np.maximum(compute, memory) + (1 - overlap) * np.minimum(compute, memory)
     busy += kernels.reorder_s / parameter["reorder", "maximum_fraction"][of]
+    busy += kernels.paging_s / parameter["paging", "maximum_fraction"][of]
     result: Floats = kernels.count * (np.maximum(busy, kernels.power_s) + kernels.gap_s)
     return result
 
@@ -134,9 +144,9 @@ def _case_time(kernels: Kernels, kernel_time: Floats) -> Floats:
 def choose_keys(kernels: Kernels, least_share: float = 0.01) -> list[Key]:
     """Parameters worth fitting: a maximum_fraction for each class, and each ATen operator of a mixed class, with its
     share of the time, for the resources that can bind it and the layouts that tell its algorithms apart; one
-    overlap, and one half_work a resource and class of matrix products."""
+    overlap, and one half_work a resource and class of matrix products, of memory too on processors."""
     shares = kernels.share_of_time().filter(pl.col("weight") > 0)
-    keys: list[Key] = [("*", "*", r, "maximum_fraction") for r in RESOURCES if r != "reorder"]
+    keys: list[Key] = [("*", "*", r, "maximum_fraction") for r in RESOURCES if r not in LIBRARY]
     keys += [("*", "*", "memory", "half_work"), ("*", "*", "matrix", "half_work")]
     for kernel_class in _with_share(shares, "kernel_class", least_share):
         member = np.isin(kernels.group_of, np.flatnonzero((kernels.group["kernel_class"] == kernel_class).to_numpy()))
@@ -148,7 +158,10 @@ def choose_keys(kernels: Kernels, least_share: float = 0.01) -> list[Key]:
         keys += [(kernel_class, f, r, "maximum_fraction") for f in _layouts(own, least_share) for r in binding]
         if kernel_class == "conv" and kernels.is_serial.any():
             # oneDNN puts plain weights in its own order at every call.
-            keys.append((kernel_class, "*", "reorder", "maximum_fraction"))
+            keys += [(kernel_class, "*", r, "maximum_fraction") for r in LIBRARY]
+        if kernel_class in PRODUCTS and kernels.is_serial.any():
+            # Each call of a library for processors waits for its threads to begin and to end.
+            keys.append((kernel_class, "*", "memory", "half_work"))
         if kernel_class in ("conv", "linear", "matmul"):
             keys.append((kernel_class, "*", "matrix", "half_work"))
     for name in _operators(shares, least_share):
@@ -313,6 +326,7 @@ def subset(kernels: Kernels, keep: NDArray[np.bool_]) -> Kernels:
         cache_s=kernels.cache_s[member],
         reload_s=kernels.reload_s[member],
         reorder_s=kernels.reorder_s[member],
+        paging_s=kernels.paging_s[member],
         power_s=kernels.power_s[member],
         gap_s=kernels.gap_s[member],
         host_s=kernels.host_s[keep],
@@ -334,16 +348,22 @@ def folds(families: Sequence[str], count: int) -> list[list[str]]:
 
 
 def left_out(
-    kernels: Kernels, keys: Sequence[Key], column: str, count: int = 6, prior: Fit | None = None, strength: float = 1.0
+    kernels: Kernels,
+    keys: Sequence[Key],
+    column: str,
+    count: int = 6,
+    prior: Fit | PriorWithout | None = None,
+    strength: float = 1.0,
 ) -> Floats:
-    """Prediction of every case by a fit that saw no case with the same value of `column` (or of its
-    fold of values). [s]"""
+    """Prediction of every case by a fit that saw no case with the same value of `column` (or of its fold of
+    values). A prior that was itself fitted to these cases must be one that is made without them. [s]"""
     values = kernels.cases[column].to_numpy()
     result = np.full(len(values), np.nan)
     for fold in folds(values.tolist(), count):
         test = np.isin(values, fold)
         if test.all():
             continue
-        found = fit(kernels, keys, prior, ~test, strength)
+        before = prior(fold) if callable(prior) else prior
+        found = fit(kernels, keys, before, ~test, strength)
         result[test] = predict(subset(kernels, test), found)
     return result

@@ -51,6 +51,8 @@ class Kernels:
     """Time of the memories next to the units. [s]"""
     reorder_s: Floats
     """Time of putting weights in the library's order, at the peak bandwidth. [s]"""
+    paging_s: Floats
+    """Time of handing out the pages of large reordered weights, at the peak bandwidth. [s]"""
     power_s: Floats
     """Least time the power limit allows; 0 when unknown. [s]"""
     gap_s: Floats
@@ -85,7 +87,7 @@ def neutral(half_work: float, residency: pl.DataFrame) -> pl.DataFrame:
             "resource": resource, "maximum_fraction": 1.0, "half_work": half_work if resource in ("matrix", "vector", "memory") else 0.0,
             "source_id": "neutral", "confidence": "assumed", "note": None,
         }
-        for resource in ("matrix", "vector", "memory", "overlap", "reorder")
+        for resource in ("matrix", "vector", "memory", "overlap", "reorder", "paging")
     ]  # fmt: skip
     return pl.concat([pl.DataFrame(rows, schema=residency.schema), residency])
 
@@ -124,7 +126,7 @@ def _terms(bench: Workbench) -> pl.DataFrame:
                     THEN CONCAT(SPLIT_PART(o.target, '.', 1), '.', SPLIT_PART(o.target, '.', 2))
                 ELSE '*'
             END AS operator_name,
-            c.layout AS memory_format, c.matrix_s, c.vector_s, c.naive_s, c.dram_s, c.cache_s, c.reload_s, c.reorder_s,
+            c.layout AS memory_format, c.matrix_s, c.vector_s, c.naive_s, c.dram_s, c.cache_s, c.reload_s, c.reorder_s, c.paging_s,
             COALESCE(c.power_s, 0) AS power_s, c.kernel_gap_s,
             k.host_issue_s
         FROM kernel_cost AS c
@@ -145,6 +147,7 @@ def _arrays(terms: pl.DataFrame, cases: pl.DataFrame, keys: list[str]) -> Kernel
         "cache_s",
         "reload_s",
         "reorder_s",
+        "paging_s",
         "power_s",
         "kernel_gap_s",
     ]
@@ -171,6 +174,7 @@ def _arrays(terms: pl.DataFrame, cases: pl.DataFrame, keys: list[str]) -> Kernel
         cache_s=value["cache_s"],
         reload_s=value["reload_s"],
         reorder_s=value["reorder_s"],
+        paging_s=value["paging_s"],
         power_s=value["power_s"],
         gap_s=value["kernel_gap_s"],
         host_s=cases["host_s"].to_numpy(),

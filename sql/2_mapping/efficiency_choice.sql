@@ -35,6 +35,9 @@ CREATE VIEW efficiency_choice (
     -- Share of the peak bandwidth at which weights are put in the library's order anew at every call; null where
     -- they are used as they lie.
     reorder_fraction,
+    -- Share of the peak bandwidth at which the pages of large reordered weights are handed out at every call; null where
+    -- these go where they went before.
+    paging_fraction,
     -- Row of `efficiency` behind matrix: scope, class, backend, precision, format; source and confidence.
     matrix_basis,
     -- Row of `efficiency` behind vector: scope, class, backend, precision, format; source and confidence.
@@ -47,7 +50,10 @@ CREATE VIEW efficiency_choice (
     residency_basis,
     -- Row of `efficiency` behind reorder: scope, class, backend, precision, format; source and confidence; null where
     -- weights are used as they lie.
-    reorder_basis
+    reorder_basis,
+    -- Row of `efficiency` behind paging: scope, class, backend, precision, format; source and confidence; null where
+    -- reordered weights go where they went before.
+    paging_basis
 ) AS
 WITH part_scopes AS (
     SELECT hardware_id, CONCAT('hardware:', hardware_id) AS scope, 3 AS scope_rank FROM hardware
@@ -129,11 +135,13 @@ SELECT
     MAX_BY(maximum_fraction, CASE WHEN resource = 'overlap' THEN specificity END) AS overlap_fraction,
     MAX_BY(maximum_fraction, CASE WHEN resource = 'residency' THEN specificity END) AS residency_fraction,
     MAX_BY(maximum_fraction, CASE WHEN resource = 'reorder' THEN specificity END) AS reorder_fraction,
+    MAX_BY(maximum_fraction, CASE WHEN resource = 'paging' THEN specificity END) AS paging_fraction,
     MAX_BY(basis, CASE WHEN resource = 'matrix' THEN specificity END) AS matrix_basis,
     MAX_BY(basis, CASE WHEN resource = 'vector' THEN specificity END) AS vector_basis,
     MAX_BY(basis, CASE WHEN resource = 'memory' THEN specificity END) AS memory_basis,
     MAX_BY(basis, CASE WHEN resource = 'overlap' THEN specificity END) AS overlap_basis,
     MAX_BY(basis, CASE WHEN resource = 'residency' THEN specificity END) AS residency_basis,
-    MAX_BY(basis, CASE WHEN resource = 'reorder' THEN specificity END) AS reorder_basis
+    MAX_BY(basis, CASE WHEN resource = 'reorder' THEN specificity END) AS reorder_basis,
+    MAX_BY(basis, CASE WHEN resource = 'paging' THEN specificity END) AS paging_basis
 FROM matching_rows
 GROUP BY hardware_id, backend, kernel_class, operator_name, precision_class, memory_format

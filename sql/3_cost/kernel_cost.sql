@@ -107,10 +107,12 @@ CREATE VIEW kernel_cost (
     -- Time of putting the weights in the library's order: reorder_byte over peak bandwidth and its efficiency; 0 where
     -- they are used as they lie. [s]
     reorder_s,
+    -- Time in which the system hands out the pages of reordered weights of 32 MiB or more. [s]
+    paging_s,
     -- Least time the power limit allows; null when the power is unknown. [s]
     power_s,
-    -- Time the kernel keeps the device busy: the larger of compute_s and memory_s plus serial_s and reorder_s, never below
-    -- power_s. [s]
+    -- Time the kernel keeps the device busy: the larger of compute_s and memory_s plus serial_s, reorder_s and paging_s,
+    -- never below power_s. [s]
     busy_s,
     -- Device time between this kernel and the one before. [s]
     kernel_gap_s,
@@ -247,7 +249,10 @@ kernel_inputs AS (
         e.memory_fraction AS memory_maximum_fraction,
         e.overlap_fraction AS overlap_fraction,
         e.reorder_fraction,
+        e.paging_fraction,
         CASE WHEN e.reorder_fraction IS NULL THEN 0e0 ELSE 2e0 * w.weight_byte END AS reorder_byte,
+        -- From 32 MiB on glibc's malloc maps a block anew each time and gives it back (DEFAULT_MMAP_THRESHOLD_MAX).
+        CASE WHEN e.reorder_fraction IS NULL OR w.weight_byte < 33554432e0 THEN 0e0 ELSE w.weight_byte END AS paged_byte,
         h.dram_byte_per_s,
         h.cache_byte_per_s,
         h.tile_memory_byte_per_s,
@@ -289,7 +294,8 @@ level_times AS (
         / NULLIF(dram_byte_per_s * memory_maximum_fraction, 0e0) AS dram_s,
         COALESCE(traffic_byte / NULLIF(cache_byte_per_s * memory_maximum_fraction, 0e0), 0e0) AS cache_s,
         COALESCE(reload_byte / NULLIF(tile_memory_byte_per_s, 0e0), 0e0) AS reload_s,
-        COALESCE(reorder_byte / NULLIF(dram_byte_per_s * reorder_fraction, 0e0), 0e0) AS reorder_s
+        COALESCE(reorder_byte / NULLIF(dram_byte_per_s * reorder_fraction, 0e0), 0e0) AS reorder_s,
+        COALESCE(paged_byte / NULLIF(dram_byte_per_s * paging_fraction, 0e0), 0e0) AS paging_s
     FROM kernel_inputs
 ),
 
@@ -320,7 +326,7 @@ power_limited AS (
 candidate_times AS (
     SELECT
         *,
-        GREATEST(GREATEST(compute_s, memory_s) + serial_s + reorder_s, COALESCE(power_s, 0e0)) AS busy_s
+        GREATEST(GREATEST(compute_s, memory_s) + serial_s + reorder_s + paging_s, COALESCE(power_s, 0e0)) AS busy_s
     FROM power_limited
 ),
 
@@ -387,6 +393,7 @@ SELECT
     memory_level,
     serial_s,
     reorder_s,
+    paging_s,
     power_s,
     busy_s,
     kernel_gap_s,

@@ -230,7 +230,7 @@ def is_native(tables: Tables, device: Device, policy: str) -> bool:
 def efficiency_of(
     tables: Tables, device: Device, run: Run, kernel: Record, resource: str
 ) -> tuple[float, float] | None:
-    """Fraction and half work of the most specific row; None for a `reorder` without one."""
+    """Fraction and half work of the most specific row; None for a `reorder` or `paging` without one."""
     scopes = {
         f"hardware:{device.row['hardware_id']}": 3,
         f"architecture:{device.row['architecture']}": 2,
@@ -248,7 +248,7 @@ def efficiency_of(
         for r in tables.where("efficiency", resource=resource)
         if r["scope"] in scopes and all(r[k] in names for k, names in mine.items())
     ]
-    if resource == "reorder" and not fitting:
+    if resource in ("reorder", "paging") and not fitting:
         return None
     best = max(fitting, key=lambda r: (scopes[r["scope"]], *(names.index(r[k]) for k, names in mine.items())))
     return best["maximum_fraction"], best["half_work"]
@@ -585,7 +585,7 @@ def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Reco
     fraction = {
         r: efficiency_of(tables, device, run, kernel, r) for r in ("matrix", "vector", "memory", "overlap", "residency")
     }
-    reorder = efficiency_of(tables, device, run, kernel, "reorder")
+    reorder, paging = (efficiency_of(tables, device, run, kernel, r) for r in ("reorder", "paging"))
     ideal = {u: math.fsum(p["ideal_s"] for p in parts if p["unit"] == u) for u in ("matrix", "vector")}
     # Saturation: each matrix product starts up on its own; fused vector steps run as one loop.
     startup = {
@@ -624,6 +624,9 @@ def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Reco
     # Weights that the library puts in its own order are written and read once more.
     reorder_byte = 0.0 if reorder is None else 2 * kernel["weight_byte"]
     reorder_s = reorder_byte / (device.dram_bandwidth * reorder[0]) if reorder and device.dram_bandwidth else 0.0
+    # A large block of memory is new at every call, page by page.
+    paged_byte = kernel["weight_byte"] if reorder and kernel["weight_byte"] >= 32 * 2**20 else 0.0
+    paging_s = paged_byte / (device.dram_bandwidth * paging[0]) if paging and device.dram_bandwidth else 0.0
 
     energy = device.energy
     compute_j = summed(product(p["flops"], energy.get(("op", f"{p['executed_precision']}.{p['unit']}"))) for p in parts)
@@ -639,7 +642,7 @@ def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Reco
     power_s = None
     if dynamic_j is not None and static_w is not None and device.tdp_w is not None and device.tdp_w != static_w:
         power_s = dynamic_j / (device.tdp_w - static_w)
-    busy_s = max(max(compute_s, memory_s) + serial_s + reorder_s, power_s or 0.0)
+    busy_s = max(max(compute_s, memory_s) + serial_s + reorder_s + paging_s, power_s or 0.0)
     return kernel | {
         "traffic_byte": traffic,
         "macs": math.fsum(p["macs"] for p in parts),
@@ -658,6 +661,7 @@ def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Reco
         "serial_s": serial_s,
         "reorder_byte": reorder_byte,
         "reorder_s": reorder_s,
+        "paging_s": paging_s,
         "power_s": power_s,
         "busy_s": busy_s,
         "device_s": busy_s + device.gap_s * support["kernel_gap_fraction"],

@@ -126,3 +126,22 @@ def test_weights_in_another_order_are_moved_once_more() -> None:
         ((moved, byte, after),) = connection.sql(query).fetchall()
         assert (moved, byte) == (pytest.approx(4 * 480), 480.0)
         assert after > before
+
+
+@pytest.mark.parametrize(("rows", "paged"), [(2796, 0.0), (2797, 2797 * 3000 * 4)])
+def test_large_weights_in_another_order_get_new_pages(rows: int, paged: float) -> None:
+    """32 MiB are 33,554,432 bytes: 2,796 x 3,000 weights of 4 bytes are 33,552,000, one row more 33,564,000; a tenth of the
+    bandwidth."""
+    with contextlib.closing(new_database(["kernel_cost"])) as connection:
+        add_graph(connection, product(4, rows, 3000, kind="conv"))
+        replace_rows(connection, Scenario, [scenario(1)])
+        replace_part(connection, smallest_part("cpu"))
+        connection.execute("DELETE FROM efficiency WHERE resource IN ('reorder', 'paging')")
+        for resource in ("reorder", "paging"):
+            connection.execute(
+                f"INSERT INTO efficiency BY NAME SELECT * REPLACE ('{resource}' AS resource, 'conv' AS kernel_class,"
+                " 0.1 AS maximum_fraction, 0 AS half_work) FROM efficiency WHERE resource = 'residency' AND scope = '*'"
+            )
+        query = "SELECT c.paging_s * h.dram_byte_per_s FROM kernel_cost AS c INNER JOIN hardware_unit AS h USING (hardware_id)"
+        ((moved,),) = connection.sql(query).fetchall()
+        assert moved == pytest.approx(10 * paged)

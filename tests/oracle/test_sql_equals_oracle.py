@@ -43,6 +43,7 @@ COMPARED = {
         "serial_s",
         "reorder_byte",
         "reorder_s",
+        "paging_s",
         "power_s",
         "busy_s",
         "device_s",
