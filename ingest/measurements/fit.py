@@ -134,10 +134,11 @@ def _kernel_time(kernels: Kernels, parameter: Parameters) -> Floats:
 
 
 def _case_time(kernels: Kernels, kernel_time: Floats) -> Floats:
-    """Latency of each case: host and device add where dispatch is serial, else the slower of the two,
-    the bound of the queue that needs no order."""
+    """Latency of each case: host and device add where dispatch is serial, else the slower of the two, the bound of the
+    queue that needs no order; the device waits for the first kernel."""
     device = np.bincount(kernels.case, kernel_time, len(kernels.cases))
-    result: Floats = np.where(kernels.is_serial, device + kernels.host_s, np.maximum(device, kernels.host_s))
+    queued = np.maximum(device + kernels.first_s, kernels.host_s)
+    result: Floats = np.where(kernels.is_serial, device + kernels.host_s, queued)
     return result
 
 
@@ -280,7 +281,7 @@ def _slopes(kernels: Kernels, rule: _Rule, x: Floats) -> Floats:
     kernel_time = _kernel_time(kernels, parameter)
     case_time = _case_time(kernels, kernel_time)
     device = np.bincount(kernels.case, kernel_time, len(kernels.cases))
-    counts = kernels.is_serial | (device > kernels.host_s)
+    counts = kernels.is_serial | (device + kernels.first_s > kernels.host_s)
     change = np.zeros(len(case_time) * rule.count)
     for kind, row in rule.key.items():
         stepped = {**parameter, kind: parameter[kind] * np.exp(_STEP)}
@@ -330,6 +331,7 @@ def subset(kernels: Kernels, keep: NDArray[np.bool_]) -> Kernels:
         power_s=kernels.power_s[member],
         gap_s=kernels.gap_s[member],
         host_s=kernels.host_s[keep],
+        first_s=kernels.first_s[keep],
         is_serial=kernels.is_serial[keep],
         cases=kernels.cases.filter(pl.Series(keep)),
     )

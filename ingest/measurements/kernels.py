@@ -59,6 +59,8 @@ class Kernels:
     """Device time between kernels. [s]"""
     host_s: Floats
     """Host time of all kernels of each case. [s]"""
+    first_s: Floats
+    """Host time until the first kernel of each case is issued. [s]"""
     is_serial: NDArray[np.bool_]
     """True for the cases in which host and device time add."""
     cases: pl.DataFrame
@@ -120,7 +122,7 @@ def extract(
 def _terms(bench: Workbench) -> pl.DataFrame:
     return bench.sql(
         """
-        SELECT c.model_id, c.scenario_id, c.hardware_id, c.subgraph_id, c.kernel_class,
+        SELECT c.model_id, c.scenario_id, c.hardware_id, c.subgraph_id, c.position, c.kernel_class,
             CASE
                 WHEN c.kernel_class = o.operator_class
                     THEN CONCAT(SPLIT_PART(o.target, '.', 1), '.', SPLIT_PART(o.target, '.', 2))
@@ -151,7 +153,10 @@ def _arrays(terms: pl.DataFrame, cases: pl.DataFrame, keys: list[str]) -> Kernel
         "power_s",
         "kernel_gap_s",
     ]
-    host = terms.group_by(keys).agg(pl.col("host_issue_s").sum().alias("host_s"))
+    issued = pl.col("host_issue_s")
+    host = terms.group_by(keys).agg(
+        issued.sum().alias("host_s"), issued.sort_by("position", "subgraph_id").first().alias("first_s")
+    )
     cases = cases.join(host, on=keys, how="left").sort("case_row").filter(pl.col("host_s").is_not_null())
     cases = cases.drop("case_row").with_row_index("case_row")
     # Several measurements of one case share its kernels: each case is taken on its own.
@@ -178,6 +183,7 @@ def _arrays(terms: pl.DataFrame, cases: pl.DataFrame, keys: list[str]) -> Kernel
         power_s=value["power_s"],
         gap_s=value["kernel_gap_s"],
         host_s=cases["host_s"].to_numpy(),
+        first_s=cases["first_s"].to_numpy(),
         is_serial=(cases["dispatch"] == "serial").to_numpy(),
         cases=cases,
     )
