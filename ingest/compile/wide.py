@@ -40,8 +40,8 @@ def _normalizes(flow: Flow, operator_id: int, kernel_of: Callable[[int], int], k
 
 
 def stored_wide(flow: Flow, kernel_of: Callable[[int], int], library_classes: frozenset[str]) -> set[int]:
-    """Operators in the place of whose results their arguments are stored in single precision: those that no other
-    kernel than loops read before a library does."""
+    """Operators in the place of whose results their arguments are stored in single precision: those whose result is
+    read first, of all other kernels, by a loop. That a library may have the result stored as well is left out."""
     found = set()
     for operator_id in flow.kernels:
         if not is_worked_out_again(flow, operator_id, kernel_of):

@@ -35,7 +35,7 @@ held_tensors AS (
         r.model_id,
         r.scenario_id,
         l.tensor_id,
-        CASE WHEN w.storage_tensor_id IS NULL THEN tp.precision ELSE 'fp32' END AS precision,
+        CASE WHEN w.storage_tensor_id IS NOT NULL AND p.bits < 32 THEN 'fp32' ELSE tp.precision END AS precision,
         FALSE AS is_copy,
         l.first_subgraph_id,
         l.last_subgraph_id
@@ -43,6 +43,7 @@ held_tensors AS (
     INNER JOIN tensor_lifetime AS l ON l.model_id = r.model_id AND l.backend = r.backend
     INNER JOIN tensor_precision AS tp
         ON tp.model_id = r.model_id AND tp.policy = r.policy AND tp.tensor_id = l.tensor_id
+    INNER JOIN precision AS p ON p.precision = tp.precision
     LEFT JOIN wide_storages AS w
         ON w.model_id = r.model_id AND w.backend = r.backend AND w.storage_tensor_id = l.tensor_id
 ),

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
-from charz.ingest.measurements import calibration, fit, score
+from charz.ingest.measurements import calibration, catalog_csv, fit, score
 from charz.ingest.measurements.kernels import Kernels
+from charz.schema.catalog import Efficiency
 
 
 def test_score_by_hand() -> None:
@@ -148,3 +150,19 @@ def test_a_prior_is_made_without_what_is_left_out() -> None:
     slow = ~kernels.cases["architecture_family"].is_in(with_f0).to_numpy()
     assert (found[slow] > 1.0).all()
     assert (found[~slow] < 1.0).all()
+
+
+def test_a_fit_replaces_its_rows_and_leaves_those_set_by_hand(tmp_path: Path) -> None:
+    """Fitted anew, the overlap of a scope and backend goes; its residency, which no fit gives, stays, as does eager's."""
+
+    def row(backend: str, resource: str, fraction: float) -> Efficiency:
+        return Efficiency(
+            scope="family:gpu", backend=backend, kernel_class="*", precision_class="*", memory_format="*",
+            resource=resource, maximum_fraction=fraction, half_work=0.0, source_id="s", confidence="derived", note=None,
+        )  # fmt: skip
+
+    before = [row("inductor", "overlap", 0.5), row("inductor", "residency", 1.0), row("eager", "overlap", 0.25)]
+    catalog_csv.replace_rows(tmp_path, before, [], [])
+    catalog_csv.replace_rows(tmp_path, [row("inductor", "memory", 0.75)], [], [])
+    kept = pl.read_csv(tmp_path / "efficiency.csv").select("backend", "resource", "maximum_fraction").rows()
+    assert kept == [("inductor", "residency", 1.0), ("eager", "overlap", 0.25), ("inductor", "memory", 0.75)]
