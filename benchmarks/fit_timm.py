@@ -49,9 +49,6 @@ FROM_OPERATORS = {
 start; a bias, which none of them shows alone, as a copy."""
 
 CAUSES = {
-    "efficientformer_v2": "PyTorch's bilinear kernel has one thread an output pixel, which goes through batch and channels one"
-    " after another: what is missing is 282 ns a step on the RTX 3090 and 239 ns on the 4090 for all sizes, a wait for"
-    " memory each. Memory time here knows no threads.",
     "convmixer": "Depthwise convolutions of 7x7 and 9x9, for which cuDNN has no tensor-core path and none for nhwc.",
     "cait": "Mixing across heads: products of 4 to 16 columns.",
     "twins": "Attention in separate kernels over windows of 49 tokens.",

@@ -31,7 +31,7 @@ ALLOWED = {
     "management": ("hardware", "software"),
     "level": ("register", "scratchpad", "l1", "l2", "l3", "dram"),
     "unit": ("vector", "matrix"),
-    "overhead": ("kernel_gap", "launch"),
+    "overhead": ("kernel_gap", "launch", "memory_latency"),
     "energy_scope": ("board", "chip"),
     "what": ("op", "byte", "static"),
 }

@@ -203,7 +203,8 @@ class HardwareOverhead(Row):
     hardware_id: str
     """Part it belongs to."""
     overhead: str
-    """`kernel_gap` (device time between two dependent kernels) or `launch` (host to device)."""
+    """`kernel_gap` (device time between two dependent kernels), `launch` (host to device) or `memory_latency` (an access
+    that another waits for)."""
     overhead_s: float
     """Its length. [s]"""
 

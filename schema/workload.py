@@ -180,7 +180,9 @@ class Term(Row):
     """One term of a quantity of an operator's part, a polynomial in B, S and C.
 
     Quantities: `macs`; `flops` (two a MAC plus all other arithmetic); `threads` (independent output
-    elements); and for a `gemm` part `m`, `n`, `k`, `groups` with `macs = groups * m * n * k`.
+    elements); `steps` (accesses to memory that a thread of PyTorch's own GPU kernel makes one after another, where
+    it walks through samples and channels); and for a `gemm` part `m`, `n`, `k`, `groups` with
+    `macs = groups * m * n * k`.
     """
 
     TABLE: ClassVar[str] = "term"
@@ -196,7 +198,7 @@ class Term(Row):
     part: str
     """Step of the operator it describes."""
     quantity: str
-    """`macs`, `flops`, `threads`, `m`, `n`, `k` or `groups`."""
+    """`macs`, `flops`, `threads`, `steps`, `m`, `n`, `k` or `groups`."""
     coefficient: float
     """Factor of the term."""
     batch_power: int

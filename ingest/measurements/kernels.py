@@ -48,7 +48,7 @@ class Kernels:
     cache_s: Floats
     """Time of the last-level cache at full efficiency. [s]"""
     reload_s: Floats
-    """Time of the memories next to the units. [s]"""
+    """Time of the memories next to the units, or of accesses one after another. [s]"""
     reorder_s: Floats
     """Time of putting weights in the library's order, at the peak bandwidth. [s]"""
     paging_s: Floats
@@ -128,7 +128,8 @@ def _terms(bench: Workbench) -> pl.DataFrame:
                     THEN CONCAT(SPLIT_PART(o.target, '.', 1), '.', SPLIT_PART(o.target, '.', 2))
                 ELSE '*'
             END AS operator_name,
-            c.layout AS memory_format, c.matrix_s, c.vector_s, c.naive_s, c.dram_s, c.cache_s, c.reload_s, c.reorder_s, c.paging_s,
+            c.layout AS memory_format, c.matrix_s, c.vector_s, c.naive_s, c.dram_s, c.cache_s,
+            GREATEST(c.reload_s, c.latency_bound_s) AS reload_s, c.reorder_s, c.paging_s,
             COALESCE(c.power_s, 0) AS power_s, c.kernel_gap_s,
             k.host_issue_s
         FROM kernel_cost AS c

@@ -126,11 +126,13 @@ def gemm(part: str, groups: Size, m: Size, n: Size, k: Size, threads: Size | Non
     return Part(part, "gemm", quantities)
 
 
-def vector(part: str, flops: Size | Polynomial, threads: Size, macs: Size = 0) -> Part:
-    """Arithmetic on vector lanes."""
+def vector(part: str, flops: Size | Polynomial, threads: Size, macs: Size = 0, steps: Size = 0) -> Part:
+    """Arithmetic on vector lanes; `steps` are accesses that each thread of PyTorch's kernel makes one after another."""
     quantities = {"flops": polynomial(flops), "threads": polynomial(threads)}
     if macs != 0:
         quantities["macs"] = polynomial(macs)
+    if steps != 0:
+        quantities["steps"] = polynomial(steps)
     return Part(part, "vector", quantities)
 
 

@@ -38,8 +38,11 @@ def _known_smaller(left: Size, right: Size) -> bool:
 
 @rule(*(o for n in TAPS for o in _overloads(f"upsample_{n}")), operator_class="resample")
 def interpolation(call: Call) -> list[Part]:
-    kind = call.target.__name__.split(".")[0].removeprefix("upsample_")
-    return _weighted(call.output.elements, TAPS[kind])
+    """PyTorch's kernel for planes of pixels has one thread a pixel, which goes through all samples and channels
+    (UpSampleBilinear2d.cu)."""
+    taps = TAPS[call.target.__name__.split(".")[0].removeprefix("upsample_")]
+    elements = call.output.elements
+    return [vector("main", product(2 * taps - 1, elements), elements, steps=product(*call.output.dims[:2]))]
 
 
 @rule(
@@ -81,10 +84,6 @@ def grid_sample(call: Call) -> list[Part]:
     )
     flops = total(product(2 * taps - 1, call.output.elements), product(3, grid.elements))
     return [vector("main", flops, call.output.elements)]
-
-
-def _weighted(elements: Size, taps: int) -> list[Part]:
-    return [vector("main", product(2 * taps - 1, elements), elements)]
 
 
 @rule("torchvision.roi_align.default", "torchvision.ps_roi_align.default", operator_class="resample")

@@ -23,6 +23,8 @@ CREATE VIEW kernel_part (
     flops,
     -- Independent output elements.
     threads,
+    -- Accesses that a thread of PyTorch's GPU kernel makes one after another; 0 where each makes its own.
+    steps,
     -- GEMM rows of one group; null unless the part is a matrix product.
     m,
     -- GEMM columns of one group; null unless the part is a matrix product.
@@ -44,6 +46,7 @@ SELECT
     z.macs,
     z.flops,
     z.threads,
+    z.steps,
     z.m,
     z.n,
     z.k,

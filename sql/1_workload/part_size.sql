@@ -15,6 +15,8 @@ CREATE VIEW part_size (
     flops,
     -- Independent output elements.
     threads,
+    -- Accesses that a thread of PyTorch's GPU kernel makes one after another; 0 where each makes its own.
+    steps,
     -- GEMM rows of one group; null unless the part is a matrix product.
     m,
     -- GEMM columns of one group; null unless the part is a matrix product.
@@ -45,6 +47,7 @@ SELECT
     COALESCE(SUM(CASE WHEN quantity = 'macs' THEN amount END), 0e0) AS macs,
     COALESCE(SUM(CASE WHEN quantity = 'flops' THEN amount END), 0e0) AS flops,
     COALESCE(SUM(CASE WHEN quantity = 'threads' THEN amount END), 0e0) AS threads,
+    COALESCE(SUM(CASE WHEN quantity = 'steps' THEN amount END), 0e0) AS steps,
     SUM(CASE WHEN quantity = 'm' THEN amount END) AS m,
     SUM(CASE WHEN quantity = 'n' THEN amount END) AS n,
     SUM(CASE WHEN quantity = 'k' THEN amount END) AS k,

@@ -39,6 +39,8 @@ CREATE VIEW hardware_unit (
     tdp_w,
     -- Device time between two dependent kernels; 0 when the part states none. [s]
     part_kernel_gap_s,
+    -- Time of one access to main memory that another waits for; 0 when the part states none. [s]
+    memory_latency_s,
     -- Clock share of the default power mode.
     clock_fraction,
     -- Clock of the units in the default power mode; null when unknown. [Hz]
@@ -110,12 +112,12 @@ default_power AS (
     GROUP BY hardware_id
 ),
 
-kernel_gaps AS (
+overheads AS (
     SELECT
         hardware_id,
-        MAX(overhead_s) AS part_kernel_gap_s
+        MAX(CASE WHEN overhead = 'kernel_gap' THEN overhead_s END) AS part_kernel_gap_s,
+        MAX(CASE WHEN overhead = 'memory_latency' THEN overhead_s END) AS memory_latency_s
     FROM hardware_overhead
-    WHERE overhead = 'kernel_gap'
     GROUP BY hardware_id
 )
 
@@ -149,6 +151,7 @@ SELECT
     me.dram_byte_per_s,
     p.tdp_w,
     COALESCE(g.part_kernel_gap_s, 0e0) AS part_kernel_gap_s,
+    COALESCE(g.memory_latency_s, 0e0) AS memory_latency_s,
     COALESCE(p.clock_fraction, 1e0) AS clock_fraction,
     c.clock_boost_hz * COALESCE(p.clock_fraction, 1e0) AS clock_hz,
     COALESCE(l.matrix_instruction, 'mma') AS matrix_instruction
@@ -156,5 +159,5 @@ FROM hardware AS h
 INNER JOIN cluster_totals AS c ON c.hardware_id = h.hardware_id
 INNER JOIN memory_totals AS me ON me.hardware_id = h.hardware_id
 LEFT JOIN default_power AS p ON p.hardware_id = h.hardware_id
-LEFT JOIN kernel_gaps AS g ON g.hardware_id = h.hardware_id
+LEFT JOIN overheads AS g ON g.hardware_id = h.hardware_id
 LEFT JOIN cuda_limit AS l ON l.compute_capability = h.compute_capability

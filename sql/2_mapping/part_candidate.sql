@@ -35,6 +35,8 @@ CREATE VIEW part_candidate (
     flops,
     -- Independent output elements.
     threads,
+    -- Accesses that a thread of PyTorch's GPU kernel makes one after another; 0 where each makes its own.
+    steps,
     -- Peak of the whole part on that unit. [ops/s]
     peak_ops_per_s,
     -- Peak of one unit. [ops/s]
@@ -87,6 +89,7 @@ part_on_target AS (
         kp.macs,
         kp.flops,
         kp.threads,
+        kp.steps,
         kp.m,
         kp.n,
         kp.k,
@@ -331,6 +334,7 @@ SELECT
     macs,
     flops,
     threads,
+    steps,
     peak_ops_per_s,
     unit_ops_per_s,
     op_j,

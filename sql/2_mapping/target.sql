@@ -34,7 +34,9 @@ CREATE VIEW target (
     -- True where the bias of a convolution is added by a kernel of its own.
     bias_is_kernel,
     -- True where vector units sum products of half precision in half precision.
-    sums_in_half
+    sums_in_half,
+    -- True where PyTorch's own kernels run, each in the layout its tensors have.
+    follows_strides
 ) AS
 WITH supported_parts AS (
     SELECT
@@ -83,7 +85,9 @@ SELECT
     s.run_s * r.host_factor AS run_s,
     s.kernel_gap_fraction,
     s.bias_is_kernel,
-    s.sums_in_half
+    s.sums_in_half,
+    b.follows_strides
 FROM run AS r
+INNER JOIN backend AS b ON b.backend = r.backend
 INNER JOIN supported_parts AS s ON s.backend = r.backend
 INNER JOIN native_policies AS n ON n.hardware_id = s.hardware_id AND n.policy = r.policy

@@ -98,9 +98,12 @@ CREATE VIEW kernel_cost (
     cache_s,
     -- Time of the memories next to the units: reload_byte over their bandwidth; 0 when that is unknown. [s]
     reload_s,
+    -- Time of the accesses that each thread of PyTorch's GPU kernel makes one after another; 0 where others answer
+    -- for it. [s]
+    latency_bound_s,
     -- Time of the slowest memory level. [s]
     memory_s,
-    -- Level of memory_s: `dram`, the last-level cache or the tile memory.
+    -- Level of memory_s: `dram`, the last-level cache or the tile memory; `latency` where latency_bound_s is longest.
     memory_level,
     -- The part of the faster of compute_s and memory_s that does not overlap. [s]
     serial_s,
@@ -164,6 +167,7 @@ summed_parts AS (
         SUM(macs) AS macs,
         SUM(flops) AS flops,
         MAX(threads) AS threads,
+        MAX(steps) AS steps,
         MAX_BY(unit, pace_s) AS unit,
         MAX_BY(executed_precision, pace_s) AS executed_precision,
         MAX_BY(strategy, pace_s) AS strategy,
@@ -213,6 +217,9 @@ kernel_inputs AS (
         COALESCE(p.macs, 0e0) AS macs,
         COALESCE(p.flops, 0e0) AS flops,
         COALESCE(p.threads, 0e0) AS threads,
+        -- Channels-last, each element has a thread of its own.
+        CASE WHEN t.follows_strides AND w.layout <> 'nhwc' THEN COALESCE(p.steps, 0e0) * h.memory_latency_s ELSE 0e0 END
+            AS latency_bound_s,
         COALESCE(p.unit, 'vector') AS unit,
         p.executed_precision,
         COALESCE(p.candidate, 0) AS candidate,
@@ -302,8 +309,9 @@ level_times AS (
 roofline_times AS (
     SELECT
         *,
-        GREATEST(dram_s, cache_s, reload_s) AS memory_s,
+        GREATEST(dram_s, cache_s, reload_s, latency_bound_s) AS memory_s,
         CASE
+            WHEN latency_bound_s > GREATEST(dram_s, cache_s, reload_s) THEN 'latency'
             WHEN dram_s >= cache_s AND dram_s >= reload_s THEN 'dram'
             WHEN cache_s >= reload_s THEN cache_level
             ELSE tile_memory_level
@@ -389,6 +397,7 @@ SELECT
     dram_s,
     cache_s,
     reload_s,
+    latency_bound_s,
     memory_s,
     memory_level,
     serial_s,

@@ -49,7 +49,7 @@ CREATE VIEW subgraph_latency (
     cache_s,
     -- Time of the memories next to the units. [s]
     reload_s,
-    -- Time of the slowest memory level: the largest of dram_s, cache_s and reload_s. [s]
+    -- Time of the slowest memory level: the largest of dram_s, cache_s, reload_s and kernel_cost's latency_bound_s. [s]
     memory_s,
     -- Level of memory_s.
     memory_level,

@@ -137,6 +137,7 @@ class Device:
     dram_bandwidth: float | None
     tdp_w: float | None
     gap_s: float
+    latency_s: float
     clock_hz: float | None
     peaks: dict[tuple[str, str], float]
     single_peaks: dict[tuple[str, str], float]
@@ -173,7 +174,7 @@ def device_of(tables: Tables, hardware_id: str) -> Device:
         key = (peak["precision"], peak["unit"])
         for chosen in [peaks] if peak["accumulator"] in ("fp16", "bf16") else [peaks, single_peaks]:
             chosen[key] = max(chosen.get(key, 0.0), peak["peak_ops_per_s"] * clock)
-    gaps = tables.where("hardware_overhead", hardware_id=hardware_id, overhead="kernel_gap")
+    overheads = {o["overhead"]: o["overhead_s"] for o in tables.where("hardware_overhead", hardware_id=hardware_id)}
     boosts = [c["clock_boost_hz"] for c in clusters if c["clock_boost_hz"] is not None]
     return Device(
         row=row,
@@ -191,7 +192,8 @@ def device_of(tables: Tables, hardware_id: str) -> Device:
         cache_bandwidth=total(cache, "bandwidth_byte_per_s"),
         dram_bandwidth=total("dram", "bandwidth_byte_per_s"),
         tdp_w=modes[0]["tdp_w"] if modes else None,
-        gap_s=gaps[0]["overhead_s"] if gaps else 0.0,
+        gap_s=overheads.get("kernel_gap", 0.0),
+        latency_s=overheads.get("memory_latency", 0.0),
         clock_hz=max(boosts) * clock if boosts else None,
         peaks=peaks,
         single_peaks=single_peaks,
@@ -359,8 +361,8 @@ def map_part(
     kind, peak = next(rates[u] for u in order if rates[u])  # type: ignore[misc]
     unit = "matrix" if part["part_class"] == "gemm" and rates["matrix"] else "vector"
     record = {
-        "macs": size.get("macs", 0.0), "flops": flops, "threads": threads, "unit": unit, "peak": peak,
-        "executed_precision": kind, "reload_byte": 0.0, "shape": (None, None, None),
+        "macs": size.get("macs", 0.0), "flops": flops, "threads": threads, "steps": size.get("steps", 0.0),
+        "unit": unit, "peak": peak, "executed_precision": kind, "reload_byte": 0.0, "shape": (None, None, None),
     }  # fmt: skip
     if part["part_class"] != "gemm":
         # Every block takes as long as its threads, all equal, take on one unit.
@@ -619,7 +621,10 @@ def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Reco
         times["cache"] = traffic / (device.cache_bandwidth * share)
     if device.tile_bandwidth:
         times["tile"] = reload_byte / device.tile_bandwidth
-    memory_s = max(times.values())
+    # PyTorch's own kernels: one thread a pixel waits for each sample and channel in turn, unless channels lie inside.
+    walks = tables.one("backend", backend=run.scenario["backend"])["follows_strides"] and kernel["layout"] != "nhwc"
+    latency_bound_s = max((p["steps"] for p in parts), default=0.0) * device.latency_s if walks else 0.0
+    memory_s = max(*times.values(), latency_bound_s)
     serial_s = (1 - fraction["overlap"][0]) * min(compute_s, memory_s)
     # Weights that the library puts in its own order are written and read once more.
     reorder_byte = 0.0 if reorder is None else 2 * kernel["weight_byte"]
@@ -657,6 +662,7 @@ def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Reco
         "dram_s": times.get("dram"),
         "cache_s": times["cache"],
         "reload_s": times["tile"],
+        "latency_bound_s": latency_bound_s,
         "memory_s": memory_s,
         "serial_s": serial_s,
         "reorder_byte": reorder_byte,

@@ -102,10 +102,12 @@ def gemm(
     )
 
 
-def vector(drawing: Drawing, flops: float, threads: int, part: str = "main", macs: float = 0.0) -> Part:
+def vector(drawing: Drawing, flops: float, threads: int, part: str = "main", macs: float = 0.0, steps: int = 0) -> Part:
     """Arithmetic on vector lanes."""
-    sizes = {"flops": drawing.size(flops), "threads": drawing.size(threads)}
-    return Part(part, "vector", sizes | ({"macs": drawing.size(macs)} if macs else {}))
+    sizes = (
+        {"flops": flops, "threads": threads} | ({"macs": macs} if macs else {}) | ({"steps": steps} if steps else {})
+    )
+    return Part(part, "vector", {quantity: drawing.size(size) for quantity, size in sizes.items()})
 
 
 SIZES = st.sampled_from([1, 2, 3, 7, 8, 16, 49, 64, 100, 196, 257, 512, 1000])
@@ -188,6 +190,11 @@ def _add_reduction(draw: st.DrawFn, d: Drawing, source: int) -> None:
     d.operator("reduction", [source], 1, channels, [vector(d, rows * channels, channels)])
 
 
+def _add_resample(draw: st.DrawFn, d: Drawing, source: int) -> None:
+    rows, channels = d.rows[source], d.channels[source]
+    d.operator("resample", [source], rows, channels, [vector(d, 7 * rows * channels, rows * channels, steps=channels)])
+
+
 def _add_copy(draw: st.DrawFn, d: Drawing, source: int) -> None:
     other = draw(st.sampled_from(sorted(d.rows)))
     total = d.rows[source] * d.channels[source] + d.rows[other] * d.channels[other]
@@ -227,6 +234,7 @@ _ADDERS = {
     "elementwise": _add_sum,
     "reduction": _add_reduction,
     "copy": _add_copy,
+    "resample": _add_resample,
     "view": _add_view,
     "embedding": _add_gather,
     "attention": _add_attention,
@@ -311,7 +319,8 @@ def parts(draw: st.DrawFn, family: str) -> list[Row]:
         )
     )
     if draw(st.booleans()):
-        made.append(HardwareOverhead(hardware_id=part_id, overhead="kernel_gap", overhead_s=draw(rate(1e-7, 1e-5))))
+        for overhead in ("kernel_gap", "memory_latency"):
+            made.append(HardwareOverhead(hardware_id=part_id, overhead=overhead, overhead_s=draw(rate(1e-7, 1e-5))))
     return made + draw(energies(part_id, idle, draw(st.booleans())))
 
 

@@ -39,6 +39,7 @@ COMPARED = {
         "dram_s",
         "cache_s",
         "reload_s",
+        "latency_bound_s",
         "memory_s",
         "serial_s",
         "reorder_byte",

@@ -10,6 +10,8 @@ def test_bilinear(lowered):
     )
     # 4 multiplications and 3 additions an output
     assert g.value(op, "flops") == 7 * 3 * 64
+    # PyTorch's thread of a pixel goes through 3 channels of every sample
+    assert g.value(op, "steps", batch=5) == 5 * 3
 
 
 def test_nearest_only_moves(lowered):
