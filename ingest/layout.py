@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from torch._prims_common import suggest_memory_format
 from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -125,7 +126,8 @@ class _Run:
             [_known(s) for s in value.shape], [_known(s) for s in value.stride()], dtype=value.dtype, device="meta"
         )
         if self.memory_format == "nhwc" and made.dim() == 4:
-            return made.contiguous(memory_format=torch.channels_last)
+            # `contiguous` would leave the strides of kernels of one tap or one channel, by which convolutions choose.
+            return made.to(memory_format=torch.channels_last)
         return made
 
     def _call(self, node: Node, value_of: Callable[[Node], Any]) -> Any:
@@ -216,7 +218,7 @@ def _execute(target: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
 
 def _convolution(target: Any, arguments: Any, keywords: dict[str, Any]) -> torch.Tensor:
     """A convolution's result, in the order that its input or weight asks for and both are brought into."""
-    is_last = any(_is_channels_last(t) for t in arguments[:2])
+    is_last = any(suggest_memory_format(t) == torch.channels_last for t in arguments[:2] if t.dim() == 4)
     wanted = torch.channels_last if is_last else torch.contiguous_format
     operands = [t.contiguous(memory_format=wanted) for t in arguments[:2]]
     result: torch.Tensor = target(*operands, *arguments[2:], **keywords)

@@ -131,3 +131,21 @@ class Positive(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return torch.nonzero(x > 0) + 1
+
+
+@pytest.mark.parametrize(("side", "groups"), [(1, 1), (3, 64)])
+def test_weights_of_one_tap_or_one_channel_ask_for_channels_last_too(
+    side: int, groups: int, lowered: Callable[..., Any]
+) -> None:
+    """A group normalization on a GPU writes nchw; the convolution behind it copies that into the order of its weights,
+    whose strides alone tell it."""
+
+    def conv() -> nn.Conv2d:
+        return nn.Conv2d(64, 64, side, padding=side // 2, groups=groups)
+
+    found = lowered(nn.Sequential(nn.GroupNorm(2, 64), conv()), torch.empty(2, 64, 32, 32))
+    assert layout_of(found, "nhwc", "conv2d") == ["nhwc"]
+    assert copies_of(found, "nhwc", "conv2d") == 1
+    assert layout_of(found, "nchw", "conv2d") == ["nchw"]
+    result = conv().to(memory_format=torch.channels_last)(torch.zeros(2, 64, 32, 32))
+    assert result.is_contiguous(memory_format=torch.channels_last)
