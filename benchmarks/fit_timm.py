@@ -95,7 +95,9 @@ def main() -> None:
     table = errors(families, parts_of)
     print(table)
     if options.write is not None:
-        catalog_csv.replace_rows(options.write, *shipped(families, parts_of))
+        # A part whose own fit is no better than its family's loses the rows it had from an earlier one.
+        withdrawn = {(part.scope, part.backend) for part in parts_of}
+        catalog_csv.replace_rows(options.write, *shipped(families, parts_of), withdrawn)
     if options.markdown is not None:
         write_page(options.markdown, families, table)
 

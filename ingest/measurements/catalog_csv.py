@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from charz.schema.catalog import Efficiency, PredictionBand, Source
@@ -13,13 +13,17 @@ from .fit import RESOURCES
 
 
 def replace_rows(
-    folder: Path, efficiency: Sequence[Efficiency], bands: Sequence[PredictionBand], sources: Sequence[Source]
+    folder: Path,
+    efficiency: Sequence[Efficiency],
+    bands: Sequence[PredictionBand],
+    sources: Sequence[Source],
+    withdrawn: Collection[tuple[str, str]] = (),
 ) -> None:
     """Put the rows in `efficiency.csv`, `prediction_band.csv` and `source.csv` of a folder, in place of
     those with the same scope and backend, or the same source; of efficiencies only of the resources that are fitted, for
-    the others are set by hand; of bands only those of the same source or the same
+    the others are set by hand, and of the scopes and backends `withdrawn` even if none come; of bands only those of the same source or the same
     batches, for other sizes come from other measurements."""
-    fitted = {(row.scope, row.backend) for row in efficiency}
+    fitted = {(row.scope, row.backend) for row in efficiency} | set(withdrawn)
     _replace(
         folder / "efficiency.csv", Efficiency, efficiency,
         lambda r: (r["scope"], r["backend"]) in fitted and r["resource"] in RESOURCES,

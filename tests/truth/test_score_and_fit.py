@@ -166,3 +166,6 @@ def test_a_fit_replaces_its_rows_and_leaves_those_set_by_hand(tmp_path: Path) ->
     catalog_csv.replace_rows(tmp_path, [row("inductor", "memory", 0.75)], [], [])
     kept = pl.read_csv(tmp_path / "efficiency.csv").select("backend", "resource", "maximum_fraction").rows()
     assert kept == [("inductor", "residency", 1.0), ("eager", "overlap", 0.25), ("inductor", "memory", 0.75)]
+    catalog_csv.replace_rows(tmp_path, [], [], [], {("family:gpu", "inductor")})
+    left = pl.read_csv(tmp_path / "efficiency.csv").select("backend", "resource").rows()
+    assert left == [("inductor", "residency"), ("eager", "overlap")]
