@@ -113,6 +113,7 @@ KERNEL_CHAIN = (
             "reorder_s",
             "reorder_byte",
             "paging_s",
+            "paged_byte",
         ),
     ),
     (
@@ -209,7 +210,7 @@ def _explain_kernel(target: Target, subgraph_id: int, asked: str) -> None:
         _step(target, title, view, columns, where)
         if view == "kernel_cost" and title.startswith("4"):
             display.show("  " + target.rows("subgraph_mapping", ("sentence",), where)[0][0])
-    columns = (
+    of_kernel = (
         "kernel_class",
         "anchor_operator_id",
         "precision",
@@ -217,8 +218,9 @@ def _explain_kernel(target: Target, subgraph_id: int, asked: str) -> None:
         "unit",
         "executed_precision",
         "memory_level",
+        "is_native",
     )
-    kernel = _record(target, "kernel_cost", columns, where)
+    kernel = _record(target, "kernel_cost", of_kernel, where)
     _parts(target, where)
     _tensors(target, where)
     _efficiencies(target, kernel)
@@ -287,10 +289,10 @@ def _efficiencies(target: Target, kernel: Record) -> None:
     query = f"""
         SELECT {columns} FROM efficiency_choice AS c JOIN efficiency_precision AS p USING (precision_class)
         WHERE hardware_id = ? AND backend = ? AND kernel_class = ? AND p.precision = ? AND memory_format = ?
-            AND operator_name = COALESCE(
+            AND operator_name = CASE WHEN ? THEN 'aten._slow_conv2d_forward' ELSE COALESCE(
                 (SELECT operator_name FROM efficiency_operator
                 WHERE model_id = ? AND operator_id = ? AND operator_class = kernel_class), '*'
-            )
+            ) END
     """
     asked = [
         target.hardware_id,
@@ -298,6 +300,7 @@ def _efficiencies(target: Target, kernel: Record) -> None:
         kernel["kernel_class"],
         kernel["precision"],
         kernel["layout"],
+        kernel["is_native"],
         target.model_id,
         kernel["anchor_operator_id"],
     ]

@@ -11,6 +11,7 @@ import duckdb
 
 from charz.schema import database
 from charz.schema.compiled import (
+    HeapGrowth,
     OperatorPrecision,
     PathSegment,
     PrecisionCast,
@@ -42,7 +43,7 @@ from .rows import Columns
 MODEL_TABLES: tuple[type[Row], ...] = (
     Module, Operator, OperatorLayout, LayoutCopy, OperatorPart, Term, Tensor, TensorTerm, Edge, AccessTerm,
     TensorPrecision, OperatorPrecision, PrecisionCast, ReadPrecision, Subgraph, SubgraphOperator, SubgraphTensor,
-    SubgraphEdge, PathSegment, TensorLifetime,
+    SubgraphEdge, PathSegment, TensorLifetime, HeapGrowth,
 )  # fmt: skip
 """Every table whose rows belong to one model."""
 

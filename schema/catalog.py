@@ -381,6 +381,12 @@ class Backend(Row):
     stores_wide: bool | None
     """True when it stores what a reused activation is worked out of, in single precision, in the place of its result
     (`subgraph_tensor.is_wide`); null in files from before it was known: not."""
+    plans_memory: bool | None
+    """True when a result takes over the memory of an operand or of an earlier result that nobody reads again
+    (`tensor_lifetime.block_tensor_id`); null in files from before it was known: not."""
+    calls_aten: bool | None
+    """True when convolutions are calls of PyTorch's ATen, and memory on a processor comes from the C library's `malloc`;
+    null in files from before it was known: not."""
     workspace_fraction: float
     """Scratch memory as a share of peak activations."""
     is_default_for: str

@@ -218,3 +218,23 @@ class TensorLifetime(Row):
     """Subgraph that allocates it; -1 for a model input."""
     last_subgraph_id: int
     """Last subgraph during which it is held."""
+    block_tensor_id: int | None
+    """Storage whose block of memory it lies in: its own, or one it takes over under a backend that plans memory; null in
+    files from before it was known: its own."""
+
+
+class HeapGrowth(Row):
+    """Share of the memory that a run on a processor allocates for which the system hands out fresh pages, because
+    `malloc` gave them back in the run before; blocks of 32 MiB and more, which are always fresh, aside."""
+
+    TABLE: ClassVar[str] = "heap_growth"
+    KEY: ClassVar[tuple[str, ...]] = ("model_id", "backend", "batch")
+
+    model_id: int
+    """Model it belongs to."""
+    backend: str
+    """Backend whose results are allocated."""
+    batch: int
+    """Samples from which on it holds, up to the next row."""
+    growth_fraction: float
+    """Bytes by which the heap grows in a run, as a share of the bytes of results and library calls."""

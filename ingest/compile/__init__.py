@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from charz.schema.compiled import (
+    HeapGrowth,
     OperatorPrecision,
     PathSegment,
     PrecisionCast,
@@ -23,9 +24,11 @@ from charz.schema.compiled import (
 from charz.schema.row import Row
 
 from ..graph import Graph
+from .blocks import blocks
 from .borders import borders
 from .dataflow import Flow, flow_of
 from .fusion import MATRIX_CLASSES, Partition, partition
+from .heap import growth
 from .lifetime import lifetimes
 from .paths import path_segments
 from .precision import propagate
@@ -52,7 +55,7 @@ def compile_graph(graph: Graph, rules: Rules) -> Columns:
         _add_subgraphs(columns, backend_flow, parts)
         _add_borders(columns, backend_flow, parts, backend in rules.stores_wide)
         _add_paths(columns, parts)
-        _add_lifetimes(columns, graph, parts, backend_flow.constants)
+        _add_memory(columns, graph, parts, backend_flow.constants, rules)
     return columns
 
 
@@ -159,8 +162,9 @@ def _add_paths(columns: Columns, parts: Partition) -> None:
     )
 
 
-def _add_lifetimes(columns: Columns, graph: Graph, parts: Partition, constants: set[int]) -> None:
+def _add_memory(columns: Columns, graph: Graph, parts: Partition, constants: set[int], rules: Rules) -> None:
     held = lifetimes(graph, parts, constants)
+    block = blocks(graph, parts, held) if parts.backend in rules.plans_memory else {s: s for s in held}
     _extend(
         columns,
         TensorLifetime,
@@ -169,7 +173,18 @@ def _add_lifetimes(columns: Columns, graph: Graph, parts: Partition, constants: 
         tensor_id=list(held),
         first_subgraph_id=[first for first, _ in held.values()],
         last_subgraph_id=[last for _, last in held.values()],
+        block_tensor_id=[block[storage] for storage in held],
     )
+    if parts.backend in rules.calls_aten:
+        found = growth(graph, parts, held, block, rules.bits, parts.backend in rules.plans_layout)
+        _extend(
+            columns,
+            HeapGrowth,
+            len(found),
+            backend=parts.backend,
+            batch=[batch for batch, _ in found],
+            growth_fraction=[fraction for _, fraction in found],
+        )
 
 
 def name_of(classes: list[str]) -> str:

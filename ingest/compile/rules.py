@@ -17,7 +17,7 @@ from charz.schema.row import Row
 if TYPE_CHECKING:
     import duckdb
 
-COMPILER_VERSION = 3
+COMPILER_VERSION = 4
 """Raised when the compiler itself gives other rows for the same rules; part of the fingerprint."""
 
 FUSION_CONDITIONS = frozenset({"always", "single_consumer", "same_elements", "chained", "innermost", "inlined"})
@@ -28,7 +28,7 @@ FusionTable = dict[tuple[str, str], frozenset[str]]
 must all hold."""
 
 _COLUMNS: dict[type[Row], tuple[str, ...]] = {
-    Backend: ("backend", "folds_norm", "stores_wide"),
+    Backend: ("backend", "folds_norm", "stores_wide", "plans_layout", "plans_memory", "calls_aten"),
     FusionRule: ("backend", "producer_class", "consumer_class", "condition"),
     Precision: ("precision", "bits", "kind"),
     PrecisionPolicy: (
@@ -55,6 +55,12 @@ class Rules:
     """By backend; its keys are the backends to compile for."""
     stores_wide: frozenset[str]
     """Backends that store some results in single precision; see `wide`."""
+    plans_layout: frozenset[str]
+    """Backends that choose the memory format of images themselves."""
+    plans_memory: frozenset[str]
+    """Backends whose results take over the memory of others; see `blocks`."""
+    calls_aten: frozenset[str]
+    """Backends whose memory on a processor comes from `malloc`; see `heap`."""
     fusion: dict[str, FusionTable]
     """By backend."""
     bits: dict[str, int]
@@ -78,17 +84,25 @@ def from_connection(connection: duckdb.DuckDBPyConnection) -> Rules:
 
 
 def _build(tables: Mapping[type[Row], Sequence[tuple[Any, ...]]]) -> Rules:
-    backends = {name: folds_norm for name, folds_norm, _ in tables[Backend]}
+    backends = {name: folds_norm for name, folds_norm, *_ in tables[Backend]}
     bits = {name: width for name, width, _ in tables[Precision]}
     return Rules(
         folds_norm=backends,
-        stores_wide=frozenset(name for name, _, stores_wide in tables[Backend] if stores_wide),
+        stores_wide=_where(tables[Backend], 2),
+        plans_layout=_where(tables[Backend], 3),
+        plans_memory=_where(tables[Backend], 4),
+        calls_aten=_where(tables[Backend], 5),
         fusion=_fusion(tables[FusionRule], backends),
         bits=bits,
         kind={name: kind for name, _, kind in tables[Precision]},
         policies=_policies(tables[PrecisionPolicy], bits),
         fingerprint=fingerprint(tables),
     )
+
+
+def _where(backends: Sequence[tuple[Any, ...]], column: int) -> frozenset[str]:
+    """Backends for which a column is true."""
+    return frozenset(row[0] for row in backends if row[column])
 
 
 def fingerprint(tables: Mapping[type[Row], Sequence[tuple[Any, ...]]]) -> str:

@@ -19,7 +19,10 @@ from numpy.typing import NDArray
 from .kernels import Floats, Kernels
 
 LIBRARY = ("reorder", "paging")
-"""What a library does to weights before it computes; without a row, nothing."""
+"""What comes before the arithmetic: a library's order of the weights, the system's pages; without a row, nothing."""
+
+NATIVE = "aten._slow_conv2d_forward"
+"""Convolution of a small image that PyTorch on a processor does not leave to oneDNN."""
 
 RESOURCES = ("matrix", "vector", "memory", "overlap", *LIBRARY)
 _TERM = {"matrix": "matrix", "vector": "vector", "memory": "dram"}
@@ -95,7 +98,7 @@ class Fit:
         if default is not None:
             return default
         if resource in LIBRARY:
-            return np.inf  # Weights are used as and where they lie.
+            return np.inf  # Weights are used as they lie, memory stays where it was.
         return 0.0 if kind == "half_work" else _PRIOR[resource, kind]
 
 
@@ -149,6 +152,9 @@ def choose_keys(kernels: Kernels, least_share: float = 0.01) -> list[Key]:
     shares = kernels.share_of_time().filter(pl.col("weight") > 0)
     keys: list[Key] = [("*", "*", r, "maximum_fraction") for r in RESOURCES if r not in LIBRARY]
     keys += [("*", "*", "memory", "half_work"), ("*", "*", "matrix", "half_work")]
+    if kernels.is_serial.any():
+        # Libraries for processors take memory from the system's allocator, which gives it back to the system.
+        keys.append(("*", "*", "paging", "maximum_fraction"))
     for kernel_class in _with_share(shares, "kernel_class", least_share):
         member = np.isin(kernels.group_of, np.flatnonzero((kernels.group["kernel_class"] == kernel_class).to_numpy()))
         binding = _binding(kernels, member)
@@ -158,8 +164,11 @@ def choose_keys(kernels: Kernels, least_share: float = 0.01) -> list[Key]:
         own = shares.filter(pl.col("kernel_class") == kernel_class)
         keys += [(kernel_class, f, r, "maximum_fraction") for f in _layouts(own, least_share) for r in binding]
         if kernel_class == "conv" and kernels.is_serial.any():
-            # oneDNN puts plain weights in its own order at every call.
-            keys += [(kernel_class, "*", r, "maximum_fraction") for r in LIBRARY]
+            # oneDNN puts plain weights in its own order at every call, PyTorch's own product of small images does not.
+            keys.append((kernel_class, "*", "reorder", "maximum_fraction"))
+            if NATIVE in kernels.group["operator_name"]:
+                keys += [(NATIVE, "*", r, "maximum_fraction") for r in dict.fromkeys((*binding, "memory"))]
+                keys.append((NATIVE, "*", "memory", "half_work"))
         if kernel_class in PRODUCTS and kernels.is_serial.any():
             # Each call of a library for processors waits for its threads to begin and to end.
             keys.append((kernel_class, "*", "memory", "half_work"))
@@ -302,7 +311,7 @@ def lookup_names(kernels: Kernels, name: str) -> tuple[str, ...]:
 def _prior_value(prior: Fit, key: Key, names: Sequence[str]) -> float:
     _, memory_format, resource, kind = key
     value = prior.get(names, memory_format, resource, kind)
-    return value if value > 0 else _PRIOR[resource, kind]
+    return value if 0 < value < np.inf else _PRIOR[resource, kind]
 
 
 def _cell_weights(cases: pl.DataFrame) -> Floats:

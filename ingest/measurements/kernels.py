@@ -52,7 +52,7 @@ class Kernels:
     reorder_s: Floats
     """Time of putting weights in the library's order, at the peak bandwidth. [s]"""
     paging_s: Floats
-    """Time of handing out the pages of large reordered weights, at the peak bandwidth. [s]"""
+    """Time of handing out fresh pages, at the peak bandwidth. [s]"""
     power_s: Floats
     """Least time the power limit allows; 0 when unknown. [s]"""
     gap_s: Floats
@@ -124,6 +124,7 @@ def _terms(bench: Workbench) -> pl.DataFrame:
         """
         SELECT c.model_id, c.scenario_id, c.hardware_id, c.subgraph_id, c.position, c.kernel_class,
             CASE
+                WHEN c.is_native THEN 'aten._slow_conv2d_forward'
                 WHEN c.kernel_class = o.operator_class
                     THEN CONCAT(SPLIT_PART(o.target, '.', 1), '.', SPLIT_PART(o.target, '.', 2))
                 ELSE '*'

@@ -24,7 +24,11 @@ CREATE VIEW part_size (
     -- GEMM reduction length; null unless the part is a matrix product.
     k,
     -- Independent matrix products of that shape; null unless the part is a matrix product.
-    gemm_count
+    gemm_count,
+    -- Positions of a convolution's kernel; null for other parts.
+    taps,
+    -- Elements of the input of a plain convolution of one sample; null for other parts.
+    image
 ) AS
 WITH evaluated_terms AS (
     SELECT
@@ -51,6 +55,8 @@ SELECT
     SUM(CASE WHEN quantity = 'm' THEN amount END) AS m,
     SUM(CASE WHEN quantity = 'n' THEN amount END) AS n,
     SUM(CASE WHEN quantity = 'k' THEN amount END) AS k,
-    SUM(CASE WHEN quantity = 'groups' THEN amount END) AS gemm_count
+    SUM(CASE WHEN quantity = 'groups' THEN amount END) AS gemm_count,
+    SUM(CASE WHEN quantity = 'taps' THEN amount END) AS taps,
+    SUM(CASE WHEN quantity = 'image' THEN amount END) AS image
 FROM evaluated_terms
 GROUP BY model_id, scenario_id, operator_id, part

@@ -14,6 +14,8 @@ CREATE VIEW storage_byte (
     precision,
     -- True for a converted copy.
     is_copy,
+    -- Tensor whose block of memory it lies in: its own, or one it takes over.
+    block_tensor_id,
     -- Kernel that allocates it; -1 before the first kernel.
     first_subgraph_id,
     -- Last kernel during which it is held.
@@ -37,6 +39,7 @@ held_tensors AS (
         l.tensor_id,
         CASE WHEN w.storage_tensor_id IS NOT NULL AND p.bits < 32 THEN 'fp32' ELSE tp.precision END AS precision,
         FALSE AS is_copy,
+        COALESCE(l.block_tensor_id, l.tensor_id) AS block_tensor_id,
         l.first_subgraph_id,
         l.last_subgraph_id
     FROM run AS r
@@ -61,6 +64,7 @@ converted_copies AS (
         rp.tensor_id,
         rp.precision,
         TRUE AS is_copy,
+        rp.tensor_id AS block_tensor_id,
         MIN(so.subgraph_id) AS first_subgraph_id,
         MAX(CASE WHEN t.role IN ('weight', 'buffer', 'constant') THEN k.subgraph_id ELSE so.subgraph_id END)
             AS last_subgraph_id
@@ -100,6 +104,7 @@ SELECT
     tensor_id,
     precision,
     is_copy,
+    block_tensor_id,
     first_subgraph_id,
     last_subgraph_id,
     held_byte,

@@ -35,8 +35,7 @@ CREATE VIEW efficiency_choice (
     -- Share of the peak bandwidth at which weights are put in the library's order anew at every call; null where
     -- they are used as they lie.
     reorder_fraction,
-    -- Share of the peak bandwidth at which the pages of large reordered weights are handed out at every call; null where
-    -- these go where they went before.
+    -- Share of the peak bandwidth at which fresh pages are handed out; null where memory is kept from run to run.
     paging_fraction,
     -- Row of `efficiency` behind matrix: scope, class, backend, precision, format; source and confidence.
     matrix_basis,
@@ -52,7 +51,7 @@ CREATE VIEW efficiency_choice (
     -- weights are used as they lie.
     reorder_basis,
     -- Row of `efficiency` behind paging: scope, class, backend, precision, format; source and confidence; null where
-    -- reordered weights go where they went before.
+    -- memory is kept from run to run.
     paging_basis
 ) AS
 WITH part_scopes AS (
@@ -73,6 +72,8 @@ kernel_classes AS (
     SELECT backend, 'copy' AS kernel_class, '*' AS operator_name FROM backend
     UNION
     SELECT backend, 'bias' AS kernel_class, '*' AS operator_name FROM backend
+    UNION
+    SELECT backend, 'conv' AS kernel_class, 'aten._slow_conv2d_forward' AS operator_name FROM backend
     UNION
     SELECT b.backend, o.operator_class AS kernel_class, o.operator_name
     FROM (SELECT DISTINCT operator_class, operator_name FROM efficiency_operator) AS o

@@ -28,6 +28,9 @@ CREATE VIEW kernel_cost (
     layout,
     -- Views the host dispatches before it.
     view_count,
+    -- True for a convolution that PyTorch on a processor runs as a matrix product of its own, which has efficiencies of
+    -- its own (`aten._slow_conv2d_forward`).
+    is_native,
     -- Multiply-accumulates.
     macs,
     -- Operations.
@@ -110,7 +113,9 @@ CREATE VIEW kernel_cost (
     -- Time of putting the weights in the library's order: reorder_byte over peak bandwidth and its efficiency; 0 where
     -- they are used as they lie. [s]
     reorder_s,
-    -- Time in which the system hands out the pages of reordered weights of 32 MiB or more. [s]
+    -- Fresh pages that the system hands out for it. [byte]
+    paged_byte,
+    -- Time in which the system hands them out: paged_byte over peak bandwidth and its efficiency. [s]
     paging_s,
     -- Least time the power limit allows; null when the power is unknown. [s]
     power_s,
@@ -210,6 +215,7 @@ kernel_inputs AS (
         w.precision,
         w.layout,
         w.view_count,
+        COALESCE(v.is_native, FALSE) AS is_native,
         w.weight_byte,
         w.output_byte,
         w.traffic_byte + COALESCE(cc.spilled_byte, 0e0) AS traffic_byte,
@@ -257,9 +263,8 @@ kernel_inputs AS (
         e.overlap_fraction AS overlap_fraction,
         e.reorder_fraction,
         e.paging_fraction,
-        CASE WHEN e.reorder_fraction IS NULL THEN 0e0 ELSE 2e0 * w.weight_byte END AS reorder_byte,
-        -- From 32 MiB on glibc's malloc maps a block anew each time and gives it back (DEFAULT_MMAP_THRESHOLD_MAX).
-        CASE WHEN e.reorder_fraction IS NULL OR w.weight_byte < 33554432e0 THEN 0e0 ELSE w.weight_byte END AS paged_byte,
+        CASE WHEN e.reorder_fraction IS NULL THEN 0e0 ELSE COALESCE(v.reorder_byte, 0e0) END AS reorder_byte,
+        CASE WHEN e.paging_fraction IS NULL THEN 0e0 ELSE COALESCE(f.fault_byte, 0e0) END AS paged_byte,
         h.dram_byte_per_s,
         h.cache_byte_per_s,
         h.tile_memory_byte_per_s,
@@ -282,12 +287,18 @@ kernel_inputs AS (
     LEFT JOIN chain_cut AS cc
         ON cc.model_id = w.model_id AND cc.scenario_id = w.scenario_id
         AND cc.hardware_id = t.hardware_id AND cc.subgraph_id = w.subgraph_id
+    LEFT JOIN convolution_call AS v
+        ON v.model_id = w.model_id AND v.scenario_id = w.scenario_id AND v.subgraph_id = w.subgraph_id
+        AND t.family = 'cpu'
+    LEFT JOIN page_fault AS f
+        ON f.model_id = w.model_id AND f.scenario_id = w.scenario_id AND f.subgraph_id = w.subgraph_id
+        AND t.family = 'cpu'
     INNER JOIN efficiency_precision AS ep ON ep.precision = w.precision
     LEFT JOIN efficiency_operator AS eo
         ON eo.model_id = w.model_id AND eo.operator_id = w.anchor_operator_id AND eo.operator_class = w.kernel_class
     INNER JOIN efficiency_choice AS e
         ON e.hardware_id = t.hardware_id AND e.backend = t.backend AND e.kernel_class = w.kernel_class
-        AND e.operator_name = COALESCE(eo.operator_name, '*')
+        AND e.operator_name = CASE WHEN v.is_native THEN 'aten._slow_conv2d_forward' ELSE COALESCE(eo.operator_name, '*') END
         AND e.precision_class = ep.precision_class AND e.memory_format = w.layout
 ),
 
@@ -361,6 +372,7 @@ SELECT
     precision,
     layout,
     view_count,
+    is_native,
     macs,
     flops,
     threads,
@@ -402,6 +414,7 @@ SELECT
     memory_level,
     serial_s,
     reorder_s,
+    paged_byte,
     paging_s,
     power_s,
     busy_s,

@@ -13,7 +13,8 @@ CREATE VIEW stale_compilation (
 ) AS
 WITH rule_line AS (
     SELECT 'backend|' || backend || '|' || CAST(folds_norm AS VARCHAR)
-        || '|' || COALESCE(CAST(stores_wide AS VARCHAR), '') AS line
+        || '|' || COALESCE(CAST(stores_wide AS VARCHAR), '') || '|' || COALESCE(CAST(plans_layout AS VARCHAR), '')
+        || '|' || COALESCE(CAST(plans_memory AS VARCHAR), '') || '|' || COALESCE(CAST(calls_aten AS VARCHAR), '') AS line
     FROM backend
     UNION ALL
     SELECT 'fusion_rule|' || backend || '|' || producer_class || '|' || consumer_class || '|' || condition

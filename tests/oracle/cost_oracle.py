@@ -20,6 +20,7 @@ Record = dict[str, Any]
 MODEL_TABLES = (
     "operator", "operator_part", "term", "edge", "tensor", "tensor_term", "access_term", "tensor_precision",
     "operator_layout", "layout_copy", "operator_precision", "precision_cast", "read_precision", "subgraph", "subgraph_operator", "subgraph_tensor",
+    "tensor_lifetime", "heap_growth",
 )  # fmt: skip
 CATALOG_TABLES = (
     "hardware", "hardware_cluster", "hardware_memory", "hardware_peak", "hardware_power", "hardware_overhead",
@@ -239,8 +240,10 @@ def efficiency_of(
         f"family:{device.row['family']}": 1,
         "*": 0,
     }
+    is_native = device.row["family"] == "cpu" and (kernel.get("call") or {}).get("is_native")
+    name = "aten._slow_conv2d_forward" if is_native else kernel["operator_name"]
     mine = {
-        "kernel_class": ("*", kernel["kernel_class"], kernel["operator_name"]),
+        "kernel_class": ("*", kernel["kernel_class"], name),
         "backend": ("*", run.scenario["backend"]),
         "precision_class": ("*", kernel["precision"]),
         "memory_format": ("*", kernel["layout"]),
@@ -429,6 +432,7 @@ def kernels_of(tables: Tables, run: Run, support: Record) -> list[Record]:
     format_of_run = planned or wanted
     follows = bool(backend["follows_strides"])
     layouts = {r["operator_id"]: r["layout"] for r in tables.where("operator_layout", memory_format=wanted) if follows}
+    sizes = {k: run.value(v) for k, v in by(tables.rows["term"], "operator_id", "part", "quantity").items()}
     kernels = []
     for s in tables.where("subgraph", backend=backend["backend"]):
         moved: dict[str, float] = defaultdict(float)
@@ -459,8 +463,15 @@ def kernels_of(tables: Tables, run: Run, support: Record) -> list[Record]:
                 "traffic_byte": moved["input"] + moved["weight"] + moved["kv_cache"] + moved["output"],
                 "local_byte": moved["produced"] + moved["output"],
                 "links": links.get(s["subgraph_id"], []),
+                "output_byte": moved["output"],
+                "anchor": s["anchor_operator_id"],
             }
         )
+    for k in kernels:
+        k["call"] = convolution_call(tables, run, backend, k, sizes, elements, byte[k["precision"]])
+    faults = page_faults(tables, run, backend, kernels, home, elements, held)
+    for k in kernels:
+        k["fault_byte"] = faults.get(k["subgraph_id"], 0.0)
     for c in tables.where("precision_cast", policy=policy):
         tensor = tensors[c["tensor_id"]]
         is_weight = tensor["role"] in WEIGHTS
@@ -510,6 +521,89 @@ def kernels_of(tables: Tables, run: Run, support: Record) -> list[Record]:
     if support["bias_is_kernel"]:
         kernels += bias_kernels(tables, home, elements, byte, computed, layouts, format_of_run)
     return sorted(kernels, key=lambda k: k["order"])
+
+
+def convolution_call(
+    tables: Tables,
+    run: Run,
+    backend: Record,
+    kernel: Record,
+    sizes: dict[tuple[int, str, str], float],
+    elements: dict[int, float],
+    width: float,
+) -> Record | None:
+    """What PyTorch on a processor does about a convolution: reorders, scratch memory, its own product or oneDNN."""
+    if not backend["calls_aten"] or kernel["kernel_class"] not in CONVOLUTIONS:
+        return None
+    size = {q: v for (o, part, q), v in sizes.items() if o == kernel["anchor"] and part == "main"}
+    reads = {
+        e["position"]: elements[e["tensor_id"]] for e in tables.where("edge", consumer_operator_id=kernel["anchor"])
+    }
+    weight = reads[1] * width
+    is_small = "image" in size and size["image"] <= 20480
+    if kernel["precision"] == "fp32" and run.batch == 1 and is_small:
+        columns = size["m"] * size["k"]
+        call = {"is_native": True, "scratch": 0.0 if columns == size["image"] else columns * width, "reorder_byte": 0.0}
+    else:
+        image = result = 0.0
+        if not backend["plans_layout"] and kernel["layout"] == "nchw":
+            result = kernel["output_byte"]
+            if "k" not in size or "taps" not in size or size["k"] / size["taps"] >= 16:
+                image = reads[0] * width
+        call = {
+            "is_native": False,
+            "scratch": max(weight + image, result),
+            "reorder_byte": 2 * (weight + image + result),
+        }
+    call["channels_last"] = weight if backend["plans_layout"] and size.get("taps", 0) > 1 else 0.0
+    call["reorder_byte"] += 2 * call["channels_last"]
+    return call
+
+
+def page_faults(
+    tables: Tables,
+    run: Run,
+    backend: Record,
+    kernels: list[Record],
+    home: dict[int, int],
+    elements: dict[int, float],
+    held: dict[int, str],
+) -> dict[int, float]:
+    """Fresh pages by kernel: of small blocks a share, of those above 32 MiB all."""
+    fractions = {g["batch"]: g["growth_fraction"] for g in tables.where("heap_growth", backend=backend["backend"])}
+    known = [batch for batch in fractions if batch <= run.batch]
+    if not known:
+        return {}
+    bits = {p["precision"]: p["bits"] for p in tables.rows["precision"]}
+    roles = {t["tensor_id"]: t["role"] for t in tables.rows["tensor"]}
+    storage = {t["tensor_id"]: t["storage_tensor_id"] for t in tables.rows["tensor"]}
+    wide = {
+        storage[c["tensor_id"]]
+        for c in tables.where("subgraph_tensor", backend=backend["backend"], direction="write", is_wide=True)
+    }
+    blocks: dict[Any, list[tuple[int, float]]] = defaultdict(list)
+    for life in tables.where("tensor_lifetime", backend=backend["backend"]):
+        precision = held[life["tensor_id"]]
+        if life["tensor_id"] in wide and bits[precision] < 32:
+            precision = "fp32"
+        if life["first_subgraph_id"] >= 0:
+            size = elements[life["tensor_id"]] * bits[precision] / 8
+            blocks[life["block_tensor_id"], precision].append((life["first_subgraph_id"], size))
+    for r in tables.where("read_precision", policy=run.scenario["policy"]):
+        is_kernel = backend["weight_casts_are_kernels" if roles[r["tensor_id"]] in WEIGHTS else "casts_are_kernels"]
+        if is_kernel and r["operator_id"] in home:
+            size = elements[r["tensor_id"]] * bits[r["precision"]] / 8
+            blocks["copy", r["tensor_id"], r["precision"]].append((home[r["operator_id"]], size))
+    called = [(k["subgraph_id"], k["call"]) for k in kernels if k["call"]]
+    for subgraph, call in called:
+        blocks["scratch", subgraph].append((subgraph, call["scratch"]))
+        if call["channels_last"] >= 32 * 2**20:
+            blocks["last", call["channels_last"]].append((subgraph, call["channels_last"]))
+    found: dict[int, float] = defaultdict(float)
+    for held_from in blocks.values():
+        size = max(b for _, b in held_from)
+        found[min(s for s, _ in held_from)] += size if size >= 32 * 2**20 else size * fractions[max(known)]
+    return found
 
 
 def bias_kernels(
@@ -626,11 +720,12 @@ def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Reco
     latency_bound_s = max((p["steps"] for p in parts), default=0.0) * device.latency_s if walks else 0.0
     memory_s = max(*times.values(), latency_bound_s)
     serial_s = (1 - fraction["overlap"][0]) * min(compute_s, memory_s)
-    # Weights that the library puts in its own order are written and read once more.
-    reorder_byte = 0.0 if reorder is None else 2 * kernel["weight_byte"]
+    # Weights and images that the library puts in its own order are written and read once more.
+    call = (kernel.get("call") if device.row["family"] == "cpu" else None) or {"reorder_byte": 0.0}
+    reorder_byte = 0.0 if reorder is None else call["reorder_byte"]
     reorder_s = reorder_byte / (device.dram_bandwidth * reorder[0]) if reorder and device.dram_bandwidth else 0.0
-    # A large block of memory is new at every call, page by page.
-    paged_byte = kernel["weight_byte"] if reorder and kernel["weight_byte"] >= 32 * 2**20 else 0.0
+    # Memory that was given back to the system comes anew, page by page.
+    paged_byte = kernel.get("fault_byte", 0.0) if paging and device.row["family"] == "cpu" else 0.0
     paging_s = paged_byte / (device.dram_bandwidth * paging[0]) if paging and device.dram_bandwidth else 0.0
 
     energy = device.energy
@@ -667,6 +762,7 @@ def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Reco
         "serial_s": serial_s,
         "reorder_byte": reorder_byte,
         "reorder_s": reorder_s,
+        "paged_byte": paged_byte,
         "paging_s": paging_s,
         "power_s": power_s,
         "busy_s": busy_s,

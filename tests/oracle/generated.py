@@ -154,6 +154,10 @@ def _add_linear(draw: st.DrawFn, d: Drawing, source: int, kind: str = "linear") 
 
 def _add_conv(draw: st.DrawFn, d: Drawing, source: int) -> None:
     _add_linear(draw, d, source, "conv")
+    (product,) = d.graph.operators[-1].parts
+    product.quantities["taps"] = {ONE: float(draw(st.sampled_from([1, 9])))}
+    if draw(st.booleans()):
+        product.quantities["image"] = d.graph.tensors[source].elements
 
 
 def _add_depthwise(draw: st.DrawFn, d: Drawing, source: int) -> None:

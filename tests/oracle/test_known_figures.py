@@ -106,8 +106,9 @@ def test_eager_adds_the_bias_of_a_convolution_with_a_kernel_of_its_own() -> None
             assert connection.sql(query).fetchall() == expected
 
 
-def test_weights_in_another_order_are_moved_once_more() -> None:
-    """6 x 10 weights of 4 bytes, written and read again at a quarter of the bandwidth: 480 / (bandwidth / 4)."""
+def test_what_is_put_in_another_order_is_moved_once_more() -> None:
+    """6 x 10 weights, an image of 4 x 6 and a result of 4 x 10, 124 elements of 4 bytes, written and read again at a quarter
+    of the bandwidth: 992 / (bandwidth / 4)."""
     with contextlib.closing(new_database(["kernel_cost"])) as connection:
         add_graph(connection, product(4, 10, 6, kind="conv"))
         replace_rows(connection, Scenario, [scenario(1)])
@@ -124,14 +125,14 @@ def test_weights_in_another_order_are_moved_once_more() -> None:
             " 0.25 AS maximum_fraction, 0 AS half_work) FROM efficiency WHERE resource = 'residency' AND scope = '*'"
         )
         ((moved, byte, after),) = connection.sql(query).fetchall()
-        assert (moved, byte) == (pytest.approx(4 * 480), 480.0)
+        assert (moved, byte) == (pytest.approx(4 * 992), 992.0)
         assert after > before
 
 
-@pytest.mark.parametrize(("rows", "paged"), [(2796, 0.0), (2797, 2797 * 3000 * 4)])
-def test_large_weights_in_another_order_get_new_pages(rows: int, paged: float) -> None:
-    """32 MiB are 33,554,432 bytes: 2,796 x 3,000 weights of 4 bytes are 33,552,000, one row more 33,564,000; a tenth of the
-    bandwidth."""
+@pytest.mark.parametrize(("rows", "paged"), [(2792, 0.0), (2793, 2797 * 3000 * 4)])
+def test_a_large_block_gets_new_pages(rows: int, paged: float) -> None:
+    """32 MiB are 33,554,432 bytes: 2,792 x 3,000 weights and an image of 4 x 3,000 in another order are 33,552,000, one row
+    more 33,564,000; a tenth of the bandwidth."""
     with contextlib.closing(new_database(["kernel_cost"])) as connection:
         add_graph(connection, product(4, rows, 3000, kind="conv"))
         replace_rows(connection, Scenario, [scenario(1)])

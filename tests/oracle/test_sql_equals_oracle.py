@@ -44,6 +44,7 @@ COMPARED = {
         "serial_s",
         "reorder_byte",
         "reorder_s",
+        "paged_byte",
         "paging_s",
         "power_s",
         "busy_s",

@@ -1,0 +1,61 @@
+"""Which block of memory each storage lies in, under a backend that plans its memory.
+
+Inductor's loops write over an operand of their size that nobody reads again; what cannot takes the block of that size
+that was freed last (`AllocateLine` and `FreeIfNotReusedLine` in torch/_inductor/codegen/wrapper.py, PyTorch 2.4; later
+versions also weigh the peak). A convolution or attention is a call of ATen, which allocates its result itself; a
+matrix product is given its result's block, never that of an operand.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from ..graph import Graph
+from .fusion import MATRIX_CLASSES, Partition
+from .lifetime import BEFORE_RUN, Lifetime
+
+ALLOCATING = frozenset({"conv", "depthwise_conv", "conv_transposed", "attention", "rnn"})
+"""Classes whose library calls allocate their results."""
+
+Size = tuple[str, tuple[tuple[tuple[int, int, int], float], ...]]
+"""Element type and size of a storage for every batch."""
+
+
+def blocks(graph: Graph, partition: Partition, held: Mapping[int, Lifetime]) -> dict[int, int]:
+    """The storage whose block each storage takes over, by tensor id; its own where it gets a new one."""
+    begun, ended = _by_subgraph(held)
+    size = {storage: _size(graph, storage) for storage in held}
+    block = {storage: storage for storage in held}
+    free: dict[Size, list[int]] = defaultdict(list)
+    for subgraph in range(partition.count):
+        kernel_class = graph.operators[partition.anchor[subgraph]].operator_class
+        freed = [s for s in ended[subgraph] if held[s][0] < subgraph]
+        for storage in begun[subgraph]:
+            if kernel_class in ALLOCATING:
+                continue
+            over = next((s for s in freed if size[s] == size[storage]), None)
+            if over is not None and kernel_class not in MATRIX_CLASSES:
+                freed.remove(over)
+                block[storage] = block[over]
+            elif free[size[storage]]:
+                block[storage] = free[size[storage]].pop()
+        for storage in (*freed, *(s for s in ended[subgraph] if held[s][0] == subgraph)):
+            free[size[storage]].append(block[storage])
+    return block
+
+
+def _by_subgraph(held: Mapping[int, Lifetime]) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+    """Storages by the subgraph that allocates them and by the last that holds them; the run's inputs are not its own."""
+    begun: dict[int, list[int]] = defaultdict(list)
+    ended: dict[int, list[int]] = defaultdict(list)
+    for storage, (first, last) in sorted(held.items()):
+        if first > BEFORE_RUN:
+            begun[first].append(storage)
+            ended[last].append(storage)
+    return begun, ended
+
+
+def _size(graph: Graph, storage: int) -> Size:
+    tensor = graph.tensors[storage]
+    return tensor.precision, tuple(sorted(tensor.elements.items()))

@@ -1,0 +1,159 @@
+"""How much of the memory that a run on a processor allocates has to be handed out by the system, page by page.
+
+glibc's `malloc` gives the top of its heap back once more of it is free than twice the largest block that it has seen
+freed (`trim_threshold` follows `mmap_threshold`, mallopt(3)), and what was given back comes as fresh pages: half a
+microsecond each 4 KiB, a quarter of ResNet-50's time in one run and nothing in the next network of the same size. A
+run is played twice, kernel by kernel, and the second time counts. The heap is taken for packed without holes. Blocks
+of 32 MiB and more never lie in it (`DEFAULT_MMAP_THRESHOLD_MAX`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf
+
+from ..graph import Graph, GraphOperator, Polynomial, evaluate
+from .dataflow import NOMINAL_SIZES
+from .fusion import Partition
+from .lifetime import BEFORE_RUN, Lifetime
+
+BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+"""Batches at which a run is played."""
+
+LARGEST_BYTE = 32 * 2**20
+"""Size from which `malloc` maps every block anew."""
+
+LEAST_BYTE = 128 * 2**10
+"""Threshold before anything was freed (`DEFAULT_MMAP_THRESHOLD`)."""
+
+TOP_PAD_BYTE = 128 * 2**10
+"""What `malloc` asks for beyond its need (`M_TOP_PAD`): with it, two free blocks of the largest size are enough for the
+heap to be given back."""
+
+NATIVE_ELEMENTS = 20480
+"""Elements of the input up to which PyTorch convolves one sample without oneDNN (`use_mkldnn` in Convolution.cpp)."""
+
+BLOCK_CHANNELS = 16
+"""Channels of a block of oneDNN's; it reads images of fewer as they lie."""
+
+_CONVOLUTIONS = frozenset({"conv", "depthwise_conv", "conv_transposed"})
+
+
+@dataclass(slots=True)
+class Block:
+    """Memory held from the first to the last subgraph."""
+
+    first: int
+    last: int
+    byte: float
+
+
+def growth(
+    graph: Graph,
+    partition: Partition,
+    held: Mapping[int, Lifetime],
+    block: Mapping[int, int],
+    bits: Mapping[str, int],
+    plans_layout: bool,
+) -> list[tuple[int, float]]:
+    """Batch, and the bytes by which the heap grows as a share of those of results and library calls, where that rises with
+    the batch. It is never taken to fall: no larger batch shall be the faster one."""
+    found: list[tuple[int, float]] = []
+    for batch in BATCHES:
+        scratch = _scratch(graph, partition, bits, batch, plans_layout)
+        reordered = _channels_last(graph, partition, bits, batch) if plans_layout else []
+        counted = [*_results(graph, held, block, bits, batch), *scratch]
+        grown = heap_growth([b for b in (*counted, *reordered) if b.byte < LARGEST_BYTE], partition.count)
+        allocated = sum(b.byte for b in counted if b.byte < LARGEST_BYTE)
+        fraction = grown / allocated if allocated else 0.0
+        if not found or fraction > found[-1][1]:
+            found.append((batch, fraction))
+    return found
+
+
+def heap_growth(small: list[Block], count: int) -> float:
+    """Bytes by which the heap grows in a run that follows upon another."""
+    taken, given = [0.0] * count, [0.0] * count
+    for b in small:
+        taken[b.first] += b.byte
+        given[b.last] += b.byte
+    trim_byte = 2 * max([LEAST_BYTE, *(b.byte for b in small)]) - TOP_PAD_BYTE
+    in_use = end = 0.0
+    for _ in range(2):
+        grown = 0.0
+        for more, less in zip(taken, given, strict=True):
+            in_use += more
+            grown += max(0.0, in_use - end)
+            end = max(end, in_use)
+            in_use -= less
+            if end - in_use >= trim_byte:
+                end = in_use
+    return grown
+
+
+def _results(
+    graph: Graph, held: Mapping[int, Lifetime], block: Mapping[int, int], bits: Mapping[str, int], batch: int
+) -> list[Block]:
+    """What kernels hand to each other; the run's inputs are the caller's."""
+    found: dict[int, Block] = {}
+    for storage, (first, last) in held.items():
+        if first <= BEFORE_RUN:
+            continue
+        tensor = graph.tensors[storage]
+        known = found.setdefault(block[storage], Block(first, last, 0.0))
+        known.first, known.last = min(known.first, first), max(known.last, last)
+        known.byte = max(known.byte, _value(tensor.elements, batch) * bits[tensor.precision] / 8)
+    return list(found.values())
+
+
+def _scratch(
+    graph: Graph, partition: Partition, bits: Mapping[str, int], batch: int, plans_layout: bool
+) -> list[Block]:
+    """What a convolution holds while it runs: the columns of a small image, or its weights in oneDNN's order; of nchw
+    images also these in blocks of channels, the source before the result is copied back."""
+    found = []
+    layouts = {} if plans_layout else graph.layouts.get("nchw", {})
+    for subgraph, operator in _convolutions(graph, partition):
+        quantity = _quantities(operator, batch)
+        image = quantity.get("image")
+        if batch == 1 and image is not None and image <= NATIVE_ELEMENTS:
+            columns = quantity["m"] * quantity["k"]
+            byte = 0.0 if columns == image else columns * 4.0
+        else:
+            byte = _byte(graph, operator.reads[1], bits, batch)
+            if not plans_layout and layouts.get(operator.operator_id, "nchw") == "nchw":
+                is_narrow = quantity.get("k", inf) < BLOCK_CHANNELS * quantity.get("taps", 0.0)
+                blocked = 0.0 if is_narrow else _byte(graph, operator.reads[0], bits, batch)
+                byte = max(byte + blocked, _byte(graph, operator.writes[0], bits, batch))
+        found.append(Block(subgraph, subgraph, byte))
+    return found
+
+
+def _channels_last(graph: Graph, partition: Partition, bits: Mapping[str, int], batch: int) -> list[Block]:
+    """Weights of several taps channels-last, where a backend plans images so: those of one size lie in one block, held
+    from the first such convolution to the last."""
+    found: dict[float, Block] = {}
+    for subgraph, operator in _convolutions(graph, partition):
+        if _quantities(operator, batch).get("taps", 1.0) > 1:
+            byte = _byte(graph, operator.reads[1], bits, batch)
+            found.setdefault(byte, Block(subgraph, subgraph, byte)).last = subgraph
+    return list(found.values())
+
+
+def _convolutions(graph: Graph, partition: Partition) -> list[tuple[int, GraphOperator]]:
+    anchors = ((subgraph, graph.operators[anchor]) for subgraph, anchor in enumerate(partition.anchor))
+    return [(s, o) for s, o in anchors if o.operator_class in _CONVOLUTIONS and len(o.reads) > 1]
+
+
+def _quantities(operator: GraphOperator, batch: int) -> dict[str, float]:
+    return {name: _value(p, batch) for part in operator.parts for name, p in part.quantities.items()}
+
+
+def _byte(graph: Graph, tensor_id: int, bits: Mapping[str, int], batch: int) -> float:
+    tensor = graph.tensors[tensor_id]
+    return _value(tensor.elements, batch) * bits[tensor.precision] / 8
+
+
+def _value(polynomial: Polynomial, batch: int) -> float:
+    return evaluate(polynomial, batch, *NOMINAL_SIZES[1:])

@@ -1,0 +1,81 @@
+-- How PyTorch on a processor executes each convolution: oneDNN, which puts the weights in its own order at every call
+-- and images that are not channels-last in blocks of channels and back, or, of one small image, a matrix product of its
+-- own over the image's columns (`use_mkldnn` and `slow_conv2d_forward` in ATen). A backend that plans channels-last
+-- first puts weights of several taps in that order, at every run. Backends that do not call ATen have no rows.
+-- Grain: model_id, scenario_id, subgraph_id
+CREATE VIEW convolution_call (
+    -- Model.
+    model_id,
+    -- Scenario.
+    scenario_id,
+    -- Kernel.
+    subgraph_id,
+    -- True where PyTorch multiplies matrices itself.
+    is_native,
+    -- Memory held during the call: what oneDNN has in another order, or the columns. [byte]
+    scratch_byte,
+    -- Memory of channels-last weights, held during the call. [byte]
+    channels_last_byte,
+    -- Written and read again in another order. [byte]
+    reorder_byte
+) AS
+WITH aten_backends AS (
+    SELECT backend, COALESCE(plans_layout, FALSE) AS plans_layout
+    FROM backend
+    WHERE calls_aten
+),
+
+convolutions AS (
+    SELECT
+        w.model_id,
+        w.scenario_id,
+        w.subgraph_id,
+        weight.elements * p.bits / 8e0 AS weight_byte,
+        image.elements * p.bits / 8e0 AS image_byte,
+        w.output_byte,
+        w.precision = 'fp32' AND r.batch = 1 AND COALESCE(z.image <= 20480e0, FALSE) AS is_native,
+        NOT a.plans_layout AND w.layout = 'nchw' AS is_blocked,
+        -- Images of fewer channels than a block has are read as they lie.
+        COALESCE(z.k >= 16e0 * z.taps, TRUE) AS is_image_blocked,
+        a.plans_layout AND COALESCE(z.taps > 1e0, FALSE) AS is_put_last,
+        -- An image is its own columns under a kernel of one tap and stride.
+        CASE WHEN z.m * z.k = z.image THEN 0e0 ELSE z.m * z.k * p.bits / 8e0 END AS column_byte
+    FROM run AS r
+    INNER JOIN aten_backends AS a ON a.backend = r.backend
+    INNER JOIN kernel_work AS w
+        ON w.model_id = r.model_id AND w.scenario_id = r.scenario_id
+        AND w.kernel_class IN ('conv', 'depthwise_conv', 'conv_transposed')
+    INNER JOIN precision AS p ON p.precision = w.precision
+    INNER JOIN edge AS ei
+        ON ei.model_id = w.model_id AND ei.consumer_operator_id = w.anchor_operator_id AND ei.position = 0
+    INNER JOIN tensor_size AS image
+        ON image.model_id = w.model_id AND image.scenario_id = w.scenario_id AND image.tensor_id = ei.tensor_id
+    INNER JOIN edge AS ew
+        ON ew.model_id = w.model_id AND ew.consumer_operator_id = w.anchor_operator_id AND ew.position = 1
+    INNER JOIN tensor_size AS weight
+        ON weight.model_id = w.model_id AND weight.scenario_id = w.scenario_id AND weight.tensor_id = ew.tensor_id
+    INNER JOIN part_size AS z
+        ON z.model_id = w.model_id AND z.scenario_id = w.scenario_id
+        AND z.operator_id = w.anchor_operator_id AND z.part = 'main'
+),
+
+blocked_images AS (
+    SELECT
+        *,
+        CASE WHEN is_blocked AND is_image_blocked THEN image_byte ELSE 0e0 END AS blocked_image_byte,
+        CASE WHEN is_blocked THEN output_byte ELSE 0e0 END AS blocked_output_byte,
+        CASE WHEN is_put_last THEN weight_byte ELSE 0e0 END AS channels_last_byte
+    FROM convolutions
+)
+
+SELECT
+    model_id,
+    scenario_id,
+    subgraph_id,
+    is_native,
+    CASE WHEN is_native THEN column_byte ELSE GREATEST(weight_byte + blocked_image_byte, blocked_output_byte) END
+        AS scratch_byte,
+    channels_last_byte,
+    2e0 * channels_last_byte
+    + CASE WHEN is_native THEN 0e0 ELSE 2e0 * (weight_byte + blocked_image_byte + blocked_output_byte) END AS reorder_byte
+FROM blocked_images

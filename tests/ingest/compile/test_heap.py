@@ -1,0 +1,111 @@
+"""Fresh pages of the allocator, and blocks handed on, against runs played by hand; sizes in MiB."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from charz.ingest.compile import compile_graph
+from charz.ingest.compile.blocks import blocks
+from charz.ingest.compile.dataflow import flow_of
+from charz.ingest.compile.fusion import partition
+from charz.ingest.compile.heap import Block, heap_growth
+from charz.ingest.compile.lifetime import lifetimes
+from charz.ingest.compile.rules import Rules
+from charz.schema.compiled import HeapGrowth
+
+MIB = 2**20
+
+
+def grown(*held: tuple[int, int, float]) -> float:
+    """MiB of fresh pages in the second of two runs over blocks of (first, last, MiB)."""
+    return heap_growth([Block(first, last, size * MIB) for first, last, size in held], 8) / MIB
+
+
+def test_two_of_the_largest_size_are_given_back() -> None:
+    """A chain of results of 4: two are held at a time, and after the last 8 are free, the threshold: each run begins
+    with an empty heap."""
+    assert grown((0, 1, 4), (1, 2, 4), (2, 3, 4)) == 8
+
+
+def test_a_larger_block_once_freed_keeps_the_heap() -> None:
+    """The threshold is 20 now; the heap ends at 10 and stays."""
+    assert grown((0, 0, 10), (1, 2, 4), (2, 3, 4), (3, 4, 4)) == 0
+
+
+def test_a_heap_that_shrinks_within_the_run_grows_again() -> None:
+    """6 + 6 beside 4, then 4 alone: 12 are free, the threshold, and go. The same again later in the run: twice 12. The
+    4 stay for the next run."""
+    assert grown((0, 7, 4), (1, 2, 6), (2, 2, 6), (4, 5, 6), (5, 5, 6)) == 12 + 12
+
+
+def test_nothing_is_given_back_below_the_first_threshold() -> None:
+    assert grown((0, 1, 0.05), (1, 2, 0.05)) == 0
+
+
+def planned(graph: Any, rules: Rules) -> list[int]:
+    """Sizes of the blocks that inductor allocates, in elements of one sample, by the kernel that does."""
+    flow = flow_of(graph)
+    parts = partition(flow, "inductor", rules.fusion["inductor"], False)
+    held = lifetimes(graph, parts, flow.constants)
+    own = {b for s, b in blocks(graph, parts, held).items() if held[s][0] >= 0}
+    return [int(sum(graph.tensors[b].elements.values())) for b in sorted(own, key=lambda b: held[b][0])]
+
+
+class Residual(nn.Module):
+    """Two convolutions with their normalizations beside a shortcut."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv1, self.norm1 = nn.Conv2d(8, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8)
+        self.conv2, self.norm2 = nn.Conv2d(8, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = torch.relu(x)
+        y = torch.relu(self.norm1(self.conv1(x)))
+        return torch.relu(self.norm2(self.conv2(y)) + x)
+
+
+def test_a_loop_writes_over_what_nobody_reads_again(lowered: Callable[..., Any], rules: Rules) -> None:
+    """First ReLU (the run's input is not its own to overwrite), first and second convolution; normalizations, ReLUs and
+    the sum write over their operands: 3 blocks of 8 x 100 for 5 results."""
+    graph = lowered(Residual().eval(), torch.zeros(2, 8, 10, 10)).graph
+    assert planned(graph, rules) == [800, 800, 800]
+
+
+def test_a_matrix_product_takes_a_free_block_but_not_its_operand_s(lowered: Callable[..., Any], rules: Rules) -> None:
+    """ReLU, first product, second product into the block of the ReLU."""
+    module = nn.Sequential(nn.ReLU(), nn.Linear(16, 16, bias=False), nn.Linear(16, 16, bias=False))
+    assert planned(lowered(module, torch.zeros(2, 16)).graph, rules) == [16, 16]
+
+
+def test_every_backend_that_calls_aten_has_its_share(lowered: Callable[..., Any], rules: Rules) -> None:
+    """The share of the heap never falls with the batch, so that no larger batch is faster."""
+    rows = compile_graph(lowered(Residual().eval(), torch.zeros(2, 8, 112, 112)).graph, rules)[HeapGrowth]
+    assert set(rows["backend"]) == {"eager", "inductor"}
+    for backend in ("eager", "inductor"):
+        shares = [f for b, f in zip(rows["backend"], rows["growth_fraction"], strict=True) if b == backend]
+        assert shares == sorted(shares)
+
+
+@pytest.mark.parametrize(
+    ("module", "shape", "image"),
+    [
+        (nn.Conv2d(8, 4, 3), (2, 8, 10, 10), 800),
+        (nn.Conv2d(8, 4, (3, 7)), (2, 8, 10, 10), 800),
+        (nn.Conv2d(8, 4, 5), (2, 8, 10, 10), 0),
+        (nn.Conv2d(8, 4, 3, dilation=2), (2, 8, 10, 10), 0),
+        (nn.Conv2d(8, 4, 3, groups=2), (2, 8, 10, 10), 0),
+        (nn.Conv1d(8, 4, 7), (2, 8, 10), 80),
+    ],
+)
+def test_which_images_pytorch_looks_at(
+    module: nn.Module, shape: tuple[int, ...], image: int, lowered: Callable[..., Any]
+) -> None:
+    """One group, undilated, no more than 3 on one side."""
+    g = lowered(module, torch.zeros(shape))
+    assert g.value(g.only("conv"), "image") == image
