@@ -20,7 +20,7 @@ from .workspace import (
     on_target,
 )
 
-MODEL_VIEWS = ("model_latency", "model_energy", "model_edp", "subgraph_latency")
+MODEL_VIEWS = ("model_latency", "model_energy", "model_edp", "subgraph_latency", "kernel_cost")
 KERNEL_VIEWS = (
     "subgraph_latency",
     "subgraph_energy",
@@ -167,7 +167,17 @@ def _explain_model(target: Target) -> None:
     total = target.rows("model_latency", ("latency_s",))[0][0]
     shown = [(i, name, display.seconds(t), display.percent(t / total), why) for i, name, t, why in rows]
     display.show(display.table(("kernel", "operators", "time", "share", "bottleneck"), shown))
+    _note_fresh_pages(target, total)
     display.note(f"\none kernel: charz explain {target.model} {rows[0][0]} --on {target.hardware_id}")
+
+
+def _note_fresh_pages(target: Target, latency_s: float) -> None:
+    """Say how a run on a processor keeps its memory where handing it out again is more than a twentieth of its time."""
+    paging_s = sum(row["paging_s"] for row in _rows(target, "kernel_cost", ("paging_s",)))
+    if paging_s > latency_s / 20:
+        keep = "MALLOC_TRIM_THRESHOLD_=4000000000 MALLOC_MMAP_THRESHOLD_=4000000000"
+        share = f"{display.seconds(paging_s)} ({display.percent(paging_s / latency_s)})"
+        display.note(f"\n{share} go to memory that the system hands out anew in every run; with {keep} it is kept")
 
 
 def _explain_operator(target: Target, name: str, asked: str) -> int:

@@ -182,8 +182,8 @@ class Term(Row):
     Quantities: `macs`; `flops` (two a MAC plus all other arithmetic); `threads` (independent output
     elements); `steps` (accesses to memory that a thread of PyTorch's own GPU kernel makes one after another, where
     it walks through samples and channels); for a `gemm` part `m`, `n`, `k`, `groups` with
-    `macs = groups * m * n * k`; and for that of a convolution `taps` (positions of its kernel) and `image` (elements of
-    its input, where that is one sample, one group, undilated, and the kernel at most 3 on a side).
+    `macs = groups * m * n * k`; and for that of a convolution `taps` (positions of its kernel) and, of one group,
+    undilated, the kernel at most 3 on a side, `image` and `samples` (elements and first dimension of its input).
     """
 
     TABLE: ClassVar[str] = "term"
@@ -199,7 +199,7 @@ class Term(Row):
     part: str
     """Step of the operator it describes."""
     quantity: str
-    """`macs`, `flops`, `threads`, `steps`, `m`, `n`, `k`, `groups`, `taps` or `image`."""
+    """`macs`, `flops`, `threads`, `steps`, `m`, `n`, `k`, `groups`, `taps`, `image` or `samples`."""
     coefficient: float
     """Factor of the term."""
     batch_power: int

@@ -116,8 +116,8 @@ def _scratch(
     layouts = {} if plans_layout else graph.layouts.get("nchw", {})
     for subgraph, operator in _convolutions(graph, partition):
         quantity = _quantities(operator, batch)
-        image = quantity.get("image")
-        if batch == 1 and image is not None and image <= NATIVE_ELEMENTS:
+        image = quantity.get("image", inf)
+        if quantity.get("samples") == 1 and image <= NATIVE_ELEMENTS:
             columns = quantity["m"] * quantity["k"]
             byte = 0.0 if columns == image else columns * 4.0
         else:

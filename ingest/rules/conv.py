@@ -9,7 +9,7 @@ The bias is the accumulator's first value and costs no operation.
 
 from __future__ import annotations
 
-from ..graph import Part, evaluate
+from ..graph import Part
 from ..symbolic import Size, polynomial, product, ratio, scaled, size_product
 from .registry import Call, Value, gemm, rule, vector
 
@@ -49,16 +49,17 @@ def _forward(call: Call, groups: Size) -> list[Part]:
     part.quantities["taps"] = polynomial(product(*kernel))
     if groups == 1 and _is_plain(call, kernel):
         part.quantities["image"] = polynomial(size_product(call["input"].dims))
+        part.quantities["samples"] = polynomial(call["input"].dims[0])
     return [part]
 
 
 def _is_plain(call: Call, kernel: list[Size]) -> bool:
-    """True where PyTorch on a processor looks at the size of the input before it leaves a convolution to oneDNN: one
-    sample, no dilation, a kernel side of 3 or less (`use_mkldnn` in Convolution.cpp)."""
+    """True where PyTorch on a processor looks at the size of the input before it leaves a convolution to oneDNN: no
+    dilation, a kernel side of 3 or less (`use_mkldnn` in Convolution.cpp)."""
     source: Value = call["input"]
-    is_one_sample = len(source.dims) > len(kernel) + 1 and evaluate(polynomial(source.dims[0]), 1, 1, 1) == 1
+    is_batched = len(source.dims) > len(kernel) + 1
     is_large = len(kernel) > 1 and all(isinstance(side, int) and side > 3 for side in kernel)
-    return is_one_sample and len(kernel) <= 2 and not is_large and call["dilation"] in (1, [1], [1, 1])
+    return is_batched and len(kernel) <= 2 and not is_large and call["dilation"] in (1, [1], [1, 1])
 
 
 def _transposed(call: Call) -> list[Part]:

@@ -33,7 +33,7 @@ convolutions AS (
         weight.elements * p.bits / 8e0 AS weight_byte,
         image.elements * p.bits / 8e0 AS image_byte,
         w.output_byte,
-        w.precision = 'fp32' AND r.batch = 1 AND COALESCE(z.image <= 20480e0, FALSE) AS is_native,
+        w.precision = 'fp32' AND COALESCE(z.samples = 1e0 AND z.image <= 20480e0, FALSE) AS is_native,
         NOT a.plans_layout AND w.layout = 'nchw' AS is_blocked,
         -- Images of fewer channels than a block has are read as they lie.
         COALESCE(z.k >= 16e0 * z.taps, TRUE) AS is_image_blocked,

@@ -27,8 +27,10 @@ CREATE VIEW part_size (
     gemm_count,
     -- Positions of a convolution's kernel; null for other parts.
     taps,
-    -- Elements of the input of a plain convolution of one sample; null for other parts.
-    image
+    -- Elements of the input of a plain convolution; null for other parts.
+    image,
+    -- First dimension of that input; null for other parts.
+    samples
 ) AS
 WITH evaluated_terms AS (
     SELECT
@@ -57,6 +59,7 @@ SELECT
     SUM(CASE WHEN quantity = 'k' THEN amount END) AS k,
     SUM(CASE WHEN quantity = 'groups' THEN amount END) AS gemm_count,
     SUM(CASE WHEN quantity = 'taps' THEN amount END) AS taps,
-    SUM(CASE WHEN quantity = 'image' THEN amount END) AS image
+    SUM(CASE WHEN quantity = 'image' THEN amount END) AS image,
+    SUM(CASE WHEN quantity = 'samples' THEN amount END) AS samples
 FROM evaluated_terms
 GROUP BY model_id, scenario_id, operator_id, part

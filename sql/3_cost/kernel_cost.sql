@@ -87,7 +87,7 @@ CREATE VIEW kernel_cost (
     cache_byte,
     -- Traffic of the memories next to the units: operands again for every tile. [byte]
     reload_byte,
-    -- Weights written and read again because the library puts them in its own order at every call. [byte]
+    -- Weights and images written and read again because the library puts them in its own order at every call. [byte]
     reorder_byte,
     -- Time of the matrix units: operations over peak, utilization and efficiency. [s]
     matrix_s,
@@ -110,12 +110,12 @@ CREATE VIEW kernel_cost (
     memory_level,
     -- The part of the faster of compute_s and memory_s that does not overlap. [s]
     serial_s,
-    -- Time of putting the weights in the library's order: reorder_byte over peak bandwidth and its efficiency; 0 where
-    -- they are used as they lie. [s]
+    -- Time of putting weights and images in the library's order: reorder_byte over peak bandwidth and its efficiency; 0
+    -- where they are used as they lie. [s]
     reorder_s,
     -- Fresh pages that the system hands out for it. [byte]
     paged_byte,
-    -- Time in which the system hands them out: paged_byte over peak bandwidth and its efficiency. [s]
+    -- Time in which the system hands out fresh pages: paged_byte over peak bandwidth and its efficiency. [s]
     paging_s,
     -- Least time the power limit allows; null when the power is unknown. [s]
     power_s,

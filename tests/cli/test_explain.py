@@ -68,3 +68,15 @@ def test_unknown_pieces(workspace: Path, charz: Charz) -> None:
     target = (*TARGET, "--db", str(workspace))
     assert_one_line_error(charz("explain", "resnet18", "conv2d_99", *target), "unknown operator", "conv2d_9")
     assert_one_line_error(charz("explain", "resnet18", "4321", *target), "4321", "charz explain resnet18")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("backend", "is_said"), [("inductor", True), ("openvino", False)])
+def test_fresh_pages_and_how_to_keep_them(workspace: Path, charz: Charz, backend: str, is_said: bool) -> None:
+    """Inductor takes memory from `malloc`, which gives ResNet-18's back after its last convolutions; OpenVINO keeps its
+    own."""
+    done = charz(
+        "explain", "resnet18", "--on", "i9_10940x", "--backend", backend, "--batch", "1", "--db", str(workspace)
+    )
+    assert done.returncode == 0, done.stderr
+    assert ("MALLOC_TRIM_THRESHOLD_" in done.stdout + done.stderr) == is_said

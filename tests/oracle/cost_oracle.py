@@ -468,7 +468,7 @@ def kernels_of(tables: Tables, run: Run, support: Record) -> list[Record]:
             }
         )
     for k in kernels:
-        k["call"] = convolution_call(tables, run, backend, k, sizes, elements, byte[k["precision"]])
+        k["call"] = convolution_call(tables, backend, k, sizes, elements, byte[k["precision"]])
     faults = page_faults(tables, run, backend, kernels, home, elements, held)
     for k in kernels:
         k["fault_byte"] = faults.get(k["subgraph_id"], 0.0)
@@ -525,7 +525,6 @@ def kernels_of(tables: Tables, run: Run, support: Record) -> list[Record]:
 
 def convolution_call(
     tables: Tables,
-    run: Run,
     backend: Record,
     kernel: Record,
     sizes: dict[tuple[int, str, str], float],
@@ -541,7 +540,7 @@ def convolution_call(
     }
     weight = reads[1] * width
     is_small = "image" in size and size["image"] <= 20480
-    if kernel["precision"] == "fp32" and run.batch == 1 and is_small:
+    if kernel["precision"] == "fp32" and size.get("samples") == 1 and is_small:
         columns = size["m"] * size["k"]
         call = {"is_native": True, "scratch": 0.0 if columns == size["image"] else columns * width, "reorder_byte": 0.0}
     else:

@@ -158,6 +158,7 @@ def _add_conv(draw: st.DrawFn, d: Drawing, source: int) -> None:
     product.quantities["taps"] = {ONE: float(draw(st.sampled_from([1, 9])))}
     if draw(st.booleans()):
         product.quantities["image"] = d.graph.tensors[source].elements
+        product.quantities["samples"] = d.size(1)
 
 
 def _add_depthwise(draw: st.DrawFn, d: Drawing, source: int) -> None:
