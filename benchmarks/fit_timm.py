@@ -205,7 +205,8 @@ def write_page(path: Path, families: list[calibration.Calibration], table: pl.Da
         f"Errors of predictions for timm's results (PyTorch 2.4, {models} models) by fits that did not see them: whole model"
         " families left out in turn, or the whole part. Columns as in [validation](validation.md). With a part left out"
         " it is predicted from the other GPU's fit and its own datasheet. What a part's own fit is pulled toward has not"
-        " seen the families left out either.",
+        " seen the families left out either; what the families' fits are pulled toward, the rows in force, has, in earlier"
+        " fits: [what that hides](decisions/cost-model.md).",
     ]
     worst = [
         (f"Families furthest off, {family.scope.split(':')[1]} {family.backend}", _by_family(family))
