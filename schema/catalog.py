@@ -482,9 +482,9 @@ class Efficiency(Row):
     resource: str
     """`matrix`, `vector` (shares of peak arithmetic), `memory` (share of peak bandwidth), `overlap` (share of the
     shorter of arithmetic and memory hidden behind the longer), `residency` (share of the last-level cache
-    that holds what passes from kernel to kernel), `reorder` (share of peak bandwidth at which weights are put in
-    the library's order at every call; no row: they are used as they lie) or `paging` (share of peak bandwidth at which
-    the system hands out the pages of such weights of 32 MiB or more; no row: it need not)."""
+    that holds what passes from kernel to kernel), `reorder` (share of peak bandwidth at which weights and images are
+    put in the library's order at every call; no row: they are used as they lie) or `paging` (share of peak bandwidth at
+    which the system hands out fresh pages; no row: memory is kept from run to run)."""
     maximum_fraction: float
     """Share of the peak reached by a large kernel. Of `matrix` it is the share of the pace of the tiles
     (`tiling_strategy`), above 1 where a library's lose less than those; no kernel is faster than the peak for that."""
