@@ -478,12 +478,12 @@ class Efficiency(Row):
     precision_class: str
     """Operand precision, or `*`."""
     memory_format: str
-    """`nchw`, `nhwc` or `*`."""
+    """How the anchor's tensors lie in memory (`kernel_cost.layout`), or `*`."""
     resource: str
     """`matrix`, `vector` (shares of peak arithmetic), `memory` (share of peak bandwidth), `overlap` (share of the
     shorter of arithmetic and memory hidden behind the longer), `residency` (share of the last-level cache
-    that holds what passes from kernel to kernel), `reorder` (share of peak bandwidth at which weights and images are
-    put in the library's order at every call; no row: they are used as they lie) or `paging` (share of peak bandwidth at
+    that holds what passes from kernel to kernel), `reorder` (share of peak bandwidth at which a library puts weights
+    and images in its own order, or a bias in the result, at every call; no row: they are used as they lie) or `paging` (share of peak bandwidth at
     which the system hands out fresh pages; no row: memory is kept from run to run)."""
     maximum_fraction: float
     """Share of the peak reached by a large kernel. Of `matrix` it is the share of the pace of the tiles

@@ -61,9 +61,9 @@ def growth(
     the batch. It is never taken to fall: no larger batch shall be the faster one."""
     found: list[tuple[int, float]] = []
     for batch in BATCHES:
-        scratch = _scratch(graph, partition, bits, batch, plans_layout)
+        called = scratch(graph, partition, bits, batch, plans_layout)
         reordered = _channels_last(graph, partition, bits, batch) if plans_layout else []
-        counted = [*_results(graph, held, block, bits, batch), *scratch]
+        counted = [*_results(graph, held, block, bits, batch), *called]
         grown = heap_growth([b for b in (*counted, *reordered) if b.byte < LARGEST_BYTE], partition.count)
         allocated = sum(b.byte for b in counted if b.byte < LARGEST_BYTE)
         fraction = grown / allocated if allocated else 0.0
@@ -107,9 +107,7 @@ def _results(
     return list(found.values())
 
 
-def _scratch(
-    graph: Graph, partition: Partition, bits: Mapping[str, int], batch: int, plans_layout: bool
-) -> list[Block]:
+def scratch(graph: Graph, partition: Partition, bits: Mapping[str, int], batch: int, plans_layout: bool) -> list[Block]:
     """What a convolution holds while it runs: the columns of a small image, or its weights in oneDNN's order; of nchw
     images also these in blocks of channels, the source before the result is copied back."""
     found = []
@@ -122,12 +120,23 @@ def _scratch(
             byte = 0.0 if columns == image else columns * 4.0
         else:
             byte = _byte(graph, operator.reads[1], bits, batch)
-            if not plans_layout and layouts.get(operator.operator_id, "nchw") == "nchw":
+            is_misread = plans_layout and batch == 1 and _is_misread(graph, operator, quantity)
+            if is_misread or (not plans_layout and layouts.get(operator.operator_id, "nchw") == "nchw"):
                 is_narrow = quantity.get("k", inf) < BLOCK_CHANNELS * quantity.get("taps", 0.0)
                 blocked = 0.0 if is_narrow else _byte(graph, operator.reads[0], bits, batch)
                 byte = max(byte + blocked, _byte(graph, operator.writes[0], bits, batch))
+            if is_misread:
+                byte += _byte(graph, operator.reads[0], bits, batch)
         found.append(Block(subgraph, subgraph, byte))
     return found
+
+
+def _is_misread(graph: Graph, operator: GraphOperator, quantity: Mapping[str, float]) -> bool:
+    """True where one sample comes as a view, which inductor gives a batch stride of 0 and ATen no longer takes for
+    channels-last, with weights that are channels-last and nchw at once: a copy in nchw comes first."""
+    image = graph.tensors[operator.reads[0]]
+    is_view = image.shape.startswith("[B,") and image.shape != graph.tensors[image.storage_tensor_id].shape
+    return is_view and graph.planned_format == "nhwc" and quantity.get("taps", 1.0) == 1
 
 
 def _channels_last(graph: Graph, partition: Partition, bits: Mapping[str, int], batch: int) -> list[Block]:

@@ -17,7 +17,7 @@ from charz.schema.row import Row
 if TYPE_CHECKING:
     import duckdb
 
-COMPILER_VERSION = 4
+COMPILER_VERSION = 5
 """Raised when the compiler itself gives other rows for the same rules; part of the fingerprint."""
 
 FUSION_CONDITIONS = frozenset({"always", "single_consumer", "same_elements", "chained", "innermost", "inlined"})

@@ -163,13 +163,14 @@ def choose_keys(kernels: Kernels, least_share: float = 0.01) -> list[Key]:
             binding.append("memory")
         own = shares.filter(pl.col("kernel_class") == kernel_class)
         keys += [(kernel_class, f, r, "maximum_fraction") for f in _layouts(own, least_share) for r in binding]
-        if kernel_class == "conv" and kernels.is_serial.any():
-            # oneDNN puts plain weights in its own order at every call, PyTorch's own product of small images does not.
-            keys.append((kernel_class, "*", "reorder", "maximum_fraction"))
-            if NATIVE in kernels.group["operator_name"]:
-                keys += [(NATIVE, "*", r, "maximum_fraction") for r in dict.fromkeys((*binding, "memory"))]
-                keys.append((NATIVE, "*", "memory", "half_work"))
+        if kernel_class == "conv" and kernels.is_serial.any() and NATIVE in kernels.group["operator_name"]:
+            keys += [(NATIVE, "*", r, "maximum_fraction") for r in dict.fromkeys((*binding, "memory", "reorder"))]
+            keys.append((NATIVE, "*", "memory", "half_work"))
         if kernel_class in PRODUCTS and kernels.is_serial.any():
+            formats = _layouts(own, least_share) if kernel_class in BY_FORMAT else ["*"]
+            keys += [
+                (kernel_class, f, "reorder", "maximum_fraction") for f in _reordered(kernels, kernel_class, formats)
+            ]
             # Each call of a library for processors waits for its threads to begin and to end.
             keys.append((kernel_class, "*", "memory", "half_work"))
         if kernel_class in ("conv", "linear", "matmul"):
@@ -186,9 +187,16 @@ def _layouts(own: pl.DataFrame, least_share: float) -> list[str]:
     if own["memory_format"].n_unique() == 1:
         return ["*"]
     classes = BY_FORMAT + BY_STRIDES if "eager" in own["backend"] else BY_FORMAT
-    telling = own.filter(pl.col("kernel_class").is_in(classes) | (pl.col("memory_format") == "strided"))
+    telling = own.filter(pl.col("kernel_class").is_in(classes) | pl.col("memory_format").is_in(["strided", "aliased"]))
     found = _with_share(telling, "memory_format", least_share / 3)
     return found if set(own["memory_format"]) <= set(found) else ["*", *found]
+
+
+def _reordered(kernels: Kernels, kernel_class: str, formats: Sequence[str]) -> list[str]:
+    """The formats in which a library puts operands of the class in another order, or fills results beforehand."""
+    has_any = np.bincount(kernels.group_of, kernels.reorder_s, len(kernels.group)) > 0
+    of_class = kernels.group.filter(pl.Series(has_any) & (pl.col("kernel_class") == kernel_class))
+    return [f for f in formats if f in of_class["memory_format"] or (f == "*" and len(of_class))]
 
 
 def _with_share(shares: pl.DataFrame, column: str, least_share: float) -> list[str]:

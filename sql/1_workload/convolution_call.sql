@@ -1,7 +1,9 @@
 -- How PyTorch on a processor executes each convolution: oneDNN, which puts the weights in its own order at every call
 -- and images that are not channels-last in blocks of channels and back, or, of one small image, a matrix product of its
 -- own over the image's columns (`use_mkldnn` and `slow_conv2d_forward` in ATen). A backend that plans channels-last
--- first puts weights of several taps in that order, at every run. Backends that do not call ATen have no rows.
+-- first puts weights of several taps in that order, at every run; a view of one sample it hands over with a batch stride
+-- of 0, by which ATen sees no channels-last image, copies it and convolves in nchw, unless the weights say otherwise
+-- (`mkldnn_conv_use_channels_last`). Backends that do not call ATen have no rows.
 -- Grain: model_id, scenario_id, subgraph_id
 CREATE VIEW convolution_call (
     -- Model.
@@ -12,6 +14,8 @@ CREATE VIEW convolution_call (
     subgraph_id,
     -- True where PyTorch multiplies matrices itself.
     is_native,
+    -- True where ATen takes a channels-last image for one that is not, and copies it.
+    is_misread,
     -- Memory held during the call: what oneDNN has in another order, or the columns. [byte]
     scratch_byte,
     -- Memory of channels-last weights, held during the call. [byte]
@@ -34,7 +38,11 @@ convolutions AS (
         image.elements * p.bits / 8e0 AS image_byte,
         w.output_byte,
         w.precision = 'fp32' AND COALESCE(z.samples = 1e0 AND z.image <= 20480e0, FALSE) AS is_native,
-        NOT a.plans_layout AND w.layout = 'nchw' AS is_blocked,
+        NOT a.plans_layout AND w.layout = 'nchw' AS is_nchw,
+        -- Weights of one tap, or of one channel a group, are channels-last and nchw at once.
+        a.plans_layout AND r.layout = 'nhwc' AND r.batch = 1 AND COALESCE(z.taps, 1e0) = 1e0
+        AND t.shape LIKE '[B,%' AND t.shape <> s.shape AS is_misread,
+        c.tensor_id IS NOT NULL AS is_copied,
         -- Images of fewer channels than a block has are read as they lie.
         COALESCE(z.k >= 16e0 * z.taps, TRUE) AS is_image_blocked,
         a.plans_layout AND COALESCE(z.taps > 1e0, FALSE) AS is_put_last,
@@ -48,6 +56,11 @@ convolutions AS (
     INNER JOIN precision AS p ON p.precision = w.precision
     INNER JOIN edge AS ei
         ON ei.model_id = w.model_id AND ei.consumer_operator_id = w.anchor_operator_id AND ei.position = 0
+    INNER JOIN tensor AS t ON t.model_id = ei.model_id AND t.tensor_id = ei.tensor_id
+    INNER JOIN tensor AS s ON s.model_id = t.model_id AND s.tensor_id = t.storage_tensor_id
+    LEFT JOIN layout_copy AS c
+        ON c.model_id = ei.model_id AND c.memory_format = r.layout
+        AND c.operator_id = ei.consumer_operator_id AND c.tensor_id = ei.tensor_id
     INNER JOIN tensor_size AS image
         ON image.model_id = w.model_id AND image.scenario_id = w.scenario_id AND image.tensor_id = ei.tensor_id
     INNER JOIN edge AS ew
@@ -59,13 +72,21 @@ convolutions AS (
         AND z.operator_id = w.anchor_operator_id AND z.part = 'main'
 ),
 
+handed_over AS (
+    SELECT
+        *,
+        is_misread AND NOT is_native AS is_read_as_nchw
+    FROM convolutions
+),
+
 blocked_images AS (
     SELECT
         *,
-        CASE WHEN is_blocked AND is_image_blocked THEN image_byte ELSE 0e0 END AS blocked_image_byte,
-        CASE WHEN is_blocked THEN output_byte ELSE 0e0 END AS blocked_output_byte,
+        CASE WHEN is_read_as_nchw THEN image_byte ELSE 0e0 END AS copied_byte,
+        CASE WHEN (is_nchw OR is_read_as_nchw) AND is_image_blocked THEN image_byte ELSE 0e0 END AS blocked_image_byte,
+        CASE WHEN is_nchw OR is_read_as_nchw THEN output_byte ELSE 0e0 END AS blocked_output_byte,
         CASE WHEN is_put_last THEN weight_byte ELSE 0e0 END AS channels_last_byte
-    FROM convolutions
+    FROM handed_over
 )
 
 SELECT
@@ -73,9 +94,14 @@ SELECT
     scenario_id,
     subgraph_id,
     is_native,
-    CASE WHEN is_native THEN column_byte ELSE GREATEST(weight_byte + blocked_image_byte, blocked_output_byte) END
+    is_read_as_nchw AS is_misread,
+    CASE WHEN is_native THEN column_byte ELSE copied_byte + GREATEST(weight_byte + blocked_image_byte, blocked_output_byte) END
         AS scratch_byte,
     channels_last_byte,
-    2e0 * channels_last_byte
-    + CASE WHEN is_native THEN 0e0 ELSE 2e0 * (weight_byte + blocked_image_byte + blocked_output_byte) END AS reorder_byte
+    2e0 * (
+        channels_last_byte
+        + CASE WHEN is_native THEN column_byte ELSE weight_byte + blocked_image_byte + blocked_output_byte END
+        -- A copy that `layout_copy` lists is a kernel of its own.
+        + CASE WHEN is_copied THEN 0e0 ELSE copied_byte END
+    ) AS reorder_byte
 FROM blocked_images

@@ -14,7 +14,7 @@ CREATE VIEW efficiency_choice (
     operator_name,
     -- Element type with rows of its own, or `*`.
     precision_class,
-    -- How the anchor's tensors lie in memory: `nchw`, `nhwc` or `strided`.
+    -- How the anchor's tensors lie in memory: `nchw`, `nhwc`, `strided` or `aliased`.
     memory_format,
     -- Share of the matrix units' peak reached by a large kernel.
     matrix_fraction,
@@ -90,6 +90,8 @@ formats AS (
     SELECT 'nhwc' AS memory_format
     UNION ALL
     SELECT 'strided' AS memory_format
+    UNION ALL
+    SELECT 'aliased' AS memory_format
 ),
 
 matching_rows AS (

@@ -2,8 +2,8 @@
 -- Roofline (Williams et al. 2009) per memory level: the slower of arithmetic and memory, plus the share
 -- of the faster that does not overlap. A kernel's inputs from earlier kernels and its outputs are served by the
 -- last-level cache where it holds them together. Of the candidate tiles the one that makes the kernel fastest wins,
--- which keeps time monotone in batch and in every resource. Average power cannot exceed the part's, so
--- device_s >= dynamic_energy_j / (tdp_w - static_w) where the power is known.
+-- which keeps time monotone in batch (but for a sample that ATen misreads, `convolution_call`) and in every resource.
+-- Average power cannot exceed the part's, so device_s >= dynamic_energy_j / (tdp_w - static_w) where the power is known.
 -- Grain: model_id, scenario_id, hardware_id, subgraph_id
 CREATE VIEW kernel_cost (
     -- Model.
@@ -24,7 +24,8 @@ CREATE VIEW kernel_cost (
     anchor_operator_id,
     -- Element type its anchor is asked to compute in.
     precision,
-    -- How its anchor's tensors lie in memory: `nchw`, `nhwc` or `strided`.
+    -- How its anchor's tensors lie in memory: `nchw`, `nhwc` or `strided`, on a processor also `aliased`
+    -- (`linear_call`).
     layout,
     -- Views the host dispatches before it.
     view_count,
@@ -87,7 +88,8 @@ CREATE VIEW kernel_cost (
     cache_byte,
     -- Traffic of the memories next to the units: operands again for every tile. [byte]
     reload_byte,
-    -- Weights and images written and read again because the library puts them in its own order at every call. [byte]
+    -- Written and read again by the library at every call: weights and images in its own order, results that are to
+    -- hold a bias. [byte]
     reorder_byte,
     -- Time of the matrix units: operations over peak, utilization and efficiency. [s]
     matrix_s,
@@ -213,7 +215,7 @@ kernel_inputs AS (
         w.kernel_class,
         w.anchor_operator_id,
         w.precision,
-        w.layout,
+        CASE WHEN v.is_misread THEN 'strided' WHEN l.is_aliased THEN 'aliased' ELSE w.layout END AS layout,
         w.view_count,
         COALESCE(v.is_native, FALSE) AS is_native,
         w.weight_byte,
@@ -263,7 +265,7 @@ kernel_inputs AS (
         e.overlap_fraction AS overlap_fraction,
         e.reorder_fraction,
         e.paging_fraction,
-        CASE WHEN e.reorder_fraction IS NULL THEN 0e0 ELSE COALESCE(v.reorder_byte, 0e0) END AS reorder_byte,
+        CASE WHEN e.reorder_fraction IS NULL THEN 0e0 ELSE COALESCE(v.reorder_byte, l.reorder_byte, 0e0) END AS reorder_byte,
         CASE WHEN e.paging_fraction IS NULL THEN 0e0 ELSE COALESCE(f.fault_byte, 0e0) END AS paged_byte,
         h.dram_byte_per_s,
         h.cache_byte_per_s,
@@ -290,6 +292,9 @@ kernel_inputs AS (
     LEFT JOIN convolution_call AS v
         ON v.model_id = w.model_id AND v.scenario_id = w.scenario_id AND v.subgraph_id = w.subgraph_id
         AND t.family = 'cpu'
+    LEFT JOIN linear_call AS l
+        ON l.model_id = w.model_id AND l.scenario_id = w.scenario_id AND l.subgraph_id = w.subgraph_id
+        AND t.family = 'cpu'
     LEFT JOIN page_fault AS f
         ON f.model_id = w.model_id AND f.scenario_id = w.scenario_id AND f.subgraph_id = w.subgraph_id
         AND t.family = 'cpu'
@@ -299,7 +304,8 @@ kernel_inputs AS (
     INNER JOIN efficiency_choice AS e
         ON e.hardware_id = t.hardware_id AND e.backend = t.backend AND e.kernel_class = w.kernel_class
         AND e.operator_name = CASE WHEN v.is_native THEN 'aten._slow_conv2d_forward' ELSE COALESCE(eo.operator_name, '*') END
-        AND e.precision_class = ep.precision_class AND e.memory_format = w.layout
+        AND e.precision_class = ep.precision_class
+        AND e.memory_format = CASE WHEN v.is_misread THEN 'strided' WHEN l.is_aliased THEN 'aliased' ELSE w.layout END
 ),
 
 level_times AS (

@@ -240,13 +240,14 @@ def efficiency_of(
         f"family:{device.row['family']}": 1,
         "*": 0,
     }
-    is_native = device.row["family"] == "cpu" and (kernel.get("call") or {}).get("is_native")
-    name = "aten._slow_conv2d_forward" if is_native else kernel["operator_name"]
+    call = library_call(device, kernel)
+    name = "aten._slow_conv2d_forward" if call.get("is_native") else kernel["operator_name"]
+    layout = "aliased" if call.get("is_aliased") else kernel["layout"]
     mine = {
         "kernel_class": ("*", kernel["kernel_class"], name),
         "backend": ("*", run.scenario["backend"]),
         "precision_class": ("*", kernel["precision"]),
-        "memory_format": ("*", kernel["layout"]),
+        "memory_format": ("*", "strided" if call.get("is_misread") else layout),
     }
     fitting = [
         r
@@ -257,6 +258,11 @@ def efficiency_of(
         return None
     best = max(fitting, key=lambda r: (scopes[r["scope"]], *(names.index(r[k]) for k, names in mine.items())))
     return best["maximum_fraction"], best["half_work"]
+
+
+def library_call(device: Device, kernel: Record) -> Record:
+    """What PyTorch on a processor does about the kernel's product; nothing on other parts."""
+    return (kernel.get("call") or kernel.get("product") or {}) if device.row["family"] == "cpu" else {}
 
 
 # --- tiles --------------------------------------------------------------------------------------
@@ -468,7 +474,8 @@ def kernels_of(tables: Tables, run: Run, support: Record) -> list[Record]:
             }
         )
     for k in kernels:
-        k["call"] = convolution_call(tables, backend, k, sizes, elements, byte[k["precision"]])
+        k["call"] = convolution_call(tables, run, backend, k, sizes, elements, byte[k["precision"]])
+        k["product"] = linear_call(tables, backend, k, sizes, byte[k["precision"]])
     faults = page_faults(tables, run, backend, kernels, home, elements, held)
     for k in kernels:
         k["fault_byte"] = faults.get(k["subgraph_id"], 0.0)
@@ -523,8 +530,21 @@ def kernels_of(tables: Tables, run: Run, support: Record) -> list[Record]:
     return sorted(kernels, key=lambda k: k["order"])
 
 
+def linear_call(
+    tables: Tables, backend: Record, kernel: Record, sizes: dict[tuple[int, str, str], float], width: float
+) -> Record | None:
+    """What PyTorch on a processor does about a linear layer: rows that share cache sets, a result that holds the bias."""
+    size = {q: v for (o, part, q), v in sizes.items() if o == kernel["anchor"] and part == "main"}
+    if not backend["calls_aten"] or kernel["kernel_class"] != "linear" or "k" not in size:
+        return None
+    has_bias = any(e["position"] == 2 for e in tables.where("edge", consumer_operator_id=kernel["anchor"]))
+    result = size["groups"] * size["m"] * size["n"] * width
+    return {"is_aliased": size["k"] * width % 2048 == 0, "reorder_byte": 2 * result if has_bias else 0.0}
+
+
 def convolution_call(
     tables: Tables,
+    run: Run,
     backend: Record,
     kernel: Record,
     sizes: dict[tuple[int, str, str], float],
@@ -539,20 +559,34 @@ def convolution_call(
         e["position"]: elements[e["tensor_id"]] for e in tables.where("edge", consumer_operator_id=kernel["anchor"])
     }
     weight = reads[1] * width
+    planned = tables.rows["model"][0]["planned_format"] or run.scenario["memory_format"]
+    image_id = next(
+        e["tensor_id"] for e in tables.where("edge", consumer_operator_id=kernel["anchor"]) if e["position"] == 0
+    )
+    tensor = tables.one("tensor", tensor_id=image_id)
+    whole = tables.one("tensor", tensor_id=tensor["storage_tensor_id"])
+    is_view = tensor["shape"].startswith("[B,") and tensor["shape"] != whole["shape"]
+    is_planned = backend["plans_layout"] and planned == "nhwc"
+    is_misread = is_planned and run.batch == 1 and size.get("taps", 1) == 1 and is_view
+    copies = tables.where("layout_copy", memory_format=planned, operator_id=kernel["anchor"], tensor_id=image_id)
     is_small = "image" in size and size["image"] <= 20480
     if kernel["precision"] == "fp32" and size.get("samples") == 1 and is_small:
         columns = size["m"] * size["k"]
-        call = {"is_native": True, "scratch": 0.0 if columns == size["image"] else columns * width, "reorder_byte": 0.0}
+        unfolded = 0.0 if columns == size["image"] else columns * width
+        call = {"is_native": True, "is_misread": False, "scratch": unfolded, "reorder_byte": 2 * unfolded}
     else:
-        image = result = 0.0
-        if not backend["plans_layout"] and kernel["layout"] == "nchw":
+        image = result = copy = 0.0
+        if is_misread:
+            copy = reads[0] * width
+        if is_misread or (not backend["plans_layout"] and kernel["layout"] == "nchw"):
             result = kernel["output_byte"]
             if "k" not in size or "taps" not in size or size["k"] / size["taps"] >= 16:
                 image = reads[0] * width
         call = {
             "is_native": False,
-            "scratch": max(weight + image, result),
-            "reorder_byte": 2 * (weight + image + result),
+            "is_misread": is_misread,
+            "scratch": copy + max(weight + image, result),
+            "reorder_byte": 2 * (weight + (0.0 if copies else copy) + image + result),
         }
     call["channels_last"] = weight if backend["plans_layout"] and size.get("taps", 0) > 1 else 0.0
     call["reorder_byte"] += 2 * call["channels_last"]
@@ -720,8 +754,7 @@ def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Reco
     memory_s = max(*times.values(), latency_bound_s)
     serial_s = (1 - fraction["overlap"][0]) * min(compute_s, memory_s)
     # Weights and images that the library puts in its own order are written and read once more.
-    call = (kernel.get("call") if device.row["family"] == "cpu" else None) or {"reorder_byte": 0.0}
-    reorder_byte = 0.0 if reorder is None else call["reorder_byte"]
+    reorder_byte = 0.0 if reorder is None else library_call(device, kernel).get("reorder_byte", 0.0)
     reorder_s = reorder_byte / (device.dram_bandwidth * reorder[0]) if reorder and device.dram_bandwidth else 0.0
     # Memory that was given back to the system comes anew, page by page.
     paged_byte = kernel.get("fault_byte", 0.0) if paging and device.row["family"] == "cpu" else 0.0

@@ -129,6 +129,20 @@ def test_what_is_put_in_another_order_is_moved_once_more() -> None:
         assert after > before
 
 
+@pytest.mark.parametrize(("length", "layout"), [(512, "aliased"), (768, None), (1024, "aliased"), (513, None)])
+def test_rows_of_two_kibibytes_share_cache_sets(length: int, layout: str | None) -> None:
+    """512 elements of 4 bytes are 2 KiB; 768 are 3, whose multiples meet in four sets of the 64. A result of 4 x 10
+    filled with its bias is 160 bytes, written and read."""
+    with contextlib.closing(new_database(["kernel_cost", "linear_call"])) as connection:
+        add_graph(connection, product(4, 10, length, bias=True))
+        replace_rows(connection, Scenario, [scenario(1)])
+        assert connection.sql("SELECT reorder_byte FROM linear_call").fetchall() == [(320.0,)]
+        for family in ("cpu", "gpu"):
+            replace_part(connection, smallest_part(family))
+            ((found,),) = connection.sql("SELECT layout FROM kernel_cost").fetchall()
+            assert found == (layout if layout and family == "cpu" else "nchw")
+
+
 @pytest.mark.parametrize(("rows", "paged"), [(2792, 0.0), (2793, 2797 * 3000 * 4)])
 def test_a_large_block_gets_new_pages(rows: int, paged: float) -> None:
     """32 MiB are 33,554,432 bytes: 2,792 x 3,000 weights and an image of 4 x 3,000 in another order are 33,552,000, one row

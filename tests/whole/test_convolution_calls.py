@@ -1,0 +1,102 @@
+"""What PyTorch on a processor holds during a convolution: the view against the allocator's play at ingest, which needs
+it before any scenario exists."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+
+import pytest
+import torch
+from oracle.database import add_graph, new_database, replace_rows, rules, scenario
+from torch import nn
+
+from charz.ingest.compile.dataflow import flow_of
+from charz.ingest.compile.fusion import partition
+from charz.ingest.compile.heap import scratch
+from charz.ingest.export import BATCH, Request
+from charz.ingest.graph import Graph
+from charz.ingest.pipeline import to_graph
+from charz.schema.scenario import Scenario
+
+
+class Convolve(nn.Module):
+    """A convolution of what a function makes of a normalized (batch, height, width, channels) tensor."""
+
+    def __init__(self, view: Callable[[torch.Tensor], torch.Tensor], channels: int, kernel: int, groups: int) -> None:
+        super().__init__()
+        self.norm, self.view = nn.LayerNorm(64), view
+        self.conv = nn.Conv2d(channels, channels, kernel, padding=kernel // 2, groups=groups, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(self.conv(self.view(self.norm(x))))
+
+
+def permuted(x: torch.Tensor) -> torch.Tensor:
+    return x.permute(0, 3, 1, 2)
+
+
+def sliced(x: torch.Tensor) -> torch.Tensor:
+    return torch.relu(x.permute(0, 3, 1, 2))[:, :32]
+
+
+def computed(x: torch.Tensor) -> torch.Tensor:
+    return torch.relu(x.permute(0, 3, 1, 2))
+
+
+def lowered(view: Callable[[torch.Tensor], torch.Tensor], channels: int, kernel: int, groups: int, side: int) -> Graph:
+    """The module's graph, planned channels-last."""
+    module = Convolve(view, channels, kernel, groups).eval().to("meta")
+    image = torch.zeros(2, side, side, 64, device="meta")
+    graph, _ = to_graph(Request("test", "test", module, (image,), axes={"x": {0: BATCH}}))
+    graph.planned_format = "nhwc"
+    return graph
+
+
+SHAPES = {
+    "permuted": (permuted, 64, 1, 1, 40),
+    "permuted, depthwise": (permuted, 64, 3, 64, 40),
+    "permuted, several taps": (permuted, 64, 3, 1, 40),
+    "sliced": (sliced, 32, 1, 1, 40),
+    "computed": (computed, 64, 1, 1, 40),
+    "small": (permuted, 64, 3, 1, 10),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("backend", ["inductor", "eager"])
+def test_view_and_allocator_agree(shape: str, backend: str) -> None:
+    graph = lowered(*SHAPES[shape])
+    parts = partition(flow_of(graph), backend, rules().fusion[backend], False)
+    bits = {"fp32": 32}
+    with contextlib.closing(new_database(["convolution_call"])) as connection:
+        add_graph(connection, graph)
+        replace_rows(connection, Scenario, [scenario(b, batch=b, backend=backend) for b in (1, 2)])
+        for batch in (1, 2):
+            query = f"SELECT subgraph_id, scratch_byte FROM convolution_call WHERE scenario_id = {batch}"
+            played = {b.first: b.byte for b in scratch(graph, parts, bits, batch, backend == "inductor")}
+            assert dict(connection.sql(query).fetchall()) == played
+
+
+@pytest.mark.parametrize(("batch", "is_misread", "moved"), [(1, True, 4 * 102_400 + 2 * 204_800), (2, False, 0)])
+def test_a_view_of_one_sample_is_copied(batch: int, is_misread: bool, moved: int) -> None:
+    """40 x 40 x 16 elements, 102,400 bytes, copied and put in blocks, and twice as much of results put back; the weights,
+    16 x 32 x 4 bytes, are put in blocks in any case."""
+    module = nn.Conv2d(16, 32, 1, bias=False)
+
+    class Head(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm, self.conv = nn.LayerNorm(16), module
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.conv(permuted(self.norm(x)))
+
+    image = torch.zeros(2, 40, 40, 16, device="meta")
+    graph, _ = to_graph(Request("test", "test", Head().eval().to("meta"), (image,), axes={"x": {0: BATCH}}))
+    graph.planned_format = "nhwc"
+    with contextlib.closing(new_database(["convolution_call"])) as connection:
+        add_graph(connection, graph)
+        replace_rows(connection, Scenario, [scenario(1, batch=batch, backend="inductor")])
+        ((misread, byte),) = connection.sql("SELECT is_misread, reorder_byte FROM convolution_call").fetchall()
+    assert (misread, byte) == (is_misread, 2 * 16 * 32 * 4 + moved)
