@@ -168,6 +168,7 @@ def _explain_model(target: Target) -> None:
     shown = [(i, name, display.seconds(t), display.percent(t / total), why) for i, name, t, why in rows]
     display.show(display.table(("kernel", "operators", "time", "share", "bottleneck"), shown))
     _note_fresh_pages(target, total)
+    _note_aliased_rows(target, total)
     display.note(f"\none kernel: charz explain {target.model} {rows[0][0]} --on {target.hardware_id}")
 
 
@@ -178,6 +179,17 @@ def _note_fresh_pages(target: Target, latency_s: float) -> None:
         keep = "MALLOC_TRIM_THRESHOLD_=4000000000 MALLOC_MMAP_THRESHOLD_=4000000000"
         share = f"{display.seconds(paging_s)} ({display.percent(paging_s / latency_s)})"
         display.note(f"\n{share} go to memory that the system hands out anew in every run; with {keep} it is kept")
+
+
+def _note_aliased_rows(target: Target, latency_s: float) -> None:
+    """Say what slows linear layers on a processor where those with aliased rows take more than a twentieth of its time."""
+    aliased_s = sum(row["device_s"] for row in _rows(target, "kernel_cost", ("device_s",), "AND layout = 'aliased'"))
+    if aliased_s > latency_s / 20:
+        share = f"{display.seconds(aliased_s)} ({display.percent(aliased_s / latency_s)})"
+        display.note(
+            f"\n{share} go to linear layers whose rows are a multiple of 2 KiB long and evict one another from the"
+            " first-level cache; rows stored 64 bytes longer do not"
+        )
 
 
 def _explain_operator(target: Target, name: str, asked: str) -> int:

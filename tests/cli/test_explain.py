@@ -80,3 +80,16 @@ def test_fresh_pages_and_how_to_keep_them(workspace: Path, charz: Charz, backend
     )
     assert done.returncode == 0, done.stderr
     assert ("MALLOC_TRIM_THRESHOLD_" in done.stdout + done.stderr) == is_said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("length", "part", "is_said"), [(1024, "i9_10940x", True), (1152, "i9_10940x", False), (1024, "rtx4090", False)]
+)
+def test_rows_that_share_cache_sets(charz: Charz, length: int, part: str, is_said: bool) -> None:
+    """1,024 elements of 4 bytes are 4 KiB, 1,152 are 4.5."""
+    assert charz("ingest", "synthetic:mlp", "--set", f"in={length}", "--set", f"hidden={length}").returncode == 0
+    model = f"synthetic:mlp,in={length},hidden={length},out=1024,layers=2"
+    done = charz("explain", model, "--on", part, "--backend", "inductor", "--batch", "64", "--precision", "fp32")
+    assert done.returncode == 0, done.stderr
+    assert ("evict one another" in " ".join((done.stdout + done.stderr).split())) == is_said
