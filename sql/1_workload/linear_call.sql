@@ -1,6 +1,7 @@
 -- How PyTorch on a processor executes each linear layer: as a matrix product added onto a result that already holds the
 -- bias (`addmm`). Rows that begin a multiple of 2 KiB apart meet in two of the 64 sets of a first-level cache, which
--- has 8 or 12 ways, so that a tile's rows evict one another (set conflicts, Hennessy and Patterson, appendix B).
+-- has 8 or 12 ways, so that a tile's rows evict one another (set conflicts, Hennessy and Patterson, appendix B) where
+-- the library reads them as they lie: MKL does on Intel's processors, not on AMD's.
 -- Backends that do not call ATen have no rows.
 -- Grain: model_id, scenario_id, subgraph_id
 CREATE VIEW linear_call (

@@ -10,6 +10,8 @@ CREATE VIEW target (
     hardware_id,
     -- Hardware family.
     family,
+    -- Maker of the part.
+    vendor,
     -- Precision policy.
     policy,
     -- Backend.
@@ -42,6 +44,7 @@ WITH supported_parts AS (
     SELECT
         h.hardware_id,
         h.family,
+        h.vendor,
         b.backend,
         MAX_BY(b.dispatch, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END) AS dispatch,
         MAX_BY(b.host_kernel_s, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END) AS host_kernel_s,
@@ -52,7 +55,7 @@ WITH supported_parts AS (
         COALESCE(MAX_BY(b.sums_in_half, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END), TRUE) AS sums_in_half
     FROM hardware AS h
     INNER JOIN backend_support AS b ON b.family = h.family AND b.vendor IN ('*', h.vendor)
-    GROUP BY h.hardware_id, h.family, b.backend
+    GROUP BY h.hardware_id, h.family, h.vendor, b.backend
 ),
 
 policy_precisions AS (
@@ -74,6 +77,7 @@ SELECT
     r.scenario_id,
     s.hardware_id,
     s.family,
+    s.vendor,
     r.policy,
     r.backend,
     r.memory_format,

@@ -24,7 +24,7 @@ CREATE VIEW kernel_cost (
     anchor_operator_id,
     -- Element type its anchor is asked to compute in.
     precision,
-    -- How its anchor's tensors lie in memory: `nchw`, `nhwc` or `strided`, on a processor also `aliased`
+    -- How its anchor's tensors lie in memory: `nchw`, `nhwc` or `strided`, on Intel's processors also `aliased`
     -- (`linear_call`).
     layout,
     -- Views the host dispatches before it.
@@ -215,7 +215,7 @@ kernel_inputs AS (
         w.kernel_class,
         w.anchor_operator_id,
         w.precision,
-        CASE WHEN v.is_misread THEN 'strided' WHEN l.is_aliased THEN 'aliased' ELSE w.layout END AS layout,
+        CASE WHEN v.is_misread THEN 'strided' WHEN l.is_aliased AND t.vendor = 'intel' THEN 'aliased' ELSE w.layout END AS layout,
         w.view_count,
         COALESCE(v.is_native, FALSE) AS is_native,
         w.weight_byte,
@@ -305,7 +305,7 @@ kernel_inputs AS (
         ON e.hardware_id = t.hardware_id AND e.backend = t.backend AND e.kernel_class = w.kernel_class
         AND e.operator_name = CASE WHEN v.is_native THEN 'aten._slow_conv2d_forward' ELSE COALESCE(eo.operator_name, '*') END
         AND e.precision_class = ep.precision_class
-        AND e.memory_format = CASE WHEN v.is_misread THEN 'strided' WHEN l.is_aliased THEN 'aliased' ELSE w.layout END
+        AND e.memory_format = CASE WHEN v.is_misread THEN 'strided' WHEN l.is_aliased AND t.vendor = 'intel' THEN 'aliased' ELSE w.layout END
 ),
 
 level_times AS (

@@ -242,7 +242,7 @@ def efficiency_of(
     }
     call = library_call(device, kernel)
     name = "aten._slow_conv2d_forward" if call.get("is_native") else kernel["operator_name"]
-    layout = "aliased" if call.get("is_aliased") else kernel["layout"]
+    layout = "aliased" if call.get("is_aliased") and device.row["vendor"] == "intel" else kernel["layout"]
     mine = {
         "kernel_class": ("*", kernel["kernel_class"], name),
         "backend": ("*", run.scenario["backend"]),

@@ -137,10 +137,11 @@ def test_rows_of_two_kibibytes_share_cache_sets(length: int, layout: str | None)
         add_graph(connection, product(4, 10, length, bias=True))
         replace_rows(connection, Scenario, [scenario(1)])
         assert connection.sql("SELECT reorder_byte FROM linear_call").fetchall() == [(320.0,)]
-        for family in ("cpu", "gpu"):
+        for family, vendor in (("cpu", "intel"), ("cpu", "amd"), ("gpu", "intel")):
             replace_part(connection, smallest_part(family))
+            connection.execute("UPDATE hardware SET vendor = ?", [vendor])
             ((found,),) = connection.sql("SELECT layout FROM kernel_cost").fetchall()
-            assert found == (layout if layout and family == "cpu" else "nchw")
+            assert found == (layout if layout and (family, vendor) == ("cpu", "intel") else "nchw")
 
 
 @pytest.mark.parametrize(("rows", "paged"), [(2792, 0.0), (2793, 2797 * 3000 * 4)])
