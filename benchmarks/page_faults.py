@@ -22,6 +22,7 @@ import torch
 
 from benchmarks import catalog, page
 from benchmarks.this_machine import charz
+from charz.cli.explain import KEPT_HEAP
 from charz.ingest.measurements.workbench import Workbench
 
 MODELS = (
@@ -29,8 +30,6 @@ MODELS = (
     "convnext_tiny", "swin_t", "vit_b_16",
 )  # fmt: skip
 RUNS = (("eager", 1), ("eager", 8), ("inductor", 1))
-KEPT = {"MALLOC_TRIM_THRESHOLD_": "4000000000", "MALLOC_MMAP_THRESHOLD_": "4000000000"}
-"""Environment under which the heap is never given back."""
 
 COUNT = """
 import json, resource, sys, time
@@ -96,7 +95,7 @@ def counted() -> pl.DataFrame:
     rows = []
     for name in MODELS:
         for backend, batch in RUNS:
-            run, kept = (_count(name, backend, batch, environment) for environment in ({}, KEPT))
+            run, kept = (_count(name, backend, batch, environment) for environment in ({}, KEPT_HEAP))
             row = {"model": name, "backend": backend, "batch": batch, "counted_mb": run["mb"]}
             rows.append({**row, "run_ms": run["ms"], "kept_ms": kept["ms"]})
             print(rows[-1], flush=True)
@@ -120,8 +119,8 @@ def write_page(path: Path, table: pl.DataFrame) -> None:
         " `page_fault`); `counted_mb` is what the system counted (`ru_minflt`) on two cores of this machine,"
         f" PyTorch {torch.__version__}. `kept_ms` is the time of the same run with"
         " `MALLOC_TRIM_THRESHOLD_` and `MALLOC_MMAP_THRESHOLD_` at 4e9, `ms_per_mb` the difference for each fresh MB."
-        f" In {agreeing} of {table.height} runs more than 1 MB is counted where it is predicted, and not where not. Eager"
-        " transformers get too much: the heap is taken for packed, and theirs may have holes. The plan of inductor's memory"
+        f" In {agreeing} of {table.height} runs more than 1 MB is counted where it is predicted, and not where not. Amounts"
+        " differ from one process to the next, where the heap is not packed as it is taken to be. The plan of inductor's memory"
         " is that of PyTorch 2.4, from which timm's results are; later versions reuse a block only where the peak allows.",
     ]
     page.write(path, "Fresh pages on processors", text, [("Runs", table)])

@@ -20,6 +20,9 @@ from .workspace import (
     on_target,
 )
 
+KEPT_HEAP = {"MALLOC_TRIM_THRESHOLD_": "4000000000", "MALLOC_MMAP_THRESHOLD_": "4000000000"}
+"""Environment in which glibc's `malloc` never gives memory back."""
+
 MODEL_VIEWS = ("model_latency", "model_energy", "model_edp", "subgraph_latency", "kernel_cost")
 KERNEL_VIEWS = (
     "subgraph_latency",
@@ -167,23 +170,22 @@ def _explain_model(target: Target) -> None:
     total = target.rows("model_latency", ("latency_s",))[0][0]
     shown = [(i, name, display.seconds(t), display.percent(t / total), why) for i, name, t, why in rows]
     display.show(display.table(("kernel", "operators", "time", "share", "bottleneck"), shown))
-    _note_fresh_pages(target, total)
-    _note_aliased_rows(target, total)
+    kernels = _rows(target, "kernel_cost", ("layout", "device_s", "paging_s"))
+    _note_fresh_pages(sum(k["paging_s"] for k in kernels), total)
+    _note_aliased_rows(sum(k["device_s"] for k in kernels if k["layout"] == "aliased"), total)
     display.note(f"\none kernel: charz explain {target.model} {rows[0][0]} --on {target.hardware_id}")
 
 
-def _note_fresh_pages(target: Target, latency_s: float) -> None:
+def _note_fresh_pages(paging_s: float, latency_s: float) -> None:
     """Say how a run on a processor keeps its memory where handing it out again is more than a twentieth of its time."""
-    paging_s = sum(row["paging_s"] for row in _rows(target, "kernel_cost", ("paging_s",)))
     if paging_s > latency_s / 20:
-        keep = "MALLOC_TRIM_THRESHOLD_=4000000000 MALLOC_MMAP_THRESHOLD_=4000000000"
+        keep = " ".join(f"{name}={value}" for name, value in KEPT_HEAP.items())
         share = f"{display.seconds(paging_s)} ({display.percent(paging_s / latency_s)})"
         display.note(f"\n{share} go to memory that the system hands out anew in every run; with {keep} it is kept")
 
 
-def _note_aliased_rows(target: Target, latency_s: float) -> None:
+def _note_aliased_rows(aliased_s: float, latency_s: float) -> None:
     """Say what slows linear layers on a processor where those with aliased rows take more than a twentieth of its time."""
-    aliased_s = sum(row["device_s"] for row in _rows(target, "kernel_cost", ("device_s",), "AND layout = 'aliased'"))
     if aliased_s > latency_s / 20:
         share = f"{display.seconds(aliased_s)} ({display.percent(aliased_s / latency_s)})"
         display.note(
@@ -234,13 +236,12 @@ def _explain_kernel(target: Target, subgraph_id: int, asked: str) -> None:
             display.show("  " + target.rows("subgraph_mapping", ("sentence",), where)[0][0])
     of_kernel = (
         "kernel_class",
-        "anchor_operator_id",
         "precision",
         "layout",
         "unit",
         "executed_precision",
         "memory_level",
-        "is_native",
+        "operator_name",
     )
     kernel = _record(target, "kernel_cost", of_kernel, where)
     _parts(target, where)
@@ -311,10 +312,7 @@ def _efficiencies(target: Target, kernel: Record) -> None:
     query = f"""
         SELECT {columns} FROM efficiency_choice AS c JOIN efficiency_precision AS p USING (precision_class)
         WHERE hardware_id = ? AND backend = ? AND kernel_class = ? AND p.precision = ? AND memory_format = ?
-            AND operator_name = CASE WHEN ? THEN 'aten._slow_conv2d_forward' ELSE COALESCE(
-                (SELECT operator_name FROM efficiency_operator
-                WHERE model_id = ? AND operator_id = ? AND operator_class = kernel_class), '*'
-            ) END
+            AND operator_name = ?
     """
     asked = [
         target.hardware_id,
@@ -322,9 +320,7 @@ def _efficiencies(target: Target, kernel: Record) -> None:
         kernel["kernel_class"],
         kernel["precision"],
         kernel["layout"],
-        kernel["is_native"],
-        target.model_id,
-        kernel["anchor_operator_id"],
+        kernel["operator_name"],
     ]
     row = target.connection.execute(query, asked).fetchall()[0]
     display.heading("Efficiency rows that hold (scope, class, backend, precision, format; source, confidence)")

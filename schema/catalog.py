@@ -483,8 +483,8 @@ class Efficiency(Row):
     """`matrix`, `vector` (shares of peak arithmetic), `memory` (share of peak bandwidth), `overlap` (share of the
     shorter of arithmetic and memory hidden behind the longer), `residency` (share of the last-level cache
     that holds what passes from kernel to kernel), `reorder` (share of peak bandwidth at which a library puts weights
-    and images in its own order, or a bias in the result, at every call; no row: they are used as they lie) or `paging` (share of peak bandwidth at
-    which the system hands out fresh pages; no row: memory is kept from run to run)."""
+    and images in its own order, or a bias in the result, at every call; no row: they are used as they lie) or `paging`
+    (share of peak bandwidth at which the system hands out fresh pages; no row: memory is kept from run to run)."""
     maximum_fraction: float
     """Share of the peak reached by a large kernel. Of `matrix` it is the share of the pace of the tiles
     (`tiling_strategy`), above 1 where a library's lose less than those; no kernel is faster than the peak for that."""

@@ -9,7 +9,7 @@ of 32 MiB and more never lie in it (`DEFAULT_MMAP_THRESHOLD_MAX`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -49,6 +49,15 @@ class Block:
     byte: float
 
 
+@dataclass(slots=True)
+class Call:
+    """A convolution's call of the library, with its quantities at one batch."""
+
+    subgraph: int
+    operator: GraphOperator
+    quantity: dict[str, float]
+
+
 def growth(
     graph: Graph,
     partition: Partition,
@@ -61,11 +70,11 @@ def growth(
     the batch. It is never taken to fall, for no larger batch shall be the faster one, but from a sample that ATen misreads
     to two that it does not."""
     found: list[tuple[int, float]] = []
-    convolutions = _convolutions(graph, partition) if plans_layout else []
-    is_misread = any(_is_misread(graph, operator, _quantities(operator, 1)) for _, operator in convolutions)
+    is_misread = plans_layout and any(_is_misread(graph, call) for call in convolution_calls(graph, partition, 1))
     for batch in BATCHES:
-        called = scratch(graph, partition, bits, batch, plans_layout)
-        reordered = _channels_last(graph, partition, bits, batch) if plans_layout else []
+        calls = convolution_calls(graph, partition, batch)
+        called = scratch(graph, calls, bits, batch, plans_layout)
+        reordered = _channels_last(graph, calls, bits, batch) if plans_layout else []
         counted = [*_results(graph, held, block, bits, batch), *called]
         grown = heap_growth([b for b in (*counted, *reordered) if b.byte < LARGEST_BYTE], partition.count)
         allocated = sum(b.byte for b in counted if b.byte < LARGEST_BYTE)
@@ -110,56 +119,59 @@ def _results(
     return list(found.values())
 
 
-def scratch(graph: Graph, partition: Partition, bits: Mapping[str, int], batch: int, plans_layout: bool) -> list[Block]:
+def scratch(
+    graph: Graph, calls: Sequence[Call], bits: Mapping[str, int], batch: int, plans_layout: bool
+) -> list[Block]:
     """What a convolution holds while it runs: the columns of a small image, or its weights in oneDNN's order; of nchw
     images also these in blocks of channels, the source before the result is copied back."""
     found = []
     layouts = {} if plans_layout else graph.layouts.get("nchw", {})
-    for subgraph, operator in _convolutions(graph, partition):
-        quantity = _quantities(operator, batch)
+    for call in calls:
+        operator, quantity = call.operator, call.quantity
         image = quantity.get("image", inf)
         if quantity.get("samples") == 1 and image <= NATIVE_ELEMENTS:
             columns = quantity["m"] * quantity["k"]
             byte = 0.0 if columns == image else columns * 4.0
         else:
             byte = _byte(graph, operator.reads[1], bits, batch)
-            is_misread = plans_layout and batch == 1 and _is_misread(graph, operator, quantity)
+            is_misread = plans_layout and batch == 1 and _is_misread(graph, call)
             if is_misread or (not plans_layout and layouts.get(operator.operator_id, "nchw") == "nchw"):
                 is_narrow = quantity.get("k", inf) < BLOCK_CHANNELS * quantity.get("taps", 0.0)
                 blocked = 0.0 if is_narrow else _byte(graph, operator.reads[0], bits, batch)
                 byte = max(byte + blocked, _byte(graph, operator.writes[0], bits, batch))
             if is_misread:
                 byte += _byte(graph, operator.reads[0], bits, batch)
-        found.append(Block(subgraph, subgraph, byte))
+        found.append(Block(call.subgraph, call.subgraph, byte))
     return found
 
 
-def _is_misread(graph: Graph, operator: GraphOperator, quantity: Mapping[str, float]) -> bool:
+def _is_misread(graph: Graph, call: Call) -> bool:
     """True where one sample comes as a view, which inductor gives a batch stride of 0 and ATen no longer takes for
     channels-last, with weights that are channels-last and nchw at once: a copy in nchw comes first."""
-    image = graph.tensors[operator.reads[0]]
+    image = graph.tensors[call.operator.reads[0]]
     is_view = image.shape.startswith("[B,") and image.shape != graph.tensors[image.storage_tensor_id].shape
-    return is_view and graph.planned_format == "nhwc" and quantity.get("taps", 1.0) == 1
+    return is_view and graph.planned_format == "nhwc" and call.quantity.get("taps", 1.0) == 1
 
 
-def _channels_last(graph: Graph, partition: Partition, bits: Mapping[str, int], batch: int) -> list[Block]:
+def _channels_last(graph: Graph, calls: Sequence[Call], bits: Mapping[str, int], batch: int) -> list[Block]:
     """Weights of several taps channels-last, where a backend plans images so: those of one size lie in one block, held
     from the first such convolution to the last."""
     found: dict[float, Block] = {}
-    for subgraph, operator in _convolutions(graph, partition):
-        if _quantities(operator, batch).get("taps", 1.0) > 1:
-            byte = _byte(graph, operator.reads[1], bits, batch)
-            found.setdefault(byte, Block(subgraph, subgraph, byte)).last = subgraph
+    for call in calls:
+        if call.quantity.get("taps", 1.0) > 1:
+            byte = _byte(graph, call.operator.reads[1], bits, batch)
+            found.setdefault(byte, Block(call.subgraph, call.subgraph, byte)).last = call.subgraph
     return list(found.values())
 
 
-def _convolutions(graph: Graph, partition: Partition) -> list[tuple[int, GraphOperator]]:
+def convolution_calls(graph: Graph, partition: Partition, batch: int) -> list[Call]:
+    """The convolutions that are kernels, in order, with their sizes at a batch."""
     anchors = ((subgraph, graph.operators[anchor]) for subgraph, anchor in enumerate(partition.anchor))
-    return [(s, o) for s, o in anchors if o.operator_class in _CONVOLUTIONS and len(o.reads) > 1]
-
-
-def _quantities(operator: GraphOperator, batch: int) -> dict[str, float]:
-    return {name: _value(p, batch) for part in operator.parts for name, p in part.quantities.items()}
+    return [
+        Call(s, o, {name: _value(p, batch) for part in o.parts for name, p in part.quantities.items()})
+        for s, o in anchors
+        if o.operator_class in _CONVOLUTIONS and len(o.reads) > 1
+    ]
 
 
 def _byte(graph: Graph, tensor_id: int, bits: Mapping[str, int], batch: int) -> float:

@@ -21,8 +21,8 @@ def replace_rows(
 ) -> None:
     """Put the rows in `efficiency.csv`, `prediction_band.csv` and `source.csv` of a folder, in place of
     those with the same scope and backend, or the same source; of efficiencies only of the resources that are fitted, for
-    the others are set by hand, and of the scopes and backends `withdrawn` even if none come; of bands only those of the same source or the same
-    batches, for other sizes come from other measurements."""
+    the others are set by hand, and of the scopes and backends `withdrawn` even if none come; of bands only those of the
+    same source or the same batches, for other sizes come from other measurements."""
     fitted = {(row.scope, row.backend) for row in efficiency} | set(withdrawn)
     _replace(
         folder / "efficiency.csv", Efficiency, efficiency,

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from .kernels import Floats, Kernels
 
 LIBRARY = ("reorder", "paging")
-"""What comes before the arithmetic: a library's order of the weights, the system's pages; without a row, nothing."""
+"""What comes before the arithmetic: a library's order of its operands, the system's pages; without a row, nothing."""
 
 NATIVE = "aten._slow_conv2d_forward"
 """Convolution of a small image that PyTorch on a processor does not leave to oneDNN."""
@@ -152,21 +152,22 @@ def choose_keys(kernels: Kernels, least_share: float = 0.01) -> list[Key]:
     shares = kernels.share_of_time().filter(pl.col("weight") > 0)
     keys: list[Key] = [("*", "*", r, "maximum_fraction") for r in RESOURCES if r not in LIBRARY]
     keys += [("*", "*", "memory", "half_work"), ("*", "*", "matrix", "half_work")]
-    if kernels.is_serial.any():
+    is_processor = bool(kernels.is_serial.any())
+    if is_processor:
         # Libraries for processors take memory from the system's allocator, which gives it back to the system.
         keys.append(("*", "*", "paging", "maximum_fraction"))
     for kernel_class in _with_share(shares, "kernel_class", least_share):
         member = np.isin(kernels.group_of, np.flatnonzero((kernels.group["kernel_class"] == kernel_class).to_numpy()))
         binding = _binding(kernels, member)
-        if kernel_class == "conv" and kernels.is_serial.any() and "memory" not in binding:
+        if kernel_class == "conv" and is_processor and "memory" not in binding:
             # Libraries for processors convert layouts around each convolution: traffic that no roofline shows.
             binding.append("memory")
         own = shares.filter(pl.col("kernel_class") == kernel_class)
         keys += [(kernel_class, f, r, "maximum_fraction") for f in _layouts(own, least_share) for r in binding]
-        if kernel_class == "conv" and kernels.is_serial.any() and NATIVE in kernels.group["operator_name"]:
+        if kernel_class == "conv" and NATIVE in kernels.group["operator_name"]:
             keys += [(NATIVE, "*", r, "maximum_fraction") for r in dict.fromkeys((*binding, "memory", "reorder"))]
             keys.append((NATIVE, "*", "memory", "half_work"))
-        if kernel_class in PRODUCTS and kernels.is_serial.any():
+        if kernel_class in PRODUCTS and is_processor:
             formats = _layouts(own, least_share) if kernel_class in BY_FORMAT else ["*"]
             keys += [
                 (kernel_class, f, "reorder", "maximum_fraction") for f in _reordered(kernels, kernel_class, formats)

@@ -50,7 +50,7 @@ class Kernels:
     reload_s: Floats
     """Time of the memories next to the units, or of accesses one after another. [s]"""
     reorder_s: Floats
-    """Time of putting weights in the library's order, at the peak bandwidth. [s]"""
+    """Time of what a library writes and reads again before it computes, at the peak bandwidth. [s]"""
     paging_s: Floats
     """Time of handing out fresh pages, at the peak bandwidth. [s]"""
     power_s: Floats
@@ -124,7 +124,7 @@ def _terms(bench: Workbench) -> pl.DataFrame:
         """
         SELECT c.model_id, c.scenario_id, c.hardware_id, c.subgraph_id, c.position, c.kernel_class,
             CASE
-                WHEN c.is_native THEN 'aten._slow_conv2d_forward'
+                WHEN c.operator_name <> '*' THEN c.operator_name
                 WHEN c.kernel_class = o.operator_class
                     THEN CONCAT(SPLIT_PART(o.target, '.', 1), '.', SPLIT_PART(o.target, '.', 2))
                 ELSE '*'

@@ -41,7 +41,7 @@ convolutions AS (
         NOT a.plans_layout AND w.layout = 'nchw' AS is_nchw,
         -- Weights of one tap, or of one channel a group, are channels-last and nchw at once.
         a.plans_layout AND r.layout = 'nhwc' AND r.batch = 1 AND COALESCE(z.taps, 1e0) = 1e0
-        AND t.shape LIKE '[B,%' AND t.shape <> s.shape AS is_misread,
+        AND t.shape LIKE '[B,%' AND t.shape <> s.shape AS hides_format,
         c.tensor_id IS NOT NULL AS is_copied,
         -- Images of fewer channels than a block has are read as they lie.
         COALESCE(z.k >= 16e0 * z.taps, TRUE) AS is_image_blocked,
@@ -75,16 +75,17 @@ convolutions AS (
 handed_over AS (
     SELECT
         *,
-        is_misread AND NOT is_native AS is_read_as_nchw
+        hides_format AND NOT is_native AS is_misread,
+        is_nchw OR (hides_format AND NOT is_native) AS is_blocked
     FROM convolutions
 ),
 
 blocked_images AS (
     SELECT
         *,
-        CASE WHEN is_read_as_nchw THEN image_byte ELSE 0e0 END AS copied_byte,
-        CASE WHEN (is_nchw OR is_read_as_nchw) AND is_image_blocked THEN image_byte ELSE 0e0 END AS blocked_image_byte,
-        CASE WHEN is_nchw OR is_read_as_nchw THEN output_byte ELSE 0e0 END AS blocked_output_byte,
+        CASE WHEN is_misread THEN image_byte ELSE 0e0 END AS copied_byte,
+        CASE WHEN is_blocked AND is_image_blocked THEN image_byte ELSE 0e0 END AS blocked_image_byte,
+        CASE WHEN is_blocked THEN output_byte ELSE 0e0 END AS blocked_output_byte,
         CASE WHEN is_put_last THEN weight_byte ELSE 0e0 END AS channels_last_byte
     FROM handed_over
 )
@@ -94,9 +95,11 @@ SELECT
     scenario_id,
     subgraph_id,
     is_native,
-    is_read_as_nchw AS is_misread,
-    CASE WHEN is_native THEN column_byte ELSE copied_byte + GREATEST(weight_byte + blocked_image_byte, blocked_output_byte) END
-        AS scratch_byte,
+    is_misread,
+    CASE
+        WHEN is_native THEN column_byte
+        ELSE copied_byte + GREATEST(weight_byte + blocked_image_byte, blocked_output_byte)
+    END AS scratch_byte,
     channels_last_byte,
     2e0 * (
         channels_last_byte

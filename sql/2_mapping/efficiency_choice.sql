@@ -32,8 +32,8 @@ CREATE VIEW efficiency_choice (
     overlap_fraction,
     -- Share of the last-level cache a kernel's inputs and outputs may fill and still be served there.
     residency_fraction,
-    -- Share of the peak bandwidth at which weights are put in the library's order anew at every call; null where
-    -- they are used as they lie.
+    -- Share of the peak bandwidth at which a library puts weights and images in its own order, or a bias in the result,
+    -- at every call; null where they are used as they lie.
     reorder_fraction,
     -- Share of the peak bandwidth at which fresh pages are handed out; null where memory is kept from run to run.
     paging_fraction,

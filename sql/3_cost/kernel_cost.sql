@@ -29,9 +29,9 @@ CREATE VIEW kernel_cost (
     layout,
     -- Views the host dispatches before it.
     view_count,
-    -- True for a convolution that PyTorch on a processor runs as a matrix product of its own, which has efficiencies of
-    -- its own (`aten._slow_conv2d_forward`).
-    is_native,
+    -- ATen operator of its anchor where that has efficiencies of its own, or `*`; `aten._slow_conv2d_forward` for a
+    -- convolution that PyTorch on a processor runs as a matrix product of its own.
+    operator_name,
     -- Multiply-accumulates.
     macs,
     -- Operations.
@@ -112,8 +112,8 @@ CREATE VIEW kernel_cost (
     memory_level,
     -- The part of the faster of compute_s and memory_s that does not overlap. [s]
     serial_s,
-    -- Time of putting weights and images in the library's order: reorder_byte over peak bandwidth and its efficiency; 0
-    -- where they are used as they lie. [s]
+    -- Time of what the library writes and reads again: reorder_byte over peak bandwidth and its efficiency; 0 where
+    -- operands are used as they lie. [s]
     reorder_s,
     -- Fresh pages that the system hands out for it. [byte]
     paged_byte,
@@ -215,9 +215,9 @@ kernel_inputs AS (
         w.kernel_class,
         w.anchor_operator_id,
         w.precision,
-        CASE WHEN v.is_misread THEN 'strided' WHEN l.is_aliased AND t.vendor = 'intel' THEN 'aliased' ELSE w.layout END AS layout,
+        e.memory_format AS layout,
         w.view_count,
-        COALESCE(v.is_native, FALSE) AS is_native,
+        e.operator_name,
         w.weight_byte,
         w.output_byte,
         w.traffic_byte + COALESCE(cc.spilled_byte, 0e0) AS traffic_byte,
@@ -305,7 +305,11 @@ kernel_inputs AS (
         ON e.hardware_id = t.hardware_id AND e.backend = t.backend AND e.kernel_class = w.kernel_class
         AND e.operator_name = CASE WHEN v.is_native THEN 'aten._slow_conv2d_forward' ELSE COALESCE(eo.operator_name, '*') END
         AND e.precision_class = ep.precision_class
-        AND e.memory_format = CASE WHEN v.is_misread THEN 'strided' WHEN l.is_aliased AND t.vendor = 'intel' THEN 'aliased' ELSE w.layout END
+        AND e.memory_format = CASE
+            WHEN v.is_misread THEN 'strided'
+            WHEN l.is_aliased AND t.vendor = 'intel' THEN 'aliased'
+            ELSE w.layout
+        END
 ),
 
 level_times AS (
@@ -378,7 +382,7 @@ SELECT
     precision,
     layout,
     view_count,
-    is_native,
+    operator_name,
     macs,
     flops,
     threads,

@@ -555,14 +555,11 @@ def convolution_call(
     if not backend["calls_aten"] or kernel["kernel_class"] not in CONVOLUTIONS:
         return None
     size = {q: v for (o, part, q), v in sizes.items() if o == kernel["anchor"] and part == "main"}
-    reads = {
-        e["position"]: elements[e["tensor_id"]] for e in tables.where("edge", consumer_operator_id=kernel["anchor"])
-    }
+    operands = {e["position"]: e["tensor_id"] for e in tables.where("edge", consumer_operator_id=kernel["anchor"])}
+    reads = {position: elements[tensor_id] for position, tensor_id in operands.items()}
     weight = reads[1] * width
     planned = tables.rows["model"][0]["planned_format"] or run.scenario["memory_format"]
-    image_id = next(
-        e["tensor_id"] for e in tables.where("edge", consumer_operator_id=kernel["anchor"]) if e["position"] == 0
-    )
+    image_id = operands[0]
     tensor = tables.one("tensor", tensor_id=image_id)
     whole = tables.one("tensor", tensor_id=tensor["storage_tensor_id"])
     is_view = tensor["shape"].startswith("[B,") and tensor["shape"] != whole["shape"]

@@ -14,7 +14,7 @@ from torch import nn
 from charz.ingest.compile import compile_graph
 from charz.ingest.compile.dataflow import flow_of
 from charz.ingest.compile.fusion import partition
-from charz.ingest.compile.heap import scratch
+from charz.ingest.compile.heap import convolution_calls, scratch
 from charz.ingest.export import BATCH, Request
 from charz.ingest.graph import Graph
 from charz.ingest.pipeline import to_graph
@@ -22,16 +22,15 @@ from charz.schema.compiled import HeapGrowth
 from charz.schema.scenario import Scenario
 
 
-class Convolve(nn.Module):
-    """A convolution of what a function makes of a normalized (batch, height, width, channels) tensor."""
+class Apply(nn.Module):
+    """A function as a module."""
 
-    def __init__(self, view: Callable[[torch.Tensor], torch.Tensor], channels: int, kernel: int, groups: int) -> None:
+    def __init__(self, function: Callable[[torch.Tensor], torch.Tensor]) -> None:
         super().__init__()
-        self.norm, self.view = nn.LayerNorm(64), view
-        self.conv = nn.Conv2d(channels, channels, kernel, padding=kernel // 2, groups=groups, bias=False)
+        self.function = function
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return torch.relu(self.conv(self.view(self.norm(x))))
+        return self.function(x)
 
 
 def permuted(x: torch.Tensor) -> torch.Tensor:
@@ -46,11 +45,11 @@ def computed(x: torch.Tensor) -> torch.Tensor:
     return torch.relu(x.permute(0, 3, 1, 2))
 
 
-def lowered(view: Callable[[torch.Tensor], torch.Tensor], channels: int, kernel: int, groups: int, side: int) -> Graph:
-    """The module's graph, planned channels-last."""
-    module = Convolve(view, channels, kernel, groups).eval().to("meta")
-    image = torch.zeros(2, side, side, 64, device="meta")
-    graph, _ = to_graph(Request("test", "test", module, (image,), axes={"x": {0: BATCH}}))
+def lowered(side: int, channels: int, *modules: nn.Module) -> Graph:
+    """The graph of a normalized (batch, side, side, channels) tensor and what follows, planned channels-last."""
+    network = nn.Sequential(nn.LayerNorm(channels), *modules).eval().to("meta")
+    image = torch.zeros(2, side, side, channels, device="meta")
+    graph, _ = to_graph(Request("test", "test", network, (image,), axes={"input": {0: BATCH}}))
     graph.planned_format = "nhwc"
     return graph
 
@@ -68,7 +67,9 @@ SHAPES = {
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("backend", ["inductor", "eager"])
 def test_view_and_allocator_agree(shape: str, backend: str) -> None:
-    graph = lowered(*SHAPES[shape])
+    view, channels, kernel, groups, side = SHAPES[shape]
+    conv = nn.Conv2d(channels, channels, kernel, padding=kernel // 2, groups=groups, bias=False)
+    graph = lowered(side, 64, Apply(view), conv, nn.ReLU())
     parts = partition(flow_of(graph), backend, rules().fusion[backend], False)
     bits = {"fp32": 32}
     with contextlib.closing(new_database(["convolution_call"])) as connection:
@@ -76,27 +77,16 @@ def test_view_and_allocator_agree(shape: str, backend: str) -> None:
         replace_rows(connection, Scenario, [scenario(b, batch=b, backend=backend) for b in (1, 2)])
         for batch in (1, 2):
             query = f"SELECT subgraph_id, scratch_byte FROM convolution_call WHERE scenario_id = {batch}"
-            played = {b.first: b.byte for b in scratch(graph, parts, bits, batch, backend == "inductor")}
+            calls = convolution_calls(graph, parts, batch)
+            played = {b.first: b.byte for b in scratch(graph, calls, bits, batch, backend == "inductor")}
             assert dict(connection.sql(query).fetchall()) == played
-
-
-class Expand(nn.Module):
-    """A normalization, four times its channels, and its channels again."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.norm, self.wide, self.narrow = nn.LayerNorm(64), nn.Conv2d(64, 256, 1), nn.Conv2d(256, 64, 1)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return torch.relu(self.narrow(torch.relu(self.wide(permuted(self.norm(x))))))
 
 
 def test_two_samples_do_not_pay_for_one() -> None:
     """The copy and the blocks of one sample are given back and taken again in every run; two samples have none, and their
     heap stays: 6.3 and 0.6 MB of fresh pages a run were counted under PyTorch 2.13."""
-    image = torch.zeros(2, 56, 56, 64, device="meta")
-    graph, _ = to_graph(Request("test", "test", Expand().eval().to("meta"), (image,), axes={"x": {0: BATCH}}))
-    graph.planned_format = "nhwc"
+    wide, narrow = nn.Conv2d(64, 256, 1), nn.Conv2d(256, 64, 1)
+    graph = lowered(56, 64, Apply(permuted), wide, nn.ReLU(), narrow, nn.ReLU())
     rows = compile_graph(graph, rules())[HeapGrowth]
     planned = zip(rows["backend"], rows["batch"], rows["growth_fraction"], strict=True)
     shares = {batch: share for backend, batch, share in planned if backend == "inductor"}
@@ -108,19 +98,7 @@ def test_two_samples_do_not_pay_for_one() -> None:
 def test_a_view_of_one_sample_is_copied(batch: int, is_misread: bool, moved: int) -> None:
     """40 x 40 x 16 elements, 102,400 bytes, copied and put in blocks, and twice as much of results put back; the weights,
     16 x 32 x 4 bytes, are put in blocks in any case."""
-    module = nn.Conv2d(16, 32, 1, bias=False)
-
-    class Head(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.norm, self.conv = nn.LayerNorm(16), module
-
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return self.conv(permuted(self.norm(x)))
-
-    image = torch.zeros(2, 40, 40, 16, device="meta")
-    graph, _ = to_graph(Request("test", "test", Head().eval().to("meta"), (image,), axes={"x": {0: BATCH}}))
-    graph.planned_format = "nhwc"
+    graph = lowered(40, 16, Apply(permuted), nn.Conv2d(16, 32, 1, bias=False))
     with contextlib.closing(new_database(["convolution_call"])) as connection:
         add_graph(connection, graph)
         replace_rows(connection, Scenario, [scenario(1, batch=batch, backend="inductor")])
