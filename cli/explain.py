@@ -112,11 +112,13 @@ KERNEL_CHAIN = (
             "reload_s",
             "reload_byte",
             "latency_bound_s",
+            "thread_s",
             "resident_byte",
             "reorder_s",
             "reorder_byte",
             "paging_s",
             "paged_byte",
+            "team_s",
         ),
     ),
     (
@@ -170,10 +172,21 @@ def _explain_model(target: Target) -> None:
     total = target.rows("model_latency", ("latency_s",))[0][0]
     shown = [(i, name, display.seconds(t), display.percent(t / total), why) for i, name, t, why in rows]
     display.show(display.table(("kernel", "operators", "time", "share", "bottleneck"), shown))
-    kernels = _rows(target, "kernel_cost", ("layout", "device_s", "paging_s"))
+    kernels = _rows(target, "kernel_cost", ("layout", "device_s", "paging_s", "team_s"))
+    _note_teams([k["team_s"] for k in kernels if k["team_s"]], total)
     _note_fresh_pages(sum(k["paging_s"] for k in kernels), total)
     _note_aliased_rows(sum(k["device_s"] for k in kernels if k["layout"] == "aliased"), total)
     display.note(f"\none kernel: charz explain {target.model} {rows[0][0]} --on {target.hardware_id}")
+
+
+def _note_teams(team_s: list[float], latency_s: float) -> None:
+    """Say what a processor's threads cost where they begin and end for more than a twentieth of a run's time."""
+    if sum(team_s) > latency_s / 20:
+        share = f"{display.seconds(sum(team_s))} ({display.percent(sum(team_s) / latency_s)})"
+        display.note(
+            f"\n{share} pass while threads begin and end, once in each of {len(team_s)} kernels; a larger batch spreads"
+            " it over more samples, fewer threads begin sooner"
+        )
 
 
 def _note_fresh_pages(paging_s: float, latency_s: float) -> None:

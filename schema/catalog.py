@@ -425,6 +425,9 @@ class BackendSupport(Row):
     sums_in_half: bool | None
     """True where vector units sum products of half precision in half precision, at the rate they have for it; null in
     files from before it was known: they do."""
+    chunk_element: float | None
+    """Elements of a loop of its own that each thread must get: a shorter loop runs in one thread. Null where that is
+    not known or does not arise."""
     source_id: str
     """Source of the row."""
     confidence: str
@@ -483,13 +486,17 @@ class Efficiency(Row):
     """`matrix`, `vector` (shares of peak arithmetic), `memory` (share of peak bandwidth), `overlap` (share of the
     shorter of arithmetic and memory hidden behind the longer), `residency` (share of the last-level cache
     that holds what passes from kernel to kernel), `reorder` (share of peak bandwidth at which a library puts weights
-    and images in its own order, or a bias in the result, at every call; no row: they are used as they lie) or `paging`
-    (share of peak bandwidth at which the system hands out fresh pages; no row: memory is kept from run to run)."""
+    and images in its own order, or a bias in the result, at every call; no row: they are used as they lie), `paging`
+    (share of peak bandwidth at which the system hands out fresh pages; no row: memory is kept from run to run) or
+    `thread` (of a unit's fair share of peak bandwidth, what one thread reaches while the others idle; no row: nothing
+    is known of threads)."""
     maximum_fraction: float
     """Share of the peak reached by a large kernel. Of `matrix` it is the share of the pace of the tiles
-    (`tiling_strategy`), above 1 where a library's lose less than those; no kernel is faster than the peak for that."""
+    (`tiling_strategy`), above 1 where a library's lose less than those; no kernel is faster than the peak for that.
+    Of `thread` it is above 1 where a thread gets what the idle ones leave."""
     half_work: float
-    """Work a unit at which half of that is reached: ops for arithmetic, bytes for memory."""
+    """Work a unit at which half of that is reached: ops for arithmetic, bytes for memory. Of `thread`: the bytes a
+    unit would move at the peak in the time in which a team of threads begins and ends."""
     source_id: str
     """Source of the row."""
     confidence: str

@@ -1,8 +1,8 @@
 """Few efficiency parameters from many whole-model times.
 
 A kernel's device time follows `kernel_cost`: compute = max(matrix, vector, naive), memory = max(dram, cache,
-reload), busy = max + (1 - overlap) · min + reorder + paging, at least the power limit's time, plus the gap. A parameter
-is the maximum_fraction or half_work of one (kernel class or ATen operator, memory format, resource);
+reload, thread), busy = max + (1 - overlap) · min + reorder + paging + team, at least the power limit's time, plus the
+gap. A parameter is the maximum_fraction or half_work of one (kernel class or ATen operator, memory format, resource);
 those that matter little share the row of their class, or `*`. Robust least squares on log ratios of whole-model time, pulled
 toward prior values.
 """
@@ -21,10 +21,13 @@ from .kernels import Floats, Kernels
 LIBRARY = ("reorder", "paging")
 """What comes before the arithmetic: a library's order of its operands, the system's pages; without a row, nothing."""
 
+THREAD = "thread"
+"""One thread alone, and the team that begins and ends; without a row, nothing is known of threads."""
+
 NATIVE = "aten._slow_conv2d_forward"
 """Convolution of a small image that PyTorch on a processor does not leave to oneDNN."""
 
-RESOURCES = ("matrix", "vector", "memory", "overlap", *LIBRARY)
+RESOURCES = ("matrix", "vector", "memory", "overlap", THREAD, *LIBRARY)
 _TERM = {"matrix": "matrix", "vector": "vector", "memory": "dram"}
 
 _BOUNDS = {
@@ -34,6 +37,8 @@ _BOUNDS = {
     ("overlap", "maximum_fraction"): (0.02, 1.0),
     ("reorder", "maximum_fraction"): (0.005, 1.0),
     ("paging", "maximum_fraction"): (0.005, 1.0),
+    (THREAD, "maximum_fraction"): (0.2, 50.0),
+    (THREAD, "half_work"): (1e2, 1e7),
     ("matrix", "half_work"): (1e3, 1e9),
     ("vector", "half_work"): (1e1, 1e7),
     ("memory", "half_work"): (1e1, 1e6),
@@ -47,6 +52,8 @@ _PRIOR = {
     ("overlap", "maximum_fraction"): 0.85,
     ("reorder", "maximum_fraction"): 0.2,
     ("paging", "maximum_fraction"): 0.07,
+    (THREAD, "maximum_fraction"): 2.0,
+    (THREAD, "half_work"): 1e5,
     ("matrix", "half_work"): 1e5,
     ("vector", "half_work"): 1e3,
     ("memory", "half_work"): 2e3,
@@ -97,9 +104,11 @@ class Fit:
                     return self.value[name, f, resource, kind]
         if default is not None:
             return default
-        if resource in LIBRARY:
-            return np.inf  # Weights are used as they lie, memory stays where it was.
-        return 0.0 if kind == "half_work" else _PRIOR[resource, kind]
+        if kind == "half_work":
+            return 0.0
+        if resource in (THREAD, *LIBRARY):
+            return np.inf  # A thread bounds nothing, weights are used as they lie, memory stays where it was.
+        return _PRIOR[resource, kind]
 
 
 PriorWithout = Callable[[Sequence[str]], Fit]
@@ -128,10 +137,12 @@ def _kernel_time(kernels: Kernels, parameter: Parameters) -> Floats:
     compute = np.maximum(np.maximum(time["matrix"], time["vector"]), kernels.naive_s)
     cache = kernels.cache_s / parameter["memory", "maximum_fraction"][of]
     memory = np.maximum(np.maximum(time["memory"], cache), kernels.reload_s)
+    memory = np.maximum(memory, kernels.thread_s / parameter[THREAD, "maximum_fraction"][of])
     overlap = parameter["overlap", "maximum_fraction"][of]
     busy = np.maximum(compute, memory) + (1 - overlap) * np.minimum(compute, memory)
     busy += kernels.reorder_s / parameter["reorder", "maximum_fraction"][of]
     busy += kernels.paging_s / parameter["paging", "maximum_fraction"][of]
+    busy += kernels.team_s * parameter[THREAD, "half_work"][of]
     result: Floats = kernels.count * (np.maximum(busy, kernels.power_s) + kernels.gap_s)
     return result
 
@@ -148,10 +159,15 @@ def _case_time(kernels: Kernels, kernel_time: Floats) -> Floats:
 def choose_keys(kernels: Kernels, least_share: float = 0.01) -> list[Key]:
     """Parameters worth fitting: a maximum_fraction for each class, and each ATen operator of a mixed class, with its
     share of the time, for the resources that can bind it and the layouts that tell its algorithms apart; one
-    overlap, and one half_work a resource and class of matrix products, of memory too on processors."""
+    overlap, and one half_work a resource and class of matrix products, of memory too on processors; where the backend
+    tells a team from one thread, what both do, in place of memory's half_work for all."""
     shares = kernels.share_of_time().filter(pl.col("weight") > 0)
-    keys: list[Key] = [("*", "*", r, "maximum_fraction") for r in RESOURCES if r not in LIBRARY]
-    keys += [("*", "*", "memory", "half_work"), ("*", "*", "matrix", "half_work")]
+    keys: list[Key] = [("*", "*", r, "maximum_fraction") for r in RESOURCES if r not in (THREAD, *LIBRARY)]
+    keys.append(("*", "*", "matrix", "half_work"))
+    if kernels.team_s.any():
+        keys += [("*", "*", THREAD, "maximum_fraction"), ("*", "*", THREAD, "half_work")]
+    else:
+        keys.append(("*", "*", "memory", "half_work"))
     is_processor = bool(kernels.is_serial.any())
     if is_processor:
         # Libraries for processors take memory from the system's allocator, which gives it back to the system.
@@ -168,11 +184,11 @@ def choose_keys(kernels: Kernels, least_share: float = 0.01) -> list[Key]:
             keys += [(NATIVE, "*", r, "maximum_fraction") for r in dict.fromkeys((*binding, "memory", "reorder"))]
             keys.append((NATIVE, "*", "memory", "half_work"))
         if kernel_class in PRODUCTS and is_processor:
-            formats = _layouts(own, least_share) if kernel_class in BY_FORMAT else ["*"]
+            formats = _layouts(own, least_share) if kernel_class in BY_FORMAT else ["*", "aliased"]
             keys += [
                 (kernel_class, f, "reorder", "maximum_fraction") for f in _reordered(kernels, kernel_class, formats)
             ]
-            # Each call of a library for processors waits for its threads to begin and to end.
+            # Each call of a library for processors costs something of its own.
             keys.append((kernel_class, "*", "memory", "half_work"))
         if kernel_class in ("conv", "linear", "matmul"):
             keys.append((kernel_class, "*", "matrix", "half_work"))
@@ -188,7 +204,7 @@ def _layouts(own: pl.DataFrame, least_share: float) -> list[str]:
     if own["memory_format"].n_unique() == 1:
         return ["*"]
     classes = BY_FORMAT + BY_STRIDES if "eager" in own["backend"] else BY_FORMAT
-    telling = own.filter(pl.col("kernel_class").is_in(classes) | pl.col("memory_format").is_in(["strided", "aliased"]))
+    telling = own.filter(pl.col("kernel_class").is_in(classes) | (pl.col("memory_format") == "strided"))
     found = _with_share(telling, "memory_format", least_share / 3)
     return found if set(own["memory_format"]) <= set(found) else ["*", *found]
 
@@ -346,6 +362,8 @@ def subset(kernels: Kernels, keep: NDArray[np.bool_]) -> Kernels:
         reload_s=kernels.reload_s[member],
         reorder_s=kernels.reorder_s[member],
         paging_s=kernels.paging_s[member],
+        thread_s=kernels.thread_s[member],
+        team_s=kernels.team_s[member],
         power_s=kernels.power_s[member],
         gap_s=kernels.gap_s[member],
         host_s=kernels.host_s[keep],

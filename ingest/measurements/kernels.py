@@ -53,6 +53,10 @@ class Kernels:
     """Time of what a library writes and reads again before it computes, at the peak bandwidth. [s]"""
     paging_s: Floats
     """Time of handing out fresh pages, at the peak bandwidth. [s]"""
+    thread_s: Floats
+    """Time of all traffic at a unit's fair share of the peak bandwidth where one thread moves it; 0 elsewhere. [s]"""
+    team_s: Floats
+    """Time of a byte a unit at the peak bandwidth where a team of threads runs the kernel; 0 elsewhere. [s]"""
     power_s: Floats
     """Least time the power limit allows; 0 when unknown. [s]"""
     gap_s: Floats
@@ -82,14 +86,16 @@ class Kernels:
 
 
 def neutral(half_work: float, residency: pl.DataFrame) -> pl.DataFrame:
-    """Efficiency rows that leave every kernel at its peak; the database's residency rows stay."""
+    """Efficiency rows that leave every kernel at its peak and its team at a byte a unit; the database's residency rows
+    stay."""
+    works = {"matrix": half_work, "vector": half_work, "memory": half_work, "thread": 1.0}
     rows = [
         {
             "scope": "*", "backend": "*", "kernel_class": "*", "precision_class": "*", "memory_format": "*",
-            "resource": resource, "maximum_fraction": 1.0, "half_work": half_work if resource in ("matrix", "vector", "memory") else 0.0,
+            "resource": resource, "maximum_fraction": 1.0, "half_work": works.get(resource, 0.0),
             "source_id": "neutral", "confidence": "assumed", "note": None,
         }
-        for resource in ("matrix", "vector", "memory", "overlap", "reorder", "paging")
+        for resource in (*works, "overlap", "reorder", "paging")
     ]  # fmt: skip
     return pl.concat([pl.DataFrame(rows, schema=residency.schema), residency])
 
@@ -130,7 +136,8 @@ def _terms(bench: Workbench) -> pl.DataFrame:
                 ELSE '*'
             END AS operator_name,
             c.layout AS memory_format, c.matrix_s, c.vector_s, c.naive_s, c.dram_s, c.cache_s,
-            GREATEST(c.reload_s, c.latency_bound_s) AS reload_s, c.reorder_s, c.paging_s,
+            GREATEST(c.reload_s, c.latency_bound_s) AS reload_s, c.reorder_s, c.paging_s, c.thread_s,
+            c.team_s,
             COALESCE(c.power_s, 0) AS power_s, c.kernel_gap_s,
             k.host_issue_s
         FROM kernel_cost AS c
@@ -152,6 +159,8 @@ def _arrays(terms: pl.DataFrame, cases: pl.DataFrame, keys: list[str]) -> Kernel
         "reload_s",
         "reorder_s",
         "paging_s",
+        "thread_s",
+        "team_s",
         "power_s",
         "kernel_gap_s",
     ]
@@ -182,6 +191,8 @@ def _arrays(terms: pl.DataFrame, cases: pl.DataFrame, keys: list[str]) -> Kernel
         reload_s=value["reload_s"],
         reorder_s=value["reorder_s"],
         paging_s=value["paging_s"],
+        thread_s=value["thread_s"],
+        team_s=value["team_s"],
         power_s=value["power_s"],
         gap_s=value["kernel_gap_s"],
         host_s=cases["host_s"].to_numpy(),

@@ -16,7 +16,9 @@ CREATE VIEW kernel_traffic (
     -- Results written. [byte]
     output_byte,
     -- Part of the reads that an earlier kernel of the run wrote. [byte]
-    produced_byte
+    produced_byte,
+    -- Largest activation, model input or result among them. [byte]
+    largest_byte
 ) AS
 SELECT
     r.model_id,
@@ -26,7 +28,8 @@ SELECT
     SUM(CASE WHEN b.direction = 'read' AND b.role = 'weight' THEN b.moved_byte ELSE 0e0 END) AS weight_byte,
     SUM(CASE WHEN b.direction = 'read' AND b.role = 'kv_cache' THEN b.moved_byte ELSE 0e0 END) AS kv_cache_byte,
     SUM(CASE WHEN b.direction = 'write' THEN b.moved_byte ELSE 0e0 END) AS output_byte,
-    SUM(CASE WHEN b.direction = 'read' AND b.is_produced THEN b.moved_byte ELSE 0e0 END) AS produced_byte
+    SUM(CASE WHEN b.direction = 'read' AND b.is_produced THEN b.moved_byte ELSE 0e0 END) AS produced_byte,
+    MAX(CASE WHEN b.role IN ('input', 'output') THEN b.moved_byte ELSE 0e0 END) AS largest_byte
 FROM run AS r
 INNER JOIN border_byte AS b
     ON b.model_id = r.model_id AND b.scenario_id = r.scenario_id AND b.backend = r.backend

@@ -37,6 +37,8 @@ CREATE VIEW kernel_work (
     output_byte,
     -- Part of the reads that an earlier kernel of the run wrote. [byte]
     produced_byte,
+    -- Largest of what it reads and writes but weights: what its loop goes over. [byte]
+    loop_byte,
     -- Everything that crosses its border. [byte]
     traffic_byte
 ) AS
@@ -57,7 +59,8 @@ WITH fused_kernels AS (
         COALESCE(t.weight_byte, 0e0) AS weight_byte,
         COALESCE(t.kv_cache_byte, 0e0) AS kv_cache_byte,
         COALESCE(t.output_byte, 0e0) AS output_byte,
-        COALESCE(t.produced_byte, 0e0) AS produced_byte
+        COALESCE(t.produced_byte, 0e0) AS produced_byte,
+        COALESCE(t.largest_byte, 0e0) AS loop_byte
     FROM run AS r
     INNER JOIN backend AS b ON b.backend = r.backend
     INNER JOIN subgraph AS s ON s.model_id = r.model_id AND s.backend = r.backend
@@ -91,7 +94,8 @@ cast_kernels AS (
             AS weight_byte,
         0e0 AS kv_cache_byte,
         z.elements * pt.bits / 8e0 AS output_byte,
-        CASE WHEN t.producer_operator_id IS NULL THEN 0e0 ELSE z.elements * pf.bits / 8e0 END AS produced_byte
+        CASE WHEN t.producer_operator_id IS NULL THEN 0e0 ELSE z.elements * pf.bits / 8e0 END AS produced_byte,
+        z.elements * pt.bits / 8e0 AS loop_byte
     FROM run AS r
     INNER JOIN backend AS b ON b.backend = r.backend
     INNER JOIN precision_cast AS c ON c.model_id = r.model_id AND c.policy = r.policy
@@ -125,7 +129,8 @@ copy_kernels AS (
         CASE WHEN t.role IN ('weight', 'buffer', 'constant') THEN z.elements * p.bits / 8e0 ELSE 0e0 END AS weight_byte,
         0e0 AS kv_cache_byte,
         z.elements * p.bits / 8e0 AS output_byte,
-        CASE WHEN t.producer_operator_id IS NULL THEN 0e0 ELSE z.elements * p.bits / 8e0 END AS produced_byte
+        CASE WHEN t.producer_operator_id IS NULL THEN 0e0 ELSE z.elements * p.bits / 8e0 END AS produced_byte,
+        z.elements * p.bits / 8e0 AS loop_byte
     FROM run AS r
     INNER JOIN backend AS b ON b.backend = r.backend
     INNER JOIN layout_copy AS c ON c.model_id = r.model_id AND c.memory_format = r.layout
@@ -164,7 +169,8 @@ bias_kernels AS (
         zb.elements * p.bits / 8e0 AS weight_byte,
         0e0 AS kv_cache_byte,
         z.elements * p.bits / 8e0 AS output_byte,
-        z.elements * p.bits / 8e0 AS produced_byte
+        z.elements * p.bits / 8e0 AS produced_byte,
+        z.elements * p.bits / 8e0 AS loop_byte
     FROM run AS r
     INNER JOIN (SELECT DISTINCT backend FROM backend_support WHERE bias_is_kernel) AS s ON s.backend = r.backend
     INNER JOIN added_bias AS a ON a.model_id = r.model_id
@@ -208,5 +214,6 @@ SELECT
     kv_cache_byte,
     output_byte,
     produced_byte,
+    loop_byte,
     input_byte + weight_byte + kv_cache_byte + output_byte AS traffic_byte
 FROM all_kernels

@@ -37,6 +37,11 @@ CREATE VIEW efficiency_choice (
     reorder_fraction,
     -- Share of the peak bandwidth at which fresh pages are handed out; null where memory is kept from run to run.
     paging_fraction,
+    -- Of a unit's fair share of the peak bandwidth, what one thread reaches while the others idle; null where unknown.
+    thread_fraction,
+    -- Bytes a unit would move at the peak in the time in which a team of threads begins and ends; null where unknown.
+    -- [byte]
+    team_byte,
     -- Row of `efficiency` behind matrix: scope, class, backend, precision, format; source and confidence.
     matrix_basis,
     -- Row of `efficiency` behind vector: scope, class, backend, precision, format; source and confidence.
@@ -52,7 +57,10 @@ CREATE VIEW efficiency_choice (
     reorder_basis,
     -- Row of `efficiency` behind paging: scope, class, backend, precision, format; source and confidence; null where
     -- memory is kept from run to run.
-    paging_basis
+    paging_basis,
+    -- Row of `efficiency` behind thread: scope, class, backend, precision, format; source and confidence; null where
+    -- nothing is known of threads.
+    thread_basis
 ) AS
 WITH part_scopes AS (
     SELECT hardware_id, CONCAT('hardware:', hardware_id) AS scope, 3 AS scope_rank FROM hardware
@@ -139,12 +147,15 @@ SELECT
     MAX_BY(maximum_fraction, CASE WHEN resource = 'residency' THEN specificity END) AS residency_fraction,
     MAX_BY(maximum_fraction, CASE WHEN resource = 'reorder' THEN specificity END) AS reorder_fraction,
     MAX_BY(maximum_fraction, CASE WHEN resource = 'paging' THEN specificity END) AS paging_fraction,
+    MAX_BY(maximum_fraction, CASE WHEN resource = 'thread' THEN specificity END) AS thread_fraction,
+    MAX_BY(half_work, CASE WHEN resource = 'thread' THEN specificity END) AS team_byte,
     MAX_BY(basis, CASE WHEN resource = 'matrix' THEN specificity END) AS matrix_basis,
     MAX_BY(basis, CASE WHEN resource = 'vector' THEN specificity END) AS vector_basis,
     MAX_BY(basis, CASE WHEN resource = 'memory' THEN specificity END) AS memory_basis,
     MAX_BY(basis, CASE WHEN resource = 'overlap' THEN specificity END) AS overlap_basis,
     MAX_BY(basis, CASE WHEN resource = 'residency' THEN specificity END) AS residency_basis,
     MAX_BY(basis, CASE WHEN resource = 'reorder' THEN specificity END) AS reorder_basis,
-    MAX_BY(basis, CASE WHEN resource = 'paging' THEN specificity END) AS paging_basis
+    MAX_BY(basis, CASE WHEN resource = 'paging' THEN specificity END) AS paging_basis,
+    MAX_BY(basis, CASE WHEN resource = 'thread' THEN specificity END) AS thread_basis
 FROM matching_rows
 GROUP BY hardware_id, backend, kernel_class, operator_name, precision_class, memory_format

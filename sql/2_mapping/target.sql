@@ -37,6 +37,8 @@ CREATE VIEW target (
     bias_is_kernel,
     -- True where vector units sum products of half precision in half precision.
     sums_in_half,
+    -- Elements of a loop of the backend's own that each thread must get, or one thread runs it; null where not known.
+    chunk_element,
     -- True where PyTorch's own kernels run, each in the layout its tensors have.
     follows_strides
 ) AS
@@ -52,7 +54,8 @@ WITH supported_parts AS (
         MAX_BY(b.run_s, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END) AS run_s,
         MAX_BY(b.kernel_gap_fraction, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END) AS kernel_gap_fraction,
         MAX_BY(b.bias_is_kernel, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END) AS bias_is_kernel,
-        COALESCE(MAX_BY(b.sums_in_half, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END), TRUE) AS sums_in_half
+        COALESCE(MAX_BY(b.sums_in_half, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END), TRUE) AS sums_in_half,
+        MAX_BY(b.chunk_element, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END) AS chunk_element
     FROM hardware AS h
     INNER JOIN backend_support AS b ON b.family = h.family AND b.vendor IN ('*', h.vendor)
     GROUP BY h.hardware_id, h.family, h.vendor, b.backend
@@ -90,6 +93,7 @@ SELECT
     s.kernel_gap_fraction,
     s.bias_is_kernel,
     s.sums_in_half,
+    s.chunk_element,
     b.follows_strides
 FROM run AS r
 INNER JOIN backend AS b ON b.backend = r.backend

@@ -1,8 +1,10 @@
 -- Device time and dynamic energy of every kernel on every target, with each quantity they come from.
 -- Roofline (Williams et al. 2009) per memory level: the slower of arithmetic and memory, plus the share
 -- of the faster that does not overlap. A kernel's inputs from earlier kernels and its outputs are served by the
--- last-level cache where it holds them together. Of the candidate tiles the one that makes the kernel fastest wins,
--- which keeps time monotone in batch (but for a sample that ATen misreads, `convolution_call`) and in every resource.
+-- last-level cache where it holds them together. Where the backend leaves short loops to one thread, that thread's
+-- bandwidth bounds them; all else waits for a team of threads to begin and end. Of the candidate tiles the one that makes the kernel fastest wins,
+-- which keeps time monotone in batch (but for a sample that ATen misreads, `convolution_call`, and where a loop grows
+-- long enough to be shared) and in every resource.
 -- Average power cannot exceed the part's, so device_s >= dynamic_energy_j / (tdp_w - static_w) where the power is known.
 -- Grain: model_id, scenario_id, hardware_id, subgraph_id
 CREATE VIEW kernel_cost (
@@ -38,6 +40,8 @@ CREATE VIEW kernel_cost (
     flops,
     -- Independent output elements of its widest part.
     threads,
+    -- False where the backend leaves a loop to one thread.
+    is_shared,
     -- `matrix` or `vector`: the unit of its slowest part.
     unit,
     -- Element type its slowest part computes in.
@@ -89,7 +93,7 @@ CREATE VIEW kernel_cost (
     -- Traffic of the memories next to the units: operands again for every tile. [byte]
     reload_byte,
     -- Written and read again by the library at every call: weights and images in its own order, results that are to
-    -- hold a bias. [byte]
+    -- hold a bias, weights whose rows evict one another. [byte]
     reorder_byte,
     -- Time of the matrix units: operations over peak, utilization and efficiency. [s]
     matrix_s,
@@ -106,9 +110,13 @@ CREATE VIEW kernel_cost (
     -- Time of the accesses that each thread of PyTorch's GPU kernel makes one after another; 0 where others answer
     -- for it. [s]
     latency_bound_s,
+    -- Time in which one thread moves all traffic, at its share of the bandwidth; 0 where a team does or nothing is known
+    -- of threads. [s]
+    thread_s,
     -- Time of the slowest memory level. [s]
     memory_s,
-    -- Level of memory_s: `dram`, the last-level cache or the tile memory; `latency` where latency_bound_s is longest.
+    -- Level of memory_s: `dram`, the last-level cache or the tile memory; `latency` where latency_bound_s is longest,
+    -- `thread` where thread_s is.
     memory_level,
     -- The part of the faster of compute_s and memory_s that does not overlap. [s]
     serial_s,
@@ -119,10 +127,12 @@ CREATE VIEW kernel_cost (
     paged_byte,
     -- Time in which the system hands out fresh pages: paged_byte over peak bandwidth and its efficiency. [s]
     paging_s,
+    -- Time in which the team of threads begins and ends; 0 for one thread and where nothing is known of threads. [s]
+    team_s,
     -- Least time the power limit allows; null when the power is unknown. [s]
     power_s,
-    -- Time the kernel keeps the device busy: the larger of compute_s and memory_s plus serial_s, reorder_s and paging_s,
-    -- never below power_s. [s]
+    -- Time the kernel keeps the device busy: the larger of compute_s and memory_s plus serial_s, reorder_s, paging_s and
+    -- team_s, never below power_s. [s]
     busy_s,
     -- Device time between this kernel and the one before. [s]
     kernel_gap_s,
@@ -225,6 +235,9 @@ kernel_inputs AS (
         COALESCE(p.macs, 0e0) AS macs,
         COALESCE(p.flops, 0e0) AS flops,
         COALESCE(p.threads, 0e0) AS threads,
+        -- Libraries share every product.
+        COALESCE(p.macs, 0e0) > 0e0 OR w.loop_byte * 8e0 / NULLIF(cp.bits, 0) >= COALESCE(t.chunk_element, 0e0) * h.unit_count
+            AS is_shared,
         -- Channels-last, each element has a thread of its own.
         CASE WHEN t.follows_strides AND w.layout <> 'nhwc' THEN COALESCE(p.steps, 0e0) * h.memory_latency_s ELSE 0e0 END
             AS latency_bound_s,
@@ -265,7 +278,13 @@ kernel_inputs AS (
         e.overlap_fraction AS overlap_fraction,
         e.reorder_fraction,
         e.paging_fraction,
-        CASE WHEN e.reorder_fraction IS NULL THEN 0e0 ELSE COALESCE(v.reorder_byte, l.reorder_byte, 0e0) END AS reorder_byte,
+        e.thread_fraction,
+        CASE WHEN t.chunk_element IS NULL THEN 0e0 ELSE COALESCE(e.team_byte, 0e0) * h.unit_count END AS team_byte,
+        CASE
+            WHEN e.reorder_fraction IS NULL THEN 0e0
+            WHEN e.memory_format = 'aliased' THEN l.reorder_byte + w.weight_byte
+            ELSE COALESCE(v.reorder_byte, l.reorder_byte, 0e0)
+        END AS reorder_byte,
         CASE WHEN e.paging_fraction IS NULL THEN 0e0 ELSE COALESCE(f.fault_byte, 0e0) END AS paged_byte,
         h.dram_byte_per_s,
         h.cache_byte_per_s,
@@ -298,6 +317,7 @@ kernel_inputs AS (
     LEFT JOIN page_fault AS f
         ON f.model_id = w.model_id AND f.scenario_id = w.scenario_id AND f.subgraph_id = w.subgraph_id
         AND t.family = 'cpu'
+    INNER JOIN precision AS cp ON cp.precision = w.precision
     INNER JOIN efficiency_precision AS ep ON ep.precision = w.precision
     LEFT JOIN efficiency_operator AS eo
         ON eo.model_id = w.model_id AND eo.operator_id = w.anchor_operator_id AND eo.operator_class = w.kernel_class
@@ -323,15 +343,21 @@ level_times AS (
         COALESCE(traffic_byte / NULLIF(cache_byte_per_s * memory_maximum_fraction, 0e0), 0e0) AS cache_s,
         COALESCE(reload_byte / NULLIF(tile_memory_byte_per_s, 0e0), 0e0) AS reload_s,
         COALESCE(reorder_byte / NULLIF(dram_byte_per_s * reorder_fraction, 0e0), 0e0) AS reorder_s,
-        COALESCE(paged_byte / NULLIF(dram_byte_per_s * paging_fraction, 0e0), 0e0) AS paging_s
+        COALESCE(paged_byte / NULLIF(dram_byte_per_s * paging_fraction, 0e0), 0e0) AS paging_s,
+        CASE
+            WHEN is_shared OR thread_fraction IS NULL THEN 0e0
+            ELSE traffic_byte * unit_count / NULLIF(dram_byte_per_s * thread_fraction, 0e0)
+        END AS thread_s,
+        CASE WHEN is_shared AND traffic_byte > 0e0 THEN team_byte / NULLIF(dram_byte_per_s, 0e0) ELSE 0e0 END AS team_s
     FROM kernel_inputs
 ),
 
 roofline_times AS (
     SELECT
         *,
-        GREATEST(dram_s, cache_s, reload_s, latency_bound_s) AS memory_s,
+        GREATEST(dram_s, cache_s, reload_s, latency_bound_s, thread_s) AS memory_s,
         CASE
+            WHEN thread_s > GREATEST(dram_s, cache_s, reload_s, latency_bound_s) THEN 'thread'
             WHEN latency_bound_s > GREATEST(dram_s, cache_s, reload_s) THEN 'latency'
             WHEN dram_s >= cache_s AND dram_s >= reload_s THEN 'dram'
             WHEN cache_s >= reload_s THEN cache_level
@@ -355,7 +381,7 @@ power_limited AS (
 candidate_times AS (
     SELECT
         *,
-        GREATEST(GREATEST(compute_s, memory_s) + serial_s + reorder_s + paging_s, COALESCE(power_s, 0e0)) AS busy_s
+        GREATEST(GREATEST(compute_s, memory_s) + serial_s + reorder_s + paging_s + team_s, COALESCE(power_s, 0e0)) AS busy_s
     FROM power_limited
 ),
 
@@ -386,6 +412,7 @@ SELECT
     macs,
     flops,
     threads,
+    is_shared,
     unit,
     executed_precision,
     candidate,
@@ -420,12 +447,14 @@ SELECT
     cache_s,
     reload_s,
     latency_bound_s,
+    thread_s,
     memory_s,
     memory_level,
     serial_s,
     reorder_s,
     paged_byte,
     paging_s,
+    team_s,
     power_s,
     busy_s,
     kernel_gap_s,

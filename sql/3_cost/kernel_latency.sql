@@ -46,6 +46,8 @@ CREATE VIEW kernel_latency (
     memory_level,
     -- The part of the faster of compute_s and memory_s that does not overlap. [s]
     serial_s,
+    -- Time in which the team of threads begins and ends. [s]
+    team_s,
     -- Least time the power limit allows; null when the power is unknown. [s]
     power_s,
     -- Power the part may draw; null when unknown. [W]
@@ -56,7 +58,7 @@ CREATE VIEW kernel_latency (
     naive_s,
     -- Roofline bound. [s]
     roofline_s,
-    -- True when the power limit, not arithmetic or memory, sets busy_s.
+    -- True when the power limit, nothing else, sets busy_s.
     is_power_bound,
     -- Share of the peak that shape and wave quantization leave.
     utilization_fraction,
@@ -110,12 +112,14 @@ WITH issued_kernels AS (
         c.memory_s,
         c.memory_level,
         c.serial_s,
+        c.team_s,
         c.power_s,
         c.tdp_w,
         c.peak_ops_per_s,
         c.naive_s,
         c.roofline_s,
-        COALESCE(c.power_s, 0e0) > GREATEST(c.compute_s, c.memory_s) + c.serial_s AS is_power_bound,
+        COALESCE(c.power_s, 0e0) > GREATEST(c.compute_s, c.memory_s) + c.serial_s + c.reorder_s + c.paging_s + c.team_s
+            AS is_power_bound,
         c.utilization_fraction,
         c.compute_energy_j,
         c.dram_energy_j + c.cache_energy_j AS memory_energy_j,
@@ -199,6 +203,7 @@ SELECT
     memory_s,
     memory_level,
     serial_s,
+    team_s,
     power_s,
     tdp_w,
     peak_ops_per_s,

@@ -57,7 +57,8 @@ CREATE VIEW subgraph_latency (
     serial_s,
     -- Dynamic energy over the power left beside static power: the least time the power limit allows; null when the power is unknown. [s]
     power_s,
-    -- The larger of compute_s and memory_s plus serial_s, never below power_s. [s]
+    -- The larger of compute_s and memory_s plus serial_s and what libraries, fresh pages and teams of threads add
+    -- (`kernel_cost`), never below power_s. [s]
     busy_s,
     -- busy_s plus the gap between kernels. [s]
     device_s,
@@ -89,7 +90,8 @@ CREATE VIEW subgraph_latency (
     ingress_byte_per_s,
     -- Bandwidth its writes need at latency_s. [byte/s]
     egress_byte_per_s,
-    -- `compute`, `memory:LEVEL`, `overhead`, `power` or `balanced` (arithmetic and memory within 10 %).
+    -- `compute`, `memory:LEVEL`, `overhead`, `power`, `threads` (they begin and end for half of its time) or `balanced`
+    -- (arithmetic and memory within 10 %).
     bottleneck,
     -- True when the power limit is known; else no cap holds.
     is_power_known,
@@ -144,6 +146,7 @@ SELECT
     CASE
         WHEN x.overhead_s > 0.5e0 * x.latency_s THEN 'overhead'
         WHEN x.is_power_bound THEN 'power'
+        WHEN x.team_s > 0.5e0 * x.latency_s THEN 'threads'
         WHEN GREATEST(x.compute_s, x.memory_s) < 1.1e0 * LEAST(x.compute_s, x.memory_s) THEN 'balanced'
         WHEN x.compute_s > x.memory_s THEN 'compute'
         ELSE CONCAT('memory:', x.memory_level)

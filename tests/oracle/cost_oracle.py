@@ -233,7 +233,7 @@ def is_native(tables: Tables, device: Device, policy: str) -> bool:
 def efficiency_of(
     tables: Tables, device: Device, run: Run, kernel: Record, resource: str
 ) -> tuple[float, float] | None:
-    """Fraction and half work of the most specific row; None for a `reorder` or `paging` without one."""
+    """Fraction and half work of the most specific row; None for a `reorder`, `paging` or `thread` without one."""
     scopes = {
         f"hardware:{device.row['hardware_id']}": 3,
         f"architecture:{device.row['architecture']}": 2,
@@ -254,7 +254,7 @@ def efficiency_of(
         for r in tables.where("efficiency", resource=resource)
         if r["scope"] in scopes and all(r[k] in names for k, names in mine.items())
     ]
-    if resource in ("reorder", "paging") and not fitting:
+    if resource in ("reorder", "paging", "thread") and not fitting:
         return None
     best = max(fitting, key=lambda r: (scopes[r["scope"]], *(names.index(r[k]) for k, names in mine.items())))
     return best["maximum_fraction"], best["half_work"]
@@ -449,7 +449,10 @@ def kernels_of(tables: Tables, run: Run, support: Record) -> list[Record]:
             # A row gathered twice is read once.
             moved_elements = accessed.get((c["operator_id"], c["tensor_id"]), elements[c["tensor_id"]])
             size = min(moved_elements, elements[c["tensor_id"]]) * (max(byte[kind], 4) if c["is_wide"] else byte[kind])
-            moved["output" if c["direction"] == "write" else c["role"]] += size
+            role = "output" if c["direction"] == "write" else c["role"]
+            moved[role] += size
+            if role in ("input", "output"):
+                moved["largest"] = max(moved["largest"], size)
             moved["produced"] += size if c["direction"] == "read" and c["is_produced"] else 0.0
         layout = layouts.get(s["anchor_operator_id"], format_of_run)
         if layout == "view":
@@ -468,6 +471,7 @@ def kernels_of(tables: Tables, run: Run, support: Record) -> list[Record]:
                 "weight_byte": moved["weight"],
                 "traffic_byte": moved["input"] + moved["weight"] + moved["kv_cache"] + moved["output"],
                 "local_byte": moved["produced"] + moved["output"],
+                "loop_elements": moved["largest"] / byte[computed[s["anchor_operator_id"]]],
                 "links": links.get(s["subgraph_id"], []),
                 "output_byte": moved["output"],
                 "anchor": s["anchor_operator_id"],
@@ -501,6 +505,7 @@ def kernels_of(tables: Tables, run: Run, support: Record) -> list[Record]:
                 "weight_byte": read if is_weight else 0.0,
                 "traffic_byte": read + written,
                 "local_byte": written + (0.0 if tensor["producer_operator_id"] is None else read),
+                "loop_elements": elements[c["tensor_id"]],
             }
         )
     for c in tables.where("layout_copy", memory_format=format_of_run):
@@ -523,6 +528,7 @@ def kernels_of(tables: Tables, run: Run, support: Record) -> list[Record]:
                 "weight_byte": size if tensor["role"] in WEIGHTS else 0.0,
                 "traffic_byte": 2 * size,
                 "local_byte": size + (0.0 if tensor["producer_operator_id"] is None else size),
+                "loop_elements": elements[c["tensor_id"]],
             }
         )
     if support["bias_is_kernel"]:
@@ -669,6 +675,7 @@ def bias_kernels(
                 "weight_byte": added,
                 "traffic_byte": 2 * read + added,
                 "local_byte": 2 * read,
+                "loop_elements": elements[result],
             }
         )
     return made
@@ -711,7 +718,7 @@ def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Reco
     fraction = {
         r: efficiency_of(tables, device, run, kernel, r) for r in ("matrix", "vector", "memory", "overlap", "residency")
     }
-    reorder, paging = (efficiency_of(tables, device, run, kernel, r) for r in ("reorder", "paging"))
+    reorder, paging, thread = (efficiency_of(tables, device, run, kernel, r) for r in ("reorder", "paging", "thread"))
     ideal = {u: math.fsum(p["ideal_s"] for p in parts if p["unit"] == u) for u in ("matrix", "vector")}
     # Saturation: each matrix product starts up on its own; fused vector steps run as one loop.
     startup = {
@@ -748,10 +755,22 @@ def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Reco
     # PyTorch's own kernels: one thread a pixel waits for each sample and channel in turn, unless channels lie inside.
     walks = tables.one("backend", backend=run.scenario["backend"])["follows_strides"] and kernel["layout"] != "nhwc"
     latency_bound_s = max((p["steps"] for p in parts), default=0.0) * device.latency_s if walks else 0.0
-    memory_s = max(*times.values(), latency_bound_s)
+    # A loop of fewer elements than its threads should have each stays with one thread, alone on the memory; libraries
+    # share their products, and what is shared begins and ends with its team.
+    chunk, is_product = support["chunk_element"], any(p["macs"] for p in parts)
+    is_shared = is_product or kernel["loop_elements"] >= (chunk or 0) * device.units
+    thread_s = team_s = 0.0
+    if thread and device.dram_bandwidth:
+        second_a_byte = device.units / device.dram_bandwidth
+        thread_s = 0.0 if is_shared else traffic * second_a_byte / thread[0]
+        team_s = thread[1] * second_a_byte if is_shared and traffic > 0 and chunk is not None else 0.0
+    memory_s = max(*times.values(), latency_bound_s, thread_s)
     serial_s = (1 - fraction["overlap"][0]) * min(compute_s, memory_s)
     # Weights and images that the library puts in its own order are written and read once more.
-    reorder_byte = 0.0 if reorder is None else library_call(device, kernel).get("reorder_byte", 0.0)
+    call = library_call(device, kernel)
+    reorder_byte = 0.0 if reorder is None else call.get("reorder_byte", 0.0)
+    if reorder and call.get("is_aliased") and device.row["vendor"] == "intel":
+        reorder_byte += kernel["weight_byte"]
     reorder_s = reorder_byte / (device.dram_bandwidth * reorder[0]) if reorder and device.dram_bandwidth else 0.0
     # Memory that was given back to the system comes anew, page by page.
     paged_byte = kernel.get("fault_byte", 0.0) if paging and device.row["family"] == "cpu" else 0.0
@@ -771,7 +790,7 @@ def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Reco
     power_s = None
     if dynamic_j is not None and static_w is not None and device.tdp_w is not None and device.tdp_w != static_w:
         power_s = dynamic_j / (device.tdp_w - static_w)
-    busy_s = max(max(compute_s, memory_s) + serial_s + reorder_s + paging_s, power_s or 0.0)
+    busy_s = max(max(compute_s, memory_s) + serial_s + reorder_s + paging_s + team_s, power_s or 0.0)
     return kernel | {
         "traffic_byte": traffic,
         "macs": math.fsum(p["macs"] for p in parts),
@@ -787,6 +806,9 @@ def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Reco
         "cache_s": times["cache"],
         "reload_s": times["tile"],
         "latency_bound_s": latency_bound_s,
+        "is_shared": is_shared,
+        "thread_s": thread_s,
+        "team_s": team_s,
         "memory_s": memory_s,
         "serial_s": serial_s,
         "reorder_byte": reorder_byte,

@@ -12,7 +12,7 @@ from charz.ingest.graph import Graph, GraphModule
 from charz.schema.scenario import Scenario
 
 from .database import add_graph, add_model, new_database, replace_part, replace_rows, scenario
-from .generated import SAMPLE, Drawing, gemm, smallest_part
+from .generated import SAMPLE, Drawing, gemm, smallest_part, vector
 
 
 def product(m: int, n: int, k: int, kind: str = "linear", bias: bool = False) -> Graph:
@@ -161,3 +161,29 @@ def test_a_large_block_gets_new_pages(rows: int, paged: float) -> None:
         query = "SELECT c.paging_s * h.dram_byte_per_s FROM kernel_cost AS c INNER JOIN hardware_unit AS h USING (hardware_id)"
         ((moved,),) = connection.sql(query).fetchall()
         assert moved == pytest.approx(10 * paged)
+
+
+@pytest.mark.parametrize(
+    ("rows", "backend", "thread_s", "team_s"),
+    [(127, "inductor", 127 * 128 * 8 / 50e9, 0.0), (128, "inductor", 0.0, 40e-9), (127, "eager", 0.0, 0.0)],
+)
+def test_a_short_loop_stays_with_one_thread(rows: int, backend: str, thread_s: float, team_s: float) -> None:
+    """128 x 128 elements give each of four threads the 4,096 that inductor asks for. A row less runs in one thread, which
+    reaches twice its fair share of 100 GB/s, 50; a team that begins and ends in the time of 1,000 bytes a unit takes
+    4,000 / 100 GB/s."""
+    with contextlib.closing(new_database(["kernel_cost"])) as connection:
+        drawing = Drawing(powers=SAMPLE)
+        drawing.graph.modules = [GraphModule(0, None, "", "Root", 0)]
+        source = drawing.tensor("input", drawing.size(rows * 128))
+        result = drawing.operator("activation", [source], rows, 128, [vector(drawing, rows * 128, rows * 128)])
+        drawing.graph.tensors[result].is_output = True
+        add_graph(connection, drawing.graph)
+        replace_rows(connection, Scenario, [scenario(1, backend=backend)])
+        replace_part(connection, smallest_part("cpu", units=4))
+        connection.execute("DELETE FROM efficiency WHERE resource = 'thread'")
+        connection.execute(
+            "INSERT INTO efficiency BY NAME SELECT * REPLACE ('thread' AS resource, 2.0 AS maximum_fraction,"
+            " 1000 AS half_work) FROM efficiency WHERE resource = 'residency' AND scope = '*'"
+        )
+        (found,) = connection.sql("SELECT is_shared, thread_s, team_s FROM kernel_cost").fetchall()
+    assert found == (thread_s == 0.0, pytest.approx(thread_s), pytest.approx(team_s))
