@@ -27,10 +27,20 @@ FEW = settings(
 RUNS = [("fp32", "eager"), ("fp16", "inductor"), ("bf16", "xla"), ("int8", "kpu"), ("int8", "onnxruntime")]
 WHOLE = """
     SELECT
-        CONCAT(c.model_id, ' ', c.hardware_id, ' ', r.policy, ' ', r.backend) AS key, r.batch,
+        CONCAT(c.model_id, ' ', c.hardware_id, ' ', t.policy, ' ', t.backend) AS key, t.batch,
         c.latency_s AS value
-    FROM model_cost AS c JOIN run AS r USING (model_id, scenario_id)
+    FROM model_cost AS c JOIN target AS t USING (model_id, scenario_id, hardware_id)
+    WHERE t.chunk_element IS NULL
 """
+"""Runs in which nothing depends on how many threads a loop has."""
+KERNELS = """
+    SELECT
+        CONCAT(c.model_id, ' ', c.hardware_id, ' ', t.policy, ' ', c.subgraph_id, ' ', c.is_shared) AS key, t.batch,
+        c.device_s - c.paging_s AS value
+    FROM kernel_cost AS c JOIN target AS t USING (model_id, scenario_id, hardware_id)
+    WHERE t.chunk_element IS NOT NULL
+"""
+"""Kernels of the other runs, in one thread and in all; pages belong to the run, not to one kernel."""
 BATCHES = (1, 2, 3, 4, 7, 8, 16, 17, 33, 64, 100, 256)
 
 
@@ -115,6 +125,7 @@ def test_larger_batches(generated: duckdb.DuckDBPyConnection, data: st.DataObjec
     replace_rows(generated, Scenario, [s for i, (p, b) in enumerate(RUNS) for s in batches(p, b, 100 * i)])
     add_graph(generated, data.draw(graphs(4)))
     assert not falls(generated, WHOLE)
+    assert not falls(generated, KERNELS)
 
 
 @pytest.mark.slow
@@ -126,3 +137,8 @@ def test_real_models_at_larger_batches() -> None:
         runs = [("fp32", "eager"), ("amp-fp16", "eager"), ("fp16", "inductor"), ("bf16", "xla"), ("int8", "kpu")]
         replace_rows(connection, Scenario, [s for i, (p, b) in enumerate(runs) for s in batches(p, b, 100 * i)])
         assert not falls(connection, WHOLE)
+        assert not falls(connection, KERNELS)
+        ((kernels,),) = connection.sql(
+            f"SELECT COUNT(DISTINCT key) FROM ({KERNELS}) WHERE key LIKE '%false'"
+        ).fetchall()
+        assert kernels > 100
