@@ -2,9 +2,9 @@
 -- Roofline (Williams et al. 2009) per memory level: the slower of arithmetic and memory, plus the share
 -- of the faster that does not overlap. A kernel's inputs from earlier kernels and its outputs are served by the
 -- last-level cache where it holds them together. Where the backend leaves short loops to one thread, that thread's
--- bandwidth bounds them; all else waits for a team of threads to begin and end. Of the candidate tiles the one that makes the kernel fastest wins,
--- which keeps time monotone in batch (but for a sample that ATen misreads, `convolution_call`, and where a loop grows
--- long enough to be shared) and in every resource.
+-- bandwidth bounds them; all else waits for a team of threads to begin and end. Of the candidate tiles the one that makes
+-- the kernel fastest wins, which keeps time monotone in batch (but for a sample that ATen misreads, `convolution_call`,
+-- and where a loop grows long enough to be shared) and in every resource.
 -- Average power cannot exceed the part's, so device_s >= dynamic_energy_j / (tdp_w - static_w) where the power is known.
 -- Grain: model_id, scenario_id, hardware_id, subgraph_id
 CREATE VIEW kernel_cost (

@@ -83,6 +83,25 @@ def test_fit_finds_the_efficiencies_the_times_were_made_with() -> None:
     assert found.get(["norm"], "nchw", "memory", "maximum_fraction") == pytest.approx(0.9, rel=0.02)
 
 
+def test_fit_tells_one_thread_from_a_team() -> None:
+    """Of 60 cases with a norm, every second leaves it to one thread, which takes 4 ms over 2.5; the others wait for a team
+    that takes 50,000 bytes a unit at 10 ns each, 0.5 ms."""
+    pytest.importorskip("scipy")
+    kernels = _kernels({"linear": 0.55, "norm": 0.9})
+    is_norm = kernels.group_of == 1
+    is_alone = is_norm & (kernels.case % 2 == 0)
+    kernels.thread_s, kernels.team_s = np.where(is_alone, 4e-3, 0.0), np.where(is_norm & ~is_alone, 1e-8, 0.0)
+    kernels.ideal["dram"] = np.where(is_norm, 1e-4, kernels.ideal["dram"])
+    truth = fit.Fit({
+        ("linear", "*", "matrix", "maximum_fraction"): 0.55, ("norm", "*", "memory", "maximum_fraction"): 0.9,
+        ("*", "*", "thread", "maximum_fraction"): 2.5, ("*", "*", "thread", "half_work"): 5e4,
+    })  # fmt: skip
+    kernels.cases = kernels.cases.with_columns(measured_s=pl.Series(fit.predict(kernels, truth)))
+    found = fit.fit(kernels, strength=0.01)
+    assert found.get(["norm", "*"], "nchw", "thread", "maximum_fraction") == pytest.approx(2.5, rel=0.02)
+    assert found.get(["norm", "*"], "nchw", "thread", "half_work") == pytest.approx(5e4, rel=0.05)
+
+
 def test_an_operator_unlike_its_class_gets_a_row_of_its_own() -> None:
     pytest.importorskip("scipy")
     names = ("aten.layer_norm", "aten.group_norm")
