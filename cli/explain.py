@@ -42,7 +42,7 @@ MODEL_CHAIN = (
     (
         "Time",
         "model_latency",
-        ("latency_s", "compute_s", "memory_s", "power_s", "overhead_s", "device_s", "host_issue_s"),
+        ("latency_s", "compute_s", "memory_s", "power_s", "team_s", "overhead_s", "device_s", "host_issue_s"),
     ),
     (
         "Bounds",

@@ -210,12 +210,18 @@ def _batch(connection: Connection) -> Any:
 
 def _fusion(connection: Connection) -> Any:
     query = """
-        SELECT backend, latency_s, kernel_count, compute_s, memory_s, power_s, overhead_s
+        SELECT backend, latency_s, kernel_count, compute_s, memory_s, power_s, team_s, overhead_s
         FROM model_report
         WHERE hardware = (SELECT min(hardware) FROM model_report) AND model = (SELECT min(model) FROM model_report)
     """
     rows = records(connection, query)
-    paces = (("arithmetic", "compute_s"), ("memory", "memory_s"), ("power", "power_s"), ("waiting", "overhead_s"))
+    paces = (
+        ("arithmetic", "compute_s"),
+        ("memory", "memory_s"),
+        ("power", "power_s"),
+        ("threads", "team_s"),
+        ("waiting", "overhead_s"),
+    )
     bars = [
         {
             "backend": row["backend"],

@@ -103,7 +103,13 @@ def _summary(target: Target) -> None:
         show(f"rests on {row['assumed_count']} assumed inputs{guesses}")
 
 
-_PACE = {"compute": "compute_s", "memory": "memory_s", "power": "power_s", "overhead": "overhead_s"}
+_PACE = {
+    "compute": "compute_s",
+    "memory": "memory_s",
+    "power": "power_s",
+    "threads": "team_s",
+    "overhead": "overhead_s",
+}
 _ENERGY = {"arithmetic": "compute_energy_j", "traffic": "memory_energy_j", "static": "static_energy_j"}
 
 

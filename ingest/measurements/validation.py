@@ -18,6 +18,7 @@ COLUMNS = (
     "compute_s",
     "memory_s",
     "power_s",
+    "team_s",
     "overhead_s",
     "device_s",
     "host_issue_s",
@@ -122,9 +123,14 @@ def with_bands(database: Path, frame: pl.DataFrame, overrides: dict[str, pl.Data
 
 def explain(row: dict[str, object]) -> str:
     """Where the predicted time of a row goes, in words."""
-    shares = {
-        n: float(str(row[f"{n}_s"])) / float(str(row["latency_s"])) for n in ("compute", "memory", "power", "overhead")
+    paces = {
+        "compute": "compute_s",
+        "memory": "memory_s",
+        "power": "power_s",
+        "threads": "team_s",
+        "overhead": "overhead_s",
     }
+    shares = {n: float(str(row[column])) / float(str(row["latency_s"])) for n, column in paces.items()}
     parts = [f"{share:.0%} {name}" for name, share in sorted(shares.items(), key=lambda x: -x[1]) if share > 0.05]
     side = "too slow" if float(str(row["log_ratio"])) > 0 else "too fast"
     return f"predicted {side}: {', '.join(parts)} over {row['kernel_count']} kernels"

@@ -25,6 +25,8 @@ CREATE VIEW model_cost (
     memory_s,
     -- Part of it in which the power limit sets the pace. [s]
     power_s,
+    -- Part of it in which teams of threads begin and end. [s]
+    team_s,
     -- Part of it in which the device waits: dispatch and gaps. [s]
     overhead_s,
     -- Device time alone, gaps included. [s]
@@ -60,9 +62,10 @@ SELECT
     SUM(traffic_byte) AS traffic_byte,
     SUM(dram_byte) AS dram_byte,
     SUM(latency_s) AS latency_s,
-    SUM(CASE WHEN is_power_bound OR compute_s < memory_s THEN 0e0 ELSE latency_s - overhead_s END) AS compute_s,
-    SUM(CASE WHEN is_power_bound OR compute_s >= memory_s THEN 0e0 ELSE latency_s - overhead_s END) AS memory_s,
+    SUM(CASE WHEN is_power_bound OR compute_s < memory_s THEN 0e0 ELSE latency_s - overhead_s - team_s END) AS compute_s,
+    SUM(CASE WHEN is_power_bound OR compute_s >= memory_s THEN 0e0 ELSE latency_s - overhead_s - team_s END) AS memory_s,
     SUM(CASE WHEN is_power_bound THEN latency_s - overhead_s ELSE 0e0 END) AS power_s,
+    SUM(CASE WHEN is_power_bound THEN 0e0 ELSE team_s END) AS team_s,
     SUM(overhead_s) AS overhead_s,
     SUM(device_s) AS device_s,
     SUM(host_issue_s) AS host_issue_s,

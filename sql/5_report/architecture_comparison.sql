@@ -40,9 +40,11 @@ CREATE VIEW architecture_comparison (
     memory_more_s,
     -- What the power limit adds to the other's time. [s]
     power_more_s,
+    -- What teams of threads that begin and end add to the other's time. [s]
+    team_more_s,
     -- What dispatch and gaps add to the other's time. [s]
     overhead_more_s,
-    -- Term that makes most of the difference: `compute`, `memory`, `power` or `overhead`.
+    -- Term that makes most of the difference: `compute`, `memory`, `power`, `threads` or `overhead`.
     reason,
     -- Share of the units' peak that shapes and waves leave on the part.
     utilization_fraction,
@@ -88,6 +90,7 @@ WITH paired_targets AS (
         b.compute_s - a.compute_s AS compute_more_s,
         b.memory_s - a.memory_s AS memory_more_s,
         b.power_s - a.power_s AS power_more_s,
+        b.team_s - a.team_s AS team_more_s,
         b.overhead_s - a.overhead_s AS overhead_more_s,
         CASE WHEN b.latency_s >= a.latency_s THEN 1e0 ELSE -1e0 END AS direction,
         a.utilization_fraction,
@@ -110,13 +113,14 @@ WITH paired_targets AS (
 reasoned_pairs AS (
     SELECT
         *,
-        CASE
-            WHEN direction * compute_more_s
-                >= GREATEST(direction * memory_more_s, direction * power_more_s, direction * overhead_more_s)
-                THEN 'compute'
-            WHEN direction * memory_more_s >= GREATEST(direction * power_more_s, direction * overhead_more_s)
-                THEN 'memory'
-            WHEN direction * power_more_s >= direction * overhead_more_s THEN 'power'
+        CASE direction * GREATEST(
+            direction * compute_more_s, direction * memory_more_s, direction * power_more_s, direction * team_more_s,
+            direction * overhead_more_s
+        )
+            WHEN compute_more_s THEN 'compute'
+            WHEN memory_more_s THEN 'memory'
+            WHEN power_more_s THEN 'power'
+            WHEN team_more_s THEN 'threads'
             ELSE 'overhead'
         END AS reason
     FROM paired_targets
@@ -142,6 +146,7 @@ SELECT
     compute_more_s,
     memory_more_s,
     power_more_s,
+    team_more_s,
     overhead_more_s,
     reason,
     utilization_fraction,

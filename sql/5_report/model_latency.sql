@@ -37,6 +37,8 @@ CREATE VIEW model_latency (
     memory_s,
     -- Part of it in which the power limit sets the pace. [s]
     power_s,
+    -- Part of it in which teams of threads begin and end. [s]
+    team_s,
     -- Part of it in which the device waits: dispatch and gaps. [s]
     overhead_s,
     -- Device time alone, gaps included. [s]
@@ -85,6 +87,7 @@ SELECT
     x.compute_s,
     x.memory_s,
     x.power_s,
+    x.team_s,
     x.overhead_s,
     x.device_s,
     x.host_issue_s,
@@ -94,7 +97,8 @@ SELECT
     x.roofline_s,
     x.utilization_fraction,
     CASE
-        WHEN x.overhead_s >= GREATEST(x.compute_s, x.memory_s, x.power_s) THEN 'overhead'
+        WHEN x.overhead_s >= GREATEST(x.compute_s, x.memory_s, x.power_s, x.team_s) THEN 'overhead'
+        WHEN x.team_s >= GREATEST(x.compute_s, x.memory_s, x.power_s) THEN 'threads'
         WHEN x.power_s >= GREATEST(x.compute_s, x.memory_s) THEN 'power'
         WHEN x.compute_s >= x.memory_s THEN 'compute'
         ELSE 'memory'

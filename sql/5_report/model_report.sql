@@ -39,6 +39,8 @@ CREATE VIEW model_report (
     memory_s,
     -- Part of it in which the power limit sets the pace. [s]
     power_s,
+    -- Part of it in which teams of threads begin and end. [s]
+    team_s,
     -- Part of it in which the device waits: dispatch and gaps. [s]
     overhead_s,
     -- Samples a second. [1/s]
@@ -96,13 +98,15 @@ SELECT
     x.compute_s,
     x.memory_s,
     x.power_s,
+    x.team_s,
     x.overhead_s,
     l.batch / NULLIF(x.latency_s, 0e0) AS throughput_per_s,
     x.naive_s,
     x.latency_s / NULLIF(x.naive_s, 0e0) AS correction_factor,
     x.utilization_fraction,
     CASE
-        WHEN x.overhead_s >= GREATEST(x.compute_s, x.memory_s, x.power_s) THEN 'overhead'
+        WHEN x.overhead_s >= GREATEST(x.compute_s, x.memory_s, x.power_s, x.team_s) THEN 'overhead'
+        WHEN x.team_s >= GREATEST(x.compute_s, x.memory_s, x.power_s) THEN 'threads'
         WHEN x.power_s >= GREATEST(x.compute_s, x.memory_s) THEN 'power'
         WHEN x.compute_s >= x.memory_s THEN 'compute'
         ELSE 'memory'

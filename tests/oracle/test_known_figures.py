@@ -171,7 +171,7 @@ def test_a_short_loop_stays_with_one_thread(rows: int, backend: str, thread_s: f
     """128 x 128 elements give each of four threads the 4,096 that inductor asks for. A row less runs in one thread, which
     reaches twice its fair share of 100 GB/s, 50; a team that begins and ends in the time of 1,000 bytes a unit takes
     4,000 / 100 GB/s."""
-    with contextlib.closing(new_database(["kernel_cost"])) as connection:
+    with contextlib.closing(new_database(["kernel_cost", "model_cost"])) as connection:
         drawing = Drawing(powers=SAMPLE)
         drawing.graph.modules = [GraphModule(0, None, "", "Root", 0)]
         source = drawing.tensor("input", drawing.size(rows * 128))
@@ -186,4 +186,7 @@ def test_a_short_loop_stays_with_one_thread(rows: int, backend: str, thread_s: f
             " 1000 AS half_work) FROM efficiency WHERE resource = 'residency' AND scope = '*'"
         )
         (found,) = connection.sql("SELECT is_shared, thread_s, team_s FROM kernel_cost").fetchall()
+        query = "SELECT team_s, compute_s + memory_s + power_s + team_s + overhead_s, latency_s FROM model_cost"
+        ((whole_team_s, parts_s, latency_s),) = connection.sql(query).fetchall()
     assert found == (thread_s == 0.0, pytest.approx(thread_s), pytest.approx(team_s))
+    assert (whole_team_s, parts_s) == (pytest.approx(team_s), pytest.approx(latency_s))
