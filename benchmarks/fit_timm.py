@@ -32,7 +32,7 @@ FITS = (
 )
 """Scope, backend, parts and pull toward where the fit starts. On GPUs the errors on families left out fall by up to
 0.006 as the pull grows from 1 to 6 and stay from there to 14; where the CPU's starts is a guess far from what is
-found: 0.078 at 0.3, 0.082 at 1, 0.095 at 8."""
+found: 0.076 at 0.3, 0.082 at 1, 0.093 at 8."""
 
 LEAST_SHARE = 0.001
 """Share of the ideal time from which classes and operators have parameters of their own."""

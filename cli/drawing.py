@@ -230,7 +230,7 @@ def batch(points: Rows, title: str) -> Any:
 def fusion(bars: Rows, title: str) -> Any:
     """Time of a run under each backend, split by what sets the pace."""
     alt = library()
-    order = ["arithmetic", "memory", "power", "threads", "waiting"]
+    order = list(dict.fromkeys(b["pace"] for b in sorted(bars, key=lambda b: b["rank"])))
     colors = alt.Scale(domain=order, range=["#4c78a8", "#f58518", "#e45756", "#72b7b2", "#bab0ac"])
     slowest_first = list(dict.fromkeys(b["backend"] for b in sorted(bars, key=lambda b: -b["total_s"])))
     chart = (

@@ -173,38 +173,32 @@ def _explain_model(target: Target) -> None:
     shown = [(i, name, display.seconds(t), display.percent(t / total), why) for i, name, t, why in rows]
     display.show(display.table(("kernel", "operators", "time", "share", "bottleneck"), shown))
     kernels = _rows(target, "kernel_cost", ("layout", "device_s", "paging_s", "team_s"))
-    _note_teams([k["team_s"] for k in kernels if k["team_s"]], total)
-    _note_fresh_pages(sum(k["paging_s"] for k in kernels), total)
-    _note_aliased_rows(sum(k["device_s"] for k in kernels if k["layout"] == "aliased"), total)
+    teams = [k["team_s"] for k in kernels if k["team_s"]]
+    _note_share(
+        sum(teams),
+        total,
+        f"pass while threads begin and end, once in each of {len(teams)} kernels; a larger batch"
+        " spreads it over more samples, fewer threads begin sooner",
+    )
+    _note_share(
+        sum(k["paging_s"] for k in kernels),
+        total,
+        "go to memory that the system hands out anew in every run; with"
+        f" {' '.join(f'{name}={value}' for name, value in KEPT_HEAP.items())} it is kept",
+    )
+    _note_share(
+        sum(k["device_s"] for k in kernels if k["layout"] == "aliased"),
+        total,
+        "go to linear layers whose rows are a"
+        " multiple of 2 KiB long and evict one another from the first-level cache; rows stored 64 bytes longer do not",
+    )
     display.note(f"\none kernel: charz explain {target.model} {rows[0][0]} --on {target.hardware_id}")
 
 
-def _note_teams(team_s: list[float], latency_s: float) -> None:
-    """Say what a processor's threads cost where they begin and end for more than a twentieth of a run's time."""
-    if sum(team_s) > latency_s / 20:
-        share = f"{display.seconds(sum(team_s))} ({display.percent(sum(team_s) / latency_s)})"
-        display.note(
-            f"\n{share} pass while threads begin and end, once in each of {len(team_s)} kernels; a larger batch spreads"
-            " it over more samples, fewer threads begin sooner"
-        )
-
-
-def _note_fresh_pages(paging_s: float, latency_s: float) -> None:
-    """Say how a run on a processor keeps its memory where handing it out again is more than a twentieth of its time."""
-    if paging_s > latency_s / 20:
-        keep = " ".join(f"{name}={value}" for name, value in KEPT_HEAP.items())
-        share = f"{display.seconds(paging_s)} ({display.percent(paging_s / latency_s)})"
-        display.note(f"\n{share} go to memory that the system hands out anew in every run; with {keep} it is kept")
-
-
-def _note_aliased_rows(aliased_s: float, latency_s: float) -> None:
-    """Say what slows linear layers on a processor where those with aliased rows take more than a twentieth of its time."""
-    if aliased_s > latency_s / 20:
-        share = f"{display.seconds(aliased_s)} ({display.percent(aliased_s / latency_s)})"
-        display.note(
-            f"\n{share} go to linear layers whose rows are a multiple of 2 KiB long and evict one another from the"
-            " first-level cache; rows stored 64 bytes longer do not"
-        )
+def _note_share(spent_s: float, latency_s: float, what: str) -> None:
+    """Say where more than a twentieth of a run's time goes and what would help."""
+    if spent_s > latency_s / 20:
+        display.note(f"\n{display.seconds(spent_s)} ({display.percent(spent_s / latency_s)}) {what}")
 
 
 def _explain_operator(target: Target, name: str, asked: str) -> int:

@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from charz.sql import PACES
+
 from . import display, report_whole
 from .display import heading, joules, percent, seconds, show, size, watts
 from .workspace import (
@@ -71,7 +73,7 @@ def _summary(target: Target) -> None:
         show("simulated part: no silicon exists to check this against")
     power = f"{watts(row['average_power_w'])} on average, {watts(row['peak_power_w'])} at most"
     split = ", ".join(
-        f"{name} {percent(_share(row[column], row['latency_s']))}" for name, column in _PACE.items() if row[column]
+        f"{name} {percent(_share(row[column], row['latency_s']))}" for name, column in PACES.items() if row[column]
     )
     energy_split = ", ".join(
         f"{name} {percent(_share(row[column], row['energy_j']))}" for name, column in _ENERGY.items()
@@ -103,13 +105,6 @@ def _summary(target: Target) -> None:
         show(f"rests on {row['assumed_count']} assumed inputs{guesses}")
 
 
-_PACE = {
-    "compute": "compute_s",
-    "memory": "memory_s",
-    "power": "power_s",
-    "threads": "team_s",
-    "overhead": "overhead_s",
-}
 _ENERGY = {"arithmetic": "compute_energy_j", "traffic": "memory_energy_j", "static": "static_energy_j"}
 
 

@@ -136,9 +136,8 @@ def _terms(bench: Workbench) -> pl.DataFrame:
                 ELSE '*'
             END AS operator_name,
             c.layout AS memory_format, c.matrix_s, c.vector_s, c.naive_s, c.dram_s, c.cache_s,
-            GREATEST(c.reload_s, c.latency_bound_s) AS reload_s, c.reorder_s, c.paging_s, c.thread_s,
-            c.team_s,
-            COALESCE(c.power_s, 0) AS power_s, c.kernel_gap_s,
+            GREATEST(c.reload_s, c.latency_bound_s) AS reload_s, c.reorder_s, c.paging_s,
+            c.thread_s, c.team_s, COALESCE(c.power_s, 0) AS power_s, c.kernel_gap_s,
             k.host_issue_s
         FROM kernel_cost AS c
         INNER JOIN kernel_latency AS k USING (model_id, scenario_id, hardware_id, subgraph_id)

@@ -8,18 +8,14 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from charz.sql import views
+from charz.sql import PACES, views
 
 from . import score
 from .workbench import Workbench, measured_cases
 
 COLUMNS = (
     "latency_s",
-    "compute_s",
-    "memory_s",
-    "power_s",
-    "team_s",
-    "overhead_s",
+    *PACES.values(),
     "device_s",
     "host_issue_s",
     "kernel_count",
@@ -123,14 +119,7 @@ def with_bands(database: Path, frame: pl.DataFrame, overrides: dict[str, pl.Data
 
 def explain(row: dict[str, object]) -> str:
     """Where the predicted time of a row goes, in words."""
-    paces = {
-        "compute": "compute_s",
-        "memory": "memory_s",
-        "power": "power_s",
-        "threads": "team_s",
-        "overhead": "overhead_s",
-    }
-    shares = {n: float(str(row[column])) / float(str(row["latency_s"])) for n, column in paces.items()}
+    shares = {n: float(str(row[column])) / float(str(row["latency_s"])) for n, column in PACES.items()}
     parts = [f"{share:.0%} {name}" for name, share in sorted(shares.items(), key=lambda x: -x[1]) if share > 0.05]
     side = "too slow" if float(str(row["log_ratio"])) > 0 else "too fast"
     return f"predicted {side}: {', '.join(parts)} over {row['kernel_count']} kernels"

@@ -134,6 +134,8 @@ CREATE VIEW kernel_cost (
     -- Time the kernel keeps the device busy: the larger of compute_s and memory_s plus serial_s, reorder_s, paging_s and
     -- team_s, never below power_s. [s]
     busy_s,
+    -- True when the power limit, nothing else, sets busy_s.
+    is_power_bound,
     -- Device time between this kernel and the one before. [s]
     kernel_gap_s,
     -- busy_s plus kernel_gap_s. [s]
@@ -378,11 +380,19 @@ power_limited AS (
     FROM roofline_times
 ),
 
+unlimited_times AS (
+    SELECT
+        *,
+        GREATEST(compute_s, memory_s) + serial_s + reorder_s + paging_s + team_s AS unlimited_s
+    FROM power_limited
+),
+
 candidate_times AS (
     SELECT
         *,
-        GREATEST(GREATEST(compute_s, memory_s) + serial_s + reorder_s + paging_s + team_s, COALESCE(power_s, 0e0)) AS busy_s
-    FROM power_limited
+        GREATEST(unlimited_s, COALESCE(power_s, 0e0)) AS busy_s,
+        COALESCE(power_s, 0e0) > unlimited_s AS is_power_bound
+    FROM unlimited_times
 ),
 
 ranked_candidates AS (
@@ -457,6 +467,7 @@ SELECT
     team_s,
     power_s,
     busy_s,
+    is_power_bound,
     kernel_gap_s,
     busy_s + kernel_gap_s AS device_s,
     naive_s,

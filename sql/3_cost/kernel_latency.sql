@@ -118,8 +118,7 @@ WITH issued_kernels AS (
         c.peak_ops_per_s,
         c.naive_s,
         c.roofline_s,
-        COALESCE(c.power_s, 0e0) > GREATEST(c.compute_s, c.memory_s) + c.serial_s + c.reorder_s + c.paging_s + c.team_s
-            AS is_power_bound,
+        c.is_power_bound,
         c.utilization_fraction,
         c.compute_energy_j,
         c.dram_energy_j + c.cache_energy_j AS memory_energy_j,

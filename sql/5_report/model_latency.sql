@@ -96,13 +96,7 @@ SELECT
     x.latency_s / NULLIF(x.naive_s, 0e0) AS correction_factor,
     x.roofline_s,
     x.utilization_fraction,
-    CASE
-        WHEN x.overhead_s >= GREATEST(x.compute_s, x.memory_s, x.power_s, x.team_s) THEN 'overhead'
-        WHEN x.team_s >= GREATEST(x.compute_s, x.memory_s, x.power_s) THEN 'threads'
-        WHEN x.power_s >= GREATEST(x.compute_s, x.memory_s) THEN 'power'
-        WHEN x.compute_s >= x.memory_s THEN 'compute'
-        ELSE 'memory'
-    END AS bottleneck,
+    x.bottleneck,
     h.status = 'simulated' AS is_simulated,
     x.latency_s * b.low_factor AS p10_s,
     x.latency_s * b.high_factor AS p90_s,

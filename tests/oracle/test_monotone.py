@@ -40,7 +40,14 @@ KERNELS = """
     FROM kernel_cost AS c JOIN target AS t USING (model_id, scenario_id, hardware_id)
     WHERE t.chunk_element IS NOT NULL
 """
-"""Kernels of the other runs, in one thread and in all; pages belong to the run, not to one kernel."""
+"""Kernels of the other runs, in one thread and in all."""
+PAGES = """
+    SELECT CONCAT(c.model_id, ' ', c.hardware_id, ' ', t.policy) AS key, t.batch, SUM(c.paging_s) AS value
+    FROM kernel_cost AS c JOIN target AS t USING (model_id, scenario_id, hardware_id)
+    WHERE t.chunk_element IS NOT NULL
+    GROUP BY ALL
+"""
+"""Fresh pages of those runs: they belong to the run, not to one kernel."""
 BATCHES = (1, 2, 3, 4, 7, 8, 16, 17, 33, 64, 100, 256)
 
 
@@ -126,6 +133,7 @@ def test_larger_batches(generated: duckdb.DuckDBPyConnection, data: st.DataObjec
     add_graph(generated, data.draw(graphs(4)))
     assert not falls(generated, WHOLE)
     assert not falls(generated, KERNELS)
+    assert not falls(generated, PAGES)
 
 
 @pytest.mark.slow
@@ -138,6 +146,7 @@ def test_real_models_at_larger_batches() -> None:
         replace_rows(connection, Scenario, [s for i, (p, b) in enumerate(runs) for s in batches(p, b, 100 * i)])
         assert not falls(connection, WHOLE)
         assert not falls(connection, KERNELS)
+        assert not falls(connection, PAGES)
         ((kernels,),) = connection.sql(
             f"SELECT COUNT(DISTINCT key) FROM ({KERNELS}) WHERE key LIKE '%false'"
         ).fetchall()
