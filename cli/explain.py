@@ -112,6 +112,7 @@ KERNEL_CHAIN = (
             "reload_s",
             "reload_byte",
             "latency_bound_s",
+            "team_size",
             "thread_s",
             "resident_byte",
             "reorder_s",

@@ -426,8 +426,13 @@ class BackendSupport(Row):
     """True where vector units sum products of half precision in half precision, at the rate they have for it; null in
     files from before it was known: they do."""
     chunk_element: float | None
-    """Elements of a loop of its own that each thread must get: a shorter loop runs in one thread. Null where that is
-    not known or does not arise."""
+    """Elements of a loop of its own that each thread must get, or not all of them run it. Null where that is not known or
+    does not arise."""
+    shares_by_chunk: bool | None
+    """True where a loop goes to as many threads as it has `chunk_element` for; false where to all or to one; null in
+    files from before it was known: false."""
+    efficiency_backend: str | None
+    """Backend whose efficiencies hold, as assumed, where this one has none of its own; null: none."""
     source_id: str
     """Source of the row."""
     confidence: str

@@ -1,7 +1,8 @@
 -- The efficiencies that hold for a part, backend, kernel class, precision class and memory format. Of each
 -- resource the most specific row of `efficiency` wins: scope first (the part's own, its architecture's, its
 -- family's, any), then ATen operator, class, backend, precision and format. Precisions and operators without a row
--- of their own share `*` (see `efficiency_precision`, `efficiency_operator`).
+-- of their own share `*` (see `efficiency_precision`, `efficiency_operator`). A backend's own rows win over those it takes
+-- from another (`backend_support.efficiency_backend`), which are assumed to hold for it.
 -- Grain: hardware_id, backend, kernel_class, operator_name, precision_class, memory_format
 CREATE VIEW efficiency_choice (
     -- Part.
@@ -88,6 +89,25 @@ kernel_classes AS (
     CROSS JOIN backend AS b
 ),
 
+accepted_backends AS (
+    SELECT h.hardware_id, b.backend, '*' AS row_backend, 0 AS backend_rank
+    FROM hardware AS h
+    CROSS JOIN backend AS b
+    UNION ALL
+    SELECT h.hardware_id, b.backend, b.backend AS row_backend, 16 AS backend_rank
+    FROM hardware AS h
+    CROSS JOIN backend AS b
+    UNION ALL
+    SELECT
+        h.hardware_id,
+        s.backend,
+        MAX_BY(s.efficiency_backend, CASE WHEN s.vendor = '*' THEN 0 ELSE 1 END) AS row_backend,
+        8 AS backend_rank
+    FROM hardware AS h
+    INNER JOIN backend_support AS s ON s.family = h.family AND s.vendor IN ('*', h.vendor)
+    GROUP BY h.hardware_id, s.backend
+),
+
 precision_classes AS (
     SELECT DISTINCT precision_class FROM efficiency
 ),
@@ -115,17 +135,17 @@ matching_rows AS (
         e.half_work,
         CONCAT(
             e.scope, ', ', e.kernel_class, ', ', e.backend, ', ', e.precision_class, ', ', e.memory_format,
-            '; ', e.source_id, ', ', e.confidence
+            '; ', e.source_id, ', ', CASE WHEN e.backend IN ('*', k.backend) THEN e.confidence ELSE 'assumed' END
         ) AS basis,
         s.scope_rank * 100
-        + CASE e.kernel_class WHEN '*' THEN 0 WHEN k.kernel_class THEN 16 ELSE 32 END
-        + CASE WHEN e.backend = '*' THEN 0 ELSE 8 END
+        + CASE e.kernel_class WHEN '*' THEN 0 WHEN k.kernel_class THEN 32 ELSE 64 END
+        + a.backend_rank
         + CASE WHEN e.precision_class = '*' THEN 0 ELSE 4 END
         + CASE WHEN e.memory_format = '*' THEN 0 ELSE 2 END AS specificity
     FROM part_scopes AS s
     INNER JOIN efficiency AS e ON e.scope = s.scope
-    INNER JOIN kernel_classes AS k
-        ON e.kernel_class IN ('*', k.kernel_class, k.operator_name) AND (e.backend = '*' OR e.backend = k.backend)
+    INNER JOIN accepted_backends AS a ON a.hardware_id = s.hardware_id AND a.row_backend = e.backend
+    INNER JOIN kernel_classes AS k ON e.kernel_class IN ('*', k.kernel_class, k.operator_name) AND k.backend = a.backend
     INNER JOIN precision_classes AS p ON e.precision_class = '*' OR e.precision_class = p.precision_class
     INNER JOIN formats AS f ON e.memory_format = '*' OR e.memory_format = f.memory_format
 )

@@ -37,8 +37,10 @@ CREATE VIEW target (
     bias_is_kernel,
     -- True where vector units sum products of half precision in half precision.
     sums_in_half,
-    -- Elements of a loop of the backend's own that each thread must get, or one thread runs it; null where not known.
+    -- Elements of a loop of the backend's own that each thread must get, or not all of them run it; null where not known.
     chunk_element,
+    -- True where a loop goes to as many threads as it has such chunks for, not to all or one.
+    shares_by_chunk,
     -- True where PyTorch's own kernels run, each in the layout its tensors have.
     follows_strides
 ) AS
@@ -55,7 +57,8 @@ WITH supported_parts AS (
         MAX_BY(b.kernel_gap_fraction, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END) AS kernel_gap_fraction,
         MAX_BY(b.bias_is_kernel, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END) AS bias_is_kernel,
         COALESCE(MAX_BY(b.sums_in_half, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END), TRUE) AS sums_in_half,
-        MAX_BY(b.chunk_element, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END) AS chunk_element
+        MAX_BY(b.chunk_element, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END) AS chunk_element,
+        COALESCE(MAX_BY(b.shares_by_chunk, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END), FALSE) AS shares_by_chunk
     FROM hardware AS h
     INNER JOIN backend_support AS b ON b.family = h.family AND b.vendor IN ('*', h.vendor)
     GROUP BY h.hardware_id, h.family, h.vendor, b.backend
@@ -94,6 +97,7 @@ SELECT
     s.bias_is_kernel,
     s.sums_in_half,
     s.chunk_element,
+    s.shares_by_chunk,
     b.follows_strides
 FROM run AS r
 INNER JOIN backend AS b ON b.backend = r.backend

@@ -1,10 +1,10 @@
 -- Device time and dynamic energy of every kernel on every target, with each quantity they come from.
 -- Roofline (Williams et al. 2009) per memory level: the slower of arithmetic and memory, plus the share
 -- of the faster that does not overlap. A kernel's inputs from earlier kernels and its outputs are served by the
--- last-level cache where it holds them together. Where the backend leaves short loops to one thread, that thread's
--- bandwidth bounds them; all else waits for a team of threads to begin and end. Of the candidate tiles the one that makes
+-- last-level cache where it holds them together. Where the backend leaves short loops to few threads, the bandwidth of
+-- these bounds them; all but one thread's wait for their team to begin and end. Of the candidate tiles the one that makes
 -- the kernel fastest wins, which keeps time monotone in batch (but for a sample that ATen misreads, `convolution_call`,
--- and where a loop grows long enough to be shared) and in every resource.
+-- and where a loop passes from one thread to all) and in every resource.
 -- Average power cannot exceed the part's, so device_s >= dynamic_energy_j / (tdp_w - static_w) where the power is known.
 -- Grain: model_id, scenario_id, hardware_id, subgraph_id
 CREATE VIEW kernel_cost (
@@ -40,8 +40,8 @@ CREATE VIEW kernel_cost (
     flops,
     -- Independent output elements of its widest part.
     threads,
-    -- False where the backend leaves a loop to one thread.
-    is_shared,
+    -- Units whose threads run it, on average; fewer than the part's where the backend leaves a short loop to few.
+    team_size,
     -- `matrix` or `vector`: the unit of its slowest part.
     unit,
     -- Element type its slowest part computes in.
@@ -110,8 +110,8 @@ CREATE VIEW kernel_cost (
     -- Time of the accesses that each thread of PyTorch's GPU kernel makes one after another; 0 where others answer
     -- for it. [s]
     latency_bound_s,
-    -- Time in which one thread moves all traffic, at its share of the bandwidth; 0 where a team does or nothing is known
-    -- of threads. [s]
+    -- Time in which few threads move all traffic, at their share of the bandwidth; 0 where all do or nothing is known of
+    -- threads. [s]
     thread_s,
     -- Time of the slowest memory level. [s]
     memory_s,
@@ -237,9 +237,14 @@ kernel_inputs AS (
         COALESCE(p.macs, 0e0) AS macs,
         COALESCE(p.flops, 0e0) AS flops,
         COALESCE(p.threads, 0e0) AS threads,
-        -- Libraries share every product.
-        COALESCE(p.macs, 0e0) > 0e0 OR w.loop_byte * 8e0 / NULLIF(cp.bits, 0) >= COALESCE(t.chunk_element, 0e0) * h.unit_count
-            AS is_shared,
+        CASE
+            -- Libraries share every product.
+            WHEN t.chunk_element IS NULL OR COALESCE(p.macs, 0e0) > 0e0 THEN h.unit_count
+            WHEN t.shares_by_chunk
+                THEN GREATEST(LEAST(w.loop_byte * 8e0 / NULLIF(cp.bits * t.chunk_element, 0e0), h.unit_count), 1e0)
+            WHEN w.loop_byte * 8e0 / NULLIF(cp.bits, 0) >= t.chunk_element * h.unit_count THEN h.unit_count
+            ELSE 1e0
+        END AS team_size,
         -- Channels-last, each element has a thread of its own.
         CASE WHEN t.follows_strides AND w.layout <> 'nhwc' THEN COALESCE(p.steps, 0e0) * h.memory_latency_s ELSE 0e0 END
             AS latency_bound_s,
@@ -347,10 +352,11 @@ level_times AS (
         COALESCE(reorder_byte / NULLIF(dram_byte_per_s * reorder_fraction, 0e0), 0e0) AS reorder_s,
         COALESCE(paged_byte / NULLIF(dram_byte_per_s * paging_fraction, 0e0), 0e0) AS paging_s,
         CASE
-            WHEN is_shared OR thread_fraction IS NULL THEN 0e0
-            ELSE traffic_byte * unit_count / NULLIF(dram_byte_per_s * thread_fraction, 0e0)
+            WHEN team_size >= unit_count OR thread_fraction IS NULL THEN 0e0
+            ELSE traffic_byte * unit_count / NULLIF(dram_byte_per_s * thread_fraction * team_size, 0e0)
         END AS thread_s,
-        CASE WHEN is_shared AND traffic_byte > 0e0 THEN team_byte / NULLIF(dram_byte_per_s, 0e0) ELSE 0e0 END AS team_s
+        CASE WHEN team_size > 1e0 AND traffic_byte > 0e0 THEN team_byte / NULLIF(dram_byte_per_s, 0e0) ELSE 0e0 END
+            AS team_s
     FROM kernel_inputs
 ),
 
@@ -422,7 +428,7 @@ SELECT
     macs,
     flops,
     threads,
-    is_shared,
+    team_size,
     unit,
     executed_precision,
     candidate,

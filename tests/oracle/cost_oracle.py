@@ -245,7 +245,7 @@ def efficiency_of(
     layout = "aliased" if call.get("is_aliased") and device.row["vendor"] == "intel" else kernel["layout"]
     mine = {
         "kernel_class": ("*", kernel["kernel_class"], name),
-        "backend": ("*", run.scenario["backend"]),
+        "backend": ("*", *lenders(tables, device, run), run.scenario["backend"]),
         "precision_class": ("*", kernel["precision"]),
         "memory_format": ("*", "strided" if call.get("is_misread") else layout),
     }
@@ -258,6 +258,14 @@ def efficiency_of(
         return None
     best = max(fitting, key=lambda r: (scopes[r["scope"]], *(names.index(r[k]) for k, names in mine.items())))
     return best["maximum_fraction"], best["half_work"]
+
+
+def lenders(tables: Tables, device: Device, run: Run) -> list[str]:
+    """The backend whose efficiencies stand in for those the run's has not, if any."""
+    rows = tables.where("backend_support", backend=run.scenario["backend"], family=device.row["family"])
+    known = {r["vendor"]: r["efficiency_backend"] for r in rows if r["vendor"] in ("*", device.row["vendor"])}
+    lender = known.get(device.row["vendor"], known.get("*"))
+    return [lender] if lender else []
 
 
 def library_call(device: Device, kernel: Record) -> Record:
@@ -755,15 +763,18 @@ def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Reco
     # PyTorch's own kernels: one thread a pixel waits for each sample and channel in turn, unless channels lie inside.
     walks = tables.one("backend", backend=run.scenario["backend"])["follows_strides"] and kernel["layout"] != "nhwc"
     latency_bound_s = max((p["steps"] for p in parts), default=0.0) * device.latency_s if walks else 0.0
-    # A loop of fewer elements than its threads should have each stays with one thread, alone on the memory; libraries
-    # share their products, and what is shared begins and ends with its team.
+    # A loop of fewer elements than its threads should have each stays with one thread, or with as many as have them,
+    # alone on the memory; libraries share their products, and what is shared begins and ends with its team.
     chunk, is_product = support["chunk_element"], any(p["macs"] for p in parts)
-    is_shared = is_product or kernel["loop_elements"] >= (chunk or 0) * device.units
+    team_size = float(device.units)
+    if chunk and not is_product:
+        possible = min(team_size, max(1.0, kernel["loop_elements"] / chunk))
+        team_size = possible if support["shares_by_chunk"] or possible == team_size else 1.0
     thread_s = team_s = 0.0
     if thread and device.dram_bandwidth:
         second_a_byte = device.units / device.dram_bandwidth
-        thread_s = 0.0 if is_shared else traffic * second_a_byte / thread[0]
-        team_s = thread[1] * second_a_byte if is_shared and traffic > 0 and chunk is not None else 0.0
+        thread_s = traffic * second_a_byte / (thread[0] * team_size) if team_size < device.units else 0.0
+        team_s = thread[1] * second_a_byte if team_size > 1 and traffic > 0 and chunk is not None else 0.0
     memory_s = max(*times.values(), latency_bound_s, thread_s)
     serial_s = (1 - fraction["overlap"][0]) * min(compute_s, memory_s)
     # Weights and images that the library puts in its own order are written and read once more.
@@ -806,7 +817,7 @@ def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Reco
         "cache_s": times["cache"],
         "reload_s": times["tile"],
         "latency_bound_s": latency_bound_s,
-        "is_shared": is_shared,
+        "team_size": team_size,
         "thread_s": thread_s,
         "team_s": team_s,
         "memory_s": memory_s,

@@ -27,6 +27,16 @@ def product(m: int, n: int, k: int, kind: str = "linear", bias: bool = False) ->
     return drawing.graph
 
 
+def activation(rows: int) -> Graph:
+    """One activation of rows x 128 as a model."""
+    drawing = Drawing(powers=SAMPLE)
+    drawing.graph.modules = [GraphModule(0, None, "", "Root", 0)]
+    source = drawing.tensor("input", drawing.size(rows * 128))
+    result = drawing.operator("activation", [source], rows, 128, [vector(drawing, rows * 128, rows * 128)])
+    drawing.graph.tensors[result].is_output = True
+    return drawing.graph
+
+
 @pytest.mark.parametrize(
     ("columns", "share"), [(16, 0.68), (64, 0.89), (256, 0.97)], ids=["one tile", "four in a row", "sixteen in a row"]
 )
@@ -164,20 +174,24 @@ def test_a_large_block_gets_new_pages(rows: int, paged: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "backend", "thread_s", "team_s"),
-    [(127, "inductor", 127 * 128 * 8 / 50e9, 0.0), (128, "inductor", 0.0, 40e-9), (127, "eager", 0.0, 0.0)],
+    ("rows", "backend", "team_size", "thread_s", "team_s"),
+    [
+        (127, "inductor", 1, 127 * 128 * 8 / 50e9, 0.0),
+        (128, "inductor", 4, 0.0, 40e-9),
+        (256, "eager", 1, 256 * 128 * 8 / 50e9, 0.0),
+        (768, "eager", 3, 768 * 128 * 8 / 150e9, 40e-9),
+        (1024, "eager", 4, 0.0, 40e-9),
+        (127, "onnxruntime", 4, 0.0, 0.0),
+    ],
 )
-def test_a_short_loop_stays_with_one_thread(rows: int, backend: str, thread_s: float, team_s: float) -> None:
+def test_a_short_loop_stays_with_few_threads(
+    rows: int, backend: str, team_size: float, thread_s: float, team_s: float
+) -> None:
     """128 x 128 elements give each of four threads the 4,096 that inductor asks for. A row less runs in one thread, which
     reaches twice its fair share of 100 GB/s, 50; a team that begins and ends in the time of 1,000 bytes a unit takes
-    4,000 / 100 GB/s."""
+    4,000 / 100 GB/s. ATen takes a thread for each 32,768 elements: 256 rows. Of ONNX Runtime nothing is known."""
     with contextlib.closing(new_database(["kernel_cost", "model_cost"])) as connection:
-        drawing = Drawing(powers=SAMPLE)
-        drawing.graph.modules = [GraphModule(0, None, "", "Root", 0)]
-        source = drawing.tensor("input", drawing.size(rows * 128))
-        result = drawing.operator("activation", [source], rows, 128, [vector(drawing, rows * 128, rows * 128)])
-        drawing.graph.tensors[result].is_output = True
-        add_graph(connection, drawing.graph)
+        add_graph(connection, activation(rows))
         replace_rows(connection, Scenario, [scenario(1, backend=backend)])
         replace_part(connection, smallest_part("cpu", units=4))
         connection.execute("DELETE FROM efficiency WHERE resource = 'thread'")
@@ -185,8 +199,35 @@ def test_a_short_loop_stays_with_one_thread(rows: int, backend: str, thread_s: f
             "INSERT INTO efficiency BY NAME SELECT * REPLACE ('thread' AS resource, 2.0 AS maximum_fraction,"
             " 1000 AS half_work) FROM efficiency WHERE resource = 'residency' AND scope = '*'"
         )
-        (found,) = connection.sql("SELECT is_shared, thread_s, team_s FROM kernel_cost").fetchall()
+        (found,) = connection.sql("SELECT team_size, thread_s, team_s FROM kernel_cost").fetchall()
         query = "SELECT team_s, compute_s + memory_s + power_s + team_s + overhead_s, latency_s FROM model_cost"
         ((whole_team_s, parts_s, latency_s),) = connection.sql(query).fetchall()
-    assert found == (thread_s == 0.0, pytest.approx(thread_s), pytest.approx(team_s))
+    assert found == (team_size, pytest.approx(thread_s), pytest.approx(team_s))
     assert (whole_team_s, parts_s) == (pytest.approx(team_s), pytest.approx(latency_s))
+
+
+def test_a_backend_takes_anothers_efficiencies_as_assumed() -> None:
+    """On processors PyTorch runs eager at inductor's, until it has its own; ONNX Runtime at what holds for all."""
+    query = """
+        SELECT backend, memory_fraction, SPLIT_PART(memory_basis, ', ', 6) FROM efficiency_choice
+        WHERE kernel_class = 'activation' AND precision_class = '*' AND memory_format = 'nchw' AND operator_name = '*'
+            AND backend IN ('eager', 'inductor', 'onnxruntime')
+        ORDER BY backend
+    """
+    insert = """
+        INSERT INTO efficiency BY NAME SELECT * REPLACE (
+            'family:cpu' AS scope, ? AS backend, 'activation' AS kernel_class, ? AS maximum_fraction, 'measured' AS confidence
+        ) FROM efficiency WHERE resource = 'memory' AND scope = '*'
+    """
+    with contextlib.closing(new_database(["efficiency_choice"])) as connection:
+        add_graph(connection, activation(1))
+        replace_part(connection, smallest_part("cpu"))
+        connection.execute("DELETE FROM efficiency WHERE scope <> '*'")
+        ((common,),) = connection.sql("SELECT maximum_fraction FROM efficiency WHERE resource = 'memory'").fetchall()
+        connection.execute(insert, ["inductor", 0.91])
+        lent = connection.sql(query).fetchall()
+        connection.execute(insert, ["eager", 0.83])
+        own = connection.sql(query).fetchall()
+    unknown = ("onnxruntime", common, "assumed")
+    assert lent == [("eager", 0.91, "assumed"), ("inductor", 0.91, "measured"), unknown]
+    assert own == [("eager", 0.83, "measured"), ("inductor", 0.91, "measured"), unknown]

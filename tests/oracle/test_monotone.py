@@ -30,21 +30,21 @@ WHOLE = """
         CONCAT(c.model_id, ' ', c.hardware_id, ' ', t.policy, ' ', t.backend) AS key, t.batch,
         c.latency_s AS value
     FROM model_cost AS c JOIN target AS t USING (model_id, scenario_id, hardware_id)
-    WHERE t.chunk_element IS NULL
+    WHERE t.chunk_element IS NULL OR t.shares_by_chunk
 """
-"""Runs in which nothing depends on how many threads a loop has."""
+"""Runs in which no loop passes from one thread to all."""
 KERNELS = """
     SELECT
-        CONCAT(c.model_id, ' ', c.hardware_id, ' ', t.policy, ' ', c.subgraph_id, ' ', c.is_shared) AS key, t.batch,
+        CONCAT(c.model_id, ' ', c.hardware_id, ' ', t.policy, ' ', c.subgraph_id, ' ', c.team_size > 1) AS key, t.batch,
         c.device_s - c.paging_s AS value
     FROM kernel_cost AS c JOIN target AS t USING (model_id, scenario_id, hardware_id)
-    WHERE t.chunk_element IS NOT NULL
+    WHERE t.chunk_element IS NOT NULL AND NOT t.shares_by_chunk
 """
 """Kernels of the other runs, in one thread and in all."""
 PAGES = """
     SELECT CONCAT(c.model_id, ' ', c.hardware_id, ' ', t.policy) AS key, t.batch, SUM(c.paging_s) AS value
     FROM kernel_cost AS c JOIN target AS t USING (model_id, scenario_id, hardware_id)
-    WHERE t.chunk_element IS NOT NULL
+    WHERE t.chunk_element IS NOT NULL AND NOT t.shares_by_chunk
     GROUP BY ALL
 """
 """Fresh pages of those runs: they belong to the run, not to one kernel."""

@@ -40,7 +40,7 @@ COMPARED = {
         "cache_s",
         "reload_s",
         "latency_bound_s",
-        "is_shared",
+        "team_size",
         "thread_s",
         "team_s",
         "memory_s",
