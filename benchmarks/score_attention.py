@@ -73,12 +73,11 @@ def scored(database: Path, package: Path | None, hardware: list[str], rows: int)
         database, operators(shapes), hardware, "bf16", bare.PRODUCT_BACKEND, parts=steps(shapes)
     )
     both = measured.join(shapes, on=["kind", *SHAPE]).join(predicted, on=["operator_id", "hardware_id"])
-    return with_step(both.rename({"latency_s": "measured_s"}))
+    return with_step(both.rename({"latency_s": "measured_s"}), ["kind", "hardware_id", "framework", "version"])
 
 
-def with_step(both: pl.DataFrame) -> pl.DataFrame:
-    """The rows with `step_s`: the kernel and what a framework runs around it."""
-    groups = ["kind", "hardware_id", "framework", "version"]
+def with_step(both: pl.DataFrame, groups: list[str]) -> pl.DataFrame:
+    """The rows with `step_s`: the kernels and what a framework, told by `groups`, runs around them."""
     is_short = pl.col("device_s") <= pl.col("device_s").quantile(0.25).over(groups)
     around = (pl.col("measured_s") - pl.col("device_s")).filter(is_short).median().over(groups)
     return both.with_columns(step_s=pl.col("device_s") + around.clip(0.0))

@@ -1,8 +1,8 @@
-"""The page on matrix products and attention kernels of aiconfigurator-core.
+"""The page on matrix products, attention kernels and layers of experts of aiconfigurator-core.
 
     python -m benchmarks.score_kernels --markdown docs/validation-kernels.md [--package DIR] [--rows 1500]
 
-Everything on it comes from `score_gemm` and `score_attention`.
+Everything on it comes from `score_gemm`, `score_attention` and `score_moe`.
 """
 
 from __future__ import annotations
@@ -13,21 +13,23 @@ from pathlib import Path
 
 import polars as pl
 
-from benchmarks import catalog, page, score_attention, score_gemm
+from benchmarks import catalog, page, score_attention, score_gemm, score_moe
 from charz.ingest.measurements import score
 
 UNSEEN = ["b300_sxm", "gb200_gpu"]
 """Parts in the package on which nothing was fitted."""
 TEXT = [
     "Written by `python -m benchmarks.score_kernels --markdown docs/validation-kernels.md`; do not edit.",
-    "Timings of single kernels in bf16 from the PyPI package `aiconfigurator-core`: matrix products and attention, by"
-    " three serving frameworks. Errors are those of the kernel's time without the host. Columns as in"
+    "Timings of kernels in bf16 from the PyPI package `aiconfigurator-core`: matrix products, attention and layers of"
+    " experts, by three serving frameworks. Errors are those of the kernel's time without the host. Columns as in"
     " [validation](validation.md); `mape` is the mean of |predicted / measured - 1|.",
     "Tiles, the family's rows and the parts' rows for products were fitted on one framework's timings, SGLang's. The"
     " first tables hold the other frameworks' alone. The last table on products takes one version's timings as the"
     " prediction of another's: what is left of them where no physics differs.",
     "Of attention one number was fitted, on prefill of all frameworks: the share of the matrix peak of the GPU family."
     " Decode is given the queries of the heads that share keys as rows of one product, as its kernels take them.",
+    "On layers of experts nothing was fitted. `balanced` gives every expert as many rows, a `power_law` some far more: then"
+    " fewer experts are read than charz takes for granted, as many as rows and at most all, and the fullest one sets the pace.",
 ]
 
 
@@ -40,8 +42,10 @@ def main() -> None:
     options = parser.parse_args()
     start = time.perf_counter()
     with catalog.database() as database:
-        tables = product_tables(database, options) + attention_tables(database, options)
-    page.write(options.markdown, "Validation of products and attention", TEXT, tables)
+        tables = (
+            product_tables(database, options) + attention_tables(database, options) + expert_tables(database, options)
+        )
+    page.write(options.markdown, "Validation of products, attention and experts", TEXT, tables)
     print(f"{options.markdown} in {time.perf_counter() - start:.0f} s")
 
 
@@ -75,6 +79,17 @@ def attention_tables(database: Path, options: argparse.Namespace) -> list[tuple[
             "Attention by context, with that constant",
             table(both.with_columns(context=score_attention.rounded_context()), ["kind", "context"], "step_s"),
         ),
+    ]
+
+
+def expert_tables(database: Path, options: argparse.Namespace) -> list[tuple[str, pl.DataFrame]]:
+    """Headings and tables on layers of experts."""
+    both = score_moe.scored(database, options.package, score_gemm.PARTS, options.rows // 6)
+    ranged = both.with_columns(rows_per_expert=score_moe.rows_per_expert())
+    return [
+        ("Experts, with one constant a kernel source", table(both, ["distribution", "hardware_id"], "step_s")),
+        ("Experts by rows of each", table(ranged, ["distribution", "rows_per_expert"], "step_s")),
+        ("Experts, every kernel source", table(both, score_moe.SOURCE, "step_s")),
     ]
 
 

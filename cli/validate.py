@@ -117,7 +117,7 @@ def _page(frame: pl.DataFrame, sections: list[tuple[str, list[str], list[list[ob
         " 1/1.3 and 1.3, `coverage` the share inside the p10–p90 band (80 % nominal). The rows of each data set share"
         " one factor on the host's dispatch time, fitted on those that wait for the host. These are errors of the shipped catalog, whose fits saw"
         " part of these rows. On what fits did not see: [families and parts left out](validation-left-out.md);"
-        " besides: [single operators](validation-operators.md), [products and attention](validation-kernels.md),"
+        " besides: [single operators](validation-operators.md), [products, attention and experts](validation-kernels.md),"
         " [energy](validation-energy.md), [energy at the wall](validation-wall-energy.md), [fresh pages on"
         " processors](validation-page-faults.md) and [one machine after `charz measure`](validation-this-machine.md).",
         "",
