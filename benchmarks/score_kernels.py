@@ -28,8 +28,8 @@ TEXT = [
     " prediction of another's: what is left of them where no physics differs.",
     "Of attention one number was fitted, on prefill of all frameworks: the share of the matrix peak of the GPU family."
     " Decode is given the queries of the heads that share keys as rows of one product, as its kernels take them.",
-    "On layers of experts nothing was fitted. `balanced` gives every expert as many rows, a `power_law` some far more: then"
-    " fewer experts are read than charz takes for granted, as many as rows and at most all, and the fullest one sets the pace.",
+    "On layers of experts nothing was fitted. `balanced` deals rows out to all experts alike, a `power_law` gives some far"
+    " more: there the weights of as many are predicted as tokens that choose at random, all experts alike, meet.",
 ]
 
 

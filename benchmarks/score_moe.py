@@ -5,9 +5,10 @@
 Gated experts in bf16, all on one device (`moe_ep_size` 1; what tensor parallelism leaves of each is a narrower expert).
 Nothing was fitted on these. A layer is what its tokens go through once they know their experts: rows are gathered, one a
 token and chosen expert, and pass both products, with the gate's activation between them; each token adds up its rows.
-Products are counted as ingest counts them (`ingest/rules/experts.py`): as one, with weights of as many experts as rows,
-at most all. A framework times its whole step, small kernels before and after included: one constant for each kernel
-source of a version, from the rows predicted shortest, stands for them in `step_s`.
+Products are counted as ingest counts them (`ingest/rules/experts.py`): as one, with the weights of as many experts as
+tokens that choose at random are expected to meet; of `balanced` rows each goes to another expert until none is left. A
+framework times its whole step, small kernels before and after included: one constant for each kernel source of a
+version, from the rows predicted shortest, stands for them in `step_s`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from benchmarks.score_attention import with_step
 from charz.ingest.measurements import aiconfigurator, bare, score
 from charz.ingest.rules.elementwise import FLOPS_PER_ELEMENT
 
-SHAPE = ["tokens", "hidden", "inner", "chosen", "experts"]
+SHAPE = ["tokens", "hidden", "inner", "chosen", "experts", "is_balanced"]
 SOURCE = ["hardware_id", "framework", "version", "kernel_source"]
 STEPS = 5
 """Kernels of a layer."""
@@ -74,7 +75,7 @@ def rows_per_expert() -> pl.Expr:
 
 def scored(database: Path, package: Path | None, hardware: list[str], rows: int) -> pl.DataFrame:
     """Measured and predicted time of every sampled layer."""
-    measured = timings(package, hardware, rows)
+    measured = timings(package, hardware, rows).with_columns(is_balanced=pl.col("distribution") == "balanced")
     shapes = measured.select(SHAPE).unique(maintain_order=True).with_row_index("layer")
     shapes = shapes.with_columns(pl.col("layer").cast(pl.Int64))
     operators, parts = layers(shapes)
@@ -103,7 +104,8 @@ def timings(package: Path | None, hardware: list[str], rows: int) -> pl.DataFram
             num_experts
         QUALIFY ROW_NUMBER() OVER (
             PARTITION BY hardware_id, framework, version, kernel_source, distribution
-            ORDER BY hash(num_tokens * 1000003 + hidden_size * 10007 + inter_size * 101 + moe_tp_size * 13 + num_experts * 7), topk
+            ORDER BY hash(num_tokens * 1000003 + hidden_size * 10007 + inter_size * 101 + moe_tp_size * 13 + num_experts * 7), num_tokens,
+                hidden_size, inter_size, moe_tp_size, num_experts, topk
         ) <= {rows}
         """
     ).pl()
@@ -139,8 +141,10 @@ def layers(shapes: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def _weights(width: pl.Expr) -> pl.Expr:
     """Elements of the matrices of the experts that get rows."""
-    active = pl.min_horizontal(pl.col("tokens") * pl.col("chosen"), pl.col("experts"))
-    return active * pl.col("hidden") * width
+    others = (1 - pl.col("chosen") / pl.col("experts")) ** pl.col("tokens")
+    met = pl.col("experts") * (1 - others)
+    dealt = pl.min_horizontal(pl.col("tokens") * pl.col("chosen"), pl.col("experts"))
+    return pl.when("is_balanced").then(dealt).otherwise(met) * pl.col("hidden") * width
 
 
 def _product(n: pl.Expr, k: pl.Expr) -> dict[str, pl.Expr]:

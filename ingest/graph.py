@@ -74,6 +74,9 @@ class GraphOperator:
     parts: list[Part] = field(default_factory=list)
     accesses: dict[int, Polynomial] = field(default_factory=dict)
     """Elements really moved of a tensor, by tensor id, where that is not the whole tensor."""
+    draw_fractions: dict[int, float] = field(default_factory=dict)
+    """Share of a tensor that each of many independent draws moves, by tensor id: `accesses` counts what two of them
+    have in common twice."""
 
 
 @dataclass(slots=True)

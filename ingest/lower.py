@@ -246,6 +246,7 @@ def _add_operator(state: Lowering, node: Node, target: Any, name: str) -> None:
         op.parts = rule.function(call) if rule else []
         op.operator_class = call.operator_class
         op.accesses = call.accesses
+        op.draw_fractions = call.draw_fractions
     _order_after_writers(state, op)
     if op.is_inplace and op.writes:
         owner = graph.tensors[op.writes[0]].storage_tensor_id

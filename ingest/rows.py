@@ -91,9 +91,9 @@ def workload(graph: Graph) -> dict[type[Row], Columns]:
             [(o.operator_id, i, t, tensors[t].producer_operator_id) for o in operators for i, t in enumerate(o.reads)],
         ),
         AccessTerm: _transposed(
-            ("operator_id", "tensor_id", "coefficient", *_POWERS),
+            ("operator_id", "tensor_id", "draw_fraction", "coefficient", *_POWERS),
             [
-                (o.operator_id, t, c, *powers)
+                (o.operator_id, t, o.draw_fractions.get(t), c, *powers)
                 for o in operators
                 for t, size in o.accesses.items()
                 for powers, c in size.items()

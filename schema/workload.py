@@ -280,8 +280,8 @@ class Edge(Row):
 
 class AccessTerm(Row):
     """Elements an operator really moves of a tensor when that is not all of it: the rows an
-    embedding gathers, the slice an index reads, the part an in-place copy writes. Without a row, the
-    whole tensor moves."""
+    embedding gathers, the slice an index reads, the part an in-place copy writes, the experts that
+    tokens choose. Without a row, the whole tensor moves."""
 
     TABLE: ClassVar[str] = "access_term"
     KEY: ClassVar[tuple[str, ...]] = (
@@ -294,6 +294,9 @@ class AccessTerm(Row):
     """Operator that reads or writes."""
     tensor_id: int
     """Tensor read or written."""
+    draw_fraction: float | None
+    """Share of the tensor that each of many independent random draws moves, alike on all terms: the elements then count
+    twice what two draws have in common. Null where they count nothing twice, or less than the whole tensor."""
     coefficient: float
     """Factor of the term."""
     batch_power: int

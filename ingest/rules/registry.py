@@ -36,7 +36,7 @@ class Value:
 class Call:
     """One call of an operator. Tensor arguments appear as `Value`, sizes as `Size`."""
 
-    __slots__ = ("accesses", "arguments", "keywords", "operator_class", "outputs", "target")
+    __slots__ = ("accesses", "arguments", "draw_fractions", "keywords", "operator_class", "outputs", "target")
 
     def __init__(
         self, target: Any, arguments: list[Any], keywords: dict[str, Any], outputs: list[Value], operator_class: str
@@ -47,6 +47,7 @@ class Call:
         self.outputs = outputs
         self.operator_class = operator_class
         self.accesses: dict[int, Polynomial] = {}
+        self.draw_fractions: dict[int, float] = {}
 
     def __getitem__(self, name: str) -> Any:
         """Argument by its schema name, the schema's default where the call leaves it out."""
@@ -68,6 +69,10 @@ class Call:
         """State that only `size` elements of a tensor really move."""
         if value is not None:
             self.accesses[value.tensor_id] = dict(polynomial(size)) or {(0, 0, 0): 0.0}
+
+    def draws(self, value: Value, fraction: float) -> None:
+        """State that what moves of a tensor is drawn at random, `fraction` of the tensor at a time."""
+        self.draw_fractions[value.tensor_id] = fraction
 
     def tensors(self) -> list[Value]:
         """All tensor arguments, in order."""

@@ -174,7 +174,7 @@ def _audio(config: Any, batch: int, samples: int) -> torch.Tensor:
 def _adapt(request: Request, config: Any) -> None:
     """Give the model's forward a cache as long as the context where it decodes token by token, and
     have it return plain tensors."""
-    from .language import SymbolicCache, grouped_experts
+    from .language import EXPERTS, SymbolicCache
 
     original: Callable[..., Any] = request.module.forward
     names = list(request.keywords)
@@ -191,15 +191,14 @@ def _adapt(request: Request, config: Any) -> None:
         context = inputs.pop("charz_context", None)
         if context is not None:
             inputs["past_key_values"] = SymbolicCache(context)
-        with grouped_experts():
-            return _tensors(original(**inputs, **fixed))
+        return _tensors(original(**inputs, **fixed))
 
     forward.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
     )
     request.module.forward = forward
     if hasattr(config, "_experts_implementation"):
-        config._experts_implementation = "grouped_mm"
+        config._experts_implementation = EXPERTS
 
 
 def _decodes(request: Request, config: Any) -> bool:

@@ -6,13 +6,11 @@
   is as long as the context C, a size of its own. Prefill is C = S and decoding S = 1, so one trace
   answers both; every size behind the cache follows from the model's own code.
 - Experts run through the library's grouped form: each token meets its `top_k` experts, so the rows of
-  the grouped product are `top_k * tokens`. Weights read are as many experts as rows, at most all.
+  the grouped product are `top_k * tokens`; the product `charz.grouped_mm` knows how many a token chose.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from typing import Any
 from unittest import mock
 
@@ -20,19 +18,19 @@ import torch
 
 from .. import bounded
 
-ATTENTION = "charz"
-"""Name under which transformers knows the attention function below."""
+ATTENTION = EXPERTS = "charz"
+"""Name under which transformers knows the functions for attention and for experts below."""
 
 _LIBRARY = torch.library.Library(bounded.NAMESPACE, "FRAGMENT")
 _LIBRARY.define("kv_cache(Tensor states, Tensor context) -> Tensor")
-_LIBRARY.define("grouped_mm(Tensor input, Tensor weight, Tensor offsets) -> Tensor")
+_LIBRARY.define("grouped_mm(Tensor input, Tensor weight, Tensor offsets, int chosen) -> Tensor")
 
 
 def _kv_cache(states: torch.Tensor, context: torch.Tensor) -> torch.Tensor:
     return states.new_empty((*states.shape[:-2], context.shape[0], states.shape[-1]))
 
 
-def _grouped_mm(input: torch.Tensor, weight: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
+def _grouped_mm(input: torch.Tensor, weight: torch.Tensor, offsets: torch.Tensor, chosen: int) -> torch.Tensor:
     return input.new_empty((input.shape[0], weight.shape[-1]))
 
 
@@ -130,19 +128,20 @@ class SymbolicCache:
 
 
 def register() -> None:
-    """Make the attention function known to transformers; without a mask function it builds none."""
+    """Make both functions known to transformers; without a mask function it builds no mask."""
     from transformers import AttentionInterface
+    from transformers.integrations import moe
 
     AttentionInterface.register(ATTENTION, attention)
+    moe.ExpertsInterface.register(EXPERTS, experts)
 
 
-@contextlib.contextmanager
-def grouped_experts() -> Iterator[None]:
-    """Inside, experts' products are the operator `charz.grouped_mm`."""
+def experts(module: torch.nn.Module, states: torch.Tensor, index: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+    """The library's grouped form over tokens x hidden `states`, each with the experts in its row of `index`."""
     from transformers.integrations import moe
 
     def product(input: torch.Tensor, weight: torch.Tensor, offs: torch.Tensor) -> torch.Tensor:
-        return torch.ops.charz.grouped_mm(input, weight, offs)  # type: ignore[no-any-return]
+        return torch.ops.charz.grouped_mm(input, weight, offs, index.shape[-1])  # type: ignore[no-any-return]
 
     with mock.patch.object(moe, "_grouped_mm", product):
-        yield
+        return moe.grouped_mm_experts_forward(module, states, index, weights)  # type: ignore[no-any-return]

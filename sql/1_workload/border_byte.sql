@@ -1,6 +1,7 @@
 -- Bytes of every tensor that crosses a kernel's border in a run, under every backend's partition, at the
 -- element sizes of the run's policy. A tensor counts once a kernel; where an operator moves only part of
--- it, that part (access_term), never more than the tensor: a row gathered twice is read once.
+-- it, that part (access_term), never more than the tensor: a row gathered twice is read once. Of shares f that n
+-- independent draws take of it, such as the experts of n tokens, 1 - (1 - f)^n is expected to move.
 -- Grain: model_id, scenario_id, backend, subgraph_id, tensor_id, direction
 CREATE VIEW border_byte (
     -- Model.
@@ -30,6 +31,7 @@ WITH moved_elements AS (
         r.scenario_id,
         a.operator_id,
         a.tensor_id,
+        MAX(a.draw_fraction) AS draw_fraction,
         SUM(
             a.coefficient
             * POWER(r.batch, a.batch_power) * POWER(r.sequence, a.sequence_power) * POWER(r.context, a.context_power)
@@ -49,7 +51,10 @@ SELECT
     st.role,
     st.operator_id,
     st.is_produced,
-    LEAST(COALESCE(me.elements, z.elements), z.elements)
+    CASE
+        WHEN me.draw_fraction IS NULL THEN LEAST(COALESCE(me.elements, z.elements), z.elements)
+        ELSE z.elements * (1e0 - POWER(1e0 - me.draw_fraction, me.elements / NULLIF(z.elements * me.draw_fraction, 0e0)))
+    END
     * CASE WHEN st.is_wide THEN GREATEST(p.bits, 32) ELSE p.bits END / 8e0 AS moved_byte
 FROM run AS r
 INNER JOIN subgraph_tensor AS st ON st.model_id = r.model_id

@@ -432,6 +432,7 @@ def kernels_of(tables: Tables, run: Run, support: Record) -> list[Record]:
     byte = {p["precision"]: p["bits"] / 8 for p in tables.rows["precision"]}
     elements = {t: run.value(terms) for t, terms in by(tables.rows["tensor_term"], "tensor_id").items()}
     accessed = {k: run.value(v) for k, v in by(tables.rows["access_term"], "operator_id", "tensor_id").items()}
+    drawn = {(r["operator_id"], r["tensor_id"]): r["draw_fraction"] for r in tables.rows["access_term"]}
     held = {r["tensor_id"]: r["precision"] for r in tables.where("tensor_precision", policy=policy)}
     copies = {(r["operator_id"], r["tensor_id"]): r["precision"] for r in tables.where("read_precision", policy=policy)}
     computed = {r["operator_id"]: r["precision"] for r in tables.where("operator_precision", policy=policy)}
@@ -455,8 +456,13 @@ def kernels_of(tables: Tables, run: Run, support: Record) -> list[Record]:
             if c["direction"] == "read":
                 kind = copies.get((c["operator_id"], c["tensor_id"]), kind)
             # A row gathered twice is read once.
-            moved_elements = accessed.get((c["operator_id"], c["tensor_id"]), elements[c["tensor_id"]])
-            size = min(moved_elements, elements[c["tensor_id"]]) * (max(byte[kind], 4) if c["is_wide"] else byte[kind])
+            whole = elements[c["tensor_id"]]
+            moved_elements = accessed.get((c["operator_id"], c["tensor_id"]), whole)
+            share = drawn.get((c["operator_id"], c["tensor_id"]))
+            if share is not None:
+                # Left out by one draw, by two, and so on.
+                moved_elements = whole - whole * (1 - share) ** (moved_elements / whole / share)
+            size = min(moved_elements, whole) * (max(byte[kind], 4) if c["is_wide"] else byte[kind])
             role = "output" if c["direction"] == "write" else c["role"]
             moved[role] += size
             if role in ("input", "output"):

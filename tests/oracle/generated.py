@@ -216,6 +216,9 @@ def _add_gather(draw: st.DrawFn, d: Drawing, source: int) -> None:
     moved = d.size(rows * channels)
     d.operator("embedding", [source, table], rows, channels, [Part("main", "move", {"threads": moved})])
     d.graph.operators[-1].accesses = {table: moved}
+    fraction = draw(st.sampled_from([None, 0.01, 0.25, 1.0]))
+    if fraction is not None:
+        d.graph.operators[-1].draw_fractions = {table: fraction}
 
 
 def _add_attention(draw: st.DrawFn, d: Drawing, source: int) -> None:

@@ -231,3 +231,23 @@ def test_a_backend_takes_anothers_efficiencies_as_assumed() -> None:
     unknown = ("onnxruntime", common, "assumed")
     assert lent == [("eager", 0.91, "assumed"), ("inductor", 0.91, "measured"), unknown]
     assert own == [("eager", 0.83, "measured"), ("inductor", 0.91, "measured"), unknown]
+
+
+@pytest.mark.parametrize(("tokens", "experts"), [(1, 2.0), (2, 3.5), (4, 8 * (1 - 0.75**4)), (400, 8.0)])
+def test_tokens_choose_their_experts_independently(tokens: int, experts: float) -> None:
+    """Two of eight experts a token: the second meets one in four that the first read, 2 + 2 x 3/4, and so on."""
+    with contextlib.closing(new_database(["border_byte"])) as connection:
+        drawing = Drawing(powers=SAMPLE)
+        drawing.graph.modules = [GraphModule(0, None, "", "Root", 0), GraphModule(1, 0, "experts", "Experts", 1)]
+        source = drawing.tensor("input", drawing.size(2 * tokens * 64))
+        weight = drawing.tensor("weight", {(0, 0, 0): 8.0 * 64 * 32})
+        product_of_rows = [gemm(drawing, "main", 1, 2 * tokens, 32, 64)]
+        result = drawing.operator("matmul", [source, weight], 2 * tokens, 32, product_of_rows)
+        drawing.graph.operators[-1].accesses = {weight: drawing.size(2 * tokens * 64 * 32)}
+        drawing.graph.operators[-1].draw_fractions = {weight: 2 / 8}
+        drawing.graph.tensors[result].is_output = True
+        add_graph(connection, drawing.graph)
+        replace_rows(connection, Scenario, [scenario(1)])
+        query = "SELECT moved_byte FROM border_byte WHERE role = 'weight' AND backend = 'eager'"
+        ((moved,),) = connection.sql(query).fetchall()
+    assert moved == pytest.approx(4 * 64 * 32 * experts)
