@@ -11,6 +11,12 @@ CREATE VIEW hardware_rate (
     matrix_ops_per_s,
     -- Element type the matrix units compute in; null when the part has none for it.
     matrix_precision,
+    -- Units that reach that peak together; null when the part has none for it.
+    matrix_unit_count,
+    -- Rows of their arrays; 1 without one, null when the part has none for it.
+    matrix_array_rows,
+    -- Columns of their arrays; 1 without one, null when the part has none for it.
+    matrix_array_columns,
     -- Energy of one of its operations; null when unknown. [J]
     matrix_op_j,
     -- Peak of the vector units. [ops/s]
@@ -47,6 +53,20 @@ WITH fallback_chain AS (
     WHERE c.fallback IS NOT NULL
 ),
 
+-- A peak may be that of some of the units.
+cluster_arrays AS (
+    SELECT
+        u.hardware_id,
+        c.cluster,
+        CAST(c.unit_count AS DOUBLE) AS unit_count,
+        CAST(COALESCE(c.array_rows, 1) AS DOUBLE) AS array_rows,
+        CAST(COALESCE(c.array_columns, 1) AS DOUBLE) AS array_columns
+    FROM hardware_unit AS u
+    INNER JOIN hardware_cluster AS c ON c.hardware_id = u.hardware_id
+    UNION ALL
+    SELECT hardware_id, 'all' AS cluster, unit_count, array_rows, array_columns FROM hardware_unit
+),
+
 executed_peaks AS (
     SELECT
         k.hardware_id,
@@ -55,9 +75,13 @@ executed_peaks AS (
         f.steps,
         k.unit,
         k.accumulator IN ('fp16', 'bf16') AS sums_in_half,
-        k.peak_ops_per_s * COALESCE(p.clock_fraction, 1e0) AS peak_ops_per_s
+        k.peak_ops_per_s * COALESCE(p.clock_fraction, 1e0) AS peak_ops_per_s,
+        a.unit_count,
+        a.array_rows,
+        a.array_columns
     FROM fallback_chain AS f
     INNER JOIN hardware_peak AS k ON k.precision = f.executed
+    INNER JOIN cluster_arrays AS a ON a.hardware_id = k.hardware_id AND a.cluster = k.cluster
     LEFT JOIN hardware_power AS p ON p.hardware_id = k.hardware_id AND p.is_default
     WHERE NOT (k.accumulator = 'fp16' AND k.unit = 'matrix')
 ),
@@ -70,6 +94,12 @@ preferred_peaks AS (
             CASE WHEN unit = 'matrix' THEN steps - peak_ops_per_s / 1e30 END) AS matrix_ops_per_s,
         MIN_BY(CASE WHEN unit = 'matrix' THEN executed END,
             CASE WHEN unit = 'matrix' THEN steps - peak_ops_per_s / 1e30 END) AS matrix_precision,
+        MIN_BY(CASE WHEN unit = 'matrix' THEN unit_count END,
+            CASE WHEN unit = 'matrix' THEN steps - peak_ops_per_s / 1e30 END) AS matrix_unit_count,
+        MIN_BY(CASE WHEN unit = 'matrix' THEN array_rows END,
+            CASE WHEN unit = 'matrix' THEN steps - peak_ops_per_s / 1e30 END) AS matrix_array_rows,
+        MIN_BY(CASE WHEN unit = 'matrix' THEN array_columns END,
+            CASE WHEN unit = 'matrix' THEN steps - peak_ops_per_s / 1e30 END) AS matrix_array_columns,
         MIN_BY(CASE WHEN unit = 'vector' THEN peak_ops_per_s END,
             CASE WHEN unit = 'vector' THEN steps - peak_ops_per_s / 1e30 END) AS vector_ops_per_s,
         MIN_BY(CASE WHEN unit = 'vector' THEN executed END,
@@ -88,6 +118,9 @@ SELECT
     r.precision,
     r.matrix_ops_per_s,
     r.matrix_precision,
+    r.matrix_unit_count,
+    r.matrix_array_rows,
+    r.matrix_array_columns,
     m.value AS matrix_op_j,
     r.vector_ops_per_s,
     r.vector_precision,

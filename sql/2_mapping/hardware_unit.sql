@@ -15,7 +15,8 @@ CREATE VIEW hardware_unit (
     unit_count,
     -- fp32 results a unit finishes a clock.
     lanes,
-    -- Rows of a unit's systolic or processing-element array; 1 without one.
+    -- Rows of a unit's systolic or processing-element array, the root mean square where they differ, so that all units
+    -- together keep their processing elements; 1 without one.
     array_rows,
     -- Columns of that array; 1 without one.
     array_columns,
@@ -53,8 +54,8 @@ WITH cluster_totals AS (
         hardware_id,
         CAST(SUM(unit_count) AS DOUBLE) AS unit_count,
         SUM(unit_count * COALESCE(lanes, 0e0)) / NULLIF(SUM(unit_count), 0) AS lanes,
-        CAST(MAX(COALESCE(array_rows, 1)) AS DOUBLE) AS array_rows,
-        CAST(MAX(COALESCE(array_columns, 1)) AS DOUBLE) AS array_columns,
+        SQRT(SUM(unit_count * POWER(COALESCE(array_rows, 1), 2)) / NULLIF(SUM(unit_count), 0)) AS array_rows,
+        SQRT(SUM(unit_count * POWER(COALESCE(array_columns, 1), 2)) / NULLIF(SUM(unit_count), 0)) AS array_columns,
         MAX(clock_boost_hz) AS clock_boost_hz
     FROM hardware_cluster
     GROUP BY hardware_id

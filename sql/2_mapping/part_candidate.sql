@@ -99,8 +99,9 @@ part_on_target AS (
         h.family,
         h.unit_count,
         h.lanes,
-        h.array_rows,
-        h.array_columns,
+        r.matrix_unit_count,
+        r.matrix_array_rows AS array_rows,
+        r.matrix_array_columns AS array_columns,
         h.tile_memory_byte,
         h.tile_memory_byte_per_s,
         h.clock_hz,
@@ -121,10 +122,17 @@ part_on_target AS (
 
 fitted_candidates AS (
     SELECT
-        p.*,
+        -- Arrays may belong to some of the units only.
+        p.* REPLACE (
+            CASE WHEN p.part_class = 'gemm' AND s.dataflow IN ('weight_stationary', 'wavefront')
+                THEN COALESCE(p.matrix_unit_count, p.unit_count) ELSE p.unit_count END AS unit_count
+        ),
         COALESCE(s.candidate, 0) AS candidate,
-        CASE WHEN p.part_class = 'gemm' THEN s.strategy END AS strategy,
-        CASE WHEN p.part_class = 'gemm' THEN s.dataflow END AS dataflow,
+        -- Vector units have no array: what the arrays cannot compute is spread over them like any other work.
+        CASE WHEN p.part_class = 'gemm' AND (p.matrix_ops_per_s IS NOT NULL OR s.dataflow NOT IN ('weight_stationary', 'wavefront'))
+            THEN s.strategy END AS strategy,
+        CASE WHEN p.part_class = 'gemm' AND (p.matrix_ops_per_s IS NOT NULL OR s.dataflow NOT IN ('weight_stationary', 'wavefront'))
+            THEN s.dataflow END AS dataflow,
         CAST(s.split_k AS DOUBLE) AS split_k,
         CAST(s.divisor AS DOUBLE) AS divisor,
         s.stages,

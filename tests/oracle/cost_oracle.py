@@ -30,6 +30,8 @@ CATALOG_TABLES = (
 
 ALL = -1
 """Stands for every candidate tile, where a step needs none."""
+SYSTOLIC = ("weight_stationary", "wavefront")
+"""Dataflows of arrays."""
 VECTOR_BLOCK = 256
 """Threads of a block, the grain at which vector work is spread over the units."""
 WEIGHTS = ("weight", "buffer", "constant")
@@ -128,7 +130,8 @@ class Device:
     row: Record
     units: float
     lanes: float
-    array: tuple[float, float]
+    arrays: dict[str, tuple[float, float, float]]
+    """Units, rows and columns of the arrays behind a matrix peak, by its element type."""
     tile_byte: float | None
     tile_level: str | None
     tile_bandwidth: float | None
@@ -167,12 +170,24 @@ def device_of(tables: Tables, hardware_id: str) -> Device:
     fallback_byte = (total(cache, "capacity_byte") or 0.0) / units if cache else None
     modes = tables.where("hardware_power", hardware_id=hardware_id, is_default=True)
     clock = modes[0]["clock_fraction"] if modes else 1.0
+    # A pool of unlike arrays counts as one of equal arrays with as many processing elements.
+    pool = tuple(
+        math.sqrt(sum(c["unit_count"] * (c[side] or 1) ** 2 for c in clusters) / units)
+        for side in ("array_rows", "array_columns")
+    )
+    pools = {"all": (units, *pool)} | {
+        c["cluster"]: (float(c["unit_count"]), float(c["array_rows"] or 1), float(c["array_columns"] or 1))
+        for c in clusters
+    }
     peaks: dict[tuple[str, str], float] = {}
     single_peaks: dict[tuple[str, str], float] = {}
+    arrays: dict[str, tuple[float, float, float]] = {}
     for peak in tables.where("hardware_peak", hardware_id=hardware_id):
         if peak["unit"] == "matrix" and peak["accumulator"] == "fp16":
             continue
         key = (peak["precision"], peak["unit"])
+        if peak["unit"] == "matrix" and peak["peak_ops_per_s"] * clock > peaks.get(key, 0.0):
+            arrays[peak["precision"]] = pools[peak["cluster"]]
         for chosen in [peaks] if peak["accumulator"] in ("fp16", "bf16") else [peaks, single_peaks]:
             chosen[key] = max(chosen.get(key, 0.0), peak["peak_ops_per_s"] * clock)
     overheads = {o["overhead"]: o["overhead_s"] for o in tables.where("hardware_overhead", hardware_id=hardware_id)}
@@ -181,10 +196,7 @@ def device_of(tables: Tables, hardware_id: str) -> Device:
         row=row,
         units=units,
         lanes=sum(c["unit_count"] * (c["lanes"] or 0.0) for c in clusters) / units,
-        array=(
-            float(max(c["array_rows"] or 1 for c in clusters)),
-            float(max(c["array_columns"] or 1 for c in clusters)),
-        ),
+        arrays=arrays,
         tile_byte=levels[tile]["capacity_byte"] if tile else fallback_byte,
         tile_level=tile,
         tile_bandwidth=total(tile, "bandwidth_byte_per_s"),
@@ -307,22 +319,33 @@ def hunger(device: Device, s: Record, peak: float, element_byte: float) -> float
 
 
 def tile(
-    device: Device, s: Record, peak: float, element_byte: float, m: float, n: float, k: float, g: float, is_alone: bool
+    device: Device,
+    s: Record,
+    kind: str,
+    peak: float,
+    element_byte: float,
+    m: float,
+    n: float,
+    k: float,
+    g: float,
+    is_alone: bool,
 ) -> Tile:
     """One candidate tile of a strategy for `g` products of m x n x k; one that another product continues, block
     by block, does not fill a pipeline of its own."""
-    rows, columns = device.array
-    unit_rate = peak / device.units
-    clock = peak / (2 * rows * columns * device.units)
+    units = device.units
+    if s["dataflow"] in SYSTOLIC:
+        units, rows, columns = device.arrays[kind]
+        clock = peak / (2 * rows * columns * units)
+    unit_rate = peak / units
     if s["dataflow"] == "weight_stationary":
         tm, tn, tk = math.ceil(m / s["divisor"]), columns, rows
         count = g * math.ceil(k / tk) * math.ceil(n / tn) * math.ceil(m / tm)
-        cycles = waves_of(s, count, device.units) * max(tm, rows) + rows + columns - 2
+        cycles = waves_of(s, count, units) * max(tm, rows) + rows + columns - 2
         seconds = cycles / (clock * s["efficiency_fraction"])
     elif s["dataflow"] == "wavefront":
         tm, tn, tk = rows, columns, k
         count = g * math.ceil(m / tm) * math.ceil(n / tn)
-        cycles = k + rows + columns - 2 + (waves_of(s, count, device.units) - 1) * max(k, rows)
+        cycles = k + rows + columns - 2 + (waves_of(s, count, units) - 1) * max(k, rows)
         seconds = cycles / (clock * s["efficiency_fraction"])
     else:
         split, depth, latency_s, fill_s = s["split_k"], k, 0.0, 0.0
@@ -347,7 +370,7 @@ def tile(
             later_s = fill_s if s["exposed_fill"] is None else min(fill_s, s["exposed_fill"] * steady_s)
             seconds += fill_s + (waves_of(s, count, device.units) - 1) * later_s + latency_s
     loads = g * (m * k * math.ceil(n / tn) + k * n * math.ceil(m / tm))
-    return Tile(seconds, count, math.ceil(count / device.units), (tm, tn, tk), element_byte * loads)
+    return Tile(seconds, count, math.ceil(count / units), (tm, tn, tk), element_byte * loads)
 
 
 def direct(device: Device, s: Record, peak: float, flops: float, threads: float) -> Tile:
@@ -381,6 +404,16 @@ def map_part(
         "macs": size.get("macs", 0.0), "flops": flops, "threads": threads, "steps": size.get("steps", 0.0),
         "unit": unit, "peak": peak, "executed_precision": kind, "reload_byte": 0.0, "shape": (None, None, None),
     }  # fmt: skip
+    strategies = tables.where("tiling_strategy", family=device.row["family"])
+    if part["part_class"] == "gemm" and unit == "vector":
+        # No array computes this: it is spread over the vector units like any other work.
+        systolic = [s["candidate"] for s in strategies if s["dataflow"] in SYSTOLIC]
+        if systolic:
+            blocks = max(1.0, math.ceil(threads / VECTOR_BLOCK))
+            block_s = flops / max(threads, 1.0) * min(max(threads, 1.0), VECTOR_BLOCK) / (peak / device.units)
+            waves = math.ceil(blocks / device.units)
+            spread = record | {"count": blocks, "waves": waves, "ideal_s": max(waves * block_s, flops / peak)}
+            return dict.fromkeys(systolic, spread)
     if part["part_class"] != "gemm":
         # Every block takes as long as its threads, all equal, take on one unit.
         blocks = max(1.0, math.ceil(threads / VECTOR_BLOCK))
@@ -392,12 +425,12 @@ def map_part(
     found: dict[int, Record] = {}
     limits = tables.where("cuda_limit", compute_capability=device.row["compute_capability"])
     instruction = limits[0]["matrix_instruction"] if limits else "mma"
-    for s in tables.where("tiling_strategy", family=device.row["family"]):
+    for s in strategies:
         if s["matrix_instruction"] not in (None, instruction):
             continue
         if s["dataflow"] != "direct":
             product = size["m"], size["n"], size["k"], size["groups"]
-            t, rate = tile(device, s, peak, element_byte, *product, is_alone), (unit, kind, peak)
+            t, rate = tile(device, s, kind, peak, element_byte, *product, is_alone), (unit, kind, peak)
         elif rates["vector"] and size["n"] <= s["tile_n"]:
             t, rate = direct(device, s, rates["vector"][1], flops, threads), ("vector", *rates["vector"])
         else:

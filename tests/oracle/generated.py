@@ -261,8 +261,7 @@ def rate(low: float, high: float) -> st.SearchStrategy[float]:
 def parts(draw: st.DrawFn, family: str) -> list[Row]:
     """Rows of one part: units, memories, peaks, power and energy, with what catalogs leave out left out."""
     part_id = f"generated_{family}"
-    rows = draw(st.sampled_from([4, 8, 16, 128])) if family in ("tpu", "kpu") else None
-    columns = draw(st.sampled_from([4, 16, 128])) if family in ("tpu", "kpu") else None
+    has_arrays = family in ("tpu", "kpu")
     made: list[Row] = [
         Hardware(
             hardware_id=part_id,
@@ -288,8 +287,8 @@ def parts(draw: st.DrawFn, family: str) -> list[Row]:
                 kind=KINDS[family],
                 unit_count=draw(st.integers(1, 150)),
                 lanes=draw(st.sampled_from([4.0, 16.0, 128.0])),
-                array_rows=rows,
-                array_columns=columns,
+                array_rows=draw(st.sampled_from([4, 8, 16, 128])) if has_arrays else None,
+                array_columns=draw(st.sampled_from([4, 16, 128])) if has_arrays else None,
                 thread_count=None,
                 clock_base_hz=None,
                 clock_boost_hz=1e9,
@@ -300,7 +299,7 @@ def parts(draw: st.DrawFn, family: str) -> list[Row]:
     for precision in PRECISIONS:
         units = ["vector", "matrix"] if family != "cpu" else ["vector"]
         for unit in units:
-            if unit == "matrix" and family == "gpu" and precision == "fp32":
+            if unit == "matrix" and family in ("gpu", "tpu") and precision == "fp32":
                 continue
             made.append(
                 HardwarePeak(
@@ -309,7 +308,7 @@ def parts(draw: st.DrawFn, family: str) -> list[Row]:
                     unit=unit,
                     accumulator=draw(st.sampled_from(["fp32", precision])),
                     instruction=None,
-                    cluster="all",
+                    cluster=draw(st.sampled_from(["all", "cluster0"])),
                     peak_ops_per_s=draw(rate(1e10, 1e15)),
                     ops_per_clock_per_unit=None,
                     clock_hz=None,
