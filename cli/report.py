@@ -65,8 +65,8 @@ def _summary(target: Target) -> None:
     row = _record(target, "model_report")
     scenario = target.scenario
     asked = f"batch {scenario.batch}, {scenario.policy}, {scenario.backend}"
-    if scenario.sequence:
-        asked += f", {scenario.sequence} tokens"
+    if row["sequence"] > 1:
+        asked += f", {row['sequence']} tokens"
     title = f"{target.model} on {target.hardware_id} ({asked})"
     show(f"{title}\n{'=' * len(title)}")
     if row["is_simulated"]:

@@ -110,9 +110,11 @@ part_on_target AS (
         r.matrix_ops_per_s,
         r.matrix_precision,
         r.matrix_op_j,
-        CASE WHEN t.sums_in_half THEN r.vector_ops_per_s ELSE r.single_vector_ops_per_s END AS vector_ops_per_s,
-        CASE WHEN t.sums_in_half THEN r.vector_precision ELSE r.single_vector_precision END AS vector_precision,
-        CASE WHEN t.sums_in_half THEN r.vector_op_j ELSE r.single_vector_op_j END AS vector_op_j
+        -- A backend that may sum in half precision does so where that is not slower: Pascal's rate is a 64th.
+        t.sums_in_half AND r.vector_ops_per_s >= COALESCE(r.single_vector_ops_per_s, 0e0) AS is_half,
+        CASE WHEN is_half THEN r.vector_ops_per_s ELSE r.single_vector_ops_per_s END AS vector_ops_per_s,
+        CASE WHEN is_half THEN r.vector_precision ELSE r.single_vector_precision END AS vector_precision,
+        CASE WHEN is_half THEN r.vector_op_j ELSE r.single_vector_op_j END AS vector_op_j
     FROM counted_parts AS kp
     INNER JOIN target AS t ON t.model_id = kp.model_id AND t.scenario_id = kp.scenario_id
     INNER JOIN hardware_unit AS h ON h.hardware_id = t.hardware_id

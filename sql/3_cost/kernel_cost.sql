@@ -76,7 +76,7 @@ CREATE VIEW kernel_cost (
     compute_efficiency_fraction,
     -- Share of the peak bandwidth the kernel class reaches at this size.
     memory_efficiency_fraction,
-    -- Everything that crosses the kernel's border, and the links of a domain-flow chain that do not fit. [byte]
+    -- Everything that crosses the kernel's border, and what a domain-flow chain moves besides (`chain_cut`). [byte]
     traffic_byte,
     -- Links of a domain-flow chain that do not fit on chip.
     cut_count,

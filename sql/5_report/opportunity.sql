@@ -127,7 +127,9 @@ SELECT
         WHEN p.kind = 'backend' THEN 'the model must compile for it'
         WHEN p.kind = 'part' AND p.is_simulated THEN 'simulated part: no silicon exists'
         WHEN p.kind = 'part' AND p.saved_million_usd < 0e0 THEN 'costs more'
+        WHEN p.saved_s < 0e0 THEN 'takes longer'
         WHEN p.saved_memory_byte < 0e0 THEN 'needs more memory'
+        WHEN p.saved_j < 0e0 THEN 'takes more energy'
         ELSE 'none known'
     END AS trade
 FROM pairs AS p

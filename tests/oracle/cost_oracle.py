@@ -216,8 +216,18 @@ def device_of(tables: Tables, hardware_id: str) -> Device:
 
 def executed(tables: Tables, device: Device, support: Record, precision: str, unit: str) -> tuple[str, float] | None:
     """Element type and peak a unit computes a precision in, along its fallbacks; vector units that must sum in single
-    precision have only the peaks that do."""
-    peaks = device.single_peaks if unit == "vector" and support["sums_in_half"] is False else device.peaks
+    precision have only the peaks that do, those that need not take the faster."""
+    if unit == "matrix":
+        return first_rate(tables, device.peaks, precision, unit)
+    single = first_rate(tables, device.single_peaks, precision, unit)
+    half = None if support["sums_in_half"] is False else first_rate(tables, device.peaks, precision, unit)
+    return half if half and (single is None or half[1] >= single[1]) else single
+
+
+def first_rate(
+    tables: Tables, peaks: dict[tuple[str, str], float], precision: str, unit: str
+) -> tuple[str, float] | None:
+    """The first of a precision and its fallbacks that has a peak."""
     name: str | None = precision
     for _ in range(4):
         if name is None:
@@ -783,12 +793,17 @@ def cost(tables: Tables, device: Device, run: Run, support: Record, kernel: Reco
         resident = traffic
     elif state in ("hot", "warm"):
         resident = kernel["local_byte"] if kernel["local_byte"] <= fraction["residency"][0] * device.cache_byte else 0.0
-    # Links of a domain-flow chain that do not fit on chip are written and read once.
+    # Links of a domain-flow chain that do not fit on chip are written and read once, or the batch passes in parts that do,
+    # each reading all weights.
     room = (
         efficiency_of(tables, device, run, kernel | {"precision": "*", "operator_name": "*"}, "residency")[0]
         * device.cache_byte
     )
-    traffic += sum(2 * size for size in kernel.get("links", []) if size > room)
+    links = kernel.get("links", [])
+    fitting = [min(run.batch, math.floor(room / (size / run.batch))) for size in links]
+    passes = max((math.ceil(run.batch / most) for most in fitting if most >= 1), default=1)
+    never = sum(2 * size for size, most in zip(links, fitting, strict=True) if most < 1)
+    traffic += min(sum(2 * size for size in links if size > room), never + (passes - 1) * kernel["weight_byte"])
     dram_byte = traffic - resident
     reload_byte = math.fsum(p["reload_byte"] for p in parts)
     share, half = fraction["memory"]

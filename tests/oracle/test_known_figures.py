@@ -207,11 +207,11 @@ def test_a_short_loop_stays_with_few_threads(
 
 
 def test_a_backend_takes_anothers_efficiencies_as_assumed() -> None:
-    """On processors PyTorch runs eager at inductor's, until it has its own; ONNX Runtime at what holds for all."""
+    """On processors PyTorch runs eager at inductor's, until it has its own; XLA at what holds for all."""
     query = """
         SELECT backend, memory_fraction, SPLIT_PART(memory_basis, ', ', 6) FROM efficiency_choice
         WHERE kernel_class = 'activation' AND precision_class = '*' AND memory_format = 'nchw' AND operator_name = '*'
-            AND backend IN ('eager', 'inductor', 'onnxruntime')
+            AND backend IN ('eager', 'inductor', 'xla')
         ORDER BY backend
     """
     insert = """
@@ -228,7 +228,7 @@ def test_a_backend_takes_anothers_efficiencies_as_assumed() -> None:
         lent = connection.sql(query).fetchall()
         connection.execute(insert, ["eager", 0.83])
         own = connection.sql(query).fetchall()
-    unknown = ("onnxruntime", common, "assumed")
+    unknown = ("xla", common, "assumed")
     assert lent == [("eager", 0.91, "assumed"), ("inductor", 0.91, "measured"), unknown]
     assert own == [("eager", 0.83, "measured"), ("inductor", 0.91, "measured"), unknown]
 
@@ -251,3 +251,33 @@ def test_tokens_choose_their_experts_independently(tokens: int, experts: float) 
         query = "SELECT moved_byte FROM border_byte WHERE role = 'weight' AND backend = 'eager'"
         ((moved,),) = connection.sql(query).fetchall()
     assert moved == pytest.approx(4 * 64 * 32 * experts)
+
+
+@pytest.mark.parametrize(
+    ("batch", "weight_byte", "cut", "passes", "spilled"),
+    [
+        (1, 128, 0, 1, 0),
+        (4, 128, 0, 1, 0),
+        (5, 128, 0, 2, 128),
+        (9, 128, 0, 3, 2 * 128),
+        (9, 2**20, 1, 1, 2 * 9 * 1024),
+    ],
+)
+def test_a_chain_passes_in_parts_or_spills(batch: int, weight_byte: int, cut: int, passes: int, spilled: int) -> None:
+    """A link of 1 KiB a sample where 4 KiB may stay on chip: five samples go in two parts, the second reading the weights
+    again; weights of 1 MiB are read once, and the link leaves the chip and comes back."""
+    with contextlib.closing(new_database(["chain_cut"])) as connection:
+        drawing = Drawing(powers=SAMPLE)
+        drawing.graph.modules = [GraphModule(0, None, "", "Root", 0), GraphModule(1, 0, "fc", "Linear", 1)]
+        value = drawing.tensor("input", drawing.size(1))
+        for columns in (512, 1):
+            weight = drawing.tensor("weight", {(0, 0, 0): weight_byte / 4})  # of 2 bytes: without a shape, a vector
+            value = drawing.operator("linear", [value, weight], 1, columns, [gemm(drawing, "main", 1, 1, columns, 1)])
+        drawing.graph.tensors[value].is_output = True
+        add_graph(connection, drawing.graph)
+        replace_rows(connection, Scenario, [scenario(1, batch=batch, policy="int8", backend="kpu")])
+        replace_part(connection, smallest_part("kpu", array=(16, 16)))
+        share = "4096 / (SELECT MAX(cache_byte) FROM hardware_unit)"
+        connection.execute(f"UPDATE efficiency SET maximum_fraction = {share} WHERE resource = 'residency'")
+        query = "SELECT cut_count, pass_count, spilled_byte FROM chain_cut"
+        assert connection.sql(query).fetchall() == [(cut, passes, pytest.approx(spilled))]
