@@ -27,7 +27,7 @@ from .workspace import DatabaseOption
 
 _COLUMNS = [
     "model", "hardware", "backend", "precision", "batch", "latency_s", "throughput_per_s", "price_usd_per_hour",
-    "inference_usd", "million_inference_usd", "inference_j", "million_inference_j", "is_simulated",
+    "inference_usd", "million_inference_usd", "inference_j", "million_inference_j", "fits_device", "is_simulated",
 ]  # fmt: skip
 _CO2 = ["inference_co2_gram", "million_inference_co2_gram"]
 _ENERGY_PRICE = ["million_inference_energy_usd"]
@@ -47,7 +47,7 @@ def command(
     backend: BackendsOption = None,
     db: DatabaseOption = None,
 ) -> None:
-    """Price a sample and a million of them. Without --co2 no CO2 is given: charz knows no rate."""
+    """Price a sample and a million of them, runs that do not fit last. Without --co2 no CO2 is given: charz knows no rate."""
     grid = Grid(
         names(models), names(on), numbers(batch), numbers(sequence), names([precision or ""]), names([backend or ""])
     )
@@ -60,5 +60,6 @@ def command(
             )
             database.insert_rows(connection, [stated])
             columns += (_CO2 if co2 is not None else []) + (_ENERGY_PRICE if kwh is not None else [])
-        if not show(connection, "inference_cost", columns, "ORDER BY model, million_inference_usd, hardware, batch"):
+        order = "ORDER BY model, coalesce(fits_device, false) DESC, million_inference_usd, hardware, batch"
+        if not show(connection, "inference_cost", columns, order):
             raise CharzError("no part runs these models so", ", ".join(grid.models), next="widen --on or --precision")

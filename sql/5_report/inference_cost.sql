@@ -48,6 +48,8 @@ CREATE VIEW inference_cost (
     million_inference_co2_gram,
     -- Price of the energy of a million samples; null without a supply that states one. [USD]
     million_inference_energy_usd,
+    -- True when the run fits the part's main memory.
+    fits_device,
     -- Assumed inputs of the catalog it rests on, prices included; see `assumed_input`.
     assumed_count
 ) AS
@@ -75,6 +77,7 @@ SELECT
     c.sample_j * e.overhead_factor / 3.6e6 * e.co2_gram_per_kwh AS inference_co2_gram,
     c.sample_j * e.overhead_factor / 3.6e6 * e.co2_gram_per_kwh * 1e6 AS million_inference_co2_gram,
     c.sample_j * e.overhead_factor / 3.6e6 * e.price_usd_per_kwh * 1e6 AS million_inference_energy_usd,
+    c.fits_device,
     g.assumed_count + g.price_count AS assumed_count
 FROM target_cost AS c
 INNER JOIN run_label AS l ON l.model_id = c.model_id AND l.scenario_id = c.scenario_id

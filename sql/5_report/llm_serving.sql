@@ -44,9 +44,9 @@ CREATE VIEW llm_serving (
     kv_cache_byte,
     -- Keys and values of one token of one sample. [byte]
     kv_cache_token_byte,
-    -- Peak memory of the decode step. [byte]
+    -- Peak memory of the decode step or of the prefill, whichever is larger. [byte]
     peak_memory_byte,
-    -- True when it fits the part's main memory.
+    -- True when both fit the part's main memory.
     fits_device,
     -- Assumed inputs of the catalog it rests on, prices included; see `assumed_input`.
     assumed_count
@@ -57,7 +57,9 @@ WITH prefills AS (
         d.scenario_id,
         d.hardware_id,
         MAX(p.sequence) AS prompt_tokens,
-        MAX_BY(p.latency_s, p.sequence) AS ttft_s
+        MAX_BY(p.latency_s, p.sequence) AS ttft_s,
+        MAX_BY(p.peak_memory_byte, p.sequence) AS peak_memory_byte,
+        MAX_BY(p.fits_device, p.sequence) AS fits_device
     FROM target_cost AS d
     INNER JOIN target_cost AS p
         ON p.model_id = d.model_id AND p.hardware_id = d.hardware_id AND p.policy = d.policy
@@ -90,8 +92,8 @@ SELECT
     m.weight_byte,
     m.kv_cache_byte,
     m.kv_cache_byte / NULLIF(d.batch * d.context, 0e0) AS kv_cache_token_byte,
-    d.peak_memory_byte,
-    d.fits_device,
+    GREATEST(d.peak_memory_byte, COALESCE(p.peak_memory_byte, 0e0)) AS peak_memory_byte,
+    d.fits_device AND COALESCE(p.fits_device, TRUE) AS fits_device,
     g.assumed_count + g.price_count AS assumed_count
 FROM target_cost AS d
 INNER JOIN run_label AS l ON l.model_id = d.model_id AND l.scenario_id = d.scenario_id

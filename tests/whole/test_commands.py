@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,16 @@ def test_command_answers(line: str, file: Path, capsys: pytest.CaptureFixture[st
     out = capsys.readouterr().out
     assert len(out.splitlines()) > 2
     assert "nan" not in out.split()
+
+
+def test_cost_ranks_what_does_not_fit_last(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A batch of 10 million floods any part, and is the cheapest a sample."""
+    dispatch.run(["cost", "small", "--on", "t4", "--batch", "1,10000000", "--db", str(file)])
+    head, _, *rows = capsys.readouterr().out.splitlines()
+    columns = [re.split(r" {2,}", line.strip()) for line in (head, *rows)]
+    batch, price, fits = (columns[0].index(name) for name in ("batch", "million inference usd", "fits device"))
+    assert [(row[batch], row[fits]) for row in columns[1:]] == [("1", "yes"), ("10000000", "no")]
+    assert float(columns[1][price].split()[0]) > float(columns[2][price].split()[0])
 
 
 @pytest.mark.slow
