@@ -6,8 +6,6 @@ from typing import Annotated
 
 import typer
 
-from charz.schema.errors import CharzError
-
 from . import display
 from .grid import (
     BackendsOption,
@@ -57,8 +55,7 @@ def command(
     """Show stages, critical path and the bounds they set, with the lines that validate them."""
     grid = Grid([model], names(on), numbers(batch), numbers(sequence), names([precision or ""]), names([backend or ""]))
     with asked(db, grid, {"model_concurrency", "stage_allocation", "concurrency_check"}) as connection:
-        if not show(connection, "model_concurrency", _COLUMNS, "ORDER BY hardware, backend, batch"):
-            raise CharzError("no part runs this model so", model, next="widen --on, --precision or --backend")
+        show(connection, "model_concurrency", _COLUMNS, "ORDER BY hardware, backend, batch")
         display.heading("Longest stages")
         show(connection, "stage_allocation", _STAGES, f"ORDER BY longest_s DESC, stage LIMIT {top}")
         display.heading("Validation")

@@ -8,7 +8,6 @@ import typer
 
 from charz.schema import database, ddl
 from charz.schema.cost import Electricity
-from charz.schema.errors import CharzError
 
 from .grid import (
     BackendsOption,
@@ -61,5 +60,4 @@ def command(
             database.insert_rows(connection, [stated])
             columns += (_CO2 if co2 is not None else []) + (_ENERGY_PRICE if kwh is not None else [])
         order = "ORDER BY model, coalesce(fits_device, false) DESC, million_inference_usd, hardware, batch"
-        if not show(connection, "inference_cost", columns, order):
-            raise CharzError("no part runs these models so", ", ".join(grid.models), next="widen --on or --precision")
+        show(connection, "inference_cost", columns, order)

@@ -17,7 +17,17 @@ import typer
 from charz.schema.errors import CharzError
 
 from . import assumed, display
-from .workspace import check_name, hardware_name, model_name, open_workspace, scenario_row, with_scenarios
+from .workspace import (
+    PREFERRED_POLICIES,
+    check_name,
+    hardware_name,
+    keep_preferred,
+    left_out,
+    model_name,
+    open_workspace,
+    scenario_row,
+    with_scenarios,
+)
 
 ModelsArgument = Annotated[list[str], typer.Argument(help="Ingested models; `charz models` lists them.")]
 PartsOption = Annotated[
@@ -47,8 +57,10 @@ class Grid:
     backends: Sequence[str] = ()
     fields: dict[str, Any] = field(default_factory=dict)
     """Further columns of every scenario."""
-    extra: Sequence[dict[str, Any]] = ()
-    """Further scenarios, as columns."""
+    runs: Sequence[dict[str, Any]] = ()
+    """Runs as columns of a scenario, in place of every batch in every sequence."""
+    preferred: Sequence[str] = PREFERRED_POLICIES
+    """Without precisions, each part takes the first of these that it computes in."""
 
 
 def numbers(text: str | None) -> list[int]:
@@ -86,8 +98,9 @@ def amount(text: str | None, unit: str) -> float | None:
 def asked(db: Path | None, grid: Grid, needed: Iterable[str]) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection on which every view knows the grid's scenarios, models and parts and no others.
 
-    Precision `fp32` and the backends that answers assume for a family are the defaults. When the block ends
-    without an error, a line says how many assumed inputs the answer rests on.
+    The first preferred precision of each part and the backends that answers assume for a family are the
+    defaults. A line names the models and parts asked about that cannot run so; when all cannot, that is a
+    `CharzError`. When the block ends without an error, a line says how many assumed inputs the answer rests on.
     """
     with open_workspace(db) as connection:
         models = [model_name(connection, name) for name in grid.models]
@@ -96,12 +109,21 @@ def asked(db: Path | None, grid: Grid, needed: Iterable[str]) -> Iterator[duckdb
             check_name(connection, "backend", name, "SELECT backend FROM backend")
         backends = list(grid.backends) or _backends(connection, hardware)
         sequences: list[int | None] = list(grid.sequences) or [None]
-        axes = itertools.product(grid.batches or [1], sequences, grid.precisions or ["fp32"], backends)
-        scenarios = [{"batch": b, "sequence": s, "policy": p, "backend": k, **grid.fields} for b, s, p, k in axes]
-        scenarios += [{**given, "backend": k} for given in grid.extra for k in backends]
+        policies = grid.precisions or grid.preferred
+        runs = grid.runs or [{"batch": b, "sequence": s} for b in grid.batches or [1] for s in sequences]
+        axes = itertools.product(runs, policies, backends)
+        scenarios = [{**run, "policy": p, "backend": k, **grid.fields} for run, p, k in axes]
         rows = [scenario_row(connection, i, **given) for i, given in enumerate(scenarios, start=1)]
     needed = set(needed)
     with with_scenarios(db, rows, {*assumed.VIEWS, *needed}, models, hardware) as connection:
+        if not grid.precisions:
+            keep_preferred(connection, policies)
+        reasons = left_out(connection, models, hardware, rows)
+        if not connection.execute("SELECT 1 FROM target LIMIT 1").fetchall():
+            nothing = CharzError("no part runs this so", ", ".join(models), next="widen --on, --precision or --backend")
+            raise reasons[0] if reasons else nothing
+        if reasons:
+            display.note("left out: " + "; ".join(f"{reason.where}, {reason.exists}" for reason in reasons))
         yield connection
         assumed.note(connection, *needed)
 

@@ -6,8 +6,6 @@ from typing import Annotated
 
 import typer
 
-from charz.schema.errors import CharzError
-
 from . import display
 from .grid import BackendsOption, BatchesOption, Grid, PrecisionsOption, SequencesOption, asked, names, numbers, show
 from .workspace import DatabaseOption
@@ -43,10 +41,7 @@ def command(
     grid = Grid([model], [on], numbers(batch), numbers(sequence), names([precision or ""]), names([backend or ""]))
     views = {"model_memory", "memory_fit", "largest_batch", "checkpoint_saving", "memory_timeline"}
     with asked(db, grid, views) as connection:
-        if not show(connection, "model_memory", _SPLIT, "ORDER BY backend, precision, batch"):
-            raise CharzError(
-                "the part does not run this model so", f"{model} on {on}", next="name another --precision or --backend"
-            )
+        show(connection, "model_memory", _SPLIT, "ORDER BY backend, precision, batch")
         display.heading("Levels")
         show(connection, "memory_fit", _FIT, "ORDER BY backend, precision, batch, depth")
         display.heading("Largest batch")

@@ -10,10 +10,9 @@ from charz.schema.errors import CharzError
 
 from . import display
 from .grid import BackendsOption, BatchesOption, Grid, PrecisionsOption, SequencesOption, asked, names, numbers, show
-from .workspace import DatabaseOption, hardware_name, open_workspace
+from .workspace import PREFERRED_POLICIES, DatabaseOption, hardware_name, open_workspace
 
 DEFAULT_BATCHES = [1, 8, 64]
-DEFAULT_PRECISIONS = ["fp32", "fp16", "bf16", "int8"]
 
 _COLUMNS = [
     "backend", "precision", "batch", "kind", "change", "sample_s", "saved_s", "saved_time_fraction", "saved_j",
@@ -43,8 +42,9 @@ def command(
     top: Annotated[int, typer.Option("--top", min=1, help="Rows a table.")] = 15,
     db: DatabaseOption = None,
 ) -> None:
-    """List changes with what each saves and its trade, from the smallest batch and precision named."""
-    batches, policies = numbers(batch) or DEFAULT_BATCHES, names([precision or ""]) or DEFAULT_PRECISIONS
+    """List changes with what each saves and its trade, from the smallest batch and the first precision named that the part
+    computes in."""
+    batches, policies = numbers(batch) or DEFAULT_BATCHES, names([precision or ""]) or PREFERRED_POLICIES
     with open_workspace(db) as connection:
         part = hardware_name(connection, on)
         backends = names([backend or ""]) or [
@@ -52,11 +52,19 @@ def command(
         ]
     grid = Grid([model], [] if parts else [part], batches, numbers(sequence), policies, backends)
     with asked(db, grid, {"opportunity", "cache_opportunity", "fusion_saving"}) as connection:
+        query = "SELECT min_by(policy, list_position(?, policy)) FROM target WHERE hardware_id = ?"
+        ((policy,),) = connection.execute(query, [list(policies), part]).fetchall()
+        if policy is None:
+            raise CharzError(
+                "this part does not run this model so",
+                f"{model} on {part}",
+                next="name another --precision or --backend",
+            )
         start = "WHERE hardware = ? AND batch = ? AND precision = ?"
         found = show(
             connection, "opportunity", _COLUMNS,
             f"{start} ORDER BY saved_time_fraction DESC NULLS LAST, kind, change LIMIT {top}",
-            [part, batches[0], policies[0]],
+            [part, batches[0], policy],
         )  # fmt: skip
         if not found:
             raise CharzError(
@@ -72,5 +80,5 @@ def command(
             "fusion_saving",
             _FUSION,
             f"{start} ORDER BY saved_byte DESC, subgraph_id LIMIT {top}",
-            [part, batches[-1], policies[0]],
+            [part, batches[-1], policy],
         )

@@ -6,14 +6,12 @@ from typing import Annotated
 
 import typer
 
-from charz.schema.errors import CharzError
-
 from . import display
 from .grid import BackendsOption, BatchesOption, Grid, PrecisionsOption, SequencesOption, asked, names, numbers, show
 from .workspace import DatabaseOption
 
 _COLUMNS = [
-    "batch", "interconnect", "strategy", "device_count", "latency_s", "round_s", "compute_s", "communication_s",
+    "precision", "batch", "interconnect", "strategy", "device_count", "latency_s", "round_s", "compute_s", "communication_s",
     "bubble_s", "throughput_per_s", "speedup", "scaling_efficiency_fraction", "device_memory_byte", "fits_device",
     "million_inference_usd",
 ]  # fmt: skip
@@ -31,10 +29,7 @@ def command(
     """Split a model's time on 1, 2, 4 ... parts into computing, communicating and waiting."""
     grid = Grid([model], [on], numbers(batch), numbers(sequence), names([precision or ""]), names([backend or ""]))
     with asked(db, grid, {"parallel_plan"}) as connection:
-        if not show(connection, "parallel_plan", _COLUMNS, "ORDER BY batch, interconnect, strategy, device_count"):
-            raise CharzError(
-                "the part does not run this model so", f"{model} on {on}", next="name another --precision or --backend"
-            )
+        show(connection, "parallel_plan", _COLUMNS, "ORDER BY batch, interconnect, strategy, device_count")
         ((links, simulated),) = connection.execute(
             "SELECT count(DISTINCT interconnect) FILTER (interconnect <> 'none'), max(is_simulated) FROM parallel_plan"
         ).fetchall()

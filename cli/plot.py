@@ -25,7 +25,7 @@ from .grid import (
     numbers,
     records,
 )
-from .workspace import DatabaseOption, open_workspace
+from .workspace import PREFERRED_POLICIES, DatabaseOption, open_workspace
 
 Connection = duckdb.DuckDBPyConnection
 
@@ -262,7 +262,7 @@ PICTURES: dict[str, tuple[str, Callable[[Connection], Any], dict[str, Any]]] = {
     "pareto": (
         "candidate",
         _pareto,
-        {"batches": [1, 8, 64], "precisions": ["fp32", "fp16", "bf16", "int8"], "every_backend": True},
+        {"batches": [1, 8, 64], "precisions": PREFERRED_POLICIES, "every_backend": True},
     ),
     "memory": ("memory_timeline", _memory, {}),
     "edp": ("subgraph_edp", _edp, {}),

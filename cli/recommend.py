@@ -8,8 +8,6 @@ from typing import Annotated
 import duckdb
 import typer
 
-from charz.schema.errors import CharzError
-
 from . import display
 from .grid import (
     BackendsOption,
@@ -25,10 +23,9 @@ from .grid import (
     records,
     show,
 )
-from .workspace import DatabaseOption, open_workspace
+from .workspace import PREFERRED_POLICIES, DatabaseOption, open_workspace
 
 DEFAULT_BATCHES = [1, 8, 64]
-DEFAULT_PRECISIONS = ["fp32", "fp16", "bf16", "int8"]
 
 _COLUMNS = [
     "hardware", "backend", "precision", "batch", "latency_s", "throughput_per_s", "sample_j", "peak_memory_byte",
@@ -77,7 +74,7 @@ def command(
         names(on),
         numbers(batch) or DEFAULT_BATCHES,
         numbers(sequence),
-        names([precision] if precision else DEFAULT_PRECISIONS),
+        names([precision or ""]) or PREFERRED_POLICIES,
         names([backend]) if backend else _all_backends(db),
     )
     limits = {
@@ -89,8 +86,6 @@ def command(
     with asked(db, grid, {"candidate"}) as connection:
         connection.execute(_VERDICTS, {k: 1e300 if v is None else v for k, v in limits.items()})
         count = connection.execute("SELECT count(*) FROM verdict").fetchall()[0][0]
-        if not count:
-            raise CharzError("no part runs this model so", model, next="widen --on, --precision, --backend or --batch")
         found = show(connection, "candidate", _COLUMNS, f"{_ON_FRONT} ORDER BY latency_s LIMIT {top}", source="verdict")
         if not found:
             display.note("no choice meets all limits; the nearest misses are below")

@@ -62,10 +62,7 @@ def command(
     with asked(db, grid, {"batch_sweep"}) as connection:
         order = "ORDER BY model, hardware, backend, precision, sequence, batch"
         if out is None and format is Format.table:
-            if not show(connection, "batch_sweep", _COLUMNS, order):
-                raise CharzError(
-                    "no part runs these so", ", ".join(wanted), next="widen --on, --precision or --backend"
-                )
+            show(connection, "batch_sweep", _COLUMNS, order)
             return
         write(connection.sql(f"SELECT * FROM batch_sweep {order}").pl(), format, out)
     if out is not None:

@@ -196,7 +196,25 @@ class Target:
 
 
 PREFERRED_POLICIES = ("fp32", "bf16", "fp16", "int8")
-"""Policies a target is asked in when none is named: the model's own format where the part has it."""
+"""Policies a part is asked in when none is named, of which it takes the first it computes in: the model's own
+format where the part has it."""
+
+
+def keep_preferred(connection: duckdb.DuckDBPyConnection, policies: Sequence[str]) -> None:
+    """Leave each part the scenarios of the first of the policies it computes in, and no others."""
+    connection.execute(
+        """
+        CREATE TEMP TABLE target AS
+        SELECT * FROM memory.main.target
+        QUALIFY dense_rank() OVER (PARTITION BY hardware_id ORDER BY list_position(?, policy)) = 1
+        """,
+        [list(policies)],
+    )
+    kept = {policy for (policy,) in connection.execute("SELECT DISTINCT policy FROM target").fetchall()}
+    if kept:
+        connection.execute("DELETE FROM scenario WHERE NOT list_contains(?, policy)", [list(kept)])
+    if len(kept) < 2:  # the view then says the same, and the engine sees through it
+        connection.execute("DROP TABLE temp.target")
 
 
 @contextlib.contextmanager
@@ -227,10 +245,10 @@ def on_target(
         policies = (precision,) if precision else PREFERRED_POLICIES
         rows = [scenario_row(connection, i, policy=p, **fields) for i, p in enumerate(policies, start=1)]
     with with_scenarios(db, rows, {*assumed.VIEWS, *needed}, [model], [hardware_id]) as connection:
-        (scenario_id,) = connection.execute("SELECT min(scenario_id) FROM target").fetchall()[0]
-        if scenario_id is None:
-            raise _cannot_run(connection, model_id, model, hardware_id, rows)
-        connection.execute("DELETE FROM scenario WHERE scenario_id <> ?", [scenario_id])
+        keep_preferred(connection, policies)
+        if reasons := left_out(connection, [model], [hardware_id], rows):
+            raise reasons[0]
+        ((scenario_id,),) = connection.execute("SELECT scenario_id FROM target").fetchall()
         answer_once(connection)
         yield Target(connection, model, model_id, hardware_id, rows[scenario_id - 1])
         assumed.note(connection, *needed)
@@ -272,30 +290,38 @@ _SUPPORTED_BACKENDS = """
 """
 
 
-def _cannot_run(
-    connection: duckdb.DuckDBPyConnection, model_id: int, model: str, hardware_id: str, rows: Sequence[Scenario]
-) -> CharzError:
-    """Why no scenario of the rows gives a target: the size, the backend or the precision."""
-    first = rows[0]
-    if not connection.execute("SELECT 1 FROM run WHERE model_id = ? LIMIT 1", [model_id]).fetchall():
-        query = "SELECT is_batch_symbolic, default_batch, default_sequence FROM model WHERE model_id = ?"
-        is_batch_free, batch, sequence = connection.execute(query, [model_id]).fetchall()[0]
-        fixed = f"its sequence is {sequence}" if is_batch_free else f"its batch is fixed at {batch}"
-        return CharzError(
-            "the model has no such size", f"{model}, batch {first.batch}, sequence {first.sequence}", fixed
-        )
+def left_out(
+    connection: duckdb.DuckDBPyConnection, models: Sequence[str], hardware: Sequence[str], rows: Sequence[Scenario]
+) -> list[CharzError]:
+    """Why the models and parts that no target has are without one: the size, the backend or the precision."""
+    query = "SELECT DISTINCT model FROM run JOIN model USING (model_id)"
+    sized = {model for (model,) in connection.execute(query).fetchall()}
+    errors = [_no_size(connection, model, rows[0]) for model in models if model not in sized]
+    if len(errors) < len(models):
+        running = {part for (part,) in connection.execute("SELECT DISTINCT hardware_id FROM target").fetchall()}
+        errors += [_not_executed(connection, part, rows) for part in hardware if part not in running]
+    return errors
+
+
+def _no_size(connection: duckdb.DuckDBPyConnection, model: str, asked: Scenario) -> CharzError:
+    query = "SELECT is_batch_symbolic, default_batch, default_sequence FROM model WHERE model = ?"
+    is_batch_free, batch, sequence = connection.execute(query, [model]).fetchall()[0]
+    fixed = f"its sequence is {sequence}" if is_batch_free else f"its batch is fixed at {batch}"
+    size = f"batch {asked.batch}" + (f", sequence {asked.sequence}" if asked.sequence else "")
+    return CharzError("the model has no such size", f"{model}, {size}", fixed)
+
+
+def _not_executed(connection: duckdb.DuckDBPyConnection, hardware_id: str, rows: Sequence[Scenario]) -> CharzError:
     backends = [b for (b,) in connection.execute(_SUPPORTED_BACKENDS, [hardware_id]).fetchall()]
-    if first.backend not in backends:
+    asked = dict.fromkeys(row.backend for row in rows)
+    if not asked.keys() & set(backends):
         exists = f"it has {', '.join(backends)}"
-        return CharzError("this backend does not run on this part", f"{first.backend} on {hardware_id}", exists)
+        return CharzError("this backend does not run on this part", f"{', '.join(asked)} on {hardware_id}", exists)
     query = "SELECT precision FROM hardware_rate WHERE hardware_id = ? AND is_native ORDER BY precision"
     formats = [p for (p,) in connection.execute(query, [hardware_id]).fetchall()]
-    asked = ", ".join(row.policy for row in rows)
-    return CharzError(
-        "this part does not compute in this precision",
-        f"{asked} on {hardware_id}",
-        f"it computes in {', '.join(formats)}",
-    )
+    policies = ", ".join(dict.fromkeys(row.policy for row in rows))
+    exists = f"it computes in {', '.join(formats)}"
+    return CharzError("this part does not compute in this precision", f"{policies} on {hardware_id}", exists)
 
 
 def scenario_row(connection: duckdb.DuckDBPyConnection, scenario_id: int, **fields: Any) -> Scenario:

@@ -10,6 +10,7 @@ from oracle.database import add_graph
 
 from charz.cli import dispatch, plot
 from charz.cli.workspace import change_workspace
+from charz.schema.workload import Model
 
 from .generated import graph
 
@@ -30,11 +31,13 @@ COMMANDS = [
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database with two generated models."""
+    """A database with three generated models, of which one is said to decode."""
     path = tmp_path_factory.mktemp("whole") / "small.duckdb"
     with change_workspace(path) as connection:
         add_graph(connection, graph(1), "small")
         add_graph(connection, graph(2), "other")
+        add_graph(connection, graph(3), "decoder")
+        connection.execute(f"UPDATE {Model.TABLE} SET has_context = true WHERE model = 'decoder'")
     return path
 
 
@@ -47,14 +50,49 @@ def test_command_answers(line: str, file: Path, capsys: pytest.CaptureFixture[st
     assert "nan" not in out.split()
 
 
+def _answer(line: str, file: Path, capsys: pytest.CaptureFixture[str]) -> tuple[list[dict[str, str]], str]:
+    """The first table, as its columns' texts, and what is said besides."""
+    assert dispatch.run([*line.split(), "--db", str(file)]) in (0, None)
+    out, said = capsys.readouterr()
+    head, _, *rows = (re.split(r" {2,}", text.strip()) for text in out.partition("\n\n")[0].splitlines())
+    return [dict(zip(head, row, strict=True)) for row in rows], said
+
+
 def test_cost_ranks_what_does_not_fit_last(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A batch of 10 million floods any part, and is the cheapest a sample."""
-    dispatch.run(["cost", "small", "--on", "t4", "--batch", "1,10000000", "--db", str(file)])
-    head, _, *rows = capsys.readouterr().out.splitlines()
-    columns = [re.split(r" {2,}", line.strip()) for line in (head, *rows)]
-    batch, price, fits = (columns[0].index(name) for name in ("batch", "million inference usd", "fits device"))
-    assert [(row[batch], row[fits]) for row in columns[1:]] == [("1", "yes"), ("10000000", "no")]
-    assert float(columns[1][price].split()[0]) > float(columns[2][price].split()[0])
+    rows, _ = _answer("cost small --on t4 --batch 1,10000000", file, capsys)
+    assert [(row["batch"], row["fits device"]) for row in rows] == [("1", "yes"), ("10000000", "no")]
+    one, many = (float(row["million inference usd"].split()[0]) for row in rows)
+    assert one > many
+
+
+@pytest.mark.parametrize("command", ["compare", "cost", "sweep", "concurrency"])
+def test_each_part_is_asked_in_a_precision_it_has(command: str, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first of fp32, bf16, fp16 and int8: Gaudi 3 states no fp32, Groq's LPU no bf16 either, TPU v1 int8 alone."""
+    parts = {"t4": "fp32", "gaudi3": "bf16", "groq_lpu_v1": "fp16", "tpu_v1": "int8"}
+    rows, said = _answer(f"{command} small --backend onnxruntime,xla --on {','.join(parts)}", file, capsys)
+    assert {row["hardware"]: row["precision"] for row in rows} == parts
+    assert "left out" not in said
+
+
+@pytest.mark.parametrize("command", ["memory", "parallel", "opportunities"])
+def test_a_part_without_fp32_is_answered(command: str, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows, _ = _answer(f"{command} small --on gaudi3", file, capsys)
+    assert {row["precision"] for row in rows} == {"bf16"}
+
+
+def test_parts_that_cannot_run_so_are_named(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows, said = _answer("compare small --on t4,tpu_v1,kpu_t64 --precision fp16 --backend inductor,xla", file, capsys)
+    assert {row["hardware"] for row in rows} == {"t4"}
+    assert "left out: fp16 on tpu_v1, it computes in int8; inductor, xla on kpu_t64, it has kpu\n" in said
+
+
+def test_serving_takes_16_bits_where_the_part_has_them(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """TPU v5e has bf16 and no fp16, the i9-10940X neither."""
+    rows, said = _answer("llm decoder small --on t4,tpu_v5e,i9_10940x", file, capsys)
+    found = {(row["model"], row["hardware"], row["precision"]) for row in rows}
+    assert found == {("decoder", "t4", "fp16"), ("decoder", "tpu_v5e", "bf16"), ("decoder", "i9_10940x", "fp32")}
+    assert "left out: small, no attention of it reads a KV-cache\n" in said
 
 
 @pytest.mark.slow
@@ -75,7 +113,12 @@ def test_picture_is_drawn(kind: str, file: Path, tmp_path: Path) -> None:
         ("recommend small --latency 5parsec", "not an amount"),
         ("plot rofline small --out a.svg", "unknown picture"),
         ("sweep small --batch many", "not a size"),
-        ("llm small --on t4", "nothing to serve"),
+        ("llm small --on t4", "nothing to serve: small. No attention of it reads a KV-cache"),
+        ("llm decoder --on tpu_v1 --precision fp16", "precision: fp16 on tpu_v1. It computes in int8"),
+        ("memory small --on tpu_v1 --precision fp16", "precision: fp16 on tpu_v1. It computes in int8"),
+        ("cost small --on tpu_v1 --backend kpu", "part: kpu on tpu_v1. It has xla"),
+        ("compare small --precision fp8 --backend openvino", "no part runs this so: small"),
+        ("opportunities small --on tpu_v1 --precision fp16 --parts", "this part does not run this model so"),
         ("sweep small --resolution 288", "not ingested at this resolution"),
         ("compare smal", "unknown model"),
     ],
