@@ -3,7 +3,8 @@
 Its parquet files stand under `systems/data/PART/GROUP/FRAMEWORK/VERSION/NAME_perf.parquet`;
 latencies are milliseconds. `gemm` times one M×K by K×N product; `context_attention` prefill (`isl`
 new tokens over `step` past ones), `generation_attention` decode (`step` past tokens); `moe` a layer
-of experts under a distribution of tokens. Nothing is copied: every function returns a DuckDB relation.
+of experts under a distribution of tokens; `nccl` a collective of `message_size` elements on `num_gpus`
+devices. Nothing is copied: every function returns a DuckDB relation.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ PARTS = {
 
 PRECISIONS = {
     "bfloat16": "bf16",
+    "half": "fp16",
     "fp8": "fp8_e4m3",
     "fp8_block": "fp8_e4m3",
     "nvfp4": "fp4",
@@ -37,8 +39,10 @@ PRECISIONS = {
 }
 """charz precision by the package's word."""
 
-GROUPS = ("gemm", "context_attention", "generation_attention", "encoder_attention", "moe")
+GROUPS = ("gemm", "context_attention", "generation_attention", "encoder_attention", "moe", "nccl")
 """Kinds of kernels with a reader here."""
+
+_TYPES = {"gemm": "gemm_dtype", "moe": "moe_dtype", "nccl": "nccl_dtype"}
 
 
 def data_root(package: Path | None = None) -> Path:
@@ -70,8 +74,7 @@ def relation(connection: duckdb.DuckDBPyConnection, root: Path, group: str) -> d
     found = files(root, group)
     if not found:
         raise CharzError("no measurements of this kind", group, f"there are {', '.join(GROUPS)}")
-    types = {"gemm": "gemm_dtype", "moe": "moe_dtype"}
-    dtype = types.get(group, "attn_dtype")
+    dtype = _TYPES.get(group, "attn_dtype")
     depth = len(root.parts)
     part = f"list_extract(string_split(filename, '/'), {depth + 1})"
     return connection.sql(

@@ -1,12 +1,14 @@
 -- A model on several equal parts: data, tensor, pipeline and expert parallel over each interconnect, with
 -- the time of a round split into computing, communicating and waiting. With one device every strategy gives
 -- the single part's time. `data`: every device runs the scenario's batch; in training, a ring all-reduce of
--- the gradients follows. `tensor`: one batch on all devices; after a split pair a ring all-reduce of V bytes
--- takes 2(N-1)/N * V/bandwidth + 2(N-1) * latency (Patarasuk and Yuan 2009), an all-gather half of that.
+-- the gradients follows. `tensor`: one batch on all devices; a split pair ends in a ring all-reduce of V bytes, which
+-- sends 2(N-1)/N * V in 2(N-1) steps (Patarasuk and Yuan 2009), an all-gather half of that in half the steps.
 -- `pipeline`: kernels in N consecutive groups of about equal time, 4 N batches in flight one after the
 -- other, (M + N - 1) * slowest group (Huang et al. 2019, GPipe). `expert`: batches as in `data`, experts
--- spread over the devices, an all-to-all of (N-1)/N * V/bandwidth before and after. The split kernels are
--- taken to run as efficiently as whole ones, so the times are lower bounds.
+-- spread over the devices, an all-to-all of (N-1)/N * V in N-1 steps before and after. A collective takes 0.9 of the
+-- link's latency to begin, 0.1 of it a step, and sends at 0.6 of its bandwidth: NCCL on NVLink as timed in
+-- aiconfigurator-core (`benchmarks/fit_collectives.py`). The split kernels are taken to run as efficiently as whole
+-- ones, so the times are lower bounds.
 -- Grain: model_id, scenario_id, hardware_id, interconnect, device_count, strategy
 CREATE VIEW parallel_plan (
     -- Name of the model.
@@ -151,6 +153,9 @@ priced_links AS (
         p.price_usd_per_hour,
         k.latency_s AS link_s,
         k.bandwidth_byte_per_s,
+        0.9e0 * k.latency_s AS call_s,
+        0.1e0 * k.latency_s AS step_s,
+        0.6e0 * k.bandwidth_byte_per_s AS collective_byte_per_s,
         2e0 * (s.n - 1e0) / NULLIF(s.n, 0e0) AS reduce_share,
         (s.n - 1e0) / NULLIF(s.n, 0e0) AS gather_share
     FROM model_sums AS s
@@ -172,7 +177,7 @@ strategies AS (
         latency_s AS compute_s,
         CASE
             WHEN is_training
-                THEN reduce_share * gradient_byte / NULLIF(bandwidth_byte_per_s, 0e0) + 2e0 * (n - 1e0) * link_s
+                THEN reduce_share * gradient_byte / NULLIF(collective_byte_per_s, 0e0) + call_s + 2e0 * (n - 1e0) * step_s
             ELSE 0e0
         END AS communication_s,
         0e0 AS bubble_s,
@@ -187,8 +192,9 @@ strategies AS (
         'tensor' AS strategy,
         batch AS round_samples,
         GREATEST(latency_s - split_s * (1e0 - 1e0 / NULLIF(n, 0e0)), host_issue_s) AS compute_s,
-        (reduce_share * all_reduce_byte + gather_share * all_gather_byte) / NULLIF(bandwidth_byte_per_s, 0e0)
-        + (n - 1e0) * link_s * (2e0 * all_reduce_count + all_gather_count) AS communication_s,
+        (reduce_share * all_reduce_byte + gather_share * all_gather_byte) / NULLIF(collective_byte_per_s, 0e0)
+        + call_s * (all_reduce_count + all_gather_count)
+        + (n - 1e0) * step_s * (2e0 * all_reduce_count + all_gather_count) AS communication_s,
         0e0 AS bubble_s,
         0e0 AS extra_latency_s,
         reduce_share * all_reduce_byte + gather_share * all_gather_byte AS sent_byte,
@@ -220,8 +226,8 @@ strategies AS (
         'expert' AS strategy,
         n * batch AS round_samples,
         latency_s AS compute_s,
-        gather_share * all_to_all_byte / NULLIF(bandwidth_byte_per_s, 0e0) + (n - 1e0) * link_s * all_to_all_count
-            AS communication_s,
+        gather_share * all_to_all_byte / NULLIF(collective_byte_per_s, 0e0)
+        + all_to_all_count * (call_s + (n - 1e0) * step_s) AS communication_s,
         0e0 AS bubble_s,
         0e0 AS extra_latency_s,
         gather_share * all_to_all_byte AS sent_byte,

@@ -127,6 +127,7 @@ def test_one_device_equals_the_single_part(connection: duckdb.DuckDBPyConnection
 
 
 def test_tensor_parallel_communication_equals_the_ring_formula(connection: duckdb.DuckDBPyConnection) -> None:
+    """Nine tenths of the link's latency a call, one a step, at six tenths of its bandwidth."""
     links = {
         name: (bandwidth, delay)
         for name, bandwidth, delay in connection.execute(
@@ -150,9 +151,9 @@ def test_tensor_parallel_communication_equals_the_ring_formula(connection: duckd
         expected = 0.0
         for reduced, gathered in messages[model_id, scenario_id]:
             if reduced:
-                expected += 2 * (n - 1) * (reduced / n / bandwidth + delay)
+                expected += 0.9 * delay + 2 * (n - 1) * (reduced / n / (0.6 * bandwidth) + 0.1 * delay)
             if gathered:
-                expected += (n - 1) * (gathered / n / bandwidth + delay)
+                expected += 0.9 * delay + (n - 1) * (gathered / n / (0.6 * bandwidth) + 0.1 * delay)
         assert communication == pytest.approx(expected, rel=1e-9)
 
 

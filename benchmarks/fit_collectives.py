@@ -1,0 +1,90 @@
+"""Constants of a collective call, fitted on NCCL's timings in aiconfigurator-core.
+
+    python -m benchmarks.fit_collectives [--package DIR]
+
+`parallel_plan` gives a collective of V bytes on n devices
+
+    latency * (call + step * steps) + share * V / (fraction * bandwidth)
+
+with the latency and bandwidth that the catalog states of the link, `steps` and `share` of a ring: n - 1 and
+(n - 1) / n, twice that of an all-reduce. `call`, `step` and `fraction` are fitted to the least mean |log ratio| over
+parts joined by NVLink: parts, collectives, sizes and counts of devices weigh the same. The tables are those of the
+constants in force, and of what a whole latency a step would give.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import polars as pl
+from scipy.optimize import minimize
+
+from benchmarks import catalog, page
+from charz.ingest.measurements import aiconfigurator
+
+IN_FORCE = (0.9, 0.1, 0.6)
+"""`call`, `step` and `fraction` in `sql/5_report/parallel_plan.sql`."""
+WHOLE_STEPS = (0.0, 1.0, 1.0)
+LINK = "nvlink"
+SIZES = {"to 16 KiB": 2**14, "to 128 KiB": 2**17, "to 1 MiB": 2**20, "to 8 MiB": 2**23, "to 64 MiB": 2**26}
+"""Where ranges of message sizes end. [byte]"""
+
+
+def main() -> None:
+    """Print the fitted constants and the errors."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--package", type=Path, help="unpacked aiconfigurator_core folder; default the installed one")
+    page.print_wide(3)
+    measured = timings(parser.parse_args().package)
+    found = minimize(lambda x: np.mean(np.abs(log_ratio(measured, *np.exp(x)))), np.log(IN_FORCE), method="Nelder-Mead")
+    print("call, step, fraction:", np.exp(found.x).round(3))
+    for constants in (IN_FORCE, WHOLE_STEPS):
+        scored = measured.with_columns(ratio=log_ratio(measured, *constants))
+        print(constants, *(errors(scored, by) for by in ([], ["hardware_id"], ["op_name"], ["size"])), sep="\n")
+        print(errors(scored, ["size", "n"]).pivot("n", index="size", values="median"))
+
+
+def timings(package: Path | None) -> pl.DataFrame:
+    """Measured collectives, the versions' median, with the part's link and the ring's `steps` and `share`."""
+    connection = duckdb.connect()
+    aiconfigurator.relation(connection, aiconfigurator.data_root(package), "nccl").create_view("timing")
+    connection.register("link", catalog.tables()["hardware_interconnect"].to_arrow())
+    return connection.sql(
+        """
+        SELECT t.hardware_id, t.op_name, t.num_gpus AS n, l.latency_s AS link_s, l.bandwidth_byte_per_s,
+            t.message_size * CASE t.precision WHEN 'fp16' THEN 2 ELSE 1 END AS byte,
+            (t.num_gpus - 1) * CASE t.op_name WHEN 'all_reduce' THEN 2 ELSE 1 END AS steps,
+            steps / t.num_gpus AS share, median(t.latency_s) AS measured_s
+        FROM timing AS t
+        JOIN link AS l ON l.hardware_id = t.hardware_id AND l.interconnect = $link
+        GROUP BY ALL
+        ORDER BY ALL
+        """,
+        params={"link": LINK},
+    ).pl()
+
+
+def log_ratio(measured: pl.DataFrame, call: float, step: float, fraction: float) -> np.ndarray:
+    """Logarithm of predicted over measured time."""
+    latency = pl.col("link_s") * (call + step * pl.col("steps"))
+    transfer = pl.col("share") * pl.col("byte") / (fraction * pl.col("bandwidth_byte_per_s"))
+    return measured.select(((latency + transfer) / pl.col("measured_s")).log()).to_series().to_numpy()
+
+
+def errors(scored: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """Errors a group, smaller messages first."""
+    ranges = [pl.when(pl.col("byte") <= end).then(pl.lit(name)) for name, end in SIZES.items()]
+    error = pl.col("ratio").abs()
+    return (
+        scored.sort("byte", "n")
+        .with_columns(size=pl.coalesce(*ranges, pl.lit("above")))
+        .group_by(by or pl.lit("all").alias("of"), maintain_order=True)
+        .agg(rows=pl.len(), median=error.median(), p90=error.quantile(0.9), bias=pl.col("ratio").median())
+    )
+
+
+if __name__ == "__main__":
+    main()
