@@ -78,7 +78,8 @@ weighted_kernels AS (
         k.latency_s,
         k.latency_s - k.overhead_s AS busy_s,
         k.host_issue_s,
-        s.stage,
+        -- That of its product: what is fused behind one may read a kernel as deep, as in SiLU(gate) * up.
+        o.stage,
         COALESCE(h.weight_byte, 0e0) AS weight_byte,
         COALESCE(w.input_byte, 0e0) AS input_byte,
         COALESCE(w.output_byte, 0e0) AS output_byte,
