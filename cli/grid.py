@@ -79,8 +79,10 @@ def numbers(text: str | None) -> list[int]:
 
 
 def names(texts: Iterable[str] | None) -> list[str]:
-    """Names as typed, separated by commas or given one by one, each once."""
-    return list(dict.fromkeys(part.strip() for text in texts or () for part in text.split(",") if part.strip()))
+    """Names as typed, separated by commas or given one by one, each once; `,key=value` is a model's setting and
+    part of its name."""
+    parts = (part.strip() for text in texts or () for part in re.split(r",(?!\s*[\w.]+=)", text))
+    return list(dict.fromkeys(part for part in parts if part))
 
 
 def amount(text: str | None, unit: str) -> float | None:

@@ -9,6 +9,7 @@ import pytest
 from oracle.database import add_graph
 
 from charz.cli import dispatch, plot
+from charz.cli.grid import names
 from charz.cli.workspace import change_workspace
 from charz.schema.workload import Model
 
@@ -56,6 +57,12 @@ def _answer(line: str, file: Path, capsys: pytest.CaptureFixture[str]) -> tuple[
     out, said = capsys.readouterr()
     head, _, *rows = (re.split(r" {2,}", text.strip()) for text in out.partition("\n\n")[0].splitlines())
     return [dict(zip(head, row, strict=True)) for row in rows], said
+
+
+def test_settings_stay_with_their_model() -> None:
+    assert names(["resnet50, hf:gpt2,n_layer=2,vocab_size=9,t4", "t4,"]) == [
+        "resnet50", "hf:gpt2,n_layer=2,vocab_size=9", "t4",
+    ]  # fmt: skip
 
 
 def test_cost_ranks_what_does_not_fit_last(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
