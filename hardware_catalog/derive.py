@@ -14,6 +14,7 @@ some 8 % above the TDP, which no kernel reaches and the power cap would catch.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from .part import EnergyCoefficient, Number, Part
 
@@ -306,16 +307,17 @@ def _add_vector_peak(part: Part, precision: str, accumulator: str, cluster: str 
 
 
 def _vector_share_of_matrix(part: Part) -> None:
-    peaks = part.section("peak")
-    precision = "fp16" if any(row["precision"] in ("fp16", "bf16") for row in peaks.values()) else "int8"
-    base = max(
-        (row for row in peaks.values() if row["precision"] in (precision, "bf16", "int8")),
-        key=lambda row: (row["precision"] in (precision, "bf16"), row["peak_ops_per_s"]),
-    )
-    rate = base["peak_ops_per_s"] * NPU_VECTOR_SHARE
-    formula = f"{NPU_VECTOR_SHARE:g} * {base['precision']} matrix peak"
-    accumulator = "int32" if precision == "int8" else "fp32"
-    _add_vector_peak(part, precision, accumulator, base.get("cluster"), _derived(rate, "ops/s", formula))
+    """Vector rates under the precisions of the matrix rates they are a share of: one under another name would make the
+    part run a precision that its matrix units lack, and leave their own without a vector rate."""
+    fastest: dict[str, dict[str, Any]] = {}
+    for row in sorted(part.section("peak").values(), key=lambda row: float(row["peak_ops_per_s"])):
+        fastest[row["precision"]] = row
+    halves = [fastest[precision] for precision in ("fp16", "bf16") if precision in fastest]
+    for base in halves or [fastest.get("int8", row)]:
+        rate = base["peak_ops_per_s"] * NPU_VECTOR_SHARE
+        formula = f"{NPU_VECTOR_SHARE:g} * {base['precision']} matrix peak"
+        accumulator = "int32" if base["precision"].startswith("int") else "fp32"
+        _add_vector_peak(part, base["precision"], accumulator, base.get("cluster"), _derived(rate, "ops/s", formula))
 
 
 def _overheads(part: Part) -> None:

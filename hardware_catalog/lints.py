@@ -222,6 +222,25 @@ def sparse_peak(part: Part, context: Context) -> Iterator[Problem]:
             )
 
 
+def half_on_vector_units(part: Part, context: Context) -> Iterator[Problem]:
+    """One 16-bit format on matrix units and the other on vector units alone, without a note: matrix units run both at
+    nearly all makers, and a rate left out would silently become the far lower one of the vector units."""
+    peaks = part.section("peak")
+    for missing, stated in (("fp16", "bf16"), ("bf16", "fp16")):
+        if not any((row["unit"], row["precision"]) == ("matrix", stated) for row in peaks.values()):
+            continue
+        own = {key: row for key, row in peaks.items() if row["precision"] == missing}
+        if any(row["unit"] == "matrix" for row in own.values()):
+            continue
+        for key in own:
+            place = f"peak.{key}.peak_ops_per_s"
+            if not _has_note(part, place):
+                yield Problem(
+                    part.path, place, f"{missing} on vector units alone, {stated} on matrix units",
+                    f"state the {missing} matrix peak, or say in a note that the matrix units lack it",
+                )  # fmt: skip
+
+
 def hot_peak(part: Part, context: Context) -> Iterator[Problem]:
     """Arithmetic at peak that alone draws more than the TDP, without a note on the TDP or the peak.
     Coefficients are for single-precision accumulation, so peaks at half precision are left out."""
@@ -269,7 +288,7 @@ def baseless_simulation(part: Part, context: Context) -> Iterator[Problem]:
 
 PART_LINTS = (
     unresolved_source, wrong_unit, impossible_value, unknown_word, missing_column, incomplete, open_peak, sparse_peak,
-    hot_peak, missing_energy_scope, baseless_simulation,
+    half_on_vector_units, hot_peak, missing_energy_scope, baseless_simulation,
 )  # fmt: skip
 
 

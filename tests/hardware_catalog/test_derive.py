@@ -9,7 +9,7 @@ import pytest
 
 from charz.hardware_catalog import derive, loader
 from charz.hardware_catalog.loader import Catalog
-from charz.schema.catalog import EnergyProfile, HardwareProvenance
+from charz.schema.catalog import EnergyProfile, HardwarePeak, HardwareProvenance
 
 
 def test_half_known_gpu(catalog: Catalog, write_part: Callable[..., Path]) -> None:
@@ -26,6 +26,19 @@ def test_half_known_gpu(catalog: Catalog, write_part: Callable[..., Path]) -> No
         assert numbers[place].source_id == derive.RULE
         assert numbers[place].confidence in ("derived", "assumed")
         assert numbers[place].formula
+
+
+def test_a_derived_vector_rate_keeps_the_precision_of_its_matrix_rate(
+    catalog: Catalog, write_part: Callable[..., Path]
+) -> None:
+    rows = loader.load_part(write_part({"family: gpu": "family: npu", "precision: fp16": "precision: bf16"}), catalog)
+    peaks = {(row.precision, row.unit): row for row in rows[HardwarePeak] if isinstance(row, HardwarePeak)}
+    keys = {row.key for row in rows[EnergyProfile] if isinstance(row, EnergyProfile)}
+
+    # 1.024e13 / 16; no fp16 on a part without it
+    assert peaks.keys() == {("bf16", "matrix"), ("bf16", "vector")}
+    assert peaks["bf16", "vector"].peak_ops_per_s == pytest.approx(6.4e11)
+    assert {"bf16.matrix", "bf16.vector"} <= keys
 
 
 def test_tdp_closure(catalog: Catalog, write_part: Callable[..., Path]) -> None:
@@ -83,6 +96,9 @@ def test_a_stated_number_is_never_overwritten(catalog: Catalog, write_part: Call
         ("i9_10940x", "memory.l2.bandwidth_byte_per_s", 64 * 3.1e9),
         ("kpu_t64", "memory.l1.bandwidth_byte_per_s", (32 + 32) * 2 * 475e6),
         ("kpu_t64", "energy.op.int8.matrix", 0.05e-12),
+        ("gaudi2", "peak.bf16.vector.fp32.peak_ops_per_s", 432e12 / 16),
+        ("gaudi2", "peak.fp16.vector.fp32.peak_ops_per_s", 108e12 / 16),
+        ("hailo8", "peak.int8.vector.int32.peak_ops_per_s", 26e12 / 16),
         ("tpu_v3", "energy.static.chip", 0.47 * 262),
     ],
 )

@@ -34,6 +34,7 @@ INT8_PEAK = f"""\
     peak_ops_per_s: {number("4.096e+13", "ops/s")}
 power:
 """
+BF16_VECTOR = INT8_PEAK.replace("int8", "bf16").replace("matrix", "vector").replace("int32", "fp32")
 
 
 def energy(joule: str) -> str:
@@ -64,6 +65,9 @@ FAULTS: dict[str, tuple[dict[str, str], str, str, str]] = {
     "sparse peak by its factors": ({PEAK: "peak_ops_per_s: {value: 2.048e+13"}, PEAK_PLACE, "2.048e+13", "sparse"),
     "sparse peak by its formats": (
         {"power:\n": INT8_PEAK}, "peak.int8.matrix.int32.peak_ops_per_s", "4.096e+13", "dense",
+    ),
+    "one half format on vector units": (
+        {"power:\n": BF16_VECTOR}, "peak.bf16.vector.fp32.peak_ops_per_s", "fp16 on matrix units", "bf16 matrix peak",
     ),
     "peak declared sparse": (
         {"    accumulator: fp32\n": "    accumulator: fp32\n    sparsity: 2:4\n"}, "peak[0].sparsity", "2:4", "dense",
@@ -112,6 +116,11 @@ def test_a_conflict_entry_explains_a_peak(catalog: Catalog, write_part: WritePar
             reason: stated at a boost clock that is not on record
         """
     loader.load_part(write_part({PEAK: "peak_ops_per_s: {value: 1.06e+13"}, explained), catalog)
+
+
+def test_a_note_explains_a_half_format_without_matrix_units(catalog: Catalog, write_part: WritePart) -> None:
+    noted = BF16_VECTOR.replace("confidence: assumed}", 'confidence: assumed, note: "the matrix units lack bf16"}')
+    loader.load_part(write_part({"power:\n": noted}), catalog)
 
 
 def test_alias_of_another_part(catalog: Catalog, write_part: WritePart) -> None:

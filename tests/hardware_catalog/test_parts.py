@@ -132,6 +132,38 @@ def test_saturated_part_draws_about_its_tdp(catalog: Catalog) -> None:
     assert checked >= 80
 
 
+@pytest.mark.parametrize(
+    ("part", "precision", "value"),
+    [
+        ("mi355x_288", "fp16", 2.5e15),  # as bf16; 256 units * 4096 * 2.4 GHz is 2.52e15
+        ("mi355x_288", "fp32", 157.3e12),  # 256 units * 256 * 2.4 GHz
+        ("mi210_64", "fp32", 45.3e12),  # half of a MI250's 90.5: one die of two
+        ("mi300x_192", "fp32", 163.4e12),  # 304 units * 256 * 2.1 GHz
+        ("trainium2", "fp16", 667e12),  # eight cores at 79 in the core's own table, 667 in the chip's
+        ("gaudi3", "fp16", 459e12),  # 1835 / 4
+        ("tpu_v6e", "fp16", 918e12),  # as bf16
+    ],
+)
+def test_matrix_rates_that_were_left_to_the_vector_units(
+    catalog: Catalog, part: str, precision: str, value: float
+) -> None:
+    (peak,) = [
+        row for row in rows_by_part(catalog, HardwarePeak)[part] if (row.precision, row.unit) == (precision, "matrix")
+    ]
+    assert peak.peak_ops_per_s == pytest.approx(value)
+
+
+def test_every_part_with_a_half_format_on_matrix_units_runs_the_other_or_says_why(catalog: Catalog) -> None:
+    notes = {(row.hardware_id, row.field): row.note for row in catalog.rows[HardwareProvenance]}  # type: ignore[attr-defined]
+    without = set()
+    for part, peaks in rows_by_part(catalog, HardwarePeak).items():
+        matrix = {row.precision for row in peaks if row.unit == "matrix"} & {"fp16", "bf16"}
+        if len(matrix) == 1 and any({row.precision} == {"fp16", "bf16"} - matrix for row in peaks):
+            without.add(part)
+            assert notes[part, "peak.fp16.vector.fp16.peak_ops_per_s"]
+    assert without == {"xeon_8480p", "xeon_8592p"}  # their AMX has no fp16
+
+
 def test_every_number_has_a_source(catalog: Catalog) -> None:
     traced = {(row.hardware_id, row.field) for row in catalog.rows[HardwareProvenance]}  # type: ignore[attr-defined]
     assert len(traced) == len(catalog.rows[HardwareProvenance])
