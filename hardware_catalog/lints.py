@@ -222,6 +222,18 @@ def sparse_peak(part: Part, context: Context) -> Iterator[Problem]:
             )
 
 
+def no_memory_on_chip(part: Part, context: Context) -> Iterator[Problem]:
+    """An accelerator, or any part that calls the host's memory its own, without a level of memory on the chip: every
+    activation would cross to main memory and back."""
+    memory = part.section("memory")
+    is_accelerator = part.text("family") in ("tpu", "npu", "dsp")
+    if not is_accelerator and memory.get("dram", {}).get("technology") != "host":
+        return
+    if not any(row.get("capacity_byte") for level, row in memory.items() if level not in ("register", "dram")):
+        remedy = "state the memory on the chip, e.g. memory.scratchpad, with confidence: assumed if no document does"
+        yield Problem(part.path, "memory", ", ".join(memory) or None, remedy)
+
+
 def half_on_vector_units(part: Part, context: Context) -> Iterator[Problem]:
     """One 16-bit format on matrix units and the other on vector units alone, without a note: matrix units run both at
     nearly all makers, and a rate left out would silently become the far lower one of the vector units."""
@@ -288,7 +300,7 @@ def baseless_simulation(part: Part, context: Context) -> Iterator[Problem]:
 
 PART_LINTS = (
     unresolved_source, wrong_unit, impossible_value, unknown_word, missing_column, incomplete, open_peak, sparse_peak,
-    half_on_vector_units, hot_peak, missing_energy_scope, baseless_simulation,
+    no_memory_on_chip, half_on_vector_units, hot_peak, missing_energy_scope, baseless_simulation,
 )  # fmt: skip
 
 

@@ -25,6 +25,12 @@ PEAK_PLACE = "peak.fp16.matrix.fp32.peak_ops_per_s"
 TDP = f"tdp_w: {number(40, 'W')}"
 LANES = f"lanes: {number(128, 'count')}"
 L2_SIZE = f"capacity_byte: {number(4194304, 'byte')}"
+L2 = f"""\
+  l2:
+    scope: chip
+    management: hardware
+    {L2_SIZE}
+"""
 UNITS = f"unit_count: {number(10, 'count')}"
 INT8_PEAK = f"""\
   - precision: int8
@@ -82,6 +88,8 @@ FAULTS: dict[str, tuple[dict[str, str], str, str, str]] = {
     "unknown column": ({"    lanes:": "    lane:"}, "cluster.sm.lane", "", "unknown column"),
     "no default mode": ({"is_default: true": "is_default: false"}, "power", "missing", "exactly one"),
     "no main memory": ({"  dram:": "  l3:"}, "memory.dram.capacity_byte", "missing", "main memory"),
+    "accelerator without memory on chip": ({"family: gpu": "family: dsp", L2: ""}, "memory", "dram", "scratchpad"),
+    "host memory alone": ({"technology: LPDDR5": "technology: host", L2: ""}, "memory", "dram", "scratchpad"),
     "missing count": ({f"    {UNITS}\n": ""}, "cluster.sm.unit_count", "missing", "state it"),
     "silicon for a simulation": (
         {"status: announced": "status: simulated", TDP: f"tdp_w: {number(40, 'W', confidence='measured')}"},

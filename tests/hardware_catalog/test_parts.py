@@ -164,6 +164,20 @@ def test_every_part_with_a_half_format_on_matrix_units_runs_the_other_or_says_wh
     assert without == {"xeon_8480p", "xeon_8592p"}  # their AMX has no fp16
 
 
+@pytest.mark.parametrize(
+    ("part", "level", "value"),
+    [
+        ("hailo8", "scratchpad", 32 * 512 * 1024),  # 16 MiB over 32 units
+        ("hexagon698", "scratchpad", 256 * 1024),
+        ("hexagon698", "l2", 4 * 1024 * 1024),
+    ],
+)
+def test_edge_accelerators_have_memory_on_chip(catalog: Catalog, part: str, level: str, value: int) -> None:
+    (cluster,) = rows_by_part(catalog, HardwareCluster)[part]
+    (memory,) = [row for row in rows_by_part(catalog, HardwareMemory)[part] if row.level == level]
+    assert memory.capacity_byte * (cluster.unit_count if memory.scope == "unit" else 1) == value
+
+
 def test_every_number_has_a_source(catalog: Catalog) -> None:
     traced = {(row.hardware_id, row.field) for row in catalog.rows[HardwareProvenance]}  # type: ignore[attr-defined]
     assert len(traced) == len(catalog.rows[HardwareProvenance])
