@@ -178,6 +178,22 @@ def test_edge_accelerators_have_memory_on_chip(catalog: Catalog, part: str, leve
     assert memory.capacity_byte * (cluster.unit_count if memory.scope == "unit" else 1) == value
 
 
+def test_every_part_states_its_process(catalog: Catalog) -> None:
+    """The energy of a part without a TDP rests on it, and on-chip memory of all."""
+    assert {part.hardware_id for part in catalog.parts() if part.process_nm is None} == set()
+
+
+def test_energy_of_an_operation_falls_from_one_tpu_to_the_next(catalog: Catalog) -> None:
+    """At saturation with static power, in bf16: what the part draws over what it computes."""
+    peaks, energy = rows_by_part(catalog, HardwarePeak), rows_by_part(catalog, EnergyProfile)
+    joule = {}
+    for part in ("tpu_v3", "tpu_v4", "tpu_v5e", "tpu_v6e", "tpu_v7x"):
+        value = {(row.what, row.key): row.value for row in energy[part]}
+        rate = max(row.peak_ops_per_s for row in peaks[part] if (row.precision, row.unit) == ("bf16", "matrix"))
+        joule[part] = value["op", "bf16.matrix"] + value["static", "chip"] / rate
+    assert list(joule.values()) == sorted(joule.values(), reverse=True), joule
+
+
 def test_every_number_has_a_source(catalog: Catalog) -> None:
     traced = {(row.hardware_id, row.field) for row in catalog.rows[HardwareProvenance]}  # type: ignore[attr-defined]
     assert len(traced) == len(catalog.rows[HardwareProvenance])
