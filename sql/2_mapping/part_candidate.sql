@@ -76,6 +76,17 @@ WITH counted_parts AS (
     FROM kernel_part
 ),
 
+rate_on_target AS (
+    SELECT
+        t.model_id,
+        t.scenario_id,
+        r.*,
+        -- A backend that may sum in half precision does so where that is not slower: Pascal's rate is a 64th.
+        t.sums_in_half AND r.vector_ops_per_s >= COALESCE(r.single_vector_ops_per_s, 0e0) AS is_half
+    FROM target AS t
+    INNER JOIN hardware_rate AS r ON r.hardware_id = t.hardware_id
+),
+
 part_on_target AS (
     SELECT
         kp.model_id,
@@ -97,7 +108,7 @@ part_on_target AS (
         kp.part_count,
         kp.has_product,
         h.family,
-        h.unit_count,
+        h.unit_count AS chip_unit_count,
         h.lanes,
         r.matrix_unit_count,
         r.matrix_array_rows AS array_rows,
@@ -110,25 +121,24 @@ part_on_target AS (
         r.matrix_ops_per_s,
         r.matrix_precision,
         r.matrix_op_j,
-        -- A backend that may sum in half precision does so where that is not slower: Pascal's rate is a 64th.
-        t.sums_in_half AND r.vector_ops_per_s >= COALESCE(r.single_vector_ops_per_s, 0e0) AS is_half,
-        CASE WHEN is_half THEN r.vector_ops_per_s ELSE r.single_vector_ops_per_s END AS vector_ops_per_s,
-        CASE WHEN is_half THEN r.vector_precision ELSE r.single_vector_precision END AS vector_precision,
-        CASE WHEN is_half THEN r.vector_op_j ELSE r.single_vector_op_j END AS vector_op_j
+        CASE WHEN r.is_half THEN r.vector_ops_per_s ELSE r.single_vector_ops_per_s END AS vector_ops_per_s,
+        CASE WHEN r.is_half THEN r.vector_precision ELSE r.single_vector_precision END AS vector_precision,
+        CASE WHEN r.is_half THEN r.vector_op_j ELSE r.single_vector_op_j END AS vector_op_j
     FROM counted_parts AS kp
     INNER JOIN target AS t ON t.model_id = kp.model_id AND t.scenario_id = kp.scenario_id
     INNER JOIN hardware_unit AS h ON h.hardware_id = t.hardware_id
-    INNER JOIN hardware_rate AS r ON r.hardware_id = t.hardware_id AND r.precision = kp.precision
+    INNER JOIN rate_on_target AS r
+        ON r.model_id = t.model_id AND r.scenario_id = t.scenario_id AND r.hardware_id = t.hardware_id
+        AND r.precision = kp.precision
     INNER JOIN precision AS pr ON pr.precision = kp.precision
 ),
 
 fitted_candidates AS (
     SELECT
+        p.*,
         -- Arrays may belong to some of the units only.
-        p.* REPLACE (
-            CASE WHEN p.part_class = 'gemm' AND s.dataflow IN ('weight_stationary', 'wavefront')
-                THEN COALESCE(p.matrix_unit_count, p.unit_count) ELSE p.unit_count END AS unit_count
-        ),
+        CASE WHEN p.part_class = 'gemm' AND s.dataflow IN ('weight_stationary', 'wavefront')
+            THEN COALESCE(p.matrix_unit_count, p.chip_unit_count) ELSE p.chip_unit_count END AS unit_count,
         COALESCE(s.candidate, 0) AS candidate,
         -- Vector units have no array: what the arrays cannot compute is spread over them like any other work.
         CASE WHEN p.part_class = 'gemm' AND (p.matrix_ops_per_s IS NOT NULL OR s.dataflow NOT IN ('weight_stationary', 'wavefront'))
