@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import os
+import re
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +20,7 @@ from .workspace import DatabaseOption, change_workspace, open_workspace
 if TYPE_CHECKING:
     import duckdb
 
+    from charz.ingest.export import Request
     from charz.ingest.measure.run import Result, Settings
     from charz.ingest.sources.spec import Spec
 
@@ -27,13 +32,15 @@ def command(
     ] = None,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     backend: Annotated[list[str] | None, typer.Option(help="eager or inductor; repeat.", show_default=False)] = None,
-    batch: Annotated[list[int] | None, typer.Option(help="Samples in one run; repeat.", show_default=False)] = None,
-    sequence: Annotated[int | None, typer.Option(help="Tokens a sample.", show_default=False)] = None,
+    batch: Annotated[
+        list[int] | None, typer.Option(min=1, help="Samples in one run; repeat.", show_default=False)
+    ] = None,
+    sequence: Annotated[int | None, typer.Option(min=1, help="Tokens a sample.", show_default=False)] = None,
     precision: Annotated[
         list[str] | None, typer.Option(help="fp32, tf32, fp16, bf16, amp-fp16, amp-bf16; repeat.", show_default=False)
     ] = None,
     memory_format: Annotated[str, typer.Option(help="nchw or nhwc.")] = "nchw",
-    seconds: Annotated[float, typer.Option(help="Least time spent on each measurement.")] = 2.0,
+    seconds: Annotated[float, typer.Option(min=0.0, help="Least time spent on each measurement.")] = 2.0,
     quantile: Annotated[
         float,
         typer.Option(
@@ -60,9 +67,11 @@ def command(
 ) -> None:
     """Run models on this machine: median, spread, peak memory, energy where the device counts it, operator times.
 
-    Rows are kept under the data set `measured:NAME-OF-DEVICE`; `charz validate` holds predictions
-    against them. `--characterize NAME` (ten minutes, CPU) writes NAME.yaml, adds the part, measures a
-    suite of small and six whole networks and fits the part's efficiency rows to them.
+    Rows are kept under the data set `measured:NAME-OF-DEVICE`, also those before a failure or Ctrl-C;
+    `charz validate` holds predictions against them. `--characterize NAME` (ten minutes, CPU) writes
+    NAME.yaml, adds the part, measures a suite of small and six whole networks and fits the part's
+    efficiency rows to them. NAME is a new one, or that of a part characterized before whose NAME.yaml
+    was moved or removed.
     """
     if characterize is not None:
         _characterize(characterize, seconds, quantile, rounds, db)
@@ -87,40 +96,64 @@ def command(
         for p in precision or ["fp32"]
         for n in batch or [1]
     ]
-    rows, operator_rows = _measure([(spec, wanted) for spec in specs], hardware, operators, rounds)
-    _keep(db, rows, operator_rows)
+    _measure([(spec, wanted) for spec in specs], hardware, operators, rounds, db)
 
 
 def _measure(
-    wanted: list[tuple[Spec, list[dict[str, Any]]]], hardware: str | None, operators: bool, rounds: int
-) -> tuple[list[dict[str, Any]], list[Any]]:
-    """Measure every model under each of its settings, printing as it goes."""
-    from charz.ingest.measure import run
+    wanted: list[tuple[Spec, list[dict[str, Any]]]],
+    hardware: str | None,
+    operators: bool,
+    rounds: int,
+    db: Path | None,
+) -> None:
+    """Measure every model under each of its settings, printing as it goes, and keep what was measured."""
+    from charz.ingest.measure import materialize, run
     from charz.ingest.sources import build
 
+    cases = [(spec, run.Settings(**chosen)) for spec, several in wanted for chosen in several]
+    # What cannot be measured or kept must show before minutes are spent.
+    for spec, group in itertools.groupby(cases, key=lambda case: case[0]):
+        request = build(spec)
+        for _, settings in group:
+            materialize.check_sizes(request, settings.batch, settings.sequence)
+    with change_workspace(db):
+        pass
     if run.is_busy():
         display.note("other work is running here: times will come out too long")
-    cases = [(spec, run.Settings(**chosen)) for spec, settings in wanted for chosen in settings]
     results: dict[int, Result] = {}
-    rows: list[dict[str, Any]] = []
+    rows: dict[int, dict[str, Any]] = {}
     traces: list[Any] = []
-    for last in [False] * (rounds - 1) + [True]:
-        for number, (spec, settings) in enumerate(cases):
-            # Built anew each time: making a model real uses the meta module up.
-            request = build(spec)
-            result, call = run.measure(request, settings)
-            results[number] = results[number].joined(result) if number in results else result
-            if not last:
-                continue
-            name = hardware or run.device_name(settings.device)
-            _print(request.name, settings, results[number])
-            rows.append(_row(request, settings, results[number], name))
-            if operators:
-                source_id = f"{rows[-1]['source_id']}:operators"
-                traces.append(
-                    run.operator_times(call, settings.device, request.name, name, settings.backend, source_id)
-                )
-    return rows, traces
+    try:
+        for last in [False] * (rounds - 1) + [True]:
+            for number, (spec, settings) in enumerate(cases):
+                # Built anew each time: making a model real uses the meta module up.
+                request = build(spec)
+                result, call = _run(request, settings)
+                results[number] = results[number].joined(result) if number in results else result
+                name = hardware or run.device_name(settings.device)
+                rows[number] = _row(request, settings, results[number], name)
+                if not last:
+                    continue
+                _print(request.name, settings, results[number])
+                if operators:
+                    source_id = f"{rows[number]['source_id']}:operators"
+                    traces.append(
+                        run.operator_times(call, settings.device, request.name, name, settings.backend, source_id)
+                    )
+    finally:
+        if rows:
+            _keep(db, list(rows.values()), traces)
+
+
+def _run(request: Request, settings: Settings) -> tuple[Result, Callable[[], object]]:
+    from charz.ingest.measure import run
+
+    try:
+        return run.measure(request, settings)
+    except RuntimeError as error:  # out of memory, an operator that lacks the type, no compiler
+        where = f"{request.name}, {settings.backend} {settings.precision} batch {settings.batch} on {settings.device}"
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise CharzError("the model does not run", where, reason) from error
 
 
 def _print(name: str, settings: Settings, result: Result) -> None:
@@ -133,7 +166,7 @@ def _print(name: str, settings: Settings, result: Result) -> None:
     )
 
 
-def _row(request: Any, settings: Settings, result: Result, hardware: str) -> dict[str, Any]:
+def _row(request: Request, settings: Settings, result: Result, hardware: str) -> dict[str, Any]:
     """A `measurement` row."""
     import torch
 
@@ -205,9 +238,10 @@ def _characterize(part_id: str, seconds: float, quantile: float, rounds: int, db
     from charz.ingest.run import run as ingest
     from charz.ingest.sources.spec import parse
 
-    path = Path(f"{part_id}.yaml")
+    path = _new_part_file(part_id, db)
     machine = characterize.probe()
-    path.write_text(characterize.draft(machine, part_id))
+    with path.open("x", encoding="utf-8") as file:
+        file.write(characterize.draft(machine, part_id))
     display.note(
         f"{path}: {machine.core_count} cores, {display.quantity(machine.fp32_ops_per_s, 'ops/s')} fp32, {display.quantity(machine.byte_per_s, 'byte/s')}"
     )
@@ -215,18 +249,15 @@ def _characterize(part_id: str, seconds: float, quantile: float, rounds: int, db
 
     with open_workspace(db, create=True) as connection:
         factor = host_factor(connection, machine.operator_s)
-        known = connection.execute("SELECT count(*) FROM hardware WHERE hardware_id = ?", [part_id]).fetchall()[0][0]
     display.note(
         f"an operator takes the host {display.seconds(machine.operator_s)}: give scenarios of this machine --host-factor {factor:.2g}"
     )
-    if not known:
-        add(path, db=db)
+    add(path, replace=True, db=db)
     specs = [(parse(name, settings=chosen_settings(values)), batches) for name, values, batches in characterize.SUITE]
     ingest([spec for spec, _ in specs], lambda: change_workspace(db))
     chosen = {"seconds": min(seconds, 1.0) / rounds, "quantile": quantile}
     wanted = [(spec, [{"batch": n, **chosen} for n in batches]) for spec, batches in specs]
-    rows, _ = _measure(wanted, part_id, False, rounds)
-    _keep(db, rows, [])
+    _measure(wanted, part_id, False, rounds, db)
     from .calibrate import command as calibrate
 
     calibrate(
@@ -242,6 +273,32 @@ def _characterize(part_id: str, seconds: float, quantile: float, rounds: int, db
         csv=None,
         db=db,
     )
+
+
+def _new_part_file(part_id: str, db: Path | None) -> Path:
+    """Where the draft goes. Raises `CharzError` for an id that is none, one of another's part, and a file that is there."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", part_id):
+        raise CharzError("not an id of a part", part_id, next="use letters, digits, _ and -, e.g. my_machine")
+    path = Path(f"{part_id}.yaml")
+    if path.exists():
+        raise CharzError(
+            "this part's file is there already", str(path.resolve()), next="move or remove it to characterize anew"
+        )
+    if not os.access(path.parent, os.W_OK):
+        raise CharzError("the part's file cannot be written", str(path.parent.resolve()))
+    query = """
+        SELECT h.hardware_id, h.origin = 'user' AND COUNT(p.source_id) > 0 AND h.hardware_id = $1
+        FROM hardware AS h
+        LEFT JOIN hardware_alias AS a USING (hardware_id)
+        LEFT JOIN hardware_provenance AS p ON p.hardware_id = h.hardware_id AND p.source_id = 'charz_measure'
+        WHERE lower($1) IN (lower(h.hardware_id), lower(h.name), lower(a.alias))
+        GROUP BY h.hardware_id, h.origin
+    """
+    with change_workspace(db) as connection:  # to write, so that a folder where nothing can be kept shows now
+        for known, is_characterized in connection.execute(query, [part_id]).fetchall():
+            if not is_characterized:
+                raise CharzError("the name of a part that was not characterized here", known, next="take another name")
+    return path
 
 
 def host_factor(connection: duckdb.DuckDBPyConnection, operator_s: float) -> float:

@@ -8,6 +8,7 @@ to what this machine has shown it can do, not to a datasheet.
 from __future__ import annotations
 
 import functools
+import json
 import os
 import platform
 import re
@@ -95,8 +96,8 @@ def draft(machine: Machine, part_id: str) -> str:
     system = "source: charz_measure, confidence: device_query"
     lines = [
         "schema: charz.hardware/1",
-        f"id: {part_id}",
-        f"name: {machine.name}",
+        f"id: {json.dumps(part_id)}",
+        f"name: {json.dumps(machine.name)}",
         f"vendor: {machine.vendor}",
         "family: cpu",
         "market: server",
@@ -108,7 +109,7 @@ def draft(machine: Machine, part_id: str) -> str:
         "    kind: core",
         f"    unit_count: {{value: {machine.core_count}, unit: count, {system}}}",
         f'    lanes: {{value: {lanes}, unit: count, source: charz_measure, confidence: assumed, note: "two pipes of {machine.vector_bits} bits"}}',
-        f"    clock_boost_hz: {{value: {machine.clock_hz:.4g}, unit: Hz, {system}}}",
+        f"    clock_boost_hz: {{value: {machine.clock_hz:.3e}, unit: Hz, {system}}}",
         "memory:",
     ]
     for level, scope in (("l1", "unit"), ("l2", "unit"), ("l3", "chip")):
@@ -120,10 +121,10 @@ def draft(machine: Machine, part_id: str) -> str:
     lines += [
         "  dram:", "    scope: chip", "    management: software", "    technology: unknown",
         f"    capacity_byte: {{value: {machine.memory_byte:.0f}, unit: byte, {system}}}",
-        f"    bandwidth_byte_per_s: {{value: {machine.byte_per_s:.4g}, unit: byte/s, {measured}, note: \"best of large copies\"}}",
+        f"    bandwidth_byte_per_s: {{value: {machine.byte_per_s:.3e}, unit: byte/s, {measured}, note: \"best of large copies\"}}",
         "peak:",
         "  - precision: fp32", "    unit: vector", "    accumulator: fp32", "    cluster: core",
-        f"    peak_ops_per_s: {{value: {machine.fp32_ops_per_s:.4g}, unit: ops/s, {measured}, note: \"best of large products and convolutions\"}}",
+        f"    peak_ops_per_s: {{value: {machine.fp32_ops_per_s:.3e}, unit: ops/s, {measured}, note: \"best of large products and convolutions\"}}",
     ]  # fmt: skip
     lines += [
         "power:",

@@ -41,17 +41,24 @@ def _fill(name: str, buffer: torch.Tensor) -> None:
         buffer.zero_()
 
 
-def inputs(request: Request, batch: int, sequence: int | None, device: str) -> Inputs:
-    """Example inputs at a batch and sequence. Raises `CharzError` where the model's batch is fixed to
-    another."""
-    names = list(inspect.signature(request.module.forward).parameters)
-    if not request.axes and batch != request.default_batch:
+def check_sizes(request: Request, batch: int, sequence: int | None) -> None:
+    """Raises `CharzError` where the model's batch is fixed to another, or it has no sequence to set."""
+    axes = [powers for named in request.axes.values() for powers in named.values()]
+    if BATCH not in axes and batch != request.default_batch:
         raise CharzError(
             "the model's batch is fixed",
             request.name,
             f"it is {request.default_batch}",
             f"--batch {request.default_batch}",
         )
+    if sequence is not None and SEQUENCE not in axes:
+        raise CharzError("the model's sequence cannot be set", request.name, next="leave out --sequence")
+
+
+def inputs(request: Request, batch: int, sequence: int | None, device: str) -> Inputs:
+    """Example inputs at a batch and sequence. Raises `CharzError` where the model has no such size."""
+    names = list(inspect.signature(request.module.forward).parameters)
+    check_sizes(request, batch, sequence)
     arguments = tuple(
         _value(value, request.axes.get(name, {}), batch, sequence, device)
         for name, value in zip(names, request.arguments, strict=False)

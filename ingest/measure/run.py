@@ -23,11 +23,17 @@ _HALF = {"fp16": torch.float16, "bf16": torch.bfloat16}
 _AUTOCAST = {"amp-fp16": torch.float16, "amp-bf16": torch.bfloat16}
 PRECISIONS = ("fp32", "tf32", *_HALF, *_AUTOCAST)
 """Precision policies that can be measured."""
+_CHOICES = {
+    "device": ("cpu", "cuda"),
+    "backend": ("eager", "inductor"),
+    "precision": PRECISIONS,
+    "memory_format": ("nchw", "nhwc"),
+}
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to run."""
+    """How to run. Raises `CharzError` for what cannot be run here: a row must not name conditions that were not."""
 
     device: str = "cpu"
     backend: str = "eager"
@@ -40,6 +46,16 @@ class Settings:
     """Runs go on until both are reached."""
     quantile: float = 0.5
     """Share of the runs that are faster than what counts as the time."""
+
+    def __post_init__(self) -> None:
+        for field, choices in _CHOICES.items():
+            if (value := getattr(self, field)) not in choices:
+                what = f"this {field.replace('_', ' ')} cannot be measured"
+                raise CharzError(what, value, f"there are {', '.join(choices)}")
+        if self.device == "cuda" and not torch.cuda.is_available():
+            raise CharzError("no CUDA device here", next="measure with --device cpu")
+        if self.precision == "tf32" and self.device != "cuda":
+            raise CharzError("tf32 is a format of GPUs", f"--device {self.device}", next="measure fp32 here")
 
 
 @dataclass(frozen=True)
@@ -112,12 +128,8 @@ def measure(request: Request, settings: Settings) -> tuple[Result, Callable[[], 
 def prepare(request: Request, settings: Settings) -> Callable[[], object]:
     """The model on its device under its backend and precision, as a call without arguments.
 
-    Raises `CharzError` for a precision or device that cannot be run here.
+    Raises `CharzError` where the model has no such batch or sequence.
     """
-    if settings.precision not in PRECISIONS:
-        raise CharzError("this precision cannot be measured", settings.precision, f"there are {', '.join(PRECISIONS)}")
-    if settings.device == "cuda" and not torch.cuda.is_available():
-        raise CharzError("no CUDA device here", next="measure with --device cpu")
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = settings.precision == "tf32"
     model = materialize.module(request, settings.device)
     arguments, keywords = materialize.inputs(request, settings.batch, settings.sequence, settings.device)

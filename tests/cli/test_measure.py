@@ -1,0 +1,104 @@
+"""`charz measure`: what it refuses before anything runs, and what it keeps when something fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from charz.cli import measure
+from charz.cli.workspace import open_workspace
+from charz.ingest.measure import characterize, run
+from charz.schema.errors import CharzError
+
+from .conftest import Charz, assert_one_line_error
+
+MLP = ("synthetic:mlp", "--set", "in=8 hidden=8 out=8")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("backend", "tensorrt"), ("device", "tpu"), ("precision", "fp3"), ("memory_format", "nhwcc")],
+)
+def test_unknown_conditions_are_refused(field: str, value: str) -> None:
+    with pytest.raises(CharzError, match=f"{value}. There are "):
+        run.Settings(**{field: value})
+
+
+def test_tf32_is_not_for_cpus() -> None:
+    with pytest.raises(CharzError, match="tf32"):
+        run.Settings(precision="tf32")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (("--backend", "tensorrt"), "eager, inductor"),
+        (("--batch", "0"), "--batch"),
+        (("--sequence", "5"), "--sequence"),
+        (("nosuch", "--seconds", "60"), "nosuch"),
+    ],
+)
+def test_nothing_runs_where_something_is_wrong(
+    charz: Charz, tmp_path: Path, arguments: tuple[str, ...], part: str
+) -> None:
+    assert_one_line_error(charz("measure", *MLP, *arguments), part)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_was_measured_before_a_failure_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = run.measure
+
+    def fails_at_two(request: object, settings: run.Settings) -> object:
+        if settings.batch == 2:
+            raise RuntimeError("out of memory\nand more")
+        return real(request, settings)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(run, "measure", fails_at_two)
+    db = tmp_path / "c.duckdb"
+    with pytest.raises(CharzError, match="batch 2 on cpu. Out of memory.$"):
+        measure.command([MLP[0]], settings=[MLP[2]], batch=[1, 2], seconds=0.01, rounds=2, hardware="here", db=db)
+    with open_workspace(db) as connection:
+        assert connection.sql("SELECT batch, hardware FROM measurement").fetchall() == [(1, "here")]
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        ("h100_sxm5_80", "not characterized"),
+        ("H100_SXM5_80", "not characterized"),
+        ("a/b", "not an id"),
+        ("", "not an id"),
+    ],
+)
+def test_characterize_refuses_other_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(characterize, "probe", lambda: pytest.fail("probed"))
+    with pytest.raises(CharzError, match=message):
+        measure.command(characterize=part, db=tmp_path / "c.duckdb")
+    assert not list(tmp_path.glob("*.yaml"))
+
+
+def test_characterize_keeps_a_file_and_can_be_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    machine = characterize.Machine("CPU: a #1", "amd", 2, 2.5e9, 256, {"l1": 32768.0}, 8e9, 1e11, 1e10, 1e-6)
+    monkeypatch.setattr(characterize, "probe", lambda: machine)
+    monkeypatch.setattr(characterize, "SUITE", ())
+    monkeypatch.setattr(measure, "_measure", lambda *_: None)
+    monkeypatch.setattr("charz.cli.calibrate.command", lambda *_, **__: None)
+    path = tmp_path / "mine.yaml"
+    path.write_text("precious")
+    with pytest.raises(CharzError, match="ove or remove it"):
+        measure.command(characterize="mine", db=tmp_path / "c.duckdb")
+    assert path.read_text() == "precious"
+    for cores in (2, 4):
+        path.unlink()
+        object.__setattr__(machine, "core_count", cores)
+        measure.command(characterize="mine", db=tmp_path / "c.duckdb")
+    with open_workspace(tmp_path / "c.duckdb") as connection:
+        found = connection.sql(
+            "SELECT name, unit_count FROM hardware JOIN hardware_cluster USING (hardware_id) WHERE hardware_id = 'mine'"
+        )
+        assert found.fetchall() == [("CPU: a #1", 4)]
