@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,17 @@ _CLASSES = {
 
 def read(path: Path, model: str | None, hardware: str, backend: str, source_id: str) -> pl.DataFrame:
     """`operator_measurement` rows of a trace. Raises `CharzError` if the file is no such trace."""
-    events = _events(path)
+    try:
+        return _read(_events(path), path, model, hardware, backend, source_id)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        # A trace has tens of thousands of events; none is checked before it is used.
+        what = f"{type(error).__name__}: {error}"
+        raise CharzError("an event of the trace lacks a part or has a wrong one", str(path), what) from error
+
+
+def _read(
+    events: list[dict[str, Any]], path: Path, model: str | None, hardware: str, backend: str, source_id: str
+) -> pl.DataFrame:
     calls = outermost_calls([e for e in events if e.get("cat") == "cpu_op"])
     if not calls:
         raise CharzError(
@@ -72,11 +83,13 @@ def outermost_calls(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _events(path: Path) -> list[dict[str, Any]]:
     opener = gzip.open if path.suffix == ".gz" else open
     try:
-        with opener(path, "rt") as file:
+        with opener(path, "rt", encoding="utf-8") as file:
             document = json.load(file)
-    except json.JSONDecodeError as error:
+    except (OSError, EOFError, zlib.error, ValueError) as error:  # ValueError: neither JSON nor UTF-8
         raise CharzError("not a JSON trace", str(path), str(error)) from error
     events = document.get("traceEvents", []) if isinstance(document, dict) else document
+    if not isinstance(events, list):
+        raise CharzError("not a PyTorch trace", str(path), "traceEvents is no list")
     return [e for e in events if isinstance(e, dict) and e.get("ph") == "X"]
 
 
@@ -87,14 +100,14 @@ def _device_time(events: list[dict[str, Any]], calls: list[dict[str, Any]]) -> d
         return None
     launches = {
         e["args"]["correlation"]: e for e in events
-        if e.get("cat") in ("cuda_runtime", "cuda_driver") and "correlation" in e.get("args", {})
+        if e.get("cat") in ("cuda_runtime", "cuda_driver") and "correlation" in (e.get("args") or {})
     }  # fmt: skip
     by_thread: dict[Any, list[tuple[float, float, int]]] = defaultdict(list)
     for call in calls:
         by_thread[(call.get("pid"), call.get("tid"))].append((call["ts"], call["ts"] + call["dur"], id(call)))
     time: dict[int, float] = defaultdict(float)
     for kernel in kernels:
-        launch = launches.get(kernel.get("args", {}).get("correlation"))
+        launch = launches.get((kernel.get("args") or {}).get("correlation"))
         if launch is None:
             continue
         owner = _enclosing(by_thread[(launch.get("pid"), launch.get("tid"))], launch["ts"])
@@ -125,7 +138,7 @@ def _row(
     backend: str,
     source_id: str,
 ) -> dict[str, Any]:
-    arguments = call.get("args", {})
+    arguments = call.get("args") or {}
     dims, types = arguments.get("Input Dims", []), arguments.get("Input type", [])
     name = call["name"].removeprefix("aten::")
     precision = next((_TYPES[t] for t in types if t in _TYPES), "fp32")

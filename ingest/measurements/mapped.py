@@ -18,7 +18,7 @@ from charz.schema.scenario import Measurement
 from . import store, vocabulary
 
 _ITEM = re.compile(r"^(?P<field>\w+)(?P<kind>:?=)(?P<value>.*)$")
-_SCALED = re.compile(r"^(?P<column>.+?)\*(?P<factor>[0-9.eE+-]+)$")
+_SCALED = re.compile(r"^(?P<column>.+)\*(?P<factor>[^*]+)$")
 
 _DEFAULTS: dict[str, object] = {
     "device_count": 1,
@@ -52,17 +52,39 @@ def read(path: Path, mapping: Sequence[str], source_id: str, row_type: type[Row]
     for field, value in _DEFAULTS.items():
         if field in fields:
             selected.setdefault(field, pl.lit(value))
-    return normalize(raw.select(**selected), row_type)
+    return normalize(_typed(raw, selected, row_type, path), row_type)
+
+
+def _typed(raw: pl.DataFrame, selected: dict[str, pl.Expr], row_type: type[Row], path: Path) -> pl.DataFrame:
+    """The selected fields in their types. Raises `CharzError` naming the first value that does not fit its field."""
+    types = store.columns(row_type)
+    series = []
+    for field, expression in selected.items():
+        needed = "text" if types[field] == pl.String else "a number"
+        try:
+            values = raw.select(expression.cast(types[field]).alias(field)).to_series()
+        except pl.exceptions.PolarsError as error:
+            raise CharzError(f"{field} is not {needed} everywhere", str(path), str(error).splitlines()[0]) from error
+        if len(raw) and field in ("model", "hardware") and (values.is_null() | (values == "")).any():
+            raise CharzError(f"{field} is empty in some rows", str(path), next="fill it in or remove these rows")
+        series.append(values)
+    # A constant has one value, for every row.
+    return pl.DataFrame(
+        [values.new_from_index(0, len(raw)) if len(values) != len(raw) else values for values in series]
+    )
 
 
 def read_table(path: Path) -> pl.DataFrame:
-    """The file as a frame, by its suffix. Raises `CharzError` if it is missing or of another kind."""
+    """The file as a frame, by its suffix. Raises `CharzError` if it is missing, broken or of another kind."""
     if not path.exists():
         raise CharzError("no such file", str(path))
-    if path.suffix == ".parquet":
-        return pl.read_parquet(path)
-    if path.suffix in (".csv", ".tsv"):
-        return pl.read_csv(path, separator="\t" if path.suffix == ".tsv" else ",", infer_schema_length=None)
+    try:
+        if path.suffix == ".parquet":
+            return pl.read_parquet(path)
+        if path.suffix in (".csv", ".tsv"):
+            return pl.read_csv(path, separator="\t" if path.suffix == ".tsv" else ",", infer_schema_length=None)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise CharzError("the file cannot be read", str(path), str(error).splitlines()[0]) from error
     raise CharzError("not a CSV or parquet file", str(path), next="convert it, or give a PyTorch trace as .json")
 
 
@@ -77,8 +99,13 @@ def parse_item(item: str, known: Sequence[str]) -> tuple[str, pl.Expr]:
     column = scaled["column"] if scaled else match["value"]
     if column not in known:
         raise unknown_name("column", column, known)
-    expression = pl.col(column)
-    return match["field"], expression.cast(pl.Float64) * float(scaled["factor"]) if scaled else expression
+    if not scaled:
+        return match["field"], pl.col(column)
+    try:
+        factor = float(scaled["factor"])
+    except ValueError as error:
+        raise CharzError("not a factor", item, next="write field=column*1e-3") from error
+    return match["field"], pl.col(column).cast(pl.Float64) * factor
 
 
 def normalize(frame: pl.DataFrame, row_type: type[Row]) -> pl.DataFrame:
