@@ -24,7 +24,8 @@ def import_file(
         typer.Option("--map", help="field=column, field=column*1e-3 or field:=text; repeat.", show_default=False),
     ] = None,
     source: Annotated[
-        str | None, typer.Option(help="Name of the data set; default the file's name.", show_default=False)
+        str | None,
+        typer.Option(help="Name of the data set; default the file's name without its suffix.", show_default=False),
     ] = None,
     hardware: Annotated[str | None, typer.Option(help="Part a PyTorch trace ran on.", show_default=False)] = None,
     model: Annotated[str | None, typer.Option(help="Model a PyTorch trace ran.", show_default=False)] = None,
@@ -35,12 +36,13 @@ def import_file(
     from charz.ingest.measurements import files
 
     paths = files.in_folder(file) if file.is_dir() else [file]
+    trace = files.TraceContext(hardware, model, backend)
+    batches = [files.read(path, map or [], source, trace) for path in paths]
     with change_workspace(db) as connection:
-        for path in paths:
-            batch = files.read(path, map or [], source, files.TraceContext(hardware, model, backend))
-            count = files.store_batch(connection, batch)
-            typer.echo(f"{path.name}: {count} {batch.row_type.TABLE} rows")
+        files.store_batches(connection, batches)
         unknown = files.unmatched(connection)
+    for path, batch in zip(paths, batches, strict=True):
+        typer.echo(f"{path.name}: {len(batch.frame)} {batch.row_type.TABLE} rows")
     if unknown:
         typer.echo(
             f"not in the catalog: {', '.join(unknown[:6])}{', ...' if len(unknown) > 6 else ''}"

@@ -46,10 +46,29 @@ def in_folder(folder: Path) -> list[Path]:
 
 
 def read(path: Path, mapping: Sequence[str], source: str | None, trace: TraceContext) -> Batch:
-    """Rows of a file. A mapping wins; else the kind is told from name and columns."""
-    if not path.exists():
+    """Rows of a file. A mapping wins; else the kind is told from name and columns. Raises `CharzError` where there
+    are none, which would only delete those of an earlier import, and where a time is none."""
+    if not path.is_file():
         raise CharzError("no such file", str(path))
-    name = source or path.name.split(".")[0]
+    try:
+        batch = _read(path, mapping, source, trace)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise CharzError("the file cannot be read", str(path), str(error).splitlines()[0]) from error
+    if not len(batch.frame):
+        raise CharzError("no measurements in the file", str(path))
+    for name in (c for c in ("latency_s", "throughput_per_s") if c in batch.frame.columns):
+        wrong = batch.frame.filter(~((pl.col(name) > 0) & pl.col(name).is_finite()))
+        # An operator without a device kernel, such as a view, took 0 s of the device.
+        wrong = wrong.filter(pl.col(name) != 0) if batch.row_type is OperatorMeasurement else wrong
+        if len(wrong):
+            what = f"{name} is not above 0 in {len(wrong)} of {len(batch.frame)} rows"
+            raise CharzError(what, str(path), f"the first is {wrong[name][0]:g}", "correct or remove these rows")
+    return batch
+
+
+def _read(path: Path, mapping: Sequence[str], source: str | None, trace: TraceContext) -> Batch:
+    # `bench.a10.csv` and `bench.t4.csv` are two data sets: only the suffix goes.
+    name = source or Path(path.name.removesuffix(".gz")).stem
     if path.suffix in (".json", ".gz"):
         if trace.hardware is None:
             raise CharzError("a trace does not say where it ran", str(path), next="add --hardware PART")
@@ -73,9 +92,14 @@ def read(path: Path, mapping: Sequence[str], source: str | None, trace: TraceCon
     )
 
 
-def store_batch(connection: duckdb.DuckDBPyConnection, batch: Batch) -> int:
-    """Write a batch; returns the number of rows."""
-    return store.store(connection, batch.frame, batch.row_type, batch.sources)
+def store_batches(connection: duckdb.DuckDBPyConnection, batches: Sequence[Batch]) -> None:
+    """Write the batches in place of what their data sets held before; several may be of one data set."""
+    for row_type in (Measurement, OperatorMeasurement):
+        of_type = [batch for batch in batches if batch.row_type is row_type]
+        if of_type:
+            frame = pl.concat([store.conform(batch.frame, row_type) for batch in of_type])
+            sources = {source.source_id: source for batch in of_type for source in batch.sources}
+            store.store(connection, frame, row_type, list(sources.values()))
 
 
 def unmatched(connection: duckdb.DuckDBPyConnection) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from charz.cli.workspace import change_workspace
 from charz.ingest.measurements import collection, files, kineto, mapped, operator_shape, store, timm_results
 from charz.schema.errors import CharzError
 from charz.schema.scenario import Measurement, OperatorMeasurement
@@ -166,3 +167,84 @@ def test_real_collection(name: str, row_type: type, least: int) -> None:
     if name == "models":
         assert not frame["hardware"].str.contains(r"^\d+x ").any()
         assert frame.filter(pl.col("energy_j").is_not_null())["energy_scope"].null_count() == 0
+
+
+def _read(path: Path, *mapping: str, source: str | None = None) -> files.Batch:
+    usual = ["model=net", "hardware:=t4", "latency_s=ms*1e-3"]
+    return files.read(path, [*usual, *mapping], source, files.TraceContext(None, None, "eager"))
+
+
+@pytest.mark.parametrize("source", [None, "both"])
+def test_every_file_of_a_folder_is_kept(tmp_path: Path, source: str | None) -> None:
+    for part, latency in (("a10", 4), ("t4", 8)):
+        (tmp_path / f"bench.{part}.csv").write_text(f"net,ms\nresnet50,{latency}\n")
+    batches = [_read(path, source=source) for path in files.in_folder(tmp_path)]
+    with change_workspace(tmp_path / "c.duckdb") as connection:
+        for _ in range(2):  # the second time in place of the first
+            files.store_batches(connection, batches)
+        found = connection.sql("SELECT source_id, latency_s FROM measurement ORDER BY latency_s").fetchall()
+    assert [s for s, _ in found] == ([source] * 2 if source else ["bench.a10", "bench.t4"])
+    assert [t for _, t in found] == pytest.approx([0.004, 0.008])
+
+
+@pytest.mark.parametrize(
+    ("content", "mapping", "message"),
+    [
+        (b"net,ms\na,4\nb,abc\n", (), "latency_s is not a number.*abc"),
+        (b"", (), "cannot be read"),
+        (b"net,ms\n", (), "no measurements"),
+        (b"net,ms\na,4,5,6\n", (), "cannot be read"),
+        (b"net,ms\n\xff\xfe,4\n", (), "cannot be read"),
+        (b"net,ms\n,4\na,5\n", (), "model is empty"),
+        (b"net,ms\na,0\nb,5\n", (), "not above 0 in 1 of 2 rows"),
+        (b"net,ms\na,nan\n", (), "not above 0 in 1 of 1 rows"),
+        (b"net,ms\na,4\n", ("batch=ms*b*1e",), "unknown column"),
+        (b"net,ms\na,4\n", ("batch=ms*1e",), "not a factor"),
+        (b"net,ms\na,4\n", ("batch:=x",), "batch is not a number"),
+    ],
+)
+def test_bad_files_are_one_line(tmp_path: Path, content: bytes, mapping: tuple[str, ...], message: str) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_bytes(content)
+    with pytest.raises(CharzError, match=message) as caught:
+        _read(path, *mapping)
+    assert mapping or "mine.csv" in str(caught.value)
+
+
+def test_broken_parquet_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "mine.parquet"
+    path.write_bytes(b"PAR1 no more")
+    for mapping in ([], ["model=net", "hardware:=t4"]):
+        with pytest.raises(CharzError, match=r"cannot be read: .*mine\.parquet"):
+            files.read(path, mapping, None, files.TraceContext(None, None, "eager"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"dur": None}, {"ts": None}, {"ts": "x"}, {"name": 3}, {"args": {"Input Dims": 3}},
+        {"name": "aten::mm", "args": {"Input Dims": [["a", 1], [1, 2]]}},
+    ],
+)  # fmt: skip
+def test_broken_trace_events_are_one_line(tmp_path: Path, change: dict[str, object]) -> None:
+    event = {k: v for k, v in (_event("aten::relu", "cpu_op", 60, 10) | change).items() if v is not None}
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({"traceEvents": [event]}))
+    with pytest.raises(CharzError, match=r"event of the trace.*trace\.json"):
+        kineto.read(path, None, "cpu", "eager", "trace")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("t.json", b'{"traceEvents": 3}'), ("t.json", b"\xff\xfe"), ("t.json.gz", b"no gzip"), ("t.json", b"3")],
+)
+def test_broken_traces_are_one_line(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(CharzError, match="trace"):
+        kineto.read(tmp_path / name, None, "cpu", "eager", "trace")
+
+
+def test_events_without_arguments_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps([_event("aten::relu", "cpu_op", 60, 10) | {"args": None}]))
+    assert len(kineto.read(path, None, "cpu", "eager", "trace")) == 1
