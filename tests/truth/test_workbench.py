@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from charz.cli.workspace import change_workspace, open_workspace
-from charz.ingest.measurements import bare, store, validation
+from charz.ingest.measurements import bare, files, store, validation
 from charz.ingest.measurements.workbench import Workbench, measured_cases
 from charz.ingest.run import run
 from charz.ingest.sources.spec import parse
@@ -45,6 +45,11 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_only_measurements_on_known_parts_are_cases(database: Path) -> None:
     cases = measured_cases(database)
     assert cases["hardware_id"].to_list() == [PART]
+
+
+def test_overview_counts_a_model_named_by_its_name(database: Path) -> None:
+    with open_workspace(database) as connection:
+        assert files.overview(connection).rows() == [("t", "model", 2, 1, 1)]
 
 
 def test_workbench_says_what_the_views_say(database: Path) -> None:
