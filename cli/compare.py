@@ -20,7 +20,7 @@ from .grid import (
     numbers,
     show,
 )
-from .workspace import DatabaseOption
+from .workspace import MOST, DatabaseOption
 
 _COST = [
     "model", "hardware", "backend", "precision", "batch", "latency_s", "throughput_per_s", "energy_per_sample_j",
@@ -39,7 +39,7 @@ def command(
     sequence: SequencesOption = None,
     precision: PrecisionsOption = None,
     backend: BackendsOption = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="Rows a table.")] = 60,
+    top: Annotated[int, typer.Option("--top", min=1, max=MOST, help="Rows a table.")] = 60,
     db: DatabaseOption = None,
 ) -> None:
     """Compare models on parts: time, energy, energy-delay product, memory and what sets the pace."""

@@ -19,7 +19,7 @@ from .grid import (
     numbers,
     show,
 )
-from .workspace import DatabaseOption
+from .workspace import MOST, DatabaseOption
 
 _COLUMNS = [
     "hardware", "backend", "precision", "batch", "kernel_count", "stage_count", "widest_stage", "widest_stage_kernels",
@@ -49,7 +49,7 @@ def command(
     sequence: SequencesOption = None,
     precision: PrecisionsOption = None,
     backend: BackendsOption = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="Stages to list.")] = 10,
+    top: Annotated[int, typer.Option("--top", min=1, max=MOST, help="Stages to list.")] = 10,
     db: DatabaseOption = None,
 ) -> None:
     """Show stages, critical path and the bounds they set, with the lines that validate them."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated
 
 import typer
 
 from charz.schema import database, ddl
 from charz.schema.cost import Electricity
+from charz.schema.errors import CharzError
 
 from .grid import (
     BackendsOption,
@@ -47,6 +49,9 @@ def command(
     db: DatabaseOption = None,
 ) -> None:
     """Price a sample and a million of them, runs that do not fit last. Without --co2 no CO2 is given: charz knows no rate."""
+    for option, value in {"--co2": co2, "--kwh": kwh, "--overhead": overhead}.items():
+        if value is not None and not math.isfinite(value):
+            raise CharzError("not a finite number", f"{option} {value}")
     grid = Grid(
         names(models), names(on), numbers(batch), numbers(sequence), names([precision or ""]), names([backend or ""])
     )

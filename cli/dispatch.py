@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import importlib
 import os
@@ -104,26 +105,51 @@ def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code."""
     try:
         outcome = typer.main.get_command(application).main(args=arguments, prog_name="charz", standalone_mode=False)
+        sys.stdout.flush()  # a closed or full output is an error of this run, not of the interpreter's end
     except CharzError as error:
         return _fail(error.line)
-    except BrokenPipeError:
-        # The reader of our output went away (`charz sql ... | head`): nothing is left to say.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BaseException as error:  # noqa: BLE001  polars' panics are no `Exception`
+        return _failed(error)
+    return _interrupted() if outcome == 130 else outcome if isinstance(outcome, int) else 0
+
+
+def _failed(error: BaseException) -> int:
+    """Exit code of a run that ended in anything but an error charz foresaw, told in one line."""
+    if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):
+        # The reader of our output went away (`charz sql ... | head`): nothing is left to say. Typer makes it an exit.
+        _drop_output()
         return 0
-    except KeyboardInterrupt:
-        return _fail("interrupted", code=130)
-    except Exception as error:
-        if isinstance(error, typer.Abort):
-            return _fail("interrupted", code=130)
-        # Usage errors: typer carries its own copy of click, so they are known by what they can do.
-        message = getattr(error, "format_message", None)
-        if message is None:
-            raise
-        return _fail(_usage_line(error, message()))
-    return outcome if isinstance(outcome, int) else 0
+    if isinstance(error, SystemExit):
+        raise error
+    # The engine, asked to stop while it hands over rows, says so in a bare RuntimeError.
+    is_stopped = type(error).__name__ in ("RuntimeError", "InterruptException") and "interrupted" in str(error).lower()
+    if isinstance(error, KeyboardInterrupt | typer.Abort) or is_stopped:
+        return _interrupted()
+    # Usage errors: typer carries its own copy of click, so they are known by what they can do.
+    if message := getattr(error, "format_message", None):
+        text = message()
+        return _fail(_usage_line(error, text)) if text.strip() else 0  # without one, help was asked for and shown
+    if os.environ.get("CHARZ_TRACEBACK"):
+        raise error
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _drop_output()
+    first = next((line.strip() for line in str(error).splitlines() if line.strip()), "no message").rstrip(".")
+    return _fail(f"{type(error).__name__}: {first}. CHARZ_TRACEBACK=1 shows where.")
 
 
-def _usage_line(error: Exception, message: str) -> str:
+def _drop_output() -> None:
+    """Send what is left in the buffer nowhere: the interpreter would fail on it once more at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
+
+
+def _interrupted() -> int:
+    return _fail("interrupted", code=130)
+
+
+def _usage_line(error: BaseException, message: str) -> str:
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "charz"
     return f"{' '.join(message.split()).rstrip('.')}. `{path} --help` shows how it is called."

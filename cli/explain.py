@@ -150,7 +150,8 @@ def command(
     db: DatabaseOption = None,
 ) -> None:
     """Show how the time and energy of a model, kernel or operator come about on one part."""
-    views = MODEL_VIEWS if not piece else KERNEL_VIEWS if piece.isdigit() else (*KERNEL_VIEWS, "operator_edp")
+    is_number = piece.isascii() and piece.isdigit()
+    views = MODEL_VIEWS if not piece else KERNEL_VIEWS if is_number else (*KERNEL_VIEWS, "operator_edp")
     with on_target(
         db, model, hardware, needed=views, batch=batch, sequence=sequence, precision=precision, backend=backend
     ) as target:
@@ -160,7 +161,7 @@ def command(
             _title(f"{target.model} on {target.hardware_id} ({asked})")
             _explain_model(target)
             return
-        subgraph_id = int(piece) if piece.isdigit() else _explain_operator(target, piece, asked)
+        subgraph_id = int(piece) if is_number else _explain_operator(target, piece, asked)
         _explain_kernel(target, subgraph_id, asked)
 
 

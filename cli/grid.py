@@ -20,6 +20,7 @@ from . import assumed, display
 from .workspace import (
     PREFERRED_POLICIES,
     check_name,
+    check_size,
     hardware_name,
     keep_preferred,
     left_out,
@@ -44,6 +45,9 @@ _UNITS = {
     "byte": {"B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40},
 }
 
+MOST_SIZES = 1000
+"""Sizes on one axis: each is a scenario of its own on every part."""
+
 
 @dataclass(slots=True)
 class Grid:
@@ -65,17 +69,21 @@ class Grid:
 
 def numbers(text: str | None) -> list[int]:
     """Sizes as typed: `8`, `1,8,64`, `1:256` (doubling) or `64:1024:64` (steps)."""
-    found: list[int] = []
-    for part in names([text] if text else None):
+    if text is None:
+        return []
+    found: set[int] = set()
+    for part in names([text]) or [text]:
         match = re.fullmatch(r"(\d+)(?::(\d+)(?::(\d+))?)?", part)
-        if not match or int(match[1]) < 1:
+        first, last, step = map(int, match.groups(match[1])) if match else (0, 0, 0)
+        if not step or not 1 <= first <= last:
             raise CharzError("not a size", part, next="write 8, 1,8,64, 1:256 (doubling) or 64:1024:64 (steps)")
-        first, last = int(match[1]), int(match[2] or match[1])
-        if match[3]:
-            found += range(first, last + 1, int(match[3]))
-        else:
-            found += [first * 2**i for i in range((last // first).bit_length())]
-    return sorted(set(found))
+        check_size("size", last)
+        doubled = [first * 2**i for i in range((last // first).bit_length())]
+        sizes = range(first, last + 1, step) if match and match[3] else doubled
+        if len(found) + len(sizes) > MOST_SIZES:
+            raise CharzError("too many sizes", text, f"at most {MOST_SIZES} are possible", "take larger steps")
+        found.update(sizes)
+    return sorted(found)
 
 
 def names(texts: Iterable[str] | None) -> list[str]:
@@ -89,7 +97,7 @@ def amount(text: str | None, unit: str) -> float | None:
     """A limit as typed, e.g. `5ms`, `50mJ`, `8GiB`, in the engine's unit; a bare number is in that unit."""
     if text is None:
         return None
-    match = re.fullmatch(r"\s*([\d.]+(?:e[-+]?\d+)?)\s*([A-Za-zµ]*)\s*", text)
+    match = re.fullmatch(r"\s*((?:\d+\.?\d*|\.\d+)(?:e[-+]?\d{1,2})?)\s*([A-Za-zµ]*)\s*", text)
     known = _UNITS[unit]
     if not match or (match[2] and match[2] not in known):
         raise CharzError("not an amount", text, f"units: {', '.join(known)}", "write e.g. 5ms, 50mJ, 8GiB")

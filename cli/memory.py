@@ -8,7 +8,7 @@ import typer
 
 from . import display
 from .grid import BackendsOption, BatchesOption, Grid, PrecisionsOption, SequencesOption, asked, names, numbers, show
-from .workspace import DatabaseOption
+from .workspace import MOST, DatabaseOption
 
 _SPLIT = [
     "backend", "precision", "batch", "weight_byte", "buffer_byte", "kv_cache_byte", "activation_byte", "rounding_byte",
@@ -34,7 +34,7 @@ def command(
     sequence: SequencesOption = None,
     precision: PrecisionsOption = None,
     backend: BackendsOption = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="Kernels of the timeline to list.")] = 8,
+    top: Annotated[int, typer.Option("--top", min=1, max=MOST, help="Kernels of the timeline to list.")] = 8,
     db: DatabaseOption = None,
 ) -> None:
     """Show where memory goes and what would fit. `charz plot memory` draws the timeline."""

@@ -10,7 +10,7 @@ from charz.schema.errors import CharzError
 
 from . import display
 from .grid import BackendsOption, BatchesOption, Grid, PrecisionsOption, SequencesOption, asked, names, numbers, show
-from .workspace import PREFERRED_POLICIES, DatabaseOption, hardware_name, open_workspace
+from .workspace import MOST, PREFERRED_POLICIES, DatabaseOption, hardware_name, open_workspace
 
 DEFAULT_BATCHES = [1, 8, 64]
 
@@ -39,7 +39,7 @@ def command(
     precision: PrecisionsOption = None,
     backend: BackendsOption = None,
     parts: Annotated[bool, typer.Option("--parts", help="Other parts as well.")] = False,
-    top: Annotated[int, typer.Option("--top", min=1, help="Rows a table.")] = 15,
+    top: Annotated[int, typer.Option("--top", min=1, max=MOST, help="Rows a table.")] = 15,
     db: DatabaseOption = None,
 ) -> None:
     """List changes with what each saves and its trade, from the smallest batch and the first precision named that the part

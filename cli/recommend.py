@@ -23,7 +23,7 @@ from .grid import (
     records,
     show,
 )
-from .workspace import PREFERRED_POLICIES, DatabaseOption, open_workspace
+from .workspace import MOST, PREFERRED_POLICIES, DatabaseOption, open_workspace
 
 DEFAULT_BATCHES = [1, 8, 64]
 
@@ -62,7 +62,7 @@ def command(
     sequence: SequencesOption = None,
     precision: PrecisionsOption = None,
     backend: BackendsOption = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="Choices to list.")] = 15,
+    top: Annotated[int, typer.Option("--top", min=1, max=MOST, help="Choices to list.")] = 15,
     db: DatabaseOption = None,
 ) -> None:
     """List the choices no other beats, within the limits, fastest first, and why the others lost.

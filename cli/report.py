@@ -11,6 +11,7 @@ from charz.sql import PACES
 from . import display, report_whole
 from .display import heading, joules, percent, seconds, show, size, watts
 from .workspace import (
+    MOST,
     BackendOption,
     BatchOption,
     DatabaseOption,
@@ -29,7 +30,7 @@ HardwareOption = Annotated[str, typer.Option("--on", help="Part, e.g. rtx4090; `
 def command(
     model: Annotated[str, typer.Argument(help="Ingested model; `charz models` lists them.")],
     hardware: HardwareOption,
-    top: Annotated[int, typer.Option("--top", min=1, help="Kernels to list.")] = 10,
+    top: Annotated[int, typer.Option("--top", min=1, max=MOST, help="Kernels to list.")] = 10,
     full: Annotated[
         bool, typer.Option("--full", help="Every section: partition, concurrency, memory, EDP, cost.")
     ] = False,

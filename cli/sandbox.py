@@ -54,7 +54,7 @@ def time_limit(connection: duckdb.DuckDBPyConnection, timeout_s: float) -> Itera
         expired.set()
         connection.interrupt()
 
-    timer = threading.Timer(timeout_s, interrupt)
+    timer = threading.Timer(min(timeout_s, threading.TIMEOUT_MAX), interrupt)
     timer.daemon = True
     timer.start()
     try:
@@ -68,6 +68,7 @@ def time_limit(connection: duckdb.DuckDBPyConnection, timeout_s: float) -> Itera
         ) from error
     finally:
         timer.cancel()
+        timer.join()  # a thread that outlives the run would hold the connection at the interpreter's end
 
 
 def query_failed(error: duckdb.Error) -> CharzError:

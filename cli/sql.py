@@ -129,6 +129,8 @@ def encode(frame: pl.DataFrame, format: Format) -> bytes:
 
 
 def _write_file(out: Path, data: bytes) -> None:
+    if not out.name:
+        raise CharzError("not a file to write", f"--out {out}", next="write e.g. --out rows.csv")
     part = out.with_name(f".{out.name}.part")
     try:
         part.write_bytes(data)

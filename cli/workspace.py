@@ -37,6 +37,15 @@ PrecisionOption = Annotated[
 ]
 BackendOption = Annotated[str | None, typer.Option("--backend", help="Backend, e.g. inductor.", show_default=False)]
 
+MOST = 10**9
+"""Largest batch, sequence, context, image side and number of rows asked for: beyond it counts leave 64 bits."""
+
+
+def check_size(what: str, size: int | None) -> None:
+    """Raise `CharzError` for a size that the views cannot count with."""
+    if size is not None and not 1 <= size <= MOST:
+        raise CharzError(f"{what} out of range", str(size), f"1 to {MOST:,} is possible")
+
 
 def database_path(db: Path | None = None) -> Path:
     """The file meant: the option, else `CHARZ_DB`, else `charz.duckdb` in the working directory."""
@@ -338,6 +347,8 @@ def scenario_row(connection: duckdb.DuckDBPyConnection, scenario_id: int, **fiel
         "cache_state": "warm",
         "origin": "user",
     } | fields
+    for size in ("batch", "sequence", "context"):
+        check_size(size, values[size])
     check_name(connection, "precision", values["policy"], "SELECT DISTINCT policy FROM precision_policy")
     check_name(connection, "backend", values["backend"], "SELECT backend FROM backend")
     return Scenario(scenario_id=scenario_id, **values)

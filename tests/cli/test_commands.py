@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from charz.cli import dispatch, models
 from charz.cli.dispatch import command_files
 
 from .conftest import Charz, assert_one_line_error
@@ -62,6 +64,15 @@ def test_every_command_explains_itself(charz: Charz) -> None:
         (["--db", ".", "models"], ["a folder, not a database"]),
         (["--db", "text.duckdb", "scenario", "add", "--batch", "2"], ["not a DuckDB database"]),
         (["scenario", "add", "--batch", "0"], ["--batch"]),
+        (["scenario", "add", "--batch", "9223372036854775807"], ["batch out of range", "1,000,000,000"]),
+        (["scenario", "add", "--context", "9223372036854775807"], ["context out of range"]),
+        (["compare", "resnet18", "--batch", "1:4096:0"], ["not a size: 1:4096:0", "doubling"]),
+        (["compare", "resnet18", "--batch", "8:1"], ["not a size: 8:1"]),
+        (["compare", "resnet18", "--batch", ","], ["not a size"]),
+        (["compare", "resnet18", "--sequence", "9223372036854775807"], ["size out of range"]),
+        (["compare", "resnet18", "--batch", "1:9999:1"], ["too many sizes"]),
+        (["report", "resnet18", "--on", "t4", "--top", "99999999999999999999"], ["--top", "1000000000"]),
+        (["cost", "resnet18", "--kwh", "inf"], ["not a finite number: --kwh inf"]),
         (["scenario", "add", "--phase", "backward"], ["unknown phase", "prefill"]),
     ],
 )
@@ -81,6 +92,10 @@ def test_bad_input_gets_one_line(charz: Charz, tmp_path: Path, arguments: list[s
         (["report", "resnet18", "--on", "t4", "--backend", "inductr"], ["unknown backend", "inductor"]),
         (["report", "resnet18", "--on", "t4", "--backend", "kpu"], ["does not run on this part", "inductor"]),
         (["report", "resnet18", "--on", "t4", "--precision", "bf16"], ["does not compute in this precision", "fp16"]),
+        (["recommend", "resnet18", "--on", "t4", "--latency", "1.2.3ms"], ["not an amount: 1.2.3ms"]),
+        (["explain", "resnet18", "²", "--on", "t4"], ["unknown operator: ²"]),
+        (["sql", "SELECT 1", "--format", "csv", "--out", ""], ["not a file to write"]),
+        (["sql", "SELECT INTERVAL 1 DAY", "--format", "json"], ["CHARZ_TRACEBACK=1"]),
         (["schema", "model_reprt"], ["unknown view or table", "model_report"]),
         (["scenario", "remove", "12345"], ["unknown scenario", "charz scenario list"]),
         (["export", "."], ["not empty"]),
@@ -91,6 +106,62 @@ def test_unknown_names_get_the_nearest(workspace: Path, charz: Charz, arguments:
     done = charz(*arguments, env={"CHARZ_DB": str(workspace)}, cwd=workspace.parent)
     assert_one_line_error(done, *parts)
     assert workspace.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (RuntimeError("Query interrupted"), 130, "interrupted"),
+        (BrokenPipeError(errno.EPIPE, "Broken pipe"), 0, None),
+        (ValueError("one\ntwo"), 2, "ValueError: one. CHARZ_TRACEBACK=1 shows where."),
+        (
+            type("PanicException", (BaseException,), {})(),
+            2,
+            "PanicException: no message. CHARZ_TRACEBACK=1 shows where.",
+        ),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_whatever_happens_is_told_in_one_line(
+    error: BaseException,
+    code: int,
+    line: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fails() -> None:
+        raise error
+
+    monkeypatch.setattr(models, "command", fails)
+    monkeypatch.setattr(dispatch, "_drop_output", lambda: None)
+    monkeypatch.delenv("CHARZ_TRACEBACK", raising=False)
+    assert dispatch.run(["models"]) == code
+    assert capsys.readouterr().err == (f"charz: {line}\n" if line else "")
+
+
+def test_a_traceback_is_there_for_who_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHARZ_TRACEBACK", "1")
+    monkeypatch.setattr(models, "open_workspace", lambda _: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        dispatch.run(["models"])
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize(("output", "code", "lines"), [("/dev/full", 2, 1), (None, 0, 0)])
+def test_an_output_that_takes_nothing(workspace: Path, output: str | None, code: int, lines: int) -> None:
+    """A full disk is an error; a pipe that its reader closed is none."""
+    reader, pipe = os.pipe()
+    os.close(reader)
+    target = os.open(output, os.O_WRONLY) if output else pipe
+    command = [sys.executable, "-c", "from charz.cli import main; main()", "models", "--db", str(workspace)]
+    done = subprocess.run(command, stdout=target, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, len(done.stderr.splitlines())) == (code, lines), done.stderr
+
+
+def test_a_group_alone_is_its_help(charz: Charz) -> None:
+    done = charz("scenario")
+    assert (done.returncode, done.stderr) == (0, "") and "remove" in done.stdout
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes in any folder")
