@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from charz.cli.workspace import change_workspace, open_workspace
+from charz.ingest import pipeline
 from charz.ingest.run import run
 from charz.ingest.sources.inputs import parse_input
 from charz.ingest.sources.spec import parse, sweep
@@ -50,6 +51,23 @@ def test_a_failure_leaves_no_row_and_stops_nobody(database):
     assert sorted(o.state for o in outcomes) == ["failed", "written"]
     assert rows(database, "SELECT count(*) FROM model") == [(1,)]
     assert rows(database, "SELECT count(DISTINCT model_id) FROM operator") == [(1,)]
+
+
+@pytest.mark.parametrize("wrapped", [True, False])
+def test_ctrl_c_in_a_model_stops_the_run_and_keeps_what_is_done(database, monkeypatch, wrapped):
+    original = pipeline.ingest
+
+    def interrupted(spec, rules):
+        if spec.name == "mlp":
+            return original(spec, rules)
+        if wrapped:
+            raise RuntimeError("while tracing") from KeyboardInterrupt()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pipeline, "ingest", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        ingest(database, *SMALL)
+    assert rows(database, "SELECT source FROM model") == [("synthetic:mlp",)]
 
 
 @pytest.mark.slow
