@@ -86,9 +86,14 @@ def _run(specs: Sequence[Spec], rules: Rules, change: Change, jobs: int, force: 
         if not waiting:
             return
         with change() as connection:
-            fresh = waiting if force else _changed(connection, waiting)
+            refused = _taken(connection, waiting, force)
+            kept = [pair for pair in waiting if pair[0] not in refused]
+            fresh = kept if force else _changed(connection, kept)
             write(connection, [ingested for _, ingested in fresh])
-        for spec, ingested in waiting:
+        for spec, line in refused.items():
+            outcomes.append(Outcome(spec, "failed", spec.shown, line, 0.0))
+            report(outcomes[-1])
+        for spec, ingested in kept:
             state = "written" if (spec, ingested) in fresh else "unchanged"
             outcomes.append(Outcome(spec, state, ingested.model["model"], "", ingested.model["ingest_s"]))
             report(outcomes[-1])
@@ -107,6 +112,26 @@ def _run(specs: Sequence[Spec], rules: Rules, change: Change, jobs: int, force: 
     finally:
         flush()
     return outcomes
+
+
+def _taken(connection: duckdb.DuckDBPyConnection, waiting: list[tuple[Spec, Ingested]], force: bool) -> dict[Spec, str]:
+    """Those whose name another source's model has, in the file or before them, and what to do about it."""
+    query = "SELECT model, source FROM model"
+    held = {} if force else dict(connection.execute(query).fetchall())
+    refused = {}
+    for spec, ingested in waiting:
+        name, source = ingested.model["model"], ingested.model["source"]
+        other = held.setdefault(name, source)
+        if _origin(other) != _origin(source):
+            next = "--force alone puts it in that one's place, --db into another file"
+            refused[spec] = CharzError("the name is taken", name, f"{other} has it", next).line
+    return refused
+
+
+def _origin(source: str) -> str:
+    """The source without what does not tell two models apart: `hf:openai-community/gpt2` is `hf:gpt2`."""
+    is_shipped = source.startswith("hf:") and not source.endswith(".json")
+    return f"hf:{source[3:].rsplit('/', 1)[-1].lower()}" if is_shipped else source
 
 
 def _changed(

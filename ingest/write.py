@@ -76,14 +76,13 @@ def known_hashes(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[int, 
 def write(connection: duckdb.DuckDBPyConnection, models: list[Ingested]) -> None:
     """Insert models, replacing those of the same name; the caller's transaction makes it atomic.
 
-    A replaced model keeps its key, so that measurements stay matched to it.
+    Of several of one name (`resnet18` and `resnet18@224`) the last is written. A replaced model keeps its key, so that measurements stay matched to it.
     """
     known = known_hashes(connection)
     free = max((held[0] for held in known.values()), default=0) + 1
     gathered: dict[type[Row], Columns] = {}
     now = datetime.now(UTC).replace(tzinfo=None)
-    for ingested in models:
-        name = ingested.model["model"]
+    for name, ingested in {ingested.model["model"]: ingested for ingested in models}.items():
         if name in known:
             model_id = known[name][0]
             _delete(connection, model_id)

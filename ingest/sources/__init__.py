@@ -14,7 +14,10 @@ def build(spec: Spec) -> Request:
     """Model and example inputs of what the user asked for. Raises CharzError with the nearest names."""
     from importlib import import_module
 
-    return import_module(f"{__name__}.{spec.module}").build(spec)
+    request: Request = import_module(f"{__name__}.{spec.module}").build(spec)
+    if spec.batch and spec.module != "exported":  # a program has its sizes already
+        request.name += f",batch={spec.batch}"
+    return request
 
 
 __all__ = ["Spec", "build"]

@@ -96,7 +96,9 @@ def _from_file(library: Any, path: Path) -> tuple[Any, str, Architecture, str]:
             f"{chosen} in {path}",
             next="the first of `architectures` must be a class of transformers",
         )
-    return config, chosen, Architecture(type(config).__name__, chosen), f"hf:{path.parent.name or path.stem}"
+    # `gpt2/config.json` is named by its folder, as transformers saves it; any other file by itself
+    name = path.parent.name if path.stem == "config" and path.parent.name else path.stem
+    return config, chosen, Architecture(type(config).__name__, chosen), f"hf:{name}"
 
 
 def _apply_settings(config: Any, spec: Spec) -> None:

@@ -11,6 +11,7 @@ import torch
 from charz.cli.workspace import change_workspace, open_workspace
 from charz.ingest import pipeline
 from charz.ingest.run import run
+from charz.ingest.sources import huggingface
 from charz.ingest.sources.inputs import parse_input
 from charz.ingest.sources.spec import parse, sweep
 from charz.schema.errors import CharzError
@@ -98,6 +99,35 @@ def test_a_users_own_model(database, tmp_path, monkeypatch):
     assert done.state == "written", done.message
     query = "SELECT is_batch_symbolic, is_sequence_symbolic, input_signature FROM model"
     assert rows(database, query) == [(True, True, "tokens: int64[B, S], scale: fp32[B, 1, 1]")]
+
+
+def test_a_name_is_one_model(database, tmp_path, monkeypatch):
+    """Another source's model of the name is refused; the same one asked for twice is written once."""
+    source = "import torch\ndef make():\n    return torch.nn.Linear({}, 4)\n"
+    (tmp_path / "first_maker.py").write_text(source.format(8))
+    (tmp_path / "second_maker.py").write_text(source.format(8))
+    monkeypatch.chdir(tmp_path)
+    outcomes = ingest(database, "first_maker:make", "second_maker:make", inputs=("B,8",))
+    assert {o.spec.name: o.state for o in outcomes} == {"first_maker:make": "written", "second_maker:make": "failed"}
+    assert "the name is taken: make" in outcomes[0].message and "--force" in outcomes[0].message
+    (again,) = ingest(database, "second_maker:make", inputs=("B,8",), force=True)
+    assert again.state == "written"
+    ingest(database, "second_maker:make", inputs=("B,8",), batch=4)
+    assert rows(database, "SELECT model, source, is_batch_symbolic FROM model ORDER BY model") == [
+        ("make", "second_maker:make", True),
+        ("make,batch=4", "second_maker:make", False),
+    ]
+    twice = [o.state for o in ingest(database, "alexnet", "alexnet@224", force=True)]
+    assert twice == ["written", "written"]
+    assert rows(database, "SELECT count(*) FROM model WHERE model = 'alexnet'") == [(1,)]
+
+
+def test_a_configuration_is_named_by_its_file(tmp_path):
+    transformers = pytest.importorskip("transformers")
+    for name in ("b2", "config"):
+        (tmp_path / f"{name}.json").write_text('{"model_type": "bert"}')
+    found = [huggingface._from_file(transformers, tmp_path / f"{name}.json")[-1] for name in ("b2", "config")]
+    assert found == ["hf:b2", f"hf:{tmp_path.name}"]
 
 
 def test_an_exported_program(database, tmp_path):
