@@ -194,7 +194,17 @@ def _explain_model(target: Target) -> None:
         "go to linear layers whose rows are a"
         " multiple of 2 KiB long and evict one another from the first-level cache; rows stored 64 bytes longer do not",
     )
-    display.note(f"\none kernel: charz explain {target.model} {rows[0][0]} --on {target.hardware_id}")
+    display.note(f"\none kernel: charz explain {target.model} {rows[0][0]} {_as_asked(target)}")
+
+
+def _as_asked(target: Target) -> str:
+    """Options with which a command answers for the same part and scenario."""
+    scenario = target.scenario
+    sequence = f" --sequence {scenario.sequence}" if scenario.sequence else ""
+    return (
+        f"--on {target.hardware_id} --batch {scenario.batch}{sequence} --precision {scenario.policy}"
+        f" --backend {scenario.backend}"
+    )
 
 
 def _note_share(spent_s: float, latency_s: float, what: str) -> None:
@@ -220,9 +230,7 @@ def _explain_operator(target: Target, name: str, asked: str) -> int:
     mine = [r for r in rows if r["operator"] == name]
     if not mine:
         known = {r["operator"] for r in rows}
-        raise unknown_name(
-            "operator", name, known, f"`charz explain {target.model} --on {target.hardware_id}` lists kernels"
-        )
+        raise unknown_name("operator", name, known, f"`charz explain {target.model} {_as_asked(target)}` lists kernels")
     row = mine[0]
     _title(f"{target.model}: {name} in {row['module'] or 'the model'} on {target.hardware_id} ({asked})")
     display.heading(f"Operator: its share of kernel {row['subgraph_id']}")
@@ -236,7 +244,7 @@ def _explain_kernel(target: Target, subgraph_id: int, asked: str) -> None:
     if not names:
         known = [str(i) for (i,) in target.rows("subgraph_latency", ("subgraph_id",), "ORDER BY 1")]
         raise unknown_name(
-            "kernel", str(subgraph_id), known, f"`charz explain {target.model} --on {target.hardware_id}` lists kernels"
+            "kernel", str(subgraph_id), known, f"`charz explain {target.model} {_as_asked(target)}` lists kernels"
         )
     _title(f"{target.model}: kernel {subgraph_id} ({names[0][0]}) on {target.hardware_id} ({asked})")
     for title, view, columns in KERNEL_CHAIN:

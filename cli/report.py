@@ -163,7 +163,7 @@ def _bottlenecks(target: Target) -> None:
 def _slowest(target: Target, top: int) -> None:
     heading("Slowest kernels")
     columns = [
-        "position",
+        "subgraph_id",
         "subgraph",
         "latency_s",
         "compute_s",
@@ -177,8 +177,8 @@ def _slowest(target: Target, top: int) -> None:
         display.table(
             ["kernel", "operators", "time", "arithmetic", "memory", "waiting", "bottleneck", "utilization"],
             [
-                (int(position), name, *map(seconds, times), bottleneck, percent(utilization))
-                for position, name, *times, bottleneck, utilization in rows
+                (kernel, name, *map(seconds, times), bottleneck, percent(utilization))
+                for kernel, name, *times, bottleneck, utilization in rows
             ],
         )
     )
@@ -187,7 +187,7 @@ def _slowest(target: Target, top: int) -> None:
 def _hungriest(target: Target, top: int) -> None:
     heading("Kernels that take most energy")
     columns = [
-        "position",
+        "subgraph_id",
         "kernel_class",
         "energy_j",
         "compute_energy_j",
@@ -199,7 +199,7 @@ def _hungriest(target: Target, top: int) -> None:
     show(
         display.table(
             ["kernel", "class", "energy", "arithmetic", "traffic", "static", "power"],
-            [(int(position), name, *map(joules, energies), watts(power)) for position, name, *energies, power in rows],
+            [(kernel, name, *map(joules, energies), watts(power)) for kernel, name, *energies, power in rows],
         )
     )
 
@@ -212,14 +212,14 @@ def _mapping(target: Target, top: int) -> None:
     )
     show(", ".join(f"{count} kernels at {bucket}" for bucket, count in rows) + " of the units' peak")
     query = """
-        SELECT m.position, m.sentence
+        SELECT m.subgraph_id, m.sentence
         FROM subgraph_mapping AS m
         JOIN subgraph_latency AS l USING (model, hardware, scenario_id, subgraph_id)
         WHERE m.model = ? AND m.hardware = ? AND m.scenario_id = ?
         ORDER BY l.latency_s DESC, m.position
     """
-    for position, sentence in target.connection.execute(f"{query} LIMIT {top // 2 + 1}", list(target.key)).fetchall():
-        show(f"  kernel {position:.0f}: {sentence}")
+    for kernel, sentence in target.connection.execute(f"{query} LIMIT {top // 2 + 1}", list(target.key)).fetchall():
+        show(f"  kernel {kernel}: {sentence}")
 
 
 def _checks(target: Target) -> None:

@@ -93,3 +93,18 @@ def test_rows_that_share_cache_sets(charz: Charz, length: int, part: str, is_sai
     done = charz("explain", model, "--on", part, "--backend", "inductor", "--batch", "64", "--precision", "fp32")
     assert done.returncode == 0, done.stderr
     assert ("evict one another" in " ".join((done.stdout + done.stderr).split())) == is_said
+
+
+@pytest.mark.slow
+def test_a_report_numbers_kernels_as_explain_does(workspace: Path, charz: Charz) -> None:
+    """Casts stand between kernels and have numbers of their own; the hint answers for what was asked."""
+    asked = ("--on", "rtx4090", "--backend", "inductor", "--precision", "fp16", "--batch", "2", "--db", str(workspace))
+    report = charz("report", "resnet18", *asked, "--top", "1000").stdout
+    table = report.partition("Slowest kernels")[2].partition("Kernels that take most energy")[0]
+    numbers = re.findall(r"^ *(\d+)  \S", table, re.MULTILINE)
+    assert len(numbers) > 10 and len(set(numbers)) == len(numbers)
+    said = charz("explain", "resnet18", *asked).stderr
+    hint = re.search(r"one kernel: charz (.*)", said)
+    assert hint and hint[1].endswith("--on rtx4090 --batch 2 --precision fp16 --backend inductor")
+    done = charz(*hint[1].split(), "--db", str(workspace))
+    assert "batch 2, fp16, inductor" in done.stdout and hint[1].split()[2] in numbers
