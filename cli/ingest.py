@@ -9,8 +9,8 @@ import typer
 
 from charz.schema.errors import CharzError
 
-from . import display
-from .workspace import DatabaseOption, change_workspace
+from . import assumed, display
+from .workspace import DatabaseOption, change_workspace, open_workspace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -124,7 +124,11 @@ def _run(specs: list[Spec], jobs: int, force: bool, db: Path | None) -> list[Out
             progress.update(task, advance=1, description=outcome.model[:40])
             if outcome.state == "failed":
                 progress.console.print(
-                    f"failed: {outcome.model}: {outcome.message}", markup=False, highlight=False, soft_wrap=True
+                    f"failed: {outcome.model}: {outcome.message}",
+                    markup=False,
+                    emoji=False,
+                    highlight=False,
+                    soft_wrap=True,
                 )
 
         return run(specs, lambda: change_workspace(db), jobs, force, report)
@@ -140,4 +144,7 @@ def _summary(outcomes: list[Outcome], db: Path | None) -> None:
 
     if len(models) <= SHOWN_MODELS:
         show_closing_table(db, models)
+    else:
+        with open_workspace(db) as connection:
+            assumed.note_unsized(connection, models)
     display.note(next_command(models))

@@ -102,6 +102,17 @@ def test_serving_takes_16_bits_where_the_part_has_them(file: Path, capsys: pytes
     assert "left out: small, no attention of it reads a KV-cache\n" in said
 
 
+def test_an_answer_says_what_it_leaves_out(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "unsized.duckdb"
+    path.write_bytes(file.read_bytes())
+    assert "no rule" not in _answer("compare small other --on t4", path, capsys)[1]
+    with change_workspace(path) as connection:
+        connection.execute("UPDATE operator SET rule = NULL WHERE model_id = 1 AND operator_id < 3")
+    line = "operators of small have no rule, its figures are too small: `charz coverage small`\n"
+    assert line in _answer("compare small other --on t4", path, capsys)[1]
+    assert "no rule" not in _answer("compare other --on t4", path, capsys)[1]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", plot.PICTURES)
 def test_picture_is_drawn(kind: str, file: Path, tmp_path: Path) -> None:
