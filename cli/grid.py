@@ -171,6 +171,8 @@ def show(
     """
     units = dict(connection.execute("SELECT column_name, unit FROM view_column WHERE view = ?", [view]).fetchall())
     rows = connection.execute(f"SELECT {', '.join(columns)} FROM {source or view} {tail}", list(values)).fetchall()
+    if not rows:  # a header over nothing would stand before the line that says why
+        return 0
     short = [_header(name) for name in columns]
     headers = [s if short.count(s) == 1 else n.replace("_", " ") for s, n in zip(short, columns, strict=True)]
     display.show(

@@ -11,7 +11,15 @@ from charz.schema.errors import CharzError
 from charz.schema.scenario import Scenario
 
 from . import display
-from .workspace import DatabaseOption, change_workspace, default_backends, open_workspace, scenario_row
+from .workspace import (
+    MEMORY_FORMATS,
+    DatabaseOption,
+    change_workspace,
+    default_backends,
+    one_of,
+    open_workspace,
+    scenario_row,
+)
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Conditions a model is asked about.")
 
@@ -40,9 +48,9 @@ def add(
     db: DatabaseOption = None,
 ) -> None:
     """Add a scenario, or one for each family's default backend."""
-    _one_of("phase", phase, ("forward", "prefill", "decode"))
-    _one_of("memory format", memory_format, ("nchw", "nhwc"))
-    _one_of("cache state", cache_state, ("warm", "cold", "hot"))
+    one_of("phase", phase, ("forward", "prefill", "decode"))
+    one_of("memory format", memory_format, MEMORY_FORMATS)
+    one_of("cache state", cache_state, ("warm", "cold", "hot"))
     fields = {
         "batch": batch,
         "sequence": sequence,
@@ -84,8 +92,3 @@ def _exists(connection: object, row: Scenario) -> bool:
     where = " AND ".join(f"{name} IS NOT DISTINCT FROM ?" for name in values)
     found = connection.execute(f"SELECT 1 FROM scenario WHERE {where}", list(values.values()))  # type: ignore[attr-defined]
     return bool(found.fetchall())
-
-
-def _one_of(kind: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise CharzError(f"unknown {kind}", value, f"there are {', '.join(known)}")

@@ -24,7 +24,7 @@ from .grid import (
     show,
 )
 from .sql import Format, write
-from .workspace import DatabaseOption, open_workspace
+from .workspace import MEMORY_FORMATS, DatabaseOption, one_of, open_workspace
 
 _COLUMNS = [
     "model", "hardware", "backend", "precision", "batch", "sequence", "latency_s", "throughput_per_s",
@@ -49,6 +49,7 @@ def command(
 
     Resolutions and synthetic sizes are models of their own: `charz ingest` them first.
     """
+    one_of("memory format", memory_format, MEMORY_FORMATS)
     wanted = _at_resolutions(db, names(models), numbers(resolution))
     grid = Grid(
         wanted,

@@ -40,6 +40,15 @@ BackendOption = Annotated[str | None, typer.Option("--backend", help="Backend, e
 MOST = 10**9
 """Largest batch, sequence, context, image side and number of rows asked for: beyond it counts leave 64 bits."""
 
+MEMORY_FORMATS = ("nchw", "nhwc")
+"""Orders in which the tensors of images are stored."""
+
+
+def one_of(kind: str, value: str, known: Sequence[str]) -> None:
+    """Raise `CharzError` for a word that is none of those known."""
+    if value not in known:
+        raise CharzError(f"unknown {kind}", value, f"there are {', '.join(known)}")
+
 
 def check_size(what: str, size: int | None) -> None:
     """Raise `CharzError` for a size that the views cannot count with."""

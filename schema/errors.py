@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 
 
@@ -22,7 +23,7 @@ class CharzError(Exception):
         """`what: where. Exists. Next.`, without the empty parts."""
         head = f"{self.what}: {self.where}" if self.where else self.what
         sentences = [part.rstrip(".!") for part in (head, self.exists, self.next) if part] or ["unknown error"]
-        return ". ".join([sentences[0], *(s[:1].upper() + s[1:] for s in sentences[1:])]) + "."
+        return ". ".join([sentences[0], *map(_begun, sentences[1:])]) + "."
 
     def __reduce__(self) -> tuple[type[CharzError], tuple[str, str, str, str]]:
         """Pickles by its four parts, so that it crosses from a worker process."""
@@ -51,6 +52,12 @@ def nearest_names(name: str, known: Iterable[str], count: int = 3) -> list[str]:
     similar = difflib.get_close_matches(lowered, [n.lower() for n in names], n=count, cutoff=0.6)
     by_lower = {n.lower(): n for n in names}
     return list(dict.fromkeys(containing + [by_lower[s] for s in similar]))[:count]
+
+
+def _begun(sentence: str) -> str:
+    """The sentence with a capital, unless it begins with code: `hf:NAME`, `torch.export.save(...)`, `pip install`."""
+    begins_with_word = re.match(r"[a-z]+[,:;]?(\s|$)", sentence) and not sentence.startswith("pip ")
+    return sentence[0].upper() + sentence[1:] if begins_with_word else sentence
 
 
 def _one_line(text: str) -> str:

@@ -72,6 +72,7 @@ def test_every_command_explains_itself(charz: Charz) -> None:
         (["compare", "resnet18", "--sequence", "9223372036854775807"], ["size out of range"]),
         (["compare", "resnet18", "--batch", "1:9999:1"], ["too many sizes"]),
         (["report", "resnet18", "--on", "t4", "--top", "99999999999999999999"], ["--top", "1000000000"]),
+        (["sweep", "resnet18", "--memory-format", "x"], ["unknown memory format: x", "nhwc"]),
         (["cost", "resnet18", "--kwh", "inf"], ["not a finite number: --kwh inf"]),
         (["scenario", "add", "--phase", "backward"], ["unknown phase", "prefill"]),
     ],

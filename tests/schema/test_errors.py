@@ -22,6 +22,20 @@ def test_its_parts_are_sentences() -> None:
     assert str(error) == "unknown part: h10. Nearest: h100_pcie_80. `charz hardware list` shows all."
 
 
+def test_code_keeps_its_case() -> None:
+    for code in (
+        "hf:NAME takes a shipped one",
+        "torch.export.save(p, 'm.pt2') writes one",
+        "pip install x",
+        "m:make has it",
+    ):
+        assert CharzError("wrong", "here", code).line == f"wrong: here. {code}."
+    assert (
+        CharzError("wrong", "here", "units: s, ms", "write e.g. 5ms").line
+        == "wrong: here. Units: s, ms. Write e.g. 5ms."
+    )
+
+
 def test_names_that_contain_what_was_typed_come_first() -> None:
     assert nearest_names("h100", ["a100", "h100_pcie_80", "h100_sxm5_80", "t4"])[:2] == ["h100_pcie_80", "h100_sxm5_80"]
     assert nearest_names("resnt50", ["resnet50", "vgg16"]) == ["resnet50"]
