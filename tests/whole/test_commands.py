@@ -95,10 +95,10 @@ def test_parts_that_cannot_run_so_are_named(file: Path, capsys: pytest.CaptureFi
 
 
 def test_serving_takes_16_bits_where_the_part_has_them(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """TPU v5e has bf16 and no fp16, the i9-10940X neither."""
-    rows, said = _answer("llm decoder small --on t4,tpu_v5e,i9_10940x", file, capsys)
+    """The EPYC 9654 has bf16 and no fp16, the i9-10940X neither."""
+    rows, said = _answer("llm decoder small --on t4,epyc_9654,i9_10940x", file, capsys)
     found = {(row["model"], row["hardware"], row["precision"]) for row in rows}
-    assert found == {("decoder", "t4", "fp16"), ("decoder", "tpu_v5e", "bf16"), ("decoder", "i9_10940x", "fp32")}
+    assert found == {("decoder", "t4", "fp16"), ("decoder", "epyc_9654", "bf16"), ("decoder", "i9_10940x", "fp32")}
     assert "left out: small, no attention of it reads a KV-cache\n" in said
 
 
