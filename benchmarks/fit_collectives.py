@@ -2,14 +2,9 @@
 
     python -m benchmarks.fit_collectives [--package DIR]
 
-`parallel_plan` gives a collective of V bytes on n devices
-
-    latency * (call + step * steps) + share * V / (fraction * bandwidth)
-
-with the latency and bandwidth that the catalog states of the link, `steps` and `share` of a ring: n - 1 and
-(n - 1) / n, twice that of an all-reduce. `call`, `step` and `fraction` are fitted to the least mean |log ratio| over
-parts joined by NVLink: parts, collectives, sizes and counts of devices weigh the same. The tables are those of the
-constants in force, and of what a whole latency a step would give.
+The three fractions of `collective` (see there for the formula) are fitted to the least mean |log ratio| over parts
+joined by NVLink, with the latency and bandwidth that the catalog states of the link: parts, collectives, sizes and counts
+of devices weigh the same. The tables are those of the row in force, and of what a whole latency a step would give.
 """
 
 from __future__ import annotations
@@ -25,10 +20,10 @@ from scipy.optimize import minimize
 from benchmarks import catalog, page
 from charz.ingest.measurements import aiconfigurator
 
-IN_FORCE = (0.9, 0.1, 0.6)
-"""`call`, `step` and `fraction` in `sql/5_report/parallel_plan.sql`."""
-WHOLE_STEPS = (0.0, 1.0, 1.0)
 LINK = "nvlink"
+FRACTIONS = ("call_fraction", "step_fraction", "bandwidth_fraction")
+WHOLE_STEPS = (0.0, 1.0, 1.0)
+"""`FRACTIONS` of a call that begins at once and pays the link's latency at every step."""
 SIZES = {"to 16 KiB": 2**14, "to 128 KiB": 2**17, "to 1 MiB": 2**20, "to 8 MiB": 2**23, "to 64 MiB": 2**26}
 """Where ranges of message sizes end. [byte]"""
 
@@ -39,9 +34,10 @@ def main() -> None:
     parser.add_argument("--package", type=Path, help="unpacked aiconfigurator_core folder; default the installed one")
     page.print_wide(3)
     measured = timings(parser.parse_args().package)
-    found = minimize(lambda x: np.mean(np.abs(log_ratio(measured, *np.exp(x)))), np.log(IN_FORCE), method="Nelder-Mead")
-    print("call, step, fraction:", np.exp(found.x).round(3))
-    for constants in (IN_FORCE, WHOLE_STEPS):
+    in_force = catalog.tables()["collective"].filter(interconnect=LINK).select(FRACTIONS).row(0)
+    found = minimize(lambda x: np.mean(np.abs(log_ratio(measured, *np.exp(x)))), np.log(in_force), method="Nelder-Mead")
+    print(*FRACTIONS, "fitted:", np.exp(found.x).round(3))
+    for constants in (in_force, WHOLE_STEPS):
         scored = measured.with_columns(ratio=log_ratio(measured, *constants))
         print(constants, *(errors(scored, by) for by in ([], ["hardware_id"], ["op_name"], ["size"])), sep="\n")
         print(errors(scored, ["size", "n"]).pivot("n", index="size", values="median"))

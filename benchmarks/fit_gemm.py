@@ -19,7 +19,7 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from benchmarks import catalog, score_gemm
+from benchmarks import catalog, sampled, score_gemm
 from charz.ingest.measurements import bare, catalog_csv
 from charz.ingest.measurements.workbench import Workbench
 from charz.schema.catalog import Efficiency
@@ -56,7 +56,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--package", type=Path, help="unpacked aiconfigurator_core folder; default the installed one")
     parser.add_argument("--rows", type=int, default=500, help="timings a part")
     parser.add_argument("--precision", default="bf16")
-    parser.add_argument("--hardware", nargs="*", default=score_gemm.PARTS)
+    parser.add_argument("--hardware", nargs="*", default=sampled.PARTS)
     return parser.parse_args()
 
 

@@ -17,11 +17,10 @@ import argparse
 import time
 from pathlib import Path
 
-import duckdb
 import polars as pl
 
-from benchmarks import catalog, page, score_gemm
-from charz.ingest.measurements import aiconfigurator, bare, score
+from benchmarks import catalog, page, sampled
+from charz.ingest.measurements import bare, score
 from charz.ingest.rules.elementwise import FLOPS_PER_ELEMENT
 
 SHAPE = ["queries", "context", "batch", "num_heads", "num_key_value_heads", "head_dim"]
@@ -32,13 +31,7 @@ KINDS = {"context_attention": "prefill", "generation_attention": "decode"}
 
 def arguments() -> argparse.Namespace:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("database", type=Path, nargs="?")
-    parser.add_argument("--package", type=Path, help="unpacked aiconfigurator_core folder; default the installed one")
-    parser.add_argument("--rows", type=int, default=300, help="timings a part, framework, version and kind")
-    parser.add_argument("--hardware", nargs="*", default=score_gemm.PARTS)
-    parser.add_argument("--worst", type=int, default=15)
-    return parser.parse_args()
+    return sampled.parser(__doc__, 300, "timings a part, framework, version and kind").parse_args()
 
 
 def main() -> None:
@@ -86,16 +79,14 @@ def with_step(both: pl.DataFrame, groups: list[str]) -> pl.DataFrame:
 def timings(package: Path | None, kind: str, hardware: list[str], rows: int) -> pl.DataFrame:
     """Measured kernels of one kind, sampled by a fixed hash: `kind, hardware_id, framework, version`, shape and
     `latency_s`."""
-    connection = duckdb.connect()
-    aiconfigurator.relation(connection, aiconfigurator.data_root(package), kind).create_view("timing")
-    connection.register("hardware_wanted", pl.DataFrame({"hardware_id": hardware}).to_arrow())
+    connection = sampled.timings(package, kind, hardware)
     return connection.sql(
         f"""
         SELECT '{KINDS[kind]}' AS kind, hardware_id, framework, version, CAST(isl AS DOUBLE) AS queries,
             CAST(isl + step AS DOUBLE) AS context, CAST(batch_size AS DOUBLE) AS batch, CAST(num_heads AS DOUBLE) AS num_heads,
             CAST(num_key_value_heads AS DOUBLE) AS num_key_value_heads, CAST(head_dim AS DOUBLE) AS head_dim,
             MEDIAN(latency_s) AS latency_s
-        FROM timing SEMI JOIN hardware_wanted USING (hardware_id)
+        FROM timing
         WHERE precision = 'bf16' AND kv_cache_dtype = 'bfloat16' AND window_size = 0 AND beam_width = 1
         GROUP BY hardware_id, framework, version, isl, step, batch_size, num_heads, num_key_value_heads, timing.head_dim
         QUALIFY ROW_NUMBER() OVER (

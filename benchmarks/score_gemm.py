@@ -21,10 +21,9 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from benchmarks import catalog, page
-from charz.ingest.measurements import aiconfigurator, bare, score
+from benchmarks import catalog, page, sampled
+from charz.ingest.measurements import bare, score
 
-PARTS = ["a100_sxm4_80", "h100_sxm5_80", "h200_sxm_141", "b200_sxm", "l40s"]
 COPIES = 6
 """Sets of weights the timing loop goes round."""
 KEPT_FRACTION = {"l40s": 1.05}
@@ -35,14 +34,9 @@ CACHE_STATES = ("cold", "warm", "hot")
 
 def arguments() -> argparse.Namespace:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("database", type=Path, nargs="?")
-    parser.add_argument("--package", type=Path, help="unpacked aiconfigurator_core folder; default the installed one")
-    parser.add_argument("--rows", type=int, default=1500, help="timings a part, framework and version, by a fixed hash")
+    parser = sampled.parser(__doc__, 1500, "timings a part, framework and version, by a fixed hash")
     parser.add_argument("--precision", default="bf16")
-    parser.add_argument("--hardware", nargs="*", default=PARTS)
     parser.add_argument("--family-only", action="store_true")
-    parser.add_argument("--worst", type=int, default=15)
     return parser.parse_args()
 
 
@@ -147,14 +141,12 @@ def cache_state() -> pl.Expr:
 
 def timings(package: Path | None, precision: str, hardware: list[str], rows: int) -> pl.DataFrame:
     """Measured products: `hardware_id, framework, version, m, n, k, latency_s`."""
-    connection = duckdb.connect()
-    aiconfigurator.relation(connection, aiconfigurator.data_root(package), "gemm").create_view("timing")
-    connection.register("hardware_wanted", pl.DataFrame({"hardware_id": hardware}).to_arrow())
+    connection = sampled.timings(package, "gemm", hardware)
     return connection.sql(
         f"""
         SELECT hardware_id, framework, version, CAST(m AS DOUBLE) AS m, CAST(n AS DOUBLE) AS n, CAST(k AS DOUBLE) AS k,
             MEDIAN(latency_s) AS latency_s
-        FROM timing SEMI JOIN hardware_wanted USING (hardware_id)
+        FROM timing
         WHERE precision = '{precision}'
         GROUP BY hardware_id, framework, version, m, n, k
         QUALIFY ROW_NUMBER() OVER (

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
-from benchmarks import catalog, page, score_attention, score_gemm, score_moe
+from benchmarks import catalog, page, sampled, score_attention, score_gemm, score_moe
 from charz.ingest.measurements import score
 
 UNSEEN = ["b300_sxm", "gb200_gpu"]
@@ -51,7 +51,7 @@ def main() -> None:
 
 def product_tables(database: Path, options: argparse.Namespace) -> list[tuple[str, pl.DataFrame]]:
     """Headings and tables on matrix products."""
-    parts = score_gemm.PARTS
+    parts = sampled.PARTS
     seen = score_gemm.scored(database, options.package, parts, options.rows, family_only=False)
     shared = score_gemm.scored(database, options.package, parts + UNSEEN, options.rows, family_only=True)
     by_size = pl.when(pl.col("m") <= 16).then(pl.lit("to 16")).when(pl.col("m") <= 1024).then(pl.lit("17 to 1024"))
@@ -68,7 +68,7 @@ def product_tables(database: Path, options: argparse.Namespace) -> list[tuple[st
 
 def attention_tables(database: Path, options: argparse.Namespace) -> list[tuple[str, pl.DataFrame]]:
     """Headings and tables on attention."""
-    both = score_attention.scored(database, options.package, score_gemm.PARTS, options.rows)
+    both = score_attention.scored(database, options.package, sampled.PARTS, options.rows)
     return [
         ("Attention, the kernel alone", table(both, ["kind", "hardware_id"])),
         (
@@ -84,7 +84,7 @@ def attention_tables(database: Path, options: argparse.Namespace) -> list[tuple[
 
 def expert_tables(database: Path, options: argparse.Namespace) -> list[tuple[str, pl.DataFrame]]:
     """Headings and tables on layers of experts."""
-    both = score_moe.scored(database, options.package, score_gemm.PARTS, options.rows // 6)
+    both = score_moe.scored(database, options.package, sampled.PARTS, options.rows // 6)
     ranged = both.with_columns(rows_per_expert=score_moe.rows_per_expert())
     return [
         ("Experts, with one constant a kernel source", table(both, ["distribution", "hardware_id"], "step_s")),

@@ -17,12 +17,11 @@ import argparse
 import time
 from pathlib import Path
 
-import duckdb
 import polars as pl
 
-from benchmarks import catalog, page, score_gemm
+from benchmarks import catalog, page, sampled
 from benchmarks.score_attention import with_step
-from charz.ingest.measurements import aiconfigurator, bare, score
+from charz.ingest.measurements import bare, score
 from charz.ingest.rules.elementwise import FLOPS_PER_ELEMENT
 
 SHAPE = ["tokens", "hidden", "inner", "chosen", "experts", "is_balanced"]
@@ -35,13 +34,7 @@ GATE_FLOPS = FLOPS_PER_ELEMENT["silu"] + 1
 
 def arguments() -> argparse.Namespace:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("database", type=Path, nargs="?")
-    parser.add_argument("--package", type=Path, help="unpacked aiconfigurator_core folder; default the installed one")
-    parser.add_argument("--rows", type=int, default=250, help="timings a kernel source, version, part and distribution")
-    parser.add_argument("--hardware", nargs="*", default=score_gemm.PARTS)
-    parser.add_argument("--worst", type=int, default=15)
-    return parser.parse_args()
+    return sampled.parser(__doc__, 250, "timings a kernel source, version, part and distribution").parse_args()
 
 
 def main() -> None:
@@ -89,15 +82,13 @@ def scored(database: Path, package: Path | None, hardware: list[str], rows: int)
 
 def timings(package: Path | None, hardware: list[str], rows: int) -> pl.DataFrame:
     """Measured layers, sampled by a fixed hash: source, `distribution` of tokens over experts, shape and `latency_s`."""
-    connection = duckdb.connect()
-    aiconfigurator.relation(connection, aiconfigurator.data_root(package), "moe").create_view("timing")
-    connection.register("hardware_wanted", pl.DataFrame({"hardware_id": hardware}).to_arrow())
+    connection = sampled.timings(package, "moe", hardware)
     return connection.sql(
         f"""
         SELECT hardware_id, framework, version, kernel_source, distribution, CAST(num_tokens AS DOUBLE) AS tokens,
             CAST(hidden_size AS DOUBLE) AS hidden, inter_size / moe_tp_size AS inner, CAST(topk AS DOUBLE) AS chosen,
             CAST(num_experts AS DOUBLE) AS experts, MEDIAN(latency_s) AS latency_s
-        FROM timing SEMI JOIN hardware_wanted USING (hardware_id)
+        FROM timing
         WHERE precision = 'bf16' AND moe_ep_size = 1 AND kernel_source NOT LIKE '%nongated%'
         GROUP BY
             hardware_id, framework, version, kernel_source, distribution, num_tokens, hidden_size, inter_size, moe_tp_size, topk,

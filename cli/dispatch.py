@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from charz import __version__
-from charz.schema.errors import CharzError, unknown_name
+from charz.schema.errors import CharzError, is_interrupt, unknown_name
 
 FOLDER = Path(__file__).parent
 
@@ -121,9 +121,7 @@ def _failed(error: BaseException) -> int:
         return 0
     if isinstance(error, SystemExit):
         raise error
-    # The engine, asked to stop while it hands over rows, says so in a bare RuntimeError.
-    is_stopped = type(error).__name__ in ("RuntimeError", "InterruptException") and "interrupted" in str(error).lower()
-    if isinstance(error, KeyboardInterrupt | typer.Abort) or is_stopped:
+    if isinstance(error, typer.Abort) or is_interrupt(error):
         return _interrupted()
     # Usage errors: typer carries its own copy of click, so they are known by what they can do.
     if message := getattr(error, "format_message", None):

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from charz.schema.errors import unknown_name
+from charz.sql import PACES
 
 from . import display
 from .workspace import (
@@ -42,7 +43,7 @@ MODEL_CHAIN = (
     (
         "Time",
         "model_latency",
-        ("latency_s", "compute_s", "memory_s", "power_s", "team_s", "overhead_s", "device_s", "host_issue_s"),
+        ("latency_s", *PACES.values(), "device_s", "host_issue_s"),
     ),
     (
         "Bounds",

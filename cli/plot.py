@@ -11,6 +11,7 @@ import duckdb
 import typer
 
 from charz.schema.errors import CharzError, unknown_name
+from charz.sql import PACES
 
 from . import display, drawing
 from .grid import (
@@ -215,13 +216,6 @@ def _fusion(connection: Connection) -> Any:
         WHERE hardware = (SELECT min(hardware) FROM model_report) AND model = (SELECT min(model) FROM model_report)
     """
     rows = records(connection, query)
-    paces = (
-        ("arithmetic", "compute_s"),
-        ("memory", "memory_s"),
-        ("power", "power_s"),
-        ("threads", "team_s"),
-        ("waiting", "overhead_s"),
-    )
     bars = [
         {
             "backend": row["backend"],
@@ -232,7 +226,7 @@ def _fusion(connection: Connection) -> Any:
             "label": f"{display.seconds(row['latency_s'])}, {row['kernel_count']} kernels",
         }
         for row in rows
-        for rank, (pace, column) in enumerate(paces)
+        for rank, (pace, column) in enumerate(PACES.items())
     ]
     return drawing.fusion(bars, f"Fused against unfused: {_subject(connection, 'model_report')}")
 

@@ -8,11 +8,10 @@ import typer
 
 from charz.schema import database
 from charz.schema.errors import CharzError
-from charz.schema.scenario import Scenario
+from charz.schema.scenario import MEMORY_FORMATS, Scenario
 
 from . import display
 from .workspace import (
-    MEMORY_FORMATS,
     DatabaseOption,
     change_workspace,
     default_backends,

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from charz.schema.errors import CharzError
+from charz.schema.scenario import MEMORY_FORMATS
 
 from . import display
 from .grid import (
@@ -24,7 +25,7 @@ from .grid import (
     show,
 )
 from .sql import Format, write
-from .workspace import MEMORY_FORMATS, DatabaseOption, one_of, open_workspace
+from .workspace import DatabaseOption, one_of, open_workspace
 
 _COLUMNS = [
     "model", "hardware", "backend", "precision", "batch", "sequence", "latency_s", "throughput_per_s",

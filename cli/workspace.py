@@ -40,9 +40,6 @@ BackendOption = Annotated[str | None, typer.Option("--backend", help="Backend, e
 MOST = 10**9
 """Largest batch, sequence, context, image side and number of rows asked for: beyond it counts leave 64 bits."""
 
-MEMORY_FORMATS = ("nchw", "nhwc")
-"""Orders in which the tensors of images are stored."""
-
 
 def one_of(kind: str, value: str, known: Sequence[str]) -> None:
     """Raise `CharzError` for a word that is none of those known."""
@@ -99,6 +96,8 @@ def _complete(connection: duckdb.DuckDBPyConnection) -> None:
     known = database.meta(connection)
     if "catalog_version" not in known:
         _fill_catalog(connection)
+    elif known.get("views_fingerprint") != views.fingerprint():
+        _fill_new_tables(connection)
     if known.get("views_fingerprint") != views.fingerprint():
         views.install(connection)
     if known.get("charz_version") != __version__:
@@ -112,6 +111,12 @@ def _fill_catalog(connection: duckdb.DuckDBPyConnection) -> None:
     loader.write(connection, catalog)
     if "catalog_version" not in database.meta(connection):
         database.set_meta(connection, catalog_version=getattr(catalog, "version", __version__))
+
+
+def _fill_new_tables(connection: duckdb.DuckDBPyConnection) -> None:
+    from charz.hardware_catalog import loader, sync
+
+    sync.fill_new_tables(connection, loader.load())
 
 
 @contextlib.contextmanager

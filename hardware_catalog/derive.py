@@ -15,7 +15,6 @@ energy of the process node gives the scale of the arithmetic, and the closure re
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from .part import EnergyCoefficient, Number, Part
 
@@ -312,11 +311,10 @@ def _add_vector_peak(part: Part, precision: str, accumulator: str, cluster: str 
 def _vector_share_of_matrix(part: Part) -> None:
     """Vector rates under the precisions of the matrix rates they are a share of: one under another name would make the
     part run a precision that its matrix units lack, and leave their own without a vector rate."""
-    fastest: dict[str, dict[str, Any]] = {}
-    for row in sorted(part.section("peak").values(), key=lambda row: float(row["peak_ops_per_s"])):
-        fastest[row["precision"]] = row
+    peaks = sorted(part.section("peak").values(), key=lambda row: float(row["peak_ops_per_s"]))
+    fastest = {row["precision"]: row for row in peaks}
     halves = [fastest[precision] for precision in ("fp16", "bf16") if precision in fastest]
-    for base in halves or [fastest.get("int8", row)]:
+    for base in halves or [fastest.get("int8", peaks[-1])]:
         rate = base["peak_ops_per_s"] * NPU_VECTOR_SHARE
         formula = f"{NPU_VECTOR_SHARE:g} * {base['precision']} matrix peak"
         accumulator = "int32" if base["precision"].startswith("int") else "fp32"

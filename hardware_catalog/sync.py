@@ -15,6 +15,7 @@ from typing import Any
 import duckdb
 
 from charz.schema import database, ddl
+from charz.schema.catalog import Source
 from charz.schema.row import Row
 
 from .loader import Catalog
@@ -39,8 +40,7 @@ class Change:
 
 def remember(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
     """Write down which rows the catalog brought, so that a later sync tells edits from them."""
-    hashes = {row_type.TABLE: {_key(row): _row_hash(row) for row in rows} for row_type, rows in catalog.rows.items()}
-    database.set_meta(connection, **{VERSION_KEY: catalog.version, ROWS_KEY: json.dumps(hashes, separators=(",", ":"))})
+    database.set_meta(connection, **{VERSION_KEY: catalog.version, ROWS_KEY: _dumped(_hashes(catalog.rows))})
 
 
 def plan(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> list[Change]:
@@ -62,6 +62,33 @@ def apply(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> list[Chang
         database.insert_rows(connection, rows)
     remember(connection, catalog)
     return [change for change, _ in decided]
+
+
+def fill_new_tables(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
+    """Rows, and their sources, of tables that the catalog a database was made with did not have: views would find them
+    empty."""
+    known: dict[str, dict[str, str]] = json.loads(database.meta(connection).get(ROWS_KEY, "null"))
+    new = {
+        row_type: rows for row_type, rows in catalog.rows.items() if known is not None and row_type.TABLE not in known
+    }
+    if not new:
+        return
+    cited = {getattr(row, "source_id", None) for rows in new.values() for row in rows}
+    missing = cited - {getattr(row, "source_id", None) for row in stored(connection, Source)}
+    new[Source] = [row for row in catalog.rows[Source] if getattr(row, "source_id", None) in missing]
+    for rows in new.values():
+        database.insert_rows(connection, rows)
+    hashes = _hashes(new)
+    hashes[Source.TABLE] |= known[Source.TABLE]
+    database.set_meta(connection, **{ROWS_KEY: _dumped(known | hashes)})
+
+
+def _hashes(rows_by_type: dict[type[Row], list[Row]]) -> dict[str, dict[str, str]]:
+    return {row_type.TABLE: {_key(row): _row_hash(row) for row in rows} for row_type, rows in rows_by_type.items()}
+
+
+def _dumped(hashes: dict[str, dict[str, str]]) -> str:
+    return json.dumps(hashes, separators=(",", ":"))
 
 
 def _decide(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> list[tuple[Change, Row | None]]:

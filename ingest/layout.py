@@ -25,10 +25,9 @@ from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .fx import attribute, has_tensor, traced_block
+from charz.schema.scenario import MEMORY_FORMATS
 
-MEMORY_FORMATS = ("nchw", "nhwc")
-"""Formats a model can be asked to run in."""
+from .fx import attribute, has_tensor, traced_block
 
 STRIDED = "strided"
 """Layout of an operator whose operands and result run through memory in different orders."""

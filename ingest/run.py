@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from charz.schema.errors import CharzError
+from charz.schema.errors import CharzError, is_interrupt
 
 from .compile.rules import Rules, from_connection
 from .identity import request_hash
@@ -192,21 +192,8 @@ def attempt(spec: Spec, rules: Rules) -> Ingested | str:
     except CharzError as error:
         return error.line
     except Exception as error:  # the model's own code or torch: one bad model must not stop the others
-        if _is_interrupt(error):
+        if is_interrupt(error):
             raise KeyboardInterrupt from error
         if os.environ.get("CHARZ_TRACEBACK"):
             raise
         return first_line(error)
-
-
-def _is_interrupt(error: BaseException | None) -> bool:
-    """True where Ctrl-C lies at the bottom: torch and the engine wrap it in errors of their own."""
-    while error is not None:
-        if (
-            isinstance(error, KeyboardInterrupt)
-            or "KeyboardInterrupt" in str(error)
-            or str(error) == "Query interrupted"
-        ):
-            return True
-        error = error.__cause__ or error.__context__
-    return False

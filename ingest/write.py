@@ -76,7 +76,8 @@ def known_hashes(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[int, 
 def write(connection: duckdb.DuckDBPyConnection, models: list[Ingested]) -> None:
     """Insert models, replacing those of the same name; the caller's transaction makes it atomic.
 
-    Of several of one name (`resnet18` and `resnet18@224`) the last is written. A replaced model keeps its key, so that measurements stay matched to it.
+    Of several of one name (`resnet18` and `resnet18@224`) the last is written. A replaced model keeps its key, so that
+    measurements stay matched to it.
     """
     known = known_hashes(connection)
     free = max((held[0] for held in known.values()), default=0) + 1

@@ -677,6 +677,28 @@ class TilingStrategy(Row):
     """How far it can be trusted."""
 
 
+class Collective(Row):
+    """What a collective call makes of a kind of link, in a ring: the time of V bytes on n devices is
+    `latency_s * (call_fraction + step_fraction * steps) + share * V / (bandwidth_fraction * bandwidth_byte_per_s)`,
+    n - 1 steps and a share of (n - 1) / n, twice that for an all-reduce."""
+
+    TABLE: ClassVar[str] = "collective"
+    KEY: ClassVar[tuple[str, ...]] = ("interconnect",)
+
+    interconnect: str
+    """`hardware_interconnect.interconnect`, or `*` for those without a row of their own."""
+    call_fraction: float
+    """Time in which a call begins and ends, as a share of the link's latency."""
+    step_fraction: float
+    """Time of each step of the ring, as a share of the link's latency."""
+    bandwidth_fraction: float
+    """Share of the link's bandwidth that messages reach."""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """How far it can be trusted."""
+
+
 class Price(Row):
     """Rental price of a part."""
 

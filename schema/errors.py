@@ -30,6 +30,19 @@ class CharzError(Exception):
         return type(self), (self.what, self.where, self.exists, self.next)
 
 
+def is_interrupt(error: BaseException | None) -> bool:
+    """True where Ctrl-C lies at the bottom of an error: torch and the engine wrap it in errors of their own, and the
+    engine, asked to stop while it hands over rows, says so in a bare RuntimeError."""
+    while error is not None:
+        is_engine = (
+            type(error).__name__ in ("RuntimeError", "InterruptException") and "interrupted" in str(error).lower()
+        )
+        if isinstance(error, KeyboardInterrupt) or "KeyboardInterrupt" in str(error) or is_engine:
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str], next: str = "") -> CharzError:
     """The error for a name that does not exist, with the nearest ones that do."""
     names = sorted(set(known))

@@ -14,6 +14,7 @@ import polars as pl
 import torch
 
 from charz.schema.errors import CharzError
+from charz.schema.scenario import MEMORY_FORMATS
 
 from ..export import Request
 from ..measurements import kineto
@@ -27,7 +28,7 @@ _CHOICES = {
     "device": ("cpu", "cuda"),
     "backend": ("eager", "inductor"),
     "precision": PRECISIONS,
-    "memory_format": ("nchw", "nhwc"),
+    "memory_format": MEMORY_FORMATS,
 }
 
 

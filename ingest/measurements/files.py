@@ -108,22 +108,13 @@ def unmatched(connection: duckdb.DuckDBPyConnection) -> list[str]:
 
 
 def overview(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
-    """A line a data set: rows, rows on known parts, rows of ingested models on known parts. A model is found as
-    `workbench.measured_cases` finds it: by its source with the resolution, or by its name."""
+    """A line a data set: rows, rows on known parts, rows of ingested models on known parts."""
     return connection.sql(
         """
-        WITH ingested AS (
-            SELECT DISTINCT x.measurement_id
-            FROM measurement AS x
-            INNER JOIN model AS m ON m.source = x.model_source
-            WHERE x.resolution IS NULL OR x.resolution = m.resolution
-            UNION
-            SELECT x.measurement_id FROM measurement AS x INNER JOIN model AS m ON m.model = x.model_source
-        )
         SELECT x.source_id AS source, 'model' AS kind, COUNT(*) AS rows, COUNT(x.hardware_id) AS on_known_part,
             COUNT(*) FILTER (WHERE x.hardware_id IS NOT NULL AND m.measurement_id IS NOT NULL) AS of_ingested_model
         FROM measurement AS x
-        LEFT JOIN ingested AS m USING (measurement_id)
+        LEFT JOIN measured_model AS m USING (measurement_id)
         GROUP BY x.source_id
         UNION ALL
         SELECT source_id, 'operator', COUNT(*), COUNT(hardware_id), NULL

@@ -75,16 +75,12 @@ def _typed(raw: pl.DataFrame, selected: dict[str, pl.Expr], row_type: type[Row],
 
 
 def read_table(path: Path) -> pl.DataFrame:
-    """The file as a frame, by its suffix. Raises `CharzError` if it is missing, broken or of another kind."""
-    if not path.exists():
-        raise CharzError("no such file", str(path))
-    try:
-        if path.suffix == ".parquet":
-            return pl.read_parquet(path)
-        if path.suffix in (".csv", ".tsv"):
-            return pl.read_csv(path, separator="\t" if path.suffix == ".tsv" else ",", infer_schema_length=None)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise CharzError("the file cannot be read", str(path), str(error).splitlines()[0]) from error
+    """The file as a frame, by its suffix. Raises `CharzError` if it is of another kind; `files.read` tells of a missing or
+    broken one."""
+    if path.suffix == ".parquet":
+        return pl.read_parquet(path)
+    if path.suffix in (".csv", ".tsv"):
+        return pl.read_csv(path, separator="\t" if path.suffix == ".tsv" else ",", infer_schema_length=None)
     raise CharzError("not a CSV or parquet file", str(path), next="convert it, or give a PyTorch trace as .json")
 
 

@@ -151,8 +151,7 @@ def measured_cases(database: Path, where: str = "TRUE") -> pl.DataFrame:
     """Measured rows of ingested models on known parts: `CASE_COLUMNS` with model, family, source,
     software and the measured values. `where` filters on columns of `measurement` (alias `x`).
 
-    A row names a model by its source, with a resolution where it is not the default, or by its name. Several rows of one case under
-    several software versions all stay.
+    Several rows of one case under several software versions all stay.
     """
     with duckdb.connect(str(database), read_only=True) as connection:
         return connection.sql(
@@ -164,16 +163,11 @@ def measured_cases(database: Path, where: str = "TRUE") -> pl.DataFrame:
                 x.latency_s AS measured_s, x.energy_j, x.energy_scope, x.energy_per, x.peak_memory_byte,
                 x.measurement_id
             FROM measurement AS x
-            INNER JOIN (
-                SELECT *, source AS key FROM model
-                UNION ALL SELECT *, model AS key FROM model WHERE model <> source
-            ) AS m
-                ON m.key = x.model_source
-                AND (m.key <> m.source OR x.resolution IS NULL OR x.resolution = m.resolution)
+            INNER JOIN measured_model AS i ON i.measurement_id = x.measurement_id
+            INNER JOIN model AS m ON m.model_id = i.model_id
             INNER JOIN backend AS b ON b.backend = x.backend
             WHERE x.hardware_id IS NOT NULL AND x.latency_s > 0 AND x.batch IS NOT NULL AND x.device_count = 1
                 AND ({where})
-            QUALIFY ROW_NUMBER() OVER (PARTITION BY x.measurement_id ORDER BY m.model) = 1
             ORDER BY x.measurement_id
             """
         ).pl()

@@ -47,7 +47,10 @@ chosen_rows AS (
         + COUNT(DISTINCT CASE WHEN vector_basis LIKE '%, assumed' THEN vector_basis END)
         + COUNT(DISTINCT CASE WHEN memory_basis LIKE '%, assumed' THEN memory_basis END)
         + COUNT(DISTINCT CASE WHEN overlap_basis LIKE '%, assumed' THEN overlap_basis END)
-        + COUNT(DISTINCT CASE WHEN residency_basis LIKE '%, assumed' THEN residency_basis END) AS efficiency_count
+        + COUNT(DISTINCT CASE WHEN residency_basis LIKE '%, assumed' THEN residency_basis END)
+        + COUNT(DISTINCT CASE WHEN reorder_basis LIKE '%, assumed' THEN reorder_basis END)
+        + COUNT(DISTINCT CASE WHEN paging_basis LIKE '%, assumed' THEN paging_basis END)
+        + COUNT(DISTINCT CASE WHEN thread_basis LIKE '%, assumed' THEN thread_basis END) AS efficiency_count
     FROM efficiency_choice
     GROUP BY hardware_id, backend
 ),

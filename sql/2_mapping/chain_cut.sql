@@ -43,6 +43,13 @@ WITH sized_links AS (
         AND e.operator_name = '*' AND e.precision_class = '*' AND e.memory_format = t.memory_format
 ),
 
+passing_links AS (
+    SELECT
+        *,
+        COALESCE(sample_count >= 1e0, FALSE) AS fits_in_parts
+    FROM sized_links
+),
+
 summed_links AS (
     SELECT
         model_id,
@@ -51,24 +58,30 @@ summed_links AS (
         subgraph_id,
         COUNT(*) AS link_count,
         SUM(CASE WHEN is_held THEN 0 ELSE 1 END) AS open_count,
-        SUM(CASE WHEN sample_count >= 1e0 THEN 0 ELSE 1 END) AS lost_count,
-        MAX(CASE WHEN sample_count >= 1e0 THEN CEIL(batch / NULLIF(sample_count, 0e0)) ELSE 1e0 END) AS pass_count,
+        SUM(CASE WHEN fits_in_parts THEN 0 ELSE 1 END) AS lost_count,
+        MAX(CASE WHEN fits_in_parts THEN CEIL(batch / NULLIF(sample_count, 0e0)) ELSE 1e0 END) AS pass_count,
         MAX(CASE WHEN is_held THEN held_byte ELSE 0e0 END) AS held_byte,
-        MAX(CASE WHEN sample_count >= 1e0 THEN held_byte * sample_count / NULLIF(batch, 0e0) ELSE 0e0 END) AS held_in_passes_byte,
+        MAX(CASE WHEN fits_in_parts THEN held_byte * sample_count / NULLIF(batch, 0e0) ELSE 0e0 END) AS held_in_passes_byte,
         SUM(CASE WHEN is_held THEN 0e0 ELSE 2e0 * held_byte END) AS open_byte,
-        SUM(CASE WHEN sample_count >= 1e0 THEN 0e0 ELSE 2e0 * held_byte END) AS lost_byte
-    FROM sized_links
+        SUM(CASE WHEN fits_in_parts THEN 0e0 ELSE 2e0 * held_byte END) AS lost_byte
+    FROM passing_links
     GROUP BY model_id, scenario_id, hardware_id, subgraph_id
 ),
 
 weighed_chains AS (
     SELECT
         l.*,
-        l.lost_byte + (l.pass_count - 1e0) * w.weight_byte AS passed_byte,
-        l.lost_byte + (l.pass_count - 1e0) * w.weight_byte < l.open_byte AS is_passed
+        l.lost_byte + (l.pass_count - 1e0) * w.weight_byte AS passed_byte
     FROM summed_links AS l
     INNER JOIN kernel_work AS w
         ON w.model_id = l.model_id AND w.scenario_id = l.scenario_id AND w.subgraph_id = l.subgraph_id
+),
+
+decided_chains AS (
+    SELECT
+        *,
+        passed_byte < open_byte AS is_passed
+    FROM weighed_chains
 )
 
 SELECT
@@ -81,4 +94,4 @@ SELECT
     CAST(CASE WHEN is_passed THEN pass_count ELSE 1 END AS BIGINT) AS pass_count,
     CASE WHEN is_passed THEN held_in_passes_byte ELSE held_byte END AS held_byte,
     CASE WHEN is_passed THEN passed_byte ELSE open_byte END AS spilled_byte
-FROM weighed_chains
+FROM decided_chains

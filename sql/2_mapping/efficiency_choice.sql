@@ -98,14 +98,9 @@ accepted_backends AS (
     FROM hardware AS h
     CROSS JOIN backend AS b
     UNION ALL
-    SELECT
-        h.hardware_id,
-        s.backend,
-        MAX_BY(s.efficiency_backend, CASE WHEN s.vendor = '*' THEN 0 ELSE 1 END) AS row_backend,
-        8 AS backend_rank
-    FROM hardware AS h
-    INNER JOIN backend_support AS s ON s.family = h.family AND s.vendor IN ('*', h.vendor)
-    GROUP BY h.hardware_id, s.backend
+    SELECT hardware_id, backend, efficiency_backend AS row_backend, 8 AS backend_rank
+    FROM supported_backend
+    WHERE efficiency_backend IS NOT NULL
 ),
 
 precision_classes AS (

@@ -56,13 +56,12 @@ WITH fallback_chain AS (
 -- A peak may be that of some of the units.
 cluster_arrays AS (
     SELECT
-        u.hardware_id,
-        c.cluster,
-        CAST(c.unit_count AS DOUBLE) AS unit_count,
-        CAST(COALESCE(c.array_rows, 1) AS DOUBLE) AS array_rows,
-        CAST(COALESCE(c.array_columns, 1) AS DOUBLE) AS array_columns
-    FROM hardware_unit AS u
-    INNER JOIN hardware_cluster AS c ON c.hardware_id = u.hardware_id
+        hardware_id,
+        cluster,
+        CAST(unit_count AS DOUBLE) AS unit_count,
+        CAST(COALESCE(array_rows, 1) AS DOUBLE) AS array_rows,
+        CAST(COALESCE(array_columns, 1) AS DOUBLE) AS array_columns
+    FROM hardware_cluster
     UNION ALL
     SELECT hardware_id, 'all' AS cluster, unit_count, array_rows, array_columns FROM hardware_unit
 ),
@@ -86,30 +85,31 @@ executed_peaks AS (
     WHERE NOT (k.accumulator = 'fp16' AND k.unit = 'matrix')
 ),
 
+-- The fewest steps win, then the higher peak.
+ranked_peaks AS (
+    SELECT
+        *,
+        CASE WHEN unit = 'matrix' THEN steps - peak_ops_per_s / 1e30 END AS matrix_rank,
+        CASE WHEN unit = 'vector' THEN steps - peak_ops_per_s / 1e30 END AS vector_rank,
+        CASE WHEN unit = 'vector' AND NOT sums_in_half THEN steps - peak_ops_per_s / 1e30 END AS single_vector_rank
+    FROM executed_peaks
+),
+
 preferred_peaks AS (
     SELECT
         hardware_id,
         precision,
-        MIN_BY(CASE WHEN unit = 'matrix' THEN peak_ops_per_s END,
-            CASE WHEN unit = 'matrix' THEN steps - peak_ops_per_s / 1e30 END) AS matrix_ops_per_s,
-        MIN_BY(CASE WHEN unit = 'matrix' THEN executed END,
-            CASE WHEN unit = 'matrix' THEN steps - peak_ops_per_s / 1e30 END) AS matrix_precision,
-        MIN_BY(CASE WHEN unit = 'matrix' THEN unit_count END,
-            CASE WHEN unit = 'matrix' THEN steps - peak_ops_per_s / 1e30 END) AS matrix_unit_count,
-        MIN_BY(CASE WHEN unit = 'matrix' THEN array_rows END,
-            CASE WHEN unit = 'matrix' THEN steps - peak_ops_per_s / 1e30 END) AS matrix_array_rows,
-        MIN_BY(CASE WHEN unit = 'matrix' THEN array_columns END,
-            CASE WHEN unit = 'matrix' THEN steps - peak_ops_per_s / 1e30 END) AS matrix_array_columns,
-        MIN_BY(CASE WHEN unit = 'vector' THEN peak_ops_per_s END,
-            CASE WHEN unit = 'vector' THEN steps - peak_ops_per_s / 1e30 END) AS vector_ops_per_s,
-        MIN_BY(CASE WHEN unit = 'vector' THEN executed END,
-            CASE WHEN unit = 'vector' THEN steps - peak_ops_per_s / 1e30 END) AS vector_precision,
-        MIN_BY(CASE WHEN unit = 'vector' AND NOT sums_in_half THEN peak_ops_per_s END,
-            CASE WHEN unit = 'vector' AND NOT sums_in_half THEN steps - peak_ops_per_s / 1e30 END) AS single_vector_ops_per_s,
-        MIN_BY(CASE WHEN unit = 'vector' AND NOT sums_in_half THEN executed END,
-            CASE WHEN unit = 'vector' AND NOT sums_in_half THEN steps - peak_ops_per_s / 1e30 END) AS single_vector_precision,
+        MIN_BY(peak_ops_per_s, matrix_rank) AS matrix_ops_per_s,
+        MIN_BY(executed, matrix_rank) AS matrix_precision,
+        MIN_BY(unit_count, matrix_rank) AS matrix_unit_count,
+        MIN_BY(array_rows, matrix_rank) AS matrix_array_rows,
+        MIN_BY(array_columns, matrix_rank) AS matrix_array_columns,
+        MIN_BY(peak_ops_per_s, vector_rank) AS vector_ops_per_s,
+        MIN_BY(executed, vector_rank) AS vector_precision,
+        MIN_BY(peak_ops_per_s, single_vector_rank) AS single_vector_ops_per_s,
+        MIN_BY(executed, single_vector_rank) AS single_vector_precision,
         MIN(steps) = 0 AS is_native
-    FROM executed_peaks
+    FROM ranked_peaks
     GROUP BY hardware_id, precision
 )
 

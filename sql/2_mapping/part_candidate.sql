@@ -133,18 +133,25 @@ part_on_target AS (
     INNER JOIN precision AS pr ON pr.precision = kp.precision
 ),
 
+strategies AS (
+    SELECT
+        *,
+        dataflow IN ('weight_stationary', 'wavefront') AS is_systolic
+    FROM tiling_strategy
+),
+
 fitted_candidates AS (
     SELECT
         p.*,
         -- Arrays may belong to some of the units only.
-        CASE WHEN p.part_class = 'gemm' AND s.dataflow IN ('weight_stationary', 'wavefront')
+        CASE WHEN p.part_class = 'gemm' AND s.is_systolic
             THEN COALESCE(p.matrix_unit_count, p.chip_unit_count) ELSE p.chip_unit_count END AS unit_count,
         COALESCE(s.candidate, 0) AS candidate,
         -- Vector units have no array: what the arrays cannot compute is spread over them like any other work.
-        CASE WHEN p.part_class = 'gemm' AND (p.matrix_ops_per_s IS NOT NULL OR s.dataflow NOT IN ('weight_stationary', 'wavefront'))
+        CASE WHEN p.part_class = 'gemm' AND (p.matrix_ops_per_s IS NOT NULL OR NOT s.is_systolic)
             THEN s.strategy END AS strategy,
-        CASE WHEN p.part_class = 'gemm' AND (p.matrix_ops_per_s IS NOT NULL OR s.dataflow NOT IN ('weight_stationary', 'wavefront'))
-            THEN s.dataflow END AS dataflow,
+        s.dataflow,
+        s.is_systolic,
         CAST(s.split_k AS DOUBLE) AS split_k,
         CAST(s.divisor AS DOUBLE) AS divisor,
         s.stages,
@@ -173,7 +180,7 @@ fitted_candidates AS (
         -- candidate is the direct one; everything else runs on the vector units.
         p.part_class = 'gemm' AND s.dataflow IS DISTINCT FROM 'direct' AND p.matrix_ops_per_s IS NOT NULL AS is_matrix
     FROM part_on_target AS p
-    LEFT JOIN tiling_strategy AS s
+    LEFT JOIN strategies AS s
         ON s.family = p.family AND p.has_product
         AND COALESCE(s.matrix_instruction = p.matrix_instruction, TRUE)
         AND (s.dataflow <> 'direct' OR (p.vector_ops_per_s IS NOT NULL AND COALESCE(p.n, 0e0) <= s.tile_n))
@@ -202,7 +209,7 @@ sized_tiles AS (
         END AS tile_m,
         CASE
             WHEN strategy IS NULL OR dataflow = 'direct' THEN NULL
-            WHEN dataflow IN ('weight_stationary', 'wavefront') THEN array_columns
+            WHEN is_systolic THEN array_columns
             WHEN listed_n = 0 THEN LEAST(square_block, CEIL(n / NULLIF(lanes, 0e0)) * lanes)
             ELSE listed_n
         END AS tile_n,

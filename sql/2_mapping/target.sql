@@ -44,27 +44,7 @@ CREATE VIEW target (
     -- True where PyTorch's own kernels run, each in the layout its tensors have.
     follows_strides
 ) AS
-WITH supported_parts AS (
-    SELECT
-        h.hardware_id,
-        h.family,
-        h.vendor,
-        b.backend,
-        MAX_BY(b.dispatch, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END) AS dispatch,
-        MAX_BY(b.host_kernel_s, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END) AS host_kernel_s,
-        MAX_BY(b.host_view_s, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END) AS host_view_s,
-        MAX_BY(b.run_s, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END) AS run_s,
-        MAX_BY(b.kernel_gap_fraction, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END) AS kernel_gap_fraction,
-        MAX_BY(b.bias_is_kernel, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END) AS bias_is_kernel,
-        COALESCE(MAX_BY(b.sums_in_half, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END), TRUE) AS sums_in_half,
-        MAX_BY(b.chunk_element, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END) AS chunk_element,
-        COALESCE(MAX_BY(b.shares_by_chunk, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END), FALSE) AS shares_by_chunk
-    FROM hardware AS h
-    INNER JOIN backend_support AS b ON b.family = h.family AND b.vendor IN ('*', h.vendor)
-    GROUP BY h.hardware_id, h.family, h.vendor, b.backend
-),
-
-policy_precisions AS (
+WITH policy_precisions AS (
     SELECT policy, MAX_BY(compute_precision, CASE WHEN operator_class = 'linear' THEN 1 ELSE 0 END) AS precision
     FROM precision_policy
     WHERE operator_class IN ('*', 'linear') AND compute_precision IS NOT NULL
@@ -101,5 +81,5 @@ SELECT
     b.follows_strides
 FROM run AS r
 INNER JOIN backend AS b ON b.backend = r.backend
-INNER JOIN supported_parts AS s ON s.backend = r.backend
+INNER JOIN supported_backend AS s ON s.backend = r.backend
 INNER JOIN native_policies AS n ON n.hardware_id = s.hardware_id AND n.policy = r.policy

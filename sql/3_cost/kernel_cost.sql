@@ -170,9 +170,9 @@ WITH energy_coefficients AS (
 paced_parts AS MATERIALIZED (
     SELECT
         *,
-        -- Of parts that take equally long the better used one speaks for the kernel. Materialized: DuckDB 2.0 would
-        -- else push the sums below the candidates and plan for seconds.
-        ideal_compute_s * (1e0 + 1e-9 * utilization_fraction) AS pace_s
+        -- Of parts that take equally long the better used one speaks for the kernel, then the one of fewer tiles.
+        -- Materialized: DuckDB 2.0 would else push the sums below the candidates and plan for seconds.
+        ideal_compute_s * (1e0 + 1e-9 * utilization_fraction - 1e-13 * LN(GREATEST(1e0, tile_count))) AS pace_s
     FROM part_candidate
 ),
 

@@ -5,9 +5,8 @@
 -- sends 2(N-1)/N * V in 2(N-1) steps (Patarasuk and Yuan 2009), an all-gather half of that in half the steps.
 -- `pipeline`: kernels in N consecutive groups of about equal time, 4 N batches in flight one after the
 -- other, (M + N - 1) * slowest group (Huang et al. 2019, GPipe). `expert`: batches as in `data`, experts
--- spread over the devices, an all-to-all of (N-1)/N * V in N-1 steps before and after. A collective takes 0.9 of the
--- link's latency to begin, 0.1 of it a step, and sends at 0.6 of its bandwidth: NCCL on NVLink as timed in
--- aiconfigurator-core (`benchmarks/fit_collectives.py`). The split kernels are taken to run as efficiently as whole
+-- spread over the devices, an all-to-all of (N-1)/N * V in N-1 steps before and after. What a call makes of a
+-- link's latency and bandwidth are rows of `collective`. The split kernels are taken to run as efficiently as whole
 -- ones, so the times are lower bounds.
 -- Grain: model_id, scenario_id, hardware_id, interconnect, device_count, strategy
 CREATE VIEW parallel_plan (
@@ -67,7 +66,7 @@ CREATE VIEW parallel_plan (
     million_inference_usd,
     -- True when no silicon of the part exists.
     is_simulated,
-    -- Assumed inputs of the catalog it rests on, links included; see `assumed_input`.
+    -- Assumed inputs of the catalog it rests on, links and what collectives make of them included; see `assumed_input`.
     assumed_count
 ) AS
 WITH degrees AS (
@@ -75,11 +74,42 @@ WITH degrees AS (
     UNION ALL SELECT 16e0 AS n UNION ALL SELECT 32e0 AS n UNION ALL SELECT 64e0 AS n
 ),
 
+chosen_collectives AS (
+    SELECT
+        i.hardware_id,
+        i.interconnect,
+        MAX_BY(c.interconnect, CASE WHEN c.interconnect = '*' THEN 0 ELSE 1 END) AS collective
+    FROM hardware_interconnect AS i
+    INNER JOIN collective AS c ON c.interconnect IN ('*', i.interconnect)
+    GROUP BY i.hardware_id, i.interconnect
+),
+
 links AS (
-    SELECT hardware_id, interconnect, bandwidth_byte_per_s, latency_s, CAST(device_count AS DOUBLE) AS device_count
-    FROM hardware_interconnect
+    SELECT
+        i.hardware_id,
+        i.interconnect,
+        i.bandwidth_byte_per_s,
+        i.latency_s,
+        CAST(i.device_count AS DOUBLE) AS device_count,
+        c.call_fraction * i.latency_s AS call_s,
+        c.step_fraction * i.latency_s AS step_s,
+        c.bandwidth_fraction * i.bandwidth_byte_per_s AS collective_byte_per_s,
+        CASE WHEN f.is_guess THEN 1 ELSE 0 END AS assumed_count
+    FROM hardware_interconnect AS i
+    INNER JOIN chosen_collectives AS o ON o.hardware_id = i.hardware_id AND o.interconnect = i.interconnect
+    INNER JOIN collective AS c ON c.interconnect = o.collective
+    INNER JOIN confidence AS f ON f.confidence = c.confidence
     UNION ALL
-    SELECT hardware_id, 'none' AS interconnect, 1e0 AS bandwidth_byte_per_s, 0e0 AS latency_s, 1e0 AS device_count
+    SELECT
+        hardware_id,
+        'none' AS interconnect,
+        1e0 AS bandwidth_byte_per_s,
+        0e0 AS latency_s,
+        1e0 AS device_count,
+        0e0 AS call_s,
+        0e0 AS step_s,
+        1e0 AS collective_byte_per_s,
+        0 AS assumed_count
     FROM hardware
 ),
 
@@ -153,9 +183,10 @@ priced_links AS (
         p.price_usd_per_hour,
         k.latency_s AS link_s,
         k.bandwidth_byte_per_s,
-        0.9e0 * k.latency_s AS call_s,
-        0.1e0 * k.latency_s AS step_s,
-        0.6e0 * k.bandwidth_byte_per_s AS collective_byte_per_s,
+        k.call_s,
+        k.step_s,
+        k.collective_byte_per_s,
+        k.assumed_count,
         2e0 * (s.n - 1e0) / NULLIF(s.n, 0e0) AS reduce_share,
         (s.n - 1e0) / NULLIF(s.n, 0e0) AS gather_share
     FROM model_sums AS s
@@ -170,7 +201,7 @@ priced_links AS (
 
 strategies AS (
     SELECT
-        model_id, scenario_id, hardware_id, interconnect, n, batch, is_simulated, dram_byte, price_usd_per_hour,
+        model_id, scenario_id, hardware_id, interconnect, n, batch, assumed_count, is_simulated, dram_byte, price_usd_per_hour,
         latency_s AS single_s,
         'data' AS strategy,
         n * batch AS round_samples,
@@ -187,7 +218,7 @@ strategies AS (
     FROM priced_links
     UNION ALL
     SELECT
-        model_id, scenario_id, hardware_id, interconnect, n, batch, is_simulated, dram_byte, price_usd_per_hour,
+        model_id, scenario_id, hardware_id, interconnect, n, batch, assumed_count, is_simulated, dram_byte, price_usd_per_hour,
         latency_s AS single_s,
         'tensor' AS strategy,
         batch AS round_samples,
@@ -203,7 +234,7 @@ strategies AS (
     FROM priced_links
     UNION ALL
     SELECT
-        model_id, scenario_id, hardware_id, interconnect, n, batch, is_simulated, dram_byte, price_usd_per_hour,
+        model_id, scenario_id, hardware_id, interconnect, n, batch, assumed_count, is_simulated, dram_byte, price_usd_per_hour,
         latency_s AS single_s,
         'pipeline' AS strategy,
         4e0 * n * batch AS round_samples,
@@ -221,7 +252,7 @@ strategies AS (
     FROM priced_links
     UNION ALL
     SELECT
-        model_id, scenario_id, hardware_id, interconnect, n, batch, is_simulated, dram_byte, price_usd_per_hour,
+        model_id, scenario_id, hardware_id, interconnect, n, batch, assumed_count, is_simulated, dram_byte, price_usd_per_hour,
         latency_s AS single_s,
         'expert' AS strategy,
         n * batch AS round_samples,
@@ -273,7 +304,7 @@ SELECT
     t.device_memory_byte <= t.dram_byte AS fits_device,
     t.price_usd_per_hour / 3600e0 * t.n * t.round_s / NULLIF(t.round_samples, 0e0) * 1e6 AS million_inference_usd,
     t.is_simulated,
-    g.assumed_count + g.link_count AS assumed_count
+    CAST(g.assumed_count + g.link_count + t.assumed_count AS BIGINT) AS assumed_count
 FROM timed_strategies AS t
 INNER JOIN run_label AS l ON l.model_id = t.model_id AND l.scenario_id = t.scenario_id
 INNER JOIN assumed_input AS g

@@ -40,15 +40,6 @@ CREATE VIEW prediction_error (
     -- Share of the predicted time in which the device waits.
     overhead_fraction
 ) AS
-WITH named_models AS (
-    SELECT model_id, model, architecture_family, source, resolution, default_sequence, source AS model_key
-    FROM model
-    UNION ALL
-    SELECT model_id, model, architecture_family, source, resolution, default_sequence, model AS model_key
-    FROM model
-    WHERE model <> source
-)
-
 SELECT
     x.measurement_id,
     m.model,
@@ -69,9 +60,8 @@ SELECT
     x.latency_s BETWEEN c.latency_s * b.low_factor AND c.latency_s * b.high_factor AS is_inside,
     c.overhead_s / NULLIF(c.latency_s, 0e0) AS overhead_fraction
 FROM measurement AS x
-INNER JOIN named_models AS m
-    ON m.model_key = x.model_source
-    AND (m.model_key <> m.source OR x.resolution IS NULL OR x.resolution = m.resolution)
+INNER JOIN measured_model AS i ON i.measurement_id = x.measurement_id
+INNER JOIN model AS m ON m.model_id = i.model_id
 INNER JOIN scenario AS s
     ON s.backend = x.backend AND s.policy = x.precision AND s.batch = x.batch
     AND s.memory_format = x.memory_format AND s.phase <> 'decode'

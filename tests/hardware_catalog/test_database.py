@@ -11,7 +11,7 @@ import pytest
 from charz.hardware_catalog import loader, names, sync
 from charz.hardware_catalog.loader import Catalog
 from charz.schema import database, ddl
-from charz.schema.catalog import HardwarePower, Price
+from charz.schema.catalog import Collective, HardwarePower, Price, Source
 from charz.schema.errors import CharzError
 from charz.sql import views
 
@@ -118,6 +118,24 @@ def test_sync_brings_changes_and_keeps_edits(connection: duckdb.DuckDBPyConnecti
     assert connection.sql("SELECT tdp_w FROM hardware_power WHERE hardware_id = 't4'").fetchall() == [(60.0,)]
     # the kept edit is offered again, nothing else
     assert {change.action for change in sync.plan(connection, newer)} == {"keep"}
+
+
+def test_a_database_gets_the_tables_its_catalog_did_not_have(
+    connection: duckdb.DuckDBPyConnection, catalog: Catalog
+) -> None:
+    older = copy.copy(catalog)
+    older.rows = {row_type: rows for row_type, rows in catalog.rows.items() if row_type is not Collective}
+    connection.execute("DELETE FROM collective; DELETE FROM source WHERE source_id = 'charz_nccl_fit'")
+    connection.execute("DELETE FROM price WHERE hardware_id = 'l4'")
+    older.rows[Source] = [row for row in catalog.rows[Source] if row.source_id != "charz_nccl_fit"]  # type: ignore[attr-defined]
+    sync.remember(connection, older)
+
+    sync.fill_new_tables(connection, catalog)
+
+    assert connection.execute("SELECT interconnect FROM collective ORDER BY ALL").fetchall() == [("*",), ("nvlink",)]
+    assert connection.execute("SELECT kind FROM source WHERE source_id = 'charz_nccl_fit'").fetchall()
+    assert not connection.execute("SELECT 1 FROM price WHERE hardware_id = 'l4'").fetchall()
+    assert sync.plan(connection, catalog) == []
 
 
 def test_a_number_given_a_source_is_assumed_no_more(connection: duckdb.DuckDBPyConnection) -> None:
