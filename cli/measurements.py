@@ -42,7 +42,8 @@ def import_file(
         files.store_batches(connection, batches)
         unknown = files.unmatched(connection)
     for path, batch in zip(paths, batches, strict=True):
-        typer.echo(f"{path.name}: {len(batch.frame)} {batch.row_type.TABLE} rows")
+        untimed = f"; {batch.untimed_count} without a time left out" if batch.untimed_count else ""
+        typer.echo(f"{path.name}: {len(batch.frame)} {batch.row_type.TABLE} rows{untimed}")
     if unknown:
         typer.echo(
             f"not in the catalog: {', '.join(unknown[:6])}{', ...' if len(unknown) > 6 else ''}"

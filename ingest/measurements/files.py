@@ -35,6 +35,8 @@ class Batch:
     frame: pl.DataFrame
     row_type: type[Row]
     sources: list[Source]
+    untimed_count: int = 0
+    """Rows of the file left out for having no time, as timm writes for what did not run."""
 
 
 def in_folder(folder: Path) -> list[Path]:
@@ -78,8 +80,8 @@ def _read(path: Path, mapping: Sequence[str], source: str | None, trace: TraceCo
         frame = mapped.read(path, mapping, name)
         return Batch(frame, Measurement, [_source(name, path, "measured rows")])
     if timm_results.settings(path.name):
-        frame, found = timm_results.read(path)
-        return Batch(frame, Measurement, [found])
+        frame, found, untimed_count = timm_results.read(path)
+        return Batch(frame, Measurement, [found], untimed_count)
     if path.suffix == ".parquet" and collection.kind(list(pl.read_parquet_schema(path))):
         frame, row_type, sources = collection.read(path)
         return Batch(frame, row_type, sources)

@@ -54,8 +54,8 @@ def settings(name: str) -> Settings | None:
     )
 
 
-def read(path: Path) -> tuple[pl.DataFrame, Source]:
-    """Measurement rows of one file and the data set they are.
+def read(path: Path) -> tuple[pl.DataFrame, Source, int]:
+    """Measurement rows of one file, the data set they are, and how many more rows have no time.
 
     Raises `CharzError` if the name does not tell the settings or a needed column is missing.
     """
@@ -79,7 +79,8 @@ def read(path: Path) -> tuple[pl.DataFrame, Source]:
         licence="Apache-2.0",
         what="timm inference benchmark",
     )
-    return rows(raw, found, source.source_id), source
+    timed = raw.filter(pl.col("infer_step_time") > 0)
+    return rows(timed, found, source.source_id), source, len(raw) - len(timed)
 
 
 def rows(raw: pl.DataFrame, found: Settings, source_id: str) -> pl.DataFrame:
@@ -99,4 +100,4 @@ def rows(raw: pl.DataFrame, found: Settings, source_id: str) -> pl.DataFrame:
         latency_s=pl.col("infer_step_time") / 1e3,
         throughput_per_s=pl.col("infer_batch_size") / (pl.col("infer_step_time") / 1e3),
         source_id=pl.lit(source_id),
-    ).filter(pl.col("latency_s") > 0)
+    )

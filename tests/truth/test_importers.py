@@ -27,7 +27,8 @@ def test_timm_rows(tmp_path: Path) -> None:
     path.write_text(
         "model,infer_batch_size,infer_step_time,infer_img_size\nresnet18.a1_in1k,512,20.0,288\nbroken,8,0,224\n"
     )
-    frame, source = timm_results.read(path)
+    frame, source, untimed_count = timm_results.read(path)
+    assert untimed_count == 1
     assert source.source_id == "timm:amp-nchw-pt240-cu124-rtx4090"
     (row,) = frame.to_dicts()
     assert (row["model_source"], row["resolution"], row["batch"]) == ("timm:resnet18", 288, 512)
