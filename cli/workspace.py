@@ -304,12 +304,10 @@ def default_backend(connection: duckdb.DuckDBPyConnection, hardware_id: str) -> 
 
 _SUPPORTED_BACKENDS = """
     SELECT b.backend
-    FROM hardware AS h
-    JOIN backend_support AS s ON s.family = h.family AND s.vendor IN ('*', h.vendor)
+    FROM supported_backend AS s
     JOIN backend AS b ON b.backend = s.backend
-    WHERE h.hardware_id = ?
-    GROUP BY b.backend, h.family, b.is_default_for
-    ORDER BY contains(',' || b.is_default_for || ',', ',' || h.family || ',') DESC, b.backend
+    WHERE s.hardware_id = ?
+    ORDER BY contains(',' || b.is_default_for || ',', ',' || s.family || ',') DESC, b.backend
 """
 
 
