@@ -637,7 +637,8 @@ class TilingStrategy(Row):
     """Memory level whose capacity bounds the tile."""
     dataflow: str
     """`output_stationary` (tiles in waves over the units), `direct` (no tiles, on vector units, for products no
-    wider than `tile_n`), `weight_stationary` (weights stay in the array,
+    wider than `tile_n`), `query_block` (PyTorch's fused attention on processors: blocks of `tile_m` queries),
+    `weight_stationary` (weights stay in the array,
     rows stream through) or `wavefront` (domain flow, results stay in the array)."""
     tile_m: int
     """Rows of the output tile."""
@@ -654,7 +655,8 @@ class TilingStrategy(Row):
     step_k: int | None
     """Depth to which a tile's last stage is padded; null for all of `tile_k`."""
     fill_k: float
-    """Steps of the reduction spent filling and draining the pipeline of one tile."""
+    """Steps of the reduction spent filling and draining the pipeline of one tile; of `query_block` the rows in whose
+    time a block brings its keys and values into the product's order."""
     fill_clock: float
     """Clocks that filling and draining takes at most, however slow the unit."""
     exposed_fill: float | None

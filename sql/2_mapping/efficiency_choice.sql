@@ -1,6 +1,6 @@
 -- The efficiencies that hold for a part, backend, kernel class, precision class and memory format. Of each
--- resource the most specific row of `efficiency` wins: scope first (the part's own, its architecture's, its
--- family's, any), then ATen operator, class, backend, precision and format. Precisions and operators without a row
+-- resource the most specific row of `efficiency` wins: scope first (the part's own, a sibling's (`lending_part`), its
+-- architecture's, its family's, any), then ATen operator, class, backend, precision and format. Precisions and operators without a row
 -- of their own share `*` (see `efficiency_precision`, `efficiency_operator`). A backend's own rows win over those it takes
 -- from another (`backend_support.efficiency_backend`), which are assumed to hold for it.
 -- Grain: hardware_id, backend, kernel_class, operator_name, precision_class, memory_format
@@ -64,13 +64,16 @@ CREATE VIEW efficiency_choice (
     thread_basis
 ) AS
 WITH part_scopes AS (
-    SELECT hardware_id, CONCAT('hardware:', hardware_id) AS scope, 3 AS scope_rank FROM hardware
+    -- A sibling lends the rows of one backend.
+    SELECT hardware_id, CONCAT('hardware:', hardware_id) AS scope, NULL AS of_backend, 4 AS scope_rank FROM hardware
     UNION ALL
-    SELECT hardware_id, CONCAT('architecture:', architecture) AS scope, 2 AS scope_rank FROM hardware
+    SELECT hardware_id, CONCAT('hardware:', lender_id) AS scope, backend AS of_backend, 3 AS scope_rank FROM lending_part
     UNION ALL
-    SELECT hardware_id, CONCAT('family:', family) AS scope, 1 AS scope_rank FROM hardware
+    SELECT hardware_id, CONCAT('architecture:', architecture) AS scope, NULL AS of_backend, 2 AS scope_rank FROM hardware
     UNION ALL
-    SELECT hardware_id, '*' AS scope, 0 AS scope_rank FROM hardware
+    SELECT hardware_id, CONCAT('family:', family) AS scope, NULL AS of_backend, 1 AS scope_rank FROM hardware
+    UNION ALL
+    SELECT hardware_id, '*' AS scope, NULL AS of_backend, 0 AS scope_rank FROM hardware
 ),
 
 kernel_classes AS (
@@ -130,7 +133,7 @@ matching_rows AS (
         e.half_work,
         CONCAT(
             e.scope, ', ', e.kernel_class, ', ', e.backend, ', ', e.precision_class, ', ', e.memory_format,
-            '; ', e.source_id, ', ', CASE WHEN e.backend IN ('*', k.backend) THEN e.confidence ELSE 'assumed' END
+            '; ', e.source_id, ', ', CASE WHEN e.backend IN ('*', k.backend) AND s.of_backend IS NULL THEN e.confidence ELSE 'assumed' END
         ) AS basis,
         s.scope_rank * 100
         + CASE e.kernel_class WHEN '*' THEN 0 WHEN k.kernel_class THEN 32 ELSE 64 END
@@ -138,7 +141,7 @@ matching_rows AS (
         + CASE WHEN e.precision_class = '*' THEN 0 ELSE 4 END
         + CASE WHEN e.memory_format = '*' THEN 0 ELSE 2 END AS specificity
     FROM part_scopes AS s
-    INNER JOIN efficiency AS e ON e.scope = s.scope
+    INNER JOIN efficiency AS e ON e.scope = s.scope AND COALESCE(e.backend = s.of_backend, TRUE)
     INNER JOIN accepted_backends AS a ON a.hardware_id = s.hardware_id AND a.row_backend = e.backend
     INNER JOIN kernel_classes AS k ON e.kernel_class IN ('*', k.kernel_class, k.operator_name) AND k.backend = a.backend
     INNER JOIN precision_classes AS p ON e.precision_class = '*' OR e.precision_class = p.precision_class

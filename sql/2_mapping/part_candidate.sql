@@ -5,6 +5,8 @@
 -- TPU: weight-stationary passes of max(M, rows) cycles (kpu_dft). KPU: output-stationary wavefront,
 -- K + R + C - 2 cycles for one tile and max(K, R) more for each that follows (kpu_tilesched).
 -- Direct: narrow products (grouped convolutions, few channels) without padding, on the vector units.
+-- Query blocks: PyTorch's fused attention on processors, whose threads each take neighbouring blocks of queries and bring
+-- keys and values into the product's order anew for every block (FlashAttentionKernel.cpp).
 -- Grain: model_id, scenario_id, hardware_id, subgraph_id, operator_id, part, candidate
 CREATE VIEW part_candidate (
     -- Model.
@@ -72,7 +74,9 @@ WITH counted_parts AS (
     SELECT
         *,
         COUNT(*) OVER (PARTITION BY model_id, scenario_id, subgraph_id) AS part_count,
-        MAX(part_class = 'gemm') OVER (PARTITION BY model_id, scenario_id, subgraph_id) AS has_product
+        MAX(part_class = 'gemm') OVER (PARTITION BY model_id, scenario_id, subgraph_id) AS has_product,
+        MAX(CASE WHEN operator_class = 'attention' AND part = 'qk' THEN m END)
+            OVER (PARTITION BY model_id, scenario_id, subgraph_id) AS query_count
     FROM kernel_part
 ),
 
@@ -107,6 +111,12 @@ part_on_target AS (
         kp.gemm_count,
         kp.part_count,
         kp.has_product,
+        CASE
+            WHEN h.family <> 'cpu' OR NOT b.calls_aten THEN NULL
+            WHEN kp.query_count >= 768e0 THEN 256
+            WHEN kp.query_count >= 192e0 THEN 64
+            WHEN kp.query_count IS NOT NULL THEN 32
+        END AS query_block,
         h.family,
         h.unit_count AS chip_unit_count,
         h.lanes,
@@ -127,6 +137,7 @@ part_on_target AS (
     FROM counted_parts AS kp
     INNER JOIN target AS t ON t.model_id = kp.model_id AND t.scenario_id = kp.scenario_id
     INNER JOIN hardware_unit AS h ON h.hardware_id = t.hardware_id
+    INNER JOIN backend AS b ON b.backend = t.backend
     INNER JOIN rate_on_target AS r
         ON r.model_id = t.model_id AND r.scenario_id = t.scenario_id AND r.hardware_id = t.hardware_id
         AND r.precision = kp.precision
@@ -184,6 +195,8 @@ fitted_candidates AS (
         ON s.family = p.family AND p.has_product
         AND COALESCE(s.matrix_instruction = p.matrix_instruction, TRUE)
         AND (s.dataflow <> 'direct' OR (p.vector_ops_per_s IS NOT NULL AND COALESCE(p.n, 0e0) <= s.tile_n))
+        AND (s.dataflow = 'query_block') = (p.query_block IS NOT NULL)
+        AND COALESCE(s.tile_m = p.query_block, TRUE)
 ),
 
 rated_candidates AS (
@@ -204,12 +217,14 @@ sized_tiles AS (
             WHEN strategy IS NULL OR dataflow = 'direct' THEN NULL
             WHEN dataflow = 'weight_stationary' THEN CEIL(m / NULLIF(divisor, 0e0))
             WHEN dataflow = 'wavefront' THEN array_rows
+            WHEN dataflow = 'query_block' THEN LEAST(listed_m, m)
             WHEN listed_m = 0 THEN LEAST(square_block, m)
             ELSE listed_m
         END AS tile_m,
         CASE
             WHEN strategy IS NULL OR dataflow = 'direct' THEN NULL
             WHEN is_systolic THEN array_columns
+            WHEN dataflow = 'query_block' THEN CEIL(LEAST(listed_n, n) / NULLIF(lanes, 0e0)) * lanes
             WHEN listed_n = 0 THEN LEAST(square_block, CEIL(n / NULLIF(lanes, 0e0)) * lanes)
             ELSE listed_n
         END AS tile_n,
@@ -217,6 +232,7 @@ sized_tiles AS (
             WHEN strategy IS NULL OR dataflow = 'direct' THEN NULL
             WHEN dataflow = 'weight_stationary' THEN array_rows
             WHEN dataflow = 'wavefront' THEN k
+            WHEN dataflow = 'query_block' THEN LEAST(listed_k, k)
             WHEN listed_k = 0 THEN LEAST(square_block, k)
             ELSE listed_k
         END AS tile_k
@@ -233,6 +249,7 @@ counted_tiles AS (
                 THEN gemm_count * CEIL(k / NULLIF(tile_k, 0e0)) * CEIL(n / NULLIF(tile_n, 0e0))
                 * CEIL(m / NULLIF(tile_m, 0e0))
             WHEN dataflow = 'wavefront' THEN gemm_count * CEIL(m / NULLIF(tile_m, 0e0)) * CEIL(n / NULLIF(tile_n, 0e0))
+            WHEN dataflow = 'query_block' THEN gemm_count * CEIL(m / NULLIF(tile_m, 0e0))
             WHEN listed_m = 0 THEN gemm_count * CEIL(m / NULLIF(tile_m, 0e0)) * CEIL(n / NULLIF(tile_n, 0e0))
             ELSE gemm_count * CEIL(m / NULLIF(tile_m, 0e0)) * CEIL(n / NULLIF(tile_n, 0e0)) * split_k
         END AS tile_count,
@@ -269,7 +286,8 @@ waved_tiles AS (
             2e0 * tile_m * tile_n * fill_k / NULLIF(unit_ops_per_s * tile_efficiency_fraction, 0e0),
             fill_clock / NULLIF(clock_hz, 0e0)
         ) END AS fill_s,
-        CASE WHEN is_continued THEN 0e0 ELSE COALESCE(latency_clock / NULLIF(clock_hz, 0e0), 0e0) END AS latency_s
+        CASE WHEN is_continued THEN 0e0 ELSE COALESCE(latency_clock / NULLIF(clock_hz, 0e0), 0e0) END AS latency_s,
+        CEIL(m / NULLIF(tile_m, 0e0)) AS row_blocks
     FROM fed_tiles
 ),
 
@@ -278,7 +296,9 @@ overlapped_tiles AS (
     -- (LEAST passes over nulls).
     SELECT
         *,
-        fill_s + (effective_waves - 1e0) * LEAST(fill_s, exposed_fill * steady_s) AS filling_s
+        fill_s + (effective_waves - 1e0) * LEAST(fill_s, exposed_fill * steady_s) AS filling_s,
+        -- Rows of the unit with most of them, whose blocks are neighbours: whole products, then part of one.
+        FLOOR(waves / NULLIF(row_blocks, 0e0)) * m + LEAST(waves % NULLIF(row_blocks, 0e0) * tile_m, m) AS block_rows
     FROM waved_tiles
 ),
 
@@ -304,6 +324,9 @@ timed_candidates AS (
             WHEN dataflow = 'direct'
                 THEN effective_waves * flops * LEAST(1e0, 256e0 / GREATEST(threads, 1e0))
                 / NULLIF(vector_ops_per_s / NULLIF(unit_count, 0e0) * efficiency_fraction, 0e0)
+            WHEN dataflow = 'query_block'
+                THEN 2e0 * (block_rows + waves * fill_k) * CEIL(n / NULLIF(lanes, 0e0)) * lanes * k
+                / NULLIF(unit_ops_per_s * tile_efficiency_fraction, 0e0)
             WHEN listed_m = 0
                 THEN effective_waves * 2e0 * tile_m * tile_n * k / NULLIF(unit_ops_per_s * tile_efficiency_fraction, 0e0)
             ELSE effective_waves * steady_s + filling_s + latency_s
@@ -332,6 +355,7 @@ timed_candidates AS (
                     k + array_rows + array_columns - 2e0
                     + (effective_waves - 1e0) * GREATEST(k, array_rows), 0e0
                 )
+            WHEN dataflow = 'query_block' THEN block_rows / NULLIF(block_rows + waves * fill_k, 0e0)
             WHEN listed_m = 0 OR dataflow = 'direct' THEN 1e0
             ELSE effective_waves * steady_s / NULLIF(effective_waves * steady_s + filling_s, 0e0)
         END AS pipelining_fraction

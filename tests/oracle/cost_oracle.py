@@ -321,6 +321,11 @@ def fitted_block(device: Device, element_byte: float, divisor: int) -> float:
     return max(device.lanes, math.floor(side / (device.lanes * divisor)) * device.lanes)
 
 
+def lane_multiple(device: Device, size: float) -> float:
+    """A size in whole vectors."""
+    return math.ceil(size / device.lanes) * device.lanes
+
+
 def hunger(device: Device, s: Record, peak: float, element_byte: float) -> float:
     """How fast the units are for the memory beside them: 1 when a small tile costs all that it can."""
     if s["fed_macs"] is None or not device.tile_bandwidth:
@@ -357,12 +362,20 @@ def tile(
         count = g * math.ceil(m / tm) * math.ceil(n / tn)
         cycles = k + rows + columns - 2 + (waves_of(s, count, units) - 1) * max(k, rows)
         seconds = cycles / (clock * s["efficiency_fraction"])
+    elif s["dataflow"] == "query_block":
+        tm, tn, tk = min(s["tile_m"], m), lane_multiple(device, min(s["tile_n"], n)), min(s["tile_k"], k)
+        blocks = math.ceil(m / tm)
+        count = g * blocks
+        # Each unit takes neighbouring blocks; the last of a product may be short.
+        most = math.ceil(count / units)
+        rows = sum(min(tm, m - tm * (b % blocks)) + s["fill_k"] for b in range(most))
+        seconds = 2 * rows * lane_multiple(device, n) * k / unit_rate
     else:
         split, depth, latency_s, fill_s = s["split_k"], k, 0.0, 0.0
         sustained = unit_rate / (1 + (1 / s["efficiency_fraction"] - 1) * hunger(device, s, peak, element_byte))
         if s["tile_m"] == 0:
             block = fitted_block(device, element_byte, s["divisor"])
-            tm, tn, tk = min(block, m), min(block, math.ceil(n / device.lanes) * device.lanes), min(block, k)
+            tm, tn, tk = min(block, m), min(block, lane_multiple(device, n)), min(block, k)
             split = 1
         else:
             tm, tn, tk = s["tile_m"], s["tile_n"], s["tile_k"]
@@ -438,6 +451,8 @@ def map_part(
     for s in strategies:
         if s["matrix_instruction"] not in (None, instruction):
             continue
+        if operator["query_block"] != (s["tile_m"] if s["dataflow"] == "query_block" else None):
+            continue
         if s["dataflow"] != "direct":
             product = size["m"], size["n"], size["k"], size["groups"]
             t, rate = tile(device, s, kind, peak, element_byte, *product, is_alone), (unit, kind, peak)
@@ -451,6 +466,17 @@ def map_part(
             "shape": t.shape, "reload_byte": t.reload_byte, "ideal_s": max(t.seconds, flops / rate[2]),
         }  # fmt: skip
     return found
+
+
+def query_block(
+    tables: Tables, device: Device, run: Run, operator_class: str, scores: dict[str, list[Record]]
+) -> int | None:
+    """Queries that PyTorch's attention on a processor takes at once; None for other kernels."""
+    backend = tables.one("backend", backend=run.scenario["backend"])
+    if operator_class != "attention" or "m" not in scores or device.row["family"] != "cpu" or not backend["calls_aten"]:
+        return None
+    queries = run.value(scores["m"])
+    return 256 if queries >= 768 else 64 if queries >= 192 else 32
 
 
 def fastest(
@@ -993,6 +1019,7 @@ def predict(tables: Tables, scenario_id: int, hardware_id: str) -> Prediction | 
         operator_id = m["operator_id"]
         if operator_id in views:
             continue
+        scores = by(terms.get((operator_id, "qk"), []), "quantity")
         mapped = [
             map_part(
                 tables,
@@ -1001,7 +1028,11 @@ def predict(tables: Tables, scenario_id: int, hardware_id: str) -> Prediction | 
                 run,
                 p,
                 by(terms.get((operator_id, p["part"]), []), "quantity"),
-                {"operator_class": classes[operator_id], "precision": computed[operator_id]},
+                {
+                    "operator_class": classes[operator_id],
+                    "precision": computed[operator_id],
+                    "query_block": query_block(tables, device, run, classes[operator_id], scores),
+                },
             )
             for p in steps.get(operator_id, [])
         ]

@@ -37,6 +37,21 @@ def activation(rows: int) -> Graph:
     return drawing.graph
 
 
+def attention(heads: int, queries: int, width: int) -> Graph:
+    """One fused attention over its own queries as a model."""
+    drawing = Drawing(powers=SAMPLE)
+    drawing.graph.modules = [GraphModule(0, None, "", "Root", 0)]
+    source = drawing.tensor("input", drawing.size(heads * queries * width))
+    parts = [
+        gemm(drawing, "qk", heads, queries, queries, width),
+        vector(drawing, 5 * heads * queries**2, heads * queries**2, "softmax"),
+        gemm(drawing, "av", heads, queries, width, queries),
+    ]
+    result = drawing.operator("attention", [source], queries, heads * width, parts)
+    drawing.graph.tensors[result].is_output = True
+    return drawing.graph
+
+
 @pytest.mark.parametrize(
     ("columns", "share"), [(16, 0.68), (64, 0.89), (256, 0.97)], ids=["one tile", "four in a row", "sixteen in a row"]
 )
@@ -154,6 +169,36 @@ def test_rows_of_two_kibibytes_share_cache_sets(length: int, layout: str | None)
             assert found == (layout if layout and (family, vendor) == ("cpu", "intel") else "nchw")
 
 
+@pytest.mark.parametrize(
+    ("queries", "backend", "tile", "rows", "blocks"),
+    [
+        (191, "eager", 32, 5 * 32, 5),
+        (192, "inductor", 64, 3 * 64, 3),
+        (300, "eager", 64, 4 * 64, 4),
+        (900, "eager", 256, 3 * 256, 3),
+        (900, "eager", 256, 900, 4),
+    ],
+)
+def test_attention_on_a_processor_goes_by_blocks_of_queries(
+    queries: int, backend: str, tile: int, rows: int, blocks: int
+) -> None:
+    """Three heads on four units. 191 queries are 6 blocks of 32, 18 in all, 5 of them for a unit; 192 are 3 of 64; 300 are 5,
+    the last of 44; 900 are 4 of 256, the last of 132. Each block costs five rows more; keys come in whole vectors of 16."""
+    units = 3 if rows == queries else 4
+    with contextlib.closing(new_database(["part_mapping"])) as connection:
+        add_graph(connection, attention(3, queries, 64))
+        replace_rows(connection, Scenario, [scenario(1, backend=backend)])
+        replace_part(connection, smallest_part("cpu", units=units))
+        query = (
+            "SELECT tile_m, tile_count, utilization_fraction, pipelining_fraction FROM part_mapping WHERE part = 'qk'"
+        )
+        ((tile_m, count, share, pipelining),) = connection.sql(query).fetchall()
+    assert (tile_m, count) == (tile, 3 * -(-queries // tile))
+    assert pipelining == pytest.approx(rows / (rows + 5 * blocks))
+    keys = -(-queries // 16) * 16
+    assert share == pytest.approx(3 * queries * queries / (units * (rows + 5 * blocks) * keys))
+
+
 @pytest.mark.parametrize(("rows", "paged"), [(2792, 0.0), (2793, 2797 * 3000 * 4)])
 def test_a_large_block_gets_new_pages(rows: int, paged: float) -> None:
     """32 MiB are 33,554,432 bytes: 2,792 x 3,000 weights and an image of 4 x 3,000 in another order are 33,552,000, one row
@@ -231,6 +276,42 @@ def test_a_backend_takes_anothers_efficiencies_as_assumed() -> None:
     unknown = ("xla", common, "assumed")
     assert lent == [("eager", 0.91, "assumed"), ("inductor", 0.91, "measured"), unknown]
     assert own == [("eager", 0.83, "measured"), ("inductor", 0.91, "measured"), unknown]
+
+
+def test_a_sibling_lends_what_was_learned_of_it() -> None:
+    """An A100 of 40 GB takes the rows of the A100 whose bandwidth is nearest: of any backend those of the SXM's with 80 GB, of
+    eager those of the PCIe card with 40. An L40, whose tensor cores do half as much, takes none of the L40S."""
+    measured = [("a100_sxm4_80", "*"), ("a100_pcie_80", "eager"), ("a100_pcie_40", "eager"), ("l40s", "*")]
+    insert = """
+        INSERT INTO efficiency BY NAME SELECT * REPLACE (
+            CONCAT('hardware:', ?) AS scope, ? AS backend, ? AS maximum_fraction, 'measured' AS confidence
+        ) FROM efficiency WHERE resource = 'memory' AND scope = '*'
+    """
+    query = """
+        SELECT memory_fraction, SPLIT_PART(memory_basis, ', ', 6) FROM efficiency_choice
+        WHERE hardware_id = ? AND backend = ? AND kernel_class = 'activation' AND memory_format = 'nchw'
+    """
+    with contextlib.closing(new_database(["efficiency_choice"], with_parts=True)) as connection:
+        add_graph(connection, activation(1))
+        connection.execute("DELETE FROM efficiency WHERE scope <> '*'")
+        (common,) = connection.execute(query, ["l40", "eager"]).fetchall()
+        for i, row in enumerate(measured):
+            connection.execute(insert, [*row, 0.5 + 0.1 * i])
+        found = [
+            connection.execute(query, [part, backend]).fetchall()
+            for part in ("a100_sxm4_40", "a100_sxm4_80", "a100_pcie_80", "l40")
+            for backend in ("eager", "inductor")
+        ]
+        lenders = connection.sql(
+            "SELECT lender_id FROM lending_part WHERE hardware_id = 'a100_sxm4_40' ORDER BY backend"
+        )
+        assert lenders.fetchall() == [("a100_sxm4_80",), ("a100_pcie_40",)]
+    assert found == [
+        [(0.7, "assumed")], [(0.5, "assumed")],
+        [(0.5, "measured")], [(0.5, "measured")],
+        [(0.6, "measured")], [(0.5, "assumed")],
+        [common], [common],
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("tokens", "experts"), [(1, 2.0), (2, 3.5), (4, 8 * (1 - 0.75**4)), (400, 8.0)])
