@@ -65,7 +65,7 @@ class Hardware(Row):
     year: int | None
     """Year of introduction."""
     architecture: str
-    """Microarchitecture, e.g. `Hopper`."""
+    """Microarchitecture and die, e.g. `Hopper GH100`: parts of the same are siblings (`lending_part`)."""
     compute_capability: str | None
     """CUDA compute capability, e.g. `9.0`; null for others. Joins `cuda_limit`."""
     process_nm: float | None
@@ -469,7 +469,7 @@ class Efficiency(Row):
     """Share of a peak that well-written kernels reach, as a saturation curve in the kernel's size.
 
     `fraction = maximum_fraction * w / (w + half_work)`, w the work on each occupied unit. The most
-    specific row wins: a part's own before its architecture's before its family's.
+    specific row wins: a part's own before a sibling's (`lending_part`), its architecture's and its family's.
     """
 
     TABLE: ClassVar[str] = "efficiency"

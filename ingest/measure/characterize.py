@@ -102,7 +102,7 @@ def draft(machine: Machine, part_id: str) -> str:
         "family: cpu",
         "market: server",
         "status: internal",
-        "architecture: measured",
+        f"architecture: {json.dumps(machine.name)}",  # Machines of one processor are siblings (`lending_part`).
         "form_factor: socket",
         "cluster:",
         "  core:",

@@ -10,32 +10,38 @@ CREATE VIEW lending_part (
     -- Part whose rows hold.
     lender_id
 ) AS
-WITH measured_parts AS (
-    SELECT DISTINCT h.hardware_id, h.architecture, e.backend
+WITH part_rates AS (
+    SELECT
+        h.hardware_id,
+        h.architecture,
+        MAX(m.bandwidth_byte_per_s) AS dram_byte_per_s,
+        MAX(k.peak_ops_per_s) / NULLIF(MAX(c.unit_count), 0e0) AS unit_ops_per_s
     FROM hardware AS h
-    INNER JOIN efficiency AS e ON e.scope = CONCAT('hardware:', h.hardware_id)
+    LEFT JOIN hardware_memory AS m ON m.hardware_id = h.hardware_id AND m.level = 'dram'
+    LEFT JOIN hardware_peak AS k
+        ON k.hardware_id = h.hardware_id AND k.precision = 'fp16' AND k.unit = 'matrix' AND k.accumulator = 'fp32'
+    LEFT JOIN hardware_cluster AS c ON c.hardware_id = h.hardware_id
+    GROUP BY h.hardware_id, h.architecture
 ),
 
-unit_rates AS (
-    SELECT u.hardware_id, u.dram_byte_per_s, r.matrix_ops_per_s / NULLIF(u.unit_count, 0e0) AS unit_ops_per_s
-    FROM hardware_unit AS u
-    LEFT JOIN hardware_rate AS r ON r.hardware_id = u.hardware_id AND r.precision = 'fp16'
+measured_parts AS (
+    SELECT DISTINCT r.*, e.backend
+    FROM part_rates AS r
+    INNER JOIN efficiency AS e ON e.scope = CONCAT('hardware:', r.hardware_id)
 ),
 
 ranked_lenders AS (
     SELECT
-        h.hardware_id,
-        m.backend,
-        m.hardware_id AS lender_id,
+        b.hardware_id,
+        l.backend,
+        l.hardware_id AS lender_id,
         ROW_NUMBER() OVER (
-            PARTITION BY h.hardware_id, m.backend
-            ORDER BY ABS(LN(b.dram_byte_per_s / NULLIF(l.dram_byte_per_s, 0e0))), m.hardware_id
+            PARTITION BY b.hardware_id, l.backend
+            ORDER BY ABS(LN(b.dram_byte_per_s / NULLIF(l.dram_byte_per_s, 0e0))), l.hardware_id
         ) AS place
-    FROM hardware AS h
-    INNER JOIN measured_parts AS m ON m.architecture = h.architecture AND m.hardware_id <> h.hardware_id
-    INNER JOIN unit_rates AS b ON b.hardware_id = h.hardware_id
-    INNER JOIN unit_rates AS l ON l.hardware_id = m.hardware_id
-    LEFT JOIN measured_parts AS own ON own.hardware_id = h.hardware_id AND own.backend = m.backend
+    FROM part_rates AS b
+    INNER JOIN measured_parts AS l ON l.architecture = b.architecture AND l.hardware_id <> b.hardware_id
+    LEFT JOIN measured_parts AS own ON own.hardware_id = b.hardware_id AND own.backend = l.backend
     WHERE own.hardware_id IS NULL
         AND COALESCE(b.unit_ops_per_s / NULLIF(l.unit_ops_per_s, 0e0) BETWEEN 0.8e0 AND 1.25e0, TRUE)
 )

@@ -112,10 +112,10 @@ part_on_target AS (
         kp.part_count,
         kp.has_product,
         CASE
-            WHEN h.family <> 'cpu' OR NOT b.calls_aten THEN NULL
-            WHEN kp.query_count >= 768e0 THEN 256
-            WHEN kp.query_count >= 192e0 THEN 64
-            WHEN kp.query_count IS NOT NULL THEN 32
+            WHEN kp.query_count IS NULL OR h.family <> 'cpu' OR NOT t.calls_aten THEN 0
+            WHEN kp.query_count < 192e0 THEN 32
+            WHEN kp.query_count < 768e0 THEN 64
+            ELSE 256
         END AS query_block,
         h.family,
         h.unit_count AS chip_unit_count,
@@ -137,7 +137,6 @@ part_on_target AS (
     FROM counted_parts AS kp
     INNER JOIN target AS t ON t.model_id = kp.model_id AND t.scenario_id = kp.scenario_id
     INNER JOIN hardware_unit AS h ON h.hardware_id = t.hardware_id
-    INNER JOIN backend AS b ON b.backend = t.backend
     INNER JOIN rate_on_target AS r
         ON r.model_id = t.model_id AND r.scenario_id = t.scenario_id AND r.hardware_id = t.hardware_id
         AND r.precision = kp.precision
@@ -147,7 +146,8 @@ part_on_target AS (
 strategies AS (
     SELECT
         *,
-        dataflow IN ('weight_stationary', 'wavefront') AS is_systolic
+        dataflow IN ('weight_stationary', 'wavefront') AS is_systolic,
+        CASE WHEN dataflow = 'query_block' THEN tile_m ELSE 0 END AS query_block
     FROM tiling_strategy
 ),
 
@@ -192,11 +192,9 @@ fitted_candidates AS (
         p.part_class = 'gemm' AND s.dataflow IS DISTINCT FROM 'direct' AND p.matrix_ops_per_s IS NOT NULL AS is_matrix
     FROM part_on_target AS p
     LEFT JOIN strategies AS s
-        ON s.family = p.family AND p.has_product
+        ON s.family = p.family AND s.query_block = p.query_block AND p.has_product
         AND COALESCE(s.matrix_instruction = p.matrix_instruction, TRUE)
         AND (s.dataflow <> 'direct' OR (p.vector_ops_per_s IS NOT NULL AND COALESCE(p.n, 0e0) <= s.tile_n))
-        AND (s.dataflow = 'query_block') = (p.query_block IS NOT NULL)
-        AND COALESCE(s.tile_m = p.query_block, TRUE)
 ),
 
 rated_candidates AS (
@@ -217,14 +215,14 @@ sized_tiles AS (
             WHEN strategy IS NULL OR dataflow = 'direct' THEN NULL
             WHEN dataflow = 'weight_stationary' THEN CEIL(m / NULLIF(divisor, 0e0))
             WHEN dataflow = 'wavefront' THEN array_rows
-            WHEN dataflow = 'query_block' THEN LEAST(listed_m, m)
+            WHEN query_block > 0 THEN LEAST(listed_m, m)
             WHEN listed_m = 0 THEN LEAST(square_block, m)
             ELSE listed_m
         END AS tile_m,
         CASE
             WHEN strategy IS NULL OR dataflow = 'direct' THEN NULL
             WHEN is_systolic THEN array_columns
-            WHEN dataflow = 'query_block' THEN CEIL(LEAST(listed_n, n) / NULLIF(lanes, 0e0)) * lanes
+            WHEN query_block > 0 THEN CEIL(LEAST(listed_n, n) / NULLIF(lanes, 0e0)) * lanes
             WHEN listed_n = 0 THEN LEAST(square_block, CEIL(n / NULLIF(lanes, 0e0)) * lanes)
             ELSE listed_n
         END AS tile_n,
@@ -232,7 +230,7 @@ sized_tiles AS (
             WHEN strategy IS NULL OR dataflow = 'direct' THEN NULL
             WHEN dataflow = 'weight_stationary' THEN array_rows
             WHEN dataflow = 'wavefront' THEN k
-            WHEN dataflow = 'query_block' THEN LEAST(listed_k, k)
+            WHEN query_block > 0 THEN LEAST(listed_k, k)
             WHEN listed_k = 0 THEN LEAST(square_block, k)
             ELSE listed_k
         END AS tile_k
@@ -249,7 +247,7 @@ counted_tiles AS (
                 THEN gemm_count * CEIL(k / NULLIF(tile_k, 0e0)) * CEIL(n / NULLIF(tile_n, 0e0))
                 * CEIL(m / NULLIF(tile_m, 0e0))
             WHEN dataflow = 'wavefront' THEN gemm_count * CEIL(m / NULLIF(tile_m, 0e0)) * CEIL(n / NULLIF(tile_n, 0e0))
-            WHEN dataflow = 'query_block' THEN gemm_count * CEIL(m / NULLIF(tile_m, 0e0))
+            WHEN query_block > 0 THEN gemm_count * CEIL(m / NULLIF(tile_m, 0e0))
             WHEN listed_m = 0 THEN gemm_count * CEIL(m / NULLIF(tile_m, 0e0)) * CEIL(n / NULLIF(tile_n, 0e0))
             ELSE gemm_count * CEIL(m / NULLIF(tile_m, 0e0)) * CEIL(n / NULLIF(tile_n, 0e0)) * split_k
         END AS tile_count,
@@ -286,8 +284,7 @@ waved_tiles AS (
             2e0 * tile_m * tile_n * fill_k / NULLIF(unit_ops_per_s * tile_efficiency_fraction, 0e0),
             fill_clock / NULLIF(clock_hz, 0e0)
         ) END AS fill_s,
-        CASE WHEN is_continued THEN 0e0 ELSE COALESCE(latency_clock / NULLIF(clock_hz, 0e0), 0e0) END AS latency_s,
-        CEIL(m / NULLIF(tile_m, 0e0)) AS row_blocks
+        CASE WHEN is_continued THEN 0e0 ELSE COALESCE(latency_clock / NULLIF(clock_hz, 0e0), 0e0) END AS latency_s
     FROM fed_tiles
 ),
 
@@ -298,7 +295,11 @@ overlapped_tiles AS (
         *,
         fill_s + (effective_waves - 1e0) * LEAST(fill_s, exposed_fill * steady_s) AS filling_s,
         -- Rows of the unit with most of them, whose blocks are neighbours: whole products, then part of one.
-        FLOOR(waves / NULLIF(row_blocks, 0e0)) * m + LEAST(waves % NULLIF(row_blocks, 0e0) * tile_m, m) AS block_rows
+        CASE
+            WHEN query_block > 0
+                THEN FLOOR(waves / NULLIF(CEIL(m / NULLIF(tile_m, 0e0)), 0e0)) * m
+                + LEAST(waves % NULLIF(CEIL(m / NULLIF(tile_m, 0e0)), 0e0) * tile_m, m)
+        END AS block_rows
     FROM waved_tiles
 ),
 
@@ -324,7 +325,7 @@ timed_candidates AS (
             WHEN dataflow = 'direct'
                 THEN effective_waves * flops * LEAST(1e0, 256e0 / GREATEST(threads, 1e0))
                 / NULLIF(vector_ops_per_s / NULLIF(unit_count, 0e0) * efficiency_fraction, 0e0)
-            WHEN dataflow = 'query_block'
+            WHEN query_block > 0
                 THEN 2e0 * (block_rows + waves * fill_k) * CEIL(n / NULLIF(lanes, 0e0)) * lanes * k
                 / NULLIF(unit_ops_per_s * tile_efficiency_fraction, 0e0)
             WHEN listed_m = 0
@@ -355,7 +356,7 @@ timed_candidates AS (
                     k + array_rows + array_columns - 2e0
                     + (effective_waves - 1e0) * GREATEST(k, array_rows), 0e0
                 )
-            WHEN dataflow = 'query_block' THEN block_rows / NULLIF(block_rows + waves * fill_k, 0e0)
+            WHEN query_block > 0 THEN block_rows / NULLIF(block_rows + waves * fill_k, 0e0)
             WHEN listed_m = 0 OR dataflow = 'direct' THEN 1e0
             ELSE effective_waves * steady_s / NULLIF(effective_waves * steady_s + filling_s, 0e0)
         END AS pipelining_fraction

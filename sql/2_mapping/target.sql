@@ -42,7 +42,9 @@ CREATE VIEW target (
     -- True where a loop goes to as many threads as it has such chunks for, not to all or one.
     shares_by_chunk,
     -- True where PyTorch's own kernels run, each in the layout its tensors have.
-    follows_strides
+    follows_strides,
+    -- True where ATen calls the library of a matrix product; files from before it was known: not.
+    calls_aten
 ) AS
 WITH policy_precisions AS (
     SELECT policy, MAX_BY(compute_precision, CASE WHEN operator_class = 'linear' THEN 1 ELSE 0 END) AS precision
@@ -78,7 +80,8 @@ SELECT
     s.sums_in_half,
     s.chunk_element,
     s.shares_by_chunk,
-    b.follows_strides
+    b.follows_strides,
+    COALESCE(b.calls_aten, FALSE) AS calls_aten
 FROM run AS r
 INNER JOIN backend AS b ON b.backend = r.backend
 INNER JOIN supported_backend AS s ON s.backend = r.backend
