@@ -183,7 +183,8 @@ class Term(Row):
     elements); `steps` (accesses to memory that a thread of PyTorch's own GPU kernel makes one after another, where
     it walks through samples and channels); for a `gemm` part `m`, `n`, `k`, `groups` with
     `macs = groups * m * n * k`; and for that of a convolution `taps` (positions of its kernel) and, of one group,
-    undilated, the kernel at most 3 on a side, `image` and `samples` (elements and first dimension of its input).
+    undilated, the kernel at most 3 on a side, `image` and `samples` (elements and first dimension of its input);
+    and for those of an attention `sharing` (heads of queries that share keys, whose rows are one product's; 1 if absent).
     """
 
     TABLE: ClassVar[str] = "term"
@@ -199,7 +200,7 @@ class Term(Row):
     part: str
     """Step of the operator it describes."""
     quantity: str
-    """`macs`, `flops`, `threads`, `steps`, `m`, `n`, `k`, `groups`, `taps`, `image` or `samples`."""
+    """`macs`, `flops`, `threads`, `steps`, `m`, `n`, `k`, `groups`, `taps`, `image`, `samples` or `sharing`."""
     coefficient: float
     """Factor of the term."""
     batch_power: int

@@ -8,7 +8,7 @@ nothing: the counts are those of the full product.
 from __future__ import annotations
 
 from ..graph import Part
-from ..symbolic import product, ratio
+from ..symbolic import polynomial, product, ratio
 from .elementwise import FLOPS_PER_ELEMENT
 from .registry import Call, Value, gemm, rule, vector
 
@@ -25,8 +25,8 @@ def scaled_dot_product_attention(call: Call) -> list[Part]:
     scores = product(groups, rows, context)
     # softmax, the scale, and the additive mask where there is one
     flops = FLOPS_PER_ELEMENT["softmax"] + 1 + (1 if call["attn_mask"] is not None or call["is_causal"] else 0)
-    return [
-        gemm("qk", groups, rows, context, width),
-        vector("softmax", product(flops, scores), scores),
-        gemm("av", groups, rows, value.dims[-1], context),
-    ]
+    products = gemm("qk", groups, rows, context, width), gemm("av", groups, rows, value.dims[-1], context)
+    if sharing != 1:
+        for part in products:
+            part.quantities["sharing"] = polynomial(sharing)
+    return [products[0], vector("softmax", product(flops, scores), scores), products[1]]

@@ -32,7 +32,9 @@ CREATE VIEW kernel_part (
     -- GEMM reduction length; null unless the part is a matrix product.
     k,
     -- Independent matrix products of that shape; null unless the part is a matrix product.
-    gemm_count
+    gemm_count,
+    -- Heads of queries whose rows are those of one product, as they share keys; 1 where none do.
+    sharing
 ) AS
 SELECT
     r.model_id,
@@ -50,7 +52,8 @@ SELECT
     z.m,
     z.n,
     z.k,
-    z.gemm_count
+    z.gemm_count,
+    z.sharing
 FROM run AS r
 INNER JOIN subgraph_operator AS so ON so.model_id = r.model_id AND so.backend = r.backend
 INNER JOIN operator AS o ON o.model_id = so.model_id AND o.operator_id = so.operator_id

@@ -30,7 +30,9 @@ CREATE VIEW part_size (
     -- Elements of the input of a plain convolution; null for other parts.
     image,
     -- First dimension of that input; null for other parts.
-    samples
+    samples,
+    -- Heads of queries whose rows are those of one product, as they share keys; 1 where none do.
+    sharing
 ) AS
 WITH evaluated_terms AS (
     SELECT
@@ -60,6 +62,7 @@ SELECT
     SUM(CASE WHEN quantity = 'groups' THEN amount END) AS gemm_count,
     SUM(CASE WHEN quantity = 'taps' THEN amount END) AS taps,
     SUM(CASE WHEN quantity = 'image' THEN amount END) AS image,
-    SUM(CASE WHEN quantity = 'samples' THEN amount END) AS samples
+    SUM(CASE WHEN quantity = 'samples' THEN amount END) AS samples,
+    COALESCE(SUM(CASE WHEN quantity = 'sharing' THEN amount END), 1e0) AS sharing
 FROM evaluated_terms
 GROUP BY model_id, scenario_id, operator_id, part

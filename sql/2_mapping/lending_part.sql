@@ -43,7 +43,10 @@ ranked_lenders AS (
     INNER JOIN measured_parts AS l ON l.architecture = b.architecture AND l.hardware_id <> b.hardware_id
     LEFT JOIN measured_parts AS own ON own.hardware_id = b.hardware_id AND own.backend = l.backend
     WHERE own.hardware_id IS NULL
-        AND COALESCE(b.unit_ops_per_s / NULLIF(l.unit_ops_per_s, 0e0) BETWEEN 0.8e0 AND 1.25e0, TRUE)
+        AND CASE
+            WHEN b.unit_ops_per_s IS NULL AND l.unit_ops_per_s IS NULL THEN TRUE
+            ELSE COALESCE(b.unit_ops_per_s / NULLIF(l.unit_ops_per_s, 0e0) BETWEEN 0.8e0 AND 1.25e0, FALSE)
+        END
 )
 
 SELECT hardware_id, backend, lender_id

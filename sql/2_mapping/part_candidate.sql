@@ -75,8 +75,10 @@ WITH counted_parts AS (
         *,
         COUNT(*) OVER (PARTITION BY model_id, scenario_id, subgraph_id) AS part_count,
         MAX(part_class = 'gemm') OVER (PARTITION BY model_id, scenario_id, subgraph_id) AS has_product,
-        MAX(CASE WHEN operator_class = 'attention' AND part = 'qk' THEN m END)
-            OVER (PARTITION BY model_id, scenario_id, subgraph_id) AS query_count
+        MAX(CASE WHEN operator_class = 'attention' AND part = 'qk' THEN m / NULLIF(sharing, 0e0) END)
+            OVER (PARTITION BY model_id, scenario_id, subgraph_id) AS query_count,
+        MAX(CASE WHEN operator_class = 'attention' AND part = 'qk' THEN gemm_count * sharing END)
+            OVER (PARTITION BY model_id, scenario_id, subgraph_id) AS query_heads
     FROM kernel_part
 ),
 
@@ -109,10 +111,15 @@ part_on_target AS (
         kp.n,
         kp.k,
         kp.gemm_count,
+        kp.sharing,
+        kp.query_count,
+        kp.query_heads,
         kp.part_count,
         kp.has_product,
         CASE
             WHEN kp.query_count IS NULL OR h.family <> 'cpu' OR NOT t.calls_aten THEN 0
+            -- A file from before they were known keeps its square blocks.
+            WHEN NOT EXISTS (SELECT 1 FROM tiling_strategy WHERE dataflow = 'query_block') THEN 0
             WHEN kp.query_count < 192e0 THEN 32
             WHEN kp.query_count < 768e0 THEN 64
             ELSE 256
@@ -215,7 +222,7 @@ sized_tiles AS (
             WHEN strategy IS NULL OR dataflow = 'direct' THEN NULL
             WHEN dataflow = 'weight_stationary' THEN CEIL(m / NULLIF(divisor, 0e0))
             WHEN dataflow = 'wavefront' THEN array_rows
-            WHEN query_block > 0 THEN LEAST(listed_m, m)
+            WHEN query_block > 0 THEN LEAST(listed_m, query_count)
             WHEN listed_m = 0 THEN LEAST(square_block, m)
             ELSE listed_m
         END AS tile_m,
@@ -241,13 +248,13 @@ counted_tiles AS (
     SELECT
         *,
         CASE
+            WHEN query_block > 0 THEN query_heads * CEIL(query_count / NULLIF(query_block, 0))
             -- A block of 256 threads is the grain at which vector work is spread over units.
             WHEN strategy IS NULL OR dataflow = 'direct' THEN GREATEST(1e0, CEIL(threads / 256e0))
             WHEN dataflow = 'weight_stationary'
                 THEN gemm_count * CEIL(k / NULLIF(tile_k, 0e0)) * CEIL(n / NULLIF(tile_n, 0e0))
                 * CEIL(m / NULLIF(tile_m, 0e0))
             WHEN dataflow = 'wavefront' THEN gemm_count * CEIL(m / NULLIF(tile_m, 0e0)) * CEIL(n / NULLIF(tile_n, 0e0))
-            WHEN query_block > 0 THEN gemm_count * CEIL(m / NULLIF(tile_m, 0e0))
             WHEN listed_m = 0 THEN gemm_count * CEIL(m / NULLIF(tile_m, 0e0)) * CEIL(n / NULLIF(tile_n, 0e0))
             ELSE gemm_count * CEIL(m / NULLIF(tile_m, 0e0)) * CEIL(n / NULLIF(tile_n, 0e0)) * split_k
         END AS tile_count,
@@ -297,8 +304,8 @@ overlapped_tiles AS (
         -- Rows of the unit with most of them, whose blocks are neighbours: whole products, then part of one.
         CASE
             WHEN query_block > 0
-                THEN FLOOR(waves / NULLIF(CEIL(m / NULLIF(tile_m, 0e0)), 0e0)) * m
-                + LEAST(waves % NULLIF(CEIL(m / NULLIF(tile_m, 0e0)), 0e0) * tile_m, m)
+                THEN FLOOR(waves / NULLIF(CEIL(query_count / NULLIF(query_block, 0)), 0e0)) * query_count
+                + LEAST(waves % NULLIF(CEIL(query_count / NULLIF(query_block, 0)), 0e0) * query_block, query_count)
         END AS block_rows
     FROM waved_tiles
 ),
@@ -307,6 +314,9 @@ timed_candidates AS (
     SELECT
         *,
         CASE
+            -- What is no product is shared as the products are.
+            WHEN query_block > 0 AND strategy IS NULL
+                THEN block_rows * flops / NULLIF(query_heads * query_count * unit_ops_per_s, 0e0)
             -- Each block takes as long as its threads, all alike, take on one unit: a partly filled last block
             -- costs a whole one, so that more threads never take less time.
             WHEN strategy IS NULL

@@ -326,6 +326,12 @@ def lane_multiple(device: Device, size: float) -> float:
     return math.ceil(size / device.lanes) * device.lanes
 
 
+def most_rows(rows: float, block: float, most: int) -> float:
+    """Rows of the unit that takes `most` neighbouring blocks, of which the last of a product may be short."""
+    blocks = math.ceil(rows / block)
+    return math.fsum(min(block, rows - block * (b % blocks)) for b in range(most))
+
+
 def hunger(device: Device, s: Record, peak: float, element_byte: float) -> float:
     """How fast the units are for the memory beside them: 1 when a small tile costs all that it can."""
     if s["fed_macs"] is None or not device.tile_bandwidth:
@@ -366,9 +372,8 @@ def tile(
         tm, tn, tk = min(s["tile_m"], m), lane_multiple(device, min(s["tile_n"], n)), min(s["tile_k"], k)
         blocks = math.ceil(m / tm)
         count = g * blocks
-        # Each unit takes neighbouring blocks; the last of a product may be short.
         most = math.ceil(count / units)
-        rows = sum(min(tm, m - tm * (b % blocks)) + s["fill_k"] for b in range(most))
+        rows = most_rows(m, tm, most) + s["fill_k"] * most
         seconds = 2 * rows * lane_multiple(device, n) * k / unit_rate
     else:
         split, depth, latency_s, fill_s = s["split_k"], k, 0.0, 0.0
@@ -438,6 +443,14 @@ def map_part(
             spread = record | {"count": blocks, "waves": waves, "ideal_s": max(waves * block_s, flops / peak)}
             return dict.fromkeys(systolic, spread)
     if part["part_class"] != "gemm":
+        if operator["query_block"]:
+            # The scores of a block stay with the unit that computed them.
+            heads, queries = operator["heads"], operator["queries"]
+            blocks = math.ceil(queries / operator["query_block"])
+            most = math.ceil(heads * blocks / device.units)
+            share = most_rows(queries, operator["query_block"], most) / (heads * queries)
+            ideal_s = max(share * flops / (peak / device.units), flops / peak)
+            return {ALL: record | {"count": heads * blocks, "waves": most, "ideal_s": ideal_s}}
         # Every block takes as long as its threads, all equal, take on one unit.
         blocks = max(1.0, math.ceil(threads / VECTOR_BLOCK))
         waves = math.ceil(blocks / device.units)
@@ -454,7 +467,8 @@ def map_part(
         if operator["query_block"] != (s["tile_m"] if s["dataflow"] == "query_block" else None):
             continue
         if s["dataflow"] != "direct":
-            product = size["m"], size["n"], size["k"], size["groups"]
+            sharing = size.get("sharing", 1.0) if s["dataflow"] == "query_block" else 1.0
+            product = size["m"] / sharing, size["n"], size["k"], size["groups"] * sharing
             t, rate = tile(device, s, kind, peak, element_byte, *product, is_alone), (unit, kind, peak)
         elif rates["vector"] and size["n"] <= s["tile_n"]:
             t, rate = direct(device, s, rates["vector"][1], flops, threads), ("vector", *rates["vector"])
@@ -468,15 +482,18 @@ def map_part(
     return found
 
 
-def query_block(
+def query_blocks(
     tables: Tables, device: Device, run: Run, operator_class: str, scores: dict[str, list[Record]]
-) -> int | None:
-    """Queries that PyTorch's attention on a processor takes at once; None for other kernels."""
+) -> Record:
+    """Queries that PyTorch's attention on a processor takes at once, None for other kernels, of how many heads."""
     backend = tables.one("backend", backend=run.scenario["backend"])
     if operator_class != "attention" or "m" not in scores or device.row["family"] != "cpu" or not backend["calls_aten"]:
-        return None
-    queries = run.value(scores["m"])
-    return 256 if queries >= 768 else 64 if queries >= 192 else 32
+        return {"query_block": None}
+    sharing = run.value(scores["sharing"]) if "sharing" in scores else 1.0
+    queries, heads = run.value(scores["m"]) / sharing, run.value(scores["groups"]) * sharing
+    return {
+        "query_block": 256 if queries >= 768 else 64 if queries >= 192 else 32, "queries": queries, "heads": heads,
+    }  # fmt: skip
 
 
 def fastest(
@@ -1031,7 +1048,7 @@ def predict(tables: Tables, scenario_id: int, hardware_id: str) -> Prediction | 
                 {
                     "operator_class": classes[operator_id],
                     "precision": computed[operator_id],
-                    "query_block": query_block(tables, device, run, classes[operator_id], scores),
+                    **query_blocks(tables, device, run, classes[operator_id], scores),
                 },
             )
             for p in steps.get(operator_id, [])

@@ -223,11 +223,16 @@ def _add_gather(draw: st.DrawFn, d: Drawing, source: int) -> None:
 
 def _add_attention(draw: st.DrawFn, d: Drawing, source: int) -> None:
     rows, width, heads = d.rows[source], d.channels[source], draw(st.sampled_from([1, 3, 8]))
+    sharing = draw(st.sampled_from([1, 4]))
+    scores = heads * sharing * rows * rows
     parts = [
-        gemm(d, "qk", heads, rows, rows, width, by_group=True),
-        vector(d, 5 * heads * rows * rows, heads * rows * rows, "softmax"),
-        gemm(d, "av", heads, rows, width, rows, by_group=True),
+        gemm(d, "qk", heads, sharing * rows, rows, width, by_group=True),
+        vector(d, 5 * scores, scores, "softmax"),
+        gemm(d, "av", heads, sharing * rows, width, rows, by_group=True),
     ]
+    if sharing != 1:
+        for part in (parts[0], parts[2]):
+            part.quantities["sharing"] = {ONE: float(sharing)}
     d.operator("attention", [source], rows, width, parts)
 
 

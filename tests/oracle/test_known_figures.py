@@ -37,16 +37,18 @@ def activation(rows: int) -> Graph:
     return drawing.graph
 
 
-def attention(heads: int, queries: int, width: int) -> Graph:
-    """One fused attention over its own queries as a model."""
+def attention(heads: int, queries: int, width: int, sharing: int = 1) -> Graph:
+    """One fused attention over its own queries as a model; so many heads share each head of keys."""
     drawing = Drawing(powers=SAMPLE)
     drawing.graph.modules = [GraphModule(0, None, "", "Root", 0)]
     source = drawing.tensor("input", drawing.size(heads * queries * width))
     parts = [
-        gemm(drawing, "qk", heads, queries, queries, width),
+        gemm(drawing, "qk", heads // sharing, sharing * queries, queries, width),
         vector(drawing, 5 * heads * queries**2, heads * queries**2, "softmax"),
-        gemm(drawing, "av", heads, queries, width, queries),
+        gemm(drawing, "av", heads // sharing, sharing * queries, width, queries),
     ]
+    for product_of_heads in (parts[0], parts[2]):
+        product_of_heads.quantities["sharing"] = {(0, 0, 0): float(sharing)}
     result = drawing.operator("attention", [source], queries, heads * width, parts)
     drawing.graph.tensors[result].is_output = True
     return drawing.graph
@@ -276,6 +278,24 @@ def test_a_backend_takes_anothers_efficiencies_as_assumed() -> None:
     unknown = ("xla", common, "assumed")
     assert lent == [("eager", 0.91, "assumed"), ("inductor", 0.91, "measured"), unknown]
     assert own == [("eager", 0.83, "measured"), ("inductor", 0.91, "measured"), unknown]
+
+
+@pytest.mark.parametrize(("heads", "queries", "units"), [(8, 192, 3), (8, 1, 3), (1, 300, 64)])
+def test_heads_that_share_keys_have_blocks_of_their_own(heads: int, queries: int, units: int) -> None:
+    """PyTorch's attention on a processor hands out the blocks of every head of queries: one of 192 has three of 64, however
+    many share its keys, and 300 are five blocks, so that at most five units work, on the softmax too."""
+    found = []
+    for sharing in (1, heads):
+        with contextlib.closing(new_database(["part_mapping", "kernel_cost"])) as connection:
+            add_graph(connection, attention(heads, queries, 64, sharing))
+            replace_rows(connection, Scenario, [scenario(1)])
+            replace_part(connection, smallest_part("cpu", units=units))
+            ((tiles, allocated, seconds),) = connection.sql(
+                "SELECT tile_count, units_allocated, compute_s FROM kernel_cost"
+            ).fetchall()
+            found.append((tiles, allocated, pytest.approx(seconds)))
+    assert found[0][:2] == (heads * -(-queries // (64 if queries >= 192 else 32)), min(units, found[0][0]))
+    assert found[0] == found[1]
 
 
 def test_a_sibling_lends_what_was_learned_of_it() -> None:
