@@ -17,6 +17,7 @@ import typer
 from charz.schema.errors import CharzError
 
 from . import display, sandbox
+from .grid import PartsOption, names
 from .workspace import (
     BackendOption,
     BatchOption,
@@ -51,9 +52,9 @@ def command(
     precision: PrecisionOption = None,
     backend: BackendOption = None,
     model: Annotated[
-        list[str] | None, typer.Option("--model", help="Model the views answer for; repeat it for more.")
+        list[str] | None, typer.Option("--model", help="Models the views answer for, again for each or with commas.")
     ] = None,
-    on: Annotated[list[str] | None, typer.Option("--on", help="Part the views answer for; repeat it for more.")] = None,
+    on: PartsOption = None,
     db: DatabaseOption = None,
 ) -> None:
     """Ask the database in SQL: one statement, read only, kept away from files and network.
@@ -71,8 +72,8 @@ def command(
         precision=precision,
         backend=backend,
         needed=words,
-        models=model or (),
-        hardware=on or (),
+        models=names(model),
+        hardware=names(on),
     ) as connection:
         try:
             sandbox.lock(connection, memory)

@@ -143,5 +143,8 @@ def test_models_and_parts_named(workspace: Path, charz: Charz) -> None:
     query = "SELECT DISTINCT model, hardware FROM model_report"
     done = charz("sql", query, "--db", str(workspace), "--model", "resnet18", "--on", "rtx4090", "--format", "csv")
     assert done.stdout.split() == ["model,hardware", "resnet18,rtx4090"]
+    several = ["--model", "resnet18,", "--on", "rtx4090,t4", "--format", "csv"]
+    done = charz("sql", query + " ORDER BY ALL", "--db", str(workspace), *several)
+    assert done.stdout.split() == ["model,hardware", "resnet18,rtx4090", "resnet18,t4"]
     done = charz("sql", query, "--db", str(workspace), "--model", "resnet19")
     assert_one_line_error(done, "resnet19", "resnet18")
