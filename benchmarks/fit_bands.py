@@ -60,18 +60,18 @@ def residuals(database: Path) -> pl.DataFrame:
         overrides=catalog.tables(),
     )
     with duckdb.connect(str(database), read_only=True) as connection:
-        families = connection.sql("SELECT hardware_id, family FROM hardware").pl()
-    cell = ["source_id", "hardware_id", "model", "policy"]
+        families = connection.sql("SELECT hardware, family FROM hardware").pl()
+    cell = ["source_id", "hardware", "model", "precision"]
     return (
         score.with_log_ratio(frame.filter(pl.col("batch") == 1))
-        .join(families, on="hardware_id")
+        .join(families, on="hardware")
         .with_columns(residual=-pl.col(score.LOG_RATIO), weight=1.0 / pl.len().over("family", "backend", *cell))
     )
 
 
 def fitted(rows: pl.DataFrame) -> dict[str, object] | None:
     """Band of one family and backend; None with too few rows or groups to leave out."""
-    if len(rows) < _LEAST_ROWS or rows["hardware_id"].n_unique() < 2:
+    if len(rows) < _LEAST_ROWS or rows["hardware"].n_unique() < 2:
         return None
     covered = [left_out_coverage(rows, power) for power in POWERS]
     power = float(POWERS[int(np.argmin(np.abs(np.array(covered) - _NOMINAL)))])
@@ -87,8 +87,8 @@ def fitted(rows: pl.DataFrame) -> dict[str, object] | None:
 def left_out_coverage(rows: pl.DataFrame, power: float) -> float:
     """Share of rows inside the band of the other parts' rows."""
     inside = 0.0
-    for (part,), group in rows.group_by("hardware_id"):
-        low, high = quantiles(rows.filter(pl.col("hardware_id") != part))
+    for (part,), group in rows.group_by("hardware"):
+        low, high = quantiles(rows.filter(pl.col("hardware") != part))
         inside += float(group.filter(pl.col("residual").is_between(power * low, power * high))["weight"].sum())
     return inside / float(rows["weight"].sum())
 

@@ -39,7 +39,7 @@ def main() -> None:
     print(*FRACTIONS, "fitted:", np.exp(found.x).round(3))
     for constants in (in_force, WHOLE_STEPS):
         scored = measured.with_columns(ratio=log_ratio(measured, *constants))
-        print(constants, *(errors(scored, by) for by in ([], ["hardware_id"], ["op_name"], ["size"])), sep="\n")
+        print(constants, *(errors(scored, by) for by in ([], ["hardware"], ["op_name"], ["size"])), sep="\n")
         print(errors(scored, ["size", "n"]).pivot("n", index="size", values="median"))
 
 
@@ -50,12 +50,12 @@ def timings(package: Path | None) -> pl.DataFrame:
     connection.register("link", catalog.tables()["hardware_interconnect"].to_arrow())
     return connection.sql(
         """
-        SELECT t.hardware_id, t.op_name, t.num_gpus AS n, l.latency_s AS link_s, l.bandwidth_byte_per_s,
+        SELECT t.hardware, t.op_name, t.num_gpus AS n, l.latency_s AS link_s, l.bandwidth_byte_per_s,
             t.message_size * CASE t.precision WHEN 'fp16' THEN 2 ELSE 1 END AS byte,
             (t.num_gpus - 1) * CASE t.op_name WHEN 'all_reduce' THEN 2 ELSE 1 END AS steps,
             steps / t.num_gpus AS share, median(t.latency_s) AS measured_s
         FROM timing AS t
-        JOIN link AS l ON l.hardware_id = t.hardware_id AND l.interconnect = $link
+        JOIN link AS l ON l.hardware = t.hardware AND l.interconnect = $link
         GROUP BY ALL
         ORDER BY ALL
         """,

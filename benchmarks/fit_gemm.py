@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks import catalog, sampled, score_gemm
-from charz.ingest.measurements import bare, catalog_csv
+from charz.ingest.measurements import bare, catalog_csv, store
 from charz.ingest.measurements.workbench import Workbench
 from charz.schema.catalog import Efficiency
 
@@ -76,7 +76,7 @@ def main() -> None:
         rows = [
             row
             for part in options.hardware
-            for row in fitted_rows(database, part, measured.filter(hardware_id=part), efficiency, options.precision)
+            for row in fitted_rows(database, part, measured.filter(hardware=part), efficiency, options.precision)
         ]
     catalog_csv.replace_rows(options.folder, rows, [], [])
     print(f"{len(rows)} rows, {time.perf_counter() - start:.0f} s")
@@ -116,7 +116,8 @@ def search(
     low, high = (np.array([getattr(p, side) for p in PARAMETERS]) for side in ("low", "high"))
 
     def error(values: np.ndarray) -> float:
-        rows = pl.DataFrame([r.model_dump() for r in part_rows(part, np.clip(values, low, high), "")])
+        tried = store.numbered(part_rows(part, np.clip(values, low, high), ""), efficiency["efficiency_id"])
+        rows = pl.DataFrame([row.model_dump() for row in tried])
         bench.replace("efficiency", pl.concat([efficiency, rows.select(efficiency.columns)], how="vertical_relaxed"))
         both = measured.join(bare.read(bench), on=["operator_id", "cache_state"])
         return float(both.select((pl.col("device_s") / pl.col("latency_s") - 1).abs().mean()).item())
@@ -137,15 +138,15 @@ def search(
 
 
 def part_rows(part: str, values: np.ndarray, note: str) -> list[Efficiency]:
-    """The values as efficiency rows."""
+    """The values as efficiency rows, numbered from 1."""
     of = {(p.resource, p.column): float(f"{v:.4g}") for p, v in zip(PARAMETERS, values, strict=True)}
     return [
         Efficiency(
-            scope=f"hardware:{part}", backend="*", kernel_class="linear", precision_class="*", memory_format="*",
+            efficiency_id=number, scope=f"hardware:{part}", backend="*", kernel_class="linear", precision_class="*", memory_format="*",
             resource=resource, maximum_fraction=of[resource, "maximum_fraction"],
             half_work=of.get((resource, "half_work"), 0.0), source_id="charz_gemm_fit", confidence="derived", note=note,
         )
-        for resource in ("matrix", "memory", "overlap")
+        for number, resource in enumerate(("matrix", "memory", "overlap"), start=1)
     ]  # fmt: skip
 
 

@@ -61,7 +61,7 @@ CAUSES = {
 }
 """Why families stand where they do on GPUs, as far as their kernels show it."""
 
-BY = ["left_out", "hardware_id", "backend", "memory_format"]
+BY = ["left_out", "hardware", "backend", "memory_format"]
 
 
 def arguments() -> argparse.Namespace:
@@ -109,8 +109,8 @@ def extract(
 ) -> kernels.Kernels:
     """Kernels of the measured models on the parts."""
     names = ", ".join(f"'{part}'" for part in parts)
-    where = f"x.source_id LIKE 'timm:%' AND x.hardware_id IN ({names}) AND x.software = 'pt240'"
-    where += f" AND (m.model_id * 2654435761) % 1000 < {options.sample * 1000}"
+    where = f"x.source_id LIKE 'timm:%' AND x.hardware IN ({names}) AND x.software = 'pt240'"
+    where += f" AND hash(m.model) % 1000 < {options.sample * 1000}"
     return kernels.extract(options.database, measured_cases(options.database, where), efficiency, live)
 
 
@@ -120,7 +120,7 @@ def _start(backend: str) -> fit.Fit:
 
 
 def _measured(family: calibration.Calibration, parts: tuple[str, ...]) -> list[str]:
-    found = set(family.cases["hardware_id"])
+    found = set(family.cases["hardware"])
     return [part for part in parts if part in found]
 
 
@@ -129,7 +129,7 @@ def _part(
 ) -> calibration.Calibration:
     """A fit to one part alone, pulled toward its family's, judged against its family's left-out errors. What it is
     pulled toward when it leaves out model families has not seen them either."""
-    own = (family.kernels.cases["hardware_id"] == part).to_numpy()
+    own = (family.kernels.cases["hardware"] == part).to_numpy()
 
     def without(families: Sequence[str]) -> fit.Fit:
         seen = ~family.kernels.cases["architecture_family"].is_in(list(families)).to_numpy()

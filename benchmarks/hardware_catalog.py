@@ -27,7 +27,7 @@ def median_s(action: Callable[[], object], runs: int = 7) -> float:
 def one_part(catalog: Catalog, part: str) -> Catalog:
     """The catalog with the rows of one part only."""
     rows = {
-        row_type: [row for row in found if getattr(row, "hardware_id", part) == part]
+        row_type: [row for row in found if getattr(row, "hardware", part) == part]
         for row_type, found in catalog.rows.items()
     }
     return Catalog(rows, catalog.version)

@@ -24,10 +24,11 @@ from functools import partial
 from pathlib import Path
 
 from charz.cli.workspace import change_workspace
-from charz.ingest import export, pipeline
+from charz.ingest import pipeline
 from charz.ingest.compile.rules import Rules, from_connection
 from charz.ingest.sources import build
 from charz.ingest.sources.spec import Spec, parse
+from charz.ingest.trace import export
 from charz.ingest.write import Ingested, write
 
 REPEATS = 3
@@ -37,7 +38,7 @@ JOBS_LIMIT = 1.7
 
 BARE = """
 import duckdb, polars, torch
-from charz.ingest import torchvision_schemas
+from charz.ingest.trace import torchvision_schemas
 torchvision_schemas.prepare()  # for a torchvision without its compiled operators
 import torchvision
 with torch.device("meta"):

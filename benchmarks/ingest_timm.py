@@ -31,7 +31,8 @@ def main() -> None:
     options = parser.parse_args()
     batch = files.read(options.measurements / "models.parquet", [], None, files.TraceContext(None, None, "eager"))
     with change_workspace(options.database) as connection:
-        print(f"{files.store_batch(connection, batch)} measurements")
+        files.store_batches(connection, [batch])
+    print(f"{len(batch.frame)} measurements")
     specs = wanted(batch.frame)[: options.limit]
     outcomes = run(
         specs,

@@ -10,7 +10,7 @@ import polars as pl
 from charz.cli import display
 
 HEADERS = {
-    "hardware_id": "part", "operator_class": "class", "median_error": "median", "p90_error": "p90",
+    "hardware": "part", "operator_class": "class", "median_error": "median", "p90_error": "p90",
     "within_30_fraction": "within 30 %", "spearman": "Spearman",
 }  # fmt: skip
 """Shown name of a column; others are shown as they are called."""

@@ -33,7 +33,7 @@ RUNS = (("eager", 1), ("eager", 8), ("inductor", 1))
 
 COUNT = """
 import json, resource, sys, time
-from charz.ingest import torchvision_schemas
+from charz.ingest.trace import torchvision_schemas
 torchvision_schemas.prepare()
 import torch, torchvision
 name, backend, batch = sys.argv[1], sys.argv[2], int(sys.argv[3])
@@ -74,20 +74,20 @@ def main() -> None:
 def predicted(database: Path) -> pl.DataFrame:
     """Megabytes of fresh pages of every run, as the view `page_fault` says."""
     with duckdb.connect(str(database), read_only=True) as connection:
-        models = dict(connection.sql("SELECT model_id, model FROM model").fetchall())
+        models = [name for (name,) in connection.sql("SELECT model FROM model").fetchall()]
     fixed = {
-        "hardware_id": "i9_10940x", "policy": "fp32", "memory_format": "nchw", "sequence": None, "host_factor": 1.0,
+        "hardware": "i9_10940x", "precision": "fp32", "memory_format": "nchw", "sequence": None, "host_factor": 1.0,
         "cache_state": "warm", "phase": "forward", "context": None,
     }  # fmt: skip
-    cases = [{"model_id": m, "backend": backend, "batch": batch, **fixed} for m in models for backend, batch in RUNS]
+    cases = [{"model": m, "backend": backend, "batch": batch, **fixed} for m in models for backend, batch in RUNS]
     query = """
-        SELECT f.model_id, r.backend, r.batch, SUM(f.fault_byte) / 1e6 AS predicted_mb
-        FROM page_fault AS f INNER JOIN run AS r USING (model_id, scenario_id)
-        GROUP BY f.model_id, r.backend, r.batch
+        SELECT f.model, r.backend, r.batch, SUM(f.fault_byte) / 1e6 AS predicted_mb
+        FROM page_fault AS f INNER JOIN run AS r USING (model, scenario_id)
+        GROUP BY f.model, r.backend, r.batch
     """
     with Workbench(database, pl.DataFrame(cases), overrides=catalog.tables(), view="page_fault") as bench:
         found = bench.sql(query)
-    return found.with_columns(model=pl.col("model_id").replace_strict(models), batch=pl.col("batch").cast(pl.Int64))
+    return found.with_columns(batch=pl.col("batch").cast(pl.Int64))
 
 
 def counted() -> pl.DataFrame:

@@ -82,9 +82,9 @@ def predicted_byte(name: str) -> tuple[float, int]:
     request = build(parse(name))
     graph, _ = to_graph(request)
     rules = from_rows(loader.load().rows)
-    parts = partition(flow_of(graph), EAGER, rules.fusion[EAGER], rules.folds_norm[EAGER])
-    changes = [0.0] * (parts.count + 2)
-    for tensor_id, (first, last) in lifetimes(graph, parts).items():
+    kernels = partition(flow_of(graph, rules.classes), EAGER, rules.fusion[EAGER], rules.folds_norm[EAGER])
+    changes = [0.0] * (kernels.count + 2)
+    for tensor_id, (first, last) in lifetimes(graph, kernels).items():
         tensor = graph.tensors[tensor_id]
         size = evaluate(tensor.elements, 1) * rules.bits[tensor.precision] / 8
         changes[first + 1] += math.ceil(size / 512) * 512
@@ -100,7 +100,7 @@ MEASURED = Path(__file__).parents[2] / "shared" / "measurements" / "models.parqu
 MEASURED_MODEL = "hf:llama-2-7b"
 MEASURED_TOKENS = 512
 VOCABULARY = 32000
-POLICIES = {"fp16": "fp16", "gptq-int4": "w4a16", "bnb-4bit": "w4a16"}
+PRECISIONS = {"fp16": "fp16", "gptq-int4": "w4a16", "bnb-4bit": "w4a16"}
 """Policy that stands for each measured precision."""
 
 
@@ -122,7 +122,7 @@ def measured() -> None:
     runs = run_memory(sorted({int(batch) for _, batch, *_ in rows}))
     alone, held = [], []
     for precision, batch, *_ in rows:
-        peak, cache = runs[POLICIES[precision], int(batch)]
+        peak, cache = runs[PRECISIONS[precision], int(batch)]
         logits = batch * MEASURED_TOKENS * VOCABULARY * 4
         alone.append(peak)
         held.append(peak + cache + 2 * logits)
@@ -143,7 +143,7 @@ def measured() -> None:
 
 
 def run_memory(batches: list[int]) -> dict[tuple[str, int], tuple[float, float]]:
-    """Peak of a prefill under eager and the key-value cache in it, by policy and batch. [byte]"""
+    """Peak of a prefill under eager and the key-value cache in it, by precision and batch. [byte]"""
     from charz.cli.workspace import open_workspace, scenario_row, with_scenarios
 
     with tempfile.TemporaryDirectory() as folder:
@@ -158,10 +158,10 @@ def run_memory(batches: list[int]) -> dict[tuple[str, int], tuple[float, float]]
             str(path),
         ]
         subprocess.run(command, check=True, capture_output=True)
-        keys = [(policy, batch) for policy in sorted(set(POLICIES.values())) for batch in batches]
+        keys = [(precision, batch) for precision in sorted(set(PRECISIONS.values())) for batch in batches]
         with open_workspace(path) as connection:
             scenarios = [
-                scenario_row(connection, i, batch=b, sequence=MEASURED_TOKENS, phase="prefill", policy=p)
+                scenario_row(connection, i, batch=b, sequence=MEASURED_TOKENS, phase="prefill", precision=p)
                 for i, (p, b) in enumerate(keys)
             ]
         with with_scenarios(path, scenarios, {"run_memory"}) as connection:

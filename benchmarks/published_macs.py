@@ -28,7 +28,7 @@ CAUSES = {
 
 QUERY = """
     SELECT model, resolution, published_macs, sum(coefficient * pow(default_batch, batch_power)) AS macs
-    FROM model JOIN term USING (model_id)
+    FROM model JOIN term USING (model)
     WHERE quantity = 'macs' AND published_macs IS NOT NULL
     GROUP BY ALL ORDER BY model
 """

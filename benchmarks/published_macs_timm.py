@@ -27,46 +27,46 @@ ROUNDING = 0.00501
 
 QUERY = """
     WITH macs AS (
-        SELECT model_id, operator_id, sum(coefficient * pow(default_batch, batch_power)) / any_value(default_batch) AS macs
-        FROM term JOIN model USING (model_id)
+        SELECT model, operator_id, sum(coefficient * pow(default_batch, batch_power)) / any_value(default_batch) AS macs
+        FROM term JOIN model USING (model)
         WHERE quantity = 'macs'
         GROUP BY ALL
     ),
     sizes AS (
-        SELECT model_id, tensor_id, max(batch_power) > 0 AS is_activation,
+        SELECT model, tensor_id, max(batch_power) > 0 AS is_activation,
             sum(coefficient * pow(default_batch, batch_power)) / any_value(default_batch) AS elements
-        FROM tensor_term JOIN model USING (model_id)
+        FROM tensor_term JOIN model USING (model)
         GROUP BY ALL
     ),
     reads AS (
-        SELECT model_id, consumer_operator_id AS operator_id, count(*) AS reads, min_by(tensor_id, position) AS first_read
+        SELECT model, consumer_operator_id AS operator_id, count(*) AS reads, min_by(tensor_id, position) AS first_read
         FROM edge
         GROUP BY ALL
     ),
     operators AS (
-        SELECT o.model_id, o.target, coalesce(macs, 0) AS macs, coalesce(e.elements, 0) AS elements,
+        SELECT o.model, o.aten_operator, coalesce(macs, 0) AS macs, coalesce(e.elements, 0) AS elements,
             coalesce(r.elements, 0) AS read_elements, r.is_activation, reads.reads
         FROM operator AS o
-        LEFT JOIN macs USING (model_id, operator_id)
-        LEFT JOIN tensor AS t ON t.model_id = o.model_id AND t.producer_operator_id = o.operator_id
-        LEFT JOIN sizes AS e ON e.model_id = o.model_id AND e.tensor_id = t.tensor_id
-        LEFT JOIN reads ON reads.model_id = o.model_id AND reads.operator_id = o.operator_id
-        LEFT JOIN sizes AS r ON r.model_id = o.model_id AND r.tensor_id = reads.first_read
+        LEFT JOIN macs USING (model, operator_id)
+        LEFT JOIN tensor AS t ON t.model = o.model AND t.producer_operator_id = o.operator_id
+        LEFT JOIN sizes AS e ON e.model = o.model AND e.tensor_id = t.tensor_id
+        LEFT JOIN reads ON reads.model = o.model AND reads.operator_id = o.operator_id
+        LEFT JOIN sizes AS r ON r.model = o.model AND r.tensor_id = reads.first_read
     ),
     counted AS (
-        SELECT model_id, sum(macs) AS macs,
+        SELECT model, sum(macs) AS macs,
             sum(CASE
-                WHEN target LIKE 'aten.batch_norm%' AND is_activation THEN 2 * elements
-                WHEN target LIKE 'aten.batch_norm%' THEN CASE WHEN reads > 1 THEN 5 ELSE 4 END * elements
-                WHEN target LIKE 'aten.layer_norm%' OR target LIKE 'aten.group_norm%' THEN 5 * elements
-                WHEN target LIKE 'aten.adaptive_avg_pool2d%' THEN read_elements
-                WHEN target LIKE 'aten.upsample_nearest2d%' THEN elements
-                WHEN target LIKE 'aten.upsample_bilinear2d%' THEN 4 * elements
+                WHEN aten_operator LIKE 'aten.batch_norm%' AND is_activation THEN 2 * elements
+                WHEN aten_operator LIKE 'aten.batch_norm%' THEN CASE WHEN reads > 1 THEN 5 ELSE 4 END * elements
+                WHEN aten_operator LIKE 'aten.layer_norm%' OR aten_operator LIKE 'aten.group_norm%' THEN 5 * elements
+                WHEN aten_operator LIKE 'aten.adaptive_avg_pool2d%' THEN read_elements
+                WHEN aten_operator LIKE 'aten.upsample_nearest2d%' THEN elements
+                WHEN aten_operator LIKE 'aten.upsample_bilinear2d%' THEN 4 * elements
                 ELSE 0 END) AS added,
-            sum(macs) FILTER (target LIKE 'aten.conv%.padding') AS same_padding,
-            sum(macs) FILTER (target LIKE 'aten.scaled_dot_product_attention%') AS attention
+            sum(macs) FILTER (aten_operator LIKE 'aten.conv%.padding') AS same_padding,
+            sum(macs) FILTER (aten_operator LIKE 'aten.scaled_dot_product_attention%') AS attention
         FROM operators
-        GROUP BY model_id
+        GROUP BY model
     ),
     published AS (
         SELECT regexp_replace(model, '[.].*$', '') AS name,
@@ -79,7 +79,7 @@ QUERY = """
     SELECT m.source, m.resolution, c.macs / 1e9, c.added / 1e9, coalesce(c.same_padding, 0) / 1e9,
         coalesce(c.attention, 0) / 1e9, p.gmacs, p.params, m.parameter_count
     FROM counted AS c
-    JOIN model AS m USING (model_id)
+    JOIN model AS m USING (model)
     JOIN published AS p ON 'timm:' || p.name = m.source AND p.resolution = m.resolution
     ORDER BY ALL
 """

@@ -29,7 +29,7 @@ def timings(package: Path | None, kind: str, hardware: Sequence[str]) -> duckdb.
     """A connection whose `timing` is the package's timings of a kind on the parts."""
     connection = duckdb.connect()
     relation = aiconfigurator.relation(connection, aiconfigurator.data_root(package), kind)
-    connection.register("hardware_wanted", pl.DataFrame({"hardware_id": hardware}).to_arrow())
+    connection.register("hardware_wanted", pl.DataFrame({"hardware": hardware}).to_arrow())
     relation.create_view("every_timing")
-    connection.execute("CREATE VIEW timing AS FROM every_timing SEMI JOIN hardware_wanted USING (hardware_id)")
+    connection.execute("CREATE VIEW timing AS FROM every_timing SEMI JOIN hardware_wanted USING (hardware)")
     return connection

@@ -21,7 +21,7 @@ import polars as pl
 
 from benchmarks import catalog, page, sampled
 from charz.ingest.measurements import bare, score
-from charz.ingest.rules.elementwise import FLOPS_PER_ELEMENT
+from charz.ingest.operators.elementwise import FLOPS_PER_ELEMENT
 
 SHAPE = ["queries", "context", "batch", "num_heads", "num_key_value_heads", "head_dim"]
 SOFTMAX_FLOPS = FLOPS_PER_ELEMENT["softmax"] + 2
@@ -42,12 +42,12 @@ def main() -> None:
     with catalog.database(options.database) as database:
         both = scored(database, options.package, options.hardware, options.rows)
     print("the kernel alone")
-    print(score.table(both, ["kind", "hardware_id"], "device_s"))
+    print(score.table(both, ["kind", "hardware"], "device_s"))
     print("with a constant for the step around it")
-    print(score.table(both, ["kind", "hardware_id", "framework", "version"], "step_s"))
-    print(score.table(both, ["kind", "hardware_id"], "step_s"))
+    print(score.table(both, ["kind", "hardware", "framework", "version"], "step_s"))
+    print(score.table(both, ["kind", "hardware"], "step_s"))
     print(score.table(both.with_columns(context=rounded_context()), ["kind", "context"], "step_s"))
-    columns = ["kind", "hardware_id", "framework", *SHAPE, "measured_s", "device_s", "compute_s", "memory_s"]
+    columns = ["kind", "hardware", "framework", *SHAPE, "measured_s", "device_s", "compute_s", "memory_s"]
     print(score.worst(both, options.worst, "step_s").select(columns))
     print(f"{time.perf_counter() - start:.1f} s")
 
@@ -63,10 +63,10 @@ def scored(database: Path, package: Path | None, hardware: list[str], rows: int)
     shapes = measured.select("kind", *SHAPE).unique(maintain_order=True).with_row_index("operator_id")
     shapes = shapes.with_columns(pl.col("operator_id").cast(pl.Int64))
     predicted = bare.operator_times(
-        database, operators(shapes), hardware, "bf16", bare.PRODUCT_BACKEND, parts=steps(shapes)
+        database, operators(shapes), hardware, "bf16", bare.PRODUCT_BACKEND, steps=steps(shapes)
     )
-    both = measured.join(shapes, on=["kind", *SHAPE]).join(predicted, on=["operator_id", "hardware_id"])
-    return with_step(both.rename({"latency_s": "measured_s"}), ["kind", "hardware_id", "framework", "version"])
+    both = measured.join(shapes, on=["kind", *SHAPE]).join(predicted, on=["operator_id", "hardware"])
+    return with_step(both.rename({"latency_s": "measured_s"}), ["kind", "hardware", "framework", "version"])
 
 
 def with_step(both: pl.DataFrame, groups: list[str]) -> pl.DataFrame:
@@ -77,20 +77,20 @@ def with_step(both: pl.DataFrame, groups: list[str]) -> pl.DataFrame:
 
 
 def timings(package: Path | None, kind: str, hardware: list[str], rows: int) -> pl.DataFrame:
-    """Measured kernels of one kind, sampled by a fixed hash: `kind, hardware_id, framework, version`, shape and
+    """Measured kernels of one kind, sampled by a fixed hash: `kind, hardware, framework, version`, shape and
     `latency_s`."""
     connection = sampled.timings(package, kind, hardware)
     return connection.sql(
         f"""
-        SELECT '{KINDS[kind]}' AS kind, hardware_id, framework, version, CAST(isl AS DOUBLE) AS queries,
+        SELECT '{KINDS[kind]}' AS kind, hardware, framework, version, CAST(isl AS DOUBLE) AS queries,
             CAST(isl + step AS DOUBLE) AS context, CAST(batch_size AS DOUBLE) AS batch, CAST(num_heads AS DOUBLE) AS num_heads,
             CAST(num_key_value_heads AS DOUBLE) AS num_key_value_heads, CAST(head_dim AS DOUBLE) AS head_dim,
             MEDIAN(latency_s) AS latency_s
         FROM timing
         WHERE precision = 'bf16' AND kv_cache_dtype = 'bfloat16' AND window_size = 0 AND beam_width = 1
-        GROUP BY hardware_id, framework, version, isl, step, batch_size, num_heads, num_key_value_heads, timing.head_dim
+        GROUP BY hardware, framework, version, isl, step, batch_size, num_heads, num_key_value_heads, timing.head_dim
         QUALIFY ROW_NUMBER() OVER (
-            PARTITION BY hardware_id, framework, version
+            PARTITION BY hardware, framework, version
             ORDER BY hash(isl * 1000003 + step * 10007 + batch_size * 1009 + num_heads * 101 + timing.head_dim), num_key_value_heads
         ) <= {rows}
         """
@@ -98,7 +98,7 @@ def timings(package: Path | None, kind: str, hardware: list[str], rows: int) -> 
 
 
 def steps(shapes: pl.DataFrame) -> pl.DataFrame:
-    """The three steps of every kernel as operator parts."""
+    """The three steps of every kernel."""
     is_prefill = pl.col("kind") == "prefill"
     shared = pl.when(is_prefill).then(1.0).otherwise(pl.col("num_heads") / pl.col("num_key_value_heads"))
     groups = pl.col("batch") * pl.col("num_heads") / shared
@@ -107,19 +107,19 @@ def steps(shapes: pl.DataFrame) -> pl.DataFrame:
     scores = groups * rows * seen
     macs = scores * pl.col("head_dim")
     absent = pl.lit(None, pl.Float64)
-    product = {"part_class": pl.lit("gemm"), "macs": macs, "flops": 2 * macs, "m": rows, "groups": groups}
-    per_part = [
-        {"part": pl.lit("qk"), **product, "threads": scores, "n": seen, "k": pl.col("head_dim")},
+    product = {"step_class": pl.lit("gemm"), "macs": macs, "flops": 2 * macs, "m": rows, "groups": groups}
+    per_step = [
+        {"step": pl.lit("qk"), **product, "threads": scores, "n": seen, "k": pl.col("head_dim")},
         {
-            "part": pl.lit("softmax"), "part_class": pl.lit("vector"), "macs": absent, "flops": SOFTMAX_FLOPS * scores,
+            "step": pl.lit("softmax"), "step_class": pl.lit("vector"), "macs": absent, "flops": SOFTMAX_FLOPS * scores,
             "m": absent, "groups": absent, "threads": scores, "n": absent, "k": absent,
         },
         {
-            "part": pl.lit("av"), **product, "threads": groups * rows * pl.col("head_dim"),
+            "step": pl.lit("av"), **product, "threads": groups * rows * pl.col("head_dim"),
             "n": pl.col("head_dim"), "k": seen,
         },
     ]  # fmt: skip
-    return pl.concat([shapes.select("operator_id", **columns) for columns in per_part])
+    return pl.concat([shapes.select("operator_id", **columns) for columns in per_step])
 
 
 def operators(shapes: pl.DataFrame) -> pl.DataFrame:

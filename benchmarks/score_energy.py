@@ -113,7 +113,7 @@ def measured(path: Path, prompt: int) -> pl.DataFrame:
         raw.with_columns(campaign=campaign, answer=answer, batch=batch.cast(pl.Int64))
         .filter(pl.col("answer") > 0)
         .with_columns(
-            hardware_id=pl.col("hardware").replace_strict(PARTS),
+            hardware=pl.col("hardware").replace_strict(PARTS),
             named=pl.col("model").replace_strict(language_models.names()),
             measured_j=pl.when(pl.col("campaign") == _LATE)
             .then(pl.col("energy_j"))
@@ -127,18 +127,18 @@ def measured(path: Path, prompt: int) -> pl.DataFrame:
             prompt=task.replace_strict(PROMPTS, default=prompt, return_dtype=pl.Int64),
         )
         .with_columns(context=((pl.col("prompt") + pl.col("answer") / 2) / 10).round().cast(pl.Int64) * 10)
-        .select("model", "named", "hardware_id", "campaign", "precision", "batch", "answer", "context", "prompt", "measured_j", "step_s")
+        .select("model", "named", "hardware", "campaign", "precision", "batch", "answer", "context", "prompt", "measured_j", "step_s")
     )  # fmt: skip
 
 
 def scored(database: Path, rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows with predicted `token_j`, its decode and prefill parts, and the predicted step; `served_j` and
+    """The rows with predicted `token_j`, its share of decode and of prefill, and the predicted step; `served_j` and
     `waiting_j` with static power while the GPU waits, as predicted and as measured."""
     import duckdb
 
     with duckdb.connect(str(database), read_only=True) as connection:
-        models = connection.sql("SELECT model_id, model AS named FROM model").pl()
-    runs = rows.join(models, on="named").with_columns(row=pl.int_range(pl.len()))
+        models = connection.sql("SELECT model AS named FROM model").pl()
+    runs = rows.join(models, on="named", how="semi").with_columns(row=pl.int_range(pl.len()))
     alone = _predicted(database, runs, 1.0)
     legacy = alone.filter(pl.col("campaign") == _LEGACY)
     factor = float((legacy["step_s"] / legacy["latency_s_decode"]).median())  # type: ignore[arg-type]  # a float column
@@ -157,15 +157,15 @@ def _predicted(database: Path, runs: pl.DataFrame, host_factor: float) -> pl.Dat
     runs = runs.with_columns(
         backend=pl.when(eager).then(pl.lit("eager")).otherwise(pl.lit("inductor")),
         host_factor=pl.when(eager).then(host_factor).otherwise(0.0),
-        policy=pl.col("precision"),
         memory_format=pl.lit("nchw"),
     )
-    keys = ["model_id", "hardware_id", "backend", "policy", "memory_format", "host_factor"]
+    shared = ("hardware", "backend", "precision", "memory_format", "host_factor", "row")
+    keys = [pl.col("named").alias("model"), *(pl.col(name) for name in shared)]
     decode = runs.select(
-        *keys, "row", "batch", "context", sequence=pl.lit(None, pl.Int64), phase=pl.lit("decode"), samples="batch"
+        *keys, "batch", "context", sequence=pl.lit(None, pl.Int64), phase=pl.lit("decode"), samples="batch"
     )
     prefill = runs.select(
-        *keys, "row", batch=pl.lit(1, pl.Int64), context=pl.lit(None, pl.Int64), sequence="prompt", phase=pl.lit("prefill"),
+        *keys, batch=pl.lit(1, pl.Int64), context=pl.lit(None, pl.Int64), sequence="prompt", phase=pl.lit("prefill"),
         samples=pl.lit(1, pl.Int64),
     )  # fmt: skip
     cases = pl.concat([decode, prefill.select(decode.columns)])
@@ -184,7 +184,7 @@ def _with_waits(rows: pl.DataFrame) -> pl.DataFrame:
     waited = pl.Series("wait_s", np.zeros(len(rows)))
     for campaign in (_EARLY, _LATE):
         inside = rows["campaign"] == campaign
-        by = "hardware_id" if rows.filter(inside)["hardware_id"].n_unique() > 1 else "model"
+        by = "hardware" if rows.filter(inside)["hardware"].n_unique() > 1 else "model"
         for (left_out,), _ in rows.filter(inside).group_by(by):
             seen, unseen = inside & (rows[by] != left_out), inside & (rows[by] == left_out)
             step, request = _host_times(rows.filter(seen))
@@ -211,7 +211,7 @@ def _host_times(rows: pl.DataFrame) -> tuple[float, float]:
 
 def tables(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
     """Every table with its title."""
-    by, campaign = ["campaign", "hardware_id"], ["campaign"]
+    by, campaign = ["campaign", "hardware"], ["campaign"]
     return [
         ("Energy of an output token, waits included", score.table(rows, by, "served_j", "measured_j")),
         ("The same by campaign", score.table(rows, campaign, "served_j", "measured_j")),
@@ -247,7 +247,7 @@ def print_scores(rows: pl.DataFrame, worst: int) -> None:
         print(table)
     columns = [
         "model",
-        "hardware_id",
+        "hardware",
         "campaign",
         "batch",
         "answer",

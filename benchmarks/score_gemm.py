@@ -48,16 +48,16 @@ def main() -> None:
     with catalog.database(options.database) as database:
         both = scored(database, options.package, options.hardware, options.rows, options.family_only, options.precision)
     print(f"{len(both)} timings of {both.select('m', 'n', 'k').unique().height} shapes")
-    print(score.table(both, ["hardware_id", "framework", "version"], "device_s"))
-    print(score.table(both, ["hardware_id"], "device_s"))
+    print(score.table(both, ["hardware", "framework", "version"], "device_s"))
+    print(score.table(both, ["hardware"], "device_s"))
     print("versions that no row of the part was fitted on")
-    print(score.table(both.filter(~is_fitted()), ["hardware_id"], "device_s"))
+    print(score.table(both.filter(~is_fitted()), ["hardware"], "device_s"))
     most = pl.when(pl.col("m") <= 16).then(16).when(pl.col("m") <= 128).then(128).when(pl.col("m") <= 1024).then(1024)
-    print(score.table(both.with_columns(most_m=most.otherwise(32768)), ["hardware_id", "most_m"], "device_s"))
+    print(score.table(both.with_columns(most_m=most.otherwise(32768)), ["hardware", "most_m"], "device_s"))
     print("one version's timings as the prediction of another's")
     print(framework_noise(both))
     columns = [
-        "hardware_id",
+        "hardware",
         "framework",
         "cache_state",
         "m",
@@ -81,9 +81,9 @@ def scored(
         measured = states(connection, timings(package, precision, hardware, rows))
     if family_only:
         efficiency = shared_rows(efficiency)
-    shapes, hardware = measured.select("m", "n", "k").unique(), measured["hardware_id"].unique().sort().to_list()
+    shapes, hardware = measured.select("m", "n", "k").unique(), measured["hardware"].unique().sort().to_list()
     found = bare.times(database, shapes, hardware, precision, efficiency, cache_states=CACHE_STATES)
-    both = measured.join(found, on=["m", "n", "k", "hardware_id", "cache_state"])
+    both = measured.join(found, on=["m", "n", "k", "hardware", "cache_state"])
     return both.rename({"latency_s": "measured_s"})
 
 
@@ -94,8 +94,8 @@ def shared_rows(efficiency: pl.DataFrame) -> pl.DataFrame:
 
 def states(connection: duckdb.DuckDBPyConnection, measured: pl.DataFrame) -> pl.DataFrame:
     """The timings with what lay in the last-level cache of their part."""
-    cache_byte = connection.sql("SELECT hardware_id, cache_byte FROM hardware_unit").pl()
-    return measured.join(cache_byte, on="hardware_id").with_columns(cache_state=cache_state())
+    cache_byte = connection.sql("SELECT hardware, cache_byte FROM hardware_unit").pl()
+    return measured.join(cache_byte, on="hardware").with_columns(cache_state=cache_state())
 
 
 def is_fitted() -> pl.Expr:
@@ -111,15 +111,15 @@ def repeats() -> pl.Expr:
 def framework_noise(measured: pl.DataFrame) -> pl.DataFrame:
     """How far two versions' timings of the same products lie apart: the error of a perfect model of one."""
     named = measured.with_columns(name=pl.format("{} {}", "framework", "version"))
-    kept = named.select("hardware_id", "m", "n", "k", "name", "measured_s")
-    pairs = kept.join(kept, on=["hardware_id", "m", "n", "k"], suffix="_other").filter(
+    kept = named.select("hardware", "m", "n", "k", "name", "measured_s")
+    pairs = kept.join(kept, on=["hardware", "m", "n", "k"], suffix="_other").filter(
         pl.col("name") != pl.col("name_other")
     )
     ratio = pl.col("measured_s") / pl.col("measured_s_other")
-    found = pairs.group_by("hardware_id", "name", "name_other").agg(
+    found = pairs.group_by("hardware", "name", "name_other").agg(
         rows=pl.len(), median_error=ratio.log().abs().median(), bias=ratio.log().median(), mape=(ratio - 1).abs().mean()
     )
-    return found.rename({"name": "version", "name_other": "of"}).sort("hardware_id", "version", "of")
+    return found.rename({"name": "version", "name_other": "of"}).sort("hardware", "version", "of")
 
 
 def cache_state() -> pl.Expr:
@@ -129,7 +129,7 @@ def cache_state() -> pl.Expr:
     filling = (pl.col("cache_byte") / weight).ceil().clip(1, COPIES)
     copies = pl.when(pl.col("framework") == "trtllm").then(filling).otherwise(COPIES)
     turning = copies * weight + pl.when(is_sglang).then(copies).otherwise(1) * activation + result
-    kept = pl.col("cache_byte") * pl.col("hardware_id").replace_strict(KEPT_FRACTION, default=0.5)
+    kept = pl.col("cache_byte") * pl.col("hardware").replace_strict(KEPT_FRACTION, default=0.5)
     return (
         pl.when(repeats() | (turning <= kept))
         .then(pl.lit("hot"))
@@ -140,17 +140,17 @@ def cache_state() -> pl.Expr:
 
 
 def timings(package: Path | None, precision: str, hardware: list[str], rows: int) -> pl.DataFrame:
-    """Measured products: `hardware_id, framework, version, m, n, k, latency_s`."""
+    """Measured products: `hardware, framework, version, m, n, k, latency_s`."""
     connection = sampled.timings(package, "gemm", hardware)
     return connection.sql(
         f"""
-        SELECT hardware_id, framework, version, CAST(m AS DOUBLE) AS m, CAST(n AS DOUBLE) AS n, CAST(k AS DOUBLE) AS k,
+        SELECT hardware, framework, version, CAST(m AS DOUBLE) AS m, CAST(n AS DOUBLE) AS n, CAST(k AS DOUBLE) AS k,
             MEDIAN(latency_s) AS latency_s
         FROM timing
         WHERE precision = '{precision}'
-        GROUP BY hardware_id, framework, version, m, n, k
+        GROUP BY hardware, framework, version, m, n, k
         QUALIFY ROW_NUMBER() OVER (
-            PARTITION BY hardware_id, framework, version ORDER BY hash(m * 1000003 + n * 1009 + k)
+            PARTITION BY hardware, framework, version ORDER BY hash(m * 1000003 + n * 1009 + k)
         ) <= {rows}
         """
     ).pl()

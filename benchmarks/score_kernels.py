@@ -56,12 +56,12 @@ def product_tables(database: Path, options: argparse.Namespace) -> list[tuple[st
     shared = score_gemm.scored(database, options.package, parts + UNSEEN, options.rows, family_only=True)
     by_size = pl.when(pl.col("m") <= 16).then(pl.lit("to 16")).when(pl.col("m") <= 1024).then(pl.lit("17 to 1024"))
     sized = seen.filter(~score_gemm.is_fitted()).with_columns(rows_m=by_size.otherwise(pl.lit("above 1024")))
-    unfitted = shared.filter(~score_gemm.is_fitted() | pl.col("hardware_id").is_in(UNSEEN))
+    unfitted = shared.filter(~score_gemm.is_fitted() | pl.col("hardware").is_in(UNSEEN))
     return [
-        ("Products, versions nothing was fitted on", table(seen.filter(~score_gemm.is_fitted()), ["hardware_id"])),
-        ("Products by rows of the result", table(sized, ["hardware_id", "rows_m"])),
-        ("Products, nothing fitted to a part", table(unfitted, ["hardware_id"])),
-        ("Products, every version", table(seen, ["hardware_id", "framework", "version"])),
+        ("Products, versions nothing was fitted on", table(seen.filter(~score_gemm.is_fitted()), ["hardware"])),
+        ("Products by rows of the result", table(sized, ["hardware", "rows_m"])),
+        ("Products, nothing fitted to a part", table(unfitted, ["hardware"])),
+        ("Products, every version", table(seen, ["hardware", "framework", "version"])),
         ("Products, one version as prediction of another", score_gemm.framework_noise(seen)),
     ]
 
@@ -70,10 +70,10 @@ def attention_tables(database: Path, options: argparse.Namespace) -> list[tuple[
     """Headings and tables on attention."""
     both = score_attention.scored(database, options.package, sampled.PARTS, options.rows)
     return [
-        ("Attention, the kernel alone", table(both, ["kind", "hardware_id"])),
+        ("Attention, the kernel alone", table(both, ["kind", "hardware"])),
         (
             "Attention, with one constant a framework for the step around it",
-            table(both, ["kind", "hardware_id"], "step_s"),
+            table(both, ["kind", "hardware"], "step_s"),
         ),
         (
             "Attention by context, with that constant",
@@ -87,7 +87,7 @@ def expert_tables(database: Path, options: argparse.Namespace) -> list[tuple[str
     both = score_moe.scored(database, options.package, sampled.PARTS, options.rows // 6)
     ranged = both.with_columns(rows_per_expert=score_moe.rows_per_expert())
     return [
-        ("Experts, with one constant a kernel source", table(both, ["distribution", "hardware_id"], "step_s")),
+        ("Experts, with one constant a kernel source", table(both, ["distribution", "hardware"], "step_s")),
         ("Experts by rows of each", table(ranged, ["distribution", "rows_per_expert"], "step_s")),
         ("Experts, every kernel source", table(both, score_moe.SOURCE, "step_s")),
     ]

@@ -5,7 +5,7 @@
 Gated experts in bf16, all on one device (`moe_ep_size` 1; what tensor parallelism leaves of each is a narrower expert).
 Nothing was fitted on these. A layer is what its tokens go through once they know their experts: rows are gathered, one a
 token and chosen expert, and pass both products, with the gate's activation between them; each token adds up its rows.
-Products are counted as ingest counts them (`ingest/rules/experts.py`): as one, with the weights of as many experts as
+Products are counted as ingest counts them (`ingest/operators/experts.py`): as one, with the weights of as many experts as
 tokens that choose at random are expected to meet; of `balanced` rows each goes to another expert until none is left. A
 framework times its whole step, small kernels before and after included: one constant for each kernel source of a
 version, from the rows predicted shortest, stands for them in `step_s`.
@@ -22,11 +22,11 @@ import polars as pl
 from benchmarks import catalog, page, sampled
 from benchmarks.score_attention import with_step
 from charz.ingest.measurements import bare, score
-from charz.ingest.rules.elementwise import FLOPS_PER_ELEMENT
+from charz.ingest.operators.elementwise import FLOPS_PER_ELEMENT
 
 SHAPE = ["tokens", "hidden", "inner", "chosen", "experts", "is_balanced"]
-SOURCE = ["hardware_id", "framework", "version", "kernel_source"]
-STEPS = 5
+SOURCE = ["hardware", "framework", "version", "kernel_source"]
+KERNELS = 5
 """Kernels of a layer."""
 GATE_FLOPS = FLOPS_PER_ELEMENT["silu"] + 1
 """Operations a gated element: SiLU and the product with what it gates."""
@@ -44,7 +44,7 @@ def main() -> None:
     start = time.perf_counter()
     with catalog.database(options.database) as database:
         both = scored(database, options.package, options.hardware, options.rows)
-    for by in (["distribution", "hardware_id"], SOURCE, ["distribution", "rows_per_expert"]):
+    for by in (["distribution", "hardware"], SOURCE, ["distribution", "rows_per_expert"]):
         print(score.table(both.with_columns(rows_per_expert=rows_per_expert()), by, "step_s"))
     print(
         score.worst(both, options.worst, "step_s").select(
@@ -71,12 +71,12 @@ def scored(database: Path, package: Path | None, hardware: list[str], rows: int)
     measured = timings(package, hardware, rows).with_columns(is_balanced=pl.col("distribution") == "balanced")
     shapes = measured.select(SHAPE).unique(maintain_order=True).with_row_index("layer")
     shapes = shapes.with_columns(pl.col("layer").cast(pl.Int64))
-    operators, parts = layers(shapes)
-    kernels = bare.operator_times(database, operators, hardware, "bf16", bare.PRODUCT_BACKEND, parts=parts)
-    predicted = kernels.group_by(pl.col("operator_id") // STEPS, "hardware_id").agg(
+    operators, steps = layers(shapes)
+    kernels = bare.operator_times(database, operators, hardware, "bf16", bare.PRODUCT_BACKEND, steps=steps)
+    predicted = kernels.group_by(pl.col("operator_id") // KERNELS, "hardware").agg(
         pl.col("device_s", "compute_s", "memory_s").sum()
     )
-    both = measured.join(shapes, on=SHAPE).join(predicted.rename({"operator_id": "layer"}), on=["layer", "hardware_id"])
+    both = measured.join(shapes, on=SHAPE).join(predicted.rename({"operator_id": "layer"}), on=["layer", "hardware"])
     return with_step(both.rename({"latency_s": "measured_s"}), SOURCE)
 
 
@@ -85,16 +85,16 @@ def timings(package: Path | None, hardware: list[str], rows: int) -> pl.DataFram
     connection = sampled.timings(package, "moe", hardware)
     return connection.sql(
         f"""
-        SELECT hardware_id, framework, version, kernel_source, distribution, CAST(num_tokens AS DOUBLE) AS tokens,
+        SELECT hardware, framework, version, kernel_source, distribution, CAST(num_tokens AS DOUBLE) AS tokens,
             CAST(hidden_size AS DOUBLE) AS hidden, inter_size / moe_tp_size AS inner, CAST(topk AS DOUBLE) AS chosen,
             CAST(num_experts AS DOUBLE) AS experts, MEDIAN(latency_s) AS latency_s
         FROM timing
         WHERE precision = 'bf16' AND moe_ep_size = 1 AND kernel_source NOT LIKE '%nongated%'
         GROUP BY
-            hardware_id, framework, version, kernel_source, distribution, num_tokens, hidden_size, inter_size, moe_tp_size, topk,
+            hardware, framework, version, kernel_source, distribution, num_tokens, hidden_size, inter_size, moe_tp_size, topk,
             num_experts
         QUALIFY ROW_NUMBER() OVER (
-            PARTITION BY hardware_id, framework, version, kernel_source, distribution
+            PARTITION BY hardware, framework, version, kernel_source, distribution
             ORDER BY hash(num_tokens * 1000003 + hidden_size * 10007 + inter_size * 101 + moe_tp_size * 13 + num_experts * 7), num_tokens,
                 hidden_size, inter_size, moe_tp_size, num_experts, topk
         ) <= {rows}
@@ -103,7 +103,7 @@ def timings(package: Path | None, hardware: list[str], rows: int) -> pl.DataFram
 
 
 def layers(shapes: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Every layer's kernels as operators, and what each computes; `operator_id` is the layer's number times `STEPS` plus
+    """Every layer's kernels as operators, and what each computes; `operator_id` is the layer's number times `KERNELS` plus
     the place of the kernel in it."""
     rows = pl.col("tokens") * pl.col("chosen")
     images = pl.col("tokens") * pl.col("hidden")
@@ -118,16 +118,16 @@ def layers(shapes: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     ]
     operators = [
         shapes.select(
-            operator_id=pl.col("layer") * STEPS + place, operator_class=pl.lit(kernel_class), read_elements=read,
+            operator_id=pl.col("layer") * KERNELS + place, operator_class=pl.lit(kernel_class), read_elements=read,
             weight_elements=weight, written_elements=written,
         )
         for place, (kernel_class, read, weight, written, _) in enumerate(kernels)
     ]  # fmt: skip
-    parts = [
-        shapes.select(operator_id=pl.col("layer") * STEPS + place, part=pl.lit("main"), **quantities)
+    steps = [
+        shapes.select(operator_id=pl.col("layer") * KERNELS + place, step=pl.lit("main"), **quantities)
         for place, (*_, quantities) in enumerate(kernels)
     ]
-    return pl.concat(operators), pl.concat(parts)
+    return pl.concat(operators), pl.concat(steps)
 
 
 def _weights(width: pl.Expr) -> pl.Expr:
@@ -143,7 +143,7 @@ def _product(n: pl.Expr, k: pl.Expr) -> dict[str, pl.Expr]:
     m = pl.col("tokens") * pl.col("chosen")
     macs = m * n * k
     return {
-        "part_class": pl.lit("gemm"), "macs": macs, "flops": 2 * macs, "threads": m * n, "m": m, "n": n, "k": k,
+        "step_class": pl.lit("gemm"), "macs": macs, "flops": 2 * macs, "threads": m * n, "m": m, "n": n, "k": k,
         "groups": pl.lit(1.0),
     }  # fmt: skip
 
@@ -152,7 +152,7 @@ def _vector(threads: pl.Expr, flops: pl.Expr) -> dict[str, pl.Expr]:
     """One step of the vector units."""
     absent = pl.lit(None, pl.Float64)
     return {
-        "part_class": pl.lit("vector"), "macs": absent, "flops": flops, "threads": threads, "m": absent, "n": absent,
+        "step_class": pl.lit("vector"), "macs": absent, "flops": flops, "threads": threads, "m": absent, "n": absent,
         "k": absent, "groups": absent,
     }  # fmt: skip
 

@@ -102,9 +102,9 @@ def write_page(path: Path, rows: pl.DataFrame, unfitted: pl.DataFrame) -> None:
         " node is. `Nothing fitted to a part` leaves those rows out.",
     ]
     tables = [
-        ("All nodes", score.table(rows, ["hardware_id"])),
-        ("Nodes that run a kernel", score.table(rows.filter(runs), ["hardware_id"])),
-        ("Nothing fitted to a part, nodes that run a kernel", score.table(unfitted.filter(runs), ["hardware_id"])),
+        ("All nodes", score.table(rows, ["hardware"])),
+        ("Nodes that run a kernel", score.table(rows.filter(runs), ["hardware"])),
+        ("Nothing fitted to a part, nodes that run a kernel", score.table(unfitted.filter(runs), ["hardware"])),
         ("By class", score.table(rows.filter(runs), ["operator_class"])),
     ]
     page.write(path, "Validation of single operators", text, tables)
@@ -114,11 +114,11 @@ def print_scores(rows: pl.DataFrame, worst: int) -> None:
     """By part with and without the nodes that run no kernel, by class, and the worst."""
     kernels = rows.filter(~pl.col("is_view"))
     print("all nodes")
-    print(score.table(rows, ["hardware_id"]))
+    print(score.table(rows, ["hardware"]))
     print("nodes that run a kernel")
-    print(score.table(kernels, ["hardware_id"]))
+    print(score.table(kernels, ["hardware"]))
     print(score.table(kernels, ["operator_class"]))
-    columns = ["hardware_id", "operator", "shape", "measured_s", "latency_s", "compute_s", "memory_s", "log_ratio"]
+    columns = ["hardware", "operator", "shape", "measured_s", "latency_s", "compute_s", "memory_s", "log_ratio"]
     print(score.worst(kernels, worst).select(columns))
 
 

@@ -19,7 +19,7 @@ from benchmarks import catalog, page
 from charz.ingest.measurements import score, validation
 from charz.ingest.measurements.workbench import Workbench, measured_cases
 
-CELL = ["hardware_id", "backend", "memory_format", "software"]
+CELL = ["hardware", "backend", "memory_format", "software"]
 
 
 def arguments() -> argparse.Namespace:
@@ -39,13 +39,13 @@ def arguments() -> argparse.Namespace:
 def cases(options: argparse.Namespace) -> pl.DataFrame:
     """Measured timm rows the options ask for."""
     parts = ", ".join(f"'{h}'" for h in options.hardware)
-    where = f"x.source_id LIKE 'timm:%' AND x.hardware_id IN ({parts}) AND x.software <> 'pt113'"
+    where = f"x.source_id LIKE 'timm:%' AND x.hardware IN ({parts}) AND x.software <> 'pt113'"
     if options.software:
         where += f" AND x.software IN ({', '.join(repr(s) for s in options.software)})"
     if options.models:
         where += f" AND m.model LIKE '{options.models}'"
-    # A multiplicative hash of the key: the same models at every call.
-    where += f" AND (m.model_id * 2654435761) % 1000 < {options.sample * 1000}"
+    # The same models at every call.
+    where += f" AND hash(m.model) % 1000 < {options.sample * 1000}"
     return measured_cases(options.database, where)
 
 
@@ -55,7 +55,7 @@ def main() -> None:
     page.print_wide()
     start = time.perf_counter()
     wanted = cases(options)
-    print(f"{len(wanted)} rows of {wanted['model_id'].n_unique()} models, {time.perf_counter() - start:.1f} s")
+    print(f"{len(wanted)} rows of {wanted['model'].n_unique()} models, {time.perf_counter() - start:.1f} s")
     live = catalog.tables()
     if options.family_only:
         live["efficiency"] = live["efficiency"].filter(~pl.col("scope").str.starts_with("hardware:"))
@@ -67,7 +67,7 @@ def main() -> None:
         print(score.table(predicted, CELL))
         if options.families:
             print(
-                score.table(predicted, ["hardware_id", "backend", "architecture_family"])
+                score.table(predicted, ["hardware", "backend", "architecture_family"])
                 .filter(pl.col("rows") >= 10)
                 .sort("median_error")
             )
@@ -78,7 +78,7 @@ def main() -> None:
 
 def print_worst(predicted: pl.DataFrame, count: int) -> None:
     """The worst rows of each cell's part and backend, with where the predicted time goes."""
-    for (hardware, backend), group in predicted.group_by(["hardware_id", "backend"], maintain_order=True):
+    for (hardware, backend), group in predicted.group_by(["hardware", "backend"], maintain_order=True):
         print(f"worst on {hardware} {backend}")
         print(
             score.worst(group, count).select(
@@ -95,20 +95,20 @@ def print_classes(bench: Workbench) -> None:
     """Share of predicted time by kernel class, and by what bounds it."""
     shares = bench.sql(
         """
-        SELECT k.hardware_id, t.backend, k.kernel_class, COUNT(*) AS kernels, SUM(k.latency_s) AS latency_s,
+        SELECT k.hardware, t.backend, k.kernel_class, COUNT(*) AS kernels, SUM(k.latency_s) AS latency_s,
             SUM(k.latency_s) FILTER (WHERE k.compute_s >= k.memory_s) / SUM(k.latency_s) AS compute_bound,
             SUM(k.latency_s) FILTER (WHERE k.is_power_bound) / SUM(k.latency_s) AS power_bound
         FROM kernel_latency AS k
-        INNER JOIN target AS t USING (model_id, scenario_id, hardware_id)
+        INNER JOIN target AS t USING (model, scenario_id, hardware)
         GROUP BY ALL
         """
     )
-    share = pl.col("latency_s") / pl.col("latency_s").sum().over("hardware_id", "backend")
+    share = pl.col("latency_s") / pl.col("latency_s").sum().over("hardware", "backend")
     print(
         shares.with_columns(share=share)
         .drop("latency_s")
         .filter(pl.col("share") > 0.005)
-        .sort("hardware_id", "backend", "share", descending=True)
+        .sort("hardware", "backend", "share", descending=True)
     )
 
 

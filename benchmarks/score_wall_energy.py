@@ -69,15 +69,15 @@ def scored(database: Path, path: Path, batch: int) -> pl.DataFrame:
     )  # fmt: skip
     with duckdb.connect(str(database), read_only=True) as connection:
         names = store.hardware_names(connection)
-        models = connection.sql("SELECT model_id, source AS model_source FROM model").pl()
+        models = connection.sql("SELECT model, source AS model_source FROM model").pl()
     rows = (
-        measured.join(names, on="hardware")
+        measured.rename({"model": "published_model"})
+        .join(names, on="hardware_name")
         .join(models, on="model_source")
         .with_columns(
             system=pl.col("note").str.extract(r"system=([^;]+)"),
             wall_w=pl.col("note").str.extract(r"avg_wall_watts=([\d.]+)").cast(pl.Float64),
             batch=pl.col("mode").replace_strict(BATCHES, default=batch, return_dtype=pl.Int64),
-            policy=pl.col("precision"),
             host_factor=pl.lit(1.0),
             row=pl.int_range(pl.len()),
         )
@@ -110,14 +110,14 @@ def tables(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
     """Every table with its title."""
     systems = rows.filter(pl.col("system_j").is_not_null())
     shown = rows.select(
-        "system", "hardware_id", "mode", model=pl.col("model"), policy=pl.col("policy"), wall_w=pl.col("wall_w"),
+        "system", "hardware", "mode", model=pl.col("published_model"), precision=pl.col("precision"), wall_w=pl.col("wall_w"),
         accelerator_w=pl.col("accelerator_w"), measured_mj=pl.col("energy_j") * 1e3, accelerator_mj=pl.col("accelerator_j") * 1e3,
         system_mj=pl.col("system_j") * 1e3, accelerator_share=pl.col("accelerator_share"),
     ).sort("system", "model", "mode")  # fmt: skip
     return [
-        ("System with one constant, by part", score.table(systems, ["hardware_id"], "system_j", "energy_j")),
+        ("System with one constant, by part", score.table(systems, ["hardware"], "system_j", "energy_j")),
         ("System with one constant, by scenario", score.table(systems, ["mode"], "system_j", "energy_j")),
-        ("Time of a sample", score.table(rows, ["hardware_id", "mode"], "predicted_s", "measured_s")),
+        ("Time of a sample", score.table(rows, ["hardware", "mode"], "predicted_s", "measured_s")),
         ("Rows", shown),
     ]
 
@@ -131,7 +131,7 @@ def text(rows: pl.DataFrame, batch: int) -> list[str]:
         " charz models the accelerator: no host, no fans, no loss of a power supply. The accelerator's predicted energy is"
         f" {share:.0%} of the wall's in the median (`accelerator_share`); that is no error and no score.",
         "Scored is the system with one constant: the power of all that charz does not model, the median over the system's other"
-        " rows of wall power less predicted power of the accelerator, over the predicted time. A row is never part of its own"
+        " rows of wall power less predicted power of the accelerator, over the predicted time. A row never counts for its own"
         f" constant. Logs of offline runs say no batch; {batch} is taken. Energies in millijoule, powers in watt.",
     ]
 

@@ -87,7 +87,7 @@ def is_measured(database: Path, model: str) -> bool:
     """True when the database holds every batch of the model."""
     with duckdb.connect(str(database), read_only=True) as connection:
         found = connection.execute(
-            "SELECT COUNT(DISTINCT batch) FROM measurement WHERE hardware_id = ? AND model_source = ?", [PART, model]
+            "SELECT COUNT(DISTINCT batch) FROM measurement WHERE hardware = ? AND model_source = ?", [PART, model]
         ).fetchall()
     return int(found[0][0]) >= len(BATCHES)
 
@@ -96,7 +96,7 @@ def scored(database: Path) -> pl.DataFrame:
     """The ten models with predictions and bands, at the host time an operator takes here."""
     with duckdb.connect(str(database), read_only=True) as connection:
         factor = host_factor(connection, characterize.operator_time())
-    cases = measured_cases(database, f"x.hardware_id = '{PART}'").filter(pl.col("model").is_in(MODELS))
+    cases = measured_cases(database, f"x.hardware = '{PART}'").filter(pl.col("model").is_in(MODELS))
     with Workbench(database, cases.with_columns(host_factor=pl.lit(factor))) as bench:
         frame = bench.predict(validation.COLUMNS)
     return score.with_log_ratio(validation.with_bands(database, frame))
@@ -115,14 +115,14 @@ def text(database: Path, rows: pl.DataFrame, seconds: float, load: float) -> lis
     """Paragraphs of the page."""
     with duckdb.connect(str(database), read_only=True) as connection:
         name, cores = connection.execute(
-            "SELECT h.name, u.unit_count FROM hardware AS h INNER JOIN hardware_unit AS u USING (hardware_id) WHERE hardware_id = ?",
+            "SELECT h.name, u.unit_count FROM hardware AS h INNER JOIN hardware_unit AS u USING (hardware) WHERE hardware = ?",
             [PART],
         ).fetchall()[0]
     return [
         "Written by `python -m benchmarks.this_machine --markdown docs/validation-this-machine.md`; do not edit.",
         f"{name}, {cores:.0f} cores, fp32, eager. `charz measure --characterize` took {seconds:.0f} s: peaks from large kernels,"
         f" efficiencies and the host's time ({rows['host_factor'][0]:.1f} of the reference) from small synthetic and some whole"
-        " networks. None of the ten torchvision models was part of that. Times are the tenth percentile of the runs of three"
+        " networks. None of the ten torchvision models was among them. Times are the tenth percentile of the runs of three"
         " rounds over everything, since neighbours on the same host only ever lengthen them. Columns as in"
         f" [validation](validation.md). One-minute load when it began: {load:.1f}.",
     ]

@@ -14,7 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from charz.schema.catalog import Confidence, Hardware, HardwareAlias, HardwareConflict, Precision, Source
+from charz.schema.catalog import (
+    Confidence,
+    Efficiency,
+    Hardware,
+    HardwareAlias,
+    HardwareConflict,
+    OperatorClass,
+    Precision,
+    Source,
+)
 from charz.schema.row import Row
 
 from .part import Part, required_columns, unit_of
@@ -58,13 +67,14 @@ def check_parts(parts: list[Part], tables: dict[type[Row], list[Row]]) -> list[P
 
 
 def check_tables(parts: list[Part], tables: dict[type[Row], list[Row]]) -> list[Problem]:
-    """Every fault of the uniform tables: repeated keys, unknown sources, unknown parts."""
-    return list(_table_references({part.hardware_id for part in parts}, tables, _context(tables)))
+    """Every fault of the uniform tables: repeated keys, unknown sources, unknown parts, unknown operator classes."""
+    references = _table_references({part.hardware for part in parts}, tables, _context(tables))
+    return [*references, *_unknown_classes(tables), *_repeated_numbers(tables)]
 
 
 def _context(tables: dict[type[Row], list[Row]]) -> Context:
-    taken = {row.hardware_id: row.hardware_id for row in tables.get(Hardware, []) if isinstance(row, Hardware)}
-    aliases = {row.alias: row.hardware_id for row in tables.get(HardwareAlias, []) if isinstance(row, HardwareAlias)}
+    taken = {row.hardware: row.hardware for row in tables.get(Hardware, []) if isinstance(row, Hardware)}
+    aliases = {row.alias: row.hardware for row in tables.get(HardwareAlias, []) if isinstance(row, HardwareAlias)}
     return Context(
         sources=frozenset(row.source_id for row in tables.get(Source, []) if isinstance(row, Source)),
         confidences=frozenset(row.confidence for row in tables.get(Confidence, []) if isinstance(row, Confidence)),
@@ -306,17 +316,17 @@ PART_LINTS = (
 
 def _duplicate_names(parts: list[Part], context: Context) -> Iterator[Problem]:
     """Two parts under one name, be it id or alias."""
-    names = Counter(name for part in parts for name in {part.hardware_id, *part.aliases})
+    names = Counter(name for part in parts for name in {part.hardware, *part.aliases})
     repeated = Counter(alias for part in parts for alias in part.aliases)
     for part in parts:
-        for name in dict.fromkeys([part.hardware_id, *part.aliases]):
-            place = "id" if name == part.hardware_id else "aliases"
+        for name in dict.fromkeys([part.hardware, *part.aliases]):
+            place = "id" if name == part.hardware else "aliases"
             owner = context.taken.get(name)
             if owner is not None:
                 yield Problem(
                     part.path, place, name, f"{owner} has this name: choose another, or --replace a part of your own"
                 )
-            elif names[name] > 1 or (name != part.hardware_id and repeated[name] > 1):
+            elif names[name] > 1 or (name != part.hardware and repeated[name] > 1):
                 yield Problem(part.path, place, name, "two parts have this name: choose another for one of them")
 
 
@@ -339,9 +349,35 @@ def _table_references(known_parts: set[str], tables: dict[type[Row], list[Row]],
                     confidence,
                     f"write one of {', '.join(sorted(context.confidences))}",
                 )
-            part = getattr(row, "hardware_id", None)
+            part = getattr(row, "hardware", None)
             if part is not None and row_type is not HardwareConflict and part not in known_parts:
-                yield Problem(path, f"{_key(row)}.hardware_id", part, "no such part: correct the name or add the part")
+                yield Problem(path, f"{_key(row)}.hardware", part, "no such part: correct the name or add the part")
+
+
+CLASS_COLUMNS = ("operator_class", "kernel_class", "producer_class", "consumer_class")
+"""Columns that name a class of operators, `*` for all, a class within a module's (`norm:GroupNormAct`) or an ATen
+operator (`aten.add`)."""
+
+
+def _unknown_classes(tables: dict[type[Row], list[Row]]) -> Iterator[Problem]:
+    """A rule, policy, efficiency or weight of a class that `operator_class` does not have: it would hold for nothing."""
+    known = {row.operator_class for row in tables.get(OperatorClass, []) if isinstance(row, OperatorClass)}
+    for row_type, rows in tables.items():
+        path = Path(f"tables/{row_type.TABLE}.csv")
+        columns = [c for c in CLASS_COLUMNS if c in row_type.model_fields and row_type is not OperatorClass]
+        for row, column in ((row, column) for row in rows for column in columns):
+            name = getattr(row, column).partition(":")[0]
+            if name != "*" and "." not in name and name not in known:
+                yield Problem(path, f"{_key(row)}.{column}", name, f"write one of {', '.join(sorted(known))}")
+
+
+def _repeated_numbers(tables: dict[type[Row], list[Row]]) -> Iterator[Problem]:
+    """Two efficiency rows of one number: an answer could not tell which it rests on."""
+    numbers = Counter(row.efficiency_id for row in tables.get(Efficiency, []) if isinstance(row, Efficiency))
+    for number, count in numbers.items():
+        if count > 1:
+            path = Path(f"tables/{Efficiency.TABLE}.csv")
+            yield Problem(path, "efficiency_id", number, f"{count} rows: give the new ones {max(numbers) + 1} and more")
 
 
 def _repeated_keys(path: Path, row_type: type[Row], rows: Iterable[Row]) -> Iterator[Problem]:

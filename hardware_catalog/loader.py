@@ -121,15 +121,15 @@ def rows_of(part: Part, origin: str) -> dict[type[Row], list[Row]]:
     rows: dict[type[Row], list[Row]] = {}
     for section, row_type in SECTIONS.items():
         if section == "hardware":
-            made: list[Row] = [Hardware(hardware_id=part.hardware_id, origin=origin, **_hardware_columns(part))]
+            made: list[Row] = [Hardware(hardware=part.hardware, origin=origin, **_hardware_columns(part))]
         else:
             made = [row_type(**_columns(part, section, key)) for key in part.section(section)]
         rows[row_type] = made
-    rows[HardwareAlias] = [HardwareAlias(alias=alias, hardware_id=part.hardware_id) for alias in part.aliases]
-    rows[HardwareConflict] = [HardwareConflict(hardware_id=part.hardware_id, **entry) for entry in part.conflicts]
+    rows[HardwareAlias] = [HardwareAlias(alias=alias, hardware=part.hardware) for alias in part.aliases]
+    rows[HardwareConflict] = [HardwareConflict(hardware=part.hardware, **entry) for entry in part.conflicts]
     rows[HardwareProvenance] = [
         HardwareProvenance(
-            hardware_id=part.hardware_id, field=place, catalog_value=float(number.value), unit=number.unit,
+            hardware=part.hardware, field=place, catalog_value=float(number.value), unit=number.unit,
             source_id=number.source, confidence=number.confidence, formula=number.formula, note=number.note,
         )
         for place, number in part.numbers.items()
@@ -137,7 +137,7 @@ def rows_of(part: Part, origin: str) -> dict[type[Row], list[Row]]:
     ]  # fmt: skip
     rows[HardwareProvenance] += [
         HardwareProvenance(
-            hardware_id=part.hardware_id, field=f"energy.{what}.{key}", catalog_value=energy.value,
+            hardware=part.hardware, field=f"energy.{what}.{key}", catalog_value=energy.value,
             unit=ENERGY_UNITS[what], source_id=energy.source, confidence=energy.confidence,
             formula=energy.formula, note=f"scope: {part.energy_scope}",
         )
@@ -145,7 +145,7 @@ def rows_of(part: Part, origin: str) -> dict[type[Row], list[Row]]:
     ]  # fmt: skip
     rows[EnergyProfile] = [
         EnergyProfile(
-            hardware_id=part.hardware_id, what=what, key=key, value=energy.value, scope=part.energy_scope,
+            hardware=part.hardware, what=what, key=key, value=energy.value, scope=part.energy_scope,
             source_id=energy.source, confidence=energy.confidence, formula=energy.formula,
         )
         for (what, key), energy in part.energy.items()
@@ -154,14 +154,14 @@ def rows_of(part: Part, origin: str) -> dict[type[Row], list[Row]]:
 
 
 def _hardware_columns(part: Part) -> dict[str, Any]:
-    columns = dict.fromkeys(Hardware.model_fields.keys() - {"hardware_id", "origin"})
+    columns = dict.fromkeys(Hardware.model_fields.keys() - {"hardware", "origin"})
     return columns | part.rows["hardware"]["hardware"]
 
 
 def _columns(part: Part, section: str, key: str) -> dict[str, Any]:
     row_type = SECTIONS[section]
     columns = dict.fromkeys(row_type.model_fields) | part.section(section)[key]
-    columns["hardware_id"] = part.hardware_id
+    columns["hardware"] = part.hardware
     if section in _KEY_COLUMNS:
         columns[_KEY_COLUMNS[section]] = key
     return columns
@@ -170,7 +170,7 @@ def _columns(part: Part, section: str, key: str) -> dict[str, Any]:
 def _price_provenance(catalog: Catalog) -> list[Row]:
     return [
         HardwareProvenance(
-            hardware_id=row.hardware_id, field="price.price_usd_per_hour", catalog_value=row.price_usd_per_hour,
+            hardware=row.hardware, field="price.price_usd_per_hour", catalog_value=row.price_usd_per_hour,
             unit="USD/h", source_id=row.source_id, confidence=row.confidence, formula=None, note=f"as of {row.dated}",
         )
         for row in catalog.rows.get(Price, [])

@@ -19,11 +19,11 @@ def resolve(connection: duckdb.DuckDBPyConnection, name: str) -> str:
     Raises:
         CharzError: no part, or several, have such a name; the nearest ones are listed.
     """
-    parts = connection.execute("SELECT hardware_id, name FROM hardware ORDER BY hardware_id").fetchall()
-    aliases = connection.execute("SELECT alias, hardware_id FROM hardware_alias ORDER BY alias").fetchall()
-    names = [(hardware_id, hardware_id) for hardware_id, _ in parts]
-    names += [(alias, hardware_id) for alias, hardware_id in aliases]
-    names += [(full_name, hardware_id) for hardware_id, full_name in parts]
+    parts = connection.execute("SELECT hardware, name FROM hardware ORDER BY hardware").fetchall()
+    aliases = connection.execute("SELECT alias, hardware FROM hardware_alias ORDER BY alias").fetchall()
+    names = [(hardware, hardware) for hardware, _ in parts]
+    names += [(alias, hardware) for alias, hardware in aliases]
+    names += [(full_name, hardware) for hardware, full_name in parts]
     return match(name, names)
 
 

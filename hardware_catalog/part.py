@@ -69,7 +69,7 @@ class EnergyCoefficient:
 class Part:
     """One part: rows by section and key, the provenance of each number by its place."""
 
-    hardware_id: str
+    hardware: str
     path: Path
     rows: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
     numbers: dict[str, Number] = field(default_factory=dict)

@@ -19,7 +19,7 @@ _LEAF = {"value", "unit", "source", "confidence", "formula", "note"}
 _TOP = {"schema", "id", "aliases", "conflicts", "energy", "energy_scope", *SECTIONS} | set(
     SECTIONS["hardware"].model_fields
 )
-_TEXT = set(SECTIONS["hardware"].model_fields) - numeric_columns("hardware") - {"hardware_id", "origin"}
+_TEXT = set(SECTIONS["hardware"].model_fields) - numeric_columns("hardware") - {"hardware", "origin"}
 _OPTIONAL_TEXT = {"compute_capability", "note"}
 
 

@@ -74,12 +74,12 @@ class _Index:
         ):
             grouped: dict[str, list[Any]] = defaultdict(list)
             for row in catalog.rows.get(row_type, []):
-                grouped[row.hardware_id].append(row)  # type: ignore[attr-defined]
+                grouped[row.hardware].append(row)  # type: ignore[attr-defined]
             self.rows[row_type] = grouped
 
     def of(self, row_type: type, part: Hardware) -> list[Any]:
         """Rows of one table that belong to a part."""
-        return self.rows[row_type][part.hardware_id]
+        return self.rows[row_type][part.hardware]
 
     def summary(self, part: Hardware) -> tuple[str, ...]:
         """One line of the table."""
@@ -87,7 +87,7 @@ class _Index:
         dram = next(row for row in self.of(HardwareMemory, part) if row.level == "dram")
         tdp = next((row.tdp_w for row in self.of(HardwarePower, part) if row.is_default), None)
         return (
-            f"`{part.hardware_id}`", part.name, part.status, units,
+            f"`{part.hardware}`", part.name, part.status, units,
             self.peak(part, "vector", "fp32"), self.peak(part, "matrix", "fp16", "bf16"),
             self.peak(part, "matrix", "int8"),
             f"{dram.capacity_byte / 2**30:.3g} GiB {dram.technology or ''}".strip(),
@@ -118,7 +118,7 @@ class _Index:
         yield _row(("part", "number", "values", "chosen", "reason"))
         yield "|" + "---|" * 5
         for part, row in rows:
-            yield _row((f"`{part.hardware_id}`", f"`{row.field}`", row.values_by_source, row.chosen, row.reason))
+            yield _row((f"`{part.hardware}`", f"`{row.field}`", row.values_by_source, row.chosen, row.reason))
 
 
 def _confidence_levels(catalog: Catalog) -> Iterator[str]:

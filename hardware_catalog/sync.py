@@ -15,7 +15,6 @@ from typing import Any
 import duckdb
 
 from charz.schema import database, ddl
-from charz.schema.catalog import Source
 from charz.schema.row import Row
 
 from .loader import Catalog
@@ -62,25 +61,6 @@ def apply(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> list[Chang
         database.insert_rows(connection, rows)
     remember(connection, catalog)
     return [change for change, _ in decided]
-
-
-def fill_new_tables(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
-    """Rows, and their sources, of tables that the catalog a database was made with did not have: views would find them
-    empty."""
-    known: dict[str, dict[str, str]] = json.loads(database.meta(connection).get(ROWS_KEY, "null"))
-    new = {
-        row_type: rows for row_type, rows in catalog.rows.items() if known is not None and row_type.TABLE not in known
-    }
-    if not new:
-        return
-    cited = {getattr(row, "source_id", None) for rows in new.values() for row in rows}
-    missing = cited - {getattr(row, "source_id", None) for row in stored(connection, Source)}
-    new[Source] = [row for row in catalog.rows[Source] if getattr(row, "source_id", None) in missing]
-    for rows in new.values():
-        database.insert_rows(connection, rows)
-    hashes = _hashes(new)
-    hashes[Source.TABLE] |= known[Source.TABLE]
-    database.set_meta(connection, **{ROWS_KEY: _dumped(known | hashes)})
 
 
 def _hashes(rows_by_type: dict[type[Row], list[Row]]) -> dict[str, dict[str, str]]:
@@ -152,6 +132,6 @@ def _key(row: Row) -> str:
 
 
 def _row_hash(row: Row) -> str:
-    """Hash of a row's values that are not null, so that a new nullable column does not change it."""
-    values = {name: getattr(row, name) for name in type(row).model_fields if getattr(row, name) is not None}
+    """Hash of a row's values."""
+    values = {name: getattr(row, name) for name in type(row).model_fields}
     return hashlib.sha256(json.dumps(values, sort_keys=True, default=str).encode()).hexdigest()[:12]

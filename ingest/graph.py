@@ -45,13 +45,18 @@ class GraphTensor:
     held_operator_id: int | None = None
     """Last operator during which the model's Python code holds the storage, None where that was not seen."""
 
+    @property
+    def is_batch_first(self) -> bool:
+        """True when its first dimension is the batch alone and others follow."""
+        return self.shape.startswith("[B,")
+
 
 @dataclass(slots=True)
-class Part:
+class Step:
     """A step of an operator on one kind of unit; quantities as in `schema.workload.Term`."""
 
-    part: str
-    part_class: str
+    step: str
+    step_class: str
     quantities: dict[str, Polynomial] = field(default_factory=dict)
 
 
@@ -61,7 +66,7 @@ class GraphOperator:
 
     operator_id: int
     operator: str
-    target: str
+    aten_operator: str
     operator_class: str
     module_id: int
     rule: str | None
@@ -71,7 +76,7 @@ class GraphOperator:
     is_view: bool = False
     is_inplace: bool = False
     is_size_bound: bool = False
-    parts: list[Part] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
     accesses: dict[int, Polynomial] = field(default_factory=dict)
     """Elements really moved of a tensor, by tensor id, where that is not the whole tensor."""
     draw_fractions: dict[int, float] = field(default_factory=dict)

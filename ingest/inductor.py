@@ -24,12 +24,12 @@ from torch.utils._pytree import tree_leaves, tree_map
 from charz.schema.errors import CharzError
 
 from .compile.dataflow import Flow, flow_of
-from .compile.fusion import MATRIX_CLASSES, Partition, partition
+from .compile.fusion import Partition, partition
 from .compile.rules import Rules
-from .export import Request
 from .pipeline import to_graph
 from .sources import build
 from .sources.spec import Spec
+from .trace.export import Request
 
 BACKEND = "inductor"
 
@@ -93,9 +93,9 @@ def plan(program: ExportedProgram, arguments: Sequence[torch.Tensor]) -> list[Lo
 
 
 def _loop(node: Any) -> Loop:
-    parts = [n for n in node.get_nodes() if n.node is not None]
+    nodes = [n for n in node.get_nodes() if n.node is not None]
     return Loop(
-        frozenset(_exported_name(origin) for part in parts for origin in part.node.origins),
+        frozenset(_exported_name(origin) for n in nodes for origin in n.node.origins),
         all(type(n).__name__.startswith(("Extern", "Nop")) for n in node.get_nodes()),
         frozenset(dependency.name for dependency in node.read_writes.reads),
         frozenset(node.get_buffer_names()),
@@ -113,31 +113,31 @@ def _exported_name(node: Node) -> str:
     return str(source.name)
 
 
-def compare(flow: Flow, parts: Partition, loops: Sequence[Loop]) -> list[Edge]:
+def compare(flow: Flow, kernels: Partition, loops: Sequence[Loop]) -> list[Edge]:
     """Every pair of operators that inductor kept, as the rules have it and as the plan has it."""
     operators = flow.graph.operators
     home = _homes(flow, loops)
     edges = []
-    for consumer in flow.kernels:
+    for consumer in flow.kernel_operators:
         for producer in sorted({s for _, sources in flow.reads[consumer] for s in sources}):
             if producer in home and consumer in home:
-                is_actual = operators[producer].operator_class not in MATRIX_CLASSES and _is_fused(
+                is_actual = operators[producer].operator_class not in flow.classes.matrix and _is_fused(
                     loops, operators[producer].operator, home[producer], home[consumer]
                 )
-                is_predicted = parts.subgraph_of[producer] == parts.subgraph_of[consumer]
+                is_predicted = kernels.kernel_of[producer] == kernels.kernel_of[consumer]
                 edges.append(Edge(producer, consumer, is_predicted, is_actual))
     return edges
 
 
 def _homes(flow: Flow, loops: Sequence[Loop]) -> dict[int, int]:
     """The loop that first computes each operator: a library call for a product, else a loop."""
-    operators = {flow.graph.operators[o].operator: o for o in flow.kernels}
+    operators = {flow.graph.operators[o].operator: o for o in flow.kernel_operators}
     home: dict[int, int] = {}
     for position, loop in enumerate(loops):
         for name in loop.operators:
             operator_id = operators.get(name)
             if operator_id is not None:
-                is_product = flow.graph.operators[operator_id].operator_class in MATRIX_CLASSES
+                is_product = flow.graph.operators[operator_id].operator_class in flow.classes.matrix
                 if is_product == loop.is_library:
                     home.setdefault(operator_id, position)
     return home
@@ -173,10 +173,10 @@ def examine(spec: Spec, rules: Rules) -> Examination:
 def examine_request(request: Request, rules: Rules) -> Examination:
     """The same of a module that lies on the CPU with its arguments."""
     graph, traced = to_graph(request)
-    flow = flow_of(graph, rules.folds_norm[BACKEND])
-    parts = partition(flow, BACKEND, rules.fusion[BACKEND], rules.folds_norm[BACKEND])
+    flow = flow_of(graph, rules.classes, rules.folds_norm[BACKEND])
+    kernels = partition(flow, BACKEND, rules.fusion[BACKEND], rules.folds_norm[BACKEND])
     arguments = [a for a in tree_leaves((request.arguments, request.keywords)) if isinstance(a, torch.Tensor)]
-    return Examination(flow, compare(flow, parts, plan(traced.program, arguments)), parts.count)
+    return Examination(flow, compare(flow, kernels, plan(traced.program, arguments)), kernels.count)
 
 
 def _on_cpu(value: Any) -> Any:

@@ -7,16 +7,16 @@ from typing import Any
 
 import charz
 
-from .backward import add_backward
 from .compile import compile_graph
 from .compile.rules import Rules
-from .export import Request, Traced, trace
 from .graph import Graph
 from .identity import request_hash
-from .lower import lower
 from .rows import workload
 from .sources.spec import Spec
-from .symbolic import NotPolynomialError
+from .trace.backward import add_backward
+from .trace.export import Request, Traced, trace
+from .trace.lower import lower
+from .trace.symbolic import NotPolynomialError
 from .write import Ingested, content_hash
 
 
@@ -31,7 +31,7 @@ def ingest(spec: Spec, rules: Rules) -> Ingested:
         request.name += ",train"
     graph, traced = to_graph(request)
     if spec.train:
-        add_backward(graph)
+        add_backward(graph, rules.classes)
     columns = workload(graph)
     model = {**describe(request, graph, traced), "is_training": spec.train}
     model["content_hash"] = content_hash(columns, model)

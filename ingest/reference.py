@@ -8,8 +8,8 @@ import re
 import sys
 from collections.abc import Iterator
 
-from .rules import RULES, Rule
-from .rules import elementwise as table
+from .operators import RULES, Rule
+from .operators import elementwise as table
 
 
 def lines() -> Iterator[str]:
@@ -23,7 +23,7 @@ def lines() -> Iterator[str]:
         for rule in rules:
             text = " ".join((inspect.getdoc(rule.function) or "").split())
             name = rule.name.partition(".")[2]
-            yield f"- **{name}** ({rule.operator_class}): {text + ' ' if text else ''}{_targets(rule)}"
+            yield f"- **{name}** ({rule.operator_class}): {text + ' ' if text else ''}{_overloads(rule)}"
     yield "\n## FLOPs an element\n"
     yield "Of the output for arithmetic and activations, of the input for rows and reductions.\n"
     yield "| operator | FLOPs | formula |"
@@ -44,9 +44,9 @@ def _families() -> dict[str, list[Rule]]:
     return found
 
 
-def _targets(rule: Rule) -> str:
+def _overloads(rule: Rule) -> str:
     """Operators of a rule without their overloads."""
-    names = sorted({t.rpartition(".")[0].removeprefix("aten.") for t in rule.targets})
+    names = sorted({t.rpartition(".")[0].removeprefix("aten.") for t in rule.overloads})
     return "`" + "`, `".join(names) + "`."
 
 

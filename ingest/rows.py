@@ -1,4 +1,4 @@
-"""From a `Graph` to the columns of the workload tables, without `model_id`, which the writer adds."""
+"""From a `Graph` to the columns of the workload tables, without `model`, which the writer adds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from charz.schema.workload import (
     Module,
     Operator,
     OperatorLayout,
-    OperatorPart,
+    OperatorStep,
     Tensor,
     TensorTerm,
     Term,
@@ -36,7 +36,7 @@ def workload(graph: Graph) -> dict[type[Row], Columns]:
             (
                 "operator_id",
                 "operator",
-                "target",
+                "aten_operator",
                 "operator_class",
                 "module_id",
                 "stage",
@@ -63,11 +63,11 @@ def workload(graph: Graph) -> dict[type[Row], Columns]:
                 for i, (operator_id, tensor_id) in enumerate(copies)
             ],
         ),
-        OperatorPart: _transposed(
-            ("operator_id", "part", "part_class"),
-            [(o.operator_id, p.part, p.part_class) for o in operators for p in o.parts],
+        OperatorStep: _transposed(
+            ("operator_id", "step", "step_class"),
+            [(o.operator_id, s.step, s.step_class) for o in operators for s in o.steps],
         ),
-        Term: _transposed(("operator_id", "part", "quantity", "coefficient", *_POWERS), _terms(operators)),
+        Term: _transposed(("operator_id", "step", "quantity", "coefficient", *_POWERS), _terms(operators)),
         Tensor: _fields(
             tensors,
             (
@@ -78,6 +78,7 @@ def workload(graph: Graph) -> dict[type[Row], Columns]:
                 "is_output",
                 "precision",
                 "shape",
+                "is_batch_first",
                 "storage_tensor_id",
                 "is_size_bound",
             ),
@@ -104,10 +105,10 @@ def workload(graph: Graph) -> dict[type[Row], Columns]:
 
 def _terms(operators: Sequence[GraphOperator]) -> list[tuple[Any, ...]]:
     return [
-        (o.operator_id, p.part, quantity, c, *powers)
+        (o.operator_id, s.step, quantity, c, *powers)
         for o in operators
-        for p in o.parts
-        for quantity, size in p.quantities.items()
+        for s in o.steps
+        for quantity, size in s.quantities.items()
         for powers, c in size.items()
     ]
 
@@ -126,7 +127,7 @@ def total(graph: Graph, quantity: str) -> Polynomial:
     """Sum of a quantity over all operators, e.g. `macs`."""
     result: Polynomial = {}
     for o in graph.operators:
-        for p in o.parts:
-            for powers, c in p.quantities.get(quantity, {}).items():
+        for s in o.steps:
+            for powers, c in s.quantities.get(quantity, {}).items():
                 result[powers] = result.get(powers, 0.0) + c
     return result

@@ -143,7 +143,7 @@ def _changed(
     for spec, ingested in waiting:
         held = known.get(ingested.model["model"])
         hashes = (ingested.model["content_hash"], ingested.model["request_hash"], ingested.model["rules_fingerprint"])
-        if held is None or held[1:] != hashes:
+        if held is None or held != hashes:
             fresh.append((spec, ingested))
     return fresh
 
@@ -184,8 +184,8 @@ def _finished(pending: dict[Future[Ingested | str], Spec]) -> Iterator[tuple[Spe
 
 def attempt(spec: Spec, rules: Rules) -> Ingested | str:
     """The model's rows, or one line on why it failed."""
-    from .export import first_line
     from .pipeline import ingest
+    from .trace.export import first_line
 
     try:
         return ingest(spec, rules)

@@ -2,7 +2,8 @@
 
 import torch
 
-from . import lower, pipeline, sources, torchvision_schemas
+from . import pipeline, sources
+from .trace import lower, torchvision_schemas
 
 torch.set_num_threads(1)  # nothing is computed; threads would only fight over the cores
 torchvision_schemas.prepare()

@@ -50,9 +50,9 @@ class Hardware(Row):
     """A part: one chip on one board in one memory configuration."""
 
     TABLE: ClassVar[str] = "hardware"
-    KEY: ClassVar[tuple[str, ...]] = ("hardware_id",)
+    KEY: ClassVar[tuple[str, ...]] = ("hardware",)
 
-    hardware_id: str
+    hardware: str
     """Name of the part, form factor and memory included, e.g. `h100_pcie_80`."""
     name: str
     """Name as sold."""
@@ -88,7 +88,7 @@ class HardwareAlias(Row):
 
     alias: str
     """Other name, e.g. `NVIDIA RTX 4090` as a measurement file writes it."""
-    hardware_id: str
+    hardware: str
     """Part meant."""
 
 
@@ -96,9 +96,9 @@ class HardwareCluster(Row):
     """A group of equal compute units of a part: SMs, P-cores, E-cores, MXUs, KPU tiles of a class."""
 
     TABLE: ClassVar[str] = "hardware_cluster"
-    KEY: ClassVar[tuple[str, ...]] = ("hardware_id", "cluster")
+    KEY: ClassVar[tuple[str, ...]] = ("hardware", "cluster")
 
-    hardware_id: str
+    hardware: str
     """Part it belongs to."""
     cluster: str
     """`sm`, `cu`, `core`, `p_core`, `e_core`, `mxu`, `tile`, ..."""
@@ -126,9 +126,9 @@ class HardwareMemory(Row):
     """A level of a part's memory hierarchy."""
 
     TABLE: ClassVar[str] = "hardware_memory"
-    KEY: ClassVar[tuple[str, ...]] = ("hardware_id", "level")
+    KEY: ClassVar[tuple[str, ...]] = ("hardware", "level")
 
-    hardware_id: str
+    hardware: str
     """Part it belongs to."""
     level: str
     """`register`, `scratchpad` (shared memory, VMEM, tile memory), `l1`, `l2`, `l3` or `dram`."""
@@ -152,9 +152,9 @@ class HardwarePeak(Row):
     """Dense peak arithmetic rate of a part at one precision on one kind of unit."""
 
     TABLE: ClassVar[str] = "hardware_peak"
-    KEY: ClassVar[tuple[str, ...]] = ("hardware_id", "precision", "unit", "accumulator")
+    KEY: ClassVar[tuple[str, ...]] = ("hardware", "precision", "unit", "accumulator")
 
-    hardware_id: str
+    hardware: str
     """Part it belongs to."""
     precision: str
     """Element type of the operands."""
@@ -178,9 +178,9 @@ class HardwarePower(Row):
     """A power mode of a part."""
 
     TABLE: ClassVar[str] = "hardware_power"
-    KEY: ClassVar[tuple[str, ...]] = ("hardware_id", "mode")
+    KEY: ClassVar[tuple[str, ...]] = ("hardware", "mode")
 
-    hardware_id: str
+    hardware: str
     """Part it belongs to."""
     mode: str
     """`default`, `15w`, `30w`, `maxn`, ..."""
@@ -198,9 +198,9 @@ class HardwareOverhead(Row):
     """A fixed time a part costs."""
 
     TABLE: ClassVar[str] = "hardware_overhead"
-    KEY: ClassVar[tuple[str, ...]] = ("hardware_id", "overhead")
+    KEY: ClassVar[tuple[str, ...]] = ("hardware", "overhead")
 
-    hardware_id: str
+    hardware: str
     """Part it belongs to."""
     overhead: str
     """`kernel_gap` (device time between two dependent kernels), `launch` (host to device) or `memory_latency` (an access
@@ -213,9 +213,9 @@ class HardwareInterconnect(Row):
     """A link by which a part reaches others."""
 
     TABLE: ClassVar[str] = "hardware_interconnect"
-    KEY: ClassVar[tuple[str, ...]] = ("hardware_id", "interconnect")
+    KEY: ClassVar[tuple[str, ...]] = ("hardware", "interconnect")
 
-    hardware_id: str
+    hardware: str
     """Part it belongs to."""
     interconnect: str
     """`nvlink`, `pcie`, `ici`, `infinity_fabric`, `ethernet`, ..."""
@@ -231,9 +231,9 @@ class HardwareProvenance(Row):
     """Where one number of one part comes from."""
 
     TABLE: ClassVar[str] = "hardware_provenance"
-    KEY: ClassVar[tuple[str, ...]] = ("hardware_id", "field")
+    KEY: ClassVar[tuple[str, ...]] = ("hardware", "field")
 
-    hardware_id: str
+    hardware: str
     """Part the number belongs to."""
     field: str
     """Its place, `table.row_key.column`, e.g. `memory.dram.bandwidth_byte_per_s`, `peak.fp16.matrix.fp32.peak_ops_per_s`."""
@@ -255,9 +255,9 @@ class HardwareConflict(Row):
     """Sources that disagree about a number, and what was chosen."""
 
     TABLE: ClassVar[str] = "hardware_conflict"
-    KEY: ClassVar[tuple[str, ...]] = ("hardware_id", "field")
+    KEY: ClassVar[tuple[str, ...]] = ("hardware", "field")
 
-    hardware_id: str
+    hardware: str
     """Part, or family, it concerns."""
     field: str
     """Number in question."""
@@ -321,6 +321,40 @@ class Precision(Row):
     """How far it can be trusted."""
 
 
+class OperatorClass(Row):
+    """A class of operators, and what the rules need to know of it. Rows of other tables name classes of this one."""
+
+    TABLE: ClassVar[str] = "operator_class"
+    KEY: ClassVar[tuple[str, ...]] = ("operator_class",)
+
+    operator_class: str
+    """e.g. `conv`, `elementwise`; `unknown` of an operator without a rule."""
+    is_matrix: bool
+    """True of matrix products, convolutions and what is made of them: the anchor of a kernel that has one."""
+    is_convolution: bool
+    """True of convolutions of every kind."""
+    is_foldable: bool
+    """True where a batch normalization that follows can be folded into the weights."""
+    allocates_result: bool
+    """True where the call of the library allocates its result itself, also under a backend that plans its memory."""
+    is_widening: bool
+    """True where ATen promotes operands of several types within the kernel: of these `follow` means the widest."""
+    is_normalizing: bool
+    """True of normalizations, whose scaled and shifted result a compiler of loops stores rather than works out again."""
+    saves_nothing: bool
+    """True where the backward needs neither operands nor results of the forward."""
+    takes_bias: bool
+    """True where the operands are the first two reads and a third is the bias, whose gradient is a sum."""
+    is_single_algorithm: bool
+    """True where all operators of the class share one algorithm: no efficiencies by ATen operator."""
+    varies_by_format: bool
+    """True where each memory format has another algorithm, under every backend."""
+    varies_by_strides: bool
+    """True where a backend without code of its own for each graph runs another kernel for each memory format."""
+    is_inserted: bool
+    """True where charz itself inserts kernels of the class: conversions, copies into another layout, added biases."""
+
+
 class PrecisionPolicy(Row):
     """What a policy does to the operators of one class.
 
@@ -372,25 +406,25 @@ class Backend(Row):
     """True when each conversion of an activation is a kernel of its own."""
     weight_casts_are_kernels: bool
     """True when weights are converted at every run."""
-    follows_strides: bool | None
+    follows_strides: bool
     """True when operators run one by one on tensors as these lie in memory, converting where a kernel needs
-    another layout; null in files from before it was known: not."""
-    plans_layout: bool | None
-    """True when it chooses the memory format of images itself (`model.planned_format`); null in files from before it
-    was known: not."""
-    stores_wide: bool | None
+    another layout."""
+    plans_layout: bool
+    """True when it chooses the memory format of images itself (`model.planned_format`)."""
+    stores_wide: bool
     """True when it stores what a reused activation is worked out of, in single precision, in the place of its result
-    (`subgraph_tensor.is_wide`); null in files from before it was known: not."""
-    plans_memory: bool | None
+    (`kernel_tensor.is_wide`)."""
+    plans_memory: bool
     """True when a result takes over the memory of an operand or of an earlier result that nobody reads again
-    (`tensor_lifetime.block_tensor_id`); null in files from before it was known: not."""
-    calls_aten: bool | None
-    """True when convolutions are calls of PyTorch's ATen, and memory on a processor comes from the C library's `malloc`;
-    null in files from before it was known: not."""
+    (`tensor_lifetime.block_tensor_id`)."""
+    calls_aten: bool
+    """True when convolutions are calls of PyTorch's ATen, and memory on a processor comes from the C library's
+    `malloc`."""
+    adds_bias_kernels: bool
+    """True when on some parts (`backend_support.bias_is_kernel`) it adds the bias of a convolution by a kernel of its
+    own."""
     workspace_fraction: float
     """Scratch memory as a share of peak activations."""
-    is_default_for: str
-    """Families, comma-separated, for which answers assume this backend."""
     source_id: str
     """Source of the row."""
     confidence: str
@@ -409,6 +443,9 @@ class BackendSupport(Row):
     """Hardware family."""
     vendor: str
     """Maker of the part, or `*` for every one."""
+    is_default: bool
+    """True of the backend that answers assume on the family and vendor of this row; on a part of which no row is, they
+    assume the first by name."""
     dispatch: str
     """`async_queue` (host runs ahead of the device), `serial` (they add) or `graph` (one launch)."""
     host_kernel_s: float
@@ -419,18 +456,16 @@ class BackendSupport(Row):
     """Host time of one whole run, paid once. [s]"""
     kernel_gap_fraction: float
     """Share of the part's own gap between kernels that remains under this backend."""
-    bias_is_kernel: bool | None
-    """True where the bias of a convolution is added by a kernel of its own; null in files
-    from before it was known: not."""
-    sums_in_half: bool | None
-    """True where vector units sum products of half precision in half precision, at the rate they have for it; null in
-    files from before it was known: they do."""
+    bias_is_kernel: bool
+    """True where the bias of a convolution is added by a kernel of its own; only of a backend that
+    `adds_bias_kernels`."""
+    sums_in_half: bool
+    """True where vector units sum products of half precision in half precision, at the rate they have for it."""
     chunk_element: float | None
     """Elements of a loop of its own that each thread must get, or not all of them run it. Null where that is not known or
     does not arise."""
-    shares_by_chunk: bool | None
-    """True where a loop goes to as many threads as it has `chunk_element` for; false where to all or to one; null in
-    files from before it was known: false."""
+    shares_by_chunk: bool
+    """True where a loop goes to as many threads as it has `chunk_element` for; false where to all or to one."""
     efficiency_backend: str | None
     """Backend whose efficiencies hold, as assumed, where this one has none of its own; null: none."""
     source_id: str
@@ -477,8 +512,11 @@ class Efficiency(Row):
         "scope", "backend", "kernel_class", "precision_class", "memory_format", "resource",
     )  # fmt: skip
 
+    efficiency_id: int
+    """Number of the row, by which an answer names the rows it rests on; never used again for another. Rows fitted into
+    a database start at a million."""
     scope: str
-    """`hardware:ID`, `architecture:NAME`, `family:NAME` or `*`."""
+    """`hardware:NAME`, `architecture:NAME`, `family:NAME` or `*`."""
     backend: str
     """Backend, or `*`."""
     kernel_class: str
@@ -518,7 +556,7 @@ class PredictionBand(Row):
     KEY: ClassVar[tuple[str, ...]] = ("scope", "backend", "batch_class", "quantity")
 
     scope: str
-    """`hardware:ID`, `family:NAME` or `*`."""
+    """`hardware:NAME`, `family:NAME` or `*`."""
     backend: str
     """Backend, or `*`."""
     batch_class: str
@@ -596,9 +634,9 @@ class EnergyProfile(Row):
     """
 
     TABLE: ClassVar[str] = "energy_profile"
-    KEY: ClassVar[tuple[str, ...]] = ("hardware_id", "what", "key")
+    KEY: ClassVar[tuple[str, ...]] = ("hardware", "what", "key")
 
-    hardware_id: str
+    hardware: str
     """Part."""
     what: str
     """`op`, `byte` or `static`."""
@@ -705,9 +743,9 @@ class Price(Row):
     """Rental price of a part."""
 
     TABLE: ClassVar[str] = "price"
-    KEY: ClassVar[tuple[str, ...]] = ("hardware_id",)
+    KEY: ClassVar[tuple[str, ...]] = ("hardware",)
 
-    hardware_id: str
+    hardware: str
     """Part."""
     price_usd_per_hour: float
     """Price of one part for an hour. [USD/h]"""

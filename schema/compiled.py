@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from .row import Row
+from .row import ModelRow
 
 
-class TensorPrecision(Row):
+class TensorPrecision(ModelRow):
     """Element type of every tensor under a precision policy, by propagation along the graph."""
 
     TABLE: ClassVar[str] = "tensor_precision"
-    KEY: ClassVar[tuple[str, ...]] = ("model_id", "policy", "tensor_id")
+    KEY: ClassVar[tuple[str, ...]] = ("model", "policy", "tensor_id")
 
-    model_id: int
-    """Model it belongs to."""
     policy: str
     """Precision policy."""
     tensor_id: int
@@ -26,14 +24,12 @@ class TensorPrecision(Row):
     """Element type in memory."""
 
 
-class OperatorPrecision(Row):
+class OperatorPrecision(ModelRow):
     """Element type in which every operator computes under a precision policy."""
 
     TABLE: ClassVar[str] = "operator_precision"
-    KEY: ClassVar[tuple[str, ...]] = ("model_id", "policy", "operator_id")
+    KEY: ClassVar[tuple[str, ...]] = ("model", "policy", "operator_id")
 
-    model_id: int
-    """Model it belongs to."""
     policy: str
     """Precision policy."""
     operator_id: int
@@ -42,15 +38,13 @@ class OperatorPrecision(Row):
     """Element type of the arithmetic."""
 
 
-class PrecisionCast(Row):
+class PrecisionCast(ModelRow):
     """A conversion the policy inserts before an operator: of a weight once a run, of an activation once
     for each operator that reads it."""
 
     TABLE: ClassVar[str] = "precision_cast"
-    KEY: ClassVar[tuple[str, ...]] = ("model_id", "policy", "cast_id")
+    KEY: ClassVar[tuple[str, ...]] = ("model", "policy", "cast_id")
 
-    model_id: int
-    """Model it belongs to."""
     policy: str
     """Precision policy."""
     cast_id: int
@@ -65,14 +59,12 @@ class PrecisionCast(Row):
     """Element type written."""
 
 
-class ReadPrecision(Row):
+class ReadPrecision(ModelRow):
     """Element type an operator reads of a tensor where it is a converted copy, not the original."""
 
     TABLE: ClassVar[str] = "read_precision"
-    KEY: ClassVar[tuple[str, ...]] = ("model_id", "policy", "operator_id", "tensor_id")
+    KEY: ClassVar[tuple[str, ...]] = ("model", "policy", "operator_id", "tensor_id")
 
-    model_id: int
-    """Model it belongs to."""
     policy: str
     """Precision policy."""
     operator_id: int
@@ -83,23 +75,21 @@ class ReadPrecision(Row):
     """Element type of the copy."""
 
 
-class Subgraph(Row):
+class Kernel(ModelRow):
     """Operators that run as one kernel under a backend's fusion rules.
 
-    Every operator that is not a view is in exactly one subgraph of each backend; a view belongs to
-    the subgraph that follows it in execution order, where it costs host time only.
+    Every operator that is not a view is in exactly one kernel of each backend; a view belongs to
+    the kernel that follows it in execution order, where it costs host time only.
     """
 
-    TABLE: ClassVar[str] = "subgraph"
-    KEY: ClassVar[tuple[str, ...]] = ("model_id", "backend", "subgraph_id")
+    TABLE: ClassVar[str] = "kernel"
+    KEY: ClassVar[tuple[str, ...]] = ("model", "backend", "kernel_id")
 
-    model_id: int
-    """Model it belongs to."""
     backend: str
     """Backend whose rules made it."""
-    subgraph_id: int
+    kernel_id: int
     """Position in execution order within model and backend, from 0."""
-    subgraph: str
+    kernel: str
     """Readable name: the classes it fuses, e.g. `conv+norm+activation`."""
     anchor_operator_id: int
     """Operator that gives it its character: its largest matrix operator, else its first reduction,
@@ -111,40 +101,36 @@ class Subgraph(Row):
     view_count: int
     """Views dispatched by the host just before it."""
     stage: int
-    """Longest distance from an input in the graph of subgraphs."""
+    """Longest distance from an input in the graph of kernels."""
 
 
-class SubgraphOperator(Row):
-    """Membership of operators in subgraphs."""
+class KernelOperator(ModelRow):
+    """Membership of operators in kernels."""
 
-    TABLE: ClassVar[str] = "subgraph_operator"
-    KEY: ClassVar[tuple[str, ...]] = ("model_id", "backend", "operator_id")
+    TABLE: ClassVar[str] = "kernel_operator"
+    KEY: ClassVar[tuple[str, ...]] = ("model", "backend", "operator_id")
 
-    model_id: int
-    """Model it belongs to."""
     backend: str
     """Backend whose rules made it."""
     operator_id: int
     """Operator."""
-    subgraph_id: int
-    """Subgraph it runs in."""
+    kernel_id: int
+    """Kernel it runs in."""
     is_folded: bool
     """True when the backend folds it into a neighbour's weights or computes it once for all runs, so
     that it costs nothing."""
 
 
-class SubgraphTensor(Row):
-    """A tensor that crosses a subgraph's border, hence moves; what stays inside does not."""
+class KernelTensor(ModelRow):
+    """A tensor that crosses a kernel's border, hence moves; what stays inside does not."""
 
-    TABLE: ClassVar[str] = "subgraph_tensor"
-    KEY: ClassVar[tuple[str, ...]] = ("model_id", "backend", "subgraph_id", "tensor_id", "direction")
+    TABLE: ClassVar[str] = "kernel_tensor"
+    KEY: ClassVar[tuple[str, ...]] = ("model", "backend", "kernel_id", "tensor_id", "direction")
 
-    model_id: int
-    """Model it belongs to."""
     backend: str
     """Backend whose rules made it."""
-    subgraph_id: int
-    """Subgraph whose border it crosses."""
+    kernel_id: int
+    """Kernel whose border it crosses."""
     tensor_id: int
     """Tensor that crosses; a view stands for the elements it shows."""
     direction: str
@@ -152,86 +138,76 @@ class SubgraphTensor(Row):
     role: str
     """`input` (activation or model input), `weight` (weight, buffer, constant), `kv_cache` or `output`."""
     operator_id: int
-    """Operator inside the subgraph that reads it first or writes it."""
+    """Operator inside the kernel that reads it first or writes it."""
     is_produced: bool
-    """True when another subgraph of the same run wrote it, so that a cache may still hold it."""
-    is_wide: bool | None
-    """True when the backend stores what it is worked out of, in single precision, in its place; null in files from
-    before it was known: not."""
+    """True when another kernel of the same run wrote it, so that a cache may still hold it."""
+    is_wide: bool
+    """True when the backend stores what it is worked out of, in single precision, in its place."""
 
 
-class SubgraphEdge(Row):
-    """Dependency between two subgraphs of one backend: the fused graph, always acyclic."""
+class KernelEdge(ModelRow):
+    """Dependency between two kernels of one backend: the fused graph, always acyclic."""
 
-    TABLE: ClassVar[str] = "subgraph_edge"
+    TABLE: ClassVar[str] = "kernel_edge"
     KEY: ClassVar[tuple[str, ...]] = (
-        "model_id", "backend", "producer_subgraph_id", "consumer_subgraph_id",
+        "model", "backend", "producer_kernel_id", "consumer_kernel_id",
     )  # fmt: skip
 
-    model_id: int
-    """Model it belongs to."""
     backend: str
     """Backend whose rules made it."""
-    producer_subgraph_id: int
-    """Subgraph that must finish first."""
-    consumer_subgraph_id: int
-    """Subgraph that waits for it."""
+    producer_kernel_id: int
+    """Kernel that must finish first."""
+    consumer_kernel_id: int
+    """Kernel that waits for it."""
 
 
-class PathSegment(Row):
-    """Membership of subgraphs in the alternative paths between two cut nodes of the fused graph.
+class PathSegment(ModelRow):
+    """Membership of kernels in the alternative paths between two cut nodes of the fused graph.
 
     The critical path is the sum over segments of the maximum over their paths. A segment with more
-    than 64 paths is cut into levels instead: each subgraph of a level is a path of its own.
+    than 64 paths is cut into levels instead: each kernel of a level is a path of its own.
     """
 
     TABLE: ClassVar[str] = "path_segment"
-    KEY: ClassVar[tuple[str, ...]] = ("model_id", "backend", "segment_id", "path_id", "subgraph_id")
+    KEY: ClassVar[tuple[str, ...]] = ("model", "backend", "segment_id", "path_id", "kernel_id")
 
-    model_id: int
-    """Model it belongs to."""
     backend: str
     """Backend whose rules made it."""
     segment_id: int
     """Segment between two cut nodes, in order."""
     path_id: int
     """Alternative path within the segment."""
-    subgraph_id: int
-    """Subgraph on that path."""
+    kernel_id: int
+    """Kernel on that path."""
     is_exact: bool
     """False when the segment had too many paths and its levels stand in (an upper bound)."""
 
 
-class TensorLifetime(Row):
-    """From which to which subgraph a storage is held under a backend's rules."""
+class TensorLifetime(ModelRow):
+    """From which to which kernel a storage is held under a backend's rules."""
 
     TABLE: ClassVar[str] = "tensor_lifetime"
-    KEY: ClassVar[tuple[str, ...]] = ("model_id", "backend", "tensor_id")
+    KEY: ClassVar[tuple[str, ...]] = ("model", "backend", "tensor_id")
 
-    model_id: int
-    """Model it belongs to."""
     backend: str
     """Backend whose rules made it."""
     tensor_id: int
     """Storage (a tensor that is its own `storage_tensor_id`), weights and buffers excluded."""
-    first_subgraph_id: int
-    """Subgraph that allocates it; -1 for a model input."""
-    last_subgraph_id: int
-    """Last subgraph during which it is held."""
-    block_tensor_id: int | None
-    """Storage whose block of memory it lies in: its own, or one it takes over under a backend that plans memory; null in
-    files from before it was known: its own."""
+    first_kernel_id: int
+    """Kernel that allocates it; -1 for a model input."""
+    last_kernel_id: int
+    """Last kernel during which it is held."""
+    block_tensor_id: int
+    """Storage whose block of memory it lies in: its own, or one it takes over under a backend that plans memory."""
 
 
-class HeapGrowth(Row):
+class HeapGrowth(ModelRow):
     """Share of the memory that a run on a processor allocates for which the system hands out fresh pages, because
     `malloc` gave them back in the run before; blocks of 32 MiB and more, which are always fresh, aside."""
 
     TABLE: ClassVar[str] = "heap_growth"
-    KEY: ClassVar[tuple[str, ...]] = ("model_id", "backend", "batch")
+    KEY: ClassVar[tuple[str, ...]] = ("model", "backend", "batch")
 
-    model_id: int
-    """Model it belongs to."""
     backend: str
     """Backend whose results are allocated."""
     batch: int

@@ -1,8 +1,9 @@
-"""Opening, creating, changing and migrating a charz database file.
+"""Opening, creating and changing a charz database file.
 
 A file has one writer at a time and any number of readers. A change is made in a copy beside the
 file and put in its place with `os.replace`, so a reader always sees a whole state and a killed
-writer leaves the old one. Files are written in a storage format that DuckDB 1.5 opens.
+writer leaves the old one. A file is of the layout of the charz that made it and is never migrated: models are ingested
+again into a new one.
 
 Runs on Linux and macOS: Windows can neither lock with `flock` nor replace an open file.
 """
@@ -23,13 +24,16 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from . import ddl, migrations
+from . import ddl
 from .errors import CharzError, nearest_names
 from .meta import Meta
 from .row import Row
 
-STORAGE_VERSION = "v1.5.0"
-"""DuckDB storage format of a new file; 2.0 keeps it when it opens the file again."""
+STORAGE_VERSION = "v2.0.0"
+"""DuckDB storage format of a new file: the first that holds triggers."""
+
+FINGERPRINT = "schema_fingerprint"
+"""Key under which a file says what layout it has."""
 
 _POLARS_TYPES: dict[str, Any] = {
     "BIGINT": pl.Int64,
@@ -50,7 +54,9 @@ def _row_types() -> list[type[Row]]:
         name = f"{package}.{module.name}"
         members = vars(importlib.import_module(name)).values()
         found += [
-            m for m in members if isinstance(m, type) and issubclass(m, Row) and m.__module__ == name and m is not Row
+            m
+            for m in members
+            if isinstance(m, type) and issubclass(m, Row) and m.__module__ == name and "KEY" in vars(m)
         ]
     return found
 
@@ -60,8 +66,8 @@ TABLES: list[type[Row]] = _row_types()
 
 
 def fingerprint() -> str:
-    """Hash of the layout: every table, column and comment."""
-    text = "\n".join(f"{ddl.create_table(t)}\n{chr(10).join(ddl.comments(t))}" for t in TABLES)
+    """Hash of the layout: every table with its columns and key."""
+    text = "\n".join(sorted(f"{ddl.create_table(t)} {t.KEY}" for t in TABLES))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -75,33 +81,24 @@ def create(path: Path | str) -> None:
 
 
 def connect(path: Path | str, read_only: bool = True) -> duckdb.DuckDBPyConnection:
-    """Open a file, created if it is missing and to be written, migrated first if it is older.
+    """Open a file, created if it is missing and to be written.
 
     A connection keeps the state it was opened on: after another process has replaced the file, open
-    it anew. Raises `CharzError` if there is no file to read, if it is not a charz database, if a
-    newer charz wrote it, or if another process holds it.
+    it anew. Raises `CharzError` if there is no file to read, if it is not a charz database or of another
+    charz's layout, or if another process holds it.
     """
     path = Path(path)
     if not path.exists() and not read_only:
         create(path)
-    if _needs_migration(path):
-        migrate(path)
     return _open(path, read_only)
-
-
-def migrate(path: Path | str) -> None:
-    """Bring an older file to this charz's layout, in place and all or nothing."""
-    with replace(path):
-        pass
 
 
 @contextlib.contextmanager
 def replace(path: Path | str, create: bool = False, start: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to a copy that takes the file's place when the block ends without an error.
 
-    The block runs in one transaction, so it must not begin another. The copy has this charz's
-    layout whatever version the file had. With `create`, a missing file starts as a copy of `start`, or
-    empty. Raises `CharzError` if another process writes or holds the file or the folder cannot be written.
+    The block runs in one transaction, so it must not begin another. With `create`, a missing file starts
+    as a copy of `start`, or empty. Raises `CharzError` if another process writes or holds the file or the folder cannot be written.
     """
     path = Path(path)
     copy = path.with_name(f".{path.name}.writing")
@@ -117,7 +114,6 @@ def replace(path: Path | str, create: bool = False, start: Path | None = None) -
             _create_empty(copy)
         connection = stack.enter_context(contextlib.closing(_open(copy, read_only=False, name=path)))
         connection.begin()
-        _bring_up_to_date(connection, path)
         yield connection
         connection.commit()
         connection.close()
@@ -162,6 +158,19 @@ def insert_rows(connection: duckdb.DuckDBPyConnection, rows: Sequence[Row]) -> i
     return insert(connection, row_type, {name: [getattr(r, name) for r in rows] for name in row_type.model_fields})
 
 
+def repeated_keys(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    """Keys that several rows have, counted by table, of the tables whose key no index guards; empty when all is well."""
+    found = {}
+    for row_type in TABLES:
+        if not row_type.IS_KEY_ENFORCED:
+            key = ", ".join(map(ddl.quote, row_type.KEY))
+            repeated = f"SELECT {key} FROM {ddl.quote(row_type.TABLE)} GROUP BY {key} HAVING count(*) > 1"
+            count = connection.execute(f"SELECT count(*) FROM ({repeated})").fetchall()[0][0]
+            if count:
+                found[row_type.TABLE] = count
+    return found
+
+
 def quiet(connection: duckdb.DuckDBPyConnection) -> None:
     """Keep DuckDB's progress bar, which it prints to standard output, out of the answers there."""
     connection.execute("SET enable_progress_bar = false")
@@ -201,7 +210,7 @@ def _open(path: Path, read_only: bool, name: Path | None = None) -> duckdb.DuckD
         raise _opening_failed(name, error) from error
     quiet(connection)
     try:
-        _check_version(connection, name)
+        _check_layout(connection, name)
     except BaseException:
         connection.close()
         raise
@@ -234,80 +243,17 @@ def _opening_failed(path: Path, error: duckdb.Error) -> CharzError:
     )
 
 
-def _check_version(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    version = _schema_version(connection)
-    if version is None:
+def _check_layout(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    tables = connection.execute("SELECT table_name FROM duckdb_tables() WHERE NOT internal").fetchall()
+    if (Meta.TABLE,) not in tables:
         raise CharzError("a DuckDB file that charz did not write", str(path), next="name a charz database with --db")
-    if version > migrations.SCHEMA_VERSION:
+    if meta(connection).get(FINGERPRINT) != fingerprint():
         raise CharzError(
-            "a newer charz wrote this database",
+            "another version of charz made this database",
             str(path),
-            f"it has schema version {version}, this charz knows up to {migrations.SCHEMA_VERSION}",
-            "update charz, or ingest into another file with --db",
+            "its tables have another layout",
+            "ingest again into a new file, named with --db",
         )
-
-
-def _schema_version(connection: duckdb.DuckDBPyConnection) -> int | None:
-    tables = {
-        name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables() WHERE NOT internal").fetchall()
-    }
-    if Meta.TABLE not in tables:
-        return None
-    value = meta(connection).get("schema_version", "")
-    return int(value) if value.isdigit() else None
-
-
-def _needs_migration(path: Path) -> bool:
-    with contextlib.closing(_open(path, read_only=True)) as connection:
-        return meta(connection).get("schema_fingerprint") != fingerprint()
-
-
-def _bring_up_to_date(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Numbered steps first, then what can be added, then the comments."""
-    known = meta(connection)
-    if known.get("schema_fingerprint") == fingerprint():
-        return
-    for version in range(int(known["schema_version"]), migrations.SCHEMA_VERSION):
-        migrations.STEPS[version](connection)
-    present = _present_columns(connection)
-    for row_type in TABLES:
-        if row_type.TABLE not in present:
-            connection.execute(ddl.create_table(row_type))
-        elif missing := _missing_columns(row_type, present[row_type.TABLE], path):
-            for column in missing:
-                connection.execute(
-                    f"ALTER TABLE {ddl.quote(row_type.TABLE)} ADD COLUMN {ddl.column_definition(column)}"
-                )
-    connection.execute(";\n".join(text for row_type in TABLES for text in ddl.comments(row_type)))
-    set_meta(connection, schema_version=str(migrations.SCHEMA_VERSION), schema_fingerprint=fingerprint())
-
-
-def _present_columns(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:
-    """Type of each column of each table of the file."""
-    present: dict[str, dict[str, str]] = {}
-    query = (
-        "SELECT table_name, column_name, data_type FROM duckdb_columns()"
-        " JOIN duckdb_tables() USING (table_oid, table_name) WHERE NOT duckdb_tables.internal"
-    )
-    for table, column, kind in connection.execute(query).fetchall():
-        present.setdefault(table, {})[column] = kind
-    return present
-
-
-def _missing_columns(row_type: type[Row], present: Mapping[str, str], path: Path) -> list[ddl.Column]:
-    """Columns to add to a table; an error where adding is not enough."""
-    wanted = ddl.columns(row_type)
-    missing = [c for c in wanted if c.name not in present]
-    changed = [c.name for c in wanted if c.name in present and present[c.name] != c.duckdb_type]
-    removed = sorted(set(present) - {c.name for c in wanted})
-    misfits = [c.name for c in missing if not c.is_nullable] + changed + removed
-    if misfits:
-        raise CharzError(
-            "a development version of charz wrote this database with another layout",
-            f"{path}: table {row_type.TABLE}, column {', '.join(misfits)}",
-            next="move the file away and ingest again",
-        )
-    return missing
 
 
 @contextlib.contextmanager
@@ -392,8 +338,12 @@ def _create_empty(path: Path) -> None:
         except duckdb.Error as error:
             raise CharzError("cannot create a database", str(path.parent), str(error).splitlines()[0]) from error
         connection.execute("USE created")
-        connection.execute(ddl.create_table(Meta))
-        set_meta(connection, schema_version=str(migrations.SCHEMA_VERSION))
+        connection.begin()
+        for row_type in TABLES:
+            connection.execute(ddl.create_table(row_type))
+        connection.execute(";\n".join(text for row_type in TABLES for text in ddl.comments(row_type)))
+        set_meta(connection, **{FINGERPRINT: fingerprint()})
+        connection.commit()
 
 
 def _discard(path: Path) -> None:

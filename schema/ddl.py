@@ -46,9 +46,10 @@ def columns(row_type: type[Row]) -> list[Column]:
 
 
 def create_table(row_type: type[Row]) -> str:
-    """`CREATE TABLE` with `NOT NULL` and the primary key."""
+    """`CREATE TABLE` with `NOT NULL` and the primary key where one is enforced."""
     lines = [column_definition(c) for c in columns(row_type)]
-    lines.append(f"PRIMARY KEY ({', '.join(map(quote, row_type.KEY))})")
+    if row_type.IS_KEY_ENFORCED:
+        lines.append(f"PRIMARY KEY ({', '.join(map(quote, row_type.KEY))})")
     body = ",\n    ".join(lines)
     return f"CREATE TABLE {quote(row_type.TABLE)} (\n    {body}\n)"
 

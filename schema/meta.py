@@ -14,7 +14,7 @@ class Meta(Row):
     KEY: ClassVar[tuple[str, ...]] = ("key",)
 
     key: str
-    """`schema_version`, `schema_fingerprint`, `charz_version`, `views_fingerprint`, `catalog_version`, ..."""
+    """`schema_fingerprint`, `charz_version`, `views_fingerprint`, `catalog_version`, ..."""
     value: str
     """Its value as text."""
 

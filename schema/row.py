@@ -20,3 +20,19 @@ class Row(BaseModel):
 
     TABLE: ClassVar[str]
     KEY: ClassVar[tuple[str, ...]]
+    """Columns that tell the table's rows apart."""
+    IS_KEY_ENFORCED: ClassVar[bool] = True
+    """True when the database holds an index that refuses a second row of the same key."""
+
+
+class ModelRow(Row):
+    """One row of what `charz ingest` writes of a model, a table's first column its name.
+
+    Ingest writes and deletes these by the model, so the key needs no index: of ten models it would take 3.5 times the
+    space of all the rows and as long as writing them. `database.repeated_keys` checks it.
+    """
+
+    IS_KEY_ENFORCED: ClassVar[bool] = False
+
+    model: str
+    """Model it belongs to."""

@@ -26,8 +26,8 @@ class Scenario(Row):
     """Tokens attended to a sample; null equals the sequence."""
     phase: str
     """`forward`, `prefill` or `decode`."""
-    policy: str
-    """Precision policy; shown as `precision`."""
+    precision: str
+    """Precision policy, `precision_policy.policy`."""
     backend: str
     """Backend."""
     memory_format: str
@@ -55,9 +55,9 @@ class Measurement(Row):
     """What `charz ingest` would be asked for to get this model, e.g. `timm:resnet50` (joins
     `model.source`, with the resolution), or the name of one ingested model. Null when the name is not
     known to charz."""
-    hardware_id: str | None
+    hardware: str | None
     """Part it was matched to; null when not in the catalog."""
-    hardware: str
+    hardware_name: str
     """Part as the source names it, without the number of parts."""
     device_count: int
     """Parts that worked on it together."""
@@ -110,9 +110,9 @@ class OperatorMeasurement(Row):
     """Operator as the source names it."""
     operator_class: str
     """Class of the cost model."""
-    hardware_id: str | None
-    """Part it was matched to."""
-    hardware: str
+    hardware: str | None
+    """Part it was matched to; null when not in the catalog."""
+    hardware_name: str
     """Part as the source names it."""
     backend: str
     """Backend."""

@@ -9,17 +9,15 @@ from __future__ import annotations
 from datetime import datetime
 from typing import ClassVar
 
-from .row import Row
+from .row import ModelRow, Row
 
 
 class Model(Row):
     """One ingested network under one input signature; another resolution is another row."""
 
     TABLE: ClassVar[str] = "model"
-    KEY: ClassVar[tuple[str, ...]] = ("model_id",)
+    KEY: ClassVar[tuple[str, ...]] = ("model",)
 
-    model_id: int
-    """Key of the model in this file."""
     model: str
     """Unique name shown everywhere, e.g. `resnet50`, `resnet50@288`, `timm:vit_tiny_patch16_224`."""
     source: str
@@ -37,7 +35,7 @@ class Model(Row):
     has_context: bool
     """True when attention reads a KV-cache, so that a decode phase exists."""
     is_training: bool
-    """True when backward operators are part of the graph."""
+    """True when the graph holds backward operators."""
     specialized_reason: str | None
     """Why a size had to be fixed to a number; null when nothing was."""
     default_batch: int
@@ -48,9 +46,8 @@ class Model(Row):
     """Elements of all trainable parameters, shared ones once."""
     published_macs: float | None
     """Multiply-accumulates its publisher states for batch 1; null when none is stated."""
-    planned_format: str | None
-    """Memory format that inductor plans for the model's images, `nchw` or `nhwc`; null in files from before it was
-    known: the format asked for."""
+    planned_format: str
+    """Memory format that inductor plans for the model's images, `nchw` or `nhwc`."""
     content_hash: str
     """SHA-256 of the exported graph, its sizes and the ingest rules; equal hash means nothing to do."""
     request_hash: str | None
@@ -66,14 +63,12 @@ class Model(Row):
     """Wall time of this ingest. [s]"""
 
 
-class Module(Row):
+class Module(ModelRow):
     """One `nn.Module` of a model; the root has the empty path."""
 
     TABLE: ClassVar[str] = "module"
-    KEY: ClassVar[tuple[str, ...]] = ("model_id", "module_id")
+    KEY: ClassVar[tuple[str, ...]] = ("model", "module_id")
 
-    model_id: int
-    """Model it belongs to."""
     module_id: int
     """Key within the model; 0 is the root."""
     parent_module_id: int | None
@@ -86,19 +81,17 @@ class Module(Row):
     """Number of enclosing modules."""
 
 
-class Operator(Row):
+class Operator(ModelRow):
     """One node of the exported graph, in execution order."""
 
     TABLE: ClassVar[str] = "operator"
-    KEY: ClassVar[tuple[str, ...]] = ("model_id", "operator_id")
+    KEY: ClassVar[tuple[str, ...]] = ("model", "operator_id")
 
-    model_id: int
-    """Model it belongs to."""
     operator_id: int
     """Position in execution (topological) order, from 0."""
     operator: str
     """Name of the node in the graph, unique within the model."""
-    target: str
+    aten_operator: str
     """ATen overload it calls, e.g. `aten.conv2d.default`."""
     operator_class: str
     """What it is to the cost model: `conv`, `depthwise_conv`, `linear`, `matmul`, `attention`, `norm`, ..."""
@@ -116,7 +109,7 @@ class Operator(Row):
     """True when a data-dependent size was replaced by an upper bound."""
 
 
-class OperatorLayout(Row):
+class OperatorLayout(ModelRow):
     """How an operator's tensors lie in memory, where that is not in the memory format the run asks for.
 
     A format is passed on from tensor to tensor and lost on the way: a permuted view makes what follows run
@@ -125,10 +118,8 @@ class OperatorLayout(Row):
     """
 
     TABLE: ClassVar[str] = "operator_layout"
-    KEY: ClassVar[tuple[str, ...]] = ("model_id", "memory_format", "operator_id")
+    KEY: ClassVar[tuple[str, ...]] = ("model", "memory_format", "operator_id")
 
-    model_id: int
-    """Model it belongs to."""
     memory_format: str
     """Format asked for, `nchw` or `nhwc`."""
     operator_id: int
@@ -138,7 +129,7 @@ class OperatorLayout(Row):
     through memory in different orders, `view` where it turns out to move nothing, else `nchw`."""
 
 
-class LayoutCopy(Row):
+class LayoutCopy(ModelRow):
     """A tensor that an operator copies before it computes, because the kernel behind it cannot take its strides.
 
     The exported graph does not show these: `matmul` of permuted operands copies them, and what is a view of
@@ -146,10 +137,8 @@ class LayoutCopy(Row):
     """
 
     TABLE: ClassVar[str] = "layout_copy"
-    KEY: ClassVar[tuple[str, ...]] = ("model_id", "memory_format", "copy_id")
+    KEY: ClassVar[tuple[str, ...]] = ("model", "memory_format", "copy_id")
 
-    model_id: int
-    """Model it belongs to."""
     memory_format: str
     """Format asked for, `nchw` or `nhwc`."""
     copy_id: int
@@ -160,28 +149,26 @@ class LayoutCopy(Row):
     """Tensor copied."""
 
 
-class OperatorPart(Row):
+class OperatorStep(ModelRow):
     """A step inside an operator that one kind of unit executes: one for most, three for attention."""
 
-    TABLE: ClassVar[str] = "operator_part"
-    KEY: ClassVar[tuple[str, ...]] = ("model_id", "operator_id", "part")
+    TABLE: ClassVar[str] = "operator_step"
+    KEY: ClassVar[tuple[str, ...]] = ("model", "operator_id", "step")
 
-    model_id: int
-    """Model it belongs to."""
     operator_id: int
     """Operator it is a step of."""
-    part: str
+    step: str
     """`main`, or `qk`, `softmax`, `av` in attention, `input` and `recurrent` in a recurrent cell."""
-    part_class: str
+    step_class: str
     """`gemm` (a matrix product), `vector` (arithmetic on vector lanes), `move` (bytes only)."""
 
 
-class Term(Row):
-    """One term of a quantity of an operator's part, a polynomial in B, S and C.
+class Term(ModelRow):
+    """One term of a quantity of an operator's step, a polynomial in B, S and C.
 
     Quantities: `macs`; `flops` (two a MAC plus all other arithmetic); `threads` (independent output
-    elements); `steps` (accesses to memory that a thread of PyTorch's own GPU kernel makes one after another, where
-    it walks through samples and channels); for a `gemm` part `m`, `n`, `k`, `groups` with
+    elements); `accesses` (those to memory that a thread of PyTorch's own GPU kernel makes one after another, where
+    it walks through samples and channels); for a `gemm` step `m`, `n`, `k`, `groups` with
     `macs = groups * m * n * k`; and for that of a convolution `taps` (positions of its kernel) and, of one group,
     undilated, the kernel at most 3 on a side, `image` and `samples` (elements and first dimension of its input);
     and for those of an attention `sharing` (heads of queries that share keys, whose rows are one product's; 1 if absent).
@@ -189,18 +176,16 @@ class Term(Row):
 
     TABLE: ClassVar[str] = "term"
     KEY: ClassVar[tuple[str, ...]] = (
-        "model_id", "operator_id", "part", "quantity",
+        "model", "operator_id", "step", "quantity",
         "batch_power", "sequence_power", "context_power",
     )  # fmt: skip
 
-    model_id: int
-    """Model it belongs to."""
     operator_id: int
     """Operator it describes."""
-    part: str
+    step: str
     """Step of the operator it describes."""
     quantity: str
-    """`macs`, `flops`, `threads`, `steps`, `m`, `n`, `k`, `groups`, `taps`, `image`, `samples` or `sharing`."""
+    """`macs`, `flops`, `threads`, `accesses`, `m`, `n`, `k`, `groups`, `taps`, `image`, `samples` or `sharing`."""
     coefficient: float
     """Factor of the term."""
     batch_power: int
@@ -211,14 +196,12 @@ class Term(Row):
     """Exponent of the context length."""
 
 
-class Tensor(Row):
+class Tensor(ModelRow):
     """One value of the graph: an input, a weight, an activation."""
 
     TABLE: ClassVar[str] = "tensor"
-    KEY: ClassVar[tuple[str, ...]] = ("model_id", "tensor_id")
+    KEY: ClassVar[tuple[str, ...]] = ("model", "tensor_id")
 
-    model_id: int
-    """Model it belongs to."""
     tensor_id: int
     """Key within the model."""
     tensor: str
@@ -233,22 +216,22 @@ class Tensor(Row):
     """Element type in the exported graph, a `precision` row."""
     shape: str
     """Dimensions as text, e.g. `[B, 64, 56, 56]`."""
+    is_batch_first: bool
+    """True when its first dimension is the batch alone and others follow: `[B, ...`."""
     storage_tensor_id: int
     """Tensor whose memory it shares: itself unless it is a view or was written in place."""
     is_size_bound: bool
     """True when a data-dependent size was replaced by an upper bound."""
 
 
-class TensorTerm(Row):
+class TensorTerm(ModelRow):
     """One term of a tensor's element count; an expanded (stride 0) dimension counts once."""
 
     TABLE: ClassVar[str] = "tensor_term"
     KEY: ClassVar[tuple[str, ...]] = (
-        "model_id", "tensor_id", "batch_power", "sequence_power", "context_power",
+        "model", "tensor_id", "batch_power", "sequence_power", "context_power",
     )  # fmt: skip
 
-    model_id: int
-    """Model it belongs to."""
     tensor_id: int
     """Tensor it describes."""
     coefficient: float
@@ -261,14 +244,12 @@ class TensorTerm(Row):
     """Exponent of the context length."""
 
 
-class Edge(Row):
+class Edge(ModelRow):
     """An operator reading a tensor; weights and inputs have no producer."""
 
     TABLE: ClassVar[str] = "edge"
-    KEY: ClassVar[tuple[str, ...]] = ("model_id", "consumer_operator_id", "position")
+    KEY: ClassVar[tuple[str, ...]] = ("model", "consumer_operator_id", "position")
 
-    model_id: int
-    """Model it belongs to."""
     consumer_operator_id: int
     """Operator that reads."""
     position: int
@@ -279,18 +260,16 @@ class Edge(Row):
     """Operator that made the tensor; null for an input or a weight."""
 
 
-class AccessTerm(Row):
+class AccessTerm(ModelRow):
     """Elements an operator really moves of a tensor when that is not all of it: the rows an
-    embedding gathers, the slice an index reads, the part an in-place copy writes, the experts that
+    embedding gathers, the slice an index reads, what an in-place copy writes, the experts that
     tokens choose. Without a row, the whole tensor moves."""
 
     TABLE: ClassVar[str] = "access_term"
     KEY: ClassVar[tuple[str, ...]] = (
-        "model_id", "operator_id", "tensor_id", "batch_power", "sequence_power", "context_power",
+        "model", "operator_id", "tensor_id", "batch_power", "sequence_power", "context_power",
     )  # fmt: skip
 
-    model_id: int
-    """Model it belongs to."""
     operator_id: int
     """Operator that reads or writes."""
     tensor_id: int

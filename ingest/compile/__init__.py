@@ -10,14 +10,14 @@ from typing import Any
 
 from charz.schema.compiled import (
     HeapGrowth,
+    Kernel,
+    KernelEdge,
+    KernelOperator,
+    KernelTensor,
     OperatorPrecision,
     PathSegment,
     PrecisionCast,
     ReadPrecision,
-    Subgraph,
-    SubgraphEdge,
-    SubgraphOperator,
-    SubgraphTensor,
     TensorLifetime,
     TensorPrecision,
 )
@@ -27,7 +27,7 @@ from ..graph import Graph
 from .blocks import blocks
 from .borders import borders
 from .dataflow import Flow, flow_of
-from .fusion import MATRIX_CLASSES, Partition, partition
+from .fusion import Partition, partition
 from .heap import growth
 from .lifetime import lifetimes
 from .paths import path_segments
@@ -36,26 +36,26 @@ from .rules import Rules
 from .wide import stored_wide
 
 Columns = dict[type[Row], dict[str, list[Any]]]
-"""Column lists by row type; every field but `model_id`, which the writer knows."""
+"""Column lists by row type; every field but `model`, which the writer knows."""
 
 NAMED_CLASSES = 6
-"""Classes that a subgraph's name spells out."""
+"""Classes that a kernel's name spells out."""
 
 
 def compile_graph(graph: Graph, rules: Rules) -> Columns:
     """Rows of all compiled tables for all policies and backends."""
-    flow = flow_of(graph)
-    folding_flow = flow_of(graph, folds_constants=True) if any(rules.folds_norm.values()) else flow
+    flow = flow_of(graph, rules.classes)
+    folding_flow = flow_of(graph, rules.classes, folds_constants=True) if any(rules.folds_norm.values()) else flow
     columns: Columns = {}
     for policy in rules.policies:
         _add_policy(columns, flow, policy, rules)
     for backend, folds_norm in rules.folds_norm.items():
         backend_flow = folding_flow if folds_norm else flow
-        parts = partition(backend_flow, backend, rules.fusion[backend], folds_norm)
-        _add_subgraphs(columns, backend_flow, parts)
-        _add_borders(columns, backend_flow, parts, backend in rules.stores_wide)
-        _add_paths(columns, parts)
-        _add_memory(columns, graph, parts, backend_flow.constants, rules)
+        kernels = partition(backend_flow, backend, rules.fusion[backend], folds_norm)
+        _add_kernels(columns, backend_flow, kernels)
+        _add_borders(columns, backend_flow, kernels, backend in rules.stores_wide)
+        _add_paths(columns, kernels)
+        _add_memory(columns, graph, kernels, backend_flow.constants, rules)
     return columns
 
 
@@ -95,50 +95,50 @@ def _add_policy(columns: Columns, flow: Flow, policy: str, rules: Rules) -> None
     )
 
 
-def _add_subgraphs(columns: Columns, flow: Flow, parts: Partition) -> None:
+def _add_kernels(columns: Columns, flow: Flow, kernels: Partition) -> None:
     operators = flow.graph.operators
     _extend(
         columns,
-        Subgraph,
-        parts.count,
-        backend=parts.backend,
-        subgraph_id=list(range(parts.count)),
-        subgraph=[name_of([operators[o].operator_class for o in inside]) for inside in parts.members],
-        anchor_operator_id=parts.anchor,
-        kernel_class=[operators[o].operator_class for o in parts.anchor],
-        operator_count=[len(inside) for inside in parts.members],
-        view_count=[len(inside) for inside in parts.views],
-        stage=parts.stage,
+        Kernel,
+        kernels.count,
+        backend=kernels.backend,
+        kernel_id=list(range(kernels.count)),
+        kernel=[name_of([operators[o].operator_class for o in inside]) for inside in kernels.members],
+        anchor_operator_id=kernels.anchor,
+        kernel_class=[operators[o].operator_class for o in kernels.anchor],
+        operator_count=[len(inside) for inside in kernels.members],
+        view_count=[len(inside) for inside in kernels.views],
+        stage=kernels.stage,
     )
-    placed = [o for o, subgraph in enumerate(parts.subgraph_of) if subgraph >= 0]
+    placed = [o for o, kernel in enumerate(kernels.kernel_of) if kernel >= 0]
     _extend(
         columns,
-        SubgraphOperator,
+        KernelOperator,
         len(placed),
-        backend=parts.backend,
+        backend=kernels.backend,
         operator_id=placed,
-        subgraph_id=[parts.subgraph_of[o] for o in placed],
-        is_folded=[o in parts.folded for o in placed],
+        kernel_id=[kernels.kernel_of[o] for o in placed],
+        is_folded=[o in kernels.folded for o in placed],
     )
     _extend(
         columns,
-        SubgraphEdge,
-        len(parts.edges),
-        backend=parts.backend,
-        producer_subgraph_id=[p for p, _ in parts.edges],
-        consumer_subgraph_id=[c for _, c in parts.edges],
+        KernelEdge,
+        len(kernels.edges),
+        backend=kernels.backend,
+        producer_kernel_id=[p for p, _ in kernels.edges],
+        consumer_kernel_id=[c for _, c in kernels.edges],
     )
 
 
-def _add_borders(columns: Columns, flow: Flow, parts: Partition, stores_wide: bool) -> None:
-    wide = stored_wide(flow, parts.subgraph_of.__getitem__, MATRIX_CLASSES) if stores_wide else set()
-    border = borders(flow, parts, wide)
+def _add_borders(columns: Columns, flow: Flow, kernels: Partition, stores_wide: bool) -> None:
+    wide = stored_wide(flow, kernels.kernel_of.__getitem__) if stores_wide else set()
+    border = borders(flow, kernels, wide)
     _extend(
         columns,
-        SubgraphTensor,
+        KernelTensor,
         len(border.tensor),
-        backend=parts.backend,
-        subgraph_id=border.subgraph,
+        backend=kernels.backend,
+        kernel_id=border.kernel,
         tensor_id=border.tensor,
         direction=border.direction,
         role=border.role,
@@ -148,40 +148,42 @@ def _add_borders(columns: Columns, flow: Flow, parts: Partition, stores_wide: bo
     )
 
 
-def _add_paths(columns: Columns, parts: Partition) -> None:
-    steps = path_segments(parts)
+def _add_paths(columns: Columns, kernels: Partition) -> None:
+    rows = path_segments(kernels)
     _extend(
         columns,
         PathSegment,
-        len(steps),
-        backend=parts.backend,
-        segment_id=[s[0] for s in steps],
-        path_id=[s[1] for s in steps],
-        subgraph_id=[s[2] for s in steps],
-        is_exact=[s[3] for s in steps],
+        len(rows),
+        backend=kernels.backend,
+        segment_id=[s[0] for s in rows],
+        path_id=[s[1] for s in rows],
+        kernel_id=[s[2] for s in rows],
+        is_exact=[s[3] for s in rows],
     )
 
 
-def _add_memory(columns: Columns, graph: Graph, parts: Partition, constants: set[int], rules: Rules) -> None:
-    held = lifetimes(graph, parts, constants)
-    block = blocks(graph, parts, held) if parts.backend in rules.plans_memory else {s: s for s in held}
+def _add_memory(columns: Columns, graph: Graph, kernels: Partition, constants: set[int], rules: Rules) -> None:
+    held = lifetimes(graph, kernels, constants)
+    block = (
+        blocks(graph, kernels, held, rules.classes) if kernels.backend in rules.plans_memory else {s: s for s in held}
+    )
     _extend(
         columns,
         TensorLifetime,
         len(held),
-        backend=parts.backend,
+        backend=kernels.backend,
         tensor_id=list(held),
-        first_subgraph_id=[first for first, _ in held.values()],
-        last_subgraph_id=[last for _, last in held.values()],
+        first_kernel_id=[first for first, _ in held.values()],
+        last_kernel_id=[last for _, last in held.values()],
         block_tensor_id=[block[storage] for storage in held],
     )
-    if parts.backend in rules.calls_aten:
-        found = growth(graph, parts, held, block, rules.bits, parts.backend in rules.plans_layout)
+    if kernels.backend in rules.calls_aten:
+        found = growth(graph, kernels, held, block, rules)
         _extend(
             columns,
             HeapGrowth,
             len(found),
-            backend=parts.backend,
+            backend=kernels.backend,
             batch=[batch for batch, _ in found],
             growth_fraction=[fraction for _, fraction in found],
         )

@@ -12,41 +12,39 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from ..graph import Graph
-from .fusion import MATRIX_CLASSES, Partition
+from .fusion import Partition
 from .lifetime import BEFORE_RUN, Lifetime
-
-ALLOCATING = frozenset({"conv", "depthwise_conv", "conv_transposed", "attention", "rnn"})
-"""Classes whose library calls allocate their results."""
+from .rules import Classes
 
 Size = tuple[str, tuple[tuple[tuple[int, int, int], float], ...]]
 """Element type and size of a storage for every batch."""
 
 
-def blocks(graph: Graph, partition: Partition, held: Mapping[int, Lifetime]) -> dict[int, int]:
+def blocks(graph: Graph, partition: Partition, held: Mapping[int, Lifetime], classes: Classes) -> dict[int, int]:
     """The storage whose block each storage takes over, by tensor id; its own where it gets a new one."""
-    begun, ended = _by_subgraph(held)
+    begun, ended = _by_kernel(held)
     size = {storage: _size(graph, storage) for storage in held}
     block = {storage: storage for storage in held}
     free: dict[Size, list[int]] = defaultdict(list)
-    for subgraph in range(partition.count):
-        kernel_class = graph.operators[partition.anchor[subgraph]].operator_class
-        freed = [s for s in ended[subgraph] if held[s][0] < subgraph]
-        for storage in begun[subgraph]:
-            if kernel_class in ALLOCATING:
+    for kernel in range(partition.count):
+        kernel_class = graph.operators[partition.anchor[kernel]].operator_class
+        freed = [s for s in ended[kernel] if held[s][0] < kernel]
+        for storage in begun[kernel]:
+            if kernel_class in classes.allocating:
                 continue
             over = next((s for s in freed if size[s] == size[storage]), None)
-            if over is not None and kernel_class not in MATRIX_CLASSES:
+            if over is not None and kernel_class not in classes.matrix:
                 freed.remove(over)
                 block[storage] = block[over]
             elif free[size[storage]]:
                 block[storage] = free[size[storage]].pop()
-        for storage in (*freed, *(s for s in ended[subgraph] if held[s][0] == subgraph)):
+        for storage in (*freed, *(s for s in ended[kernel] if held[s][0] == kernel)):
             free[size[storage]].append(block[storage])
     return block
 
 
-def _by_subgraph(held: Mapping[int, Lifetime]) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
-    """Storages by the subgraph that allocates them and by the last that holds them; the run's inputs are not its own."""
+def _by_kernel(held: Mapping[int, Lifetime]) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+    """Storages by the kernel that allocates them and by the last that holds them; the run's inputs are not its own."""
     begun: dict[int, list[int]] = defaultdict(list)
     ended: dict[int, list[int]] = defaultdict(list)
     for storage, (first, last) in sorted(held.items()):

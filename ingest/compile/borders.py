@@ -1,4 +1,4 @@
-"""Tensors that cross the border of a subgraph, hence move; what stays inside does not."""
+"""Tensors that cross the border of a kernel, hence move; what stays inside does not."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from .dataflow import Flow, nominal
 from .fusion import Partition
 
 Reader = tuple[int, bool, bool]
-"""Operator that reads, whether another subgraph wrote what it reads, and whether that is stored in single precision."""
+"""Operator that reads, whether another kernel wrote what it reads, and whether that is stored in single precision."""
 
 
 @dataclass(slots=True)
 class Border:
-    """Crossings of one partition, one position each in every list; see `schema.compiled.SubgraphTensor`."""
+    """Crossings of one partition, one position each in every list; see `schema.compiled.KernelTensor`."""
 
-    subgraph: list[int]
+    kernel: list[int]
     tensor: list[int]
     direction: list[str]
     role: list[str]
@@ -24,10 +24,10 @@ class Border:
     is_wide: list[bool]
 
     def add(
-        self, subgraph: int, tensor: int, direction: str, role: str, operator: int, is_produced: bool, is_wide: bool
+        self, kernel: int, tensor: int, direction: str, role: str, operator: int, is_produced: bool, is_wide: bool
     ) -> None:
         """Append one crossing."""
-        self.subgraph.append(subgraph)
+        self.kernel.append(kernel)
         self.tensor.append(tensor)
         self.direction.append(direction)
         self.role.append(role)
@@ -36,25 +36,25 @@ class Border:
         self.is_wide.append(is_wide)
 
 
-def borders(flow: Flow, parts: Partition, wide: set[int]) -> Border:
-    """Every tensor each subgraph reads from or writes for others, once a subgraph and direction; the results of the
+def borders(flow: Flow, kernels: Partition, wide: set[int]) -> Border:
+    """Every tensor each kernel reads from or writes for others, once a kernel and direction; the results of the
     operators in `wide` are stored in single precision."""
     border = Border([], [], [], [], [], [], [])
-    for subgraph, inside in enumerate(parts.members):
-        _add_reads(flow, parts, subgraph, inside, wide, border)
-        _add_writes(flow, parts, subgraph, inside, wide, border)
+    for kernel, inside in enumerate(kernels.members):
+        _add_reads(flow, kernels, kernel, inside, wide, border)
+        _add_writes(flow, kernels, kernel, inside, wide, border)
     return border
 
 
-def _add_reads(flow: Flow, parts: Partition, subgraph: int, inside: list[int], wide: set[int], border: Border) -> None:
-    subgraph_of, tensors = parts.subgraph_of, flow.graph.tensors
+def _add_reads(flow: Flow, kernels: Partition, kernel: int, inside: list[int], wide: set[int], border: Border) -> None:
+    kernel_of, tensors = kernels.kernel_of, flow.graph.tensors
     by_storage: dict[int, dict[int, Reader]] = {}
     for operator_id in inside:
         for tensor, sources in flow.reads[operator_id]:
             role = flow.role[tensor]
-            if role == "weight" and operator_id in parts.folded:
+            if role == "weight" and operator_id in kernels.folded:
                 continue
-            comes_from_outside = not sources or any(subgraph_of[s] != subgraph for s in sources)
+            comes_from_outside = not sources or any(kernel_of[s] != kernel for s in sources)
             if comes_from_outside or role == "kv_cache":
                 found = by_storage.setdefault(tensors[tensor].storage_tensor_id, {})
                 if tensor not in found or _moved(flow, operator_id, tensor) > _moved(flow, found[tensor][0], tensor):
@@ -63,7 +63,7 @@ def _add_reads(flow: Flow, parts: Partition, subgraph: int, inside: list[int], w
     for storage, found in by_storage.items():
         shown = found if len(found) == 1 else _without_overlap(flow, storage, found)
         for tensor, reader in shown.items():
-            border.add(subgraph, tensor, "read", flow.role[tensor], *reader)
+            border.add(kernel, tensor, "read", flow.role[tensor], *reader)
 
 
 def _moved(flow: Flow, operator_id: int, tensor: int) -> float:
@@ -82,9 +82,9 @@ def _without_overlap(flow: Flow, storage: int, found: dict[int, Reader]) -> dict
     return {shown: found[largest]}
 
 
-def _add_writes(flow: Flow, parts: Partition, subgraph: int, inside: list[int], wide: set[int], border: Border) -> None:
-    subgraph_of = parts.subgraph_of
+def _add_writes(flow: Flow, kernels: Partition, kernel: int, inside: list[int], wide: set[int], border: Border) -> None:
+    kernel_of = kernels.kernel_of
     for operator_id in inside:
         for tensor, readers in flow.readers[operator_id].items():
-            if flow.escapes[tensor] or any(subgraph_of[r] != subgraph for r in readers):
-                border.add(subgraph, tensor, "write", "output", operator_id, False, operator_id in wide)
+            if flow.escapes[tensor] or any(kernel_of[r] != kernel for r in readers):
+                border.add(kernel, tensor, "write", "output", operator_id, False, operator_id in wide)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..graph import Graph, GraphOperator, Polynomial, evaluate
+from .rules import Classes
 
 NOMINAL_SIZES = (4, 128, 128)
 """Batch, sequence and context at which sizes are compared where a rule must know which is larger."""
@@ -30,11 +31,12 @@ class Flow:
     """Data flow between kernel operators."""
 
     graph: Graph
+    classes: Classes
     names: list[tuple[str, str]] = field(default_factory=list)
     """By operator: ATen name and class, by which rules are found."""
     constants: set[int] = field(default_factory=set)
     """Operators computed once when the model is built, because no input reaches them."""
-    kernels: list[int] = field(default_factory=list)
+    kernel_operators: list[int] = field(default_factory=list)
     """Kernel operators in execution order, without constants."""
     origin: list[int] = field(default_factory=list)
     """By tensor: the tensor at the end of its chain of views."""
@@ -73,12 +75,12 @@ def nominal(polynomial: Polynomial) -> float:
 
 def nominal_macs(operator: GraphOperator) -> float:
     """Multiply-accumulates of an operator at the nominal sizes."""
-    return sum(nominal(p.quantities["macs"]) for p in operator.parts if "macs" in p.quantities)
+    return sum(nominal(s.quantities["macs"]) for s in operator.steps if "macs" in s.quantities)
 
 
-def aten_name(target: str) -> str:
+def aten_name(aten_operator: str) -> str:
     """Operator without its overload and in-place mark: `aten.add_.Tensor` is `aten.add`."""
-    return ".".join(target.split(".")[:2]).rstrip("_")
+    return ".".join(aten_operator.split(".")[:2]).rstrip("_")
 
 
 def moves(operator: GraphOperator, tensor: int) -> bool:
@@ -100,15 +102,16 @@ def viewed(operator: GraphOperator, graph: Graph) -> int | None:
     return operator.reads[0]
 
 
-def flow_of(graph: Graph, folds_constants: bool = False) -> Flow:
+def flow_of(graph: Graph, classes: Classes, folds_constants: bool = False) -> Flow:
     """Data flow of a graph; with `folds_constants`, what depends on weights alone is one of them."""
     tensors, operators = graph.tensors, graph.operators
     constants = _constants(graph) if folds_constants else set()
     flow = Flow(
         graph=graph,
-        names=[(aten_name(o.target), o.operator_class) for o in operators],
+        classes=classes,
+        names=[(aten_name(o.aten_operator), o.operator_class) for o in operators],
         constants=constants,
-        kernels=[o.operator_id for o in operators if not o.is_view and o.operator_id not in constants],
+        kernel_operators=[o.operator_id for o in operators if not o.is_view and o.operator_id not in constants],
         origin=list(range(len(tensors))),
         role=["weight" if t.role in WEIGHT_ROLES else "kv_cache" if t.role == "kv_cache" else "input" for t in tensors],
         size=[nominal(t.elements) for t in tensors],
@@ -128,7 +131,7 @@ def flow_of(graph: Graph, folds_constants: bool = False) -> Flow:
         else:
             _connect(flow, operator, storages)
     _let_escape(flow, storages)
-    for operator_id in flow.kernels:
+    for operator_id in flow.kernel_operators:
         for before in flow.predecessors[operator_id]:
             flow.successors[before].add(operator_id)
     return flow
@@ -146,7 +149,7 @@ def _constants(graph: Graph) -> set[int]:
         for operator in graph.operators:
             is_varying = (
                 any(t in reached and (operator.is_view or moves(operator, t)) for t in operator.reads)
-                or aten_name(operator.target) in RANDOM_OPERATORS
+                or aten_name(operator.aten_operator) in RANDOM_OPERATORS
                 or (
                     not operator.is_view
                     and any(graph.tensors[t].storage_tensor_id in varying_storages for t in operator.writes)
@@ -240,7 +243,7 @@ def _let_escape(flow: Flow, storages: dict[int, _Storage]) -> None:
         if root in returned or tensors[root].role != "activation":
             for _, written in storage.writers:
                 flow.escapes[written] = True
-    for operator_id in flow.kernels:
+    for operator_id in flow.kernel_operators:
         results = flow.readers[operator_id]
         if not any(results.values()) and not any(flow.escapes[t] for t in results):
             for unread in results:

@@ -15,39 +15,33 @@ from .dataflow import Flow, nominal_macs
 from .rules import FusionTable
 from .wide import is_worked_out_again
 
-MATRIX_CLASSES = frozenset({"conv", "depthwise_conv", "conv_transposed", "linear", "matmul", "attention", "rnn"})
-"""Classes with a matrix product, of which an operator joins one kernel at most."""
-
-FOLDABLE_CLASSES = frozenset({"conv", "depthwise_conv", "conv_transposed", "linear"})
-"""Classes whose weights can take up the scale and shift of a batch normalization."""
-
 _CHARACTER = {"create": 0, "copy": 1, "cast": 1, "elementwise": 1, "activation": 1, "batch_norm": 1}
 """How little a class decides about the speed of its kernel; the others rank 2, matrix products 3."""
 
 
 @dataclass(slots=True)
 class Partition:
-    """The graph of kernels under one backend; a subgraph's id is its place in execution order."""
+    """The graph of kernels under one backend; a kernel's id is its place in execution order."""
 
     backend: str
     members: list[list[int]]
-    """By subgraph: the kernel operators it executes, in order."""
+    """By kernel: the kernel operators it executes, in order."""
     views: list[list[int]]
-    """By subgraph: the views dispatched just before it."""
-    subgraph_of: list[int]
-    """By operator: its subgraph; -1 for a view or a constant in a graph that has nothing else."""
+    """By kernel: the views dispatched just before it."""
+    kernel_of: list[int]
+    """By operator: its kernel; -1 for a view or a constant in a graph that has nothing else."""
     folded: set[int]
     """Operators that cost nothing: folded into a neighbour's weights, or constants."""
     edges: list[tuple[int, int]]
-    """Producer and consumer subgraph, each pair once, always upwards."""
+    """Producer and consumer kernel, each pair once, always upwards."""
     stage: list[int]
-    """By subgraph: longest distance from an input."""
+    """By kernel: longest distance from an input."""
     anchor: list[int]
-    """By subgraph: the operator that gives it its character."""
+    """By kernel: the operator that gives it its character."""
 
     @property
     def count(self) -> int:
-        """Number of subgraphs."""
+        """Number of kernels."""
         return len(self.members)
 
 
@@ -72,7 +66,7 @@ class _Groups:
         """By group: bit set of the groups with a path to it."""
         self.producers: list[set[int]] = [set() for _ in range(count)]
         self.product: list[int | None] = [
-            o.operator_id if o.operator_class in MATRIX_CLASSES else None for o in flow.graph.operators
+            o.operator_id if o.operator_class in flow.classes.matrix else None for o in flow.graph.operators
         ]
         """By group: its last matrix operator."""
         self.visited = 0
@@ -134,7 +128,7 @@ class _Groups:
 def _fuse(flow: Flow, groups: _Groups, fusion: FusionTable, folds_norm: bool) -> set[int]:
     """Join operators in execution order; returns those folded into their producer's weights."""
     folded: set[int] = set()
-    for consumer in flow.kernels:
+    for consumer in flow.kernel_operators:
         groups.visit(consumer)
         if folds_norm and _is_foldable(flow, consumer):
             groups.join(groups.find(flow.reads[consumer][0][1][0]), consumer)
@@ -232,7 +226,7 @@ def _is_foldable(flow: Flow, operator_id: int) -> bool:
     if operators[operator_id].operator_class != "batch_norm" or not flow.reads[operator_id]:
         return False
     sources = flow.reads[operator_id][0][1]
-    if len(sources) != 1 or operators[sources[0]].operator_class not in FOLDABLE_CLASSES:
+    if len(sources) != 1 or operators[sources[0]].operator_class not in flow.classes.foldable:
         return False
     return _is_sole_reader(flow, sources[0], operator_id)
 
@@ -253,7 +247,7 @@ def _sizes(flow: Flow, operator_id: int) -> set[float]:
 def _ordered(flow: Flow, backend: str, groups: _Groups, folded: set[int]) -> Partition:
     """Number the groups in execution order: any order their edges allow, the earliest member first."""
     members: dict[int, list[int]] = {}
-    for operator_id in flow.kernels:
+    for operator_id in flow.kernel_operators:
         members.setdefault(groups.find(operator_id), []).append(operator_id)
     consumers: dict[int, set[int]] = {g: set() for g in members}
     waiting = dict.fromkeys(members, 0)
@@ -275,12 +269,12 @@ def _ordered(flow: Flow, backend: str, groups: _Groups, folded: set[int]) -> Par
     order = list(number)
     edges = sorted((number[p], number[c]) for p, found in consumers.items() for c in found)
     in_order = [members[group] for group in order]
-    subgraph_of, views = _placed(flow, in_order)
+    kernel_of, views = _placed(flow, in_order)
     return Partition(
         backend=backend,
         members=in_order,
         views=views,
-        subgraph_of=subgraph_of,
+        kernel_of=kernel_of,
         folded=folded,
         edges=edges,
         stage=_stages(len(order), edges),
@@ -289,28 +283,28 @@ def _ordered(flow: Flow, backend: str, groups: _Groups, folded: set[int]) -> Par
 
 
 def _placed(flow: Flow, members: list[list[int]]) -> tuple[list[int], list[list[int]]]:
-    """Subgraph of every operator, and the views of every subgraph. A view or a constant goes to the
-    subgraph of the kernel operator that follows it, or of the last one where none does."""
-    subgraph_of = [-1] * len(flow.graph.operators)
-    for subgraph, inside in enumerate(members):
+    """Kernel of every operator, and the views of every kernel. A view or a constant goes to the
+    kernel of the kernel operator that follows it, or of the last one where none does."""
+    kernel_of = [-1] * len(flow.graph.operators)
+    for kernel, inside in enumerate(members):
         for operator_id in inside:
-            subgraph_of[operator_id] = subgraph
+            kernel_of[operator_id] = kernel
     views: list[list[int]] = [[] for _ in members]
-    following = subgraph_of[flow.kernels[-1]] if flow.kernels else -1
+    following = kernel_of[flow.kernel_operators[-1]] if flow.kernel_operators else -1
     for operator in reversed(flow.graph.operators):
-        if subgraph_of[operator.operator_id] >= 0:
-            following = subgraph_of[operator.operator_id]
+        if kernel_of[operator.operator_id] >= 0:
+            following = kernel_of[operator.operator_id]
         elif following >= 0:
-            subgraph_of[operator.operator_id] = following
+            kernel_of[operator.operator_id] = following
             if operator.is_view:
                 views[following].append(operator.operator_id)
     for inside in views:
         inside.reverse()
-    return subgraph_of, views
+    return kernel_of, views
 
 
 def _stages(count: int, edges: list[tuple[int, int]]) -> list[int]:
-    """Longest distance of each subgraph from an input; `edges` are sorted and point upwards."""
+    """Longest distance of each kernel from an input; `edges` are sorted and point upwards."""
     stage = [0] * count
     for producer, consumer in edges:
         if stage[consumer] <= stage[producer]:
@@ -323,7 +317,7 @@ def _anchor(flow: Flow, members: list[int]) -> int:
     if len(members) == 1:
         return members[0]
     operators = flow.graph.operators
-    products = [o for o in members if operators[o].operator_class in MATRIX_CLASSES]
+    products = [o for o in members if operators[o].operator_class in flow.classes.matrix]
     if products:
         return max(products, key=lambda o: (nominal_macs(operators[o]), -o))
     return max(members, key=lambda o: (_CHARACTER.get(operators[o].operator_class, 2), -o))

@@ -9,7 +9,7 @@ of 32 MiB and more never lie in it (`DEFAULT_MMAP_THRESHOLD_MAX`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -17,6 +17,7 @@ from ..graph import Graph, GraphOperator, Polynomial, evaluate
 from .dataflow import NOMINAL_SIZES
 from .fusion import Partition
 from .lifetime import BEFORE_RUN, Lifetime
+from .rules import Rules
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 """Batches at which a run is played."""
@@ -37,12 +38,10 @@ NATIVE_ELEMENTS = 20480
 BLOCK_CHANNELS = 16
 """Channels of a block of oneDNN's; it reads images of fewer as they lie."""
 
-_CONVOLUTIONS = frozenset({"conv", "depthwise_conv", "conv_transposed"})
-
 
 @dataclass(slots=True)
 class Block:
-    """Memory held from the first to the last subgraph."""
+    """Memory held from the first to the last kernel."""
 
     first: int
     last: int
@@ -53,7 +52,7 @@ class Block:
 class Call:
     """A convolution's call of the library, with its quantities at one batch."""
 
-    subgraph: int
+    kernel: int
     operator: GraphOperator
     quantity: dict[str, float]
 
@@ -63,16 +62,19 @@ def growth(
     partition: Partition,
     held: Mapping[int, Lifetime],
     block: Mapping[int, int],
-    bits: Mapping[str, int],
-    plans_layout: bool,
+    rules: Rules,
 ) -> list[tuple[int, float]]:
     """Batch, and the bytes by which the heap grows as a share of those of results and library calls, where that rises with
     the batch. It is never taken to fall, for no larger batch shall be the faster one, but from a sample that ATen misreads
     to two that it does not."""
     found: list[tuple[int, float]] = []
-    is_misread = plans_layout and any(_is_misread(graph, call) for call in convolution_calls(graph, partition, 1))
+    bits, convolutions = rules.bits, rules.classes.convolution
+    plans_layout = partition.backend in rules.plans_layout
+    is_misread = plans_layout and any(
+        _is_misread(graph, call) for call in convolution_calls(graph, partition, 1, convolutions)
+    )
     for batch in BATCHES:
-        calls = convolution_calls(graph, partition, batch)
+        calls = convolution_calls(graph, partition, batch, convolutions)
         called = scratch(graph, calls, bits, batch, plans_layout)
         reordered = _channels_last(graph, calls, bits, batch) if plans_layout else []
         counted = [*_results(graph, held, block, bits, batch), *called]
@@ -141,7 +143,7 @@ def scratch(
                 byte = max(byte + blocked, _byte(graph, operator.writes[0], bits, batch))
             if is_misread:
                 byte += _byte(graph, operator.reads[0], bits, batch)
-        found.append(Block(call.subgraph, call.subgraph, byte))
+        found.append(Block(call.kernel, call.kernel, byte))
     return found
 
 
@@ -149,7 +151,7 @@ def _is_misread(graph: Graph, call: Call) -> bool:
     """True where one sample comes as a view, which inductor gives a batch stride of 0 and ATen no longer takes for
     channels-last, with weights that are channels-last and nchw at once: a copy in nchw comes first."""
     image = graph.tensors[call.operator.reads[0]]
-    is_view = image.shape.startswith("[B,") and image.shape != graph.tensors[image.storage_tensor_id].shape
+    is_view = image.is_batch_first and image.shape != graph.tensors[image.storage_tensor_id].shape
     return is_view and graph.planned_format == "nhwc" and call.quantity.get("taps", 1.0) == 1
 
 
@@ -160,17 +162,17 @@ def _channels_last(graph: Graph, calls: Sequence[Call], bits: Mapping[str, int],
     for call in calls:
         if call.quantity.get("taps", 1.0) > 1:
             byte = _byte(graph, call.operator.reads[1], bits, batch)
-            found.setdefault(byte, Block(call.subgraph, call.subgraph, byte)).last = call.subgraph
+            found.setdefault(byte, Block(call.kernel, call.kernel, byte)).last = call.kernel
     return list(found.values())
 
 
-def convolution_calls(graph: Graph, partition: Partition, batch: int) -> list[Call]:
-    """The convolutions that are kernels, in order, with their sizes at a batch."""
-    anchors = ((subgraph, graph.operators[anchor]) for subgraph, anchor in enumerate(partition.anchor))
+def convolution_calls(graph: Graph, partition: Partition, batch: int, convolutions: Container[str]) -> list[Call]:
+    """The convolutions that are kernels, in order, with their sizes at a batch; `convolutions` are classes."""
+    anchors = ((kernel, graph.operators[anchor]) for kernel, anchor in enumerate(partition.anchor))
     return [
-        Call(s, o, {name: _value(p, batch) for part in o.parts for name, p in part.quantities.items()})
+        Call(s, o, {name: _value(p, batch) for step in o.steps for name, p in step.quantities.items()})
         for s, o in anchors
-        if o.operator_class in _CONVOLUTIONS and len(o.reads) > 1
+        if o.operator_class in convolutions and len(o.reads) > 1
     ]
 
 

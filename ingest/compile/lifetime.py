@@ -32,14 +32,14 @@ Lifetime = tuple[int, int]
 
 
 def lifetimes(graph: Graph, partition: Partition, constants: Container[int] = ()) -> dict[int, Lifetime]:
-    """First and last subgraph of every storage that is allocated, by tensor id of the storage.
+    """First and last kernel of every storage that is allocated, by tensor id of the storage.
 
     `constants` are operators computed once, before any run: what others read of them is kept for good.
     """
     if not partition.count:
         return {}
     storage_of = _storages(graph)
-    last_subgraph = partition.count - 1
+    end = partition.count - 1
     is_eager = partition.backend == EAGER
     held: dict[int, Lifetime] = {}
 
@@ -50,20 +50,20 @@ def lifetimes(graph: Graph, partition: Partition, constants: Container[int] = ()
 
     for operator in graph.operators:
         if not operator.is_view and operator.operator_id not in constants:
-            subgraph = partition.subgraph_of[operator.operator_id]
+            kernel = partition.kernel_of[operator.operator_id]
             for tensor_id in (*operator.reads, *operator.writes):
                 if graph.tensors[storage_of[tensor_id]].producer_operator_id in constants:
-                    hold(tensor_id, BEFORE_RUN, last_subgraph)
+                    hold(tensor_id, BEFORE_RUN, end)
                 else:
-                    hold(tensor_id, subgraph, subgraph)
+                    hold(tensor_id, kernel, kernel)
     escaping = {storage_of[tensor.tensor_id] for tensor in graph.tensors if tensor.is_output}
     for tensor in graph.tensors:
         if tensor.role == "input":
-            hold(tensor.tensor_id, BEFORE_RUN, last_subgraph)
+            hold(tensor.tensor_id, BEFORE_RUN, end)
         elif tensor.is_output and storage_of[tensor.tensor_id] in held:
-            hold(tensor.tensor_id, last_subgraph, last_subgraph)
+            hold(tensor.tensor_id, end, end)
     if is_eager:
-        last_kernel = _last_kernels(graph.operators, partition.subgraph_of)
+        last_kernel = _last_kernels(graph.operators, partition.kernel_of)
         for tensor_id, last_operator in _held_by_python(graph):
             if storage_of[tensor_id] in held:
                 hold(tensor_id, last_kernel[last_operator], last_kernel[last_operator])
@@ -147,12 +147,12 @@ def _call_starts(chains: list[tuple[int, ...]]) -> list[list[int]]:
     return starts
 
 
-def _last_kernels(operators: Sequence[GraphOperator], subgraph_of: Sequence[int]) -> list[int]:
-    """Subgraph of the last operator up to each one that is a kernel rather than a view."""
+def _last_kernels(operators: Sequence[GraphOperator], kernel_of: Sequence[int]) -> list[int]:
+    """Kernel of the last operator up to each one that is a kernel rather than a view."""
     last: list[int] = []
     for operator in operators:
         if operator.is_view and last:
             last.append(last[-1])
         else:
-            last.append(subgraph_of[operator.operator_id])
+            last.append(kernel_of[operator.operator_id])
     return last

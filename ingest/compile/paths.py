@@ -42,12 +42,12 @@ Segment = list[Path]
 
 
 def path_segments(partition: Partition) -> list[tuple[int, int, int, bool]]:
-    """Rows (segment, path, subgraph, is exact) of a backend's graph of kernels."""
+    """Rows (segment, path, kernel, is exact) of a backend's graph of kernels."""
     return [
-        (segment_id, path_id, subgraph_id, path.is_exact)
+        (segment_id, path_id, kernel_id, path.is_exact)
         for segment_id, segment in enumerate(segments(partition.count, partition.edges))
         for path_id, path in enumerate(segment)
-        for subgraph_id in path.nodes
+        for kernel_id in path.nodes
     ]
 
 
@@ -78,7 +78,7 @@ def _reduce(count: int, edges: Iterable[Edge]) -> list[Edge]:
     consumers: list[list[int]] = [[] for _ in range(count)]
     for u, w in set(edges):
         if not 0 <= u < w < count:
-            raise ValueError(f"edge {u} -> {w} does not follow the execution order of {count} subgraphs")
+            raise ValueError(f"edge {u} -> {w} does not follow the execution order of {count} kernels")
         consumers[u].append(w)
     reach = [0] * count
     kept: list[Edge] = []

@@ -32,9 +32,6 @@ from .rules import PolicyRule, Rules
 FULL = "fp32"
 """Type that `keep` computes in."""
 
-WIDENING_CLASSES = frozenset({"elementwise", "copy"})
-"""Classes of which `follow` means the widest operand: ATen promotes these within the kernel."""
-
 
 @dataclass(slots=True)
 class Cast:
@@ -166,7 +163,7 @@ class _Propagation:
         is_conversion = operator.operator_class == "cast"
         if not operands or (is_conversion and self._changes_type(operator, operands)):
             return self._given(operator)
-        if operator.operator_class in WIDENING_CLASSES:
+        if operator.operator_class in self.flow.classes.widening:
             return self._promoted(operands, operator)
         return self.types.tensor[operands[0]]
 

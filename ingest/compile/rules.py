@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from charz.schema.catalog import Backend, FusionRule, Precision, PrecisionPolicy
+from charz.schema.catalog import Backend, FusionRule, OperatorClass, Precision, PrecisionPolicy
 from charz.schema.row import Row
 
 if TYPE_CHECKING:
@@ -30,12 +30,16 @@ must all hold."""
 _COLUMNS: dict[type[Row], tuple[str, ...]] = {
     Backend: ("backend", "folds_norm", "stores_wide", "plans_layout", "plans_memory", "calls_aten"),
     FusionRule: ("backend", "producer_class", "consumer_class", "condition"),
+    OperatorClass: (
+        "operator_class", "is_matrix", "is_convolution", "is_foldable", "allocates_result", "is_widening",
+        "is_normalizing", "saves_nothing", "takes_bias",
+    ),
     Precision: ("precision", "bits", "kind"),
     PrecisionPolicy: (
         "policy", "operator_class", "rule", "compute_precision", "weight_precision", "activation_precision",
     ),
 }  # fmt: skip
-"""What of each rule table the compiled rows depend on, and hence what the fingerprint covers."""
+"""What of each rule table a model's rows depend on, and hence what the fingerprint covers."""
 
 
 class PolicyRule(NamedTuple):
@@ -47,10 +51,24 @@ class PolicyRule(NamedTuple):
     activation_precision: str | None
 
 
+class Classes(NamedTuple):
+    """Operator classes of each kind; see `schema.catalog.OperatorClass`."""
+
+    matrix: frozenset[str]
+    convolution: frozenset[str]
+    foldable: frozenset[str]
+    allocating: frozenset[str]
+    widening: frozenset[str]
+    normalizing: frozenset[str]
+    saving_nothing: frozenset[str]
+    taking_bias: frozenset[str]
+
+
 @dataclass(slots=True)
 class Rules:
     """Rules of all backends and all precision policies."""
 
+    classes: Classes
     folds_norm: dict[str, bool]
     """By backend; its keys are the backends to compile for."""
     stores_wide: frozenset[str]
@@ -86,7 +104,9 @@ def from_connection(connection: duckdb.DuckDBPyConnection) -> Rules:
 def _build(tables: Mapping[type[Row], Sequence[tuple[Any, ...]]]) -> Rules:
     backends = {name: folds_norm for name, folds_norm, *_ in tables[Backend]}
     bits = {name: width for name, width, _ in tables[Precision]}
+    classes = tables[OperatorClass]
     return Rules(
+        classes=Classes(*(_where(classes, column) for column in range(1, len(_COLUMNS[OperatorClass])))),
         folds_norm=backends,
         stores_wide=_where(tables[Backend], 2),
         plans_layout=_where(tables[Backend], 3),
@@ -100,9 +120,9 @@ def _build(tables: Mapping[type[Row], Sequence[tuple[Any, ...]]]) -> Rules:
     )
 
 
-def _where(backends: Sequence[tuple[Any, ...]], column: int) -> frozenset[str]:
-    """Backends for which a column is true."""
-    return frozenset(row[0] for row in backends if row[column])
+def _where(rows: Sequence[tuple[Any, ...]], column: int) -> frozenset[str]:
+    """Names (first column) of the rows for which a column is true."""
+    return frozenset(row[0] for row in rows if row[column])
 
 
 def fingerprint(tables: Mapping[type[Row], Sequence[tuple[Any, ...]]]) -> str:

@@ -18,8 +18,6 @@ REPEATING = frozenset(
 )
 """Activations that read their argument more than once."""
 
-_NORMALIZING = frozenset({"batch_norm", "norm"})
-
 
 def is_worked_out_again(flow: Flow, operator_id: int, kernel_of: Callable[[int], int]) -> bool:
     """True for an activation whose argument is stored rather than its result, as far as those who read it allow."""
@@ -35,20 +33,20 @@ def _normalizes(flow: Flow, operator_id: int, kernel_of: Callable[[int], int], k
         return False
     operator_class = flow.names[operator_id][1]
     if operator_class != "elementwise":
-        return operator_class in _NORMALIZING
+        return operator_class in flow.classes.normalizing
     return any(_normalizes(flow, s, kernel_of, kernel) for _, sources in flow.reads[operator_id] for s in sources)
 
 
-def stored_wide(flow: Flow, kernel_of: Callable[[int], int], library_classes: frozenset[str]) -> set[int]:
+def stored_wide(flow: Flow, kernel_of: Callable[[int], int]) -> set[int]:
     """Operators in the place of whose results their arguments are stored in single precision: those whose result is
     read first, of all other kernels, by a loop. That a library may have the result stored as well is left out."""
     found = set()
-    for operator_id in flow.kernels:
+    for operator_id in flow.kernel_operators:
         if not is_worked_out_again(flow, operator_id, kernel_of):
             continue
         kernel = kernel_of(operator_id)
         for tensor, readers in flow.readers[operator_id].items():
             outside = [reader for reader in readers if kernel_of(reader) != kernel]
-            if outside and not flow.escapes[tensor] and flow.names[outside[0]][1] not in library_classes:
+            if outside and not flow.escapes[tensor] and flow.names[outside[0]][1] not in flow.classes.matrix:
                 found.add(operator_id)
     return found

@@ -9,7 +9,7 @@ import torch
 
 from charz.schema.errors import CharzError
 
-from ..export import BATCH, SEQUENCE, Request
+from ..trace.export import BATCH, SEQUENCE, Request
 
 Inputs = tuple[tuple[Any, ...], dict[str, Any]]
 """Positional and keyword arguments of a call."""

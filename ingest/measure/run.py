@@ -16,8 +16,8 @@ import torch
 from charz.schema.errors import CharzError
 from charz.schema.scenario import MEMORY_FORMATS
 
-from ..export import Request
 from ..measurements import kineto
+from ..trace.export import Request
 from . import materialize
 
 _HALF = {"fp16": torch.float16, "bf16": torch.bfloat16}

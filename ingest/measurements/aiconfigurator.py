@@ -69,7 +69,7 @@ def files(root: Path, group: str) -> list[str]:
 
 
 def relation(connection: duckdb.DuckDBPyConnection, root: Path, group: str) -> duckdb.DuckDBPyRelation:
-    """Timings of one kind as columns `hardware_id, framework, version, kernel_source, precision,
+    """Timings of one kind as columns `hardware, framework, version, kernel_source, precision,
     latency_s` and the kind's own shape columns. Raises `CharzError` for a kind without files."""
     found = files(root, group)
     if not found:
@@ -80,7 +80,7 @@ def relation(connection: duckdb.DuckDBPyConnection, root: Path, group: str) -> d
     return connection.sql(
         f"""
         SELECT
-            {_case(part, PARTS)} AS hardware_id,
+            {_case(part, PARTS)} AS hardware,
             list_extract(string_split(filename, '/'), {depth + 3}) AS framework,
             list_extract(string_split(filename, '/'), {depth + 4}) AS version,
             {_case(dtype, PRECISIONS)} AS precision,

@@ -11,12 +11,12 @@ from pathlib import Path
 import polars as pl
 
 from charz.schema.compiled import (
+    Kernel,
+    KernelOperator,
+    KernelTensor,
     OperatorPrecision,
     PrecisionCast,
     ReadPrecision,
-    Subgraph,
-    SubgraphOperator,
-    SubgraphTensor,
     TensorPrecision,
 )
 from charz.schema.row import Row
@@ -26,7 +26,7 @@ from charz.schema.workload import (
     Model,
     Operator,
     OperatorLayout,
-    OperatorPart,
+    OperatorStep,
     Tensor,
     TensorTerm,
     Term,
@@ -35,12 +35,12 @@ from charz.schema.workload import (
 from . import store
 from .workbench import Workbench
 
-MODEL_ID = 1
+MODEL = "bare"
 PRODUCT_BACKEND = "onnxruntime"
 """One without efficiency rows of its own: bare products are timed without a framework around them."""
 
 _QUANTITIES = ("macs", "flops", "threads", "m", "n", "k", "groups")
-"""Quantities of an operator part, as `schema.workload.Term` names them."""
+"""Quantities of a step, as `schema.workload.Term` names them."""
 
 
 def times(
@@ -52,7 +52,7 @@ def times(
     overrides: dict[str, pl.DataFrame] | None = None,
     cache_states: tuple[str, ...] = ("warm",),
 ) -> pl.DataFrame:
-    """Predicted time of every matrix product on every part: columns `m, n, k, hardware_id, cache_state,
+    """Predicted time of every matrix product on every part: columns `m, n, k, hardware, cache_state,
     device_s` and what the view says of tile and bound. `products` has `m, n, k` and, optionally,
     `gemm_count`. The activation counts as written by an earlier kernel, the weight does not."""
     shapes = numbered(products)
@@ -79,7 +79,7 @@ def product_bench(
     """The views over numbered products, to be read with `read`."""
     macs = pl.col("gemm_count") * pl.col("m") * pl.col("n") * pl.col("k")
     operators = shapes.select(
-        "operator_id", "m", "n", "k", operator_class=pl.lit("linear"), part_class=pl.lit("gemm"), macs=macs, flops=2.0 * macs,
+        "operator_id", "m", "n", "k", operator_class=pl.lit("linear"), step_class=pl.lit("gemm"), macs=macs, flops=2.0 * macs,
         threads=pl.col("gemm_count") * pl.col("m") * pl.col("n"), groups=pl.col("gemm_count"),
         read_elements=pl.col("gemm_count") * pl.col("m") * pl.col("k"),
         weight_elements=pl.col("gemm_count") * pl.col("k") * pl.col("n"),
@@ -98,16 +98,16 @@ def operator_times(
     efficiency: pl.DataFrame | None = None,
     overrides: dict[str, pl.DataFrame] | None = None,
     cache_states: tuple[str, ...] = ("warm",),
-    parts: pl.DataFrame | None = None,
+    steps: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Predicted time of every operator on every part, with what the view says of tile and bound.
 
-    `operators` has `operator_id, operator_class, part_class`, the quantities `macs, flops, threads, m, n, k,
+    `operators` has `operator_id, operator_class, step_class`, the quantities `macs, flops, threads, m, n, k,
     groups` (null where there is none) and the elements of its border: `read_elements` written by an
     earlier kernel, `weight_elements`, `written_elements`. Operators of several steps leave class and quantities to
-    `parts`, which has `operator_id, part` and these columns.
+    `steps`, which has `operator_id, step` and these columns.
     """
-    stand_ins = tables(operators, precision, backend, parts) | (overrides or {})
+    stand_ins = tables(operators, precision, backend, steps) | (overrides or {})
     with _bench(database, stand_ins, hardware, precision, backend, efficiency, cache_states) as bench:
         return read(bench)
 
@@ -116,11 +116,11 @@ def read(bench: Workbench) -> pl.DataFrame:
     """What the views say of every operator on every part under every cache state."""
     return bench.sql(
         """
-        SELECT c.anchor_operator_id AS operator_id, c.hardware_id, s.cache_state, c.device_s, c.compute_s, c.memory_s, c.power_s,
+        SELECT c.anchor_operator_id AS operator_id, c.hardware, s.cache_state, c.device_s, c.compute_s, c.memory_s, c.power_s,
             c.memory_level, c.unit, c.strategy, c.tile_m, c.tile_n, c.tile_k, c.waves, c.utilization_fraction, c.kernel_gap_s,
             t.host_kernel_s, t.host_view_s
         FROM kernel_cost AS c
-        INNER JOIN target AS t USING (model_id, scenario_id, hardware_id)
+        INNER JOIN target AS t USING (model, scenario_id, hardware)
         INNER JOIN scenario AS s ON s.scenario_id = c.scenario_id
         """
     )
@@ -135,54 +135,50 @@ def _bench(
     efficiency: pl.DataFrame | None,
     cache_states: tuple[str, ...],
 ) -> Workbench:
-    cases = pl.DataFrame({"hardware_id": hardware}).with_columns(
-        model_id=pl.lit(MODEL_ID, pl.Int64), backend=pl.lit(backend), policy=pl.lit(precision),
+    cases = pl.DataFrame({"hardware": hardware}).with_columns(
+        model=pl.lit(MODEL), backend=pl.lit(backend), precision=pl.lit(precision),
         memory_format=pl.lit("nchw"), batch=pl.lit(1, pl.Int64), sequence=pl.lit(None, pl.Int64), host_factor=pl.lit(1.0),
     ).join(pl.DataFrame({"cache_state": cache_states}), how="cross")  # fmt: skip
     return Workbench(database, cases, efficiency, stand_ins, view="kernel_cost")
 
 
 def tables(
-    operators: pl.DataFrame, precision: str, backend: str, parts: pl.DataFrame | None = None
+    operators: pl.DataFrame, precision: str, backend: str, steps: pl.DataFrame | None = None
 ) -> dict[str, pl.DataFrame]:
-    """Workload and compiled tables of a model whose kernels are the given operators; `parts` as in
+    """Workload and compiled tables of a model whose kernels are the given operators; `steps` as in
     `operator_times`."""
-    listed = operators.with_columns(model_id=pl.lit(MODEL_ID, pl.Int64))
-    steps = (
-        listed.with_columns(part=pl.lit("main"))
-        if parts is None
-        else parts.with_columns(model_id=pl.lit(MODEL_ID, pl.Int64))
-    )
+    listed = operators.with_columns(model=pl.lit(MODEL))
+    steps = listed.with_columns(step=pl.lit("main")) if steps is None else steps.with_columns(model=pl.lit(MODEL))
     tensors = _tensors(listed, precision)
     made: dict[type[Row], pl.DataFrame] = {
         Model: _model(),
         Operator: listed.select(
-            "model_id", "operator_id", "operator_class", operator=pl.format("{}_{}", "operator_class", "operator_id"),
-            target=pl.lit("bare"), module_id=pl.lit(0), stage=pl.lit(0), rule=pl.lit("bare"),
+            "model", "operator_id", "operator_class", operator=pl.format("{}_{}", "operator_class", "operator_id"),
+            aten_operator=pl.lit("bare"), module_id=pl.lit(0), stage=pl.lit(0), rule=pl.lit("bare"),
             is_view=pl.lit(False), is_inplace=pl.lit(False), is_size_bound=pl.lit(False),
         ),
-        OperatorPart: steps.select("model_id", "operator_id", "part", "part_class"),
+        OperatorStep: steps.select("model", "operator_id", "step", "step_class"),
         Term: _terms(steps),
         Tensor: tensors,
-        TensorTerm: tensors.select("model_id", "tensor_id", "coefficient", *_POWERS),
+        TensorTerm: tensors.select("model", "tensor_id", "coefficient", *_POWERS),
         AccessTerm: pl.DataFrame(),
         OperatorLayout: pl.DataFrame(),
         LayoutCopy: pl.DataFrame(),
         PrecisionCast: pl.DataFrame(),
         ReadPrecision: pl.DataFrame(),
-        TensorPrecision: tensors.select("model_id", "tensor_id", policy=pl.lit(precision), precision=pl.lit(precision)),
-        OperatorPrecision: listed.select("model_id", "operator_id", policy=pl.lit(precision), precision=pl.lit(precision)),
-        Subgraph: listed.select(
-            "model_id", backend=pl.lit(backend), subgraph_id=pl.col("operator_id"), subgraph=pl.col("operator_class"),
+        TensorPrecision: tensors.select("model", "tensor_id", policy=pl.lit(precision), precision=pl.lit(precision)),
+        OperatorPrecision: listed.select("model", "operator_id", policy=pl.lit(precision), precision=pl.lit(precision)),
+        Kernel: listed.select(
+            "model", backend=pl.lit(backend), kernel_id=pl.col("operator_id"), kernel=pl.col("operator_class"),
             anchor_operator_id=pl.col("operator_id"), kernel_class=pl.col("operator_class"), operator_count=pl.lit(1),
             view_count=pl.lit(0), stage=pl.lit(0),
         ),
-        SubgraphOperator: listed.select(
-            "model_id", "operator_id", backend=pl.lit(backend), subgraph_id=pl.col("operator_id"), is_folded=pl.lit(False)
+        KernelOperator: listed.select(
+            "model", "operator_id", backend=pl.lit(backend), kernel_id=pl.col("operator_id"), is_folded=pl.lit(False)
         ),
-        SubgraphTensor: tensors.select(
-            "model_id", "tensor_id", "direction", "operator_id", backend=pl.lit(backend), role=pl.col("border_role"),
-            subgraph_id=pl.col("operator_id"), is_produced=pl.col("role") == "activation",
+        KernelTensor: tensors.select(
+            "model", "tensor_id", "direction", "operator_id", backend=pl.lit(backend), role=pl.col("border_role"),
+            kernel_id=pl.col("operator_id"), is_produced=pl.col("role") == "activation", is_wide=pl.lit(False),
         ),
     }  # fmt: skip
     return {row_type.TABLE: store.conform(frame, row_type) for row_type, frame in made.items()}
@@ -194,19 +190,19 @@ _POWERS = (pl.lit(0).alias("batch_power"), pl.lit(0).alias("sequence_power"), pl
 def _model() -> pl.DataFrame:
     return pl.DataFrame(
         {
-            "model_id": [MODEL_ID], "model": ["bare"], "source": ["synthetic:bare"], "architecture_family": ["bare"],
+            "model": [MODEL], "source": ["synthetic:bare"], "architecture_family": ["bare"],
             "input_signature": [""], "is_batch_symbolic": [True], "is_sequence_symbolic": [False], "has_context": [False],
-            "is_training": [False], "default_batch": [1], "default_sequence": [1], "parameter_count": [0],
+            "is_training": [False], "default_batch": [1], "default_sequence": [1], "parameter_count": [0], "planned_format": ["nchw"],
             "content_hash": [""], "rules_fingerprint": [""], "charz_version": [""], "ingest_s": [0.0],
         }
     )  # fmt: skip
 
 
-def _terms(parts: pl.DataFrame) -> pl.DataFrame:
+def _terms(steps: pl.DataFrame) -> pl.DataFrame:
     """Every quantity of every step as a constant term."""
     return pl.concat(
-        parts.filter(pl.col(name).is_not_null()).select(
-            "model_id", "operator_id", "part", quantity=pl.lit(name), coefficient=pl.col(name).cast(pl.Float64)
+        steps.filter(pl.col(name).is_not_null()).select(
+            "model", "operator_id", "step", quantity=pl.lit(name), coefficient=pl.col(name).cast(pl.Float64)
         ).with_columns(*_POWERS)
         for name in _QUANTITIES
     )  # fmt: skip
@@ -221,12 +217,12 @@ def _tensors(operators: pl.DataFrame, precision: str) -> pl.DataFrame:
     )
     frames = [
         operators.filter(pl.col(elements) > 0).select(
-            "model_id", "operator_id",
+            "model", "operator_id",
             tensor_id=pl.col("operator_id") * 3 + index,
             tensor=pl.format("{}_{}", pl.lit(border_role), "operator_id"),
             producer_operator_id=pl.col("operator_id") if direction == "write" else pl.lit(None, pl.Int64),
             role=pl.lit(role), is_output=pl.lit(direction == "write"), precision=pl.lit(precision),
-            shape=pl.format("[{}]", elements), is_size_bound=pl.lit(False),
+            shape=pl.format("[{}]", elements), is_batch_first=pl.lit(False), is_size_bound=pl.lit(False),
             border_role=pl.lit(border_role), direction=pl.lit(direction),
             coefficient=pl.col(elements).cast(pl.Float64),
         )

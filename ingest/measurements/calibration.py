@@ -72,19 +72,19 @@ def calibrate(
     """Fit one backend on the cases given, and predict each case without its family and its part. Classes and
     operators get parameters of their own from `least_share` of the time on. A prior that saw the cases needs
     `prior_without`, which makes it without given families."""
-    part = fitting.subset(kernels, (kernels.cases["backend"] == backend).to_numpy())
-    keys = fitting.choose_keys(part, least_share)
-    fitted = fitting.fit(part, keys, prior, strength=strength)
-    parts = part.cases["hardware_id"].n_unique()
+    own = fitting.subset(kernels, (kernels.cases["backend"] == backend).to_numpy())
+    keys = fitting.choose_keys(own, least_share)
+    fitted = fitting.fit(own, keys, prior, strength=strength)
+    parts = own.cases["hardware"].n_unique()
     return Calibration(
         scope=scope,
         backend=backend,
         fit=fitted,
-        kernels=part,
-        family_out_s=fitting.left_out(part, keys, _left_out_by(part), fold_count, prior_without or prior, strength),
-        part_out_s=fitting.left_out(part, keys, "hardware_id", parts, prior, strength) if parts > 1 else None,
-        prior_s=fitting.predict(part, prior),
-        source=_source(part, scope, backend),
+        kernels=own,
+        family_out_s=fitting.left_out(own, keys, _left_out_by(own), fold_count, prior_without or prior, strength),
+        part_out_s=fitting.left_out(own, keys, "hardware", parts, prior, strength) if parts > 1 else None,
+        prior_s=fitting.predict(own, prior),
+        source=_source(own, scope, backend),
     )
 
 
@@ -126,7 +126,7 @@ def prior_from_rows(efficiency: pl.DataFrame, scopes: Sequence[str], backend: st
 def error_table(calibration: Calibration) -> pl.DataFrame:
     """Score of the left-out predictions by part, format and version; `left_out` says what the fit did
     not see, `nothing fitted` stands for the rows in force before."""
-    by = ["hardware_id", "backend", "memory_format", "software"]
+    by = ["hardware", "backend", "memory_format", "software"]
     tables = [
         score.table(calibration.cases, by, "prior_s").with_columns(left_out=pl.lit("nothing fitted")),
         score.table(calibration.cases, by, "family_out_s").with_columns(left_out=pl.lit("model family")),
@@ -139,7 +139,8 @@ def error_table(calibration: Calibration) -> pl.DataFrame:
 def efficiency_rows(calibration: Calibration, is_suite: bool = False) -> list[Efficiency]:
     """The fitted rows; none where the rows in force predict families left out as well, unless the cases are a
     suite that shows each kernel class in few networks: without those nothing is known of it. A class or format
-    whose half_work was fitted for all shares it."""
+    whose half_work was fitted for all shares it. They are numbered from 1: `store.numbered` gives them numbers that are
+    free where they go."""
     if not (calibration.is_better or is_suite):
         return []
     fitted = calibration.fit
@@ -151,6 +152,7 @@ def efficiency_rows(calibration: Calibration, is_suite: bool = False) -> list[Ef
     places = sorted({(c, f, r) for c, f, r, _ in values})
     return [
         Efficiency(
+            efficiency_id=number,
             scope=calibration.scope,
             backend=calibration.backend,
             kernel_class=kernel_class,
@@ -163,7 +165,7 @@ def efficiency_rows(calibration: Calibration, is_suite: bool = False) -> list[Ef
             confidence="measured",
             note=note,
         )
-        for kernel_class, memory_format, resource in places
+        for number, (kernel_class, memory_format, resource) in enumerate(places, start=1)
         for names in [fitting.lookup_names(calibration.kernels, kernel_class)]
     ]
 

@@ -66,7 +66,7 @@ def models(raw: pl.DataFrame) -> pl.DataFrame:
         model_source=pl.when(is_timm)
         .then(pl.format("timm:{}", pl.col("model").str.replace(r"\..*$", "")))
         .otherwise(pl.col("model").replace_strict(vocabulary.model_names(), default=None)),
-        hardware=pl.col("hardware").str.replace(r"^\d+x\s+", "").str.strip_chars(),
+        hardware_name=pl.col("hardware").str.replace(r"^\d+x\s+", "").str.strip_chars(),
         device_count=pl.coalesce(
             notes.str.extract(r"n_accel=(\d+)").cast(pl.Int64),
             pl.col("hardware").str.extract(r"^(\d+)x\s+").cast(pl.Int64),
@@ -90,7 +90,7 @@ def models(raw: pl.DataFrame) -> pl.DataFrame:
         .when(notes.str.contains("Triton|server overhead"))
         .then(pl.lit("served"))
         .otherwise(pl.lit("run")),
-        precision=pl.col("precision").fill_null("unknown").map_elements(vocabulary.policy, return_dtype=pl.String),
+        precision=pl.col("precision").fill_null("unknown").map_elements(vocabulary.precision, return_dtype=pl.String),
         memory_format=pl.when(notes.str.contains("layout=nhwc")).then(pl.lit("nhwc")).otherwise(pl.lit("nchw")),
         batch=pl.col("batch").cast(pl.Int64),
         sequence=pl.when(is_unpadded).then(_SQUAD_TOKENS).when(is_language).then(leading_number),
@@ -134,7 +134,7 @@ def operators(raw: pl.DataFrame) -> pl.DataFrame:
         model=pl.lit(None, pl.String),
         operator=pl.col("op"),
         operator_class=pl.col("operator_class"),
-        hardware=pl.col("hardware"),
+        hardware_name=pl.col("hardware"),
         backend=pl.lit("eager"),
         precision=pl.col("precision"),
         shape=pl.col("shape"),
@@ -159,7 +159,7 @@ def fx_nodes(raw: pl.DataFrame) -> pl.DataFrame:
         pl.col("model"),
         operator=pl.format("{}:{}", pl.col("op"), pl.col("target")),
         operator_class=pl.col("operator_class"),
-        hardware=pl.col("hardware"),
+        hardware_name=pl.col("hardware"),
         backend=pl.lit("eager"),
         precision=pl.lit("fp32"),
         shape=pl.format("{} -> {}", pl.col("input_shapes"), pl.col("output_shape")),

@@ -90,7 +90,7 @@ def _read(path: Path, mapping: Sequence[str], source: str | None, trace: TraceCo
         "the file's kind is not known",
         str(path),
         f"its columns are {', '.join(columns)}",
-        "say which is what: --map model=COLUMN --map hardware=COLUMN --map latency_s=COLUMN*1e-3",
+        "say which is what: --map model=COLUMN --map hardware_name=COLUMN --map latency_s=COLUMN*1e-3",
     )
 
 
@@ -106,20 +106,20 @@ def store_batches(connection: duckdb.DuckDBPyConnection, batches: Sequence[Batch
 
 def unmatched(connection: duckdb.DuckDBPyConnection) -> list[str]:
     """Names of parts the catalog does not know, the most frequent first."""
-    return store.unmatched_hardware(connection)["hardware"].to_list()
+    return store.unmatched_hardware(connection)["hardware_name"].to_list()
 
 
 def overview(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
     """A line a data set: rows, rows on known parts, rows of ingested models on known parts."""
     return connection.sql(
         """
-        SELECT x.source_id AS source, 'model' AS kind, COUNT(*) AS rows, COUNT(x.hardware_id) AS on_known_part,
-            COUNT(*) FILTER (WHERE x.hardware_id IS NOT NULL AND m.measurement_id IS NOT NULL) AS of_ingested_model
+        SELECT x.source_id AS source, 'model' AS kind, COUNT(*) AS rows, COUNT(x.hardware) AS on_known_part,
+            COUNT(*) FILTER (WHERE x.hardware IS NOT NULL AND m.measurement_id IS NOT NULL) AS of_ingested_model
         FROM measurement AS x
         LEFT JOIN measured_model AS m USING (measurement_id)
         GROUP BY x.source_id
         UNION ALL
-        SELECT source_id, 'operator', COUNT(*), COUNT(hardware_id), NULL
+        SELECT source_id, 'operator', COUNT(*), COUNT(hardware), NULL
         FROM operator_measurement GROUP BY source_id
         ORDER BY kind, source
         """

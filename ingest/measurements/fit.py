@@ -72,15 +72,6 @@ _STEP = 1e-4
 Key = tuple[str, str, str, str]
 """Kernel class or ATen operator, memory format, resource, and `maximum_fraction` or `half_work`."""
 
-PRODUCTS = frozenset({"conv", "depthwise_conv", "linear", "matmul", "attention"})
-"""Classes of one algorithm each: no rows by ATen operator."""
-
-BY_FORMAT = ("conv", "depthwise_conv", "norm")
-"""Classes with another algorithm for each memory format."""
-
-BY_STRIDES = ("batch_norm", "pooling", "reduction", "elementwise", "activation", "bias")
-"""Classes that a backend without code of its own for each graph runs with another kernel for each memory format."""
-
 
 @dataclass
 class Fit:
@@ -183,8 +174,8 @@ def choose_keys(kernels: Kernels, least_share: float = 0.01) -> list[Key]:
         if kernel_class == "conv" and NATIVE in kernels.group["operator_name"]:
             keys += [(NATIVE, "*", r, "maximum_fraction") for r in dict.fromkeys((*binding, "memory", "reorder"))]
             keys.append((NATIVE, "*", "memory", "half_work"))
-        if kernel_class in PRODUCTS and is_processor:
-            formats = _layouts(own, least_share) if kernel_class in BY_FORMAT else ["*", "aliased"]
+        if own["is_single_algorithm"].all() and is_processor:
+            formats = _layouts(own, least_share) if own["varies_by_format"].all() else ["*", "aliased"]
             keys += [
                 (kernel_class, f, "reorder", "maximum_fraction") for f in _reordered(kernels, kernel_class, formats)
             ]
@@ -200,12 +191,14 @@ def choose_keys(kernels: Kernels, least_share: float = 0.01) -> list[Key]:
 
 def _layouts(own: pl.DataFrame, least_share: float) -> list[str]:
     """The layouts in which a class or operator runs another algorithm than in the rest, and does so for its share of
-    the time: any of convolutions and norms, of others those that run across the grain. `*` stands for the rest."""
+    the time: any of a class that varies by format, of others those that run across the grain. `*` stands for the
+    rest."""
     if own["memory_format"].n_unique() == 1:
         return ["*"]
-    classes = BY_FORMAT + BY_STRIDES if "eager" in own["backend"] else BY_FORMAT
-    telling = own.filter(pl.col("kernel_class").is_in(classes) | (pl.col("memory_format") == "strided"))
-    found = _with_share(telling, "memory_format", least_share / 3)
+    is_telling = pl.col("varies_by_format") | (pl.col("memory_format") == "strided")
+    if "eager" in own["backend"]:
+        is_telling |= pl.col("varies_by_strides")
+    found = _with_share(own.filter(is_telling), "memory_format", least_share / 3)
     return found if set(own["memory_format"]) <= set(found) else ["*", *found]
 
 
@@ -218,13 +211,13 @@ def _reordered(kernels: Kernels, kernel_class: str, formats: Sequence[str]) -> l
 
 def _with_share(shares: pl.DataFrame, column: str, least_share: float) -> list[str]:
     """Names that take their share of the time on a part and backend."""
-    summed = shares.group_by("hardware_id", "backend", column).agg(pl.col("share").sum())
+    summed = shares.group_by("hardware", "backend", column).agg(pl.col("share").sum())
     return sorted(summed.filter(pl.col("share") >= least_share)[column].unique())
 
 
 def _operators(shares: pl.DataFrame, least_share: float) -> list[str]:
     """ATen operators with their share of the time where a class has several."""
-    mixed = shares.filter(~pl.col("kernel_class").is_in(PRODUCTS) & (pl.col("operator_name") != "*")).filter(
+    mixed = shares.filter(~pl.col("is_single_algorithm") & (pl.col("operator_name") != "*")).filter(
         pl.col("operator_name").n_unique().over("kernel_class") > 1
     )
     return _with_share(mixed, "operator_name", least_share)
@@ -258,20 +251,20 @@ def fit(
     low = np.array([np.log(_BOUNDS[k[2], k[3]][0]) for k in keys])
     high = np.array([np.log(_BOUNDS[k[2], k[3]][1]) for k in keys])
     centre = np.clip(centre, low + 1e-6, high - 1e-6)
-    part = subset(kernels, train) if train is not None else kernels
-    measured = np.log(part.cases["measured_s"].to_numpy())
+    seen = subset(kernels, train) if train is not None else kernels
+    measured = np.log(seen.cases["measured_s"].to_numpy())
     # Cells with many rows must not drown the rest: each part, backend, format and version weighs the
     # same in sum.
-    weight = _cell_weights(part.cases)
+    weight = _cell_weights(seen.cases)
     pull = np.array([_WEIGHT[k[3]] for k in keys]) * strength
-    rule = _Rule.of(part, keys, base)
+    rule = _Rule.of(seen, keys, base)
 
     def residuals(x: Floats) -> Floats:
-        error = np.log(_case_time(part, _kernel_time(part, rule.parameters(x)))) - measured
+        error = np.log(_case_time(seen, _kernel_time(seen, rule.parameters(x)))) - measured
         return np.concatenate([weight * error, pull * (x - centre)])
 
     def jacobian(x: Floats) -> Floats:
-        return np.vstack([weight[:, None] * _slopes(part, rule, x), np.diag(pull)])
+        return np.vstack([weight[:, None] * _slopes(seen, rule, x), np.diag(pull)])
 
     found = least_squares(
         residuals, centre, jac=jacobian, bounds=(low, high), loss="soft_l1", f_scale=0.05, max_nfev=40
@@ -279,7 +272,7 @@ def fit(
     return replace(
         base,
         value={**base.value, **dict(zip(keys, np.exp(found.x).tolist(), strict=True))},
-        rows=len(part.cases),
+        rows=len(seen.cases),
         prior=dict(zip(keys, np.exp(centre).tolist(), strict=True)),
     )
 
@@ -340,7 +333,7 @@ def _prior_value(prior: Fit, key: Key, names: Sequence[str]) -> float:
 
 
 def _cell_weights(cases: pl.DataFrame) -> Floats:
-    columns = [c for c in ("hardware_id", "backend", "memory_format", "software") if c in cases.columns]
+    columns = [c for c in ("hardware", "backend", "memory_format", "software") if c in cases.columns]
     size = cases.select(pl.len().over(columns).alias("n"))["n"].to_numpy()
     weight: Floats = np.sqrt(np.median(size) / size)
     return np.clip(weight, 0.3, 3.0)

@@ -23,7 +23,10 @@ Floats = NDArray[np.float64]
 TIMES = ("matrix", "vector", "dram")
 """Terms with an ideal time and a slope."""
 
-_SHAPE = ["hardware_id", "backend", "memory_format", "kernel_class", "operator_name"]
+_CLASS_FLAGS = ["is_single_algorithm", "varies_by_format", "varies_by_strides"]
+"""What `operator_class` says of a kernel class that tells which of its kernels may share a parameter."""
+
+_SHAPE = ["hardware", "backend", "memory_format", "kernel_class", "operator_name"]
 
 
 @dataclass
@@ -35,8 +38,9 @@ class Kernels:
     count: Floats
     """Equal kernels in that run."""
     group: pl.DataFrame
-    """`hardware_id, backend, memory_format, kernel_class, operator_name` of every distinct combination; the
-    format is the kernel's own layout, the operator is the anchor's ATen operator, `*` for inserted conversions."""
+    """`hardware, backend, memory_format, kernel_class, operator_name` of every distinct combination; the
+    format is the kernel's own layout, the operator is the anchor's ATen operator, `*` for inserted conversions. Beside
+    them `is_single_algorithm, varies_by_format, varies_by_strides` of the class (`operator_class`)."""
     group_of: NDArray[np.int64]
     """Row of `group` of each kernel."""
     ideal: dict[str, Floats]
@@ -81,21 +85,22 @@ class Kernels:
         weight = time / np.maximum(total[self.case], 1e-30)
         share = np.bincount(self.group_of, weight, len(self.group))
         return self.group.with_columns(weight=pl.Series(share)).with_columns(
-            share=pl.col("weight") / pl.col("weight").sum().over(["hardware_id", "backend"])
+            share=pl.col("weight") / pl.col("weight").sum().over(["hardware", "backend"])
         )
 
 
 def neutral(half_work: float, residency: pl.DataFrame) -> pl.DataFrame:
     """Efficiency rows that leave every kernel at its peak and its team at a byte a unit; the database's residency rows
     stay."""
+    first = int(residency["efficiency_id"].max() or 0) + 1  # type: ignore[arg-type]  # an integer column
     works = {"matrix": half_work, "vector": half_work, "memory": half_work, "thread": 1.0}
     rows = [
         {
-            "scope": "*", "backend": "*", "kernel_class": "*", "precision_class": "*", "memory_format": "*",
+            "efficiency_id": first + i, "scope": "*", "backend": "*", "kernel_class": "*", "precision_class": "*", "memory_format": "*",
             "resource": resource, "maximum_fraction": 1.0, "half_work": works.get(resource, 0.0),
             "source_id": "neutral", "confidence": "assumed", "note": None,
         }
-        for resource in (*works, "overlap", "reorder", "paging")
+        for i, resource in enumerate((*works, "overlap", "reorder", "paging"))
     ]  # fmt: skip
     return pl.concat([pl.DataFrame(rows, schema=residency.schema), residency])
 
@@ -110,29 +115,30 @@ def extract(
         ideal = _terms(bench)
         bench.replace("efficiency", neutral(1.0, residency))
         sloped = _terms(bench).select(
-            "model_id",
+            "model",
             "scenario_id",
-            "hardware_id",
-            "subgraph_id",
+            "hardware",
+            "kernel_id",
             *(pl.col(f"{t}_s").alias(f"{t}_at_one") for t in TIMES),
         )
-        dispatch = bench.sql("SELECT DISTINCT scenario_id, hardware_id, dispatch FROM target")
-        keys = ["model_id", "scenario_id", "hardware_id"]
-        joined = ideal.join(sloped, on=[*keys, "subgraph_id"]).with_columns(
+        dispatch = bench.sql("SELECT DISTINCT scenario_id, hardware, dispatch FROM target")
+        keys = ["model", "scenario_id", "hardware"]
+        joined = ideal.join(sloped, on=[*keys, "kernel_id"]).with_columns(
             pl.col(f"{t}_at_one") - pl.col(f"{t}_s") for t in TIMES
         )
+        flags = bench.sql(f"SELECT operator_class AS kernel_class, {', '.join(_CLASS_FLAGS)} FROM operator_class")
         numbered = bench.cases.with_row_index("case_row")
-    return _arrays(joined, numbered.join(dispatch, on=["scenario_id", "hardware_id"], how="left"), keys)
+    return _arrays(joined, numbered.join(dispatch, on=["scenario_id", "hardware"], how="left"), flags, keys)
 
 
 def _terms(bench: Workbench) -> pl.DataFrame:
     return bench.sql(
         """
-        SELECT c.model_id, c.scenario_id, c.hardware_id, c.subgraph_id, c.position, c.kernel_class,
+        SELECT c.model, c.scenario_id, c.hardware, c.kernel_id, c.position, c.kernel_class,
             CASE
                 WHEN c.operator_name <> '*' THEN c.operator_name
                 WHEN c.kernel_class = o.operator_class
-                    THEN CONCAT(SPLIT_PART(o.target, '.', 1), '.', SPLIT_PART(o.target, '.', 2))
+                    THEN CONCAT(SPLIT_PART(o.aten_operator, '.', 1), '.', SPLIT_PART(o.aten_operator, '.', 2))
                 ELSE '*'
             END AS operator_name,
             c.layout AS memory_format, c.matrix_s, c.vector_s, c.naive_s, c.dram_s, c.cache_s,
@@ -140,13 +146,13 @@ def _terms(bench: Workbench) -> pl.DataFrame:
             c.thread_s, c.team_s, COALESCE(c.power_s, 0) AS power_s, c.kernel_gap_s,
             k.host_issue_s
         FROM kernel_cost AS c
-        INNER JOIN kernel_latency AS k USING (model_id, scenario_id, hardware_id, subgraph_id)
-        INNER JOIN operator AS o ON o.model_id = c.model_id AND o.operator_id = c.anchor_operator_id
+        INNER JOIN kernel_latency AS k USING (model, scenario_id, hardware, kernel_id)
+        INNER JOIN operator AS o ON o.model = c.model AND o.operator_id = c.anchor_operator_id
         """
     )
 
 
-def _arrays(terms: pl.DataFrame, cases: pl.DataFrame, keys: list[str]) -> Kernels:
+def _arrays(terms: pl.DataFrame, cases: pl.DataFrame, flags: pl.DataFrame, keys: list[str]) -> Kernels:
     """Equal kernels of a case counted together, as arrays."""
     columns = [
         "matrix_s",
@@ -165,7 +171,7 @@ def _arrays(terms: pl.DataFrame, cases: pl.DataFrame, keys: list[str]) -> Kernel
     ]
     issued = pl.col("host_issue_s")
     host = terms.group_by(keys).agg(
-        issued.sum().alias("host_s"), issued.sort_by("position", "subgraph_id").first().alias("first_s")
+        issued.sum().alias("host_s"), issued.sort_by("position", "kernel_id").first().alias("first_s")
     )
     cases = cases.join(host, on=keys, how="left").sort("case_row").filter(pl.col("host_s").is_not_null())
     cases = cases.drop("case_row").with_row_index("case_row")
@@ -181,7 +187,7 @@ def _arrays(terms: pl.DataFrame, cases: pl.DataFrame, keys: list[str]) -> Kernel
     return Kernels(
         case=kernels["case_row"].to_numpy().astype(np.int64),
         count=kernels["count"].to_numpy().astype(np.float64),
-        group=group,
+        group=group.join(flags, on="kernel_class", how="left", maintain_order="left"),
         group_of=kernels["group_row"].to_numpy().astype(np.int64),
         ideal={t: value[f"{t}_s"] for t in TIMES},
         slope={t: value[f"{t}_at_one"] for t in TIMES},

@@ -47,7 +47,7 @@ def read(path: Path, model: str | None, hardware: str, backend: str, source_id: 
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         # A trace has tens of thousands of events; none is checked before it is used.
         what = f"{type(error).__name__}: {error}"
-        raise CharzError("an event of the trace lacks a part or has a wrong one", str(path), what) from error
+        raise CharzError("an event of the trace lacks a field or has a wrong one", str(path), what) from error
 
 
 def _read(
@@ -148,7 +148,7 @@ def _row(
         "model": model,
         "operator": call["name"],
         "operator_class": work["operator_class"],
-        "hardware": hardware,
+        "hardware_name": hardware,
         "backend": backend,
         "precision": precision,
         "shape": json.dumps(dims),

@@ -33,7 +33,8 @@ _DEFAULTS: dict[str, object] = {
 def read(path: Path, mapping: Sequence[str], source_id: str, row_type: type[Row] = Measurement) -> pl.DataFrame:
     """Rows of the file. Raises `CharzError` on an unknown field or column or a missing model or part."""
     raw = read_table(path)
-    fields = [name for name in row_type.model_fields if name != row_type.KEY[0]]
+    # The number of a row and the part of the catalog are found out when it is stored.
+    fields = [name for name in row_type.model_fields if name not in (row_type.KEY[0], "hardware")]
     selected = {}
     for item in mapping:
         field, expression = parse_item(item, raw.columns)
@@ -41,7 +42,7 @@ def read(path: Path, mapping: Sequence[str], source_id: str, row_type: type[Row]
             raise unknown_name("field", field, fields)
         selected[field] = expression
     selected["source_id"] = pl.lit(source_id)
-    for field in ("model", "hardware"):
+    for field in ("model", "hardware_name"):
         if field not in selected:
             raise CharzError(
                 f"no column is mapped to {field}",
@@ -65,7 +66,7 @@ def _typed(raw: pl.DataFrame, selected: dict[str, pl.Expr], row_type: type[Row],
             values = raw.select(expression.cast(types[field]).alias(field)).to_series()
         except pl.exceptions.PolarsError as error:
             raise CharzError(f"{field} is not {needed} everywhere", str(path), str(error).splitlines()[0]) from error
-        if len(raw) and field in ("model", "hardware") and (values.is_null() | (values == "")).any():
+        if len(raw) and field in ("model", "hardware_name") and (values.is_null() | (values == "")).any():
             raise CharzError(f"{field} is empty in some rows", str(path), next="fill it in or remove these rows")
         series.append(values)
     # A constant has one value, for every row.
@@ -105,20 +106,20 @@ def parse_item(item: str, known: Sequence[str]) -> tuple[str, pl.Expr]:
 
 
 def normalize(frame: pl.DataFrame, row_type: type[Row]) -> pl.DataFrame:
-    """The frame with charz's words for backend and policy, part counts split off, latency and
+    """The frame with charz's words for backend and precision, part counts split off, latency and
     throughput completed from each other where the batch is known."""
     types = store.columns(row_type)
     frame = frame.with_columns(pl.col(c).cast(types[c]) for c in frame.columns)
     frame = frame.with_columns(
         backend=pl.col("backend").map_elements(vocabulary.backend, return_dtype=pl.String),
-        precision=pl.col("precision").map_elements(vocabulary.policy, return_dtype=pl.String),
+        precision=pl.col("precision").map_elements(vocabulary.precision, return_dtype=pl.String),
     )
     if row_type is not Measurement:
         return frame
-    counted = pl.col("hardware").str.extract(r"^(\d+)x\s+").cast(pl.Int64)
+    counted = pl.col("hardware_name").str.extract(r"^(\d+)x\s+").cast(pl.Int64)
     frame = frame.with_columns(
         device_count=pl.coalesce(counted, pl.col("device_count")),
-        hardware=pl.col("hardware").str.replace(r"^\d+x\s+", "").str.strip_chars(),
+        hardware_name=pl.col("hardware_name").str.replace(r"^\d+x\s+", "").str.strip_chars(),
     )
     if "model_source" not in frame.columns:
         frame = frame.with_columns(

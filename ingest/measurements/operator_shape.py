@@ -1,7 +1,7 @@
 """Work of one operator from the shapes a measurement file states: class, MACs, flops, bytes moved.
 
 A MAC is two flops. Bytes are unique ones: each input read once, the output written once. The rules
-are the few that operator files use; the work of ingested models comes from `ingest/rules`.
+are the few that operator files use; the work of ingested models comes from `ingest/operators`.
 """
 
 from __future__ import annotations

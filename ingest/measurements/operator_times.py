@@ -43,30 +43,30 @@ def predicted(
     times = bare.operator_times(
         database,
         rows.filter(~pl.col("is_view")).select(_BORDER).unique("operator_id"),
-        rows["hardware_id"].unique().sort().to_list(),
+        rows["hardware"].unique().sort().to_list(),
         "fp32",
         "eager",
         efficiency,
         overrides,
     )
-    hosts = times.select("hardware_id", "host_kernel_s", "host_view_s").unique()
+    hosts = times.select("hardware", "host_kernel_s", "host_view_s").unique()
     joined = (
-        rows.join(times.drop("host_kernel_s", "host_view_s"), on=["operator_id", "hardware_id"], how="left")
-        .join(hosts, on="hardware_id")
+        rows.join(times.drop("host_kernel_s", "host_view_s"), on=["operator_id", "hardware"], how="left")
+        .join(hosts, on="hardware")
         .with_columns(
             host_s=pl.when("is_view").then("host_view_s").otherwise("host_kernel_s"),
             device_s=pl.col("device_s").fill_null(0.0),
         )
     )
     if host_factor_by_machine:
-        joined = joined.join(_host_factors(joined), on=["source", "hardware_id"])
+        joined = joined.join(_host_factors(joined), on=["source", "hardware"])
     else:
         joined = joined.with_columns(host_factor=pl.lit(1.0))
     return joined.with_columns(latency_s=pl.col("host_s") * pl.col("host_factor") + pl.col("device_s"))
 
 
 _BORDER = [
-    "operator_id", "operator_class", "part_class", "macs", "flops", "threads", "m", "n", "k", "groups",
+    "operator_id", "operator_class", "step_class", "macs", "flops", "threads", "m", "n", "k", "groups",
     "read_elements", "weight_elements", "written_elements",
 ]  # fmt: skip
 
@@ -76,10 +76,10 @@ def measured(database: Path, where: str) -> pl.DataFrame:
     with duckdb.connect(str(database), read_only=True) as connection:
         rows = connection.sql(
             f"""
-            SELECT model, operator, shape, hardware_id, source_id, latency_s AS measured_s,
+            SELECT model, operator, shape, hardware, source_id, latency_s AS measured_s,
                 operator_class AS stated_class
             FROM operator_measurement AS x
-            WHERE hardware_id IS NOT NULL AND latency_s > 0 AND precision = 'fp32' AND ({where})
+            WHERE hardware IS NOT NULL AND latency_s > 0 AND precision = 'fp32' AND ({where})
             """
         ).pl()
     if not len(rows):
@@ -92,7 +92,7 @@ def measured(database: Path, where: str) -> pl.DataFrame:
     element = pl.lit(_ELEMENT_BYTE)
     columns = described.with_columns(
         is_view=pl.col("operator_class") == "view",
-        part_class=pl.when(pl.col("m") > 0).then(pl.lit("gemm")).when(pl.col("flops") > 0).then(pl.lit("vector"))
+        step_class=pl.when(pl.col("m") > 0).then(pl.lit("gemm")).when(pl.col("flops") > 0).then(pl.lit("vector"))
         .otherwise(pl.lit("move")),
         groups=pl.col("gemm_count"),
         threads=pl.coalesce(pl.col("gemm_count") * pl.col("m") * pl.col("n"), pl.col("written_byte") / element),
@@ -102,7 +102,7 @@ def measured(database: Path, where: str) -> pl.DataFrame:
     )  # fmt: skip
     known = columns.filter(pl.col("operator_class") != "unknown")
     return rows.join(known, on=keys).with_columns(
-        # The parts of one data set share a source: training and inference rows of a lab, say.
+        # What one lab measured shares a source: training and inference rows, say.
         source=pl.col("source_id").str.replace(r":[^:]*$", "")
     )
 
@@ -118,17 +118,17 @@ def _work(operator: str, shape: str, stated_class: str, is_training: bool) -> op
 
 
 def _host_factors(rows: pl.DataFrame) -> pl.DataFrame:
-    """`source, hardware_id, host_factor`: what makes the median error of a machine's short rows least."""
+    """`source, hardware, host_factor`: what makes the median error of a machine's short rows least."""
     short = rows.filter(pl.col("device_s") < pl.col("host_s"))
     found = []
-    for (source, part), group in short.group_by("source", "hardware_id"):
+    for (source, part), group in short.group_by("source", "hardware"):
         host, device, measured_s = (group[c].to_numpy() for c in ("host_s", "device_s", "measured_s"))
         errors = [np.median(np.abs(np.log((f * host + device) / measured_s))) for f in _HOST_FACTORS]
         found.append((source, part, float(_HOST_FACTORS[int(np.argmin(errors))])))
-    schema = {"source": pl.String, "hardware_id": pl.String, "host_factor": pl.Float64}
-    machines = rows.select("source", "hardware_id").unique()
+    schema = {"source": pl.String, "hardware": pl.String, "host_factor": pl.Float64}
+    machines = rows.select("source", "hardware").unique()
     chosen = pl.DataFrame(found, schema=schema, orient="row")
-    return machines.join(chosen, on=["source", "hardware_id"], how="left").with_columns(
+    return machines.join(chosen, on=["source", "hardware"], how="left").with_columns(
         pl.col("host_factor").fill_null(1.0)
     )
 
@@ -142,7 +142,7 @@ def efficiencies(
     classes: tuple[str, ...] = ("linear", "matmul", "norm", "softmax", "elementwise", "activation"),
     least_rows: int = 8,
 ) -> list[Efficiency]:
-    """Eager efficiency rows of the measured parts: of each class and resource the median share of the
+    """Eager efficiency rows of the measured parts, numbered from 1: of each class and resource the median share of the
     ideal time that operators reach which take ten times the host's time or more."""
     residency = efficiency.select(list(Efficiency.model_fields)).filter(pl.col("resource") == "residency")
     ideal = predicted(database, where, neutral(0.0, residency), overrides)
@@ -156,18 +156,18 @@ def efficiencies(
     )
     clear = pl.col("is_clear")
     found = (
-        long.group_by("hardware_id", "operator_class", "resource")
+        long.group_by("hardware", "operator_class", "resource")
         .agg(pl.col("fraction").filter(clear).median(), clear.sum().alias("rows"), clear.mean().alias("clear_share"))
         # Where most are held back by something else, the rest are not a fair sample.
         .filter((pl.col("rows") >= least_rows) & (pl.col("clear_share") > 0.5))
         .drop("clear_share")
-        .sort("hardware_id", "operator_class", "resource")
+        .sort("hardware", "operator_class", "resource")
     )
     return [
         Efficiency(
-            scope=f"hardware:{part}", backend="eager", kernel_class=kernel_class, precision_class="*", memory_format="*",
+            efficiency_id=number, scope=f"hardware:{part}", backend="eager", kernel_class=kernel_class, precision_class="*", memory_format="*",
             resource=resource, maximum_fraction=float(f"{min(1.0, fraction):.3g}"), half_work=0.0, source_id=source_id,
             confidence="measured", note=f"median of {count} single operators in fp32",
         )
-        for part, kernel_class, resource, fraction, count in found.iter_rows()
+        for number, (part, kernel_class, resource, fraction, count) in enumerate(found.iter_rows(), start=1)
     ]  # fmt: skip

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import duckdb
 import polars as pl
 
-from charz.schema.catalog import HardwareAlias, Source
+from charz.schema.catalog import Efficiency, HardwareAlias, Source
 from charz.schema.row import Row
 from charz.schema.scenario import Measurement, OperatorMeasurement
 
@@ -42,6 +42,17 @@ def conform(frame: pl.DataFrame, row_type: type[Row]) -> pl.DataFrame:
     )
 
 
+FIRST_OWN_ID = 1_000_000
+"""Least `efficiency_id` of a row that is fitted into a database: those below are the shipped catalog's, also of later
+versions."""
+
+
+def numbered(rows: Iterable[Efficiency], taken: Iterable[int], first: int = 1) -> list[Efficiency]:
+    """The rows with numbers above those taken, `first` and more."""
+    start = max([first - 1, *taken]) + 1
+    return [row.model_copy(update={"efficiency_id": start + i}) for i, row in enumerate(rows)]
+
+
 def split_count(hardware: str) -> tuple[int, str]:
     """`8x NVIDIA A30` as (8, `NVIDIA A30`); a name without a number counts one."""
     match = _COUNTED_HARDWARE.match(hardware.strip())
@@ -53,8 +64,8 @@ def store(
 ) -> int:
     """Replace the rows of the given data sets by the frame's; returns how many were written.
 
-    `frame` has the row type's columns except the key and `hardware_id`, which are filled here: ids
-    continue after those in use, and a part is found by its id or one of its aliases.
+    `frame` has the row type's columns except the key and `hardware`, which are filled here: ids
+    continue after those in use, and `hardware_name` is looked up among the names of the catalog's parts.
     """
     key = row_type.KEY[0]
     for source in sources:
@@ -66,8 +77,8 @@ def store(
         )
     first = connection.sql(f"SELECT COALESCE(MAX({key}), 0) + 1 FROM {row_type.TABLE}").fetchall()[0][0]
     numbered = (
-        frame.drop([c for c in (key, "hardware_id") if c in frame.columns])
-        .join(hardware_names(connection), on="hardware", how="left")
+        frame.drop([c for c in (key, "hardware") if c in frame.columns])
+        .join(hardware_names(connection), on="hardware_name", how="left")
         .with_row_index(key, offset=first)
     )
     rows = conform(numbered, row_type)
@@ -79,14 +90,15 @@ def store(
 
 
 def hardware_names(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
-    """Every name a part is known by: its alias, its id, its name where only one part bears it."""
+    """Every name a part is known by, `hardware_name`, and the part: its own, an alias, its name as sold where only one
+    part bears it."""
     return connection.sql(
         f"""
-        SELECT hardware, ANY_VALUE(hardware_id) AS hardware_id FROM (
-            SELECT alias AS hardware, hardware_id FROM {HardwareAlias.TABLE}
-            UNION SELECT hardware_id, hardware_id FROM hardware
-            UNION SELECT name, hardware_id FROM hardware
-        ) GROUP BY hardware HAVING COUNT(DISTINCT hardware_id) = 1
+        SELECT hardware_name, ANY_VALUE(hardware) AS hardware FROM (
+            SELECT alias AS hardware_name, hardware FROM {HardwareAlias.TABLE}
+            UNION SELECT hardware, hardware FROM hardware
+            UNION SELECT name, hardware FROM hardware
+        ) GROUP BY hardware_name HAVING COUNT(DISTINCT hardware) = 1
         """
     ).pl()
 
@@ -95,9 +107,9 @@ def unmatched_hardware(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
     """Names of parts in measurements that the catalog does not know, with their row counts."""
     return connection.sql(
         f"""
-        SELECT hardware, COUNT(*) AS rows FROM (
-            SELECT hardware, hardware_id FROM {Measurement.TABLE}
-            UNION ALL SELECT hardware, hardware_id FROM {OperatorMeasurement.TABLE}
-        ) WHERE hardware_id IS NULL GROUP BY hardware ORDER BY rows DESC, hardware
+        SELECT hardware_name, COUNT(*) AS rows FROM (
+            SELECT hardware_name, hardware FROM {Measurement.TABLE}
+            UNION ALL SELECT hardware_name, hardware FROM {OperatorMeasurement.TABLE}
+        ) WHERE hardware IS NULL GROUP BY hardware_name ORDER BY rows DESC, hardware_name
         """
     ).pl()

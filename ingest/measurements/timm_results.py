@@ -88,7 +88,7 @@ def rows(raw: pl.DataFrame, found: Settings, source_id: str) -> pl.DataFrame:
     return raw.select(
         pl.col("model"),
         model_source=pl.format("timm:{}", pl.col("model").str.replace(r"\..*$", "")),
-        hardware=pl.lit(found.hardware),
+        hardware_name=pl.lit(found.hardware),
         device_count=pl.lit(1),
         backend=pl.lit(found.backend),
         software=pl.lit(found.software),

@@ -105,11 +105,11 @@ def with_bands(database: Path, frame: pl.DataFrame, overrides: dict[str, pl.Data
             connection.unregister("frame_of_table")
         connection.execute(by_name["band_choice"].create)
         bands = connection.sql(
-            "SELECT hardware_id, backend, batch_class, low_factor, high_factor FROM band_choice WHERE quantity = 'latency'"
+            "SELECT hardware, backend, batch_class, low_factor, high_factor FROM band_choice WHERE quantity = 'latency'"
         ).pl()
     return (
         frame.with_columns(batch_class=score.batch_class())
-        .join(bands, on=["hardware_id", "backend", "batch_class"], how="left")
+        .join(bands, on=["hardware", "backend", "batch_class"], how="left")
         .with_columns(
             p10_s=pl.col("latency_s") * pl.col("low_factor"), p90_s=pl.col("latency_s") * pl.col("high_factor")
         )

@@ -20,7 +20,7 @@ BACKENDS = {
 }
 """Backend by the word a file uses; a word that is not here is kept as it stands."""
 
-POLICIES = {
+PRECISIONS = {
     "float32": "fp32",
     "float16": "fp16",
     "bfloat16": "bf16",
@@ -41,9 +41,9 @@ def backend(word: str) -> str:
     return BACKENDS.get(word.lower(), word.lower())
 
 
-def policy(word: str) -> str:
+def precision(word: str) -> str:
     """charz precision policy for a file's word."""
-    return POLICIES.get(word.lower(), word.lower())
+    return PRECISIONS.get(word.lower(), word.lower())
 
 
 @cache

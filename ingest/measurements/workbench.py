@@ -20,10 +20,10 @@ from charz.schema.catalog import Efficiency
 from charz.schema.scenario import Scenario
 from charz.sql import views
 
-CASE_COLUMNS = ("model_id", "hardware_id", "backend", "policy", "memory_format", "batch", "sequence", "host_factor")
+CASE_COLUMNS = ("model", "hardware", "backend", "precision", "memory_format", "batch", "sequence", "host_factor")
 """What tells predictions apart; `sequence` is null for the model's default."""
 
-_KEYS = {"run": "model_id, scenario_id", "target": "model_id, scenario_id, hardware_id"}
+_KEYS = {"run": "model, scenario_id", "target": "model, scenario_id, hardware"}
 """Views cut down to the wanted runs, with what tells their rows apart."""
 
 
@@ -56,7 +56,7 @@ class Workbench:
             replaced[Efficiency.TABLE] = efficiency
         for name, frame in replaced.items():
             self._make_table(name, frame)
-        self._make_table("wanted_run", self.cases.select("model_id", "scenario_id", "hardware_id").unique())
+        self._make_table("wanted_run", self.cases.select("model", "scenario_id", "hardware").unique())
         self._compute(view)
 
     def __enter__(self) -> Workbench:
@@ -68,8 +68,8 @@ class Workbench:
     def predict(self, columns: Iterable[str] = ("latency_s",), view: str = "model_cost") -> pl.DataFrame:
         """The cases with the given columns of `view` beside them."""
         picked = ", ".join(f"v.{c}" for c in columns)
-        found = self.connection.sql(f"SELECT v.model_id, v.scenario_id, v.hardware_id, {picked} FROM {view} AS v").pl()
-        return self.cases.join(found, on=["model_id", "scenario_id", "hardware_id"], how="left")
+        found = self.connection.sql(f"SELECT v.model, v.scenario_id, v.hardware, {picked} FROM {view} AS v").pl()
+        return self.cases.join(found, on=["model", "scenario_id", "hardware"], how="left")
 
     def sql(self, query: str) -> pl.DataFrame:
         """Any query over the cut-down views."""
@@ -127,7 +127,7 @@ def with_scenarios(cases: pl.DataFrame) -> pl.DataFrame:
     warm, the whole sequence at once, attended to by itself."""
     usual = {"cache_state": pl.lit("warm"), "phase": pl.lit("forward"), "context": pl.lit(None, pl.Int64)}
     cases = cases.with_columns(value.alias(name) for name, value in usual.items() if name not in cases.columns)
-    conditions = [*(c for c in CASE_COLUMNS if c not in ("model_id", "hardware_id")), *usual]
+    conditions = [*(c for c in CASE_COLUMNS if c not in ("model", "hardware")), *usual]
     distinct = cases.select(conditions).unique(maintain_order=True).with_row_index("scenario_id", offset=1)
     return cases.join(
         distinct.with_columns(pl.col("scenario_id").cast(pl.Int64)), on=conditions, how="left", nulls_equal=True
@@ -138,7 +138,7 @@ def _scenarios(cases: pl.DataFrame) -> pl.DataFrame:
     """`scenario` rows of the cases."""
     return (
         cases.select(
-            "scenario_id", "batch", "sequence", "context", "phase", "policy", "backend", "memory_format", "host_factor",
+            "scenario_id", "batch", "sequence", "context", "phase", "precision", "backend", "memory_format", "host_factor",
             "cache_state",
         )
         .unique("scenario_id")
@@ -148,7 +148,7 @@ def _scenarios(cases: pl.DataFrame) -> pl.DataFrame:
 
 
 def measured_cases(database: Path, where: str = "TRUE") -> pl.DataFrame:
-    """Measured rows of ingested models on known parts: `CASE_COLUMNS` with model, family, source,
+    """Measured rows of ingested models on known parts: `CASE_COLUMNS` with family, source,
     software and the measured values. `where` filters on columns of `measurement` (alias `x`).
 
     Several rows of one case under several software versions all stay.
@@ -157,16 +157,16 @@ def measured_cases(database: Path, where: str = "TRUE") -> pl.DataFrame:
         return connection.sql(
             f"""
             SELECT
-                m.model_id, x.hardware_id, x.backend, x.precision AS policy, x.memory_format,
+                m.model, x.hardware, x.backend, x.precision, x.memory_format,
                 x.batch, x.sequence, CAST(1 AS DOUBLE) AS host_factor,
-                m.model, m.architecture_family, x.source_id, x.software, x.mode, x.resolution,
+                m.architecture_family, x.source_id, x.software, x.mode, x.resolution,
                 x.latency_s AS measured_s, x.energy_j, x.energy_scope, x.energy_per, x.peak_memory_byte,
                 x.measurement_id
             FROM measurement AS x
             INNER JOIN measured_model AS i ON i.measurement_id = x.measurement_id
-            INNER JOIN model AS m ON m.model_id = i.model_id
+            INNER JOIN model AS m ON m.model = i.model
             INNER JOIN backend AS b ON b.backend = x.backend
-            WHERE x.hardware_id IS NOT NULL AND x.latency_s > 0 AND x.batch IS NOT NULL AND x.device_count = 1
+            WHERE x.hardware IS NOT NULL AND x.latency_s > 0 AND x.batch IS NOT NULL AND x.device_count = 1
                 AND ({where})
             ORDER BY x.measurement_id
             """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from .spec import Spec
 
 if TYPE_CHECKING:
-    from ..export import Request
+    from ..trace.export import Request
 
 
 def build(spec: Spec) -> Request:

@@ -1,6 +1,6 @@
 """torchvision's detectors: a list of images in, boxes out, sizes in between that depend on data.
 
-They are traced with every such size replaced by the module's own limit (`ingest.bounded`): proposals
+They are traced with every such size replaced by the module's own limit (`ingest.trace.bounded`): proposals
 by `rpn_post_nms_top_n_test`, candidates by `topk_candidates`, detections by `detections_per_img`,
 scores above a threshold `t` of a softmax by `1/t` classes a box. Each image is post-processed by
 itself, in a Python loop, so the batch is fixed (`--batch`). The work behind the proposals is linear
@@ -19,8 +19,8 @@ import torch
 
 from charz.schema.errors import CharzError
 
-from ..bounded import BoundedSizes
-from ..export import Request
+from ..trace.bounded import BoundedSizes
+from ..trace.export import Request
 from .spec import Spec
 from .torchvision import construct, family, published_macs
 

@@ -9,8 +9,8 @@ import torch
 
 from charz.schema.errors import CharzError
 
-from .. import torchvision_schemas
-from ..export import BATCH, SEQUENCE, Axes, Request
+from ..trace import torchvision_schemas
+from ..trace.export import BATCH, SEQUENCE, Axes, Request
 from .spec import Spec
 
 

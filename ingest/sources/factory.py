@@ -14,8 +14,8 @@ import torch
 
 from charz.schema.errors import CharzError, unknown_name
 
-from .. import torchvision_schemas
-from ..export import SEQUENCE, Request
+from ..trace import torchvision_schemas
+from ..trace.export import SEQUENCE, Request
 from .inputs import Input, parse_input
 from .spec import Spec
 

@@ -13,8 +13,8 @@ import torch
 
 from charz.schema.errors import CharzError, unknown_name
 
-from .. import torchvision_schemas
-from ..export import BATCH, CONTEXT, SEQUENCE, Request
+from ..trace import torchvision_schemas
+from ..trace.export import BATCH, CONTEXT, SEQUENCE, Request
 from .architectures import ARCHITECTURES, Architecture
 from .spec import Spec
 

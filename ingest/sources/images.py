@@ -6,7 +6,7 @@ import inspect
 
 import torch
 
-from ..export import BATCH, Request
+from ..trace.export import BATCH, Request
 from .spec import Spec
 
 

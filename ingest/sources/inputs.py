@@ -9,8 +9,8 @@ import torch
 
 from charz.schema.errors import CharzError
 
-from ..export import BATCH, SEQUENCE
 from ..graph import Powers
+from ..trace.export import BATCH, SEQUENCE
 
 TYPES = {
     "fp64": torch.float64, "fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16,

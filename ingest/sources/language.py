@@ -16,7 +16,7 @@ from unittest import mock
 
 import torch
 
-from .. import bounded
+from ..trace import bounded
 
 ATTENTION = EXPERTS = "charz"
 """Name under which transformers knows the functions for attention and for experts below."""

@@ -12,8 +12,8 @@ from torch import nn
 
 from charz.schema.errors import CharzError, unknown_name
 
-from ..export import BATCH, SEQUENCE, Request
 from ..graph import Powers
+from ..trace.export import BATCH, SEQUENCE, Request
 from .spec import Spec
 
 Parameters = dict[str, int]

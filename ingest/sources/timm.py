@@ -8,8 +8,8 @@ import torch
 
 from charz.schema.errors import CharzError, unknown_name
 
-from .. import torchvision_schemas
-from ..export import Request
+from ..trace import torchvision_schemas
+from ..trace.export import Request
 from .images import request
 from .spec import Spec
 

@@ -9,8 +9,8 @@ import torch
 
 from charz.schema.errors import CharzError, unknown_name
 
-from .. import torchvision_schemas
-from ..export import BATCH, Request
+from ..trace import torchvision_schemas
+from ..trace.export import BATCH, Request
 from .images import request
 from .spec import Spec
 

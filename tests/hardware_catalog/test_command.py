@@ -42,7 +42,7 @@ def test_own_part_from_add_to_remove(
     path = write_part()
     assert charz(capsys, "hardware", "add", path, "--db", db)[0] == 0
     with duckdb.connect(str(db), read_only=True) as connection:
-        assert connection.sql("SELECT origin FROM hardware WHERE hardware_id = 'small_gpu'").fetchall() == [("user",)]
+        assert connection.sql("SELECT origin FROM hardware WHERE hardware = 'small_gpu'").fetchall() == [("user",)]
     code, _, err = charz(capsys, "hardware", "add", path, "--db", db)
     assert code == 2
     assert err.count("\n") == 1

@@ -11,7 +11,7 @@ import pytest
 from charz.hardware_catalog import loader, names, sync
 from charz.hardware_catalog.loader import Catalog
 from charz.schema import database, ddl
-from charz.schema.catalog import Collective, HardwarePower, Price, Source
+from charz.schema.catalog import HardwarePower, Price
 from charz.schema.errors import CharzError
 from charz.sql import views
 
@@ -40,7 +40,7 @@ def test_every_live_number_is_traced(connection: duckdb.DuckDBPyConnection) -> N
     total, sourced, located, edited = connection.sql(query).fetchall()[0]
     assert total > 5000
     assert (sourced, located, edited) == (total, total, 0)
-    untraced = "SELECT field FROM hardware_provenance AS p ANTI JOIN hardware_value AS v USING (hardware_id, field)"
+    untraced = "SELECT field FROM hardware_provenance AS p ANTI JOIN hardware_value AS v USING (hardware, field)"
     assert connection.sql(untraced).fetchall() == []
 
 
@@ -48,13 +48,13 @@ def test_an_edit_shows_at_once_and_nowhere_else(connection: duckdb.DuckDBPyConne
     before = connection.sql("SELECT * FROM hardware_rate ORDER BY ALL").fetchall()
     connection.execute(
         "UPDATE hardware_peak SET peak_ops_per_s = 2 * peak_ops_per_s"
-        " WHERE hardware_id = 't4' AND precision = 'int4' AND unit = 'matrix'"
+        " WHERE hardware = 't4' AND precision = 'int4' AND unit = 'matrix'"
     )
     after = connection.sql("SELECT * FROM hardware_rate ORDER BY ALL").fetchall()
     changed = {(row[0], row[1]) for row in set(before) ^ set(after)}
     assert changed == {("t4", "int4"), ("t4", "uint4")}  # unsigned falls back to signed
     edited = connection.sql(
-        "SELECT hardware_id, field, value / catalog_value FROM hardware_value WHERE is_edited"
+        "SELECT hardware, field, value / catalog_value FROM hardware_value WHERE is_edited"
     ).fetchall()
     assert edited == [("t4", "peak.int4.matrix.int32.peak_ops_per_s", 2.0)]
 
@@ -87,19 +87,19 @@ def test_an_unknown_name_lists_the_nearest(connection: duckdb.DuckDBPyConnection
 
 def test_sync_brings_changes_and_keeps_edits(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
     assert sync.plan(connection, catalog) == []
-    connection.execute("UPDATE hardware_power SET tdp_w = 60 WHERE hardware_id = 't4'")
-    connection.execute("DELETE FROM price WHERE hardware_id = 'l4'")
+    connection.execute("UPDATE hardware_power SET tdp_w = 60 WHERE hardware = 't4'")
+    connection.execute("DELETE FROM price WHERE hardware = 'l4'")
     connection.execute("INSERT INTO price VALUES ('my_part', 1.0, '2026-01', 'assumption', 'assumed')")
     newer = copy.copy(catalog)
     newer.rows = dict(catalog.rows)
     newer.version = "newer"
     newer.rows[Price] = [
-        row.model_copy(update={"price_usd_per_hour": 9.0}) if row.hardware_id == "t4" else row  # type: ignore[attr-defined]
+        row.model_copy(update={"price_usd_per_hour": 9.0}) if row.hardware == "t4" else row  # type: ignore[attr-defined]
         for row in catalog.rows[Price]
-        if row.hardware_id != "a10"  # type: ignore[attr-defined]
+        if row.hardware != "a10"  # type: ignore[attr-defined]
     ]
     newer.rows[HardwarePower] = [
-        row.model_copy(update={"tdp_w": 75.0}) if row.hardware_id == "t4" else row  # type: ignore[attr-defined]
+        row.model_copy(update={"tdp_w": 75.0}) if row.hardware == "t4" else row  # type: ignore[attr-defined]
         for row in catalog.rows[HardwarePower]
     ]
 
@@ -110,45 +110,27 @@ def test_sync_brings_changes_and_keeps_edits(connection: duckdb.DuckDBPyConnecti
         ("remove", "price", '["a10"]'),
         ("keep", "hardware_power", '["t4", "default"]'),
     }
-    prices = dict(connection.sql("SELECT hardware_id, price_usd_per_hour FROM price").fetchall())
+    prices = dict(connection.sql("SELECT hardware, price_usd_per_hour FROM price").fetchall())
     assert prices["t4"] == 9.0
     assert prices["my_part"] == 1.0
     assert "a10" not in prices
     assert "l4" not in prices
-    assert connection.sql("SELECT tdp_w FROM hardware_power WHERE hardware_id = 't4'").fetchall() == [(60.0,)]
+    assert connection.sql("SELECT tdp_w FROM hardware_power WHERE hardware = 't4'").fetchall() == [(60.0,)]
     # the kept edit is offered again, nothing else
     assert {change.action for change in sync.plan(connection, newer)} == {"keep"}
-
-
-def test_a_database_gets_the_tables_its_catalog_did_not_have(
-    connection: duckdb.DuckDBPyConnection, catalog: Catalog
-) -> None:
-    older = copy.copy(catalog)
-    older.rows = {row_type: rows for row_type, rows in catalog.rows.items() if row_type is not Collective}
-    connection.execute("DELETE FROM collective; DELETE FROM source WHERE source_id = 'charz_nccl_fit'")
-    connection.execute("DELETE FROM price WHERE hardware_id = 'l4'")
-    older.rows[Source] = [row for row in catalog.rows[Source] if row.source_id != "charz_nccl_fit"]  # type: ignore[attr-defined]
-    sync.remember(connection, older)
-
-    sync.fill_new_tables(connection, catalog)
-
-    assert connection.execute("SELECT interconnect FROM collective ORDER BY ALL").fetchall() == [("*",), ("nvlink",)]
-    assert connection.execute("SELECT kind FROM source WHERE source_id = 'charz_nccl_fit'").fetchall()
-    assert not connection.execute("SELECT 1 FROM price WHERE hardware_id = 'l4'").fetchall()
-    assert sync.plan(connection, catalog) == []
 
 
 def test_a_number_given_a_source_is_assumed_no_more(connection: duckdb.DuckDBPyConnection) -> None:
     """Of one part under one backend, energy coefficients and `efficiency` rows are counted apart."""
     query = (
         "SELECT part_count, energy_count, efficiency_count, assumed_count FROM assumed_input"
-        " WHERE hardware_id = 'h100_sxm5_80' AND backend = 'inductor' AND policy = 'fp32'"
+        " WHERE hardware = 'h100_sxm5_80' AND backend = 'inductor' AND precision = 'fp32'"
     )
     part, energy, efficiency, total = connection.sql(query).fetchall()[0]
     assert min(part, energy, efficiency) > 0
     connection.execute(
         "UPDATE hardware_provenance SET confidence = 'measured'"
-        " WHERE hardware_id = 'h100_sxm5_80' AND field = 'energy.static.chip'"
+        " WHERE hardware = 'h100_sxm5_80' AND field = 'energy.static.chip'"
     )
     connection.execute("UPDATE efficiency SET confidence = 'derived' WHERE resource = 'residency'")
     after = connection.sql(query).fetchall()[0]

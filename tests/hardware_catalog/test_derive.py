@@ -133,6 +133,6 @@ def test_rules_on_shipped_parts(catalog: Catalog, part: str, place: str, value: 
     numbers = {
         row.field: row.catalog_value
         for row in catalog.rows[HardwareProvenance]
-        if isinstance(row, HardwareProvenance) and row.hardware_id == part
+        if isinstance(row, HardwareProvenance) and row.hardware == part
     }
     assert numbers[place] == pytest.approx(value, rel=1e-4)

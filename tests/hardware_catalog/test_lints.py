@@ -146,10 +146,22 @@ def test_duplicate_ids_in_the_catalog(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "line", "message"),
     [
-        ("price", "nowhere,1.0,2025-06,assumption,assumed", r"price.csv: nowhere.hardware_id: nowhere: no such part"),
+        ("price", "nowhere,1.0,2025-06,assumption,assumed", r"price.csv: nowhere.hardware: nowhere: no such part"),
         ("price", "t4,1.0,2025-06,heard_it,assumed", r"price.csv: t4.source_id: heard_it"),
         ("price", "t4,1.0,2025-06,assumption,sure", r"price.csv: t4.confidence: sure"),
         ("price", "t4,cheap,2025-06,assumption,assumed", r"price.csv: line \d+, price_usd_per_hour: cheap"),
+        (
+            "fusion_rule",
+            "eager,convolution,aten.add,always,assumption,assumed",
+            r"producer_class: convolution: write one",
+        ),
+        (
+            "precision_policy",
+            "fp32,nrom:GroupNormAct,drop,fp32,,,assumption,assumed",
+            r"operator_class: nrom: write one",
+        ),
+        ("architectural_modifier", "dense,systolic,true,1.0,assumption,assumed", r"operator_class: dense: write one"),
+        ("efficiency", "1,*,*,gemm,*,*,matrix,0.5,0,assumption,assumed,", r"kernel_class: gemm: write one"),
     ],
 )
 def test_faults_of_a_uniform_table(tmp_path: Path, table: str, line: str, message: str) -> None:
@@ -166,6 +178,14 @@ def test_repeated_key_of_a_uniform_table(tmp_path: Path) -> None:
     path = root / "tables/confidence.csv"
     path.write_text(path.read_text() + path.read_text().splitlines()[1] + "\n")
     with pytest.raises(CatalogError, match="2 rows: keep one row for each confidence"):
+        loader.load(root)
+
+
+def test_repeated_number_of_an_efficiency(tmp_path: Path) -> None:
+    root = _copy_of_catalog(tmp_path, parts=("gpu/t4.yaml",))
+    path = root / "tables/efficiency.csv"
+    path.write_text(path.read_text() + "1,family:gpu,eager,fft,*,*,matrix,0.5,0,assumption,assumed,\n")
+    with pytest.raises(CatalogError, match=r"efficiency_id: 1: 2 rows: give the new ones \d+ and more"):
         loader.load(root)
 
 

@@ -56,7 +56,7 @@ def rows_by_part(catalog: Catalog, row_type: type[Row]) -> dict[str, list[Any]]:
     """Rows of a table by the part they belong to."""
     found: dict[str, list[Any]] = defaultdict(list)
     for row in catalog.rows[row_type]:
-        found[row.hardware_id].append(row)  # type: ignore[attr-defined]
+        found[row.hardware].append(row)  # type: ignore[attr-defined]
     return found
 
 
@@ -67,19 +67,19 @@ def test_at_least_eighty_parts_of_six_families(catalog: Catalog) -> None:
 
 def test_every_peak_closes_or_says_why(catalog: Catalog) -> None:
     clusters = {
-        (row.hardware_id, row.cluster): row for rows in rows_by_part(catalog, HardwareCluster).values() for row in rows
+        (row.hardware, row.cluster): row for rows in rows_by_part(catalog, HardwareCluster).values() for row in rows
     }
-    explained = {(row.hardware_id, row.field) for row in catalog.rows[HardwareConflict]}  # type: ignore[attr-defined]
+    explained = {(row.hardware, row.field) for row in catalog.rows[HardwareConflict]}  # type: ignore[attr-defined]
     checked = 0
     for peak in (row for rows in rows_by_part(catalog, HardwarePeak).values() for row in rows):
-        cluster = clusters.get((peak.hardware_id, peak.cluster))
+        cluster = clusters.get((peak.hardware, peak.cluster))
         if cluster is None or peak.ops_per_clock_per_unit is None or peak.clock_hz is None:
             continue
         product = cluster.unit_count * peak.ops_per_clock_per_unit * peak.clock_hz
         place = f"peak.{peak.precision}.{peak.unit}.{peak.accumulator}.peak_ops_per_s"
         checked += 1
-        assert abs(peak.peak_ops_per_s / product - 1.0) <= 0.02 or (peak.hardware_id, place) in explained, (
-            peak.hardware_id, place, peak.peak_ops_per_s, product,
+        assert abs(peak.peak_ops_per_s / product - 1.0) <= 0.02 or (peak.hardware, place) in explained, (
+            peak.hardware, place, peak.peak_ops_per_s, product,
         )  # fmt: skip
     assert checked > 400
 
@@ -89,7 +89,7 @@ def test_every_part_can_be_costed(catalog: Catalog) -> None:
     power, overheads = rows_by_part(catalog, HardwarePower), rows_by_part(catalog, HardwareOverhead)
     energy = rows_by_part(catalog, EnergyProfile)
     for part in catalog.parts():
-        name = part.hardware_id
+        name = part.hardware
         assert any(peak.unit == "vector" for peak in peaks[name]), name
         (dram,) = [level for level in memory[name] if level.level == "dram"]
         assert dram.capacity_byte and dram.bandwidth_byte_per_s, name
@@ -112,23 +112,23 @@ def test_saturated_part_draws_about_its_tdp(catalog: Catalog) -> None:
     energy, power = rows_by_part(catalog, EnergyProfile), rows_by_part(catalog, HardwarePower)
     checked = 0
     for part in catalog.parts():
-        tdp = next(mode.tdp_w for mode in power[part.hardware_id] if mode.is_default)
+        tdp = next(mode.tdp_w for mode in power[part.hardware] if mode.is_default)
         if tdp is None:
             continue
-        joule = {(row.what, row.key): row.value for row in energy[part.hardware_id]}
+        joule = {(row.what, row.key): row.value for row in energy[part.hardware]}
         arithmetic = max(
             peak.peak_ops_per_s * joule["op", f"{peak.precision}.{peak.unit}"]
-            for peak in peaks[part.hardware_id]
+            for peak in peaks[part.hardware]
             if (peak.unit, peak.accumulator) != ("matrix", "fp16")
         )
-        dram = next(level for level in memory[part.hardware_id] if level.level == "dram")
+        dram = next(level for level in memory[part.hardware] if level.level == "dram")
         watt = arithmetic + dram.bandwidth_byte_per_s * joule["byte", "dram"] + joule["static", "chip"]
         checked += 1
         limit = 1.3 if part.family == "kpu" else 1.15
         # A measured coefficient says that the part cannot hold its peak at that power.
-        is_measured = any(row.what == "op" and row.confidence == "measured" for row in energy[part.hardware_id])
-        assert is_measured or watt <= limit * tdp, (part.hardware_id, watt, tdp)
-        assert part.family == "kpu" or watt >= 0.6 * tdp, (part.hardware_id, watt, tdp)
+        is_measured = any(row.what == "op" and row.confidence == "measured" for row in energy[part.hardware])
+        assert is_measured or watt <= limit * tdp, (part.hardware, watt, tdp)
+        assert part.family == "kpu" or watt >= 0.6 * tdp, (part.hardware, watt, tdp)
     assert checked >= 80
 
 
@@ -154,7 +154,7 @@ def test_matrix_rates_that_were_left_to_the_vector_units(
 
 
 def test_every_part_with_a_half_format_on_matrix_units_runs_the_other_or_says_why(catalog: Catalog) -> None:
-    notes = {(row.hardware_id, row.field): row.note for row in catalog.rows[HardwareProvenance]}  # type: ignore[attr-defined]
+    notes = {(row.hardware, row.field): row.note for row in catalog.rows[HardwareProvenance]}  # type: ignore[attr-defined]
     without = set()
     for part, peaks in rows_by_part(catalog, HardwarePeak).items():
         matrix = {row.precision for row in peaks if row.unit == "matrix"} & {"fp16", "bf16"}
@@ -180,7 +180,7 @@ def test_edge_accelerators_have_memory_on_chip(catalog: Catalog, part: str, leve
 
 def test_every_part_states_its_process(catalog: Catalog) -> None:
     """The energy of a part without a TDP rests on it, and on-chip memory of all."""
-    assert {part.hardware_id for part in catalog.parts() if part.process_nm is None} == set()
+    assert {part.hardware for part in catalog.parts() if part.process_nm is None} == set()
 
 
 def test_energy_of_an_operation_falls_from_one_tpu_to_the_next(catalog: Catalog) -> None:
@@ -195,10 +195,10 @@ def test_energy_of_an_operation_falls_from_one_tpu_to_the_next(catalog: Catalog)
 
 
 def test_every_number_has_a_source(catalog: Catalog) -> None:
-    traced = {(row.hardware_id, row.field) for row in catalog.rows[HardwareProvenance]}  # type: ignore[attr-defined]
+    traced = {(row.hardware, row.field) for row in catalog.rows[HardwareProvenance]}  # type: ignore[attr-defined]
     assert len(traced) == len(catalog.rows[HardwareProvenance])
     for part in catalog.parts():
-        assert (part.hardware_id, "memory.dram.bandwidth_byte_per_s") in traced
+        assert (part.hardware, "memory.dram.bandwidth_byte_per_s") in traced
     sources = {row.source_id for row in catalog.rows[HardwareProvenance]}  # type: ignore[attr-defined]
     assert "" not in sources
 
@@ -215,21 +215,21 @@ def test_thirty_numbers_drawn_at_random_agree_with_the_facts(catalog: Catalog) -
         row
         for row in catalog.rows[HardwareProvenance]
         if isinstance(row, HardwareProvenance)
-        and row.hardware_id in parts
+        and row.hardware in parts
         and row.confidence not in ("derived", "assumed")
         and (row.field in FACT_FIELDS or row.field.endswith("peak_ops_per_s"))
-        and any((row.hardware_id, row.source_id) == (fact[0], fact[2]) for fact in stated)
+        and any((row.hardware, row.source_id) == (fact[0], fact[2]) for fact in stated)
     ]
     assert len(cited) > 400
     for row in random.Random(20261121).sample(cited, 30):
         fields = FACT_FIELDS.get(row.field) or (".".join(row.field.split(".")[:2]),)
         values = [
-            stated[row.hardware_id, field, row.source_id]
+            stated[row.hardware, field, row.source_id]
             for field in fields
-            if (row.hardware_id, field, row.source_id) in stated
+            if (row.hardware, field, row.source_id) in stated
         ]
         assert any(abs(row.catalog_value / value - 1.0) < 1e-6 for found in values for value in found), (
-            row.hardware_id, row.field, row.catalog_value, row.source_id, values,
+            row.hardware, row.field, row.catalog_value, row.source_id, values,
         )  # fmt: skip
 
 
@@ -250,8 +250,8 @@ def test_aliases_of_the_measured_parts(catalog: Catalog) -> None:
     from charz.hardware_catalog import names
     from charz.schema.catalog import HardwareAlias
 
-    pairs = [(part.hardware_id, part.hardware_id) for part in catalog.parts() if isinstance(part, Hardware)]
-    pairs += [(row.alias, row.hardware_id) for row in catalog.rows[HardwareAlias] if isinstance(row, HardwareAlias)]
+    pairs = [(part.hardware, part.hardware) for part in catalog.parts() if isinstance(part, Hardware)]
+    pairs += [(row.alias, row.hardware) for row in catalog.rows[HardwareAlias] if isinstance(row, HardwareAlias)]
     for name, part in {
         "NVIDIA RTX 4090": "rtx4090",
         "NVIDIA RTX 3090": "rtx3090",

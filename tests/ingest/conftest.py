@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 import torch
 
-from charz.ingest.export import BATCH, Request
+from charz.hardware_catalog import loader
+from charz.ingest.compile.rules import Rules, from_rows
 from charz.ingest.graph import Graph, GraphOperator, evaluate
 from charz.ingest.pipeline import to_graph
+from charz.ingest.trace.export import BATCH, Request
+from charz.schema.row import Row
 
 
 class _Function(torch.nn.Module):
@@ -35,16 +38,16 @@ class Lowered:
 
     def only(self, operator_class: str) -> GraphOperator:
         found = self.of_class(operator_class)
-        assert len(found) == 1, [(o.target, o.operator_class) for o in self.graph.operators]
+        assert len(found) == 1, [(o.aten_operator, o.operator_class) for o in self.graph.operators]
         return found[0]
 
     @staticmethod
     def value(
-        operator: GraphOperator, quantity: str, part: str | None = None, batch: int = 1, sequence: int = 1
+        operator: GraphOperator, quantity: str, step: str | None = None, batch: int = 1, sequence: int = 1
     ) -> float:
-        """A quantity summed over the parts (or one part) of an operator."""
-        chosen = [p for p in operator.parts if part in (None, p.part)]
-        return sum(evaluate(p.quantities.get(quantity, {}), batch, sequence) for p in chosen)
+        """A quantity summed over the steps (or one step) of an operator."""
+        chosen = [s for s in operator.steps if step in (None, s.step)]
+        return sum(evaluate(s.quantities.get(quantity, {}), batch, sequence) for s in chosen)
 
     def moved(self, operator: GraphOperator, tensor_id: int, batch: int = 1) -> float:
         """Elements an operator moves of a tensor."""
@@ -64,7 +67,9 @@ def lowered() -> Callable[..., Lowered]:
         axes = {name: {0: BATCH} for name, _ in zip(names, tensors, strict=False)} if symbolic else {}
         graph, traced = to_graph(Request("test", "test", module.eval().to("meta"), tensors, axes=axes))
         assert not symbolic or traced.is_batch_symbolic, traced.reason
-        assert all(o.rule is not None for o in graph.operators), [o.target for o in graph.operators if o.rule is None]
+        assert all(o.rule is not None for o in graph.operators), [
+            o.aten_operator for o in graph.operators if o.rule is None
+        ]
         return Lowered(graph)
 
     return lower
@@ -74,3 +79,15 @@ def _names(module: torch.nn.Module) -> list[str]:
     import inspect
 
     return list(inspect.signature(module.forward).parameters)
+
+
+@pytest.fixture(scope="session")
+def rows() -> dict[type[Row], list[Row]]:
+    """The catalog that ships with charz."""
+    return loader.load().rows
+
+
+@pytest.fixture(scope="session")
+def rules(rows: dict[type[Row], list[Row]]) -> Rules:
+    """The rules that ship with charz."""
+    return from_rows(rows)

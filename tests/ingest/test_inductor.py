@@ -9,9 +9,9 @@ import torch
 
 from charz.hardware_catalog import loader
 from charz.ingest.compile.rules import Rules, from_rows
-from charz.ingest.export import Request
 from charz.ingest.inductor import Examination, examine, examine_request
 from charz.ingest.sources.spec import parse
+from charz.ingest.trace.export import Request
 
 pytestmark = pytest.mark.slow
 
@@ -31,7 +31,7 @@ def test_resnet18_fuses_as_predicted_but_for_its_last_mean(rules):
     assert len(found.edges) == 75
     operators = found.flow.graph.operators
     differ = [e for e in found.edges if e.is_predicted != e.is_actual]
-    assert [operators[e.consumer].target for e in differ] == ["aten.adaptive_avg_pool2d.default"]
+    assert [operators[e.consumer].aten_operator for e in differ] == ["aten.adaptive_avg_pool2d.default"]
 
 
 def test_bert_fuses_as_predicted_but_for_its_first_normalization(rules):

@@ -1,4 +1,4 @@
-"""Files: whole or not at all, one writer, older migrated, newer refused."""
+"""Files: whole or not at all, one writer, those of another layout refused."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import ClassVar
 
 import duckdb
 import pytest
 
-from charz.schema import database, migrations
+from charz.schema import database
 from charz.schema.catalog import Confidence, Source
 from charz.schema.errors import CharzError
-from charz.schema.row import Row
+from charz.schema.workload import Edge
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +46,7 @@ def test_a_new_file_has_every_table(path: Path) -> None:
         names = {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
         meta = database.meta(connection)
     assert {t.TABLE for t in database.TABLES} <= names
-    assert meta["schema_version"] == str(migrations.SCHEMA_VERSION)
+    assert meta["schema_fingerprint"] == database.fingerprint()
 
 
 def test_a_change_shows_when_its_block_ends(path: Path) -> None:
@@ -202,63 +201,35 @@ def test_rows_and_columns_insert_alike(path: Path) -> None:
         ]
 
 
-def test_a_newer_file_is_refused(path: Path) -> None:
+def test_a_file_of_another_layout_is_refused(path: Path) -> None:
     with duckdb.connect(str(path)) as connection:
-        connection.execute("UPDATE charz_meta SET value = '999' WHERE key = 'schema_version'")
+        connection.execute("UPDATE charz_meta SET value = 'other' WHERE key = 'schema_fingerprint'")
+    before = path.read_bytes()
     for read_only in (True, False):
-        with pytest.raises(CharzError, match="a newer charz wrote this database.*schema version 999"):
+        with pytest.raises(
+            CharzError, match=f"another version of charz.*{path}.*Ingest again into a new file"
+        ) as caught:
             database.connect(path, read_only)
+        assert "\n" not in caught.value.line
+    with pytest.raises(CharzError, match="another version of charz"), database.replace(path):
+        pass
+    assert path.read_bytes() == before
 
 
-class Added(Row):
-    """A table that a later charz has."""
-
-    TABLE: ClassVar[str] = "added"
-    KEY: ClassVar[tuple[str, ...]] = ("added_id",)
-
-    added_id: int
-    """Key."""
+def test_the_fingerprint_covers_every_column_and_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = database.fingerprint()
+    monkeypatch.setattr(Edge, "KEY", ("model", "position"))
+    assert database.fingerprint() != before
+    monkeypatch.setattr(database, "TABLES", database.TABLES[1:])
+    assert database.fingerprint() != before
 
 
-def test_new_tables_and_nullable_columns_are_added_to_an_older_file(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_repeated_keys_of_models_are_found(path: Path) -> None:
+    edges = {"model": ["a", "a", "b"], "consumer_operator_id": [1, 1, 1], "position": [0, 0, 0], "tensor_id": [0, 1, 0]}
     with database.replace(path) as connection:
-        add_source(connection, "kept")
-    with duckdb.connect(str(path)) as connection:
-        connection.execute("ALTER TABLE source DROP COLUMN licence")
-        connection.execute("CREATE VIEW mine AS SELECT source_id FROM source")
-        connection.execute("UPDATE charz_meta SET value = 'older' WHERE key = 'schema_fingerprint'")
-    monkeypatch.setattr(database, "TABLES", [*database.TABLES, Added])
-    with database.connect(path) as connection:
-        assert connection.execute("SELECT source_id, licence FROM source").fetchall() == [("kept", None)]
-        assert connection.execute("SELECT count(*) FROM added").fetchall() == [(0,)]
-        assert connection.execute("SELECT * FROM mine").fetchall() == [("kept",)]
-        assert database.meta(connection)["schema_fingerprint"] == database.fingerprint()
-
-
-def test_numbered_steps_take_an_older_file_to_this_version(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = migrations.SCHEMA_VERSION
-    with database.replace(path) as connection:
-        add_source(connection, "kept")
-    with duckdb.connect(str(path)) as connection:
-        connection.execute("ALTER TABLE source RENAME COLUMN kind TO sort")
-        connection.execute("UPDATE charz_meta SET value = 'older' WHERE key = 'schema_fingerprint'")
-    with pytest.raises(CharzError, match="a development version of charz.*table source"):
-        database.connect(path)
-
-    def rename(connection: duckdb.DuckDBPyConnection) -> None:
-        connection.execute("ALTER TABLE source RENAME COLUMN sort TO kind")
-
-    monkeypatch.setattr(migrations, "SCHEMA_VERSION", now + 1)
-    monkeypatch.setattr(migrations, "STEPS", {**migrations.STEPS, now: rename})
-    with database.connect(path) as connection:
-        assert connection.execute("SELECT kind FROM source").fetchall() == [("paper",)]
-        assert database.meta(connection)["schema_version"] == str(now + 1)
-
-
-def test_there_is_a_step_from_every_older_version() -> None:
-    assert sorted(migrations.STEPS) == list(range(1, migrations.SCHEMA_VERSION))
+        assert database.repeated_keys(connection) == {}
+        database.insert(connection, Edge, edges)
+        assert database.repeated_keys(connection) == {"edge": 1}
 
 
 def test_files_that_are_no_database(tmp_path: Path) -> None:
@@ -278,7 +249,7 @@ def test_files_that_are_no_database(tmp_path: Path) -> None:
     assert text.read_text() == "not a database " * 1000
 
 
-def test_a_new_file_opens_in_the_storage_format_of_duckdb_1_5(path: Path) -> None:
+def test_a_new_file_has_the_storage_format_that_holds_triggers(path: Path) -> None:
     with duckdb.connect(str(path), read_only=True) as connection:
         query = "SELECT tags['storage_version'] FROM duckdb_databases() WHERE NOT internal"
-        assert connection.execute(query).fetchall()[0][0].startswith("v1.5.0")
+        assert connection.execute(query).fetchall()[0][0].startswith("v2.0.0")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from charz.schema import ddl
 from charz.schema.database import TABLES
 from charz.schema.row import Row
+from charz.schema.workload import Edge
 
 
 class Sample(Row):
@@ -56,6 +57,14 @@ def test_a_row_type_becomes_a_documented_table() -> None:
     ]
     assert comment == "A row of every type. In two paragraphs."
     assert key == [(["sample_id"],)]
+
+
+def test_a_key_that_is_not_enforced_has_no_index() -> None:
+    with duckdb.connect() as connection:
+        connection.execute(ddl.create_table(Edge))
+        keys = "SELECT count(*) FROM duckdb_constraints() WHERE constraint_type = 'PRIMARY KEY'"
+        assert connection.execute(keys).fetchall() == [(0,)]
+    assert ddl.columns(Edge)[0].name == "model"
 
 
 def test_a_field_without_documentation_is_refused() -> None:

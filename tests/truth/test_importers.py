@@ -46,9 +46,9 @@ def test_timm_file_with_other_columns_says_which_are_missing(tmp_path: Path) -> 
 def test_mapped_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_text("net,dev,ms,n\nresnet50,2x NVIDIA T4,4.0,8\n")
-    mapping = ["model=net", "hardware=dev", "latency_s=ms*1e-3", "batch=n", "precision:=half", "backend:=compile"]
+    mapping = ["model=net", "hardware_name=dev", "latency_s=ms*1e-3", "batch=n", "precision:=half", "backend:=compile"]
     (row,) = mapped.read(path, mapping, "mine").to_dicts()
-    assert (row["hardware"], row["device_count"]) == ("NVIDIA T4", 2)
+    assert (row["hardware_name"], row["device_count"]) == ("NVIDIA T4", 2)
     assert (row["precision"], row["backend"]) == ("fp16", "inductor")
     assert row["latency_s"] == pytest.approx(0.004)
     assert row["throughput_per_s"] == pytest.approx(2000)
@@ -58,9 +58,9 @@ def test_mapped_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("mapping", "message"),
     [
-        (["model=net"], "no column is mapped to hardware"),
-        (["model=nett", "hardware=dev"], "unknown column"),
-        (["modell=net", "hardware=dev"], "unknown field"),
+        (["model=net"], "no column is mapped to hardware_name"),
+        (["model=nett", "hardware_name=dev"], "unknown column"),
+        (["modell=net", "hardware_name=dev"], "unknown field"),
         (["model net"], "not a mapping"),
     ],
 )
@@ -166,12 +166,12 @@ def test_real_collection(name: str, row_type: type, least: int) -> None:
     assert len(frame) > least
     assert set(frame["source_id"]) == {s.source_id for s in sources}
     if name == "models":
-        assert not frame["hardware"].str.contains(r"^\d+x ").any()
+        assert not frame["hardware_name"].str.contains(r"^\d+x ").any()
         assert frame.filter(pl.col("energy_j").is_not_null())["energy_scope"].null_count() == 0
 
 
 def _read(path: Path, *mapping: str, source: str | None = None) -> files.Batch:
-    usual = ["model=net", "hardware:=t4", "latency_s=ms*1e-3"]
+    usual = ["model=net", "hardware_name:=t4", "latency_s=ms*1e-3"]
     return files.read(path, [*usual, *mapping], source, files.TraceContext(None, None, "eager"))
 
 
@@ -215,7 +215,7 @@ def test_bad_files_are_one_line(tmp_path: Path, content: bytes, mapping: tuple[s
 def test_broken_parquet_is_one_line(tmp_path: Path) -> None:
     path = tmp_path / "mine.parquet"
     path.write_bytes(b"PAR1 no more")
-    for mapping in ([], ["model=net", "hardware:=t4"]):
+    for mapping in ([], ["model=net", "hardware_name:=t4"]):
         with pytest.raises(CharzError, match=r"cannot be read: .*mine\.parquet"):
             files.read(path, mapping, None, files.TraceContext(None, None, "eager"))
 

@@ -49,7 +49,7 @@ def _kernels(efficiency: dict[str, float], cases: int = 60, operators: Sequence[
     zeros = np.zeros(each * cases)
     frame = pl.DataFrame(
         {
-            "hardware_id": ["a"] * cases, "backend": ["eager"] * cases, "memory_format": ["nchw"] * cases,
+            "hardware": ["a"] * cases, "backend": ["eager"] * cases, "memory_format": ["nchw"] * cases,
             "software": ["x"] * cases, "architecture_family": [f"f{i % 6}" for i in range(cases)],
             "model": [f"m{i}" for i in range(cases)], "source_id": ["s"] * cases, "batch": [64] * cases,
         }
@@ -57,8 +57,10 @@ def _kernels(efficiency: dict[str, float], cases: int = 60, operators: Sequence[
     kernels = Kernels(
         case=case, count=np.ones(each * cases), group_of=group_of,
         group=pl.DataFrame({
-            "hardware_id": ["a"] * each, "backend": ["eager"] * each, "memory_format": ["nchw"] * each,
+            "hardware": ["a"] * each, "backend": ["eager"] * each, "memory_format": ["nchw"] * each,
             "kernel_class": ["linear", *["norm"] * len(operators)], "operator_name": ["aten.linear", *operators],
+            "is_single_algorithm": [True, *[False] * len(operators)], "varies_by_format": [False, *[True] * len(operators)],
+            "varies_by_strides": [False] * each,
         }),
         ideal={"matrix": matrix, "vector": zeros, "dram": dram}, slope={"matrix": zeros, "vector": zeros, "dram": zeros},
         naive_s=zeros, cache_s=zeros, reload_s=zeros, reorder_s=zeros, paging_s=zeros, thread_s=zeros, team_s=zeros,
@@ -177,15 +179,19 @@ def test_a_fit_replaces_its_rows_and_leaves_those_set_by_hand(tmp_path: Path) ->
 
     def row(backend: str, resource: str, fraction: float) -> Efficiency:
         return Efficiency(
-            scope="family:gpu", backend=backend, kernel_class="*", precision_class="*", memory_format="*",
+            efficiency_id=1, scope="family:gpu", backend=backend, kernel_class="*", precision_class="*", memory_format="*",
             resource=resource, maximum_fraction=fraction, half_work=0.0, source_id="s", confidence="derived", note=None,
         )  # fmt: skip
 
     before = [row("inductor", "overlap", 0.5), row("inductor", "residency", 1.0), row("eager", "overlap", 0.25)]
     catalog_csv.replace_rows(tmp_path, before, [], [])
     catalog_csv.replace_rows(tmp_path, [row("inductor", "memory", 0.75)], [], [])
-    kept = pl.read_csv(tmp_path / "efficiency.csv").select("backend", "resource", "maximum_fraction").rows()
-    assert kept == [("inductor", "residency", 1.0), ("eager", "overlap", 0.25), ("inductor", "memory", 0.75)]
+    kept = (
+        pl.read_csv(tmp_path / "efficiency.csv")
+        .select("efficiency_id", "backend", "resource", "maximum_fraction")
+        .rows()
+    )
+    assert kept == [(2, "inductor", "residency", 1.0), (3, "eager", "overlap", 0.25), (4, "inductor", "memory", 0.75)]
     catalog_csv.replace_rows(tmp_path, [], [], [], {("family:gpu", "inductor")})
     left = pl.read_csv(tmp_path / "efficiency.csv").select("backend", "resource").rows()
     assert left == [("inductor", "residency"), ("eager", "overlap")]

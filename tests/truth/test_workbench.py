@@ -27,7 +27,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert outcome.state == "written", outcome.message
     rows = pl.DataFrame(
         {
-            "model": [outcome.model] * 2, "model_source": [outcome.model] * 2, "hardware": [PART, "no such part"],
+            "model": [outcome.model] * 2, "model_source": [outcome.model] * 2, "hardware_name": [PART, "no such part"],
             "device_count": [1, 1], "backend": ["eager"] * 2, "mode": ["run"] * 2, "precision": ["fp16"] * 2,
             "memory_format": ["nchw"] * 2, "batch": [1, 1], "latency_s": [1e-4, 1e-4], "source_id": ["t"] * 2,
         }
@@ -44,7 +44,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_only_measurements_on_known_parts_are_cases(database: Path) -> None:
     cases = measured_cases(database)
-    assert cases["hardware_id"].to_list() == [PART]
+    assert cases["hardware"].to_list() == [PART]
 
 
 def test_overview_counts_a_model_named_by_its_name(database: Path) -> None:
@@ -81,7 +81,7 @@ def test_bare_product_is_bounded_by_the_roofline(database: Path) -> None:
     products = pl.DataFrame({"m": [4096.0, 16.0], "n": [4096.0, 4096.0], "k": [4096.0, 4096.0]})
     with open_workspace(database) as connection:
         peak = connection.sql(
-            f"SELECT MAX(peak_ops_per_s) FROM hardware_peak WHERE hardware_id = '{PART}' AND precision = 'bf16'"
+            f"SELECT MAX(peak_ops_per_s) FROM hardware_peak WHERE hardware = '{PART}' AND precision = 'bf16'"
         ).fetchall()[0][0]
     found = bare.times(database, products, [PART], "bf16")
     for row in found.iter_rows(named=True):

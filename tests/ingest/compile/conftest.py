@@ -6,10 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from charz.hardware_catalog import loader
-from charz.ingest.compile.rules import Rules, from_rows
-from charz.ingest.graph import Graph, GraphModule, GraphOperator, GraphTensor, Part
-from charz.schema.row import Row
+from charz.ingest.graph import Graph, GraphModule, GraphOperator, GraphTensor, Step
 
 VIEW = "view"
 Elements = float
@@ -51,7 +48,7 @@ class Builder:
         operator_class: str,
         *reads: int,
         elements: Elements | None = None,
-        target: str | None = None,
+        aten_operator: str | None = None,
         precision: str = "fp32",
         inplace: bool = False,
         macs: float = 0.0,
@@ -70,7 +67,7 @@ class Builder:
             GraphOperator(
                 operator_id,
                 f"{operator_class}_{operator_id}",
-                target or f"aten.{operator_class}.default",
+                aten_operator or f"aten.{operator_class}.default",
                 operator_class,
                 0,
                 operator_class,
@@ -78,7 +75,7 @@ class Builder:
                 writes,
                 is_view=is_view,
                 is_inplace=inplace,
-                parts=[Part("main", "gemm", {"macs": {(1, 0, 0): macs}})] if macs else [],
+                steps=[Step("main", "gemm", {"macs": {(1, 0, 0): macs}})] if macs else [],
             )
         )
         return writes[0]
@@ -93,15 +90,3 @@ class Builder:
 @pytest.fixture(scope="session")
 def make() -> Callable[[], Builder]:
     return Builder
-
-
-@pytest.fixture(scope="session")
-def rows() -> dict[type[Row], list[Row]]:
-    """The catalog that ships with charz."""
-    return loader.load().rows
-
-
-@pytest.fixture(scope="session")
-def rules(rows: dict[type[Row], list[Row]]) -> Rules:
-    """The rules that ship with charz."""
-    return from_rows(rows)

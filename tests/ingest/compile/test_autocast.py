@@ -16,10 +16,10 @@ from torch.utils._pytree import tree_leaves
 
 from charz.ingest.compile.dataflow import aten_name, flow_of
 from charz.ingest.compile.precision import propagate
-from charz.ingest.export import Request
-from charz.ingest.lower import PRECISIONS
 from charz.ingest.pipeline import to_graph
-from charz.ingest.torchvision_schemas import prepare
+from charz.ingest.trace.export import Request
+from charz.ingest.trace.lower import PRECISIONS
+from charz.ingest.trace.torchvision_schemas import prepare
 
 pytestmark = pytest.mark.slow
 
@@ -98,7 +98,7 @@ def test_types_and_conversions_are_those_of_a_real_run(network, casts, rules):
     module, args, kwargs = network()
     recorder = real_run(module, args, kwargs)
     graph = to_graph(Request("net", "net", module, args, kwargs))[0]
-    flow = flow_of(graph)
+    flow = flow_of(graph, rules.classes)
     types = propagate(flow, rules.policies["amp-bf16-cpu"], rules)
 
     for name in COMPARED:

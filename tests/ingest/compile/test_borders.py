@@ -12,11 +12,11 @@ Crossing = tuple[int, int, str, str, bool]
 
 
 def crossings(graph: Graph, rules: Rules, backend: str = "eager") -> list[Crossing]:
-    """Subgraph, tensor, direction, role and whether an earlier kernel made it."""
+    """Kernel, tensor, direction, role and whether an earlier kernel made it."""
     folds = rules.folds_norm[backend]
-    flow = flow_of(graph, folds)
+    flow = flow_of(graph, rules.classes, folds)
     border = borders(flow, partition(flow, backend, rules.fusion[backend], folds), set())
-    return list(zip(border.subgraph, border.tensor, border.direction, border.role, border.is_produced, strict=True))
+    return list(zip(border.kernel, border.tensor, border.direction, border.role, border.is_produced, strict=True))
 
 
 def test_eager_reads_and_writes_everything(make, rules):

@@ -12,13 +12,13 @@ from charz.ingest.graph import Graph
 
 
 def kernels(graph: Graph, rules: Rules, backend: str) -> list[str]:
-    parts = partition_of(graph, rules, backend)
-    return [name_of([graph.operators[o].operator_class for o in inside]) for inside in parts.members]
+    found = partition_of(graph, rules, backend)
+    return [name_of([graph.operators[o].operator_class for o in inside]) for inside in found.members]
 
 
 def partition_of(graph: Graph, rules: Rules, backend: str) -> Partition:
     folds = rules.folds_norm[backend]
-    return partition(flow_of(graph, folds), backend, rules.fusion[backend], folds)
+    return partition(flow_of(graph, rules.classes, folds), backend, rules.fusion[backend], folds)
 
 
 @pytest.fixture(scope="module")
@@ -62,9 +62,9 @@ def test_batch_norm_does_not_fold_when_another_reads_the_product(make, rules):
     b = make()
     product = b.op("conv", b.input(100), b.weight(9), macs=900)
     norm = b.op("batch_norm", product, b.weight(1))
-    parts = partition_of(b.output(norm, b.op("pooling", product, elements=25)), rules, "tensorrt")
-    assert parts.folded == set()
-    assert parts.members == [[0], [1], [2]]
+    found = partition_of(b.output(norm, b.op("pooling", product, elements=25)), rules, "tensorrt")
+    assert found.folded == set()
+    assert found.members == [[0], [1], [2]]
 
 
 def test_normalization_joins_the_sum_before_it_though_others_read_the_sum(make, rules):
@@ -85,10 +85,10 @@ def test_no_kernel_waits_for_itself(make, rules):
     first = b.op("elementwise", x, x)
     product = b.op("linear", first, b.weight(64), macs=512)
     last = b.op("elementwise", first, product)
-    parts = partition_of(b.output(last), rules, "inductor")
-    assert parts.members == [[0], [1], [2]]
-    assert parts.edges == [(0, 1), (0, 2), (1, 2)]
-    assert parts.stage == [0, 1, 2]
+    found = partition_of(b.output(last), rules, "inductor")
+    assert found.members == [[0], [1], [2]]
+    assert found.edges == [(0, 1), (0, 2), (1, 2)]
+    assert found.stage == [0, 1, 2]
 
 
 def test_two_branches_meet_in_one_kernel_only_without_products(make, rules):
@@ -116,10 +116,10 @@ def test_views_do_not_stand_between_kernels_and_cost_no_kernel(make, rules):
     h = b.op("linear", b.input(64), b.weight(64), macs=512)
     h = b.op("view", b.op("view", h))
     h = b.op("activation", h)
-    parts = partition_of(b.output(b.op("view", h)), rules, "tensorrt")
-    assert parts.members == [[0, 3]]
-    assert parts.views == [[1, 2, 4]]
-    assert parts.subgraph_of == [0, 0, 0, 0, 0]
+    found = partition_of(b.output(b.op("view", h)), rules, "tensorrt")
+    assert found.members == [[0, 3]]
+    assert found.views == [[1, 2, 4]]
+    assert found.kernel_of == [0, 0, 0, 0, 0]
 
 
 def test_unfused_attention_is_one_kernel_where_the_backend_knows_the_pattern(make, rules):
@@ -146,8 +146,8 @@ def test_inductor_reads_a_concatenation_in_place_only_where_it_makes_one_of_its_
     b = make()
     x = b.input(64)
     rotated = b.op("elementwise", x, elements=32)
-    made = b.op("copy", rotated, x, elements=64, target="aten.cat.default")
-    stored = b.op("copy", x, x, elements=128, target="aten.cat.default")
+    made = b.op("copy", rotated, x, elements=64, aten_operator="aten.cat.default")
+    stored = b.op("copy", x, x, elements=128, aten_operator="aten.cat.default")
     graph = b.output(b.op("elementwise", made), b.op("elementwise", stored))
     assert kernels(graph, rules, "inductor") == ["elementwise+copy+elementwise", "copy", "elementwise"]
 
@@ -156,8 +156,8 @@ def test_the_anchor_is_the_largest_product(make, rules):
     b = make()
     h = b.op("conv", b.input(100), b.weight(1), macs=100)
     h = b.op("conv", h, b.weight(9), macs=900)
-    parts = partition_of(b.output(b.op("activation", h)), rules, "kpu")
-    assert (parts.members, parts.anchor) == ([[0, 1, 2]], [1])
+    found = partition_of(b.output(b.op("activation", h)), rules, "kpu")
+    assert (found.members, found.anchor) == ([[0, 1, 2]], [1])
 
 
 def test_a_reduction_is_the_anchor_of_a_kernel_without_product(make, rules):
@@ -188,15 +188,15 @@ def test_a_buffer_that_a_run_writes_into_is_no_constant(make, rules):
 
 def test_random_numbers_are_no_constant(make, rules):
     b = make()
-    noise = b.op("create", elements=16, target="aten.rand.default")
+    noise = b.op("create", elements=16, aten_operator="aten.rand.default")
     graph = b.output(b.op("elementwise", b.input(16), noise))
     assert partition_of(graph, rules, "tensorrt").folded == set()
 
 
 def test_a_graph_of_views_has_no_kernel(make, rules):
     b = make()
-    parts = partition_of(b.output(b.op("view", b.input(4))), rules, "inductor")
-    assert (parts.count, parts.subgraph_of) == (0, [-1])
+    found = partition_of(b.output(b.op("view", b.input(4))), rules, "inductor")
+    assert (found.count, found.kernel_of) == (0, [-1])
 
 
 def test_names_count_repeats_and_stay_short():

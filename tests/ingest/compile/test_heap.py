@@ -49,10 +49,10 @@ def test_nothing_is_given_back_below_the_first_threshold() -> None:
 
 def planned(graph: Any, rules: Rules) -> list[int]:
     """Sizes of the blocks that inductor allocates, in elements of one sample, by the kernel that does."""
-    flow = flow_of(graph)
-    parts = partition(flow, "inductor", rules.fusion["inductor"], False)
-    held = lifetimes(graph, parts, flow.constants)
-    own = {b for s, b in blocks(graph, parts, held).items() if held[s][0] >= 0}
+    flow = flow_of(graph, rules.classes)
+    kernels = partition(flow, "inductor", rules.fusion["inductor"], False)
+    held = lifetimes(graph, kernels, flow.constants)
+    own = {b for s, b in blocks(graph, kernels, held, rules.classes).items() if held[s][0] >= 0}
     return [int(sum(graph.tensors[b].elements.values())) for b in sorted(own, key=lambda b: held[b][0])]
 
 

@@ -12,7 +12,7 @@ from charz.ingest.compile.precision import propagate
 from charz.ingest.pipeline import to_graph
 from charz.ingest.sources import build
 from charz.ingest.sources.spec import Spec
-from charz.schema.compiled import PrecisionCast, Subgraph
+from charz.schema.compiled import Kernel, PrecisionCast
 
 pytestmark = pytest.mark.slow
 
@@ -75,8 +75,8 @@ def graphs():
     ],
 )
 def test_kernels(graphs, rules, name, backend, expected):
-    table = compile_graph(graphs(name), rules)[Subgraph]
-    found = Counter(s for s, b in zip(table["subgraph"], table["backend"], strict=True) if b == backend)
+    table = compile_graph(graphs(name), rules)[Kernel]
+    found = Counter(s for s, b in zip(table["kernel"], table["backend"], strict=True) if b == backend)
     assert found == expected
 
 
@@ -86,8 +86,8 @@ def test_conversions_of_vit(graphs, rules):
 
 
 def test_autocast_writes_three_fifths_of_the_bytes_of_vit(graphs, rules):
-    flow = flow_of(graphs("vit_b_16"))
-    written = [t for o in flow.kernels for t in flow.graph.operators[o].writes]
+    flow = flow_of(graphs("vit_b_16"), rules.classes)
+    written = [t for o in flow.kernel_operators for t in flow.graph.operators[o].writes]
 
     def byte(policy: str) -> float:
         types = propagate(flow, rules.policies[policy], rules)

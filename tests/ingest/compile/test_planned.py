@@ -66,5 +66,5 @@ def test_pixels_that_lie_apart_are_averaged_by_a_kernel_of_their_own(
 ) -> None:
     """Convolution, activation, mean, product; where pixels lie together the last three are one loop."""
     graph = lowered(Squeeze(groups), torch.empty(2, 96, 16, 16)).graph
-    parts = partition(flow_of(graph), "inductor", rules.fusion["inductor"], rules.folds_norm["inductor"])
-    assert parts.count == kernels
+    found = partition(flow_of(graph, rules.classes), "inductor", rules.fusion["inductor"], rules.folds_norm["inductor"])
+    assert found.count == kernels

@@ -11,7 +11,7 @@ from charz.ingest.graph import Graph
 
 
 def types_of(graph: Graph, rules: Rules, policy: str) -> Types:
-    return propagate(flow_of(graph), rules.policies[policy], rules)
+    return propagate(flow_of(graph, rules.classes), rules.policies[policy], rules)
 
 
 @pytest.fixture
@@ -19,10 +19,10 @@ def block(make):
     """Norm, linear, activation, residual sum: half a transformer block."""
     b = make()
     x = b.input(64)
-    normed = b.op("norm", x, b.weight(8, "[8]"), target="aten.layer_norm.default")
+    normed = b.op("norm", x, b.weight(8, "[8]"), aten_operator="aten.layer_norm.default")
     product = b.op("linear", normed, b.weight(64), b.weight(8, "[8]"), macs=512)
-    active = b.op("activation", product, target="aten.gelu.default")
-    total = b.op("elementwise", x, active, target="aten.add.Tensor")
+    active = b.op("activation", product, aten_operator="aten.gelu.default")
+    total = b.op("elementwise", x, active, aten_operator="aten.add.Tensor")
     return b.output(total)
 
 
@@ -95,8 +95,8 @@ def test_autocast_widens_a_softmax_and_a_sum_within_their_kernels(make, rules):
     b = make()
     scores = b.op("matmul", b.input(64), b.input(64), macs=8)
     probabilities = b.op("softmax", scores)
-    mean = b.op("reduction", scores, elements=8, target="aten.mean.dim")
-    total = b.op("reduction", scores, elements=8, target="aten.sum.dim_IntList")
+    mean = b.op("reduction", scores, elements=8, aten_operator="aten.mean.dim")
+    total = b.op("reduction", scores, elements=8, aten_operator="aten.sum.dim_IntList")
     types = types_of(b.output(probabilities, mean, total), rules, "amp-fp16")
     assert [types.tensor[t] for t in (scores, probabilities, mean, total)] == ["fp16", "fp32", "fp16", "fp32"]
     assert [c[:2] for c in casts(types)][2:] == []
@@ -105,7 +105,7 @@ def test_autocast_widens_a_softmax_and_a_sum_within_their_kernels(make, rules):
 def test_a_module_of_its_own_rule_stays_narrow_under_autocast(make, rules):
     b = make()
     product = b.op("conv", b.input(64), b.weight(64), macs=8)
-    normed = b.op("norm", product, b.weight(8), target="aten.group_norm.default")
+    normed = b.op("norm", product, b.weight(8), aten_operator="aten.group_norm.default")
     graph = b.output(normed)
     assert types_of(graph, rules, "amp-fp16").tensor[normed] == "fp32"
     graph.modules[0].class_name = "GroupNormAct"
@@ -115,7 +115,7 @@ def test_a_module_of_its_own_rule_stays_narrow_under_autocast(make, rules):
 def test_cpu_autocast_lets_normalization_follow_its_input(make, rules):
     b = make()
     product = b.op("linear", b.input(64), b.weight(64), macs=8)
-    normed = b.op("norm", product, b.weight(8), target="aten.layer_norm.default")
+    normed = b.op("norm", product, b.weight(8), aten_operator="aten.layer_norm.default")
     graph = b.output(normed)
     assert types_of(graph, rules, "amp-bf16-cpu").tensor[normed] == "bf16"
     assert types_of(graph, rules, "amp-bf16").tensor[normed] == "fp32"
@@ -125,7 +125,7 @@ def test_concatenation_is_of_its_widest_operand(make, rules):
     b = make()
     x = b.input(64)
     product = b.op("conv", x, b.weight(9), macs=8)
-    joined = b.op("copy", product, x, elements=128, target="aten.cat.default")
+    joined = b.op("copy", product, x, elements=128, aten_operator="aten.cat.default")
     graph = b.output(joined)
     assert types_of(graph, rules, "amp-bf16").tensor[joined] == "fp32"
     assert (product, 1, "bf16", "fp32") in casts(types_of(graph, rules, "amp-bf16-cpu"))
@@ -150,8 +150,8 @@ def test_in_place_writes_what_the_destination_holds(make, rules):
 def test_integers_and_booleans_stay(make, rules, policy):
     b = make()
     ids = b.input(16, "int64")
-    mask = b.op("elementwise", ids, precision="bool", target="aten.gt.Scalar")
-    best = b.op("reduction", b.input(64), elements=1, precision="int64", target="aten.argmax.default")
+    mask = b.op("elementwise", ids, precision="bool", aten_operator="aten.gt.Scalar")
+    best = b.op("reduction", b.input(64), elements=1, precision="int64", aten_operator="aten.argmax.default")
     shown = b.op("view", mask, precision="bool")
     types = types_of(b.output(mask, best, shown), rules, policy)
     assert [types.tensor[t] for t in (ids, mask, best, shown)] == ["int64", "bool", "int64", "bool"]

@@ -13,12 +13,12 @@ from charz.ingest.compile import compile_graph
 from charz.ingest.compile.dataflow import flow_of, nominal
 from charz.ingest.graph import Graph
 from charz.schema.compiled import (
+    Kernel,
+    KernelEdge,
+    KernelOperator,
+    KernelTensor,
     OperatorPrecision,
     PrecisionCast,
-    Subgraph,
-    SubgraphEdge,
-    SubgraphOperator,
-    SubgraphTensor,
     TensorPrecision,
 )
 
@@ -77,25 +77,25 @@ def compiled(make, rules):
 def test_every_operator_runs_in_exactly_one_kernel(compiled, rules, data):
     graph, columns = data.draw(compiled)
     for backend in rules.folds_norm:
-        kernels = by_backend(columns[Subgraph], backend)
-        placed = by_backend(columns[SubgraphOperator], backend)
-        assert [k["subgraph_id"] for k in kernels] == list(range(len(kernels)))
+        kernels = by_backend(columns[Kernel], backend)
+        placed = by_backend(columns[KernelOperator], backend)
+        assert [k["kernel_id"] for k in kernels] == list(range(len(kernels)))
         assert all(count == 1 for count in Counter(p["operator_id"] for p in placed).values())
         if kernels:
             assert {p["operator_id"] for p in placed} == set(range(len(graph.operators)))
         executed = Counter(
-            p["subgraph_id"] for p in placed if not graph.operators[p["operator_id"]].is_view and not p["is_folded"]
+            p["kernel_id"] for p in placed if not graph.operators[p["operator_id"]].is_view and not p["is_folded"]
         )
         folded_norms = Counter(
-            p["subgraph_id"]
+            p["kernel_id"]
             for p in placed
             if p["is_folded"] and graph.operators[p["operator_id"]].operator_class == "batch_norm"
         )
         for kernel in kernels:
-            inside = executed[kernel["subgraph_id"]]
-            assert inside <= kernel["operator_count"] <= inside + folded_norms[kernel["subgraph_id"]]
+            inside = executed[kernel["kernel_id"]]
+            assert inside <= kernel["operator_count"] <= inside + folded_norms[kernel["kernel_id"]]
             assert kernel["anchor_operator_id"] in {
-                p["operator_id"] for p in placed if p["subgraph_id"] == kernel["subgraph_id"]
+                p["operator_id"] for p in placed if p["kernel_id"] == kernel["kernel_id"]
             }
 
 
@@ -104,22 +104,20 @@ def test_every_operator_runs_in_exactly_one_kernel(compiled, rules, data):
 def test_the_graph_of_kernels_is_acyclic_and_keeps_every_dependency(compiled, rules, data):
     graph, columns = data.draw(compiled)
     for backend, folds in rules.folds_norm.items():
-        constants = flow_of(graph, folds).constants
-        edges = {
-            (e["producer_subgraph_id"], e["consumer_subgraph_id"]) for e in by_backend(columns[SubgraphEdge], backend)
-        }
-        stage = {k["subgraph_id"]: k["stage"] for k in by_backend(columns[Subgraph], backend)}
+        constants = flow_of(graph, rules.classes, folds).constants
+        edges = {(e["producer_kernel_id"], e["consumer_kernel_id"]) for e in by_backend(columns[KernelEdge], backend)}
+        stage = {k["kernel_id"]: k["stage"] for k in by_backend(columns[Kernel], backend)}
         assert all(producer < consumer for producer, consumer in edges)
         assert all(stage[producer] < stage[consumer] for producer, consumer in edges)
         order = networkx.DiGraph()
         order.add_nodes_from(stage)
         order.add_edges_from(edges)
         assert networkx.is_directed_acyclic_graph(order)
-        placed = {p["operator_id"]: p for p in by_backend(columns[SubgraphOperator], backend)}
+        placed = {p["operator_id"]: p for p in by_backend(columns[KernelOperator], backend)}
         for producer, consumer in _data_edges(graph):
             if producer in constants:
                 continue  # made before the run
-            pair = (placed[producer]["subgraph_id"], placed[consumer]["subgraph_id"])
+            pair = (placed[producer]["kernel_id"], placed[consumer]["kernel_id"])
             assert pair[0] == pair[1] or networkx.has_path(order, *pair)
 
 
@@ -143,7 +141,7 @@ def test_fusion_never_moves_more(compiled, rules, data):
     moved = {
         (backend, direction): sum(
             nominal(graph.tensors[row["tensor_id"]].elements)
-            for row in by_backend(columns[SubgraphTensor], backend)
+            for row in by_backend(columns[KernelTensor], backend)
             if row["direction"] == direction
         )
         for backend in rules.folds_norm
@@ -160,17 +158,17 @@ def test_what_is_read_from_another_kernel_was_written_by_it(compiled, rules, dat
     graph, columns = data.draw(compiled)
     storage = [t.storage_tensor_id for t in graph.tensors]
     for backend in rules.folds_norm:
-        crossings = by_backend(columns[SubgraphTensor], backend)
-        keys = [(c["subgraph_id"], c["tensor_id"], c["direction"]) for c in crossings]
+        crossings = by_backend(columns[KernelTensor], backend)
+        keys = [(c["kernel_id"], c["tensor_id"], c["direction"]) for c in crossings]
         assert len(keys) == len(set(keys))
         written: dict[int, int] = {}
         for crossing in crossings:
             if crossing["direction"] == "write":
                 root = storage[crossing["tensor_id"]]
-                written[root] = min(crossing["subgraph_id"], written.get(root, crossing["subgraph_id"]))
+                written[root] = min(crossing["kernel_id"], written.get(root, crossing["kernel_id"]))
         for crossing in crossings:
             if crossing["is_produced"]:
-                assert written[storage[crossing["tensor_id"]]] < crossing["subgraph_id"]
+                assert written[storage[crossing["tensor_id"]]] < crossing["kernel_id"]
 
 
 @ON_MANY_GRAPHS

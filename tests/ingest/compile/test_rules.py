@@ -9,56 +9,34 @@ import pytest
 
 from charz.ingest.compile import rules as rules_module
 from charz.ingest.compile.rules import FUSION_CONDITIONS, POLICY_RULES, from_connection, from_rows
+from charz.ingest.operators import RULES
 from charz.schema import database, ddl
-from charz.schema.catalog import Backend, FusionRule, Precision, PrecisionPolicy
+from charz.schema.catalog import Backend, FusionRule, OperatorClass, Precision, PrecisionPolicy
 from charz.schema.workload import Model
 from charz.sql import views
-
-CLASSES = frozenset(
-    [
-        "conv",
-        "depthwise_conv",
-        "conv_transposed",
-        "linear",
-        "matmul",
-        "attention",
-        "batch_norm",
-        "norm",
-        "softmax",
-        "activation",
-        "elementwise",
-        "reduction",
-        "pooling",
-        "resample",
-        "embedding",
-        "gather",
-        "copy",
-        "create",
-        "sort",
-        "rnn",
-        "fft",
-        "cast",
-        "view",
-        "unknown",
-    ]
-)
 
 
 @pytest.fixture
 def connection(rows):
     with duckdb.connect() as connection:
-        for row_type in (Backend, FusionRule, Precision, PrecisionPolicy, Model):
+        for row_type in (Backend, FusionRule, OperatorClass, Precision, PrecisionPolicy, Model):
             connection.execute(ddl.create_table(row_type))
             if row_type is not Model:
                 database.insert_rows(connection, rows[row_type])
-        stale = next(v for v in views.load() if v.name == "stale_compilation")
-        connection.execute(stale.path.read_text())
         yield connection
+
+
+@pytest.fixture
+def watched(connection):
+    """With the view that tells which models are stale."""
+    stale = next(v for v in views.load() if v.name == "stale_compilation")
+    connection.execute(stale.path.read_text())
+    return connection
 
 
 def ingest(connection, fingerprint: str) -> None:
     columns = dict.fromkeys(Model.model_fields)
-    columns |= {"model_id": 1, "model": "net", "rules_fingerprint": fingerprint}
+    columns |= {"model": "net", "rules_fingerprint": fingerprint}
     for name, field in Model.model_fields.items():
         if columns[name] is None and type(None) not in getattr(field.annotation, "__args__", ()):
             columns[name] = {str: "", int: 1, bool: False, float: 0.0}.get(field.annotation, "2026-01-01")
@@ -70,15 +48,21 @@ def test_a_database_and_the_catalog_give_the_same_rules(rows, connection):
     assert dataclasses.asdict(from_connection(connection)) == dataclasses.asdict(from_rows(rows))
 
 
+def test_every_class_that_a_rule_gives_is_in_the_table(rows):
+    given = {rule.operator_class for rule in RULES.values()} | {"view", "unknown"}
+    assert given <= {row.operator_class for row in rows[OperatorClass]}
+
+
 def test_rules_speak_the_vocabulary_of_the_schema(rows):
+    classes = {row.operator_class for row in rows[OperatorClass]}
     for row in rows[FusionRule]:
         assert row.condition in FUSION_CONDITIONS
         for name in (row.producer_class, row.consumer_class):
-            assert name in CLASSES or name.startswith("aten."), name
+            assert name in classes or name.startswith("aten."), name
     for row in rows[PrecisionPolicy]:
         assert row.rule in POLICY_RULES
         name = row.operator_class.split(":")[0]
-        assert name in CLASSES | {"*"} or name.startswith("aten."), row.operator_class
+        assert name in classes | {"*"} or name.startswith("aten."), row.operator_class
 
 
 def test_every_chain_of_fallbacks_ends(rows):
@@ -90,33 +74,35 @@ def test_every_chain_of_fallbacks_ends(rows):
             seen.append(fallback)
 
 
-def test_sql_computes_the_same_fingerprint(connection):
-    ingest(connection, from_connection(connection).fingerprint)
-    assert connection.sql("SELECT * FROM stale_compilation").fetchall() == []
+def test_sql_computes_the_same_fingerprint(watched):
+    ingest(watched, from_connection(watched).fingerprint)
+    assert watched.sql("SELECT * FROM stale_compilation").fetchall() == []
 
 
 @pytest.mark.parametrize(
     "edit",
     [
         "UPDATE backend SET folds_norm = NOT folds_norm WHERE backend = 'inductor'",
+        "UPDATE operator_class SET is_foldable = FALSE WHERE operator_class = 'linear'",
         "DELETE FROM fusion_rule WHERE backend = 'xla' AND producer_class = 'conv'",
         "UPDATE precision_policy SET weight_precision = 'fp4' WHERE policy = 'w4a16' AND operator_class = 'linear'",
         "INSERT INTO precision VALUES ('fp6', 6, 'float', 'fp32', 'fp8_e4m3', 'assumption', 'assumed')",
     ],
 )
-def test_a_changed_rule_makes_a_model_stale_until_it_is_compiled_again(connection, edit):
-    ingest(connection, from_connection(connection).fingerprint)
-    connection.execute(edit)
-    assert connection.sql("SELECT model FROM stale_compilation").fetchall() == [("net",)]
-    connection.execute("UPDATE model SET rules_fingerprint = ?", [from_connection(connection).fingerprint])
-    assert connection.sql("SELECT model FROM stale_compilation").fetchall() == []
+def test_a_changed_rule_makes_a_model_stale_until_it_is_compiled_again(watched, edit):
+    ingest(watched, from_connection(watched).fingerprint)
+    watched.execute(edit)
+    assert watched.sql("SELECT model FROM stale_compilation").fetchall() == [("net",)]
+    watched.execute("UPDATE model SET rules_fingerprint = ?", [from_connection(watched).fingerprint])
+    assert watched.sql("SELECT model FROM stale_compilation").fetchall() == []
 
 
-def test_what_does_not_matter_to_compilation_makes_nothing_stale(connection):
-    ingest(connection, from_connection(connection).fingerprint)
-    connection.execute("UPDATE backend SET workspace_fraction = 0.9, confidence = 'measured'")
-    connection.execute("UPDATE precision SET fallback = NULL")
-    assert connection.sql("SELECT * FROM stale_compilation").fetchall() == []
+def test_what_does_not_matter_to_compilation_makes_nothing_stale(watched):
+    ingest(watched, from_connection(watched).fingerprint)
+    watched.execute("UPDATE backend SET workspace_fraction = 0.9, confidence = 'measured'")
+    watched.execute("UPDATE precision SET fallback = NULL")
+    watched.execute("UPDATE operator_class SET varies_by_format = NOT varies_by_format")
+    assert watched.sql("SELECT * FROM stale_compilation").fetchall() == []
 
 
 def test_another_compiler_has_another_fingerprint(rows, monkeypatch):

@@ -12,7 +12,7 @@ from torch._inductor import config
 
 from charz.ingest.compile import compile_graph
 from charz.ingest.compile.rules import Rules
-from charz.schema.compiled import SubgraphTensor
+from charz.schema.compiled import KernelTensor
 
 IMAGE = (4, 32, 28, 28)
 
@@ -60,15 +60,15 @@ def own_types(module: nn.Module, x: torch.Tensor) -> set[torch.dtype]:
         torch.compile(module.eval())(x)
     loops = [n for n in found if not type(n).__name__.startswith(("Extern", "Nop"))]
     read = {dependency.name for n in loops for dependency in n.read_writes.reads}
-    made = [part.node for n in loops for part in n.get_nodes() if part.node is not None]
+    made = [piece.node for n in loops for piece in n.get_nodes() if piece.node is not None]
     return {m.get_dtype() for m in made if m.get_name() in read and tuple(map(int, m.get_size())) == IMAGE}
 
 
 def wide_results(graph: Any, rules: Rules) -> set[tuple[str, str]]:
     """What we say is stored in single precision: the operators that write it, and the direction of each crossing."""
-    crossings = compile_graph(graph, rules)[SubgraphTensor]
+    crossings = compile_graph(graph, rules)[KernelTensor]
     return {
-        (graph.operators[graph.tensors[tensor].producer_operator_id].target.split(".")[1], direction)
+        (graph.operators[graph.tensors[tensor].producer_operator_id].aten_operator.split(".")[1], direction)
         for tensor, direction, backend, is_wide in zip(
             crossings["tensor_id"], crossings["direction"], crossings["backend"], crossings["is_wide"], strict=True
         )

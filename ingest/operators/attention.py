@@ -1,0 +1,32 @@
+"""Scaled dot-product attention: one operator of three steps, Q·Kᵀ, softmax and A·V.
+
+Grouped-query attention multiplies every query head, whatever the number of key heads; heads that share keys
+are rows of one product, as fused kernels pack them (FlashAttention-2, flash-decoding). A causal mask halves
+nothing: the counts are those of the full product.
+"""
+
+from __future__ import annotations
+
+from ..graph import Step
+from ..trace.symbolic import polynomial, product, ratio
+from .elementwise import FLOPS_PER_ELEMENT
+from .registry import Call, Value, gemm, rule, vector
+
+
+@rule("aten.scaled_dot_product_attention.default", operator_class="attention")
+def scaled_dot_product_attention(call: Call) -> list[Step]:
+    query: Value = call["query"]
+    key: Value = call["key"]
+    value: Value = call["value"]
+    *batch, length, width = query.dims
+    context = key.dims[-2]
+    sharing = ratio(query.dims[-3], key.dims[-3]) if call["enable_gqa"] else 1
+    groups, rows = ratio(product(*batch), sharing), product(sharing, length)
+    scores = product(groups, rows, context)
+    # softmax, the scale, and the additive mask where there is one
+    flops = FLOPS_PER_ELEMENT["softmax"] + 1 + (1 if call["attn_mask"] is not None or call["is_causal"] else 0)
+    products = gemm("qk", groups, rows, context, width), gemm("av", groups, rows, value.dims[-1], context)
+    if sharing != 1:
+        for step in products:
+            step.quantities["sharing"] = polynomial(sharing)
+    return [products[0], vector("softmax", product(flops, scores), scores), products[1]]

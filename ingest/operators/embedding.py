@@ -1,0 +1,24 @@
+"""Table look-ups: only the rows that are looked up move."""
+
+from __future__ import annotations
+
+from ..graph import Step
+from ..trace.symbolic import product
+from .registry import Call, Value, move, rule, vector
+
+
+@rule("aten.embedding.default", operator_class="embedding")
+def embedding(call: Call) -> list[Step]:
+    call.moves(call["weight"], call.output.elements)
+    return [move(call.output.elements)]
+
+
+@rule("aten.embedding_bag.padding_idx", "aten.embedding_bag.default", "aten._embedding_bag.default",
+      "aten._embedding_bag_forward_only.default", operator_class="embedding")  # fmt: skip
+def embedding_bag(call: Call) -> list[Step]:
+    """One row an index, added into its bag."""
+    weight: Value = call["weight"]
+    indices: Value = call["indices"]
+    gathered = product(indices.numel, weight.dims[-1])
+    call.moves(weight, gathered)
+    return [vector("main", gathered, call.output.elements)]

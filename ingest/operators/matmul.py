@@ -1,0 +1,106 @@
+"""Matrix products: linear layers, mm, bmm, addmm, baddbmm, matmul, einsum.
+
+An added bias or accumulator input is the accumulator's first value and costs no operation, except in
+baddbmm/addmm with a beta or alpha other than 1, where the scaling is left out as well (it is fused).
+"""
+
+from __future__ import annotations
+
+from ..graph import Step
+from ..trace.symbolic import Size, product, size_product
+from .registry import Call, Value, gemm, rule
+
+
+@rule("aten.linear.default", operator_class="linear")
+def linear(call: Call) -> list[Step]:
+    source: Value = call["input"]
+    weight: Value = call["weight"]
+    n = weight.dims[0] if len(weight.dims) > 1 else 1
+    return [gemm("main", 1, size_product(source.dims[:-1]), n, source.dims[-1])]
+
+
+@rule(
+    "aten.mm.default",
+    "aten.matmul.default",
+    "aten.bmm.default",
+    "aten.dot.default",
+    "aten.mv.default",
+    operator_class="matmul",
+)
+def matrix_product(call: Call) -> list[Step]:
+    left, right = call.tensors()[:2]
+    return [_product(left, right)]
+
+
+@rule(
+    "aten.addmm.default", "aten.baddbmm.default", "aten.addmv.default", "aten.addbmm.default", operator_class="matmul"
+)
+def accumulated_product(call: Call) -> list[Step]:
+    _, left, right = call.tensors()[:3]
+    return [_product(left, right)]
+
+
+def _product(left: Value, right: Value) -> Step:
+    """Batched product with broadcasting; a right side without batch dimensions is one product of many rows."""
+    k = left.dims[-1]
+    m = left.dims[-2] if len(left.dims) > 1 else 1
+    n = right.dims[-1] if len(right.dims) > 1 else 1
+    batch_left, batch_right = left.dims[:-2], right.dims[:-2]
+    if not batch_right or all(d == 1 for d in batch_right):
+        return gemm("main", 1, product(*batch_left, m), n, k)
+    if not batch_left or all(d == 1 for d in batch_left):
+        return gemm("main", 1, m, product(*batch_right, n), k)
+    return gemm("main", _broadcast(batch_left, batch_right), m, n, k)
+
+
+def _broadcast(left: tuple[Size, ...], right: tuple[Size, ...]) -> Size:
+    length = max(len(left), len(right))
+    padded_left = (1,) * (length - len(left)) + left
+    padded_right = (1,) * (length - len(right)) + right
+    return product(*(b if a == 1 else a for a, b in zip(padded_left, padded_right, strict=True)))
+
+
+@rule("aten.einsum.default", operator_class="matmul")
+def einsum(call: Call) -> list[Step]:
+    """A contraction of two operands as one GEMM: letters in both and in the result are groups, those
+    contracted are K, the rest M and N. More operands contract from left to right."""
+    equation: str = call["equation"].replace(" ", "")
+    operands = call.tensors()
+    inputs, arrow, result = equation.partition("->")
+    letters = [_spell_ellipsis(term, len(v.dims)) for term, v in zip(inputs.split(","), operands, strict=True)]
+    sizes: dict[str, Size] = {}
+    for term, value in zip(letters, operands, strict=True):
+        for letter, size in zip(term, value.dims, strict=True):
+            if sizes.get(letter, 1) == 1:
+                sizes[letter] = size
+    if not arrow:
+        joined = "".join(letters)
+        result = "".join(sorted(c for c in set(joined) if joined.count(c) == 1))
+    result = _spell_ellipsis(result, len(call.output.dims))
+    if len(letters) == 1:
+        from .elementwise import FLOPS_PER_ELEMENT  # a single operand is a sum or a transpose
+        from .registry import vector
+
+        call.operator_class = "reduction"
+        return [vector("main", product(FLOPS_PER_ELEMENT["sum"], operands[0].numel), call.output.numel)]
+    steps: list[Step] = []
+    current = letters[0]
+    for index, term in enumerate(letters[1:], 1):
+        later = set("".join(letters[index + 1 :])) | set(result)
+        kept = [c for c in dict.fromkeys(current + term) if c in later]
+        groups = [c for c in kept if c in current and c in term]
+        m = [c for c in kept if c in current and c not in term]
+        n = [c for c in kept if c in term and c not in current]
+        k = [c for c in dict.fromkeys(current + term) if c not in later]
+        name = "main" if len(letters) == 2 else f"step{index}"
+        steps.append(gemm(name, *(product(*(sizes[c] for c in group)) for group in (groups, m, n, k))))
+        current = "".join(kept)
+    return steps
+
+
+def _spell_ellipsis(term: str, rank: int) -> str:
+    """Replace `...` by digits counted from the right, so that broadcasting lines up."""
+    if "..." not in term:
+        return term
+    count = rank - (len(term) - 3)
+    return term.replace("...", "".join(str(i) for i in reversed(range(count))))

@@ -1,0 +1,210 @@
+"""The backward pass, appended to a forward graph (`charz ingest --train`).
+
+Every operator that lies between a weight and an output gets a backward operator, in reverse order. It
+reads the gradients of its results and what its formula needs of the forward pass (which therefore
+stays in memory till then), and writes a gradient for each input that has one. A matrix product
+becomes two: the gradient of the left side (N and K change places) and of the right side (M and K do).
+A tensor read more than once has its gradients added. The optimizer's step is not part of it.
+
+FLOPs of everything else are the forward's times the factor below for each input that has a gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from ..compile.rules import Classes
+from ..graph import Graph, GraphOperator, GraphTensor, Step
+from .symbolic import polynomial, product, scaled
+
+PREFIX = "charz.backward."
+"""Prefix of a backward operator's `aten_operator`."""
+
+FACTORS = {"norm": 2.0, "batch_norm": 2.0, "softmax": 0.8, "rnn": 2.0}
+"""Backward FLOPs over forward FLOPs, by class: a norm's gradient needs two more sums and a blend;
+softmax's four operations to the forward's five. Others have factor 1."""
+
+LINEAR_OPERATORS = ("aten.add", "aten.sub", "aten.rsub", "aten.neg")
+"""Arithmetic whose gradient is that of its result."""
+
+
+def add_backward(graph: Graph, classes: Classes) -> None:
+    """Append the backward operators of a graph, in execution order."""
+    builder = _Builder(graph, classes)
+    forward = list(graph.operators)
+    for tensor in list(graph.tensors):
+        if tensor.is_output and builder.needs[tensor.tensor_id]:
+            builder.seed(tensor)
+    for operator in reversed(forward):
+        builder.reverse(operator)
+    for tensor_id, gradient in builder.gradients.items():
+        if graph.tensors[tensor_id].role == "weight":
+            graph.tensors[gradient].is_output = True
+
+
+class _Builder:
+    """Gradients found so far."""
+
+    def __init__(self, graph: Graph, classes: Classes) -> None:
+        self.graph = graph
+        self.classes = classes
+        self.needs = _differentiable(graph)
+        self.gradients: dict[int, int] = {}
+
+    def seed(self, tensor: GraphTensor) -> None:
+        """The gradient of the loss by an output: given from outside, written once."""
+        steps = [Step("main", "move", {"threads": tensor.elements})]
+        self.gradients[tensor.tensor_id] = self._emit("seed", PREFIX + "seed", "create", 0, [], [tensor], steps)[0]
+
+    def reverse(self, operator: GraphOperator) -> None:
+        """The backward operator of one forward operator."""
+        arriving = [self.gradients[t] for t in operator.writes if t in self.gradients]
+        targets = [t for t in dict.fromkeys(operator.reads) if self.needs[t] and self._moves(operator, t)]
+        if not arriving or not targets:
+            return
+        tensors = self.graph.tensors
+        if operator.is_view:
+            made = [self._reverse_view(operator, arriving[0], targets[0])]
+            targets = targets[:1]
+        else:
+            made = self._emit(
+                operator.operator,
+                PREFIX + operator.aten_operator,
+                operator.operator_class,
+                operator.module_id,
+                [*arriving, *self._saved(operator)],
+                [tensors[t] for t in targets],
+                _steps(operator, targets, self.classes.taking_bias),
+                bounded=operator.is_size_bound,
+            )
+        for target, gradient in zip(targets, made, strict=True):
+            self._accumulate(target, gradient, operator.module_id)
+
+    def _moves(self, operator: GraphOperator, tensor_id: int) -> bool:
+        access = operator.accesses.get(tensor_id)
+        return access is None or any(access.values())
+
+    def _saved(self, operator: GraphOperator) -> list[int]:
+        if operator.operator_class in self.classes.saving_nothing or operator.aten_operator.startswith(
+            LINEAR_OPERATORS
+        ):
+            return []
+        return [t for t in dict.fromkeys(operator.reads) if self._moves(operator, t)]
+
+    def _reverse_view(self, operator: GraphOperator, gradient: int, target: int) -> int:
+        """Of a view of everything a view; of a part a copy into zeros; of an expansion a sum."""
+        tensors = self.graph.tensors
+        whole = tensors[target]
+        if tensors[gradient].elements == whole.elements:
+            made = self._emit(
+                operator.operator, PREFIX + operator.aten_operator, "view", operator.module_id, [gradient], [whole], []
+            )[0]
+            tensors[made].storage_tensor_id = tensors[gradient].storage_tensor_id
+            self.graph.operators[-1].is_view = True
+            return made
+        steps = [Step("main", "move", {"threads": whole.elements})]
+        return self._emit(
+            operator.operator, PREFIX + operator.aten_operator, "copy", operator.module_id, [gradient], [whole], steps
+        )[0]
+
+    def _accumulate(self, target: int, gradient: int, module_id: int) -> None:
+        known = self.gradients.get(target)
+        if known is not None:
+            tensor = self.graph.tensors[target]
+            steps = [Step("main", "vector", {"flops": tensor.elements, "threads": tensor.elements})]
+            name = f"{tensor.tensor}_sum"
+            gradient = self._emit(
+                name, PREFIX + "accumulate", "elementwise", module_id, [known, gradient], [tensor], steps
+            )[0]
+        self.gradients[target] = gradient
+
+    def _emit(
+        self,
+        name: str,
+        aten_operator: str,
+        operator_class: str,
+        module_id: int,
+        reads: list[int],
+        like: list[GraphTensor],
+        steps: list[Step],
+        bounded: bool = False,
+    ) -> list[int]:
+        """Append an operator that writes one gradient for each of some tensors; the gradients' ids."""
+        graph = self.graph
+        operator_id = len(graph.operators)
+        made = []
+        for tensor in like:
+            tensor_id = len(graph.tensors)
+            graph.tensors.append(
+                GraphTensor(
+                    tensor_id,
+                    f"{tensor.tensor}.grad.{tensor_id}",
+                    operator_id,
+                    "activation",
+                    tensor.precision,
+                    tensor.shape,
+                    tensor.elements,
+                    tensor_id,
+                    is_size_bound=tensor.is_size_bound,
+                )
+            )
+            made.append(tensor_id)
+        producers = (graph.tensors[t].producer_operator_id for t in reads)
+        stage = max((graph.operators[p].stage + 1 for p in producers if p is not None), default=0)
+        graph.operators.append(
+            GraphOperator(
+                operator_id,
+                f"{name}_backward_{operator_id}",
+                aten_operator,
+                operator_class,
+                module_id,
+                "backward.add_backward",
+                reads,
+                made,
+                stage=stage,
+                is_size_bound=bounded,
+                steps=steps,
+            )
+        )
+        return made
+
+
+def _differentiable(graph: Graph) -> list[bool]:
+    """Of each tensor whether it has a gradient: floating, and made from a weight."""
+    is_float = [t.precision.startswith(("fp", "bf", "complex")) for t in graph.tensors]
+    needs = [t.role == "weight" and f for t, f in zip(graph.tensors, is_float, strict=True)]
+    for operator in graph.operators:
+        reached = any(needs[t] for t in operator.reads)
+        for t in operator.writes:
+            needs[t] = reached and is_float[t]
+    return needs
+
+
+def _steps(operator: GraphOperator, targets: list[int], taking_bias: Container[str]) -> list[Step]:
+    """Steps of the backward operator that writes the gradients of `targets`."""
+    operands = operator.reads[:2] if operator.operator_class in taking_bias else operator.reads
+    products = min(2, sum(t in targets for t in operands))
+    factor = FACTORS.get(operator.operator_class, 1.0)
+    steps: list[Step] = []
+    for step in operator.steps:
+        q = step.quantities
+        if step.step_class == "gemm":
+            # a single gradient is the weight's: the other side is the model's input
+            sides = (("left", ("m", "k", "n")), ("right", ("k", "n", "m")))[2 - products :]
+            steps += [_gemm(f"{step.step}_{side}", step, m, n, k) for side, (m, n, k) in sides]
+        elif step.step_class == "vector":
+            is_elementwise = operator.operator_class == "elementwise"
+            times = products if "macs" in q else len(targets) * factor if is_elementwise else factor
+            steps.append(
+                Step(step.step, "vector", {n: scaled(v, times) if n in ("flops", "macs") else v for n, v in q.items()})
+            )
+        else:
+            steps.append(step)
+    return steps or [Step("main", "move", {"threads": {(0, 0, 0): 0.0}})]
+
+
+def _gemm(name: str, forward: Step, m: str, n: str, k: str) -> Step:
+    """The forward product with its dimensions exchanged; as many multiplications."""
+    q = forward.quantities
+    threads = polynomial(product(q["groups"], q[m], q[n]))
+    return Step(name, "gemm", {**q, "m": q[m], "n": q[n], "k": q[k], "threads": threads})

@@ -1,0 +1,157 @@
+"""Tracing: `torch.export.export` on the `meta` device, every size symbolic that can be."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from torch.export import Dim, ExportedProgram
+
+from ..graph import Powers
+from .references import References
+from .symbolic import Symbols
+
+BATCH: Powers = (1, 0, 0)
+SEQUENCE: Powers = (0, 1, 0)
+CONTEXT: Powers = (0, 0, 1)
+
+Axes = dict[str, dict[int, Powers]]
+"""By input name: dimension → powers of the size it stands for."""
+
+
+@dataclass(slots=True)
+class Request:
+    """A module with example inputs and the axes of them that may vary."""
+
+    name: str
+    source: str
+    module: torch.nn.Module
+    arguments: tuple[Any, ...] = ()
+    keywords: dict[str, Any] = field(default_factory=dict)
+    axes: Axes = field(default_factory=dict)
+    family: str = ""
+    resolution: int | None = None
+    default_batch: int = 2
+    """Batch of the example inputs."""
+    default_sequence: int = 1
+    """Sequence length of the example inputs."""
+    published_macs: float | None = None
+    bounds: dict[str, int] = field(default_factory=dict)
+    """Upper bounds of sizes that depend on data, in the order they arise; see `sources.detection`."""
+    program: ExportedProgram | None = None
+    """Set when the model arrives exported."""
+    reason: str | None = None
+    """Why a size is fixed, where the source itself knows."""
+
+
+@dataclass(slots=True)
+class Traced:
+    """An exported program with what its symbols mean."""
+
+    program: ExportedProgram
+    symbols: Symbols
+    axes: Axes
+    is_batch_symbolic: bool
+    is_sequence_symbolic: bool
+    reason: str | None
+    references: References | None = None
+    """What Python held while tracing; None for a program that arrived exported."""
+
+
+def trace(request: Request, excluded: Sequence[str] = ()) -> Traced:
+    """Export with every axis symbolic that the model allows, the reason recorded where it does not.
+
+    `excluded` gives one reason for each step already taken down the ladder of `_attempts`.
+    """
+    if request.program is not None:
+        return _traced(request, request.program, request.axes, request.reason)
+    attempts = _attempts(request.axes)
+    reason = "; ".join(filter(None, [request.reason, *excluded[:1]])) or None
+    for axes in attempts[len(excluded) :]:
+        try:
+            references = References()
+            program = _export(request, axes, references)
+        except Exception as error:  # whatever the model's own code raises under symbolic sizes
+            if axes is attempts[-1]:
+                raise
+            reason = reason or first_line(error)
+            continue
+        return replace(_traced(request, program, axes, reason), references=references)
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _attempts(axes: Axes) -> list[Axes]:
+    """All axes, then without the sequence, then without any."""
+    attempts = [axes]
+    for without in ((SEQUENCE, CONTEXT), (SEQUENCE, CONTEXT, BATCH)):
+        fewer = {n: {d: p for d, p in dims.items() if p not in without} for n, dims in axes.items()}
+        fewer = {n: dims for n, dims in fewer.items() if dims}
+        if fewer != attempts[-1]:
+            attempts.append(fewer)
+    return attempts
+
+
+def first_line(error: BaseException) -> str:
+    """First telling line of an error, at most 200 characters."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0] if lines else ''}"[:200]
+
+
+def _export(request: Request, axes: Axes, references: References) -> ExportedProgram:
+    dynamic: Any = None
+    if any(axes.values()):
+        dynamic = {name: _dims(axes.get(name, {}), value) for name, value in _inputs(request).items()}
+    fast_path = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)  # one opaque operator would hide the attention
+    try:
+        with torch.no_grad(), warnings.catch_warnings(), references:
+            warnings.simplefilter("ignore")  # attributes a model caches in forward, deprecations in its code
+            try:
+                return _call_export(request, dynamic)
+            except RuntimeError as error:
+                if "not on the expected device meta" not in str(error):
+                    raise
+                with torch.device("meta"):  # a forward that makes constants without saying where
+                    return _call_export(request, dynamic)
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fast_path)
+
+
+def _call_export(request: Request, dynamic: Any) -> ExportedProgram:
+    return torch.export.export(
+        request.module, request.arguments, request.keywords, dynamic_shapes=dynamic, strict=False
+    )
+
+
+def _inputs(request: Request) -> dict[str, Any]:
+    """Example inputs by the name of the parameter they bind to."""
+    signature = inspect.signature(request.module.forward)
+    return dict(signature.bind(*request.arguments, **request.keywords).arguments)
+
+
+def _dims(axes: dict[int, Powers], value: Any) -> Any:
+    if not isinstance(value, torch.Tensor):
+        return None if not isinstance(value, dict) else dict.fromkeys(value)
+    return dict.fromkeys(axes, Dim.DYNAMIC) or None
+
+
+def _traced(request: Request, program: ExportedProgram, axes: Axes, reason: str | None) -> Traced:
+    from torch.export.graph_signature import InputKind
+
+    powers: dict[Any, Powers] = {}
+    placeholders = {n.name: n for n in program.graph_module.graph.nodes if n.op == "placeholder"}
+    for spec in program.graph_signature.input_specs:
+        if spec.kind is not InputKind.USER_INPUT or spec.arg.name not in placeholders:
+            continue
+        value = placeholders[spec.arg.name].meta.get("val")
+        for d, power in axes.get(spec.arg.name, {}).items():
+            size = value.shape[d]
+            if not isinstance(size, int):
+                powers[size.node.expr] = power
+    found = set(powers.values())
+    symbols = Symbols(powers)
+    return Traced(program, symbols, axes, BATCH in found, SEQUENCE in found, reason)

@@ -1,0 +1,373 @@
+"""From an exported program to a `Graph`: modules, operators, tensors, accesses, stages.
+
+What aliases what is read off the storages of the traced values, so that `reshape`, `contiguous` and
+`flatten` count as views exactly where torch made no copy.
+"""
+
+from __future__ import annotations
+
+import operator as python_operator
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.fx import GraphModule as FxModule
+from torch.fx import Node
+
+from ..graph import Graph, GraphModule, GraphOperator, GraphTensor, Polynomial
+from ..operators import RULES, Call, Value
+from .fx import attribute, has_tensor, traced_block
+from .layout import ALIASES_IN_INFERENCE, COPYING_VIEWS, VIEW, Layouts, layouts
+from .planned import planned_format
+from .references import References
+from .symbolic import Size, Symbols, polynomial, size_product, text
+
+PRECISIONS = {
+    torch.float64: "fp64", torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16",
+    torch.float8_e4m3fn: "fp8_e4m3", torch.float8_e5m2: "fp8_e5m2",
+    torch.int64: "int64", torch.int32: "int32", torch.int16: "int16", torch.int8: "int8", torch.uint8: "uint8",
+    torch.bool: "bool", torch.complex64: "complex64", torch.complex128: "complex128",
+}  # fmt: skip
+
+NOT_OPERATORS = {
+    "aten._assert_tensor_metadata.default", "aten._assert_scalar.default", "aten._assert_async.msg",
+    "aten.sym_constrain_range_for_size.default", "aten.sym_constrain_range.default", "aten.sym_size.int",
+    "aten.sym_stride.int", "aten.sym_numel.default", "aten.sym_storage_offset.default", "aten.item.default",
+    "aten._local_scalar_dense.default", "aten._functional_assert_async.msg", "aten.is_nonzero.default",
+}  # fmt: skip
+"""Calls that check or read a size; they neither compute on nor move tensors."""
+
+VIEWS_IN_PLACE = {
+    f"aten.{name}"
+    for name in (
+        "detach_",
+        "squeeze_",
+        "unsqueeze_",
+        "transpose_",
+        "t_",
+        "swapaxes_",
+        "swapdims_",
+        "as_strided_",
+        "requires_grad_",
+    )
+}
+"""Operators that change how a tensor is seen, not what it holds, though their schema says they write."""
+
+KV_CACHE = "charz.kv_cache.default"
+"""Stands for a cache kept between runs: what it returns is resident, and nothing moves to make it."""
+
+CONTEXT_INPUT = "charz_context"
+"""Input that exists only to carry the context length."""
+
+ZERO: Polynomial = {(0, 0, 0): 0.0}
+
+
+@dataclass(slots=True)
+class Lowering:
+    """A graph under construction."""
+
+    symbols: Symbols
+    graph: Graph = field(default_factory=Graph)
+    values: dict[Node, Any] = field(default_factory=dict)
+    """Of each fx node: a Value, a list of values, a size, or None."""
+    storages: dict[int, int] = field(default_factory=dict)
+    """Tensor that owns each storage, by the storage's address."""
+    writers: dict[int, list[int]] = field(default_factory=dict)
+    """In-place results by the tensor that owns their storage, the newest last."""
+    operators: dict[Node, int] = field(default_factory=dict)
+    """Operator of each fx node that is one."""
+    modules: dict[str, int] = field(default_factory=dict)
+    shapes: dict[tuple[Any, ...], tuple[tuple[Size, ...], Size, str]] = field(default_factory=dict)
+    kept: list[Any] = field(default_factory=list)
+    """Values held so that storage addresses stay unique while lowering."""
+
+
+def lower(
+    program: torch.export.ExportedProgram, symbols: Symbols, root_class: str, references: References | None = None
+) -> Graph:
+    """Graph of an exported program. Raises NotPolynomialError when a size is no polynomial."""
+    state = Lowering(symbols)
+    state.graph.modules.append(GraphModule(0, None, "", root_class, 0))
+    state.modules[""] = 0
+    _add_placeholders(state, program)
+    _add_nodes(state, program.graph_module)
+    _mark_outputs(state, program.graph_module)
+    _set_stages(state.graph)
+    if references is not None:
+        _set_held(state, references)
+    for memory_format, found in layouts(program).items():
+        _add_layouts(state, memory_format, found)
+    state.graph.planned_format = planned_format(state.graph)
+    return state.graph
+
+
+def _add_placeholders(state: Lowering, program: torch.export.ExportedProgram) -> None:
+    from torch.export.graph_signature import InputKind
+
+    roles = {InputKind.PARAMETER: "weight", InputKind.BUFFER: "buffer", InputKind.CONSTANT_TENSOR: "constant"}
+    specs = {s.arg.name: s for s in program.graph_signature.input_specs}
+    shared: dict[int, Value] = {}
+    for node in program.graph_module.graph.nodes:
+        if node.op != "placeholder":
+            continue
+        value = node.meta.get("val")
+        if node.name == CONTEXT_INPUT:
+            continue
+        if not isinstance(value, torch.Tensor):
+            state.values[node] = _scalar(state, value)
+            continue
+        spec = specs[node.name]
+        name = spec.target if spec.target else node.name
+        original = program.state_dict.get(name) if spec.kind is not InputKind.USER_INPUT else None
+        if original is not None and id(original) in shared:  # tied weights are one tensor
+            state.values[node] = shared[id(original)]
+            continue
+        state.values[node] = _add_tensor(state, value, name, None, roles.get(spec.kind, "input"))
+        if original is not None:
+            shared[id(original)] = state.values[node]
+
+
+def _scalar(state: Lowering, value: Any) -> Any:
+    if isinstance(value, torch.SymInt):
+        return state.symbols.size(value)
+    return value
+
+
+def _add_tensor(state: Lowering, value: torch.Tensor, name: str, producer: int | None, role: str) -> Value:
+    """A new tensor; it owns its storage unless an earlier one does."""
+    tensor_id = len(state.graph.tensors)
+    dims, elements, shape = _shape(state, value)
+    precision = PRECISIONS[value.dtype]
+    address = value.untyped_storage()._cdata
+    state.kept.append(value)
+    owner = state.storages.setdefault(address, tensor_id)
+    bounded = any(state.symbols.is_bounded(d) for d in value.shape) if state.symbols.bounds else False
+    state.graph.tensors.append(
+        GraphTensor(
+            tensor_id, name, producer, role, precision, shape, polynomial(elements), owner, is_size_bound=bounded
+        )
+    )
+    return Value(tensor_id, dims, elements, precision)
+
+
+def _shape(state: Lowering, value: torch.Tensor) -> tuple[tuple[Size, ...], Size, str]:
+    """Dimensions, unique elements and text of a tensor's shape; the same shape is worked out once."""
+    sizes, strides = value.shape, value.stride()
+    expanded = tuple(i for i, s in enumerate(strides) if type(s) is int and s == 0)
+    key = (*(d if type(d) is int else d.node.expr for d in sizes), None, *expanded)
+    known = state.shapes.get(key)
+    if known is None:
+        dims = tuple(state.symbols.size(d) for d in sizes)
+        elements = size_product(d for i, d in enumerate(dims) if i not in expanded)
+        known = state.shapes[key] = (dims, elements, "[" + ", ".join(text(d) for d in dims) + "]")
+    return known
+
+
+def _add_nodes(state: Lowering, module: FxModule) -> None:
+    for node in module.graph.nodes:
+        if node.op == "call_function":
+            _add_node(state, node)
+        elif node.op == "get_attr":
+            state.values[node] = _attribute(state, module, node)
+
+
+def _attribute(state: Lowering, module: FxModule, node: Node) -> Any:
+    """A submodule of a higher-order call, or a constant tensor."""
+    found = attribute(module, node)
+    if isinstance(found, torch.Tensor):
+        return _add_tensor(state, node.meta.get("val", found), str(node.target), None, "constant")
+    return found
+
+
+def _add_node(state: Lowering, node: Node) -> None:
+    target = node.target
+    if target is python_operator.getitem:
+        source, index = node.args
+        state.values[node] = state.values[source][index]  # type: ignore[index]
+        return
+    if isinstance(target, torch._ops.HigherOrderOperator):
+        _inline(state, node)
+        return
+    value = node.meta.get("val")
+    name = str(target)
+    if not isinstance(target, torch._ops.OpOverload) or name in NOT_OPERATORS or not has_tensor(value):
+        state.values[node] = _scalar(state, value)
+        return
+    _add_operator(state, node, target, name)
+
+
+def _inline(state: Lowering, node: Node) -> None:
+    """A call of a traced block (under `no_grad`, autocast, a checkpoint, a nested region): its nodes take its place."""
+    arguments = [state.values.get(a) if isinstance(a, Node) else a for a in node.args]
+    block, operands = traced_block(node, arguments)
+    operands = [state.values.get(a, a) if isinstance(a, Node) else a for a in operands]
+    placeholders = [n for n in block.graph.nodes if n.op == "placeholder"]
+    state.values.update(zip(placeholders, operands, strict=True))
+    _add_nodes(state, block)
+    result = next(n for n in block.graph.nodes if n.op == "output").args[0]
+    state.values[node] = (
+        [state.values[r] if isinstance(r, Node) else r for r in result]
+        if isinstance(result, (list, tuple))
+        else state.values[result]
+    )
+
+
+def _add_operator(state: Lowering, node: Node, target: Any, name: str) -> None:
+    graph = state.graph
+    operator_id = len(graph.operators)
+    arguments = [_argument(state, a) for a in node.args]
+    keywords = {k: _argument(state, a) for k, a in node.kwargs.items()}
+    rule = RULES.get(name)
+    call = Call(target, arguments, keywords, [], rule.operator_class if rule else "unknown")
+    inputs = call.tensors()
+    results = node.meta["val"]
+    mutable = target._schema.is_mutable and name.rpartition(".")[0] not in VIEWS_IN_PLACE
+    _alias_input(state, call, name, results, inputs)
+    owned = {graph.tensors[v.tensor_id].storage_tensor_id for v in inputs}
+    outputs = _add_results(state, node, results, operator_id)
+    call.outputs = [v for v in outputs if v is not None]
+    if name == KV_CACHE:
+        graph.tensors[call.output.tensor_id].role = "kv_cache"
+    is_view = name == KV_CACHE or (
+        not mutable
+        and bool(call.outputs)
+        and all(graph.tensors[v.tensor_id].storage_tensor_id in owned for v in call.outputs)
+    )
+    module_id = _module(state, node)
+    op = GraphOperator(operator_id, node.name, name, "view", module_id, "views.alias", [], [])
+    op.reads = [v.tensor_id for v in inputs]
+    op.writes = [v.tensor_id for v in call.outputs]
+    op.is_view = is_view
+    op.is_inplace = mutable and not is_view
+    _mark_bounds(graph, op)
+    if not is_view:
+        op.rule = rule.name if rule else None
+        op.steps = rule.function(call) if rule else []
+        op.operator_class = call.operator_class
+        op.accesses = call.accesses
+        op.draw_fractions = call.draw_fractions
+    _order_after_writers(state, op)
+    if op.is_inplace and op.writes:
+        owner = graph.tensors[op.writes[0]].storage_tensor_id
+        state.writers.setdefault(owner, []).append(op.writes[0])
+    graph.operators.append(op)
+    state.operators[node] = operator_id
+    state.values[node] = outputs if isinstance(results, (list, tuple)) else outputs[0]
+
+
+def _mark_bounds(graph: Graph, op: GraphOperator) -> None:
+    """Whatever follows from a bounded size is bounded."""
+    op.is_size_bound = op.aten_operator.startswith("charz.bounded") or any(
+        graph.tensors[t].is_size_bound for t in (*op.reads, *op.writes)
+    )
+    if op.is_size_bound:
+        for t in op.writes:
+            graph.tensors[t].is_size_bound = True
+
+
+def _argument(state: Lowering, argument: Any) -> Any:
+    """An fx argument with nodes replaced by what they stand for."""
+    if isinstance(argument, Node):
+        return state.values.get(argument)
+    if isinstance(argument, (list, tuple)):
+        return [_argument(state, a) for a in argument]
+    return argument
+
+
+def _alias_input(state: Lowering, call: Call, name: str, results: Any, inputs: list[Value]) -> None:
+    """Give the result of an idle dropout or a view in place the storage of its input."""
+    idle = call.overload.__name__.split(".")[0] in ALIASES_IN_INFERENCE and not call["train"]
+    if idle or name.rpartition(".")[0] in VIEWS_IN_PLACE:
+        address = results.untyped_storage()._cdata
+        state.storages[address] = state.graph.tensors[inputs[0].tensor_id].storage_tensor_id
+
+
+def _add_results(state: Lowering, node: Node, results: Any, operator_id: int) -> list[Value | None]:
+    if not isinstance(results, (list, tuple)):
+        return [_add_tensor(state, results, node.name, operator_id, "activation")]
+    return [
+        _add_tensor(state, r, f"{node.name}.{i}", operator_id, "activation") if isinstance(r, torch.Tensor) else None
+        for i, r in enumerate(results)
+    ]
+
+
+def _order_after_writers(state: Lowering, op: GraphOperator) -> None:
+    """Whoever reads a storage waits for the last write into it, also when it reads through an older
+    name: the newer result is read too, but moves nothing."""
+    if not state.writers:
+        return
+    for tensor_id in list(op.reads):
+        written = state.writers.get(state.graph.tensors[tensor_id].storage_tensor_id)
+        if written and written[-1] > tensor_id and written[-1] not in op.reads:
+            op.reads.append(written[-1])
+            op.accesses.setdefault(written[-1], dict(ZERO))
+
+
+def _module(state: Lowering, node: Node) -> int:
+    """Innermost module the node came from, entering it and those around it when new."""
+    module_id = 0
+    for path, kind in (node.meta.get("nn_module_stack") or {}).values():
+        known = state.modules.get(path)
+        if known is None:
+            known = state.modules[path] = len(state.graph.modules)
+            qualified = kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__qualname__}"
+            package, name = qualified.split(".", 1)[0], qualified.rsplit(".", 1)[-1]
+            depth = state.graph.modules[module_id].depth + 1
+            state.graph.modules.append(GraphModule(known, module_id, path, name, depth, package))
+        module_id = known
+    return module_id
+
+
+def _mark_outputs(state: Lowering, module: FxModule) -> None:
+    output = next(n for n in reversed(module.graph.nodes) if n.op == "output")
+    for node in output.all_input_nodes:
+        value = state.values.get(node)
+        if isinstance(value, Value):
+            state.graph.tensors[value.tensor_id].is_output = True
+
+
+def _set_stages(graph: Graph) -> None:
+    """Longest distance from an input; operators come in topological order."""
+    for op in graph.operators:
+        producers = (graph.tensors[t].producer_operator_id for t in op.reads)
+        op.stage = max((graph.operators[p].stage + 1 for p in producers if p is not None), default=0)
+
+
+def _add_layouts(state: Lowering, memory_format: str, found: Layouts) -> None:
+    """Layouts by operator, and the copies: of operands, and of what is a view as traced but not in this format."""
+    graph = state.graph
+    by_operator = {state.operators[node]: layout for node, layout in found.layout.items() if node in state.operators}
+    graph.layouts[memory_format] = by_operator
+    copies = [
+        (state.operators[node], state.values[operand].tensor_id)
+        for node, operands in found.copied.items()
+        for operand in operands
+        if isinstance(state.values[operand], Value)
+    ]
+    copies += [
+        (o, graph.operators[o].writes[0])
+        for o, layout in by_operator.items()
+        if graph.operators[o].is_view
+        and layout != VIEW
+        and graph.operators[o].aten_operator.split(".")[1] in COPYING_VIEWS
+    ]
+    graph.copies[memory_format] = copies
+
+
+def _set_held(state: Lowering, references: References) -> None:
+    """Last operator before Python dropped each storage; one that makes no storage counts with the one before it."""
+    graph = state.graph
+    calls: list[int] = []
+    for op in graph.operators:
+        spans = (references.spans.get(_address(state, t)) for t in op.writes)
+        calls.append(max([*calls[-1:], *(span.born for span in spans if span)], default=0))
+    for tensor in graph.tensors:
+        span = references.spans.get(_address(state, tensor.tensor_id))
+        if tensor.producer_operator_id is not None and span is not None and span.died is not None:
+            last = bisect_right(calls, span.died) - 1
+            tensor.held_operator_id = max(last, tensor.producer_operator_id)
+
+
+def _address(state: Lowering, tensor_id: int) -> int:
+    return int(state.kept[tensor_id].untyped_storage()._cdata)

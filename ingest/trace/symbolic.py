@@ -1,0 +1,183 @@
+"""Sizes as polynomials in batch B, sequence S and context C.
+
+Almost every size of a network is a plain integer or an integer times one power of B and S, so plain
+integers stay integers until the very end and sympy is asked only about expressions not seen before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..graph import Polynomial, Powers
+
+Size = int | Polynomial
+"""A dimension or a count: an integer, or a polynomial."""
+
+ONE: Powers = (0, 0, 0)
+NAMES = ("B", "S", "C")
+
+
+class NotPolynomialError(Exception):
+    """A size that is no polynomial in the known symbols, e.g. `S//20 - 1`."""
+
+
+def polynomial(size: Size) -> Polynomial:
+    """The size as a polynomial."""
+    return size if isinstance(size, dict) else {ONE: float(size)}
+
+
+def product(*sizes: Size) -> Size:
+    """Product of sizes; an integer when all of them are."""
+    factor = 1
+    result: Polynomial | None = None
+    for size in sizes:
+        if not isinstance(size, dict):
+            factor *= size
+        elif result is None:
+            result = size
+        else:
+            result = _multiply(result, size)
+    if result is None:
+        return factor
+    return result if factor == 1 else {powers: c * factor for powers, c in result.items() if factor}
+
+
+def _multiply(left: Polynomial, right: Polynomial) -> Polynomial:
+    result: Polynomial = {}
+    for (b, s, x), c in left.items():
+        for (b2, s2, x2), c2 in right.items():
+            powers = (b + b2, s + s2, x + x2)
+            result[powers] = result.get(powers, 0.0) + c * c2
+    return {powers: c for powers, c in result.items() if c}
+
+
+def total(*sizes: Size) -> Size:
+    """Sum of sizes; an integer when all of them are."""
+    if not any(isinstance(size, dict) for size in sizes):
+        return sum(sizes)  # type: ignore[arg-type]
+    result: Polynomial = {}
+    for size in sizes:
+        for powers, c in polynomial(size).items():
+            result[powers] = result.get(powers, 0.0) + c
+    return {powers: c for powers, c in result.items() if c}
+
+
+def scaled(size: Size, factor: float) -> Polynomial:
+    """The size times a number, fractions allowed."""
+    return {powers: c * factor for powers, c in polynomial(size).items() if factor}
+
+
+def ratio(size: Size, divisor: Size) -> Size:
+    """`size / divisor` where that is exact term by term.
+
+    Raises NotPolynomialError when the divisor has several terms or a power would become negative.
+    """
+    if isinstance(size, int) and isinstance(divisor, int) and divisor and size % divisor == 0:
+        return size // divisor
+    divisor = polynomial(divisor)
+    if len(divisor) != 1:
+        if divisor and divisor == polynomial(size):
+            return 1
+        raise NotPolynomialError(f"({text(size)}) / ({text(divisor)})")
+    (((b, s, x), c),) = divisor.items()
+    result: Polynomial = {}
+    for (b2, s2, x2), c2 in polynomial(size).items():
+        if b2 < b or s2 < s or x2 < x:
+            raise NotPolynomialError(f"({text(size)}) / ({text(divisor)})")
+        result[b2 - b, s2 - s, x2 - x] = c2 / c
+    if set(result) == {ONE} and result[ONE].is_integer():
+        return int(result[ONE])
+    return result
+
+
+def text(size: Size) -> str:
+    """The size as a reader would write it: `12*B*S + 1`."""
+    if not isinstance(size, dict):
+        return str(size)
+    terms = []
+    for powers, c in sorted(size.items(), reverse=True):
+        factors = [f"{name}^{power}" if power > 1 else name for name, power in zip(NAMES, powers, strict=True) if power]
+        if c != 1 or not factors:
+            factors.insert(0, f"{c:.15g}")
+        terms.append("*".join(factors))
+    return " + ".join(terms).replace("+ -", "- ") or "0"
+
+
+class Symbols:
+    """Turns torch's symbolic integers into sizes.
+
+    `axes` maps a sympy symbol to its powers, e.g. batch to (1, 0, 0); `bounds` maps a symbol whose
+    value depends on data to the integer that bounds it.
+    """
+
+    def __init__(self, axes: Mapping[Any, Powers], bounds: Mapping[Any, int] | None = None) -> None:
+        self.axes = dict(axes)
+        self.bounds = dict(bounds or {})
+        self._known: dict[Any, Size] = {}
+        self._bounded: set[Any] = set()
+
+    def size(self, value: Any) -> Size:
+        """Size of an int or SymInt. Raises NotPolynomialError."""
+        if type(value) is int:
+            return value
+        node = getattr(value, "node", None)
+        if node is None:
+            return int(value)
+        expression = node.expr
+        known = self._known.get(expression)
+        if known is None:
+            known = self._known[expression] = self._convert(expression)
+        return known
+
+    def is_bounded(self, value: Any) -> bool:
+        """True when a symbol that depends on data was replaced by its bound in this size."""
+        if not self.bounds or type(value) is int:
+            return False
+        node = getattr(value, "node", None)
+        return node is not None and any(symbol in self.bounds for symbol in node.expr.free_symbols)
+
+    def _convert(self, expression: Any) -> Size:
+        import sympy
+
+        if expression.is_Integer:
+            return int(expression)
+        if expression.is_Symbol and expression in self.axes:
+            return {self.axes[expression]: 1.0}
+        if self.bounds:
+            expression = expression.subs({k: v for k, v in self.bounds.items() if k in expression.free_symbols})
+            if expression.is_Integer:
+                return int(expression)
+        expression = self._unified(expression)
+        symbols = list(expression.free_symbols)
+        if expression.is_Integer:
+            return int(expression)
+        if not all(symbol in self.axes for symbol in symbols):
+            raise NotPolynomialError(str(expression))
+        try:
+            terms = sympy.Poly(expression, *symbols).terms()
+        except sympy.PolynomialError:
+            raise NotPolynomialError(str(expression)) from None
+        result: Polynomial = {}
+        for exponents, coefficient in terms:
+            powers = [0, 0, 0]
+            for symbol, exponent in zip(symbols, exponents, strict=True):
+                for axis, unit in enumerate(self.axes[symbol]):
+                    powers[axis] += unit * exponent
+            key: Powers = (powers[0], powers[1], powers[2])
+            result[key] = result.get(key, 0.0) + float(coefficient)
+        return result
+
+    def _unified(self, expression: Any) -> Any:
+        """The expression with one symbol for each axis: two inputs' batches are the same number."""
+        first: dict[Powers, Any] = {}
+        equal = {}
+        for symbol, powers in self.axes.items():
+            if first.setdefault(powers, symbol) is not symbol and symbol in expression.free_symbols:
+                equal[symbol] = first[powers]
+        return expression.subs(equal) if equal else expression
+
+
+def size_product(sizes: Iterable[Size]) -> Size:
+    """Product over a sequence of sizes."""
+    return product(*sizes)

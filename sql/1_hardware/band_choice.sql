@@ -1,0 +1,61 @@
+-- The band of remaining error that holds for a part, backend, batch class and quantity: the most specific
+-- row, scope first (the part's own, its family's, any), then backend, then batch class.
+-- Grain: hardware, backend, batch_class, quantity
+CREATE VIEW band_choice AS
+WITH scoped_rows AS (
+    SELECT h.hardware, p.*, 200 AS scope_rank
+    FROM prediction_band AS p
+    INNER JOIN hardware AS h ON p.scope = CONCAT('hardware:', h.hardware)
+    UNION ALL
+    SELECT h.hardware, p.*, 100 AS scope_rank
+    FROM prediction_band AS p
+    INNER JOIN hardware AS h ON p.scope = CONCAT('family:', h.family)
+    UNION ALL
+    SELECT h.hardware, p.*, 0 AS scope_rank
+    FROM prediction_band AS p
+    INNER JOIN hardware AS h ON p.scope = '*'
+),
+
+batch_classes AS (
+    SELECT '1' AS batch_class
+    UNION ALL
+    SELECT '2-8' AS batch_class
+    UNION ALL
+    SELECT '9-64' AS batch_class
+    UNION ALL
+    SELECT '>64' AS batch_class
+),
+
+matching_rows AS (
+    SELECT
+        s.hardware,
+        b.backend,
+        c.batch_class,
+        s.quantity,
+        s.low_factor,
+        s.high_factor,
+        s.scope_rank,
+        s.scope_rank
+        + CASE WHEN s.backend = '*' THEN 0 ELSE 2 END
+        + CASE WHEN s.batch_class = '*' THEN 0 ELSE 1 END AS specificity
+    FROM scoped_rows AS s
+    INNER JOIN backend AS b ON s.backend = '*' OR s.backend = b.backend
+    INNER JOIN batch_classes AS c ON s.batch_class = '*' OR s.batch_class = c.batch_class
+)
+
+SELECT
+    hardware,
+    backend,
+    -- `1`, `2-8`, `9-64` or `>64` samples.
+    batch_class,
+    -- `latency` or `energy`.
+    quantity,
+    -- Tenth percentile of measured over predicted.
+    MAX_BY(low_factor, specificity) AS low_factor,
+    -- Ninetieth percentile of measured over predicted.
+    MAX_BY(high_factor, specificity) AS high_factor,
+    -- True when the band comes from measurements on the part itself.
+    MAX(scope_rank) = 200 AS is_part_measured
+FROM matching_rows
+GROUP BY hardware, backend, batch_class, quantity
+

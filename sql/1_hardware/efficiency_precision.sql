@@ -1,0 +1,15 @@
+-- Class under which the efficiency of each element type is looked up: its own name where `efficiency` has rows for it,
+-- else `*`.
+-- Grain: compute_precision
+CREATE TABLE efficiency_precision AS
+WITH listed_classes AS (
+    SELECT DISTINCT precision_class FROM efficiency
+)
+
+SELECT
+    -- Element type.
+    p.precision AS compute_precision,
+    -- Its own name, or `*`.
+    COALESCE(l.precision_class, '*') AS precision_class
+FROM precision AS p
+LEFT JOIN listed_classes AS l ON l.precision_class = p.precision

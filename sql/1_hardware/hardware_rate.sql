@@ -1,0 +1,123 @@
+-- Dense peak of every part at every precision on its vector and matrix units, after falling back along
+-- `precision.fallback` where the part has no rate of its own. Matrix units never sum in half precision: frameworks
+-- ask for single. What the vector units do with half precision depends on the backend, so both rates are here.
+-- Grain: hardware, precision
+CREATE VIEW hardware_rate AS
+WITH fallback_chain AS (
+    SELECT precision, precision AS executed, 0 AS hops FROM precision
+    UNION ALL
+    SELECT a.precision, a.fallback AS executed, 1 AS hops
+    FROM precision AS a
+    WHERE a.fallback IS NOT NULL
+    UNION ALL
+    SELECT a.precision, b.fallback AS executed, 2 AS hops
+    FROM precision AS a
+    INNER JOIN precision AS b ON b.precision = a.fallback
+    WHERE b.fallback IS NOT NULL
+    UNION ALL
+    SELECT a.precision, c.fallback AS executed, 3 AS hops
+    FROM precision AS a
+    INNER JOIN precision AS b ON b.precision = a.fallback
+    INNER JOIN precision AS c ON c.precision = b.fallback
+    WHERE c.fallback IS NOT NULL
+),
+
+-- A peak may be that of some of the units.
+cluster_arrays AS (
+    SELECT
+        hardware,
+        cluster,
+        CAST(unit_count AS DOUBLE) AS unit_count,
+        CAST(COALESCE(array_rows, 1) AS DOUBLE) AS array_rows,
+        CAST(COALESCE(array_columns, 1) AS DOUBLE) AS array_columns
+    FROM hardware_cluster
+    UNION ALL
+    SELECT hardware, 'all' AS cluster, unit_count, array_rows, array_columns FROM part
+),
+
+executed_peaks AS (
+    SELECT
+        k.hardware,
+        f.precision,
+        f.executed,
+        f.hops,
+        k.unit,
+        k.accumulator IN ('fp16', 'bf16') AS sums_in_half,
+        k.peak_ops_per_s * COALESCE(p.clock_fraction, 1e0) AS peak_ops_per_s,
+        a.unit_count,
+        a.array_rows,
+        a.array_columns
+    FROM fallback_chain AS f
+    INNER JOIN hardware_peak AS k ON k.precision = f.executed
+    INNER JOIN cluster_arrays AS a ON a.hardware = k.hardware AND a.cluster = k.cluster
+    LEFT JOIN hardware_power AS p ON p.hardware = k.hardware AND p.is_default
+    WHERE NOT (k.accumulator = 'fp16' AND k.unit = 'matrix')
+),
+
+-- The fewest hops win, then the higher peak.
+ranked_peaks AS (
+    SELECT
+        *,
+        CASE WHEN unit = 'matrix' THEN hops - peak_ops_per_s / 1e30 END AS matrix_rank,
+        CASE WHEN unit = 'vector' THEN hops - peak_ops_per_s / 1e30 END AS vector_rank,
+        CASE WHEN unit = 'vector' AND NOT sums_in_half THEN hops - peak_ops_per_s / 1e30 END AS single_vector_rank
+    FROM executed_peaks
+),
+
+preferred_peaks AS (
+    SELECT
+        hardware,
+        precision,
+        MIN_BY(peak_ops_per_s, matrix_rank) AS matrix_ops_per_s,
+        MIN_BY(executed, matrix_rank) AS matrix_precision,
+        MIN_BY(unit_count, matrix_rank) AS matrix_unit_count,
+        MIN_BY(array_rows, matrix_rank) AS matrix_array_rows,
+        MIN_BY(array_columns, matrix_rank) AS matrix_array_columns,
+        MIN_BY(peak_ops_per_s, vector_rank) AS vector_ops_per_s,
+        MIN_BY(executed, vector_rank) AS vector_precision,
+        MIN_BY(peak_ops_per_s, single_vector_rank) AS single_vector_ops_per_s,
+        MIN_BY(executed, single_vector_rank) AS single_vector_precision,
+        MIN(hops) = 0 AS is_native
+    FROM ranked_peaks
+    GROUP BY hardware, precision
+)
+
+SELECT
+    r.hardware,
+    r.precision,
+    -- Peak of the matrix units; null when the part has none for it. [ops/s]
+    r.matrix_ops_per_s,
+    -- Element type the matrix units compute in; null when the part has none for it.
+    r.matrix_precision,
+    -- Units that reach that peak together; null when the part has none for it.
+    r.matrix_unit_count,
+    -- Rows of their arrays; 1 without one, null when the part has none for it.
+    r.matrix_array_rows,
+    -- Columns of their arrays; 1 without one, null when the part has none for it.
+    r.matrix_array_columns,
+    -- Energy of one of its operations; null when unknown. [J]
+    m.value AS matrix_op_j,
+    -- Peak of the vector units. [ops/s]
+    r.vector_ops_per_s,
+    -- Element type the vector units compute in.
+    r.vector_precision,
+    -- Energy of one of their operations, of the matrix units' element type where the part has none; null when unknown. [J]
+    v.value AS vector_op_j,
+    -- Peak of the vector units with sums in single precision or wider. [ops/s]
+    r.single_vector_ops_per_s,
+    -- Element type the vector units compute in where sums are in single precision or wider.
+    r.single_vector_precision,
+    -- Energy of one of those operations, of the matrix units' element type where the part has none; null when unknown. [J]
+    s.value AS single_vector_op_j,
+    -- True when the part executes the precision itself on either kind of unit.
+    r.is_native
+FROM preferred_peaks AS r
+LEFT JOIN energy_profile AS m
+    ON m.hardware = r.hardware AND m.what = 'op' AND m.key = CONCAT(r.matrix_precision, '.matrix')
+LEFT JOIN energy_profile AS v
+    ON v.hardware = r.hardware AND v.what = 'op'
+    AND v.key = CONCAT(COALESCE(r.vector_precision, r.matrix_precision), '.vector')
+LEFT JOIN energy_profile AS s
+    ON s.hardware = r.hardware AND s.what = 'op'
+    AND s.key = CONCAT(COALESCE(r.single_vector_precision, r.matrix_precision), '.vector')
+

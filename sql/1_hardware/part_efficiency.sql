@@ -1,0 +1,140 @@
+-- The efficiencies that hold for a part, backend, kernel class, element type and layout. Of each resource the most
+-- specific row of `efficiency` wins: scope first (the part's own, a sibling's (`lending_part`), its architecture's, its
+-- family's, any), then ATen operator, class, backend, precision and format. A backend's own rows win over those it takes
+-- from another (`backend_support.efficiency_backend`). Element types and operators without rows share `*`
+-- (`efficiency_precision`, `efficiency_operator`).
+-- Grain: hardware, backend, kernel_class, operator_name, precision_class, layout
+CREATE TABLE part_efficiency AS
+WITH part_scopes AS (
+    -- A sibling lends the rows of one backend.
+    SELECT hardware, CONCAT('hardware:', hardware) AS scope, NULL AS of_backend, 4 AS scope_rank FROM hardware
+    UNION ALL
+    SELECT hardware, CONCAT('hardware:', lender) AS scope, backend AS of_backend, 3 AS scope_rank FROM lending_part
+    UNION ALL
+    SELECT hardware, CONCAT('architecture:', architecture) AS scope, NULL AS of_backend, 2 AS scope_rank FROM hardware
+    UNION ALL
+    SELECT hardware, CONCAT('family:', family) AS scope, NULL AS of_backend, 1 AS scope_rank FROM hardware
+    UNION ALL
+    SELECT hardware, '*' AS scope, NULL AS of_backend, 0 AS scope_rank FROM hardware
+),
+
+accepted_backends AS (
+    SELECT hardware, backend, '*' AS row_backend, 0 AS backend_rank FROM supported_backend
+    UNION ALL
+    SELECT hardware, backend, backend AS row_backend, 16 AS backend_rank FROM supported_backend
+    UNION ALL
+    SELECT hardware, backend, efficiency_backend AS row_backend, 8 AS backend_rank
+    FROM supported_backend
+    WHERE efficiency_backend IS NOT NULL
+),
+
+kernel_classes AS (
+    SELECT operator_class AS kernel_class, '*' AS operator_name FROM operator_class
+    UNION
+    SELECT kernel_class, operator_name FROM efficiency
+    WHERE kernel_class <> '*'
+),
+
+precision_classes AS (
+    SELECT DISTINCT precision_class FROM efficiency
+),
+
+layouts AS (
+    SELECT 'nchw' AS layout
+    UNION ALL
+    SELECT 'nhwc' AS layout
+    UNION ALL
+    SELECT 'strided' AS layout
+    UNION ALL
+    SELECT 'aliased' AS layout
+),
+
+-- Rows are first told apart by all but the part, of which there are many.
+ranked_rows AS (
+    SELECT
+        e.efficiency_id,
+        e.scope,
+        e.backend AS row_backend,
+        e.resource,
+        e.maximum_fraction,
+        e.half_work,
+        k.kernel_class,
+        k.operator_name,
+        p.precision_class,
+        f.layout,
+        CASE WHEN e.operator_name <> '*' THEN 64 WHEN e.kernel_class <> '*' THEN 32 ELSE 0 END
+        + CASE WHEN e.precision_class = '*' THEN 0 ELSE 4 END
+        + CASE WHEN e.memory_format = '*' THEN 0 ELSE 2 END AS row_rank
+    FROM efficiency AS e
+    INNER JOIN kernel_classes AS k
+        ON e.kernel_class IN ('*', k.kernel_class) AND e.operator_name IN ('*', k.operator_name)
+    INNER JOIN precision_classes AS p ON e.precision_class IN ('*', p.precision_class)
+    INNER JOIN layouts AS f ON e.memory_format IN ('*', f.layout)
+),
+
+matching_rows AS (
+    SELECT
+        s.hardware,
+        a.backend,
+        r.*,
+        s.scope_rank * 100 + r.row_rank + a.backend_rank AS specificity
+    FROM part_scopes AS s
+    INNER JOIN ranked_rows AS r ON r.scope = s.scope AND COALESCE(r.row_backend = s.of_backend, TRUE)
+    INNER JOIN accepted_backends AS a ON a.hardware = s.hardware AND a.row_backend = r.row_backend
+)
+
+SELECT
+    hardware,
+    backend,
+    -- Class of the kernel's anchor.
+    kernel_class,
+    -- ATen operator of the anchor where that has rows of its own, or `*`.
+    operator_name,
+    -- Element type with rows of its own, or `*`.
+    precision_class,
+    -- How the anchor's tensors lie in memory: `nchw`, `nhwc`, `strided` or `aliased`.
+    layout,
+    -- Share of the matrix units' peak reached by a large kernel.
+    MAX_BY(maximum_fraction, CASE WHEN resource = 'matrix' THEN specificity END) AS matrix_fraction,
+    -- Operations a unit at which half of that is reached.
+    MAX_BY(half_work, CASE WHEN resource = 'matrix' THEN specificity END) AS matrix_half_ops,
+    -- Share of the vector units' peak reached by a large kernel.
+    MAX_BY(maximum_fraction, CASE WHEN resource = 'vector' THEN specificity END) AS vector_fraction,
+    -- Operations a unit at which half of that is reached.
+    MAX_BY(half_work, CASE WHEN resource = 'vector' THEN specificity END) AS vector_half_ops,
+    -- Share of the peak bandwidth reached by a large kernel.
+    MAX_BY(maximum_fraction, CASE WHEN resource = 'memory' THEN specificity END) AS memory_fraction,
+    -- Bytes a unit at which half of that is reached. [byte]
+    MAX_BY(half_work, CASE WHEN resource = 'memory' THEN specificity END) AS memory_half_byte,
+    -- Share of the shorter of arithmetic and memory hidden behind the longer.
+    MAX_BY(maximum_fraction, CASE WHEN resource = 'overlap' THEN specificity END) AS overlap_fraction,
+    -- Share of the last-level cache a kernel's inputs and outputs may fill and still be served there.
+    MAX_BY(maximum_fraction, CASE WHEN resource = 'residency' THEN specificity END) AS residency_fraction,
+    -- Share of the peak bandwidth at which a library puts weights and images in its own order, or a bias in the result,
+    -- at every call; null where they are used as they lie.
+    MAX_BY(maximum_fraction, CASE WHEN resource = 'reorder' THEN specificity END) AS reorder_fraction,
+    -- Share of the peak bandwidth at which fresh pages are handed out; null where memory is kept from run to run.
+    MAX_BY(maximum_fraction, CASE WHEN resource = 'paging' THEN specificity END) AS paging_fraction,
+    -- Of a unit's fair share of the peak bandwidth, what one thread reaches while the others idle; null where unknown.
+    MAX_BY(maximum_fraction, CASE WHEN resource = 'thread' THEN specificity END) AS thread_fraction,
+    -- Bytes a unit would move at the peak in the time in which a team of threads begins and ends; null where unknown.
+    -- [byte]
+    MAX_BY(half_work, CASE WHEN resource = 'thread' THEN specificity END) AS team_byte,
+    -- Row of `efficiency` behind matrix.
+    MAX_BY(efficiency_id, CASE WHEN resource = 'matrix' THEN specificity END) AS matrix_efficiency_id,
+    -- Row of `efficiency` behind vector.
+    MAX_BY(efficiency_id, CASE WHEN resource = 'vector' THEN specificity END) AS vector_efficiency_id,
+    -- Row of `efficiency` behind memory.
+    MAX_BY(efficiency_id, CASE WHEN resource = 'memory' THEN specificity END) AS memory_efficiency_id,
+    -- Row of `efficiency` behind overlap.
+    MAX_BY(efficiency_id, CASE WHEN resource = 'overlap' THEN specificity END) AS overlap_efficiency_id,
+    -- Row of `efficiency` behind residency.
+    MAX_BY(efficiency_id, CASE WHEN resource = 'residency' THEN specificity END) AS residency_efficiency_id,
+    -- Row of `efficiency` behind reorder; null where operands are used as they lie.
+    MAX_BY(efficiency_id, CASE WHEN resource = 'reorder' THEN specificity END) AS reorder_efficiency_id,
+    -- Row of `efficiency` behind paging; null where memory is kept from run to run.
+    MAX_BY(efficiency_id, CASE WHEN resource = 'paging' THEN specificity END) AS paging_efficiency_id,
+    -- Row of `efficiency` behind thread; null where nothing is known of threads.
+    MAX_BY(efficiency_id, CASE WHEN resource = 'thread' THEN specificity END) AS thread_efficiency_id
+FROM matching_rows
+GROUP BY hardware, backend, kernel_class, operator_name, precision_class, layout

@@ -1,0 +1,50 @@
+-- Peaks and units that an element type runs with on a part under a backend, after falling back along
+-- `precision.fallback` where the part has no rate of its own. Vector units sum products of half precision in half
+-- precision where the backend lets them and that is not slower: Pascal's rate is a 64th.
+-- Grain: hardware, backend, compute_precision
+CREATE TABLE part_rate AS
+WITH backend_rates AS (
+    SELECT
+        r.*,
+        s.backend,
+        s.sums_in_half AND r.vector_ops_per_s >= COALESCE(r.single_vector_ops_per_s, 0e0) AS is_half
+    FROM supported_backend AS s
+    INNER JOIN hardware_rate AS r ON r.hardware = s.hardware
+)
+
+SELECT
+    r.hardware,
+    r.backend,
+    -- Element type asked for.
+    r.precision AS compute_precision,
+    h.family,
+    -- Bytes of an element in memory. [byte]
+    p.bits / 8e0 AS element_byte,
+    h.unit_count,
+    h.lanes,
+    h.tile_memory_byte,
+    h.tile_memory_byte_per_s,
+    h.clock_hz,
+    h.matrix_instruction,
+    r.matrix_ops_per_s,
+    r.matrix_precision,
+    r.matrix_unit_count,
+    r.matrix_array_rows,
+    r.matrix_array_columns,
+    r.matrix_op_j,
+    -- Peak of the vector units; null when the part has none for it. [ops/s]
+    CASE WHEN r.is_half THEN r.vector_ops_per_s ELSE r.single_vector_ops_per_s END AS vector_ops_per_s,
+    -- Element type the vector units compute in; null when the part has none for it.
+    CASE WHEN r.is_half THEN r.vector_precision ELSE r.single_vector_precision END AS vector_precision,
+    -- Energy of one of their operations, of the matrix units' element type where the part has none; null when unknown. [J]
+    CASE WHEN r.is_half THEN r.vector_op_j ELSE r.single_vector_op_j END AS vector_op_j,
+    r.is_native,
+    -- Threads of a block, the grain at which vector work is spread over units.
+    c.value AS block_threads,
+    -- True where PyTorch cuts attentions by queries (`tile_query_block`).
+    b.calls_aten AND h.family = 'cpu' AS cuts_queries
+FROM backend_rates AS r
+INNER JOIN part AS h ON h.hardware = r.hardware
+INNER JOIN backend AS b ON b.backend = r.backend
+INNER JOIN precision AS p ON p.precision = r.precision
+INNER JOIN library_constant AS c ON c.library_constant = 'vector_block_threads'

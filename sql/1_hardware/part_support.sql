@@ -1,0 +1,50 @@
+-- Which backends run on a part under which precision policies, and what their dispatch costs there: the backend supports
+-- the part's family and maker, and the part itself executes the policy's precision. The part's numbers stand beside them,
+-- so that a target is read from one table.
+-- Grain: hardware, backend, precision
+CREATE TABLE part_support AS
+WITH policy_precisions AS (
+    SELECT policy, MAX_BY(compute_precision, CASE WHEN operator_class = 'linear' THEN 1 ELSE 0 END) AS precision
+    FROM precision_policy
+    WHERE operator_class IN ('*', 'linear') AND compute_precision IS NOT NULL
+    GROUP BY policy
+)
+
+SELECT
+    s.hardware,
+    s.backend,
+    -- Precision policy.
+    p.policy AS precision,
+    s.family,
+    s.vendor,
+    s.dispatch,
+    s.host_kernel_s,
+    s.host_view_s,
+    s.call_s,
+    -- Device time between two dependent kernels under the backend. [s]
+    h.part_kernel_gap_s * s.kernel_gap_fraction AS kernel_gap_s,
+    s.bias_is_kernel,
+    s.chunk_element,
+    s.shares_by_chunk,
+    b.follows_strides,
+    b.calls_aten,
+    h.is_simulated,
+    h.unit_count,
+    h.tile_memory_level,
+    h.tile_memory_byte_per_s,
+    h.cache_byte,
+    h.cache_byte_per_s,
+    h.cache_level,
+    h.dram_byte AS main_memory_byte,
+    h.dram_byte_per_s,
+    h.tdp_w,
+    h.memory_latency_s,
+    h.dram_j_per_byte,
+    h.cache_j_per_byte,
+    h.tile_j_per_byte,
+    h.static_w
+FROM supported_backend AS s
+INNER JOIN backend AS b ON b.backend = s.backend
+INNER JOIN part AS h ON h.hardware = s.hardware
+INNER JOIN hardware_rate AS r ON r.hardware = s.hardware AND r.is_native
+INNER JOIN policy_precisions AS p ON p.precision = r.precision

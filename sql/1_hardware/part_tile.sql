@@ -1,0 +1,144 @@
+-- Every candidate tile with what it has on a part: its units and peak, what it sustains, what filling it costs. Products
+-- that no array computes go to the vector units. Backends and element types differ in peaks, so they are keys.
+-- Grain: hardware, backend, compute_precision, candidate
+CREATE TABLE part_tile AS
+WITH offered_tiles AS (
+    SELECT
+        r.*,
+        s.candidate,
+        s.strategy,
+        s.dataflow,
+        s.dataflow IN ('weight_stationary', 'wavefront') AS is_systolic,
+        CAST(s.tile_m AS DOUBLE) AS listed_m,
+        CAST(s.tile_n AS DOUBLE) AS listed_n,
+        CAST(s.tile_k AS DOUBLE) AS listed_k,
+        CAST(s.from_m AS DOUBLE) AS from_m,
+        CAST(s.below_m AS DOUBLE) AS below_m,
+        CAST(s.divisor AS DOUBLE) AS divisor,
+        CAST(s.split_k AS DOUBLE) AS split_k,
+        CAST(COALESCE(s.step_k, s.tile_k) AS DOUBLE) AS step_k,
+        CAST(s.stages AS DOUBLE) AS stages,
+        s.fill_k,
+        s.fill_clock,
+        s.exposed_fill,
+        s.latency_clock,
+        s.wave_quantization_fraction,
+        s.efficiency_fraction,
+        s.fed_macs
+    FROM part_rate AS r
+    INNER JOIN tiling_strategy AS s
+        ON s.family = r.family AND COALESCE(s.matrix_instruction = r.matrix_instruction, TRUE)
+    WHERE (s.dataflow <> 'direct' OR r.vector_ops_per_s IS NOT NULL)
+        AND (s.dataflow <> 'query_block' OR r.cuts_queries)
+),
+
+-- An array that does not know the element type leaves the product to the vector units, in one way.
+placed_tiles AS (
+    SELECT
+        *,
+        is_systolic AND matrix_ops_per_s IS NULL AS is_left_to_vector,
+        dataflow <> 'direct' AND matrix_ops_per_s IS NOT NULL AS is_matrix
+    FROM offered_tiles
+    WHERE NOT (is_systolic AND matrix_ops_per_s IS NULL AND divisor > 1e0)
+),
+
+rated_tiles AS (
+    SELECT
+        *,
+        CASE WHEN is_systolic THEN COALESCE(matrix_unit_count, unit_count) ELSE unit_count END AS tile_unit_count,
+        CASE WHEN is_matrix THEN matrix_ops_per_s ELSE COALESCE(vector_ops_per_s, matrix_ops_per_s) END AS peak_ops_per_s,
+        CASE WHEN is_matrix THEN matrix_precision ELSE COALESCE(vector_precision, matrix_precision) END AS executed_precision,
+        CASE WHEN is_matrix THEN matrix_op_j ELSE vector_op_j END AS op_j,
+        CASE WHEN is_left_to_vector THEN 1e0 ELSE efficiency_fraction END AS filled_fraction
+    FROM placed_tiles
+),
+
+-- Small tiles reuse their operands less: what they lose is the share of the unit's pace at which the memory beside it can
+-- no longer bring them (LEAST passes over nulls).
+fed_tiles AS (
+    SELECT
+        *,
+        peak_ops_per_s / NULLIF(tile_unit_count, 0e0) AS unit_ops_per_s,
+        peak_ops_per_s / NULLIF(2e0 * matrix_array_rows * matrix_array_columns * tile_unit_count, 0e0) AS array_clock_hz,
+        filled_fraction / NULLIF(
+            filled_fraction + (1e0 - filled_fraction) * LEAST(
+                1e0, peak_ops_per_s * element_byte / NULLIF(2e0 * fed_macs * tile_memory_byte_per_s, 0e0)
+            ), 0e0
+        ) AS sustained_fraction
+    FROM rated_tiles
+    WHERE peak_ops_per_s > 0e0
+)
+
+SELECT
+    hardware,
+    backend,
+    compute_precision,
+    -- Number of the candidate tile.
+    candidate,
+    -- Tiling strategy; null where no tile is cut.
+    CASE WHEN is_left_to_vector THEN NULL ELSE strategy END AS strategy,
+    -- How its operands move: `listed` and `square` (results stay with the unit), `weight_stationary`, `wavefront`,
+    -- `query_block` or `direct` (vector units, no tiles).
+    CASE
+        WHEN is_left_to_vector THEN 'direct'
+        WHEN dataflow = 'output_stationary' AND listed_m = 0e0 THEN 'square'
+        WHEN dataflow = 'output_stationary' THEN 'listed'
+        ELSE dataflow
+    END AS dataflow,
+    -- True on matrix units (tensor cores, AMX, MXU, PE array), false on vector units.
+    is_matrix,
+    -- Element type the unit computes in.
+    executed_precision,
+    element_byte,
+    lanes,
+    -- Units that can take its tiles.
+    tile_unit_count,
+    -- Peak of those units together. [ops/s]
+    peak_ops_per_s,
+    -- Peak of one of them. [ops/s]
+    unit_ops_per_s,
+    -- Energy of an operation; null when unknown. [J]
+    op_j,
+    matrix_array_rows,
+    matrix_array_columns,
+    -- Steps of the whole array in a second; null without one. [Hz]
+    array_clock_hz,
+    -- Peak of the vector units for the same element type, of the matrix units where it has none. [ops/s]
+    COALESCE(vector_ops_per_s, matrix_ops_per_s) AS vector_ops_per_s,
+    COALESCE(vector_precision, matrix_precision) AS vector_precision,
+    vector_op_j,
+    block_threads,
+    cuts_queries,
+    -- Rows of the tile as listed; 0 where it is fitted.
+    listed_m,
+    -- Columns of the tile as listed, or of the widest product a direct one takes; 0 where fitted, null without a limit.
+    CASE WHEN is_left_to_vector THEN NULL ELSE listed_n END AS listed_n,
+    -- Depth of one stage as listed; 0 where fitted.
+    listed_k,
+    -- Fewest queries for which a block is chosen; null for other tiles.
+    from_m,
+    -- Queries from which on a larger block is chosen; null without a limit.
+    below_m,
+    -- Side of the square block whose three double-buffered operands fit the core's own cache,
+    -- 2 * T^2 * (b_A + b_B + b_acc) <= L2, divided by the row's divisor: a multiple of the vector width, never below it.
+    GREATEST(
+        lanes,
+        FLOOR(SQRT(tile_memory_byte / NULLIF(2e0 * (2e0 * element_byte + 4e0), 0e0)) / NULLIF(lanes * divisor, 0e0)) * lanes
+    ) AS square_block,
+    divisor,
+    split_k,
+    -- Depth to which the last stage is padded.
+    step_k,
+    stages,
+    fill_k,
+    -- Longest time that filling and draining a tile takes; null where the clock is unknown. [s]
+    fill_clock / NULLIF(clock_hz, 0e0) AS longest_fill_s,
+    exposed_fill,
+    -- From the kernel's start to its first step and from its last step to its end. [s]
+    COALESCE(latency_clock / NULLIF(clock_hz, 0e0), 0e0) AS start_s,
+    wave_quantization_fraction,
+    -- Share of the peak the tile sustains once filled, on a unit as fast as this.
+    sustained_fraction,
+    -- Share of the peak the tile sustains on a unit too fast to be fed.
+    filled_fraction
+FROM fed_tiles

@@ -1,0 +1,41 @@
+-- What a backend does on a part that it supports: the row of `backend_support` for the part's maker, or the one for all.
+-- Grain: hardware, backend
+CREATE VIEW supported_backend AS
+WITH chosen_vendors AS (
+    SELECT h.hardware, b.backend, MAX_BY(b.vendor, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END) AS row_vendor
+    FROM hardware AS h
+    INNER JOIN backend_support AS b ON b.family = h.family AND b.vendor IN ('*', h.vendor)
+    GROUP BY h.hardware, b.backend
+)
+
+SELECT
+    h.hardware,
+    b.backend,
+    -- Hardware family.
+    h.family,
+    -- Maker of the part.
+    h.vendor,
+    -- `async_queue`, `serial` or `graph`.
+    b.dispatch,
+    -- Host time to issue one kernel. [s]
+    b.host_kernel_s,
+    -- Host time of a view. [s]
+    b.host_view_s,
+    -- Host time of one whole run, paid once. [s]
+    b.run_s AS call_s,
+    -- Share of the part's gap between kernels that remains under the backend.
+    b.kernel_gap_fraction,
+    -- True where the bias of a convolution is added by a kernel of its own.
+    b.bias_is_kernel,
+    -- True where vector units sum products of half precision in half precision.
+    b.sums_in_half,
+    -- Elements of a loop of the backend's own that each thread must get, or not all of them run it; null where not known.
+    b.chunk_element,
+    -- True where a loop goes to as many threads as it has such chunks for, not to all or one.
+    b.shares_by_chunk,
+    -- Backend whose efficiencies hold where this one has none; null: none.
+    b.efficiency_backend
+FROM chosen_vendors AS c
+INNER JOIN hardware AS h ON h.hardware = c.hardware
+INNER JOIN backend_support AS b ON b.backend = c.backend AND b.family = h.family AND b.vendor = c.row_vendor
+

@@ -1,0 +1,18 @@
+-- Convolutions with a bias. cuDNN's forward kernels take none: eager PyTorch adds it to the result with a kernel of
+-- its own (`output.add_(reshape_bias(...))` in ATen's Convolution.cpp). Inductor adds it in the loop that follows.
+-- Grain: model, operator_id
+CREATE VIEW added_bias AS
+SELECT
+    o.model,
+    o.operator_id,
+    -- Its bias.
+    e.tensor_id AS bias_tensor_id,
+    -- Its result.
+    MIN(r.tensor_id) AS result_tensor_id
+FROM operator AS o
+-- Operands in the order of the call: input, weight, bias.
+INNER JOIN edge AS e ON e.model = o.model AND e.consumer_operator_id = o.operator_id AND e.position = 2
+INNER JOIN tensor AS r ON r.model = o.model AND r.producer_operator_id = o.operator_id
+INNER JOIN operator_class AS c ON c.operator_class = o.operator_class AND c.is_convolution
+GROUP BY o.model, o.operator_id, e.tensor_id
+

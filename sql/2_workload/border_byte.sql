@@ -1,0 +1,55 @@
+-- Bytes of every tensor that crosses a kernel's border in a run, under its backend's partition and, for comparison, the
+-- unfused one of `eager`, at the element sizes of the run's policy. A tensor counts once a kernel; where an operator moves only part of
+-- it, that part (access_term), never more than the tensor: a row gathered twice is read once. Of shares f that n
+-- independent draws take of it, such as the experts of n tokens, 1 - (1 - f)^n is expected to move.
+-- Grain: model, scenario_id, backend, kernel_id, tensor_id, direction
+CREATE VIEW border_byte AS
+WITH moved_elements AS (
+    SELECT
+        r.model,
+        r.scenario_id,
+        a.operator_id,
+        a.tensor_id,
+        MAX(a.draw_fraction) AS draw_fraction,
+        SUM(
+            a.coefficient
+            * POWER(r.batch, a.batch_power) * POWER(r.sequence, a.sequence_power) * POWER(r.context, a.context_power)
+        ) AS elements
+    FROM run AS r
+    INNER JOIN access_term AS a ON a.model = r.model
+    GROUP BY r.model, r.scenario_id, a.operator_id, a.tensor_id
+)
+
+SELECT
+    r.model,
+    r.scenario_id,
+    st.backend,
+    st.kernel_id,
+    st.tensor_id,
+    -- `read` or `write`.
+    st.direction,
+    -- `input`, `weight`, `kv_cache` or `output`.
+    st.role,
+    st.operator_id,
+    -- True when an earlier kernel of the run wrote it.
+    st.is_produced,
+    -- Bytes moved. [byte]
+    CASE
+        WHEN me.draw_fraction IS NULL THEN LEAST(COALESCE(me.elements, z.elements), z.elements)
+        ELSE z.elements * (1e0 - POWER(1e0 - me.draw_fraction, me.elements / NULLIF(z.elements * me.draw_fraction, 0e0)))
+    END
+    * CASE WHEN st.is_wide THEN GREATEST(p.bits, 32) ELSE p.bits END / 8e0 AS moved_byte
+FROM run AS r
+INNER JOIN kernel_tensor AS st ON st.model = r.model AND st.backend IN (r.backend, 'eager')
+INNER JOIN tensor_size AS z
+    ON z.model = r.model AND z.scenario_id = r.scenario_id AND z.tensor_id = st.tensor_id
+INNER JOIN tensor_precision AS tp
+    ON tp.model = r.model AND tp.policy = r.precision AND tp.tensor_id = st.tensor_id
+LEFT JOIN read_precision AS rp
+    ON rp.model = r.model AND rp.policy = r.precision
+    AND rp.operator_id = st.operator_id AND rp.tensor_id = st.tensor_id AND st.direction = 'read'
+INNER JOIN precision AS p ON p.precision = COALESCE(rp.precision, tp.precision)
+LEFT JOIN moved_elements AS me
+    ON me.model = r.model AND me.scenario_id = r.scenario_id
+    AND me.operator_id = st.operator_id AND me.tensor_id = st.tensor_id
+

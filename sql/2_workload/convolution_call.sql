@@ -1,0 +1,100 @@
+-- How PyTorch on a processor executes each convolution: oneDNN, which puts the weights in its own order at every call
+-- and images that are not channels-last in blocks of channels and back, or, of one small image, a matrix product of its
+-- own over the image's columns (`use_mkldnn` and `slow_conv2d_forward` in ATen). A backend that plans channels-last
+-- first puts weights of several taps in that order, at every run; a view of one sample it hands over with a batch stride
+-- of 0, by which ATen sees no channels-last image, copies it and convolves in nchw, unless the weights say otherwise
+-- (`mkldnn_conv_use_channels_last`). Backends that do not call ATen have no rows.
+-- Grain: model, scenario_id, kernel_id
+CREATE VIEW convolution_call AS
+WITH aten_backends AS (
+    SELECT backend, plans_layout
+    FROM backend
+    WHERE calls_aten
+),
+
+convolutions AS (
+    SELECT
+        w.model,
+        w.scenario_id,
+        w.kernel_id,
+        weight.elements * p.bits / 8e0 AS weight_byte,
+        image.elements * p.bits / 8e0 AS image_byte,
+        w.output_byte,
+        w.compute_precision = 'fp32' AND COALESCE(z.samples = 1e0 AND z.image <= cn.value, FALSE) AS is_native,
+        NOT a.plans_layout AND w.layout = 'nchw' AS is_nchw,
+        -- Weights of one tap, or of one channel a group, are channels-last and nchw at once.
+        a.plans_layout AND r.run_layout = 'nhwc' AND r.batch = 1 AND COALESCE(z.taps, 1e0) = 1e0
+        AND t.is_batch_first AND t.shape <> s.shape AS hides_format,
+        c.tensor_id IS NOT NULL AS is_copied,
+        -- Images of fewer channels than a block has are read as they lie.
+        COALESCE(z.k >= cb.value * z.taps, TRUE) AS is_image_blocked,
+        a.plans_layout AND COALESCE(z.taps > 1e0, FALSE) AS is_put_last,
+        -- An image is its own columns under a kernel of one tap and stride.
+        CASE WHEN z.m * z.k = z.image THEN 0e0 ELSE z.m * z.k * p.bits / 8e0 END AS column_byte
+    FROM run AS r
+    INNER JOIN aten_backends AS a ON a.backend = r.backend
+    INNER JOIN executed_kernel AS w ON w.model = r.model AND w.scenario_id = r.scenario_id
+    INNER JOIN operator_class AS oc ON oc.operator_class = w.kernel_class AND oc.is_convolution
+    INNER JOIN precision AS p ON p.precision = w.compute_precision
+    INNER JOIN library_constant AS cn ON cn.library_constant = 'native_convolution_elements'
+    INNER JOIN library_constant AS cb ON cb.library_constant = 'blocked_channels'
+    INNER JOIN edge AS ei
+        ON ei.model = w.model AND ei.consumer_operator_id = w.anchor_operator_id AND ei.position = 0
+    INNER JOIN tensor AS t ON t.model = ei.model AND t.tensor_id = ei.tensor_id
+    INNER JOIN tensor AS s ON s.model = t.model AND s.tensor_id = t.storage_tensor_id
+    LEFT JOIN layout_copy AS c
+        ON c.model = ei.model AND c.memory_format = r.run_layout
+        AND c.operator_id = ei.consumer_operator_id AND c.tensor_id = ei.tensor_id
+    INNER JOIN tensor_size AS image
+        ON image.model = w.model AND image.scenario_id = w.scenario_id AND image.tensor_id = ei.tensor_id
+    INNER JOIN edge AS ew
+        ON ew.model = w.model AND ew.consumer_operator_id = w.anchor_operator_id AND ew.position = 1
+    INNER JOIN tensor_size AS weight
+        ON weight.model = w.model AND weight.scenario_id = w.scenario_id AND weight.tensor_id = ew.tensor_id
+    INNER JOIN step_size AS z
+        ON z.model = w.model AND z.scenario_id = w.scenario_id
+        AND z.operator_id = w.anchor_operator_id AND z.step = 'main'
+),
+
+handed_over AS (
+    SELECT
+        *,
+        hides_format AND NOT is_native AS is_misread,
+        is_nchw OR (hides_format AND NOT is_native) AS is_blocked
+    FROM convolutions
+),
+
+blocked_images AS (
+    SELECT
+        *,
+        CASE WHEN is_misread THEN image_byte ELSE 0e0 END AS copied_byte,
+        CASE WHEN is_blocked AND is_image_blocked THEN image_byte ELSE 0e0 END AS blocked_image_byte,
+        CASE WHEN is_blocked THEN output_byte ELSE 0e0 END AS blocked_output_byte,
+        CASE WHEN is_put_last THEN weight_byte ELSE 0e0 END AS channels_last_byte
+    FROM handed_over
+)
+
+SELECT
+    model,
+    scenario_id,
+    kernel_id,
+    -- True where PyTorch multiplies matrices itself.
+    is_native,
+    -- True where ATen takes a channels-last image for one that is not, and copies it.
+    is_misread,
+    -- Memory held during the call: what oneDNN has in another order, or the columns. [byte]
+    CASE
+        WHEN is_native THEN column_byte
+        ELSE copied_byte + GREATEST(weight_byte + blocked_image_byte, blocked_output_byte)
+    END AS scratch_byte,
+    -- Memory of channels-last weights, held during the call. [byte]
+    channels_last_byte,
+    -- Written and read again in another order. [byte]
+    2e0 * (
+        channels_last_byte
+        + CASE WHEN is_native THEN column_byte ELSE weight_byte + blocked_image_byte + blocked_output_byte END
+        -- A copy that `layout_copy` lists is a kernel of its own.
+        + CASE WHEN is_copied THEN 0e0 ELSE copied_byte END
+    ) AS reorder_byte
+FROM blocked_images
+

@@ -1,0 +1,24 @@
+-- Bytes that cross the border of every kernel in a run, by role.
+-- Grain: model, scenario_id, kernel_id
+CREATE VIEW kernel_traffic AS
+SELECT
+    r.model,
+    r.scenario_id,
+    b.kernel_id,
+    -- Activations and model inputs read. [byte]
+    SUM(CASE WHEN b.direction = 'read' AND b.role = 'input' THEN b.moved_byte ELSE 0e0 END) AS input_byte,
+    -- Weights, buffers and constants read. [byte]
+    SUM(CASE WHEN b.direction = 'read' AND b.role = 'weight' THEN b.moved_byte ELSE 0e0 END) AS weight_byte,
+    -- KV-cache read. [byte]
+    SUM(CASE WHEN b.direction = 'read' AND b.role = 'kv_cache' THEN b.moved_byte ELSE 0e0 END) AS kv_cache_byte,
+    -- Results written. [byte]
+    SUM(CASE WHEN b.direction = 'write' THEN b.moved_byte ELSE 0e0 END) AS output_byte,
+    -- Part of the reads that an earlier kernel of the run wrote. [byte]
+    SUM(CASE WHEN b.direction = 'read' AND b.is_produced THEN b.moved_byte ELSE 0e0 END) AS produced_byte,
+    -- Largest activation, model input or result among them. [byte]
+    MAX(CASE WHEN b.role IN ('input', 'output') THEN b.moved_byte ELSE 0e0 END) AS largest_byte
+FROM run AS r
+INNER JOIN border_byte AS b
+    ON b.model = r.model AND b.scenario_id = r.scenario_id AND b.backend = r.backend
+GROUP BY r.model, r.scenario_id, b.kernel_id
+

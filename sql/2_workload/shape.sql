@@ -1,0 +1,59 @@
+-- Distinct shapes among the kernels of a run: all that a kernel's cost depends on, once.
+-- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id
+CREATE TABLE shape AS
+WITH kernel_counts AS (
+    SELECT model, scenario_id, shape_id, COUNT(*) AS kernel_count
+    FROM shaped_kernel
+    GROUP BY model, scenario_id, shape_id
+)
+
+SELECT
+    s.model,
+    s.backend,
+    s.precision,
+    s.batch,
+    s.sequence,
+    s.scenario_id,
+    s.shape_id,
+    -- Kernels of that shape in the run.
+    CAST(c.kernel_count AS BIGINT) AS kernel_count,
+    s.memory_format,
+    s.cache_state,
+    s.kernel_class,
+    s.operator_name,
+    s.compute_precision,
+    s.layout,
+    s.input_byte,
+    s.weight_byte,
+    s.kv_cache_byte,
+    s.output_byte,
+    s.produced_byte,
+    s.traffic_byte,
+    -- Elements of its loop: the largest of what it reads and writes but weights.
+    s.loop_elements,
+    s.macs,
+    s.flops,
+    s.threads,
+    s.accesses,
+    -- Steps of its operators.
+    s.step_count,
+    -- Matrix products among its steps.
+    s.product_count,
+    -- Queries of its attention; null without one.
+    s.query_count,
+    -- Heads with queries of their own; null without an attention.
+    s.query_heads,
+    -- True where PyTorch on a processor multiplies matrices itself instead of calling oneDNN.
+    COALESCE(s.is_native, FALSE) AS is_native,
+    -- True where ATen takes a channels-last image for one that is not, and copies it.
+    COALESCE(s.is_misread, FALSE) AS is_misread,
+    -- True where the rows of both operands of a linear layer evict one another from a first-level cache.
+    COALESCE(s.is_aliased, FALSE) AS is_aliased,
+    -- Written and read again in another order by a convolution on a processor. [byte]
+    s.convolution_reorder_byte,
+    -- The bias written to every row of a linear layer's result on a processor, and read again. [byte]
+    s.linear_reorder_byte,
+    -- Fresh pages that a processor's system hands out for it. [byte]
+    s.fault_byte
+FROM shaped_kernel AS s
+INNER JOIN kernel_counts AS c ON c.model = s.model AND c.scenario_id = s.scenario_id AND c.shape_id = s.kernel_id

@@ -1,0 +1,35 @@
+-- Steps of every distinct shape.
+-- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, step_id
+CREATE TABLE shape_step AS
+SELECT
+    s.model,
+    s.backend,
+    s.precision,
+    s.batch,
+    s.sequence,
+    s.scenario_id,
+    s.shape_id,
+    -- Number of the step within the shape, from 0.
+    CAST(ROW_NUMBER() OVER (PARTITION BY s.model, s.scenario_id, s.shape_id ORDER BY t.operator_id, t.step) - 1 AS BIGINT)
+        AS step_id,
+    t.operator_id,
+    t.step,
+    -- True for a matrix product.
+    t.step_class = 'gemm' AS is_product,
+    t.operator_class,
+    t.compute_precision,
+    t.macs,
+    t.flops,
+    t.threads,
+    t.m,
+    t.n,
+    t.k,
+    t.gemm_count,
+    -- True for the scores of an attention: its tiles are continued by those of the product with the values, which pay
+    -- once for each tile of queries.
+    t.operator_class = 'attention' AND t.step = 'qk' AS is_continued,
+    s.product_count,
+    s.query_count,
+    s.query_heads
+FROM shape AS s
+INNER JOIN executed_step AS t ON t.model = s.model AND t.scenario_id = s.scenario_id AND t.kernel_id = s.shape_id

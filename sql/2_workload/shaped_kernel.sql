@@ -1,0 +1,86 @@
+-- Every kernel of a run with all that its cost depends on: two kernels of a run whose columns agree cost the same, wherever
+-- they stand, and share the number of the first of them as their shape.
+-- Grain: model, backend, precision, batch, sequence, scenario_id, kernel_id
+CREATE VIEW shaped_kernel AS
+WITH step_sums AS (
+    SELECT
+        model,
+        scenario_id,
+        kernel_id,
+        SUM(macs) AS macs,
+        SUM(flops) AS flops,
+        MAX(threads) AS threads,
+        MAX(accesses) AS accesses,
+        COUNT(*) AS step_count,
+        SUM(CASE WHEN step_class = 'gemm' THEN 1 ELSE 0 END) AS product_count,
+        MAX(CASE WHEN operator_class = 'attention' AND step = 'qk' THEN m / NULLIF(sharing, 0e0) END) AS query_count,
+        MAX(CASE WHEN operator_class = 'attention' AND step = 'qk' THEN gemm_count * sharing END) AS query_heads,
+        STRING_AGG(
+            CONCAT_WS(
+                '|', operator_class, step, step_class, compute_precision, macs, flops, threads, accesses, m, n, k,
+                gemm_count, sharing
+            ), ';' ORDER BY operator_id, step
+        ) AS steps
+    FROM executed_step
+    GROUP BY model, scenario_id, kernel_id
+),
+
+chain_sums AS (
+    SELECT model, scenario_id, kernel_id, STRING_AGG(CAST(held_byte AS VARCHAR), ';' ORDER BY tensor_id) AS links
+    FROM chain_tensor
+    GROUP BY model, scenario_id, kernel_id
+),
+
+wide_kernels AS (
+    SELECT
+        r.model,
+        r.backend,
+        r.precision,
+        r.batch,
+        r.sequence,
+        r.scenario_id,
+        r.memory_format,
+        r.cache_state,
+        w.* EXCLUDE (model, scenario_id),
+        w.loop_byte * 8e0 / NULLIF(p.bits, 0) AS loop_elements,
+        COALESCE(s.macs, 0e0) AS macs,
+        COALESCE(s.flops, 0e0) AS flops,
+        COALESCE(s.threads, 0e0) AS threads,
+        COALESCE(s.accesses, 0e0) AS accesses,
+        CAST(COALESCE(s.step_count, 0) AS BIGINT) AS step_count,
+        CAST(COALESCE(s.product_count, 0) AS BIGINT) AS product_count,
+        s.query_count,
+        s.query_heads,
+        s.steps,
+        c.links,
+        v.is_native,
+        v.is_misread,
+        l.is_aliased,
+        COALESCE(v.reorder_byte, 0e0) AS convolution_reorder_byte,
+        COALESCE(l.reorder_byte, 0e0) AS linear_reorder_byte,
+        COALESCE(f.fault_byte, 0e0) AS fault_byte
+    FROM run AS r
+    INNER JOIN executed_kernel AS w ON w.model = r.model AND w.scenario_id = r.scenario_id
+    INNER JOIN precision AS p ON p.precision = w.compute_precision
+    LEFT JOIN step_sums AS s
+        ON s.model = w.model AND s.scenario_id = w.scenario_id AND s.kernel_id = w.kernel_id
+    LEFT JOIN chain_sums AS c
+        ON c.model = w.model AND c.scenario_id = w.scenario_id AND c.kernel_id = w.kernel_id
+    LEFT JOIN convolution_call AS v
+        ON v.model = w.model AND v.scenario_id = w.scenario_id AND v.kernel_id = w.kernel_id
+    LEFT JOIN linear_call AS l
+        ON l.model = w.model AND l.scenario_id = w.scenario_id AND l.kernel_id = w.kernel_id
+    LEFT JOIN page_fault AS f
+        ON f.model = w.model AND f.scenario_id = w.scenario_id AND f.kernel_id = w.kernel_id
+)
+
+SELECT
+    * EXCLUDE (steps, links),
+    -- Shape: the first kernel of the run that costs the same.
+    MIN(kernel_id) OVER (
+        PARTITION BY
+            model, scenario_id, kernel_class, operator_name, compute_precision, layout, input_byte, weight_byte,
+            kv_cache_byte, output_byte, produced_byte, loop_byte, steps, links, is_native, is_misread, is_aliased,
+            convolution_reorder_byte, linear_reorder_byte, fault_byte
+    ) AS shape_id
+FROM wide_kernels

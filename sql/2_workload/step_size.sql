@@ -1,0 +1,49 @@
+-- Work of every operator step in every run: its polynomials in batch, sequence and context, evaluated.
+-- Grain: model, scenario_id, operator_id, step
+CREATE VIEW step_size AS
+WITH evaluated_terms AS (
+    SELECT
+        r.model,
+        r.scenario_id,
+        t.operator_id,
+        t.step,
+        t.quantity,
+        t.coefficient
+        * POWER(r.batch, t.batch_power) * POWER(r.sequence, t.sequence_power) * POWER(r.context, t.context_power)
+            AS amount
+    FROM run AS r
+    INNER JOIN term AS t ON t.model = r.model
+)
+SELECT
+    model,
+    scenario_id,
+    operator_id,
+    -- Step of the operator.
+    step,
+    -- Multiply-accumulates.
+    COALESCE(SUM(CASE WHEN quantity = 'macs' THEN amount END), 0e0) AS macs,
+    -- Operations: two a MAC plus all other arithmetic.
+    COALESCE(SUM(CASE WHEN quantity = 'flops' THEN amount END), 0e0) AS flops,
+    -- Independent output elements.
+    COALESCE(SUM(CASE WHEN quantity = 'threads' THEN amount END), 0e0) AS threads,
+    -- Accesses that a thread of PyTorch's GPU kernel makes one after another; 0 where each makes its own.
+    COALESCE(SUM(CASE WHEN quantity = 'accesses' THEN amount END), 0e0) AS accesses,
+    -- GEMM rows of one group; null unless the step is a matrix product.
+    SUM(CASE WHEN quantity = 'm' THEN amount END) AS m,
+    -- GEMM columns of one group; null unless the step is a matrix product.
+    SUM(CASE WHEN quantity = 'n' THEN amount END) AS n,
+    -- GEMM reduction length; null unless the step is a matrix product.
+    SUM(CASE WHEN quantity = 'k' THEN amount END) AS k,
+    -- Independent matrix products of that shape; null unless the step is a matrix product.
+    SUM(CASE WHEN quantity = 'groups' THEN amount END) AS gemm_count,
+    -- Positions of a convolution's kernel; null for other steps.
+    SUM(CASE WHEN quantity = 'taps' THEN amount END) AS taps,
+    -- Elements of the input of a plain convolution; null for other steps.
+    SUM(CASE WHEN quantity = 'image' THEN amount END) AS image,
+    -- First dimension of that input; null for other steps.
+    SUM(CASE WHEN quantity = 'samples' THEN amount END) AS samples,
+    -- Heads of queries whose rows are those of one product, as they share keys; 1 where none do.
+    COALESCE(SUM(CASE WHEN quantity = 'sharing' THEN amount END), 1e0) AS sharing
+FROM evaluated_terms
+GROUP BY model, scenario_id, operator_id, step
+

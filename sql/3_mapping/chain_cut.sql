@@ -1,0 +1,77 @@
+-- Where a domain-flow chain is cut on a part: a link larger than the share of on-chip memory it may fill leaves the chain,
+-- written once and read once, unless reading the weights again costs less: then the samples pass in groups small enough
+-- that their links stay.
+-- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+CREATE VIEW chain_cut AS
+WITH sized_links AS (
+    SELECT
+        c.*,
+        t.hardware,
+        c.held_byte <= e.residency_fraction * t.cache_byte AS is_held,
+        -- The most samples whose link fits at a time.
+        LEAST(FLOOR(e.residency_fraction * t.cache_byte * c.batch / NULLIF(c.held_byte, 0e0)), c.batch) AS sample_count
+    FROM shape_link AS c
+    INNER JOIN part_support AS t ON t.backend = c.backend AND t.precision = c.precision
+    INNER JOIN part_efficiency AS e
+        ON e.hardware = t.hardware AND e.backend = t.backend AND e.kernel_class = c.kernel_class
+        AND e.operator_name = '*' AND e.precision_class = '*' AND e.layout = c.memory_format
+),
+
+passing_links AS (
+    SELECT
+        *,
+        COALESCE(sample_count >= 1e0, FALSE) AS fits_in_groups
+    FROM sized_links
+),
+
+summed_links AS (
+    SELECT
+        model,
+        backend,
+        precision,
+        batch,
+        sequence,
+        scenario_id,
+        shape_id,
+        hardware,
+        COUNT(*) AS link_count,
+        SUM(CASE WHEN is_held THEN 0 ELSE 1 END) AS open_count,
+        SUM(CASE WHEN fits_in_groups THEN 0 ELSE 1 END) AS lost_count,
+        MAX(CASE WHEN fits_in_groups THEN CEIL(batch / NULLIF(sample_count, 0e0)) ELSE 1e0 END) AS pass_count,
+        MAX(CASE WHEN is_held THEN held_byte ELSE 0e0 END) AS held_byte,
+        MAX(CASE WHEN fits_in_groups THEN held_byte * sample_count / NULLIF(batch, 0) ELSE 0e0 END) AS held_in_passes_byte,
+        SUM(CASE WHEN is_held THEN 0e0 ELSE 2e0 * held_byte END) AS open_byte,
+        SUM(CASE WHEN fits_in_groups THEN 0e0 ELSE 2e0 * held_byte END) AS lost_byte,
+        MAX(weight_byte) AS weight_byte
+    FROM passing_links
+    GROUP BY model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+),
+
+decided_chains AS (
+    SELECT
+        *,
+        lost_byte + (pass_count - 1e0) * weight_byte AS passed_byte,
+        lost_byte + (pass_count - 1e0) * weight_byte < open_byte AS is_passed
+    FROM summed_links
+)
+
+SELECT
+    model,
+    backend,
+    precision,
+    batch,
+    sequence,
+    scenario_id,
+    shape_id,
+    hardware,
+    -- Links of the chain.
+    CAST(link_count AS BIGINT) AS link_count,
+    -- Links that do not fit.
+    CAST(CASE WHEN is_passed THEN lost_count ELSE open_count END AS BIGINT) AS cut_count,
+    -- Groups of samples that pass one after another, each with all weights.
+    CAST(CASE WHEN is_passed THEN pass_count ELSE 1e0 END AS BIGINT) AS pass_count,
+    -- Largest link held on chip; 0 when none is. [byte]
+    CASE WHEN is_passed THEN held_in_passes_byte ELSE held_byte END AS held_byte,
+    -- Traffic of the links that do not fit, and of weights read again. [byte]
+    CASE WHEN is_passed THEN passed_byte ELSE open_byte END AS spilled_byte
+FROM decided_chains

@@ -1,0 +1,50 @@
+-- Every distinct shape on every part that can run it, with the part's numbers and the efficiencies that hold for it.
+-- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+CREATE VIEW shape_target AS
+WITH placed_shapes AS (
+    SELECT
+        s.*,
+        t.* EXCLUDE (backend, precision),
+        -- PyTorch on a processor has layouts and algorithms of its own: see `convolution_call` and `linear_call`.
+        CASE
+            WHEN t.family = 'cpu' AND s.is_misread THEN 'strided'
+            WHEN t.family = 'cpu' AND s.is_aliased AND t.vendor = 'intel' THEN 'aliased'
+            ELSE s.layout
+        END AS executed_layout,
+        CASE
+            WHEN t.family = 'cpu' AND s.is_native THEN 'aten._slow_conv2d_forward'
+            ELSE COALESCE(o.operator_name, '*')
+        END AS efficiency_name,
+        p.precision_class
+    FROM shape AS s
+    INNER JOIN part_support AS t
+        ON t.backend = s.backend AND t.precision = s.precision AND (t.bias_is_kernel OR s.kernel_class <> 'bias')
+    INNER JOIN efficiency_precision AS p ON p.compute_precision = s.compute_precision
+    LEFT JOIN efficiency_operator AS o ON o.kernel_class = s.kernel_class AND o.operator_name = s.operator_name
+)
+
+SELECT
+    s.* EXCLUDE (layout, operator_name, precision_class, executed_layout, efficiency_name),
+    -- How its anchor's tensors lie in memory: `nchw`, `nhwc` or `strided`, on Intel's processors also `aliased`
+    -- (`linear_call`).
+    s.executed_layout AS layout,
+    -- ATen operator of its anchor where that has efficiencies of its own, or `*`; `aten._slow_conv2d_forward` for a
+    -- convolution that PyTorch on a processor runs as a matrix product of its own.
+    s.efficiency_name AS operator_name,
+    s.precision_class,
+    e.matrix_fraction,
+    e.matrix_half_ops,
+    e.vector_fraction,
+    e.vector_half_ops,
+    e.memory_fraction,
+    e.memory_half_byte,
+    e.overlap_fraction,
+    e.residency_fraction,
+    e.reorder_fraction,
+    e.paging_fraction,
+    e.thread_fraction,
+    e.team_byte
+FROM placed_shapes AS s
+INNER JOIN part_efficiency AS e
+    ON e.hardware = s.hardware AND e.backend = s.backend AND e.kernel_class = s.kernel_class
+    AND e.operator_name = s.efficiency_name AND e.precision_class = s.precision_class AND e.layout = s.executed_layout

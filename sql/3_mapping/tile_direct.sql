@@ -1,0 +1,91 @@
+-- Products without tiles, element by element on the vector units: narrow ones (grouped convolutions, few channels), which
+-- padding to a tile would waste, and those whose element type no array knows. Spread like any vector work, in blocks of
+-- threads: a partly filled last block costs a whole one, so that more threads never take less time.
+-- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, step_id, candidate
+CREATE VIEW tile_direct AS
+WITH counted_blocks AS (
+    SELECT
+        s.model,
+        s.backend,
+        s.precision,
+        s.batch,
+        s.sequence,
+        s.scenario_id,
+        s.shape_id,
+        g.hardware,
+        s.step_id,
+        s.is_product,
+        s.product_count,
+        g.candidate,
+        g.is_matrix,
+        g.executed_precision,
+        g.strategy,
+        g.tile_unit_count,
+        g.peak_ops_per_s,
+        g.unit_ops_per_s,
+        g.op_j,
+        s.flops,
+        GREATEST(1e0, CEIL(s.threads / NULLIF(g.block_threads, 0e0))) AS tile_count,
+        LEAST(1e0, g.block_threads / GREATEST(s.threads, 1e0)) AS block_fraction,
+        g.filled_fraction,
+        g.wave_quantization_fraction
+    FROM shape_step AS s
+    INNER JOIN part_tile AS g
+        ON g.backend = s.backend AND g.compute_precision = s.compute_precision AND g.dataflow = 'direct'
+    WHERE s.is_product AND COALESCE(s.n <= g.listed_n, TRUE)
+),
+
+waved_blocks AS (
+    SELECT
+        *,
+        CEIL(tile_count / NULLIF(tile_unit_count, 0e0)) AS waves,
+        wave_quantization_fraction * CEIL(tile_count / NULLIF(tile_unit_count, 0e0))
+        + (1e0 - wave_quantization_fraction) * GREATEST(1e0, tile_count / NULLIF(tile_unit_count, 0e0)) AS effective_waves
+    FROM counted_blocks
+)
+
+SELECT
+    model,
+    backend,
+    precision,
+    batch,
+    sequence,
+    scenario_id,
+    shape_id,
+    hardware,
+    step_id,
+    is_product,
+    product_count,
+    candidate,
+    is_matrix,
+    executed_precision,
+    strategy,
+    tile_unit_count,
+    peak_ops_per_s,
+    unit_ops_per_s,
+    op_j,
+    flops,
+    -- Rows of the tile; null where no tile is cut.
+    CAST(NULL AS DOUBLE) AS tile_m,
+    -- Columns of the tile; null where no tile is cut.
+    CAST(NULL AS DOUBLE) AS tile_n,
+    -- Depth of the tile; null where no tile is cut.
+    CAST(NULL AS DOUBLE) AS tile_k,
+    -- Tiles, or blocks of threads.
+    tile_count,
+    -- Units that get work.
+    LEAST(tile_count, tile_unit_count) AS units_allocated,
+    -- Rounds in which all tiles are done.
+    waves,
+    -- Share of the tile's time in which the pipeline is full.
+    1e0 AS pipelining_fraction,
+    -- Bytes the tiles load from the last-level cache, operands again for every tile. [byte]
+    0e0 AS reload_byte,
+    -- Bytes the tile keeps next to its unit. [byte]
+    0e0 AS tile_byte,
+    -- Time of the arithmetic at full efficiency, utilization included. [s]
+    GREATEST(
+        effective_waves * flops * block_fraction / NULLIF(unit_ops_per_s * filled_fraction, 0e0),
+        flops / NULLIF(peak_ops_per_s, 0e0)
+    ) AS ideal_s
+FROM waved_blocks

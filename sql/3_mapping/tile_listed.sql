@@ -1,0 +1,116 @@
+-- Output tiles of listed sizes, results with the unit (output-stationary): GPU blocks, NPU and DSP tiles. Tiles spread over
+-- the units in waves (CUTLASS, efficient GEMM; wave quantization). A tile's time is its steps, padded in depth, and what
+-- filling and draining it costs: steps of the reduction, at most the memory's latency. From the second wave on a unit
+-- computes other tiles of the kernel while one fills, where it holds several (LEAST passes over nulls).
+-- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, step_id, candidate
+CREATE VIEW tile_listed AS
+WITH counted_tiles AS (
+    SELECT
+        s.model,
+        s.backend,
+        s.precision,
+        s.batch,
+        s.sequence,
+        s.scenario_id,
+        s.shape_id,
+        g.hardware,
+        s.step_id,
+        s.is_product,
+        s.product_count,
+        g.candidate,
+        g.is_matrix,
+        g.executed_precision,
+        g.strategy,
+        g.tile_unit_count,
+        g.peak_ops_per_s,
+        g.unit_ops_per_s,
+        g.op_j,
+        s.flops,
+        s.m,
+        s.n,
+        s.k,
+        s.gemm_count,
+        s.is_continued,
+        g.element_byte,
+        g.stages,
+        g.exposed_fill,
+        g.longest_fill_s,
+        g.start_s,
+        g.wave_quantization_fraction,
+        g.listed_m AS tile_m,
+        g.listed_n AS tile_n,
+        g.listed_k AS tile_k,
+        s.gemm_count * CEIL(s.m / NULLIF(g.listed_m, 0e0)) * CEIL(s.n / NULLIF(g.listed_n, 0e0)) * g.split_k AS tile_count,
+        -- Time of a step of the reduction.
+        2e0 * g.listed_m * g.listed_n / NULLIF(g.unit_ops_per_s * g.sustained_fraction, 0e0) AS step_s,
+        CEIL(s.k / NULLIF(g.step_k * g.split_k, 0e0)) * g.step_k AS padded_k,
+        g.fill_k
+    FROM shape_step AS s
+    INNER JOIN part_tile AS g
+        ON g.backend = s.backend AND g.compute_precision = s.compute_precision AND g.dataflow = 'listed'
+    WHERE s.is_product
+),
+
+waved_tiles AS (
+    SELECT
+        *,
+        CEIL(tile_count / NULLIF(tile_unit_count, 0e0)) AS waves,
+        wave_quantization_fraction * CEIL(tile_count / NULLIF(tile_unit_count, 0e0))
+        + (1e0 - wave_quantization_fraction) * GREATEST(1e0, tile_count / NULLIF(tile_unit_count, 0e0)) AS effective_waves,
+        step_s * padded_k AS steady_s,
+        CASE WHEN is_continued THEN 0e0 ELSE LEAST(step_s * fill_k, longest_fill_s) END AS fill_s,
+        CASE WHEN is_continued THEN 0e0 ELSE start_s END AS begin_s
+    FROM counted_tiles
+),
+
+filled_tiles AS (
+    SELECT
+        *,
+        effective_waves * steady_s AS computing_s,
+        fill_s + (effective_waves - 1e0) * LEAST(fill_s, exposed_fill * steady_s) AS filling_s
+    FROM waved_tiles
+)
+
+SELECT
+    model,
+    backend,
+    precision,
+    batch,
+    sequence,
+    scenario_id,
+    shape_id,
+    hardware,
+    step_id,
+    is_product,
+    product_count,
+    candidate,
+    is_matrix,
+    executed_precision,
+    strategy,
+    tile_unit_count,
+    peak_ops_per_s,
+    unit_ops_per_s,
+    op_j,
+    flops,
+    -- Rows of the tile; null where no tile is cut.
+    tile_m,
+    -- Columns of the tile; null where no tile is cut.
+    tile_n,
+    -- Depth of the tile; null where no tile is cut.
+    tile_k,
+    -- Tiles, or blocks of threads.
+    tile_count,
+    -- Units that get work.
+    LEAST(tile_count, tile_unit_count) AS units_allocated,
+    -- Rounds in which all tiles are done.
+    waves,
+    -- Share of the tile's time in which the pipeline is full.
+    computing_s / NULLIF(computing_s + filling_s, 0e0) AS pipelining_fraction,
+    -- Bytes the tiles load from the last-level cache, operands again for every tile. [byte]
+    element_byte * gemm_count
+    * (m * k * CEIL(n / NULLIF(tile_n, 0e0)) + k * n * CEIL(m / NULLIF(tile_m, 0e0))) AS reload_byte,
+    -- Bytes the tile keeps next to its unit. [byte]
+    stages * element_byte * (tile_m * LEAST(tile_k, k) + LEAST(tile_k, k) * tile_n) + 4e0 * tile_m * tile_n AS tile_byte,
+    -- Time of the arithmetic at full efficiency, utilization included. [s]
+    GREATEST(computing_s + filling_s + begin_s, flops / NULLIF(peak_ops_per_s, 0e0)) AS ideal_s
+FROM filled_tiles

@@ -1,0 +1,120 @@
+-- PyTorch's fused attention on processors: threads each take neighbouring blocks of queries and bring keys and values into
+-- the product's order anew for every block (FlashAttentionKernel.cpp). The unit with most rows takes longest: whole
+-- products, then part of one. What is no product is shared as the products are.
+-- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, step_id, candidate
+CREATE VIEW tile_query_block AS
+WITH counted_blocks AS (
+    SELECT
+        s.model,
+        s.backend,
+        s.precision,
+        s.batch,
+        s.sequence,
+        s.scenario_id,
+        s.shape_id,
+        g.hardware,
+        s.step_id,
+        s.is_product,
+        s.product_count,
+        g.candidate,
+        s.is_product AND g.is_matrix AS is_matrix,
+        CASE WHEN s.is_product THEN g.executed_precision ELSE g.vector_precision END AS executed_precision,
+        g.strategy,
+        g.tile_unit_count,
+        CASE WHEN s.is_product THEN g.peak_ops_per_s ELSE g.vector_ops_per_s END AS peak_ops_per_s,
+        CASE WHEN s.is_product THEN g.peak_ops_per_s ELSE g.vector_ops_per_s END / NULLIF(g.tile_unit_count, 0e0)
+            AS unit_ops_per_s,
+        CASE WHEN s.is_product THEN g.op_j ELSE g.vector_op_j END AS op_j,
+        s.flops,
+        s.m,
+        s.n,
+        s.k,
+        s.gemm_count,
+        s.query_count,
+        s.query_heads,
+        g.element_byte,
+        g.stages,
+        g.lanes,
+        g.fill_k,
+        g.sustained_fraction,
+        g.listed_m AS query_block,
+        LEAST(g.listed_m, s.query_count) AS tile_m,
+        CEIL(LEAST(g.listed_n, s.n) / NULLIF(g.lanes, 0e0)) * g.lanes AS tile_n,
+        LEAST(g.listed_k, s.k) AS tile_k,
+        CEIL(s.query_count / NULLIF(g.listed_m, 0e0)) AS product_blocks
+    FROM shape_step AS s
+    INNER JOIN part_tile AS g
+        ON g.backend = s.backend AND g.compute_precision = s.compute_precision AND g.dataflow = 'query_block'
+    WHERE s.query_count >= g.from_m AND COALESCE(s.query_count < g.below_m, TRUE)
+),
+
+waved_blocks AS (
+    SELECT
+        *,
+        query_heads * product_blocks AS tile_count,
+        CEIL(query_heads * product_blocks / NULLIF(tile_unit_count, 0e0)) AS waves
+    FROM counted_blocks
+),
+
+-- Rows of the unit with most of them.
+shared_blocks AS (
+    SELECT
+        *,
+        FLOOR(waves / NULLIF(product_blocks, 0e0)) * query_count
+        + LEAST(waves % NULLIF(product_blocks, 0e0) * query_block, query_count) AS block_rows
+    FROM waved_blocks
+)
+
+SELECT
+    model,
+    backend,
+    precision,
+    batch,
+    sequence,
+    scenario_id,
+    shape_id,
+    hardware,
+    step_id,
+    is_product,
+    product_count,
+    candidate,
+    is_matrix,
+    executed_precision,
+    strategy,
+    tile_unit_count,
+    peak_ops_per_s,
+    unit_ops_per_s,
+    op_j,
+    flops,
+    -- Rows of the tile; null where no tile is cut.
+    CASE WHEN is_product THEN tile_m END AS tile_m,
+    -- Columns of the tile; null where no tile is cut.
+    CASE WHEN is_product THEN tile_n END AS tile_n,
+    -- Depth of the tile; null where no tile is cut.
+    CASE WHEN is_product THEN tile_k END AS tile_k,
+    -- Tiles, or blocks of threads.
+    tile_count,
+    -- Units that get work.
+    LEAST(tile_count, tile_unit_count) AS units_allocated,
+    -- Rounds in which all tiles are done.
+    waves,
+    -- Share of the tile's time in which the pipeline is full.
+    CASE WHEN is_product THEN block_rows / NULLIF(block_rows + waves * fill_k, 0e0) ELSE 1e0 END AS pipelining_fraction,
+    -- Bytes the tiles load from the last-level cache, operands again for every tile. [byte]
+    COALESCE(
+        element_byte * gemm_count
+        * (m * k * CEIL(n / NULLIF(tile_n, 0e0)) + k * n * CEIL(m / NULLIF(tile_m, 0e0))), 0e0
+    ) AS reload_byte,
+    -- Bytes the tile keeps next to its unit. [byte]
+    COALESCE(stages * element_byte * (tile_m * LEAST(tile_k, k) + LEAST(tile_k, k) * tile_n) + 4e0 * tile_m * tile_n, 0e0) AS tile_byte,
+    -- Time of the arithmetic at full efficiency, utilization included. [s]
+    GREATEST(
+        CASE
+            WHEN is_product
+                THEN 2e0 * (block_rows + waves * fill_k) * CEIL(n / NULLIF(lanes, 0e0)) * lanes * k
+                / NULLIF(unit_ops_per_s * sustained_fraction, 0e0)
+            ELSE block_rows * flops / NULLIF(query_heads * query_count * unit_ops_per_s, 0e0)
+        END,
+        flops / NULLIF(peak_ops_per_s, 0e0)
+    ) AS ideal_s
+FROM shared_blocks

@@ -1,0 +1,105 @@
+-- Square blocks fitted to a core's own cache, results with the core: products on processors, but for attentions that
+-- PyTorch cuts by queries (`tile_query_block`). Blocks spread over the cores in whole waves.
+-- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, step_id, candidate
+CREATE VIEW tile_square AS
+WITH sized_blocks AS (
+    SELECT
+        s.model,
+        s.backend,
+        s.precision,
+        s.batch,
+        s.sequence,
+        s.scenario_id,
+        s.shape_id,
+        g.hardware,
+        s.step_id,
+        s.is_product,
+        s.product_count,
+        g.candidate,
+        g.is_matrix,
+        g.executed_precision,
+        g.strategy,
+        g.tile_unit_count,
+        g.peak_ops_per_s,
+        g.unit_ops_per_s,
+        g.op_j,
+        s.flops,
+        s.m,
+        s.n,
+        s.k,
+        s.gemm_count,
+        g.element_byte,
+        g.stages,
+        g.sustained_fraction,
+        LEAST(g.square_block, s.m) AS tile_m,
+        LEAST(g.square_block, CEIL(s.n / NULLIF(g.lanes, 0e0)) * g.lanes) AS tile_n,
+        LEAST(g.square_block, s.k) AS tile_k,
+        g.wave_quantization_fraction
+    FROM shape_step AS s
+    INNER JOIN part_tile AS g
+        ON g.backend = s.backend AND g.compute_precision = s.compute_precision AND g.dataflow = 'square'
+    WHERE s.is_product AND (s.query_count IS NULL OR NOT g.cuts_queries)
+),
+
+counted_blocks AS (
+    SELECT
+        *,
+        gemm_count * CEIL(m / NULLIF(tile_m, 0e0)) * CEIL(n / NULLIF(tile_n, 0e0)) AS tile_count
+    FROM sized_blocks
+),
+
+waved_blocks AS (
+    SELECT
+        *,
+        CEIL(tile_count / NULLIF(tile_unit_count, 0e0)) AS waves,
+        wave_quantization_fraction * CEIL(tile_count / NULLIF(tile_unit_count, 0e0))
+        + (1e0 - wave_quantization_fraction) * GREATEST(1e0, tile_count / NULLIF(tile_unit_count, 0e0)) AS effective_waves
+    FROM counted_blocks
+)
+
+SELECT
+    model,
+    backend,
+    precision,
+    batch,
+    sequence,
+    scenario_id,
+    shape_id,
+    hardware,
+    step_id,
+    is_product,
+    product_count,
+    candidate,
+    is_matrix,
+    executed_precision,
+    strategy,
+    tile_unit_count,
+    peak_ops_per_s,
+    unit_ops_per_s,
+    op_j,
+    flops,
+    -- Rows of the tile; null where no tile is cut.
+    tile_m,
+    -- Columns of the tile; null where no tile is cut.
+    tile_n,
+    -- Depth of the tile; null where no tile is cut.
+    tile_k,
+    -- Tiles, or blocks of threads.
+    tile_count,
+    -- Units that get work.
+    LEAST(tile_count, tile_unit_count) AS units_allocated,
+    -- Rounds in which all tiles are done.
+    waves,
+    -- Share of the tile's time in which the pipeline is full.
+    1e0 AS pipelining_fraction,
+    -- Bytes the tiles load from the last-level cache, operands again for every tile. [byte]
+    element_byte * gemm_count
+    * (m * k * CEIL(n / NULLIF(tile_n, 0e0)) + k * n * CEIL(m / NULLIF(tile_m, 0e0))) AS reload_byte,
+    -- Bytes the tile keeps next to its unit. [byte]
+    stages * element_byte * (tile_m * LEAST(tile_k, k) + LEAST(tile_k, k) * tile_n) + 4e0 * tile_m * tile_n AS tile_byte,
+    -- Time of the arithmetic at full efficiency, utilization included. [s]
+    GREATEST(
+        effective_waves * 2e0 * tile_m * tile_n * k / NULLIF(unit_ops_per_s * sustained_fraction, 0e0),
+        flops / NULLIF(peak_ops_per_s, 0e0)
+    ) AS ideal_s
+FROM waved_blocks

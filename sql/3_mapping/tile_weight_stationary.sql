@@ -1,0 +1,109 @@
+-- Weight-stationary tiles: an array holds weights of its own size while rows stream through, max(M, rows) cycles a pass
+-- (TPU; kpu_dft). What no array computes goes to `tile_direct`.
+-- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, step_id, candidate
+CREATE VIEW tile_weight_stationary AS
+WITH sized_tiles AS (
+    SELECT
+        s.model,
+        s.backend,
+        s.precision,
+        s.batch,
+        s.sequence,
+        s.scenario_id,
+        s.shape_id,
+        g.hardware,
+        s.step_id,
+        s.is_product,
+        s.product_count,
+        g.candidate,
+        g.is_matrix,
+        g.executed_precision,
+        g.strategy,
+        g.tile_unit_count,
+        g.peak_ops_per_s,
+        g.unit_ops_per_s,
+        g.op_j,
+        s.flops,
+        s.m,
+        s.n,
+        s.k,
+        s.gemm_count,
+        g.element_byte,
+        g.stages,
+        g.array_clock_hz * g.filled_fraction AS cycle_hz,
+        g.matrix_array_rows,
+        g.matrix_array_columns,
+        CEIL(s.m / NULLIF(g.divisor, 0e0)) AS tile_m,
+        g.matrix_array_columns AS tile_n,
+        g.matrix_array_rows AS tile_k,
+        g.wave_quantization_fraction
+    FROM shape_step AS s
+    INNER JOIN part_tile AS g
+        ON g.backend = s.backend AND g.compute_precision = s.compute_precision AND g.dataflow = 'weight_stationary'
+    WHERE s.is_product
+),
+
+counted_tiles AS (
+    SELECT
+        *,
+        gemm_count * CEIL(k / NULLIF(tile_k, 0e0)) * CEIL(n / NULLIF(tile_n, 0e0)) * CEIL(m / NULLIF(tile_m, 0e0)) AS tile_count
+    FROM sized_tiles
+),
+
+waved_tiles AS (
+    SELECT
+        *,
+        CEIL(tile_count / NULLIF(tile_unit_count, 0e0)) AS waves,
+        (
+            wave_quantization_fraction * CEIL(tile_count / NULLIF(tile_unit_count, 0e0))
+            + (1e0 - wave_quantization_fraction) * GREATEST(1e0, tile_count / NULLIF(tile_unit_count, 0e0))
+        ) * GREATEST(tile_m, matrix_array_rows) AS streaming_cycles,
+        matrix_array_rows + matrix_array_columns - 2e0 AS fill_cycles
+    FROM counted_tiles
+)
+
+SELECT
+    model,
+    backend,
+    precision,
+    batch,
+    sequence,
+    scenario_id,
+    shape_id,
+    hardware,
+    step_id,
+    is_product,
+    product_count,
+    candidate,
+    is_matrix,
+    executed_precision,
+    strategy,
+    tile_unit_count,
+    peak_ops_per_s,
+    unit_ops_per_s,
+    op_j,
+    flops,
+    -- Rows of the tile; null where no tile is cut.
+    tile_m,
+    -- Columns of the tile; null where no tile is cut.
+    tile_n,
+    -- Depth of the tile; null where no tile is cut.
+    tile_k,
+    -- Tiles, or blocks of threads.
+    tile_count,
+    -- Units that get work.
+    LEAST(tile_count, tile_unit_count) AS units_allocated,
+    -- Rounds in which all tiles are done.
+    waves,
+    -- Share of the tile's time in which the pipeline is full.
+    streaming_cycles / NULLIF(streaming_cycles + fill_cycles, 0e0) AS pipelining_fraction,
+    -- Bytes the tiles load from the last-level cache, operands again for every tile. [byte]
+    element_byte * gemm_count
+    * (m * k * CEIL(n / NULLIF(tile_n, 0e0)) + k * n * CEIL(m / NULLIF(tile_m, 0e0))) AS reload_byte,
+    -- Bytes the tile keeps next to its unit. [byte]
+    stages * element_byte * (tile_m * LEAST(tile_k, k) + LEAST(tile_k, k) * tile_n) + 4e0 * tile_m * tile_n AS tile_byte,
+    -- Time of the arithmetic at full efficiency, utilization included. [s]
+    GREATEST(
+        (streaming_cycles + fill_cycles) / NULLIF(cycle_hz, 0e0), flops / NULLIF(peak_ops_per_s, 0e0)
+    ) AS ideal_s
+FROM waved_tiles

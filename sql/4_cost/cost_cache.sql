@@ -1,0 +1,9 @@
+-- The last-level cache: all traffic passes through it.
+-- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+CREATE VIEW cost_cache AS
+SELECT
+    *,
+    -- Time of the last-level cache: all traffic over its bandwidth and memory efficiency; 0 when its bandwidth is unknown or it
+    -- has none. [s]
+    COALESCE(moved_byte / NULLIF(cache_byte_per_s * memory_fraction, 0e0), 0e0) AS cache_s
+FROM cost_dram

@@ -1,0 +1,9 @@
+-- Accesses that each thread of PyTorch's own GPU kernel makes one after another; channels-last, each element has a thread
+-- of its own.
+-- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+CREATE VIEW cost_latency_bound AS
+SELECT
+    *,
+    -- Time of those accesses; 0 where others answer for it. [s]
+    CASE WHEN follows_strides AND layout <> 'nhwc' THEN accesses * memory_latency_s ELSE 0e0 END AS latency_bound_s
+FROM cost_cache

@@ -1,0 +1,13 @@
+-- Fresh pages that a processor's system hands out for a kernel's results and scratch memory (`page_fault`).
+-- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+CREATE VIEW cost_paging AS
+SELECT
+    *,
+    -- Fresh pages. [byte]
+    CASE WHEN paging_fraction IS NULL OR family <> 'cpu' THEN 0e0 ELSE fault_byte END AS paged_byte,
+    -- Time in which they are handed out: paged_byte over peak bandwidth and its efficiency; 0 where memory is kept from run to
+    -- run. [s]
+    COALESCE(
+        CASE WHEN family <> 'cpu' THEN 0e0 ELSE fault_byte END / NULLIF(dram_byte_per_s * paging_fraction, 0e0), 0e0
+    ) AS paging_s
+FROM cost_reorder

@@ -1,0 +1,21 @@
+-- What a library on a processor writes and reads again at every call: weights and images in its own order, results that are
+-- to hold a bias, weights whose rows evict one another.
+-- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+CREATE VIEW cost_reorder AS
+SELECT
+    *,
+    -- Written and read again. [byte]
+    CASE
+        WHEN reorder_fraction IS NULL OR family <> 'cpu' THEN 0e0
+        WHEN layout = 'aliased' THEN linear_reorder_byte + weight_byte
+        ELSE convolution_reorder_byte + linear_reorder_byte
+    END AS reorder_byte,
+    -- Time of it: reorder_byte over peak bandwidth and its efficiency; 0 where operands are used as they lie. [s]
+    COALESCE(
+        CASE
+            WHEN family <> 'cpu' THEN 0e0
+            WHEN layout = 'aliased' THEN linear_reorder_byte + weight_byte
+            ELSE convolution_reorder_byte + linear_reorder_byte
+        END / NULLIF(dram_byte_per_s * reorder_fraction, 0e0), 0e0
+    ) AS reorder_s
+FROM cost_team
