@@ -21,5 +21,11 @@ SELECT
         SUM(view_count) OVER (
             PARTITION BY model, scenario_id ORDER BY position ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         ) AS BIGINT
-    ) AS issued_view_count
+    ) AS issued_view_count,
+    -- Kernels that add the bias of a convolution, up to it: some parts have none (`part_support.bias_is_kernel`).
+    CAST(
+        SUM(CASE WHEN kernel_class = 'bias' THEN 1 ELSE 0 END) OVER (
+            PARTITION BY model, scenario_id ORDER BY position ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        ) AS BIGINT
+    ) AS issued_bias_count
 FROM shaped_kernel

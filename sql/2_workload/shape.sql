@@ -2,7 +2,7 @@
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id
 CREATE TABLE shape AS
 WITH kernel_counts AS (
-    SELECT model, scenario_id, shape_id, COUNT(*) AS kernel_count
+    SELECT model, scenario_id, shape_id, COUNT(*) AS kernel_count, SUM(view_count) AS view_count
     FROM shaped_kernel
     GROUP BY model, scenario_id, shape_id
 )
@@ -17,6 +17,8 @@ SELECT
     s.shape_id,
     -- Kernels of that shape in the run.
     CAST(c.kernel_count AS BIGINT) AS kernel_count,
+    -- Views dispatched before those kernels.
+    CAST(c.view_count AS BIGINT) AS view_count,
     s.memory_format,
     s.cache_state,
     s.kernel_class,

@@ -1,0 +1,62 @@
+-- Bytes that would cross if a run were cut after each of its kernels: results of this kernel and earlier
+-- ones that later kernels read. Views of one storage count once, model inputs and weights not at all.
+-- Grain: model, scenario_id, kernel_id
+CREATE VIEW cut_byte AS
+WITH crossing_storages AS (
+    SELECT
+        b.model,
+        b.scenario_id,
+        t.storage_tensor_id,
+        MIN(CASE WHEN b.direction = 'write' THEN b.kernel_id END) AS first_kernel_id,
+        MAX(CASE WHEN b.direction = 'read' THEN b.kernel_id END) AS last_kernel_id,
+        MAX(CASE WHEN b.direction = 'write' THEN b.moved_byte END) AS moved_byte
+    FROM border_byte AS b
+    INNER JOIN run AS r
+        ON r.model = b.model AND r.scenario_id = b.scenario_id AND r.backend = b.backend
+    INNER JOIN tensor AS t ON t.model = b.model AND t.tensor_id = b.tensor_id
+    WHERE b.direction = 'write' OR b.is_produced
+    GROUP BY b.model, b.scenario_id, t.storage_tensor_id
+),
+
+signs AS (
+    SELECT 1e0 AS sign
+    UNION ALL
+    SELECT -1e0 AS sign
+),
+
+changes AS (
+    SELECT
+        c.model,
+        c.scenario_id,
+        CASE WHEN g.sign > 0e0 THEN c.first_kernel_id ELSE c.last_kernel_id END AS kernel_id,
+        g.sign * c.moved_byte AS moved_byte
+    FROM crossing_storages AS c
+    CROSS JOIN signs AS g
+    WHERE c.last_kernel_id > c.first_kernel_id
+    UNION ALL
+    SELECT
+        r.model,
+        r.scenario_id,
+        k.kernel_id,
+        0e0 AS moved_byte
+    FROM run AS r
+    INNER JOIN kernel AS k ON k.model = r.model AND k.backend = r.backend
+),
+
+changes_by_kernel AS (
+    SELECT model, scenario_id, kernel_id, SUM(moved_byte) AS moved_byte
+    FROM changes
+    GROUP BY model, scenario_id, kernel_id
+)
+
+SELECT
+    model,
+    scenario_id,
+    kernel_id,
+    -- Bytes that cross. [byte]
+    SUM(moved_byte) OVER (
+        PARTITION BY model, scenario_id ORDER BY kernel_id
+        ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+    ) AS crossing_byte
+FROM changes_by_kernel
+

@@ -1,0 +1,43 @@
+-- Peak memory of every run and what it is made of.
+-- Grain: model, backend, precision, batch, sequence, scenario_id
+CREATE TABLE run_memory AS
+WITH activation_peaks AS (
+    SELECT
+        model,
+        scenario_id,
+        MAX(allocated_byte) AS allocated_byte,
+        MAX_BY(live_byte, allocated_byte - kernel_id / 1e7) AS live_byte,
+        MAX_BY(kernel_id, allocated_byte - kernel_id / 1e7) AS peak_kernel_id
+    FROM memory_step
+    GROUP BY model, scenario_id
+)
+
+SELECT
+    r.model,
+    r.backend,
+    r.precision,
+    r.batch,
+    r.sequence,
+    r.scenario_id,
+    -- Parameters. [byte]
+    s.weight_byte,
+    -- Buffers and constants. [byte]
+    s.buffer_byte,
+    -- Key-value cache. [byte]
+    s.kv_cache_byte,
+    -- Most bytes of activations, inputs and converted copies held at once. [byte]
+    COALESCE(a.live_byte, 0e0) AS activation_byte,
+    -- What the allocator's blocks add to them at that moment. [byte]
+    COALESCE(a.allocated_byte - a.live_byte, 0e0) AS rounding_byte,
+    -- Scratch memory of the backend: its share of the activations. [byte]
+    COALESCE(b.workspace_fraction * a.allocated_byte, 0e0) AS workspace_byte,
+    -- Sum of all of these. [byte]
+    s.weight_byte + s.buffer_byte + s.kv_cache_byte
+    + COALESCE((1e0 + b.workspace_fraction) * a.allocated_byte, 0e0) AS peak_memory_byte,
+    -- Kernel at which the activations peak, the first of equals.
+    a.peak_kernel_id
+FROM run AS r
+INNER JOIN backend AS b ON b.backend = r.backend
+INNER JOIN resident_byte AS s ON s.model = r.model AND s.scenario_id = r.scenario_id
+LEFT JOIN activation_peaks AS a ON a.model = r.model AND a.scenario_id = r.scenario_id
+

@@ -1,0 +1,64 @@
+-- Additive time and energy of every kernel on every target: device time behind the host's dispatch. `async_queue`: kernel i
+-- ends at cumulative device time plus the largest lead of the host so far, end_i = D_i + max over j <= i of
+-- (issue_j - D_(j-1)), and latency_s = end_i - end_(i-1). `serial`: host and device add. `graph`: one launch. What the run
+-- pays once (`run_call_s`) is a term of the run and of no kernel. Only latency_s adds up.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
+CREATE VIEW kernel_time AS
+WITH cumulated_times AS (
+    SELECT
+        *,
+        SUM(device_s) OVER (
+            PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id ORDER BY position
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        ) AS device_end_s,
+        SUM(host_issue_s) OVER (
+            PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id ORDER BY position
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        ) AS issued_s
+    FROM kernel_cost
+),
+
+queued_kernels AS (
+    SELECT
+        *,
+        CASE
+            WHEN dispatch = 'async_queue' THEN device_end_s + MAX(issued_s - (device_end_s - device_s)) OVER (
+                PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id ORDER BY position
+                ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+            )
+            ELSE issued_s + device_end_s
+        END AS end_s
+    FROM cumulated_times
+),
+
+additive_times AS (
+    SELECT
+        *,
+        end_s - COALESCE(LAG(end_s) OVER (
+            PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id ORDER BY position
+        ), 0e0) AS latency_s
+    FROM queued_kernels
+)
+
+SELECT
+    * EXCLUDE (issued_s, device_end_s),
+    -- Part of latency_s in which the device waits: dispatch and gaps. [s]
+    GREATEST(0e0, latency_s - busy_s) AS overhead_s,
+    -- Energy of all traffic; null when a coefficient is missing. [J]
+    dram_energy_j + cache_energy_j AS memory_energy_j,
+    -- Static power times latency_s; null when a coefficient is missing. [J]
+    static_w * latency_s AS static_energy_j,
+    -- Static energy of units without work; null when a coefficient is missing. [J]
+    static_w * (latency_s - busy_s * units_allocated / NULLIF(unit_count, 0e0)) AS wasted_energy_j,
+    -- Total energy; null when a coefficient is missing. [J]
+    dynamic_energy_j + static_w * latency_s AS energy_j,
+    -- What sets its pace: `compute`, `memory:LEVEL`, `overhead`, `power`, `threads` or `balanced` between the first two.
+    CASE
+        WHEN latency_s - busy_s > 0.5e0 * latency_s THEN 'overhead'
+        WHEN is_power_bound THEN 'power'
+        WHEN team_s > 0.5e0 * latency_s THEN 'threads'
+        WHEN GREATEST(compute_s, memory_s) < 1.1e0 * LEAST(compute_s, memory_s) THEN 'balanced'
+        WHEN compute_s > memory_s THEN 'compute'
+        ELSE CONCAT('memory:', memory_level)
+    END AS bottleneck
+FROM additive_times
