@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import duckdb
 
 from . import display
 
-VIEWS = ("target", "assumed_input")
-"""Views it reads."""
+if TYPE_CHECKING:
+    from .workspace import Scope
 
 _BESIDES = {
     "candidate": "price_count",
@@ -21,20 +22,20 @@ _BESIDES = {
 """Column of `assumed_input` that a report view rests on besides what every one does."""
 
 
-def note(connection: duckdb.DuckDBPyConnection, *views: str) -> None:
-    """Say below an answer made of `views` how many assumed inputs it rests on, for the targets that the
-    connection's views know, and which of their models have operators that count for nothing."""
-    query = "SELECT DISTINCT m.model FROM model AS m SEMI JOIN target AS t ON t.model_id = m.model_id"
-    note_unsized(connection, [model for (model,) in connection.execute(query).fetchall()])
+def note(scope: Scope, *views: str) -> None:
+    """Say below an answer made of `views` how many assumed inputs it rests on, for the targets that it is asked for, and
+    which of their models have operators that count for nothing."""
+    runs = scope.of("run")
+    models = scope.connection.execute(f"SELECT DISTINCT model FROM {runs} ORDER BY model").fetchall()
+    note_unsized(scope.connection, [model for (model,) in models])
     more = " + ".join(sorted({f"a.{_BESIDES[view]}" for view in views if view in _BESIDES})) or "0"
     query = f"""
-        SELECT min(a.assumed_count + {more}), max(a.assumed_count + {more}), count(DISTINCT a.hardware_id),
-            min(a.hardware_id)
-        FROM assumed_input AS a
-        SEMI JOIN target AS t
-            ON t.hardware_id = a.hardware_id AND t.backend = a.backend AND t.policy = a.policy
+        SELECT min(a.assumed_count + {more}), max(a.assumed_count + {more}), count(DISTINCT a.hardware), min(a.hardware)
+        FROM {scope.of("assumed_input")} AS a
+        SEMI JOIN {scope.of("part_support")} AS t USING (hardware, backend, precision)
+        SEMI JOIN {runs} AS r ON r.backend = a.backend AND r.precision = a.precision
     """
-    fewest, most, parts, part = connection.execute(query).fetchall()[0]
+    fewest, most, parts, part = scope.connection.execute(query).fetchall()[0]
     if not most:
         return
     count = f"{most}" if fewest == most else f"{fewest} to {most}"
@@ -48,12 +49,11 @@ def note(connection: duckdb.DuckDBPyConnection, *views: str) -> None:
 def note_unsized(connection: duckdb.DuckDBPyConnection, models: Sequence[str]) -> None:
     """Say which of the models have operators without a rule: their work is unknown and every sum too small."""
     query = """
-        SELECT m.model, count(*)
-        FROM operator AS o
-        JOIN model AS m ON m.model_id = o.model_id
-        WHERE o.rule IS NULL AND list_contains(?, m.model)
-        GROUP BY m.model
-        ORDER BY m.model
+        SELECT model, count(*)
+        FROM operator
+        WHERE rule IS NULL AND list_contains(?, model)
+        GROUP BY model
+        ORDER BY model
     """
     found = connection.execute(query, [list(models)]).fetchall()
     if not found:

@@ -77,9 +77,9 @@ def _fit(
     with open_workspace(path) as connection:
         parts = hardware or _parts_of(connection, scope)
         efficiency = connection.sql("SELECT * FROM efficiency").pl()
-        families = dict(connection.sql("SELECT hardware_id, family FROM hardware").fetchall())
+        families = dict(connection.sql("SELECT hardware, family FROM hardware").fetchall())
     names = ", ".join(f"'{p}'" for p in parts)
-    cases = measured_cases(path, f"x.hardware_id IN ({names}) AND ({where})")
+    cases = measured_cases(path, f"x.hardware IN ({names}) AND ({where})")
     cases = cases.with_columns(host_factor=pl.lit(host_factor))
     if backend:
         cases = cases.filter(cases["backend"].is_in(backend))
@@ -105,9 +105,9 @@ def _parts_of(connection, scope: str) -> list[str]:  # type: ignore[no-untyped-d
     kind, _, name = scope.partition(":")
     if kind not in ("hardware", "family", "architecture") or not name:
         raise CharzError("not a scope", scope, next="write hardware:rtx4090 or family:gpu")
-    column = "hardware_id" if kind == "hardware" else kind
+    column = "hardware" if kind == "hardware" else kind
     found = connection.execute(
-        f"SELECT DISTINCT h.hardware_id FROM hardware AS h JOIN measurement AS x USING (hardware_id)"
+        f"SELECT DISTINCT h.hardware FROM hardware AS h JOIN measurement AS x USING (hardware)"
         f" WHERE h.{column} = ? ORDER BY 1",
         [name],
     ).fetchall()
@@ -125,7 +125,7 @@ def _print(result: Calibration) -> None:
     display.note(
         f"{result.scope}, {result.backend}: {len(result.kernels.cases)} rows, {len(result.fit.prior)} parameters"
     )
-    print_scores(calibration.error_table(result), ["left_out", "hardware_id", "memory_format", "software"])
+    print_scores(calibration.error_table(result), ["left_out", "hardware", "memory_format", "software"])
     display.note(
         f"a nominal 80 % band covers {calibration.band_coverage(result.cases, 'family_out_s'):.0%} of left-out rows"
     )

@@ -46,12 +46,12 @@ def command(
     grid = Grid(
         names(models), names(on), numbers(batch), numbers(sequence), names([precision or ""]), names([backend or ""])
     )
-    with asked(db, grid, {"model_report", "model_memory"}) as connection:
+    with asked(db, grid, {"model_report", "model_memory"}) as scope:
         order = f"ORDER BY batch, sequence, latency_s, model LIMIT {top}"
-        show(connection, "model_report", _COST, order)
+        show(scope, "model_report", _COST, order, beside=("model_energy", "model_latency"))
         display.heading("Memory")
         show(
-            connection,
+            scope,
             "model_memory",
             _MEMORY,
             f"ORDER BY batch, sequence, peak_memory_byte, model, hardware LIMIT {top}",

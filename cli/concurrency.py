@@ -54,9 +54,9 @@ def command(
 ) -> None:
     """Show stages, critical path and the bounds they set, with the lines that validate them."""
     grid = Grid([model], names(on), numbers(batch), numbers(sequence), names([precision or ""]), names([backend or ""]))
-    with asked(db, grid, {"model_concurrency", "stage_allocation", "concurrency_check"}) as connection:
-        show(connection, "model_concurrency", _COLUMNS, "ORDER BY hardware, backend, batch")
+    with asked(db, grid, {"model_concurrency", "stage_allocation", "concurrency_check"}) as scope:
+        show(scope, "model_concurrency", _COLUMNS, "ORDER BY hardware, backend, batch")
         display.heading("Longest stages")
-        show(connection, "stage_allocation", _STAGES, f"ORDER BY longest_s DESC, stage LIMIT {top}")
+        show(scope, "stage_allocation", _STAGES, f"ORDER BY longest_s DESC, stage LIMIT {top}")
         display.heading("Validation")
-        show(connection, "concurrency_check", _CHECKS, "ORDER BY hardware, batch, line LIMIT 60")
+        show(scope, "concurrency_check", _CHECKS, "ORDER BY hardware, batch, line LIMIT 60")

@@ -55,14 +55,14 @@ def command(
     grid = Grid(
         names(models), names(on), numbers(batch), numbers(sequence), names([precision or ""]), names([backend or ""])
     )
-    with asked(db, grid, {"inference_cost"}) as connection:
+    with asked(db, grid, {"inference_cost"}) as scope:
         columns = list(_COLUMNS)
         if co2 is not None or kwh is not None:
-            connection.execute(ddl.create_table(Electricity))
+            scope.connection.execute(ddl.create_table(Electricity).replace("CREATE TABLE", "CREATE TEMP TABLE", 1))
             stated = Electricity(
                 electricity="stated", co2_gram_per_kwh=co2 or 0.0, price_usd_per_kwh=kwh, overhead_factor=overhead
             )
-            database.insert_rows(connection, [stated])
+            database.insert_rows(scope.connection, [stated])
             columns += (_CO2 if co2 is not None else []) + (_ENERGY_PRICE if kwh is not None else [])
         order = "ORDER BY model, coalesce(fits_device, false) DESC, million_inference_usd, hardware, batch"
-        show(connection, "inference_cost", columns, order)
+        show(scope, "inference_cost", columns, order)

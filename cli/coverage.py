@@ -29,8 +29,8 @@ def command(
             [chosen],
         ).fetchall()
         unknown = connection.execute(
-            "SELECT target, count(*), count(DISTINCT model), min(model)"
-            f" FROM operator_without_rule {where} GROUP BY target ORDER BY 2 DESC, 1",
+            "SELECT aten_operator, count(*), count(DISTINCT model), min(model)"
+            f" FROM operator_without_rule {where} GROUP BY aten_operator ORDER BY 2 DESC, 1",
             [chosen],
         ).fetchall()
     if not rows:
@@ -41,6 +41,6 @@ def command(
     display.show(display.table(headers, shown))
     if unknown:
         display.heading("Operators without a rule")
-        display.show(display.table(["target", "calls", "models", "first in"], unknown))
+        display.show(display.table(["ATen operator", "calls", "models", "first in"], unknown))
         raise typer.Exit(1)
     display.note(f"every operator of {len(rows)} models has a rule")

@@ -75,7 +75,7 @@ def roofline(points: Rows, roofs: Rows, title: str) -> Any:
             "latency_s:Q", title="time [s]", legend=alt.Legend(format="~s"), scale=alt.Scale(range=[15, 500])
         ),
         color=alt.Color("kernel_class:N", title="kernel"),
-        tooltip=["subgraph:N", "latency_s:Q", "bottleneck:N"],
+        tooltip=["kernel:N", "latency_s:Q", "bottleneck:N"],
     )
     lines = alt.Chart(data(roofs)).mark_line(color="#444", strokeWidth=1.5)
     roof = lines.encode(
@@ -97,7 +97,7 @@ def tiling(points: Rows, title: str) -> Any:
             y=alt.Y("tile_count:Q", **_positive("tiles")),
             color=alt.Color("part:N", title="part"),
             shape=alt.Shape("strategy:N", title="tiling strategy"),
-            tooltip=["subgraph:N", "tile_m:Q", "tile_n:Q", "tile_k:Q"],
+            tooltip=["kernel:N", "tile_m:Q", "tile_n:Q", "tile_k:Q"],
         ),
         title,
         "matrix kernels; a larger tile memory means fewer tiles for the same kernel",
@@ -145,7 +145,7 @@ def memory(steps: Rows, title: str) -> Any:
     """Memory held while each kernel executes: residents below, activations above, the peak marked."""
     alt = library()
     layers = [
-        {"kernel": row["subgraph_id"], "what": what, "layer": layer, "byte": row[column]}
+        {"kernel": row["kernel_id"], "what": what, "layer": layer, "byte": row[column]}
         for row in steps
         for layer, (what, column) in enumerate(
             (("weights, buffers, KV-cache", "resident_byte"), ("activations", "allocated_byte"))
@@ -154,11 +154,11 @@ def memory(steps: Rows, title: str) -> Any:
     area = alt.Chart(data(layers)).mark_area(interpolate="step-after", opacity=0.85)
     peak = max(steps, key=lambda row: row["total_byte"])
     mark = {
-        "kernel": peak["subgraph_id"],
+        "kernel": peak["kernel_id"],
         "byte": peak["total_byte"],
         "label": f"peak at {peak['operator']} ({peak['module'] or 'model'})",
     }
-    on_right = peak["subgraph_id"] > len(steps) * 0.6
+    on_right = peak["kernel_id"] > len(steps) * 0.6
     point = alt.Chart(data([mark])).mark_point(color="#b00", filled=True, size=70)
     text = alt.Chart(data([mark])).mark_text(
         align="right" if on_right else "left", dx=-8 if on_right else 8, dy=-9, color="#b00"

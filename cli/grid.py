@@ -4,30 +4,28 @@ connection whose views answer for that grid alone."""
 from __future__ import annotations
 
 import contextlib
-import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
-import duckdb
 import typer
 
 from charz.schema.errors import CharzError
 
 from . import assumed, display
 from .workspace import (
-    PREFERRED_POLICIES,
-    check_name,
+    PREFERRED_PRECISIONS,
+    Scope,
+    ask,
+    check_run,
     check_size,
     hardware_name,
-    keep_preferred,
     left_out,
     model_name,
     open_workspace,
-    scenario_row,
-    with_scenarios,
+    targets_of,
 )
 
 ModelsArgument = Annotated[list[str], typer.Argument(help="Ingested models; `charz models` lists them.")]
@@ -63,7 +61,7 @@ class Grid:
     """Further columns of every scenario."""
     runs: Sequence[dict[str, Any]] = ()
     """Runs as columns of a scenario, in place of every batch in every sequence."""
-    preferred: Sequence[str] = PREFERRED_POLICIES
+    preferred: Sequence[str] = PREFERRED_PRECISIONS
     """Without precisions, each part takes the first of these that it computes in."""
 
 
@@ -105,81 +103,55 @@ def amount(text: str | None, unit: str) -> float | None:
 
 
 @contextlib.contextmanager
-def asked(db: Path | None, grid: Grid, needed: Iterable[str]) -> Iterator[duckdb.DuckDBPyConnection]:
+def asked(db: Path | None, grid: Grid, views: Iterable[str]) -> Iterator[Scope]:
     """A connection on which every view knows the grid's scenarios, models and parts and no others.
 
-    The first preferred precision of each part and the backends that answers assume for a family are the
-    defaults. A line names the models and parts asked about that cannot run so; when all cannot, that is a
-    `CharzError`. When the block ends without an error, a line says how many assumed inputs the answer rests on.
+    The first preferred precision of each part and the backend that answers assume on it are the defaults. A line names
+    the models and parts asked about that cannot run so; when all cannot, that is a `CharzError`. When the block ends
+    without an error, a line says how many assumed inputs the answer, made of `views`, rests on.
     """
     with open_workspace(db) as connection:
         models = [model_name(connection, name) for name in grid.models]
         hardware = [hardware_name(connection, name) for name in grid.hardware]
-        for name in grid.backends:
-            check_name(connection, "backend", name, "SELECT backend FROM backend")
-        backends = list(grid.backends) or _backends(connection, hardware)
+        precisions = grid.precisions or grid.preferred
+        check_run(connection, grid.backends, precisions)
+        targets = targets_of(connection, hardware, grid.backends, precisions, is_first=not grid.precisions)
         sequences: list[int | None] = list(grid.sequences) or [None]
-        policies = grid.precisions or grid.preferred
         runs = grid.runs or [{"batch": b, "sequence": s} for b in grid.batches or [1] for s in sequences]
-        axes = itertools.product(runs, policies, backends)
-        scenarios = [{**run, "policy": p, "backend": k, **grid.fields} for run, p, k in axes]
-        rows = [scenario_row(connection, i, **given) for i, given in enumerate(scenarios, start=1)]
-    needed = set(needed)
-    with with_scenarios(db, rows, {*assumed.VIEWS, *needed}, models, hardware) as connection:
-        if not grid.precisions:
-            keep_preferred(connection, policies)
-        reasons = left_out(connection, models, hardware, rows)
-        if not connection.execute("SELECT 1 FROM target LIMIT 1").fetchall():
+        ask(connection, [{**run, **grid.fields} for run in runs], models, targets)
+        reasons = left_out(connection, models, hardware, runs[0], grid.backends, precisions)
+        if not connection.execute("SELECT 1 FROM run SEMI JOIN part_support USING (backend, precision)").fetchall():
             nothing = CharzError("no part runs this so", ", ".join(models), next="widen --on, --precision or --backend")
             raise reasons[0] if reasons else nothing
         if reasons:
             display.note("left out: " + "; ".join(f"{reason.where}, {reason.exists}" for reason in reasons))
-        yield connection
-        assumed.note(connection, *needed)
-
-
-def _backends(connection: duckdb.DuckDBPyConnection, hardware: Sequence[str]) -> list[str]:
-    """Backend that answers assume on each family asked about."""
-    query = """
-        SELECT DISTINCT b.backend
-        FROM backend AS b
-        JOIN hardware AS h ON contains(',' || b.is_default_for || ',', ',' || h.family || ',')
-        WHERE ? = 0 OR list_contains(?, h.hardware_id)
-        ORDER BY b.backend
-    """
-    return [name for (name,) in connection.execute(query, [len(hardware), list(hardware)]).fetchall()]
-
-
-def records(connection: duckdb.DuckDBPyConnection, query: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
-    """Rows of a query by column name."""
-    cursor = connection.execute(query, list(values))
-    columns = [column[0] for column in cursor.description or ()]
-    return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
+        scope = Scope(connection)
+        yield scope
+        assumed.note(scope, *views)
 
 
 def show(
-    connection: duckdb.DuckDBPyConnection,
+    scope: Scope,
     view: str,
     columns: Sequence[str],
     tail: str = "",
     values: Sequence[Any] = (),
     source: str | None = None,
+    beside: Sequence[str] = (),
 ) -> int:
     """Print columns of a view, each in the display unit of its documentation; returns the row count.
 
+    `beside` are views of the same grain whose columns may stand beside its own.
     `source` is the relation to read where that is not the view itself but rows picked from it.
     """
-    units = dict(connection.execute("SELECT column_name, unit FROM view_column WHERE view = ?", [view]).fetchall())
-    rows = connection.execute(f"SELECT {', '.join(columns)} FROM {source or view} {tail}", list(values)).fetchall()
+    units = {name: unit for v in (*beside, view) for name, unit in scope.units(v).items()}
+    rows = scope.records(f"SELECT {', '.join(columns)} FROM {source or scope.joined(view, *beside)} {tail}", values)
     if not rows:  # a header over nothing would stand before the line that says why
         return 0
     short = [_header(name) for name in columns]
     headers = [s if short.count(s) == 1 else n.replace("_", " ") for s, n in zip(short, columns, strict=True)]
     display.show(
-        display.table(
-            headers,
-            [[_shown(value, name, units.get(name)) for value, name in zip(row, columns, strict=True)] for row in rows],
-        )
+        display.table(headers, [[_shown(row[name], name, units.get(name)) for name in columns] for row in rows])
     )
     return len(rows)
 

@@ -50,17 +50,17 @@ def list_parts(
     """List the parts with their peaks, memory and power."""
     query = """
         SELECT
-            h.hardware_id, h.family, h.name, h.status, h.origin,
+            h.hardware, h.family, h.name, h.status, h.origin,
             (SELECT max(p.peak_ops_per_s) FROM hardware_peak AS p
-             WHERE p.hardware_id = h.hardware_id AND p.precision = 'fp32' AND p.unit = 'vector'),
+             WHERE p.hardware = h.hardware AND p.precision = 'fp32' AND p.unit = 'vector'),
             (SELECT max(p.peak_ops_per_s) FROM hardware_peak AS p
-             WHERE p.hardware_id = h.hardware_id AND p.precision IN ('fp16', 'bf16') AND p.accumulator <> 'fp16'),
+             WHERE p.hardware = h.hardware AND p.precision IN ('fp16', 'bf16') AND p.accumulator <> 'fp16'),
             m.bandwidth_byte_per_s, m.capacity_byte, w.tdp_w
         FROM hardware AS h
-        LEFT JOIN hardware_memory AS m ON m.hardware_id = h.hardware_id AND m.level = 'dram'
-        LEFT JOIN hardware_power AS w ON w.hardware_id = h.hardware_id AND w.is_default
+        LEFT JOIN hardware_memory AS m ON m.hardware = h.hardware AND m.level = 'dram'
+        LEFT JOIN hardware_power AS w ON w.hardware = h.hardware AND w.is_default
         WHERE ?1 IS NULL OR h.family = ?1
-        ORDER BY h.family, h.hardware_id
+        ORDER BY h.family, h.hardware
     """
     with _catalog_connection(db) as connection:
         families = [
@@ -93,25 +93,24 @@ def show(
 ) -> None:
     """Show every number of a part, with --sources where each comes from."""
     with _catalog_connection(db) as connection:
-        hardware_id = _resolve(connection, part)
+        hardware = _resolve(connection, part)
         (facts,) = connection.execute(
             "SELECT name, vendor, family, market, architecture, form_factor, status, origin, note FROM hardware"
-            " WHERE hardware_id = ?",
-            [hardware_id],
+            " WHERE hardware = ?",
+            [hardware],
         ).fetchall()
-        aliases = connection.execute("SELECT alias FROM hardware_alias WHERE hardware_id = ?", [hardware_id]).fetchall()
+        aliases = connection.execute("SELECT alias FROM hardware_alias WHERE hardware = ?", [hardware]).fetchall()
         numbers = connection.execute(
             "SELECT field, value, unit, confidence, source_id, is_edited, formula, note, locator, is_guess"
-            " FROM hardware_value WHERE hardware_id = ? ORDER BY field",
-            [hardware_id],
+            " FROM hardware_value WHERE hardware = ? ORDER BY field",
+            [hardware],
         ).fetchall()
         conflicts = connection.execute(
-            "SELECT field, values_by_source, chosen, reason FROM hardware_conflict"
-            " WHERE hardware_id = ? ORDER BY field",
-            [hardware_id],
+            "SELECT field, values_by_source, chosen, reason FROM hardware_conflict WHERE hardware = ? ORDER BY field",
+            [hardware],
         ).fetchall()
     name, vendor, family, market, architecture, form_factor, status, origin, note = facts
-    display.show(f"{hardware_id}: {name} ({vendor}, {family}, {market}, {architecture}, {form_factor}, {status})")
+    display.show(f"{hardware}: {name} ({vendor}, {family}, {market}, {architecture}, {form_factor}, {status})")
     if aliases:
         display.show("also: " + ", ".join(alias for (alias,) in aliases))
     for text in (note, "a part of your own" if origin == "user" else None):
@@ -165,8 +164,8 @@ def diff(first: PartArgument, second: PartArgument, db: DatabaseOption = None) -
     query = """
         SELECT
             coalesce(a.field, b.field), a.value, b.value, coalesce(a.unit, b.unit), b.value / nullif(a.value, 0)
-        FROM (SELECT * FROM hardware_value WHERE hardware_id = ?) AS a
-        FULL JOIN (SELECT * FROM hardware_value WHERE hardware_id = ?) AS b ON b.field = a.field
+        FROM (SELECT * FROM hardware_value WHERE hardware = ?) AS a
+        FULL JOIN (SELECT * FROM hardware_value WHERE hardware = ?) AS b ON b.field = a.field
         WHERE a.value IS DISTINCT FROM b.value
         ORDER BY 1
     """
@@ -212,7 +211,7 @@ def add(
     from charz.hardware_catalog import loader, part_file
     from charz.hardware_catalog.sync import stored
 
-    wanted = part_file.read(file).hardware_id
+    wanted = part_file.read(file).hardware
     with change_workspace(db) as connection:
         if replace:
             _remove_own(connection, wanted)
@@ -228,9 +227,9 @@ def add(
 def remove(part: PartArgument, db: DatabaseOption = None) -> None:
     """Remove a part of your own."""
     with change_workspace(db, create=False) as connection:
-        hardware_id = _resolve(connection, part)
-        _remove_own(connection, hardware_id)
-    display.note(f"removed {hardware_id}")
+        hardware = _resolve(connection, part)
+        _remove_own(connection, hardware)
+    display.note(f"removed {hardware}")
 
 
 @app.command()
@@ -264,11 +263,11 @@ def _resolve(connection: duckdb.DuckDBPyConnection, part: str) -> str:
     return names.resolve(connection, part)
 
 
-def _remove_own(connection: duckdb.DuckDBPyConnection, hardware_id: str) -> None:
+def _remove_own(connection: duckdb.DuckDBPyConnection, hardware: str) -> None:
     """Delete every row of a part of the user's; a shipped part stays, an unknown one is no matter."""
-    found = connection.execute("SELECT origin FROM hardware WHERE hardware_id = ?", [hardware_id]).fetchall()
+    found = connection.execute("SELECT origin FROM hardware WHERE hardware = ?", [hardware]).fetchall()
     if found and found[0][0] != "user":
-        raise CharzError("a part of the shipped catalog", hardware_id, next="give yours another id")
+        raise CharzError("a part of the shipped catalog", hardware, next="give yours another id")
     for row_type in database.TABLES:
-        if row_type.__module__ == Hardware.__module__ and "hardware_id" in row_type.model_fields:
-            connection.execute(f"DELETE FROM {row_type.TABLE} WHERE hardware_id = ?", [hardware_id])
+        if row_type.__module__ == Hardware.__module__ and "hardware" in row_type.model_fields:
+            connection.execute(f"DELETE FROM {row_type.TABLE} WHERE hardware = ?", [hardware])

@@ -30,8 +30,8 @@ _COLUMNS = [
     "kv_cache_token_byte", "peak_memory_byte", "fits_device", "is_simulated",
 ]  # fmt: skip
 
-PREFERRED_POLICIES = ("fp16", "bf16", "fp32", "int8")
-"""As `workspace.PREFERRED_POLICIES`, but in the 16 bits that language models are served in where the part has them."""
+PREFERRED_PRECISIONS = ("fp16", "bf16", "fp32", "int8")
+"""As `workspace.PREFERRED_PRECISIONS`, but in the 16 bits that language models are served in where the part has them."""
 
 
 def command(
@@ -55,12 +55,12 @@ def command(
         _decoders(db, names(models)),
         names(on),
         precisions=names([precision or ""]),
-        preferred=PREFERRED_POLICIES,
+        preferred=PREFERRED_PRECISIONS,
         backends=names([backend or ""]),
         runs=runs,
     )
-    with asked(db, grid, {"llm_serving"}) as connection:
-        show(connection, "llm_serving", _COLUMNS, "ORDER BY model, hardware, backend, precision, batch, context")
+    with asked(db, grid, {"llm_serving"}) as scope:
+        show(scope, "llm_serving", _COLUMNS, "ORDER BY model, hardware, backend, precision, batch, context")
     display.note("a decode step makes one token for each sample of the batch")
 
 

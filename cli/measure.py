@@ -287,12 +287,12 @@ def _new_part_file(part_id: str, db: Path | None) -> Path:
     if not os.access(path.parent, os.W_OK):
         raise CharzError("the part's file cannot be written", str(path.parent.resolve()))
     query = """
-        SELECT h.hardware_id, h.origin = 'user' AND COUNT(p.source_id) > 0 AND h.hardware_id = $1
+        SELECT h.hardware, h.origin = 'user' AND COUNT(p.source_id) > 0 AND h.hardware = $1
         FROM hardware AS h
-        LEFT JOIN hardware_alias AS a USING (hardware_id)
-        LEFT JOIN hardware_provenance AS p ON p.hardware_id = h.hardware_id AND p.source_id = 'charz_measure'
-        WHERE lower($1) IN (lower(h.hardware_id), lower(h.name), lower(a.alias))
-        GROUP BY h.hardware_id, h.origin
+        LEFT JOIN hardware_alias AS a USING (hardware)
+        LEFT JOIN hardware_provenance AS p ON p.hardware = h.hardware AND p.source_id = 'charz_measure'
+        WHERE lower($1) IN (lower(h.hardware), lower(h.name), lower(a.alias))
+        GROUP BY h.hardware, h.origin
     """
     with change_workspace(db) as connection:  # to write, so that a folder where nothing can be kept shows now
         for known, is_characterized in connection.execute(query, [part_id]).fetchall():

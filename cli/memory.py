@@ -24,7 +24,7 @@ _CHECKPOINT = [
     "backend", "precision", "batch", "group_count", "stored_byte", "checkpointed_byte", "saved_byte", "saved_fraction",
     "recompute_s",
 ]  # fmt: skip
-_TIMELINE = ["subgraph_id", "subgraph", "module", "storage_count", "live_byte", "total_byte"]
+_TIMELINE = ["kernel_id", "kernel", "module", "storage_count", "live_byte", "total_byte"]
 
 
 def command(
@@ -39,14 +39,14 @@ def command(
 ) -> None:
     """Show where memory goes and what would fit. `charz plot memory` draws the timeline."""
     grid = Grid([model], [on], numbers(batch), numbers(sequence), names([precision or ""]), names([backend or ""]))
-    views = {"model_memory", "memory_fit", "largest_batch", "checkpoint_saving", "memory_timeline"}
-    with asked(db, grid, views) as connection:
-        show(connection, "model_memory", _SPLIT, "ORDER BY backend, precision, batch")
+    views = ("model_memory", "memory_fit", "largest_batch", "checkpoint_saving", "memory_timeline")
+    with asked(db, grid, views) as scope:
+        show(scope, "model_memory", _SPLIT, "ORDER BY backend, precision, batch")
         display.heading("Levels")
-        show(connection, "memory_fit", _FIT, "ORDER BY backend, precision, batch, depth")
+        show(scope, "memory_fit", _FIT, "ORDER BY backend, precision, batch, depth")
         display.heading("Largest batch")
-        show(connection, "largest_batch", ["batch", *_LARGEST], "ORDER BY backend, precision, batch")
+        show(scope, "largest_batch", ["batch", *_LARGEST], "ORDER BY backend, precision, batch")
         display.heading("Checkpointing in training")
-        show(connection, "checkpoint_saving", _CHECKPOINT, "ORDER BY backend, precision, batch")
+        show(scope, "checkpoint_saving", _CHECKPOINT, "ORDER BY backend, precision, batch")
         display.heading("Kernels at which most is held")
-        show(connection, "memory_timeline", _TIMELINE, f"ORDER BY live_byte DESC, subgraph_id LIMIT {top}")
+        show(scope, "memory_timeline", _TIMELINE, f"ORDER BY live_byte DESC, kernel_id LIMIT {top}")

@@ -14,14 +14,14 @@ def command(db: DatabaseOption = None) -> None:
             m.source,
             m.input_signature,
             m.parameter_count,
-            (SELECT count(*) FROM operator AS o WHERE o.model_id = m.model_id AND NOT o.is_view) AS operators,
+            (SELECT count(*) FROM operator AS o WHERE o.model = m.model AND NOT o.is_view) AS operators,
             (
                 SELECT sum(t.coefficient * pow(m.default_batch, t.batch_power)
                     * pow(m.default_sequence, t.sequence_power + t.context_power))
                 FROM term AS t
-                WHERE t.model_id = m.model_id AND t.quantity = 'macs'
+                WHERE t.model = m.model AND t.quantity = 'macs'
             ) AS macs,
-            (SELECT count(*) FROM operator AS o WHERE o.model_id = m.model_id AND o.rule IS NULL) AS without_rule
+            (SELECT count(*) FROM operator AS o WHERE o.model = m.model AND o.rule IS NULL) AS without_rule
         FROM model AS m
         ORDER BY m.model
     """

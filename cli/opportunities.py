@@ -10,7 +10,7 @@ from charz.schema.errors import CharzError
 
 from . import display
 from .grid import BackendsOption, BatchesOption, Grid, PrecisionsOption, SequencesOption, asked, names, numbers, show
-from .workspace import MOST, PREFERRED_POLICIES, DatabaseOption, hardware_name, open_workspace
+from .workspace import MOST, PREFERRED_PRECISIONS, DatabaseOption, hardware_name, open_workspace
 
 DEFAULT_BATCHES = [1, 8, 64]
 
@@ -22,8 +22,8 @@ _CACHE = ["backend", "precision", "batch", "cache_byte", "needed_byte", "device_
 _FUSION = [
     "backend",
     "batch",
-    "subgraph_id",
-    "subgraph",
+    "kernel_id",
+    "kernel",
     "unfused_byte",
     "saved_byte",
     "saved_memory_s",
@@ -44,17 +44,17 @@ def command(
 ) -> None:
     """List changes with what each saves and its trade, from the smallest batch and the first precision named that the part
     computes in."""
-    batches, policies = numbers(batch) or DEFAULT_BATCHES, names([precision or ""]) or PREFERRED_POLICIES
+    batches, precisions = numbers(batch) or DEFAULT_BATCHES, names([precision or ""]) or PREFERRED_PRECISIONS
     with open_workspace(db) as connection:
         part = hardware_name(connection, on)
         backends = names([backend or ""]) or [
             name for (name,) in connection.execute("SELECT backend FROM backend ORDER BY backend").fetchall()
         ]
-    grid = Grid([model], [] if parts else [part], batches, numbers(sequence), policies, backends)
-    with asked(db, grid, {"opportunity", "cache_opportunity", "fusion_saving"}) as connection:
-        query = "SELECT min_by(policy, list_position(?, policy)) FROM target WHERE hardware_id = ?"
-        ((policy,),) = connection.execute(query, [list(policies), part]).fetchall()
-        if policy is None:
+    grid = Grid([model], [] if parts else [part], batches, numbers(sequence), precisions, backends)
+    with asked(db, grid, {"opportunity", "cache_opportunity", "fusion_saving"}) as scope:
+        query = "SELECT min_by(precision, list_position(?, precision)) FROM part_support WHERE hardware = ?"
+        ((precision_asked,),) = scope.connection.execute(query, [list(precisions), part]).fetchall()
+        if precision_asked is None:
             raise CharzError(
                 "this part does not run this model so",
                 f"{model} on {part}",
@@ -62,9 +62,9 @@ def command(
             )
         start = "WHERE hardware = ? AND batch = ? AND precision = ?"
         found = show(
-            connection, "opportunity", _COLUMNS,
+            scope, "opportunity", _COLUMNS,
             f"{start} ORDER BY saved_time_fraction DESC NULLS LAST, kind, change LIMIT {top}",
-            [part, batches[0], policy],
+            [part, batches[0], precision_asked],
         )  # fmt: skip
         if not found:
             raise CharzError(
@@ -73,12 +73,12 @@ def command(
                 next="widen --batch, --precision, --backend or add --parts",
             )
         display.heading("A last-level cache for every activation")
-        show(connection, "cache_opportunity", _CACHE, f"WHERE hardware = ? ORDER BY saved_s DESC LIMIT {top}", [part])
+        show(scope, "cache_opportunity", _CACHE, f"WHERE hardware = ? ORDER BY saved_s DESC LIMIT {top}", [part])
         display.heading("Fusions that save most")
         show(
-            connection,
+            scope,
             "fusion_saving",
             _FUSION,
-            f"{start} ORDER BY saved_byte DESC, subgraph_id LIMIT {top}",
-            [part, batches[-1], policy],
+            f"{start} ORDER BY saved_byte DESC, kernel_id LIMIT {top}",
+            [part, batches[-1], precision_asked],
         )

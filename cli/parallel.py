@@ -28,9 +28,9 @@ def command(
 ) -> None:
     """Split a model's time on 1, 2, 4 ... parts into computing, communicating and waiting."""
     grid = Grid([model], [on], numbers(batch), numbers(sequence), names([precision or ""]), names([backend or ""]))
-    with asked(db, grid, {"parallel_plan"}) as connection:
-        show(connection, "parallel_plan", _COLUMNS, "ORDER BY batch, interconnect, strategy, device_count")
-        ((links, simulated),) = connection.execute(
+    with asked(db, grid, {"parallel_plan"}) as scope:
+        show(scope, "parallel_plan", _COLUMNS, "ORDER BY batch, interconnect, strategy, device_count")
+        ((links, simulated),) = scope.connection.execute(
             "SELECT count(DISTINCT interconnect) FILTER (interconnect <> 'none'), max(is_simulated) FROM parallel_plan"
         ).fetchall()
     if not links:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
-import duckdb
 import typer
 
 from charz.schema.errors import CharzError, unknown_name
@@ -24,11 +23,8 @@ from .grid import (
     asked,
     names,
     numbers,
-    records,
 )
-from .workspace import PREFERRED_POLICIES, DatabaseOption, open_workspace
-
-Connection = duckdb.DuckDBPyConnection
+from .workspace import PREFERRED_PRECISIONS, DatabaseOption, Scope, open_workspace
 
 _DOUBLING = [2**i for i in range(11)]
 
@@ -57,12 +53,12 @@ def command(
         names([precision or ""]) or defaults.get("precisions", []),
         names([backend or ""]) or (_every_backend(db) if defaults.get("every_backend") else []),
     )
-    with asked(db, grid, {view, *defaults.get("also", ())}) as connection:
-        if not connection.execute(f"SELECT 1 FROM {view} LIMIT 1").fetchall():
+    with asked(db, grid, {view, *defaults.get("also", ())}) as scope:
+        if not scope.connection.execute(f"SELECT 1 FROM {view} LIMIT 1").fetchall():
             raise CharzError(
                 "no part runs this so", ", ".join(grid.models), next="name others with --on, --precision or --backend"
             )
-        chart = draw(connection)
+        chart = draw(scope)
     drawing.save(chart, out)
     display.note(f"{kind} written to {out}")
 
@@ -84,10 +80,10 @@ def _every_backend(db: Path | None) -> list[str]:
         return [name for (name,) in connection.execute("SELECT backend FROM backend ORDER BY backend").fetchall()]
 
 
-def _subject(connection: Connection, view: str) -> str:
+def _subject(scope: Scope, view: str) -> str:
     """What a picture is of: the names its rows have in common."""
     query = f"SELECT {', '.join(f'any_value({c}), count(DISTINCT {c})' for c in _NAMES)} FROM {view}"
-    values = connection.execute(query).fetchall()[0]
+    values = scope.connection.execute(query).fetchall()[0]
     common = dict(zip(_NAMES, zip(values[::2], values[1::2], strict=True), strict=True))
     parts = [
         str(value) if column != "batch" else f"batch {value}" for column, (value, count) in common.items() if count == 1
@@ -98,59 +94,54 @@ def _subject(connection: Connection, view: str) -> str:
 _NAMES = ("model", "hardware", "backend", "precision", "batch")
 
 
-def _one_target(connection: Connection, view: str) -> str:
+def _one_target(scope: Scope, view: str) -> str:
     """Condition that picks one target, the first by name, and says so when there were more."""
-    rows = connection.execute(
-        f"SELECT DISTINCT model, hardware, backend, precision, batch, scenario_id FROM {view} ORDER BY ALL"
-    ).fetchall()
+    scope.connection.execute(f"CREATE TEMP TABLE drawn AS SELECT * FROM {view}")
+    query = "SELECT DISTINCT model, hardware, backend, precision, batch, scenario_id FROM drawn ORDER BY ALL"
+    rows = scope.connection.execute(query).fetchall()
     model, hardware, *_, scenario_id = rows[0]
     if len(rows) > 1:
         display.note(f"{len(rows)} targets fit; drawing {', '.join(map(str, rows[0][:-1]))}")
-    connection.execute(
-        f"CREATE TEMP TABLE drawn AS SELECT * FROM {view} WHERE model = ? AND hardware = ? AND scenario_id = ?",
-        [model, hardware, scenario_id],
-    )
+    others = "DELETE FROM drawn WHERE NOT (model = ? AND hardware = ? AND scenario_id = ?)"
+    scope.connection.execute(others, [model, hardware, scenario_id])
     return "drawn"
 
 
-def _roofline(connection: Connection) -> Any:
-    drawn = _one_target(connection, "subgraph_latency")
-    points = records(
-        connection,
+def _roofline(scope: Scope) -> Any:
+    drawn = _one_target(scope, "kernel_latency")
+    points = scope.records(
         f"""
-        SELECT subgraph, kernel_class, latency_s, bottleneck, attained_ops_per_s,
+        SELECT kernel, kernel_class, latency_s, bottleneck, attained_ops_per_s,
             flops / traffic_byte AS arithmetic_intensity
         FROM {drawn}
         WHERE attained_ops_per_s > 0 AND traffic_byte > 0
         """,
     )
-    roofs = records(
-        connection,
+    roofs = scope.records(
         f"""
         SELECT roof, arithmetic_intensity, rate_ops_per_s
         FROM roofline_roof
         WHERE hardware = (SELECT any_value(hardware) FROM {drawn})
-            AND precision IN (SELECT executed_precision FROM subgraph_mapping)
+            AND precision IN (SELECT executed_precision FROM kernel_mapping)
             AND arithmetic_intensity BETWEEN ? AND ?
         """,
         [min(p["arithmetic_intensity"] for p in points) / 2, max(p["arithmetic_intensity"] for p in points) * 2],
     )
-    return drawing.roofline(points, roofs, f"Roofline: {_subject(connection, drawn)}")
+    return drawing.roofline(points, roofs, f"Roofline: {_subject(scope, drawn)}")
 
 
-def _tiling(connection: Connection) -> Any:
-    points = records(
-        connection,
+def _tiling(scope: Scope) -> Any:
+    points = scope.records(
         """
-        SELECT m.subgraph, m.tile_m, m.tile_n, m.tile_k, m.tile_count, m.strategy,
+        SELECT m.kernel, m.tile_m, m.tile_n, m.tile_k, m.tile_count, m.strategy,
             m.hardware || CASE WHEN m.is_simulated THEN ' (simulated)' ELSE '' END AS part, m.backend,
             l.traffic_byte AS footprint_byte
-        FROM subgraph_mapping AS m
-        JOIN subgraph_latency AS l USING (model_id, scenario_id, hardware, subgraph_id)
+        FROM kernel_mapping AS m
+        JOIN kernel_latency AS l USING (model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id)
         WHERE m.tile_m IS NOT NULL AND l.traffic_byte > 0
         """,
     )
-    return drawing.tiling(_apart(points), f"Tiles against footprint: {_subject(connection, 'subgraph_mapping')}")
+    return drawing.tiling(_apart(points), f"Tiles against footprint: {_subject(scope, 'kernel_mapping')}")
 
 
 def _apart(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -160,44 +151,44 @@ def _apart(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**row, "part": f"{row['part']} {row['backend']}"} for row in rows]
 
 
-def _pareto(connection: Connection) -> Any:
+def _pareto(scope: Scope) -> Any:
     query = """
         SELECT c.latency_s, c.sample_j, h.family, c.dominated_by IS NULL AND c.fits_device AS is_front,
             CASE WHEN c.is_simulated THEN 'simulated' ELSE 'silicon' END AS silicon,
             c.hardware || ' ' || c.precision || ' ' || c.backend || ' b' || c.batch AS label
         FROM candidate AS c
-        JOIN hardware AS h ON h.hardware_id = c.hardware_id
+        JOIN hardware AS h ON h.hardware = c.hardware
         WHERE c.sample_j IS NOT NULL
     """
-    return drawing.pareto(records(connection, query), f"Latency against energy: {_subject(connection, 'candidate')}")
+    return drawing.pareto(scope.records(query), f"Latency against energy: {_subject(scope, 'candidate')}")
 
 
-def _memory(connection: Connection) -> Any:
-    rows = connection.execute("SELECT DISTINCT model, scenario_id FROM memory_timeline ORDER BY ALL").fetchall()
+def _memory(scope: Scope) -> Any:
+    rows = scope.connection.execute("SELECT DISTINCT model, scenario_id FROM memory_timeline ORDER BY ALL").fetchall()
     if len(rows) > 1:
         display.note(f"{len(rows)} runs fit; drawing the first")
-    steps = records(
-        connection, "SELECT * FROM memory_timeline WHERE model = ? AND scenario_id = ? ORDER BY subgraph_id", rows[0]
+    steps = scope.records(
+        "SELECT * FROM memory_timeline WHERE model = ? AND scenario_id = ? ORDER BY kernel_id", rows[0]
     )
     first = steps[0]
     return drawing.memory(
         [
-            {k: r[k] for k in ("subgraph_id", "resident_byte", "allocated_byte", "total_byte", "operator", "module")}
+            {k: r[k] for k in ("kernel_id", "resident_byte", "allocated_byte", "total_byte", "operator", "module")}
             for r in steps
         ],
         f"Memory: {first['model']}, {first['backend']}, {first['precision']}, batch {first['batch']}",
     )
 
 
-def _edp(connection: Connection) -> Any:
-    drawn = _one_target(connection, "subgraph_edp")
-    rows = records(
-        connection, f"SELECT kernel_class, edp_fraction, edp_rank, cumulative_fraction FROM {drawn} ORDER BY edp_rank"
+def _edp(scope: Scope) -> Any:
+    drawn = _one_target(scope, "kernel_edp")
+    rows = scope.records(
+        f"SELECT kernel_class, edp_fraction, edp_rank, cumulative_fraction FROM {drawn} ORDER BY edp_rank"
     )
-    return drawing.edp(rows, f"Energy-delay product: {_subject(connection, drawn)}")
+    return drawing.edp(rows, f"Energy-delay product: {_subject(scope, drawn)}")
 
 
-def _batch(connection: Connection) -> Any:
+def _batch(scope: Scope) -> Any:
     query = """
         SELECT hardware || CASE WHEN is_simulated THEN ' (simulated)' ELSE '' END AS part,
             backend, batch, throughput_per_s, saturating_batch
@@ -205,17 +196,17 @@ def _batch(connection: Connection) -> Any:
         WHERE fits_device
         ORDER BY batch
     """
-    rows = _apart(records(connection, query))
-    return drawing.batch(rows, f"Batch sweep: {_subject(connection, 'batch_sweep')}")
+    rows = _apart(scope.records(query))
+    return drawing.batch(rows, f"Batch sweep: {_subject(scope, 'batch_sweep')}")
 
 
-def _fusion(connection: Connection) -> Any:
+def _fusion(scope: Scope) -> Any:
     query = """
         SELECT backend, latency_s, kernel_count, compute_s, memory_s, power_s, team_s, overhead_s
         FROM model_report
         WHERE hardware = (SELECT min(hardware) FROM model_report) AND model = (SELECT min(model) FROM model_report)
     """
-    rows = records(connection, query)
+    rows = scope.records(query)
     bars = [
         {
             "backend": row["backend"],
@@ -228,13 +219,12 @@ def _fusion(connection: Connection) -> Any:
         for row in rows
         for rank, (pace, column) in enumerate(PACES.items())
     ]
-    return drawing.fusion(bars, f"Fused against unfused: {_subject(connection, 'model_report')}")
+    return drawing.fusion(bars, f"Fused against unfused: {_subject(scope, 'model_report')}")
 
 
-def _shmoo(connection: Connection) -> Any:
-    points = records(connection, "SELECT * FROM shmoo_point ORDER BY footprint_byte")
-    levels = records(
-        connection,
+def _shmoo(scope: Scope) -> Any:
+    points = scope.records("SELECT * FROM shmoo_point ORDER BY footprint_byte")
+    levels = scope.records(
         """
         SELECT DISTINCT level || ' of ' || hardware AS label, capacity_byte
         FROM memory_fit
@@ -246,20 +236,20 @@ def _shmoo(connection: Connection) -> Any:
     return drawing.shmoo(
         [{c: p[c] for c in columns} | {"series": f"{p['part']}, {p['backend']}"} for p in points],
         levels,
-        f"From on-chip to off-chip: {_subject(connection, 'shmoo_point')}",
+        f"From on-chip to off-chip: {_subject(scope, 'shmoo_point')}",
     )
 
 
-PICTURES: dict[str, tuple[str, Callable[[Connection], Any], dict[str, Any]]] = {
-    "roofline": ("subgraph_latency", _roofline, {"also": ["roofline_roof", "subgraph_mapping"]}),
-    "tiling": ("subgraph_mapping", _tiling, {"also": ["subgraph_latency"]}),
+PICTURES: dict[str, tuple[str, Callable[[Scope], Any], dict[str, Any]]] = {
+    "roofline": ("kernel_latency", _roofline, {"also": ["roofline_roof", "kernel_mapping"]}),
+    "tiling": ("kernel_mapping", _tiling, {"also": ["kernel_latency"]}),
     "pareto": (
         "candidate",
         _pareto,
-        {"batches": [1, 8, 64], "precisions": PREFERRED_POLICIES, "every_backend": True},
+        {"batches": [1, 8, 64], "precisions": PREFERRED_PRECISIONS, "every_backend": True},
     ),
     "memory": ("memory_timeline", _memory, {}),
-    "edp": ("subgraph_edp", _edp, {}),
+    "edp": ("kernel_edp", _edp, {}),
     "batch": ("batch_sweep", _batch, {"batches": _DOUBLING}),
     "fusion": ("model_report", _fusion, {"every_backend": True}),
     "shmoo": ("shmoo_point", _shmoo, {"also": ["memory_fit"]}),

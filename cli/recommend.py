@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import duckdb
 import typer
 
 from . import display
@@ -20,10 +19,9 @@ from .grid import (
     asked,
     names,
     numbers,
-    records,
     show,
 )
-from .workspace import MOST, PREFERRED_POLICIES, DatabaseOption, open_workspace
+from .workspace import MOST, PREFERRED_PRECISIONS, DatabaseOption, Scope, open_workspace
 
 DEFAULT_BATCHES = [1, 8, 64]
 
@@ -74,7 +72,7 @@ def command(
         names(on),
         numbers(batch) or DEFAULT_BATCHES,
         numbers(sequence),
-        names([precision or ""]) or PREFERRED_POLICIES,
+        names([precision or ""]) or PREFERRED_PRECISIONS,
         names([backend]) if backend else _all_backends(db),
     )
     limits = {
@@ -83,19 +81,20 @@ def command(
         "memory": amount(memory, "byte"),
         "price": price,
     }
-    with asked(db, grid, {"candidate"}) as connection:
+    with asked(db, grid, {"candidate"}) as scope:
+        connection = scope.connection
         connection.execute(_VERDICTS, {k: 1e300 if v is None else v for k, v in limits.items()})
         count = connection.execute("SELECT count(*) FROM verdict").fetchall()[0][0]
-        found = show(connection, "candidate", _COLUMNS, f"{_ON_FRONT} ORDER BY latency_s LIMIT {top}", source="verdict")
+        found = show(scope, "candidate", _COLUMNS, f"{_ON_FRONT} ORDER BY latency_s LIMIT {top}", source="verdict")
         if not found:
             display.note("no choice meets all limits; the nearest misses are below")
-        _losers(connection, count)
+        _losers(scope, count)
 
 
 _ON_FRONT = "WHERE verdict = 'on the front'"
 
 
-def _losers(connection: duckdb.DuckDBPyConnection, count: int) -> None:
+def _losers(scope: Scope, count: int) -> None:
     """Why the other choices lost, with the fastest of each kind."""
     query = """
         SELECT
@@ -111,7 +110,7 @@ def _losers(connection: duckdb.DuckDBPyConnection, count: int) -> None:
     """
     rows = [
         (r["verdict"], r["choices"], r["fastest"], display.seconds(r["latency_s"]), r["dominated_by"] or "")
-        for r in records(connection, query)
+        for r in scope.records(query)
     ]
     lost = sum(row[1] for row in rows)
     display.heading(f"{count} choices, {count - lost} on the front; why the others lost")

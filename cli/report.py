@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from typing import Annotated, Any
 
 import typer
@@ -21,8 +22,10 @@ from .workspace import (
     on_target,
 )
 
-VIEWS = ("model_report", "model_memory", "subgraph_latency", "subgraph_energy", "subgraph_mapping")
-"""Views it reads."""
+Record = dict[str, Any]
+
+MODEL_VIEWS = ("model_report", "model_latency", "model_energy")
+"""Views that hold one row a run, with columns of their own beside its keys."""
 
 HardwareOption = Annotated[str, typer.Option("--on", help="Part, e.g. rtx4090; `charz hardware list` shows all.")]
 
@@ -41,34 +44,29 @@ def command(
     db: DatabaseOption = None,
 ) -> None:
     """Report one model on one part. Options left out take the model's and the part's defaults."""
-    with on_target(
-        db,
-        model,
-        hardware,
-        needed=VIEWS + (report_whole.VIEWS if full else ()),
-        batch=batch,
-        sequence=sequence,
-        precision=precision,
-        backend=backend,
-    ) as target:
-        _summary(target)
-        _memory(target)
-        _bottlenecks(target)
-        _slowest(target, top)
-        _hungriest(target, top)
-        _mapping(target, top)
+    asked = {"batch": batch, "sequence": sequence, "precision": precision, "backend": backend}
+    with on_target(db, model, hardware, views=report_whole.VIEWS if full else (), **asked) as target:
+        run = {k: v for view in MODEL_VIEWS for k, v in target.rows(view)[0].items()}
+        (held,) = target.rows("model_memory")
+        kernels = target.rows("kernel_latency")
+        _summary(target, run)
+        _memory(held)
+        _bottlenecks(run, kernels)
+        slowest = sorted(kernels, key=lambda k: (-k["latency_s"], k["position"]))
+        _slowest(slowest[:top])
+        _hungriest(target.rows("kernel_energy"), top)
+        _mapping(target.rows("kernel_mapping"), slowest, top // 2 + 1)
         if full:
             report_whole.show(target, top)
-        _checks(target)
+        _checks(target, run, held, kernels)
 
 
-def _summary(target: Target) -> None:
-    row = _record(target, "model_report")
+def _summary(target: Target, row: Record) -> None:
     scenario = target.scenario
-    asked = f"batch {scenario.batch}, {scenario.policy}, {scenario.backend}"
+    asked = f"batch {scenario.batch}, {scenario.precision}, {scenario.backend}"
     if row["sequence"] > 1:
         asked += f", {row['sequence']} tokens"
-    title = f"{target.model} on {target.hardware_id} ({asked})"
+    title = f"{target.model} on {target.hardware} ({asked})"
     show(f"{title}\n{'=' * len(title)}")
     if row["is_simulated"]:
         show("simulated part: no silicon exists to check this against")
@@ -109,8 +107,7 @@ def _summary(target: Target) -> None:
 _ENERGY = {"arithmetic": "compute_energy_j", "traffic": "memory_energy_j", "static": "static_energy_j"}
 
 
-def _memory(target: Target) -> None:
-    row = _record(target, "model_memory")
+def _memory(row: Record) -> None:
     heading("Memory")
     parts = {
         "weights": row["weight_byte"],
@@ -134,7 +131,7 @@ def _memory(target: Target) -> None:
     )
 
 
-def _cache_line(row: dict[str, Any]) -> str:
+def _cache_line(row: Record) -> str:
     if not row["cache_byte"]:
         return "none"
     fits = (
@@ -147,112 +144,78 @@ def _cache_line(row: dict[str, Any]) -> str:
     return f"{size(row['cache_byte'])} last level: {fits}"
 
 
-def _bottlenecks(target: Target) -> None:
+def _bottlenecks(run: Record, kernels: list[Record]) -> None:
     heading("Bottlenecks")
-    columns = ["bottleneck", "count(*)", "sum(latency_s)"]
-    rows = target.rows("subgraph_latency", columns, "GROUP BY bottleneck ORDER BY sum(latency_s) DESC, bottleneck")
-    total = sum(latency for _, _, latency in rows)
-    show(
-        display.table(
-            ["bottleneck", "kernels", "time", "share"],
-            [(name, count, seconds(latency), percent(_share(latency, total))) for name, count, latency in rows],
-        )
-    )
+    times: dict[str, list[float]] = defaultdict(list)
+    for kernel in kernels:
+        times[kernel["bottleneck"]].append(kernel["latency_s"])
+    rows: list[tuple[float, str, int | None]] = [(sum(t), name, len(t)) for name, t in times.items()]
+    if run["run_call_s"]:
+        rows.append((run["run_call_s"], "the call itself", None))
+    shown = [
+        (name, count, seconds(spent), percent(_share(spent, run["latency_s"])))
+        for spent, name, count in sorted(rows, key=lambda row: (-row[0], row[1]))
+    ]
+    show(display.table(["bottleneck", "kernels", "time", "share"], shown))
 
 
-def _slowest(target: Target, top: int) -> None:
+def _slowest(kernels: list[Record]) -> None:
     heading("Slowest kernels")
-    columns = [
-        "subgraph_id",
-        "subgraph",
-        "latency_s",
-        "compute_s",
-        "memory_s",
-        "overhead_s",
-        "bottleneck",
-        "utilization_fraction",
-    ]
-    rows = target.rows("subgraph_latency", columns, f"ORDER BY latency_s DESC, position LIMIT {top}")
-    show(
-        display.table(
-            ["kernel", "operators", "time", "arithmetic", "memory", "waiting", "bottleneck", "utilization"],
-            [
-                (kernel, name, *map(seconds, times), bottleneck, percent(utilization))
-                for kernel, name, *times, bottleneck, utilization in rows
-            ],
+    times = ("latency_s", "compute_s", "memory_s", "overhead_s")
+    shown = [
+        (
+            k["kernel_id"],
+            k["kernel"],
+            *(seconds(k[t]) for t in times),
+            k["bottleneck"],
+            percent(k["utilization_fraction"]),
         )
-    )
+        for k in kernels
+    ]
+    headers = ["kernel", "operators", "time", "arithmetic", "memory", "waiting", "bottleneck", "utilization"]
+    show(display.table(headers, shown))
 
 
-def _hungriest(target: Target, top: int) -> None:
+def _hungriest(kernels: list[Record], top: int) -> None:
     heading("Kernels that take most energy")
-    columns = [
-        "subgraph_id",
-        "kernel_class",
-        "energy_j",
-        "compute_energy_j",
-        "memory_energy_j",
-        "static_energy_j",
-        "power_w",
+    energies = ("energy_j", "compute_energy_j", "memory_energy_j", "static_energy_j")
+    kernels = sorted(kernels, key=lambda k: (-(k["energy_j"] or 0.0), k["position"]))[:top]
+    shown = [
+        (k["kernel_id"], k["kernel_class"], *(joules(k[e]) for e in energies), watts(k["power_w"])) for k in kernels
     ]
-    rows = target.rows("subgraph_energy", columns, f"ORDER BY energy_j DESC NULLS LAST, position LIMIT {top}")
-    show(
-        display.table(
-            ["kernel", "class", "energy", "arithmetic", "traffic", "static", "power"],
-            [(kernel, name, *map(joules, energies), watts(power)) for kernel, name, *energies, power in rows],
-        )
-    )
+    show(display.table(["kernel", "class", "energy", "arithmetic", "traffic", "static", "power"], shown))
 
 
-def _mapping(target: Target, top: int) -> None:
+def _mapping(kernels: list[Record], slowest: list[Record], top: int) -> None:
     heading("Mapping")
-    columns = ["utilization_bucket", "count(*)"]
-    rows = target.rows(
-        "subgraph_mapping", columns, "GROUP BY utilization_bucket ORDER BY max(utilization_fraction) DESC"
+    buckets = Counter(
+        k["utilization_bucket"] for k in sorted(kernels, key=lambda k: -(k["utilization_fraction"] or 0.0))
     )
-    show(", ".join(f"{count} kernels at {bucket}" for bucket, count in rows) + " of the units' peak")
-    query = """
-        SELECT m.subgraph_id, m.sentence
-        FROM subgraph_mapping AS m
-        JOIN subgraph_latency AS l USING (model, hardware, scenario_id, subgraph_id)
-        WHERE m.model = ? AND m.hardware = ? AND m.scenario_id = ?
-        ORDER BY l.latency_s DESC, m.position
-    """
-    for kernel, sentence in target.connection.execute(f"{query} LIMIT {top // 2 + 1}", list(target.key)).fetchall():
-        show(f"  kernel {kernel}: {sentence}")
+    show(", ".join(f"{count} kernels at {bucket}" for bucket, count in buckets.items()) + " of the units' peak")
+    sentences = {k["kernel_id"]: k["sentence"] for k in kernels}
+    for kernel in slowest[:top]:
+        show(f"  kernel {kernel['kernel_id']}: {sentences[kernel['kernel_id']]}")
 
 
-def _checks(target: Target) -> None:
+def _checks(target: Target, run: Record, held: Record, kernels: list[Record]) -> None:
     """What in this answer needs a second look; invariants are `charz check`'s."""
     heading("Checks")
-    row = _record(target, "model_report")
-    unruled = target.connection.execute(
-        "SELECT count(*) FROM operator WHERE model_id = ? AND rule IS NULL", [target.model_id]
-    ).fetchall()[0][0]
-    kernels, total = target.rows("subgraph_latency", ["count(*)", "sum(latency_s)"])[0]
-    published = target.connection.execute(
-        "SELECT published_macs FROM model WHERE model_id = ?", [target.model_id]
-    ).fetchall()[0][0]
+    query = """
+        SELECT published_macs, (SELECT count(*) FROM operator AS o WHERE o.model = m.model AND o.rule IS NULL)
+        FROM model AS m WHERE model = ?
+    """
+    ((published, unruled),) = target.connection.execute(query, [target.model]).fetchall()
+    total = sum(k["latency_s"] for k in kernels) + run["run_call_s"]
     findings = [
         (unruled == 0, f"every operator has a rule ({unruled} without; `charz coverage` names them)"),
-        (abs(total - row["latency_s"]) <= 1e-9 * row["latency_s"], f"the {kernels} kernels add up to the run"),
-        (bool(_record(target, "model_memory")["fits_device"]), "peak memory fits the part"),
+        (abs(total - run["latency_s"]) <= 1e-9 * run["latency_s"], f"the {len(kernels)} kernels add up to the run"),
+        (bool(held["fits_device"]), "peak memory fits the part"),
     ]
     if published:
-        ratio = row["macs"] / target.scenario.batch / published
+        ratio = run["macs"] / target.scenario.batch / published
         findings.append((abs(ratio - 1) < 0.01, f"MACs a sample are {_times(ratio)} the published figure"))
     for holds, text in findings:
         show(f"  {'ok  ' if holds else 'LOOK'}  {text}")
-
-
-def _record(target: Target, view: str) -> dict[str, Any]:
-    """The one row a model-level view has for the target."""
-    connection = target.connection
-    cursor = connection.execute(
-        f"SELECT * FROM {view} WHERE model = ? AND hardware = ? AND scenario_id = ?", list(target.key)
-    )
-    names = [column[0] for column in cursor.description or ()]
-    return dict(zip(names, cursor.fetchall()[0], strict=True))
 
 
 def _definitions(lines: list[tuple[str, str]]) -> None:

@@ -72,8 +72,8 @@ _SECTIONS = (
     (
         "Kernels at which most memory is held",
         "memory_timeline",
-        ["subgraph_id", "subgraph", "module", "live_byte", "total_byte"],
-        "ORDER BY live_byte DESC, subgraph_id LIMIT {top}",
+        ["kernel_id", "kernel", "module", "live_byte", "total_byte"],
+        "ORDER BY live_byte DESC, kernel_id LIMIT {top}",
     ),
     (
         "Largest batch",
@@ -126,7 +126,7 @@ _SECTIONS = (
 
 
 def show(target: Target, top: int) -> None:
-    """Print every section; the connection's views know this target alone."""
+    """Print every section."""
     for title, view, columns, tail in _SECTIONS:
         heading(title)
-        grid.show(target.connection, view, columns, tail.format(top=top))
+        grid.show(target, view, columns, tail.format(top=top))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import duckdb
 import typer
 
 from charz.schema import database
@@ -14,7 +15,8 @@ from . import display
 from .workspace import (
     DatabaseOption,
     change_workspace,
-    default_backends,
+    check_run,
+    numbered,
     one_of,
     open_workspace,
     scenario_row,
@@ -29,8 +31,7 @@ def list_scenarios(db: DatabaseOption = None) -> None:
     columns = [name for name in Scenario.model_fields if name != "scenario_id"]
     with open_workspace(db) as connection:
         rows = connection.sql(f"SELECT scenario_id, {', '.join(columns)} FROM scenario ORDER BY scenario_id").fetchall()
-    headers = ["id", *("precision" if name == "policy" else name for name in columns)]
-    display.show(display.table(headers, rows))
+    display.show(display.table(["id", *columns], rows))
 
 
 @app.command()
@@ -55,19 +56,20 @@ def add(
         "sequence": sequence,
         "context": context,
         "phase": phase,
-        "policy": precision,
+        "precision": precision,
         "memory_format": memory_format,
         "host_factor": host_factor,
         "cache_state": cache_state,
     }
     with change_workspace(db) as connection:
-        (highest,) = connection.execute("SELECT coalesce(max(scenario_id), 0) FROM scenario").fetchall()[0]
-        backends = [backend] if backend else default_backends(connection)
-        rows = [scenario_row(connection, highest + 1 + i, backend=b, **fields) for i, b in enumerate(backends)]
-        new = [row for row in rows if not _exists(connection, row)]
+        check_run(connection, [backend] if backend else [], [precision])
+        backends = [backend] if backend else _default_backends(connection)
+        held = {i for (i,) in connection.execute("SELECT scenario_id FROM scenario").fetchall()}
+        rows = numbered(connection, [scenario_row(backend=b, **fields) for b in backends])
+        new = [row for row in rows if row.scenario_id not in held]
         database.insert_rows(connection, new)
     for row in new:
-        display.show(f"scenario {row.scenario_id}: batch {row.batch}, {row.policy}, {row.backend}")
+        display.show(f"scenario {row.scenario_id}: batch {row.batch}, {row.precision}, {row.backend}")
     if len(new) < len(rows):
         display.note(f"{len(rows) - len(new)} of {len(rows)} exist already")
 
@@ -86,8 +88,7 @@ def remove(
     display.show(f"scenario {scenario_id} removed")
 
 
-def _exists(connection: object, row: Scenario) -> bool:
-    values = row.model_dump(exclude={"scenario_id", "origin"})
-    where = " AND ".join(f"{name} IS NOT DISTINCT FROM ?" for name in values)
-    found = connection.execute(f"SELECT 1 FROM scenario WHERE {where}", list(values.values()))  # type: ignore[attr-defined]
-    return bool(found.fetchall())
+def _default_backends(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Backends that answers assume for one family or another."""
+    query = "SELECT DISTINCT backend FROM backend_support WHERE is_default ORDER BY backend"
+    return [backend for (backend,) in connection.execute(query).fetchall()]

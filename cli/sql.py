@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -24,7 +23,7 @@ from .workspace import (
     DatabaseOption,
     PrecisionOption,
     SequenceOption,
-    with_scenario,
+    narrowed,
 )
 
 TABLE_ROWS = 200
@@ -63,15 +62,12 @@ def command(
     --on for these models and parts alone: in a file of many models that takes a fraction of the time.
     """
     text = sandbox.one_statement(sys.stdin.read() if query == "-" else query)
-    # Every word of the text may be the name of a view; the others cost nothing.
-    words = re.findall(r"\w+", text)
-    with with_scenario(
+    with narrowed(
         db,
         batch=batch,
         sequence=sequence,
         precision=precision,
         backend=backend,
-        needed=words,
         models=names(model),
         hardware=names(on),
     ) as connection:

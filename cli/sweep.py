@@ -61,12 +61,12 @@ def command(
         names([backend or ""]),
         {"memory_format": memory_format},
     )
-    with asked(db, grid, {"batch_sweep"}) as connection:
+    with asked(db, grid, {"batch_sweep"}) as scope:
         order = "ORDER BY model, hardware, backend, precision, sequence, batch"
         if out is None and format is Format.table:
-            show(connection, "batch_sweep", _COLUMNS, order)
+            show(scope, "batch_sweep", _COLUMNS, order)
             return
-        write(connection.sql(f"SELECT * FROM batch_sweep {order}").pl(), format, out)
+        write(scope.connection.sql(f"SELECT * FROM batch_sweep {order}").pl(), format, out)
     if out is not None:
         display.note("one row a combination; the columns are those of the view batch_sweep")
 

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 CELLS = {
-    "part": ["hardware_id", "backend", "memory_format", "software"],
-    "source": ["source_id", "hardware_id", "backend"],
-    "precision": ["hardware_id", "backend", "policy"],
-    "batch": ["hardware_id", "backend", "batch_class"],
+    "part": ["hardware", "backend", "memory_format", "software"],
+    "source": ["source_id", "hardware", "backend"],
+    "precision": ["hardware", "backend", "precision"],
+    "batch": ["hardware", "backend", "batch_class"],
     "family": ["architecture_family", "backend"],
 }
 """What a table is broken down by, by the word of `--by`."""
@@ -95,7 +95,7 @@ def _worst(frame: pl.DataFrame, count: int) -> tuple[list[str], list[list[object
 
     rows: list[list[object]] = [
         [
-            row["model"], row["hardware_id"], row["backend"], row["batch"],
+            row["model"], row["hardware"], row["backend"], row["batch"],
             display.seconds(row["measured_s"]), display.seconds(row["latency_s"]), f"{row['log_ratio']:+.2f}",
             validation.explain(row),
         ]
@@ -111,7 +111,7 @@ def _page(frame: pl.DataFrame, sections: list[tuple[str, list[str], list[list[ob
         "",
         "Written by `charz validate --markdown docs/validation.md`; do not edit.",
         "",
-        f"{len(frame)} measured runs of {frame['model'].n_unique()} models on {frame['hardware_id'].n_unique()} parts. The error of"
+        f"{len(frame)} measured runs of {frame['model'].n_unique()} models on {frame['hardware'].n_unique()} parts. The error of"
         " a row is the natural logarithm of predicted over measured time: `median` and `p90` are of its absolute value, `bias` is"
         " its median (above 0 predicts too slow), `MAPE` the mean of |predicted / measured - 1|, `within 30 %` the share between"
         " 1/1.3 and 1.3, `coverage` the share inside the p10–p90 band (80 % nominal). The rows of each data set share"

@@ -1,6 +1,6 @@
-"""The database a command works on: where it is, what a new one holds, and what-if scenarios.
+"""The database a command works on: where it is, what a new one holds, and what an answer is narrowed to.
 
-A new database is tables, catalog, default scenarios and views; the parts come from packages that do
+A new database is tables, catalog, default scenarios, views and maintained tables; the parts come from packages that do
 not know each other, so it is put together here.
 """
 
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,7 +20,7 @@ from charz import __version__
 from charz.schema import database, ddl
 from charz.schema.errors import CharzError, unknown_name
 from charz.schema.scenario import Scenario
-from charz.sql import views
+from charz.sql import maintain, views
 
 from . import assumed, template
 
@@ -59,10 +59,10 @@ def database_path(db: Path | None = None) -> Path:
 
 
 def open_workspace(db: Path | None = None, create: bool = False) -> duckdb.DuckDBPyConnection:
-    """A read-only connection to the database, with this charz's layout and views.
+    """A read-only connection to the database, with this charz's views.
 
-    A file that another version of charz wrote is brought up to date first. With `create`, a missing
-    file is made. Use it as a context manager, or close it.
+    A file with the views of another charz gets this one's first. With `create`, a missing file is made. Use it as a
+    context manager, or close it.
     """
     path = database_path(db)
     if create and not path.exists():
@@ -82,7 +82,7 @@ def change_workspace(db: Path | None = None, create: bool = True) -> Iterator[du
     """A connection to a copy that takes the database's place when the block ends without an error.
 
     The block runs in one transaction (do not begin another). With `create`, a missing file is made:
-    tables, catalog, default scenarios and views.
+    tables, catalog, default scenarios, views and maintained tables.
     """
     path = database_path(db)
     start = template.ready(_complete) if create and not path.exists() else None
@@ -92,12 +92,10 @@ def change_workspace(db: Path | None = None, create: bool = True) -> Iterator[du
 
 
 def _complete(connection: duckdb.DuckDBPyConnection) -> None:
-    """Catalog, default scenarios and views, where they are missing or another charz's."""
+    """Catalog, default scenarios and views, where they are missing, and this charz's views in place of another's."""
     known = database.meta(connection)
     if "catalog_version" not in known:
         _fill_catalog(connection)
-    elif known.get("views_fingerprint") != views.fingerprint():
-        _fill_new_tables(connection)
     if known.get("views_fingerprint") != views.fingerprint():
         views.install(connection)
     if known.get("charz_version") != __version__:
@@ -113,131 +111,146 @@ def _fill_catalog(connection: duckdb.DuckDBPyConnection) -> None:
         database.set_meta(connection, catalog_version=getattr(catalog, "version", __version__))
 
 
-def _fill_new_tables(connection: duckdb.DuckDBPyConnection) -> None:
-    from charz.hardware_catalog import loader, sync
+KEYS = ("model", "hardware", "backend", "precision", "batch", "sequence", "scenario_id")
+"""Natural keys of a target."""
 
-    sync.fill_new_tables(connection, loader.load())
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A connection, and what its views are asked for."""
+
+    connection: duckdb.DuckDBPyConnection
+    keys: Mapping[str, Any] = field(default_factory=dict)
+    """Values by natural key that every view is asked for, as constants, which reach its scans; empty where the
+    connection's views know nothing else (`narrowed`)."""
+
+    def of(self, view: str) -> str:
+        """The rows of a view that are asked for, as a relation of a query."""
+        columns = self.units(view) if self.keys else {}
+        asked = [f"{ddl.quote(k)} = {_constant(v)}" for k, v in self.keys.items() if k in columns]
+        return f"(SELECT * FROM {ddl.quote(view)} WHERE {' AND '.join(asked)})" if asked else ddl.quote(view)
+
+    def joined(self, *views: str) -> str:
+        """The rows of views of one grain that are asked for, side by side, as a relation of a query."""
+        seen = set(self.units(views[0]))
+        parts = [self.of(views[0])]
+        for view in views[1:]:
+            new = [column for column in self.units(view) if column not in seen]
+            seen.update(new)
+            parts.append(f"(SELECT {', '.join((*KEYS, *new))} FROM {self.of(view)}) USING ({', '.join(KEYS)})")
+        return " JOIN ".join(parts)
+
+    def units(self, view: str) -> dict[str, str | None]:
+        """Unit of each column of a view, in order."""
+        query = "SELECT column_name, unit FROM view_column WHERE view = ? ORDER BY position"
+        return dict(self.connection.execute(query, [view]).fetchall())
+
+    def records(self, query: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
+        """Rows of a query by column name."""
+        cursor = self.connection.execute(query, list(values))
+        columns = [column[0] for column in cursor.description or ()]
+        return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
+
+    def rows(self, view: str, columns: Sequence[str] = ("*",), tail: str = "") -> list[dict[str, Any]]:
+        """Columns of the rows of a view that are asked for; `tail` follows the relation."""
+        return self.records(f"SELECT {', '.join(columns)} FROM {self.of(view)} {tail}")
+
+
+def _constant(value: Any) -> str:
+    return ddl.literal(value) if isinstance(value, str) else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Target(Scope):
+    """One model on one part under one scenario."""
+
+    model: str = ""
+    hardware: str = ""
+    scenario: Scenario = None  # type: ignore[assignment]  # always given
 
 
 @contextlib.contextmanager
-def with_scenario(
+def narrowed(
     db: Path | None = None,
     *,
     batch: int | None = None,
     sequence: int | None = None,
     precision: str | None = None,
     backend: str | None = None,
-    needed: Iterable[str] | None = None,
     models: Sequence[str] = (),
     hardware: Sequence[str] = (),
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Answer for one scenario, and for the models and parts named alone, without touching the file:
-    yields a connection on which every view knows these and no others. With nothing given, the plain
-    read-only connection.
+    """Answer for one scenario, and for the models and parts named alone, without touching the file: yields a connection on
+    which every view knows these and no others. With nothing given, the plain read-only connection.
 
-    Without a backend a scenario is asked on the default backend of every hardware family; without
-    anything of a scenario, the file's own are asked.
+    Without a backend a scenario is asked on the one that answers assume on each part; without anything of a scenario,
+    the file's own are asked.
     """
-    given = {"batch": batch, "sequence": sequence, "policy": precision, "backend": backend}
-    given = {name: value for name, value in given.items() if value is not None}
     with open_workspace(db) as connection:
-        if not given and not models and not hardware:
-            yield connection
-            return
-        models = [model_name(connection, name) for name in models]
-        hardware = [hardware_name(connection, name) for name in hardware]
-        if given:
-            backends = [given.pop("backend")] if backend else default_backends(connection)
-            rows = [scenario_row(connection, i, backend=b, **given) for i, b in enumerate(backends, start=1)]
-        else:
-            rows = stored_scenarios(connection)
-    with with_scenarios(db, rows, needed, models, hardware) as connection:
+        chosen = [model_name(connection, name) for name in models]
+        parts = [hardware_name(connection, name) for name in hardware]
+        if batch or sequence or precision or backend:
+            run = {"batch": batch or 1, "sequence": sequence}
+            check_run(connection, [backend] if backend else [], [precision] if precision else [])
+            targets = targets_of(connection, parts, [backend] if backend else [], [precision or "fp32"])
+            ask(connection, [run], chosen, targets)
+        elif models or hardware:
+            maintain.ask(connection, models=chosen or None, hardware=parts or None)
         yield connection
 
 
-@contextlib.contextmanager
-def with_scenarios(
-    db: Path | None,
-    scenarios: Sequence[Scenario],
-    needed: Iterable[str] | None = None,
-    models: Sequence[str] = (),
-    hardware: Sequence[str] = (),
-) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection on which the views' `scenario` rows are the ones given (make them with
-    `scenario_row`), and the file's stay untouched. To add to the file's own, pass those as well.
+Triple = tuple[str, str, str]
+"""Part, backend and precision of a target."""
 
-    `needed` names the views that will be read: binding all of them costs about a second. `models` and
-    `hardware` name the only models and parts there are to be: a question about one pair then costs
-    as much as one pair, however large the file.
-
-    The file is attached read-only under an in-memory database that has its own `scenario` table and
-    its own copy of the views: unqualified names are found there first, so the views read the new
-    rows, and everything else from the file.
-    """
-    path = database_path(db)
-    with open_workspace(path) as original:
-        statements = views.installed(original, needed)
-    with contextlib.closing(duckdb.connect()) as connection:
-        database.quiet(connection)
-        connection.execute(f"ATTACH {ddl.literal(str(path))} AS file (READ_ONLY)")
-        connection.execute("SET search_path = 'memory.main,file.main'")
-        connection.execute(ddl.create_table(Scenario))
-        database.insert_rows(connection, scenarios)
-        _keep_only(connection, "model", "model", models)
-        _keep_only(connection, "hardware", "hardware_id", hardware)
-        views.make(connection, statements)
-        yield connection
-
-
-def _keep_only(connection: duckdb.DuckDBPyConnection, table: str, column: str, values: Sequence[str]) -> None:
-    """Hide a table of the file behind a copy of the rows that are asked about."""
-    if values:
-        connection.execute(
-            f"CREATE TABLE {table} AS SELECT * FROM file.main.{table} WHERE list_contains(?, {column})", [list(values)]
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """One model on one part under one scenario, and a connection whose views know it."""
-
-    connection: duckdb.DuckDBPyConnection
-    model: str
-    model_id: int
-    hardware_id: str
-    scenario: Scenario
-
-    @property
-    def key(self) -> tuple[str, str, int]:
-        """What the report views call it: model, hardware, scenario_id."""
-        return self.model, self.hardware_id, self.scenario.scenario_id
-
-    def rows(self, view: str, columns: Sequence[str], tail: str = "") -> list[tuple[Any, ...]]:
-        """Columns of a report view for this target; `tail` follows the WHERE clause."""
-        query = f"SELECT {', '.join(columns)} FROM {view} WHERE model = ? AND hardware = ? AND scenario_id = ? {tail}"
-        return self.connection.execute(query, list(self.key)).fetchall()
-
-
-PREFERRED_POLICIES = ("fp32", "bf16", "fp16", "int8")
+PREFERRED_PRECISIONS = ("fp32", "bf16", "fp16", "int8")
 """Policies a part is asked in when none is named, of which it takes the first it computes in: the model's own
 format where the part has it."""
 
 
-def keep_preferred(connection: duckdb.DuckDBPyConnection, policies: Sequence[str]) -> None:
-    """Leave each part the scenarios of the first of the policies it computes in, and no others."""
-    connection.execute(
-        """
-        CREATE TEMP TABLE target AS
-        SELECT * FROM memory.main.target
-        QUALIFY dense_rank() OVER (PARTITION BY hardware_id ORDER BY list_position(?, policy)) = 1
-        """,
-        [list(policies)],
-    )
-    kept = {policy for (policy,) in connection.execute("SELECT DISTINCT policy FROM target").fetchall()}
-    if kept:
-        connection.execute("DELETE FROM scenario WHERE NOT list_contains(?, policy)", [list(kept)])
-    if len(kept) < 2:  # the view then says the same, and the engine sees through it
-        connection.execute("DROP TABLE temp.target")
+def targets_of(
+    connection: duckdb.DuckDBPyConnection,
+    hardware: Sequence[str],
+    backends: Sequence[str],
+    precisions: Sequence[str],
+    is_first: bool = False,
+) -> list[Triple]:
+    """What of this runs: each part, or every one if none is named, under each backend, or under the one that answers
+    assume on it, in each precision, or in the first of them that it computes in (`is_first`)."""
+    query = """
+        WITH supported AS (
+            SELECT hardware, backend
+            FROM supported_backend
+            WHERE (len($1) = 0 OR list_contains($1, hardware)) AND (len($2) = 0 OR list_contains($2, backend))
+            QUALIFY len($2) > 0 OR row_number() OVER (PARTITION BY hardware ORDER BY is_default DESC, backend) = 1
+        )
+        SELECT hardware, backend, precision
+        FROM part_support
+        SEMI JOIN supported USING (hardware, backend)
+        WHERE list_contains($3, precision)
+        QUALIFY NOT $4 OR dense_rank() OVER (PARTITION BY hardware ORDER BY list_position($3, precision)) = 1
+        ORDER BY ALL
+    """
+    return connection.execute(query, [list(hardware), list(backends), list(precisions), is_first]).fetchall()
+
+
+def ask(
+    connection: duckdb.DuckDBPyConnection,
+    runs: Sequence[Mapping[str, Any]],
+    models: Sequence[str],
+    targets: Sequence[Triple],
+) -> list[Scenario]:
+    """Make every view of a read-only connection know these models, or all if none is named, on these targets, under each
+    of the runs, given as columns of a scenario, and no others; returns the scenarios."""
+    pairs = list(dict.fromkeys((backend, precision) for _, backend, precision in sorted(targets, key=_by_precision)))
+    rows = numbered(connection, [scenario_row(**run, backend=b, precision=p) for run in runs for b, p in pairs])
+    parts = list(dict.fromkeys(hardware for hardware, *_ in targets))
+    maintain.ask(connection, scenarios=rows, models=list(models) or None, hardware=parts)
+    maintain.keep_targets(connection, targets)
+    return rows
+
+
+def _by_precision(target: Triple) -> tuple[str, str]:
+    return target[2], target[1]
 
 
 @contextlib.contextmanager
@@ -246,113 +259,136 @@ def on_target(
     model: str,
     hardware: str,
     *,
-    needed: Iterable[str],
+    views: Sequence[str] = (),
     batch: int | None = None,
     sequence: int | None = None,
     precision: str | None = None,
     backend: str | None = None,
 ) -> Iterator[Target]:
     """One model on one part, everything left open taken from the defaults: batch 1 (or the model's
-    fixed batch), the family's backend, fp32 where the part has it.
+    fixed batch), the backend that answers assume on the part, fp32 where the part has it.
 
-    When the block ends without an error, a line says how many assumed inputs the answer rests on. Raises
+    When the block ends without an error, a line says how many assumed inputs the answer, made of `views`, rests on. Raises
     `CharzError` for unknown names and for a combination that cannot run.
     """
     with open_workspace(db) as connection:
         model_name(connection, model)
-        hardware_id = hardware_name(connection, hardware)
-        query = "SELECT model_id, default_batch FROM model WHERE model = ?"
-        model_id, default_batch = connection.execute(query, [model]).fetchall()[0]
-        fields = {"batch": batch or default_batch, "sequence": sequence}
-        fields["backend"] = backend or default_backend(connection, hardware_id)
-        policies = (precision,) if precision else PREFERRED_POLICIES
-        rows = [scenario_row(connection, i, policy=p, **fields) for i, p in enumerate(policies, start=1)]
-    with with_scenarios(db, rows, {*assumed.VIEWS, *needed}, [model], [hardware_id]) as connection:
-        keep_preferred(connection, policies)
-        if reasons := left_out(connection, [model], [hardware_id], rows):
-            raise reasons[0]
-        ((scenario_id,),) = connection.execute("SELECT scenario_id FROM target").fetchall()
-        answer_once(connection)
-        yield Target(connection, model, model_id, hardware_id, rows[scenario_id - 1])
-        assumed.note(connection, *needed)
+        part = hardware_name(connection, hardware)
+        backends = [backend or default_backend(connection, part)]
+        precisions = [precision] if precision else list(PREFERRED_PRECISIONS)
+        check_run(connection, backends, precisions)
+        found = targets_of(connection, [part], backends, precisions, is_first=True)
+        if not found:
+            raise _not_executed(connection, part, backends, precisions)
+        ((default_batch,),) = connection.execute("SELECT default_batch FROM model WHERE model = ?", [model]).fetchall()
+        run = {"batch": batch or default_batch, "sequence": sequence}
+        (row,) = numbered(connection, [scenario_row(**run, backend=found[0][1], precision=found[0][2])])
+        query = "SELECT sequence FROM run WHERE model = ? AND scenario_id = ?"
+        sizes = connection.execute(query, [model, row.scenario_id]).fetchall()
+        if not sizes:  # not a scenario of the file
+            ask(connection, [run], [model], found)
+            sizes = connection.execute(query, [model, row.scenario_id]).fetchall()
+        if not sizes:
+            raise _no_size(connection, model, run)
+        keys = {
+            "model": model,
+            "hardware": part,
+            "backend": row.backend,
+            "precision": row.precision,
+            "batch": row.batch,
+            "sequence": sizes[0][0],
+            "scenario_id": row.scenario_id,
+        }
+        target = Target(connection, keys, model, part, row)
+        yield target
+        assumed.note(target, *views)
 
 
-def answer_once(connection: duckdb.DuckDBPyConnection, layers: Sequence[str] = ()) -> None:
-    """Put a temporary table before every view, or every one of the layers named, in order of creation, so that
-    each is evaluated once: a temporary table is found before a view of its name.
-
-    On one pair the engine would plan a deep stack of views for longer than it computes it.
-    """
-    query = """
-        SELECT v.view_name
-        FROM duckdb_views() AS v
-        JOIN view_catalog AS c ON c.view = v.view_name
-        WHERE v.database_name = 'memory' AND NOT v.internal AND (len($1) = 0 OR list_contains($1, c.layer))
-        ORDER BY v.view_oid
-    """
-    for (view,) in connection.execute(query, [list(layers)]).fetchall():
-        connection.execute(f"CREATE TEMP TABLE {ddl.quote(view)} AS SELECT * FROM memory.main.{ddl.quote(view)}")
+def numbered(connection: duckdb.DuckDBPyConnection, rows: Sequence[Scenario]) -> list[Scenario]:
+    """The scenarios with the numbers they have in the file, or with new ones."""
+    same = [name for name in Scenario.model_fields if name not in ("scenario_id", "origin")]
+    query = f"SELECT {', '.join(same)}, min(scenario_id) FROM scenario GROUP BY ALL"
+    held = {tuple(values): number for *values, number in connection.execute(query).fetchall()}
+    ((highest,),) = connection.execute("SELECT coalesce(max(scenario_id), 0) FROM scenario").fetchall()
+    found = []
+    for row in rows:
+        number = held.setdefault(tuple(getattr(row, name) for name in same), highest + 1)
+        highest = max(highest, number)
+        found.append(row.model_copy(update={"scenario_id": number}))
+    return found
 
 
-def default_backend(connection: duckdb.DuckDBPyConnection, hardware_id: str) -> str:
-    """The backend that answers assume on a part: its family's, if that supports its maker."""
-    rows = connection.execute(_SUPPORTED_BACKENDS, [hardware_id]).fetchall()
-    if not rows:
-        raise CharzError("no backend runs on this part", hardware_id, next="add a row to backend_support")
-    return str(rows[0][0])
+def default_backend(connection: duckdb.DuckDBPyConnection, hardware: str) -> str:
+    """The backend that answers assume on a part."""
+    found = supported_backends(connection, hardware)
+    if not found:
+        raise CharzError("no backend runs on this part", hardware, next="add a row to backend_support")
+    return found[0]
 
 
-_SUPPORTED_BACKENDS = """
-    SELECT b.backend
-    FROM supported_backend AS s
-    JOIN backend AS b ON b.backend = s.backend
-    WHERE s.hardware_id = ?
-    ORDER BY contains(',' || b.is_default_for || ',', ',' || s.family || ',') DESC, b.backend
-"""
+def supported_backends(connection: duckdb.DuckDBPyConnection, hardware: str) -> list[str]:
+    """Backends that run on a part, the one that answers assume first."""
+    query = "SELECT backend FROM supported_backend WHERE hardware = ? ORDER BY is_default DESC, backend"
+    return [backend for (backend,) in connection.execute(query, [hardware]).fetchall()]
 
 
 def left_out(
-    connection: duckdb.DuckDBPyConnection, models: Sequence[str], hardware: Sequence[str], rows: Sequence[Scenario]
+    connection: duckdb.DuckDBPyConnection,
+    models: Sequence[str],
+    hardware: Sequence[str],
+    run: Mapping[str, Any],
+    backends: Sequence[str],
+    precisions: Sequence[str],
 ) -> list[CharzError]:
-    """Why the models and parts that no target has are without one: the size, the backend or the precision."""
-    query = "SELECT DISTINCT model FROM run JOIN model USING (model_id)"
-    sized = {model for (model,) in connection.execute(query).fetchall()}
-    errors = [_no_size(connection, model, rows[0]) for model in models if model not in sized]
-    if len(errors) < len(models):
-        running = {part for (part,) in connection.execute("SELECT DISTINCT hardware_id FROM target").fetchall()}
-        errors += [_not_executed(connection, part, rows) for part in hardware if part not in running]
-    return errors
+    """Why the models and parts that a connection has no run of are without one: the size, the backend or the precision."""
+    sized = {model for (model,) in connection.execute("SELECT DISTINCT model FROM run").fetchall()}
+    errors = [_no_size(connection, model, run) for model in models if model not in sized]
+    running = {part for (part,) in connection.execute("SELECT DISTINCT hardware FROM part_support").fetchall()}
+    return errors + [
+        _not_executed(connection, part, list(backends) or [default_backend(connection, part)], precisions)
+        for part in hardware
+        if part not in running
+    ]
 
 
-def _no_size(connection: duckdb.DuckDBPyConnection, model: str, asked: Scenario) -> CharzError:
+def _no_size(connection: duckdb.DuckDBPyConnection, model: str, run: Mapping[str, Any]) -> CharzError:
     query = "SELECT is_batch_symbolic, default_batch, default_sequence FROM model WHERE model = ?"
     is_batch_free, batch, sequence = connection.execute(query, [model]).fetchall()[0]
     fixed = f"its sequence is {sequence}" if is_batch_free else f"its batch is fixed at {batch}"
-    size = f"batch {asked.batch}" + (f", sequence {asked.sequence}" if asked.sequence else "")
+    size = f"batch {run['batch']}" + (f", sequence {run['sequence']}" if run["sequence"] else "")
     return CharzError("the model has no such size", f"{model}, {size}", fixed)
 
 
-def _not_executed(connection: duckdb.DuckDBPyConnection, hardware_id: str, rows: Sequence[Scenario]) -> CharzError:
-    backends = [b for (b,) in connection.execute(_SUPPORTED_BACKENDS, [hardware_id]).fetchall()]
-    asked = dict.fromkeys(row.backend for row in rows)
-    if not asked.keys() & set(backends):
-        exists = f"it has {', '.join(backends)}"
-        return CharzError("this backend does not run on this part", f"{', '.join(asked)} on {hardware_id}", exists)
-    query = "SELECT precision FROM hardware_rate WHERE hardware_id = ? AND is_native ORDER BY precision"
-    formats = [p for (p,) in connection.execute(query, [hardware_id]).fetchall()]
-    policies = ", ".join(dict.fromkeys(row.policy for row in rows))
-    exists = f"it computes in {', '.join(formats)}"
-    return CharzError("this part does not compute in this precision", f"{policies} on {hardware_id}", exists)
+def _not_executed(
+    connection: duckdb.DuckDBPyConnection, hardware: str, backends: Sequence[str], precisions: Sequence[str]
+) -> CharzError:
+    supported = supported_backends(connection, hardware)
+    if not set(backends) & set(supported):
+        exists = f"it has {', '.join(supported)}"
+        return CharzError("this backend does not run on this part", f"{', '.join(backends)} on {hardware}", exists)
+    query = "SELECT precision FROM hardware_rate WHERE hardware = ? AND is_native ORDER BY precision"
+    exists = f"it computes in {', '.join(p for (p,) in connection.execute(query, [hardware]).fetchall())}"
+    where = f"{', '.join(precisions)} on {hardware}"
+    return CharzError("this part does not compute in this precision", where, exists)
 
 
-def scenario_row(connection: duckdb.DuckDBPyConnection, scenario_id: int, **fields: Any) -> Scenario:
-    """A scenario with the defaults nobody sees; unknown policies and backends are errors."""
+def check_run(connection: duckdb.DuckDBPyConnection, backends: Sequence[str], precisions: Sequence[str]) -> None:
+    """Raise `CharzError` for an unknown backend or precision policy."""
+    for name in precisions:
+        check_name(connection, "precision", name, "SELECT DISTINCT policy FROM precision_policy")
+    for name in backends:
+        check_name(connection, "backend", name, "SELECT backend FROM backend")
+
+
+def scenario_row(**fields: Any) -> Scenario:
+    """A scenario with the defaults nobody sees, without a number yet (`numbered`)."""
     values = {
+        "scenario_id": 0,
         "batch": 1,
         "sequence": None,
         "context": None,
         "phase": "forward",
-        "policy": "fp32",
+        "precision": "fp32",
         "backend": "eager",
         "memory_format": "nchw",
         "host_factor": 1.0,
@@ -361,20 +397,7 @@ def scenario_row(connection: duckdb.DuckDBPyConnection, scenario_id: int, **fiel
     } | fields
     for size in ("batch", "sequence", "context"):
         check_size(size, values[size])
-    check_name(connection, "precision", values["policy"], "SELECT DISTINCT policy FROM precision_policy")
-    check_name(connection, "backend", values["backend"], "SELECT backend FROM backend")
-    return Scenario(scenario_id=scenario_id, **values)
-
-
-def stored_scenarios(connection: duckdb.DuckDBPyConnection) -> list[Scenario]:
-    """The database's own scenarios."""
-    return [Scenario(**row) for row in connection.sql("SELECT * FROM scenario").pl().iter_rows(named=True)]
-
-
-def default_backends(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """Backends that answers assume for one family or another."""
-    query = "SELECT backend FROM backend WHERE is_default_for <> '' ORDER BY backend"
-    return [backend for (backend,) in connection.execute(query).fetchall()]
+    return Scenario(**values)
 
 
 def check_name(connection: duckdb.DuckDBPyConnection, kind: str, name: str, query: str) -> str:

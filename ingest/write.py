@@ -37,6 +37,7 @@ from charz.schema.workload import (
     TensorTerm,
     Term,
 )
+from charz.sql import maintain
 
 from .rows import Columns
 
@@ -74,7 +75,7 @@ def known_hashes(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, 
 
 
 def write(connection: duckdb.DuckDBPyConnection, models: list[Ingested]) -> None:
-    """Insert models, replacing those of the same name; the caller's transaction makes it atomic.
+    """Insert models, replacing those of the same name, and evaluate their runs; the caller's transaction makes it atomic.
 
     Of several of one name (`resnet18` and `resnet18@224`) the last is written.
     """
@@ -90,6 +91,8 @@ def write(connection: duckdb.DuckDBPyConnection, models: list[Ingested]) -> None
         delete(connection, name)
     for row_type, columns in gathered.items():
         database.insert(connection, row_type, columns)
+    if latest:
+        maintain.add_runs(connection, models=list(latest))
 
 
 def delete(connection: duckdb.DuckDBPyConnection, model: str) -> None:

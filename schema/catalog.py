@@ -80,6 +80,22 @@ class Hardware(Row):
     """Anything a reader must know."""
 
 
+class HardwareFamily(Row):
+    """A family of parts, and how it computes."""
+
+    TABLE: ClassVar[str] = "hardware_family"
+    KEY: ClassVar[tuple[str, ...]] = ("family",)
+
+    family: str
+    """`cpu`, `gpu`, `tpu`, `kpu`, `npu` or `dsp`."""
+    architecture_class: str
+    """`sequential`, `data_parallel`, `systolic` or `domain_flow`. Joins `architectural_modifier`."""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """How far it can be trusted."""
+
+
 class HardwareAlias(Row):
     """Another name of a part, unique over the catalog."""
 
@@ -509,7 +525,7 @@ class Efficiency(Row):
 
     TABLE: ClassVar[str] = "efficiency"
     KEY: ClassVar[tuple[str, ...]] = (
-        "scope", "backend", "kernel_class", "precision_class", "memory_format", "resource",
+        "scope", "backend", "kernel_class", "operator_name", "precision_class", "memory_format", "resource",
     )  # fmt: skip
 
     efficiency_id: int
@@ -520,7 +536,9 @@ class Efficiency(Row):
     backend: str
     """Backend, or `*`."""
     kernel_class: str
-    """ATen operator (`aten.gelu`) or class of the kernel's anchor, or `*`."""
+    """Class of the kernel's anchor, or `*`."""
+    operator_name: str
+    """ATen operator of the anchor (`aten.gelu`), of that class; `*` for all."""
     precision_class: str
     """Operand precision, or `*`."""
     memory_format: str
@@ -575,6 +593,26 @@ class PredictionBand(Row):
     """How far it can be trusted."""
 
 
+class LibraryConstant(Row):
+    """A number that a library, an allocator or a compiler was built with."""
+
+    TABLE: ClassVar[str] = "library_constant"
+    KEY: ClassVar[tuple[str, ...]] = ("library_constant",)
+
+    library_constant: str
+    """Name, e.g. `mapped_block_byte`."""
+    value: float
+    """Its value, in `unit`."""
+    unit: str
+    """`byte`, `element`, `channel` or `thread`."""
+    source_id: str
+    """Source of the value."""
+    confidence: str
+    """How far it can be trusted."""
+    note: str | None
+    """What it decides."""
+
+
 class ArchitecturalModifier(Row):
     """Relative energy-delay weight of an operator class on an architecture, by which the operators
     of a fused kernel share its cost."""
@@ -585,7 +623,7 @@ class ArchitecturalModifier(Row):
     operator_class: str
     """Class of the operator, or `*`."""
     architecture_class: str
-    """`sequential` (cpu), `data_parallel` (gpu), `systolic` (tpu, npu) or `domain_flow` (kpu)."""
+    """`sequential`, `data_parallel`, `systolic` or `domain_flow` (`hardware_family`)."""
     is_fused: bool
     """True inside a fused kernel."""
     modifier: float
@@ -661,12 +699,12 @@ class TilingStrategy(Row):
     """
 
     TABLE: ClassVar[str] = "tiling_strategy"
-    KEY: ClassVar[tuple[str, ...]] = ("strategy", "candidate")
+    KEY: ClassVar[tuple[str, ...]] = ("family", "candidate")
 
     strategy: str
     """Name, e.g. `gpu_shared_memory`, `cpu_l2_square`, `tpu_weight_stationary`, `kpu_output_stationary`."""
     candidate: int
-    """Key within the strategy."""
+    """Key within the family."""
     family: str
     """Hardware family it applies to."""
     matrix_instruction: str | None
@@ -684,6 +722,10 @@ class TilingStrategy(Row):
     """Columns of the output tile."""
     tile_k: int
     """Depth of one stage."""
+    from_m: int | None
+    """Queries from which on a `query_block` is chosen; null for other dataflows."""
+    below_m: int | None
+    """Queries from which on it is no longer chosen; null without a limit."""
     divisor: int
     """A fitted size is divided by it: smaller blocks for products too small to fill the part."""
     split_k: int

@@ -20,15 +20,17 @@ class Meta(Row):
 
 
 class ViewCatalog(Row):
-    """Every view of the cost model."""
+    """Every view of the cost model, and every table that is kept equal to one."""
 
     TABLE: ClassVar[str] = "view_catalog"
     KEY: ClassVar[tuple[str, ...]] = ("view",)
 
     view: str
     """Name."""
+    kind: str
+    """`view`, or `table` for one whose rows are kept: `rebuild.NAME` evaluates them anew."""
     layer: str
-    """Folder it stands in, e.g. `3_cost`; `invariant` for a view that must be empty."""
+    """Folder it stands in, e.g. `4_cost`; `invariant` for a view that must be empty."""
     position: int
     """Place in the order of creation, from 0."""
     description: str
@@ -37,6 +39,8 @@ class ViewCatalog(Row):
     """Columns that tell its rows apart, comma-separated."""
     reads: str
     """Views and tables it reads, comma-separated."""
+    body: str
+    """The query that gives its rows."""
 
 
 class ViewColumn(Row):
@@ -57,3 +61,22 @@ class ViewColumn(Row):
     """Unit; null for counts, fractions and names."""
     description: str
     """What it holds."""
+
+
+class MaintenanceTrigger(Row):
+    """Every trigger that keeps a maintained table equal to its view, as the database held it when charz installed it.
+    `EXPORT DATABASE` and `COPY FROM DATABASE` leave triggers behind without a word; `charz check` compares."""
+
+    TABLE: ClassVar[str] = "maintenance_trigger"
+    KEY: ClassVar[tuple[str, ...]] = ("table_name", "trigger_name")
+
+    table_name: str
+    """Table whose change fires it."""
+    trigger_name: str
+    """Name; those of one event fire in the order of their names."""
+    event: str
+    """`INSERT`, `UPDATE` or `DELETE`."""
+    position: int
+    """Place in the order of creation, from 0."""
+    sql: str
+    """Its statement."""

@@ -1,25 +1,15 @@
-"""The cost model as views: read the files, order them, install them with their documentation.
+"""The cost model installed in a database: views, tables kept equal to one, and their documentation.
 
-A view is one file `LAYER/NAME.sql` that is valid DuckDB as it stands:
-
-    -- What it answers, in one or more lines.
-    -- Grain: model_id, hardware_id
-    CREATE VIEW name (
-        -- What the column holds. [unit]
-        column_name,
-    ) AS SELECT ...
-
-`lint.py` checks what a file must keep to. This module only needs it to parse.
+`documents` parses a file, `reading` finds what it reads and the order, `texts` what its columns hold. Here they are
+put into a file: models as views, maintained tables as `rebuild.NAME` (a view) and `NAME` (its rows).
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import graphlib
 import hashlib
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,298 +19,257 @@ from charz.schema import database, ddl
 from charz.schema.errors import CharzError
 from charz.schema.meta import ViewCatalog, ViewColumn
 
+from . import compose, documents, terms, texts
+from .documents import Document
+
 ROOT = Path(__file__).parent
+HARDWARE = "1_hardware"
+"""Layer of what is known of the parts alone."""
+WORKLOAD = "2_workload"
+"""Layer of what is known of the runs alone."""
+REPORT = "6_report"
+"""Layer whose views are read by people, not by views."""
 INVARIANT = "invariant"
 """Layer of the views that must be empty."""
-REPORT = "5_report"
-"""Layer whose views are read by people, not by views."""
-LAYERS = ("1_workload", "2_mapping", "3_cost", "4_rollup", REPORT, INVARIANT)
+LAYERS = (HARDWARE, WORKLOAD, "3_mapping", "4_cost", "5_rollup", REPORT, INVARIANT)
 """Folders in the order in which a view may read the ones before."""
 
-_HEAD = re.compile(r"CREATE\s+VIEW\s+(\w+)\s*\(\s*\n?", re.IGNORECASE)
-_GRAIN = re.compile(r"^Grain:\s*(.+?)\.?$")
-_END_OF_COLUMNS = re.compile(r"^\s*\)\s*AS\b", re.IGNORECASE)
-_COLUMN_LINE = re.compile(r"^(\w+)\s*,?$")
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentedColumn:
-    """A column as the file documents it."""
-
-    name: str
-    description: str
-    unit: str | None
+REBUILD = "rebuild"
+"""Schema of the views that evaluate maintained tables anew."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One view file, parsed."""
+    """A view or maintained table: its file, and what it reads."""
 
-    name: str
-    layer: str
-    path: Path
-    description: str
-    grain: tuple[str, ...]
-    columns: tuple[DocumentedColumn, ...]
-    body: str
-    body_line: int
-    """Line of the file on which the body starts."""
-    relations: frozenset[str]
-    """Names of tables and views that it reads."""
+    document: Document
+    relations: tuple[str, ...]
+    """Tables and views it reads, those of the outermost `FROM` first."""
+    aliases: Mapping[str, str]
+    """Name in the outermost `FROM` -> relation."""
 
     @property
-    def create(self) -> str:
-        """The statement that makes it."""
-        names = ", ".join(ddl.quote(c.name) for c in self.columns)
-        return f"CREATE VIEW {ddl.quote(self.name)} ({names}) AS\n{self.body}"
+    def name(self) -> str:
+        """Name of the relation and of its file."""
+        return self.document.name
 
     @property
-    def comments(self) -> Iterable[str]:
-        """`COMMENT ON` of the view and each of its columns."""
-        name = ddl.quote(self.name)
-        grain = f" One row for each {', '.join(self.grain)}." if self.grain else ""
-        yield f"COMMENT ON VIEW {name} IS {ddl.literal(self.description + grain)}"
-        for column in self.columns:
-            text = f"{column.description} [{column.unit}]" if column.unit else column.description
-            yield f"COMMENT ON COLUMN {name}.{ddl.quote(column.name)} IS {ddl.literal(text)}"
+    def layer(self) -> str:
+        """Folder it stands in."""
+        return self.document.layer
+
+    @property
+    def is_table(self) -> bool:
+        """True where its rows are kept."""
+        return self.document.is_table
+
+    @property
+    def description(self) -> str:
+        """What it answers."""
+        return self.document.description
+
+    @property
+    def grain(self) -> tuple[str, ...]:
+        """Columns that tell its rows apart."""
+        return self.document.grain
+
+    @property
+    def body(self) -> str:
+        """The query that gives its rows."""
+        return self.document.body
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """A view or maintained table as a database has it."""
+
+    view: View
+    columns: tuple[texts.Column, ...]
 
 
 def load(root: Path | None = None) -> list[View]:
-    """Every view under the layer folders, each after those it reads.
+    """Every relation under the layer folders, each after those it reads.
 
-    Raises `CharzError` for a file that does not parse, a name used twice, and views that read each
-    other in a circle.
+    Raises `CharzError` for a file that does not parse, a name used twice, and relations that read each other in a circle.
     """
     return list(_parsed(_read(root or ROOT)))
 
 
 def fingerprint(root: Path | None = None) -> str:
-    """Hash of every view file."""
+    """Hash of every file."""
     return _hash(_read(root or ROOT))
 
 
 def files(root: Path) -> list[Path]:
-    """View files by layer and name."""
+    """Files by layer and name."""
     return [path for layer in LAYERS for path in sorted((root / layer).glob("*.sql"))]
 
 
-def install(connection: duckdb.DuckDBPyConnection, root: Path | None = None) -> list[View]:
-    """Make every view anew, with comments, and fill `view_catalog` and `view_column`.
+def install(connection: duckdb.DuckDBPyConnection, root: Path | None = None) -> list[Installed]:
+    """Make everything anew: views, maintained tables with their rows, triggers, comments, `view_catalog` and `view_column`.
 
-    Views that an earlier charz installed and this one does not have are dropped; a user's own stay.
+    Runs in the caller's transaction. What an earlier charz installed and this one does not have is dropped; a user's own stays.
     """
-    texts = _read(root or ROOT)
-    loaded = list(_parsed(texts))
+    from . import maintain, triggers
+
+    found = _read(root or ROOT)
     drop(connection)
-    create(connection, loaded)
-    _fill_catalog(connection, loaded)
-    database.set_meta(connection, views_fingerprint=_hash(texts))
-    return loaded
+    installed = create(connection, _parsed(found))
+    _fill_catalog(connection, installed)
+    maintain.refill(connection)
+    triggers.install(connection)
+    database.set_meta(connection, views_fingerprint=_hash(found))
+    return installed
 
 
-def create(connection: duckdb.DuckDBPyConnection, ordered: Iterable[View]) -> None:
-    """Make views with their comments. Raises `CharzError` naming the file whose SQL does not bind."""
-    ordered = list(ordered)
-    make(connection, [(view.name, view.create) for view in ordered], {view.name: str(view.path) for view in ordered})
-    connection.execute(";\n".join(text for view in ordered for text in view.comments))
-
-
-def make(
-    connection: duckdb.DuckDBPyConnection,
-    statements: Iterable[tuple[str, str]],
-    places: Mapping[str, str] | None = None,
-) -> None:
-    """Run `CREATE VIEW` statements given by name, each after those it reads.
+def create(connection: duckdb.DuckDBPyConnection, ordered: Iterable[View]) -> list[Installed]:
+    """Make views, and maintained tables without rows, with their comments.
 
     The engine binds a view together with all it reads, down to the tables, which multiplies over a deep
     stack. So an empty temporary table, found before a view of its name, stands in for each view that is
-    made until all are. Raises `CharzError` naming the view, by its place if that is given.
+    made until all are. Raises `CharzError` naming the file whose SQL does not bind.
     """
+    ordered = list(ordered)
+    installed: list[Installed] = []
+    known: dict[str, texts.Texts] = dict(texts.of_tables())
+    connection.execute(f"CREATE SCHEMA IF NOT EXISTS {REBUILD}")
+    with _stand_ins(connection) as made:
+        for view in ordered:
+            try:
+                outputs = _outputs(connection, f"DESCRIBE {view.body}")
+                _make(connection, view, outputs, ordered)
+            except duckdb.Error as error:
+                path = str(view.document.path)
+                raise CharzError("a view does not bind", path, _first_lines(error), "correct its SQL") from error
+            if not view.is_table:
+                connection.execute(f"CREATE TEMP TABLE {ddl.quote(view.name)} ({_definition(outputs)})")
+                made.append(view.name)
+            columns = texts.resolve(view.document, outputs, view.relations, view.aliases, known)
+            known[view.name] = {c.name: (c.description, c.unit) for c in columns if c.description}
+            installed.append(Installed(view, tuple(columns)))
+    connection.execute(";\n".join(text for one in installed for text in _comments(one)))
+    return installed
+
+
+def _make(
+    connection: duckdb.DuckDBPyConnection, view: View, outputs: Sequence[tuple[str, str]], ordered: Sequence[View]
+) -> None:
+    name = ddl.quote(view.name)
+    if not view.is_table:
+        connection.execute(f"CREATE VIEW {name} AS\n{view.body}")
+        return
+    connection.execute(f"CREATE TABLE {name} ({_definition(outputs)})")
+    connection.execute(f"CREATE VIEW {REBUILD}.{name} AS\n{rebuilding(view, ordered)}")
+
+
+def rebuilding(view: View, ordered: Iterable[View]) -> str:
+    """A maintained table's rows evaluated from facts and the maintained tables it reads, each view in between once."""
+    ordered = list(ordered)
+    reads = {v.name: v.relations for v in ordered}
+    bodies = {v.name: v.body for v in ordered if not v.is_table}
+    parts = compose.ancestors(view.name, reads, list(bodies))
+    kept = {v.name for v in ordered if v.is_table}
+    read = sorted({r for name in (view.name, *parts) for r in reads[name]} & kept)
+    # Within `rebuild` a name without a schema would be that of the view.
+    shielded = [(name, f"SELECT * FROM main.{ddl.quote(name)}") for name in read]
+    return compose.composed(view.body, [*shielded, *((name, bodies[name]) for name in parts)])
+
+
+@contextlib.contextmanager
+def _stand_ins(connection: duckdb.DuckDBPyConnection) -> Iterator[list[str]]:
     made: list[str] = []
     try:
-        for name, statement in statements:
-            try:
-                connection.execute(statement)
-                columns = connection.execute(f"DESCRIBE {ddl.quote(name)}").fetchall()
-            except duckdb.Error as error:
-                where = (places or {}).get(name, name)
-                raise CharzError("a view does not bind", where, _first_lines(error), "correct its SQL") from error
-            definition = ", ".join(f"{ddl.quote(column)} {kind}" for column, kind, *_ in columns)
-            connection.execute(f"CREATE TEMP TABLE {ddl.quote(name)} ({definition})")
-            made.append(name)
+        yield made
     finally:
         with contextlib.suppress(duckdb.TransactionException):  # a failed statement has undone them already
             for name in made:
                 connection.execute(f"DROP TABLE temp.{ddl.quote(name)}")
 
 
+def _outputs(connection: duckdb.DuckDBPyConnection, describe: str) -> list[tuple[str, str]]:
+    return [(name, kind) for name, kind, *_ in connection.execute(describe).fetchall()]
+
+
+def _definition(outputs: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(f"{ddl.quote(column)} {kind}" for column, kind in outputs)
+
+
+def _comments(installed: Installed) -> Iterable[str]:
+    """`COMMENT ON` of the relation and each of its columns."""
+    view = installed.view
+    name = ddl.quote(view.name)
+    kind = "TABLE" if view.is_table else "VIEW"
+    grain = f" One row for each {', '.join(view.grain)}." if view.grain else ""
+    kept = f" Kept equal to {REBUILD}.{view.name}: do not write to it." if view.is_table else ""
+    yield f"COMMENT ON {kind} {name} IS {ddl.literal(view.description + grain + kept)}"
+    for column in installed.columns:
+        text = f"{column.description} [{column.unit}]" if column.unit else column.description
+        yield f"COMMENT ON COLUMN {name}.{ddl.quote(column.name)} IS {ddl.literal(text)}"
+
+
 def drop(connection: duckdb.DuckDBPyConnection) -> None:
-    """Drop the views that charz installed, and whatever stands in the way of one of its names."""
-    for (name,) in connection.execute("SELECT view FROM view_catalog").fetchall():
-        connection.execute(f"DROP VIEW IF EXISTS {ddl.quote(name)}")
+    """Drop the triggers, views and maintained tables that charz installed, and what they say of themselves."""
+    from . import triggers
+
+    triggers.drop(connection)
+    connection.execute(f"DROP SCHEMA IF EXISTS {REBUILD} CASCADE")
+    for name, kind in connection.execute("SELECT view, kind FROM view_catalog").fetchall():
+        connection.execute(f"DROP {kind} IF EXISTS {ddl.quote(name)}")
     connection.execute("DELETE FROM view_column; DELETE FROM view_catalog")
 
 
-def installed(connection: duckdb.DuckDBPyConnection, needed: Iterable[str] | None = None) -> list[tuple[str, str]]:
-    """Name and statement of each installed view, in the order in which they can be made.
-
-    With `needed`, only those views and the ones they read.
-    """
-    query = (
-        "SELECT view, sql, reads FROM view_catalog JOIN duckdb_views() ON view_name = view"
-        " WHERE NOT internal ORDER BY position"
-    )
-    rows = connection.execute(query).fetchall()
-    wanted = {view for view, _, _ in rows} if needed is None else set(needed)
-    for view, _, reads in reversed(rows):
-        if view in wanted:
-            wanted.update(reads.split(", "))
-    return [(view, statement) for view, statement, _ in rows if view in wanted]
-
-
 def _read(root: Path) -> tuple[tuple[Path, str], ...]:
-    """Every view file with its text, read once, so that what is made is what is hashed."""
+    """Every file with its text, read once, so that what is made is what is hashed."""
     return tuple((path, path.read_text()) for path in files(root))
 
 
-def _hash(texts: Iterable[tuple[Path, str]]) -> str:
+def _hash(found: Iterable[tuple[Path, str]]) -> str:
     digest = hashlib.sha256()
-    for path, text in texts:
+    for path, text in found:
         digest.update(f"{path.parent.name}/{path.name}\0{text}\0".encode())
     return digest.hexdigest()[:16]
 
 
 @functools.lru_cache(maxsize=4)
-def _parsed(texts: tuple[tuple[Path, str], ...]) -> tuple[View, ...]:
+def _parsed(found: tuple[tuple[Path, str], ...]) -> tuple[View, ...]:
+    from . import reading
+
     views: dict[str, View] = {}
-    for path, text in texts:
-        view = parse(path, text)
-        if view.name in views:
-            raise CharzError("two views have the same name", f"{view.name}: {views[view.name].path} and {path}")
-        views[view.name] = view
-    return tuple(views[name] for name in _order(views))
+    parsed = documents.chained(documents.parse(path, text) for path, text in found)
+    if any(document.terms for document in parsed):
+        parsed.append(terms.document(parsed, ROOT))
+    for document in parsed:
+        if document.name in views:
+            other = views[document.name].document.path
+            raise CharzError("two views have the same name", f"{document.name}: {other} and {document.path}")
+        read = reading.read(document.body, document.path)
+        views[document.name] = View(document, read.relations, read.aliases)
+    return tuple(views[name] for name in reading.order({name: view.relations for name, view in views.items()}))
 
 
-def _order(views: Mapping[str, View]) -> list[str]:
-    # Alphabetical input and sorted edges make the order the same on every machine.
-    graph = {name: sorted(views[name].relations & views.keys()) for name in sorted(views)}
-    try:
-        return list(graphlib.TopologicalSorter(graph).static_order())
-    except graphlib.CycleError as error:
-        raise CharzError("views read each other in a circle", " -> ".join(error.args[1])) from None
-
-
-def parse(path: Path, text: str) -> View:
-    """One view from the text of its file. Raises `CharzError` naming file and line."""
-    head = _HEAD.search(text)
-    if head is None:
-        raise CharzError("no `CREATE VIEW name (` in the file", str(path), next="see the view contract in sql/views.py")
-    description, grain = _parse_header(text[: head.start()])
-    first_line = text.count("\n", 0, head.end()) + 1
-    columns, body, body_line = _parse_columns(path, text[head.end() :].splitlines(), first_line)
-    return View(
-        name=head.group(1),
-        layer=path.parent.name,
-        path=path,
-        description=description,
-        grain=grain,
-        columns=tuple(columns),
-        body=body,
-        body_line=body_line,
-        relations=relations(body, path),
-    )
-
-
-def relations(body: str, path: Path) -> frozenset[str]:
-    """Names a query reads, those of its own `WITH` left out."""
-    tree = syntax_tree(body, path)
-    from sqlglot import exp
-
-    own = {cte.alias for cte in tree.find_all(exp.CTE)}
-    return frozenset(table.name for table in tree.find_all(exp.Table)) - own
-
-
-def syntax_tree(body: str, path: Path):  # type: ignore[no-untyped-def]  # sqlglot is imported only here
-    """The parsed body of a view; sqlglot is slow to import, so only who needs it pays."""
-    import sqlglot
-    from sqlglot.errors import SqlglotError
-
-    try:
-        statements = sqlglot.parse(body, read="duckdb")
-    except SqlglotError as error:
-        raise CharzError("a view does not parse", str(path), _first_lines(error), "correct its SQL") from error
-    if len(statements) != 1 or statements[0] is None:
-        raise CharzError("a view file holds one statement", str(path), f"it has {len(statements)}")
-    return statements[0]
-
-
-def _parse_header(text: str) -> tuple[str, tuple[str, ...]]:
-    lines = [line.strip()[2:].strip() for line in text.splitlines() if line.strip().startswith("--")]
-    grain: tuple[str, ...] = ()
-    words = []
-    for line in lines:
-        if match := _GRAIN.match(line):
-            grain = tuple(name.strip() for name in match.group(1).split(","))
-        else:
-            words.append(line)
-    return " ".join(words), grain
-
-
-def _parse_columns(path: Path, lines: list[str], first_line: int) -> tuple[list[DocumentedColumn], str, int]:
-    """Documented columns, the body after `) AS`, and its line in the file."""
-    columns: list[DocumentedColumn] = []
-    comment: list[str] = []
-    for number, line in enumerate(lines):
-        stripped = line.strip()
-        if end := _END_OF_COLUMNS.match(line):
-            body = "\n".join([line[end.end() :], *lines[number + 1 :]]).strip().rstrip(";").rstrip()
-            return columns, body, first_line + number
-        if stripped.startswith("--"):
-            comment.append(stripped[2:].strip())
-        elif name := _COLUMN_LINE.match(stripped):
-            columns.append(DocumentedColumn(name.group(1), *ddl.split_unit(" ".join(comment))))
-            comment = []
-        elif stripped:
-            raise CharzError(
-                "a column list holds one `-- comment` and one name a line",
-                f"{path}:{first_line + number}",
-                f"found {stripped!r}",
-            )
-    raise CharzError("the column list does not end in `) AS`", str(path))
-
-
-def _fill_catalog(connection: duckdb.DuckDBPyConnection, ordered: list[View]) -> None:
-    query = "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal"
-    types = {(view, column): kind for view, column, kind in connection.execute(query).fetchall()}
-    database.insert_rows(
-        connection,
-        [
-            ViewCatalog(
-                view=v.name,
-                layer=v.layer,
-                position=i,
-                description=v.description,
-                grain=", ".join(v.grain),
-                reads=", ".join(sorted(v.relations)),
-            )
-            for i, v in enumerate(ordered)
-        ],
-    )
-    database.insert_rows(
-        connection,
-        [
-            ViewColumn(
-                view=v.name,
-                column_name=c.name,
-                position=i,
-                type=types[v.name, c.name],
-                unit=c.unit,
-                description=c.description,
-            )
-            for v in ordered
-            for i, c in enumerate(v.columns)
-        ],
-    )
+def _fill_catalog(connection: duckdb.DuckDBPyConnection, installed: Sequence[Installed]) -> None:
+    rows = [
+        ViewCatalog(
+            view=one.view.name,
+            kind=one.view.document.kind,
+            layer=one.view.layer,
+            position=i,
+            description=one.view.description,
+            grain=", ".join(one.view.grain),
+            reads=", ".join(sorted(one.view.relations)),
+            body=one.view.body,
+        )
+        for i, one in enumerate(installed)
+    ]
+    columns = [
+        ViewColumn(
+            view=one.view.name, column_name=c.name, position=i, type=c.type, unit=c.unit, description=c.description
+        )
+        for one in installed
+        for i, c in enumerate(one.columns)
+    ]
+    database.insert_rows(connection, rows)
+    database.insert_rows(connection, columns)
 
 
 def _first_lines(error: Exception) -> str:

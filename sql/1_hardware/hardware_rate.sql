@@ -42,6 +42,7 @@ executed_peaks AS (
         f.executed,
         f.hops,
         k.unit,
+        k.accumulator,
         k.accumulator IN ('fp16', 'bf16') AS sums_in_half,
         k.peak_ops_per_s * COALESCE(p.clock_fraction, 1e0) AS peak_ops_per_s,
         a.unit_count,
@@ -54,13 +55,16 @@ executed_peaks AS (
     WHERE NOT (k.accumulator = 'fp16' AND k.unit = 'matrix')
 ),
 
--- The fewest hops win, then the higher peak.
+-- The fewest hops win, then the higher peak, then the accumulator's name.
 ranked_peaks AS (
     SELECT
         *,
-        CASE WHEN unit = 'matrix' THEN hops - peak_ops_per_s / 1e30 END AS matrix_rank,
-        CASE WHEN unit = 'vector' THEN hops - peak_ops_per_s / 1e30 END AS vector_rank,
-        CASE WHEN unit = 'vector' AND NOT sums_in_half THEN hops - peak_ops_per_s / 1e30 END AS single_vector_rank
+        ROW_NUMBER() OVER (
+            PARTITION BY hardware, precision, unit ORDER BY hops, peak_ops_per_s DESC, accumulator
+        ) AS unit_rank,
+        ROW_NUMBER() OVER (
+            PARTITION BY hardware, precision, unit, sums_in_half ORDER BY hops, peak_ops_per_s DESC, accumulator
+        ) AS sum_rank
     FROM executed_peaks
 ),
 
@@ -68,15 +72,15 @@ preferred_peaks AS (
     SELECT
         hardware,
         precision,
-        MIN_BY(peak_ops_per_s, matrix_rank) AS matrix_ops_per_s,
-        MIN_BY(executed, matrix_rank) AS matrix_precision,
-        MIN_BY(unit_count, matrix_rank) AS matrix_unit_count,
-        MIN_BY(array_rows, matrix_rank) AS matrix_array_rows,
-        MIN_BY(array_columns, matrix_rank) AS matrix_array_columns,
-        MIN_BY(peak_ops_per_s, vector_rank) AS vector_ops_per_s,
-        MIN_BY(executed, vector_rank) AS vector_precision,
-        MIN_BY(peak_ops_per_s, single_vector_rank) AS single_vector_ops_per_s,
-        MIN_BY(executed, single_vector_rank) AS single_vector_precision,
+        MAX(CASE WHEN unit = 'matrix' AND unit_rank = 1 THEN peak_ops_per_s END) AS matrix_ops_per_s,
+        MAX(CASE WHEN unit = 'matrix' AND unit_rank = 1 THEN executed END) AS matrix_precision,
+        MAX(CASE WHEN unit = 'matrix' AND unit_rank = 1 THEN unit_count END) AS matrix_unit_count,
+        MAX(CASE WHEN unit = 'matrix' AND unit_rank = 1 THEN array_rows END) AS matrix_array_rows,
+        MAX(CASE WHEN unit = 'matrix' AND unit_rank = 1 THEN array_columns END) AS matrix_array_columns,
+        MAX(CASE WHEN unit = 'vector' AND unit_rank = 1 THEN peak_ops_per_s END) AS vector_ops_per_s,
+        MAX(CASE WHEN unit = 'vector' AND unit_rank = 1 THEN executed END) AS vector_precision,
+        MAX(CASE WHEN unit = 'vector' AND sum_rank = 1 AND NOT sums_in_half THEN peak_ops_per_s END) AS single_vector_ops_per_s,
+        MAX(CASE WHEN unit = 'vector' AND sum_rank = 1 AND NOT sums_in_half THEN executed END) AS single_vector_precision,
         MIN(hops) = 0 AS is_native
     FROM ranked_peaks
     GROUP BY hardware, precision

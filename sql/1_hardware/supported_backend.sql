@@ -15,6 +15,7 @@ SELECT
     h.family,
     -- Maker of the part.
     h.vendor,
+    b.is_default,
     -- `async_queue`, `serial` or `graph`.
     b.dispatch,
     -- Host time to issue one kernel. [s]

@@ -36,7 +36,11 @@ SELECT
     -- Bytes moved. [byte]
     CASE
         WHEN me.draw_fraction IS NULL THEN LEAST(COALESCE(me.elements, z.elements), z.elements)
-        ELSE z.elements * (1e0 - POWER(1e0 - me.draw_fraction, me.elements / NULLIF(z.elements * me.draw_fraction, 0e0)))
+        -- Binary thousandths: a sum of them depends on no order, so that equal kernels have equal shapes.
+        ELSE ROUND(
+            z.elements * (1e0 - POWER(1e0 - me.draw_fraction, me.elements / NULLIF(z.elements * me.draw_fraction, 0e0)))
+            * 1024e0
+        ) / 1024e0
     END
     * CASE WHEN st.is_wide THEN GREATEST(p.bits, 32) ELSE p.bits END / 8e0 AS moved_byte
 FROM run AS r

@@ -5,13 +5,7 @@
 -- (`part_support.bias_is_kernel`).
 -- Grain: model, scenario_id, kernel_id
 CREATE VIEW executed_kernel AS
-WITH last_kernels AS (
-    SELECT model, backend, MAX(kernel_id) AS kernel_id
-    FROM kernel
-    GROUP BY model, backend
-),
-
-fused_kernels AS (
+WITH fused_kernels AS (
     SELECT
         r.model,
         r.scenario_id,

@@ -31,8 +31,9 @@ SELECT
     b.kernel_id,
     -- Results and scratch memory that it allocates. [byte]
     SUM(b.held_byte) AS allocated_byte,
-    -- Fresh pages for them. [byte]
-    SUM(CASE WHEN b.held_byte < c.value THEN b.held_byte * g.growth_fraction ELSE b.held_byte END) AS fault_byte
+    -- Fresh pages for them. Whole bytes are summed before the share is taken: the sum then depends on no order. [byte]
+    SUM(CASE WHEN b.held_byte < c.value THEN b.held_byte ELSE 0e0 END) * MAX(g.growth_fraction)
+    + SUM(CASE WHEN b.held_byte < c.value THEN 0e0 ELSE b.held_byte END) AS fault_byte
 FROM memory_blocks AS b
 INNER JOIN heap_growths AS g ON g.model = b.model AND g.scenario_id = b.scenario_id
 INNER JOIN library_constant AS c ON c.library_constant = 'mapped_block_byte'

@@ -6,6 +6,7 @@ SELECT
     s.backend,
     s.precision,
     s.batch,
+    c.batch_class,
     -- Tokens processed a sample; 1 in decode, and where the model has no sequence axis.
     CASE WHEN s.phase = 'decode' THEN 1 ELSE COALESCE(s.sequence, m.default_sequence) END AS sequence,
     s.scenario_id,
@@ -24,3 +25,4 @@ INNER JOIN scenario AS s
     AND (s.sequence IS NULL OR m.is_sequence_symbolic OR s.sequence = m.default_sequence)
     AND (s.phase <> 'decode' OR m.has_context)
 INNER JOIN backend AS b ON b.backend = s.backend
+INNER JOIN batch_class AS c ON s.batch >= c.from_batch AND COALESCE(s.batch <= c.to_batch, TRUE)

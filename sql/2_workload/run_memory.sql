@@ -5,11 +5,11 @@ WITH activation_peaks AS (
     SELECT
         model,
         scenario_id,
-        MAX(allocated_byte) AS allocated_byte,
-        MAX_BY(live_byte, allocated_byte - kernel_id / 1e7) AS live_byte,
-        MAX_BY(kernel_id, allocated_byte - kernel_id / 1e7) AS peak_kernel_id
+        kernel_id AS peak_kernel_id,
+        live_byte,
+        allocated_byte,
+        ROW_NUMBER() OVER (PARTITION BY model, scenario_id ORDER BY allocated_byte DESC, kernel_id) AS peak_rank
     FROM memory_step
-    GROUP BY model, scenario_id
 )
 
 SELECT
@@ -39,5 +39,5 @@ SELECT
 FROM run AS r
 INNER JOIN backend AS b ON b.backend = r.backend
 INNER JOIN resident_byte AS s ON s.model = r.model AND s.scenario_id = r.scenario_id
-LEFT JOIN activation_peaks AS a ON a.model = r.model AND a.scenario_id = r.scenario_id
+LEFT JOIN activation_peaks AS a ON a.model = r.model AND a.scenario_id = r.scenario_id AND a.peak_rank = 1
 

@@ -31,19 +31,14 @@ SELECT
     s.output_byte,
     s.produced_byte,
     s.traffic_byte,
-    -- Elements of its loop: the largest of what it reads and writes but weights.
     s.loop_elements,
     s.macs,
     s.flops,
     s.threads,
     s.accesses,
-    -- Steps of its operators.
     s.step_count,
-    -- Matrix products among its steps.
     s.product_count,
-    -- Queries of its attention; null without one.
     s.query_count,
-    -- Heads with queries of their own; null without an attention.
     s.query_heads,
     -- True where PyTorch on a processor multiplies matrices itself instead of calling oneDNN.
     COALESCE(s.is_native, FALSE) AS is_native,
@@ -51,9 +46,7 @@ SELECT
     COALESCE(s.is_misread, FALSE) AS is_misread,
     -- True where the rows of both operands of a linear layer evict one another from a first-level cache.
     COALESCE(s.is_aliased, FALSE) AS is_aliased,
-    -- Written and read again in another order by a convolution on a processor. [byte]
     s.convolution_reorder_byte,
-    -- The bias written to every row of a linear layer's result on a processor, and read again. [byte]
     s.linear_reorder_byte,
     -- Fresh pages that a processor's system hands out for it. [byte]
     s.fault_byte

@@ -75,7 +75,24 @@ wide_kernels AS (
 )
 
 SELECT
-    * EXCLUDE (steps, links),
+    * EXCLUDE (
+        steps, links, loop_elements, step_count, product_count, query_count, query_heads, convolution_reorder_byte,
+        linear_reorder_byte
+    ),
+    -- Elements of its loop: the largest of what it reads and writes but weights.
+    loop_elements,
+    -- Steps of its operators.
+    step_count,
+    -- Matrix products among its steps.
+    product_count,
+    -- Queries of its attention; null without one.
+    query_count,
+    -- Heads with queries of their own; null without an attention.
+    query_heads,
+    -- Written and read again in another order by a convolution on a processor. [byte]
+    convolution_reorder_byte,
+    -- The bias written to every row of a linear layer's result on a processor, and read again. [byte]
+    linear_reorder_byte,
     -- Shape: the first kernel of the run that costs the same.
     MIN(kernel_id) OVER (
         PARTITION BY

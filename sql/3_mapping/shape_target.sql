@@ -11,27 +11,25 @@ WITH placed_shapes AS (
             WHEN t.family = 'cpu' AND s.is_aliased AND t.vendor = 'intel' THEN 'aliased'
             ELSE s.layout
         END AS executed_layout,
-        CASE
-            WHEN t.family = 'cpu' AND s.is_native THEN 'aten._slow_conv2d_forward'
-            ELSE COALESCE(o.operator_name, '*')
-        END AS efficiency_name,
+        COALESCE(o.operator_name, '*') AS efficiency_name,
         p.precision_class
     FROM shape AS s
     INNER JOIN part_support AS t
         ON t.backend = s.backend AND t.precision = s.precision AND (t.bias_is_kernel OR s.kernel_class <> 'bias')
     INNER JOIN efficiency_precision AS p ON p.compute_precision = s.compute_precision
-    LEFT JOIN efficiency_operator AS o ON o.kernel_class = s.kernel_class AND o.operator_name = s.operator_name
+    LEFT JOIN efficiency_operator AS o ON o.kernel_class = s.kernel_class
+        AND o.operator_name
+        = CASE WHEN t.family = 'cpu' AND s.is_native THEN 'aten._slow_conv2d_forward' ELSE s.operator_name END
 )
 
 SELECT
-    s.* EXCLUDE (layout, operator_name, precision_class, executed_layout, efficiency_name),
+    s.* EXCLUDE (layout, operator_name, executed_layout, efficiency_name, is_native, is_misread, is_aliased),
     -- How its anchor's tensors lie in memory: `nchw`, `nhwc` or `strided`, on Intel's processors also `aliased`
     -- (`linear_call`).
     s.executed_layout AS layout,
     -- ATen operator of its anchor where that has efficiencies of its own, or `*`; `aten._slow_conv2d_forward` for a
     -- convolution that PyTorch on a processor runs as a matrix product of its own.
     s.efficiency_name AS operator_name,
-    s.precision_class,
     e.matrix_fraction,
     e.matrix_half_ops,
     e.vector_fraction,

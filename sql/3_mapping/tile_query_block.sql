@@ -106,7 +106,11 @@ SELECT
         * (m * k * CEIL(n / NULLIF(tile_n, 0e0)) + k * n * CEIL(m / NULLIF(tile_m, 0e0))), 0e0
     ) AS reload_byte,
     -- Bytes the tile keeps next to its unit. [byte]
-    COALESCE(stages * element_byte * (tile_m * LEAST(tile_k, k) + LEAST(tile_k, k) * tile_n) + 4e0 * tile_m * tile_n, 0e0) AS tile_byte,
+    CASE
+        WHEN is_product
+            THEN stages * element_byte * (tile_m * LEAST(tile_k, k) + LEAST(tile_k, k) * tile_n) + 4e0 * tile_m * tile_n
+        ELSE 0e0
+    END AS tile_byte,
     -- Time of the arithmetic at full efficiency, utilization included. [s]
     GREATEST(
         CASE

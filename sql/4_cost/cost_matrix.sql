@@ -1,9 +1,10 @@
--- Matrix units: the tiles' time over the share of it that kernels of the class reach at this size (half_work: the operations a
--- unit at which half of it is reached).
+-- Matrix units: the tiles' time over the share of it that kernels of the class reach at this size (matrix_half_ops: the
+-- operations a unit at which half of it is reached).
+-- Term: matrix, engine, , , matrix_fraction, matrix_s, product_energy_j
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
 CREATE VIEW cost_matrix AS
 SELECT
     *,
     -- Time of the matrix units: operations over peak, utilization and efficiency. [s]
     (matrix_ideal_s + matrix_half_ops * matrix_op_s) / NULLIF(matrix_fraction, 0e0) AS matrix_s
-FROM cost_tile
+FROM cost_reload

@@ -1,9 +1,11 @@
--- What a library on a processor writes and reads again at every call: weights and images in its own order, results that are
--- to hold a bias, weights whose rows evict one another.
+-- What a library on a processor writes and reads again at every call: weights and images in its own order, results that
+-- are to hold a bias, weights whose rows evict one another (`convolution_call`, `linear_call`).
+-- Term: reorder, exposed, reorder_byte, dram_byte_per_s, reorder_fraction, reorder_s, reorder_energy_j
+-- Link: 70
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
 CREATE VIEW cost_reorder AS
 SELECT
-    *,
+    * EXCLUDE (exposed_s, memory_energy_j),
     -- Written and read again. [byte]
     CASE
         WHEN reorder_fraction IS NULL OR family <> 'cpu' THEN 0e0
@@ -11,11 +13,9 @@ SELECT
         ELSE convolution_reorder_byte + linear_reorder_byte
     END AS reorder_byte,
     -- Time of it: reorder_byte over peak bandwidth and its efficiency; 0 where operands are used as they lie. [s]
-    COALESCE(
-        CASE
-            WHEN family <> 'cpu' THEN 0e0
-            WHEN layout = 'aliased' THEN linear_reorder_byte + weight_byte
-            ELSE convolution_reorder_byte + linear_reorder_byte
-        END / NULLIF(dram_byte_per_s * reorder_fraction, 0e0), 0e0
-    ) AS reorder_s
-FROM cost_team
+    COALESCE(reorder_byte / NULLIF(dram_byte_per_s * reorder_fraction, 0e0), 0e0) AS reorder_s,
+    -- Energy of it; null when a coefficient is missing. [J]
+    reorder_byte * dram_j_per_byte AS reorder_energy_j,
+    exposed_s + reorder_s AS exposed_s,
+    memory_energy_j + reorder_energy_j AS memory_energy_j
+FROM previous

@@ -1,14 +1,24 @@
--- Threads of a processor: where the backend leaves a short loop to few of them, their share of the bandwidth bounds it; all
--- but a single thread wait for their team to begin and end. Libraries share every product.
+-- Threads of a processor: where the backend leaves a short loop to few of them, their share of the bandwidth bounds it.
+-- Libraries share every product.
+-- Term: thread, memory, moved_byte, dram_byte_per_s, thread_fraction, thread_s,
+-- Link: 50
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
 CREATE VIEW cost_thread AS
 SELECT
-    *,
-    -- Units whose threads run it, on average.
+    * EXCLUDE (memory_s, memory_level),
+    -- Units whose threads run it, on average; fewer than the part's where the backend leaves a short loop to few.
     CASE
         WHEN chunk_element IS NULL OR macs > 0e0 THEN unit_count
         WHEN shares_by_chunk THEN GREATEST(LEAST(loop_elements / NULLIF(chunk_element, 0e0), unit_count), 1e0)
         WHEN loop_elements >= chunk_element * unit_count THEN unit_count
         ELSE 1e0
-    END AS team_size
-FROM cost_latency_bound
+    END AS team_size,
+    -- Time in which few threads move all traffic, at their share of the bandwidth; 0 where all do or nothing is known of
+    -- threads. [s]
+    CASE
+        WHEN team_size >= unit_count OR thread_fraction IS NULL THEN 0e0
+        ELSE moved_byte * unit_count / NULLIF(dram_byte_per_s * thread_fraction * team_size, 0e0)
+    END AS thread_s,
+    GREATEST(memory_s, thread_s) AS memory_s,
+    CASE WHEN thread_s > memory_s THEN 'thread' ELSE memory_level END AS memory_level
+FROM previous

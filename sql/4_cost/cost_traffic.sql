@@ -1,6 +1,8 @@
--- Bytes of a shape on a part: what crosses its border, what a domain-flow chain spills besides, and what of it the last-level
--- cache serves, where it holds a kernel's inputs from earlier kernels and its results together. What streams through a
--- cache that is too small for it is evicted before it is read again.
+-- Bytes of a shape on a part: what crosses its border, what a domain-flow chain spills besides, and what of it the
+-- last-level cache serves, where it holds a kernel's inputs from earlier kernels and its results together. What streams
+-- through a cache that is too small for it is evicted before it is read again. The links that follow each add a mechanism,
+-- and what it means for the slowest memory level, for what comes one after another, and for energy.
+-- Link: 10
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
 CREATE VIEW cost_traffic AS
 SELECT
@@ -15,7 +17,16 @@ SELECT
         WHEN p.cache_state <> 'cold' AND p.produced_byte + p.output_byte <= p.residency_fraction * p.cache_byte
             THEN p.produced_byte + p.output_byte
         ELSE 0e0
-    END AS resident_byte
+    END AS resident_byte,
+    -- Time of the slowest memory level. [s]
+    0e0 AS memory_s,
+    -- Level of memory_s: `dram`, the last-level cache or the tile memory; `latency` where dependent accesses take longest,
+    -- `thread` where few threads do.
+    'dram' AS memory_level,
+    -- Time of what neither overlaps with arithmetic nor with memory: library calls, pages, teams of threads. [s]
+    0e0 AS exposed_s,
+    -- Energy of all traffic; null when a coefficient is missing. [J]
+    0e0 AS memory_energy_j
 FROM shape_target AS p
 LEFT JOIN chain_cut AS c
     ON c.model = p.model AND c.backend = p.backend AND c.precision = p.precision AND c.batch = p.batch

@@ -1,8 +1,10 @@
 -- Vector units: all other arithmetic, and products that run there.
+-- Term: vector, engine, , , vector_fraction, vector_s, vector_energy_j
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
 CREATE VIEW cost_vector AS
 SELECT
     *,
     -- Time of the vector units: operations over peak, utilization and efficiency. [s]
-    (direct_ideal_s + vector_ideal_s + vector_half_ops * GREATEST(direct_op_s, vector_op_s)) / NULLIF(vector_fraction, 0e0) AS vector_s
+    (direct_ideal_s + vector_ideal_s + vector_half_ops * GREATEST(direct_op_s, vector_op_s)) / NULLIF(vector_fraction, 0e0)
+        AS vector_s
 FROM cost_matrix

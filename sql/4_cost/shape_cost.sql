@@ -1,10 +1,19 @@
--- Device time and dynamic energy of every distinct shape on every part, with each quantity they come from.
+-- Device time and dynamic energy of every distinct shape on every part, with each quantity they come from: the larger of
+-- arithmetic and memory, the share of the smaller that does not overlap, what is exposed, and the power limit.
+-- Term: overlap, overlap, , , overlap_fraction, serial_s,
+-- Term: gap, gap, , , , kernel_gap_s,
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
 CREATE VIEW shape_cost AS
 SELECT
     *,
+    -- The part of the faster of compute_s and memory_s that does not overlap. [s]
+    (1e0 - overlap_fraction) * LEAST(compute_s, memory_s) AS serial_s,
+    -- Time without the power limit: the larger of compute_s and memory_s plus serial_s and exposed_s. [s]
+    GREATEST(compute_s, memory_s) + serial_s + exposed_s AS unlimited_s,
+    -- Time the kernel keeps the device busy: unlimited_s, never below power_s. [s]
+    GREATEST(unlimited_s, COALESCE(power_s, 0e0)) AS busy_s,
     -- True when the power limit, nothing else, sets busy_s.
     COALESCE(power_s, 0e0) > unlimited_s AS is_power_bound,
     -- busy_s plus the gap between kernels. [s]
     busy_s + kernel_gap_s AS device_s
-FROM cost_busy
+FROM cost_power

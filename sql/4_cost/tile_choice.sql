@@ -1,10 +1,10 @@
 -- The candidate tile that each shape runs its products with: the one that makes the kernel fastest, which keeps time
 -- monotone in batch and in every resource. Of times equal within rounding the one of less energy wins, then the lower
 -- number: both are added to the time in shares too small to outweigh any real difference, too large for rounding.
--- The kernel's time is that of `cost_busy`, on the columns in which candidates differ.
+-- The kernel's time is that of `shape_cost`, on the columns in which candidates differ.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
 CREATE VIEW tile_choice AS
-WITH tiled_shapes AS (
+WITH ranked_shapes AS (
     SELECT
         t.*,
         GREATEST(
@@ -14,40 +14,22 @@ WITH tiled_shapes AS (
             t.matrix_naive_s,
             t.direct_naive_s + p.vector_naive_s
         ) AS compute_s,
+        GREATEST(p.memory_s, COALESCE(t.reload_byte / NULLIF(p.tile_memory_byte_per_s, 0e0), 0e0)) AS slowest_memory_s,
+        t.product_energy_j + CASE WHEN p.tile_memory_level IS NULL THEN 0e0 ELSE t.reload_byte * p.tile_j_per_byte END
+            AS tile_energy_j,
+        tile_energy_j + p.memory_energy_j + p.vector_energy_j AS dynamic_energy_j,
         GREATEST(
-            p.dram_s, p.cache_s, p.latency_bound_s, p.thread_s,
-            COALESCE(t.reload_byte / NULLIF(p.tile_memory_byte_per_s, 0e0), 0e0)
-        ) AS memory_s,
-        p.overlap_fraction,
-        p.reorder_s + p.paging_s + p.team_s AS serial_terms_s,
-        p.tdp_w - p.static_w AS dynamic_w,
-        t.product_energy_j + p.vector_energy_j
-        + CASE WHEN p.tile_memory_level IS NULL THEN 0e0 ELSE t.reload_byte * p.tile_j_per_byte END AS tile_energy_j,
-        (p.dram_byte + p.reorder_byte) * p.dram_j_per_byte
-        + CASE WHEN p.cache_level IS NULL THEN 0e0 ELSE p.moved_byte * p.cache_j_per_byte END AS border_energy_j
+            GREATEST(compute_s, slowest_memory_s) + (1e0 - p.overlap_fraction) * LEAST(compute_s, slowest_memory_s)
+            + p.exposed_s,
+            COALESCE(dynamic_energy_j / NULLIF(p.tdp_w - p.static_w, 0e0), 0e0)
+        ) AS busy_s,
+        COALESCE(tile_energy_j / NULLIF(dynamic_energy_j, 0e0), 0e0) AS energy_share,
+        busy_s * (1e0 + 1e-9 * energy_share + 1e-12 * t.candidate) AS rank_s
     FROM tile_time AS t
-    INNER JOIN cost_vector_steps AS p
+    INNER JOIN cost_border AS p
         ON p.model = t.model AND p.backend = t.backend AND p.precision = t.precision AND p.batch = t.batch
         AND p.sequence = t.sequence AND p.scenario_id = t.scenario_id AND p.shape_id = t.shape_id
         AND p.hardware = t.hardware
-),
-
-timed_shapes AS (
-    SELECT
-        *,
-        GREATEST(
-            GREATEST(compute_s, memory_s) + (1e0 - overlap_fraction) * LEAST(compute_s, memory_s) + serial_terms_s,
-            COALESCE((tile_energy_j + border_energy_j) / NULLIF(dynamic_w, 0e0), 0e0)
-        ) AS busy_s,
-        COALESCE(tile_energy_j / NULLIF(tile_energy_j + border_energy_j, 0e0), 0e0) AS energy_share
-    FROM tiled_shapes
-),
-
-ranked_shapes AS (
-    SELECT
-        *,
-        busy_s * (1e0 + 1e-9 * energy_share + 1e-12 * candidate) AS rank_s
-    FROM timed_shapes
 )
 
 SELECT

@@ -1,4 +1,5 @@
 -- Every kernel of every run on every part: its place in the run and the cost of its shape.
+-- Term: issue, host, , , , host_issue_s,
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
 CREATE VIEW kernel_cost AS
 SELECT

@@ -41,11 +41,13 @@ additive_times AS (
 )
 
 SELECT
-    * EXCLUDE (issued_s, device_end_s),
+    * EXCLUDE (issued_s, device_end_s, end_s, latency_s),
+    -- When it ends, from the start of the first kernel. [s]
+    end_s,
+    -- What it adds to the run. [s]
+    latency_s,
     -- Part of latency_s in which the device waits: dispatch and gaps. [s]
     GREATEST(0e0, latency_s - busy_s) AS overhead_s,
-    -- Energy of all traffic; null when a coefficient is missing. [J]
-    dram_energy_j + cache_energy_j AS memory_energy_j,
     -- Static power times latency_s; null when a coefficient is missing. [J]
     static_w * latency_s AS static_energy_j,
     -- Static energy of units without work; null when a coefficient is missing. [J]

@@ -5,10 +5,7 @@
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW model_cost AS
 WITH shape_costs AS (
-    SELECT
-        *,
-        dram_energy_j + cache_energy_j AS memory_energy_j
-    FROM shape_cost
+    SELECT * FROM shape_cost
 ),
 
 queued_kernels AS (

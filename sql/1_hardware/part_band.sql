@@ -1,7 +1,7 @@
 -- The band of remaining error that holds for a part, backend, batch class and quantity: the most specific
 -- row, scope first (the part's own, its family's, any), then backend, then batch class.
 -- Grain: hardware, backend, batch_class, quantity
-CREATE VIEW band_choice AS
+CREATE TABLE part_band AS
 WITH scoped_rows AS (
     SELECT h.hardware, p.*, 200 AS scope_rank
     FROM prediction_band AS p
@@ -14,16 +14,6 @@ WITH scoped_rows AS (
     SELECT h.hardware, p.*, 0 AS scope_rank
     FROM prediction_band AS p
     INNER JOIN hardware AS h ON p.scope = '*'
-),
-
-batch_classes AS (
-    SELECT '1' AS batch_class
-    UNION ALL
-    SELECT '2-8' AS batch_class
-    UNION ALL
-    SELECT '9-64' AS batch_class
-    UNION ALL
-    SELECT '>64' AS batch_class
 ),
 
 matching_rows AS (
@@ -39,14 +29,13 @@ matching_rows AS (
         + CASE WHEN s.backend = '*' THEN 0 ELSE 2 END
         + CASE WHEN s.batch_class = '*' THEN 0 ELSE 1 END AS specificity
     FROM scoped_rows AS s
-    INNER JOIN backend AS b ON s.backend = '*' OR s.backend = b.backend
-    INNER JOIN batch_classes AS c ON s.batch_class = '*' OR s.batch_class = c.batch_class
+    INNER JOIN supported_backend AS b ON b.hardware = s.hardware AND s.backend IN ('*', b.backend)
+    INNER JOIN batch_class AS c ON s.batch_class IN ('*', c.batch_class)
 )
 
 SELECT
     hardware,
     backend,
-    -- `1`, `2-8`, `9-64` or `>64` samples.
     batch_class,
     -- `latency` or `energy`.
     quantity,
@@ -58,4 +47,3 @@ SELECT
     MAX(scope_rank) = 200 AS is_part_measured
 FROM matching_rows
 GROUP BY hardware, backend, batch_class, quantity
-

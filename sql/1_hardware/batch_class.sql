@@ -1,0 +1,16 @@
+-- Classes of batch that errors are told apart by (`prediction_band`): what a small batch leaves idle a large one fills.
+-- Grain: batch_class
+CREATE VIEW batch_class AS
+SELECT
+    -- `1`, `2-8`, `9-64` or `>64` samples.
+    '1' AS batch_class,
+    -- Fewest samples of the class.
+    CAST(1 AS BIGINT) AS from_batch,
+    -- Most samples of the class; null without a limit.
+    CAST(1 AS BIGINT) AS to_batch
+UNION ALL
+SELECT '2-8' AS batch_class, CAST(2 AS BIGINT) AS from_batch, CAST(8 AS BIGINT) AS to_batch
+UNION ALL
+SELECT '9-64' AS batch_class, CAST(9 AS BIGINT) AS from_batch, CAST(64 AS BIGINT) AS to_batch
+UNION ALL
+SELECT '>64' AS batch_class, CAST(65 AS BIGINT) AS from_batch, CAST(NULL AS BIGINT) AS to_batch

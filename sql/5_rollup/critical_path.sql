@@ -1,0 +1,85 @@
+-- Longest dependent chain of kernels of every run on every part, by operations, device time and
+-- energy-delay product: the sum over segments of the largest sum over their paths. A conversion belongs to
+-- the kernel it is made for. `lower` bounds use the paths of real edges only; equal to the upper, the path
+-- is exact. What the run pays once is on no path.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
+CREATE VIEW critical_path AS
+WITH node_costs AS (
+    SELECT
+        model,
+        hardware,
+        backend,
+        precision,
+        batch,
+        sequence,
+        scenario_id,
+        fused_kernel_id,
+        SUM(flops) AS flops,
+        SUM(device_s) AS device_s,
+        SUM(energy_j * latency_s) + CASE WHEN COUNT(*) > COUNT(energy_j) THEN NULL ELSE 0e0 END AS edp_js
+    FROM kernel_time
+    GROUP BY model, hardware, backend, precision, batch, sequence, scenario_id, fused_kernel_id
+),
+
+path_sums AS (
+    SELECT
+        n.model,
+        n.hardware,
+        n.backend,
+        n.precision,
+        n.batch,
+        n.sequence,
+        n.scenario_id,
+        p.segment_id,
+        p.path_id,
+        p.is_exact,
+        SUM(n.flops) AS flops,
+        COUNT(*) AS kernel_count,
+        SUM(n.device_s) AS device_s,
+        SUM(n.edp_js) + CASE WHEN COUNT(*) > COUNT(n.edp_js) THEN NULL ELSE 0e0 END AS edp_js
+    FROM node_costs AS n
+    INNER JOIN path_segment AS p
+        ON p.model = n.model AND p.backend = n.backend AND p.kernel_id = n.fused_kernel_id
+    GROUP BY
+        n.model, n.hardware, n.backend, n.precision, n.batch, n.sequence, n.scenario_id, p.segment_id, p.path_id, p.is_exact
+),
+
+segment_maxima AS (
+    SELECT
+        model,
+        hardware,
+        backend,
+        precision,
+        batch,
+        sequence,
+        scenario_id,
+        segment_id,
+        MAX(flops) AS flops,
+        MAX(kernel_count) AS kernel_count,
+        MAX(device_s) AS device_s,
+        MAX(CASE WHEN is_exact THEN device_s ELSE 0e0 END) AS exact_s,
+        MAX(edp_js) + CASE WHEN COUNT(*) > COUNT(edp_js) THEN NULL ELSE 0e0 END AS edp_js
+    FROM path_sums
+    GROUP BY model, hardware, backend, precision, batch, sequence, scenario_id, segment_id
+)
+
+SELECT
+    model,
+    hardware,
+    backend,
+    precision,
+    batch,
+    sequence,
+    scenario_id,
+    -- Operations on the path with the most.
+    SUM(flops) AS critical_path_flops,
+    -- Kernels on the path with the most.
+    CAST(SUM(kernel_count) AS BIGINT) AS critical_path_kernels,
+    -- Device time of the slowest path. [s]
+    SUM(device_s) AS critical_path_s,
+    -- Lower bound of critical_path_s; equal when the path is exact. [s]
+    SUM(exact_s) AS critical_path_lower_s,
+    -- Local energy-delay product of the path with the most; null when an energy is missing. [J s]
+    SUM(edp_js) + CASE WHEN COUNT(*) > COUNT(edp_js) THEN NULL ELSE 0e0 END AS critical_path_edp_js
+FROM segment_maxima
+GROUP BY model, hardware, backend, precision, batch, sequence, scenario_id

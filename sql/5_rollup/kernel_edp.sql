@@ -1,0 +1,83 @@
+-- Energy-delay product of every kernel: local, and attributed so that it adds up. With E and T of the run, its share is
+-- (e*T + t*E) / 2, which sums to E*T with that of the run's call (`model_edp`), which belongs to no kernel.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
+CREATE VIEW kernel_edp AS
+WITH run_totals AS (
+    SELECT
+        *,
+        SUM(latency_s) OVER (PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id)
+        + run_call_s AS run_s,
+        -- Unknown as soon as one kernel's is: a sum passes over nulls.
+        CASE
+            WHEN COUNT(*) OVER (PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id)
+                = COUNT(energy_j) OVER (PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id)
+                THEN SUM(energy_j) OVER (PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id)
+                    + static_w * run_call_s
+        END AS run_j
+    FROM kernel_time
+),
+
+attributed_shares AS (
+    SELECT
+        *,
+        0.5e0 * (energy_j * run_s + latency_s * run_j) AS edp_js,
+        -- Rounded, or the last digits of a sum of times would rank kernels that are alike.
+        ROUND(0.5e0 * (energy_j / NULLIF(run_j, 0e0) + latency_s / NULLIF(run_s, 0e0)), 12) AS rounded_fraction
+    FROM run_totals
+),
+
+ranked_kernels AS (
+    SELECT
+        *,
+        ROW_NUMBER() OVER (
+            PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id
+            ORDER BY rounded_fraction DESC, kernel_id
+        ) AS edp_rank,
+        SUM(edp_js) OVER (
+            PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id
+            ORDER BY rounded_fraction DESC, kernel_id
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        ) AS cumulative_js
+    FROM attributed_shares
+)
+
+SELECT
+    model,
+    hardware,
+    backend,
+    precision,
+    batch,
+    sequence,
+    scenario_id,
+    context,
+    phase,
+    memory_format,
+    kernel_id,
+    fused_kernel_id,
+    kernel_class,
+    anchor_operator_id,
+    latency_s,
+    energy_j,
+    -- Energy times latency of the kernel alone. [J s]
+    energy_j * latency_s AS local_edp_js,
+    -- Its share of the run's energy-delay product; adds up. [J s]
+    edp_js,
+    -- Share of edp_js from arithmetic. [J s]
+    compute_energy_j * run_s AS compute_edp_js,
+    -- Share of edp_js from traffic. [J s]
+    memory_energy_j * run_s AS memory_edp_js,
+    -- Share of edp_js from static power and delay. [J s]
+    edp_js - (compute_energy_j + memory_energy_j) * run_s AS static_edp_js,
+    -- edp_js as a share of the run's.
+    edp_js / NULLIF(run_j * run_s, 0e0) AS edp_fraction,
+    -- Rank by edp_js, 1 the largest.
+    CAST(edp_rank AS BIGINT) AS edp_rank,
+    -- Share of all kernels up to this rank.
+    cumulative_js / NULLIF(run_j * run_s, 0e0) AS cumulative_fraction,
+    -- What the run pays once, part of no kernel. [s]
+    run_call_s,
+    -- Time of the whole run. [s]
+    run_s,
+    -- Energy of the whole run; null when a coefficient is missing. [J]
+    run_j
+FROM ranked_kernels

@@ -1,0 +1,91 @@
+-- How every step of every kernel sits on a part: products with the tile their shape runs with (`tile_choice`), all other
+-- steps on the vector units. A kernel without arithmetic has one row without a step.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id, step_id
+CREATE VIEW mapped_step AS
+WITH tiled_steps AS (
+    SELECT * FROM tile_step
+    UNION ALL
+    SELECT * FROM vector_step
+),
+
+placed_steps AS (
+    SELECT
+        t.*,
+        s.macs,
+        s.threads,
+        LEAST(1e0, COALESCE(t.flops / NULLIF(t.peak_ops_per_s * t.ideal_s, 0e0), 1e0)) AS utilization_fraction
+    FROM tiled_steps AS t
+    INNER JOIN shape_step AS s
+        ON s.model = t.model AND s.backend = t.backend AND s.precision = t.precision AND s.batch = t.batch
+        AND s.sequence = t.sequence AND s.scenario_id = t.scenario_id AND s.shape_id = t.shape_id AND s.step_id = t.step_id
+)
+
+SELECT
+    k.model,
+    k.hardware,
+    k.backend,
+    k.precision,
+    k.batch,
+    k.sequence,
+    k.scenario_id,
+    k.context,
+    k.phase,
+    k.memory_format,
+    k.kernel_id,
+    k.position,
+    k.kernel,
+    k.kernel_class,
+    k.latency_s,
+    k.bottleneck,
+    k.unit_count,
+    k.is_simulated,
+    k.busy_s,
+    -- Share of the tiles' pace that the kernel class reaches at this size; above 1 where the library's tiles lose less.
+    CASE
+        WHEN k.compute_s > 0e0
+            THEN GREATEST(k.matrix_ideal_s, k.direct_ideal_s + k.vector_ideal_s) / NULLIF(k.compute_s, 0e0)
+        ELSE 1e0
+    END AS compute_efficiency_fraction,
+    s.step_id,
+    -- Number of the tile it runs with; null on the vector units without one.
+    s.candidate,
+    -- `matrix` (tensor cores, AMX, MXU, PE array) or `vector`; null without a step.
+    CASE WHEN s.is_matrix THEN 'matrix' WHEN NOT s.is_matrix THEN 'vector' END AS unit,
+    -- Element type the unit computes in; null without a step.
+    s.executed_precision,
+    -- Tiling strategy; null for steps that are no products.
+    s.strategy,
+    s.macs,
+    s.flops,
+    s.threads,
+    s.peak_ops_per_s,
+    s.unit_ops_per_s,
+    -- Rows of the tile; null where no tile is cut.
+    s.tile_m,
+    -- Columns of the tile; null where no tile is cut.
+    s.tile_n,
+    -- Depth of the tile; null where no tile is cut.
+    s.tile_k,
+    -- Tiles, or blocks of threads; null without a step.
+    s.tile_count,
+    -- Units that can take them; null without a step.
+    s.tile_unit_count,
+    -- Units that get work; without a step all of them.
+    COALESCE(s.units_allocated, k.unit_count) AS units_allocated,
+    -- Rounds in which all tiles are done; null without a step.
+    s.waves,
+    -- Share of the tile's time in which the pipeline is full; null without a step.
+    s.pipelining_fraction,
+    -- Share of the peak that shape and wave quantization leave; 1 without arithmetic.
+    COALESCE(s.utilization_fraction, 1e0) AS utilization_fraction,
+    -- Bytes the tiles load from the last-level cache, operands again for every tile. [byte]
+    COALESCE(s.reload_byte, 0e0) AS reload_byte,
+    -- Bytes the tile keeps next to its unit. [byte]
+    COALESCE(s.tile_byte, 0e0) AS tile_byte,
+    -- Time of the arithmetic at full efficiency, utilization included; null without a step. [s]
+    s.ideal_s
+FROM kernel_time AS k
+LEFT JOIN placed_steps AS s
+    ON s.model = k.model AND s.hardware = k.hardware AND s.backend = k.backend AND s.precision = k.precision
+    AND s.batch = k.batch AND s.sequence = k.sequence AND s.scenario_id = k.scenario_id AND s.shape_id = k.shape_id
+    AND COALESCE(s.candidate, k.candidate) = k.candidate

@@ -1,0 +1,124 @@
+-- Time, energy and energy-delay product of every operator: its kernel's, shared among the operators the
+-- kernel fuses by operations times architectural modifier; where the kernel computes nothing, by the
+-- elements its operators write, else equally. Inserted kernels (conversions, copies, biases) belong to the operator
+-- they are made for.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id, operator_id
+CREATE VIEW operator_cost AS
+WITH operator_flops AS (
+    SELECT
+        k.model,
+        k.backend,
+        k.precision,
+        k.batch,
+        k.sequence,
+        k.scenario_id,
+        k.kernel_id,
+        t.operator_id,
+        SUM(s.flops) AS flops,
+        SUM(s.threads) AS threads
+    FROM run_kernel AS k
+    INNER JOIN shape_step AS s
+        ON s.model = k.model AND s.backend = k.backend AND s.precision = k.precision AND s.batch = k.batch
+        AND s.sequence = k.sequence AND s.scenario_id = k.scenario_id AND s.shape_id = k.shape_id
+    INNER JOIN kernel_step AS t
+        ON t.model = k.model AND t.backend = k.backend AND t.kernel_id = k.kernel_id AND t.step_id = s.step_id
+    GROUP BY k.model, k.backend, k.precision, k.batch, k.sequence, k.scenario_id, k.kernel_id, t.operator_id
+),
+
+kernel_members AS (
+    SELECT
+        m.model,
+        m.backend,
+        m.kernel_id,
+        m.operator_id,
+        o.operator_class,
+        k.operator_count > 1 AS is_fused
+    FROM kernel_operator AS m
+    INNER JOIN operator AS o ON o.model = m.model AND o.operator_id = m.operator_id
+    INNER JOIN kernel AS k ON k.model = m.model AND k.backend = m.backend AND k.kernel_id = m.kernel_id
+    WHERE NOT o.is_view AND NOT m.is_folded
+),
+
+modifiers AS (
+    SELECT
+        h.hardware,
+        a.operator_class,
+        a.is_fused,
+        a.modifier
+    FROM part AS h
+    INNER JOIN hardware_family AS f ON f.family = h.family
+    INNER JOIN architectural_modifier AS a ON a.architecture_class = f.architecture_class
+),
+
+weighted_members AS (
+    SELECT
+        k.*,
+        COALESCE(m.operator_id, k.anchor_operator_id) AS operator_id,
+        COALESCE(f.threads, 0e0) AS threads,
+        COALESCE(own.modifier, general.modifier, 1e0) AS modifier,
+        COALESCE(f.flops, 0e0) * COALESCE(own.modifier, general.modifier, 1e0) AS weight
+    FROM kernel_edp AS k
+    -- An inserted kernel has no members but its anchor.
+    LEFT JOIN kernel_members AS m
+        ON m.model = k.model AND m.backend = k.backend AND m.kernel_id = k.kernel_id
+    LEFT JOIN operator_flops AS f
+        ON f.model = k.model AND f.backend = k.backend AND f.precision = k.precision AND f.batch = k.batch
+        AND f.sequence = k.sequence AND f.scenario_id = k.scenario_id AND f.kernel_id = k.kernel_id
+        AND f.operator_id = m.operator_id
+    LEFT JOIN modifiers AS own
+        ON own.hardware = k.hardware AND own.operator_class = COALESCE(m.operator_class, k.kernel_class)
+        AND own.is_fused = COALESCE(m.is_fused, FALSE)
+    LEFT JOIN modifiers AS general
+        ON general.hardware = k.hardware AND general.operator_class = '*' AND general.is_fused = COALESCE(m.is_fused, FALSE)
+),
+
+kernel_weights AS (
+    SELECT
+        *,
+        SUM(weight) OVER (
+            PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
+        ) AS kernel_weight,
+        SUM(threads) OVER (
+            PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
+        ) AS kernel_threads,
+        COUNT(*) OVER (
+            PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
+        ) AS member_count
+    FROM weighted_members
+),
+
+shared_members AS (
+    SELECT
+        *,
+        CASE
+            WHEN kernel_weight > 0e0 THEN weight / NULLIF(kernel_weight, 0e0)
+            WHEN kernel_threads > 0e0 THEN threads / NULLIF(kernel_threads, 0e0)
+            ELSE 1e0 / NULLIF(CAST(member_count AS DOUBLE), 0e0)
+        END AS share_fraction
+    FROM kernel_weights
+)
+
+SELECT
+    model,
+    hardware,
+    backend,
+    precision,
+    batch,
+    sequence,
+    scenario_id,
+    context,
+    phase,
+    memory_format,
+    kernel_id,
+    operator_id,
+    -- Relative weight of its class on the architecture.
+    modifier,
+    -- Share of the kernel it answers for; a kernel's shares sum to 1.
+    share_fraction,
+    -- Share of the kernel's latency. [s]
+    share_fraction * latency_s AS latency_s,
+    -- Share of the kernel's energy. [J]
+    share_fraction * energy_j AS energy_j,
+    -- Share of the kernel's attributed energy-delay product. [J s]
+    share_fraction * edp_js AS edp_js
+FROM shared_members

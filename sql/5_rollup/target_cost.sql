@@ -1,0 +1,45 @@
+-- One line a target: time, energy, memory and price of a run and of one sample of it. The row the
+-- comparisons, sweeps and recommendations are made of.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
+CREATE VIEW target_cost AS
+SELECT
+    c.model,
+    c.hardware,
+    c.backend,
+    c.precision,
+    c.batch,
+    c.sequence,
+    c.scenario_id,
+    c.context,
+    c.phase,
+    c.memory_format,
+    c.host_factor,
+    c.cache_state,
+    h.is_simulated,
+    c.latency_s,
+    c.overhead_s,
+    c.energy_j,
+    -- Energy times time. [J s]
+    c.energy_j * c.latency_s AS edp_js,
+    -- Samples finished in a second. [1/s]
+    c.batch / NULLIF(c.latency_s, 0e0) AS throughput_per_s,
+    -- Time of a run shared by its samples. [s]
+    c.latency_s / NULLIF(c.batch, 0) AS sample_s,
+    -- Energy of one sample; null when a coefficient is missing. [J]
+    c.energy_j / NULLIF(c.batch, 0) AS sample_j,
+    m.peak_memory_byte,
+    -- Main memory of the part. [byte]
+    h.dram_byte AS device_byte,
+    -- True when it fits the part's main memory.
+    m.peak_memory_byte <= h.dram_byte AS fits_device,
+    p.price_usd_per_hour,
+    -- Rent for one sample; null when unknown. [USD]
+    p.price_usd_per_hour / 3600e0 * c.latency_s / NULLIF(c.batch, 0) AS sample_usd,
+    c.flops,
+    c.utilization_fraction
+FROM model_cost AS c
+INNER JOIN run_memory AS m
+    ON m.model = c.model AND m.backend = c.backend AND m.precision = c.precision AND m.batch = c.batch
+    AND m.sequence = c.sequence AND m.scenario_id = c.scenario_id
+INNER JOIN part AS h ON h.hardware = c.hardware
+LEFT JOIN price AS p ON p.hardware = c.hardware

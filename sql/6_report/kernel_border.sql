@@ -1,0 +1,27 @@
+-- Tensors that cross the border of every kernel of a run, with their shapes: what its traffic is made of.
+-- Grain: model, backend, precision, batch, sequence, scenario_id, kernel_id, tensor_id, direction
+CREATE VIEW kernel_border AS
+SELECT
+    r.model,
+    r.backend,
+    r.precision,
+    r.batch,
+    r.sequence,
+    r.scenario_id,
+    r.context,
+    r.phase,
+    r.memory_format,
+    b.kernel_id,
+    b.tensor_id,
+    b.direction,
+    b.role,
+    t.tensor,
+    t.shape,
+    -- Operator that reads it first or writes it.
+    o.operator,
+    b.is_produced,
+    b.moved_byte
+FROM run AS r
+INNER JOIN border_byte AS b ON b.model = r.model AND b.scenario_id = r.scenario_id AND b.backend = r.backend
+INNER JOIN tensor AS t ON t.model = b.model AND t.tensor_id = b.tensor_id
+INNER JOIN operator AS o ON o.model = b.model AND o.operator_id = b.operator_id

@@ -1,0 +1,96 @@
+-- How every kernel sits on a part: unit, tile, waves and utilization of its slowest step, all from the row of that step
+-- (`step_mapping`), and a sentence that says so. Of steps equal within rounding that of fewer tiles speaks, then the first.
+-- A kernel without arithmetic has no step: it moves data with all units.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
+CREATE VIEW kernel_mapping AS
+WITH bounded_steps AS (
+    SELECT
+        *,
+        MAX(ideal_s) OVER (
+            PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
+        ) AS slowest_s
+    FROM mapped_step
+),
+
+ranked_steps AS (
+    SELECT
+        *,
+        ROW_NUMBER() OVER (
+            PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
+            ORDER BY tile_count, step_id
+        ) AS step_rank
+    FROM bounded_steps
+    WHERE ideal_s >= slowest_s * (1e0 - 1e-9) OR slowest_s IS NULL
+)
+
+SELECT
+    m.model,
+    m.hardware,
+    m.backend,
+    m.precision,
+    m.batch,
+    m.sequence,
+    m.scenario_id,
+    m.context,
+    m.phase,
+    m.memory_format,
+    m.kernel_id,
+    m.position,
+    m.kernel,
+    m.kernel_class,
+    m.latency_s,
+    m.bottleneck,
+    m.step_id,
+    m.candidate,
+    -- `matrix` (tensor cores, AMX, MXU, PE array) or `vector`.
+    COALESCE(m.unit, 'vector') AS unit,
+    m.executed_precision,
+    m.strategy,
+    m.tile_m,
+    m.tile_n,
+    m.tile_k,
+    -- Independent output elements of that step; null without a step.
+    m.threads,
+    m.tile_count,
+    m.tile_unit_count,
+    m.tile_byte,
+    m.reload_byte,
+    m.units_allocated,
+    m.unit_count,
+    -- Share of the part's units that get work.
+    m.units_allocated / NULLIF(m.unit_count, 0e0) AS occupancy_fraction,
+    m.waves,
+    m.pipelining_fraction,
+    m.utilization_fraction,
+    m.compute_efficiency_fraction,
+    -- `<10%`, `10-50%`, `50-90%` or `>=90%`.
+    CASE
+        WHEN m.utilization_fraction >= 0.9e0 THEN '>=90%'
+        WHEN m.utilization_fraction >= 0.5e0 THEN '50-90%'
+        WHEN m.utilization_fraction >= 0.1e0 THEN '10-50%'
+        ELSE '<10%'
+    END AS utilization_bucket,
+    m.is_simulated,
+    -- The mapping in words.
+    CASE
+        WHEN m.step_id IS NULL THEN 'moves data, no arithmetic'
+        ELSE
+            CONCAT(
+                CAST(CAST(FLOOR(m.threads) AS BIGINT) AS VARCHAR), ' independent outputs in ',
+                CAST(CAST(FLOOR(m.tile_count) AS BIGINT) AS VARCHAR),
+                CASE WHEN m.tile_m IS NULL THEN ' block' ELSE ' tile' END, CASE WHEN m.tile_count <= 1e0 THEN '' ELSE 's' END,
+                ' on ', CAST(CAST(FLOOR(m.units_allocated) AS BIGINT) AS VARCHAR), ' of ',
+                CAST(CAST(FLOOR(m.tile_unit_count) AS BIGINT) AS VARCHAR), ' units (', m.unit, '), ',
+                CAST(CAST(FLOOR(m.waves) AS BIGINT) AS VARCHAR), CASE WHEN m.waves <= 1e0 THEN ' wave' ELSE ' waves' END,
+                ', utilization ', CAST(CAST(FLOOR(100e0 * m.utilization_fraction + 0.5e0) AS BIGINT) AS VARCHAR), ' %',
+                CASE
+                    WHEN m.units_allocated < m.tile_unit_count THEN ': too few tiles to fill the part'
+                    WHEN m.utilization_fraction < 0.5e0 THEN ': tiles are larger than the product they cover'
+                    WHEN m.waves - m.tile_count / NULLIF(m.tile_unit_count, 0e0) > 0.25e0
+                        THEN ': the last wave is partly empty'
+                    ELSE ''
+                END
+            )
+    END AS sentence
+FROM ranked_steps AS m
+WHERE m.step_rank = 1

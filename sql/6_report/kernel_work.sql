@@ -1,0 +1,49 @@
+-- What every kernel of a run computes and moves.
+-- Grain: model, backend, precision, batch, sequence, scenario_id, kernel_id
+CREATE VIEW kernel_work AS
+SELECT
+    k.model,
+    k.backend,
+    k.precision,
+    k.batch,
+    k.sequence,
+    k.scenario_id,
+    r.context,
+    r.phase,
+    r.memory_format,
+    k.kernel_id,
+    k.position,
+    k.kernel,
+    s.kernel_class,
+    k.operator_count,
+    s.macs,
+    s.flops,
+    s.threads,
+    s.input_byte,
+    s.weight_byte,
+    s.kv_cache_byte,
+    s.output_byte,
+    s.traffic_byte,
+    -- Operations a byte moved. [ops/byte]
+    s.flops / NULLIF(s.traffic_byte, 0e0) AS arithmetic_intensity,
+    -- Bucket of independent threads: `<1K`, `1K-10K`, `10K-100K`, `>100K`.
+    CASE
+        WHEN s.threads >= 1e5 THEN '>100K'
+        WHEN s.threads >= 1e4 THEN '10K-100K'
+        WHEN s.threads >= 1e3 THEN '1K-10K'
+        ELSE '<1K'
+    END AS parallelism,
+    -- Bucket of arithmetic intensity, in operations a byte: `<1`, `1-10`, `10-100`, `>100`.
+    CASE
+        WHEN s.flops >= 1e2 * s.traffic_byte AND s.traffic_byte > 0e0 THEN '>100'
+        WHEN s.flops >= 1e1 * s.traffic_byte AND s.traffic_byte > 0e0 THEN '10-100'
+        WHEN s.flops >= s.traffic_byte AND s.traffic_byte > 0e0 THEN '1-10'
+        ELSE '<1'
+    END AS intensity
+FROM run_kernel AS k
+INNER JOIN run AS r
+    ON r.model = k.model AND r.backend = k.backend AND r.precision = k.precision AND r.batch = k.batch
+    AND r.sequence = k.sequence AND r.scenario_id = k.scenario_id
+INNER JOIN shape AS s
+    ON s.model = k.model AND s.backend = k.backend AND s.precision = k.precision AND s.batch = k.batch
+    AND s.sequence = k.sequence AND s.scenario_id = k.scenario_id AND s.shape_id = k.shape_id

@@ -1,0 +1,36 @@
+-- Energy of a whole run on every part by component. Null where a coefficient of the part is missing.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
+CREATE VIEW model_energy AS
+SELECT
+    c.model,
+    c.hardware,
+    c.backend,
+    c.precision,
+    c.batch,
+    c.sequence,
+    c.scenario_id,
+    c.context,
+    c.phase,
+    c.memory_format,
+    c.energy_j,
+    -- Tenth percentile of the energy. [J]
+    c.energy_j * b.low_factor AS p10_j,
+    -- Ninetieth percentile of the energy. [J]
+    c.energy_j * b.high_factor AS p90_j,
+    c.compute_energy_j,
+    c.memory_energy_j,
+    c.static_energy_j,
+    c.wasted_energy_j,
+    -- Energy over time. [W]
+    c.energy_j / NULLIF(c.latency_s, 0e0) AS average_power_w,
+    c.peak_power_w,
+    h.energy_scope,
+    h.guess_count,
+    h.is_simulated
+FROM model_cost AS c
+INNER JOIN run AS r
+    ON r.model = c.model AND r.backend = c.backend AND r.precision = c.precision AND r.batch = c.batch
+    AND r.sequence = c.sequence AND r.scenario_id = c.scenario_id
+INNER JOIN part AS h ON h.hardware = c.hardware
+LEFT JOIN part_band AS b
+    ON b.hardware = c.hardware AND b.backend = c.backend AND b.batch_class = r.batch_class AND b.quantity = 'energy'

@@ -1,0 +1,41 @@
+-- Time of a whole run on every part, split by what sets the pace.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
+CREATE VIEW model_latency AS
+SELECT
+    c.model,
+    c.hardware,
+    c.backend,
+    c.precision,
+    c.batch,
+    c.sequence,
+    c.scenario_id,
+    c.context,
+    c.phase,
+    c.memory_format,
+    c.latency_s,
+    -- Tenth percentile of the prediction, from the errors on rows the fit did not see. [s]
+    c.latency_s * b.low_factor AS p10_s,
+    -- Ninetieth percentile of the prediction. [s]
+    c.latency_s * b.high_factor AS p90_s,
+    -- True when that band rests on measurements of this very part.
+    COALESCE(b.is_part_measured, FALSE) AS is_part_measured,
+    c.compute_s,
+    c.memory_s,
+    c.power_s,
+    c.team_s,
+    c.overhead_s,
+    c.run_call_s,
+    c.device_s,
+    c.host_issue_s,
+    c.naive_s,
+    -- latency_s over naive_s.
+    c.latency_s / NULLIF(c.naive_s, 0e0) AS correction_factor,
+    c.roofline_s,
+    h.is_simulated
+FROM model_cost AS c
+INNER JOIN run AS r
+    ON r.model = c.model AND r.backend = c.backend AND r.precision = c.precision AND r.batch = c.batch
+    AND r.sequence = c.sequence AND r.scenario_id = c.scenario_id
+INNER JOIN part AS h ON h.hardware = c.hardware
+LEFT JOIN part_band AS b
+    ON b.hardware = c.hardware AND b.backend = c.backend AND b.batch_class = r.batch_class AND b.quantity = 'latency'

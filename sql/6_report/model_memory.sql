@@ -1,0 +1,49 @@
+-- Peak memory of every run on every part that can execute it, and whether it fits.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
+CREATE VIEW model_memory AS
+SELECT
+    r.model,
+    t.hardware,
+    r.backend,
+    r.precision,
+    r.batch,
+    r.sequence,
+    r.scenario_id,
+    r.context,
+    r.phase,
+    r.memory_format,
+    m.weight_byte,
+    m.buffer_byte,
+    m.kv_cache_byte,
+    m.activation_byte,
+    m.rounding_byte,
+    m.workspace_byte,
+    m.peak_memory_byte,
+    -- Peak in whole segments, as the caching allocator asks the device for it. [byte]
+    CEIL(m.peak_memory_byte / NULLIF(c.value, 0e0)) * c.value AS reserved_byte,
+    m.peak_kernel_id,
+    -- Operator that gives that kernel its character.
+    o.operator AS peak_operator,
+    -- Module of that operator.
+    d.path AS peak_module,
+    -- Main memory of the part. [byte]
+    h.dram_byte AS device_byte,
+    -- Share of the part's main memory the run needs.
+    m.peak_memory_byte / NULLIF(h.dram_byte, 0e0) AS device_fraction,
+    -- True when it fits the part's main memory.
+    m.peak_memory_byte <= h.dram_byte AS fits_device,
+    h.cache_byte,
+    -- True when the activations at their peak fit the last-level cache.
+    m.activation_byte + m.rounding_byte + m.workspace_byte <= h.cache_byte AS fits_activation_in_cache,
+    -- True when everything fits the last-level cache.
+    m.peak_memory_byte <= h.cache_byte AS fits_cache
+FROM run AS r
+INNER JOIN part_support AS t ON t.backend = r.backend AND t.precision = r.precision
+INNER JOIN part AS h ON h.hardware = t.hardware
+INNER JOIN run_memory AS m
+    ON m.model = r.model AND m.backend = r.backend AND m.precision = r.precision AND m.batch = r.batch
+    AND m.sequence = r.sequence AND m.scenario_id = r.scenario_id
+INNER JOIN library_constant AS c ON c.library_constant = 'allocator_segment_byte'
+LEFT JOIN kernel AS k ON k.model = m.model AND k.backend = m.backend AND k.kernel_id = m.peak_kernel_id
+LEFT JOIN operator AS o ON o.model = k.model AND o.operator_id = k.anchor_operator_id
+LEFT JOIN module AS d ON d.model = o.model AND d.module_id = o.module_id

@@ -1,0 +1,42 @@
+-- One row a run and part: how long, how many joules, how much memory, what sets the pace. More of each in
+-- `model_latency`, `model_energy`, `model_edp` and `model_memory`.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
+CREATE VIEW model_report AS
+SELECT
+    c.model,
+    c.hardware,
+    c.backend,
+    c.precision,
+    c.batch,
+    c.sequence,
+    c.scenario_id,
+    c.context,
+    c.phase,
+    c.memory_format,
+    c.kernel_count,
+    c.macs,
+    c.flops,
+    c.traffic_byte,
+    c.latency_s,
+    -- Samples a second. [1/s]
+    c.batch / NULLIF(c.latency_s, 0e0) AS throughput_per_s,
+    c.bottleneck,
+    c.utilization_fraction,
+    c.energy_j,
+    -- Energy of one sample; null when a coefficient is missing. [J]
+    c.energy_j / NULLIF(c.batch, 0) AS energy_per_sample_j,
+    -- Energy times time. [J s]
+    c.energy_j * c.latency_s AS edp_js,
+    h.energy_scope,
+    m.peak_memory_byte,
+    -- True when it fits the part's main memory.
+    m.peak_memory_byte <= h.dram_byte AS fits_device,
+    h.is_simulated,
+    g.assumed_count
+FROM model_cost AS c
+INNER JOIN part AS h ON h.hardware = c.hardware
+INNER JOIN run_memory AS m
+    ON m.model = c.model AND m.backend = c.backend AND m.precision = c.precision AND m.batch = c.batch
+    AND m.sequence = c.sequence AND m.scenario_id = c.scenario_id
+LEFT JOIN assumed_input AS g
+    ON g.hardware = c.hardware AND g.backend = c.backend AND g.precision = c.precision

@@ -1,0 +1,71 @@
+-- Time, energy and energy-delay product of every module, its submodules included. The root is the run without its call
+-- (`model_edp`).
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, module_id
+CREATE VIEW module_edp AS
+WITH enclosing_modules AS (
+    SELECT
+        d.model,
+        d.module_id AS descendant_id,
+        a.module_id,
+        a.path AS module,
+        a.class_name,
+        a.depth
+    FROM module AS d
+    INNER JOIN module AS a
+        ON a.model = d.model
+        AND (a.path = '' OR a.path = d.path OR STARTS_WITH(d.path, CONCAT(a.path, '.')))
+),
+
+innermost_sums AS (
+    SELECT
+        c.model,
+        c.hardware,
+        c.backend,
+        c.precision,
+        c.batch,
+        c.sequence,
+        c.scenario_id,
+        c.context,
+        c.phase,
+        c.memory_format,
+        o.module_id,
+        COUNT(DISTINCT c.operator_id) AS operator_count,
+        SUM(c.latency_s) AS latency_s,
+        SUM(c.energy_j) + CASE WHEN COUNT(*) > COUNT(c.energy_j) THEN NULL ELSE 0e0 END AS energy_j,
+        SUM(c.edp_js) + CASE WHEN COUNT(*) > COUNT(c.edp_js) THEN NULL ELSE 0e0 END AS edp_js
+    FROM operator_cost AS c
+    INNER JOIN operator AS o ON o.model = c.model AND o.operator_id = c.operator_id
+    GROUP BY
+        c.model, c.hardware, c.backend, c.precision, c.batch, c.sequence, c.scenario_id, c.context, c.phase,
+        c.memory_format, o.module_id
+)
+
+SELECT
+    s.model,
+    s.hardware,
+    s.backend,
+    s.precision,
+    s.batch,
+    s.sequence,
+    s.scenario_id,
+    s.context,
+    s.phase,
+    s.memory_format,
+    e.module_id,
+    -- Dotted path; empty for the root.
+    e.module,
+    e.class_name,
+    e.depth,
+    -- Operators in it that run.
+    CAST(SUM(s.operator_count) AS BIGINT) AS operator_count,
+    -- Sum of its operators. [s]
+    SUM(s.latency_s) AS latency_s,
+    -- Sum of its operators. [J]
+    SUM(s.energy_j) + CASE WHEN COUNT(*) > COUNT(s.energy_j) THEN NULL ELSE 0e0 END AS energy_j,
+    -- Sum of its operators. [J s]
+    SUM(s.edp_js) + CASE WHEN COUNT(*) > COUNT(s.edp_js) THEN NULL ELSE 0e0 END AS edp_js
+FROM innermost_sums AS s
+INNER JOIN enclosing_modules AS e ON e.model = s.model AND e.descendant_id = s.module_id
+GROUP BY
+    s.model, s.hardware, s.backend, s.precision, s.batch, s.sequence, s.scenario_id, s.context, s.phase,
+    s.memory_format, e.module_id, e.module, e.class_name, e.depth

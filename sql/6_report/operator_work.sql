@@ -1,0 +1,71 @@
+-- What every operator computes and moves when it runs alone, unfused.
+-- Grain: model, backend, precision, batch, sequence, scenario_id, operator_id
+CREATE VIEW operator_work AS
+WITH operator_sums AS (
+    SELECT
+        model,
+        scenario_id,
+        operator_id,
+        SUM(macs) AS macs,
+        SUM(flops) AS flops,
+        MAX(threads) AS threads
+    FROM step_size
+    GROUP BY model, scenario_id, operator_id
+),
+
+unfused_bytes AS (
+    SELECT
+        model,
+        scenario_id,
+        operator_id,
+        SUM(CASE WHEN direction = 'read' AND role = 'input' THEN moved_byte ELSE 0e0 END) AS input_byte,
+        SUM(CASE WHEN direction = 'read' AND role = 'weight' THEN moved_byte ELSE 0e0 END) AS weight_byte,
+        SUM(CASE WHEN direction = 'read' AND role = 'kv_cache' THEN moved_byte ELSE 0e0 END) AS kv_cache_byte,
+        SUM(CASE WHEN direction = 'write' THEN moved_byte ELSE 0e0 END) AS output_byte
+    FROM border_byte
+    WHERE backend = 'eager'
+    GROUP BY model, scenario_id, operator_id
+)
+
+SELECT
+    r.model,
+    r.backend,
+    r.precision,
+    r.batch,
+    r.sequence,
+    r.scenario_id,
+    r.context,
+    r.phase,
+    r.memory_format,
+    o.operator_id,
+    o.operator,
+    o.operator_class,
+    -- Dotted path of the module it comes from.
+    m.path AS module,
+    -- Element type it computes in.
+    p.precision AS compute_precision,
+    -- Multiply-accumulates.
+    COALESCE(s.macs, 0e0) AS macs,
+    -- Operations: two a MAC plus all other arithmetic.
+    COALESCE(s.flops, 0e0) AS flops,
+    -- Independent output elements.
+    COALESCE(s.threads, 0e0) AS threads,
+    -- Activations and model inputs read. [byte]
+    COALESCE(b.input_byte, 0e0) AS input_byte,
+    -- Weights, buffers and constants read. [byte]
+    COALESCE(b.weight_byte, 0e0) AS weight_byte,
+    -- KV-cache read. [byte]
+    COALESCE(b.kv_cache_byte, 0e0) AS kv_cache_byte,
+    -- Results written. [byte]
+    COALESCE(b.output_byte, 0e0) AS output_byte,
+    -- Operations a byte moved. [ops/byte]
+    s.flops / NULLIF(b.input_byte + b.weight_byte + b.kv_cache_byte + b.output_byte, 0e0) AS arithmetic_intensity
+FROM run AS r
+INNER JOIN operator AS o ON o.model = r.model
+INNER JOIN module AS m ON m.model = o.model AND m.module_id = o.module_id
+INNER JOIN operator_precision AS p
+    ON p.model = r.model AND p.policy = r.precision AND p.operator_id = o.operator_id
+LEFT JOIN operator_sums AS s
+    ON s.model = r.model AND s.scenario_id = r.scenario_id AND s.operator_id = o.operator_id
+LEFT JOIN unfused_bytes AS b
+    ON b.model = r.model AND b.scenario_id = r.scenario_id AND b.operator_id = o.operator_id

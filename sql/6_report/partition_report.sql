@@ -1,0 +1,89 @@
+-- How a run divides into kernels: counts and shares by class, by independent threads and by arithmetic
+-- intensity.
+-- Grain: model, backend, precision, batch, sequence, scenario_id, aspect, bucket
+CREATE VIEW partition_report AS
+WITH aspects AS (
+    SELECT 'class' AS aspect
+    UNION ALL
+    SELECT 'threads' AS aspect
+    UNION ALL
+    SELECT 'intensity' AS aspect
+),
+
+bucketed_kernels AS (
+    SELECT
+        k.*,
+        a.aspect,
+        CASE a.aspect
+            WHEN 'class' THEN k.kernel_class
+            WHEN 'threads' THEN k.parallelism
+            ELSE CONCAT(k.intensity, ' ops/byte')
+        END AS bucket,
+        CASE
+            WHEN a.aspect = 'class' THEN 0
+            WHEN a.aspect = 'threads'
+                THEN CASE k.parallelism WHEN '<1K' THEN 1 WHEN '1K-10K' THEN 2 WHEN '10K-100K' THEN 3 ELSE 4 END
+            ELSE CASE k.intensity WHEN '<1' THEN 1 WHEN '1-10' THEN 2 WHEN '10-100' THEN 3 ELSE 4 END
+        END AS bucket_order
+    FROM kernel_work AS k
+    CROSS JOIN aspects AS a
+),
+
+bucket_sums AS (
+    SELECT
+        model,
+        backend,
+        precision,
+        batch,
+        sequence,
+        scenario_id,
+        context,
+        phase,
+        memory_format,
+        aspect,
+        bucket,
+        bucket_order,
+        COUNT(*) AS kernel_count,
+        SUM(flops) AS flops,
+        SUM(traffic_byte) AS traffic_byte
+    FROM bucketed_kernels
+    GROUP BY
+        model, backend, precision, batch, sequence, scenario_id, context, phase, memory_format, aspect, bucket, bucket_order
+),
+
+shares AS (
+    SELECT
+        *,
+        SUM(flops) OVER (PARTITION BY model, backend, precision, batch, sequence, scenario_id, aspect) AS all_flops,
+        SUM(traffic_byte) OVER (PARTITION BY model, backend, precision, batch, sequence, scenario_id, aspect)
+            AS all_traffic_byte
+    FROM bucket_sums
+)
+
+SELECT
+    model,
+    backend,
+    precision,
+    batch,
+    sequence,
+    scenario_id,
+    context,
+    phase,
+    memory_format,
+    -- By what kernels are grouped: `class`, `threads` or `intensity`.
+    aspect,
+    -- The group, e.g. `conv`, `1K-10K`, `10-100 ops/byte`.
+    bucket,
+    -- Order of the groups within the aspect.
+    CAST(bucket_order AS BIGINT) AS bucket_order,
+    -- Kernels.
+    CAST(kernel_count AS BIGINT) AS kernel_count,
+    -- Their operations.
+    flops,
+    -- Share of the run's operations.
+    flops / NULLIF(all_flops, 0e0) AS flops_fraction,
+    -- Bytes across their borders. [byte]
+    traffic_byte,
+    -- Share of the run's traffic.
+    traffic_byte / NULLIF(all_traffic_byte, 0e0) AS traffic_fraction
+FROM shares

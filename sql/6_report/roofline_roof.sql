@@ -1,0 +1,66 @@
+-- The roofs of a part at each precision, as points of lines: peak arithmetic of a kind of unit, and each
+-- memory bandwidth times intensity below it (Williams et al. 2009).
+-- Grain: hardware, precision, roof, arithmetic_intensity
+CREATE VIEW roofline_roof AS
+WITH tens AS (
+    SELECT -2e0 AS ten UNION ALL SELECT -1e0 AS ten UNION ALL SELECT 0e0 AS ten UNION ALL SELECT 1e0 AS ten
+    UNION ALL SELECT 2e0 AS ten UNION ALL SELECT 3e0 AS ten UNION ALL SELECT 4e0 AS ten
+),
+
+tenths AS (
+    SELECT 0e0 AS tenth UNION ALL SELECT 1e-1 AS tenth UNION ALL SELECT 2e-1 AS tenth UNION ALL SELECT 3e-1 AS tenth
+    UNION ALL SELECT 4e-1 AS tenth UNION ALL SELECT 5e-1 AS tenth UNION ALL SELECT 6e-1 AS tenth
+    UNION ALL SELECT 7e-1 AS tenth UNION ALL SELECT 8e-1 AS tenth UNION ALL SELECT 9e-1 AS tenth
+),
+
+unit_peaks AS (
+    SELECT hardware, precision, 'matrix' AS unit, matrix_ops_per_s AS peak_ops_per_s
+    FROM hardware_rate
+    WHERE is_native AND matrix_precision = precision
+    UNION ALL
+    SELECT hardware, precision, 'vector' AS unit, vector_ops_per_s AS peak_ops_per_s
+    FROM hardware_rate
+    WHERE is_native AND vector_precision = precision
+),
+
+bandwidths AS (
+    SELECT hardware, 'main memory' AS level, dram_byte_per_s AS byte_per_s
+    FROM part
+    UNION ALL
+    SELECT hardware, cache_level AS level, cache_byte_per_s AS byte_per_s
+    FROM part
+),
+
+roofs AS (
+    SELECT
+        p.hardware,
+        p.precision,
+        CONCAT(p.unit, ' ', p.precision, ', ', b.level) AS roof,
+        p.peak_ops_per_s,
+        b.byte_per_s
+    FROM unit_peaks AS p
+    INNER JOIN bandwidths AS b ON b.hardware = p.hardware
+    WHERE p.peak_ops_per_s > 0e0 AND b.byte_per_s > 0e0
+)
+
+SELECT
+    r.hardware,
+    r.precision,
+    -- Which roof: `matrix` or `vector` units under main memory or the last-level cache.
+    r.roof,
+    -- Operations for each byte. [ops/byte]
+    POWER(10e0, t.ten + h.tenth) AS arithmetic_intensity,
+    -- Highest rate at that intensity. [ops/s]
+    LEAST(r.peak_ops_per_s, r.byte_per_s * POWER(10e0, t.ten + h.tenth)) AS rate_ops_per_s
+FROM roofs AS r
+CROSS JOIN tens AS t
+CROSS JOIN tenths AS h
+UNION ALL
+SELECT
+    hardware,
+    precision,
+    roof,
+    peak_ops_per_s / NULLIF(byte_per_s, 0e0) AS arithmetic_intensity,
+    peak_ops_per_s AS rate_ops_per_s
+FROM roofs
+

@@ -1,0 +1,67 @@
+-- The kernel with the most operations of each run on each part: its footprint, rate, tile and slowest level.
+-- Over synthetic sizes or batches it shows where a part's memory tiers end and its tiling changes.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
+CREATE VIEW shmoo_point AS
+WITH ranked_kernels AS (
+    SELECT
+        *,
+        ROW_NUMBER() OVER (
+            PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id ORDER BY flops DESC, position
+        ) AS flops_rank
+    FROM kernel_cost
+),
+
+-- Its largest step speaks for its tile.
+ranked_steps AS (
+    SELECT
+        k.*,
+        t.tile_m,
+        t.tile_n,
+        t.tile_k,
+        t.tile_count,
+        ROW_NUMBER() OVER (
+            PARTITION BY k.model, k.hardware, k.backend, k.precision, k.batch, k.sequence, k.scenario_id
+            ORDER BY t.flops DESC, t.step_id
+        ) AS step_rank
+    FROM ranked_kernels AS k
+    LEFT JOIN tile_step AS t
+        ON t.model = k.model AND t.hardware = k.hardware AND t.backend = k.backend AND t.precision = k.precision
+        AND t.batch = k.batch AND t.sequence = k.sequence AND t.scenario_id = k.scenario_id AND t.shape_id = k.shape_id
+        AND t.candidate = k.candidate AND t.is_product
+    WHERE k.flops_rank = 1
+)
+
+SELECT
+    model,
+    hardware,
+    -- Part, marked where no silicon exists.
+    CONCAT(hardware, CASE WHEN is_simulated THEN ' (simulated)' ELSE '' END) AS part,
+    backend,
+    precision,
+    batch,
+    sequence,
+    scenario_id,
+    -- Bytes that cross the kernel's border, each once. [byte]
+    moved_byte AS footprint_byte,
+    flops,
+    busy_s,
+    -- Operations a second while it keeps the device busy. [ops/s]
+    flops / NULLIF(busy_s, 0e0) AS attained_ops_per_s,
+    -- Tile as `m x n x k`; `none` without one.
+    CASE
+        WHEN tile_m IS NULL THEN 'none'
+        ELSE
+            CONCAT(
+                CAST(CAST(ROUND(tile_m) AS BIGINT) AS VARCHAR), ' x ',
+                CAST(CAST(ROUND(tile_n) AS BIGINT) AS VARCHAR), ' x ',
+                CAST(CAST(ROUND(tile_k) AS BIGINT) AS VARCHAR)
+            )
+    END AS tile,
+    -- Tiles; null without one.
+    tile_count,
+    -- `arithmetic`, or the memory level that sets the pace.
+    CASE WHEN compute_s >= memory_s THEN 'arithmetic' ELSE memory_level END AS served,
+    -- True when the footprint fits the part's last-level cache.
+    moved_byte <= cache_byte AS fits_cache
+FROM ranked_steps
+WHERE step_rank = 1

@@ -1,0 +1,20 @@
+"""Texts of the columns by which rows are told apart, wherever they stand: no file repeats them. A file whose column of such
+a name means something else says so above it."""
+
+from __future__ import annotations
+
+KEYS = {
+    "model": "Model, as `charz models` lists it.",
+    "hardware": "Part of the catalog.",
+    "backend": "How the graph is executed: `eager`, `inductor`, `tensorrt`, ...",
+    "precision": "Precision policy: `fp32`, `amp-bf16`, `int8`, ...",
+    "batch": "Samples in one run.",
+    "sequence": "Tokens processed a sample; 1 in decode and where the model has no sequence axis.",
+    "scenario_id": "Conditions of the run (`scenario`).",
+    "kernel_id": "Kernel of the model under the backend, numbered in order of execution.",
+    "operator_id": "Operator of the model.",
+    "tensor_id": "Tensor of the model.",
+    "shape_id": "Shape: the first kernel of the run that costs the same.",
+    "step_id": "Number of the step within the shape, from 0.",
+}
+"""Description by name of column."""

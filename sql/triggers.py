@@ -1,0 +1,310 @@
+"""Triggers in the file that keep maintained tables equal to `rebuild.NAME` whichever client writes the facts.
+
+A statement on a fact queues the keys whose rows it may change, parts in `rebuild.changed_hardware` or runs in
+`rebuild.changed_run`, and empties the queue again. The queue's own triggers then delete the rows of those keys from
+each maintained table and insert them as evaluated anew, table after table: triggers of one event fire in the order of
+their names, each to its end. What several tables read is evaluated once, in a table of `rebuild` that is empty
+afterwards. Bodies hold the text of the views between, so that views can be replaced beneath them.
+
+What DuckDB 2.0 does with triggers: `MERGE` and `ON CONFLICT DO UPDATE` into these facts are refused; names resolve in
+the current database; `EXPORT DATABASE` and `COPY FROM DATABASE` leave triggers behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import duckdb
+
+from charz.schema import database, ddl
+from charz.schema.meta import MaintenanceTrigger
+from charz.schema.row import ModelRow
+
+from . import compose
+from .installed import Relation, column_names, relations
+from .views import HARDWARE, REBUILD, WORKLOAD
+
+NEW, OLD = "charz_new", "charz_old"
+"""Transition tables: rows as a statement leaves them, and as it found them."""
+
+EVENTS = ("INSERT", "UPDATE", "DELETE")
+_TRANSITIONS = {"INSERT": (NEW,), "UPDATE": (OLD, NEW), "DELETE": (OLD,)}
+_REFERENCING = {NEW: f"NEW TABLE AS {NEW}", OLD: f"OLD TABLE AS {OLD}"}
+
+SHARED_VALUES = {"efficiency": ("kernel_class", "operator_name", "precision_class")}
+"""Columns by which rows of one part decide which rows others have: every value that any row has is a row of all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Keys whose rows have changed, of one layer."""
+
+    layer: str
+    table: str
+    keys: tuple[str, ...]
+
+    @property
+    def definition(self) -> str:
+        """The statement that makes it."""
+        types = {"scenario_id": "BIGINT"}
+        columns = ", ".join(f"{key} {types.get(key, 'VARCHAR')} NOT NULL" for key in self.keys)
+        return f"CREATE TABLE {self.table} ({columns})"
+
+    def holds(self, columns: Sequence[str]) -> str:
+        """Condition on a row that its key was queued; of a table that has a part of the key only, by that."""
+        tests = [f"{key} IN (SELECT {key} FROM {NEW})" for key in self.keys if key in columns]
+        return " AND ".join(tests)
+
+
+PARTS = Queue(HARDWARE, f"{REBUILD}.changed_hardware", ("hardware",))
+RUNS = Queue(WORKLOAD, f"{REBUILD}.changed_run", ("model", "scenario_id"))
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """A trigger to be made."""
+
+    table: str
+    name: str
+    event: str
+    statement: str
+    transitions: tuple[str, ...]
+
+    @property
+    def sql(self) -> str:
+        """The statement that makes it."""
+        referencing = " ".join(_REFERENCING[t] for t in self.transitions)
+        referencing = f"REFERENCING {referencing} " if referencing else ""
+        return f"CREATE TRIGGER {self.name} AFTER {self.event} ON {self.table} {referencing}FOR EACH STATEMENT\n{self.statement}"
+
+
+def install(connection: duckdb.DuckDBPyConnection) -> None:
+    """Make the triggers, the queues they need, and the list of them; none may be there."""
+    maker = _Maker(connection)
+    for queue in (PARTS, RUNS):
+        connection.execute(queue.definition)
+    for name in [*maker.staged[PARTS], *maker.staged[RUNS]]:
+        connection.execute(f"CREATE TABLE {_stage(name)} AS SELECT * FROM {ddl.quote(name)} LIMIT 0")
+    made = list(maker.triggers())
+    for trigger in made:
+        connection.execute(trigger.sql)
+    kept = {(table, name): sql for table, name, _, sql in _present(connection)}
+    rows = [
+        MaintenanceTrigger(
+            table_name=t.table.rpartition(".")[2],
+            trigger_name=t.name,
+            event=t.event,
+            position=i,
+            sql=kept[t.table.rpartition(".")[2], t.name],
+        )
+        for i, t in enumerate(made)
+    ]
+    database.insert_rows(connection, rows)
+
+
+def drop(connection: duckdb.DuckDBPyConnection) -> None:
+    """Drop the triggers that charz made, with queues and stages; a user's own stay."""
+    present = _present(connection)
+    known = {(t, n) for t, n in connection.execute("SELECT table_name, trigger_name FROM maintenance_trigger").fetchall()}
+    for table, name, schema, _ in present:
+        if (table, name) in known:
+            connection.execute(f"DROP TRIGGER {ddl.quote(name)} ON {ddl.quote(schema)}.{ddl.quote(table)}")
+    connection.execute("DELETE FROM maintenance_trigger")
+    query = f"SELECT table_name FROM duckdb_tables() WHERE schema_name = '{REBUILD}' AND database_name = current_database()"
+    for (table,) in connection.execute(query).fetchall():
+        connection.execute(f"DROP TABLE {REBUILD}.{ddl.quote(table)}")
+
+
+@contextlib.contextmanager
+def suspended(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """No trigger fires within the block; in the caller's transaction, which undoes the drop if it fails."""
+    drop(connection)
+    yield
+    install(connection)
+
+
+def missing(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Triggers that charz installed and the file no longer has as they were, as `name on table`."""
+    present = {(table, name): _comparable(sql) for table, name, _, sql in _present(connection)}
+    query = "SELECT table_name, trigger_name, sql FROM maintenance_trigger ORDER BY position"
+    listed = connection.execute(query).fetchall()
+    return [f"{name} on {table}" for table, name, sql in listed if present.get((table, name)) != _comparable(sql)]
+
+
+def _comparable(sql: str) -> str:
+    """A statement as DuckDB prints it, the names of its EXCLUDE lists, which it prints in any order, in one."""
+    return re.sub(r"EXCLUDE \(([^()]*)\)", lambda m: f"EXCLUDE ({', '.join(sorted(m[1].split(', ')))})", sql)
+
+
+def expected(connection: duckdb.DuckDBPyConnection) -> list[Trigger]:
+    """The triggers that follow from what the file says of its views."""
+    return list(_Maker(connection).triggers())
+
+
+def _present(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str, str, str]]:
+    query = (
+        "SELECT table_name, trigger_name, schema_name, sql FROM duckdb_triggers()"
+        " WHERE database_name = current_database() ORDER BY table_name, trigger_name"
+    )
+    return connection.execute(query).fetchall()
+
+
+def _stage(name: str) -> str:
+    return f"{REBUILD}.{ddl.quote(name)}"
+
+
+class _Maker:
+    """What the relations of a file are kept by."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._relations = {r.name: r for r in relations(connection)}
+        self._columns = {name: column_names(connection, name) for name in self._relations}
+        self._facts = {t.TABLE: list(t.model_fields) for t in database.TABLES if not issubclass(t, ModelRow)}
+        self._tables = {queue: self._kept(queue) for queue in (PARTS, RUNS)}
+        self.staged = {queue: self._shared(queue) for queue in (PARTS, RUNS)}
+
+    def triggers(self) -> Iterator[Trigger]:
+        """All of them, each after what it writes to."""
+        for queue, tables in self._tables.items():
+            statements = list(self._rebuilding(queue, tables))
+            for number, (what, statement) in enumerate(statements):
+                yield Trigger(queue.table, f"charz_{number:02d}_{what}", "INSERT", statement, (NEW,))
+        for fact in self._facts:
+            queues = [queue for queue in (PARTS, RUNS) if fact in self._read(queue)]
+            for event in EVENTS:
+                yield from self._queueing(fact, event, queues)
+
+    def _kept(self, queue: Queue) -> list[Relation]:
+        return [r for r in self._relations.values() if r.is_table and r.layer == queue.layer]
+
+    def _shared(self, queue: Queue) -> list[str]:
+        """Views of the layer that several of its tables read: evaluated once for all of them."""
+        readers = Counter(view for table in self._tables[queue] for view in table.reads)
+        return [
+            r.name for r in self._relations.values() if r.layer == queue.layer and not r.is_table and readers[r.name] > 1
+        ]
+
+    def _read(self, queue: Queue) -> set[str]:
+        """All that the maintained tables of a layer read."""
+        found: set[str] = set()
+        waiting = [table.name for table in self._tables[queue]]
+        while waiting:
+            new = [r for r in self._relations[waiting.pop()].reads if r not in found]
+            found.update(new)
+            waiting += [r for r in new if r in self._relations]
+        return found
+
+    def _rebuilding(self, queue: Queue, tables: Sequence[Relation]) -> Iterator[tuple[str, str]]:
+        """Statements of a queue's triggers, in order, each with a word for its name."""
+        for relation in self._relations.values():
+            if relation.name in self.staged[queue]:
+                name = _stage(relation.name)
+                yield f"stage_{relation.name}", f"INSERT INTO {name} BY NAME\n{self._evaluation(queue, relation)}"
+            elif relation in tables:
+                name = f"main.{ddl.quote(relation.name)}"
+                condition = queue.holds(self._columns[relation.name])
+                where = f" WHERE {condition}" if condition else ""
+                yield f"delete_{relation.name}", f"DELETE FROM {name}{where}"
+                yield f"insert_{relation.name}", f"INSERT INTO {name} BY NAME\n{self._evaluation(queue, relation)}"
+        for view in self.staged[queue]:
+            yield f"empty_{view}", f"DELETE FROM {_stage(view)}"
+
+    def _evaluation(self, queue: Queue, relation: Relation) -> str:
+        """A relation's rows of the keys queued: what it reads is cut down to those keys first."""
+        stages = [name for name in self.staged[queue] if name != relation.name]
+        between = [r.name for r in self._relations.values() if not r.is_table and r.name not in stages]
+        reads = {name: r.reads for name, r in self._relations.items()}
+        parts = compose.ancestors(relation.name, reads, between)
+        read = dict.fromkeys(name for part in (relation.name, *parts) for name in reads[part] if name not in parts)
+        inputs = []
+        for name in read:
+            columns = self._columns.get(name) or self._facts.get(name) or []
+            condition = queue.holds(columns)
+            if name in stages:
+                inputs.append((name, f"SELECT * FROM {_stage(name)}"))
+            elif condition and (queue is PARTS or name in self._relations or relation.name == "run"):
+                inputs.append((name, f"SELECT * FROM main.{ddl.quote(name)} WHERE {condition}"))
+        text = compose.composed(relation.body, [*inputs, *((name, self._relations[name].body) for name in parts)])
+        condition = queue.holds(self._columns[relation.name])
+        return f"SELECT * FROM (\n{text}\n) WHERE {condition}" if condition else text
+
+    def _queueing(self, fact: str, event: str, queues: Sequence[Queue]) -> Iterator[Trigger]:
+        transitions = _TRANSITIONS[event]
+        number = 0
+        for queue in queues:
+            if fact == "model":
+                if queue is RUNS:
+                    yield from self._of_model(event)
+                continue
+            keys = self._changed_parts(fact, transitions) if queue is PARTS else self._changed_runs(fact, transitions)
+            word = queue.table.rpartition("_")[2]
+            insert = f"INSERT INTO {queue.table} {keys}"
+            yield Trigger(f"main.{fact}", f"charz_{event.lower()}_{number}_{word}", event, insert, transitions)
+            yield Trigger(f"main.{fact}", f"charz_{event.lower()}_{number + 1}_done", event, f"DELETE FROM {queue.table}", ())
+            number += 2
+
+    def _of_model(self, event: str) -> Iterator[Trigger]:
+        """Ingest writes models and their runs itself; by hand a model is deleted, or a number of it changed."""
+        if event == "DELETE":
+            for table in self._tables[RUNS]:
+                statement = f"DELETE FROM main.{ddl.quote(table.name)} WHERE model IN (SELECT model FROM {OLD})"
+                yield Trigger("main.model", f"charz_delete_{table.name}", event, statement, (OLD,))
+        if event == "UPDATE":
+            changed = f"SELECT model FROM {OLD} UNION SELECT model FROM {NEW}"
+            keys = f"SELECT m.model, s.scenario_id FROM ({changed}) AS m CROSS JOIN main.scenario AS s"
+            insert = f"INSERT INTO {RUNS.table} {keys}"
+            yield Trigger("main.model", "charz_update_0_run", event, insert, (OLD, NEW))
+            yield Trigger("main.model", "charz_update_1_done", event, f"DELETE FROM {RUNS.table}", ())
+
+    def _changed_runs(self, fact: str, transitions: Sequence[str]) -> str:
+        changed = "main.scenario"
+        if fact == "scenario":
+            changed = f"({' UNION '.join(f'SELECT scenario_id FROM {t}' for t in transitions)})"
+        return f"SELECT m.model, s.scenario_id FROM main.model AS m CROSS JOIN {changed} AS s"
+
+    def _changed_parts(self, fact: str, transitions: Sequence[str]) -> str:
+        """Parts by the narrowest column that the fact shares with them, with their siblings: efficiencies are lent between
+        parts of one architecture."""
+        columns = self._facts[fact]
+        condition = next((c for name, c in _NARROWING.items() if name in columns), None)
+        if condition is None:
+            return "SELECT hardware FROM main.hardware"
+        changed = " UNION ALL ".join(f"SELECT * FROM {t}" for t in transitions)
+        if fact == "hardware":
+            named = f"SELECT hardware, architecture FROM ({changed})"
+        else:
+            named = f"SELECT h.hardware, h.architecture FROM main.hardware AS h SEMI JOIN ({changed}) AS c ON {condition}"
+        parts = (
+            f"WITH charz_named AS ({named})\n"
+            "SELECT hardware FROM charz_named UNION\n"
+            "SELECT hardware FROM main.hardware WHERE architecture IN (SELECT architecture FROM charz_named)"
+        )
+        if fact in SHARED_VALUES:
+            parts += f" UNION\nSELECT hardware FROM main.hardware WHERE {_values_differ(fact, transitions)}"
+        return parts
+
+
+_NARROWING = {
+    "hardware": "c.hardware = h.hardware",
+    "scope": "c.scope IN ('*', CONCAT('hardware:', h.hardware), CONCAT('architecture:', h.architecture),"
+    " CONCAT('family:', h.family))",
+    "compute_capability": "c.compute_capability = h.compute_capability",
+    "family": "c.family IN ('*', h.family)",
+}
+"""Which parts a row of a fact concerns, by the column it has, the narrowest first."""
+
+
+def _values_differ(fact: str, transitions: Sequence[str]) -> str:
+    """Condition that a statement added or removed a value of the columns by which parts hang together."""
+    columns = ", ".join(SHARED_VALUES[fact])
+    after = f"SELECT {columns} FROM main.{fact}"
+    before = after
+    if NEW in transitions:
+        before = f"{before} EXCEPT ALL SELECT {columns} FROM {NEW}"
+    if OLD in transitions:
+        before = f"({before}) UNION ALL SELECT {columns} FROM {OLD}"
+    return f"EXISTS (({after}) EXCEPT ({before})) OR EXISTS (({before}) EXCEPT ({after}))"

@@ -1,0 +1,159 @@
+"""One relation of `sql/` at a time, over rows that a test writes out.
+
+The numbers of a part, a network and a library are literal and round, what must come out is computed by hand in the
+comment beside it: these tests are the reading of each formula that no other code shares.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from charz import sql
+from charz.schema import database, ddl
+from charz.sql.reading import read
+
+Record = dict[str, Any]
+Evaluate = Callable[..., list[Record]]
+
+HEAD = re.compile(r"^CREATE (?:VIEW|TABLE) (\w+) AS\s*\n", re.MULTILINE)
+LINK = re.compile(r"^-- Link: (\d+)", re.MULTILINE)
+PLACE = re.compile(r"\b(previous|last_link)\b")
+FIRST = "shape_target"
+"""What the first link of the chain of mechanisms reads."""
+USUAL: Record = {
+    "model": "net", "hardware": "chip", "backend": "eager", "precision": "fp32", "policy": "fp32", "batch": 1, "sequence": 0,
+    "scenario_id": 1, "shape_id": 0, "kernel_id": 0, "operator_id": 0, "tensor_id": 0, "step_id": 0, "candidate": 0,
+    "compute_precision": "fp32", "memory_format": "nchw", "layout": "nchw",
+}  # fmt: skip
+"""What a row holds in these columns unless the test says otherwise; other columns are false where they are true or
+false and null where not, so that a formula that reads what the test left out comes out null."""
+
+
+PENDING = {
+    "library_constant": {"library_constant": "VARCHAR", "value": "DOUBLE"},
+    "efficiency": {"operator_name": "VARCHAR"},
+    "tiling_strategy": {"from_m": "BIGINT", "below_m": "BIGINT"},
+}
+
+
+class Bench:
+    """Every relation as an empty table, made when first asked for; rows live for one evaluation."""
+
+    def __init__(self) -> None:
+        self.connection = duckdb.connect(config={"threads": 1})
+        root = Path(sql.__file__).parent
+        self.files = {path.stem: path for path in sorted(root.glob("*/*.sql"))}
+        self.facts = {row_type.TABLE: row_type for row_type in database.TABLES}
+        links = [(int(match[1]), name) for name, path in self.files.items() if (match := LINK.search(path.read_text()))]
+        self.links = [name for _, name in sorted(links)]
+        self.bodies: dict[str, str] = {}
+        self.columns: dict[str, dict[str, str]] = {}
+
+    def body(self, relation: str) -> str:
+        """The statement of a relation, tables it reads made."""
+        if relation not in self.bodies:
+            path = self.files[relation]
+            text = path.read_text()
+            head = HEAD.search(text)
+            assert head and head.group(1) == relation, f"{path} does not create {relation}"
+            body = text[head.end() :].rstrip().removesuffix(";")
+            self.bodies[relation] = PLACE.sub(lambda match: self.named(match[0], relation), body)
+            for name in read(self.bodies[relation], path).relations:
+                self.make(name)
+        return self.bodies[relation]
+
+    def named(self, place: str, relation: str) -> str:
+        """The relation that `previous` and `last_link` stand for in the chain of mechanisms."""
+        if place == "previous":
+            number = self.links.index(relation)
+            return self.links[number - 1] if number else FIRST
+        return self.links[-1] if place == "last_link" else place
+
+    def make(self, relation: str) -> None:
+        """An empty table with the columns of a relation."""
+        if relation in self.columns:
+            return
+        if relation in self.facts or relation in PENDING:
+            known = ddl.columns(self.facts[relation]) if relation in self.facts else []
+            types = {c.name: c.duckdb_type for c in known}
+            types = PENDING.get(relation, {}) | types
+            lines = ", ".join(f"{ddl.quote(name)} {kind}" for name, kind in types.items())
+            self.connection.execute(f"CREATE TABLE {relation} ({lines})")
+        else:
+            body = self.body(relation)
+            self.connection.execute(f"CREATE TABLE {relation} AS {body}")
+        described = self.connection.execute(f"DESCRIBE {relation}").fetchall()
+        self.columns[relation] = {name: kind for name, kind, *_ in described}
+
+    def evaluate(self, relation: str, rows: Mapping[str, list[Record]]) -> list[Record]:
+        """Rows of a relation over the rows given of those it reads."""
+        body = self.body(relation)
+        self.connection.execute("BEGIN")
+        try:
+            for given, records in rows.items():
+                name = self.named(given, relation)
+                self.make(name)
+                for record in records:
+                    self.insert(name, record)
+            cursor = self.connection.execute(body)
+            names = [column[0] for column in cursor.description]
+            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        finally:
+            self.connection.execute("ROLLBACK")
+
+    def insert(self, relation: str, record: Record) -> None:
+        """One row, completed."""
+        unknown = record.keys() - self.columns[relation].keys()
+        assert not unknown, f"{relation} has no column {sorted(unknown)}"
+        given = {
+            name: record.get(name, USUAL.get(name, False if kind == "BOOLEAN" else None))
+            for name, kind in self.columns[relation].items()
+        }
+        marks = ", ".join("?" for _ in given)
+        self.connection.execute(f"INSERT INTO {relation} VALUES ({marks})", list(given.values()))
+
+
+def is_same(found: Any, expected: Any) -> bool:
+    """Equal but for the rounding of a few operations."""
+    if isinstance(found, float) and isinstance(expected, float):
+        return math.isclose(found, expected, rel_tol=1e-12, abs_tol=1e-30)
+    return bool(found == expected and (found is None) == (expected is None))
+
+
+@pytest.fixture(scope="session")
+def bench() -> Iterator[Bench]:
+    """The tables, made once."""
+    made = Bench()
+    yield made
+    made.connection.close()
+
+
+@pytest.fixture
+def evaluate(bench: Bench) -> Evaluate:
+    """`evaluate("tile_listed", shape_step=[{...}], part_tile=[{...}])` -> its rows."""
+
+    def rows(relation: str, **given: list[Record]) -> list[Record]:
+        return bench.evaluate(relation, given)
+
+    return rows
+
+
+@pytest.fixture
+def check(bench: Bench) -> Callable[..., None]:
+    """`check("cost_dram", {"dram_s": 2.0}, cost_traffic={...})`: its only row over one row of each relation, or several in
+    a list, holds these values."""
+
+    def holds(relation: str, expected: Record, **given: Record | list[Record]) -> None:
+        rows = bench.evaluate(relation, {name: r if isinstance(r, list) else [r] for name, r in given.items()})
+        assert len(rows) == 1, f"{len(rows)} rows of {relation}"
+        wrong = {name: (rows[0][name], value) for name, value in expected.items() if not is_same(rows[0][name], value)}
+        assert not wrong, f"{relation} (found, expected): {wrong}"
+
+    return holds

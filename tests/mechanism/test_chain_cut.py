@@ -1,0 +1,68 @@
+"""Where a domain-flow chain is cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+LINK = {"kernel_class": "linear", "batch": 8, "weight_byte": 100.0}
+PART = {"cache_byte": 1000.0}
+SHARE = {"kernel_class": "linear", "operator_name": "*", "precision_class": "*", "residency_fraction": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("links", "weight_byte", "expected"),
+    [
+        # Both fit in half of 1,000 bytes.
+        pytest.param(
+            [500.0, 400.0],
+            100.0,
+            {"link_count": 2, "cut_count": 0, "pass_count": 1, "held_byte": 500.0, "spilled_byte": 0.0},
+            id="all held",
+        ),
+        # 800 bytes do not: of eight samples five fit at a time, in two groups; 100 bytes of weights read once more are less
+        # than 1,600 written and read.
+        pytest.param(
+            [800.0, 400.0],
+            100.0,
+            {"cut_count": 0, "pass_count": 2, "held_byte": 500.0, "spilled_byte": 100.0},
+            id="in groups",
+        ),
+        # Weights of 1,600 bytes cost as much as the link itself, which leaves the chip and comes back.
+        pytest.param(
+            [800.0, 400.0],
+            1600.0,
+            {"cut_count": 1, "pass_count": 1, "held_byte": 400.0, "spilled_byte": 1600.0},
+            id="spilled",
+        ),
+        # 8,000 bytes are 1,000 a sample: none fits. The other passes in two groups: 16,000 + 100 against 16,000 + 1,600.
+        pytest.param(
+            [8000.0, 800.0],
+            100.0,
+            {"link_count": 2, "cut_count": 1, "pass_count": 2, "held_byte": 500.0, "spilled_byte": 16_100.0},
+            id="one lost",
+        ),
+        # Three samples of 150 bytes fit, in three groups of at most three: 450 bytes held at a time, weights read twice more.
+        pytest.param(
+            [1200.0],
+            100.0,
+            {"cut_count": 0, "pass_count": 3, "held_byte": 450.0, "spilled_byte": 200.0},
+            id="three groups",
+        ),
+    ],
+)
+def test_a_link_is_held_passed_or_spilled(
+    check: Callable[..., None], links: list[float], weight_byte: float, expected: dict[str, Any]
+) -> None:
+    """A chain of eight samples on a chip of 1,000 bytes, of which links may fill half."""
+    rows = [LINK | {"tensor_id": i, "held_byte": size, "weight_byte": weight_byte} for i, size in enumerate(links)]
+    check("chain_cut", expected, shape_link=rows, part_support=PART, part_efficiency=SHARE)
+
+
+def test_a_part_without_a_cache_spills_all(check: Callable[..., None]) -> None:
+    """It holds no sample of any link."""
+    row = LINK | {"tensor_id": 0, "held_byte": 800.0}
+    expected = {"cut_count": 1, "pass_count": 1, "spilled_byte": 1600.0}
+    check("chain_cut", expected, shape_link=row, part_support={"cache_byte": 0.0}, part_efficiency=SHARE)

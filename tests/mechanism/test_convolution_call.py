@@ -1,0 +1,142 @@
+"""How PyTorch on a processor executes a convolution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Record = dict[str, Any]
+CONSTANTS = [
+    {"library_constant": "native_convolution_elements", "value": 50.0},
+    {"library_constant": "blocked_channels", "value": 16.0},
+]
+
+
+def given(
+    run: Record, backend: Record, step: Record, tensor: Record | None = None, copies: list[Record] | None = None
+) -> dict[str, Any]:
+    """A convolution of an image of 100 elements by 36 weights, 25 bytes of results, in fp32: 400, 144 and 100 bytes."""
+    return {
+        "run": {"run_layout": "nchw"} | run,
+        "backend": {"calls_aten": True} | backend,
+        "executed_kernel": {"kernel_class": "conv", "anchor_operator_id": 0, "output_byte": 100.0, "layout": "nchw"},
+        "operator_class": {"operator_class": "conv", "is_convolution": True},
+        "precision": {"precision": "fp32", "bits": 32},
+        "library_constant": CONSTANTS,
+        "edge": [
+            {"consumer_operator_id": 0, "position": 0, "tensor_id": 0},
+            {"consumer_operator_id": 0, "position": 1, "tensor_id": 1},
+        ],
+        "tensor": [
+            {"tensor_id": 0, "storage_tensor_id": 0, "shape": "[B, 4]", "is_batch_first": True} | (tensor or {}),
+            {"tensor_id": 1, "storage_tensor_id": 1, "shape": "[9, 4]"},
+            {"tensor_id": 2, "storage_tensor_id": 2, "shape": "[4]"},
+        ],
+        "tensor_size": [{"tensor_id": 0, "elements": 100.0}, {"tensor_id": 1, "elements": 36.0}],
+        "step_size": {"step": "main", "m": 25.0, "k": 36.0, "taps": 9.0, "image": 100.0, "samples": 1.0} | step,
+        "layout_copy": copies or [],
+    }
+
+
+EAGER: Record = {"plans_layout": False}
+PLANNED: Record = {"plans_layout": True}
+VIEW: Record = {"storage_tensor_id": 2}
+"""The image is a view of another tensor's storage."""
+
+
+@pytest.mark.parametrize(
+    ("tables", "expected"),
+    [
+        # 36 of depth are fewer than 16 channels of 9 taps: the image is read as it lies. The weights and the result go in
+        # blocks, written and read: 2 x (144 + 100); at a time the larger of the two is held.
+        pytest.param(
+            given({}, EAGER, {}),
+            {"is_native": False, "is_misread": False, "scratch_byte": 144.0, "reorder_byte": 488.0, "channels_last_byte": 0.0},
+            id="few channels",
+        ),
+        # 16 channels of 9 taps: the image too, 2 x (144 + 400 + 100).
+        pytest.param(
+            given({}, EAGER, {"k": 144.0}), {"scratch_byte": 544.0, "reorder_byte": 1288.0}, id="image in blocks"
+        ),
+        # One sample of at most 50 elements: a product over the image's columns, 25 x 36 of 4 bytes, written and read.
+        pytest.param(
+            given({}, EAGER, {"image": 50.0}),
+            {"is_native": True, "scratch_byte": 3600.0, "reorder_byte": 7200.0},
+            id="PyTorch's own",
+        ),
+        # An image is its own columns under a kernel of one tap and stride.
+        pytest.param(
+            given({}, EAGER, {"image": 50.0, "k": 2.0, "taps": 1.0}),
+            {"is_native": True, "scratch_byte": 0.0, "reorder_byte": 0.0},
+            id="no columns",
+        ),
+        pytest.param(given({}, EAGER, {"image": 50.0, "samples": 2.0}), {"is_native": False}, id="two samples"),
+        # Channels-last: only the weights of nine taps are put in that order first, and in the library's own: 2 x 288.
+        pytest.param(
+            given({"run_layout": "nhwc"}, PLANNED, {}),
+            {"is_misread": False, "scratch_byte": 144.0, "channels_last_byte": 144.0, "reorder_byte": 576.0},
+            id="planned channels-last",
+        ),
+        # A view of one sample of a convolution of one tap is taken for one that is not channels-last: copied, put in blocks
+        # with its weights, and the result back: 2 x (144 + 400 + 100) and 2 x 400 for the copy.
+        pytest.param(
+            given({"run_layout": "nhwc"}, PLANNED, {"taps": 1.0}, VIEW | {"shape": "[B, 4]"}),
+            {"is_misread": True, "scratch_byte": 944.0, "channels_last_byte": 0.0, "reorder_byte": 2088.0},
+            id="misread",
+        ),
+        # The copy is a kernel of its own where `layout_copy` lists it.
+        pytest.param(
+            given(
+                {"run_layout": "nhwc"},
+                PLANNED,
+                {"taps": 1.0},
+                VIEW | {"shape": "[B, 4]"},
+                [{"memory_format": "nhwc", "operator_id": 0, "tensor_id": 0}],
+            ),
+            {"is_misread": True, "scratch_byte": 944.0, "reorder_byte": 1288.0},
+            id="misread and copied",
+        ),
+        pytest.param(
+            given({"run_layout": "nhwc", "batch": 2}, PLANNED, {"taps": 1.0}, VIEW), {"is_misread": False}, id="two samples seen"
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_put_in_another_order(check: Callable[..., None], tables: dict[str, Any], expected: Record) -> None:
+    """Bytes of what oneDNN and PyTorch reorder."""
+    check("convolution_call", expected, **tables)
+
+
+def test_backends_of_their_own(evaluate: Callable[..., list[Record]]) -> None:
+    """They do not call ATen."""
+    tables = {name: rows if isinstance(rows, list) else [rows] for name, rows in given({}, {"calls_aten": False}, {}).items()}
+    assert evaluate("convolution_call", **tables) == []
+
+
+@pytest.mark.parametrize(
+    ("k", "bits", "bias", "is_aliased", "reorder_byte"),
+    [
+        (512.0, 32, False, True, 0.0),  # 2 KiB
+        (513.0, 32, False, False, 0.0),
+        (768.0, 32, False, False, 0.0),
+        (1024.0, 16, False, True, 0.0),
+        # Two products of 3 x 5 results of 4 bytes, written and read.
+        (512.0, 32, True, True, 240.0),
+    ],
+)
+def test_linear_call(
+    check: Callable[..., None], k: float, bits: int, bias: bool, is_aliased: bool, reorder_byte: float
+) -> None:
+    """Rows 2 KiB apart evict one another; the bias is written to every row of the result first."""
+    check(
+        "linear_call",
+        {"is_aliased": is_aliased, "reorder_byte": reorder_byte},
+        run={},
+        backend={"calls_aten": True},
+        executed_kernel={"kernel_class": "linear", "anchor_operator_id": 0},
+        precision={"precision": "fp32", "bits": bits},
+        step_size={"step": "main", "m": 3.0, "n": 5.0, "k": k, "gemm_count": 2.0},
+        library_constant={"library_constant": "aliased_row_byte", "value": 2048.0},
+        edge=[{"consumer_operator_id": 0, "position": 2, "tensor_id": 9}] if bias else [],
+    )

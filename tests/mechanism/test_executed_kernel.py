@@ -1,0 +1,96 @@
+"""Kernels of a run, those that the backend inserts among them: how they are numbered and in which order they run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Record = dict[str, Any]
+
+
+def given(**changed: Any) -> dict[str, Any]:
+    """Three fused kernels (0: a linear layer, 1: a convolution with a bias, 2: a view turned into nothing) of one operator
+    each, tensors of 10 elements read in fp32 and converted to fp16 before kernel 1."""
+    keys = [{"operator_id": i, "kernel_id": i} for i in range(3)]
+    tables: dict[str, Any] = {
+        "run": [{"precision": "amp", "run_layout": "nhwc", "memory_format": "nhwc"}],
+        "backend": [{"casts_are_kernels": True, "follows_strides": True, "adds_bias_kernels": True}],
+        "kernel": [
+            {"kernel_id": i, "kernel": name, "kernel_class": name, "anchor_operator_id": i, "operator_count": 1, "view_count": i}
+            for i, name in enumerate(["linear", "conv", "activation"])
+        ],
+        "operator": [
+            {"operator_id": i, "operator_class": name, "aten_operator": f"aten.{name}.default"}
+            for i, name in enumerate(["linear", "conv", "activation"])
+        ],
+        "operator_class": [{"operator_class": "conv", "is_convolution": True}, {"operator_class": "linear"}],
+        "operator_precision": [{"operator_id": i, "policy": "amp", "precision": "fp16"} for i in range(3)],
+        "operator_layout": [{"operator_id": 2, "memory_format": "nhwc", "layout": "view"}],
+        "kernel_operator": keys,
+        "kernel_traffic": [
+            {"kernel_id": i, "input_byte": 20.0, "weight_byte": 8.0, "kv_cache_byte": 0.0, "output_byte": 20.0}
+            for i in range(3)
+        ],
+        "tensor": [
+            {"tensor_id": 5, "role": "activation", "producer_operator_id": 0},
+            {"tensor_id": 6, "role": "weight"},
+        ],
+        "tensor_size": [{"tensor_id": i, "elements": 10.0} for i in (5, 6, 7, 8)],
+        "precision": [{"precision": "fp32", "bits": 32}, {"precision": "fp16", "bits": 16}],
+        "precision_cast": [
+            {"policy": "amp", "cast_id": 0, "operator_id": 1, "tensor_id": 5, "from_precision": "fp32", "to_precision": "fp16"},
+            {"policy": "amp", "cast_id": 1, "operator_id": 1, "tensor_id": 6, "from_precision": "fp32", "to_precision": "fp16"},
+        ],
+        "layout_copy": [{"memory_format": "nhwc", "copy_id": 0, "operator_id": 0, "tensor_id": 5}],
+        "added_bias": [{"operator_id": 1, "bias_tensor_id": 8, "result_tensor_id": 7}],
+    }
+    return tables | changed
+
+
+def test_numbers_and_places(evaluate: Callable[..., list[Record]]) -> None:
+    """Fused kernels keep their numbers; those inserted are numbered after them: casts, copies, biases. Each runs beside the
+    kernel it is made for: copies and casts before, biases after."""
+    rows = evaluate("executed_kernel", **given())
+    order = [(row["kernel_class"], row["kernel_id"], row["fused_kernel_id"]) for row in sorted(rows, key=lambda r: r["position"])]
+    assert order == [
+        ("copy", 4, 0),
+        ("linear", 0, 0),
+        ("cast", 3, 1),
+        ("conv", 1, 1),
+        ("bias", 5, 1),
+        ("activation", 2, 2),
+    ]
+    assert sorted(row["position"] for row in rows) == list(range(6))
+
+
+def test_what_they_move(evaluate: Callable[..., list[Record]]) -> None:
+    """Ten elements."""
+    rows = {row["kernel_class"]: row for row in evaluate("executed_kernel", **given())}
+    cast, copy, bias, view = rows["cast"], rows["copy"], rows["bias"], rows["activation"]
+    # fp32 in, fp16 out; an earlier kernel wrote it.
+    assert (cast["input_byte"], cast["output_byte"], cast["produced_byte"], cast["traffic_byte"]) == (40, 20, 40, 60)
+    # Both in the type that its reader computes in.
+    assert (copy["input_byte"], copy["output_byte"], copy["layout"]) == (20, 20, "strided")
+    # The result read and written, and a bias of ten.
+    assert (bias["input_byte"], bias["weight_byte"], bias["output_byte"], bias["produced_byte"]) == (20, 20, 20, 20)
+    # What turns out to be a view moves nothing, and lies as the run's tensors do.
+    assert (view["traffic_byte"], view["layout"]) == (0, "nhwc")
+    assert rows["linear"]["operator_name"] == "aten.linear"
+    assert (cast["operator_name"], bias["operator_name"]) == ("*", "*")
+
+
+def test_what_a_backend_inserts(evaluate: Callable[..., list[Record]]) -> None:
+    """By its row: weights converted at every run, or nothing at all."""
+    weights = [{"casts_are_kernels": True, "weight_casts_are_kernels": True}]
+    rows = evaluate("executed_kernel", **given(backend=weights))
+    assert sorted(row["kernel_class"] for row in rows) == ["activation", "cast", "cast", "conv", "linear"]
+    weight_cast = max((row for row in rows if row["kernel_class"] == "cast"), key=lambda row: row["kernel_id"])
+    assert (weight_cast["weight_byte"], weight_cast["input_byte"], weight_cast["produced_byte"]) == (40, 0, 0)
+    rows = evaluate("executed_kernel", **given(backend=[{}]))
+    assert sorted(row["kernel_id"] for row in rows) == [0, 1, 2]
+    # A backend that plans layouts copies images for convolutions alone.
+    rows = evaluate("executed_kernel", **given(backend=[{"plans_layout": True}]))
+    assert sorted(row["kernel_id"] for row in rows) == [0, 1, 2]
+    copies = [{"memory_format": "nhwc", "copy_id": 0, "operator_id": 1, "tensor_id": 5}]
+    rows = evaluate("executed_kernel", **given(backend=[{"plans_layout": True}], layout_copy=copies))
+    assert sorted(row["kernel_class"] for row in rows) == ["activation", "conv", "copy", "linear"]

@@ -1,0 +1,61 @@
+"""Whose own rows stand in for those of a part that has none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+
+def lender(evaluate: Callable[..., list[dict[str, Any]]], parts: dict[str, dict[str, Any]], **rows: str) -> str | None:
+    """Who lends rows of eager to `asked`, of parts given by bandwidth, peak of a unit and architecture."""
+    found = evaluate(
+        "lending_part",
+        hardware=[{"hardware": name, "architecture": part.get("architecture", "die")} for name, part in parts.items()],
+        hardware_memory=[{"hardware": n, "level": "dram", "bandwidth_byte_per_s": p["bandwidth"]} for n, p in parts.items()],
+        hardware_cluster=[{"hardware": name, "unit_count": 10} for name in parts],
+        hardware_peak=[
+            {
+                "hardware": name, "precision": "fp16", "unit": "matrix", "accumulator": "fp32",
+                "peak_ops_per_s": 10 * part.get("unit_ops", 8.0),
+            }  # fmt: skip
+            for name, part in parts.items()
+            if part.get("unit_ops", 8.0)
+        ],
+        efficiency=[{"scope": f"hardware:{name}", "backend": backend} for name, backend in rows.items()],
+    )
+    names = [row["lender"] for row in found if (row["hardware"], row["backend"]) == ("asked", "eager")]
+    assert len(names) <= 1
+    return names[0] if names else None
+
+
+ASKED = {"bandwidth": 100.0}
+
+
+@pytest.mark.parametrize(
+    ("parts", "rows", "expected"),
+    [
+        # 160 is 1.6 times, 60 is 1.67 times less.
+        ({"far": {"bandwidth": 60.0}, "near": {"bandwidth": 160.0}}, {"far": "eager", "near": "eager"}, "near"),
+        # The nearer has rows of another backend alone.
+        ({"far": {"bandwidth": 60.0}, "near": {"bandwidth": 160.0}}, {"far": "eager", "near": "xla"}, "far"),
+        # Equally near: the first by name.
+        ({"b": {"bandwidth": 50.0}, "a": {"bandwidth": 200.0}}, {"a": "eager", "b": "eager"}, "a"),
+        # Another die.
+        ({"near": {"bandwidth": 100.0, "architecture": "other"}}, {"near": "eager"}, None),
+        # Its units do 1.25 times as much, and more: 8 against 6.4 and 6.
+        ({"near": {"bandwidth": 100.0, "unit_ops": 6.4}}, {"near": "eager"}, "near"),
+        ({"near": {"bandwidth": 100.0, "unit_ops": 6.0}}, {"near": "eager"}, None),
+        # It has no tensor cores.
+        ({"near": {"bandwidth": 100.0, "unit_ops": None}}, {"near": "eager"}, None),
+        # Its own rows hold.
+        ({"near": {"bandwidth": 100.0}}, {"near": "eager", "asked": "eager"}, None),
+        ({"near": {"bandwidth": 100.0}}, {"near": "eager", "asked": "xla"}, "near"),
+    ],
+)
+def test_nearest_sibling(
+    evaluate: Callable[..., list[dict[str, Any]]], parts: dict[str, dict[str, Any]], rows: dict[str, str], expected: str | None
+) -> None:
+    """Of the same die, with units as fast, nearest in bandwidth."""
+    assert lender(evaluate, {"asked": ASKED, **parts}, **rows) == expected

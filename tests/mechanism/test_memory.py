@@ -1,0 +1,135 @@
+"""What a run holds in memory, kernel by kernel, and what its system hands out anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Record = dict[str, Any]
+
+
+def storage(first: int, last: int, held: float, allocated: float, **changed: Any) -> Record:
+    """A storage from kernel to kernel."""
+    usual = {"first_kernel_id": first, "last_kernel_id": last, "held_byte": held, "allocated_byte": allocated}
+    return usual | changed
+
+
+def test_storages_held_at_each_kernel(evaluate: Callable[..., list[Record]]) -> None:
+    """The input from before the first kernel to the first; a result of each of kernels 0 and 1."""
+    storages = [storage(-1, 0, 100.0, 512.0), storage(0, 1, 600.0, 1024.0), storage(1, 2, 10.0, 512.0)]
+    kernels = [{"kernel_id": i} for i in range(3)]
+    rows = evaluate("memory_step", run=[{}], kernel=kernels, storage_byte=storages)
+    found = {row["kernel_id"]: (row["storage_count"], row["live_byte"], row["allocated_byte"]) for row in rows}
+    assert found == {0: (2, 700.0, 1536.0), 1: (2, 610.0, 1536.0), 2: (1, 10.0, 512.0)}
+
+
+@pytest.mark.parametrize("size", [1536.0, 512.0 * 2**32])
+def test_peak_is_the_first_of_equals(check: Callable[..., None], size: float) -> None:
+    """Kernels 1 and 2 hold as much, in 1,536 bytes and in 2 TiB; ten weights and a tenth of scratch memory."""
+    steps = [
+        {"kernel_id": 0, "live_byte": 1.0, "allocated_byte": size / 2},
+        {"kernel_id": 1, "live_byte": size - 512, "allocated_byte": size},
+        {"kernel_id": 2, "live_byte": size - 100, "allocated_byte": size},
+    ]
+    expected = {
+        "peak_kernel_id": 1,
+        "activation_byte": size - 512,
+        "rounding_byte": 512.0,
+        "workspace_byte": size / 8,
+        "peak_memory_byte": 10 + size * 1.125,
+    }
+    for order in (steps, steps[::-1]):
+        check(
+            "run_memory",
+            expected,
+            run={},
+            backend={"workspace_fraction": 0.125},
+            resident_byte={"weight_byte": 10.0, "buffer_byte": 0.0, "kv_cache_byte": 0.0},
+            memory_step=order,
+        )
+
+
+def test_blocks_are_rounded_up(check: Callable[..., None]) -> None:
+    """513 bytes take two blocks of 512."""
+    check(
+        "storage_byte",
+        {"held_byte": 513.0, "allocated_byte": 1024.0, "is_copy": False, "precision": "int8"},
+        run={},
+        tensor_lifetime={"first_kernel_id": 0, "last_kernel_id": 1, "block_tensor_id": 0},
+        tensor_precision={"precision": "int8"},
+        tensor_size={"elements": 513.0},
+        precision=[{"precision": "int8", "bits": 8}],
+        library_constant={"library_constant": "allocator_block_byte", "value": 512.0},
+    )
+
+
+@pytest.mark.parametrize(("phase", "kv_cache_byte"), [("forward", 0.0), ("prefill", 80.0), ("decode", 80.0)])
+def test_weights_and_cache(check: Callable[..., None], phase: str, kv_cache_byte: float) -> None:
+    """Storages shared by two names count once."""
+    tensors = [
+        {"tensor_id": 0, "role": "weight", "storage_tensor_id": 0},
+        {"tensor_id": 1, "role": "weight", "storage_tensor_id": 0},
+        {"tensor_id": 2, "role": "buffer", "storage_tensor_id": 2},
+        {"tensor_id": 3, "role": "constant", "storage_tensor_id": 3},
+        {"tensor_id": 4, "role": "kv_cache", "storage_tensor_id": 4},
+        {"tensor_id": 5, "role": "activation", "storage_tensor_id": 5},
+    ]
+    check(
+        "resident_byte",
+        {"weight_byte": 40.0, "buffer_byte": 80.0, "kv_cache_byte": kv_cache_byte},
+        run={"phase": phase},
+        tensor=tensors,
+        tensor_size=[{"tensor_id": i, "elements": 10.0 if i < 4 else 20.0} for i in range(6)],
+        tensor_precision=[{"tensor_id": i, "precision": "fp32"} for i in range(6)],
+        precision={"precision": "fp32", "bits": 32},
+    )
+
+
+def test_what_crosses_a_cut(evaluate: Callable[..., list[Record]]) -> None:
+    """A result of kernel 0 read by 1 and 2, one of kernel 1 read by 2; weights and what nobody reads cross nowhere."""
+    crossing = [
+        {"tensor_id": 0, "kernel_id": 0, "direction": "write", "moved_byte": 10.0},
+        {"tensor_id": 0, "kernel_id": 1, "direction": "read", "is_produced": True, "moved_byte": 10.0},
+        {"tensor_id": 3, "kernel_id": 2, "direction": "read", "is_produced": True, "moved_byte": 10.0},
+        {"tensor_id": 1, "kernel_id": 1, "direction": "write", "moved_byte": 5.0},
+        {"tensor_id": 1, "kernel_id": 2, "direction": "read", "is_produced": True, "moved_byte": 5.0},
+        {"tensor_id": 2, "kernel_id": 2, "direction": "read", "is_produced": False, "moved_byte": 1000.0},
+        {"tensor_id": 4, "kernel_id": 2, "direction": "write", "moved_byte": 100.0},
+    ]
+    # Tensor 3 is a view of tensor 0.
+    tensors = [{"tensor_id": i, "storage_tensor_id": 0 if i == 3 else i} for i in range(5)]
+    kernels = [{"kernel_id": i} for i in range(3)]
+    rows = evaluate("cut_byte", run=[{}], kernel=kernels, tensor=tensors, border_byte=crossing)
+    assert {row["kernel_id"]: row["crossing_byte"] for row in rows} == {0: 10.0, 1: 15.0, 2: 0.0}
+
+
+def test_fresh_pages(evaluate: Callable[..., list[Record]]) -> None:
+    """Blocks of 1,000 bytes and more are mapped anew; of the others the heap grows by a quarter at batches from 2 on. What
+    takes over a block is not allocated; the converted copies of one size share theirs."""
+    storages = [
+        storage(0, 1, 400.0, 512.0, tensor_id=0, block_tensor_id=0, precision="fp32"),
+        storage(1, 2, 300.0, 512.0, tensor_id=1, block_tensor_id=0, precision="fp32"),
+        storage(1, 2, 2000.0, 2048.0, tensor_id=2, block_tensor_id=2, precision="fp32"),
+        storage(-1, 2, 5000.0, 5120.0, tensor_id=3, block_tensor_id=3, precision="fp32"),
+    ]
+    calls = [
+        {"kernel_id": 1, "scratch_byte": 200.0, "channels_last_byte": 1200.0},
+        {"kernel_id": 2, "scratch_byte": 0.0, "channels_last_byte": 1200.0},
+        {"kernel_id": 0, "scratch_byte": 0.0, "channels_last_byte": 600.0},
+    ]
+    growths = [
+        {"batch": 1, "growth_fraction": 0.0}, {"batch": 2, "growth_fraction": 0.25}, {"batch": 8, "growth_fraction": 1.0},
+    ]  # fmt: skip
+    rows = evaluate(
+        "page_fault",
+        run=[{"batch": 4}],
+        heap_growth=growths,
+        storage_byte=storages,
+        convolution_call=calls,
+        library_constant=[{"library_constant": "mapped_block_byte", "value": 1000.0}],
+    )
+    faults = {row["kernel_id"]: row["fault_byte"] for row in rows if row["fault_byte"]}
+    # A quarter of the block of 400; 2,000 whole, a quarter of 200 and 1,200 of channels-last weights once.
+    assert faults == {0: 100.0, 1: 2000.0 + 50.0 + 1200.0}

@@ -1,0 +1,137 @@
+"""A part's numbers in one row: totals over clusters, memory levels, the memory that tiles must fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+GPU = {"family": "gpu", "vendor": "maker", "architecture": "die", "status": "shipping"}
+CLUSTER = {"cluster": "sm", "unit_count": 10, "lanes": 64.0, "clock_boost_hz": 2e9}
+SHARED = {"level": "scratchpad", "depth": 1, "scope": "unit", "capacity_byte": 100.0, "bandwidth_byte_per_s": 8.0}
+CACHE = {"level": "l2", "depth": 2, "scope": "chip", "capacity_byte": 5000.0, "bandwidth_byte_per_s": 40.0}
+DRAM = {"level": "dram", "depth": 3, "scope": "chip", "capacity_byte": 1e6, "bandwidth_byte_per_s": 20.0}
+
+
+def test_memory_levels(check: Callable[..., None]) -> None:
+    """A level that each unit owns counts ten times; the deepest above main memory is the last-level cache."""
+    expected = {
+        "unit_count": 10.0,
+        "lanes": 64.0,
+        "array_rows": 1.0,
+        "tile_memory_level": "scratchpad",
+        "tile_memory_byte": 100.0,
+        "tile_memory_byte_per_s": 80.0,  # 10 x 8
+        "cache_level": "l2",
+        "cache_byte": 5000.0,
+        "cache_byte_per_s": 40.0,
+        "dram_byte": 1e6,
+        "dram_byte_per_s": 20.0,
+        "clock_hz": 2e9,
+        "clock_fraction": 1.0,
+        "tdp_w": None,
+        "part_kernel_gap_s": 0.0,
+        "matrix_instruction": "mma",
+        "is_simulated": False,
+        "guess_count": 0,
+    }
+    check("part", expected, hardware=GPU, hardware_cluster=CLUSTER, hardware_memory=[SHARED, CACHE, DRAM])
+
+
+@pytest.mark.parametrize(
+    ("family", "levels", "expected"),
+    [
+        # A processor tiles for the second level that each core owns, whose ten are its last-level cache.
+        (
+            "cpu",
+            [SHARED, CACHE | {"scope": "unit"}, DRAM],
+            {
+                "tile_memory_level": "l2",
+                "tile_memory_byte": 5000.0,
+                "tile_memory_byte_per_s": 400.0,
+                "cache_byte": 50_000.0,
+                "cache_byte_per_s": 400.0,
+            },
+        ),
+        # A second level that all share is no core's own: the first is.
+        (
+            "cpu",
+            [SHARED | {"level": "l1"}, CACHE, DRAM],
+            {"tile_memory_level": "l1", "tile_memory_byte": 100.0, "tile_memory_byte_per_s": 80.0},
+        ),
+        # Nothing but a shared cache: a tenth of it is a core's.
+        ("cpu", [CACHE, DRAM], {"tile_memory_level": None, "tile_memory_byte": 500.0, "tile_memory_byte_per_s": None}),
+        # Without any cache.
+        ("gpu", [DRAM], {"cache_level": None, "cache_byte": 0.0, "cache_byte_per_s": None, "tile_memory_byte": None}),
+        # A bandwidth that nobody states stays unknown, though a nearer level has one.
+        ("gpu", [SHARED, CACHE | {"bandwidth_byte_per_s": None}, DRAM], {"cache_level": "l2", "cache_byte_per_s": None}),
+        # A level whose size nobody states is passed over.
+        ("gpu", [SHARED, CACHE | {"capacity_byte": None}, DRAM], {"cache_level": "scratchpad", "cache_byte": 1000.0}),
+    ],
+    ids=["own second level", "shared second level", "shared cache alone", "no cache", "unknown bandwidth", "unknown size"],
+)
+def test_which_level_is_which(
+    check: Callable[..., None], family: str, levels: list[dict[str, Any]], expected: dict[str, Any]
+) -> None:
+    """By family and by what the part has."""
+    check("part", expected, hardware=GPU | {"family": family}, hardware_cluster=CLUSTER, hardware_memory=levels)
+
+
+def test_clusters_of_two_kinds(check: Callable[..., None]) -> None:
+    """30 tiles of 16 x 16 and 10 of 32 x 8 keep their processing elements: rows of sqrt((30 x 256 + 10 x 1024) / 40)."""
+    clusters = [
+        CLUSTER | {"cluster": "a", "unit_count": 30, "lanes": 4.0, "array_rows": 16, "array_columns": 16},
+        CLUSTER | {"cluster": "b", "unit_count": 10, "lanes": 8.0, "array_rows": 32, "array_columns": 8, "clock_boost_hz": 3e9},
+    ]
+    expected = {
+        "unit_count": 40.0,
+        "lanes": 5.0,  # (30 x 4 + 10 x 8) / 40
+        "array_rows": 448**0.5,  # 17,920 / 40
+        "array_columns": 208**0.5,  # (30 x 256 + 10 x 64) / 40
+        "clock_hz": 3e9,
+    }
+    check("part", expected, hardware=GPU, hardware_cluster=clusters, hardware_memory=DRAM)
+
+
+def test_power_mode_overheads_and_energy(check: Callable[..., None]) -> None:
+    """The default mode halves the clock; one of four coefficients is assumed."""
+    modes = [
+        {"mode": "default", "is_default": True, "tdp_w": 15.0, "clock_fraction": 0.5},
+        {"mode": "maxn", "is_default": False, "tdp_w": 60.0, "clock_fraction": 1.0},
+    ]
+    overheads = [{"overhead": "kernel_gap", "overhead_s": 1e-6}, {"overhead": "memory_latency", "overhead_s": 5e-7}]
+    energies = [
+        {"what": what, "key": key, "value": value, "scope": "board", "confidence": confidence}
+        for what, key, value, confidence in (
+            ("byte", "dram", 4.0, "paper"), ("byte", "l2", 2.0, "paper"), ("byte", "scratchpad", 1.0, "paper"),
+            ("static", "chip", 9.0, "assumed"),
+        )
+    ]  # fmt: skip
+    expected = {
+        "tdp_w": 15.0,
+        "clock_hz": 1e9,
+        "clock_fraction": 0.5,
+        "part_kernel_gap_s": 1e-6,
+        "memory_latency_s": 5e-7,
+        "dram_j_per_byte": 4.0,
+        "cache_j_per_byte": 2.0,
+        "tile_j_per_byte": 1.0,
+        "static_w": 9.0,
+        "energy_scope": "board",
+        "guess_count": 1,
+        "matrix_instruction": "wgmma",
+        "is_simulated": True,
+    }
+    check(
+        "part",
+        expected,
+        hardware=GPU | {"status": "simulated", "compute_capability": "9.0"},
+        hardware_cluster=CLUSTER,
+        hardware_memory=[SHARED, CACHE, DRAM],
+        hardware_power=modes,
+        hardware_overhead=overheads,
+        energy_profile=energies,
+        confidence=[{"confidence": "paper", "is_guess": False}, {"confidence": "assumed", "is_guess": True}],
+        cuda_limit={"compute_capability": "9.0", "matrix_instruction": "wgmma"},
+    )

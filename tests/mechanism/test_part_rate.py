@@ -1,0 +1,58 @@
+"""What an element type runs with under a backend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+RATE = {
+    "precision": "fp16", "matrix_ops_per_s": 8e12, "matrix_precision": "fp16", "vector_ops_per_s": 4e12,
+    "vector_precision": "fp16", "vector_op_j": 1.0, "single_vector_ops_per_s": 2e12, "single_vector_precision": "fp32",
+    "single_vector_op_j": 2.0, "is_native": True,
+}  # fmt: skip
+HALF = {"vector_ops_per_s": 4e12, "vector_precision": "fp16", "vector_op_j": 1.0}
+SINGLE = {"vector_ops_per_s": 2e12, "vector_precision": "fp32", "vector_op_j": 2.0}
+PART = {"family": "gpu", "unit_count": 10.0, "lanes": 64.0, "tile_memory_byte": 100.0, "clock_hz": 1e9}
+
+
+@pytest.mark.parametrize(
+    ("sums_in_half", "rate", "expected"),
+    [
+        (True, {}, HALF),
+        (False, {}, SINGLE),
+        # Pascal's rate for half precision is a 64th: the backend does not take it.
+        (True, {"vector_ops_per_s": 2e12 / 64}, SINGLE),
+        (True, {"single_vector_ops_per_s": None, "single_vector_precision": None, "single_vector_op_j": None}, HALF),
+    ],
+)
+def test_sums_in_half(
+    check: Callable[..., None], sums_in_half: bool, rate: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    """Where the backend lets the vector units and that is not slower."""
+    check(
+        "part_rate",
+        expected | {"element_byte": 2.0, "block_threads": 256.0, "cuts_queries": False, "unit_count": 10.0},
+        supported_backend={"sums_in_half": sums_in_half},
+        hardware_rate=RATE | rate,
+        part=PART,
+        backend={"calls_aten": True},
+        precision={"precision": "fp16", "bits": 16},
+        library_constant={"library_constant": "vector_block_threads", "value": 256.0},
+    )
+
+
+@pytest.mark.parametrize(("family", "calls_aten", "cuts"), [("cpu", True, True), ("cpu", False, False), ("gpu", True, False)])
+def test_attention_is_cut_by_queries(check: Callable[..., None], family: str, calls_aten: bool, cuts: bool) -> None:
+    """By PyTorch on processors."""
+    check(
+        "part_rate",
+        {"cuts_queries": cuts, "compute_precision": "int4", "element_byte": 0.5},
+        supported_backend={"sums_in_half": False},
+        hardware_rate=RATE | {"precision": "int4"},
+        part=PART | {"family": family},
+        backend={"calls_aten": calls_aten},
+        precision={"precision": "int4", "bits": 4},
+        library_constant={"library_constant": "vector_block_threads", "value": 256.0},
+    )

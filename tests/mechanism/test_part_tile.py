@@ -1,0 +1,153 @@
+"""A listed tile with what it has on a part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+RATE = {
+    "family": "gpu", "matrix_instruction": "mma", "element_byte": 2.0, "unit_count": 10.0, "lanes": 8.0,
+    "tile_memory_byte": 65_536.0, "tile_memory_byte_per_s": 500.0, "clock_hz": 100.0, "matrix_ops_per_s": 8000.0,
+    "matrix_precision": "fp16", "matrix_unit_count": 5.0, "matrix_array_rows": 4.0, "matrix_array_columns": 2.0,
+    "matrix_op_j": 1.0, "vector_ops_per_s": 2000.0, "vector_precision": "fp32", "vector_op_j": 2.0,
+    "block_threads": 256.0,
+}  # fmt: skip
+TILE = {
+    "strategy": "blocks", "family": "gpu", "dataflow": "output_stationary", "tile_m": 16, "tile_n": 8, "tile_k": 4,
+    "divisor": 1, "split_k": 1, "stages": 2, "fill_k": 3.0, "fill_clock": 50.0, "exposed_fill": 1.0, "latency_clock": 20.0,
+    "wave_quantization_fraction": 0.5, "efficiency_fraction": 0.5,
+}  # fmt: skip
+
+
+def test_listed_tile(check: Callable[..., None]) -> None:
+    """Matrix units reach 8,000 operations a second on ten units."""
+    expected = {
+        "dataflow": "listed",
+        "strategy": "blocks",
+        "is_matrix": True,
+        "executed_precision": "fp16",
+        "op_j": 1.0,
+        "tile_unit_count": 10.0,
+        "peak_ops_per_s": 8000.0,
+        "unit_ops_per_s": 800.0,
+        "step_k": 4.0,
+        "longest_fill_s": 0.5,  # 50 clocks of 100 a second
+        "start_s": 0.2,
+        "filled_fraction": 0.5,
+        "sustained_fraction": 0.5,
+        "vector_ops_per_s": 2000.0,
+    }
+    check("part_tile", expected, part_rate=RATE, tiling_strategy=TILE)
+    check("part_tile", {"step_k": 2.0}, part_rate=RATE, tiling_strategy=TILE | {"step_k": 2})
+
+
+@pytest.mark.parametrize(
+    ("fed_macs", "sustained"),
+    [
+        # Its units ask for 8,000 / (2 x 16) x 2 bytes = 500 a second, all that the memory beside them has: half the peak.
+        (16.0, 0.5),
+        # 250 of 500: what it loses is halved, 0.5 / (0.5 + 0.5 / 2).
+        (32.0, 2 / 3),
+        # Never more than all of it.
+        (8.0, 0.5),
+    ],
+)
+def test_small_tiles_on_units_that_can_be_fed(check: Callable[..., None], fed_macs: float, sustained: float) -> None:
+    """Slower units are fed better."""
+    tile = TILE | {"fed_macs": fed_macs}
+    check("part_tile", {"sustained_fraction": sustained, "filled_fraction": 0.5}, part_rate=RATE, tiling_strategy=tile)
+
+
+@pytest.mark.parametrize(
+    ("divisor", "byte", "block"),
+    [
+        # 2 x 64^2 x (2 + 2 + 4) bytes are 65,536.
+        (1, 65_536.0, 64.0),
+        (2, 65_536.0, 32.0),
+        # 3 does not divide 64 into whole vectors of 8: floor(64 / 24) x 8.
+        (3, 65_536.0, 16.0),
+        # One byte less is one vector less.
+        (1, 65_535.0, 56.0),
+        # Never below a vector.
+        (16, 65_536.0, 8.0),
+        (1, 1.0, 8.0),
+    ],
+)
+def test_square_block(check: Callable[..., None], divisor: int, byte: float, block: float) -> None:
+    """2 T^2 (b_A + b_B + b_acc) fit the core's own cache."""
+    tile = TILE | {"tile_m": 0, "tile_n": 0, "tile_k": 0, "divisor": divisor}
+    expected = {"dataflow": "square", "square_block": block}
+    check("part_tile", expected, part_rate=RATE | {"tile_memory_byte": byte}, tiling_strategy=tile)
+
+
+def test_systolic_array(check: Callable[..., None]) -> None:
+    """Five arrays of 4 x 2 do 80 operations a step: a hundred steps a second at the peak."""
+    tile = TILE | {"dataflow": "weight_stationary", "tile_m": 0, "tile_n": 0, "tile_k": 0}
+    expected = {
+        "dataflow": "weight_stationary",
+        "is_matrix": True,
+        "tile_unit_count": 5.0,
+        "unit_ops_per_s": 1600.0,
+        "array_clock_hz": 100.0,  # 8,000 / (2 x 4 x 2 x 5)
+    }
+    check("part_tile", expected, part_rate=RATE, tiling_strategy=tile)
+
+
+NO_MATRIX = {"matrix_ops_per_s": None, "matrix_precision": None, "matrix_op_j": None}
+
+
+def test_an_array_that_does_not_know_the_type(
+    check: Callable[..., None], evaluate: Callable[..., list[dict[str, Any]]]
+) -> None:
+    """The product goes to the vector units whole, in one way however many divisors are listed."""
+    tile = TILE | {"dataflow": "wavefront", "tile_m": 0, "tile_n": 0, "tile_k": 0}
+    expected = {
+        "dataflow": "direct",
+        "strategy": None,
+        "is_matrix": False,
+        "executed_precision": "fp32",
+        "peak_ops_per_s": 2000.0,
+        "op_j": 2.0,
+        "listed_n": None,
+        "filled_fraction": 1.0,
+        "sustained_fraction": 1.0,
+    }
+    rate = RATE | NO_MATRIX | {"matrix_unit_count": None}
+    check("part_tile", expected, part_rate=rate, tiling_strategy=tile)
+    assert not evaluate("part_tile", part_rate=[rate], tiling_strategy=[tile | {"divisor": 2}])
+
+
+def test_blocks_on_vector_units(check: Callable[..., None]) -> None:
+    """A part without tensor cores runs the same tiles at the vector units' peak."""
+    expected = {"is_matrix": False, "executed_precision": "fp32", "peak_ops_per_s": 2000.0, "op_j": 2.0, "dataflow": "listed"}
+    check("part_tile", expected, part_rate=RATE | NO_MATRIX, tiling_strategy=TILE)
+
+
+@pytest.mark.parametrize(
+    ("rate", "tile", "count"),
+    [
+        ({}, {"family": "cpu"}, 0),
+        ({}, {"matrix_instruction": "wgmma"}, 0),
+        ({}, {"matrix_instruction": "mma"}, 1),
+        ({}, {"dataflow": "direct"}, 1),
+        ({"vector_ops_per_s": None}, {"dataflow": "direct"}, 0),
+        ({}, {"dataflow": "query_block"}, 0),
+        ({"cuts_queries": True}, {"dataflow": "query_block"}, 1),
+        ({"matrix_ops_per_s": 0.0}, {}, 0),
+        (NO_MATRIX | {"vector_ops_per_s": None}, {}, 0),
+    ],
+)
+def test_who_is_offered_what(
+    evaluate: Callable[..., list[object]], rate: dict[str, Any], tile: dict[str, Any], count: int
+) -> None:
+    """By family, instruction, dataflow and what the part has; a part without a peak gets no tile."""
+    assert len(evaluate("part_tile", part_rate=[RATE | rate], tiling_strategy=[TILE | tile])) == count
+
+
+def test_direct_never_uses_the_matrix_units(check: Callable[..., None]) -> None:
+    """Narrow products."""
+    tile = TILE | {"dataflow": "direct", "tile_m": 0, "tile_n": 16, "tile_k": 0}
+    expected = {"is_matrix": False, "peak_ops_per_s": 2000.0, "listed_n": 16.0, "dataflow": "direct", "strategy": "blocks"}
+    check("part_tile", expected, part_rate=RATE, tiling_strategy=tile)

@@ -1,0 +1,53 @@
+"""Which models run under which scenarios, with sizes resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+MODEL = {
+    "is_batch_symbolic": True, "is_sequence_symbolic": True, "has_context": True, "default_batch": 1, "default_sequence": 128,
+}  # fmt: skip
+SCENARIO = {"phase": "forward", "memory_format": "nchw", "host_factor": 1.0, "cache_state": "warm"}
+
+
+@pytest.mark.parametrize(
+    ("model", "scenario", "sizes"),
+    [
+        ({}, {"batch": 8, "sequence": None}, (8, 128, 128)),
+        ({}, {"sequence": 512}, (1, 512, 512)),
+        # One token that attends to the 1,024 before it and itself.
+        ({}, {"phase": "decode", "sequence": None, "context": 1025}, (1, 1, 1025)),
+        ({"has_context": False}, {"phase": "decode", "sequence": None, "context": 1025}, None),
+        ({"is_batch_symbolic": False}, {"batch": 8}, None),
+        ({"is_batch_symbolic": False, "default_batch": 8}, {"batch": 8, "sequence": None}, (8, 128, 128)),
+        ({"is_sequence_symbolic": False}, {"sequence": 512}, None),
+        ({"is_sequence_symbolic": False}, {"sequence": 128}, (1, 128, 128)),
+        # A model without a sequence has none: 0, never unknown.
+        ({"is_sequence_symbolic": False, "default_sequence": 0}, {"sequence": None}, (1, 0, 0)),
+    ],
+)
+def test_sizes(
+    evaluate: Callable[..., list[dict[str, Any]]],
+    model: dict[str, Any],
+    scenario: dict[str, Any],
+    sizes: tuple[int, int, int] | None,
+) -> None:
+    """Batch, sequence and context of the run, or no run."""
+    rows = evaluate("run", model=[MODEL | model], scenario=[SCENARIO | scenario], backend=[{}])
+    assert [(row["batch"], row["sequence"], row["context"]) for row in rows] == ([sizes] if sizes else [])
+
+
+@pytest.mark.parametrize(
+    ("plans_layout", "planned_format", "run_layout"),
+    [(False, "nhwc", "nchw"), (True, "nhwc", "nhwc"), (True, None, "nchw"), (True, "nchw", "nchw")],
+)
+def test_planned_layout(
+    check: Callable[..., None], plans_layout: bool, planned_format: str | None, run_layout: str
+) -> None:
+    """The format asked for is nchw; a backend that plans takes what the model's plan says."""
+    expected = {"memory_format": "nchw", "run_layout": run_layout}
+    model = MODEL | {"planned_format": planned_format}
+    check("run", expected, model=model, scenario=SCENARIO, backend={"plans_layout": plans_layout})

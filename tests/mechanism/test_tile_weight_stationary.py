@@ -1,0 +1,60 @@
+"""An array that holds weights of its own size while rows stream through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+STEP = {
+    "is_product": True, "product_count": 1, "m": 10.0, "n": 20.0, "k": 6.0, "gemm_count": 1.0,
+    "flops": 2400.0,  # 2 x 10 x 20 x 6
+}  # fmt: skip
+TILE = {
+    "dataflow": "weight_stationary", "is_matrix": True, "matrix_array_rows": 4.0, "matrix_array_columns": 8.0,
+    "array_clock_hz": 100.0, "filled_fraction": 0.5, "divisor": 1.0, "stages": 2.0, "element_byte": 1.0,
+    "tile_unit_count": 4.0, "peak_ops_per_s": 25_600.0, "unit_ops_per_s": 6400.0, "wave_quantization_fraction": 1.0,
+}  # fmt: skip
+"""Four arrays of 4 x 8, 50 cycles a second: peak 2 x 4 x 8 x 4 x 100."""
+
+
+def test_passes_over_the_array(check: Callable[..., None]) -> None:
+    """The reduction of 6 takes two arrays, the 20 columns three: six tiles of all ten rows."""
+    expected = {
+        "tile_m": 10.0,
+        "tile_n": 8.0,
+        "tile_k": 4.0,
+        "tile_count": 6.0,
+        "units_allocated": 4.0,
+        "waves": 2.0,
+        # Two waves of max(10, 4) cycles, and 4 + 8 - 2 = 10 to fill: 30 at 50 a second.
+        "ideal_s": 0.6,
+        "pipelining_fraction": 20 / 30,
+        # 10 x 6 for each of three column tiles, 6 x 20 once.
+        "reload_byte": 180.0 + 120.0,
+        # Two stages of 10 x 4 and 4 x 8 elements of a byte, and 10 x 8 results of 4.
+        "tile_byte": 2 * 72 + 320.0,
+    }
+    check("tile_weight_stationary", expected, shape_step=STEP, part_tile=TILE)
+
+
+@pytest.mark.parametrize(
+    ("step", "tile", "expected"),
+    [
+        # Rows in four parts of ceil(10 / 4) = 3: 24 tiles in 6 waves, each as long as loading the 4 rows of weights.
+        pytest.param(
+            {}, {"divisor": 4.0}, {"tile_m": 3.0, "tile_count": 24.0, "waves": 6.0, "ideal_s": 34 / 50}, id="parts of the rows"
+        ),
+        # Eight products: 48 tiles, 12 waves of 10 cycles.
+        pytest.param({"gemm_count": 8.0}, {}, {"tile_count": 48.0, "ideal_s": 130 / 50}, id="several products"),
+        # 6 tiles are 1.5 waves where they need not be whole: 15 + 10 cycles.
+        pytest.param({}, {"wave_quantization_fraction": 0.0}, {"ideal_s": 0.5}, id="no whole waves"),
+        # Never below the peak.
+        pytest.param({"flops": 51_200.0}, {}, {"ideal_s": 2.0}, id="peak"),
+    ],
+)
+def test_each_term(
+    check: Callable[..., None], step: dict[str, object], tile: dict[str, object], expected: dict[str, object]
+) -> None:
+    """What one number changes."""
+    check("tile_weight_stationary", expected, shape_step=STEP | step, part_tile=TILE | tile)
