@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .workspace import Scope
 
 _BESIDES = {
-    "candidate": "price_count",
+    "recommendation": "price_count",
     "inference_cost": "price_count",
     "llm_serving": "price_count",
     "opportunity": "price_count",

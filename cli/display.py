@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import shutil
+import textwrap
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
@@ -110,6 +112,28 @@ def markdown(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A GitHub table."""
     lines = [_markdown_row(headers), "|" + "---|" * len(headers)]
     return "\n".join(lines + [_markdown_row([cell(value) for value in row]) for row in rows])
+
+
+def facts(rows: Iterable[tuple[str, str, str]]) -> None:
+    """Print names with their values and what each is, wrapped beside them."""
+    listed = list(rows)
+    wide = [max((len(row[i]) for row in listed), default=0) for i in (0, 1)]
+    indent = wide[0] + wide[1] + 6
+    for name, value, text in listed:
+        first = f"  {name.ljust(wide[0])}  {value.rjust(wide[1])}  "
+        lines = textwrap.wrap(text, max(30, _width() - indent), break_on_hyphens=False) or [""]
+        show(f"\n{' ' * indent}".join([first + lines[0], *lines[1:]]).rstrip())
+
+
+def wrapped(text: str) -> None:
+    """Print a sentence in lines of the terminal's width."""
+    show(
+        "\n".join(textwrap.wrap(text, _width(), initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False))
+    )
+
+
+def _width() -> int:
+    return shutil.get_terminal_size().columns
 
 
 def show(text: str = "") -> None:

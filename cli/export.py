@@ -33,7 +33,8 @@ def command(
 ) -> None:
     """Write every table to FOLDER/table and every view to FOLDER/view, one file each.
 
-    FOLDER/load.sql makes tables of the table files and views of the model's statements in DuckDB.
+    FOLDER/load.sql makes tables of the table files and views of the model's statements in DuckDB: a copy that answers, but
+    without the triggers by which an edit of a number changes the answers.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise CharzError("the folder is not empty", str(folder), next="name a new one")
@@ -54,8 +55,8 @@ def command(
 
 
 def _write_all(connection: duckdb.DuckDBPyConnection, part: Path, format: FileFormat) -> dict[str, int]:
-    tables = _names(connection, "SELECT table_name FROM duckdb_tables() WHERE NOT internal ORDER BY 1")
-    views = _names(connection, "SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY 1")
+    tables = _names(connection, _TABLES)
+    views = _names(connection, _VIEWS)
     for kind, names in (("table", tables), ("view", views)):
         (part / kind).mkdir(parents=True)
         for name in names:
@@ -70,21 +71,21 @@ def _write_one(connection: duckdb.DuckDBPyConnection, name: str, path: Path, for
 
 
 def _load_script(connection: duckdb.DuckDBPyConnection, tables: list[str], format: FileFormat) -> str:
-    """Statements that rebuild the tables from the files, then the views over them; run in the folder."""
-    statements = []
-    for (statement,) in connection.execute(
-        "SELECT sql FROM duckdb_tables() WHERE NOT internal ORDER BY table_name"
-    ).fetchall():
-        statements.append(statement)
+    """Statements that make the tables from the files, then the views over them; run in the folder."""
+    statements = _names(connection, _TABLES.replace("table_name", "sql", 1))
     # An empty text is written as "" and a missing one as nothing: keep them apart.
     options = ", HEADER, ALLOW_QUOTED_NULLS false" if format is FileFormat.csv else ""
     statements += [
         f"COPY {ddl.quote(t)} FROM {ddl.literal(f'table/{t}.{format.value}')} (FORMAT {format.value}{options});"
         for t in tables
     ]
-    query = "SELECT sql FROM view_catalog JOIN duckdb_views() ON view_name = view WHERE NOT internal ORDER BY position"
-    statements += [statement for (statement,) in connection.execute(query).fetchall()]
+    query = "SELECT view, body FROM view_catalog WHERE kind = 'view' ORDER BY position"
+    statements += [f"CREATE VIEW {ddl.quote(view)} AS\n{body};" for view, body in connection.execute(query).fetchall()]
     return "\n".join(statements) + "\n"
+
+
+_TABLES = "SELECT table_name FROM duckdb_tables() WHERE NOT internal AND schema_name = 'main' ORDER BY table_name"
+_VIEWS = "SELECT view_name FROM duckdb_views() WHERE NOT internal AND schema_name = 'main' ORDER BY 1"
 
 
 def _names(connection: duckdb.DuckDBPyConnection, query: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What would help a model on a part: batch, precision, backend, other part, cache, fusion."""
+"""What would help a model on a part: batch, precision, backend, other part, fusion."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ _COLUMNS = [
     "backend", "precision", "batch", "kind", "change", "sample_s", "saved_s", "saved_time_fraction", "saved_j",
     "saved_energy_fraction", "saved_memory_byte", "saved_million_usd", "trade",
 ]  # fmt: skip
-_CACHE = ["backend", "precision", "batch", "cache_byte", "needed_byte", "device_s", "saved_s", "saved_dram_byte"]
 _FUSION = [
     "backend",
     "batch",
@@ -51,7 +50,7 @@ def command(
             name for (name,) in connection.execute("SELECT backend FROM backend ORDER BY backend").fetchall()
         ]
     grid = Grid([model], [] if parts else [part], batches, numbers(sequence), precisions, backends)
-    with asked(db, grid, {"opportunity", "cache_opportunity", "fusion_saving"}) as scope:
+    with asked(db, grid, ("opportunity", "fusion_saving")) as scope:
         query = "SELECT min_by(precision, list_position(?, precision)) FROM part_support WHERE hardware = ?"
         ((precision_asked,),) = scope.connection.execute(query, [list(precisions), part]).fetchall()
         if precision_asked is None:
@@ -72,8 +71,6 @@ def command(
                 f"{model} on {on}",
                 next="widen --batch, --precision, --backend or add --parts",
             )
-        display.heading("A last-level cache for every activation")
-        show(scope, "cache_opportunity", _CACHE, f"WHERE hardware = ? ORDER BY saved_s DESC LIMIT {top}", [part])
         display.heading("Fusions that save most")
         show(
             scope,

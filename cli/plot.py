@@ -156,11 +156,11 @@ def _pareto(scope: Scope) -> Any:
         SELECT c.latency_s, c.sample_j, h.family, c.dominated_by IS NULL AND c.fits_device AS is_front,
             CASE WHEN c.is_simulated THEN 'simulated' ELSE 'silicon' END AS silicon,
             c.hardware || ' ' || c.precision || ' ' || c.backend || ' b' || c.batch AS label
-        FROM candidate AS c
+        FROM recommendation AS c
         JOIN hardware AS h ON h.hardware = c.hardware
         WHERE c.sample_j IS NOT NULL
     """
-    return drawing.pareto(scope.records(query), f"Latency against energy: {_subject(scope, 'candidate')}")
+    return drawing.pareto(scope.records(query), f"Latency against energy: {_subject(scope, 'recommendation')}")
 
 
 def _memory(scope: Scope) -> Any:
@@ -244,7 +244,7 @@ PICTURES: dict[str, tuple[str, Callable[[Scope], Any], dict[str, Any]]] = {
     "roofline": ("kernel_latency", _roofline, {"also": ["roofline_roof", "kernel_mapping"]}),
     "tiling": ("kernel_mapping", _tiling, {"also": ["kernel_latency"]}),
     "pareto": (
-        "candidate",
+        "recommendation",
         _pareto,
         {"batches": [1, 8, 64], "precisions": PREFERRED_PRECISIONS, "every_backend": True},
     ),

@@ -45,7 +45,7 @@ _VERDICTS = """
             WHEN dominated_by IS NOT NULL THEN 'beaten in every respect'
             ELSE 'on the front'
         END AS verdict
-    FROM candidate
+    FROM recommendation
 """
 
 
@@ -81,11 +81,11 @@ def command(
         "memory": amount(memory, "byte"),
         "price": price,
     }
-    with asked(db, grid, {"candidate"}) as scope:
+    with asked(db, grid, {"recommendation"}) as scope:
         connection = scope.connection
         connection.execute(_VERDICTS, {k: 1e300 if v is None else v for k, v in limits.items()})
         count = connection.execute("SELECT count(*) FROM verdict").fetchall()[0][0]
-        found = show(scope, "candidate", _COLUMNS, f"{_ON_FRONT} ORDER BY latency_s LIMIT {top}", source="verdict")
+        found = show(scope, "recommendation", _COLUMNS, f"{_ON_FRONT} ORDER BY latency_s LIMIT {top}", source="verdict")
         if not found:
             display.note("no choice meets all limits; the nearest misses are below")
         _losers(scope, count)

@@ -61,27 +61,27 @@ def _tables() -> Iterator[str]:
 
 def _views() -> Iterator[str]:
     yield "# Views\n"
-    yield "The cost model. A view reads its own layer or an earlier one; every name below can be queried.\n"
-    loaded = views.load()
-    types = _view_types(loaded)
+    yield "The cost model. A view reads its own layer or an earlier one; every name below can be queried. The rows of a"
+    yield "maintained table are kept, by triggers in the file, as `rebuild.NAME` gives them: read it, do not write to it.\n"
+    installed = _installed()
     for layer in views.LAYERS:
-        members = sorted((v for v in loaded if v.layer == layer), key=lambda v: v.name)
+        members = sorted((one for one in installed if one.view.layer == layer), key=lambda one: one.view.name)
         if members:
             yield f"\n## {layer}\n"
-        for view in members:
+        for one in members:
+            view = one.view
             yield f"\n### {view.name}\n\n{view.description}\n"
-            yield f"One row for each {', '.join(view.grain)}. Reads {', '.join(sorted(view.relations))}.\n"
-            rows = [(c.name, types[view.name, c.name], c.unit or "", c.description) for c in view.columns]
+            kept = "Maintained table. " if view.is_table else ""
+            yield f"{kept}One row for each {', '.join(view.grain)}. Reads {', '.join(sorted(view.relations))}.\n"
+            rows = [(c.name, c.type, c.unit or "", c.description) for c in one.columns]
             yield display.markdown(["column", "type", "unit", "what it holds"], rows)
 
 
-def _view_types(loaded: list[views.View]) -> dict[tuple[str, str], str]:
+def _installed() -> list[views.Installed]:
     with duckdb.connect() as connection:
         for row_type in database.TABLES:
             connection.execute(ddl.create_table(row_type))
-        views.create(connection, loaded)
-        query = "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal"
-        return {(view, column): kind for view, column, kind in connection.execute(query).fetchall()}
+        return views.create(connection, views.load())
 
 
 def _commands() -> Iterator[str]:

@@ -62,8 +62,7 @@ def command(
 
 
 def _summary(target: Target, row: Record) -> None:
-    scenario = target.scenario
-    asked = f"batch {scenario.batch}, {scenario.precision}, {scenario.backend}"
+    asked = target.asked
     if row["sequence"] > 1:
         asked += f", {row['sequence']} tokens"
     title = f"{target.model} on {target.hardware} ({asked})"
@@ -194,7 +193,7 @@ def _mapping(kernels: list[Record], slowest: list[Record], top: int) -> None:
     show(", ".join(f"{count} kernels at {bucket}" for bucket, count in buckets.items()) + " of the units' peak")
     sentences = {k["kernel_id"]: k["sentence"] for k in kernels}
     for kernel in slowest[:top]:
-        show(f"  kernel {kernel['kernel_id']}: {sentences[kernel['kernel_id']]}")
+        display.wrapped(f"kernel {kernel['kernel_id']}: {sentences[kernel['kernel_id']]}")
 
 
 def _checks(target: Target, run: Record, held: Record, kernels: list[Record]) -> None:

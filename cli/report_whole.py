@@ -17,7 +17,6 @@ VIEWS = (
     "module_edp",
     "operator_edp",
     "inference_cost",
-    "cache_opportunity",
     "checkpoint_saving",
     "largest_batch",
 )
@@ -109,12 +108,6 @@ _SECTIONS = (
         "ORDER BY edp_js DESC NULLS LAST, operator_id LIMIT {top}",
     ),
     ("Cost", "inference_cost", ["price_usd_per_hour", "inference_usd", "million_inference_usd", "inference_j"], ""),
-    (
-        "A last-level cache for every activation",
-        "cache_opportunity",
-        ["cache_byte", "needed_byte", "device_s", "saved_s", "saved_dram_byte"],
-        "",
-    ),
     (
         "Checkpointing in training",
         "checkpoint_saving",

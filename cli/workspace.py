@@ -168,6 +168,11 @@ class Target(Scope):
     hardware: str = ""
     scenario: Scenario = None  # type: ignore[assignment]  # always given
 
+    @property
+    def asked(self) -> str:
+        """What of the scenario is worth a title."""
+        return f"batch {self.scenario.batch}, {self.scenario.precision}, {self.scenario.backend}"
+
 
 @contextlib.contextmanager
 def narrowed(
@@ -244,7 +249,10 @@ def ask(
     pairs = list(dict.fromkeys((backend, precision) for _, backend, precision in sorted(targets, key=_by_precision)))
     rows = numbered(connection, [scenario_row(**run, backend=b, precision=p) for run in runs for b, p in pairs])
     parts = list(dict.fromkeys(hardware for hardware, *_ in targets))
-    maintain.ask(connection, scenarios=rows, models=list(models) or None, hardware=parts)
+    ((every,),) = connection.execute("SELECT count(DISTINCT hardware) FROM part_support").fetchall()
+    maintain.ask(
+        connection, scenarios=rows, models=list(models) or None, hardware=parts if len(parts) < every else None
+    )
     maintain.keep_targets(connection, targets)
     return rows
 

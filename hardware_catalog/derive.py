@@ -58,6 +58,14 @@ MEMORY_LATENCY_S = {"gpu": 2.6e-7}
 """Time of an access to main memory that the next one waits for. GPU: PyTorch's bilinear kernel takes 282 ns a step on an
 RTX 3090 and 239 ns on an RTX 4090 (timm's EfficientFormer-V2)."""
 
+CPU_UNIT_DRAM_SHARES = 2.398
+"""Main memory bandwidth that one core alone draws, in fair shares of a core: 16.1 of 93.9 GB/s on the 14 cores of a Core
+i9-10940X (charz_family_fit_cpu_inductor)."""
+
+CPU_TEAM_BYTE = 172300.0
+"""Bytes a core moves at its fair share of main memory while a team of threads begins and ends: 25.7 us on the 14 cores of
+a Core i9-10940X (charz_family_fit_cpu_inductor)."""
+
 STATIC_FRACTION = {"gpu": 0.25, "cpu": 0.20, "tpu": 0.47, "npu": 0.25, "dsp": 0.15, "kpu": 0.10}
 """Share of the TDP that is drawn whenever the clocks run. TPU: 123/262 and 90/192 W as Google states
 for v3 and v4. GPU: no vendor publishes idle power; a CUDA context alone adds 26 to 66 W (arxiv_idle), and an
@@ -174,6 +182,7 @@ def complete(part: Part, cuda: dict[str, CudaLimits]) -> None:
     _cuda_capacities(part, cuda)
     _order_levels(part)
     _bandwidths(part)
+    _unit_bandwidth(part)
     _vector_peak(part)
     _overheads(part)
     _energy(part)
@@ -226,6 +235,17 @@ def _bandwidths(part: Part) -> None:
             number = _bandwidth(part, level, str(row.get("scope")))
             if number is not None:
                 part.set("memory", level, "bandwidth_byte_per_s", number)
+
+
+def _unit_bandwidth(part: Part) -> None:
+    """What one core of a processor draws of main memory."""
+    bandwidth, units = part.value("memory.dram.bandwidth_byte_per_s"), _units(part)
+    if part.text("family") != "cpu" or bandwidth is None or not units:
+        return
+    if part.value("memory.dram.unit_bandwidth_byte_per_s") is None:
+        formula = f"{CPU_UNIT_DRAM_SHARES:g} * bandwidth / {units:g} cores (as on an i9-10940X)"
+        number = _derived(CPU_UNIT_DRAM_SHARES * bandwidth / units, "byte/s", formula)
+        part.set("memory", "dram", "unit_bandwidth_byte_per_s", number)
 
 
 def _bandwidth(part: Part, level: str, scope: str) -> Number | None:
@@ -331,6 +351,10 @@ def _overheads(part: Part) -> None:
         if overhead not in part.section("overhead") and family in table:
             number = _derived(table[family], "s", f"{overhead} of the {family} family")
             part.set("overhead", overhead, "overhead_s", number)
+    bandwidth, units = part.value("memory.dram.bandwidth_byte_per_s"), _units(part)
+    if family == "cpu" and "team" not in part.section("overhead") and bandwidth and units:
+        formula = f"{CPU_TEAM_BYTE:g} byte * {units:g} cores / bandwidth (as on an i9-10940X)"
+        part.set("overhead", "team", "overhead_s", _derived(CPU_TEAM_BYTE * units / bandwidth, "s", formula))
 
 
 def _energy(part: Part) -> None:

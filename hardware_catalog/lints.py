@@ -40,7 +40,7 @@ ALLOWED = {
     "management": ("hardware", "software"),
     "level": ("register", "scratchpad", "l1", "l2", "l3", "dram"),
     "unit": ("vector", "matrix"),
-    "overhead": ("kernel_gap", "launch", "memory_latency"),
+    "overhead": ("kernel_gap", "launch", "memory_latency", "team"),
     "energy_scope": ("board", "chip"),
     "what": ("op", "byte", "static"),
 }
@@ -67,9 +67,10 @@ def check_parts(parts: list[Part], tables: dict[type[Row], list[Row]]) -> list[P
 
 
 def check_tables(parts: list[Part], tables: dict[type[Row], list[Row]]) -> list[Problem]:
-    """Every fault of the uniform tables: repeated keys, unknown sources, unknown parts, unknown operator classes."""
+    """Every fault of the uniform tables: repeated keys, unknown sources, unknown parts, unknown operator classes,
+    efficiencies above the peak."""
     references = _table_references({part.hardware for part in parts}, tables, _context(tables))
-    return [*references, *_unknown_classes(tables), *_repeated_numbers(tables)]
+    return [*references, *_unknown_classes(tables), *_repeated_numbers(tables), *_impossible_shares(tables)]
 
 
 def _context(tables: dict[type[Row], list[Row]]) -> Context:
@@ -378,6 +379,15 @@ def _repeated_numbers(tables: dict[type[Row], list[Row]]) -> Iterator[Problem]:
         if count > 1:
             path = Path(f"tables/{Efficiency.TABLE}.csv")
             yield Problem(path, "efficiency_id", number, f"{count} rows: give the new ones {max(numbers) + 1} and more")
+
+
+def _impossible_shares(tables: dict[type[Row], list[Row]]) -> Iterator[Problem]:
+    """An efficiency above 1, which no true peak allows, or not above 0."""
+    for row in tables.get(Efficiency, []):
+        if isinstance(row, Efficiency) and not 0 < row.maximum_fraction <= 1:
+            remedy = "a share of a peak lies above 0 and is at most 1: find the missing mechanism or the wrong peak"
+            path = Path(f"tables/{Efficiency.TABLE}.csv")
+            yield Problem(path, f"{_key(row)}.maximum_fraction", row.maximum_fraction, remedy)
 
 
 def _repeated_keys(path: Path, row_type: type[Row], rows: Iterable[Row]) -> Iterator[Problem]:

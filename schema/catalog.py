@@ -160,6 +160,8 @@ class HardwareMemory(Row):
     """Size, of one unit's share where scope is `unit`. [byte]"""
     bandwidth_byte_per_s: float | None
     """Peak bandwidth, of one unit's share where scope is `unit`; both directions together. [byte/s]"""
+    unit_bandwidth_byte_per_s: float | None
+    """Most that one compute unit alone draws of a level that all share; null when unknown. [byte/s]"""
     achievable_fraction: float | None
     """Share of the peak that a streaming kernel reaches; null when only the family value is known."""
 
@@ -219,8 +221,8 @@ class HardwareOverhead(Row):
     hardware: str
     """Part it belongs to."""
     overhead: str
-    """`kernel_gap` (device time between two dependent kernels), `launch` (host to device) or `memory_latency` (an access
-    that another waits for)."""
+    """`kernel_gap` (device time between two dependent kernels), `launch` (host to device), `memory_latency` (an access
+    that another waits for) or `team` (the threads of all units begin and end a kernel together)."""
     overhead_s: float
     """Its length. [s]"""
 
@@ -549,15 +551,14 @@ class Efficiency(Row):
     that holds what passes from kernel to kernel), `reorder` (share of peak bandwidth at which a library puts weights
     and images in its own order, or a bias in the result, at every call; no row: they are used as they lie), `paging`
     (share of peak bandwidth at which the system hands out fresh pages; no row: memory is kept from run to run) or
-    `thread` (of a unit's fair share of peak bandwidth, what one thread reaches while the others idle; no row: nothing
-    is known of threads)."""
+    `thread` (share of the bandwidth that one unit alone draws, `hardware_memory.unit_bandwidth_byte_per_s`, which a loop
+    of one thread reaches; no row: nothing is known of threads)."""
     maximum_fraction: float
-    """Share of the peak reached by a large kernel. Of `matrix` it is the share of the pace of the tiles
-    (`tiling_strategy`), above 1 where a library's lose less than those; no kernel is faster than the peak for that.
-    Of `thread` it is above 1 where a thread gets what the idle ones leave."""
+    """Share of the peak reached by a large kernel, above 0 and at most 1. Of `matrix` it is the share of the pace of the
+    tiles (`tiling_strategy`)."""
     half_work: float
-    """Work a unit at which half of that is reached: ops for arithmetic, bytes for memory. Of `thread`: the bytes a
-    unit would move at the peak in the time in which a team of threads begins and ends."""
+    """Work a unit at which half of that is reached: ops for arithmetic, bytes for memory. Of `thread`: the time in which
+    the backend's team of threads begins and ends, as a multiple of the part's (`hardware_overhead`, `team`)."""
     source_id: str
     """Source of the row."""
     confidence: str

@@ -1,9 +1,9 @@
-"""What a view file must keep to, checked: `python -m charz.sql.lint`.
+"""What a file of `sql/` must keep to, checked: `python -m charz.sql.lint`.
 
-The contract: one file a view named as the view, a description, a grain, a comment a column with its
-unit, outputs of plain types, and columns that are named in the list as in the body (DuckDB matches
-them by position and swaps silently). The layers: a view reads its own layer or an earlier one, and
-one that nobody reads is a report. The dialect: what runs in DuckDB and Spark alike.
+The contract: one file a relation named as it, a description, a grain, a text and a unit for each column, outputs of plain
+types. The layers: a relation reads its own layer or an earlier one, one that nobody reads is a report, and a maintained
+table rests on parts or on runs alone. The dialect: layers 3 to 6 run in DuckDB and Spark alike. Numbers typed in a file
+(`typed_numbers`) are listed: most belong into a row with a source.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import sqlglot
@@ -20,8 +19,10 @@ from sqlglot.tokens import Token, TokenType
 
 from charz.schema import database, ddl
 from charz.schema.errors import CharzError
+from charz.schema.row import ModelRow
 
-from . import views
+from . import reading, texts, views
+from .keys import KEYS
 from .views import View
 
 OUTPUT_TYPES = frozenset(ddl.DUCKDB_TYPES.values())
@@ -31,6 +32,7 @@ UNITS = {
     "_byte_per_s": "byte/s",
     "_ops_per_s": "ops/s",
     "_usd_per_hour": "USD/h",
+    "_j_per_byte": "J/byte",
     "_intensity": "ops/byte",
     "_per_j": "1/J",
     "_per_s": "1/s",
@@ -69,33 +71,58 @@ _BANNED_CALLS = {
 _BANNED_PREFIXES = ("LIST_", "ARRAY_", "STRUCT_", "MAP_")
 
 
+MOST_LINES = 150
+"""Lines of a file."""
+
+PORTABLE = views.LAYERS[2:6]
+"""Layers whose views other engines evaluate."""
+
+_OF_PARTS = frozenset({"hardware", "family", "scope", "compute_capability", "architecture_class"})
+"""Columns of which a table of the hardware side has one."""
+
+_PLAIN_NUMBERS = frozenset({0.0, 1.0, 2.0, 8.0})
+"""Numbers that say nothing of a part, a library or an algorithm: 8 are the bits of a byte."""
+
+
 def check(root: Path | None = None) -> list[str]:
-    """Every problem of every view as `file:line: message`, in the order of the files."""
+    """Every problem of every file as `file: message`, in the order of the files."""
     loaded = views.load(root)
-    problems = [f"{_place(view)}: {message}" for view in loaded for message in _check_text(view)]
-    problems += [f"{_place(view)}: {message}" for view, message in _check_layers(loaded)]
+    problems = [f"{view.document.place}: {message}" for view in loaded for message in _check_text(view)]
+    problems += [f"{view.document.place}: {message}" for view, message in _check_layers(loaded)]
     return sorted(problems + _check_bound(loaded))
+
+
+def typed_numbers(root: Path | None = None) -> list[str]:
+    """Numbers typed in files of the first four layers, as `file: number in expression`."""
+    return [
+        f"{view.document.place}: {node.name} in {_shown(node.parent or node)}"
+        for view in views.load(root)
+        if view.layer in views.LAYERS[:4]
+        for node in reading.syntax_tree(view.body, view.document.path).find_all(exp.Literal)
+        if node.is_number and not _is_plain(float(node.name))
+    ]
+
+
+def _is_plain(number: float) -> bool:
+    is_power_of_ten = number > 0 and f"{number:e}".startswith("1.000000e")
+    return number in _PLAIN_NUMBERS or is_power_of_ten
 
 
 def _check_text(view: View) -> Iterator[str]:
     """Problems that show without a database."""
-    if view.path.stem != view.name:
-        yield f"the file is named {view.path.stem}, the view {view.name}"
+    document = view.document
+    if document.path.stem != view.name:
+        yield f"the file is named {document.path.stem}, the relation {view.name}"
     if not view.description:
-        yield "no description above CREATE VIEW"
+        yield f"no description above CREATE {document.kind.upper()}"
     if not view.grain:
         yield "no `-- Grain:` line with the columns that tell its rows apart"
-    names = [column.name for column in view.columns]
-    for name in view.grain:
-        if name not in names:
-            yield f"grain column {name} is not a column"
-    for name in sorted({n for n in names if names.count(n) > 1}):
-        yield f"column {name} is listed twice"
-    for column in view.columns:
-        if not column.description:
-            yield f"column {column.name} has no comment above it"
-        elif message := unit_problem(column.name, column.unit):
-            yield message
+    lines = document.body_line + document.body.count("\n")
+    if lines > MOST_LINES:
+        yield f"{lines} lines; a file has at most {MOST_LINES}: make a view of a part of it"
+    for item in document.items:
+        if item.name in KEYS and item.description == KEYS[item.name]:
+            yield f"line {item.line}: the text of {item.name} stands in sql/keys.py already"
     yield from _check_dialect(view)
 
 
@@ -114,69 +141,125 @@ def _check_layers(loaded: list[View]) -> Iterator[tuple[View, str]]:
     read = {name for view in loaded for name in view.relations if view.layer != views.INVARIANT}
     tables = {row_type.TABLE for row_type in database.TABLES}
     for view in loaded:
-        for name in sorted(view.relations & by_name.keys()):
+        for name in sorted(set(view.relations) & by_name.keys()):
             if views.LAYERS.index(by_name[name].layer) > views.LAYERS.index(view.layer):
                 yield view, f"reads {name} of the later layer {by_name[name].layer}"
-        for name in sorted(view.relations - by_name.keys() - tables):
+        for name in sorted(set(view.relations) - by_name.keys() - tables):
             yield view, f"reads {name}, which is neither a view nor a table"
         if view.name in tables:
             yield view, f"there is a table {view.name}"
         if view.name not in read and view.layer not in (views.REPORT, views.INVARIANT):
             yield view, f"no view reads it; a report stands in {views.REPORT}"
+        if view.is_table:
+            yield from ((view, message) for message in _check_root(view, by_name))
+
+
+def _check_root(view: View, by_name: dict[str, View]) -> Iterator[str]:
+    """A maintained table rests on parts alone or on runs alone, so that a change of either touches few rows."""
+    facts = {row_type.TABLE: row_type for row_type in database.TABLES}
+    if view.layer not in (views.HARDWARE, views.WORKLOAD):
+        yield f"rows are kept in {views.HARDWARE} and {views.WORKLOAD} only; write CREATE VIEW"
+        return
+    for name in sorted(_facts_of(view, by_name)):
+        row_type = facts.get(name)
+        if row_type is None:
+            continue
+        is_of_runs = issubclass(row_type, ModelRow) or name in ("model", "scenario")
+        if view.layer == views.HARDWARE and is_of_runs:
+            yield f"a maintained table of parts rests on {name}, a table of models or scenarios"
+        if view.layer == views.WORKLOAD and _OF_PARTS & row_type.model_fields.keys() and not is_of_runs:
+            yield f"a maintained table of runs rests on {name}, a table of the hardware"
+
+
+def _facts_of(view: View, by_name: dict[str, View]) -> set[str]:
+    found: set[str] = set()
+    waiting = [view]
+    while waiting:
+        new = set(waiting.pop().relations) - found
+        found |= new
+        waiting += [by_name[name] for name in new & by_name.keys()]
+    return found - by_name.keys()
 
 
 def _check_bound(loaded: list[View]) -> list[str]:
-    """Problems that show once a view is bound to the tables: names and types of its outputs."""
-    problems = []
+    """Problems that show once a body is bound to the tables: names, texts and types of its outputs."""
+    problems: list[str] = []
+    known: dict[str, texts.Texts] = dict(texts.of_tables())
     with duckdb.connect() as connection:
         for row_type in database.TABLES:
             connection.execute(ddl.create_table(row_type))
         for view in loaded:
+            place = view.document.place
             try:
-                views.create(connection, [view])
-            except CharzError as error:
-                problems.append(f"{_place(view)}: {error.exists}")
+                described = connection.execute(f"DESCRIBE {view.body}").fetchall()
+                outputs = [(name, kind) for name, kind, *_ in described]
+                columns = texts.resolve(view.document, outputs, view.relations, view.aliases, known)
+            except (duckdb.Error, CharzError) as error:
+                problems.append(f"{place}: {error.line if isinstance(error, CharzError) else _first_line(error)}")
                 continue
-            outputs = connection.execute(f"DESCRIBE {view.body}").fetchall()
-            problems += [f"{_place(view)}: {message}" for message in _check_outputs(view, outputs)]
+            # An empty table stands in for it, since the engine binds a view together with all that it reads.
+            definition = ", ".join(f"{ddl.quote(name)} {kind}" for name, kind in outputs)
+            connection.execute(f"CREATE TABLE {ddl.quote(view.name)} ({definition})")
+            known[view.name] = {c.name: (c.description, c.unit) for c in columns}
+            problems += [f"{place}: {message}" for message in _check_columns(view, columns)]
     return problems
 
 
-def _check_outputs(view: View, outputs: list[tuple[Any, ...]]) -> Iterator[str]:
-    if len(outputs) != len(view.columns):
-        yield f"{len(view.columns)} columns are listed, the body gives {len(outputs)}"
-        return
-    for position, (column, (name, kind, *_)) in enumerate(zip(view.columns, outputs, strict=True), start=1):
-        if column.name != name:
-            yield f"column {position} is listed as {column.name}, the body calls it {name}"
-        if kind not in OUTPUT_TYPES:
-            yield f"column {column.name} is {kind}; cast it to one of {', '.join(sorted(OUTPUT_TYPES))}"
+def _check_columns(view: View, columns: list[texts.Column]) -> Iterator[str]:
+    names = [column.name for column in columns]
+    for name in view.grain:
+        if name not in names:
+            yield f"grain column {name} is not a column"
+    if view.is_table and view.layer == views.WORKLOAD and not {"model", "scenario_id"} <= set(names):
+        yield "a maintained table of runs has the columns model and scenario_id"
+    for column in columns:
+        if column.is_inherited:
+            pass  # what is wrong with it is said where it is made
+        elif not column.description:
+            yield f"line {column.line}: column {column.name} has no text; write `-- What it holds. [unit]` above it"
+        elif message := unit_problem(column.name, column.unit):
+            yield f"line {column.line}: {message}"
+        if column.type not in OUTPUT_TYPES:
+            yield f"column {column.name} is {column.type}; cast it to one of {', '.join(sorted(OUTPUT_TYPES))}"
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0]
 
 
 def _check_dialect(view: View) -> Iterator[str]:
     yield from _check_tokens(view)
-    tree = views.syntax_tree(view.body, view.path)
-    for rule in _TREE_RULES:
+    tree = reading.syntax_tree(view.body, view.document.path)
+    is_portable = view.layer in PORTABLE and not view.is_table
+    for rule in (*_TREE_RULES, *(_PORTABLE_RULES if is_portable else ())):
         for node, message in rule(tree):
             yield f"{message}: {_shown(node)}"
 
 
 def _check_tokens(view: View) -> Iterator[str]:
     tokens = sqlglot.tokenize(view.body, read="duckdb")
+    is_portable = view.layer in PORTABLE and not view.is_table
     for token, following in zip(tokens, [*tokens[1:], None], strict=True):
-        word = token.text.upper()
-        line = view.body_line + token.line - 1
-        calls = following is not None and following.token_type == TokenType.L_PAREN
         if token.token_type == TokenType.IDENTIFIER:
             continue
-        if calls and (word in _BANNED_CALLS or word.startswith(_BANNED_PREFIXES)):
-            yield f"line {line}: {word}() does not port; write {_BANNED_CALLS.get(word, 'plain columns')}"
-        elif word in _BANNED_WORDS and token.token_type not in (TokenType.STRING, TokenType.VAR):
-            yield f"line {line}: {word} does not port; {_BANNED_WORDS[word]}"
-        elif _is_decimal(token):
+        line = view.document.body_line + token.line - 1
+        if _is_decimal(token):
             yield f"line {line}: {token.text} is a DECIMAL; write {token.text.rstrip('0').rstrip('.') or '0'}e0"
-        elif token.token_type in (TokenType.DIV, TokenType.CARET, TokenType.L_BRACKET):
-            yield f"line {line}: {token.text} does not port; write FLOOR(x / y), POWER or plain columns"
+        elif is_portable and (message := _banned(token, following)):
+            yield f"line {line}: {message}"
+
+
+def _banned(token: Token, following: Token | None) -> str | None:
+    """Why a word does not port, if it does not."""
+    word = token.text.upper()
+    calls = following is not None and following.token_type == TokenType.L_PAREN
+    if calls and (word in _BANNED_CALLS or word.startswith(_BANNED_PREFIXES)):
+        return f"{word}() does not port; write {_BANNED_CALLS.get(word, 'plain columns')}"
+    if word in _BANNED_WORDS and token.token_type not in (TokenType.STRING, TokenType.VAR):
+        return f"{word} does not port; {_BANNED_WORDS[word]}"
+    if token.token_type in (TokenType.DIV, TokenType.CARET, TokenType.L_BRACKET):
+        return f"{token.text} does not port; write FLOOR(x / y), POWER or plain columns"
+    return None
 
 
 def _is_decimal(token: Token) -> bool:
@@ -245,6 +328,14 @@ def _lists(tree: exp.Expression) -> Iterator[tuple[exp.Expression, str]]:
         yield node, "lists and structs do not port; use rows and columns"
 
 
+def _ordered_windows(tree: exp.Expression) -> Iterator[tuple[exp.Expression, str]]:
+    for window in tree.find_all(exp.Window):
+        order = window.args.get("order")
+        for ordered in order.expressions if order is not None else []:
+            if not isinstance(ordered.this, exp.Column):
+                yield window, "a window is ordered by columns; compute the expression as one first"
+
+
 def _shadowing(tree: exp.Expression) -> Iterator[tuple[exp.Expression, str]]:
     """A name of a `WITH` that is also a table hides the table, and the dependency with it."""
     tables = {row_type.TABLE for row_type in database.TABLES}
@@ -253,24 +344,14 @@ def _shadowing(tree: exp.Expression) -> Iterator[tuple[exp.Expression, str]]:
             yield node, f"WITH {node.alias} hides the table of that name"
 
 
-_TREE_RULES: tuple[Callable[[exp.Expression], Iterator[tuple[exp.Expression, str]]], ...] = (
-    _divisions,
-    _group_by_all,
-    _own_names,
-    _rounding_casts,
-    _offsets,
-    _lists,
-    _shadowing,
-)
+_Rule = Callable[[exp.Expression], Iterator[tuple[exp.Expression, str]]]
+_TREE_RULES: tuple[_Rule, ...] = (_divisions, _own_names, _shadowing)
+_PORTABLE_RULES: tuple[_Rule, ...] = (_group_by_all, _rounding_casts, _offsets, _lists, _ordered_windows)
 
 
 def _shown(node: exp.Expression) -> str:
     text = " ".join(node.sql(dialect="duckdb", comments=False).split())
     return text if len(text) <= 90 else f"{text[:87]}..."
-
-
-def _place(view: View) -> str:
-    return f"{view.layer}/{view.path.name}"
 
 
 def main() -> int:
@@ -281,7 +362,10 @@ def main() -> int:
         problems = [error.line]
     for problem in problems:
         print(problem)
-    print(f"{len(problems)} problems in {len(views.files(views.ROOT))} view files", file=sys.stderr)
+    if not problems:
+        for number in typed_numbers():
+            print(f"number: {number}")
+    print(f"{len(problems)} problems in {len(views.files(views.ROOT))} files", file=sys.stderr)
     return 1 if problems else 0
 
 

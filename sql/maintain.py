@@ -8,8 +8,7 @@ table is found before a table or view of its name, also within views.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 
 import duckdb
 
@@ -21,7 +20,10 @@ from .installed import Relation, column_names, relations
 from .views import HARDWARE, REBUILD, WORKLOAD
 
 RUNS_AT_ONCE = 400
-"""Runs whose intermediate results are held at once: about 2 MB each."""
+"""Runs whose intermediate results are held at once: about half a MB each."""
+
+SPARED_GB = 2
+"""Memory for the evaluation of many runs. [GB]"""
 
 
 def refresh(connection: duckdb.DuckDBPyConnection) -> None:
@@ -39,7 +41,10 @@ def bulk(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 
 def add_runs(
-    connection: duckdb.DuckDBPyConnection, *, models: Sequence[str] | None = None, scenarios: Sequence[int] | None = None
+    connection: duckdb.DuckDBPyConnection,
+    *,
+    models: Sequence[str] | None = None,
+    scenarios: Sequence[int] | None = None,
 ) -> None:
     """Evaluate the runs of some models or scenarios anew, whether they were there or not; in the caller's transaction.
 
@@ -49,12 +54,14 @@ def add_runs(
     tables = [r for r in relations(connection) if r.is_table and r.layer == WORKLOAD]
     for table in tables:
         connection.execute(f"DELETE FROM {_stored(connection, table.name)} WHERE {condition}")
-    for chunk in _chunks(connection, models, scenarios):
-        with _evaluated(connection, _condition(chunk, scenarios), chunk) as names:
-            for name in names:
-                connection.execute(
-                    f"INSERT INTO {_stored(connection, name)} BY NAME SELECT * FROM temp.{ddl.quote(name)}"
-                )
+    chunks = _chunks(connection, models, scenarios)
+    with _memory_spared(connection) if len(chunks) > 1 else contextlib.nullcontext():
+        for chunk in chunks:
+            with _evaluated(connection, _condition(chunk, scenarios), chunk) as names:
+                for name in names:
+                    connection.execute(
+                        f"INSERT INTO {_stored(connection, name)} BY NAME SELECT * FROM temp.{ddl.quote(name)}"
+                    )
 
 
 def refill(connection: duckdb.DuckDBPyConnection) -> None:
@@ -72,8 +79,10 @@ def ask(
     scenarios: Sequence[Scenario] | None = None,
     models: Sequence[str] | None = None,
     hardware: Sequence[str] | None = None,
+    runs: str = "TRUE",
 ) -> None:
     """Make every view of this connection know these scenarios, models and parts and no others; the file stays as it is.
+    With scenarios, `runs` is a condition on the rows of `run`.
 
     For a what-if of one call, on a read-only connection: temporary tables hide those of the file. Not in a transaction
     that writes, since what is written then goes to them.
@@ -81,8 +90,7 @@ def ask(
     if scenarios is not None:
         connection.execute(ddl.create_table(Scenario).replace("CREATE TABLE", "CREATE TEMP TABLE", 1))
         database.insert_rows(connection, scenarios)
-        with _evaluated(connection, _condition(models, None), models, is_kept=True):
-            pass
+        _hide_runs(connection, models, runs)
     elif models is not None:
         _hide(connection, WORKLOAD, "model", models)
     for name, values in (("model", models), ("hardware", hardware)):
@@ -127,12 +135,28 @@ def _difference(connection: duckdb.DuckDBPyConnection, name: str, anew: str, con
     return int(connection.execute(query).fetchall()[0][0])
 
 
+def _hide_runs(connection: duckdb.DuckDBPyConnection, models: Sequence[str] | None, runs: str) -> None:
+    """Hide the maintained tables of the workload behind those of other runs."""
+    kept: list[str] = []
+    for chunk in _chunks(connection, models, None, runs) or [[]]:
+        with _evaluated(connection, f"{_condition(chunk, None)} AND ({runs})", chunk) as names:
+            for name in names:
+                if name in kept:
+                    into = f"INSERT INTO temp.{ddl.quote(f'{name} kept')} SELECT * FROM"
+                else:
+                    into = f"CREATE TEMP TABLE {ddl.quote(f'{name} kept')} AS SELECT * FROM"
+                connection.execute(f"{into} temp.{ddl.quote(name)}")
+            kept = names
+    for name in kept:
+        connection.execute(f"ALTER TABLE temp.{ddl.quote(f'{name} kept')} RENAME TO {ddl.quote(name)}")
+
+
 @contextlib.contextmanager
 def _evaluated(
-    connection: duckdb.DuckDBPyConnection, condition: str, models: Sequence[str] | None, is_kept: bool = False
+    connection: duckdb.DuckDBPyConnection, condition: str, models: Sequence[str] | None
 ) -> Iterator[list[str]]:
     """Temporary tables of the runs for which the condition holds, each after those it reads; yields the names of those
-    that are maintained, which stay if `is_kept`."""
+    that are maintained."""
     known = [r for r in relations(connection) if r.layer == WORKLOAD]
     wanted = _needed(known)
     made: list[str] = []
@@ -143,15 +167,11 @@ def _evaluated(
             body = relation.body
             if relation.name == "run":
                 body = f"SELECT * FROM ({body}) WHERE {condition}"
-            elif models is not None and "run" not in _upstream(relation, known):
-                if "model" in column_names(connection, relation.name):
-                    body = f"SELECT * FROM ({body}) WHERE {_condition(models, None)}"
+            elif models is not None and _is_of_models(connection, relation, known):
+                body = f"SELECT * FROM ({body}) WHERE {_condition(models, None)}"
             connection.execute(f"CREATE TEMP TABLE {ddl.quote(relation.name)} AS {body}")
             made.append(relation.name)
-        tables = [r.name for r in known if r.is_table]
-        yield tables
-        if is_kept:
-            made = [name for name in made if name not in tables]
+        yield [r.name for r in known if r.is_table]
     finally:
         with contextlib.suppress(duckdb.TransactionException):  # a failed statement has undone them already
             for name in made:
@@ -167,6 +187,11 @@ def _needed(known: Sequence[Relation]) -> set[str]:
     return wanted
 
 
+def _is_of_models(connection: duckdb.DuckDBPyConnection, relation: Relation, known: Sequence[Relation]) -> bool:
+    """True for what holds rows of models whatever the runs: it is cut down by name, the others by the runs they read."""
+    return "run" not in _upstream(relation, known) and "model" in column_names(connection, relation.name)
+
+
 def _upstream(relation: Relation, known: Sequence[Relation]) -> set[str]:
     found = set(relation.reads)
     for other in reversed(known):
@@ -176,16 +201,44 @@ def _upstream(relation: Relation, known: Sequence[Relation]) -> set[str]:
 
 
 def _chunks(
-    connection: duckdb.DuckDBPyConnection, models: Sequence[str] | None, scenarios: Sequence[int] | None
-) -> Iterator[list[str]]:
-    """Models, so many at a time that their runs fit in memory."""
-    names = [name for (name,) in connection.execute("SELECT model FROM model ORDER BY model").fetchall()]
-    if models is not None:
-        names = [name for name in names if name in set(models)]
-    each = len(scenarios) if scenarios is not None else connection.execute("SELECT count(*) FROM scenario").fetchall()[0][0]
-    size = max(1, RUNS_AT_ONCE // max(1, each))
-    for start in range(0, len(names), size):
-        yield names[start : start + size]
+    connection: duckdb.DuckDBPyConnection,
+    models: Sequence[str] | None,
+    scenarios: Sequence[int] | None,
+    runs: str = "TRUE",
+) -> list[list[str]]:
+    """Models, so many at a time that their runs fit in memory; those without a run are with the others."""
+    body = next(r.body for r in relations(connection) if r.name == "run")
+    of_models = _condition(models, None)
+    query = f"""
+        SELECT m.model, COUNT(r.model)
+        FROM (SELECT model FROM model WHERE {of_models}) AS m
+        LEFT JOIN (SELECT model FROM ({body}) WHERE {_condition(models, scenarios)} AND ({runs})) AS r ON r.model = m.model
+        GROUP BY m.model
+        ORDER BY m.model
+    """
+    chunks: list[list[str]] = []
+    held = 0
+    for model, count in connection.execute(query).fetchall():
+        if not chunks or held + count > RUNS_AT_ONCE:
+            chunks.append([])
+            held = 0
+        chunks[-1].append(model)
+        held += count
+    return chunks
+
+
+@contextlib.contextmanager
+def _memory_spared(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Keep the engine from filling the memory with temporary tables: dropped ones stay until the transaction ends, but may
+    go to disk."""
+    query = "SELECT value FROM duckdb_settings() WHERE name = 'memory_limit'"
+    ((before,),) = connection.execute(query).fetchall()
+    try:
+        connection.execute(f"SET memory_limit = '{SPARED_GB}GB'")
+        yield
+    finally:
+        with contextlib.suppress(duckdb.TransactionException):
+            connection.execute(f"SET memory_limit = '{before}'")
 
 
 def _condition(models: Sequence[str] | None, scenarios: Sequence[int] | None) -> str:

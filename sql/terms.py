@@ -29,8 +29,7 @@ def _text(terms: list[tuple[Term, Document]]) -> str:
         f"SELECT '{t.name}' AS term, '{t.kind}' AS kind, '{source.name}' AS mechanism" for t, source in terms
     )
     same = " AND ".join(
-        f"e.{c} = k.{c}"
-        for c in ("hardware", "backend", "kernel_class", "operator_name", "precision_class", "layout")
+        f"e.{c} = k.{c}" for c in ("hardware", "backend", "kernel_class", "operator_name", "precision_class", "layout")
     )
     return f"""-- Every mechanism that takes time or energy in a kernel, one row each: what it moves or computes, at which rate and share
 -- of it, how long and how many joules. Of the terms of kind `engine` and of kind `memory` the longest counts, `exposed`,

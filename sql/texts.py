@@ -28,6 +28,8 @@ class Column:
     unit: str | None
     line: int
     """Line of the file of the item that makes it."""
+    is_inherited: bool
+    """True where the text, or the lack of one, is that of the column it is passed on from."""
 
 
 @functools.cache
@@ -50,8 +52,10 @@ def resolve(
     """
     columns = []
     for item, name, kind in _pair(document, outputs):
-        description, unit = _own(item, name) or _inherited(item, name, relations, aliases, known) or ("", None)
-        columns.append(Column(name, kind, description, unit, item.line))
+        own = _own(item, name)
+        text = own or _inherited(item, name, relations, aliases, known)
+        description, unit = text or ("", None)
+        columns.append(Column(name, kind, description, unit, item.line, is_inherited=own is None and text is not None))
     return columns
 
 
@@ -83,7 +87,9 @@ def _pair(document: Document, outputs: Sequence[tuple[str, str]]) -> list[tuple[
 
 def _not_given(document: Document, item: Item, names: Sequence[str]) -> CharzError:
     return CharzError(
-        "an item is not the column at its place", f"{document.place}:{item.line}, {item.name}", f"it gives {', '.join(names)}"
+        "an item is not the column at its place",
+        f"{document.place}:{item.line}, {item.name}",
+        f"it gives {', '.join(names)}",
     )
 
 
@@ -96,6 +102,6 @@ def _own(item: Item, name: str) -> tuple[str, str | None] | None:
 def _inherited(
     item: Item, name: str, relations: Sequence[str], aliases: Mapping[str, str], known: Mapping[str, Texts]
 ) -> tuple[str, str | None] | None:
-    named = [aliases[item.qualifier]] if item.qualifier in aliases else []
+    named = [aliases[item.qualifier]] if item.qualifier is not None and item.qualifier in aliases else []
     passed_on = item.source or name
     return next((known[r][passed_on] for r in [*named, *relations] if passed_on in known.get(r, {})), None)

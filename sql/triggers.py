@@ -1,10 +1,11 @@
 """Triggers in the file that keep maintained tables equal to `rebuild.NAME` whichever client writes the facts.
 
 A statement on a fact queues the keys whose rows it may change, parts in `rebuild.changed_hardware` or runs in
-`rebuild.changed_run`, and empties the queue again. The queue's own triggers then delete the rows of those keys from
-each maintained table and insert them as evaluated anew, table after table: triggers of one event fire in the order of
-their names, each to its end. What several tables read is evaluated once, in a table of `rebuild` that is empty
-afterwards. Bodies hold the text of the views between, so that views can be replaced beneath them.
+`rebuild.changed_run`. The queue's own triggers then delete the rows of those keys from each maintained table and insert
+them as evaluated anew, table after table: triggers of one event fire in the order of their names, each to its end. What
+several tables read is evaluated once, in a table of `rebuild` that is empty afterwards. Bodies hold the text of the
+views between, so that views can be replaced beneath them. A queue stays as a list of what was evaluated since the last
+refresh: a trigger may not empty the table that fires it, and one more on every fact would cost each opening of the file.
 
 What DuckDB 2.0 does with triggers: `MERGE` and `ON CONFLICT DO UPDATE` into these facts are refused; names resolve in
 the current database; `EXPORT DATABASE` and `COPY FROM DATABASE` leave triggers behind.
@@ -30,6 +31,9 @@ from .views import HARDWARE, REBUILD, WORKLOAD
 
 NEW, OLD = "charz_new", "charz_old"
 """Transition tables: rows as a statement leaves them, and as it found them."""
+
+_PREFIX = "charz_"
+"""Of the names of triggers."""
 
 EVENTS = ("INSERT", "UPDATE", "DELETE")
 _TRANSITIONS = {"INSERT": (NEW,), "UPDATE": (OLD, NEW), "DELETE": (OLD,)}
@@ -108,13 +112,13 @@ def install(connection: duckdb.DuckDBPyConnection) -> None:
 
 def drop(connection: duckdb.DuckDBPyConnection) -> None:
     """Drop the triggers that charz made, with queues and stages; a user's own stay."""
-    present = _present(connection)
-    known = {(t, n) for t, n in connection.execute("SELECT table_name, trigger_name FROM maintenance_trigger").fetchall()}
-    for table, name, schema, _ in present:
-        if (table, name) in known:
+    for table, name, schema, _ in _present(connection):
+        if name.startswith(_PREFIX):
             connection.execute(f"DROP TRIGGER {ddl.quote(name)} ON {ddl.quote(schema)}.{ddl.quote(table)}")
     connection.execute("DELETE FROM maintenance_trigger")
-    query = f"SELECT table_name FROM duckdb_tables() WHERE schema_name = '{REBUILD}' AND database_name = current_database()"
+    query = (
+        f"SELECT table_name FROM duckdb_tables() WHERE schema_name = '{REBUILD}' AND database_name = current_database()"
+    )
     for (table,) in connection.execute(query).fetchall():
         connection.execute(f"DROP TABLE {REBUILD}.{ddl.quote(table)}")
 
@@ -130,9 +134,12 @@ def suspended(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
 def missing(connection: duckdb.DuckDBPyConnection) -> list[str]:
     """Triggers that charz installed and the file no longer has as they were, as `name on table`."""
     present = {(table, name): _comparable(sql) for table, name, _, sql in _present(connection)}
-    query = "SELECT table_name, trigger_name, sql FROM maintenance_trigger ORDER BY position"
-    listed = connection.execute(query).fetchall()
-    return [f"{name} on {table}" for table, name, sql in listed if present.get((table, name)) != _comparable(sql)]
+    listed = connection.execute("SELECT table_name, trigger_name, sql FROM maintenance_trigger").fetchall()
+    known = {(table, name): _comparable(sql) for table, name, sql in listed}
+    wanted = [(trigger.table.rpartition(".")[2], trigger.name) for trigger in expected(connection)]
+    return [
+        f"{name} on {table}" for table, name in wanted if known.get((table, name), "") != present.get((table, name))
+    ]
 
 
 def _comparable(sql: str) -> str:
@@ -185,7 +192,9 @@ class _Maker:
         """Views of the layer that several of its tables read: evaluated once for all of them."""
         readers = Counter(view for table in self._tables[queue] for view in table.reads)
         return [
-            r.name for r in self._relations.values() if r.layer == queue.layer and not r.is_table and readers[r.name] > 1
+            r.name
+            for r in self._relations.values()
+            if r.layer == queue.layer and not r.is_table and readers[r.name] > 1
         ]
 
     def _read(self, queue: Queue) -> set[str]:
@@ -234,18 +243,14 @@ class _Maker:
 
     def _queueing(self, fact: str, event: str, queues: Sequence[Queue]) -> Iterator[Trigger]:
         transitions = _TRANSITIONS[event]
-        number = 0
         for queue in queues:
             if fact == "model":
                 if queue is RUNS:
                     yield from self._of_model(event)
                 continue
             keys = self._changed_parts(fact, transitions) if queue is PARTS else self._changed_runs(fact, transitions)
-            word = queue.table.rpartition("_")[2]
-            insert = f"INSERT INTO {queue.table} {keys}"
-            yield Trigger(f"main.{fact}", f"charz_{event.lower()}_{number}_{word}", event, insert, transitions)
-            yield Trigger(f"main.{fact}", f"charz_{event.lower()}_{number + 1}_done", event, f"DELETE FROM {queue.table}", ())
-            number += 2
+            name = f"charz_{event.lower()}_{queue.table.rpartition('_')[2]}"
+            yield Trigger(f"main.{fact}", name, event, f"INSERT INTO {queue.table} {keys}", transitions)
 
     def _of_model(self, event: str) -> Iterator[Trigger]:
         """Ingest writes models and their runs itself; by hand a model is deleted, or a number of it changed."""
@@ -257,8 +262,7 @@ class _Maker:
             changed = f"SELECT model FROM {OLD} UNION SELECT model FROM {NEW}"
             keys = f"SELECT m.model, s.scenario_id FROM ({changed}) AS m CROSS JOIN main.scenario AS s"
             insert = f"INSERT INTO {RUNS.table} {keys}"
-            yield Trigger("main.model", "charz_update_0_run", event, insert, (OLD, NEW))
-            yield Trigger("main.model", "charz_update_1_done", event, f"DELETE FROM {RUNS.table}", ())
+            yield Trigger("main.model", "charz_update_run", event, insert, (OLD, NEW))
 
     def _changed_runs(self, fact: str, transitions: Sequence[str]) -> str:
         changed = "main.scenario"
@@ -277,7 +281,9 @@ class _Maker:
         if fact == "hardware":
             named = f"SELECT hardware, architecture FROM ({changed})"
         else:
-            named = f"SELECT h.hardware, h.architecture FROM main.hardware AS h SEMI JOIN ({changed}) AS c ON {condition}"
+            named = (
+                f"SELECT h.hardware, h.architecture FROM main.hardware AS h SEMI JOIN ({changed}) AS c ON {condition}"
+            )
         parts = (
             f"WITH charz_named AS ({named})\n"
             "SELECT hardware FROM charz_named UNION\n"

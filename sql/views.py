@@ -96,7 +96,7 @@ def load(root: Path | None = None) -> list[View]:
 
 
 def fingerprint(root: Path | None = None) -> str:
-    """Hash of every file."""
+    """Hash of every file, and of the code that makes triggers and texts of them."""
     return _hash(_read(root or ROOT))
 
 
@@ -145,7 +145,7 @@ def create(connection: duckdb.DuckDBPyConnection, ordered: Iterable[View]) -> li
                 connection.execute(f"CREATE TEMP TABLE {ddl.quote(view.name)} ({_definition(outputs)})")
                 made.append(view.name)
             columns = texts.resolve(view.document, outputs, view.relations, view.aliases, known)
-            known[view.name] = {c.name: (c.description, c.unit) for c in columns if c.description}
+            known[view.name] = {c.name: (c.description, c.unit) for c in columns}
             installed.append(Installed(view, tuple(columns)))
     connection.execute(";\n".join(text for one in installed for text in _comments(one)))
     return installed
@@ -225,7 +225,8 @@ def _read(root: Path) -> tuple[tuple[Path, str], ...]:
 
 def _hash(found: Iterable[tuple[Path, str]]) -> str:
     digest = hashlib.sha256()
-    for path, text in found:
+    code = ((path, path.read_text()) for path in sorted(ROOT.glob("*.py")))
+    for path, text in (*found, *code):
         digest.update(f"{path.parent.name}/{path.name}\0{text}\0".encode())
     return digest.hexdigest()[:16]
 

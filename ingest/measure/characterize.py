@@ -63,6 +63,8 @@ class Machine:
     memory_byte: float
     fp32_ops_per_s: float
     byte_per_s: float
+    unit_byte_per_s: float
+    """The same of one thread alone."""
     operator_s: float
     """Host time of an operator too small to count."""
 
@@ -85,6 +87,7 @@ def probe(threads: int | None = None) -> Machine:
         memory_byte=float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")),
         fp32_ops_per_s=_best_rate(),
         byte_per_s=_stream_rate(),
+        unit_byte_per_s=_unit_stream_rate(),
         operator_s=operator_time(),
     )
 
@@ -122,6 +125,7 @@ def draft(machine: Machine, part_id: str) -> str:
         "  dram:", "    scope: chip", "    management: software", "    technology: unknown",
         f"    capacity_byte: {{value: {machine.memory_byte:.0f}, unit: byte, {system}}}",
         f"    bandwidth_byte_per_s: {{value: {machine.byte_per_s:.3e}, unit: byte/s, {measured}, note: \"best of large copies\"}}",
+        f"    unit_bandwidth_byte_per_s: {{value: {machine.unit_byte_per_s:.3e}, unit: byte/s, {measured}, note: \"best of large copies in one thread\"}}",
         "peak:",
         "  - precision: fp32", "    unit: vector", "    accumulator: fp32", "    cluster: core",
         f"    peak_ops_per_s: {{value: {machine.fp32_ops_per_s:.3e}, unit: ops/s, {measured}, note: \"best of large products and convolutions\"}}",
@@ -176,6 +180,16 @@ def _stream_rate() -> float:
     source = torch.randn(64 * 1024**2)
     target = torch.empty_like(source)
     return 2.0 * source.numel() * 4 / _least_time(lambda: target.copy_(source))
+
+
+def _unit_stream_rate() -> float:
+    """The same in one thread. [byte/s]"""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        return _stream_rate()
+    finally:
+        torch.set_num_threads(threads)
 
 
 def operator_time() -> float:

@@ -116,12 +116,12 @@ def read(bench: Workbench) -> pl.DataFrame:
     """What the views say of every operator on every part under every cache state."""
     return bench.sql(
         """
-        SELECT c.anchor_operator_id AS operator_id, c.hardware, s.cache_state, c.device_s, c.compute_s, c.memory_s, c.power_s,
-            c.memory_level, c.unit, c.strategy, c.tile_m, c.tile_n, c.tile_k, c.waves, c.utilization_fraction, c.kernel_gap_s,
+        SELECT c.anchor_operator_id AS operator_id, c.hardware, c.cache_state, c.device_s, c.compute_s, c.memory_s, c.power_s,
+            c.memory_level, m.unit, m.strategy, m.tile_m, m.tile_n, m.tile_k, m.waves, c.utilization_fraction, c.kernel_gap_s,
             t.host_kernel_s, t.host_view_s
         FROM kernel_cost AS c
-        INNER JOIN target AS t USING (model, scenario_id, hardware)
-        INNER JOIN scenario AS s ON s.scenario_id = c.scenario_id
+        INNER JOIN part_support AS t USING (hardware, backend, precision)
+        INNER JOIN kernel_mapping AS m USING (model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id)
         """
     )
 
@@ -139,7 +139,7 @@ def _bench(
         model=pl.lit(MODEL), backend=pl.lit(backend), precision=pl.lit(precision),
         memory_format=pl.lit("nchw"), batch=pl.lit(1, pl.Int64), sequence=pl.lit(None, pl.Int64), host_factor=pl.lit(1.0),
     ).join(pl.DataFrame({"cache_state": cache_states}), how="cross")  # fmt: skip
-    return Workbench(database, cases, efficiency, stand_ins, view="kernel_cost")
+    return Workbench(database, cases, efficiency, stand_ins)
 
 
 def tables(

@@ -109,6 +109,7 @@ def _source(kernels: Kernels, scope: str, backend: str) -> Source:
 def prior_from_rows(efficiency: pl.DataFrame, scopes: Sequence[str], backend: str) -> fitting.Fit:
     """Values in force before the fit, of the given scopes, the later ones the more specific."""
     value: dict[fitting.Key, float] = {}
+    class_of: dict[str, str] = {}
     for scope in scopes:
         for word in ("*", backend):
             rows = efficiency.filter(
@@ -116,11 +117,15 @@ def prior_from_rows(efficiency: pl.DataFrame, scopes: Sequence[str], backend: st
                 & pl.col("resource").is_in(fitting.RESOURCES)
             )  # fmt: skip
             for row in rows.iter_rows(named=True):
-                key = (row["kernel_class"], row["memory_format"], row["resource"])
+                name = row["kernel_class"]
+                if row["operator_name"] != "*":
+                    name = row["operator_name"]
+                    class_of[name] = row["kernel_class"]
+                key = (name, row["memory_format"], row["resource"])
                 value[(*key, "maximum_fraction")] = row["maximum_fraction"]
                 if row["half_work"] > 0 and row["resource"] != "overlap":
                     value[(*key, "half_work")] = row["half_work"]
-    return fitting.Fit(value)
+    return fitting.Fit(value, class_of=class_of)
 
 
 def error_table(calibration: Calibration) -> pl.DataFrame:
@@ -150,12 +155,13 @@ def efficiency_rows(calibration: Calibration, is_suite: bool = False) -> list[Ef
     # what they leave as it is.
     values = fitted.value if calibration.scope.startswith("hardware:") else fitted.prior
     places = sorted({(c, f, r) for c, f, r, _ in values})
-    return [
+    rows = [
         Efficiency(
-            efficiency_id=number,
+            efficiency_id=0,
             scope=calibration.scope,
             backend=calibration.backend,
             kernel_class=kernel_class,
+            operator_name=operator_name,
             precision_class="*",
             memory_format=memory_format,
             resource=resource,
@@ -165,9 +171,11 @@ def efficiency_rows(calibration: Calibration, is_suite: bool = False) -> list[Ef
             confidence="measured",
             note=note,
         )
-        for number, (kernel_class, memory_format, resource) in enumerate(places, start=1)
-        for names in [fitting.lookup_names(calibration.kernels, kernel_class)]
+        for name, memory_format, resource in places
+        for names in [fitting.lookup_names(calibration.kernels, name)]
+        for kernel_class, operator_name in fitting.places(calibration.kernels, fitted, name)
     ]
+    return [row.model_copy(update={"efficiency_id": number}) for number, row in enumerate(rows, start=1)]
 
 
 def half_work(fitted: fitting.Fit, names: Sequence[str], memory_format: str, resource: str) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from .kernels import Floats, Kernels
+from .kernels import NATIVE, Floats, Kernels
 
 LIBRARY = ("reorder", "paging")
 """What comes before the arithmetic: a library's order of its operands, the system's pages; without a row, nothing."""
@@ -24,26 +24,23 @@ LIBRARY = ("reorder", "paging")
 THREAD = "thread"
 """One thread alone, and the team that begins and ends; without a row, nothing is known of threads."""
 
-NATIVE = "aten._slow_conv2d_forward"
-"""Convolution of a small image that PyTorch on a processor does not leave to oneDNN."""
-
 RESOURCES = ("matrix", "vector", "memory", "overlap", THREAD, *LIBRARY)
 _TERM = {"matrix": "matrix", "vector": "vector", "memory": "dram"}
 
 _BOUNDS = {
-    ("matrix", "maximum_fraction"): (0.02, 1.25),
+    ("matrix", "maximum_fraction"): (0.02, 1.0),
     ("vector", "maximum_fraction"): (0.02, 1.0),
     ("memory", "maximum_fraction"): (0.02, 1.0),
     ("overlap", "maximum_fraction"): (0.02, 1.0),
     ("reorder", "maximum_fraction"): (0.005, 1.0),
     ("paging", "maximum_fraction"): (0.005, 1.0),
-    (THREAD, "maximum_fraction"): (0.2, 50.0),
-    (THREAD, "half_work"): (1e2, 1e7),
+    (THREAD, "maximum_fraction"): (0.05, 1.0),
+    (THREAD, "half_work"): (1e-2, 1e2),
     ("matrix", "half_work"): (1e3, 1e9),
     ("vector", "half_work"): (1e1, 1e7),
     ("memory", "half_work"): (1e1, 1e6),
 }
-"""Range of each kind of parameter; operations or bytes for half_work."""
+"""Range of each kind of parameter; operations or bytes for half_work, of `thread` the part's own teams."""
 
 _PRIOR = {
     ("matrix", "maximum_fraction"): 0.7,
@@ -52,8 +49,8 @@ _PRIOR = {
     ("overlap", "maximum_fraction"): 0.85,
     ("reorder", "maximum_fraction"): 0.2,
     ("paging", "maximum_fraction"): 0.07,
-    (THREAD, "maximum_fraction"): 2.0,
-    (THREAD, "half_work"): 1e5,
+    (THREAD, "maximum_fraction"): 0.8,
+    (THREAD, "half_work"): 1.0,
     ("matrix", "half_work"): 1e5,
     ("vector", "half_work"): 1e3,
     ("memory", "half_work"): 2e3,
@@ -83,6 +80,8 @@ class Fit:
     """Measurements fitted on."""
     prior: dict[Key, float] = field(default_factory=dict)
     """What they were pulled toward."""
+    class_of: dict[str, str] = field(default_factory=dict)
+    """Kernel class of the ATen operators that the rows in force tell from it."""
 
     def get(
         self, names: Sequence[str], memory_format: str, resource: str, kind: str, default: float | None = None
@@ -324,6 +323,15 @@ def lookup_names(kernels: Kernels, name: str) -> tuple[str, ...]:
     """A class or ATen operator with what stands in for it."""
     classes = kernels.group.filter(pl.col("operator_name") == name)["kernel_class"]
     return (name, *classes.unique().sort(), "*")
+
+
+def places(kernels: Kernels, fitted: Fit, name: str) -> list[tuple[str, str]]:
+    """Kernel class and ATen operator of the rows that a class or ATen operator stands for."""
+    if name == "*" or name in kernels.group["kernel_class"]:
+        return [(name, "*")]
+    seen = kernels.group.filter(pl.col("operator_name") == name)["kernel_class"].unique().sort().to_list()
+    known = [fitted.class_of[name]] if name in fitted.class_of else []
+    return [(kernel_class, name) for kernel_class in dict.fromkeys([*seen, *known])] or [(name, "*")]
 
 
 def _prior_value(prior: Fit, key: Key, names: Sequence[str]) -> float:

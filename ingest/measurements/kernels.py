@@ -26,6 +26,9 @@ TIMES = ("matrix", "vector", "dram")
 _CLASS_FLAGS = ["is_single_algorithm", "varies_by_format", "varies_by_strides"]
 """What `operator_class` says of a kernel class that tells which of its kernels may share a parameter."""
 
+NATIVE = "aten._slow_conv2d_forward"
+"""Convolution of a small image that PyTorch on a processor does not leave to oneDNN."""
+
 _SHAPE = ["hardware", "backend", "memory_format", "kernel_class", "operator_name"]
 
 
@@ -58,9 +61,9 @@ class Kernels:
     paging_s: Floats
     """Time of handing out fresh pages, at the peak bandwidth. [s]"""
     thread_s: Floats
-    """Time of all traffic at a unit's fair share of the peak bandwidth where one thread moves it; 0 elsewhere. [s]"""
+    """Time of all traffic at what one unit alone draws where one thread moves it; 0 elsewhere. [s]"""
     team_s: Floats
-    """Time of a byte a unit at the peak bandwidth where a team of threads runs the kernel; 0 elsewhere. [s]"""
+    """Time in which the part's team of threads begins and ends where one runs the kernel; 0 elsewhere. [s]"""
     power_s: Floats
     """Least time the power limit allows; 0 when unknown. [s]"""
     gap_s: Floats
@@ -90,17 +93,20 @@ class Kernels:
 
 
 def neutral(half_work: float, residency: pl.DataFrame) -> pl.DataFrame:
-    """Efficiency rows that leave every kernel at its peak and its team at a byte a unit; the database's residency rows
+    """Efficiency rows that leave every kernel at its peak and its team at the part's; the database's residency rows
     stay."""
     first = int(residency["efficiency_id"].max() or 0) + 1  # type: ignore[arg-type]  # an integer column
+    # An operator without rows is not told apart from its class.
+    resources = ("matrix", "vector", "memory", "thread", "overlap", "reorder", "paging")
+    places = [*(("*", "*", resource) for resource in resources), ("conv", NATIVE, "memory")]
     works = {"matrix": half_work, "vector": half_work, "memory": half_work, "thread": 1.0}
     rows = [
         {
-            "efficiency_id": first + i, "scope": "*", "backend": "*", "kernel_class": "*", "precision_class": "*", "memory_format": "*",
-            "resource": resource, "maximum_fraction": 1.0, "half_work": works.get(resource, 0.0),
-            "source_id": "neutral", "confidence": "assumed", "note": None,
+            "efficiency_id": first + i, "scope": "*", "backend": "*", "kernel_class": kernel_class, "operator_name": name,
+            "precision_class": "*", "memory_format": "*", "resource": resource, "maximum_fraction": 1.0,
+            "half_work": works.get(resource, 0.0), "source_id": "neutral", "confidence": "assumed", "note": None,
         }
-        for i, resource in enumerate((*works, "overlap", "reorder", "paging"))
+        for i, (kernel_class, name, resource) in enumerate(places)
     ]  # fmt: skip
     return pl.concat([pl.DataFrame(rows, schema=residency.schema), residency])
 
@@ -111,7 +117,7 @@ def extract(
     """The kernels of the cases. `efficiency` are the rows in force, of which residency is kept;
     `overrides` replaces whole tables by name."""
     residency = efficiency.select(list(Efficiency.model_fields)).filter(pl.col("resource") == "residency")
-    with Workbench(database, cases, neutral(0.0, residency), overrides, view="kernel_latency") as bench:
+    with Workbench(database, cases, neutral(0.0, residency), overrides) as bench:
         ideal = _terms(bench)
         bench.replace("efficiency", neutral(1.0, residency))
         sloped = _terms(bench).select(
@@ -121,14 +127,15 @@ def extract(
             "kernel_id",
             *(pl.col(f"{t}_s").alias(f"{t}_at_one") for t in TIMES),
         )
-        dispatch = bench.sql("SELECT DISTINCT scenario_id, hardware, dispatch FROM target")
+        dispatch = bench.sql("SELECT DISTINCT backend, hardware, dispatch FROM part_support")
         keys = ["model", "scenario_id", "hardware"]
         joined = ideal.join(sloped, on=[*keys, "kernel_id"]).with_columns(
             pl.col(f"{t}_at_one") - pl.col(f"{t}_s") for t in TIMES
         )
-        flags = bench.sql(f"SELECT operator_class AS kernel_class, {', '.join(_CLASS_FLAGS)} FROM operator_class")
+        query = f"SELECT operator_class AS kernel_class, {', '.join(_CLASS_FLAGS)} FROM operator_class"
+        flags = bench.connection.sql(query).pl()
         numbered = bench.cases.with_row_index("case_row")
-    return _arrays(joined, numbered.join(dispatch, on=["scenario_id", "hardware"], how="left"), flags, keys)
+    return _arrays(joined, numbered.join(dispatch, on=["backend", "hardware"], how="left"), flags, keys)
 
 
 def _terms(bench: Workbench) -> pl.DataFrame:
@@ -144,9 +151,8 @@ def _terms(bench: Workbench) -> pl.DataFrame:
             c.layout AS memory_format, c.matrix_s, c.vector_s, c.naive_s, c.dram_s, c.cache_s,
             GREATEST(c.reload_s, c.latency_bound_s) AS reload_s, c.reorder_s, c.paging_s,
             c.thread_s, c.team_s, COALESCE(c.power_s, 0) AS power_s, c.kernel_gap_s,
-            k.host_issue_s
+            c.host_issue_s
         FROM kernel_cost AS c
-        INNER JOIN kernel_latency AS k USING (model, scenario_id, hardware, kernel_id)
         INNER JOIN operator AS o ON o.model = c.model AND o.operator_id = c.anchor_operator_id
         """
     )

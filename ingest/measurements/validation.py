@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import polars as pl
 
-from charz.sql import PACES, views
+from charz.sql import PACES
 
 from . import score
 from .workbench import Workbench, measured_cases
@@ -95,18 +94,10 @@ def host_factors(frame: pl.DataFrame) -> pl.DataFrame:
 
 def with_bands(database: Path, frame: pl.DataFrame, overrides: dict[str, pl.DataFrame] | None = None) -> pl.DataFrame:
     """The frame with `p10_s` and `p90_s`."""
-    by_name = {view.name: view for view in views.load()}
-    with duckdb.connect() as connection:
-        connection.execute(f"ATTACH '{database}' AS file (READ_ONLY)")
-        connection.execute("SET search_path = 'memory.main,file.main'")
-        for name in set(overrides or {}) & set(by_name["band_choice"].relations):
-            connection.register("frame_of_table", (overrides or {})[name].to_arrow())
-            connection.execute(f"CREATE TABLE {name} AS SELECT * FROM frame_of_table")
-            connection.unregister("frame_of_table")
-        connection.execute(by_name["band_choice"].create)
-        bands = connection.sql(
-            "SELECT hardware, backend, batch_class, low_factor, high_factor FROM band_choice WHERE quantity = 'latency'"
-        ).pl()
+    with Workbench(database, frame, overrides=overrides) as bench:
+        bands = bench.sql(
+            "SELECT hardware, backend, batch_class, low_factor, high_factor FROM part_band WHERE quantity = 'latency'"
+        )
     return (
         frame.with_columns(batch_class=score.batch_class())
         .join(bands, on=["hardware", "backend", "batch_class"], how="left")

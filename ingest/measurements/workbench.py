@@ -1,14 +1,14 @@
 """The cost model's own views over exactly the runs that were measured.
 
 The views answer every model under every scenario on every part; a data set asks for a few of those.
-Here the same views are made over a database attached read-only, with `run` and `target` cut down to
-the measured (model, scenario, part) triples, so that scoring costs what it asks for. Nothing of the
-cost model is repeated: every number comes from the SQL.
+Here a database opened read-only has its maintained tables hidden behind those of the measured runs, evaluated anew
+(`maintain.ask`), so that scoring costs what it asks for. Nothing of the cost model is repeated: every number comes from
+the SQL.
 """
 
 from __future__ import annotations
 
-import time
+from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -18,21 +18,19 @@ import polars as pl
 from charz.schema import ddl
 from charz.schema.catalog import Efficiency
 from charz.schema.scenario import Scenario
-from charz.sql import views
+from charz.sql import maintain
+from charz.sql.installed import column_names, relations
+from charz.sql.views import HARDWARE, WORKLOAD
 
 CASE_COLUMNS = ("model", "hardware", "backend", "precision", "memory_format", "batch", "sequence", "host_factor")
 """What tells predictions apart; `sequence` is null for the model's default."""
-
-_KEYS = {"run": "model, scenario_id", "target": "model, scenario_id, hardware"}
-"""Views cut down to the wanted runs, with what tells their rows apart."""
 
 
 class Workbench:
     """A connection on which every view knows the given cases and no others.
 
     `cases` holds `CASE_COLUMNS`; each gets a `scenario_id`. `efficiency` replaces the database's
-    efficiency rows, `overrides` whole tables by name. Every view that `view` rests on is computed once
-    and kept as a table, in order; `self.seconds` tells what each took. Use as a context manager.
+    efficiency rows, `overrides` whole tables by name. Use as a context manager.
     """
 
     def __init__(
@@ -42,22 +40,24 @@ class Workbench:
         efficiency: pl.DataFrame | None = None,
         overrides: dict[str, pl.DataFrame] | None = None,
         threads: int | None = None,
-        view: str = "model_cost",
     ) -> None:
-        self.view = view
-        self.seconds: dict[str, float] = {}
-        self.connection = duckdb.connect(config={"threads": threads} if threads else {})
-        self.connection.execute(f"ATTACH {ddl.literal(str(database))} AS file (READ_ONLY)")
-        self.connection.execute("SET search_path = 'memory.main,file.main'")
+        config = {"threads": threads} if threads else {}
+        self.connection = duckdb.connect(str(database), read_only=True, config=config)
+        self.connection.execute("SET enable_progress_bar = false")
         self.cases = with_scenarios(cases)
-        self._make_table(Scenario.TABLE, _scenarios(self.cases))
         replaced = dict(overrides or {})
         if efficiency is not None:
             replaced[Efficiency.TABLE] = efficiency
         for name, frame in replaced.items():
-            self._make_table(name, frame)
-        self._make_table("wanted_run", self.cases.select("model", "scenario_id", "hardware").unique())
-        self._compute(view)
+            self._hide(name, frame)
+        self._hide("wanted_run", self.cases.select("model", "scenario_id", "hardware").unique())
+        self._evaluate_parts(set(replaced))
+        scenarios = [Scenario(**row) for row in _scenarios(self.cases).iter_rows(named=True)]
+        wanted = "(model, scenario_id) IN (SELECT (model, scenario_id) FROM wanted_run)"
+        maintain.ask(self.connection, scenarios=scenarios, runs=wanted)
+        self._groups = self._parts_with_equal_runs()
+        self._tables = [r for r in relations(self.connection) if r.is_table and r.layer in (HARDWARE, WORKLOAD)]
+        self._copy("every {}", "{}")
 
     def __enter__(self) -> Workbench:
         return self
@@ -67,59 +67,84 @@ class Workbench:
 
     def predict(self, columns: Iterable[str] = ("latency_s",), view: str = "model_cost") -> pl.DataFrame:
         """The cases with the given columns of `view` beside them."""
-        picked = ", ".join(f"v.{c}" for c in columns)
-        found = self.connection.sql(f"SELECT v.model, v.scenario_id, v.hardware, {picked} FROM {view} AS v").pl()
-        return self.cases.join(found, on=["model", "scenario_id", "hardware"], how="left")
+        keys = ["model", "scenario_id", "hardware"]
+        found = self.sql(f"SELECT {', '.join((*keys, *columns))} FROM {view}")
+        return self.cases.join(found, on=keys, how="left")
 
     def sql(self, query: str) -> pl.DataFrame:
-        """Any query over the cut-down views."""
-        return self.connection.sql(query).pl()
-
-    def _make_table(self, name: str, frame: pl.DataFrame) -> None:
-        self.connection.register("frame_of_table", frame.to_arrow())
-        self.connection.execute(f"CREATE TABLE {name} AS SELECT * FROM frame_of_table")
-        self.connection.unregister("frame_of_table")
+        """The rows of a query over views that tell parts apart, of every case."""
+        frames = []
+        for parts, runs in self._groups:
+            self._narrow(parts, runs)
+            frames.append(self.connection.sql(query).pl())
+        return pl.concat(frames)
 
     def replace(self, table: str, frame: pl.DataFrame) -> None:
-        """Put other rows in a table, and compute anew what rests on it."""
-        self.connection.execute(f"DROP TABLE {table}")
-        self._make_table(table, frame)
-        self._compute(self.view, changed=table)
+        """Put other rows in a table of the catalog, and evaluate anew what rests on it."""
+        self.connection.execute(f"DROP TABLE temp.{ddl.quote(table)}")
+        self._hide(table, frame)
+        self._copy("{}", "every {}")
+        self._evaluate_parts({table})
+        self._copy("every {}", "{}")
 
-    def _compute(self, wanted: str, changed: str | None = None) -> None:
-        """The wanted view and all it rests on, as tables; only what rests on `changed`, if given."""
-        by_name = {view.name: view for view in views.load()}
-        for name in ancestors(by_name, wanted):
-            if changed is not None and changed not in ancestors_and_tables(by_name, name):
+    def _hide(self, name: str, frame: pl.DataFrame) -> None:
+        self.connection.register("frame_of_table", frame.to_arrow())
+        self.connection.execute(f"CREATE TEMP TABLE {ddl.quote(name)} AS SELECT * FROM frame_of_table")
+        self.connection.unregister("frame_of_table")
+
+    def _evaluate_parts(self, changed: set[str]) -> None:
+        """What is kept of the parts asked about, evaluated anew where it rests on a changed table."""
+        rests = set(changed)
+        wanted = "hardware IN (SELECT hardware FROM wanted_run)"
+        for relation in relations(self.connection):
+            if relation.layer != HARDWARE:
                 continue
-            self.connection.execute(f"DROP TABLE IF EXISTS memory.main.{ddl.quote(name)}")
-            start = time.perf_counter()
-            view = by_name[name]
-            self.connection.execute(view.create.replace(f"CREATE VIEW {ddl.quote(name)}", "CREATE VIEW every_row", 1))
-            cut = ""
-            if name in _KEYS:
-                cut = f"SEMI JOIN (SELECT DISTINCT {_KEYS[name]} FROM wanted_run) AS w USING ({_KEYS[name]})"
-            self.connection.execute(f"CREATE TABLE {ddl.quote(name)} AS SELECT e.* FROM every_row AS e {cut}")
-            self.connection.execute("DROP VIEW every_row")
-            self.seconds[name] = time.perf_counter() - start
+            rows = ddl.quote(relation.name)
+            if rests & set(relation.reads):
+                rests.add(relation.name)
+                rows = f"({relation.body})"
+            if relation.is_table:
+                condition = wanted if "hardware" in column_names(self.connection, relation.name) else "TRUE"
+                name = ddl.quote(relation.name)
+                self.connection.execute(
+                    f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT * FROM {rows} WHERE {condition}"
+                )
 
+    def _parts_with_equal_runs(self) -> list[tuple[list[str], pl.DataFrame]]:
+        """Parts that the same runs are wanted on, with those runs."""
+        columns = ["model", "scenario_id"]
+        groups: dict[tuple[tuple[object, ...], ...], list[str]] = defaultdict(list)
+        frames: dict[tuple[tuple[object, ...], ...], pl.DataFrame] = {}
+        for (part,), cases in self.cases.group_by("hardware"):
+            runs = cases.select(columns).unique().sort(columns)
+            groups[tuple(runs.rows())].append(str(part))
+            frames[tuple(runs.rows())] = runs
+        return sorted(((sorted(parts), frames[key]) for key, parts in groups.items()), key=lambda group: group[0])
 
-def ancestors(by_name: dict[str, views.View], wanted: str) -> list[str]:
-    """Views that `wanted` rests on, in order of creation, itself last."""
-    found = ancestors_and_tables(by_name, wanted)
-    return [name for name in by_name if name in found]
+    def _copy(self, to: str, of: str) -> None:
+        """Put every maintained table under another name, where they are narrowed and so must be kept."""
+        if len(self._groups) == 1:
+            return
+        for table in self._tables:
+            target, source = (ddl.quote(name.format(table.name)) for name in (to, of))
+            self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {target} AS SELECT * FROM {source}")
 
-
-def ancestors_and_tables(by_name: dict[str, views.View], wanted: str) -> set[str]:
-    """Views and tables that `wanted` rests on, itself included."""
-    found: set[str] = set()
-    pending = [wanted]
-    while pending:
-        name = pending.pop()
-        if name not in found:
-            found.add(name)
-            pending += by_name[name].relations if name in by_name else ()
-    return found
+    def _narrow(self, parts: list[str], runs: pl.DataFrame) -> None:
+        """Make the views know these parts and runs alone: every run on every part would cost more than is asked."""
+        if len(self._groups) == 1:
+            return
+        listed = ", ".join(map(ddl.literal, parts))
+        self.connection.register("runs_of_parts", runs.to_arrow())
+        for table in self._tables:
+            if table.layer == WORKLOAD:
+                kept = "SEMI JOIN runs_of_parts USING (model, scenario_id)"
+            elif "hardware" in column_names(self.connection, table.name):
+                kept = f"WHERE hardware IN ({listed})"
+            else:
+                continue
+            name, every = ddl.quote(table.name), ddl.quote(f"every {table.name}")
+            self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT * FROM {every} {kept}")
+        self.connection.unregister("runs_of_parts")
 
 
 def with_scenarios(cases: pl.DataFrame) -> pl.DataFrame:

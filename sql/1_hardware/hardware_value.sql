@@ -39,6 +39,9 @@ WITH live_numbers AS (
     SELECT hardware, 'memory' AS kind, CONCAT('memory.', level, '.bandwidth_byte_per_s') AS field, CAST(bandwidth_byte_per_s AS DOUBLE) AS value
     FROM hardware_memory WHERE bandwidth_byte_per_s IS NOT NULL
     UNION ALL
+    SELECT hardware, 'memory' AS kind, CONCAT('memory.', level, '.unit_bandwidth_byte_per_s') AS field, CAST(unit_bandwidth_byte_per_s AS DOUBLE) AS value
+    FROM hardware_memory WHERE unit_bandwidth_byte_per_s IS NOT NULL
+    UNION ALL
     SELECT hardware, 'memory' AS kind, CONCAT('memory.', level, '.achievable_fraction') AS field, CAST(achievable_fraction AS DOUBLE) AS value
     FROM hardware_memory WHERE achievable_fraction IS NOT NULL
     UNION ALL

@@ -21,6 +21,7 @@ chip_memory AS (
         m.depth,
         m.scope,
         m.capacity_byte,
+        m.unit_bandwidth_byte_per_s,
         CASE WHEN m.scope = 'unit' THEN m.capacity_byte * c.unit_count ELSE m.capacity_byte END AS total_byte,
         CASE WHEN m.scope = 'unit' THEN m.bandwidth_byte_per_s * c.unit_count ELSE m.bandwidth_byte_per_s END
             AS total_byte_per_s
@@ -41,6 +42,7 @@ memory_totals AS (
         m.hardware,
         MAX(CASE WHEN m.level = 'dram' THEN m.total_byte END) AS dram_byte,
         MAX(CASE WHEN m.level = 'dram' THEN m.total_byte_per_s END) AS dram_byte_per_s,
+        MAX(CASE WHEN m.level = 'dram' THEN m.unit_bandwidth_byte_per_s END) AS unit_dram_byte_per_s,
         MAX(CASE WHEN m.depth = k.depth THEN m.total_byte END) AS cache_byte,
         MAX(CASE WHEN m.depth = k.depth THEN m.total_byte_per_s END) AS cache_byte_per_s,
         MAX(CASE WHEN m.depth = k.depth THEN m.level END) AS cache_level,
@@ -66,7 +68,8 @@ overheads AS (
     SELECT
         hardware,
         MAX(CASE WHEN overhead = 'kernel_gap' THEN overhead_s END) AS kernel_gap_s,
-        MAX(CASE WHEN overhead = 'memory_latency' THEN overhead_s END) AS memory_latency_s
+        MAX(CASE WHEN overhead = 'memory_latency' THEN overhead_s END) AS memory_latency_s,
+        MAX(CASE WHEN overhead = 'team' THEN overhead_s END) AS team_overhead_s
     FROM hardware_overhead
     GROUP BY hardware
 ),
@@ -142,12 +145,16 @@ SELECT
     m.dram_byte,
     -- Peak bandwidth of main memory. [byte/s]
     m.dram_byte_per_s,
+    -- Most that one unit alone draws of it; null when unknown. [byte/s]
+    m.unit_dram_byte_per_s,
     -- Power the default mode may draw; null when unknown. [W]
     p.tdp_w,
     -- Device time between two dependent kernels; 0 when the part states none. [s]
     COALESCE(g.kernel_gap_s, 0e0) AS part_kernel_gap_s,
     -- Time of one access to main memory that another waits for; 0 when the part states none. [s]
     COALESCE(g.memory_latency_s, 0e0) AS memory_latency_s,
+    -- Time in which a team of threads of all units begins and ends; 0 when the part states none. [s]
+    COALESCE(g.team_overhead_s, 0e0) AS team_overhead_s,
     -- Clock share of the default power mode.
     COALESCE(p.clock_fraction, 1e0) AS clock_fraction,
     -- Clock of the units in the default power mode; null when unknown. [Hz]

@@ -115,11 +115,10 @@ SELECT
     MAX_BY(maximum_fraction, CASE WHEN resource = 'reorder' THEN specificity END) AS reorder_fraction,
     -- Share of the peak bandwidth at which fresh pages are handed out; null where memory is kept from run to run.
     MAX_BY(maximum_fraction, CASE WHEN resource = 'paging' THEN specificity END) AS paging_fraction,
-    -- Of a unit's fair share of the peak bandwidth, what one thread reaches while the others idle; null where unknown.
+    -- Share of the bandwidth that one unit alone draws which a loop of one thread reaches; null where unknown.
     MAX_BY(maximum_fraction, CASE WHEN resource = 'thread' THEN specificity END) AS thread_fraction,
-    -- Bytes a unit would move at the peak in the time in which a team of threads begins and ends; null where unknown.
-    -- [byte]
-    MAX_BY(half_work, CASE WHEN resource = 'thread' THEN specificity END) AS team_byte,
+    -- Time in which the backend's team of threads begins and ends, as a multiple of the part's; null where unknown.
+    MAX_BY(half_work, CASE WHEN resource = 'thread' THEN specificity END) AS team_ratio,
     -- Row of `efficiency` behind matrix.
     MAX_BY(efficiency_id, CASE WHEN resource = 'matrix' THEN specificity END) AS matrix_efficiency_id,
     -- Row of `efficiency` behind vector.

@@ -18,42 +18,59 @@ WITH moved_elements AS (
     FROM run AS r
     INNER JOIN access_term AS a ON a.model = r.model
     GROUP BY r.model, r.scenario_id, a.operator_id, a.tensor_id
+),
+
+moved_tensors AS (
+    SELECT
+        r.model,
+        r.scenario_id,
+        st.backend,
+        st.kernel_id,
+        st.tensor_id,
+        st.direction,
+        st.role,
+        st.operator_id,
+        st.is_produced,
+        CASE
+            WHEN me.draw_fraction IS NULL THEN LEAST(COALESCE(me.elements, z.elements), z.elements)
+            -- Binary thousandths: a sum of them depends on no order, so that equal kernels have equal shapes.
+            ELSE ROUND(
+                z.elements * (1e0 - POWER(1e0 - me.draw_fraction, me.elements / NULLIF(z.elements * me.draw_fraction, 0e0)))
+                * 1024e0
+            ) / 1024e0
+        END AS elements,
+        p.bits,
+        CASE WHEN st.is_wide THEN GREATEST(p.bits, 32) ELSE p.bits END AS stored_bits
+    FROM run AS r
+    INNER JOIN kernel_tensor AS st ON st.model = r.model AND st.backend IN (r.backend, 'eager')
+    INNER JOIN tensor_size AS z
+        ON z.model = r.model AND z.scenario_id = r.scenario_id AND z.tensor_id = st.tensor_id
+    INNER JOIN tensor_precision AS tp
+        ON tp.model = r.model AND tp.policy = r.precision AND tp.tensor_id = st.tensor_id
+    LEFT JOIN read_precision AS rp
+        ON rp.model = r.model AND rp.policy = r.precision
+        AND rp.operator_id = st.operator_id AND rp.tensor_id = st.tensor_id AND st.direction = 'read'
+    INNER JOIN precision AS p ON p.precision = COALESCE(rp.precision, tp.precision)
+    LEFT JOIN moved_elements AS me
+        ON me.model = r.model AND me.scenario_id = r.scenario_id
+        AND me.operator_id = st.operator_id AND me.tensor_id = st.tensor_id
 )
 
 SELECT
-    r.model,
-    r.scenario_id,
-    st.backend,
-    st.kernel_id,
-    st.tensor_id,
+    model,
+    scenario_id,
+    backend,
+    kernel_id,
+    tensor_id,
     -- `read` or `write`.
-    st.direction,
+    direction,
     -- `input`, `weight`, `kv_cache` or `output`.
-    st.role,
-    st.operator_id,
+    role,
+    operator_id,
     -- True when an earlier kernel of the run wrote it.
-    st.is_produced,
+    is_produced,
     -- Bytes moved. [byte]
-    CASE
-        WHEN me.draw_fraction IS NULL THEN LEAST(COALESCE(me.elements, z.elements), z.elements)
-        -- Binary thousandths: a sum of them depends on no order, so that equal kernels have equal shapes.
-        ELSE ROUND(
-            z.elements * (1e0 - POWER(1e0 - me.draw_fraction, me.elements / NULLIF(z.elements * me.draw_fraction, 0e0)))
-            * 1024e0
-        ) / 1024e0
-    END
-    * CASE WHEN st.is_wide THEN GREATEST(p.bits, 32) ELSE p.bits END / 8e0 AS moved_byte
-FROM run AS r
-INNER JOIN kernel_tensor AS st ON st.model = r.model AND st.backend IN (r.backend, 'eager')
-INNER JOIN tensor_size AS z
-    ON z.model = r.model AND z.scenario_id = r.scenario_id AND z.tensor_id = st.tensor_id
-INNER JOIN tensor_precision AS tp
-    ON tp.model = r.model AND tp.policy = r.precision AND tp.tensor_id = st.tensor_id
-LEFT JOIN read_precision AS rp
-    ON rp.model = r.model AND rp.policy = r.precision
-    AND rp.operator_id = st.operator_id AND rp.tensor_id = st.tensor_id AND st.direction = 'read'
-INNER JOIN precision AS p ON p.precision = COALESCE(rp.precision, tp.precision)
-LEFT JOIN moved_elements AS me
-    ON me.model = r.model AND me.scenario_id = r.scenario_id
-    AND me.operator_id = st.operator_id AND me.tensor_id = st.tensor_id
-
+    elements * stored_bits / 8e0 AS moved_byte,
+    -- The same, were every tensor stored in its own element type (`kernel_tensor.is_wide`). [byte]
+    elements * bits / 8e0 AS own_byte
+FROM moved_tensors

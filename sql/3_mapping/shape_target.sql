@@ -41,7 +41,7 @@ SELECT
     e.reorder_fraction,
     e.paging_fraction,
     e.thread_fraction,
-    e.team_byte
+    e.team_ratio
 FROM placed_shapes AS s
 INNER JOIN part_efficiency AS e
     ON e.hardware = s.hardware AND e.backend = s.backend AND e.kernel_class = s.kernel_class

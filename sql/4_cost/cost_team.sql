@@ -8,7 +8,7 @@ SELECT
     -- Time in which the team of threads begins and ends; 0 for one thread and where nothing is known of threads. [s]
     CASE
         WHEN chunk_element IS NOT NULL AND team_size > 1e0 AND moved_byte > 0e0
-            THEN COALESCE(team_byte, 0e0) * unit_count / NULLIF(dram_byte_per_s, 0e0)
+            THEN COALESCE(team_overhead_s * team_ratio, 0e0)
         ELSE 0e0
     END AS team_s,
     exposed_s + team_s AS exposed_s

@@ -1,6 +1,6 @@
--- Threads of a processor: where the backend leaves a short loop to few of them, their share of the bandwidth bounds it.
--- Libraries share every product.
--- Term: thread, memory, moved_byte, dram_byte_per_s, thread_fraction, thread_s,
+-- Threads of a processor: where the backend leaves a short loop to few of them, what their units alone draw of main memory
+-- bounds it. Libraries share every product.
+-- Term: thread, memory, moved_byte, unit_dram_byte_per_s, thread_fraction, thread_s,
 -- Link: 50
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
 CREATE VIEW cost_thread AS
@@ -13,11 +13,11 @@ SELECT
         WHEN loop_elements >= chunk_element * unit_count THEN unit_count
         ELSE 1e0
     END AS team_size,
-    -- Time in which few threads move all traffic, at their share of the bandwidth; 0 where all do or nothing is known of
-    -- threads. [s]
+    -- Time in which few threads move all traffic, each at the bandwidth of a unit alone; 0 where all do or nothing is known
+    -- of threads. [s]
     CASE
-        WHEN team_size >= unit_count OR thread_fraction IS NULL THEN 0e0
-        ELSE moved_byte * unit_count / NULLIF(dram_byte_per_s * thread_fraction * team_size, 0e0)
+        WHEN team_size >= unit_count THEN 0e0
+        ELSE COALESCE(moved_byte / NULLIF(unit_dram_byte_per_s * thread_fraction * team_size, 0e0), 0e0)
     END AS thread_s,
     GREATEST(memory_s, thread_s) AS memory_s,
     CASE WHEN thread_s > memory_s THEN 'thread' ELSE memory_level END AS memory_level

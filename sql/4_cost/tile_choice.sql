@@ -23,8 +23,10 @@ WITH ranked_shapes AS (
             + p.exposed_s,
             COALESCE(dynamic_energy_j / NULLIF(p.tdp_w - p.static_w, 0e0), 0e0)
         ) AS busy_s,
-        COALESCE(tile_energy_j / NULLIF(dynamic_energy_j, 0e0), 0e0) AS energy_share,
-        busy_s * (1e0 + 1e-9 * energy_share + 1e-12 * t.candidate) AS rank_s
+        -- A difference of logarithms is a relative difference of energy, whatever else the kernel takes.
+        busy_s * (
+            1e0 + 1e-9 * COALESCE(LN(NULLIF(GREATEST(dynamic_energy_j, 0e0), 0e0)), 0e0) + 1e-14 * t.candidate
+        ) AS rank_s
     FROM tile_time AS t
     INNER JOIN cost_border AS p
         ON p.model = t.model AND p.backend = t.backend AND p.precision = t.precision AND p.batch = t.batch

@@ -1,7 +1,7 @@
 -- Longest dependent chain of kernels of every run on every part, by operations, device time and
 -- energy-delay product: the sum over segments of the largest sum over their paths. A conversion belongs to
 -- the kernel it is made for. `lower` bounds use the paths of real edges only; equal to the upper, the path
--- is exact. What the run pays once is on no path.
+-- is exact. What the run pays once is on no path. Beside it the sums over all kernels, so that both come from one evaluation.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW critical_path AS
 WITH node_costs AS (
@@ -16,9 +16,25 @@ WITH node_costs AS (
         fused_kernel_id,
         SUM(flops) AS flops,
         SUM(device_s) AS device_s,
+        COUNT(*) AS kernel_count,
+        SUM(host_issue_s) AS host_issue_s,
+        MAX(end_s) AS end_s,
+        MAX(run_call_s) AS run_call_s,
         SUM(energy_j * latency_s) + CASE WHEN COUNT(*) > COUNT(energy_j) THEN NULL ELSE 0e0 END AS edp_js
     FROM kernel_time
     GROUP BY model, hardware, backend, precision, batch, sequence, scenario_id, fused_kernel_id
+),
+
+run_sums AS (
+    SELECT
+        *,
+        SUM(kernel_count) OVER same_run AS run_kernel_count,
+        SUM(flops) OVER same_run AS run_flops,
+        SUM(device_s) OVER same_run AS run_device_s,
+        SUM(host_issue_s) OVER same_run AS run_host_issue_s,
+        MAX(end_s) OVER same_run AS run_end_s
+    FROM node_costs
+    WINDOW same_run AS (PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id)
 ),
 
 path_sums AS (
@@ -36,8 +52,13 @@ path_sums AS (
         SUM(n.flops) AS flops,
         COUNT(*) AS kernel_count,
         SUM(n.device_s) AS device_s,
+        MAX(n.run_kernel_count) AS run_kernel_count,
+        MAX(n.run_flops) AS run_flops,
+        MAX(n.run_device_s) AS run_device_s,
+        MAX(n.run_call_s + n.run_host_issue_s) AS run_host_issue_s,
+        MAX(n.run_call_s + n.run_end_s) AS run_latency_s,
         SUM(n.edp_js) + CASE WHEN COUNT(*) > COUNT(n.edp_js) THEN NULL ELSE 0e0 END AS edp_js
-    FROM node_costs AS n
+    FROM run_sums AS n
     INNER JOIN path_segment AS p
         ON p.model = n.model AND p.backend = n.backend AND p.kernel_id = n.fused_kernel_id
     GROUP BY
@@ -58,6 +79,11 @@ segment_maxima AS (
         MAX(kernel_count) AS kernel_count,
         MAX(device_s) AS device_s,
         MAX(CASE WHEN is_exact THEN device_s ELSE 0e0 END) AS exact_s,
+        MAX(run_kernel_count) AS run_kernel_count,
+        MAX(run_flops) AS run_flops,
+        MAX(run_device_s) AS run_device_s,
+        MAX(run_host_issue_s) AS run_host_issue_s,
+        MAX(run_latency_s) AS run_latency_s,
         MAX(edp_js) + CASE WHEN COUNT(*) > COUNT(edp_js) THEN NULL ELSE 0e0 END AS edp_js
     FROM path_sums
     GROUP BY model, hardware, backend, precision, batch, sequence, scenario_id, segment_id
@@ -80,6 +106,16 @@ SELECT
     -- Lower bound of critical_path_s; equal when the path is exact. [s]
     SUM(exact_s) AS critical_path_lower_s,
     -- Local energy-delay product of the path with the most; null when an energy is missing. [J s]
-    SUM(edp_js) + CASE WHEN COUNT(*) > COUNT(edp_js) THEN NULL ELSE 0e0 END AS critical_path_edp_js
+    SUM(edp_js) + CASE WHEN COUNT(*) > COUNT(edp_js) THEN NULL ELSE 0e0 END AS critical_path_edp_js,
+    -- Kernels launched.
+    CAST(MAX(run_kernel_count) AS BIGINT) AS kernel_count,
+    -- Operations of the run.
+    MAX(run_flops) AS flops,
+    -- Device time of all kernels, one after the other. [s]
+    MAX(run_device_s) AS sequential_s,
+    -- Host time to issue everything, the call included. [s]
+    MAX(run_host_issue_s) AS host_issue_s,
+    -- Time of the run as executed, one kernel at a time. [s]
+    MAX(run_latency_s) AS latency_s
 FROM segment_maxima
 GROUP BY model, hardware, backend, precision, batch, sequence, scenario_id

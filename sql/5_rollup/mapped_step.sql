@@ -39,13 +39,15 @@ SELECT
     k.bottleneck,
     k.unit_count,
     k.is_simulated,
-    k.busy_s,
-    -- Share of the tiles' pace that the kernel class reaches at this size; above 1 where the library's tiles lose less.
+    -- Share of the tiles' pace that the kernel class reaches at this size.
     CASE
         WHEN k.compute_s > 0e0
             THEN GREATEST(k.matrix_ideal_s, k.direct_ideal_s + k.vector_ideal_s) / NULLIF(k.compute_s, 0e0)
         ELSE 1e0
     END AS compute_efficiency_fraction,
+    -- Share of the peak bandwidth that the kernel class reaches at this size; 1 without traffic of main memory.
+    CASE WHEN k.dram_s > 0e0 THEN k.dram_byte / NULLIF(k.dram_byte_per_s * k.dram_s, 0e0) ELSE 1e0 END
+        AS memory_efficiency_fraction,
     s.step_id,
     -- Number of the tile it runs with; null on the vector units without one.
     s.candidate,

@@ -79,7 +79,8 @@ summed_shapes AS (
             AS memory_energy_j,
         SUM(kernel_count * busy_s * units_allocated) / NULLIF(MAX(unit_count), 0e0) AS allocated_s,
         SUM(kernel_count * busy_s * utilization_fraction) AS utilized_s,
-        MAX(dynamic_energy_j / NULLIF(busy_s, 0e0)) AS peak_dynamic_w,
+        MAX(dynamic_energy_j / NULLIF(busy_s, 0e0))
+        + CASE WHEN COUNT(*) > COUNT(dynamic_energy_j) THEN NULL ELSE 0e0 END AS peak_dynamic_w,
         MAX(static_w) AS static_w,
         MAX(dispatch) AS dispatch,
         MAX(host_kernel_s) AS host_kernel_s,

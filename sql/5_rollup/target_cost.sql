@@ -16,6 +16,7 @@ SELECT
     c.host_factor,
     c.cache_state,
     h.is_simulated,
+    h.energy_scope,
     c.latency_s,
     c.overhead_s,
     c.energy_j,

@@ -8,7 +8,10 @@ WITH bounded_steps AS (
         *,
         MAX(ideal_s) OVER (
             PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
-        ) AS slowest_s
+        ) AS slowest_s,
+        COUNT(step_id) OVER (
+            PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
+        ) AS mapped_count
     FROM mapped_step
 ),
 
@@ -40,6 +43,8 @@ SELECT
     m.kernel_class,
     m.latency_s,
     m.bottleneck,
+    -- Steps of the kernel that sit on the part.
+    m.mapped_count,
     m.step_id,
     m.candidate,
     -- `matrix` (tensor cores, AMX, MXU, PE array) or `vector`.
@@ -63,6 +68,7 @@ SELECT
     m.pipelining_fraction,
     m.utilization_fraction,
     m.compute_efficiency_fraction,
+    m.memory_efficiency_fraction,
     -- `<10%`, `10-50%`, `50-90%` or `>=90%`.
     CASE
         WHEN m.utilization_fraction >= 0.9e0 THEN '>=90%'
@@ -84,7 +90,8 @@ SELECT
                 CAST(CAST(FLOOR(m.waves) AS BIGINT) AS VARCHAR), CASE WHEN m.waves <= 1e0 THEN ' wave' ELSE ' waves' END,
                 ', utilization ', CAST(CAST(FLOOR(100e0 * m.utilization_fraction + 0.5e0) AS BIGINT) AS VARCHAR), ' %',
                 CASE
-                    WHEN m.units_allocated < m.tile_unit_count THEN ': too few tiles to fill the part'
+                    WHEN m.units_allocated < m.tile_unit_count
+                        THEN CONCAT(': too few ', CASE WHEN m.tile_m IS NULL THEN 'blocks' ELSE 'tiles' END, ' to fill the part')
                     WHEN m.utilization_fraction < 0.5e0 THEN ': tiles are larger than the product they cover'
                     WHEN m.waves - m.tile_count / NULLIF(m.tile_unit_count, 0e0) > 0.25e0
                         THEN ': the last wave is partly empty'

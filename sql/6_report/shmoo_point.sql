@@ -11,24 +11,35 @@ WITH ranked_kernels AS (
     FROM kernel_cost
 ),
 
--- Its largest step speaks for its tile.
-ranked_steps AS (
+tiled_steps AS (
     SELECT
         k.*,
+        t.step_id,
         t.tile_m,
         t.tile_n,
         t.tile_k,
         t.tile_count,
-        ROW_NUMBER() OVER (
+        t.ideal_s,
+        MAX(t.ideal_s) OVER (
             PARTITION BY k.model, k.hardware, k.backend, k.precision, k.batch, k.sequence, k.scenario_id
-            ORDER BY t.flops DESC, t.step_id
-        ) AS step_rank
+        ) AS slowest_s
     FROM ranked_kernels AS k
     LEFT JOIN tile_step AS t
         ON t.model = k.model AND t.hardware = k.hardware AND t.backend = k.backend AND t.precision = k.precision
         AND t.batch = k.batch AND t.sequence = k.sequence AND t.scenario_id = k.scenario_id AND t.shape_id = k.shape_id
         AND t.candidate = k.candidate AND t.is_product
     WHERE k.flops_rank = 1
+),
+
+-- Its slowest product speaks for its tile, as in `kernel_mapping`.
+ranked_steps AS (
+    SELECT
+        *,
+        ROW_NUMBER() OVER (
+            PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id ORDER BY tile_count, step_id
+        ) AS step_rank
+    FROM tiled_steps
+    WHERE ideal_s >= slowest_s * (1e0 - 1e-9) OR slowest_s IS NULL
 )
 
 SELECT

@@ -83,7 +83,7 @@ def test_characterize_refuses_other_parts(
 
 def test_characterize_keeps_a_file_and_can_be_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    machine = characterize.Machine("CPU: a #1", "amd", 2, 2.5e9, 256, {"l1": 32768.0}, 8e9, 1e11, 1e10, 1e-6)
+    machine = characterize.Machine("CPU: a #1", "amd", 2, 2.5e9, 256, {"l1": 32768.0}, 8e9, 1e11, 1e10, 6e9, 1e-6)
     monkeypatch.setattr(characterize, "probe", lambda: machine)
     monkeypatch.setattr(characterize, "SUITE", ())
     monkeypatch.setattr(measure, "_measure", lambda *_: None)

@@ -116,6 +116,8 @@ def test_a_stated_number_is_never_overwritten(catalog: Catalog, write_part: Call
         ("tpu_v4", "memory.scratchpad.bandwidth_byte_per_s", 22 * 1.2e12),
         ("i9_10940x", "memory.l1.bandwidth_byte_per_s", 32 * 6 * 3.1e9),  # two loads and a store of 64 byte
         ("i9_10940x", "memory.l2.bandwidth_byte_per_s", 64 * 3.1e9),
+        ("i9_10940x", "memory.dram.unit_bandwidth_byte_per_s", 2.398 * 93.856e9 / 14),
+        ("i9_10940x", "overhead.team.overhead_s", 172300 * 14 / 93.856e9),
         ("kpu_t64", "memory.l1.bandwidth_byte_per_s", (32 + 32) * 2 * 475e6),
         ("kpu_t64", "energy.op.int8.matrix", 0.05e-12),
         ("gaudi2", "peak.bf16.vector.fp32.peak_ops_per_s", 432e12 / 16),

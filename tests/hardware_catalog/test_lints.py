@@ -161,7 +161,13 @@ def test_duplicate_ids_in_the_catalog(tmp_path: Path) -> None:
             r"operator_class: nrom: write one",
         ),
         ("architectural_modifier", "dense,systolic,true,1.0,assumption,assumed", r"operator_class: dense: write one"),
-        ("efficiency", "1,*,*,gemm,*,*,matrix,0.5,0,assumption,assumed,", r"kernel_class: gemm: write one"),
+        ("efficiency", "1,*,*,gemm,*,*,*,matrix,0.5,0,assumption,assumed,", r"kernel_class: gemm: write one"),
+        (
+            "efficiency",
+            "1,*,*,conv,*,*,*,matrix,1.001,0,assumption,assumed,",
+            r"maximum_fraction: 1.001: a share of a peak",
+        ),
+        ("efficiency", "1,*,*,*,*,*,*,overlap,0,0,assumption,assumed,", r"maximum_fraction: 0.0: a share of a peak"),
     ],
 )
 def test_faults_of_a_uniform_table(tmp_path: Path, table: str, line: str, message: str) -> None:
@@ -184,7 +190,7 @@ def test_repeated_key_of_a_uniform_table(tmp_path: Path) -> None:
 def test_repeated_number_of_an_efficiency(tmp_path: Path) -> None:
     root = _copy_of_catalog(tmp_path, parts=("gpu/t4.yaml",))
     path = root / "tables/efficiency.csv"
-    path.write_text(path.read_text() + "1,family:gpu,eager,fft,*,*,matrix,0.5,0,assumption,assumed,\n")
+    path.write_text(path.read_text() + "1,family:gpu,eager,conv,*,int4,*,matrix,0.5,0,assumption,assumed,\n")
     with pytest.raises(CatalogError, match=r"efficiency_id: 1: 2 rows: give the new ones \d+ and more"):
         loader.load(root)
 

@@ -95,7 +95,7 @@ def test_every_part_can_be_costed(catalog: Catalog) -> None:
         assert dram.capacity_byte and dram.bandwidth_byte_per_s, name
         assert sum(mode.is_default for mode in power[name]) == 1, name
         assert all(mode.tdp_w is None or mode.tdp_w > 0 for mode in power[name]), name
-        wanted = {"kernel_gap", "launch"} | ({"memory_latency"} if part.family == "gpu" else set())
+        wanted = {"kernel_gap", "launch"} | {"gpu": {"memory_latency"}, "cpu": {"team"}}.get(part.family, set())
         assert {row.overhead for row in overheads[name]} == wanted, name
         keys = {(row.what, row.key) for row in energy[name]}
         assert ("static", "chip") in keys, name

@@ -7,21 +7,20 @@ from collections.abc import Callable
 import pytest
 
 SHAPE = {
-    "chunk_element": 100.0, "team_size": 4.0, "team_byte": 50.0, "unit_count": 4.0, "dram_byte_per_s": 800.0,
-    "moved_byte": 1.0, "exposed_s": 1.0,
+    "chunk_element": 100.0, "team_size": 4.0, "team_overhead_s": 0.5, "team_ratio": 1.5, "moved_byte": 1.0, "exposed_s": 1.0,
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("shape", "team_s"),
     [
-        # As long as the part moves 50 bytes for each of four units: 200 / 800.
-        ({}, 0.25),
-        ({"team_size": 1.5}, 0.25),
+        # One and a half times the part's own.
+        ({}, 0.75),
+        ({"team_size": 1.5}, 0.75),
         ({"team_size": 1.0}, 0.0),
         ({"chunk_element": None}, 0.0),
         ({"moved_byte": 0.0}, 0.0),
-        ({"team_byte": None}, 0.0),
+        ({"team_ratio": None}, 0.0),
     ],
 )
 def test_each_term(check: Callable[..., None], shape: dict[str, object], team_s: float) -> None:

@@ -8,9 +8,9 @@ import pytest
 
 SHAPE = {
     "chunk_element": 100.0, "loop_elements": 399.0, "unit_count": 4.0, "macs": 0.0, "moved_byte": 600.0,
-    "dram_byte_per_s": 800.0, "thread_fraction": 2.0, "memory_s": 1.0, "memory_level": "dram",
+    "unit_dram_byte_per_s": 500.0, "thread_fraction": 0.8, "memory_s": 1.0, "memory_level": "dram",
 }  # fmt: skip
-"""A thread's fair share is 200 bytes a second, of which one alone reaches twice as much."""
+"""A unit alone draws 500 bytes a second, of which a thread reaches 400."""
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,7 @@ SHAPE = {
         pytest.param({"macs": 1.0}, {"team_size": 4.0, "thread_s": 0.0}, id="product"),
         pytest.param({"chunk_element": None}, {"team_size": 4.0, "thread_s": 0.0}, id="no chunks"),
         pytest.param({"thread_fraction": None}, {"team_size": 1.0, "thread_s": 0.0}, id="nothing known of threads"),
+        pytest.param({"unit_dram_byte_per_s": None}, {"team_size": 1.0, "thread_s": 0.0}, id="nothing known of a unit alone"),
     ],
 )
 def test_each_term(check: Callable[..., None], shape: dict[str, object], expected: dict[str, object]) -> None:

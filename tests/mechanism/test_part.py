@@ -11,7 +11,10 @@ GPU = {"family": "gpu", "vendor": "maker", "architecture": "die", "status": "shi
 CLUSTER = {"cluster": "sm", "unit_count": 10, "lanes": 64.0, "clock_boost_hz": 2e9}
 SHARED = {"level": "scratchpad", "depth": 1, "scope": "unit", "capacity_byte": 100.0, "bandwidth_byte_per_s": 8.0}
 CACHE = {"level": "l2", "depth": 2, "scope": "chip", "capacity_byte": 5000.0, "bandwidth_byte_per_s": 40.0}
-DRAM = {"level": "dram", "depth": 3, "scope": "chip", "capacity_byte": 1e6, "bandwidth_byte_per_s": 20.0}
+DRAM = {
+    "level": "dram", "depth": 3, "scope": "chip", "capacity_byte": 1e6, "bandwidth_byte_per_s": 20.0,
+    "unit_bandwidth_byte_per_s": 6.0,
+}  # fmt: skip
 
 
 def test_memory_levels(check: Callable[..., None]) -> None:
@@ -28,6 +31,8 @@ def test_memory_levels(check: Callable[..., None]) -> None:
         "cache_byte_per_s": 40.0,
         "dram_byte": 1e6,
         "dram_byte_per_s": 20.0,
+        "unit_dram_byte_per_s": 6.0,
+        "team_overhead_s": 0.0,
         "clock_hz": 2e9,
         "clock_fraction": 1.0,
         "tdp_w": None,
@@ -100,7 +105,8 @@ def test_power_mode_overheads_and_energy(check: Callable[..., None]) -> None:
         {"mode": "default", "is_default": True, "tdp_w": 15.0, "clock_fraction": 0.5},
         {"mode": "maxn", "is_default": False, "tdp_w": 60.0, "clock_fraction": 1.0},
     ]
-    overheads = [{"overhead": "kernel_gap", "overhead_s": 1e-6}, {"overhead": "memory_latency", "overhead_s": 5e-7}]
+    seconds = {"kernel_gap": 1e-6, "memory_latency": 5e-7, "team": 2e-6}
+    overheads = [{"overhead": name, "overhead_s": overhead_s} for name, overhead_s in seconds.items()]
     energies = [
         {"what": what, "key": key, "value": value, "scope": "board", "confidence": confidence}
         for what, key, value, confidence in (
@@ -114,6 +120,7 @@ def test_power_mode_overheads_and_energy(check: Callable[..., None]) -> None:
         "clock_fraction": 0.5,
         "part_kernel_gap_s": 1e-6,
         "memory_latency_s": 5e-7,
+        "team_overhead_s": 2e-6,
         "dram_j_per_byte": 4.0,
         "cache_j_per_byte": 2.0,
         "tile_j_per_byte": 1.0,

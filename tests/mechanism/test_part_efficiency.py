@@ -104,5 +104,5 @@ def test_each_resource_has_its_own(evaluate: Callable[..., list[dict[str, Any]]]
     for row in found:
         assert [row[f"{r}_fraction"] for r in resources] == [0.1 * i for i in range(1, 9)]
         assert [row[f"{r}_efficiency_id"] for r in resources] == list(range(1, 9))
-        assert (row["matrix_half_ops"], row["vector_half_ops"], row["memory_half_byte"], row["team_byte"]) == (1, 2, 3, 8)
+        assert (row["matrix_half_ops"], row["vector_half_ops"], row["memory_half_byte"], row["team_ratio"]) == (1, 2, 3, 8)
     assert evaluate("part_efficiency", efficiency=rows[:1], **GIVEN)[0]["thread_fraction"] is None

@@ -42,6 +42,14 @@ def choice(evaluate: Callable[..., list[dict[str, Any]]], shape: dict[str, Any],
             1,
             id="less energy at the same time",
         ),
+        # Half the energy, though nothing else costs any.
+        pytest.param(
+            {"memory_s": 6.0, "memory_energy_j": 0.0},
+            [{"product_energy_j": 20.0}, {"product_energy_j": 10.0}],
+            1,
+            id="energy of the tile alone",
+        ),
+        pytest.param({"memory_s": 6.0}, [{"product_energy_j": 10.0}, {"product_energy_j": 9.999}], 1, id="a little less energy"),
         # What the first reloads more costs more than its products save: 8 + 3 against 9 + 1.
         pytest.param(
             {"memory_s": 6.0},

@@ -1,11 +1,11 @@
-"""Databases for the oracle tests: in memory, with the rule tables of the catalog, the views under test
-and whatever models and parts a test puts in."""
+"""Databases for the oracle tests: in memory, with the rule tables of the catalog, the relations under test and whatever
+models and parts a test puts in."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import duckdb
 
@@ -31,6 +31,8 @@ from charz.schema.workload import Model
 from charz.sql import views
 
 PART_TABLES = (Hardware, HardwareCluster, HardwareMemory, HardwarePeak, HardwarePower, HardwareOverhead, EnergyProfile)
+EVALUATED = (views.HARDWARE, views.WORKLOAD)
+"""Layers whose relations are evaluated once, after the facts were written; the others are views."""
 
 
 @functools.cache
@@ -45,73 +47,134 @@ def rules() -> Rules:
     return from_rows(catalog().rows)
 
 
-def new_database(needed: Iterable[str], with_parts: bool = False) -> duckdb.DuckDBPyConnection:
-    """Tables, rule rows and the views named with all they read; no model, no scenario, and the shipped parts
-    only on request."""
+@functools.cache
+def relations() -> list[views.View]:
+    """Every file of `sql/`, read once."""
+    return views.load()
+
+
+class Bench:
+    """A database under test. Connections are used again: what a test writes is rolled back."""
+
+    free: ClassVar[dict[bool, list[duckdb.DuckDBPyConnection]]] = {False: [], True: []}
+    """Connections that no test holds, without and with the shipped parts."""
+
+    def __init__(self, needed: Iterable[str], with_parts: bool = False) -> None:
+        """Tables, rule rows and the relations named with all they read; no model, no scenario, and the shipped parts only
+        on request."""
+        self.with_parts = with_parts
+        self.connection = self.free[with_parts].pop() if self.free[with_parts] else with_rules(with_parts)
+        self.relations = with_dependencies(needed)
+        self._make_views()
+        self.connection.execute("BEGIN")
+        self.is_stale = True
+
+    def _make_views(self) -> None:
+        """Relations that the connection does not have yet; those evaluated once as empty tables."""
+        known = {name for (name,) in self.connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+        known |= {name for (name,) in self.connection.execute("SELECT view_name FROM duckdb_views()").fetchall()}
+        for view in self.relations:
+            if view.name not in known:
+                kind = "TABLE" if view.layer in EVALUATED else "VIEW"
+                self.connection.execute(f"CREATE {kind} {view.name} AS {view.body}")
+
+    def evaluate(self) -> None:
+        """What follows from the facts alone, once."""
+        if self.is_stale:
+            for view in self.relations:
+                if view.layer in EVALUATED:
+                    self.connection.execute(f"CREATE OR REPLACE TABLE {view.name} AS {view.body}")
+        self.is_stale = False
+
+    def execute(self, statement: str, values: Sequence[Any] = ()) -> None:
+        """Change facts."""
+        self.connection.execute(statement, values or None)
+        self.is_stale = True
+
+    def rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Answers over the facts as they are."""
+        self.evaluate()
+        return self.connection.execute(query, values or None).fetchall()
+
+    def add_graph(self, graph: Graph, name: str = "generated") -> str:
+        """Compile and write a graph as the model `name`, in place of one of that name."""
+        row: dict[str, Any] = {
+            "model": name, "source": f"test:{name}", "architecture_family": "test", "input_signature": "",
+            "planned_format": graph.planned_format, "is_batch_symbolic": True, "is_sequence_symbolic": True,
+            "has_context": False, "is_training": False, "default_batch": 1, "default_sequence": 4, "parameter_count": 0,
+            "charz_version": "test", "rules_fingerprint": rules().fingerprint, "ingest_s": 0.0,
+        }  # fmt: skip
+        for column, info in Model.model_fields.items():
+            if column not in row and column != "ingested_at":
+                row[column] = "" if info.annotation is str else None
+        self._write(write.Ingested(row, {**workload(graph), **compile_graph(graph, rules())}))
+        return name
+
+    def add_model(self, name: str) -> str:
+        """Ingest a torchvision model and write it."""
+        ingested = trace(name)
+        self._write(ingested)
+        return str(ingested.model["model"])
+
+    def _write(self, ingested: write.Ingested) -> None:
+        # Maintained tables of the workload are evaluated here, not kept.
+        write.write(self.connection, [ingested])
+        self.is_stale = True
+
+    def replace_rows(self, row_type: type[Row], rows: Sequence[Row]) -> None:
+        """The table holds exactly these rows afterwards."""
+        self.connection.execute(f"DELETE FROM {row_type.TABLE}")
+        database.insert_rows(self.connection, rows)
+        self.is_stale = True
+
+    def replace_part(self, rows: Iterable[Row]) -> None:
+        """The database holds exactly the parts that these rows describe."""
+        given = list(rows)
+        for row_type in PART_TABLES:
+            self.replace_rows(row_type, [r for r in given if type(r) is row_type])
+
+    def __enter__(self) -> Bench:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.connection.execute("ROLLBACK")
+        self.free[self.with_parts].append(self.connection)
+
+
+def with_rules(with_parts: bool) -> duckdb.DuckDBPyConnection:
+    """A new database with the rules of the catalog and, if asked for, its parts."""
     connection = duckdb.connect(config={"threads": 2})
     for row_type in database.TABLES:
         connection.execute(ddl.create_table(row_type))
     for row_type, rows in catalog().rows.items():
-        is_part = row_type.TABLE.startswith("hardware") or row_type is EnergyProfile
-        if row_type is not Scenario and (with_parts or not is_part):
+        is_part = row_type in PART_TABLES or row_type.TABLE.startswith("hardware_p")
+        if row_type is not Scenario and rows and (with_parts or not is_part):
             database.insert(connection, row_type, loader.columns_of(row_type, rows))
-    views.create(connection, with_dependencies(needed))
     return connection
 
 
+@functools.cache
+def trace(name: str) -> write.Ingested:
+    """A torchvision model, traced once a process."""
+    from charz.ingest import pipeline
+    from charz.ingest.sources.spec import parse
+
+    return pipeline.ingest(parse(name), rules())
+
+
 def with_dependencies(needed: Iterable[str]) -> list[views.View]:
-    """The views named and those they read, in order of creation."""
-    loaded = views.load()
+    """The relations named and those they read, in order."""
     wanted = set(needed)
-    for view in reversed(loaded):
+    for view in reversed(relations()):
         if view.name in wanted:
-            wanted |= view.relations
-    return [view for view in loaded if view.name in wanted]
-
-
-def add_graph(connection: duckdb.DuckDBPyConnection, graph: Graph, name: str = "generated") -> int:
-    """Compile and write a graph as the model `name`, in place of one of that name; returns its id."""
-    row: dict[str, Any] = {
-        "model": name, "source": f"test:{name}", "architecture_family": "test", "input_signature": "",
-        "planned_format": graph.planned_format,
-        "is_batch_symbolic": True, "is_sequence_symbolic": True, "has_context": False, "is_training": False,
-        "default_batch": 1, "default_sequence": 4, "parameter_count": 0, "charz_version": "test",
-        "rules_fingerprint": rules().fingerprint, "ingest_s": 0.0,
-    }  # fmt: skip
-    for column, info in Model.model_fields.items():
-        if column not in row and column not in ("model_id", "ingested_at"):
-            row[column] = "" if info.annotation is str else None
-    columns = {**workload(graph), **compile_graph(graph, rules())}
-    write.write(connection, [write.Ingested(row, columns)])
-    return int(connection.execute("SELECT model_id FROM model WHERE model = ?", [name]).fetchall()[0][0])
-
-
-def replace_rows(connection: duckdb.DuckDBPyConnection, row_type: type[Row], rows: Sequence[Row]) -> None:
-    """The table holds exactly these rows afterwards."""
-    connection.execute(f"DELETE FROM {row_type.TABLE}")
-    database.insert_rows(connection, rows)
-
-
-def replace_part(connection: duckdb.DuckDBPyConnection, rows: Iterable[Row]) -> None:
-    """The database holds exactly the parts that these rows describe."""
-    given = list(rows)
-    for row_type in PART_TABLES:
-        replace_rows(connection, row_type, [r for r in given if type(r) is row_type])
+            wanted |= set(view.relations)
+    return [view for view in relations() if view.name in wanted]
 
 
 def scenario(scenario_id: int, **fields: Any) -> Scenario:
     """A scenario with the usual defaults."""
     values: dict[str, Any] = {
-        "batch": 1, "sequence": None, "context": None, "phase": "forward", "policy": "fp32", "backend": "eager",
+        "batch": 1, "sequence": None, "context": None, "phase": "forward", "precision": "fp32", "backend": "eager",
         "memory_format": "nchw", "host_factor": 1.0, "cache_state": "warm", "origin": "user",
     }  # fmt: skip
     return Scenario(scenario_id=scenario_id, **(values | fields))
-
-
-def add_model(connection: duckdb.DuckDBPyConnection, name: str) -> int:
-    """Ingest a torchvision model and write it; returns its id."""
-    from charz.ingest import pipeline
-    from charz.ingest.sources.spec import parse
-
-    write.write(connection, [pipeline.ingest(parse(name), rules())])
-    return int(connection.execute("SELECT model_id FROM model WHERE model = ?", [name]).fetchall()[0][0])

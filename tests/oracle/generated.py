@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from charz.ingest.graph import Graph, GraphModule, GraphOperator, GraphTensor, Part, Polynomial, Powers
+from charz.ingest.graph import Graph, GraphModule, GraphOperator, GraphTensor, Polynomial, Powers, Step
 from charz.schema.catalog import (
     EnergyProfile,
     Hardware,
@@ -44,7 +44,7 @@ class Drawing:
         return tensor_id
 
     def operator(
-        self, kind: str, reads: list[int], rows: int, channels: int, parts: list[Part], is_view: bool = False
+        self, kind: str, reads: list[int], rows: int, channels: int, steps: list[Step], is_view: bool = False
     ) -> int:
         """A new operator in a module of its own or an old one; returns the tensor it writes."""
         graph = self.graph
@@ -72,7 +72,7 @@ class Drawing:
                 [result],
                 stage=stage,
                 is_view=is_view,
-                parts=parts,
+                steps=steps,
             )
         )
         return result
@@ -83,12 +83,12 @@ class Drawing:
 
 
 def gemm(
-    drawing: Drawing, part: str, groups: int, m: int, n: int, k: int, extra: float = 0.0, by_group: bool = False
-) -> Part:
+    drawing: Drawing, name: str, groups: int, m: int, n: int, k: int, extra: float = 0.0, by_group: bool = False
+) -> Step:
     """A matrix product; rows or groups grow with the batch."""
     macs = float(groups * m * n * k)
-    return Part(
-        part,
+    return Step(
+        name,
         "gemm",
         {
             "macs": drawing.size(macs),
@@ -102,12 +102,16 @@ def gemm(
     )
 
 
-def vector(drawing: Drawing, flops: float, threads: int, part: str = "main", macs: float = 0.0, steps: int = 0) -> Part:
+def vector(
+    drawing: Drawing, flops: float, threads: int, name: str = "main", macs: float = 0.0, accesses: int = 0
+) -> Step:
     """Arithmetic on vector lanes."""
     sizes = (
-        {"flops": flops, "threads": threads} | ({"macs": macs} if macs else {}) | ({"steps": steps} if steps else {})
+        {"flops": flops, "threads": threads}
+        | ({"macs": macs} if macs else {})
+        | ({"accesses": accesses} if accesses else {})
     )
-    return Part(part, "vector", {quantity: drawing.size(size) for quantity, size in sizes.items()})
+    return Step(name, "vector", {quantity: drawing.size(size) for quantity, size in sizes.items()})
 
 
 SIZES = st.sampled_from([1, 2, 3, 7, 8, 16, 49, 64, 100, 196, 257, 512, 1000])
@@ -154,7 +158,7 @@ def _add_linear(draw: st.DrawFn, d: Drawing, source: int, kind: str = "linear") 
 
 def _add_conv(draw: st.DrawFn, d: Drawing, source: int) -> None:
     _add_linear(draw, d, source, "conv")
-    (product,) = d.graph.operators[-1].parts
+    (product,) = d.graph.operators[-1].steps
     product.quantities["taps"] = {ONE: float(draw(st.sampled_from([1, 9])))}
     if draw(st.booleans()):
         product.quantities["image"] = d.graph.tensors[source].elements
@@ -197,13 +201,13 @@ def _add_reduction(draw: st.DrawFn, d: Drawing, source: int) -> None:
 
 def _add_resample(draw: st.DrawFn, d: Drawing, source: int) -> None:
     rows, channels = d.rows[source], d.channels[source]
-    d.operator("resample", [source], rows, channels, [vector(d, 7 * rows * channels, rows * channels, steps=channels)])
+    d.operator("resample", [source], rows, channels, [vector(d, 7 * rows * channels, rows * channels, accesses=channels)])
 
 
 def _add_copy(draw: st.DrawFn, d: Drawing, source: int) -> None:
     other = draw(st.sampled_from(sorted(d.rows)))
     total = d.rows[source] * d.channels[source] + d.rows[other] * d.channels[other]
-    d.operator("copy", [source, other], 1, total, [Part("main", "move", {"threads": d.size(total)})])
+    d.operator("copy", [source, other], 1, total, [Step("main", "move", {"threads": d.size(total)})])
 
 
 def _add_view(draw: st.DrawFn, d: Drawing, source: int) -> None:
@@ -214,7 +218,7 @@ def _add_gather(draw: st.DrawFn, d: Drawing, source: int) -> None:
     table = d.tensor("weight", {ONE: 50000.0})
     rows, channels = d.rows[source], draw(SIZES)
     moved = d.size(rows * channels)
-    d.operator("embedding", [source, table], rows, channels, [Part("main", "move", {"threads": moved})])
+    d.operator("embedding", [source, table], rows, channels, [Step("main", "move", {"threads": moved})])
     d.graph.operators[-1].accesses = {table: moved}
     fraction = draw(st.sampled_from([None, 0.01, 0.25, 1.0]))
     if fraction is not None:
@@ -225,15 +229,15 @@ def _add_attention(draw: st.DrawFn, d: Drawing, source: int) -> None:
     rows, width, heads = d.rows[source], d.channels[source], draw(st.sampled_from([1, 3, 8]))
     sharing = draw(st.sampled_from([1, 4]))
     scores = heads * sharing * rows * rows
-    parts = [
+    steps = [
         gemm(d, "qk", heads, sharing * rows, rows, width, by_group=True),
         vector(d, 5 * scores, scores, "softmax"),
         gemm(d, "av", heads, sharing * rows, width, rows, by_group=True),
     ]
     if sharing != 1:
-        for part in (parts[0], parts[2]):
-            part.quantities["sharing"] = {ONE: float(sharing)}
-    d.operator("attention", [source], rows, width, parts)
+        for product in (steps[0], steps[2]):
+            product.quantities["sharing"] = {ONE: float(sharing)}
+    d.operator("attention", [source], rows, width, steps)
 
 
 _ADDERS = {
@@ -269,7 +273,7 @@ def parts(draw: st.DrawFn, family: str) -> list[Row]:
     has_arrays = family in ("tpu", "kpu")
     made: list[Row] = [
         Hardware(
-            hardware_id=part_id,
+            hardware=part_id,
             name="Generated",
             vendor=draw(st.sampled_from(["nvidia", "amd", "intel"])),
             family=family,
@@ -287,7 +291,7 @@ def parts(draw: st.DrawFn, family: str) -> list[Row]:
     for i in range(draw(st.integers(1, 2))):
         made.append(
             HardwareCluster(
-                hardware_id=part_id,
+                hardware=part_id,
                 cluster=f"cluster{i}",
                 kind=KINDS[family],
                 unit_count=draw(st.integers(1, 150)),
@@ -308,7 +312,7 @@ def parts(draw: st.DrawFn, family: str) -> list[Row]:
                 continue
             made.append(
                 HardwarePeak(
-                    hardware_id=part_id,
+                    hardware=part_id,
                     precision=precision,
                     unit=unit,
                     accumulator=draw(st.sampled_from(["fp32", precision])),
@@ -322,7 +326,7 @@ def parts(draw: st.DrawFn, family: str) -> list[Row]:
     idle = draw(st.floats(0.1, 50))
     made.append(
         HardwarePower(
-            hardware_id=part_id,
+            hardware=part_id,
             mode="default",
             is_default=True,
             tdp_w=draw(st.none() | rate(100, 2000)),
@@ -331,8 +335,8 @@ def parts(draw: st.DrawFn, family: str) -> list[Row]:
         )
     )
     if draw(st.booleans()):
-        for overhead in ("kernel_gap", "memory_latency"):
-            made.append(HardwareOverhead(hardware_id=part_id, overhead=overhead, overhead_s=draw(rate(1e-7, 1e-5))))
+        for overhead in ("kernel_gap", "memory_latency", "team"):
+            made.append(HardwareOverhead(hardware=part_id, overhead=overhead, overhead_s=draw(rate(1e-7, 1e-5))))
     return made + draw(energies(part_id, idle, draw(st.booleans())))
 
 
@@ -342,7 +346,7 @@ def memories(draw: st.DrawFn, part_id: str, family: str) -> list[Row]:
 
     def level(name: str, depth: int, scope: str, size: float, bandwidth: float | None) -> Row:
         return HardwareMemory(
-            hardware_id=part_id,
+            hardware=part_id,
             level=name,
             depth=depth,
             scope=scope,
@@ -350,6 +354,7 @@ def memories(draw: st.DrawFn, part_id: str, family: str) -> list[Row]:
             technology=None,
             capacity_byte=size,
             bandwidth_byte_per_s=bandwidth,
+            unit_bandwidth_byte_per_s=draw(st.none() | rate(1e9, 1e11)) if name == "dram" else None,
             achievable_fraction=None,
         )
 
@@ -371,7 +376,7 @@ def energies(draw: st.DrawFn, part_id: str, static_w: float, is_complete: bool) 
 
     def coefficient(what: str, key: str, value: float) -> Row:
         return EnergyProfile(
-            hardware_id=part_id,
+            hardware=part_id,
             what=what,
             key=key,
             value=value,
@@ -391,7 +396,7 @@ def smallest_part(family: str, array: tuple[int, int] | None = None, units: int 
     """A part of round numbers, complete, for tests that need to know them."""
     part_id = f"generated_{family}"
     cluster = HardwareCluster(
-        hardware_id=part_id,
+        hardware=part_id,
         cluster="unit",
         kind=KINDS[family],
         unit_count=units,
@@ -405,7 +410,7 @@ def smallest_part(family: str, array: tuple[int, int] | None = None, units: int 
     )
     peaks = [
         HardwarePeak(
-            hardware_id=part_id,
+            hardware=part_id,
             precision=p,
             unit=u,
             accumulator="fp32",
@@ -420,7 +425,7 @@ def smallest_part(family: str, array: tuple[int, int] | None = None, units: int 
     ]
     memory = [
         HardwareMemory(
-            hardware_id=part_id,
+            hardware=part_id,
             level=level,
             depth=depth,
             scope=scope,
@@ -428,6 +433,7 @@ def smallest_part(family: str, array: tuple[int, int] | None = None, units: int 
             technology=None,
             capacity_byte=size,
             bandwidth_byte_per_s=bandwidth,
+            unit_bandwidth_byte_per_s=None,
             achievable_fraction=None,
         )
         for level, depth, scope, size, bandwidth in [
@@ -437,7 +443,7 @@ def smallest_part(family: str, array: tuple[int, int] | None = None, units: int 
         ]
     ]
     hardware = Hardware(
-        hardware_id=part_id,
+        hardware=part_id,
         name="Generated",
         vendor="nvidia",
         family=family,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 
-import duckdb
 import pytest
 
 from charz.ingest.graph import Graph, GraphModule
+from charz.schema.catalog import HardwareOverhead
 from charz.schema.scenario import Scenario
 
-from .database import add_graph, add_model, new_database, replace_part, replace_rows, scenario
+from .database import Bench, scenario
 from .generated import SAMPLE, Drawing, gemm, smallest_part, vector
 
 
@@ -42,14 +41,14 @@ def attention(heads: int, queries: int, width: int, sharing: int = 1) -> Graph:
     drawing = Drawing(powers=SAMPLE)
     drawing.graph.modules = [GraphModule(0, None, "", "Root", 0)]
     source = drawing.tensor("input", drawing.size(heads * queries * width))
-    parts = [
+    steps = [
         gemm(drawing, "qk", heads // sharing, sharing * queries, queries, width),
         vector(drawing, 5 * heads * queries**2, heads * queries**2, "softmax"),
         gemm(drawing, "av", heads // sharing, sharing * queries, width, queries),
     ]
-    for product_of_heads in (parts[0], parts[2]):
+    for product_of_heads in (steps[0], steps[2]):
         product_of_heads.quantities["sharing"] = {(0, 0, 0): float(sharing)}
-    result = drawing.operator("attention", [source], queries, heads * width, parts)
+    result = drawing.operator("attention", [source], queries, heads * width, steps)
     drawing.graph.tensors[result].is_output = True
     return drawing.graph
 
@@ -59,13 +58,13 @@ def attention(heads: int, queries: int, width: int, sharing: int = 1) -> Graph:
 )
 def test_wavefront_pipelining(columns: int, share: float) -> None:
     """Tiles of 16 x 16 x 64 on one 16 x 16 array: 64 / (64 + 30) alone, then one every 64 cycles."""
-    with contextlib.closing(new_database(["part_mapping"])) as connection:
+    with Bench(["mapped_step"]) as bench:
         rows = smallest_part("kpu", array=(16, 16), units=1)
-        replace_part(connection, rows)
-        replace_rows(connection, Scenario, [scenario(1, policy="int8", backend="kpu")])
-        add_graph(connection, product(16, columns, 64))
-        query = "SELECT tile_m, tile_n, tile_k, tile_count, utilization_fraction, pipelining_fraction FROM part_mapping"
-        ((tile_m, tile_n, tile_k, count, utilization, pipelining),) = connection.sql(query).fetchall()
+        bench.replace_part(rows)
+        bench.replace_rows(Scenario, [scenario(1, precision="int8", backend="kpu")])
+        bench.add_graph(product(16, columns, 64))
+        query = "SELECT tile_m, tile_n, tile_k, tile_count, utilization_fraction, pipelining_fraction FROM mapped_step"
+        ((tile_m, tile_n, tile_k, count, utilization, pipelining),) = bench.rows(query)
     assert (tile_m, tile_n, tile_k, count) == (16, 16, 64, columns / 16)
     assert utilization == pytest.approx(share, abs=0.006)
     assert pipelining == pytest.approx(share, abs=0.006)
@@ -73,38 +72,37 @@ def test_wavefront_pipelining(columns: int, share: float) -> None:
 
 def test_a_cube_is_sixteen_tiles() -> None:
     """One product of 64 x 64 x 64 is sixteen of those tiles: 97 %."""
-    with contextlib.closing(new_database(["part_mapping"])) as connection:
-        replace_part(connection, smallest_part("kpu", array=(16, 16), units=1))
-        replace_rows(connection, Scenario, [scenario(1, policy="int8", backend="kpu")])
-        add_graph(connection, product(64, 64, 64))
-        ((count, share),) = connection.sql("SELECT tile_count, utilization_fraction FROM part_mapping").fetchall()
+    with Bench(["mapped_step"]) as bench:
+        bench.replace_part(smallest_part("kpu", array=(16, 16), units=1))
+        bench.replace_rows(Scenario, [scenario(1, precision="int8", backend="kpu")])
+        bench.add_graph(product(64, 64, 64))
+        ((count, share),) = bench.rows("SELECT tile_count, utilization_fraction FROM mapped_step")
     assert count == 16
     assert share == pytest.approx(1024 / (94 + 15 * 64))
 
 
 @pytest.fixture(scope="module")
-def zoo() -> Iterator[duckdb.DuckDBPyConnection]:
+def zoo() -> Iterator[Bench]:
     """ResNet-18, EfficientNet-B0 and ResNet-50 with the shipped parts."""
-    connection = new_database(["model_latency"], with_parts=True)
-    for name in ("resnet18", "efficientnet_b0", "resnet50"):
-        add_model(connection, name)
-    yield connection
-    connection.close()
+    with Bench(["model_cost"], with_parts=True) as bench:
+        for name in ("resnet18", "efficientnet_b0", "resnet50"):
+            bench.add_model(name)
+        yield bench
 
 
-def latency(connection: duckdb.DuckDBPyConnection, model: str, hardware: str) -> tuple[float, float, str]:
+def latency(bench: Bench, model: str, hardware: str) -> tuple[float, float, str]:
     """Time, dispatch time and bottleneck of the only scenario."""
-    query = "SELECT latency_s, host_issue_s, bottleneck FROM model_latency WHERE model = ? AND hardware = ?"
-    return connection.execute(query, [model, hardware]).fetchall()[0]  # type: ignore[return-value]
+    query = "SELECT latency_s, host_issue_s, bottleneck FROM model_cost WHERE model = ? AND hardware = ?"
+    return bench.rows(query, [model, hardware])[0]  # type: ignore[return-value]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("hardware", "batch", "policy"), [("rtx4090", 1024, "amp-fp16"), ("v100_sxm2_16", 1, "fp32")])
 def test_fewer_operations_are_not_less_time(
-    zoo: duckdb.DuckDBPyConnection, hardware: str, batch: int, policy: str
+    zoo: Bench, hardware: str, batch: int, policy: str
 ) -> None:
     """EfficientNet-B0 has a fifth of the arithmetic of ResNet-18 and is slower, as measured."""
-    replace_rows(zoo, Scenario, [scenario(1, batch=batch, policy=policy)])
+    zoo.replace_rows(Scenario, [scenario(1, batch=batch, precision=policy)])
     assert latency(zoo, "efficientnet_b0", hardware)[0] > latency(zoo, "resnet18", hardware)[0]
 
 
@@ -112,9 +110,9 @@ def test_fewer_operations_are_not_less_time(
 @pytest.mark.parametrize(
     ("hardware", "measured_s"), [("t4", 6.0e-3), ("v100_sxm2_16", 6.5e-3), ("a100_sxm4_40", 6.5e-3)]
 )
-def test_small_batches_wait_for_the_host(zoo: duckdb.DuckDBPyConnection, hardware: str, measured_s: float) -> None:
+def test_small_batches_wait_for_the_host(zoo: Bench, hardware: str, measured_s: float) -> None:
     """ResNet-50 at batch 1 under autocast takes the same time on three generations of parts."""
-    replace_rows(zoo, Scenario, [scenario(1, policy="amp-fp16")])
+    zoo.replace_rows(Scenario, [scenario(1, precision="amp-fp16")])
     latency_s, host_s, bottleneck = latency(zoo, "resnet50", hardware)
     assert bottleneck == "overhead"
     assert host_s == pytest.approx(latency_s, rel=0.1)
@@ -124,34 +122,34 @@ def test_small_batches_wait_for_the_host(zoo: duckdb.DuckDBPyConnection, hardwar
 def test_eager_adds_the_bias_of_a_convolution_with_a_kernel_of_its_own() -> None:
     """(4, 6) times (6, 10) with a bias of 10 in fp32: the kernel reads and writes 4 x 10 and reads 10, 360 bytes, on a
     GPU; on a CPU the library adds it itself."""
-    with contextlib.closing(new_database(["kernel_cost"])) as connection:
-        add_graph(connection, product(4, 10, 6, kind="conv", bias=True))
-        replace_rows(connection, Scenario, [scenario(1)])
+    with Bench(["kernel_cost"]) as bench:
+        bench.add_graph(product(4, 10, 6, kind="conv", bias=True))
+        bench.replace_rows(Scenario, [scenario(1)])
         for family, expected in (("gpu", [("bias", 360.0)]), ("cpu", [])):
-            replace_part(connection, smallest_part(family))
-            query = "SELECT kernel_class, traffic_byte FROM kernel_cost WHERE subgraph_id >= 3000000"
-            assert connection.sql(query).fetchall() == expected
+            bench.replace_part(smallest_part(family))
+            query = "SELECT kernel_class, traffic_byte FROM kernel_cost WHERE kernel_id <> fused_kernel_id"
+            assert bench.rows(query) == expected
 
 
 def test_what_is_put_in_another_order_is_moved_once_more() -> None:
     """6 x 10 weights, an image of 4 x 6 and a result of 4 x 10, 124 elements of 4 bytes, written and read again at a quarter
     of the bandwidth: 992 / (bandwidth / 4)."""
-    with contextlib.closing(new_database(["kernel_cost"])) as connection:
-        add_graph(connection, product(4, 10, 6, kind="conv"))
-        replace_rows(connection, Scenario, [scenario(1)])
-        replace_part(connection, smallest_part("cpu"))
+    with Bench(["kernel_cost"]) as bench:
+        bench.add_graph(product(4, 10, 6, kind="conv"))
+        bench.replace_rows(Scenario, [scenario(1)])
+        bench.replace_part(smallest_part("cpu"))
         query = """
             SELECT c.reorder_s * h.dram_byte_per_s, c.reorder_byte, c.busy_s
-            FROM kernel_cost AS c INNER JOIN hardware_unit AS h USING (hardware_id)
+            FROM kernel_cost AS c INNER JOIN part AS h USING (hardware)
         """
-        connection.execute("DELETE FROM efficiency WHERE resource = 'reorder'")
-        ((moved, byte, before),) = connection.sql(query).fetchall()
+        bench.execute("DELETE FROM efficiency WHERE resource = 'reorder'")
+        ((moved, byte, before),) = bench.rows(query)
         assert (moved, byte) == (0.0, 0.0)
-        connection.execute(
-            "INSERT INTO efficiency BY NAME SELECT * REPLACE ('reorder' AS resource, 'conv' AS kernel_class,"
+        bench.execute(
+            "INSERT INTO efficiency BY NAME SELECT * REPLACE (1000000 AS efficiency_id, 'reorder' AS resource, 'conv' AS kernel_class,"
             " 0.25 AS maximum_fraction, 0 AS half_work) FROM efficiency WHERE resource = 'residency' AND scope = '*'"
         )
-        ((moved, byte, after),) = connection.sql(query).fetchall()
+        ((moved, byte, after),) = bench.rows(query)
         assert (moved, byte) == (pytest.approx(4 * 992), 992.0)
         assert after > before
 
@@ -160,14 +158,14 @@ def test_what_is_put_in_another_order_is_moved_once_more() -> None:
 def test_rows_of_two_kibibytes_share_cache_sets(length: int, layout: str | None) -> None:
     """512 elements of 4 bytes are 2 KiB; 768 are 3, whose multiples meet in four sets of the 64. A result of 4 x 10
     filled with its bias is 160 bytes, written and read."""
-    with contextlib.closing(new_database(["kernel_cost", "linear_call"])) as connection:
-        add_graph(connection, product(4, 10, length, bias=True))
-        replace_rows(connection, Scenario, [scenario(1)])
-        assert connection.sql("SELECT reorder_byte FROM linear_call").fetchall() == [(320.0,)]
+    with Bench(["kernel_cost", "linear_call"]) as bench:
+        bench.add_graph(product(4, 10, length, bias=True))
+        bench.replace_rows(Scenario, [scenario(1)])
+        assert bench.rows("SELECT reorder_byte FROM linear_call") == [(320.0,)]
         for family, vendor in (("cpu", "intel"), ("cpu", "amd"), ("gpu", "intel")):
-            replace_part(connection, smallest_part(family))
-            connection.execute("UPDATE hardware SET vendor = ?", [vendor])
-            ((found,),) = connection.sql("SELECT layout FROM kernel_cost").fetchall()
+            bench.replace_part(smallest_part(family))
+            bench.execute("UPDATE hardware SET vendor = ?", [vendor])
+            ((found,),) = bench.rows("SELECT layout FROM kernel_cost")
             assert found == (layout if layout and (family, vendor) == ("cpu", "intel") else "nchw")
 
 
@@ -187,14 +185,14 @@ def test_attention_on_a_processor_goes_by_blocks_of_queries(
     """Three heads on four units. 191 queries are 6 blocks of 32, 18 in all, 5 of them for a unit; 192 are 3 of 64; 300 are 5,
     the last of 44; 900 are 4 of 256, the last of 132. Each block costs five rows more; keys come in whole vectors of 16."""
     units = 3 if rows == queries else 4
-    with contextlib.closing(new_database(["part_mapping"])) as connection:
-        add_graph(connection, attention(3, queries, 64))
-        replace_rows(connection, Scenario, [scenario(1, backend=backend)])
-        replace_part(connection, smallest_part("cpu", units=units))
+    with Bench(["step_mapping"]) as bench:
+        bench.add_graph(attention(3, queries, 64))
+        bench.replace_rows(Scenario, [scenario(1, backend=backend)])
+        bench.replace_part(smallest_part("cpu", units=units))
         query = (
-            "SELECT tile_m, tile_count, utilization_fraction, pipelining_fraction FROM part_mapping WHERE part = 'qk'"
+            "SELECT tile_m, tile_count, utilization_fraction, pipelining_fraction FROM step_mapping WHERE step = 'qk'"
         )
-        ((tile_m, count, share, pipelining),) = connection.sql(query).fetchall()
+        ((tile_m, count, share, pipelining),) = bench.rows(query)
     assert (tile_m, count) == (tile, 3 * -(-queries // tile))
     assert pipelining == pytest.approx(rows / (rows + 5 * blocks))
     keys = -(-queries // 16) * 16
@@ -205,18 +203,18 @@ def test_attention_on_a_processor_goes_by_blocks_of_queries(
 def test_a_large_block_gets_new_pages(rows: int, paged: float) -> None:
     """32 MiB are 33,554,432 bytes: 2,792 x 3,000 weights and an image of 4 x 3,000 in another order are 33,552,000, one row
     more 33,564,000; a tenth of the bandwidth."""
-    with contextlib.closing(new_database(["kernel_cost"])) as connection:
-        add_graph(connection, product(4, rows, 3000, kind="conv"))
-        replace_rows(connection, Scenario, [scenario(1)])
-        replace_part(connection, smallest_part("cpu"))
-        connection.execute("DELETE FROM efficiency WHERE resource IN ('reorder', 'paging')")
+    with Bench(["kernel_cost"]) as bench:
+        bench.add_graph(product(4, rows, 3000, kind="conv"))
+        bench.replace_rows(Scenario, [scenario(1)])
+        bench.replace_part(smallest_part("cpu"))
+        bench.execute("DELETE FROM efficiency WHERE resource IN ('reorder', 'paging')")
         for resource in ("reorder", "paging"):
-            connection.execute(
-                f"INSERT INTO efficiency BY NAME SELECT * REPLACE ('{resource}' AS resource, 'conv' AS kernel_class,"
+            bench.execute(
+                f"INSERT INTO efficiency BY NAME SELECT * REPLACE (1000000 AS efficiency_id, '{resource}' AS resource, 'conv' AS kernel_class,"
                 " 0.1 AS maximum_fraction, 0 AS half_work) FROM efficiency WHERE resource = 'residency' AND scope = '*'"
             )
-        query = "SELECT c.paging_s * h.dram_byte_per_s FROM kernel_cost AS c INNER JOIN hardware_unit AS h USING (hardware_id)"
-        ((moved,),) = connection.sql(query).fetchall()
+        query = "SELECT c.paging_s * h.dram_byte_per_s FROM kernel_cost AS c INNER JOIN part AS h USING (hardware)"
+        ((moved,),) = bench.rows(query)
         assert moved == pytest.approx(10 * paged)
 
 
@@ -235,49 +233,49 @@ def test_a_short_loop_stays_with_few_threads(
     rows: int, backend: str, team_size: float, thread_s: float, team_s: float
 ) -> None:
     """128 x 128 elements give each of four threads the 4,096 that inductor asks for. A row less runs in one thread, which
-    reaches twice its fair share of 100 GB/s, 50; a team that begins and ends in the time of 1,000 bytes a unit takes
-    4,000 / 100 GB/s. ATen takes a thread for each 32,768 elements: 256 rows. Of ONNX Runtime nothing is known."""
-    with contextlib.closing(new_database(["kernel_cost", "model_cost"])) as connection:
-        add_graph(connection, activation(rows))
-        replace_rows(connection, Scenario, [scenario(1, backend=backend)])
-        replace_part(connection, smallest_part("cpu", units=4))
-        connection.execute("DELETE FROM efficiency WHERE resource = 'thread'")
-        connection.execute(
-            "INSERT INTO efficiency BY NAME SELECT * REPLACE ('thread' AS resource, 2.0 AS maximum_fraction,"
-            " 1000 AS half_work) FROM efficiency WHERE resource = 'residency' AND scope = '*'"
+    reaches all of the 50 GB/s that a core alone draws; a team takes twice the 20 ns of the part. ATen takes a thread for
+    each 32,768 elements: 256 rows. Of ONNX Runtime nothing is known."""
+    with Bench(["kernel_cost", "model_cost"]) as bench:
+        bench.add_graph(activation(rows))
+        bench.replace_rows(Scenario, [scenario(1, backend=backend)])
+        team = HardwareOverhead(hardware="generated_cpu", overhead="team", overhead_s=20e-9)
+        bench.replace_part([*smallest_part("cpu", units=4), team])
+        bench.execute("UPDATE hardware_memory SET unit_bandwidth_byte_per_s = 50e9 WHERE level = 'dram'")
+        bench.execute("DELETE FROM efficiency WHERE resource = 'thread'")
+        bench.execute(
+            "INSERT INTO efficiency BY NAME SELECT * REPLACE (1000000 AS efficiency_id, 'thread' AS resource,"
+            " 1.0 AS maximum_fraction, 2 AS half_work) FROM efficiency WHERE resource = 'residency' AND scope = '*'"
         )
-        (found,) = connection.sql("SELECT team_size, thread_s, team_s FROM kernel_cost").fetchall()
+        (found,) = bench.rows("SELECT team_size, thread_s, team_s FROM kernel_cost")
         query = "SELECT team_s, compute_s + memory_s + power_s + team_s + overhead_s, latency_s FROM model_cost"
-        ((whole_team_s, parts_s, latency_s),) = connection.sql(query).fetchall()
+        ((whole_team_s, sum_s, latency_s),) = bench.rows(query)
     assert found == (team_size, pytest.approx(thread_s), pytest.approx(team_s))
-    assert (whole_team_s, parts_s) == (pytest.approx(team_s), pytest.approx(latency_s))
+    assert (whole_team_s, sum_s) == (pytest.approx(team_s), pytest.approx(latency_s))
 
 
-def test_a_backend_takes_anothers_efficiencies_as_assumed() -> None:
-    """On processors PyTorch runs eager at inductor's, until it has its own; XLA at what holds for all."""
+def test_a_backend_takes_anothers_efficiencies() -> None:
+    """On processors PyTorch runs eager at inductor's, until it has its own; ONNX Runtime at what holds for all."""
     query = """
-        SELECT backend, memory_fraction, SPLIT_PART(memory_basis, ', ', 6) FROM efficiency_choice
-        WHERE kernel_class = 'activation' AND precision_class = '*' AND memory_format = 'nchw' AND operator_name = '*'
-            AND backend IN ('eager', 'inductor', 'xla')
+        SELECT backend, memory_fraction FROM part_efficiency
+        WHERE kernel_class = 'activation' AND precision_class = '*' AND layout = 'nchw' AND operator_name = '*'
+            AND backend IN ('eager', 'inductor', 'onnxruntime')
         ORDER BY backend
     """
     insert = """
         INSERT INTO efficiency BY NAME SELECT * REPLACE (
-            'family:cpu' AS scope, ? AS backend, 'activation' AS kernel_class, ? AS maximum_fraction, 'measured' AS confidence
+            'family:cpu' AS scope, ? AS backend, 'activation' AS kernel_class, ? AS maximum_fraction
         ) FROM efficiency WHERE resource = 'memory' AND scope = '*'
     """
-    with contextlib.closing(new_database(["efficiency_choice"])) as connection:
-        add_graph(connection, activation(1))
-        replace_part(connection, smallest_part("cpu"))
-        connection.execute("DELETE FROM efficiency WHERE scope <> '*'")
-        ((common,),) = connection.sql("SELECT maximum_fraction FROM efficiency WHERE resource = 'memory'").fetchall()
-        connection.execute(insert, ["inductor", 0.91])
-        lent = connection.sql(query).fetchall()
-        connection.execute(insert, ["eager", 0.83])
-        own = connection.sql(query).fetchall()
-    unknown = ("xla", common, "assumed")
-    assert lent == [("eager", 0.91, "assumed"), ("inductor", 0.91, "measured"), unknown]
-    assert own == [("eager", 0.83, "measured"), ("inductor", 0.91, "measured"), unknown]
+    with Bench(["part_efficiency"]) as bench:
+        bench.replace_part(smallest_part("cpu"))
+        bench.execute("DELETE FROM efficiency WHERE scope <> '*'")
+        ((common,),) = bench.rows("SELECT maximum_fraction FROM efficiency WHERE resource = 'memory'")
+        bench.execute(insert, ["inductor", 0.91])
+        lent = bench.rows(query)
+        bench.execute(insert, ["eager", 0.83])
+        own = bench.rows(query)
+    assert lent == [("eager", 0.91), ("inductor", 0.91), ("onnxruntime", common)]
+    assert own == [("eager", 0.83), ("inductor", 0.91), ("onnxruntime", common)]
 
 
 @pytest.mark.parametrize(("heads", "queries", "units"), [(8, 192, 3), (8, 1, 3), (1, 300, 64)])
@@ -286,15 +284,15 @@ def test_heads_that_share_keys_have_blocks_of_their_own(heads: int, queries: int
     many share its keys, and 300 are five blocks, so that at most five units work, on the softmax too."""
     found = []
     for sharing in (1, heads):
-        with contextlib.closing(new_database(["part_mapping", "kernel_cost"])) as connection:
-            add_graph(connection, attention(heads, queries, 64, sharing))
-            replace_rows(connection, Scenario, [scenario(1)])
-            replace_part(connection, smallest_part("cpu", units=units))
-            ((tiles, allocated, seconds),) = connection.sql(
-                "SELECT tile_count, units_allocated, compute_s FROM kernel_cost"
-            ).fetchall()
+        with Bench(["mapped_step", "kernel_cost"]) as bench:
+            bench.add_graph(attention(heads, queries, 64, sharing))
+            bench.replace_rows(Scenario, [scenario(1)])
+            bench.replace_part(smallest_part("cpu", units=units))
+            tiles = bench.rows("SELECT DISTINCT tile_count, units_allocated FROM mapped_step")
+            ((allocated, seconds),) = bench.rows("SELECT units_allocated, compute_s FROM kernel_cost")
             found.append((tiles, allocated, pytest.approx(seconds)))
-    assert found[0][:2] == (heads * -(-queries // (64 if queries >= 192 else 32)), min(units, found[0][0]))
+    blocks = heads * -(-queries // (64 if queries >= 192 else 32))
+    assert found[0][:2] == ([(blocks, min(units, blocks))], min(units, blocks))
     assert found[0] == found[1]
 
 
@@ -304,40 +302,36 @@ def test_a_sibling_lends_what_was_learned_of_it() -> None:
     measured = [("a100_sxm4_80", "*"), ("a100_pcie_80", "eager"), ("a100_pcie_40", "eager"), ("l40s", "*")]
     insert = """
         INSERT INTO efficiency BY NAME SELECT * REPLACE (
-            CONCAT('hardware:', ?) AS scope, ? AS backend, ? AS maximum_fraction, 'measured' AS confidence
+            CONCAT('hardware:', ?) AS scope, ? AS backend, ? AS maximum_fraction
         ) FROM efficiency WHERE resource = 'memory' AND scope = '*'
     """
     query = """
-        SELECT memory_fraction, SPLIT_PART(memory_basis, ', ', 6) FROM efficiency_choice
-        WHERE hardware_id = ? AND backend = ? AND kernel_class = 'activation' AND memory_format = 'nchw'
+        SELECT memory_fraction FROM part_efficiency
+        WHERE hardware = ? AND backend = ? AND kernel_class = 'activation' AND operator_name = '*' AND layout = 'nchw'
     """
-    with contextlib.closing(new_database(["efficiency_choice"], with_parts=True)) as connection:
-        add_graph(connection, activation(1))
-        connection.execute("DELETE FROM efficiency WHERE scope <> '*'")
-        (common,) = connection.execute(query, ["l40", "eager"]).fetchall()
+    with Bench(["part_efficiency"], with_parts=True) as bench:
+        bench.execute("DELETE FROM efficiency WHERE scope <> '*'")
+        ((common,),) = bench.rows(query, ["l40", "eager"])
         for i, row in enumerate(measured):
-            connection.execute(insert, [*row, 0.5 + 0.1 * i])
-        found = [
-            connection.execute(query, [part, backend]).fetchall()
+            bench.execute(insert, [*row, 0.5 + 0.1 * i])
+        found = {
+            part: [bench.rows(query, [part, backend]) for backend in ("eager", "inductor")]
             for part in ("a100_sxm4_40", "a100_sxm4_80", "a100_pcie_80", "l40")
-            for backend in ("eager", "inductor")
-        ]
-        lenders = connection.sql(
-            "SELECT lender_id FROM lending_part WHERE hardware_id = 'a100_sxm4_40' ORDER BY backend"
-        )
-        assert lenders.fetchall() == [("a100_sxm4_80",), ("a100_pcie_40",)]
-    assert found == [
-        [(0.7, "assumed")], [(0.5, "assumed")],
-        [(0.5, "measured")], [(0.5, "measured")],
-        [(0.6, "measured")], [(0.5, "assumed")],
-        [common], [common],
-    ]  # fmt: skip
+        }
+        lenders = bench.rows("SELECT lender FROM lending_part WHERE hardware = 'a100_sxm4_40' ORDER BY backend")
+    assert lenders == [("a100_sxm4_80",), ("a100_pcie_40",)]
+    assert found == {
+        "a100_sxm4_40": [[(0.7,)], [(0.5,)]],
+        "a100_sxm4_80": [[(0.5,)], [(0.5,)]],
+        "a100_pcie_80": [[(0.6,)], [(0.5,)]],
+        "l40": [[(common,)], [(common,)]],
+    }
 
 
 @pytest.mark.parametrize(("tokens", "experts"), [(1, 2.0), (2, 3.5), (4, 8 * (1 - 0.75**4)), (400, 8.0)])
 def test_tokens_choose_their_experts_independently(tokens: int, experts: float) -> None:
     """Two of eight experts a token: the second meets one in four that the first read, 2 + 2 x 3/4, and so on."""
-    with contextlib.closing(new_database(["border_byte"])) as connection:
+    with Bench(["border_byte"]) as bench:
         drawing = Drawing(powers=SAMPLE)
         drawing.graph.modules = [GraphModule(0, None, "", "Root", 0), GraphModule(1, 0, "experts", "Experts", 1)]
         source = drawing.tensor("input", drawing.size(2 * tokens * 64))
@@ -347,10 +341,10 @@ def test_tokens_choose_their_experts_independently(tokens: int, experts: float) 
         drawing.graph.operators[-1].accesses = {weight: drawing.size(2 * tokens * 64 * 32)}
         drawing.graph.operators[-1].draw_fractions = {weight: 2 / 8}
         drawing.graph.tensors[result].is_output = True
-        add_graph(connection, drawing.graph)
-        replace_rows(connection, Scenario, [scenario(1)])
+        bench.add_graph(drawing.graph)
+        bench.replace_rows(Scenario, [scenario(1)])
         query = "SELECT moved_byte FROM border_byte WHERE role = 'weight' AND backend = 'eager'"
-        ((moved,),) = connection.sql(query).fetchall()
+        ((moved,),) = bench.rows(query)
     assert moved == pytest.approx(4 * 64 * 32 * experts)
 
 
@@ -364,10 +358,10 @@ def test_tokens_choose_their_experts_independently(tokens: int, experts: float) 
         (9, 2**20, 1, 1, 2 * 9 * 1024),
     ],
 )
-def test_a_chain_passes_in_parts_or_spills(batch: int, weight_byte: int, cut: int, passes: int, spilled: int) -> None:
-    """A link of 1 KiB a sample where 4 KiB may stay on chip: five samples go in two parts, the second reading the weights
+def test_a_chain_passes_in_groups_or_spills(batch: int, weight_byte: int, cut: int, passes: int, spilled: int) -> None:
+    """A link of 1 KiB a sample where 4 KiB may stay on chip: five samples go in two groups, the second reading the weights
     again; weights of 1 MiB are read once, and the link leaves the chip and comes back."""
-    with contextlib.closing(new_database(["chain_cut"])) as connection:
+    with Bench(["chain_cut", "part"]) as bench:
         drawing = Drawing(powers=SAMPLE)
         drawing.graph.modules = [GraphModule(0, None, "", "Root", 0), GraphModule(1, 0, "fc", "Linear", 1)]
         value = drawing.tensor("input", drawing.size(1))
@@ -375,10 +369,10 @@ def test_a_chain_passes_in_parts_or_spills(batch: int, weight_byte: int, cut: in
             weight = drawing.tensor("weight", {(0, 0, 0): weight_byte / 4})  # of 2 bytes: without a shape, a vector
             value = drawing.operator("linear", [value, weight], 1, columns, [gemm(drawing, "main", 1, 1, columns, 1)])
         drawing.graph.tensors[value].is_output = True
-        add_graph(connection, drawing.graph)
-        replace_rows(connection, Scenario, [scenario(1, batch=batch, policy="int8", backend="kpu")])
-        replace_part(connection, smallest_part("kpu", array=(16, 16)))
-        share = "4096 / (SELECT MAX(cache_byte) FROM hardware_unit)"
-        connection.execute(f"UPDATE efficiency SET maximum_fraction = {share} WHERE resource = 'residency'")
+        bench.add_graph(drawing.graph)
+        bench.replace_rows(Scenario, [scenario(1, batch=batch, precision="int8", backend="kpu")])
+        bench.replace_part(smallest_part("kpu", array=(16, 16)))
+        ((cache_byte,),) = bench.rows("SELECT cache_byte FROM part")
+        bench.execute("UPDATE efficiency SET maximum_fraction = ? WHERE resource = 'residency'", [4096 / cache_byte])
         query = "SELECT cut_count, pass_count, spilled_byte FROM chain_cut"
-        assert connection.sql(query).fetchall() == [(cut, passes, pytest.approx(spilled))]
+        assert bench.rows(query) == [(cut, passes, pytest.approx(spilled))]

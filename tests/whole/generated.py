@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from charz.ingest.graph import Graph, GraphModule, GraphOperator, GraphTensor, Part, Polynomial
+from charz.ingest.graph import Graph, GraphModule, GraphOperator, GraphTensor, Polynomial, Step
 
 SAMPLE = (1, 0, 0)
 ONE = (0, 0, 0)
@@ -40,9 +40,9 @@ def _operator(made: Graph, sizes: dict[int, int], reads: list[int], module: int,
     width = dice.choice([64, 200, 1000, 4096]) if kind == "linear" else sum(sizes[t] for t in reads[:1])
     written = _tensor(made, "activation", {SAMPLE: float(width)}, number)
     sizes[written] = width
-    parts = [Part("main", "vector", {"flops": {SAMPLE: float(width)}, "threads": {SAMPLE: float(width)}})]
+    steps = [Step("main", "vector", {"flops": {SAMPLE: float(width)}, "threads": {SAMPLE: float(width)}})]
     if kind == "view":
-        reads, parts = reads[:1], []
+        reads, steps = reads[:1], []
         made.tensors[written].storage_tensor_id = made.tensors[reads[0]].storage_tensor_id
     elif kind == "linear":
         depth = sizes[reads[0]]
@@ -50,12 +50,12 @@ def _operator(made: Graph, sizes: dict[int, int], reads: list[int], module: int,
         macs = float(depth * width)
         product = {"m": {SAMPLE: 1.0}, "n": {ONE: float(width)}, "k": {ONE: float(depth)}, "groups": {ONE: 1.0}}
         work = {"macs": {SAMPLE: macs}, "flops": {SAMPLE: 2 * macs}, "threads": {SAMPLE: float(width)}}
-        parts = [Part("main", "gemm", {**work, **product})]
+        steps = [Step("main", "gemm", {**work, **product})]
     producers = [made.tensors[t].producer_operator_id for t in reads]
     stage = 1 + max((made.operators[p].stage for p in producers if p is not None), default=-1)
     made.operators.append(
         GraphOperator(
             number, f"n{number}", f"aten.{kind}.default", kind, module, "test", reads, [written],
-            stage=stage, is_view=kind == "view", parts=parts,
+            stage=stage, is_view=kind == "view", steps=steps,
         )
     )  # fmt: skip

@@ -3,19 +3,18 @@ it before any scenario exists."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 
 import pytest
 import torch
-from oracle.database import add_graph, new_database, replace_rows, rules, scenario
+from oracle.database import Bench, rules, scenario
 from torch import nn
 
 from charz.ingest.compile import compile_graph
 from charz.ingest.compile.dataflow import flow_of
 from charz.ingest.compile.fusion import partition
 from charz.ingest.compile.heap import convolution_calls, scratch
-from charz.ingest.export import BATCH, Request
+from charz.ingest.trace.export import BATCH, Request
 from charz.ingest.graph import Graph
 from charz.ingest.pipeline import to_graph
 from charz.schema.compiled import HeapGrowth
@@ -70,16 +69,16 @@ def test_view_and_allocator_agree(shape: str, backend: str) -> None:
     view, channels, kernel, groups, side = SHAPES[shape]
     conv = nn.Conv2d(channels, channels, kernel, padding=kernel // 2, groups=groups, bias=False)
     graph = lowered(side, 64, Apply(view), conv, nn.ReLU())
-    parts = partition(flow_of(graph), backend, rules().fusion[backend], False)
+    groups_of = partition(flow_of(graph), backend, rules().fusion[backend], False)
     bits = {"fp32": 32}
-    with contextlib.closing(new_database(["convolution_call"])) as connection:
-        add_graph(connection, graph)
-        replace_rows(connection, Scenario, [scenario(b, batch=b, backend=backend) for b in (1, 2)])
+    with Bench(["convolution_call"]) as bench:
+        bench.add_graph(graph)
+        bench.replace_rows(Scenario, [scenario(b, batch=b, backend=backend) for b in (1, 2)])
         for batch in (1, 2):
-            query = f"SELECT subgraph_id, scratch_byte FROM convolution_call WHERE scenario_id = {batch}"
-            calls = convolution_calls(graph, parts, batch)
+            query = f"SELECT kernel_id, scratch_byte FROM convolution_call WHERE scenario_id = {batch}"
+            calls = convolution_calls(graph, groups_of, batch)
             played = {b.first: b.byte for b in scratch(graph, calls, bits, batch, backend == "inductor")}
-            assert dict(connection.sql(query).fetchall()) == played
+            assert dict(bench.rows(query)) == played
 
 
 def test_two_samples_do_not_pay_for_one() -> None:
@@ -99,8 +98,8 @@ def test_a_view_of_one_sample_is_copied(batch: int, is_misread: bool, moved: int
     """40 x 40 x 16 elements, 102,400 bytes, copied and put in blocks, and twice as much of results put back; the weights,
     16 x 32 x 4 bytes, are put in blocks in any case."""
     graph = lowered(40, 16, Apply(permuted), nn.Conv2d(16, 32, 1, bias=False))
-    with contextlib.closing(new_database(["convolution_call"])) as connection:
-        add_graph(connection, graph)
-        replace_rows(connection, Scenario, [scenario(1, batch=batch, backend="inductor")])
-        ((misread, byte),) = connection.sql("SELECT is_misread, reorder_byte FROM convolution_call").fetchall()
+    with Bench(["convolution_call"]) as bench:
+        bench.add_graph(graph)
+        bench.replace_rows(Scenario, [scenario(1, batch=batch, backend="inductor")])
+        ((misread, byte),) = bench.rows("SELECT is_misread, reorder_byte FROM convolution_call")
     assert (misread, byte) == (is_misread, 2 * 16 * 32 * 4 + moved)

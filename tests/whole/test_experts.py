@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import duckdb
 import pytest
-from oracle.database import add_graph, new_database, scenario
+from oracle.database import Bench, scenario
 
 from charz.ingest.pipeline import to_graph
 from charz.ingest.sources import build
 from charz.ingest.sources.spec import parse
-from charz.schema import database
-from charz.schema.catalog import Hardware, HardwareInterconnect
+from charz.schema.scenario import Scenario
 
 pytest.importorskip("transformers")
 
@@ -28,52 +26,53 @@ TOKENS = BATCH * SEQUENCE
 SORTED = 4 * EXPERTS
 """Where each expert's tokens begin, which its kernel reads too. [byte]"""
 
+RUN = scenario(1, batch=BATCH, sequence=SEQUENCE, phase="prefill", precision="fp16", backend="eager")
+
 Link = tuple[float, float]
 
 
 @pytest.fixture(scope="module")
-def connection() -> Iterator[duckdb.DuckDBPyConnection]:
+def bench() -> Iterator[Bench]:
     spec = parse("hf:mixtral-8x7b", settings=tuple((k, str(v)) for k, v in SETTINGS.items()))
     graph, _ = to_graph(build(spec))
-    with new_database(("parallel_plan", "parallel_kernel", "run_memory"), with_parts=True) as made:
-        rows = [scenario(1, batch=BATCH, sequence=SEQUENCE, phase="prefill", policy="fp16", backend="eager")]
-        database.insert_rows(made, rows)
-        made.execute(f"DELETE FROM {Hardware.TABLE} WHERE hardware_id <> ?", [PART])
-        add_graph(made, graph, "experts")
+    with Bench(("parallel_plan", "parallel_kernel", "run_memory"), with_parts=True) as made:
+        made.replace_rows(Scenario, [RUN])
+        made.execute("DELETE FROM hardware WHERE hardware <> ?", [PART])
+        made.add_graph(graph, "experts")
         yield made
 
 
-def _plans(connection: duckdb.DuckDBPyConnection, strategy: str) -> list[tuple[int, Link, float, float, float]]:
-    query = f"""
+def _plans(bench: Bench, strategy: str) -> list[tuple[int, Link, float, float, float]]:
+    query = """
         SELECT p.device_count, [i.bandwidth_byte_per_s, i.latency_s], p.sent_byte, p.communication_s,
             p.device_memory_byte
         FROM parallel_plan AS p
-        JOIN {HardwareInterconnect.TABLE} AS i USING (hardware_id, interconnect)
+        JOIN hardware_interconnect AS i USING (hardware, interconnect)
         WHERE p.strategy = ? AND p.device_count > 1
     """
-    return connection.execute(query, [strategy]).fetchall()
+    return bench.rows(query, [strategy])
 
 
-def test_expert_parallel_sends_each_token_to_its_experts_and_back(connection: duckdb.DuckDBPyConnection) -> None:
+def test_expert_parallel_sends_each_token_to_its_experts_and_back(bench: Bench) -> None:
     there = TOKENS * CHOSEN * HIDDEN * FP16
-    plans = _plans(connection, "expert")
+    plans = _plans(bench, "expert")
     assert plans
     for n, (bandwidth, delay), sent, communication, _ in plans:
         assert sent == pytest.approx(LAYERS * (2 * there + SORTED) * (n - 1) / n)
         assert communication == pytest.approx(sent / (0.6 * bandwidth) + 2 * LAYERS * (0.9 + 0.1 * (n - 1)) * delay)
 
 
-def test_expert_parallel_divides_the_weights_of_experts(connection: duckdb.DuckDBPyConnection) -> None:
+def test_expert_parallel_divides_the_weights_of_experts(bench: Bench) -> None:
     experts = LAYERS * EXPERTS * 3 * HIDDEN * INNER * FP16
-    single = connection.sql("SELECT peak_memory_byte FROM run_memory").fetchall()[0][0]
-    for n, _, _, _, memory in _plans(connection, "expert"):
+    single = bench.rows("SELECT peak_memory_byte FROM run_memory")[0][0]
+    for n, _, _, _, memory in _plans(bench, "expert"):
         assert single - memory == pytest.approx(experts * (1 - 1 / n), rel=0.01)
 
 
-def test_tensor_parallel_pairs_within_attention_and_within_experts(connection: duckdb.DuckDBPyConnection) -> None:
+def test_tensor_parallel_pairs_within_attention_and_within_experts(bench: Bench) -> None:
     reduced = LAYERS * (TOKENS * HIDDEN + TOKENS * CHOSEN * HIDDEN) * FP16
     gathered = (LAYERS * TOKENS * EXPERTS + TOKENS * VOCABULARY) * FP16
-    plans = _plans(connection, "tensor")
+    plans = _plans(bench, "tensor")
     assert plans
     for n, (bandwidth, delay), sent, communication, _ in plans:
         assert sent == pytest.approx((2 * reduced + gathered) * (n - 1) / n)
@@ -82,21 +81,19 @@ def test_tensor_parallel_pairs_within_attention_and_within_experts(connection: d
         assert communication == pytest.approx(sent / (0.6 * bandwidth) + (0.9 * calls + 0.1 * steps) * delay)
 
 
-def test_small_messages_take_what_nccl_takes(connection: duckdb.DuckDBPyConnection) -> None:
+def test_small_messages_take_what_nccl_takes(bench: Bench) -> None:
     """A step of one token all-reduces 1 and 2 kB a layer; NCCL 2.29 takes 10 us for that on four H100 and 16 us on
     eight, 7.6 and 10.8 us for an all-gather (aiconfigurator-core 0.12); constants for all NVLink parts are within 1.6."""
     measured = {4: (10e-6, 7.6e-6), 8: (16e-6, 10.8e-6)}
-    connection.execute(
-        "INSERT INTO scenario BY NAME SELECT * REPLACE (2 AS scenario_id, 1 AS batch, 1 AS sequence) FROM scenario"
-    )
+    bench.replace_rows(Scenario, [RUN.model_copy(update={"scenario_id": 2, "batch": 1, "sequence": 1})])
     query = """
         SELECT device_count, communication_s FROM parallel_plan
-        WHERE scenario_id = 2 AND strategy = 'tensor' AND interconnect = 'nvlink' AND device_count IN (4, 8)
+        WHERE strategy = 'tensor' AND interconnect = 'nvlink' AND device_count IN (4, 8)
     """
     try:
-        found = dict(connection.execute(query).fetchall())
+        found = dict(bench.rows(query))
     finally:
-        connection.execute("DELETE FROM scenario WHERE scenario_id = 2")
+        bench.replace_rows(Scenario, [RUN])
     assert set(found) == set(measured)
     for n, (reduce_s, gather_s) in measured.items():
         timed = 2 * LAYERS * reduce_s + (LAYERS + 1) * gather_s

@@ -4,15 +4,13 @@ against networkx, peak memory against a simulation, batches against brute force,
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-import duckdb
 import pytest
-from oracle.database import add_graph, new_database, scenario
+from oracle.database import Bench, scenario
 
-from charz.schema import database
-from charz.schema.catalog import Hardware, HardwareInterconnect, HardwareMemory
+from charz.schema.scenario import Scenario
 
 from .generated import graph
 from .plain import check_critical_paths, check_peak_memory, check_stages
@@ -20,136 +18,112 @@ from .plain import check_critical_paths, check_peak_memory, check_stages
 GRAPHS = 50
 PART = "h100_sxm5_80"
 VIEWS = (
-    "critical_path", "kernel_latency", "run_memory", "memory_step", "largest_batch", "batch_sweep", "parallel_plan",
-    "model_cost", "model_concurrency", "candidate", "target_cost",
+    "critical_path", "kernel_time", "run_memory", "memory_step", "storage_byte", "parallel_plan", "parallel_kernel",
+    "model_cost", "recommendation",
 )  # fmt: skip
 SCENARIOS = [
     scenario(1, batch=3, backend="inductor"),
-    scenario(2, batch=3, backend="tensorrt", policy="fp16"),
-    scenario(3, batch=64, backend="eager", policy="amp-fp16"),
+    scenario(2, batch=3, backend="tensorrt", precision="fp16"),
+    scenario(3, batch=64, backend="eager", precision="amp-fp16"),
 ]
 
 
 @pytest.fixture(scope="module")
-def connection() -> Iterator[duckdb.DuckDBPyConnection]:
+def bench() -> Iterator[Bench]:
     """Fifty generated models on one part under three scenarios."""
-    with new_database(VIEWS, with_parts=True) as made:
-        database.insert_rows(made, SCENARIOS)
-        made.execute(f"DELETE FROM {Hardware.TABLE} WHERE hardware_id <> ?", [PART])
-        for seed in range(GRAPHS):
-            add_graph(made, graph(seed), f"generated{seed}")
+    with generated(VIEWS, GRAPHS) as made:
+        made.replace_rows(Scenario, SCENARIOS)
+        made.evaluate()
         yield made
 
 
-def test_critical_path_equals_networkx(connection: duckdb.DuckDBPyConnection) -> None:
-    count, exact = check_critical_paths(connection)
+def generated(views: Sequence[str], count: int) -> Bench:
+    """So many generated models on one part."""
+    made = Bench(views, with_parts=True)
+    made.execute("DELETE FROM hardware WHERE hardware <> ?", [PART])
+    for seed in range(count):
+        made.add_graph(graph(seed), f"generated{seed}")
+    return made
+
+
+def test_critical_path_equals_networkx(bench: Bench) -> None:
+    count, exact = check_critical_paths(bench.connection)
     assert count == GRAPHS * len(SCENARIOS)
     assert exact > 0.5 * count, f"only {exact} of {count} are exact"
 
 
-def test_stages_equal_networkx(connection: duckdb.DuckDBPyConnection) -> None:
-    assert check_stages(connection) >= GRAPHS
+def test_stages_equal_networkx(bench: Bench) -> None:
+    assert check_stages(bench.connection) >= GRAPHS
 
 
-def test_peak_memory_equals_a_simulation(connection: duckdb.DuckDBPyConnection) -> None:
-    assert check_peak_memory(connection) == GRAPHS * len(SCENARIOS)
+def test_peak_memory_equals_a_simulation(bench: Bench) -> None:
+    assert check_peak_memory(bench.connection) == GRAPHS * len(SCENARIOS)
 
 
-def _scenarios(connection: duckdb.DuckDBPyConnection, rows: list[Any]) -> None:
-    connection.execute("DELETE FROM scenario")
-    database.insert_rows(connection, rows)
-
-
-@pytest.mark.slow
-def test_largest_batch_equals_brute_force(connection: duckdb.DuckDBPyConnection) -> None:
-    batches = range(1, 4097)
-    try:
-        connection.execute(f"UPDATE {HardwareMemory.TABLE} SET capacity_byte = 30e6 WHERE level = 'dram'")
-        _scenarios(connection, [scenario(1, batch=1, backend="eager")])
-        claimed = dict(connection.sql("SELECT model_id, largest_batch FROM largest_batch WHERE is_exact").fetchall())
-        _scenarios(connection, [scenario(b, batch=b, backend="eager") for b in batches])
-        chosen = sorted(claimed)[:4]
-        truth = dict(
-            connection.sql(
-                "SELECT model_id, max(scenario_id) FROM run_memory"
-                f" WHERE peak_memory_byte <= 30e6 AND model_id IN ({', '.join(map(str, chosen))}) GROUP BY model_id"
-            ).fetchall()
-        )
-        assert {m: min(claimed[m], batches[-1]) for m in chosen} == {m: truth.get(m, 0) for m in chosen}
-        assert any(0 < claimed[m] < batches[-1] for m in chosen)
-    finally:
-        _scenarios(connection, SCENARIOS)
+BATCHES = range(1, 769)
+CAPACITY = 6e6
 
 
 @pytest.mark.slow
-def test_saturating_batch_equals_brute_force(connection: duckdb.DuckDBPyConnection) -> None:
-    models = "model_id <= 2"
-    batches = range(1, 4097)
-    capacity = 30e6
-    try:
-        connection.execute(f"UPDATE {HardwareMemory.TABLE} SET capacity_byte = {capacity} WHERE level = 'dram'")
-        _scenarios(connection, [scenario(b, batch=b, backend="inductor") for b in batches])
-        latency = connection.sql(f"SELECT model_id, scenario_id, latency_s FROM model_cost WHERE {models}").fetchall()
-        peak = connection.sql(
-            f"SELECT model_id, scenario_id, peak_memory_byte FROM run_memory WHERE {models}"
-        ).fetchall()
-        fits = {(m, b) for m, b, byte in peak if byte <= capacity}
-        rates: dict[int, dict[int, float]] = defaultdict(dict)
-        for model_id, batch, seconds in latency:
-            if (model_id, batch) in fits:
-                rates[model_id][batch] = batch / seconds
-        claimed = connection.sql(
-            f"SELECT DISTINCT model_id, saturating_batch, largest_fitting_batch FROM batch_sweep WHERE {models}"
-        ).fetchall()
-        assert len(latency) == len(peak) == 2 * len(batches)
-        assert sorted(claimed) == [
-            (m, min(b for b, rate in of.items() if rate >= 0.9 * max(of.values())), max(of))
-            for m, of in sorted(rates.items())
+def test_batches_equal_brute_force() -> None:
+    """The largest that fits, and the smallest that saturates, of all that may."""
+    with generated(("largest_batch", "batch_sweep", "run_memory", "model_cost"), 4) as bench:
+        bench.execute(f"UPDATE hardware_memory SET capacity_byte = {CAPACITY} WHERE level = 'dram'")
+        bench.replace_rows(Scenario, [scenario(1, backend="inductor")])
+        claimed = dict(bench.rows("SELECT model, largest_batch FROM largest_batch WHERE is_exact"))
+        bench.replace_rows(Scenario, [scenario(b, batch=b, backend="inductor") for b in BATCHES])
+        peaks = bench.rows("SELECT model, batch, peak_memory_byte FROM run_memory")
+        fits = {(m, b) for m, b, byte in peaks if byte <= CAPACITY}
+        largest = {m: max((b for n, b in fits if n == m), default=0) for m in claimed}
+        assert {m: min(batch, BATCHES[-1]) for m, batch in claimed.items()} == largest
+        assert any(0 < batch < BATCHES[-1] for batch in claimed.values())
+        rates: dict[str, dict[int, float]] = defaultdict(dict)
+        for model, batch, seconds in bench.rows("SELECT model, batch, latency_s FROM model_cost"):
+            if (model, batch) in fits:
+                rates[model][batch] = batch / seconds
+        found = bench.rows("SELECT DISTINCT model, saturating_batch, largest_fitting_batch FROM batch_sweep")
+        assert sorted(row for row in found if row[2] is not None) == [
+            (m, min(b for b, rate in of.items() if rate >= 0.9 * max(of.values())), max(of)) for m, of in sorted(rates.items())
         ]
-        assert any(largest < batches[-1] for _, _, largest in claimed)
-    finally:
-        _scenarios(connection, SCENARIOS)
 
 
-def test_one_device_equals_the_single_part(connection: duckdb.DuckDBPyConnection) -> None:
-    rows = connection.sql(
+def test_one_device_equals_the_single_part(bench: Bench) -> None:
+    rows = bench.rows(
         """
         SELECT p.strategy, p.latency_s, p.communication_s, c.latency_s, p.speedup
         FROM parallel_plan AS p
-        JOIN model_cost AS c USING (model_id, scenario_id, hardware_id)
+        JOIN model_cost AS c USING (model, hardware, scenario_id)
         WHERE p.device_count = 1
         """
-    ).fetchall()
+    )
     assert {strategy for strategy, *_ in rows} == {"data", "tensor", "pipeline"}
     for _strategy, latency, communication, single, speedup in rows:
         assert latency == pytest.approx(single, rel=1e-12)
         assert (communication, speedup) == (0.0, pytest.approx(1.0, rel=1e-12))
 
 
-def test_tensor_parallel_communication_equals_the_ring_formula(connection: duckdb.DuckDBPyConnection) -> None:
+def test_tensor_parallel_communication_equals_the_ring_formula(bench: Bench) -> None:
     """Nine tenths of the link's latency a call, one a step, at six tenths of its bandwidth."""
     links = {
         name: (bandwidth, delay)
-        for name, bandwidth, delay in connection.execute(
-            f"SELECT interconnect, bandwidth_byte_per_s, latency_s FROM {HardwareInterconnect.TABLE}"
-            " WHERE hardware_id = ?",
-            [PART],
-        ).fetchall()
+        for name, bandwidth, delay in bench.rows(
+            "SELECT interconnect, bandwidth_byte_per_s, latency_s FROM hardware_interconnect WHERE hardware = ?", [PART]
+        )
     }
-    messages: dict[tuple[int, int], list[tuple[float, float]]] = defaultdict(list)
-    for model_id, scenario_id, reduced, gathered in connection.sql(
-        "SELECT model_id, scenario_id, all_reduce_byte, all_gather_byte FROM parallel_kernel"
-    ).fetchall():
-        messages[model_id, scenario_id].append((reduced, gathered))
-    rows = connection.sql(
-        "SELECT model_id, scenario_id, interconnect, device_count, communication_s FROM parallel_plan"
+    messages: dict[tuple[str, int], list[tuple[float, float]]] = defaultdict(list)
+    for model, scenario_id, reduced, gathered in bench.rows(
+        "SELECT model, scenario_id, all_reduce_byte, all_gather_byte FROM parallel_kernel"
+    ):
+        messages[model, scenario_id].append((reduced, gathered))
+    rows = bench.rows(
+        "SELECT model, scenario_id, interconnect, device_count, communication_s FROM parallel_plan"
         " WHERE strategy = 'tensor' AND device_count > 1"
-    ).fetchall()
+    )
     assert any(communication > 0 for *_, communication in rows)
-    for model_id, scenario_id, link, n, communication in rows:
+    for model, scenario_id, link, n, communication in rows:
         bandwidth, delay = links[link]
         expected = 0.0
-        for reduced, gathered in messages[model_id, scenario_id]:
+        for reduced, gathered in messages[model, scenario_id]:
             if reduced:
                 expected += 0.9 * delay + 2 * (n - 1) * (reduced / n / (0.6 * bandwidth) + 0.1 * delay)
             if gathered:
@@ -157,16 +131,16 @@ def test_tensor_parallel_communication_equals_the_ring_formula(connection: duckd
         assert communication == pytest.approx(expected, rel=1e-9)
 
 
-def test_pareto_front_equals_brute_force(connection: duckdb.DuckDBPyConnection) -> None:
-    rows = connection.sql(
+def test_pareto_front_equals_brute_force(bench: Bench) -> None:
+    rows = bench.rows(
         """
         SELECT
-            (model_id, sequence, context, phase), dominated_by_count, fits_device, is_simulated, energy_scope,
+            (model, sequence, context, phase), dominated_by_count, fits_device, is_simulated, energy_scope,
             [latency_s, coalesce(sample_j, 1e300), peak_memory_byte, coalesce(million_inference_usd, 1e300)],
             coalesce(price_usd_per_hour, 1e300)
-        FROM candidate
+        FROM recommendation
         """
-    ).fetchall()
+    )
     groups: dict[Any, list[tuple[Any, ...]]] = defaultdict(list)
     for group, *rest in rows:
         groups[group].append(tuple(rest))

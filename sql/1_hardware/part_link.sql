@@ -1,0 +1,48 @@
+-- Links between equal parts with what a collective call makes of them (rows of `collective`, the link's own before `*`), and
+-- the single part without one.
+-- Grain: hardware, interconnect
+CREATE VIEW part_link AS
+WITH chosen_collectives AS (
+    SELECT
+        i.hardware,
+        i.interconnect,
+        MAX_BY(c.interconnect, CASE WHEN c.interconnect = '*' THEN 0 ELSE 1 END) AS collective
+    FROM hardware_interconnect AS i
+    INNER JOIN collective AS c ON c.interconnect IN ('*', i.interconnect)
+    GROUP BY i.hardware, i.interconnect
+)
+
+SELECT
+    i.hardware,
+    -- Link; `none` for a single part.
+    i.interconnect,
+    -- Bandwidth of the link, one way. [byte/s]
+    i.bandwidth_byte_per_s AS link_byte_per_s,
+    -- Latency of a message. [s]
+    i.latency_s AS link_s,
+    -- Most devices it joins.
+    i.device_count AS link_device_count,
+    -- Time a collective takes before its first step. [s]
+    c.call_fraction * i.latency_s AS collective_call_s,
+    -- Time of each of its steps besides the bytes. [s]
+    c.step_fraction * i.latency_s AS collective_step_s,
+    -- Bandwidth a collective reaches. [byte/s]
+    c.bandwidth_fraction * i.bandwidth_byte_per_s AS collective_byte_per_s,
+    -- 1 when the collective's row is assumed, else 0.
+    CASE WHEN f.is_guess THEN 1 ELSE 0 END AS collective_assumed_count
+FROM hardware_interconnect AS i
+INNER JOIN chosen_collectives AS o ON o.hardware = i.hardware AND o.interconnect = i.interconnect
+INNER JOIN collective AS c ON c.interconnect = o.collective
+INNER JOIN confidence AS f ON f.confidence = c.confidence
+UNION ALL
+SELECT
+    hardware,
+    'none' AS interconnect,
+    1e0 AS link_byte_per_s,
+    0e0 AS link_s,
+    1 AS link_device_count,
+    0e0 AS collective_call_s,
+    0e0 AS collective_step_s,
+    1e0 AS collective_byte_per_s,
+    0 AS collective_assumed_count
+FROM hardware

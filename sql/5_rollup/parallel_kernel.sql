@@ -1,0 +1,35 @@
+-- Every kernel of a run on a part, how it behaves when the model is split over several (`split_kernel`), and when it runs.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
+CREATE VIEW parallel_kernel AS
+SELECT
+    k.model,
+    k.hardware,
+    k.backend,
+    k.precision,
+    k.batch,
+    k.sequence,
+    k.scenario_id,
+    k.kernel_id,
+    k.position,
+    k.latency_s,
+    -- Part of it in which the device works. [s]
+    k.latency_s - k.overhead_s AS busy_s,
+    k.host_issue_s,
+    k.run_call_s,
+    s.is_split,
+    s.all_reduce_byte,
+    s.all_gather_byte,
+    s.is_expert,
+    s.all_to_all_byte,
+    s.weight_byte,
+    s.crossing_byte,
+    -- Middle of it, from the start of the first kernel. [s]
+    k.end_s - 0.5e0 * k.latency_s AS middle_s,
+    -- Time of all kernels of the run. [s]
+    MAX(k.end_s) OVER (
+        PARTITION BY k.model, k.hardware, k.backend, k.precision, k.batch, k.sequence, k.scenario_id
+    ) AS kernels_s
+FROM kernel_time AS k
+INNER JOIN split_kernel AS s
+    ON s.model = k.model AND s.backend = k.backend AND s.precision = k.precision AND s.batch = k.batch
+    AND s.sequence = k.sequence AND s.scenario_id = k.scenario_id AND s.kernel_id = k.kernel_id

@@ -1,0 +1,150 @@
+-- What the strategies of `parallel_plan` are worked out from: sums over the kernels of a run, over those that are split, and
+-- over the largest of as many consecutive groups of about equal time as there are devices, beside each link that joins so
+-- many.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, interconnect, device_count
+CREATE VIEW parallel_link AS
+WITH grouped_kernels AS (
+    SELECT
+        k.*,
+        d.device_count,
+        LEAST(d.device_count - 1e0, FLOOR(k.middle_s / NULLIF(k.kernels_s, 0e0) * d.device_count)) AS pipeline_group,
+        CASE WHEN k.crossing_byte IS NOT NULL THEN k.position END AS cut_position
+    FROM parallel_kernel AS k
+    CROSS JOIN (VALUES (1), (2), (4), (8), (16), (32), (64)) AS d (device_count)
+),
+
+group_sums AS (
+    SELECT
+        model,
+        hardware,
+        backend,
+        precision,
+        batch,
+        sequence,
+        scenario_id,
+        device_count,
+        pipeline_group,
+        MAX(run_call_s) AS run_call_s,
+        SUM(latency_s) AS group_s,
+        SUM(host_issue_s) AS host_issue_s,
+        SUM(CASE WHEN is_split THEN busy_s ELSE 0e0 END) AS split_s,
+        SUM(all_reduce_byte) AS all_reduce_byte,
+        SUM(CASE WHEN all_reduce_byte > 0e0 THEN 1 ELSE 0 END) AS all_reduce_count,
+        SUM(all_gather_byte) AS all_gather_byte,
+        SUM(CASE WHEN all_gather_byte > 0e0 THEN 1 ELSE 0 END) AS all_gather_count,
+        SUM(all_to_all_byte) AS all_to_all_byte,
+        SUM(CASE WHEN all_to_all_byte > 0e0 THEN 1 ELSE 0 END) AS all_to_all_count,
+        SUM(weight_byte) AS weight_byte,
+        SUM(CASE WHEN is_split THEN weight_byte ELSE 0e0 END) AS split_weight_byte,
+        SUM(CASE WHEN is_expert THEN weight_byte ELSE 0e0 END) AS expert_weight_byte,
+        COALESCE(MAX_BY(crossing_byte, cut_position), 0e0) AS send_byte
+    FROM grouped_kernels
+    GROUP BY model, hardware, backend, precision, batch, sequence, scenario_id, device_count, pipeline_group
+),
+
+run_sums AS (
+    SELECT
+        model,
+        hardware,
+        backend,
+        precision,
+        batch,
+        sequence,
+        scenario_id,
+        device_count,
+        MAX(run_call_s) AS run_call_s,
+        SUM(group_s) AS kernels_s,
+        SUM(host_issue_s) AS host_issue_s,
+        SUM(split_s) AS split_s,
+        SUM(all_reduce_byte) AS all_reduce_byte,
+        SUM(all_reduce_count) AS all_reduce_count,
+        SUM(all_gather_byte) AS all_gather_byte,
+        SUM(all_gather_count) AS all_gather_count,
+        SUM(all_to_all_byte) AS all_to_all_byte,
+        SUM(all_to_all_count) AS all_to_all_count,
+        SUM(split_weight_byte) / NULLIF(SUM(weight_byte), 0e0) AS split_weight_fraction,
+        SUM(expert_weight_byte) / NULLIF(SUM(weight_byte), 0e0) AS expert_weight_fraction,
+        MAX(weight_byte) / NULLIF(SUM(weight_byte), 0e0) AS group_weight_fraction,
+        COUNT(*) AS group_count,
+        MAX(group_s) AS group_s,
+        MAX(send_byte) AS group_sent_byte,
+        SUM(send_byte) AS sent_byte,
+        SUM(CASE WHEN send_byte > 0e0 THEN 1 ELSE 0 END) AS send_count
+    FROM group_sums
+    GROUP BY model, hardware, backend, precision, batch, sequence, scenario_id, device_count
+)
+
+SELECT
+    s.model,
+    s.hardware,
+    s.backend,
+    s.precision,
+    s.batch,
+    s.sequence,
+    s.scenario_id,
+    k.interconnect,
+    -- Devices.
+    s.device_count,
+    k.link_byte_per_s,
+    k.link_s,
+    k.collective_call_s,
+    k.collective_step_s,
+    k.collective_byte_per_s,
+    k.collective_assumed_count,
+    s.run_call_s,
+    -- Time of all its kernels. [s]
+    s.kernels_s,
+    -- Time of the run on a single part: the call and all kernels. [s]
+    s.run_call_s + s.kernels_s AS single_s,
+    -- Host time to issue everything, the call included. [s]
+    s.run_call_s + s.host_issue_s AS host_issue_s,
+    -- Part of kernels_s in which tensor parallel shares the work. [s]
+    s.split_s,
+    -- Bytes that all-reduces add up in tensor parallel. [byte]
+    s.all_reduce_byte,
+    -- All-reduces in tensor parallel.
+    s.all_reduce_count,
+    -- Bytes that all-gathers collect in tensor parallel. [byte]
+    s.all_gather_byte,
+    -- All-gathers in tensor parallel.
+    s.all_gather_count,
+    -- Bytes that expert parallel sends to experts and back. [byte]
+    s.all_to_all_byte,
+    -- All-to-alls in expert parallel.
+    s.all_to_all_count,
+    -- Share of the weights that tensor parallel splits.
+    COALESCE(s.split_weight_fraction, 0e0) AS split_weight_fraction,
+    -- Share of the weights that are experts'.
+    COALESCE(s.expert_weight_fraction, 0e0) AS expert_weight_fraction,
+    -- Share of the weights that the heaviest pipeline group needs.
+    COALESCE(s.group_weight_fraction, 1e0) AS group_weight_fraction,
+    -- Pipeline groups that have kernels.
+    s.group_count,
+    -- Time of the kernels of the slowest pipeline group. [s]
+    s.group_s,
+    -- Most bytes that one pipeline group sends to the next. [byte]
+    s.group_sent_byte,
+    -- Bytes that all pipeline groups send. [byte]
+    s.sent_byte,
+    -- Pipeline groups that send.
+    s.send_count,
+    m.is_training,
+    -- Weights, buffers and constants. [byte]
+    e.weight_byte + e.buffer_byte AS model_byte,
+    -- Gradients, as large as the weights. [byte]
+    e.weight_byte AS gradient_byte,
+    e.kv_cache_byte,
+    -- Activations at their peak, blocks and workspace included. [byte]
+    e.activation_byte + e.rounding_byte + e.workspace_byte AS activation_byte,
+    -- What a device sends in a ring all-reduce, of what is added up (Patarasuk and Yuan 2009).
+    2e0 * (s.device_count - 1e0) / NULLIF(s.device_count, 0) AS reduce_share,
+    -- What it sends in an all-gather or an all-to-all, of what is collected.
+    (s.device_count - 1e0) / NULLIF(s.device_count, 0) AS gather_share
+FROM run_sums AS s
+INNER JOIN part_link AS k
+    ON k.hardware = s.hardware AND k.link_device_count >= s.device_count
+    AND (s.device_count > 1 OR k.interconnect = 'none')
+INNER JOIN model AS m ON m.model = s.model
+INNER JOIN run_memory AS e
+    ON e.model = s.model AND e.backend = s.backend AND e.precision = s.precision AND e.batch = s.batch
+    AND e.sequence = s.sequence AND e.scenario_id = s.scenario_id

@@ -1,0 +1,33 @@
+-- Pipeline parallel: kernels in N consecutive groups of about equal time, each a run of its own with its own call, and M = 4 N
+-- batches in flight one after the other, from where on the bubble is small: (M + N - 1) * slowest group (Huang et al. 2019,
+-- GPipe).
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, interconnect, device_count
+CREATE VIEW parallel_pipeline AS
+WITH sent_groups AS (
+    SELECT
+        *,
+        4e0 * device_count AS pipeline_batches,
+        group_sent_byte / NULLIF(link_byte_per_s, 0e0) + CASE WHEN group_sent_byte > 0e0 THEN link_s ELSE 0e0 END AS send_s
+    FROM parallel_tensor
+)
+
+SELECT
+    * EXCLUDE (send_s, pipeline_batches),
+    -- Batches that are in flight in a round of pipeline parallel.
+    pipeline_batches,
+    -- Time the devices compute in it, on average. [s]
+    pipeline_batches * (kernels_s + group_count * run_call_s) / NULLIF(device_count, 0) AS pipeline_compute_s,
+    -- Time a device communicates. [s]
+    pipeline_batches * send_s AS pipeline_communication_s,
+    -- Time a device waits for the others. [s]
+    (pipeline_batches + device_count - 1e0) * (run_call_s + group_s + send_s)
+    - pipeline_batches * (kernels_s + group_count * run_call_s) / NULLIF(device_count, 0)
+    - pipeline_batches * send_s AS pipeline_bubble_s,
+    -- Time until the result of a batch. [s]
+    kernels_s + group_count * run_call_s + sent_byte / NULLIF(link_byte_per_s, 0e0) + send_count * link_s
+        AS pipeline_latency_s,
+    -- Bytes a device sends. [byte]
+    pipeline_batches * group_sent_byte AS pipeline_sent_byte,
+    -- Memory it needs. [byte]
+    model_byte * group_weight_fraction + kv_cache_byte / NULLIF(device_count, 0) + activation_byte AS pipeline_memory_byte
+FROM sent_groups

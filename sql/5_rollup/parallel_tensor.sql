@@ -1,0 +1,18 @@
+-- Tensor parallel: one batch on all devices; a split pair ends in a ring all-reduce, an all-gather sends half of that in half
+-- the steps. The split kernels are taken to run as efficiently as whole ones, so the times are lower bounds.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, interconnect, device_count
+CREATE VIEW parallel_tensor AS
+SELECT
+    *,
+    -- Time a device computes in a round of tensor parallel: never less than the host takes to issue it. [s]
+    GREATEST(single_s - split_s * (1e0 - 1e0 / NULLIF(device_count, 0)), host_issue_s) AS tensor_compute_s,
+    -- Time it communicates. [s]
+    (reduce_share * all_reduce_byte + gather_share * all_gather_byte) / NULLIF(collective_byte_per_s, 0e0)
+    + collective_call_s * (all_reduce_count + all_gather_count)
+    + (device_count - 1e0) * collective_step_s * (2e0 * all_reduce_count + all_gather_count) AS tensor_communication_s,
+    -- Bytes it sends. [byte]
+    reduce_share * all_reduce_byte + gather_share * all_gather_byte AS tensor_sent_byte,
+    -- Memory it needs. [byte]
+    model_byte * (1e0 - split_weight_fraction * (1e0 - 1e0 / NULLIF(device_count, 0)))
+    + kv_cache_byte / NULLIF(device_count, 0) + activation_byte AS tensor_memory_byte
+FROM parallel_data

@@ -1,0 +1,126 @@
+-- Two parts side by side on the same model, sizes and precision, and the reason: which term of the time makes
+-- most of the difference. Filter on hardware and other_hardware; all pairs are many.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, other_hardware, other_scenario_id
+CREATE VIEW architecture_comparison AS
+WITH costs AS (
+    SELECT
+        k.*,
+        r.context,
+        r.phase,
+        r.memory_format,
+        r.host_factor,
+        r.cache_state,
+        h.energy_scope,
+        h.is_simulated,
+        g.assumed_count
+    FROM kernel_sum AS k
+    INNER JOIN run AS r
+        ON r.model = k.model AND r.backend = k.backend AND r.precision = k.precision AND r.batch = k.batch
+        AND r.sequence = k.sequence AND r.scenario_id = k.scenario_id
+    INNER JOIN part AS h ON h.hardware = k.hardware
+    INNER JOIN assumed_input AS g ON g.hardware = k.hardware AND g.backend = k.backend AND g.precision = k.precision
+),
+
+paired_targets AS (
+    SELECT
+        a.*,
+        b.hardware AS other_hardware,
+        b.backend AS other_backend,
+        b.scenario_id AS other_scenario_id,
+        b.latency_s AS other_s,
+        b.latency_s / NULLIF(a.latency_s, 0e0) AS speedup,
+        b.compute_s - a.compute_s AS compute_more_s,
+        b.memory_s - a.memory_s AS memory_more_s,
+        b.power_s - a.power_s AS power_more_s,
+        b.team_s - a.team_s AS team_more_s,
+        b.overhead_s - a.overhead_s AS overhead_more_s,
+        CASE WHEN b.latency_s >= a.latency_s THEN 1e0 ELSE -1e0 END AS direction,
+        b.utilization_fraction AS other_utilization_fraction,
+        b.energy_j AS other_j,
+        b.energy_j * b.latency_s AS other_js,
+        a.energy_scope = b.energy_scope AS is_energy_comparable,
+        a.is_simulated OR b.is_simulated AS is_any_simulated,
+        b.assumed_count AS other_assumed_count
+    FROM costs AS a
+    INNER JOIN costs AS b
+        ON b.model = a.model AND b.hardware <> a.hardware AND b.precision = a.precision AND b.batch = a.batch
+        AND b.sequence = a.sequence AND b.context = a.context AND b.phase = a.phase
+        AND b.memory_format = a.memory_format AND b.host_factor = a.host_factor AND b.cache_state = a.cache_state
+),
+
+reasoned_pairs AS (
+    SELECT
+        *,
+        CASE direction * GREATEST(
+            direction * compute_more_s, direction * memory_more_s, direction * power_more_s, direction * team_more_s,
+            direction * overhead_more_s
+        )
+            WHEN compute_more_s THEN 'compute'
+            WHEN memory_more_s THEN 'memory'
+            WHEN power_more_s THEN 'power'
+            WHEN team_more_s THEN 'threads'
+            ELSE 'overhead'
+        END AS reason
+    FROM paired_targets
+)
+
+SELECT
+    p.model,
+    p.hardware,
+    p.backend,
+    p.precision,
+    p.batch,
+    p.sequence,
+    p.scenario_id,
+    p.context,
+    p.phase,
+    -- Part it is compared with.
+    p.other_hardware,
+    -- Backend on the other.
+    p.other_backend,
+    -- Scenario on the other.
+    p.other_scenario_id,
+    p.latency_s,
+    -- Time on the other. [s]
+    p.other_s,
+    -- Time on the other over time on the part: above 1, the part is faster.
+    p.speedup,
+    -- What arithmetic adds to the other's time. [s]
+    p.compute_more_s,
+    -- What memory adds to the other's time. [s]
+    p.memory_more_s,
+    -- What the power limit adds to the other's time. [s]
+    p.power_more_s,
+    -- What teams of threads that begin and end add to the other's time. [s]
+    p.team_more_s,
+    -- What the call, dispatch and gaps add to the other's time. [s]
+    p.overhead_more_s,
+    -- Term that makes most of the difference: `compute`, `memory`, `power`, `threads` or `overhead`.
+    p.reason,
+    -- Share of the units' peak that shapes and waves leave on the part.
+    p.utilization_fraction,
+    -- The same on the other.
+    p.other_utilization_fraction,
+    p.energy_j,
+    -- Energy on the other; null when a coefficient is missing. [J]
+    p.other_j,
+    -- Energy times time on the part. [J s]
+    p.energy_j * p.latency_s AS edp_js,
+    -- Energy times time on the other. [J s]
+    p.other_js,
+    -- True when their energies are of one scope; else they do not compare.
+    p.is_energy_comparable,
+    -- True when one of the two has no silicon.
+    p.is_any_simulated AS is_simulated,
+    -- The comparison in words.
+    CONCAT(
+        p.hardware, CASE WHEN p.speedup >= 1e0 THEN ' is faster than ' ELSE ' is slower than ' END, p.other_hardware,
+        ' by a factor of ',
+        CAST(ROUND(CASE WHEN p.speedup >= 1e0 THEN p.speedup ELSE 1e0 / NULLIF(p.speedup, 0e0) END, 2) AS VARCHAR),
+        ', mostly in ', p.reason
+    ) AS sentence,
+    -- Assumed inputs of the catalog that the part's side rests on; see `assumed_input`.
+    p.assumed_count,
+    -- The same of the other.
+    p.other_assumed_count
+FROM reasoned_pairs AS p

@@ -1,0 +1,102 @@
+-- Memory that activation checkpointing would save in training, and the forward time it repeats: instead of
+-- every result, only those at the borders of about sqrt(n) groups of kernels are kept, and one group at a
+-- time is computed again (Chen et al. 2016, Training Deep Nets with Sublinear Memory Cost).
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
+CREATE VIEW checkpoint_saving AS
+WITH kernel_results AS (
+    SELECT
+        k.model,
+        k.backend,
+        k.precision,
+        k.batch,
+        k.sequence,
+        k.scenario_id,
+        k.position,
+        s.output_byte AS result_byte,
+        c.crossing_byte
+    FROM run_kernel AS k
+    INNER JOIN shape AS s
+        ON s.model = k.model AND s.backend = k.backend AND s.precision = k.precision AND s.batch = k.batch
+        AND s.sequence = k.sequence AND s.scenario_id = k.scenario_id AND s.shape_id = k.shape_id
+    INNER JOIN split_kernel AS c
+        ON c.model = k.model AND c.backend = k.backend AND c.precision = k.precision AND c.batch = k.batch
+        AND c.sequence = k.sequence AND c.scenario_id = k.scenario_id AND c.kernel_id = k.kernel_id
+    WHERE k.kernel_id = k.fused_kernel_id AND s.output_byte > 0e0
+),
+
+cumulated_results AS (
+    SELECT
+        *,
+        SUM(result_byte) OVER same_run AS stored_byte,
+        SUM(result_byte) OVER (
+            PARTITION BY model, backend, precision, batch, sequence, scenario_id ORDER BY position
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        ) - 0.5e0 * result_byte AS middle_byte,
+        CEIL(SQRT(CAST(COUNT(*) OVER same_run AS DOUBLE))) AS group_count
+    FROM kernel_results
+    WINDOW same_run AS (PARTITION BY model, backend, precision, batch, sequence, scenario_id)
+),
+
+grouped_results AS (
+    SELECT
+        *,
+        LEAST(group_count - 1e0, FLOOR(middle_byte / NULLIF(stored_byte, 0e0) * group_count)) AS group_id
+    FROM cumulated_results
+),
+
+group_sums AS (
+    SELECT
+        model,
+        backend,
+        precision,
+        batch,
+        sequence,
+        scenario_id,
+        group_count,
+        stored_byte,
+        group_id,
+        SUM(result_byte) AS group_byte,
+        MAX_BY(crossing_byte, position) AS border_byte
+    FROM grouped_results
+    GROUP BY model, backend, precision, batch, sequence, scenario_id, group_count, stored_byte, group_id
+),
+
+run_sums AS (
+    SELECT
+        model,
+        backend,
+        precision,
+        batch,
+        sequence,
+        scenario_id,
+        group_count,
+        stored_byte,
+        LEAST(stored_byte, MAX(group_byte) + SUM(border_byte)) AS checkpointed_byte
+    FROM group_sums
+    GROUP BY model, backend, precision, batch, sequence, scenario_id, group_count, stored_byte
+)
+
+SELECT
+    c.model,
+    c.hardware,
+    c.backend,
+    c.precision,
+    c.batch,
+    c.sequence,
+    c.scenario_id,
+    -- Groups of consecutive kernels.
+    CAST(ROUND(t.group_count) AS BIGINT) AS group_count,
+    -- Results of all kernels, kept for the backward pass. [byte]
+    t.stored_byte,
+    -- Results at the groups' borders and inside the largest group. [byte]
+    t.checkpointed_byte,
+    -- What checkpointing saves. [byte]
+    t.stored_byte - t.checkpointed_byte AS saved_byte,
+    -- Share of stored_byte that it saves.
+    (t.stored_byte - t.checkpointed_byte) / NULLIF(t.stored_byte, 0e0) AS saved_fraction,
+    -- Time of the repeated forward pass. [s]
+    c.latency_s AS recompute_s
+FROM model_cost AS c
+INNER JOIN run_sums AS t
+    ON t.model = c.model AND t.backend = c.backend AND t.precision = c.precision AND t.batch = c.batch
+    AND t.sequence = c.sequence AND t.scenario_id = c.scenario_id

@@ -1,0 +1,111 @@
+-- Largest batch of a model that fits a part's main memory, all other conditions of the scenario kept: of the few batches
+-- between the two limits of `batch_limit`, evaluated with the true rounding of their storages, the largest that fits.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
+CREATE VIEW largest_batch AS
+WITH limits AS (
+    SELECT * FROM batch_limit
+),
+
+steps_down AS (
+    -- The last leads to the lower limit.
+    SELECT * FROM (VALUES (0e0), (1e0), (2e0), (3e0), (1e18)) AS s (step_down)
+),
+
+tried_batches AS (
+    SELECT DISTINCT
+        l.*,
+        GREATEST(l.upper_batch - s.step_down, l.lower_batch) AS tried_batch
+    FROM limits AS l
+    CROSS JOIN steps_down AS s
+),
+
+rounded_kernels AS (
+    SELECT
+        t.model,
+        t.hardware,
+        t.backend,
+        t.precision,
+        t.batch,
+        t.sequence,
+        t.scenario_id,
+        t.tried_batch,
+        h.kernel_id,
+        MAX(t.dram_byte) AS dram_byte,
+        MAX(t.resident_byte + t.kv_cache_sample_byte * t.tried_batch) AS held_byte,
+        MAX(t.workspace_factor) AS workspace_factor,
+        SUM(
+            h.storage_count * CEIL((h.fixed_byte + h.sample_byte * t.tried_batch) / NULLIF(t.block_byte, 0e0)) * t.block_byte
+        ) AS allocated_byte
+    FROM tried_batches AS t
+    INNER JOIN held_term AS h
+        ON h.model = t.model AND h.backend = t.backend AND h.precision = t.precision AND h.batch = t.batch
+        AND h.sequence = t.sequence AND h.scenario_id = t.scenario_id
+    WHERE t.tried_batch >= 1e0 AND t.tried_batch <= t.upper_batch
+    GROUP BY
+        t.model, t.hardware, t.backend, t.precision, t.batch, t.sequence, t.scenario_id, t.tried_batch, h.kernel_id
+),
+
+tried_peaks AS (
+    SELECT
+        model,
+        hardware,
+        backend,
+        precision,
+        batch,
+        sequence,
+        scenario_id,
+        tried_batch,
+        MAX(dram_byte) AS dram_byte,
+        MAX(held_byte + workspace_factor * allocated_byte) AS peak_memory_byte
+    FROM rounded_kernels
+    GROUP BY model, hardware, backend, precision, batch, sequence, scenario_id, tried_batch
+),
+
+fitting_batches AS (
+    SELECT
+        model,
+        hardware,
+        backend,
+        precision,
+        batch,
+        sequence,
+        scenario_id,
+        MAX(tried_batch) AS largest_batch,
+        MAX(peak_memory_byte) AS peak_memory_byte
+    FROM tried_peaks
+    WHERE peak_memory_byte <= dram_byte
+    GROUP BY model, hardware, backend, precision, batch, sequence, scenario_id
+)
+
+SELECT
+    l.model,
+    l.hardware,
+    l.backend,
+    l.precision,
+    l.batch,
+    l.sequence,
+    l.scenario_id,
+    r.context,
+    r.phase,
+    -- Main memory of the part. [byte]
+    l.dram_byte AS device_byte,
+    -- Memory the weights take at any batch. [byte]
+    l.resident_byte AS fixed_byte,
+    -- Memory each further sample takes at the kernel that sets the limit. [byte]
+    l.grown_byte AS sample_byte,
+    -- Largest batch that fits; 0 when none does, null when memory does not grow with the batch.
+    CASE WHEN l.upper_batch IS NOT NULL THEN CAST(ROUND(COALESCE(f.largest_batch, 0e0)) AS BIGINT) END AS largest_batch,
+    -- Peak memory at that batch. [byte]
+    f.peak_memory_byte,
+    -- Largest batch whose weights and activations together stay in the last-level cache, every block rounded
+    -- up by a whole one; 0 when none does, null when memory does not grow with the batch.
+    CASE WHEN l.upper_batch IS NOT NULL THEN CAST(ROUND(l.on_chip_batch) AS BIGINT) END AS largest_on_chip_batch,
+    -- False when more batches than were evaluated lie between the two limits, so that it may be too small.
+    l.upper_batch - l.lower_batch <= 4e0 OR COALESCE(f.largest_batch, 0e0) >= l.upper_batch - 3e0 AS is_exact
+FROM limits AS l
+INNER JOIN run AS r
+    ON r.model = l.model AND r.backend = l.backend AND r.precision = l.precision AND r.batch = l.batch
+    AND r.sequence = l.sequence AND r.scenario_id = l.scenario_id
+LEFT JOIN fitting_batches AS f
+    ON f.model = l.model AND f.hardware = l.hardware AND f.backend = l.backend AND f.precision = l.precision
+    AND f.batch = l.batch AND f.sequence = l.sequence AND f.scenario_id = l.scenario_id

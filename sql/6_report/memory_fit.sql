@@ -1,0 +1,46 @@
+-- Whether a run's weights, activations and all of it fit each memory level of each part; a level every
+-- unit owns counts as often as there are units.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, level
+CREATE VIEW memory_fit AS
+WITH level_sizes AS (
+    SELECT
+        m.hardware,
+        m.level,
+        m.depth,
+        CASE WHEN m.scope = 'unit' THEN m.capacity_byte * h.unit_count ELSE m.capacity_byte END AS capacity_byte
+    FROM hardware_memory AS m
+    INNER JOIN part AS h ON h.hardware = m.hardware
+    WHERE m.capacity_byte IS NOT NULL
+)
+
+SELECT
+    r.model,
+    t.hardware,
+    r.backend,
+    r.precision,
+    r.batch,
+    r.sequence,
+    r.scenario_id,
+    -- Memory level.
+    z.level,
+    -- Distance from the arithmetic.
+    z.depth,
+    -- Size of the level on the whole part. [byte]
+    z.capacity_byte,
+    -- Parameters, buffers and constants. [byte]
+    m.weight_byte + m.buffer_byte AS weight_byte,
+    -- Activations at their peak, blocks and workspace included. [byte]
+    m.activation_byte + m.rounding_byte + m.workspace_byte AS activation_byte,
+    m.peak_memory_byte,
+    -- True when the weights fit.
+    m.weight_byte + m.buffer_byte <= z.capacity_byte AS fits_weight,
+    -- True when the activations at their peak fit.
+    m.activation_byte + m.rounding_byte + m.workspace_byte <= z.capacity_byte AS fits_activation,
+    -- True when everything fits.
+    m.peak_memory_byte <= z.capacity_byte AS fits_all
+FROM run AS r
+INNER JOIN part_support AS t ON t.backend = r.backend AND t.precision = r.precision
+INNER JOIN run_memory AS m
+    ON m.model = r.model AND m.backend = r.backend AND m.precision = r.precision AND m.batch = r.batch
+    AND m.sequence = r.sequence AND m.scenario_id = r.scenario_id
+INNER JOIN level_sizes AS z ON z.hardware = t.hardware

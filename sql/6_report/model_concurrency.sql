@@ -1,0 +1,65 @@
+-- How much of a run could happen at once: stages of kernels at equal depth, the widest of them, the
+-- critical path, and the speed-up that unlimited parallel kernels would give (Brent 1974: time is at least
+-- the critical path and at most the sequential sum).
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
+CREATE VIEW model_concurrency AS
+WITH stage_sizes AS (
+    SELECT model, backend, stage, COUNT(*) AS kernels
+    FROM kernel
+    GROUP BY model, backend, stage
+),
+
+stage_totals AS (
+    SELECT
+        model,
+        backend,
+        COUNT(*) AS stage_count,
+        MAX(kernels) AS widest_stage_kernels,
+        MAX_BY(stage, kernels - stage / 1e7) AS widest_stage,
+        SUM(kernels) AS fused_kernel_count
+    FROM stage_sizes
+    GROUP BY model, backend
+)
+
+SELECT
+    p.model,
+    p.hardware,
+    p.backend,
+    p.precision,
+    p.batch,
+    p.sequence,
+    p.scenario_id,
+    r.context,
+    r.phase,
+    p.kernel_count,
+    -- Kernels that the backend fuses, without those that it inserts.
+    CAST(s.fused_kernel_count AS BIGINT) AS fused_kernel_count,
+    -- Depths at which kernels start.
+    s.stage_count,
+    -- Stage with the most kernels, the first of equals.
+    s.widest_stage,
+    -- Kernels in it.
+    s.widest_stage_kernels,
+    -- Kernels a stage on average.
+    s.fused_kernel_count / NULLIF(CAST(s.stage_count AS DOUBLE), 0e0) AS mean_stage_kernels,
+    p.flops,
+    p.critical_path_flops,
+    p.critical_path_kernels,
+    p.sequential_s,
+    p.critical_path_s,
+    p.critical_path_lower_s,
+    -- True when the graph's paths could be listed, so that critical_path_s is no mere upper bound.
+    p.critical_path_s <= p.critical_path_lower_s * (1e0 + 1e-9) AS is_exact,
+    p.latency_s,
+    -- Least time with kernels side by side: the critical path, or issuing all kernels if that takes longer. [s]
+    LEAST(p.latency_s, GREATEST(p.critical_path_s, p.host_issue_s)) AS concurrent_s,
+    -- sequential_s over critical_path_s: no schedule of these kernels is faster by more.
+    p.sequential_s / NULLIF(p.critical_path_s, 0e0) AS speedup_bound,
+    -- The same by operations instead of time.
+    p.flops / NULLIF(p.critical_path_flops, 0e0) AS flops_speedup_bound,
+    p.critical_path_edp_js
+FROM critical_path AS p
+INNER JOIN run AS r
+    ON r.model = p.model AND r.backend = p.backend AND r.precision = p.precision AND r.batch = p.batch
+    AND r.sequence = p.sequence AND r.scenario_id = p.scenario_id
+INNER JOIN stage_totals AS s ON s.model = p.model AND s.backend = p.backend

@@ -1,0 +1,132 @@
+-- What would help: every other scenario or part that differs from a target in one thing and is better a sample in time or
+-- energy, with the amount saved and what it costs elsewhere. Both are predictions of the whole run. Positive `saved` columns
+-- are gains, negative ones the trade.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kind, change
+CREATE VIEW opportunity AS
+-- Every target beside all others of the model and sizes, itself too: costs are evaluated once, and its own are fetched from
+-- its own row.
+WITH targets AS (
+    SELECT r.*, t.hardware
+    FROM run AS r
+    INNER JOIN part_support AS t ON t.backend = r.backend AND t.precision = r.precision
+),
+
+counted_pairs AS (
+    SELECT
+        a.model,
+        a.hardware,
+        a.backend,
+        a.precision,
+        a.batch,
+        a.sequence,
+        a.scenario_id,
+        CASE
+            WHEN b.hardware <> a.hardware THEN 'part'
+            WHEN b.batch <> a.batch THEN 'batch'
+            WHEN b.precision <> a.precision THEN 'precision'
+            WHEN b.backend <> a.backend THEN 'backend'
+            WHEN b.memory_format <> a.memory_format THEN 'memory_format'
+            WHEN b.cache_state <> a.cache_state THEN 'cache'
+            WHEN b.scenario_id = a.scenario_id THEN 'none'
+        END AS kind,
+        CASE
+            WHEN b.hardware <> a.hardware THEN b.hardware
+            WHEN b.batch <> a.batch THEN CONCAT('batch ', CAST(b.batch AS VARCHAR))
+            WHEN b.precision <> a.precision THEN b.precision
+            WHEN b.backend <> a.backend THEN b.backend
+            WHEN b.memory_format <> a.memory_format THEN b.memory_format
+            ELSE b.cache_state
+        END AS change,
+        b.is_simulated,
+        b.energy_scope,
+        b.fits_device,
+        b.latency_s,
+        b.sample_s,
+        b.sample_j,
+        b.sample_usd,
+        b.peak_memory_byte
+    FROM targets AS a
+    INNER JOIN target_cost AS b
+        ON b.model = a.model AND b.sequence = a.sequence AND b.context = a.context AND b.phase = a.phase
+        AND b.host_factor = a.host_factor
+    WHERE
+        CASE WHEN b.hardware <> a.hardware THEN 1 ELSE 0 END
+        + CASE WHEN b.batch <> a.batch THEN 1 ELSE 0 END
+        + CASE WHEN b.precision <> a.precision THEN 1 ELSE 0 END
+        + CASE WHEN b.backend <> a.backend THEN 1 ELSE 0 END
+        + CASE WHEN b.memory_format <> a.memory_format THEN 1 ELSE 0 END
+        + CASE WHEN b.cache_state <> a.cache_state THEN 1 ELSE 0 END <= 1
+),
+
+-- `now` is the target itself.
+compared_pairs AS (
+    SELECT
+        *,
+        MAX(CASE WHEN kind = 'none' THEN energy_scope END) OVER same_target AS now_scope,
+        MAX(CASE WHEN kind = 'none' THEN latency_s END) OVER same_target AS now_latency_s,
+        MAX(CASE WHEN kind = 'none' THEN sample_s END) OVER same_target AS now_s,
+        MAX(CASE WHEN kind = 'none' THEN sample_j END) OVER same_target AS now_j,
+        MAX(CASE WHEN kind = 'none' THEN sample_usd END) OVER same_target AS now_usd,
+        MAX(CASE WHEN kind = 'none' THEN peak_memory_byte END) OVER same_target AS now_byte
+    FROM counted_pairs
+    WINDOW same_target AS (PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id)
+),
+
+savings AS (
+    SELECT
+        *,
+        now_s - sample_s AS saved_s,
+        CASE WHEN energy_scope = now_scope THEN now_j - sample_j END AS saved_j,
+        now_byte - peak_memory_byte AS saved_memory_byte,
+        (now_usd - sample_usd) * 1e6 AS saved_million_usd,
+        now_latency_s - latency_s AS saved_latency_s
+    FROM compared_pairs
+    WHERE kind <> 'none' AND fits_device
+)
+
+SELECT
+    p.model,
+    p.hardware,
+    p.backend,
+    p.precision,
+    p.batch,
+    p.sequence,
+    p.scenario_id,
+    -- What is changed: `batch`, `precision`, `backend`, `memory_format`, `cache` or `part`.
+    p.kind,
+    -- What to, e.g. `batch 64`.
+    p.change,
+    -- True when the other part has no silicon.
+    p.is_simulated,
+    -- Time of a sample now. [s]
+    p.now_s AS sample_s,
+    -- Time of a sample saved. [s]
+    p.saved_s,
+    -- Share of the time saved.
+    p.saved_s / NULLIF(p.now_s, 0e0) AS saved_time_fraction,
+    -- Energy of a sample saved; null when a coefficient is missing or the two are of different scopes. [J]
+    p.saved_j,
+    -- Share of the energy saved.
+    p.saved_j / NULLIF(p.now_j, 0e0) AS saved_energy_fraction,
+    -- Peak memory saved. [byte]
+    p.saved_memory_byte,
+    -- Rent of a million samples saved; null when unknown. [USD]
+    p.saved_million_usd,
+    -- Time until a result that is gained; negative when a result takes longer. [s]
+    p.saved_latency_s,
+    -- The trade in words.
+    CASE
+        WHEN p.kind = 'batch' AND p.saved_latency_s < 0e0 THEN 'each result waits for the whole batch'
+        WHEN p.kind = 'precision' THEN 'accuracy must be checked'
+        WHEN p.kind = 'backend' THEN 'the model must compile for it'
+        WHEN p.kind = 'cache' THEN 'nothing else may use the cache'
+        WHEN p.kind = 'part' AND p.is_simulated THEN 'simulated part: no silicon exists'
+        WHEN p.kind = 'part' AND p.saved_million_usd < 0e0 THEN 'costs more'
+        WHEN p.saved_s < 0e0 THEN 'takes longer'
+        WHEN p.saved_memory_byte < 0e0 THEN 'needs more memory'
+        WHEN p.saved_j < 0e0 THEN 'takes more energy'
+        ELSE 'none known'
+    END AS trade
+FROM savings AS p
+-- What differs by rounding alone is no gain.
+WHERE p.saved_s > 1e-9 * p.now_s OR p.saved_j > 1e-9 * p.now_j

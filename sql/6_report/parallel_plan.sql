@@ -1,0 +1,113 @@
+-- A model on several equal parts: data, tensor, pipeline and expert parallel over each interconnect, with the time of a round
+-- split into computing, communicating and waiting (`parallel_data`, `parallel_tensor`, `parallel_pipeline`,
+-- `parallel_expert`). With one device every strategy gives the single part's time. What a call makes of a link's latency and
+-- bandwidth are rows of `collective`.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, interconnect, device_count, strategy
+CREATE VIEW parallel_plan AS
+WITH strategies AS (
+    SELECT * FROM (VALUES ('data'), ('tensor'), ('pipeline'), ('expert')) AS s (strategy)
+),
+
+planned_rounds AS (
+    SELECT
+        p.model,
+        p.hardware,
+        p.backend,
+        p.precision,
+        p.batch,
+        p.sequence,
+        p.scenario_id,
+        p.interconnect,
+        p.device_count,
+        s.strategy,
+        p.single_s,
+        p.collective_assumed_count,
+        p.batch * CASE s.strategy WHEN 'tensor' THEN 1 WHEN 'pipeline' THEN p.pipeline_batches ELSE p.device_count END
+            AS round_samples,
+        CASE s.strategy
+            WHEN 'data' THEN p.data_compute_s
+            WHEN 'tensor' THEN p.tensor_compute_s
+            WHEN 'pipeline' THEN p.pipeline_compute_s
+            ELSE p.expert_compute_s
+        END AS compute_s,
+        CASE s.strategy
+            WHEN 'data' THEN p.data_communication_s
+            WHEN 'tensor' THEN p.tensor_communication_s
+            WHEN 'pipeline' THEN p.pipeline_communication_s
+            ELSE p.expert_communication_s
+        END AS communication_s,
+        CASE s.strategy WHEN 'pipeline' THEN p.pipeline_bubble_s ELSE 0e0 END AS bubble_s,
+        p.pipeline_latency_s,
+        CASE s.strategy
+            WHEN 'data' THEN p.data_sent_byte
+            WHEN 'tensor' THEN p.tensor_sent_byte
+            WHEN 'pipeline' THEN p.pipeline_sent_byte
+            ELSE p.expert_sent_byte
+        END AS sent_byte,
+        CASE s.strategy
+            WHEN 'data' THEN p.data_memory_byte
+            WHEN 'tensor' THEN p.tensor_memory_byte
+            WHEN 'pipeline' THEN p.pipeline_memory_byte
+            ELSE p.expert_memory_byte
+        END AS device_memory_byte
+    FROM parallel_expert AS p
+    CROSS JOIN strategies AS s
+    WHERE s.strategy <> 'expert' OR p.expert_weight_fraction > 0e0
+),
+
+timed_rounds AS (
+    SELECT *, compute_s + communication_s + bubble_s AS round_s FROM planned_rounds
+)
+
+SELECT
+    t.model,
+    t.hardware,
+    t.backend,
+    t.precision,
+    t.batch,
+    t.sequence,
+    t.scenario_id,
+    r.context,
+    r.phase,
+    t.interconnect,
+    t.device_count,
+    -- `data`, `tensor`, `pipeline` or `expert`.
+    t.strategy,
+    -- Samples finished in a round by all devices.
+    CAST(ROUND(t.round_samples) AS BIGINT) AS round_samples,
+    -- Time of a round: compute_s, communication_s and bubble_s together. [s]
+    t.round_s,
+    -- Part of the round in which a device runs the model. [s]
+    t.compute_s,
+    -- Part of the round in which it sends and receives. [s]
+    t.communication_s,
+    -- Part of the round in which it waits for the others. [s]
+    t.bubble_s,
+    -- Time until the result of a sample. [s]
+    CASE WHEN t.strategy = 'pipeline' THEN t.pipeline_latency_s ELSE t.round_s END AS latency_s,
+    -- Samples finished in a second by all devices. [1/s]
+    t.round_samples / NULLIF(t.round_s, 0e0) AS throughput_per_s,
+    -- Throughput over that of one device.
+    t.round_samples / NULLIF(t.round_s, 0e0) * t.single_s / NULLIF(t.batch, 0) AS speedup,
+    -- Speed-up over the number of devices.
+    t.round_samples / NULLIF(t.round_s, 0e0) * t.single_s / NULLIF(t.batch * t.device_count, 0)
+        AS scaling_efficiency_fraction,
+    -- Bytes a device sends in a round. [byte]
+    t.sent_byte,
+    -- Memory a device needs; activations are counted whole. [byte]
+    t.device_memory_byte,
+    -- True when that fits its main memory.
+    t.device_memory_byte <= h.dram_byte AS fits_device,
+    -- Rent of all devices for a million samples; null when unknown. [USD]
+    p.price_usd_per_hour / 3600e0 * t.device_count * t.round_s / NULLIF(t.round_samples, 0e0) * 1e6
+        AS million_inference_usd,
+    h.is_simulated,
+    -- Assumed inputs of the catalog it rests on, links and what collectives make of them included; see `assumed_input`.
+    g.assumed_count + g.link_count + t.collective_assumed_count AS assumed_count
+FROM timed_rounds AS t
+INNER JOIN run AS r
+    ON r.model = t.model AND r.backend = t.backend AND r.precision = t.precision AND r.batch = t.batch
+    AND r.sequence = t.sequence AND r.scenario_id = t.scenario_id
+INNER JOIN part AS h ON h.hardware = t.hardware
+LEFT JOIN price AS p ON p.hardware = t.hardware
+INNER JOIN assumed_input AS g ON g.hardware = t.hardware AND g.backend = t.backend AND g.precision = t.precision

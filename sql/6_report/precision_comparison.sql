@@ -1,0 +1,55 @@
+-- Every precision policy of a model on a part beside the policy that stands first: fp32 where the part runs it,
+-- else the widest that it does. Same backend, sizes and memory format.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
+CREATE VIEW precision_comparison AS
+WITH ranked_policies AS (
+    SELECT
+        *,
+        ROW_NUMBER() OVER (
+            PARTITION BY
+                model, hardware, backend, batch, sequence, context, phase, memory_format, host_factor, cache_state
+            ORDER BY
+                CASE precision WHEN 'fp32' THEN 0 WHEN 'bf16' THEN 1 WHEN 'fp16' THEN 2 ELSE 3 END, precision, scenario_id
+        ) AS policy_rank
+    FROM target_cost
+),
+
+beside_base AS (
+    SELECT
+        *,
+        MAX(CASE WHEN policy_rank = 1 THEN precision END) OVER same_conditions AS base_precision,
+        MAX(CASE WHEN policy_rank = 1 THEN latency_s END) OVER same_conditions AS base_s,
+        MAX(CASE WHEN policy_rank = 1 THEN energy_j END) OVER same_conditions AS base_j,
+        MAX(CASE WHEN policy_rank = 1 THEN peak_memory_byte END) OVER same_conditions AS base_byte
+    FROM ranked_policies
+    WINDOW same_conditions AS (
+        PARTITION BY model, hardware, backend, batch, sequence, context, phase, memory_format, host_factor, cache_state
+    )
+)
+
+SELECT
+    b.model,
+    b.hardware,
+    b.backend,
+    b.precision,
+    b.batch,
+    b.sequence,
+    b.scenario_id,
+    b.context,
+    b.phase,
+    b.memory_format,
+    -- Policy it is compared with.
+    b.base_precision,
+    b.latency_s,
+    b.energy_j,
+    b.peak_memory_byte,
+    -- Time of the base over its own: above 1 is faster.
+    b.base_s / NULLIF(b.latency_s, 0e0) AS speedup,
+    -- Its energy over the base's.
+    b.energy_j / NULLIF(b.base_j, 0e0) AS energy_ratio,
+    -- Its peak memory over the base's.
+    b.peak_memory_byte / NULLIF(b.base_byte, 0e0) AS memory_ratio,
+    b.is_simulated,
+    g.assumed_count
+FROM beside_base AS b
+INNER JOIN assumed_input AS g ON g.hardware = b.hardware AND g.backend = b.backend AND g.precision = b.precision

@@ -1,0 +1,48 @@
+-- Predicted against measured time of every measurement whose model is ingested, whose part is known and
+-- whose conditions stand among the scenarios. Runs of several parts at once, of a server or of unknown batch
+-- stay out. `charz validate` asks the same of every measured condition without adding scenarios.
+-- Grain: measurement_id, scenario_id
+CREATE VIEW prediction_error AS
+SELECT
+    x.measurement_id,
+    c.model,
+    c.hardware,
+    c.backend,
+    c.precision,
+    c.batch,
+    c.sequence,
+    c.scenario_id,
+    c.memory_format,
+    -- Family the architecture belongs to.
+    m.architecture_family,
+    -- Version of the framework.
+    x.software,
+    -- Data set of the measurement.
+    x.source_id,
+    -- Measured time of one run. [s]
+    x.latency_s AS measured_s,
+    -- Predicted time of one run. [s]
+    c.latency_s AS predicted_s,
+    -- Natural logarithm of predicted over measured: above 0 predicts too slow.
+    LN(c.latency_s / NULLIF(x.latency_s, 0e0)) AS log_ratio,
+    -- Tenth percentile of the prediction; null without a band. [s]
+    c.latency_s * b.low_factor AS p10_s,
+    -- Ninetieth percentile of the prediction; null without a band. [s]
+    c.latency_s * b.high_factor AS p90_s,
+    -- True when the measurement lies between the two; null without a band.
+    x.latency_s BETWEEN c.latency_s * b.low_factor AND c.latency_s * b.high_factor AS is_inside,
+    -- Share of the predicted time in which the device waits.
+    c.overhead_s / NULLIF(c.latency_s, 0e0) AS overhead_fraction
+FROM measurement AS x
+INNER JOIN measured_model AS i ON i.measurement_id = x.measurement_id
+INNER JOIN model AS m ON m.model = i.model
+INNER JOIN run AS r
+    ON r.model = m.model AND r.backend = x.backend AND r.precision = x.precision AND r.batch = x.batch
+    AND r.memory_format = x.memory_format AND r.phase <> 'decode'
+    AND r.sequence = COALESCE(x.sequence, m.default_sequence)
+INNER JOIN model_cost AS c
+    ON c.model = r.model AND c.backend = r.backend AND c.precision = r.precision AND c.batch = r.batch
+    AND c.sequence = r.sequence AND c.scenario_id = r.scenario_id AND c.hardware = x.hardware
+LEFT JOIN part_band AS b
+    ON b.hardware = x.hardware AND b.backend = r.backend AND b.batch_class = r.batch_class AND b.quantity = 'latency'
+WHERE x.latency_s > 0e0 AND x.device_count = 1 AND x.mode IN ('run', 'single_stream')

@@ -1,0 +1,112 @@
+-- Every target of a model as a choice: what it takes to answer a sample, whether it fits, and which other
+-- choice beats it in latency, energy, memory, price and rent alike. A choice that none beats is on the Pareto
+-- front. Energies of different scopes are not compared, an unknown energy or price beats nothing.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
+CREATE VIEW recommendation AS
+-- What is unknown compares as more than anything.
+WITH choices AS (
+    SELECT
+        k.model,
+        k.hardware,
+        k.backend,
+        k.precision,
+        k.batch,
+        k.sequence,
+        k.scenario_id,
+        r.context,
+        r.phase,
+        r.memory_format,
+        h.is_simulated,
+        h.energy_scope,
+        COALESCE(h.energy_scope, 'none') AS comparable_scope,
+        k.latency_s,
+        k.energy_j,
+        k.energy_j / NULLIF(k.batch, 0) AS sample_j,
+        COALESCE(k.energy_j / NULLIF(k.batch, 0), 1e300) AS comparable_j,
+        m.peak_memory_byte,
+        m.peak_memory_byte <= h.dram_byte AS fits_device,
+        p.price_usd_per_hour,
+        COALESCE(p.price_usd_per_hour, 1e300) AS comparable_usd_per_hour,
+        p.price_usd_per_hour / 3600e0 * k.latency_s / NULLIF(k.batch, 0) * 1e6 AS million_inference_usd,
+        COALESCE(p.price_usd_per_hour / 3600e0 * k.latency_s / NULLIF(k.batch, 0) * 1e6, 1e300) AS comparable_usd,
+        g.assumed_count + g.price_count AS assumed_count
+    FROM kernel_sum AS k
+    INNER JOIN run AS r
+        ON r.model = k.model AND r.backend = k.backend AND r.precision = k.precision AND r.batch = k.batch
+        AND r.sequence = k.sequence AND r.scenario_id = k.scenario_id
+    INNER JOIN run_memory AS m
+        ON m.model = k.model AND m.backend = k.backend AND m.precision = k.precision AND m.batch = k.batch
+        AND m.sequence = k.sequence AND m.scenario_id = k.scenario_id
+    INNER JOIN part AS h ON h.hardware = k.hardware
+    LEFT JOIN price AS p ON p.hardware = k.hardware
+    INNER JOIN assumed_input AS g ON g.hardware = k.hardware AND g.backend = k.backend AND g.precision = k.precision
+),
+
+-- Within 1e-9 two choices are equal, and the earlier scenario is taken for faster.
+losers AS (
+    SELECT
+        a.model,
+        a.hardware,
+        a.backend,
+        a.precision,
+        a.batch,
+        a.sequence,
+        a.scenario_id,
+        COUNT(*) AS dominated_by_count,
+        MIN_BY(
+            CONCAT(b.hardware, ' ', b.backend, ' ', b.precision, ' batch ', CAST(b.batch AS VARCHAR)),
+            b.latency_s * (1e0 + 1e-12 * b.scenario_id)
+        ) AS dominated_by
+    FROM choices AS a
+    INNER JOIN choices AS b
+        ON b.model = a.model AND b.sequence = a.sequence AND b.context = a.context AND b.phase = a.phase
+        AND b.comparable_scope = a.comparable_scope
+        AND b.latency_s <= a.latency_s * (1e0 + 1e-9) AND b.comparable_j <= a.comparable_j * (1e0 + 1e-9)
+        AND b.peak_memory_byte <= a.peak_memory_byte AND b.comparable_usd <= a.comparable_usd * (1e0 + 1e-9)
+        AND b.comparable_usd_per_hour <= a.comparable_usd_per_hour
+    WHERE
+        b.fits_device
+        AND (NOT b.is_simulated OR a.is_simulated)
+        AND (
+            b.latency_s < a.latency_s * (1e0 - 1e-9) OR b.comparable_j < a.comparable_j * (1e0 - 1e-9)
+            OR b.peak_memory_byte < a.peak_memory_byte OR b.comparable_usd < a.comparable_usd * (1e0 - 1e-9)
+        )
+    GROUP BY a.model, a.hardware, a.backend, a.precision, a.batch, a.sequence, a.scenario_id
+)
+
+SELECT
+    c.model,
+    c.hardware,
+    c.backend,
+    c.precision,
+    c.batch,
+    c.sequence,
+    c.scenario_id,
+    c.context,
+    c.phase,
+    c.memory_format,
+    c.is_simulated,
+    c.latency_s,
+    -- Samples finished in a second. [1/s]
+    c.batch / NULLIF(c.latency_s, 0e0) AS throughput_per_s,
+    -- Energy of one sample; null when a coefficient is missing. [J]
+    c.sample_j,
+    -- Energy-delay product of a run. [J s]
+    c.energy_j * c.latency_s AS edp_js,
+    c.peak_memory_byte,
+    -- True when it fits the part's main memory.
+    c.fits_device,
+    c.price_usd_per_hour,
+    -- Rent for a million samples; null when unknown. [USD]
+    c.million_inference_usd,
+    c.energy_scope,
+    -- Choices that beat it in every respect.
+    COALESCE(x.dominated_by_count, 0) AS dominated_by_count,
+    -- One of them, the fastest, as `part backend precision batch`; null on the Pareto front.
+    x.dominated_by,
+    -- Assumed inputs of the catalog it rests on, prices included; see `assumed_input`.
+    c.assumed_count
+FROM choices AS c
+LEFT JOIN losers AS x
+    ON x.model = c.model AND x.hardware = c.hardware AND x.backend = c.backend AND x.precision = c.precision
+    AND x.batch = c.batch AND x.sequence = c.sequence AND x.scenario_id = c.scenario_id

@@ -1,0 +1,23 @@
+-- Edges that do not resolve: no such tensor or operator, another producer than the tensor's own, or a
+-- producer that comes after its reader.
+-- Grain: model, consumer_operator_id, position
+CREATE VIEW dangling_edge AS
+SELECT
+    e.model,
+    -- Operator that reads.
+    e.consumer_operator_id,
+    -- Index among the tensors it reads.
+    e.position,
+    e.tensor_id,
+    -- Producer the edge names.
+    e.producer_operator_id,
+    -- Producer of the tensor.
+    t.producer_operator_id AS tensor_producer_id
+FROM edge AS e
+LEFT JOIN tensor AS t ON t.model = e.model AND t.tensor_id = e.tensor_id
+LEFT JOIN operator AS o ON o.model = e.model AND o.operator_id = e.consumer_operator_id
+WHERE
+    t.tensor_id IS NULL
+    OR o.operator_id IS NULL
+    OR COALESCE(e.producer_operator_id, -1) <> COALESCE(t.producer_operator_id, -1)
+    OR COALESCE(e.producer_operator_id, -1) >= e.consumer_operator_id

@@ -1,0 +1,34 @@
+-- Runs in which a backend's kernels would move more than the same operators one by one. Alike with alike: conversions and
+-- copies are not counted, and tensors in their own element types, since what inductor stores wider (`kernel_tensor.is_wide`)
+-- saves it arithmetic, not traffic.
+-- Grain: model, backend, precision, batch, sequence, scenario_id
+CREATE VIEW fused_traffic_above_unfused AS
+WITH border_sums AS (
+    SELECT
+        r.model,
+        r.backend,
+        r.precision,
+        r.batch,
+        r.sequence,
+        r.scenario_id,
+        SUM(CASE WHEN b.backend = r.backend THEN b.own_byte ELSE 0e0 END) AS fused_byte,
+        SUM(CASE WHEN b.backend = 'eager' THEN b.own_byte ELSE 0e0 END) AS unfused_byte
+    FROM run AS r
+    INNER JOIN border_byte AS b ON b.model = r.model AND b.scenario_id = r.scenario_id
+    WHERE r.backend <> 'eager'
+    GROUP BY r.model, r.backend, r.precision, r.batch, r.sequence, r.scenario_id
+)
+
+SELECT
+    model,
+    backend,
+    precision,
+    batch,
+    sequence,
+    scenario_id,
+    -- What crosses its kernels' borders. [byte]
+    fused_byte,
+    -- What crosses the borders of eager's kernels. [byte]
+    unfused_byte
+FROM border_sums
+WHERE fused_byte > unfused_byte * (1e0 + 1e-12)

@@ -1,0 +1,30 @@
+-- Kernels whose mapping is not theirs: a step of another kernel, a tile that the kernel does not run with, or steps that sit
+-- nowhere on the part, since no tile suits them.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
+CREATE VIEW mapping_mismatch AS
+SELECT
+    m.model,
+    m.hardware,
+    m.backend,
+    m.precision,
+    m.batch,
+    m.sequence,
+    m.scenario_id,
+    m.kernel_id,
+    m.step_id,
+    -- Operator of that step; null when the kernel has no such step.
+    t.operator_id,
+    m.candidate,
+    -- Number of the tile that the kernel runs with.
+    c.candidate AS chosen_candidate,
+    m.mapped_count,
+    c.step_count
+FROM kernel_mapping AS m
+INNER JOIN kernel_cost AS c
+    ON c.model = m.model AND c.hardware = m.hardware AND c.backend = m.backend AND c.precision = m.precision
+    AND c.batch = m.batch AND c.sequence = m.sequence AND c.scenario_id = m.scenario_id AND c.kernel_id = m.kernel_id
+LEFT JOIN kernel_step AS t
+    ON t.model = m.model AND t.backend = m.backend AND t.kernel_id = m.kernel_id AND t.step_id = m.step_id
+WHERE m.mapped_count <> c.step_count
+    OR (m.step_id IS NOT NULL AND t.operator_id IS NULL)
+    OR m.candidate <> c.candidate

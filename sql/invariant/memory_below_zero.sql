@@ -1,0 +1,16 @@
+-- Kernels during which a run would hold less than nothing: a storage is given back before it is allocated.
+-- Grain: model, backend, precision, batch, sequence, scenario_id, kernel_id
+CREATE VIEW memory_below_zero AS
+SELECT
+    r.model,
+    r.backend,
+    r.precision,
+    r.batch,
+    r.sequence,
+    r.scenario_id,
+    m.kernel_id,
+    m.storage_count,
+    m.live_byte
+FROM memory_step AS m
+INNER JOIN run AS r ON r.model = m.model AND r.scenario_id = m.scenario_id
+WHERE m.live_byte < 0e0 OR m.allocated_byte < m.live_byte OR m.storage_count < 0

@@ -1,0 +1,34 @@
+-- Parts whose energy comes out unknown: arithmetic they execute, a memory level they have or their static power
+-- has no coefficient.
+-- Grain: hardware, what, key
+CREATE VIEW missing_energy_coefficient AS
+WITH needed_coefficients AS (
+    SELECT DISTINCT hardware, 'op' AS what, CONCAT(precision, '.', unit) AS key
+    FROM hardware_peak
+    WHERE NOT (accumulator = 'fp16' AND unit = 'matrix')
+    UNION
+    SELECT hardware, 'byte' AS what, 'dram' AS key
+    FROM part
+    WHERE dram_byte_per_s IS NOT NULL
+    UNION
+    SELECT hardware, 'byte' AS what, cache_level AS key
+    FROM part
+    WHERE cache_level IS NOT NULL
+    UNION
+    SELECT hardware, 'byte' AS what, tile_memory_level AS key
+    FROM part
+    WHERE tile_memory_level IS NOT NULL
+    UNION
+    SELECT hardware, 'static' AS what, 'chip' AS key
+    FROM hardware
+)
+
+SELECT
+    n.hardware,
+    -- `op`, `byte` or `static`.
+    n.what,
+    -- Precision and unit, memory level, or `chip`.
+    n.key
+FROM needed_coefficients AS n
+LEFT JOIN energy_profile AS e ON e.hardware = n.hardware AND e.what = n.what AND e.key = n.key
+WHERE e.value IS NULL

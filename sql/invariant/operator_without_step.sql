@@ -1,0 +1,15 @@
+-- Operators whose steps do not fit what they are: a view with work, or a sized operator without any.
+-- Grain: model, operator_id
+CREATE VIEW operator_without_step AS
+SELECT
+    o.model,
+    o.operator_id,
+    o.operator,
+    o.is_view,
+    -- Steps it has.
+    COUNT(p.step) AS step_count
+FROM operator AS o
+LEFT JOIN operator_step AS p ON p.model = o.model AND p.operator_id = o.operator_id
+WHERE o.rule IS NOT NULL
+GROUP BY o.model, o.operator_id, o.operator, o.is_view
+HAVING (o.is_view AND COUNT(p.step) > 0) OR (NOT o.is_view AND COUNT(p.step) = 0)

@@ -1,0 +1,219 @@
+"""What a part offers to a backend: units, peaks, memory levels, energies, tiles and what its software reaches of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+from .facts import Facts, Record
+from .network import Kernel
+
+RESOURCES = ("matrix", "vector", "memory", "overlap", "residency", "reorder", "paging", "thread")
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A kind of unit at work on an element type."""
+
+    unit: str
+    precision: str
+    """Element type it computes in."""
+    peak: float
+    units: float
+    rows: float
+    columns: float
+    joule: float | None
+    """Energy of an operation."""
+
+
+class Chip:
+    """One part under one backend."""
+
+    def __init__(self, facts: Facts, hardware: str, backend: Record) -> None:
+        self.facts, self.name, self.backend = facts, hardware, backend
+        self.row = facts.one("hardware", hardware=hardware)
+        self.family, self.vendor = self.row["family"], self.row["vendor"]
+        self.clusters = facts.where("hardware_cluster", hardware=hardware)
+        self.units = float(sum(c["unit_count"] for c in self.clusters))
+        self.lanes = sum(c["unit_count"] * (c["lanes"] or 0.0) for c in self.clusters) / self.units
+        modes = [m for m in facts.where("hardware_power", hardware=hardware) if m["is_default"]]
+        self.tdp_w = modes[0]["tdp_w"] if modes else None
+        self.clock_fraction = modes[0]["clock_fraction"] if modes else 1.0
+        boosts = [c["clock_boost_hz"] for c in self.clusters if c["clock_boost_hz"] is not None]
+        self.clock_hz = max(boosts) * self.clock_fraction if boosts else None
+        overheads = {o["overhead"]: o["overhead_s"] for o in facts.where("hardware_overhead", hardware=hardware)}
+        self.gap_s, self.latency_s, self.team_s = (overheads.get(o, 0.0) for o in ("kernel_gap", "memory_latency", "team"))
+        self.energy = {(e["what"], e["key"]): e["value"] for e in facts.where("energy_profile", hardware=hardware)}
+        limits = facts.where("cuda_limit", compute_capability=self.row["compute_capability"])
+        self.instruction = limits[0]["matrix_instruction"] if limits else "mma"
+        self.levels = {m["level"]: m for m in facts.where("hardware_memory", hardware=hardware)}
+        # A processor tiles for a core's own second level, the others for the memory beside their units.
+        nearest = (("l2", "unit") if self.family == "cpu" else ("scratchpad", None), ("l1", None))
+        near = next((level for level, scope in nearest if self.has(level, scope)), None)
+        known = [m for m in self.levels.values() if m["level"] not in ("dram", "register") and m["capacity_byte"] is not None]
+        last = max(known, key=lambda m: m["depth"])["level"] if known else None
+        self.near, self.last = near, last
+        self.near_byte = self.levels[near]["capacity_byte"] if near else (self.whole(last, "capacity_byte") or 0.0) / self.units
+        self.near_bandwidth = self.whole(near, "bandwidth_byte_per_s")
+        self.last_byte = self.whole(last, "capacity_byte") or 0.0
+        self.last_bandwidth = self.whole(last, "bandwidth_byte_per_s")
+        self.dram_bandwidth = self.whole("dram", "bandwidth_byte_per_s")
+        self.unit_bandwidth = self.levels["dram"]["unit_bandwidth_byte_per_s"]
+
+    def has(self, level: str, scope: str | None) -> bool:
+        """Whether the part has the level, in a known size, of that scope."""
+        row = self.levels.get(level)
+        return row is not None and row["capacity_byte"] is not None and scope in (None, row["scope"])
+
+    def whole(self, level: str | None, column: str) -> float | None:
+        """A number of a level, of all units together."""
+        row = self.levels.get(level or "")
+        if row is None or row[column] is None:
+            return None
+        return float(row[column]) * (self.units if row["scope"] == "unit" else 1)
+
+    @cached_property
+    def support(self) -> Record | None:
+        """How the backend runs here: a row of the maker's before one for all."""
+        rows = {r["vendor"]: r for r in self.facts.where("backend_support", backend=self.backend["backend"], family=self.family)}
+        return rows.get(self.vendor, rows.get("*"))
+
+    def runs(self, policy: str) -> bool:
+        """Whether the backend supports the part and the part itself computes in the policy's matrix type."""
+        rows = self.facts.where("precision_policy", policy=policy)
+        types = {r["operator_class"]: r["compute_precision"] for r in rows}
+        wanted = types.get("linear") or types.get("*")
+        return self.support is not None and any(p["precision"] == wanted for p in self.peaks)
+
+    @cached_property
+    def peaks(self) -> list[Record]:
+        """Stated peaks; matrix units never sum in half precision."""
+        rows = self.facts.where("hardware_peak", hardware=self.name)
+        return [p for p in rows if not (p["unit"] == "matrix" and p["accumulator"] == "fp16")]
+
+    def rate(self, unit: str, precision: str) -> Rate | None:
+        """The peak of a kind of unit at an element type, or at the first it falls back to."""
+        fitting = [p for p in self.peaks if p["unit"] == unit]
+        best = self.first(fitting, precision)
+        if unit == "vector" and self.support is not None:
+            single = self.first([p for p in fitting if p["accumulator"] not in ("fp16", "bf16")], precision)
+            is_half = self.support["sums_in_half"] and best and best["peak_ops_per_s"] >= (single or best)["peak_ops_per_s"]
+            best = best if is_half else single
+        if best is None:
+            return None
+        pool = [c for c in self.clusters if best["cluster"] in (c["cluster"], "all")]
+        units = float(sum(c["unit_count"] for c in pool))
+        # Unlike arrays count as equal ones with as many processing elements.
+        rows, columns = (
+            math.sqrt(sum(c["unit_count"] * (c[side] or 1) ** 2 for c in pool) / units) for side in ("array_rows", "array_columns")
+        )
+        kind = best["precision"]
+        joule = self.energy.get(("op", f"{kind}.{unit}"))
+        return Rate(unit, kind, best["peak_ops_per_s"] * self.clock_fraction, units, rows, columns, joule)
+
+    def first(self, peaks: list[Record], precision: str) -> Record | None:
+        """The highest peak of an element type, else of that which it falls back to."""
+        name: str | None = precision
+        for _ in range(4):
+            same = [p for p in peaks if p["precision"] == name]
+            if same or name is None:
+                return max(same, key=lambda p: p["peak_ops_per_s"], default=None)
+            name = self.facts.one("precision", precision=name)["fallback"]
+        return None
+
+    def lanes_for(self, precision: str) -> Rate:
+        """Vector units, or the matrix units where a part has no others for the type."""
+        vector, matrix = self.rate("vector", precision), self.rate("matrix", precision)
+        if vector is not None:
+            return vector
+        assert matrix is not None
+        joule = self.energy.get(("op", f"{matrix.precision}.vector"))
+        return Rate("vector", matrix.precision, matrix.peak, self.units, 1.0, 1.0, joule)
+
+    @property
+    def cuts_queries(self) -> bool:
+        """Whether attention goes by blocks of queries: PyTorch on a processor."""
+        return bool(self.backend["calls_aten"]) and self.family == "cpu"
+
+    def tiles(self) -> list[Record]:
+        """Candidate tiles of the family."""
+        rows = self.facts.where("tiling_strategy", family=self.family)
+        return [s for s in rows if s["matrix_instruction"] in (None, self.instruction)]
+
+    # --- efficiency ------------------------------------------------------------------------------
+
+    def lenders(self) -> dict[str, str]:
+        """Part whose rows of a backend stand in for the part's own: of the same die, units as fast within a quarter, and of
+        these the nearest in bandwidth."""
+
+        def numbers(name: str) -> tuple[float, float | None]:
+            rows = self.facts.where("hardware_peak", hardware=name, precision="fp16", unit="matrix", accumulator="fp32")
+            most = max(c["unit_count"] for c in self.facts.where("hardware_cluster", hardware=name))
+            (dram,) = self.facts.where("hardware_memory", hardware=name, level="dram")
+            return dram["bandwidth_byte_per_s"], max((r["peak_ops_per_s"] / most for r in rows), default=None)
+
+        measured: dict[str, set[str]] = {}
+        for row in self.facts.rows["efficiency"]:
+            if row["scope"].startswith("hardware:"):
+                measured.setdefault(row["backend"], set()).add(row["scope"].removeprefix("hardware:"))
+        mine_bandwidth, mine_rate = numbers(self.name)
+        siblings = {h["hardware"] for h in self.facts.where("hardware", architecture=self.row["architecture"])} - {self.name}
+        found = {}
+        for backend, parts in measured.items():
+            if self.name in parts:
+                continue
+            able = []
+            for part in sorted(parts & siblings):
+                bandwidth, rate = numbers(part)
+                if (rate is None) == (mine_rate is None) and (not rate or not mine_rate or 0.8 <= mine_rate / rate <= 1.25):
+                    able.append((abs(math.log(mine_bandwidth / bandwidth)), part))
+            if able:
+                found[backend] = min(able)[1]
+        return found
+
+    @cached_property
+    def scopes(self) -> dict[tuple[str, str | None], int]:
+        """Rank of every scope that holds here, with the backend it is lent for."""
+        ranks: dict[tuple[str, str | None], int] = {
+            ("*", None): 0, (f"family:{self.family}", None): 1, (f"architecture:{self.row['architecture']}", None): 2,
+            (f"hardware:{self.name}", None): 4,
+        }  # fmt: skip
+        return ranks | {(f"hardware:{part}", backend): 3 for backend, part in self.lenders().items()}
+
+    def layout(self, kernel: Kernel) -> str:
+        """How the library sees the kernel's tensors."""
+        if self.family == "cpu" and kernel.call.is_misread:
+            return "strided"
+        is_aliased = self.family == "cpu" and self.vendor == "intel" and kernel.call.is_aliased
+        return "aliased" if is_aliased else kernel.layout
+
+    def reaches(self, kernel: Kernel) -> dict[str, tuple[float | None, float | None]]:
+        """Share of the peak and half-work for each resource: of the rows that hold the most specific."""
+        is_native = self.family == "cpu" and kernel.call.is_native
+        operator = "aten._slow_conv2d_forward" if is_native else kernel.operator_name
+        return self.shares(kernel.kind, operator, kernel.precision, self.layout(kernel))
+
+    def shares(self, kind: str, operator: str, precision: str, layout: str) -> dict[str, tuple[float | None, float | None]]:
+        """Share of the peak and half-work for each resource, by what a kernel is."""
+        assert self.support is not None
+        backends = ["*", self.support["efficiency_backend"], self.backend["backend"]]
+        best: dict[str, tuple[tuple[int, ...], Record]] = {}
+        for row in self.facts.rows["efficiency"]:
+            scope = max(self.scopes.get((row["scope"], lent), -1) for lent in (None, row["backend"]))
+            if (
+                scope < 0
+                or row["kernel_class"] not in ("*", kind)
+                or row["operator_name"] not in ("*", operator)
+                or row["backend"] not in backends
+                or row["precision_class"] not in ("*", precision)
+                or row["memory_format"] not in ("*", layout)
+            ):
+                continue
+            rank = (
+                scope, row["operator_name"] != "*", row["kernel_class"] != "*", backends.index(row["backend"]),
+                row["precision_class"] != "*", row["memory_format"] != "*",
+            )  # fmt: skip
+            best[row["resource"]] = max(best.get(row["resource"], ((-1,), row)), (rank, row), key=lambda pair: pair[0])
+        found: dict[str, tuple[float | None, float | None]] = dict.fromkeys(RESOURCES, (None, None))
+        return found | {r: (row["maximum_fraction"], row["half_work"]) for r, (_, row) in best.items()}

@@ -1,0 +1,413 @@
+"""What a network computes, moves and holds in one run: DESIGN sections 3 and 5, whatever part it runs on.
+
+A `Run` builds its kernels one by one as objects: those that the backend fused, and the conversions, copies and biases
+that it inserts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from .facts import Facts, Record, polynomial
+
+WEIGHTS = ("weight", "buffer", "constant")
+"""Roles of what is there before the run."""
+
+
+@dataclass(slots=True)
+class Step:
+    """A computation inside an operator."""
+
+    operator_id: int
+    name: str
+    kind: str
+    operator_class: str
+    precision: str
+    sizes: dict[str, float]
+
+    @property
+    def is_product(self) -> bool:
+        """True for a matrix product."""
+        return self.kind == "gemm"
+
+    @property
+    def is_continued(self) -> bool:
+        """True for the scores of an attention, whose tiles those of the product with the values continue."""
+        return self.operator_class == "attention" and self.name == "qk"
+
+    def size(self, quantity: str) -> float:
+        """A quantity, 0 where it has none."""
+        return self.sizes.get(quantity, 0.0)
+
+
+@dataclass(slots=True)
+class Call:
+    """What PyTorch on a processor does around a product that it hands to a library."""
+
+    is_native: bool = False
+    is_misread: bool = False
+    is_aliased: bool = False
+    reordered: float = 0.0
+    scratch: float = 0.0
+    put_last: float = 0.0
+
+
+@dataclass(slots=True)
+class Kernel:
+    """One kernel of a run."""
+
+    kernel_id: int
+    fused_id: int
+    place: tuple[float, int, int]
+    kind: str
+    operator_name: str
+    precision: str
+    layout: str
+    anchor: int
+    operators: int = 1
+    views: int = 0
+    read: float = 0.0
+    weights: float = 0.0
+    cache: float = 0.0
+    written: float = 0.0
+    produced: float = 0.0
+    largest: float = 0.0
+    steps: list[Step] = field(default_factory=list)
+    links: list[float] = field(default_factory=list)
+    call: Call = field(default_factory=Call)
+    faults: float = 0.0
+
+    @property
+    def traffic(self) -> float:
+        """Bytes that cross its border."""
+        return self.read + self.weights + self.cache + self.written
+
+    def scores(self) -> Step | None:
+        """The scores of its attention."""
+        return next((s for s in self.steps if s.is_continued), None)
+
+
+class Run:
+    """A model under a scenario."""
+
+    def __init__(self, facts: Facts, scenario: Record) -> None:
+        (self.model,) = facts.rows["model"]
+        self.facts, self.scenario = facts, scenario
+        self.backend = facts.one("backend", backend=scenario["backend"])
+        self.policy = scenario["precision"]
+        length = self.model["default_sequence"] if scenario["sequence"] is None else scenario["sequence"]
+        self.batch = scenario["batch"]
+        self.sequence = 1 if scenario["phase"] == "decode" else length
+        self.context = length if scenario["context"] is None else scenario["context"]
+        asked = scenario["memory_format"]
+        self.layout = (self.model["planned_format"] or asked) if self.backend["plans_layout"] else asked
+        if not self.is_valid:
+            return
+        self.elements = {t: self.at(terms) for t, terms in facts.by("tensor_term", "tensor_id").items()}
+        self.tensors = {t["tensor_id"]: t for t in facts.rows["tensor"]}
+        self.operators = {o["operator_id"]: o for o in facts.rows["operator"]}
+        self.held = {r["tensor_id"]: r["precision"] for r in facts.where("tensor_precision", policy=self.policy)}
+        self.computed = {r["operator_id"]: r["precision"] for r in facts.where("operator_precision", policy=self.policy)}
+        mine = facts.where("kernel_operator", backend=self.backend["backend"])
+        self.home = {m["operator_id"]: m["kernel_id"] for m in mine}
+        self.working = [m for m in mine if not m["is_folded"] and not self.operators[m["operator_id"]]["is_view"]]
+        self.fused = facts.where("kernel", backend=self.backend["backend"])
+        self.classes = {c["operator_class"]: c for c in facts.rows["operator_class"]}
+        self.kernels = self.fused_kernels()
+        for kernel in self.kernels:
+            kernel.call = self.call(kernel)
+        self.fresh_pages()
+        self.insert()
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the model has such sizes."""
+        m, s = self.model, self.scenario
+        return (
+            (m["is_batch_symbolic"] or s["batch"] == m["default_batch"])
+            and (s["sequence"] in (None, m["default_sequence"]) or m["is_sequence_symbolic"])
+            and (s["phase"] != "decode" or m["has_context"])
+        )
+
+    def at(self, terms: list[Record]) -> float:
+        """A polynomial at the sizes of the run."""
+        return polynomial(terms, self.batch, self.sequence, self.context)
+
+    def byte(self, tensor_id: int, precision: str) -> float:
+        """A tensor's size in an element type."""
+        return self.elements[tensor_id] * self.facts.width(precision)
+
+    # --- kernels ---------------------------------------------------------------------------------
+
+    def fused_kernels(self) -> list[Kernel]:
+        """The backend's kernels with what they compute and what crosses their borders."""
+        layouts = {
+            r["operator_id"]: r["layout"]
+            for r in self.facts.where("operator_layout", memory_format=self.scenario["memory_format"])
+        }
+        made = []
+        for row in self.fused:
+            anchor = row["anchor_operator_id"]
+            layout = layouts.get(anchor) if self.backend["follows_strides"] else None
+            kernel = Kernel(
+                row["kernel_id"], row["kernel_id"], (float(row["kernel_id"]), 0, row["kernel_id"]), row["kernel_class"],
+                ".".join(self.operators[anchor]["aten_operator"].split(".")[:2]), self.computed[anchor],
+                self.layout if layout in (None, "view") else layout, anchor, row["operator_count"], row["view_count"],
+            )  # fmt: skip
+            if layout != "view":
+                for crossing in self.facts.where(
+                    "kernel_tensor", backend=self.backend["backend"], kernel_id=row["kernel_id"]
+                ):
+                    self.cross(kernel, crossing)
+            made.append(kernel)
+        by_id = {k.kernel_id: k for k in made}
+        for member in sorted(self.working, key=lambda m: m["operator_id"]):
+            by_id[member["kernel_id"]].steps += self.steps(member["operator_id"])
+        for kernel_id, tensor_id in self.chain_links():
+            by_id[kernel_id].links.append(self.byte(tensor_id, self.held[tensor_id]))
+        return made
+
+    def cross(self, kernel: Kernel, crossing: Record) -> None:
+        """One tensor over the border."""
+        tensor_id, operator_id = crossing["tensor_id"], crossing["operator_id"]
+        whole = moved = self.elements[tensor_id]
+        accesses = self.facts.where("access_term", operator_id=operator_id, tensor_id=tensor_id)
+        if accesses:
+            moved = min(whole, self.at(accesses))
+            share = max((a["draw_fraction"] for a in accesses if a["draw_fraction"] is not None), default=None)
+            if share is not None:
+                # What so many independent draws are expected to meet, in binary thousandths of an element.
+                draws = self.at(accesses) / (whole * share)
+                moved = round((whole - whole * (1 - share) ** draws) * 1024) / 1024
+        precision = self.held[tensor_id]
+        if crossing["direction"] == "read":
+            copies = self.facts.where("read_precision", policy=self.policy, operator_id=operator_id, tensor_id=tensor_id)
+            precision = copies[0]["precision"] if copies else precision
+        width = self.facts.width(precision)
+        size = moved * (max(width, 4.0) if crossing["is_wide"] else width)
+        if crossing["direction"] == "write":
+            kernel.written += size
+        elif crossing["role"] == "input":
+            kernel.read += size
+        elif crossing["role"] == "weight":
+            kernel.weights += size
+        else:
+            kernel.cache += size
+        if crossing["role"] in ("input", "output"):
+            kernel.largest = max(kernel.largest, size)
+        if crossing["direction"] == "read" and crossing["is_produced"]:
+            kernel.produced += size
+
+    def steps(self, operator_id: int) -> list[Step]:
+        """Steps of an operator by name."""
+        operator = self.operators[operator_id]
+        made = []
+        for row in sorted(self.facts.where("operator_step", operator_id=operator_id), key=lambda r: r["step"]):
+            terms: dict[str, list[Record]] = defaultdict(list)
+            for term in self.facts.where("term", operator_id=operator_id, step=row["step"]):
+                terms[term["quantity"]].append(term)
+            sizes = {quantity: self.at(t) for quantity, t in terms.items()}
+            if sizes:
+                made.append(
+                    Step(
+                        operator_id, row["step"], row["step_class"], operator["operator_class"],
+                        self.computed[operator_id], sizes,
+                    )
+                )  # fmt: skip
+        return made
+
+    def chain_links(self) -> set[tuple[int, int]]:
+        """Tensors made and read by a matrix operator inside one kernel; a cache is read from memory."""
+        found = set()
+        for edge in self.facts.rows["edge"]:
+            reader = self.operators[edge["consumer_operator_id"]]
+            root = self.tensors[self.tensors[edge["tensor_id"]]["storage_tensor_id"]]
+            inside = self.home.get(reader["operator_id"])
+            is_chained = self.classes[reader["operator_class"]]["is_matrix"] and reader["operator_class"] != "rnn"
+            if inside is not None and inside == self.home.get(root["producer_operator_id"]):
+                if is_chained and root["role"] != "kv_cache":
+                    found.add((inside, root["tensor_id"]))
+        return found
+
+    # --- what is inserted ------------------------------------------------------------------------
+
+    def insert(self) -> None:
+        """Conversions before their reader, copies before it as well, biases after; numbered after the fused kernels."""
+        inserted: list[Kernel] = []
+
+        def add(
+            sort: int, number: int, operator_id: int, kind: str, place: float, tensor_id: int, source: str = "", **given: str
+        ) -> Kernel:
+            home = self.home[operator_id]
+            kernel = Kernel(
+                -1, home, (home + place, sort, number), kind, "*", self.computed[operator_id], self.layout, operator_id
+            )
+            for name, value in given.items():
+                setattr(kernel, name, value)
+            self.move(kernel, tensor_id, source or kernel.precision)
+            inserted.append(kernel)
+            return kernel
+
+        for cast in sorted(self.facts.where("precision_cast", policy=self.policy), key=lambda c: c["cast_id"]):
+            if self.converts(self.tensors[cast["tensor_id"]]) and cast["operator_id"] in self.home:
+                add(
+                    1, cast["cast_id"], cast["operator_id"], "cast", -0.5, cast["tensor_id"], cast["from_precision"],
+                    precision=cast["to_precision"],
+                )  # fmt: skip
+        for copy in sorted(self.facts.where("layout_copy", memory_format=self.layout), key=lambda c: c["copy_id"]):
+            operator = self.operators[copy["operator_id"]]
+            is_image = self.tensors[copy["tensor_id"]]["role"] not in WEIGHTS
+            hands_over = self.backend["plans_layout"] and self.classes[operator["operator_class"]]["is_convolution"]
+            if copy["operator_id"] in self.home and (self.backend["follows_strides"] or (hands_over and is_image)):
+                name = ".".join(operator["aten_operator"].split(".")[:2])
+                add(2, copy["copy_id"], copy["operator_id"], "copy", -0.25, copy["tensor_id"], layout="strided", operator_name=name)
+        if self.backend["adds_bias_kernels"]:
+            self.add_biases(add)
+        for number, kernel in enumerate(inserted):
+            kernel.kernel_id = len(self.kernels) + number
+        self.kernels = sorted(self.kernels + inserted, key=lambda k: k.place)
+
+    def add_biases(self, add: Callable[..., Kernel]) -> None:
+        """A kernel for the bias of every convolution: the result read and written, the bias read."""
+        formats = self.facts.where("operator_layout", memory_format=self.scenario["memory_format"])
+        layouts = {r["operator_id"]: r["layout"] for r in formats if r["layout"] != "view"}
+        for operator_id, operator in sorted(self.operators.items()):
+            bias = self.facts.where("edge", consumer_operator_id=operator_id, position=2)
+            if self.classes[operator["operator_class"]]["is_convolution"] and bias and operator_id in self.home:
+                result = min(t["tensor_id"] for t in self.facts.where("tensor", producer_operator_id=operator_id))
+                layout = layouts.get(operator_id, self.layout)
+                kernel = add(3, operator_id, operator_id, "bias", 0.25, result, layout=layout)
+                kernel.weights = self.byte(bias[0]["tensor_id"], kernel.precision)
+
+    def move(self, kernel: Kernel, tensor_id: int, source: str) -> None:
+        """Read a tensor in one element type, write it in the kernel's own."""
+        tensor = self.tensors[tensor_id]
+        read = self.byte(tensor_id, source)
+        kernel.written = kernel.largest = self.byte(tensor_id, kernel.precision)
+        if tensor["role"] in WEIGHTS:
+            kernel.weights = read
+        else:
+            kernel.read = read
+        kernel.produced = 0.0 if tensor["producer_operator_id"] is None else read
+
+    def converts(self, tensor: Record) -> bool:
+        """Whether the backend runs the conversion of a tensor as a kernel."""
+        return bool(self.backend["weight_casts_are_kernels" if tensor["role"] in WEIGHTS else "casts_are_kernels"])
+
+    # --- what PyTorch on a processor does --------------------------------------------------------
+
+    def call(self, kernel: Kernel) -> Call:
+        """How the library is called for the anchor of a kernel."""
+        main = {s.name: s for s in self.steps(kernel.anchor)}.get("main")
+        if not self.backend["calls_aten"] or main is None:
+            return Call()
+        operands = {e["position"]: e["tensor_id"] for e in self.facts.where("edge", consumer_operator_id=kernel.anchor)}
+        width = self.facts.width(kernel.precision)
+        if kernel.kind == "linear" and "k" in main.sizes:
+            result = main.size("groups") * main.size("m") * main.size("n") * width
+            aliased = (main.size("k") * width) % self.facts.constant("aliased_row_byte") == 0
+            return Call(is_aliased=aliased, reordered=2 * result if 2 in operands else 0.0)
+        if not self.classes[kernel.kind]["is_convolution"] or 1 not in operands:
+            return Call()
+        tensor = self.tensors[operands[0]]
+        weight, image = self.elements[operands[1]] * width, self.elements[operands[0]] * width
+        taps, plans = main.sizes.get("taps"), self.backend["plans_layout"]
+        last = weight if plans and taps is not None and taps > 1 else 0.0
+        small = main.sizes.get("image", math.inf) <= self.facts.constant("native_convolution_elements")
+        if kernel.precision == "fp32" and main.size("samples") == 1 and small:
+            columns = main.size("m") * main.size("k")
+            unfolded = 0.0 if columns == main.size("image") else columns * width
+            return Call(is_native=True, reordered=2 * (unfolded + last), scratch=unfolded, put_last=last)
+        is_view = tensor["is_batch_first"] and tensor["shape"] != self.tensors[tensor["storage_tensor_id"]]["shape"]
+        misread = bool(plans and self.layout == "nhwc" and self.batch == 1 and taps in (None, 1) and is_view)
+        copied = image if misread else 0.0
+        listed = self.facts.where(
+            "layout_copy", memory_format=self.layout, operator_id=kernel.anchor, tensor_id=operands[0]
+        )  # fmt: skip
+        blocked_image = blocked_result = 0.0
+        if misread or (not plans and kernel.layout == "nchw"):
+            blocked_result = kernel.written
+            channels = main.size("k") / taps if taps and "k" in main.sizes else math.inf
+            blocked_image = image if channels >= self.facts.constant("blocked_channels") else 0.0
+        return Call(
+            is_misread=misread,
+            reordered=2 * (weight + last + blocked_image + blocked_result + (0.0 if listed else copied)),
+            scratch=copied + max(weight + blocked_image, blocked_result),
+            put_last=last,
+        )
+
+    def fresh_pages(self) -> None:
+        """Pages that the system hands out: for large blocks always, for the others as the heap grows."""
+        rows = self.facts.where("heap_growth", backend=self.backend["backend"])
+        growths = {g["batch"]: g["growth_fraction"] for g in rows if g["batch"] <= self.batch}
+        if not growths:
+            return
+        growth, mapped = growths[max(growths)], self.facts.constant("mapped_block_byte")
+        blocks: dict[tuple[object, ...], list[tuple[int, float]]] = defaultdict(list)
+        for block, is_copy, precision, first, _, size in self.storages():
+            if first >= 0:
+                blocks[block, is_copy, precision].append((first, size))
+        for kernel in self.kernels:
+            blocks["scratch", kernel.kernel_id].append((kernel.kernel_id, kernel.call.scratch))
+            if kernel.call.put_last >= mapped:
+                blocks["last", kernel.call.put_last].append((kernel.kernel_id, kernel.call.put_last))
+        by_id = {k.kernel_id: k for k in self.kernels}
+        for held in blocks.values():
+            size = max(b for _, b in held)
+            by_id[min(k for k, _ in held)].faults += size if size >= mapped else size * growth
+
+    # --- memory ----------------------------------------------------------------------------------
+
+    def storages(self) -> list[tuple[int, bool, str, int, int, float]]:
+        """Block, whether it is a converted copy, element type, first and last kernel, and bytes of everything allocated."""
+        name = self.backend["backend"]
+        wide = {
+            self.tensors[c["tensor_id"]]["storage_tensor_id"]
+            for c in self.facts.where("kernel_tensor", backend=name)
+            if c["direction"] == "write" and c["is_wide"]
+        }
+        found = []
+        for life in self.facts.where("tensor_lifetime", backend=name):
+            precision = self.held[life["tensor_id"]]
+            if life["tensor_id"] in wide and self.facts.width(precision) < 4:
+                precision = "fp32"
+            span = life["first_kernel_id"], life["last_kernel_id"]
+            found.append((life["block_tensor_id"], False, precision, *span, self.byte(life["tensor_id"], precision)))
+        copies: dict[tuple[int, str], list[int]] = defaultdict(list)
+        for read in self.facts.where("read_precision", policy=self.policy):
+            if self.converts(self.tensors[read["tensor_id"]]) and read["operator_id"] in self.home:
+                copies[read["tensor_id"], read["precision"]].append(self.home[read["operator_id"]])
+        for (tensor_id, precision), readers in copies.items():
+            is_weight = self.tensors[tensor_id]["role"] in WEIGHTS
+            last = max(k["kernel_id"] for k in self.fused) if is_weight else max(readers)
+            found.append((tensor_id, True, precision, min(readers), last, self.byte(tensor_id, precision)))
+        return found
+
+    def memory(self) -> Record:
+        """Peak memory and what it is made of."""
+        sums = dict.fromkeys(("weight", "buffer", "kv_cache"), 0.0)
+        for tensor_id, tensor in self.tensors.items():
+            role = {"constant": "buffer"}.get(tensor["role"], tensor["role"])
+            is_held = role == "kv_cache" and self.scenario["phase"] in ("prefill", "decode")
+            if is_held or (role in ("weight", "buffer") and tensor["storage_tensor_id"] == tensor_id):
+                sums[role] += self.byte(tensor_id, self.held[tensor_id])
+        block = self.facts.constant("allocator_block_byte")
+        live: dict[int, float] = {k["kernel_id"]: 0.0 for k in self.fused}
+        allocated = dict(live)
+        for *_, first, last, size in self.storages():
+            for kernel_id in live:
+                if first <= kernel_id <= last:
+                    live[kernel_id] += size
+                    allocated[kernel_id] += math.ceil(size / block) * block
+        peak = max(allocated, key=lambda k: (allocated[k], -k))
+        scratch = self.backend["workspace_fraction"] * allocated[peak]
+        return {f"{name}_byte": size for name, size in sums.items()} | {
+            "activation_byte": live[peak],
+            "rounding_byte": allocated[peak] - live[peak],
+            "workspace_byte": scratch,
+            "peak_memory_byte": sum(sums.values()) + allocated[peak] + scratch,
+            "peak_kernel_id": peak,
+        }

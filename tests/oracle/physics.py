@@ -1,0 +1,476 @@
+"""Time and energy of kernels on a part: DESIGN section 5, read once more.
+
+A kernel's steps are placed on units, its traffic on memory levels; the larger of arithmetic and memory decides, what does
+not overlap is added, the power limit stretches, and the host's queue puts kernels behind each other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from .chip import Chip, Rate
+from .facts import Facts, Record
+from .network import Kernel, Run, Step
+
+SAME = 1e-12
+"""Times this close are equal but for rounding."""
+
+
+@dataclass(slots=True)
+class Placement:
+    """A step on units, with one tile or without."""
+
+    rate: Rate
+    units: float
+    ideal_s: float
+    count: float
+    flops: float
+    strategy: str | None = None
+    tile: tuple[float | None, float | None, float | None] = (None, None, None)
+    full: float = 1.0
+    reload: float = 0.0
+    held: float = 0.0
+
+    @property
+    def peak_s(self) -> float:
+        """Time at the peak."""
+        return self.flops / self.rate.peak
+
+    @property
+    def second_an_operation(self) -> float:
+        """Of one unit; 0 where there are none."""
+        return self.units / self.rate.peak if self.flops > 0 else 0.0
+
+
+@dataclass(slots=True)
+class Prediction:
+    """What one target comes out at, under the names of the columns it must equal."""
+
+    kernels: list[Record] = field(default_factory=list)
+    steps: list[Record] = field(default_factory=list)
+    operators: list[Record] = field(default_factory=list)
+    model: Record = field(default_factory=dict)
+    memory: Record = field(default_factory=dict)
+
+
+def total(values: Iterable[float | None]) -> float | None:
+    """A sum, unknown as soon as one part is."""
+    known = list(values)
+    return None if None in known else math.fsum(known)  # type: ignore[arg-type]
+
+
+def times(number: float | None, other: float | None) -> float | None:
+    """A product, unknown when one of both is."""
+    return None if number is None or other is None else number * other
+
+
+# --- steps on units -----------------------------------------------------------------------------
+
+
+class Mapper:
+    """Places the steps of kernels on a chip."""
+
+    def __init__(self, chip: Chip) -> None:
+        self.chip, self.facts = chip, chip.facts
+        self.block = self.facts.constant("vector_block_threads")
+
+    def place(self, kernel: Kernel) -> list[dict[int | None, Placement]]:
+        """For each step its placement by candidate tile, by None where it needs no tile."""
+        scores = kernel.scores() if self.chip.cuts_queries else None
+        return [self.step(step, scores) for step in kernel.steps]
+
+    def step(self, step: Step, scores: Step | None) -> dict[int | None, Placement]:
+        """All ways to run one step."""
+        if not step.is_product and scores is None:
+            return {None: self.spread(step, self.chip.lanes_for(step.precision))}
+        ways: dict[int | None, Placement] = {}
+        for s in self.chip.tiles():
+            way = self.way(step, s, scores)
+            if way is not None:
+                # What rides along with the products runs at the peak at best.
+                way.ideal_s = max(way.ideal_s, way.peak_s)
+                ways[s["candidate"]] = way
+        return ways
+
+    def way(self, step: Step, s: Record, scores: Step | None) -> Placement | None:
+        """One step with one candidate tile; None where that does not suit it."""
+        matrix, lanes = self.chip.rate("matrix", step.precision), self.chip.lanes_for(step.precision)
+        dataflow = s["dataflow"]
+        if dataflow == "query_block":
+            return self.query_block(step, s, scores, matrix or lanes, lanes) if scores and self.suits(scores, s) else None
+        if not step.is_product:
+            return None
+        if dataflow == "direct":
+            has_lanes = self.chip.rate("vector", step.precision) is not None
+            return self.spread(step, lanes, s) if has_lanes and step.size("n") <= s["tile_n"] else None
+        if dataflow in ("weight_stationary", "wavefront"):
+            if matrix is None:
+                return self.spread(step, lanes) if s["divisor"] == 1 else None
+            return self.systolic(step, s, matrix)
+        return None if scores else self.output_stationary(step, s, matrix or lanes)
+
+    @staticmethod
+    def suits(scores: Step, s: Record) -> bool:
+        """Whether PyTorch takes blocks of this size for so many queries."""
+        queries = scores.size("m") / scores.sizes.get("sharing", 1.0)
+        return s["from_m"] <= queries and (s["below_m"] is None or queries < s["below_m"])
+
+    def spread(self, step: Step, rate: Rate, s: Record | None = None) -> Placement:
+        """In blocks of threads, each of which costs what a full one does."""
+        threads, units = step.size("threads"), self.chip.units
+        quantized, sustained = (s["wave_quantization_fraction"], s["efficiency_fraction"]) if s else (1.0, 1.0)
+        count = max(1.0, math.ceil(threads / self.block))
+        block_s = step.size("flops") * min(1.0, self.block / max(threads, 1.0)) / (rate.peak / units * sustained)
+        ideal_s = max(self.waves(count, units, quantized) * block_s, step.size("flops") / rate.peak)
+        return Placement(rate, units, ideal_s, count, step.size("flops"), s and s["strategy"])
+
+    @staticmethod
+    def waves(count: float, units: float, quantized: float) -> float:
+        """Rounds in which all tiles are done, of which a share waits for whole ones."""
+        return quantized * math.ceil(count / units) + (1 - quantized) * max(1.0, count / units)
+
+    def loads(self, step: Step, s: Record, tile: tuple[float, float, float]) -> tuple[float, float]:
+        """Bytes that tiles load, operands again for each, and bytes that one keeps."""
+        width = self.facts.width(step.precision)
+        m, n, k, (rows, columns, depth) = step.size("m"), step.size("n"), step.size("k"), tile
+        loaded = width * step.size("groups") * (m * k * math.ceil(n / columns) + k * n * math.ceil(m / rows))
+        kept = s["stages"] * width * min(depth, k) * (rows + columns) + 4 * rows * columns
+        return loaded, kept
+
+    def output_stationary(self, step: Step, s: Record, rate: Rate) -> Placement:
+        """Tiles whose results stay with the unit: listed, or square blocks fitted to the memory beside it."""
+        chip, units = self.chip, self.chip.units
+        m, n, k, count = step.size("m"), step.size("n"), step.size("k"), step.size("groups")
+        width, unit_rate = self.facts.width(step.precision), rate.peak / units
+        filled = sustained = s["efficiency_fraction"]
+        if s["fed_macs"] is not None and chip.near_bandwidth:
+            # A small tile loses less on a unit that is slow for the memory beside it.
+            hunger = min(1.0, rate.peak * width / (2 * s["fed_macs"] * chip.near_bandwidth))
+            sustained = filled / (filled + (1 - filled) * hunger)
+        tile: tuple[float, float, float]
+        if s["tile_m"] == 0:
+            side = math.sqrt(chip.near_byte / (2 * (2 * width + 4)))
+            block = max(chip.lanes, math.floor(side / (chip.lanes * s["divisor"])) * chip.lanes)
+            tile = min(block, m), min(block, self.whole_vectors(n)), min(block, k)
+            count *= math.ceil(m / tile[0]) * math.ceil(n / tile[1])
+            waves = self.waves(count, units, s["wave_quantization_fraction"])
+            ideal_s, full = waves * 2 * tile[0] * tile[1] * k / (unit_rate * sustained), 1.0
+        else:
+            tile = s["tile_m"], s["tile_n"], s["tile_k"]
+            count *= math.ceil(m / tile[0]) * math.ceil(n / tile[1]) * s["split_k"]
+            waves = self.waves(count, units, s["wave_quantization_fraction"])
+            step_s = 2 * tile[0] * tile[1] / (unit_rate * sustained)
+            depth = s["step_k"] or s["tile_k"]
+            steady_s = step_s * depth * math.ceil(k / (depth * s["split_k"]))
+            longest_s = s["fill_clock"] / chip.clock_hz if chip.clock_hz else math.inf
+            fill_s = 0.0 if step.is_continued else min(step_s * s["fill_k"], longest_s)
+            begin_s = s["latency_clock"] / chip.clock_hz if chip.clock_hz and not step.is_continued else 0.0
+            hidden_s = fill_s if s["exposed_fill"] is None else min(fill_s, s["exposed_fill"] * steady_s)
+            filling_s = fill_s + (waves - 1) * hidden_s
+            ideal_s, full = waves * steady_s + filling_s + begin_s, waves * steady_s / (waves * steady_s + filling_s)
+        return Placement(
+            rate, units, ideal_s, count, step.size("flops"), s["strategy"], tile, full, *self.loads(step, s, tile)
+        )
+
+    def whole_vectors(self, size: float) -> float:
+        """A size in whole vectors."""
+        return math.ceil(size / self.chip.lanes) * self.chip.lanes
+
+    def systolic(self, step: Step, s: Record, rate: Rate) -> Placement:
+        """Arrays that hold weights or results of their own size."""
+        m, n, k, count = step.size("m"), step.size("n"), step.size("k"), step.size("groups")
+        hertz = rate.peak / (2 * rate.rows * rate.columns * rate.units) * s["efficiency_fraction"]
+        quantized = s["wave_quantization_fraction"]
+        if s["dataflow"] == "weight_stationary":
+            tile = math.ceil(m / s["divisor"]), rate.columns, rate.rows
+            count *= math.ceil(k / tile[2]) * math.ceil(n / tile[1]) * math.ceil(m / tile[0])
+            useful = self.waves(count, rate.units, quantized) * max(tile[0], rate.rows)
+            cycles = useful + rate.rows + rate.columns - 2
+        else:
+            tile = rate.rows, rate.columns, k
+            count *= math.ceil(m / tile[0]) * math.ceil(n / tile[1])
+            waves = self.waves(count, rate.units, quantized)
+            useful = waves * k
+            cycles = k + rate.rows + rate.columns - 2 + (waves - 1) * max(k, rate.rows)
+        return Placement(
+            rate, rate.units, cycles / hertz, count, step.size("flops"), s["strategy"], tile, useful / cycles,
+            *self.loads(step, s, tile),
+        )  # fmt: skip
+
+    def query_block(self, step: Step, s: Record, scores: Step, rate: Rate, lanes: Rate) -> Placement:
+        """Blocks of queries of every head, neighbours to a unit; the unit with most rows takes longest."""
+        units, block = self.chip.units, s["tile_m"]
+        sharing = scores.sizes.get("sharing", 1.0)
+        queries, heads = scores.size("m") / sharing, scores.size("groups") * sharing
+        blocks = math.ceil(queries / block)
+        most = math.ceil(heads * blocks / units)
+        rows = math.fsum(min(block, queries - block * (b % blocks)) for b in range(most))
+        placed = Placement(lanes, units, 0.0, heads * blocks, step.size("flops"), s["strategy"])
+        if not step.is_product:
+            placed.ideal_s = rows / (heads * queries) * step.size("flops") / (lanes.peak / units)
+            return placed
+        n, k = step.size("n"), step.size("k")
+        placed.rate = rate
+        placed.tile = min(block, queries), self.whole_vectors(min(s["tile_n"], n)), min(s["tile_k"], k)
+        turns = rows + most * s["fill_k"]
+        placed.ideal_s = 2 * turns * self.whole_vectors(n) * k / (rate.peak / units * s["efficiency_fraction"])
+        placed.full = rows / turns
+        placed.reload, placed.held = self.loads(step, s, placed.tile)  # type: ignore[arg-type]
+        return placed
+
+
+# --- kernels ------------------------------------------------------------------------------------
+
+
+class Machine:
+    """A chip that runs kernels of one scenario."""
+
+    def __init__(self, chip: Chip, run: Run) -> None:
+        assert chip.support is not None
+        self.chip, self.run, self.support, self.mapper = chip, run, chip.support, Mapper(chip)
+        self.static_w = chip.energy.get(("static", "chip"))
+
+    def execute(self, kernel: Kernel) -> tuple[Record, list[Placement]]:
+        """The kernel with the candidate that makes it fastest; of times equal within rounding the one of less energy, then
+        the lower number."""
+        ways = self.mapper.place(kernel)
+        tiled = [set(w) for w in ways if None not in w]
+        numbers = sorted(set.intersection(*tiled)) if tiled else [0]  # type: ignore[type-var]
+        best: tuple[Record, list[Placement]] | None = None
+        for number in numbers:
+            placed = [w[None] if None in w else w[number] for w in ways]
+            cost = self.cost(kernel, placed) | {"candidate": number}
+            if best is None or self.is_better(cost, best[0]):
+                best = cost, placed
+        assert best is not None, "no tile suits the kernel"
+        return best
+
+    @staticmethod
+    def is_better(cost: Record, other: Record) -> bool:
+        """Whether a later candidate beats the best so far."""
+        if not math.isclose(cost["busy_s"], other["busy_s"], rel_tol=SAME):
+            return bool(cost["busy_s"] < other["busy_s"])
+        mine, its = cost["dynamic_energy_j"] or 0.0, other["dynamic_energy_j"] or 0.0
+        return mine < its and not math.isclose(mine, its, rel_tol=SAME)
+
+    def chain(self, kernel: Kernel) -> tuple[float, int]:
+        """Bytes that a domain-flow chain moves besides, and links that leave the chip."""
+        batch, state = self.run.batch, self.chip.shares(kernel.kind, "*", "*", self.run.scenario["memory_format"])
+        room = (state["residency"][0] or 0.0) * self.chip.last_byte
+        samples = [min(batch, math.floor(room * batch / size)) for size in kernel.links]
+        open_links = [2 * size for size in kernel.links if size > room]
+        lost = [2 * size for size, most in zip(kernel.links, samples, strict=True) if most < 1]
+        passes = max((math.ceil(batch / most) for most in samples if most >= 1), default=1)
+        passed = sum(lost) + (passes - 1) * kernel.weights
+        return (passed, len(lost)) if passed < sum(open_links) else (float(sum(open_links)), len(open_links))
+
+    def resident(self, kernel: Kernel, share: float) -> float:
+        """Bytes that the last-level cache serves."""
+        state, local = self.run.scenario["cache_state"], kernel.produced + kernel.written
+        if state == "hot" and kernel.traffic <= self.chip.last_byte:
+            return kernel.traffic
+        return local if state != "cold" and local <= share * self.chip.last_byte else 0.0
+
+    def team(self, kernel: Kernel, loop: float) -> float:
+        """Threads that run a loop: a library's product has all, a loop of the backend's own as many as it is long for."""
+        chunk, units = self.support["chunk_element"], self.chip.units
+        if chunk is None or any(s.size("macs") for s in kernel.steps):
+            return units
+        enough = min(units, max(1.0, loop / chunk))
+        return enough if self.support["shares_by_chunk"] or enough == units else 1.0
+
+    def cost(self, kernel: Kernel, placed: list[Placement]) -> Record:
+        """Every term of the kernel with these placements."""
+        chip, run, bandwidth = self.chip, self.run, self.chip.dram_bandwidth
+        assert bandwidth is not None
+        reach = chip.reaches(kernel)
+        kinds = {unit: [p for p in placed if p.rate.unit == unit] for unit in ("matrix", "vector")}
+        ideal = {unit: math.fsum(p.ideal_s for p in ps) for unit, ps in kinds.items()}
+        naive_s = max(math.fsum(p.peak_s for p in ps) for ps in kinds.values())
+        # Half-work: every product on the matrix units starts anew, what runs on vector units is one loop.
+        starts = {
+            "matrix": math.fsum(p.second_an_operation for p in kinds["matrix"]),
+            "vector": max((p.second_an_operation for p in kinds["vector"]), default=0.0),
+        }
+        matrix_s, vector_s = (
+            (ideal[unit] + reach[unit][1] * starts[unit]) / reach[unit][0] for unit in ("matrix", "vector")  # type: ignore[operator]
+        )
+        compute_s = max(matrix_s, vector_s, naive_s)
+        # Memory levels.
+        spilled, cuts = self.chain(kernel)
+        moved, resident = kernel.traffic + spilled, self.resident(kernel, reach["residency"][0] or 0.0)
+        share, half = reach["memory"]
+        dram, reload = moved - resident, math.fsum(p.reload for p in placed)
+        assert share is not None and half is not None
+        loop = kernel.largest / chip.facts.width(kernel.precision)
+        team, thread = self.team(kernel, loop), reach["thread"][0]
+        walks = run.backend["follows_strides"] and chip.layout(kernel) != "nhwc"
+        levels = {
+            "dram": (dram + (half * chip.units if moved > 0 else 0.0)) / (bandwidth * share),
+            "cache": moved / (chip.last_bandwidth * share) if chip.last_bandwidth else 0.0,
+            "latency": max((s.size("accesses") for s in kernel.steps), default=0.0) * chip.latency_s if walks else 0.0,
+            "thread": moved / (chip.unit_bandwidth * thread * team) if chip.unit_bandwidth and thread and team < chip.units else 0.0,
+            "tile": reload / chip.near_bandwidth if chip.near_bandwidth else 0.0,
+        }
+        memory_s = max(levels.values())
+        slowest = max(levels, key=lambda level: levels[level])
+        # What is exposed: the library's own order, fresh pages, teams of threads.
+        is_cpu = chip.family == "cpu"
+        reordered = kernel.call.reordered + (kernel.weights if chip.layout(kernel) == "aliased" else 0.0)
+        reorder = reordered if is_cpu and reach["reorder"][0] is not None else 0.0
+        paged = kernel.faults if is_cpu and reach["paging"][0] is not None else 0.0
+        reorder_s, paging_s = (
+            byte / (bandwidth * reach[r][0]) if byte else 0.0 for byte, r in ((reorder, "reorder"), (paged, "paging"))  # type: ignore[operator]
+        )
+        has_team = self.support["chunk_element"] is not None and team > 1 and moved > 0
+        team_s = (reach["thread"][1] or 0.0) * chip.team_s if has_team else 0.0
+        # Energy, and the power limit.
+        joules = {
+            "compute_energy_j": total(times(p.flops, p.rate.joule) for p in placed),
+            "dram_energy_j": times(dram, chip.energy.get(("byte", "dram"))),
+            "cache_energy_j": times(moved, chip.energy.get(("byte", chip.last))) if chip.last else 0.0,
+            "reload_energy_j": times(reload, chip.energy.get(("byte", chip.near))) if chip.near else 0.0,
+            "reorder_energy_j": times(reorder, chip.energy.get(("byte", "dram"))),
+        }
+        dynamic_j = total(joules.values())
+        power_s = None
+        if dynamic_j is not None and self.static_w is not None and chip.tdp_w not in (None, self.static_w):
+            power_s = dynamic_j / (chip.tdp_w - self.static_w)  # type: ignore[operator]
+        exposed_s = reorder_s + paging_s + team_s
+        serial_s = (1 - reach["overlap"][0]) * min(compute_s, memory_s)  # type: ignore[operator]
+        unlimited_s = max(compute_s, memory_s) + serial_s + exposed_s
+        busy_s = max(unlimited_s, power_s or 0.0)
+        busiest = max(ideal.values())
+        return joules | {
+            "kernel_id": kernel.kernel_id, "fused_kernel_id": kernel.fused_id, "kernel_class": kernel.kind,
+            "layout": chip.layout(kernel), "macs": math.fsum(s.size("macs") for s in kernel.steps),
+            "flops": math.fsum(s.size("flops") for s in kernel.steps),
+            "threads": max((s.size("threads") for s in kernel.steps), default=0.0), "input_byte": kernel.read,
+            "weight_byte": kernel.weights, "kv_cache_byte": kernel.cache, "output_byte": kernel.written,
+            "produced_byte": kernel.produced, "traffic_byte": kernel.traffic, "moved_byte": moved, "cut_count": cuts,
+            "loop_elements": loop, "resident_byte": resident, "dram_byte": dram, "reload_byte": reload,
+            "matrix_s": matrix_s, "vector_s": vector_s, "compute_s": compute_s, "dram_s": levels["dram"],
+            "cache_s": levels["cache"], "reload_s": levels["tile"], "latency_bound_s": levels["latency"],
+            "thread_s": levels["thread"], "team_size": team, "team_s": team_s, "memory_s": memory_s,
+            "memory_level": {"cache": chip.last, "tile": chip.near}.get(slowest, slowest), "reorder_byte": reorder,
+            "reorder_s": reorder_s, "paged_byte": paged, "paging_s": paging_s, "exposed_s": exposed_s, "serial_s": serial_s,
+            "memory_energy_j": total(v for name, v in joules.items() if name != "compute_energy_j"),
+            "dynamic_energy_j": dynamic_j, "static_w": self.static_w, "power_s": power_s, "unlimited_s": unlimited_s,
+            "busy_s": busy_s, "is_power_bound": (power_s or 0.0) > unlimited_s,
+            "device_s": busy_s + chip.gap_s * self.support["kernel_gap_fraction"], "naive_s": naive_s,
+            "roofline_s": max(naive_s, dram / bandwidth), "utilization_fraction": naive_s / busiest if busiest else 1.0,
+            "units_allocated": max((min(p.count, p.units) for p in placed), default=chip.units),
+        }  # fmt: skip
+
+    # --- the run ---------------------------------------------------------------------------------
+
+    def predict(self) -> Prediction:
+        """All kernels in order, behind the host's queue."""
+        made = Prediction(memory=self.run.memory())
+        factor, dispatch = self.run.scenario["host_factor"], self.support["dispatch"]
+        call_s, issued, ended = self.support["run_s"] * factor, 0.0, 0.0
+        kernels = [
+            (position, k) for position, k in enumerate(self.run.kernels) if k.kind != "bias" or self.support["bias_is_kernel"]
+        ]  # fmt: skip
+        for position, kernel in kernels:
+            cost, placed = self.execute(kernel)
+            made.kernels.append(cost)
+            made.steps += [self.step_row(kernel, i, p, cost) for i, p in enumerate(placed)]
+            host = self.support["host_kernel_s"] + kernel.views * self.support["host_view_s"]
+            issue_s = 0.0 if dispatch == "graph" else host * factor
+            issued += issue_s
+            start = max(ended, issued) if dispatch == "async_queue" else ended + issue_s
+            end_s = start + cost["device_s"]
+            latency_s = end_s - ended
+            static_j = times(self.static_w, latency_s)
+            idle_s = latency_s - cost["busy_s"] * cost["units_allocated"] / self.chip.units
+            cost |= {
+                "position": position, "host_issue_s": issue_s, "run_call_s": call_s, "end_s": end_s, "latency_s": latency_s,
+                "overhead_s": max(0.0, latency_s - cost["busy_s"]), "static_energy_j": static_j,
+                "wasted_energy_j": times(self.static_w, idle_s), "energy_j": total([cost["dynamic_energy_j"], static_j]),
+            }  # fmt: skip
+            ended = end_s
+        self.sum_up(made, call_s)
+        for cost, (_, kernel) in zip(made.kernels, kernels, strict=True):
+            made.operators += self.share(cost, kernel, made.model)
+        return made
+
+    def step_row(self, kernel: Kernel, number: int, p: Placement, cost: Record) -> Record:
+        """How one step sits on the part."""
+        return {
+            "kernel_id": kernel.kernel_id, "step_id": number, "unit": p.rate.unit, "executed_precision": p.rate.precision,
+            "strategy": p.strategy, "flops": p.flops, "peak_ops_per_s": p.rate.peak, "tile_m": p.tile[0], "tile_n": p.tile[1],
+            "tile_k": p.tile[2], "tile_count": p.count, "tile_unit_count": p.units, "units_allocated": min(p.count, p.units),
+            "waves": math.ceil(p.count / p.units), "pipelining_fraction": p.full, "reload_byte": p.reload,
+            "tile_byte": p.held, "ideal_s": p.ideal_s,
+            "utilization_fraction": min(1.0, p.peak_s / p.ideal_s) if p.ideal_s else 1.0,
+        }  # fmt: skip
+
+    def sum_up(self, made: Prediction, call_s: float) -> None:
+        """The run: what it pays once and all of its kernels."""
+        ks = made.kernels
+        sums = {
+            c: total(k[c] for k in ks)
+            for c in (
+                "macs", "flops", "dram_byte", "device_s", "naive_s", "roofline_s", "compute_energy_j", "memory_energy_j",
+                "energy_j", "wasted_energy_j", "static_energy_j",
+            )
+        }  # fmt: skip
+        call_j = times(self.static_w, call_s)
+        latency_s = math.fsum(k["latency_s"] for k in ks) + call_s
+        watts = [times(1 / k["busy_s"], k["dynamic_energy_j"]) for k in ks if k["busy_s"]]
+        busy_s = math.fsum(k["busy_s"] for k in ks)
+        used_s = math.fsum(k["busy_s"] * k["utilization_fraction"] for k in ks)
+        made.model = sums | {
+            "kernel_count": len(ks), "traffic_byte": math.fsum(k["moved_byte"] for k in ks), "latency_s": latency_s,
+            "run_call_s": call_s, "host_issue_s": math.fsum(k["host_issue_s"] for k in ks) + call_s,
+            "power_s": math.fsum(k["busy_s"] for k in ks if k["is_power_bound"]),
+            "team_s": math.fsum(k["team_s"] for k in ks if not k["is_power_bound"]),
+            "overhead_s": latency_s - busy_s,
+            "energy_j": total([sums["energy_j"], call_j]), "static_energy_j": total([sums["static_energy_j"], call_j]),
+            "wasted_energy_j": total([sums["wasted_energy_j"], call_j]),
+            "peak_power_w": None if None in watts or self.static_w is None else self.static_w + max(watts),  # type: ignore[type-var, operator]
+            "utilization_fraction": used_s / busy_s if busy_s else None,
+        }  # fmt: skip
+
+    def share(self, cost: Record, kernel: Kernel, model: Record) -> list[Record]:
+        """A kernel's cost among its operators: by operations and modifier, else by what they write, else equally."""
+        facts = self.chip.facts
+        kind = facts.one("hardware_family", family=self.chip.family)["architecture_class"]
+        is_inserted = kernel.kernel_id != kernel.fused_id
+        own = [m["operator_id"] for m in self.run.working if m["kernel_id"] == kernel.kernel_id]
+        members = [kernel.anchor] if is_inserted or not own else own
+        rows = facts.where("architectural_modifier", architecture_class=kind, is_fused=kernel.operators > 1)
+        modifiers = {r["operator_class"]: r["modifier"] for r in rows}
+        classes = [kernel.kind if is_inserted else self.run.operators[o]["operator_class"] for o in members]
+        work, written = (
+            [math.fsum(s.size(quantity) for s in kernel.steps if s.operator_id == o) for o in members]
+            for quantity in ("flops", "threads")
+        )
+        weighed = [w * modifiers.get(c, modifiers.get("*", 1.0)) for w, c in zip(work, classes, strict=True)]
+        weights = next(w for w in (weighed, written, [1.0] * len(members)) if sum(w) > 0)
+        edp_js = total([times(cost["energy_j"], model["latency_s"]), times(cost["latency_s"], model["energy_j"])])
+        found = []
+        for operator_id, weight in zip(members, weights, strict=True):
+            part = weight / math.fsum(weights)
+            found.append(
+                {
+                    "kernel_id": kernel.kernel_id, "operator_id": operator_id, "share_fraction": part,
+                    "latency_s": part * cost["latency_s"], "energy_j": times(part, cost["energy_j"]),
+                    "edp_js": times(part / 2, edp_js),
+                }
+            )  # fmt: skip
+        return found
+
+
+def predict(facts: Facts, scenario: Record, hardware: str, runs: dict[int, Run]) -> Prediction | None:
+    """Everything about one target; None when the part cannot run the scenario. Runs are kept from part to part."""
+    if scenario["scenario_id"] not in runs:
+        runs[scenario["scenario_id"]] = Run(facts, scenario)
+    run = runs[scenario["scenario_id"]]
+    if not run.is_valid:
+        return None
+    chip = Chip(facts, hardware, run.backend)
+    return Machine(chip, run).predict() if chip.runs(run.policy) else None

@@ -1,0 +1,194 @@
+"""Whole kernels and runs: what the views answer is what another reading of the design comes out at."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from charz.schema.scenario import Scenario
+
+from .database import Bench, scenario
+from .facts import Facts, Record
+from .generated import KINDS, graphs, parts
+from .network import Run
+from .physics import Prediction, predict
+
+RELATIVE = 1e-9
+ROUNDING = 1e-15
+"""Of a time since the run began, as its share: a few units in the last place."""
+
+K = ("model", "scenario_id", "hardware")
+VIEWS: dict[str, tuple[str, ...]] = {
+    "kernel_time": ("kernel_id",),
+    "mapped_step": ("kernel_id", "step_id"),
+    "operator_cost": ("kernel_id", "operator_id"),
+    "model_cost": (),
+}
+"""Views compared and what tells their rows of one target apart. Columns: all that the prediction has."""
+Rows = dict[Any, Record]
+
+
+def rows_of(bench: Bench, view: str, names: dict[str, str]) -> dict[Any, Rows]:
+    """A view's rows by target and the rest of their key, with the backend's number: one query for all."""
+    keys = VIEWS[view]
+    where = "WHERE step_id IS NOT NULL" if view == "mapped_step" else ""
+    columns = ", ".join(names)
+    found: dict[Any, Rows] = defaultdict(dict)
+    for row in bench.connection.sql(f"SELECT {', '.join(K)}, {columns} FROM {view} {where}").pl().to_dicts():
+        found[tuple(row[k] for k in K)][tuple(row[k] for k in keys)] = row
+    return found
+
+
+def differences(view: str, found: Rows, expected: Rows, run_s: float) -> Iterator[str]:
+    """What differs by more than rounding, in a run of `run_s`."""
+    if found.keys() != expected.keys():
+        yield f"{view}: rows {sorted(found.keys() ^ expected.keys())} are on one side only"
+    for key in found.keys() & expected.keys():
+        # A kernel's latency is the difference of two times since the run began, and has their rounding error.
+        rounding = ROUNDING * run_s / (expected[key].get("latency_s") or run_s or 1.0)
+        for column, plain in expected[key].items():
+            sql = found[key][column]
+            if isinstance(plain, float) and sql is not None:
+                # What is left of a long sum of larger numbers keeps their rounding error.
+                is_same = math.isclose(sql, plain, rel_tol=max(RELATIVE, rounding), abs_tol=max(1e-21, 1e-15 * run_s))
+            else:
+                is_same = sql == plain
+            if not is_same:
+                yield f"{view}{key}.{column}: SQL {sql!r}, oracle {plain!r}"
+
+
+def by_view(made: Prediction | None) -> dict[str, Rows]:
+    """A prediction's rows under the views they must equal."""
+    if made is None or not made.kernels:
+        return {view: {} for view in VIEWS}
+    lists = {
+        "kernel_time": made.kernels, "mapped_step": made.steps, "operator_cost": made.operators, "model_cost": [made.model],
+    }  # fmt: skip
+    return {view: {tuple(row[k] for k in VIEWS[view]): row for row in rows} for view, rows in lists.items()}
+
+
+def check(bench: Bench, models: list[str]) -> int:
+    """Compare every target of these models, and return how many there are."""
+    bench.evaluate()
+    scenarios = bench.connection.sql("SELECT * FROM scenario").pl().to_dicts()
+    parts_asked = [name for (name,) in bench.rows("SELECT hardware FROM hardware")]
+    predicted: dict[Any, Prediction | None] = {}
+    problems: list[str] = []
+    for model in models:
+        facts, runs = Facts.read(bench.connection, model), dict[int, Run]()
+        for s in scenarios:
+            for part in parts_asked:
+                predicted[model, s["scenario_id"], part] = predict(facts, s, part, runs)
+        problems += memory_differences(bench, model, runs)
+    for view in VIEWS:
+        names = {c: c for made in predicted.values() for row in by_view(made)[view].values() for c in row}
+        if not names:
+            continue
+        found = rows_of(bench, view, names)
+        for target, made in predicted.items():
+            run_s = made.model["latency_s"] if made and made.kernels else 0.0
+            problems += [f"{target} {d}" for d in differences(view, found[target], by_view(made)[view], run_s)]
+    assert not problems, f"{len(problems)} differences:\n" + "\n".join(problems[:20])
+    return sum(made is not None for made in predicted.values())
+
+
+def memory_differences(bench: Bench, model: str, runs: dict[int, Run]) -> Iterator[str]:
+    """Peak memory of every run, whatever part."""
+    found = bench.connection.sql(f"SELECT * FROM run_memory WHERE model = '{model}'").pl().to_dicts()
+    rows = {(row["scenario_id"],): row for row in found}
+    expected = {(number,): run.memory() for number, run in runs.items() if run.is_valid}
+    yield from (f"{model} {d}" for d in differences("run_memory", rows, expected, 0.0))
+
+
+@pytest.fixture(scope="module")
+def generated() -> Iterator[Bench]:
+    """A database without parts."""
+    with Bench([*VIEWS, "run_memory"]) as bench:
+        yield bench
+
+
+@st.composite
+def scenarios(draw: st.DrawFn, scenario_id: int) -> Scenario:
+    """Conditions of a run; many parts will not be able to run it."""
+    backends = ["eager", "eager", "inductor", "tensorrt", "onnxruntime", "openvino", "xla", "kpu"]
+    return scenario(
+        scenario_id,
+        batch=draw(st.sampled_from([1, 2, 5, 33])),
+        sequence=draw(st.sampled_from([None, 1, 17])),
+        precision=draw(st.sampled_from(["fp32", "fp16", "bf16", "int8", "amp-fp16", "w8a16"])),
+        backend=draw(st.sampled_from(backends)),
+        memory_format=draw(st.sampled_from(["nchw", "nhwc"])),
+        host_factor=draw(st.sampled_from([1.0, 0.4])),
+        cache_state=draw(st.sampled_from(["warm", "cold", "hot"])),
+    )
+
+
+def compare(bench: Bench, data: st.DataObject) -> None:
+    """Two graphs on a part of each family under five scenarios."""
+    bench.replace_part([row for family in KINDS for row in data.draw(parts(family))])
+    bench.replace_rows(Scenario, [data.draw(scenarios(i)) for i in range(1, 6)])
+    check(bench, [bench.add_graph(data.draw(graphs()), f"generated{i}") for i in range(2)])
+
+
+# A failure names target, view, row and column; shrinking it would run the views hundreds of times.
+USUAL: dict[str, Any] = {
+    "deadline": None,
+    "phases": [Phase.explicit, Phase.generate],
+    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
+}
+
+
+@settings(max_examples=6, derandomize=True, **USUAL)
+@given(data=st.data())
+def test_generated(generated: Bench, data: st.DataObject) -> None:
+    """The same examples each time."""
+    compare(generated, data)
+
+
+@pytest.mark.slow
+@settings(max_examples=30, **USUAL)
+@given(data=st.data())
+def test_generated_anew(generated: Bench, data: st.DataObject) -> None:
+    """Other examples each time."""
+    compare(generated, data)
+
+
+REAL_PARTS = ("rtx4090", "t4", "i7_13700k", "tpu_v4", "kpu_t256")
+REAL_RUNS = [
+    ("amp-fp16", "eager"),
+    ("fp32", "inductor"),
+    ("int8", "tensorrt"),
+    ("bf16", "xla"),
+    ("int8", "kpu"),
+    ("fp32", "openvino"),
+]
+
+
+def compare_real(names: tuple[str, ...], batch: int) -> None:
+    """Models of torchvision on a part of each kind."""
+    with Bench([*VIEWS, "run_memory"], with_parts=True) as bench:
+        bench.execute(f"DELETE FROM hardware WHERE hardware NOT IN {REAL_PARTS}")
+        runs = [scenario(i, batch=batch, precision=p, backend=b) for i, (p, b) in enumerate(REAL_RUNS)]
+        bench.replace_rows(Scenario, runs)
+        assert check(bench, [bench.add_model(name) for name in names]) >= 8 * len(names)
+
+
+def test_real_models() -> None:
+    """Convolutions and attention."""
+    compare_real(("resnet18", "vit_b_16"), 1)
+
+
+@pytest.mark.slow
+def test_more_real_models() -> None:
+    """Ten, several samples at a time."""
+    names = (
+        "resnet18", "resnet50", "mobilenet_v2", "mobilenet_v3_large", "efficientnet_b0", "vgg16", "vit_b_16", "swin_t",
+        "densenet121", "convnext_tiny",
+    )  # fmt: skip
+    compare_real(names, 3)

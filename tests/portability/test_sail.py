@@ -1,0 +1,234 @@
+"""Every model view on a second engine: Sail, which speaks Spark Connect and comes from pip without a JVM, over exported
+rows. Wants `pip install -c constraints.txt -e '.[spark]'`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow.parquet as parquet
+import pytest
+
+from charz.hardware_catalog import loader
+from charz.ingest import write
+from charz.ingest.compile.rules import from_rows
+from charz.ingest.pipeline import ingest
+from charz.ingest.sources.spec import parse
+from charz.schema import database, ddl
+from charz.schema.scenario import Measurement, Scenario
+from charz.sql import spark, views
+from charz.sql.installed import Relation
+
+pytest.importorskip("pysail", reason="pip install -e '.[spark]'")
+pytest.importorskip("pyspark", reason="pip install -e '.[spark]'")
+pytest.importorskip("transformers", reason="pip install -e '.[zoo]'")
+pytestmark = pytest.mark.slow
+
+MODELS = (("mobilenet_v3_small", ()), ("hf:gpt2", (("n_layer", "2"),)))
+PARTS = ("rtx4090", "i7_13700k", "tpu_v4", "kpu_t256")
+OTHER_PART = "rtx3090"
+OTHER_SCENARIO = 99
+REFUSED: dict[str, str] = {}
+"""View -> why Sail does not make or run it. None at pysail 0.7.2."""
+EMPTY: dict[str, str] = {}
+"""View -> why it has no rows here, so that nothing is compared."""
+DIFFERENCES = {"overhead_s": "latency_s", "wasted_energy_j": "energy_j"}
+"""Column that is a small difference -> the column that it is small against: a window's sum ends in other digits with the
+order in which an engine adds."""
+WHOLE = ("model_report", "kernel_mapping")
+"""Reports evaluated in one statement from the exported rows."""
+
+
+def _scenario(scenario_id: int, backend: str, precision: str, batch: int = 1, **other: Any) -> Scenario:
+    given = {"sequence": None, "context": None, "phase": "forward", "memory_format": "nchw", "cache_state": "warm"} | other
+    return Scenario(
+        scenario_id=scenario_id, batch=batch, precision=precision, backend=backend, host_factor=1.0, origin="user", **given
+    )
+
+
+SCENARIOS = [
+    _scenario(1, "eager", "fp32"),
+    _scenario(2, "eager", "fp32", 8, memory_format="nhwc"),
+    _scenario(3, "inductor", "fp32"),
+    _scenario(4, "inductor", "fp16", 8),
+    _scenario(5, "tensorrt", "int8", 8, cache_state="cold"),
+    _scenario(6, "openvino", "int8"),
+    _scenario(7, "xla", "bf16", 8),
+    _scenario(8, "kpu", "int8"),
+    _scenario(9, "kpu", "int8", 64),
+    _scenario(10, "inductor", "fp16", sequence=48, context=48, phase="prefill"),
+    _scenario(11, "inductor", "fp16", sequence=1, context=64, phase="decode"),
+    _scenario(OTHER_SCENARIO, "eager", "fp32", 2),
+]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What two engines say to the same views over the same rows."""
+
+    models: list[Relation]
+    duck: duckdb.DuckDBPyConnection
+    """Each view's rows as a table of its name, those of Sail in schema `sail`, of `WHOLE` also in `whole`."""
+    refused: dict[str, str]
+    """View -> what Sail said."""
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Relation], list[spark.Statement]]:
+    """The rows that the models read, of some parts and scenarios, the models, and what makes them on Spark."""
+    folder = tmp_path_factory.mktemp("spark")
+    with database.replace(folder / "charz.duckdb", create=True) as connection:
+        catalog = loader.load().rows
+        for row_type, rows in catalog.items():
+            kept = [row for row in rows if getattr(row, "hardware", PARTS[0]) in (*PARTS, OTHER_PART)]
+            database.insert(connection, row_type, loader.columns_of(row_type, SCENARIOS if row_type is Scenario else kept))
+        views.install(connection)
+        rules = from_rows(catalog)
+        write.write(connection, [ingest(parse(name, settings=settings), rules) for name, settings in MODELS])
+        database.insert_rows(connection, [_measured(connection)])
+        scope = {"hardware": PARTS, "scenario_id": [s.scenario_id for s in SCENARIOS if s.scenario_id != OTHER_SCENARIO]}
+        spark.export(connection, folder / "rows", scope)
+        return folder / "rows", spark.models(connection), spark.statements(connection, folder / "rows")
+
+
+def _measured(connection: duckdb.DuckDBPyConnection) -> Measurement:
+    """A measurement of the first model under the first scenario."""
+    (source,) = connection.execute(f"SELECT source FROM model WHERE model = '{MODELS[0][0]}'").fetchall()[0]
+    known: dict[str, Any] = {
+        "measurement_id": 1, "model": MODELS[0][0], "model_source": source, "hardware": PARTS[0], "device_count": 1,
+        "backend": "eager", "mode": "run", "precision": "fp32", "memory_format": "nchw", "batch": 1, "latency_s": 4e-3,
+    }  # fmt: skip
+    empty = {n: "" if f.annotation is str else None for n, f in Measurement.model_fields.items()}
+    return Measurement(**{**empty, **known})
+
+
+@pytest.fixture(scope="module")
+def sail() -> Iterator[Any]:
+    """A Spark session with a server of its own."""
+    from pysail.spark import SparkConnectServer
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of pandas 3
+        from pyspark.sql import SparkSession
+
+        server = SparkConnectServer()
+        server.start(background=True)
+        session = SparkSession.builder.remote(f"sc://localhost:{server.listening_address[1]}").getOrCreate()
+    yield session
+    session.stop()  # before the server, or the client tries again for minutes
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def answers(exported: tuple[Path, list[Relation], list[spark.Statement]], sail: Any) -> Iterator[Answers]:
+    """Every model made on Sail from the exported rows; then, in order, evaluated from the rows Sail gave for those it
+    reads: each once."""
+    folder, models, statements = exported
+    refused: dict[str, str] = {}
+    for statement in statements:
+        _attempt(refused, statement.name, lambda text=statement.text: sail.sql(text))
+    with duckdb.connect() as duck:
+        duck.execute("CREATE SCHEMA sail; CREATE SCHEMA whole")
+        for path in folder.glob("*.parquet"):
+            duck.execute(f"CREATE TABLE {path.stem} AS FROM {ddl.literal(str(path))}")
+        for name in WHOLE:
+            _attempt(refused, name, lambda name=name: _keep(duck, sail, "whole", name, folder))
+        texts = {statement.name: statement.text for statement in statements}
+        for model in models:
+            duck.execute(f"CREATE TABLE main.{model.name} AS {model.body}")
+            if model.name not in refused:
+                _attempt(refused, model.name, lambda m=model: _replace(duck, sail, m.name, texts[m.name], folder))
+        yield Answers(models, duck, refused)
+
+
+def _attempt(refused: dict[str, str], name: str, action: Callable[[], object]) -> None:
+    from pyspark.errors import PySparkException
+
+    try:
+        action()
+    except PySparkException as error:
+        refused[name] = str(error)[:500]
+
+
+def _keep(duck: duckdb.DuckDBPyConnection, sail: Any, schema: str, name: str, folder: Path) -> Path:
+    """Evaluate a view of Sail's and keep its rows where DuckDB and Sail find them."""
+    path = folder / f"{schema}_{name}.parquet"
+    parquet.write_table(sail.sql(f"SELECT * FROM {name}").toArrow(), path)
+    duck.execute(f"CREATE TABLE {schema}.{name} AS FROM {ddl.literal(str(path))}")
+    return path
+
+
+def _replace(duck: duckdb.DuckDBPyConnection, sail: Any, name: str, text: str, folder: Path) -> None:
+    sail.sql(text)  # anew, over what those it reads have become
+    path = _keep(duck, sail, "sail", name, folder)
+    sail.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS SELECT * FROM parquet.`{path}`")
+
+
+def test_sail_makes_and_runs_every_model(answers: Answers) -> None:
+    assert {model.layer for model in answers.models} == set(spark.MODELS)
+    assert {n: m for n, m in answers.refused.items() if n not in REFUSED} == {}
+    assert set(REFUSED) <= set(answers.refused), "take it from the list"
+
+
+def test_every_model_has_rows_to_compare(answers: Answers) -> None:
+    empty = {m.name for m in answers.models if not answers.duck.execute(f"SELECT 1 FROM main.{m.name} LIMIT 1").fetchall()}
+    assert empty == set(EMPTY)
+
+
+def test_sail_answers_as_duckdb_does(answers: Answers) -> None:
+    different = {model.name: _differences(answers, "sail", model) for model in answers.models}
+    assert {name: found for name, found in different.items() if found} == {}
+
+
+def test_reports_through_the_whole_chain(answers: Answers) -> None:
+    different = {model.name: _differences(answers, "whole", model) for model in answers.models if model.name in WHOLE}
+    assert different == {name: {} for name in WHOLE}
+
+
+def test_only_what_was_asked_for_is_exported(answers: Answers) -> None:
+    query = "SELECT DISTINCT hardware, scenario_id FROM sail.model_report"
+    parts, scenarios = zip(*answers.duck.execute(query).fetchall(), strict=True)
+    assert set(parts) == set(PARTS)
+    assert OTHER_SCENARIO not in scenarios
+
+
+def _differences(answers: Answers, schema: str, model: Relation) -> dict[str, Any]:
+    """Columns in which the rows of Sail are not those of DuckDB, with how many rows and the first two values."""
+    if model.name in answers.refused:
+        return {}
+    types, others = (_types(answers.duck, which, model.name) for which in ("main", schema))
+    if types != others:
+        return {"types": sorted(set(types.items()) ^ set(others.items()))}
+    grain = _grain(model.name)
+    both = f"main.{model.name} AS a JOIN {schema}.{model.name} AS b ON " + " AND ".join(
+        f"a.{key} IS NOT DISTINCT FROM b.{key}" for key in grain
+    )
+    counts = [f"(SELECT count(*) FROM {source})" for source in (f"main.{model.name}", f"{schema}.{model.name}", both)]
+    left, right, matched = answers.duck.execute(f"SELECT {', '.join(counts)}").fetchall()[0]
+    if not left == right == matched:
+        return {"rows": (left, right, matched)}
+    found = {}
+    for column, kind in types.items():
+        condition = f"a.{column} IS DISTINCT FROM b.{column}"
+        if kind == "DOUBLE":
+            scale = DIFFERENCES.get(column)
+            scales = [f"abs(a.{column})", f"abs(b.{column})", *([f"abs(a.{scale})"] if scale in types else [])]
+            close = f"abs(a.{column} - b.{column}) <= 1e-9 * greatest({', '.join(scales)})"
+            condition += f" AND NOT coalesce({close}, FALSE)"
+        query = f"SELECT count(*), any_value(a.{column}), any_value(b.{column}) FROM {both} WHERE {condition}"
+        count, one, other = answers.duck.execute(query).fetchall()[0]
+        if count:
+            found[column] = (count, one, other)
+    return found
+
+
+def _types(duck: duckdb.DuckDBPyConnection, schema: str, name: str) -> dict[str, str]:
+    return {column: kind for column, kind, *_ in duck.execute(f"DESCRIBE {schema}.{name}").fetchall()}
+
+
+def _grain(name: str) -> tuple[str, ...]:
+    return next(view.grain for view in views.load() if view.name == name)
