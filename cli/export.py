@@ -1,4 +1,4 @@
-"""Write every table and view to files that other tools read."""
+"""Write every table and report to files that other tools read."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import typer
 
 from charz.schema import ddl
 from charz.schema.errors import CharzError
+from charz.sql.views import REPORT
 
 from . import display
 from .workspace import DatabaseOption, open_workspace
@@ -31,7 +32,7 @@ def command(
     format: Annotated[FileFormat, typer.Option("--format", help="One file a table or view.")] = FileFormat.parquet,
     db: DatabaseOption = None,
 ) -> None:
-    """Write every table to FOLDER/table and every view to FOLDER/view, one file each.
+    """Write every table to FOLDER/table and every report view to FOLDER/view, one file each.
 
     FOLDER/load.sql makes tables of the table files and views of the model's statements in DuckDB: a copy that answers, but
     without the triggers by which an edit of a number changes the answers.
@@ -56,7 +57,7 @@ def command(
 
 def _write_all(connection: duckdb.DuckDBPyConnection, part: Path, format: FileFormat) -> dict[str, int]:
     tables = _names(connection, _TABLES)
-    views = _names(connection, _VIEWS)
+    views = _names(connection, _REPORTS)
     for kind, names in (("table", tables), ("view", views)):
         (part / kind).mkdir(parents=True)
         for name in names:
@@ -85,7 +86,13 @@ def _load_script(connection: duckdb.DuckDBPyConnection, tables: list[str], forma
 
 
 _TABLES = "SELECT table_name FROM duckdb_tables() WHERE NOT internal AND schema_name = 'main' ORDER BY table_name"
-_VIEWS = "SELECT view_name FROM duckdb_views() WHERE NOT internal AND schema_name = 'main' ORDER BY 1"
+_REPORTS = f"""
+    SELECT view_name
+    FROM duckdb_views() LEFT JOIN view_catalog ON view = view_name
+    WHERE NOT internal AND schema_name = 'main' AND coalesce(layer = '{REPORT}', TRUE)
+    ORDER BY view_name
+"""
+"""Views that are read by people, and a user's own."""
 
 
 def _names(connection: duckdb.DuckDBPyConnection, query: str) -> list[str]:

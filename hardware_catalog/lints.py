@@ -20,9 +20,11 @@ from charz.schema.catalog import (
     Hardware,
     HardwareAlias,
     HardwareConflict,
+    HardwareFamily,
     OperatorClass,
     Precision,
     Source,
+    TilingStrategy,
 )
 from charz.schema.row import Row
 
@@ -70,7 +72,13 @@ def check_tables(parts: list[Part], tables: dict[type[Row], list[Row]]) -> list[
     """Every fault of the uniform tables: repeated keys, unknown sources, unknown parts, unknown operator classes,
     efficiencies above the peak."""
     references = _table_references({part.hardware for part in parts}, tables, _context(tables))
-    return [*references, *_unknown_classes(tables), *_repeated_numbers(tables), *_impossible_shares(tables)]
+    return [
+        *references,
+        *_unknown_classes(tables),
+        *_unplaced_rows(tables),
+        *_repeated_numbers(tables),
+        *_impossible_shares(tables),
+    ]
 
 
 def _context(tables: dict[type[Row], list[Row]]) -> Context:
@@ -370,6 +378,33 @@ def _unknown_classes(tables: dict[type[Row], list[Row]]) -> Iterator[Problem]:
             name = getattr(row, column).partition(":")[0]
             if name != "*" and "." not in name and name not in known:
                 yield Problem(path, f"{_key(row)}.{column}", name, f"write one of {', '.join(sorted(known))}")
+
+
+def _unplaced_rows(tables: dict[type[Row], list[Row]]) -> Iterator[Problem]:
+    """Rows that no kernel or part would find: an operator without its class, a block of queries without its range, a family
+    without its class of architecture."""
+    for row in tables.get(Efficiency, []):
+        if isinstance(row, Efficiency) and (
+            "." in row.kernel_class or (row.operator_name != "*") > ("." in row.operator_name)
+        ):
+            path = Path(f"tables/{Efficiency.TABLE}.csv")
+            yield Problem(
+                path, _key(row), row.operator_name, "write the class in kernel_class, `aten.NAME` in operator_name"
+            )
+        elif isinstance(row, Efficiency) and row.operator_name != "*" and row.kernel_class == "*":
+            path = Path(f"tables/{Efficiency.TABLE}.csv")
+            yield Problem(path, f"{_key(row)}.kernel_class", "*", "write the class of the operator")
+    for row in tables.get(TilingStrategy, []):
+        if isinstance(row, TilingStrategy) and (row.dataflow == "query_block") != (row.from_m is not None):
+            path = Path(f"tables/{TilingStrategy.TABLE}.csv")
+            yield Problem(
+                path, f"{_key(row)}.from_m", row.from_m, "a query_block, and no other, has the queries it is for"
+            )
+    known = {row.family for row in tables.get(HardwareFamily, []) if isinstance(row, HardwareFamily)}
+    for family in ALLOWED["family"] if known else ():
+        if family not in known:
+            path = Path(f"tables/{HardwareFamily.TABLE}.csv")
+            yield Problem(path, "family", family, "add a row with its class of architecture")
 
 
 def _repeated_numbers(tables: dict[type[Row], list[Row]]) -> Iterator[Problem]:

@@ -219,8 +219,8 @@ def _check_columns(view: View, columns: list[texts.Column]) -> Iterator[str]:
             yield f"line {column.line}: column {column.name} has no text; write `-- What it holds. [unit]` above it"
         elif message := unit_problem(column.name, column.unit):
             yield f"line {column.line}: {message}"
-        if column.type not in OUTPUT_TYPES:
-            yield f"column {column.name} is {column.type}; cast it to one of {', '.join(sorted(OUTPUT_TYPES))}"
+        if column.type not in OUTPUT_TYPES and (column.is_made or not column.is_inherited):
+            yield f"line {column.line}: column {column.name} is {column.type}; cast it to one of {', '.join(sorted(OUTPUT_TYPES))}"
 
 
 def _first_line(error: Exception) -> str:

@@ -207,8 +207,10 @@ def _chunks(
     runs: str = "TRUE",
 ) -> list[list[str]]:
     """Models, so many at a time that their runs fit in memory; those without a run are with the others."""
-    body = next(r.body for r in relations(connection) if r.name == "run")
-    of_models = _condition(models, None)
+    bodies = {r.name: r.body for r in relations(connection)}
+    if "run" not in bodies:
+        return []
+    body, of_models = bodies["run"], _condition(models, None)
     query = f"""
         SELECT m.model, COUNT(r.model)
         FROM (SELECT model FROM model WHERE {of_models}) AS m

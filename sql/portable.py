@@ -44,11 +44,9 @@ def _expand(query: Any, known: dict[str, Sequence[str]]) -> list[str]:
     sources = dict(_sources(query, known))
     query.set("expressions", [new for item in query.expressions for new in _written_out(item, sources)])
     _inline(query.expressions, {column for columns in sources.values() for column in columns})
-    within = [node for node in query.find_all(exp.Select) if node is not query and node.parent_select is query]
-    for inner in within:  # conditions with a query of their own; those of FROM and WITH are done
-        if not isinstance(inner.parent, exp.CTE) and any(
-            isinstance(e, exp.Star) or e.is_star for e in inner.expressions
-        ):
+    # Conditions with a query of their own; of those of WITH and FROM nothing is left to write out.
+    for inner in [node for node in query.find_all(exp.Select) if node.parent_select is query]:
+        if not isinstance(inner.parent, exp.CTE):
             _expand(inner, known)
     return [item.alias_or_name for item in query.expressions]
 

@@ -30,6 +30,8 @@ class Column:
     """Line of the file of the item that makes it."""
     is_inherited: bool
     """True where the text, or the lack of one, is that of the column it is passed on from."""
+    is_made: bool
+    """True where the item is more than a column passed on."""
 
 
 @functools.cache
@@ -55,7 +57,9 @@ def resolve(
         own = _own(item, name)
         text = own or _inherited(item, name, relations, aliases, known)
         description, unit = text or ("", None)
-        columns.append(Column(name, kind, description, unit, item.line, is_inherited=own is None and text is not None))
+        is_made = item.name is not None and item.source is None
+        is_inherited = own is None and text is not None
+        columns.append(Column(name, kind, description, unit, item.line, is_inherited, is_made))
     return columns
 
 

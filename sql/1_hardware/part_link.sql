@@ -29,7 +29,7 @@ SELECT
     -- Bandwidth a collective reaches. [byte/s]
     c.bandwidth_fraction * i.bandwidth_byte_per_s AS collective_byte_per_s,
     -- 1 when the collective's row is assumed, else 0.
-    CASE WHEN f.is_guess THEN 1 ELSE 0 END AS collective_assumed_count
+    CAST(CASE WHEN f.is_guess THEN 1 ELSE 0 END AS BIGINT) AS collective_assumed_count
 FROM hardware_interconnect AS i
 INNER JOIN chosen_collectives AS o ON o.hardware = i.hardware AND o.interconnect = i.interconnect
 INNER JOIN collective AS c ON c.interconnect = o.collective

@@ -84,7 +84,7 @@ SELECT
     s.scenario_id,
     k.interconnect,
     -- Devices.
-    s.device_count,
+    CAST(s.device_count AS BIGINT) AS device_count,
     k.link_byte_per_s,
     k.link_s,
     k.collective_call_s,
@@ -103,15 +103,15 @@ SELECT
     -- Bytes that all-reduces add up in tensor parallel. [byte]
     s.all_reduce_byte,
     -- All-reduces in tensor parallel.
-    s.all_reduce_count,
+    CAST(s.all_reduce_count AS BIGINT) AS all_reduce_count,
     -- Bytes that all-gathers collect in tensor parallel. [byte]
     s.all_gather_byte,
     -- All-gathers in tensor parallel.
-    s.all_gather_count,
+    CAST(s.all_gather_count AS BIGINT) AS all_gather_count,
     -- Bytes that expert parallel sends to experts and back. [byte]
     s.all_to_all_byte,
     -- All-to-alls in expert parallel.
-    s.all_to_all_count,
+    CAST(s.all_to_all_count AS BIGINT) AS all_to_all_count,
     -- Share of the weights that tensor parallel splits.
     COALESCE(s.split_weight_fraction, 0e0) AS split_weight_fraction,
     -- Share of the weights that are experts'.
@@ -127,7 +127,7 @@ SELECT
     -- Bytes that all pipeline groups send. [byte]
     s.sent_byte,
     -- Pipeline groups that send.
-    s.send_count,
+    CAST(s.send_count AS BIGINT) AS send_count,
     m.is_training,
     -- Weights, buffers and constants. [byte]
     e.weight_byte + e.buffer_byte AS model_byte,

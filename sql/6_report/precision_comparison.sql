@@ -2,16 +2,22 @@
 -- else the widest that it does. Same backend, sizes and memory format.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW precision_comparison AS
-WITH ranked_policies AS (
+WITH ordered_policies AS (
+    SELECT
+        *,
+        CASE precision WHEN 'fp32' THEN 0 WHEN 'bf16' THEN 1 WHEN 'fp16' THEN 2 ELSE 3 END AS policy_order
+    FROM target_cost
+),
+
+ranked_policies AS (
     SELECT
         *,
         ROW_NUMBER() OVER (
             PARTITION BY
                 model, hardware, backend, batch, sequence, context, phase, memory_format, host_factor, cache_state
-            ORDER BY
-                CASE precision WHEN 'fp32' THEN 0 WHEN 'bf16' THEN 1 WHEN 'fp16' THEN 2 ELSE 3 END, precision, scenario_id
+            ORDER BY policy_order, precision, scenario_id
         ) AS policy_rank
-    FROM target_cost
+    FROM ordered_policies
 ),
 
 beside_base AS (

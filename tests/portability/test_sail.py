@@ -211,19 +211,22 @@ def _differences(answers: Answers, schema: str, model: Relation) -> dict[str, An
     left, right, matched = answers.duck.execute(f"SELECT {', '.join(counts)}").fetchall()[0]
     if not left == right == matched:
         return {"rows": (left, right, matched)}
-    found = {}
-    for column, kind in types.items():
-        condition = f"a.{column} IS DISTINCT FROM b.{column}"
-        if kind == "DOUBLE":
-            scale = DIFFERENCES.get(column)
-            scales = [f"abs(a.{column})", f"abs(b.{column})", *([f"abs(a.{scale})"] if scale in types else [])]
-            close = f"abs(a.{column} - b.{column}) <= 1e-9 * greatest({', '.join(scales)})"
-            condition += f" AND NOT coalesce({close}, FALSE)"
-        query = f"SELECT count(*), any_value(a.{column}), any_value(b.{column}) FROM {both} WHERE {condition}"
-        count, one, other = answers.duck.execute(query).fetchall()[0]
-        if count:
-            found[column] = (count, one, other)
-    return found
+    wrong = {column: _is_wrong(column, types) for column in types}
+    shown = ", ".join(
+        f"count(*) FILTER ({w}), any_value(a.{c}) FILTER ({w}), any_value(b.{c}) FILTER ({w})" for c, w in wrong.items()
+    )
+    values = answers.duck.execute(f"SELECT {shown} FROM {both}").fetchall()[0]
+    return {column: values[3 * i : 3 * i + 3] for i, column in enumerate(types) if values[3 * i]}
+
+
+def _is_wrong(column: str, types: dict[str, str]) -> str:
+    """True where the values of `a` and `b` are not the same; a DOUBLE, to nine digits."""
+    condition = f"a.{column} IS DISTINCT FROM b.{column}"
+    if types[column] != "DOUBLE":
+        return condition
+    scale = DIFFERENCES.get(column, column)
+    scales = ", ".join(f"abs({side}.{name})" for side in "ab" for name in (column, scale if scale in types else column))
+    return f"{condition} AND NOT coalesce(abs(a.{column} - b.{column}) <= 1e-9 * greatest({scales}), FALSE)"
 
 
 def _types(duck: duckdb.DuckDBPyConnection, schema: str, name: str) -> dict[str, str]:

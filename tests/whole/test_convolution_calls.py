@@ -69,14 +69,15 @@ def test_view_and_allocator_agree(shape: str, backend: str) -> None:
     view, channels, kernel, groups, side = SHAPES[shape]
     conv = nn.Conv2d(channels, channels, kernel, padding=kernel // 2, groups=groups, bias=False)
     graph = lowered(side, 64, Apply(view), conv, nn.ReLU())
-    groups_of = partition(flow_of(graph), backend, rules().fusion[backend], False)
+    kernels = partition(flow_of(graph, rules().classes), backend, rules().fusion[backend], False)
     bits = {"fp32": 32}
+    convolutions = rules().classes.convolution
     with Bench(["convolution_call"]) as bench:
         bench.add_graph(graph)
         bench.replace_rows(Scenario, [scenario(b, batch=b, backend=backend) for b in (1, 2)])
         for batch in (1, 2):
             query = f"SELECT kernel_id, scratch_byte FROM convolution_call WHERE scenario_id = {batch}"
-            calls = convolution_calls(graph, groups_of, batch)
+            calls = convolution_calls(graph, kernels, batch, convolutions)
             played = {b.first: b.byte for b in scratch(graph, calls, bits, batch, backend == "inductor")}
             assert dict(bench.rows(query)) == played
 

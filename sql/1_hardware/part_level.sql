@@ -1,0 +1,82 @@
+-- Memory levels of every part, wide: main memory, the last-level cache (the deepest level above main memory) and the memory
+-- that tiles must fit. A level that each unit owns counts as often as there are units.
+-- Grain: hardware
+CREATE VIEW part_level AS
+WITH chip_memory AS (
+    SELECT
+        m.hardware,
+        m.level,
+        m.depth,
+        m.scope,
+        m.capacity_byte,
+        m.unit_bandwidth_byte_per_s,
+        CASE WHEN m.scope = 'unit' THEN m.capacity_byte * c.unit_count ELSE m.capacity_byte END AS total_byte,
+        CASE WHEN m.scope = 'unit' THEN m.bandwidth_byte_per_s * c.unit_count ELSE m.bandwidth_byte_per_s END
+            AS total_byte_per_s
+    FROM hardware_memory AS m
+    INNER JOIN part_unit AS c ON c.hardware = m.hardware
+),
+
+-- Its depth, not MAX_BY over it: MAX_BY passes over nulls, and an unknown bandwidth must stay unknown.
+last_caches AS (
+    SELECT hardware, MAX(depth) AS depth
+    FROM chip_memory
+    WHERE level NOT IN ('dram', 'register') AND total_byte IS NOT NULL
+    GROUP BY hardware
+),
+
+memory_totals AS (
+    SELECT
+        m.hardware,
+        MAX(CASE WHEN m.level = 'dram' THEN m.total_byte END) AS dram_byte,
+        MAX(CASE WHEN m.level = 'dram' THEN m.total_byte_per_s END) AS dram_byte_per_s,
+        MAX(CASE WHEN m.level = 'dram' THEN m.unit_bandwidth_byte_per_s END) AS unit_dram_byte_per_s,
+        MAX(CASE WHEN m.depth = k.depth THEN m.total_byte END) AS cache_byte,
+        MAX(CASE WHEN m.depth = k.depth THEN m.total_byte_per_s END) AS cache_byte_per_s,
+        MAX(CASE WHEN m.depth = k.depth THEN m.level END) AS cache_level,
+        MAX(CASE WHEN m.level = 'scratchpad' THEN m.capacity_byte END) AS scratchpad_byte,
+        MAX(CASE WHEN m.level = 'scratchpad' THEN m.total_byte_per_s END) AS scratchpad_byte_per_s,
+        MAX(CASE WHEN m.level = 'l1' THEN m.capacity_byte END) AS l1_byte,
+        MAX(CASE WHEN m.level = 'l1' THEN m.total_byte_per_s END) AS l1_byte_per_s,
+        MAX(CASE WHEN m.level = 'l2' AND m.scope = 'unit' THEN m.capacity_byte END) AS unit_l2_byte,
+        MAX(CASE WHEN m.level = 'l2' AND m.scope = 'unit' THEN m.total_byte_per_s END) AS unit_l2_byte_per_s
+    FROM chip_memory AS m
+    LEFT JOIN last_caches AS k ON k.hardware = m.hardware
+    GROUP BY m.hardware
+)
+
+SELECT
+    h.hardware,
+    -- Size of main memory. [byte]
+    m.dram_byte,
+    -- Peak bandwidth of main memory. [byte/s]
+    m.dram_byte_per_s,
+    -- Most that one unit alone draws of it; null when unknown. [byte/s]
+    m.unit_dram_byte_per_s,
+    -- Size of the last-level cache or on-chip memory; null when the part has none. [byte]
+    m.cache_byte,
+    -- Peak bandwidth of the last-level cache; null when unknown. [byte/s]
+    m.cache_byte_per_s,
+    -- Name of the last-level cache; null when the part has none.
+    m.cache_level,
+    -- Name of the memory that tiles must fit: a core's own second level on processors, else what lies beside the units; null
+    -- when the part has none.
+    CASE
+        WHEN h.family = 'cpu' AND m.unit_l2_byte IS NOT NULL THEN 'l2'
+        WHEN h.family <> 'cpu' AND m.scratchpad_byte IS NOT NULL THEN 'scratchpad'
+        WHEN m.l1_byte IS NOT NULL THEN 'l1'
+    END AS tile_memory_level,
+    -- Size of the memory nearest the arithmetic that tiles must fit, of one unit. [byte]
+    CASE
+        WHEN h.family = 'cpu' THEN COALESCE(m.unit_l2_byte, m.l1_byte, m.cache_byte / NULLIF(c.unit_count, 0e0))
+        ELSE COALESCE(m.scratchpad_byte, m.l1_byte, m.cache_byte / NULLIF(c.unit_count, 0e0))
+    END AS tile_memory_byte,
+    -- Peak bandwidth of all units' tile memories together; null when unknown. [byte/s]
+    CASE
+        WHEN h.family = 'cpu' AND m.unit_l2_byte IS NOT NULL THEN m.unit_l2_byte_per_s
+        WHEN h.family <> 'cpu' AND m.scratchpad_byte IS NOT NULL THEN m.scratchpad_byte_per_s
+        WHEN m.l1_byte IS NOT NULL THEN m.l1_byte_per_s
+    END AS tile_memory_byte_per_s
+FROM hardware AS h
+INNER JOIN part_unit AS c ON c.hardware = h.hardware
+INNER JOIN memory_totals AS m ON m.hardware = h.hardware

@@ -1,0 +1,18 @@
+-- Compute units of every part, all clusters together.
+-- Grain: hardware
+CREATE VIEW part_unit AS
+SELECT
+    hardware,
+    -- Compute units: SMs, cores, matrix units, tiles.
+    CAST(SUM(unit_count) AS DOUBLE) AS unit_count,
+    -- fp32 results a unit finishes a clock.
+    SUM(unit_count * COALESCE(lanes, 0e0)) / NULLIF(SUM(unit_count), 0) AS lanes,
+    -- Rows of a unit's systolic or processing-element array, the root mean square where they differ, so that all units
+    -- together keep their processing elements; 1 without one.
+    SQRT(SUM(unit_count * POWER(COALESCE(array_rows, 1), 2)) / NULLIF(SUM(unit_count), 0)) AS array_rows,
+    -- Columns of that array; 1 without one.
+    SQRT(SUM(unit_count * POWER(COALESCE(array_columns, 1), 2)) / NULLIF(SUM(unit_count), 0)) AS array_columns,
+    -- Boost clock of the fastest cluster; null when unknown. [Hz]
+    MAX(clock_boost_hz) AS clock_boost_hz
+FROM hardware_cluster
+GROUP BY hardware

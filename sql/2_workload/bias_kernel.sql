@@ -1,0 +1,55 @@
+-- Biases of convolutions that a backend adds by kernels of their own on some parts (`part_support.bias_is_kernel`).
+-- Grain: model, scenario_id, insertion_id
+CREATE VIEW bias_kernel AS
+SELECT
+    r.model,
+    r.scenario_id,
+    -- Fused kernel that it is, or is made for.
+    o.kernel_id,
+    -- Kind of insertion, by which inserted kernels are numbered; 0 for a fused kernel.
+    3 AS insertion,
+    -- Number within the kind.
+    a.operator_id AS insertion_id,
+    -- Place in the order of issue, between those of the fused kernels.
+    o.kernel_id + 0.25e0 AS issue_place,
+    -- Readable name: the operator classes it fuses.
+    'bias' AS kernel,
+    -- Class of its anchor operator.
+    'bias' AS kernel_class,
+    -- Operator that gives it its character.
+    a.operator_id AS anchor_operator_id,
+    -- ATen operator of its anchor; `*` in conversions and biases.
+    '*' AS operator_name,
+    -- Element type its anchor is asked to compute in.
+    op.precision AS compute_precision,
+    -- How its anchor's tensors lie in memory: `nchw`, `nhwc` or `strided`.
+    CASE WHEN l.layout <> 'view' THEN l.layout ELSE r.run_layout END AS layout,
+    -- Operators it executes.
+    1 AS operator_count,
+    -- Views the host dispatches before it.
+    0 AS view_count,
+    -- Activations and model inputs read. [byte]
+    z.elements * p.bits / 8e0 AS input_byte,
+    -- Weights, buffers and constants read. [byte]
+    zb.elements * p.bits / 8e0 AS weight_byte,
+    -- KV-cache read. [byte]
+    0e0 AS kv_cache_byte,
+    -- Results written. [byte]
+    z.elements * p.bits / 8e0 AS output_byte,
+    -- Part of the reads that an earlier kernel of the run wrote. [byte]
+    z.elements * p.bits / 8e0 AS produced_byte,
+    -- Largest of what it reads and writes but weights: what its loop goes over. [byte]
+    z.elements * p.bits / 8e0 AS loop_byte
+FROM run AS r
+INNER JOIN backend AS b ON b.backend = r.backend AND b.adds_bias_kernels
+INNER JOIN added_bias AS a ON a.model = r.model
+LEFT JOIN operator_layout AS l
+    ON l.model = r.model AND l.memory_format = r.memory_format AND l.operator_id = a.operator_id
+INNER JOIN tensor_size AS z
+    ON z.model = r.model AND z.scenario_id = r.scenario_id AND z.tensor_id = a.result_tensor_id
+INNER JOIN tensor_size AS zb
+    ON zb.model = r.model AND zb.scenario_id = r.scenario_id AND zb.tensor_id = a.bias_tensor_id
+INNER JOIN kernel_operator AS o ON o.model = r.model AND o.backend = r.backend AND o.operator_id = a.operator_id
+INNER JOIN operator_precision AS op
+    ON op.model = r.model AND op.policy = r.precision AND op.operator_id = a.operator_id
+INNER JOIN precision AS p ON p.precision = op.precision

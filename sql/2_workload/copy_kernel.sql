@@ -1,0 +1,58 @@
+-- Copies that operators make of tensors whose strides they cannot take, kernels of their own: all of them where the backend
+-- follows strides, those of convolutions' images where it plans layouts.
+-- Grain: model, scenario_id, insertion_id
+CREATE VIEW copy_kernel AS
+SELECT
+    r.model,
+    r.scenario_id,
+    -- Fused kernel that it is, or is made for.
+    ko.kernel_id,
+    -- Kind of insertion, by which inserted kernels are numbered; 0 for a fused kernel.
+    2 AS insertion,
+    -- Number within the kind.
+    c.copy_id AS insertion_id,
+    -- Place in the order of issue, between those of the fused kernels.
+    ko.kernel_id - 0.25e0 AS issue_place,
+    -- Readable name: the operator classes it fuses.
+    'copy' AS kernel,
+    -- Class of its anchor operator.
+    'copy' AS kernel_class,
+    -- Operator that gives it its character.
+    c.operator_id AS anchor_operator_id,
+    -- ATen operator of its anchor; `*` in conversions and biases.
+    CONCAT(SPLIT_PART(o.aten_operator, '.', 1), '.', SPLIT_PART(o.aten_operator, '.', 2)) AS operator_name,
+    -- Element type its anchor is asked to compute in.
+    op.precision AS compute_precision,
+    -- How its anchor's tensors lie in memory: `nchw`, `nhwc` or `strided`.
+    'strided' AS layout,
+    -- Operators it executes.
+    1 AS operator_count,
+    -- Views the host dispatches before it.
+    0 AS view_count,
+    -- Activations and model inputs read. [byte]
+    CASE WHEN t.role IN ('weight', 'buffer', 'constant') THEN 0e0 ELSE z.elements * p.bits / 8e0 END AS input_byte,
+    -- Weights, buffers and constants read. [byte]
+    CASE WHEN t.role IN ('weight', 'buffer', 'constant') THEN z.elements * p.bits / 8e0 ELSE 0e0 END AS weight_byte,
+    -- KV-cache read. [byte]
+    0e0 AS kv_cache_byte,
+    -- Results written. [byte]
+    z.elements * p.bits / 8e0 AS output_byte,
+    -- Part of the reads that an earlier kernel of the run wrote. [byte]
+    CASE WHEN t.producer_operator_id IS NULL THEN 0e0 ELSE z.elements * p.bits / 8e0 END AS produced_byte,
+    -- Largest of what it reads and writes but weights: what its loop goes over. [byte]
+    z.elements * p.bits / 8e0 AS loop_byte
+FROM run AS r
+INNER JOIN backend AS b ON b.backend = r.backend
+INNER JOIN layout_copy AS c ON c.model = r.model AND c.memory_format = r.run_layout
+INNER JOIN operator AS o ON o.model = c.model AND o.operator_id = c.operator_id
+INNER JOIN operator_class AS oc ON oc.operator_class = o.operator_class
+INNER JOIN tensor AS t ON t.model = c.model AND t.tensor_id = c.tensor_id
+INNER JOIN tensor_size AS z ON z.model = r.model AND z.scenario_id = r.scenario_id AND z.tensor_id = c.tensor_id
+INNER JOIN kernel_operator AS ko ON ko.model = r.model AND ko.backend = r.backend AND ko.operator_id = c.operator_id
+INNER JOIN operator_precision AS op
+    ON op.model = r.model AND op.policy = r.precision AND op.operator_id = c.operator_id
+INNER JOIN precision AS p ON p.precision = op.precision
+-- A backend that plans its layouts still hands convolutions to a library, images whole and in one order; weights
+-- it converts with their casts.
+WHERE b.follows_strides
+    OR (b.plans_layout AND oc.is_convolution AND t.role NOT IN ('weight', 'buffer', 'constant'))

@@ -1,0 +1,140 @@
+-- Sums of every run over its distinct shapes, times their kernels, and the largest lead of the host over the device,
+-- max over j of (issue_j - D_(j-1)), for which alone the kernels' order is needed.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
+CREATE VIEW run_sum AS
+WITH shape_costs AS (
+    SELECT * FROM shape_cost
+),
+
+queued_kernels AS (
+    SELECT
+        k.model,
+        s.hardware,
+        k.backend,
+        k.precision,
+        k.batch,
+        k.sequence,
+        k.scenario_id,
+        r.host_factor * (
+            (k.position + 1 - CASE WHEN s.bias_is_kernel THEN 0 ELSE k.issued_bias_count END) * s.host_kernel_s
+            + k.issued_view_count * s.host_view_s
+        ) AS issued_s,
+        s.device_s,
+        SUM(s.device_s) OVER (
+            PARTITION BY k.model, s.hardware, k.backend, k.precision, k.batch, k.sequence, k.scenario_id ORDER BY k.position
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        ) AS device_end_s
+    FROM run_kernel AS k
+    INNER JOIN run AS r
+        ON r.model = k.model AND r.backend = k.backend AND r.precision = k.precision AND r.batch = k.batch
+        AND r.sequence = k.sequence AND r.scenario_id = k.scenario_id
+    INNER JOIN shape_costs AS s
+        ON s.model = k.model AND s.backend = k.backend AND s.precision = k.precision AND s.batch = k.batch
+        AND s.sequence = k.sequence AND s.scenario_id = k.scenario_id AND s.shape_id = k.shape_id
+    WHERE s.dispatch = 'async_queue'
+),
+
+host_leads AS (
+    SELECT
+        model,
+        hardware,
+        backend,
+        precision,
+        batch,
+        sequence,
+        scenario_id,
+        MAX(issued_s - device_end_s + device_s) AS lead_s
+    FROM queued_kernels
+    GROUP BY model, hardware, backend, precision, batch, sequence, scenario_id
+),
+
+summed_shapes AS (
+    SELECT
+        model,
+        hardware,
+        backend,
+        precision,
+        batch,
+        sequence,
+        scenario_id,
+        SUM(kernel_count) AS kernel_count,
+        SUM(view_count) AS view_count,
+        SUM(kernel_count * macs) AS macs,
+        SUM(kernel_count * flops) AS flops,
+        SUM(kernel_count * moved_byte) AS traffic_byte,
+        SUM(kernel_count * dram_byte) AS dram_byte,
+        SUM(kernel_count * busy_s) AS busy_s,
+        SUM(CASE WHEN is_power_bound OR compute_s < memory_s THEN 0e0 ELSE kernel_count * (busy_s - team_s) END) AS compute_s,
+        SUM(CASE WHEN is_power_bound OR compute_s >= memory_s THEN 0e0 ELSE kernel_count * (busy_s - team_s) END) AS memory_s,
+        SUM(CASE WHEN is_power_bound THEN kernel_count * busy_s ELSE 0e0 END) AS power_s,
+        SUM(CASE WHEN is_power_bound THEN 0e0 ELSE kernel_count * team_s END) AS team_s,
+        SUM(kernel_count * device_s) AS device_s,
+        SUM(kernel_count * naive_s) AS naive_s,
+        SUM(kernel_count * roofline_s) AS roofline_s,
+        SUM(kernel_count * compute_energy_j) + CASE WHEN COUNT(*) > COUNT(compute_energy_j) THEN NULL ELSE 0e0 END
+            AS compute_energy_j,
+        SUM(kernel_count * memory_energy_j) + CASE WHEN COUNT(*) > COUNT(memory_energy_j) THEN NULL ELSE 0e0 END
+            AS memory_energy_j,
+        SUM(kernel_count * busy_s * units_allocated) / NULLIF(MAX(unit_count), 0e0) AS allocated_s,
+        SUM(kernel_count * busy_s * utilization_fraction) AS utilized_s,
+        MAX(dynamic_energy_j / NULLIF(busy_s, 0e0))
+        + CASE WHEN COUNT(*) > COUNT(dynamic_energy_j) THEN NULL ELSE 0e0 END AS peak_dynamic_w,
+        MAX(static_w) AS static_w,
+        MAX(dispatch) AS dispatch,
+        MAX(host_kernel_s) AS host_kernel_s,
+        MAX(host_view_s) AS host_view_s,
+        MAX(call_s) AS call_s
+    FROM shape_costs
+    GROUP BY model, hardware, backend, precision, batch, sequence, scenario_id
+)
+
+SELECT
+    s.model,
+    s.hardware,
+    s.backend,
+    s.precision,
+    s.batch,
+    s.sequence,
+    s.scenario_id,
+    -- Kernels launched.
+    s.kernel_count,
+    s.view_count,
+    s.macs,
+    s.flops,
+    -- Bytes that cross kernel borders. [byte]
+    s.traffic_byte,
+    s.dram_byte,
+    -- Time in which kernels keep the device busy. [s]
+    s.busy_s,
+    -- Part of it in which arithmetic sets the pace. [s]
+    s.compute_s,
+    -- Part of it in which a memory level sets the pace. [s]
+    s.memory_s,
+    -- Part of it in which the power limit sets the pace. [s]
+    s.power_s,
+    -- Part of it in which teams of threads begin and end. [s]
+    s.team_s,
+    -- Device time, gaps included. [s]
+    s.device_s,
+    s.naive_s,
+    -- Sum of the kernels' roofline bounds. [s]
+    s.roofline_s,
+    s.compute_energy_j,
+    s.memory_energy_j,
+    -- Busy time weighted by the share of units that get work. [s]
+    s.allocated_s,
+    -- Busy time weighted by the share of the peak that shapes and waves leave. [s]
+    s.utilized_s,
+    -- Highest dynamic power of any kernel while it is busy; null when a coefficient is missing. [W]
+    s.peak_dynamic_w,
+    s.static_w,
+    s.dispatch,
+    s.host_kernel_s,
+    s.host_view_s,
+    s.call_s,
+    -- Largest lead of the host over the device; null where the host does not run ahead. [s]
+    l.lead_s
+FROM summed_shapes AS s
+LEFT JOIN host_leads AS l
+    ON l.model = s.model AND l.hardware = s.hardware AND l.backend = s.backend AND l.precision = s.precision
+    AND l.batch = s.batch AND l.sequence = s.sequence AND l.scenario_id = s.scenario_id

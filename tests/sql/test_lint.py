@@ -1,0 +1,154 @@
+"""What a file must keep to, rule by rule."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from folders import GOOD, folder, item, with_body
+
+from charz.sql import lint
+
+
+def test_good_files_have_no_problems(tmp_path: Path) -> None:
+    assert lint.check(folder(tmp_path, GOOD)) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (item("rank / rank AS a"), "a division needs NULLIF"),
+        (item("rank / 0 AS a"), "a division needs NULLIF"),
+        (item("LOG(rank) AS a"), "LOG() does not port"),
+        (item("1.5 * CAST(rank AS DOUBLE) AS a"), "1.5 is a DECIMAL; write 1.5e0"),
+        (item("SUM(rank) AS a"), "column a is HUGEINT; cast it"),
+        (item("kind AS a", "source GROUP BY ALL"), "GROUP BY ALL does not port"),
+        (
+            item("kind AS a", "source QUALIFY ROW_NUMBER() OVER (PARTITION BY kind ORDER BY source_id) = 1"),
+            "QUALIFY does not port",
+        ),
+        ("WITH RECURSIVE t AS (SELECT 1 AS a)\n" + item("a", "t"), "RECURSIVE does not port"),
+        (item("LIST_SUM([1, 2]) AS a"), "LIST_SUM() does not port"),
+        (item("CAST(rank * 0.5e0 AS BIGINT) AS a"), "FLOOR or ROUND first"),
+        ("WITH source AS (SELECT 'x' AS a)\n" + item("a", "source"), "WITH source hides the table"),
+        (item("a", "nowhere"), "neither a view nor a table"),
+        (item("LAG(rank, 1, 0) OVER (ORDER BY rank) AS a"), "write COALESCE(LAG(x)"),
+        (item("LAG(rank) OVER (ORDER BY -rank) AS a"), "a window is ordered by columns"),
+        (item("rank // 2 AS a"), "// does not port"),
+        (item("rank AS a_byte").replace("What.", "What. [s]"), "column a_byte must say [byte], it says [s]"),
+        ("SELECT\n    rank + 1 AS a\nFROM confidence", "line 5: column a has no text"),
+        ("SELECT\n    -- Part of the catalog.\n    rank AS hardware\nFROM confidence", "stands in sql/keys.py already"),
+        (item("rank AS b"), "grain column a is not a column"),
+        (item("rank AS a") + "\n" * 150 + "WHERE TRUE", "lines; a file has at most 150"),
+    ],
+)
+def test_each_rule_has_its_message(tmp_path: Path, body: str, message: str) -> None:
+    problems = lint.check(folder(tmp_path, {"6_report/v.sql": with_body(body)}))
+    assert any(message in problem for problem in problems), problems
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "rank / NULLIF(rank, 0) AS a",
+        "rank / 2e0 AS a",
+        "rank / (8e0 * 2e0) AS a",
+        "rank / GREATEST(1e0, rank) AS a",
+        "CAST(FLOOR(rank * 0.5e0) AS BIGINT) AS a",
+        "LN(rank) AS a",
+        "CASE WHEN meaning = 'GROUP BY ALL 1.5 QUALIFY' THEN meaning END AS a",
+    ],
+)
+def test_what_ports_is_let_through(tmp_path: Path, expression: str) -> None:
+    assert lint.check(folder(tmp_path, {"6_report/v.sql": with_body(item(expression))})) == []
+
+
+def test_stars_are_let_through(tmp_path: Path) -> None:
+    files = {
+        "5_rollup/w.sql": with_body("SELECT\n    * EXCLUDE (rank),\n    rank AS a\nFROM confidence", "w"),
+        "6_report/v.sql": with_body("SELECT\n    w.*\nFROM w"),
+    }
+    assert lint.check(folder(tmp_path, files)) == []
+
+
+def test_what_is_evaluated_here_alone_need_not_port(tmp_path: Path) -> None:
+    files = {
+        "1_hardware/w.sql": with_body(item("LOG(rank) AS a"), "w"),
+        "6_report/v.sql": with_body("SELECT\n    a\nFROM w"),
+    }
+    assert lint.check(folder(tmp_path, files)) == []
+
+
+def test_layers_point_backwards(tmp_path: Path) -> None:
+    files = {
+        "3_mapping/v.sql": with_body("SELECT\n    a\nFROM w"),
+        "4_cost/w.sql": with_body(item("kind AS a", "source"), name="w"),
+    }
+    assert lint.check(folder(tmp_path, files)) == [
+        "3_mapping/v.sql: no view reads it; a report stands in 6_report",
+        "3_mapping/v.sql: reads w of the later layer 4_cost",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("layer", "source", "message"),
+    [
+        ("1_hardware", "scenario", "a maintained table of parts rests on scenario, a table of models or scenarios"),
+        ("1_hardware", "kernel", "a maintained table of parts rests on kernel, a table of models or scenarios"),
+        ("2_workload", "hardware", "a maintained table of runs rests on hardware, a table of the hardware"),
+        ("2_workload", "efficiency", "a maintained table of runs rests on efficiency, a table of the hardware"),
+        ("2_workload", "kernel", "a maintained table of runs has the columns model and scenario_id"),
+        ("4_cost", "kernel", "rows are kept in 1_hardware and 2_workload only; write CREATE VIEW"),
+    ],
+)
+def test_a_maintained_table_has_one_root(tmp_path: Path, layer: str, source: str, message: str) -> None:
+    """Also through a view."""
+    files = {
+        f"{layer}/w.sql": with_body(item("COUNT(*) AS a", source), "w"),
+        f"{layer}/v.sql": with_body("SELECT\n    a\nFROM w", kind="TABLE"),
+    }
+    assert f"{layer}/v.sql: {message}" in lint.check(folder(tmp_path, files))
+
+
+def test_a_missing_head_and_a_text_are_reported_once(tmp_path: Path) -> None:
+    files = {
+        "5_rollup/other.sql": "CREATE VIEW w AS\nSELECT\n    1e0 + 1e0 AS a\nFROM source",
+        "6_report/v.sql": with_body("SELECT\n    *\nFROM w"),
+    }
+    assert lint.check(folder(tmp_path, files)) == [
+        "5_rollup/other.sql: line 3: column a has no text; write `-- What it holds. [unit]` above it",
+        "5_rollup/other.sql: no `-- Grain:` line with the columns that tell its rows apart",
+        "5_rollup/other.sql: no description above CREATE VIEW",
+        "5_rollup/other.sql: the file is named other, the relation w",
+    ]
+
+
+def test_numbers_typed_in_a_file_are_listed(tmp_path: Path) -> None:
+    text = "1e-9 * rank * 256 + 8 * rank + 1000 + 0.25e0 AS a"
+    files = {"3_mapping/v.sql": with_body(item(text)), "6_report/w.sql": with_body(item("rank * 77 AS a"), "w")}
+    numbers = [line.partition(" in ")[0] for line in lint.typed_numbers(folder(tmp_path, files))]
+    assert sorted(numbers) == ["3_mapping/v.sql: 0.25e0", "3_mapping/v.sql: 256"]
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "is_right"),
+    [
+        ("latency_s", "s", True),
+        ("latency_s", None, False),
+        ("dram_byte_per_s", "byte/s", True),
+        ("dram_byte_per_s", "byte", False),
+        ("dram_j_per_byte", "J/byte", True),
+        ("peak_ops_per_s", "ops/s", True),
+        ("throughput_per_s", "1/s", True),
+        ("edp_js", "J s", True),
+        ("utilization_fraction", None, True),
+        ("utilization", "s", False),
+        ("batch", None, True),
+    ],
+)
+def test_a_unit_is_what_the_name_promises(name: str, unit: str | None, is_right: bool) -> None:
+    assert (lint.unit_problem(name, unit) is None) is is_right
+
+
+def test_the_shipped_files_keep_to_the_contract() -> None:
+    assert lint.check() == []

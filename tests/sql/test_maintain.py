@@ -1,0 +1,86 @@
+"""Maintained tables where Python writes: ingest, refresh, and what-ifs that leave the file alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+from conftest import scenario
+
+from charz.sql import maintain
+
+Adder = Callable[[duckdb.DuckDBPyConnection, str, int], None]
+
+
+def keys(connection: duckdb.DuckDBPyConnection, table: str) -> set[tuple[str, int]]:
+    query = f"SELECT DISTINCT model, scenario_id FROM {table}"
+    return {(model, number) for model, number in connection.execute(query).fetchall()}
+
+
+def test_an_ingested_model_is_there_in_every_table(small: Path, add_model: Adder) -> None:
+    with duckdb.connect(str(small)) as connection:
+        connection.begin()
+        add_model(connection, "other", 64)
+        connection.commit()
+        assert {m for m, _ in keys(connection, "run_kernel")} == {"narrow", "wide", "other"}
+        assert keys(connection, "shape") == keys(connection, "run_kernel") == keys(connection, "run")
+        assert maintain.differences(connection) == {}
+
+
+def test_a_model_ingested_again_takes_the_place_of_the_first(small: Path, add_model: Adder) -> None:
+    with duckdb.connect(str(small)) as connection:
+        query = "SELECT MAX(macs) FROM shape WHERE model = 'narrow'"
+        before = connection.execute(query).fetchall()
+        connection.begin()
+        add_model(connection, "narrow", 64)
+        connection.commit()
+        assert connection.execute(query).fetchall() != before
+        assert maintain.differences(connection) == {}
+
+
+def test_a_model_not_written_leaves_nothing(small: Path, add_model: Adder) -> None:
+    with duckdb.connect(str(small)) as connection:
+        connection.begin()
+        add_model(connection, "other", 64)
+        connection.rollback()
+        assert {m for m, _ in keys(connection, "shape")} == {"narrow", "wide"}
+        assert maintain.differences(connection) == {}
+
+
+def test_chunks_give_the_rows_of_the_whole(small: Path, monkeypatch: object) -> None:
+    with duckdb.connect(str(small)) as connection:
+        chunks = maintain._chunks(connection, None, None)
+        assert chunks == [["narrow", "wide"]]
+        monkeypatch.setattr(maintain, "RUNS_AT_ONCE", 1)  # type: ignore[attr-defined]
+        assert maintain._chunks(connection, None, None) == [["narrow"], ["wide"]]
+        connection.begin()
+        maintain.refresh(connection)
+        connection.commit()
+        monkeypatch.undo()  # type: ignore[attr-defined]
+        assert maintain.differences(connection) == {}
+
+
+def test_a_what_if_knows_its_scenario_alone_and_leaves_the_file(small: Path) -> None:
+    content = small.read_bytes()
+    with duckdb.connect(str(small), read_only=True) as connection:
+        stored = connection.execute(
+            "SELECT * FROM shape WHERE model = 'wide' AND scenario_id = 1 ORDER BY ALL"
+        ).fetchall()
+    with duckdb.connect(str(small), read_only=True) as connection:
+        maintain.ask(connection, scenarios=[scenario(1, "eager"), scenario(7, "xla", batch=5)], models=["wide"])
+        assert keys(connection, "shape") == {("wide", 1), ("wide", 7)}
+        asked = connection.execute("SELECT * FROM shape WHERE scenario_id = 1 ORDER BY ALL").fetchall()
+        assert asked == stored
+        assert connection.execute("SELECT model FROM model").fetchall() == [("wide",)]
+        assert connection.execute("SELECT DISTINCT batch FROM run_kernel WHERE scenario_id = 7").fetchall() == [(5,)]
+    assert small.read_bytes() == content
+
+
+def test_a_scope_hides_the_other_models_and_parts(small: Path) -> None:
+    with duckdb.connect(str(small), read_only=True) as connection:
+        maintain.ask(connection, models=["narrow"], hardware=["tpu_v4", "kpu_t64"])
+        assert {m for m, _ in keys(connection, "shape_step")} == {"narrow"}
+        for table in ("hardware", "part", "part_tile", "part_efficiency"):
+            found = connection.execute(f"SELECT DISTINCT hardware FROM {table} ORDER BY hardware").fetchall()
+            assert found == [("kpu_t64",), ("tpu_v4",)], table

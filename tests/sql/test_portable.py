@@ -1,0 +1,58 @@
+"""Views without stars: the same columns and rows, for engines that know no `* EXCLUDE`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from charz.schema import database, ddl
+from charz.sql import portable, views
+
+COLUMNS = {"t": ["a", "b", "c"], "u": ["a", "d"]}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * FROM t",
+        "SELECT t.*, u.d FROM t JOIN u ON u.a = t.a",
+        "SELECT *, a + 1 AS e FROM t",
+        "SELECT * EXCLUDE (b) FROM t",
+        "SELECT x.* EXCLUDE (a, b), x.a AS z FROM t AS x",
+        "SELECT * FROM t JOIN u USING (a)",
+        "SELECT * FROM t SEMI JOIN u ON u.a = t.a",
+        "WITH w AS (SELECT *, 1 AS one FROM t), v AS (SELECT w.*, d FROM w JOIN u ON u.a = w.a) SELECT * EXCLUDE (c) FROM v",
+        "SELECT * FROM (SELECT * EXCLUDE (c) FROM t) AS s",
+        "SELECT * FROM t UNION ALL SELECT * FROM t",
+        "WITH w AS (SELECT * FROM t UNION ALL SELECT * FROM t) SELECT * FROM w WHERE EXISTS (SELECT * FROM u WHERE u.a = w.a)",
+        "SELECT COUNT(*) AS n FROM t",
+        "SELECT * FROM t WHERE a IN (SELECT a FROM (SELECT * FROM u) AS q)",
+    ],
+)
+def test_a_star_is_written_out(query: str) -> None:
+    text = portable.expanded(query, COLUMNS, Path("v.sql"))
+    assert "EXCLUDE" not in text
+    assert "*" not in text.replace("COUNT(*)", "")
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t AS SELECT i AS a, i + 1 AS b, 'x' AS c FROM range(3) AS r (i)")
+        connection.execute("CREATE TABLE u AS SELECT i AS a, i * 2 AS d FROM range(2) AS r (i)")
+        expected, given = connection.sql(query), connection.sql(text)
+        assert given.columns == expected.columns
+        assert sorted(given.fetchall()) == sorted(expected.fetchall())
+
+
+def test_the_shipped_views_give_the_same_columns() -> None:
+    columns = {t.TABLE: list(t.model_fields) for t in database.TABLES}
+    with duckdb.connect() as connection:
+        for row_type in database.TABLES:
+            connection.execute(ddl.create_table(row_type))
+        for view in views.load():
+            outputs = connection.execute(f"DESCRIBE {view.body}").fetchall()
+            definition = ", ".join(f"{ddl.quote(name)} {kind}" for name, kind, *_ in outputs)
+            if view.layer in views.LAYERS[2:6]:
+                text = portable.portable(view, columns)
+                assert connection.execute(f"DESCRIBE {text}").fetchall() == outputs, view.name
+            connection.execute(f"CREATE TABLE {ddl.quote(view.name)} ({definition})")
+            columns[view.name] = [name for name, *_ in outputs]
