@@ -109,5 +109,7 @@ class Graph:
     """Layout of operators by memory format and operator id; see `schema.workload.OperatorLayout`."""
     copies: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     """Operators that copy a tensor before they compute, by memory format; see `schema.workload.LayoutCopy`."""
+    layout_problem: str | None = None
+    """Why there are none, where the graph could not be followed; see `schema.workload.Model`."""
     planned_format: str = "nchw"
     """Memory format that inductor plans for its images; see `planned`."""

@@ -74,4 +74,5 @@ def describe(request: Request, graph: Graph, traced: Traced) -> dict[str, Any]:
         "parameter_count": sum(p.numel() for p in request.module.parameters()),
         "published_macs": request.published_macs,
         "planned_format": graph.planned_format,
+        "layout_problem": graph.layout_problem,
     }

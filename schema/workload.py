@@ -48,6 +48,10 @@ class Model(Row):
     """Multiply-accumulates its publisher states for batch 1; null when none is stated."""
     planned_format: str
     """Memory format that inductor plans for the model's images, `nchw` or `nhwc`."""
+    layout_problem: str | None
+    """Why `operator_layout` and `layout_copy` hold no row of the model: the operator that could not be followed in
+    memory, or a size that depends on data. Every operator is then taken for one in the format asked for. Null when
+    the layouts are known."""
     content_hash: str
     """SHA-256 of the exported graph, its sizes and the ingest rules; equal hash means nothing to do."""
     request_hash: str | None

@@ -12,6 +12,7 @@ import torch
 from torch.export import Dim, ExportedProgram
 
 from ..graph import Powers
+from .fx import first_line
 from .references import References
 from .symbolic import Symbols
 
@@ -93,12 +94,6 @@ def _attempts(axes: Axes) -> list[Axes]:
         if fewer != attempts[-1]:
             attempts.append(fewer)
     return attempts
-
-
-def first_line(error: BaseException) -> str:
-    """First telling line of an error, at most 200 characters."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0] if lines else ''}"[:200]
 
 
 def _export(request: Request, axes: Axes, references: References) -> ExportedProgram:

@@ -98,6 +98,7 @@ def lower(
         _set_held(state, references)
     for memory_format, found in layouts(program).items():
         _add_layouts(state, memory_format, found)
+        state.graph.layout_problem = state.graph.layout_problem or found.problem
     state.graph.planned_format = planned_format(state.graph)
     return state.graph
 
