@@ -17,6 +17,7 @@ from torch.fx import Node
 
 from ..graph import Graph, GraphModule, GraphOperator, GraphTensor, Polynomial
 from ..operators import RULES, Call, Value
+from .export import CONTEXT_INPUT
 from .fx import attribute, has_tensor, traced_block
 from .layout import ALIASES_IN_INFERENCE, COPYING_VIEWS, VIEW, Layouts, layouts
 from .planned import planned_format
@@ -56,9 +57,6 @@ VIEWS_IN_PLACE = {
 
 KV_CACHE = "charz.kv_cache.default"
 """Stands for a cache kept between runs: what it returns is resident, and nothing moves to make it."""
-
-CONTEXT_INPUT = "charz_context"
-"""Input that exists only to carry the context length."""
 
 ZERO: Polynomial = {(0, 0, 0): 0.0}
 

@@ -14,7 +14,7 @@ from charz.ingest.pipeline import ingest
 from charz.ingest.sources.spec import parse
 from charz.ingest.write import Ingested
 from charz.schema.row import Row
-from charz.schema.workload import LayoutCopy, Operator, OperatorLayout
+from charz.schema.workload import LayoutCopy, Operator, OperatorLayout, Term
 
 pytest.importorskip("transformers")
 
@@ -30,6 +30,10 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
         "model_type": "gpt_oss", **SMALL, **EXPERTS, "num_local_experts": 4, "layer_types": ["full_attention"] * 2,
     },
     "Qwen3Moe": {"model_type": "qwen3_moe", **SMALL, **EXPERTS, "num_experts": 4, "moe_intermediate_size": 32},
+    "RecurrentGemma": {
+        "model_type": "recurrent_gemma", **{k: v for k, v in SMALL.items() if k != "max_position_embeddings"},
+        "num_hidden_layers": 3, "lru_width": 64, "attention_window_size": 128, "head_dim": 8,
+    },
 }  # fmt: skip
 """By family; heads of queries share keys in all."""
 
@@ -80,3 +84,17 @@ def test_joining_heads_that_share_keys_is_no_copy(ingested: Ingest) -> None:
     ]
     assert [layouts(found).get(o) for o in joined] == ["view", "view"]
     assert not column(found, LayoutCopy, "operator_id")
+
+
+def test_a_fixed_sequence_attends_to_itself(ingested: Ingest) -> None:
+    """RecurrentGemma walks through its tokens one by one, which fixes their number; so is the context fixed then."""
+    found = ingested("RecurrentGemma", sequence=8)
+    assert not found.model["is_sequence_symbolic"]
+    assert not found.model["has_context"]
+    terms = zip(*(column(found, Term, n) for n in ("step", "quantity", "coefficient", "batch_power")), strict=True)
+    lengths = {(c, b) for step, quantity, c, b in terms if step in ("qk", "av") and (step, quantity) in KEYS}
+    assert lengths == {(8.0, 0)}
+
+
+KEYS = {("qk", "n"), ("av", "k")}
+"""Step and dimension of an attention's products that count the keys."""
