@@ -58,6 +58,9 @@ class Step:
     step: str
     step_class: str
     quantities: dict[str, Polynomial] = field(default_factory=dict)
+    left_tensor_id: int | None = None
+    """Of a product within a recurrence, the operand that is the left side of the first of its groups; the others' is
+    made within."""
 
 
 @dataclass(slots=True)
