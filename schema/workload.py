@@ -102,7 +102,8 @@ class Operator(ModelRow):
     module_id: int
     """Innermost module whose forward made it."""
     stage: int
-    """Longest distance from an input in the graph of operators; equal stage may run at once."""
+    """Longest distance from an input in the graph of operators; equal stage may run at once. One that overwrites a
+    storage comes after all that read it before, under whatever name."""
     rule: str | None
     """Registered rule that sized it; null when none exists, which `charz coverage` reports."""
     is_view: bool

@@ -327,10 +327,20 @@ def _mark_outputs(state: Lowering, module: FxModule) -> None:
 
 
 def _set_stages(graph: Graph) -> None:
-    """Longest distance from an input; operators come in topological order."""
+    """Longest distance from an input; operators come in topological order. Whoever overwrites a storage waits for all
+    that read it before, under whatever name, though no tensor passes between them."""
+    tensors = graph.tensors
+    storage = [t.storage_tensor_id for t in tensors]
+    overwritten = {storage[t] for op in graph.operators if op.is_inplace for t in op.writes}
+    after_readers: dict[int, int] = {}
     for op in graph.operators:
-        producers = (graph.tensors[t].producer_operator_id for t in op.reads)
+        producers = (tensors[t].producer_operator_id for t in op.reads)
         op.stage = max((graph.operators[p].stage + 1 for p in producers if p is not None), default=0)
+        if op.is_inplace:
+            op.stage = max(op.stage, *(after_readers.pop(storage[t], 0) for t in op.writes), 0)
+        if not op.is_view:
+            for read in overwritten.intersection(storage[t] for t in op.reads):
+                after_readers[read] = max(after_readers.get(read, 0), op.stage + 1)
 
 
 def _add_layouts(state: Lowering, memory_format: str, found: Layouts) -> None:
