@@ -119,7 +119,8 @@ def _construct(library: Any, model_class: str, config: Any) -> torch.nn.Module:
 
     language.register()
     kind = getattr(library, model_class)
-    for implementation in (language.ATTENTION, "sdpa", "eager"):
+    fused = (language.ATTENTION, "sdpa") if kind._supports_sdpa else ()  # else the library runs it step by step
+    for implementation in (*fused, "eager"):
         try:
             with torch.device("meta"):
                 module = kind._from_config(config, attn_implementation=implementation)

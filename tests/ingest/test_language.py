@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from charz.ingest.compile.rules import Rules
 from charz.ingest.pipeline import ingest
+from charz.ingest.sources import language
 from charz.ingest.sources.spec import parse
 from charz.ingest.write import Ingested
 from charz.schema.row import Row
-from charz.schema.workload import LayoutCopy, Operator, OperatorLayout, Term
+from charz.schema.workload import LayoutCopy, Operator, OperatorLayout, Tensor, Term
 
 pytest.importorskip("transformers")
 
@@ -94,6 +97,26 @@ def test_a_fixed_sequence_attends_to_itself(ingested: Ingest) -> None:
     terms = zip(*(column(found, Term, n) for n in ("step", "quantity", "coefficient", "batch_power")), strict=True)
     lengths = {(c, b) for step, quantity, c, b in terms if step in ("qk", "av") and (step, quantity) in KEYS}
     assert lengths == {(8.0, 0)}
+
+
+def test_attention_with_sinks_runs_step_by_step(ingested: Ingest) -> None:
+    """As the library runs it, which has no fused kernel for it: a product, the sinks put beside the scores, a softmax
+    and a product in each layer, with a mask made once for all."""
+    found = ingested("GptOss")
+    assert found.model["is_sequence_symbolic"]
+    assert found.model["has_context"]
+    names = Counter(column(found, Operator, "aten_operator"))
+    assert "aten.scaled_dot_product_attention.default" not in names
+    assert names["aten.matmul.default"] == 4
+    shapes = Counter(column(found, Tensor, "shape"))
+    assert shapes["[B, 8, S, C + 1]"] or shapes["[B, 8, S, 1 + C]"]
+    assert shapes["[B, 1, S, C]"]
+
+
+def test_fused_attention_refuses_sinks() -> None:
+    heads = torch.empty(1, 2, 4, 8)
+    with pytest.raises(ValueError, match="sinks"):
+        language.attention(torch.nn.Module(), heads, heads, heads, None, s_aux=torch.empty(2))
 
 
 KEYS = {("qk", "n"), ("av", "k")}
