@@ -58,6 +58,9 @@ class Step:
     step: str
     step_class: str
     quantities: dict[str, Polynomial] = field(default_factory=dict)
+    left_tensor_id: int | None = None
+    """Of a product within a recurrence, the operand that is the left side of the first of its groups; the others' is
+    made within."""
 
 
 @dataclass(slots=True)
@@ -109,5 +112,7 @@ class Graph:
     """Layout of operators by memory format and operator id; see `schema.workload.OperatorLayout`."""
     copies: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     """Operators that copy a tensor before they compute, by memory format; see `schema.workload.LayoutCopy`."""
+    layout_problem: str | None = None
+    """Why there are none, where the graph could not be followed; see `schema.workload.Model`."""
     planned_format: str = "nchw"
     """Memory format that inductor plans for its images; see `planned`."""

@@ -85,11 +85,20 @@ def plan(program: ExportedProgram, arguments: Sequence[torch.Tensor]) -> list[Lo
         with torch.no_grad(), config.patch({"_post_fusion_custom_pass": stop, "fx_graph_cache": False}):
             compile_fx(module, list(arguments))(*arguments)
     except Exception as error:
-        if not found:
+        if not _is_planned(error):
             raise CharzError(
                 "inductor made no plan", next=f"it says: {type(error).__name__}: {str(error).strip().splitlines()[0]}"
             ) from error
     return found
+
+
+def _is_planned(error: BaseException | None) -> bool:
+    """True when inductor was stopped, not when something went wrong; it wraps what is raised within it."""
+    while error is not None:
+        if isinstance(error, _Planned):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _loop(node: Any) -> Loop:

@@ -14,7 +14,7 @@ from .identity import request_hash
 from .rows import workload
 from .sources.spec import Spec
 from .trace.backward import add_backward
-from .trace.export import Request, Traced, trace
+from .trace.export import CONTEXT, Request, Traced, trace
 from .trace.lower import lower
 from .trace.symbolic import NotPolynomialError
 from .write import Ingested, content_hash
@@ -67,11 +67,12 @@ def describe(request: Request, graph: Graph, traced: Traced) -> dict[str, Any]:
         "resolution": request.resolution,
         "is_batch_symbolic": traced.is_batch_symbolic,
         "is_sequence_symbolic": traced.is_sequence_symbolic,
-        "has_context": any(t.role == "kv_cache" for t in graph.tensors),
+        "has_context": CONTEXT in traced.symbols.axes.values() and any(t.role == "kv_cache" for t in graph.tensors),
         "specialized_reason": traced.reason,
         "default_batch": 1 if traced.is_batch_symbolic else request.default_batch,
         "default_sequence": request.default_sequence,
         "parameter_count": sum(p.numel() for p in request.module.parameters()),
         "published_macs": request.published_macs,
         "planned_format": graph.planned_format,
+        "layout_problem": graph.layout_problem,
     }

@@ -185,7 +185,7 @@ def _finished(pending: dict[Future[Ingested | str], Spec]) -> Iterator[tuple[Spe
 def attempt(spec: Spec, rules: Rules) -> Ingested | str:
     """The model's rows, or one line on why it failed."""
     from .pipeline import ingest
-    from .trace.export import first_line
+    from .trace.fx import first_line
 
     try:
         return ingest(spec, rules)

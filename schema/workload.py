@@ -48,6 +48,10 @@ class Model(Row):
     """Multiply-accumulates its publisher states for batch 1; null when none is stated."""
     planned_format: str
     """Memory format that inductor plans for the model's images, `nchw` or `nhwc`."""
+    layout_problem: str | None
+    """Why `operator_layout` and `layout_copy` hold no row of the model: the operator that could not be followed in
+    memory, or a size that depends on data. Every operator is then taken for one in the format asked for. Null when
+    the layouts are known."""
     content_hash: str
     """SHA-256 of the exported graph, its sizes and the ingest rules; equal hash means nothing to do."""
     request_hash: str | None
@@ -98,7 +102,8 @@ class Operator(ModelRow):
     module_id: int
     """Innermost module whose forward made it."""
     stage: int
-    """Longest distance from an input in the graph of operators; equal stage may run at once."""
+    """Longest distance from an input in the graph of operators; equal stage may run at once. One that overwrites a
+    storage comes after all that read it before, under whatever name."""
     rule: str | None
     """Registered rule that sized it; null when none exists, which `charz coverage` reports."""
     is_view: bool

@@ -13,6 +13,8 @@ from typing import TypedDict, cast
 
 import polars as pl
 
+from charz.schema.errors import CharzError
+
 
 class Work(TypedDict):
     """What one operator computes and moves, weights and result among it; the GEMM it is, where it is one."""
@@ -217,10 +219,12 @@ def _function(name: str, inputs: list[tuple[int, ...]], output: tuple[int, ...],
     return vector(kind or "elementwise", float(elements), (read + elements) * element, elements * element)
 
 
-def _literal(text: str) -> list[object]:
-    """The list or tuple a text spells, empty where it spells none."""
+def _literal(text: str | None) -> list[object]:
+    """The list or tuple a text spells, empty where there is none. Raises `CharzError` where it spells no value."""
+    if not text:
+        return []
     try:
         value = ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return []
+    except (ValueError, SyntaxError) as error:
+        raise CharzError("not the sizes of a shape", text) from error
     return list(value) if isinstance(value, (list, tuple)) else []

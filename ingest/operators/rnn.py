@@ -38,14 +38,20 @@ def packed_recurrent(call: Call) -> list[Step]:
 def _layers(call: Call, length: Size, batch: Size) -> list[Step]:
     kind = call.overload.__name__.split(".")[0]
     weights: list[Value] = [w for w in call["params"] if len(w.dims) == 2]
-    per_cell = len(weights) // (call["num_layers"] * (2 if call["bidirectional"] else 1))
+    directions = 2 if call["bidirectional"] else 1
+    per_cell = len(weights) // (call["num_layers"] * directions)
+    source: Value = call["data"] if call.has("data") else call["input"]
+    hidden = _hidden(call["hx"])
     steps: list[Step] = []
     hidden_total: Any = 0
     for cell in range(len(weights) // per_cell):
         w_input, w_hidden = weights[cell * per_cell : cell * per_cell + 2]
         suffix = f"_{cell}" if len(weights) > per_cell else ""
         steps.append(gemm(f"input{suffix}", 1, product(length, batch), w_input.dims[0], w_input.dims[1]))
+        if cell < directions:
+            steps[-1].left_tensor_id = source.tensor_id
         steps.append(gemm(f"recurrent{suffix}", length, batch, w_hidden.dims[0], w_hidden.dims[1]))
+        steps[-1].left_tensor_id = hidden.tensor_id
         if per_cell == 3:  # projection of an LSTM's output
             w_output = weights[cell * per_cell + 2]
             steps.append(gemm(f"projection{suffix}", length, batch, w_output.dims[0], w_output.dims[1]))
@@ -55,6 +61,11 @@ def _layers(call: Call, length: Size, batch: Size) -> list[Step]:
     elements = product(length, batch, hidden_total)
     steps.append(vector("gates", product(GATE_FLOPS[kind], elements), elements))
     return steps
+
+
+def _hidden(state: Value | list[Value]) -> Value:
+    """The hidden state a recurrence begins with; an LSTM has a cell state beside it."""
+    return state[0] if isinstance(state, list) else state
 
 
 @rule(
@@ -72,8 +83,10 @@ def cell(call: Call) -> list[Step]:
     w_hidden: Value = call["w_hh"]
     batch = product(*source.dims[:-1])
     hidden = product(batch, w_hidden.dims[1])
-    return [
+    products = [
         gemm("input", 1, batch, w_input.dims[0], w_input.dims[1]),
         gemm("recurrent", 1, batch, w_hidden.dims[0], w_hidden.dims[1]),
-        vector("gates", product(GATE_FLOPS[kind], hidden), hidden),
     ]
+    products[0].left_tensor_id = source.tensor_id
+    products[1].left_tensor_id = _hidden(call["hx"]).tensor_id
+    return [*products, vector("gates", product(GATE_FLOPS[kind], hidden), hidden)]

@@ -14,7 +14,7 @@ import torch
 from charz.schema.errors import CharzError, unknown_name
 
 from ..trace import torchvision_schemas
-from ..trace.export import BATCH, CONTEXT, SEQUENCE, Request
+from ..trace.export import BATCH, CONTEXT, CONTEXT_INPUT, SEQUENCE, Request
 from .architectures import ARCHITECTURES, Architecture
 from .spec import Spec
 
@@ -119,7 +119,8 @@ def _construct(library: Any, model_class: str, config: Any) -> torch.nn.Module:
 
     language.register()
     kind = getattr(library, model_class)
-    for implementation in (language.ATTENTION, "sdpa", "eager"):
+    fused = (language.ATTENTION, "sdpa") if kind._supports_sdpa else ()  # else the library runs it step by step
+    for implementation in (*fused, "eager"):
         try:
             with torch.device("meta"):
                 module = kind._from_config(config, attn_implementation=implementation)
@@ -184,13 +185,13 @@ def _adapt(request: Request, config: Any) -> None:
     fixed = {"use_cache": False} if "use_cache" in parameters else {}
     has_cache = _decodes(request, config)
     if has_cache:
-        names.append("charz_context")
+        names.append(CONTEXT_INPUT)
         length = request.default_sequence + EXTRA_CONTEXT
-        request.keywords["charz_context"] = torch.empty(length, device="meta")
-        request.axes["charz_context"] = {0: CONTEXT}
+        request.keywords[CONTEXT_INPUT] = torch.empty(length, device="meta")
+        request.axes[CONTEXT_INPUT] = {0: CONTEXT}
 
     def forward(**inputs: Any) -> Any:
-        context = inputs.pop("charz_context", None)
+        context = inputs.pop(CONTEXT_INPUT, None)
         if context is not None:
             inputs["past_key_values"] = SymbolicCache(context)
         return _tensors(original(**inputs, **fixed))

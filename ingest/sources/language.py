@@ -1,7 +1,9 @@
 """How transformers' models are made to trace exactly: attention, key-value cache and experts.
 
 - Attention goes through one function that calls `scaled_dot_product_attention` without building
-  masks: a kernel knows "causal" by a flag, and a mask tensor would count bytes that nobody moves.
+  masks: a kernel knows "causal" by a flag, and a mask tensor would count bytes that nobody moves. A model
+  that the library itself runs step by step (sinks, capped scores: no `_supports_sdpa`) is left to that, masks
+  included.
 - The cache is the model's own cache interface, answered by an operator `charz.kv_cache` whose result
   is as long as the context C, a size of its own. Prefill is C = S and decoding S = 1, so one trace
   answers both; every size behind the cache follows from the model's own code.
@@ -50,9 +52,15 @@ def attention(
     is_causal: bool | None = None,
     position_bias: torch.Tensor | None = None,
     softcap: float | None = None,
+    s_aux: torch.Tensor | None = None,
     **_unused: Any,
 ) -> tuple[torch.Tensor, None]:
-    """Attention as transformers calls it; score capping needs its parts, all else is one operator."""
+    """Attention as transformers calls it; score capping needs its parts, all else is one operator.
+
+    Raises ValueError for attention sinks (`s_aux`), which no such operator takes: the library's own eager form does.
+    """
+    if s_aux is not None:
+        raise ValueError("scaled_dot_product_attention has no sinks")
     causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
     mask = position_bias if attention_mask is None else attention_mask
     if softcap is not None:

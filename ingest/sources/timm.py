@@ -53,8 +53,9 @@ def _construct(timm: Any, name: str, size: tuple[int, int, int] | None) -> torch
     if size is not None:
         try:
             return _on_meta(timm, name, img_size=size[1:])
-        except TypeError:  # convolutional networks take any size and have no such argument
-            pass
+        except TypeError as error:  # convolutional networks take any size and have no such argument
+            if "img_size" not in str(error):
+                raise
     return _on_meta(timm, name)
 
 

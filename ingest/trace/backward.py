@@ -188,7 +188,9 @@ def _steps(operator: GraphOperator, targets: list[int], taking_bias: Container[s
     steps: list[Step] = []
     for step in operator.steps:
         q = step.quantities
-        if step.step_class == "gemm":
+        if step.left_tensor_id is not None:
+            steps += _recurrent(step, step.left_tensor_id in targets)
+        elif step.step_class == "gemm":
             # a single gradient is the weight's: the other side is the model's input
             sides = (("left", ("m", "k", "n")), ("right", ("k", "n", "m")))[2 - products :]
             steps += [_gemm(f"{step.step}_{side}", step, m, n, k) for side, (m, n, k) in sides]
@@ -201,6 +203,23 @@ def _steps(operator: GraphOperator, targets: list[int], taking_bias: Container[s
         else:
             steps.append(step)
     return steps or [Step("main", "move", {"threads": {(0, 0, 0): 0.0}})]
+
+
+def _recurrent(step: Step, needs_first: bool) -> list[Step]:
+    """Both gradients of a product within a recurrence; where what its first group read has none, one group less on the
+    left, which is the whole product where nothing recurs."""
+    both = [_gemm(f"{step.step}_left", step, "m", "k", "n"), _gemm(f"{step.step}_right", step, "k", "n", "m")]
+    if needs_first:
+        return both
+    q = both[0].quantities
+    groups = {**q["groups"], (0, 0, 0): q["groups"].get((0, 0, 0), 0.0) - 1}
+    groups = {powers: c for powers, c in groups.items() if c}
+    if not groups:
+        return both[1:]
+    macs = product(groups, q["m"], q["n"], q["k"])
+    threads = polynomial(product(groups, q["m"], q["n"]))
+    q.update(groups=groups, macs=polynomial(macs), flops=scaled(macs, 2.0), threads=threads)
+    return both
 
 
 def _gemm(name: str, forward: Step, m: str, n: str, k: str) -> Step:

@@ -12,12 +12,16 @@ import torch
 from torch.export import Dim, ExportedProgram
 
 from ..graph import Powers
+from .fx import first_line
 from .references import References
 from .symbolic import Symbols
 
 BATCH: Powers = (1, 0, 0)
 SEQUENCE: Powers = (0, 1, 0)
 CONTEXT: Powers = (0, 0, 1)
+
+CONTEXT_INPUT = "charz_context"
+"""Input that exists only to carry the context length."""
 
 Axes = dict[str, dict[int, Powers]]
 """By input name: dimension → powers of the size it stands for."""
@@ -95,14 +99,9 @@ def _attempts(axes: Axes) -> list[Axes]:
     return attempts
 
 
-def first_line(error: BaseException) -> str:
-    """First telling line of an error, at most 200 characters."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0] if lines else ''}"[:200]
-
-
 def _export(request: Request, axes: Axes, references: References) -> ExportedProgram:
     dynamic: Any = None
+    request = _with_context(request, axes)
     if any(axes.values()):
         dynamic = {name: _dims(axes.get(name, {}), value) for name, value in _inputs(request).items()}
     fast_path = torch.backends.mha.get_fastpath_enabled()
@@ -119,6 +118,15 @@ def _export(request: Request, axes: Axes, references: References) -> ExportedPro
                     return _call_export(request, dynamic)
     finally:
         torch.backends.mha.set_fastpath_enabled(fast_path)
+
+
+def _with_context(request: Request, axes: Axes) -> Request:
+    """The request, with a context as long as the sequence where that is no size of its own: nothing but the prompt is
+    attended to."""
+    if CONTEXT_INPUT not in request.keywords or axes.get(CONTEXT_INPUT):
+        return request
+    context = request.keywords[CONTEXT_INPUT].new_empty(request.default_sequence)
+    return replace(request, keywords={**request.keywords, CONTEXT_INPUT: context})
 
 
 def _call_export(request: Request, dynamic: Any) -> ExportedProgram:

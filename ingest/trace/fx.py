@@ -9,6 +9,12 @@ import torch
 from torch.fx import GraphModule, Node
 
 
+def first_line(error: BaseException) -> str:
+    """First telling line of an error, at most 200 characters."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0] if lines else ''}"[:200]
+
+
 def attribute(module: GraphModule, node: Node) -> Any:
     """What a `get_attr` node stands for."""
     found: Any = module

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import operator as python_operator
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,7 +28,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from charz.schema.scenario import MEMORY_FORMATS
 
-from .fx import attribute, has_tensor, traced_block
+from .fx import attribute, first_line, has_tensor, traced_block
 
 STRIDED = "strided"
 """Layout of an operator whose operands and result run through memory in different orders."""
@@ -62,15 +63,20 @@ class Layouts:
     """`nchw`, `nhwc`, `strided` or `view`."""
     copied: dict[Node, list[Node]] = field(default_factory=dict)
     """Operands that an operator copies before it computes."""
+    problem: str | None = None
+    """Where and why the graph could not be followed, which leaves every operator to the format asked for."""
 
 
 class UnknownSizeError(Exception):
     """A size that depends on data, so that strides cannot be followed."""
 
 
+class UnknownLayoutError(Exception):
+    """An operator that does not run on meta tensors of the example's sizes."""
+
+
 def layouts(program: ExportedProgram) -> dict[str, Layouts]:
-    """Layout of every operator under each memory format; empty where the graph cannot be followed, which
-    leaves every operator to the format asked for."""
+    """Layout of every operator under each memory format, or the problem that leaves all unknown."""
     if not _has_images(program):
         run = _follow(program, "nchw")
         return dict.fromkeys(MEMORY_FORMATS, run)
@@ -88,9 +94,11 @@ def _follow(program: ExportedProgram, memory_format: str) -> Layouts:
     try:
         with torch.no_grad():
             run.block(program.graph_module, None)
-    except (UnknownSizeError, RuntimeError, NotImplementedError):
-        # Sizes from data, or a symbolic graph that says something else of the example's sizes than of others.
-        return Layouts()
+    except UnknownSizeError as error:
+        return Layouts(problem=f"a size depends on data: {error}")
+    except UnknownLayoutError as error:
+        # A symbolic graph may say something else of the example's sizes than of others.
+        return Layouts(problem=str(error))
     return run.layouts
 
 
@@ -140,12 +148,14 @@ class _Run:
         value = node.meta.get("val")
         if not has_tensor(value):
             return None if value is None else _known(value)
-        if _name(target) in COPIERS:
-            with _Copies() as copies:
+        copies = _Copies()
+        try:
+            with copies if _name(target) in COPIERS else nullcontext():
                 result = _execute(target, arguments, keywords)
+        except RuntimeError as error:  # NotImplementedError, where there is no meta kernel, is one too
+            raise UnknownLayoutError(f"{target} does not run on meta tensors: {first_line(error)}") from error
+        if _name(target) in COPIERS:
             self.layouts.copied[node] = [n for n in node.all_input_nodes if copies.took(value_of(n))]
-        else:
-            result = _execute(target, arguments, keywords)
         self._note(node, target, [a for a in _flat(arguments) if isinstance(a, torch.Tensor)], result)
         return result
 
@@ -199,7 +209,7 @@ def _execute(target: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
     """The operator's result on meta tensors, with the strides its kernels give it."""
     name = _name(target)
     if name == "scaled_dot_product_attention":
-        return _attention(*arguments[:4], **{k: v for k, v in keywords.items() if k == "attn_mask"})
+        return _attention(*arguments[:4], **{k: v for k, v in keywords.items() if k in ("attn_mask", "enable_gqa")})
     if name in ALIASES_IN_INFERENCE and not arguments[2]:
         return arguments[0]
     if name in KEEPERS:
@@ -229,10 +239,18 @@ def _name(target: Any) -> str:
 
 
 def _attention(
-    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: torch.Tensor | None = None
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attn_mask: torch.Tensor | None = None,
+    enable_gqa: bool = False,
 ) -> torch.Tensor:
-    """(..., heads, L, E): in the query's order without a mask, else with the heads of a position next to each other."""
-    size = [*torch.broadcast_shapes(query.shape[:-2], key.shape[:-2]), query.shape[-2], value.shape[-1]]
+    """(..., heads, L, E): in the query's order without a mask, else with the heads of a position next to each other.
+
+    Heads that share keys (`enable_gqa`) are the query's; else leading dimensions broadcast.
+    """
+    heads = query.shape[:-2] if enable_gqa else torch.broadcast_shapes(query.shape[:-2], key.shape[:-2])
+    size = [*heads, query.shape[-2], value.shape[-1]]
     if attn_mask is None and size == list(query.shape):
         return torch.empty_like(query)
     if query.dim() == 4:

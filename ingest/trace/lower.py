@@ -17,6 +17,7 @@ from torch.fx import Node
 
 from ..graph import Graph, GraphModule, GraphOperator, GraphTensor, Polynomial
 from ..operators import RULES, Call, Value
+from .export import CONTEXT_INPUT
 from .fx import attribute, has_tensor, traced_block
 from .layout import ALIASES_IN_INFERENCE, COPYING_VIEWS, VIEW, Layouts, layouts
 from .planned import planned_format
@@ -57,9 +58,6 @@ VIEWS_IN_PLACE = {
 KV_CACHE = "charz.kv_cache.default"
 """Stands for a cache kept between runs: what it returns is resident, and nothing moves to make it."""
 
-CONTEXT_INPUT = "charz_context"
-"""Input that exists only to carry the context length."""
-
 ZERO: Polynomial = {(0, 0, 0): 0.0}
 
 
@@ -98,6 +96,7 @@ def lower(
         _set_held(state, references)
     for memory_format, found in layouts(program).items():
         _add_layouts(state, memory_format, found)
+        state.graph.layout_problem = state.graph.layout_problem or found.problem
     state.graph.planned_format = planned_format(state.graph)
     return state.graph
 
@@ -328,10 +327,20 @@ def _mark_outputs(state: Lowering, module: FxModule) -> None:
 
 
 def _set_stages(graph: Graph) -> None:
-    """Longest distance from an input; operators come in topological order."""
+    """Longest distance from an input; operators come in topological order. Whoever overwrites a storage waits for all
+    that read it before, under whatever name, though no tensor passes between them."""
+    tensors = graph.tensors
+    storage = [t.storage_tensor_id for t in tensors]
+    overwritten = {storage[t] for op in graph.operators if op.is_inplace for t in op.writes}
+    after_readers: dict[int, int] = {}
     for op in graph.operators:
-        producers = (graph.tensors[t].producer_operator_id for t in op.reads)
+        producers = (tensors[t].producer_operator_id for t in op.reads)
         op.stage = max((graph.operators[p].stage + 1 for p in producers if p is not None), default=0)
+        if op.is_inplace:
+            op.stage = max(op.stage, *(after_readers.pop(storage[t], 0) for t in op.writes), 0)
+        if not op.is_view:
+            for read in overwritten.intersection(storage[t] for t in op.reads):
+                after_readers[read] = max(after_readers.get(read, 0), op.stage + 1)
 
 
 def _add_layouts(state: Lowering, memory_format: str, found: Layouts) -> None:

@@ -2,7 +2,9 @@
 
 Eager PyTorch frees a storage when Python drops the last tensor that shows it, and a local variable
 may outlive the last operator that reads it. Tracing runs the same code, so its tensors die at the
-same points. What code in C++ makes and drops inside one call is not seen.
+same points. Functions of `torch.nn.functional` are Python too and are watched inside: attention written
+there holds its projections and scores by names of its own. What code in C++ makes and drops inside one
+call is not seen.
 """
 
 from __future__ import annotations
@@ -10,10 +12,12 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 import torch
-from torch.overrides import TorchFunctionMode
+from torch._C._functorch import is_functorch_wrapped_tensor
+from torch.overrides import TorchFunctionMode, redispatch_function
 
 
 @dataclass(slots=True)
@@ -37,18 +41,23 @@ class References(TorchFunctionMode):
     def __torch_function__(
         self, func: Callable[..., Any], types: Sequence[type], args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        result = func(*args, **(kwargs or {}))
+        result = self._result(func, types, args, kwargs or {})
         self._call += 1
         for item in result if isinstance(result, (list, tuple)) else (result,):
             if isinstance(item, torch.Tensor):
                 self._hold(item)
         return result
 
+    def _result(self, func: Callable[..., Any], types: Sequence[type], args: Any, kwargs: dict[str, Any]) -> Any:
+        if not isinstance(func, FunctionType) or not func.__module__.startswith("torch.nn.functional"):
+            return func(*args, **kwargs)
+        with self:  # so that what its body calls comes here too
+            return redispatch_function(func, types, args, kwargs)
+
     def _hold(self, tensor: torch.Tensor) -> None:
-        try:
-            address = tensor.untyped_storage()._cdata
-        except (NotImplementedError, RuntimeError):  # a wrapper, as under vmap: what it wraps is no operator's result
+        if is_functorch_wrapped_tensor(tensor):  # as under vmap: what it wraps is no operator's result
             return
+        address = tensor.untyped_storage()._cdata
         span = self.spans.get(address)
         if span is None or not span.holders:  # an address may be given out again
             span = self.spans[address] = Span(self._call)

@@ -8,10 +8,12 @@ import pytest
 import torch
 
 from charz.hardware_catalog import loader
+from charz.ingest import inductor
 from charz.ingest.compile.rules import Rules, from_rows
 from charz.ingest.inductor import Examination, examine, examine_request
 from charz.ingest.sources.spec import parse
 from charz.ingest.trace.export import Request
+from charz.schema.errors import CharzError
 
 pytestmark = pytest.mark.slow
 
@@ -55,3 +57,17 @@ def test_a_chain_of_elementwise_operators_is_one_loop(rules):
     fused = Counter((names[e.producer][0], names[e.consumer][0]) for e in found.edges if e.is_actual)
     assert fused == Counter({("aten.add", "aten.tanh"): 1, ("aten.tanh", "aten.mul"): 1, ("aten.relu", "aten.abs"): 1})
     assert agreement(found) == 1.0
+
+
+def test_an_error_in_the_middle_of_a_plan_is_told(rules, monkeypatch):
+    loops = []
+
+    def fail_on_the_second(node):
+        loops.append(node)
+        if len(loops) > 1:
+            raise ValueError("no such buffer")
+        return inductor.Loop(frozenset(), False, frozenset(), frozenset())
+
+    monkeypatch.setattr(inductor, "_loop", fail_on_the_second)
+    with pytest.raises(CharzError, match="no such buffer"):
+        examine(parse("synthetic:mlp"), rules)

@@ -146,6 +146,11 @@ def test_fx_node_shapes() -> None:
     assert (view["operator_class"], view["traffic_byte"]) == ("view", 0.0)
 
 
+def test_fx_node_shape_that_is_none_is_refused() -> None:
+    with pytest.raises(CharzError, match="not the sizes of a shape"):
+        operator_shape.from_fx_node("call_function", "add", "[[16, 512]]", "(16, ...", "torch.float32")
+
+
 def test_hardware_counts() -> None:
     assert store.split_count("8x NVIDIA A30") == (8, "NVIDIA A30")
     assert store.split_count("NVIDIA A30") == (1, "NVIDIA A30")

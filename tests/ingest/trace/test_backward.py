@@ -1,7 +1,9 @@
 """Backward work against counts by hand."""
 
+import pytest
 import torch
 from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
 
 from charz.ingest.trace.backward import add_backward
 
@@ -57,3 +59,42 @@ def test_operators_stay_in_order(lowered, rules):
         for t in o.reads:
             producer = g.graph.tensors[t].producer_operator_id
             assert producer is None or producer < o.operator_id
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: nn.LSTM(6, 8, 2),
+        lambda: nn.LSTM(6, 8, 2, bidirectional=True),
+        lambda: nn.LSTM(6, 8, proj_size=4),
+        lambda: nn.GRU(6, 8),
+        lambda: nn.RNN(6, 8),
+    ],
+)
+def test_a_recurrence_has_no_gradient_of_its_input_nor_of_its_first_state(lowered, rules, make):
+    """As PyTorch's own backward pass multiplies; in double precision, where no library takes the whole recurrence."""
+    g = lowered(make(), torch.empty(5, 3, 6), symbolic=False)
+    count = len(g.graph.operators)
+    add_backward(g.graph, rules.classes)
+    macs = sum(g.value(o, "macs") for o in g.graph.operators[count:])
+    with FlopCounterMode(display=False) as counter:
+        result = make().double()(torch.zeros(5, 3, 6, dtype=torch.float64))[0]
+        forward = counter.get_total_flops()
+        result.sum().backward()
+    assert macs == (counter.get_total_flops() - forward) / 2
+
+
+def test_a_layer_before_a_recurrence_has_its_gradient(lowered, rules):
+    class Projected(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear, self.lstm = nn.Linear(6, 6), nn.LSTM(6, 8)
+
+        def forward(self, x):
+            return self.lstm(self.linear(x))[0]
+
+    g = lowered(Projected(), torch.empty(5, 3, 6), symbolic=False)
+    add_backward(g.graph, rules.classes)
+    lstm = gradients(g)["aten.lstm.input"]
+    assert g.value(lstm, "macs", "input_left") == g.value(lstm, "macs", "input_right") == 5 * 3 * 6 * 32
+    assert g.value(lstm, "macs", "recurrent_left") == 4 * 3 * 8 * 32

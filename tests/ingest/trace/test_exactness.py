@@ -65,6 +65,7 @@ def resized(request: Request, batch: int, sequence: int) -> Request:
         request.name, request.source, request.module,
         tuple(resize(n, t) for n, t in zip(names, request.arguments, strict=False)),
         {n: resize(n, t) for n, t in request.keywords.items()},
+        default_sequence=sequence,
     )  # fmt: skip
 
 

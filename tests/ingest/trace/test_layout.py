@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 
+from charz.ingest.trace import layout
 from charz.ingest.trace.layout import layouts
 
 from ..conftest import Lowered
@@ -121,9 +122,39 @@ def test_flattening_images_copies_where_channels_come_last(
     assert copies_of(found, memory_format, "flatten") == copies
 
 
-def test_sizes_from_data_leave_the_format_to_the_run() -> None:
+def shared_keys(x: torch.Tensor) -> torch.Tensor:
+    """Attention of six heads that share two heads of keys, joined again."""
+    heads = x.reshape(x.shape[0], 10, 6, 8).transpose(1, 2)
+    keys = x[..., :16].reshape(x.shape[0], 10, 2, 8).transpose(1, 2)
+    found = nn.functional.scaled_dot_product_attention(heads, keys, keys, is_causal=True, enable_gqa=True)
+    return found.transpose(1, 2).contiguous().reshape(x.shape[0], 10, 48)
+
+
+def test_heads_that_share_keys_keep_the_layouts_of_the_model(lowered: Callable[..., Any]) -> None:
+    """The result lies as the query does, so that joining its heads is no copy."""
+    found = lowered(shared_keys, torch.empty(2, 10, 48))
+    assert found.graph.layout_problem is None
+    assert layout_of(found, "nchw", "contiguous") == ["view"]
+    assert layout_of(found, "nchw", "scaled_dot_product_attention") == ["nchw"]
+    assert shared_keys(torch.zeros(2, 10, 48)).is_contiguous()
+
+
+def test_sizes_from_data_leave_the_format_to_the_run_and_say_so() -> None:
     program = torch.export.export(Positive(), (torch.ones(2, 5),))
     assert [found.layout for found in layouts(program).values()] == [{}, {}]
+    assert all("aten.nonzero.default" in str(found.problem) for found in layouts(program).values())
+
+
+def test_an_operator_that_meta_tensors_refuse_is_named(
+    lowered: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise RuntimeError("no such strides")
+
+    monkeypatch.setattr(layout, "_convolution", refuse)
+    graph = lowered(Block(), torch.empty(2, 3, 16, 16)).graph
+    assert graph.layouts == {"nchw": {}, "nhwc": {}}
+    assert graph.layout_problem == "aten.conv2d.default does not run on meta tensors: RuntimeError: no such strides"
 
 
 class Positive(nn.Module):
