@@ -328,6 +328,14 @@ def _lists(tree: exp.Expression) -> Iterator[tuple[exp.Expression, str]]:
         yield node, "lists and structs do not port; use rows and columns"
 
 
+def _own_clauses(tree: exp.Expression) -> Iterator[tuple[exp.Expression, str]]:
+    for node in tree.find_all(exp.CTE, exp.Distinct):
+        if node.args.get("materialized") is not None:
+            yield node, "MATERIALIZED does not port; leave it to the engine"
+        if node.args.get("on"):
+            yield node, "DISTINCT ON does not port; filter on ROW_NUMBER()"
+
+
 def _ordered_windows(tree: exp.Expression) -> Iterator[tuple[exp.Expression, str]]:
     for window in tree.find_all(exp.Window):
         order = window.args.get("order")
@@ -346,7 +354,7 @@ def _shadowing(tree: exp.Expression) -> Iterator[tuple[exp.Expression, str]]:
 
 _Rule = Callable[[exp.Expression], Iterator[tuple[exp.Expression, str]]]
 _TREE_RULES: tuple[_Rule, ...] = (_divisions, _own_names, _shadowing)
-_PORTABLE_RULES: tuple[_Rule, ...] = (_group_by_all, _rounding_casts, _offsets, _lists, _ordered_windows)
+_PORTABLE_RULES: tuple[_Rule, ...] = (_group_by_all, _rounding_casts, _offsets, _lists, _own_clauses, _ordered_windows)
 
 
 def _shown(node: exp.Expression) -> str:

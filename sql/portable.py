@@ -15,16 +15,21 @@ Columns = Mapping[str, Sequence[str]]
 
 
 def portable(view: View, columns: Columns) -> str:
-    """The body of a view without stars and names of outputs beside them, in DuckDB's words; `columns` of all that it reads, as `view_column` and
-    `duckdb_columns()` have them."""
+    """The body of a view without stars and names of outputs beside them, in DuckDB's words; `columns` of all that it reads,
+    as `view_column` and `duckdb_columns()` have them."""
     return expanded(view.body, columns, view.document.path)
 
 
 def expanded(body: str, columns: Columns, path: Path) -> str:
     """A query without stars and names of outputs beside them."""
+    return str(expanded_tree(body, columns, path).sql(dialect="duckdb", pretty=True))
+
+
+def expanded_tree(body: str, columns: Columns, path: Path) -> Any:
+    """The same, parsed."""
     tree = syntax_tree(body, path)
     _expand(tree, dict(columns))
-    return str(tree.sql(dialect="duckdb", pretty=True))
+    return tree
 
 
 def _expand(query: Any, known: dict[str, Sequence[str]]) -> list[str]:

@@ -15,7 +15,7 @@ import duckdb
 from charz.schema import ddl
 
 from .installed import Relation, column_names, relations
-from .portable import expanded
+from .portable import expanded_tree
 from .views import LAYERS
 
 MODELS = LAYERS[2:6]
@@ -82,11 +82,9 @@ def statements(connection: duckdb.DuckDBPyConnection, folder: Path) -> list[Stat
 
 def lowered(model: Relation, columns: dict[str, list[str]]) -> str:
     """The body of a model in Spark's words; `columns` of all that it reads."""
-    import sqlglot
     from sqlglot import exp
 
-    body = expanded(model.body, columns, Path(model.layer) / f"{model.name}.sql")
-    tree = sqlglot.parse_one(body, read="duckdb")
+    tree = expanded_tree(model.body, columns, Path(model.layer) / f"{model.name}.sql")
     # Of a DOUBLE they make a BIGINT there. Innermost first, since a copy takes the place of each.
     for node in reversed(list(tree.find_all(exp.Ceil, exp.Floor))):
         if not isinstance(node.parent, exp.Cast):

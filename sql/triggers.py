@@ -175,15 +175,15 @@ class _Maker:
         self.staged = {queue: self._shared(queue) for queue in (PARTS, RUNS)}
 
     def triggers(self) -> Iterator[Trigger]:
-        """All of them, each after what it writes to."""
-        for queue, tables in self._tables.items():
-            statements = list(self._rebuilding(queue, tables))
-            for number, (what, statement) in enumerate(statements):
-                yield Trigger(queue.table, f"charz_{number:02d}_{what}", "INSERT", statement, (NEW,))
+        """All of them, those of facts before those of queues: the engine binds one with all that it fires."""
         for fact in self._facts:
             queues = [queue for queue in (PARTS, RUNS) if fact in self._read(queue)]
             for event in EVENTS:
                 yield from self._queueing(fact, event, queues)
+        for queue, tables in self._tables.items():
+            statements = list(self._rebuilding(queue, tables))
+            for number, (what, statement) in enumerate(statements):
+                yield Trigger(queue.table, f"charz_{number:02d}_{what}", "INSERT", statement, (NEW,))
 
     def _kept(self, queue: Queue) -> list[Relation]:
         return [r for r in self._relations.values() if r.is_table and r.layer == queue.layer]

@@ -7,7 +7,7 @@ SELECT
     -- Fused kernel that it is, or is made for.
     o.kernel_id,
     -- Kind of insertion, by which inserted kernels are numbered; 0 for a fused kernel.
-    3 AS insertion,
+    CAST(3 AS BIGINT) AS insertion,
     -- Number within the kind.
     a.operator_id AS insertion_id,
     -- Place in the order of issue, between those of the fused kernels.
@@ -25,9 +25,9 @@ SELECT
     -- How its anchor's tensors lie in memory: `nchw`, `nhwc` or `strided`.
     CASE WHEN l.layout <> 'view' THEN l.layout ELSE r.run_layout END AS layout,
     -- Operators it executes.
-    1 AS operator_count,
+    CAST(1 AS BIGINT) AS operator_count,
     -- Views the host dispatches before it.
-    0 AS view_count,
+    CAST(0 AS BIGINT) AS view_count,
     -- Activations and model inputs read. [byte]
     z.elements * p.bits / 8e0 AS input_byte,
     -- Weights, buffers and constants read. [byte]

@@ -7,7 +7,7 @@ SELECT
     -- Fused kernel that it is, or is made for.
     o.kernel_id,
     -- Kind of insertion, by which inserted kernels are numbered; 0 for a fused kernel.
-    1 AS insertion,
+    CAST(1 AS BIGINT) AS insertion,
     -- Number within the kind.
     c.cast_id AS insertion_id,
     -- Place in the order of issue, between those of the fused kernels.
@@ -25,9 +25,9 @@ SELECT
     -- How its anchor's tensors lie in memory: `nchw`, `nhwc` or `strided`.
     r.run_layout AS layout,
     -- Operators it executes.
-    1 AS operator_count,
+    CAST(1 AS BIGINT) AS operator_count,
     -- Views the host dispatches before it.
-    0 AS view_count,
+    CAST(0 AS BIGINT) AS view_count,
     -- Activations and model inputs read. [byte]
     CASE WHEN t.role IN ('weight', 'buffer', 'constant') THEN 0e0 ELSE z.elements * pf.bits / 8e0 END AS input_byte,
     -- Weights, buffers and constants read. [byte]

@@ -7,7 +7,7 @@ SELECT
     -- Fused kernel that it is, or is made for.
     k.kernel_id,
     -- Kind of insertion, by which inserted kernels are numbered; 0 for a fused kernel.
-    0 AS insertion,
+    CAST(0 AS BIGINT) AS insertion,
     -- Number within the kind.
     k.kernel_id AS insertion_id,
     -- Place in the order of issue, between those of the fused kernels.

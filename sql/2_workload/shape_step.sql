@@ -9,7 +9,6 @@ SELECT
     s.sequence,
     s.scenario_id,
     s.shape_id,
-    -- Number of the step within the shape, from 0.
     CAST(ROW_NUMBER() OVER (PARTITION BY s.model, s.scenario_id, s.shape_id ORDER BY t.operator_id, t.step) - 1 AS BIGINT)
         AS step_id,
     t.operator_id,

@@ -93,7 +93,6 @@ SELECT
     convolution_reorder_byte,
     -- The bias written to every row of a linear layer's result on a processor, and read again. [byte]
     linear_reorder_byte,
-    -- Shape: the first kernel of the run that costs the same.
     MIN(kernel_id) OVER (
         PARTITION BY
             model, scenario_id, kernel_class, operator_name, compute_precision, layout, input_byte, weight_byte,

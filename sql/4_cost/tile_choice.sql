@@ -51,7 +51,7 @@ SELECT
     MIN_BY(direct_op_s, rank_s) AS direct_op_s,
     MIN_BY(matrix_naive_s, rank_s) AS matrix_naive_s,
     MIN_BY(direct_naive_s, rank_s) AS direct_naive_s,
-    -- MIN_BY passes over nulls: an unknown energy is -1 in between.
+    -- Energy of its products; null when a coefficient is missing: MIN_BY passes over nulls, so -1 stands for it in between. [J]
     NULLIF(MIN_BY(COALESCE(product_energy_j, -1e0), rank_s), -1e0) AS product_energy_j,
     MIN_BY(reload_byte, rank_s) AS reload_byte,
     MIN_BY(units_allocated, rank_s) AS units_allocated

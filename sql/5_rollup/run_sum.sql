@@ -97,8 +97,8 @@ SELECT
     s.sequence,
     s.scenario_id,
     -- Kernels launched.
-    s.kernel_count,
-    s.view_count,
+    CAST(s.kernel_count AS BIGINT) AS kernel_count,
+    CAST(s.view_count AS BIGINT) AS view_count,
     s.macs,
     s.flops,
     -- Bytes that cross kernel borders. [byte]

@@ -14,7 +14,7 @@ from .conftest import Charz, assert_one_line_error, same
 QUERIES = (
     "SELECT * FROM model_report ORDER BY hardware, scenario_id",
     "SELECT * FROM operator_work WHERE batch = 8 AND precision = 'fp32' ORDER BY ALL",
-    "SELECT * FROM hardware ORDER BY hardware_id",
+    "SELECT * FROM hardware ORDER BY hardware",
     "SELECT * FROM view_column ORDER BY ALL",
 )
 

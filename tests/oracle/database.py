@@ -99,31 +99,22 @@ class Bench:
 
     def add_graph(self, graph: Graph, name: str = "generated") -> str:
         """Compile and write a graph as the model `name`, in place of one of that name."""
-        row: dict[str, Any] = {
-            "model": name, "source": f"test:{name}", "architecture_family": "test", "input_signature": "",
-            "planned_format": graph.planned_format, "is_batch_symbolic": True, "is_sequence_symbolic": True,
-            "has_context": False, "is_training": False, "default_batch": 1, "default_sequence": 4, "parameter_count": 0,
-            "charz_version": "test", "rules_fingerprint": rules().fingerprint, "ingest_s": 0.0,
-        }  # fmt: skip
-        for column, info in Model.model_fields.items():
-            if column not in row and column != "ingested_at":
-                row[column] = "" if info.annotation is str else None
-        self._write(write.Ingested(row, {**workload(graph), **compile_graph(graph, rules())}))
+        self._write(ingested(graph, name))
         return name
 
     def add_model(self, name: str) -> str:
         """Ingest a torchvision model and write it."""
-        ingested = trace(name)
-        self._write(ingested)
-        return str(ingested.model["model"])
+        traced = trace(name)
+        self._write(traced)
+        return str(traced.model["model"])
 
-    def _write(self, ingested: write.Ingested) -> None:
+    def _write(self, made: write.Ingested) -> None:
         """Facts alone: what `charz ingest` evaluates of them is evaluated here when asked for."""
-        name = ingested.model["model"]
+        name = made.model["model"]
         write.delete(self.connection, name)
-        columns = {**ingested.model, "ingested_at": datetime.now(UTC).replace(tzinfo=None)}
+        columns = {**made.model, "ingested_at": datetime.now(UTC).replace(tzinfo=None)}
         database.insert(self.connection, Model, {column: [value] for column, value in columns.items()})
-        for row_type, values in ingested.columns.items():
+        for row_type, values in made.columns.items():
             length = len(next(iter(values.values())))
             if length:
                 database.insert(self.connection, row_type, {"model": [name] * length, **values})
@@ -159,6 +150,20 @@ def with_rules(with_parts: bool) -> duckdb.DuckDBPyConnection:
         if row_type is not Scenario and rows and (with_parts or not is_part):
             database.insert(connection, row_type, loader.columns_of(row_type, rows))
     return connection
+
+
+def ingested(graph: Graph, name: str) -> write.Ingested:
+    """A graph compiled, as `charz ingest` would hand it on."""
+    row: dict[str, Any] = {
+        "model": name, "source": f"test:{name}", "architecture_family": "test", "input_signature": "",
+        "planned_format": graph.planned_format, "is_batch_symbolic": True, "is_sequence_symbolic": True,
+        "has_context": False, "is_training": False, "default_batch": 1, "default_sequence": 4, "parameter_count": 0,
+        "charz_version": "test", "rules_fingerprint": rules().fingerprint, "ingest_s": 0.0,
+    }  # fmt: skip
+    for column, info in Model.model_fields.items():
+        if column not in row and column != "ingested_at":
+            row[column] = "" if info.annotation is str else None
+    return write.Ingested(row, {**workload(graph), **compile_graph(graph, rules())})
 
 
 @functools.cache

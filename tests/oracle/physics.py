@@ -420,7 +420,8 @@ class Machine:
         }  # fmt: skip
         call_j = times(self.static_w, call_s)
         latency_s = math.fsum(k["latency_s"] for k in ks) + call_s
-        watts = [times(1 / k["busy_s"], k["dynamic_energy_j"]) for k in ks if k["busy_s"]]
+        is_known = self.static_w is not None and None not in [k["dynamic_energy_j"] for k in ks]
+        watts = [k["dynamic_energy_j"] / k["busy_s"] for k in ks if k["busy_s"]] if is_known else []
         busy_s = math.fsum(k["busy_s"] for k in ks)
         used_s = math.fsum(k["busy_s"] * k["utilization_fraction"] for k in ks)
         made.model = sums | {
@@ -431,7 +432,7 @@ class Machine:
             "overhead_s": latency_s - busy_s,
             "energy_j": total([sums["energy_j"], call_j]), "static_energy_j": total([sums["static_energy_j"], call_j]),
             "wasted_energy_j": total([sums["wasted_energy_j"], call_j]),
-            "peak_power_w": None if None in watts or self.static_w is None else self.static_w + max(watts),  # type: ignore[type-var, operator]
+            "peak_power_w": self.static_w + max(watts) if watts else None,  # type: ignore[operator]
             "utilization_fraction": used_s / busy_s if busy_s else None,
         }  # fmt: skip
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +45,21 @@ WHOLE = ("model_report", "kernel_mapping")
 
 
 def _scenario(scenario_id: int, backend: str, precision: str, batch: int = 1, **other: Any) -> Scenario:
-    given = {"sequence": None, "context": None, "phase": "forward", "memory_format": "nchw", "cache_state": "warm"} | other
+    given = {
+        "sequence": None,
+        "context": None,
+        "phase": "forward",
+        "memory_format": "nchw",
+        "cache_state": "warm",
+    } | other
     return Scenario(
-        scenario_id=scenario_id, batch=batch, precision=precision, backend=backend, host_factor=1.0, origin="user", **given
+        scenario_id=scenario_id,
+        batch=batch,
+        precision=precision,
+        backend=backend,
+        host_factor=1.0,
+        origin="user",
+        **given,
     )
 
 
@@ -67,10 +80,22 @@ SCENARIOS = [
 
 
 @dataclass(frozen=True)
+class Exported:
+    """What a Spark session needs."""
+
+    folder: Path
+    models: list[Relation]
+    grains: dict[str, list[str]]
+    """View -> columns that tell its rows apart."""
+    statements: list[spark.Statement]
+
+
+@dataclass(frozen=True)
 class Answers:
     """What two engines say to the same views over the same rows."""
 
     models: list[Relation]
+    grains: dict[str, list[str]]
     duck: duckdb.DuckDBPyConnection
     """Each view's rows as a table of its name, those of Sail in schema `sail`, of `WHOLE` also in `whole`."""
     refused: dict[str, str]
@@ -78,21 +103,32 @@ class Answers:
 
 
 @pytest.fixture(scope="module")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Relation], list[spark.Statement]]:
-    """The rows that the models read, of some parts and scenarios, the models, and what makes them on Spark."""
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
+    """Two models on some of the parts and under some of the scenarios of a file."""
     folder = tmp_path_factory.mktemp("spark")
     with database.replace(folder / "charz.duckdb", create=True) as connection:
         catalog = loader.load().rows
         for row_type, rows in catalog.items():
             kept = [row for row in rows if getattr(row, "hardware", PARTS[0]) in (*PARTS, OTHER_PART)]
-            database.insert(connection, row_type, loader.columns_of(row_type, SCENARIOS if row_type is Scenario else kept))
+            database.insert(
+                connection, row_type, loader.columns_of(row_type, SCENARIOS if row_type is Scenario else kept)
+            )
         views.install(connection)
         rules = from_rows(catalog)
         write.write(connection, [ingest(parse(name, settings=settings), rules) for name, settings in MODELS])
         database.insert_rows(connection, [_measured(connection)])
-        scope = {"hardware": PARTS, "scenario_id": [s.scenario_id for s in SCENARIOS if s.scenario_id != OTHER_SCENARIO]}
+        scope = {
+            "hardware": PARTS,
+            "scenario_id": [s.scenario_id for s in SCENARIOS if s.scenario_id != OTHER_SCENARIO],
+        }
         spark.export(connection, folder / "rows", scope)
-        return folder / "rows", spark.models(connection), spark.statements(connection, folder / "rows")
+        grains = connection.execute("SELECT view, grain FROM view_catalog").fetchall()
+        return Exported(
+            folder / "rows",
+            spark.models(connection),
+            {view: grain.split(", ") for view, grain in grains},
+            spark.statements(connection, folder / "rows"),
+        )
 
 
 def _measured(connection: duckdb.DuckDBPyConnection) -> Measurement:
@@ -124,25 +160,26 @@ def sail() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def answers(exported: tuple[Path, list[Relation], list[spark.Statement]], sail: Any) -> Iterator[Answers]:
+def answers(exported: Exported, sail: Any) -> Iterator[Answers]:
     """Every model made on Sail from the exported rows; then, in order, evaluated from the rows Sail gave for those it
     reads: each once."""
-    folder, models, statements = exported
     refused: dict[str, str] = {}
-    for statement in statements:
-        _attempt(refused, statement.name, lambda text=statement.text: sail.sql(text))
+    for statement in exported.statements:
+        _attempt(refused, statement.name, partial(sail.sql, statement.text))
+    texts = {statement.name: statement.text for statement in exported.statements}
     with duckdb.connect() as duck:
         duck.execute("CREATE SCHEMA sail; CREATE SCHEMA whole")
-        for path in folder.glob("*.parquet"):
+        for path in exported.folder.glob("*.parquet"):
             duck.execute(f"CREATE TABLE {path.stem} AS FROM {ddl.literal(str(path))}")
         for name in WHOLE:
-            _attempt(refused, name, lambda name=name: _keep(duck, sail, "whole", name, folder))
-        texts = {statement.name: statement.text for statement in statements}
-        for model in models:
+            _attempt(refused, name, partial(_keep, duck, sail, "whole", name, exported.folder))
+        for model in exported.models:
             duck.execute(f"CREATE TABLE main.{model.name} AS {model.body}")
             if model.name not in refused:
-                _attempt(refused, model.name, lambda m=model: _replace(duck, sail, m.name, texts[m.name], folder))
-        yield Answers(models, duck, refused)
+                _attempt(
+                    refused, model.name, partial(_replace, duck, sail, texts[model.name], model.name, exported.folder)
+                )
+        yield Answers(exported.models, exported.grains, duck, refused)
 
 
 def _attempt(refused: dict[str, str], name: str, action: Callable[[], object]) -> None:
@@ -162,7 +199,7 @@ def _keep(duck: duckdb.DuckDBPyConnection, sail: Any, schema: str, name: str, fo
     return path
 
 
-def _replace(duck: duckdb.DuckDBPyConnection, sail: Any, name: str, text: str, folder: Path) -> None:
+def _replace(duck: duckdb.DuckDBPyConnection, sail: Any, text: str, name: str, folder: Path) -> None:
     sail.sql(text)  # anew, over what those it reads have become
     path = _keep(duck, sail, "sail", name, folder)
     sail.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS SELECT * FROM parquet.`{path}`")
@@ -175,7 +212,9 @@ def test_sail_makes_and_runs_every_model(answers: Answers) -> None:
 
 
 def test_every_model_has_rows_to_compare(answers: Answers) -> None:
-    empty = {m.name for m in answers.models if not answers.duck.execute(f"SELECT 1 FROM main.{m.name} LIMIT 1").fetchall()}
+    empty = {
+        m.name for m in answers.models if not answers.duck.execute(f"SELECT 1 FROM main.{m.name} LIMIT 1").fetchall()
+    }
     assert empty == set(EMPTY)
 
 
@@ -203,20 +242,24 @@ def _differences(answers: Answers, schema: str, model: Relation) -> dict[str, An
     types, others = (_types(answers.duck, which, model.name) for which in ("main", schema))
     if types != others:
         return {"types": sorted(set(types.items()) ^ set(others.items()))}
-    grain = _grain(model.name)
     both = f"main.{model.name} AS a JOIN {schema}.{model.name} AS b ON " + " AND ".join(
-        f"a.{key} IS NOT DISTINCT FROM b.{key}" for key in grain
+        f"a.{key} IS NOT DISTINCT FROM b.{key}" for key in answers.grains[model.name]
     )
     counts = [f"(SELECT count(*) FROM {source})" for source in (f"main.{model.name}", f"{schema}.{model.name}", both)]
     left, right, matched = answers.duck.execute(f"SELECT {', '.join(counts)}").fetchall()[0]
     if not left == right == matched:
         return {"rows": (left, right, matched)}
-    wrong = {column: _is_wrong(column, types) for column in types}
-    shown = ", ".join(
-        f"count(*) FILTER ({w}), any_value(a.{c}) FILTER ({w}), any_value(b.{c}) FILTER ({w})" for c, w in wrong.items()
-    )
-    values = answers.duck.execute(f"SELECT {shown} FROM {both}").fetchall()[0]
-    return {column: values[3 * i : 3 * i + 3] for i, column in enumerate(types) if values[3 * i]}
+    wrong = [f"count(*) FILTER ({_is_wrong(column, types)})" for column in types]
+    counts = answers.duck.execute(f"SELECT {', '.join(wrong)} FROM {both}").fetchall()[0]
+    return {
+        column: (count, *answers.duck.execute(_first(column, types, both)).fetchall())
+        for column, count in zip(types, counts, strict=True)
+        if count
+    }
+
+
+def _first(column: str, types: dict[str, str], both: str) -> str:
+    return f"SELECT a.{column}, b.{column} FROM {both} WHERE {_is_wrong(column, types)} LIMIT 1"
 
 
 def _is_wrong(column: str, types: dict[str, str]) -> str:
@@ -231,7 +274,3 @@ def _is_wrong(column: str, types: dict[str, str]) -> str:
 
 def _types(duck: duckdb.DuckDBPyConnection, schema: str, name: str) -> dict[str, str]:
     return {column: kind for column, kind, *_ in duck.execute(f"DESCRIBE {schema}.{name}").fetchall()}
-
-
-def _grain(name: str) -> tuple[str, ...]:
-    return next(view.grain for view in views.load() if view.name == name)

@@ -27,6 +27,8 @@ def test_good_files_have_no_problems(tmp_path: Path) -> None:
             item("kind AS a", "source QUALIFY ROW_NUMBER() OVER (PARTITION BY kind ORDER BY source_id) = 1"),
             "QUALIFY does not port",
         ),
+        ("WITH t AS MATERIALIZED (SELECT 1 AS a)\n" + item("a", "t"), "MATERIALIZED does not port"),
+        (item("a", "(SELECT DISTINCT ON (rank) rank AS a FROM confidence) AS t"), "DISTINCT ON does not port"),
         ("WITH RECURSIVE t AS (SELECT 1 AS a)\n" + item("a", "t"), "RECURSIVE does not port"),
         (item("LIST_SUM([1, 2]) AS a"), "LIST_SUM() does not port"),
         (item("CAST(rank * 0.5e0 AS BIGINT) AS a"), "FLOOR or ROUND first"),

@@ -19,7 +19,7 @@ def keys(connection: duckdb.DuckDBPyConnection, table: str) -> set[tuple[str, in
 
 
 def test_an_ingested_model_is_there_in_every_table(small: Path, add_model: Adder) -> None:
-    with duckdb.connect(str(small)) as connection:
+    with duckdb.connect(str(small), config={"threads": 1}) as connection:
         connection.begin()
         add_model(connection, "other", 64)
         connection.commit()
@@ -29,7 +29,7 @@ def test_an_ingested_model_is_there_in_every_table(small: Path, add_model: Adder
 
 
 def test_a_model_ingested_again_takes_the_place_of_the_first(small: Path, add_model: Adder) -> None:
-    with duckdb.connect(str(small)) as connection:
+    with duckdb.connect(str(small), config={"threads": 1}) as connection:
         query = "SELECT MAX(macs) FROM shape WHERE model = 'narrow'"
         before = connection.execute(query).fetchall()
         connection.begin()
@@ -40,7 +40,7 @@ def test_a_model_ingested_again_takes_the_place_of_the_first(small: Path, add_mo
 
 
 def test_a_model_not_written_leaves_nothing(small: Path, add_model: Adder) -> None:
-    with duckdb.connect(str(small)) as connection:
+    with duckdb.connect(str(small), config={"threads": 1}) as connection:
         connection.begin()
         add_model(connection, "other", 64)
         connection.rollback()
@@ -49,7 +49,7 @@ def test_a_model_not_written_leaves_nothing(small: Path, add_model: Adder) -> No
 
 
 def test_chunks_give_the_rows_of_the_whole(small: Path, monkeypatch: object) -> None:
-    with duckdb.connect(str(small)) as connection:
+    with duckdb.connect(str(small), config={"threads": 1}) as connection:
         chunks = maintain._chunks(connection, None, None)
         assert chunks == [["narrow", "wide"]]
         monkeypatch.setattr(maintain, "RUNS_AT_ONCE", 1)  # type: ignore[attr-defined]

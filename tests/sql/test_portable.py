@@ -27,6 +27,9 @@ COLUMNS = {"t": ["a", "b", "c"], "u": ["a", "d"]}
         "SELECT * FROM (SELECT * EXCLUDE (c) FROM t) AS s",
         "SELECT * FROM t UNION ALL SELECT * FROM t",
         "WITH w AS (SELECT * FROM t UNION ALL SELECT * FROM t) SELECT * FROM w WHERE EXISTS (SELECT * FROM u WHERE u.a = w.a)",
+        "SELECT * FROM t CROSS JOIN (VALUES (1), (2)) AS v (w)",
+        "SELECT a + 1 AS e, e + 2 AS f, f - e AS g FROM t",
+        "SELECT * EXCLUDE (b), a + b AS e, e + b AS b, b - 1 AS f FROM t",
         "SELECT COUNT(*) AS n FROM t",
         "SELECT * FROM t WHERE a IN (SELECT a FROM (SELECT * FROM u) AS q)",
     ],
@@ -41,6 +44,12 @@ def test_a_star_is_written_out(query: str) -> None:
         expected, given = connection.sql(query), connection.sql(text)
         assert given.columns == expected.columns
         assert sorted(given.fetchall()) == sorted(expected.fetchall())
+
+
+def test_an_output_named_beside_it_is_written_out() -> None:
+    text = portable.expanded("SELECT a + 1 AS e, e * 2 AS f, f + b AS b, b AS g FROM t", COLUMNS, Path("v.sql"))
+    expected = "SELECT a + 1 AS e, (a + 1) * 2 AS f, ((a + 1) * 2) + b AS b, b AS g FROM t"
+    assert " ".join(text.split()).replace("( ", "(").replace(" )", ")") == expected  # `b` is that of the table
 
 
 def test_the_shipped_views_give_the_same_columns() -> None:

@@ -6,14 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from oracle.database import add_graph
 
 from charz.cli import dispatch, plot
 from charz.cli.grid import names
 from charz.cli.workspace import change_workspace
-from charz.schema.workload import Model
-
-from .generated import graph
 
 PART = "h100_sxm5_80"
 COMMANDS = [
@@ -28,18 +24,6 @@ COMMANDS = [
     "opportunities small --on h100_sxm5_80",
     "report small --on h100_sxm5_80 --full",
 ]
-
-
-@pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database with three generated models, of which one is said to decode."""
-    path = tmp_path_factory.mktemp("whole") / "small.duckdb"
-    with change_workspace(path) as connection:
-        add_graph(connection, graph(1), "small")
-        add_graph(connection, graph(2), "other")
-        add_graph(connection, graph(3), "decoder")
-        connection.execute(f"UPDATE {Model.TABLE} SET has_context = true WHERE model = 'decoder'")
-    return path
 
 
 @pytest.mark.slow
@@ -107,7 +91,7 @@ def test_an_answer_says_what_it_leaves_out(file: Path, tmp_path: Path, capsys: p
     path.write_bytes(file.read_bytes())
     assert "no rule" not in _answer("compare small other --on t4", path, capsys)[1]
     with change_workspace(path) as connection:
-        connection.execute("UPDATE operator SET rule = NULL WHERE model_id = 1 AND operator_id < 3")
+        connection.execute("UPDATE operator SET rule = NULL WHERE model = 'small' AND operator_id < 3")
     line = "operators of small have no rule, its figures are too small: `charz coverage small`\n"
     assert line in _answer("compare small other --on t4", path, capsys)[1]
     assert "no rule" not in _answer("compare other --on t4", path, capsys)[1]

@@ -1,0 +1,32 @@
+"""What all tests share: files that are made once a run, whichever worker needs them first."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Once = Callable[[str, Callable[[Path], object]], Path]
+
+
+@pytest.fixture(scope="session")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
+    """`once("resnet18.duckdb", make)`: the file of that name in a folder that all workers of a run share; the first to
+    need it calls `make` with its path, the others wait. Tests only read it, or copy it first."""
+    base = tmp_path_factory.getbasetemp()
+    # Each worker's own folder lies in the run's.
+    shared = (base.parent if base.name.startswith("popen-") else base) / "shared"
+    shared.mkdir(exist_ok=True)
+
+    def file(name: str, make: Callable[[Path], object]) -> Path:
+        path, done = shared / name, shared / f"{name}.done"
+        with (shared / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not done.exists():
+                make(path)
+                done.touch()
+        return path
+
+    return file

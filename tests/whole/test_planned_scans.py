@@ -1,0 +1,39 @@
+"""A budget for the planner: what one answer costs before it begins is about a millisecond a table it reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from charz.sql import views
+
+MOST = 60
+TARGET = {"model": "'small'", "hardware": "'h100_sxm5_80'", "batch": "1"}
+REPORTS = sorted(view.name for view in views.load() if view.layer == views.REPORT)
+
+
+@pytest.fixture(scope="module")
+def connection(file: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The file in a plain client."""
+    with duckdb.connect(str(file), read_only=True) as made:
+        yield made
+
+
+def scans(plan: dict[str, Any]) -> int:
+    """Tables that a plan reads, each as often as it does."""
+    is_scan = plan["name"].strip() in ("SEQ_SCAN", "TABLE_SCAN", "INDEX_SCAN")
+    return is_scan + sum(map(scans, plan["children"]))
+
+
+@pytest.mark.parametrize("report", REPORTS)
+def test_one_target_by_names(connection: duckdb.DuckDBPyConnection, report: str) -> None:
+    """One model on one part at one batch, by names, as far as the report has them."""
+    columns = {name for name, *_ in connection.execute(f"DESCRIBE {report}").fetchall()}
+    where = " AND ".join(f"{name} = {value}" for name, value in TARGET.items() if name in columns) or "TRUE"
+    ((_, text),) = connection.execute(f"EXPLAIN (FORMAT json) SELECT * FROM {report} WHERE {where}").fetchall()
+    assert 0 < sum(map(scans, json.loads(text))) <= MOST
