@@ -168,6 +168,7 @@ def _rows(results: list[Calibration], suite: bool):  # type: ignore[no-untyped-d
 
 def _store(db: Path | None, scope: str, rows: list, bands: list, sources: list) -> None:  # type: ignore[type-arg]
     """Replace the scope's fitted rows of the backends fitted."""
+    from charz.ingest.measurements import store
     from charz.schema import database
 
     with change_workspace(db) as connection:
@@ -176,5 +177,7 @@ def _store(db: Path | None, scope: str, rows: list, bands: list, sources: list) 
             backend = source.source_id.rsplit(":", 1)[1]
             for table in ("efficiency", "prediction_band"):
                 connection.execute(f"DELETE FROM {table} WHERE scope = ? AND backend = ?", [scope, backend])
+        taken = [number for (number,) in connection.execute("SELECT efficiency_id FROM efficiency").fetchall()]
+        rows = store.numbered(rows, taken, store.FIRST_OWN_ID)
         for group in (sources, rows, bands):
             database.insert_rows(connection, group)

@@ -20,7 +20,7 @@ from .workspace import DatabaseOption, change_workspace, open_workspace
 if TYPE_CHECKING:
     import duckdb
 
-    from charz.ingest.export import Request
+    from charz.ingest.trace.export import Request
     from charz.ingest.measure.run import Result, Settings
     from charz.ingest.sources.spec import Spec
 
@@ -173,7 +173,7 @@ def _row(request: Request, settings: Settings, result: Result, hardware: str) ->
     return {
         "model": request.name,
         "model_source": request.name,
-        "hardware": hardware,
+        "hardware_name": hardware,
         "device_count": 1,
         "backend": settings.backend,
         "software": f"torch {torch.__version__}",
@@ -225,7 +225,7 @@ def _keep(db: Path | None, rows: list[dict[str, Any]], traces: list[Any]) -> Non
                 kind="measurement",
                 locator="charz measure",
                 licence=None,
-                what=f"runs on {frame['hardware'][0]}",
+                what=f"runs on {frame['hardware_name'][0]}",
             )
             store.store(connection, both, row_type, [source])
     display.note(f"{len(rows)} measurements kept; `charz validate` holds predictions against them")

@@ -13,7 +13,9 @@ from collections.abc import Iterable, Iterator, Sequence
 import duckdb
 
 from charz.schema import database, ddl
+from charz.schema.row import ModelRow
 from charz.schema.scenario import Scenario
+from charz.schema.workload import Model
 
 from . import triggers
 from .installed import Relation, column_names, relations
@@ -34,10 +36,16 @@ def refresh(connection: duckdb.DuckDBPyConnection) -> None:
 
 @contextlib.contextmanager
 def bulk(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Write facts of hardware and rules without firing a trigger for each; all is evaluated anew at the end."""
+    """Write facts of hardware, rules and scenarios without firing a trigger for each; at the end what is known of parts is
+    evaluated anew, and the runs only where a rule of theirs or a scenario is not what it was."""
+    rules, scenarios = _rules(connection), _scenarios(connection)
     with triggers.suspended(connection):
         yield
-        refill(connection)
+        _refill_parts(connection)
+        if _rules(connection) != rules:
+            add_runs(connection)
+        elif changed := {number for number, _ in scenarios ^ _scenarios(connection)}:
+            add_runs(connection, scenarios=sorted(changed))
 
 
 def add_runs(
@@ -64,13 +72,31 @@ def add_runs(
                     )
 
 
-def refill(connection: duckdb.DuckDBPyConnection) -> None:
-    """Evaluate every maintained table anew; the triggers must be dropped."""
+def refill(connection: duckdb.DuckDBPyConnection, with_runs: bool = True) -> None:
+    """Evaluate every maintained table anew, or those of parts alone; the triggers must be dropped."""
+    _refill_parts(connection)
+    if with_runs:
+        add_runs(connection)
+
+
+def _refill_parts(connection: duckdb.DuckDBPyConnection) -> None:
     for table in relations(connection):
         if table.is_table and table.layer == HARDWARE:
             name = ddl.quote(table.name)
             connection.execute(f"DELETE FROM {name}; INSERT INTO {name} BY NAME SELECT * FROM {REBUILD}.{name}")
-    add_runs(connection)
+
+
+def _rules(connection: duckdb.DuckDBPyConnection) -> dict[str, list[tuple[int, int]]]:
+    """A number for the content of each fact, but scenarios and models, that the runs depend on."""
+    known = relations(connection)
+    read = {name for r in known if r.layer == WORKLOAD and r.name in _needed(known) for name in r.reads}
+    facts = sorted(t.TABLE for t in database.TABLES if not issubclass(t, ModelRow) and t not in (Model, Scenario))
+    query = "SELECT COUNT(*), BIT_XOR(HASH(t)) FROM {} AS t"
+    return {name: connection.execute(query.format(name)).fetchall() for name in facts if name in read}
+
+
+def _scenarios(connection: duckdb.DuckDBPyConnection) -> set[tuple[int, int]]:
+    return set(connection.execute("SELECT scenario_id, HASH(s) FROM scenario AS s").fetchall())
 
 
 def ask(
@@ -179,8 +205,8 @@ def _evaluated(
 
 
 def _needed(known: Sequence[Relation]) -> set[str]:
-    """Maintained tables and all that they read."""
-    wanted = {r.name for r in known if r.is_table}
+    """Maintained tables of runs and all that they read."""
+    wanted = {r.name for r in known if r.is_table and r.layer == WORKLOAD}
     for relation in reversed(known):
         if relation.name in wanted:
             wanted.update(relation.reads)

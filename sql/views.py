@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -108,22 +108,27 @@ def files(root: Path) -> list[Path]:
 def install(connection: duckdb.DuckDBPyConnection, root: Path | None = None) -> list[Installed]:
     """Make everything anew: views, maintained tables with their rows, triggers, comments, `view_catalog` and `view_column`.
 
-    Runs in the caller's transaction. What an earlier charz installed and this one does not have is dropped; a user's own stays.
+    Runs in the caller's transaction. Where all that the runs follow from is as it was, their rows stay. What an earlier
+    charz installed and this one does not have is dropped; a user's own stays.
     """
     from . import maintain, triggers
 
     found = _read(root or ROOT)
-    drop(connection)
-    installed = create(connection, _parsed(found))
+    ordered = _parsed(found)
+    kept = _same_runs(connection, ordered)
+    drop(connection, kept)
+    installed = create(connection, ordered, kept)
     _fill_catalog(connection, installed)
-    maintain.refill(connection)
+    maintain.refill(connection, with_runs=not kept)
     triggers.install(connection)
     database.set_meta(connection, views_fingerprint=_hash(found))
     return installed
 
 
-def create(connection: duckdb.DuckDBPyConnection, ordered: Iterable[View]) -> list[Installed]:
-    """Make views, and maintained tables without rows, with their comments.
+def create(
+    connection: duckdb.DuckDBPyConnection, ordered: Iterable[View], kept: Collection[str] = ()
+) -> list[Installed]:
+    """Make views, and maintained tables without rows but those kept, with their comments.
 
     The engine binds a view together with all it reads, down to the tables, which multiplies over a deep
     stack. So an empty temporary table, found before a view of its name, stands in for each view that is
@@ -137,7 +142,7 @@ def create(connection: duckdb.DuckDBPyConnection, ordered: Iterable[View]) -> li
         for view in ordered:
             try:
                 outputs = _outputs(connection, f"DESCRIBE {view.body}")
-                _make(connection, view, outputs, ordered)
+                _make(connection, view, outputs, ordered, is_kept=view.name in kept)
             except duckdb.Error as error:
                 path = str(view.document.path)
                 raise CharzError("a view does not bind", path, _first_lines(error), "correct its SQL") from error
@@ -152,13 +157,18 @@ def create(connection: duckdb.DuckDBPyConnection, ordered: Iterable[View]) -> li
 
 
 def _make(
-    connection: duckdb.DuckDBPyConnection, view: View, outputs: Sequence[tuple[str, str]], ordered: Sequence[View]
+    connection: duckdb.DuckDBPyConnection,
+    view: View,
+    outputs: Sequence[tuple[str, str]],
+    ordered: Sequence[View],
+    is_kept: bool,
 ) -> None:
     name = ddl.quote(view.name)
     if not view.is_table:
         connection.execute(f"CREATE VIEW {name} AS\n{view.body}")
         return
-    connection.execute(f"CREATE TABLE {name} ({_definition(outputs)})")
+    if not is_kept:
+        connection.execute(f"CREATE TABLE {name} ({_definition(outputs)})")
     connection.execute(f"CREATE VIEW {REBUILD}.{name} AS\n{rebuilding(view, ordered)}")
 
 
@@ -207,15 +217,40 @@ def _comments(installed: Installed) -> Iterable[str]:
         yield f"COMMENT ON COLUMN {name}.{ddl.quote(column.name)} IS {ddl.literal(text)}"
 
 
-def drop(connection: duckdb.DuckDBPyConnection) -> None:
-    """Drop the triggers, views and maintained tables that charz installed, and what they say of themselves."""
+def drop(connection: duckdb.DuckDBPyConnection, kept: Collection[str] = ()) -> None:
+    """Drop the triggers, views and maintained tables that charz installed, but those kept, and what they say of
+    themselves."""
     from . import triggers
 
     triggers.drop(connection)
     connection.execute(f"DROP SCHEMA IF EXISTS {REBUILD} CASCADE")
     for name, kind in connection.execute("SELECT view, kind FROM view_catalog").fetchall():
-        connection.execute(f"DROP {kind} IF EXISTS {ddl.quote(name)}")
+        if name not in kept:
+            connection.execute(f"DROP {kind} IF EXISTS {ddl.quote(name)}")
     connection.execute("DELETE FROM view_column; DELETE FROM view_catalog")
+
+
+def _same_runs(connection: duckdb.DuckDBPyConnection, ordered: Sequence[View]) -> set[str]:
+    """The maintained tables of runs, if each would be evaluated by the text it was, down to the facts; else none."""
+    from . import installed
+
+    before = {r.name: (f"{r.is_table} {r.body}", r.reads) for r in installed.relations(connection)}
+    now = {v.name: (f"{v.is_table} {v.body}", v.relations) for v in ordered}
+    tables = {v.name for v in ordered if v.is_table and v.layer == WORKLOAD}
+    is_same = tables and all(_upstream_text(name, now) == _upstream_text(name, before) for name in tables)
+    return tables if is_same else set()
+
+
+def _upstream_text(name: str, known: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, str]:
+    """Bodies of a relation and of all that it reads."""
+    found: dict[str, str] = {}
+    waiting = [name]
+    while waiting:
+        relation = waiting.pop()
+        if relation in known and relation not in found:
+            found[relation], reads = known[relation]
+            waiting += reads
+    return found
 
 
 def _read(root: Path) -> tuple[tuple[Path, str], ...]:

@@ -29,7 +29,8 @@ WITH choices AS (
         COALESCE(p.price_usd_per_hour, 1e300) AS comparable_usd_per_hour,
         p.price_usd_per_hour / 3600e0 * k.latency_s / NULLIF(k.batch, 0) * 1e6 AS million_inference_usd,
         COALESCE(p.price_usd_per_hour / 3600e0 * k.latency_s / NULLIF(k.batch, 0) * 1e6, 1e300) AS comparable_usd,
-        g.assumed_count + g.price_count AS assumed_count
+        g.assumed_count + g.price_count AS assumed_count,
+        ROW_NUMBER() OVER (PARTITION BY k.model ORDER BY k.hardware, k.scenario_id) AS choice_number
     FROM kernel_sum AS k
     INNER JOIN run AS r
         ON r.model = k.model AND r.backend = k.backend AND r.precision = k.precision AND r.batch = k.batch
@@ -42,7 +43,7 @@ WITH choices AS (
     INNER JOIN assumed_input AS g ON g.hardware = k.hardware AND g.backend = k.backend AND g.precision = k.precision
 ),
 
--- Within 1e-9 two choices are equal, and the earlier scenario is taken for faster.
+-- Within 1e-9 two choices are equal; of equally fast ones the first by part and scenario is named.
 losers AS (
     SELECT
         a.model,
@@ -55,7 +56,7 @@ losers AS (
         COUNT(*) AS dominated_by_count,
         MIN_BY(
             CONCAT(b.hardware, ' ', b.backend, ' ', b.precision, ' batch ', CAST(b.batch AS VARCHAR)),
-            b.latency_s * (1e0 + 1e-12 * b.scenario_id)
+            ROUND(LN(b.latency_s) * 1e8) * 1e5 + b.choice_number
         ) AS dominated_by
     FROM choices AS a
     INNER JOIN choices AS b

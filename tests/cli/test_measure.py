@@ -59,7 +59,7 @@ def test_what_was_measured_before_a_failure_is_kept(tmp_path: Path, monkeypatch:
     with pytest.raises(CharzError, match="batch 2 on cpu. Out of memory.$"):
         measure.command([MLP[0]], settings=[MLP[2]], batch=[1, 2], seconds=0.01, rounds=2, hardware="here", db=db)
     with open_workspace(db) as connection:
-        assert connection.sql("SELECT batch, hardware FROM measurement").fetchall() == [(1, "here")]
+        assert connection.sql("SELECT batch, hardware_name FROM measurement").fetchall() == [(1, "here")]
 
 
 @pytest.mark.parametrize(
@@ -99,6 +99,6 @@ def test_characterize_keeps_a_file_and_can_be_repeated(tmp_path: Path, monkeypat
         measure.command(characterize="mine", db=tmp_path / "c.duckdb")
     with open_workspace(tmp_path / "c.duckdb") as connection:
         found = connection.sql(
-            "SELECT name, unit_count FROM hardware JOIN hardware_cluster USING (hardware_id) WHERE hardware_id = 'mine'"
+            "SELECT name, unit_count FROM hardware JOIN hardware_cluster USING (hardware) WHERE hardware = 'mine'"
         )
         assert found.fetchall() == [("CPU: a #1", 4)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -92,6 +93,7 @@ class Chip:
         rows = self.facts.where("hardware_peak", hardware=self.name)
         return [p for p in rows if not (p["unit"] == "matrix" and p["accumulator"] == "fp16")]
 
+    @functools.cache  # noqa: B019
     def rate(self, unit: str, precision: str) -> Rate | None:
         """The peak of a kind of unit at an element type, or at the first it falls back to."""
         fitting = [p for p in self.peaks if p["unit"] == unit]
@@ -194,6 +196,7 @@ class Chip:
         operator = "aten._slow_conv2d_forward" if is_native else kernel.operator_name
         return self.shares(kernel.kind, operator, kernel.precision, self.layout(kernel))
 
+    @functools.cache  # noqa: B019  (a chip lives for one target)
     def shares(self, kind: str, operator: str, precision: str, layout: str) -> dict[str, tuple[float | None, float | None]]:
         """Share of the peak and half-work for each resource, by what a kernel is."""
         assert self.support is not None

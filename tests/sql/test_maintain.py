@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
+import pytest
 from conftest import scenario
 
-from charz.sql import maintain
+from charz.sql import maintain, triggers, views
 
 Adder = Callable[[duckdb.DuckDBPyConnection, str, int], None]
 
@@ -48,16 +50,45 @@ def test_a_model_not_written_leaves_nothing(small: Path, add_model: Adder) -> No
         assert maintain.differences(connection) == {}
 
 
-def test_chunks_give_the_rows_of_the_whole(small: Path, monkeypatch: object) -> None:
+def test_runs_are_evaluated_where_their_text_or_rules_changed(
+    small: Path, kept_layers: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    evaluated: list[object] = []
+    add_runs = maintain.add_runs
+    monkeypatch.setattr(maintain, "add_runs", lambda c, **given: (evaluated.append(given), add_runs(c, **given)))
+    root = Path(shutil.copytree(kept_layers, tmp_path / "sql"))
+    with duckdb.connect(str(small), config={"threads": 1}) as connection:
+        views.install(connection, root)
+        with maintain.bulk(connection):
+            connection.execute("UPDATE hardware_power SET tdp_w = 1")
+        assert evaluated == []
+        with maintain.bulk(connection):
+            connection.execute(
+                "UPDATE scenario SET batch = 9 WHERE scenario_id = 2; DELETE FROM scenario WHERE scenario_id = 3"
+            )
+        assert evaluated.pop() == {"scenarios": [2, 3]}
+        with maintain.bulk(connection):
+            connection.execute("UPDATE library_constant SET value = 2 * value")
+        assert evaluated.pop() == {}
+        assert maintain.differences(connection) == {}
+        text = (root / "2_workload/tensor_size.sql").read_text()
+        (root / "2_workload/tensor_size.sql").write_text(text.replace("SUM(", "2 * SUM("))
+        views.install(connection, root)
+        assert evaluated.pop() == {}
+        assert maintain.differences(connection) == {}
+        assert triggers.missing(connection) == []
+
+
+def test_chunks_give_the_rows_of_the_whole(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with duckdb.connect(str(small), config={"threads": 1}) as connection:
         chunks = maintain._chunks(connection, None, None)
         assert chunks == [["narrow", "wide"]]
-        monkeypatch.setattr(maintain, "RUNS_AT_ONCE", 1)  # type: ignore[attr-defined]
+        monkeypatch.setattr(maintain, "RUNS_AT_ONCE", 1)
         assert maintain._chunks(connection, None, None) == [["narrow"], ["wide"]]
         connection.begin()
         maintain.refresh(connection)
         connection.commit()
-        monkeypatch.undo()  # type: ignore[attr-defined]
+        monkeypatch.undo()
         assert maintain.differences(connection) == {}
 
 

@@ -81,7 +81,9 @@ def changes(table: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("tables", [OF_ONE_PART, *((fact,) for fact in FACTS if fact not in OF_ONE_PART)])
+@pytest.mark.parametrize(
+    "tables", [OF_ONE_PART, *((fact,) for fact in FACTS if fact not in OF_ONE_PART)], ids=lambda tables: tables[-1]
+)
 def test_a_change_of_a_fact_reaches_what_is_kept(small: Path, tables: tuple[str, ...]) -> None:
     with opened(small) as connection:
         for statement in (statement for table in tables for statement in changes(table)):
