@@ -240,6 +240,7 @@ def sync(
     """Bring the shipped catalog into an older database, keeping your parts and edits."""
     from charz.hardware_catalog import loader
     from charz.hardware_catalog import sync as syncing
+    from charz.sql import maintain
 
     catalog = loader.load()
     if dry_run:
@@ -247,7 +248,10 @@ def sync(
             changes = syncing.plan(connection, catalog)
     else:
         with change_workspace(db, create=False) as connection:
-            changes = syncing.apply(connection, catalog)
+            changes = syncing.plan(connection, catalog)
+            if changes:
+                with maintain.bulk(connection):
+                    syncing.apply(connection, catalog)
     if not changes:
         display.note("the database has this catalog already")
         return

@@ -20,9 +20,9 @@ from .workspace import DatabaseOption, change_workspace, open_workspace
 if TYPE_CHECKING:
     import duckdb
 
-    from charz.ingest.trace.export import Request
     from charz.ingest.measure.run import Result, Settings
     from charz.ingest.sources.spec import Spec
+    from charz.ingest.trace.export import Request
 
 
 def command(

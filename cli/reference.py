@@ -15,6 +15,7 @@ from charz.hardware_catalog import reference as hardware
 from charz.ingest import reference as operators
 from charz.schema import database, ddl
 from charz.sql import views
+from charz.sql.keys import KEYS
 
 from . import display
 from .dispatch import LazyGroup, command_files
@@ -63,6 +64,8 @@ def _views() -> Iterator[str]:
     yield "# Views\n"
     yield "The cost model. A view reads its own layer or an earlier one; every name below can be queried. The rows of a"
     yield "maintained table are kept, by triggers in the file, as `rebuild.NAME` gives them: read it, do not write to it.\n"
+    yield "A column passed on holds what it holds where it is made; these are found all over:\n"
+    yield display.markdown(["key", "what it holds"], list(KEYS.items()))
     installed = _installed()
     for layer in views.LAYERS:
         members = sorted((one for one in installed if one.view.layer == layer), key=lambda one: one.view.name)
@@ -73,8 +76,12 @@ def _views() -> Iterator[str]:
             yield f"\n### {view.name}\n\n{view.description}\n"
             kept = "Maintained table. " if view.is_table else ""
             yield f"{kept}One row for each {', '.join(view.grain)}. Reads {', '.join(sorted(view.relations))}.\n"
-            rows = [(c.name, c.type, c.unit or "", c.description) for c in one.columns]
-            yield display.markdown(["column", "type", "unit", "what it holds"], rows)
+            passed_on = [c.name for c in one.columns if c.is_inherited or c.description == KEYS.get(c.name)]
+            rows = [(c.name, c.type, c.unit or "", c.description) for c in one.columns if c.name not in passed_on]
+            if rows:
+                yield display.markdown(["column", "type", "unit", "what it holds"], rows)
+            if passed_on:
+                yield f"\nPassed on: {', '.join(passed_on)}."
 
 
 def _installed() -> list[views.Installed]:

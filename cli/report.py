@@ -44,8 +44,10 @@ def command(
     db: DatabaseOption = None,
 ) -> None:
     """Report one model on one part. Options left out take the model's and the part's defaults."""
-    asked = {"batch": batch, "sequence": sequence, "precision": precision, "backend": backend}
-    with on_target(db, model, hardware, views=report_whole.VIEWS if full else (), **asked) as target:
+    views = report_whole.VIEWS if full else ()
+    with on_target(
+        db, model, hardware, views=views, batch=batch, sequence=sequence, precision=precision, backend=backend
+    ) as target:
         run = {k: v for view in MODEL_VIEWS for k, v in target.rows(view)[0].items()}
         (held,) = target.rows("model_memory")
         kernels = target.rows("kernel_latency")

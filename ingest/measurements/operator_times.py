@@ -165,7 +165,8 @@ def efficiencies(
     )
     return [
         Efficiency(
-            efficiency_id=number, scope=f"hardware:{part}", backend="eager", kernel_class=kernel_class, operator_name="*", precision_class="*", memory_format="*",
+            efficiency_id=number, scope=f"hardware:{part}", backend="eager", kernel_class=kernel_class,
+            operator_name="*", precision_class="*", memory_format="*",
             resource=resource, maximum_fraction=float(f"{min(1.0, fraction):.3g}"), half_work=0.0, source_id=source_id,
             confidence="measured", note=f"median of {count} single operators in fp32",
         )

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 import duckdb
 import polars as pl
 
+from charz.schema import database
 from charz.schema.catalog import Efficiency, HardwareAlias, Source
 from charz.schema.row import Row
 from charz.schema.scenario import Measurement, OperatorMeasurement
@@ -68,13 +69,10 @@ def store(
     continue after those in use, and `hardware_name` is looked up among the names of the catalog's parts.
     """
     key = row_type.KEY[0]
-    for source in sources:
-        connection.execute(f"DELETE FROM {row_type.TABLE} WHERE source_id = ?", [source.source_id])
-        connection.execute("DELETE FROM source WHERE source_id = ?", [source.source_id])
-        connection.execute(
-            "INSERT INTO source (source_id, kind, locator, licence, what) VALUES (?, ?, ?, ?, ?)",
-            [source.source_id, source.kind, source.locator, source.licence, source.what],
-        )
+    names = [source.source_id for source in sources]
+    for table in (row_type.TABLE, Source.TABLE):  # all at once: each statement on `source` fires its triggers
+        connection.execute(f"DELETE FROM {table} WHERE list_contains(?, source_id)", [names])
+    database.insert_rows(connection, sources)
     first = connection.sql(f"SELECT COALESCE(MAX({key}), 0) + 1 FROM {row_type.TABLE}").fetchall()[0][0]
     numbered = (
         frame.drop([c for c in (key, "hardware") if c in frame.columns])
@@ -83,8 +81,8 @@ def store(
     )
     rows = conform(numbered, row_type)
     connection.register("measured_rows", rows.to_arrow())
-    names = ", ".join(rows.columns)
-    connection.execute(f"INSERT INTO {row_type.TABLE} ({names}) SELECT {names} FROM measured_rows")
+    listed = ", ".join(rows.columns)
+    connection.execute(f"INSERT INTO {row_type.TABLE} ({listed}) SELECT {listed} FROM measured_rows")
     connection.unregister("measured_rows")
     return len(rows)
 

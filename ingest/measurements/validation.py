@@ -94,7 +94,7 @@ def host_factors(frame: pl.DataFrame) -> pl.DataFrame:
 
 def with_bands(database: Path, frame: pl.DataFrame, overrides: dict[str, pl.DataFrame] | None = None) -> pl.DataFrame:
     """The frame with `p10_s` and `p90_s`."""
-    with Workbench(database, frame, overrides=overrides) as bench:
+    with Workbench(database, frame.unique("hardware"), overrides=overrides) as bench:
         bands = bench.sql(
             "SELECT hardware, backend, batch_class, low_factor, high_factor FROM part_band WHERE quantity = 'latency'"
         )

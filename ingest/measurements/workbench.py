@@ -41,8 +41,9 @@ class Workbench:
         overrides: dict[str, pl.DataFrame] | None = None,
         threads: int | None = None,
     ) -> None:
-        config = {"threads": threads} if threads else {}
-        self.connection = duckdb.connect(str(database), read_only=True, config=config)
+        self.connection = duckdb.connect(str(database), read_only=True)
+        if threads:
+            self.connection.execute(f"SET threads = {threads:d}")
         self.connection.execute("SET enable_progress_bar = false")
         self.cases = with_scenarios(cases)
         replaced = dict(overrides or {})

@@ -24,7 +24,9 @@ ACCESS = {"batch_power": 0, "sequence_power": 0, "context_power": 0}
         pytest.param({}, {}, 200.0, id="its own type"),
         pytest.param({}, {"tensor_precision": [{"precision": "int4"}]}, 50.0, id="half a byte"),
         pytest.param({}, {"read_precision": [{"precision": "fp32"}]}, 400.0, id="read in another type"),
-        pytest.param({"direction": "write"}, {"read_precision": [{"precision": "fp32"}]}, 200.0, id="written in its own"),
+        pytest.param(
+            {"direction": "write"}, {"read_precision": [{"precision": "fp32"}]}, 200.0, id="written in its own"
+        ),
         # A compiler that stores what it computed wide: as fp32.
         pytest.param({"is_wide": True}, {}, 400.0, id="wide"),
         # 30 of its 100 elements, or 3,000 reads of them, of which no more than all are moved.

@@ -110,7 +110,9 @@ def test_what_is_put_in_another_order(check: Callable[..., None], tables: dict[s
 
 def test_backends_of_their_own(evaluate: Callable[..., list[Record]]) -> None:
     """They do not call ATen."""
-    tables = {name: rows if isinstance(rows, list) else [rows] for name, rows in given({}, {"calls_aten": False}, {}).items()}
+    tables = {
+        name: rows if isinstance(rows, list) else [rows] for name, rows in given({}, {"calls_aten": False}, {}).items()
+    }
     assert evaluate("convolution_call", **tables) == []
 
 

@@ -24,7 +24,9 @@ SHAPE = {
         pytest.param({"memory_s": 5.0}, {"cache_s": 4.0, "memory_s": 5.0, "memory_level": "dram"}, id="faster"),
         pytest.param({"memory_s": 4.0}, {"memory_s": 4.0, "memory_level": "dram"}, id="equal"),
         pytest.param({"cache_byte_per_s": None}, {"cache_s": 0.0, "memory_s": 3.0}, id="unknown bandwidth"),
-        pytest.param({"cache_j_per_byte": None}, {"cache_energy_j": None, "memory_energy_j": None}, id="unknown energy"),
+        pytest.param(
+            {"cache_j_per_byte": None}, {"cache_energy_j": None, "memory_energy_j": None}, id="unknown energy"
+        ),
         pytest.param(
             {"cache_level": None, "cache_byte_per_s": None, "cache_j_per_byte": None},
             {"cache_s": 0.0, "cache_energy_j": 0.0, "memory_energy_j": 10.0},

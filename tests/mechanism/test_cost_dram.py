@@ -22,7 +22,9 @@ def test_traffic_over_bandwidth(check: Callable[..., None]) -> None:
     ("shape", "expected"),
     [
         # All is served by the cache: what small kernels lose remains.
-        pytest.param({"resident_byte": 1000.0}, {"dram_byte": 0.0, "dram_s": 1.0, "dram_energy_j": 0.0}, id="all cached"),
+        pytest.param(
+            {"resident_byte": 1000.0}, {"dram_byte": 0.0, "dram_s": 1.0, "dram_energy_j": 0.0}, id="all cached"
+        ),
         pytest.param({"moved_byte": 0.0, "resident_byte": 0.0}, {"dram_byte": 0.0, "dram_s": 0.0}, id="nothing moves"),
         pytest.param({"dram_byte_per_s": None}, {"dram_s": None}, id="unknown bandwidth"),
         pytest.param({"dram_j_per_byte": None}, {"dram_energy_j": None, "memory_energy_j": None}, id="unknown energy"),

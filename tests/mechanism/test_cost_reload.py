@@ -29,7 +29,9 @@ SHAPE = {
         ),
         pytest.param({"memory_s": 4.0}, {"memory_s": 4.0, "memory_level": "dram"}, id="not slower"),
         pytest.param({"tile_memory_byte_per_s": None}, {"reload_s": 0.0, "memory_s": 3.0}, id="unknown bandwidth"),
-        pytest.param({"tile_j_per_byte": None}, {"reload_energy_j": None, "memory_energy_j": None}, id="unknown energy"),
+        pytest.param(
+            {"tile_j_per_byte": None}, {"reload_energy_j": None, "memory_energy_j": None}, id="unknown energy"
+        ),
         pytest.param(
             {"tile_memory_level": None, "tile_memory_byte_per_s": None, "tile_j_per_byte": None},
             {"reload_s": 0.0, "reload_energy_j": 0.0, "memory_energy_j": 10.0},

@@ -35,7 +35,9 @@ SHAPE = {
             {"reorder_byte": 0.0, "reorder_s": 0.0, "reorder_energy_j": 0.0, "memory_energy_j": 10.0},
             id="as they lie",
         ),
-        pytest.param({"dram_j_per_byte": None}, {"reorder_energy_j": None, "memory_energy_j": None}, id="unknown energy"),
+        pytest.param(
+            {"dram_j_per_byte": None}, {"reorder_energy_j": None, "memory_energy_j": None}, id="unknown energy"
+        ),
     ],
 )
 def test_each_term(check: Callable[..., None], shape: dict[str, object], expected: dict[str, object]) -> None:

@@ -17,17 +17,27 @@ SHAPE = {
     ("shape", "expected"),
     [
         # One element short of a chunk for each of four threads: one thread moves all, 600 / 400.
-        pytest.param({}, {"team_size": 1.0, "thread_s": 1.5, "memory_s": 1.5, "memory_level": "thread"}, id="one thread"),
+        pytest.param(
+            {}, {"team_size": 1.0, "thread_s": 1.5, "memory_s": 1.5, "memory_level": "thread"}, id="one thread"
+        ),
         pytest.param({"loop_elements": 400.0}, {"team_size": 4.0, "thread_s": 0.0, "memory_s": 1.0}, id="all threads"),
         # As many threads as there are chunks, on average: 600 / (3.99 x 400).
-        pytest.param({"shares_by_chunk": True}, {"team_size": 3.99, "thread_s": 600 / 1596, "memory_s": 1.0}, id="by chunk"),
-        pytest.param({"shares_by_chunk": True, "loop_elements": 9.0}, {"team_size": 1.0, "thread_s": 1.5}, id="part of a chunk"),
-        pytest.param({"shares_by_chunk": True, "loop_elements": 900.0}, {"team_size": 4.0, "thread_s": 0.0}, id="more chunks"),
+        pytest.param(
+            {"shares_by_chunk": True}, {"team_size": 3.99, "thread_s": 600 / 1596, "memory_s": 1.0}, id="by chunk"
+        ),
+        pytest.param(
+            {"shares_by_chunk": True, "loop_elements": 9.0}, {"team_size": 1.0, "thread_s": 1.5}, id="part of a chunk"
+        ),
+        pytest.param(
+            {"shares_by_chunk": True, "loop_elements": 900.0}, {"team_size": 4.0, "thread_s": 0.0}, id="more chunks"
+        ),
         # Libraries share every product.
         pytest.param({"macs": 1.0}, {"team_size": 4.0, "thread_s": 0.0}, id="product"),
         pytest.param({"chunk_element": None}, {"team_size": 4.0, "thread_s": 0.0}, id="no chunks"),
         pytest.param({"thread_fraction": None}, {"team_size": 1.0, "thread_s": 0.0}, id="nothing known of threads"),
-        pytest.param({"unit_dram_byte_per_s": None}, {"team_size": 1.0, "thread_s": 0.0}, id="nothing known of a unit alone"),
+        pytest.param(
+            {"unit_dram_byte_per_s": None}, {"team_size": 1.0, "thread_s": 0.0}, id="nothing known of a unit alone"
+        ),
     ],
 )
 def test_each_term(check: Callable[..., None], shape: dict[str, object], expected: dict[str, object]) -> None:

@@ -14,7 +14,9 @@ CHOSEN = {
 def test_with_products(check: Callable[..., None]) -> None:
     """One row of one winner; the wider of products and other steps allocates units."""
     check("cost_tile", CHOSEN, cost_border=SHAPE, tile_choice=CHOSEN)
-    check("cost_tile", {"units_allocated": 6.0}, cost_border=SHAPE | {"vector_units_allocated": 6.0}, tile_choice=CHOSEN)
+    check(
+        "cost_tile", {"units_allocated": 6.0}, cost_border=SHAPE | {"vector_units_allocated": 6.0}, tile_choice=CHOSEN
+    )
     check("cost_tile", {"product_energy_j": None}, cost_border=SHAPE, tile_choice=CHOSEN | {"product_energy_j": None})
 
 
@@ -22,4 +24,8 @@ def test_without_products(check: Callable[..., None]) -> None:
     """Nothing, on the units of the other steps, or on all where there are no steps at all."""
     nothing = dict.fromkeys(CHOSEN, 0.0) | {"candidate": 0, "units_allocated": 3.0}
     check("cost_tile", nothing, cost_border=SHAPE)
-    check("cost_tile", nothing | {"units_allocated": 8.0}, cost_border=SHAPE | {"step_count": 0, "vector_units_allocated": 0.0})
+    check(
+        "cost_tile",
+        nothing | {"units_allocated": 8.0},
+        cost_border=SHAPE | {"step_count": 0, "vector_units_allocated": 0.0},
+    )

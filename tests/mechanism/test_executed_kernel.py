@@ -16,7 +16,14 @@ def given(**changed: Any) -> dict[str, Any]:
         "run": [{"precision": "amp", "run_layout": "nhwc", "memory_format": "nhwc"}],
         "backend": [{"casts_are_kernels": True, "follows_strides": True, "adds_bias_kernels": True}],
         "kernel": [
-            {"kernel_id": i, "kernel": name, "kernel_class": name, "anchor_operator_id": i, "operator_count": 1, "view_count": i}
+            {
+                "kernel_id": i,
+                "kernel": name,
+                "kernel_class": name,
+                "anchor_operator_id": i,
+                "operator_count": 1,
+                "view_count": i,
+            }
             for i, name in enumerate(["linear", "conv", "activation"])
         ],
         "operator": [
@@ -38,8 +45,22 @@ def given(**changed: Any) -> dict[str, Any]:
         "tensor_size": [{"tensor_id": i, "elements": 10.0} for i in (5, 6, 7, 8)],
         "precision": [{"precision": "fp32", "bits": 32}, {"precision": "fp16", "bits": 16}],
         "precision_cast": [
-            {"policy": "amp", "cast_id": 0, "operator_id": 1, "tensor_id": 5, "from_precision": "fp32", "to_precision": "fp16"},
-            {"policy": "amp", "cast_id": 1, "operator_id": 1, "tensor_id": 6, "from_precision": "fp32", "to_precision": "fp16"},
+            {
+                "policy": "amp",
+                "cast_id": 0,
+                "operator_id": 1,
+                "tensor_id": 5,
+                "from_precision": "fp32",
+                "to_precision": "fp16",
+            },
+            {
+                "policy": "amp",
+                "cast_id": 1,
+                "operator_id": 1,
+                "tensor_id": 6,
+                "from_precision": "fp32",
+                "to_precision": "fp16",
+            },
         ],
         "layout_copy": [{"memory_format": "nhwc", "copy_id": 0, "operator_id": 0, "tensor_id": 5}],
         "added_bias": [{"operator_id": 1, "bias_tensor_id": 8, "result_tensor_id": 7}],
@@ -51,7 +72,10 @@ def test_numbers_and_places(evaluate: Callable[..., list[Record]]) -> None:
     """Fused kernels keep their numbers; those inserted are numbered after them: casts, copies, biases. Each runs beside the
     kernel it is made for: copies and casts before, biases after."""
     rows = evaluate("executed_kernel", **given())
-    order = [(row["kernel_class"], row["kernel_id"], row["fused_kernel_id"]) for row in sorted(rows, key=lambda r: r["position"])]
+    order = [
+        (row["kernel_class"], row["kernel_id"], row["fused_kernel_id"])
+        for row in sorted(rows, key=lambda r: r["position"])
+    ]
     assert order == [
         ("copy", 4, 0),
         ("linear", 0, 0),

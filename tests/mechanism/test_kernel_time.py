@@ -160,14 +160,27 @@ def test_dispatch(check: Callable[..., None], changed: Record, device_s: float, 
 def test_power_and_teams_have_their_own_part(check: Callable[..., None]) -> None:
     """7 s at the power limit; of 1 s a quarter is the team's."""
     shapes = [SHAPE | {"is_power_bound": True, "team_s": 0.5}, OTHER | {"team_s": 0.25}]
-    expected = {"power_s": 7.0, "compute_s": 0.75, "team_s": 0.25, "memory_s": 0.0, "latency_s": 17.5, "overhead_s": 9.5}
+    expected = {
+        "power_s": 7.0,
+        "compute_s": 0.75,
+        "team_s": 0.25,
+        "memory_s": 0.0,
+        "latency_s": 17.5,
+        "overhead_s": 9.5,
+    }
     check("model_cost", expected, run=RUN, run_kernel=KERNELS, shape_cost=shapes)
 
 
 def test_one_unknown_energy_leaves_the_sum_unknown(check: Callable[..., None]) -> None:
     """And the peak of power with it."""
     other = OTHER | {"compute_energy_j": None, "dynamic_energy_j": None}
-    expected = {"compute_energy_j": None, "memory_energy_j": 80.0, "energy_j": None, "peak_power_w": None, "latency_s": 17.5}
+    expected = {
+        "compute_energy_j": None,
+        "memory_energy_j": 80.0,
+        "energy_j": None,
+        "peak_power_w": None,
+        "latency_s": 17.5,
+    }
     check("model_cost", expected, run=RUN, run_kernel=KERNELS, shape_cost=[SHAPE, other])
 
 

@@ -13,13 +13,18 @@ def lender(evaluate: Callable[..., list[dict[str, Any]]], parts: dict[str, dict[
     found = evaluate(
         "lending_part",
         hardware=[{"hardware": name, "architecture": part.get("architecture", "die")} for name, part in parts.items()],
-        hardware_memory=[{"hardware": n, "level": "dram", "bandwidth_byte_per_s": p["bandwidth"]} for n, p in parts.items()],
+        hardware_memory=[
+            {"hardware": n, "level": "dram", "bandwidth_byte_per_s": p["bandwidth"]} for n, p in parts.items()
+        ],
         hardware_cluster=[{"hardware": name, "unit_count": 10} for name in parts],
         hardware_peak=[
             {
-                "hardware": name, "precision": "fp16", "unit": "matrix", "accumulator": "fp32",
+                "hardware": name,
+                "precision": "fp16",
+                "unit": "matrix",
+                "accumulator": "fp32",
                 "peak_ops_per_s": 10 * part.get("unit_ops", 8.0),
-            }  # fmt: skip
+            }
             for name, part in parts.items()
             if part.get("unit_ops", 8.0)
         ],
@@ -55,7 +60,10 @@ ASKED = {"bandwidth": 100.0}
     ],
 )
 def test_nearest_sibling(
-    evaluate: Callable[..., list[dict[str, Any]]], parts: dict[str, dict[str, Any]], rows: dict[str, str], expected: str | None
+    evaluate: Callable[..., list[dict[str, Any]]],
+    parts: dict[str, dict[str, Any]],
+    rows: dict[str, str],
+    expected: str | None,
 ) -> None:
     """Of the same die, with units as fast, nearest in bandwidth."""
     assert lender(evaluate, {"asked": ASKED, **parts}, **rows) == expected

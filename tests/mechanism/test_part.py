@@ -70,11 +70,22 @@ def test_memory_levels(check: Callable[..., None]) -> None:
         # Without any cache.
         ("gpu", [DRAM], {"cache_level": None, "cache_byte": 0.0, "cache_byte_per_s": None, "tile_memory_byte": None}),
         # A bandwidth that nobody states stays unknown, though a nearer level has one.
-        ("gpu", [SHARED, CACHE | {"bandwidth_byte_per_s": None}, DRAM], {"cache_level": "l2", "cache_byte_per_s": None}),
+        (
+            "gpu",
+            [SHARED, CACHE | {"bandwidth_byte_per_s": None}, DRAM],
+            {"cache_level": "l2", "cache_byte_per_s": None},
+        ),
         # A level whose size nobody states is passed over.
         ("gpu", [SHARED, CACHE | {"capacity_byte": None}, DRAM], {"cache_level": "scratchpad", "cache_byte": 1000.0}),
     ],
-    ids=["own second level", "shared second level", "shared cache alone", "no cache", "unknown bandwidth", "unknown size"],
+    ids=[
+        "own second level",
+        "shared second level",
+        "shared cache alone",
+        "no cache",
+        "unknown bandwidth",
+        "unknown size",
+    ],
 )
 def test_which_level_is_which(
     check: Callable[..., None], family: str, levels: list[dict[str, Any]], expected: dict[str, Any]
@@ -87,7 +98,8 @@ def test_clusters_of_two_kinds(check: Callable[..., None]) -> None:
     """30 tiles of 16 x 16 and 10 of 32 x 8 keep their processing elements: rows of sqrt((30 x 256 + 10 x 1024) / 40)."""
     clusters = [
         CLUSTER | {"cluster": "a", "unit_count": 30, "lanes": 4.0, "array_rows": 16, "array_columns": 16},
-        CLUSTER | {"cluster": "b", "unit_count": 10, "lanes": 8.0, "array_rows": 32, "array_columns": 8, "clock_boost_hz": 3e9},
+        CLUSTER
+        | {"cluster": "b", "unit_count": 10, "lanes": 8.0, "array_rows": 32, "array_columns": 8, "clock_boost_hz": 3e9},
     ]
     expected = {
         "unit_count": 40.0,

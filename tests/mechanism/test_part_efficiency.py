@@ -44,7 +44,8 @@ def chosen(evaluate: Callable[..., list[dict[str, Any]]], rows: list[dict[str, A
         "efficiency": [
             *rows,
             ROW | {"resource": "thread", "precision_class": "fp16", "maximum_fraction": 1.0, "efficiency_id": 99},
-            ROW | {"resource": "thread", "kernel_class": "norm", "operator_name": "aten.layer_norm", "efficiency_id": 98},
+            ROW
+            | {"resource": "thread", "kernel_class": "norm", "operator_name": "aten.layer_norm", "efficiency_id": 98},
         ],
     }
     (row,) = [
@@ -87,7 +88,10 @@ def test_specificity(evaluate: Callable[..., list[dict[str, Any]]], count: int) 
 )
 def test_rows_of_others(evaluate: Callable[..., list[dict[str, Any]]], other: dict[str, str]) -> None:
     """They do not hold, however specific."""
-    rows = [ROW | {"maximum_fraction": 0.5, "efficiency_id": 1}, ROW | other | {"maximum_fraction": 0.9, "efficiency_id": 2}]
+    rows = [
+        ROW | {"maximum_fraction": 0.5, "efficiency_id": 1},
+        ROW | other | {"maximum_fraction": 0.9, "efficiency_id": 2},
+    ]
     row = chosen(evaluate, rows)
     assert (row["memory_fraction"], row["memory_efficiency_id"]) == (0.5, 1)
 
@@ -104,5 +108,10 @@ def test_each_resource_has_its_own(evaluate: Callable[..., list[dict[str, Any]]]
     for row in found:
         assert [row[f"{r}_fraction"] for r in resources] == [0.1 * i for i in range(1, 9)]
         assert [row[f"{r}_efficiency_id"] for r in resources] == list(range(1, 9))
-        assert (row["matrix_half_ops"], row["vector_half_ops"], row["memory_half_byte"], row["team_ratio"]) == (1, 2, 3, 8)
+        assert (row["matrix_half_ops"], row["vector_half_ops"], row["memory_half_byte"], row["team_ratio"]) == (
+            1,
+            2,
+            3,
+            8,
+        )
     assert evaluate("part_efficiency", efficiency=rows[:1], **GIVEN)[0]["thread_fraction"] is None

@@ -43,7 +43,9 @@ def test_sums_in_half(
     )
 
 
-@pytest.mark.parametrize(("family", "calls_aten", "cuts"), [("cpu", True, True), ("cpu", False, False), ("gpu", True, False)])
+@pytest.mark.parametrize(
+    ("family", "calls_aten", "cuts"), [("cpu", True, True), ("cpu", False, False), ("gpu", True, False)]
+)
 def test_attention_is_cut_by_queries(check: Callable[..., None], family: str, calls_aten: bool, cuts: bool) -> None:
     """By PyTorch on processors."""
     check(

@@ -121,7 +121,13 @@ def test_an_array_that_does_not_know_the_type(
 
 def test_blocks_on_vector_units(check: Callable[..., None]) -> None:
     """A part without tensor cores runs the same tiles at the vector units' peak."""
-    expected = {"is_matrix": False, "executed_precision": "fp32", "peak_ops_per_s": 2000.0, "op_j": 2.0, "dataflow": "listed"}
+    expected = {
+        "is_matrix": False,
+        "executed_precision": "fp32",
+        "peak_ops_per_s": 2000.0,
+        "op_j": 2.0,
+        "dataflow": "listed",
+    }
     check("part_tile", expected, part_rate=RATE | NO_MATRIX, tiling_strategy=TILE)
 
 
@@ -149,5 +155,11 @@ def test_who_is_offered_what(
 def test_direct_never_uses_the_matrix_units(check: Callable[..., None]) -> None:
     """Narrow products."""
     tile = TILE | {"dataflow": "direct", "tile_m": 0, "tile_n": 16, "tile_k": 0}
-    expected = {"is_matrix": False, "peak_ops_per_s": 2000.0, "listed_n": 16.0, "dataflow": "direct", "strategy": "blocks"}
+    expected = {
+        "is_matrix": False,
+        "peak_ops_per_s": 2000.0,
+        "listed_n": 16.0,
+        "dataflow": "direct",
+        "strategy": "blocks",
+    }
     check("part_tile", expected, part_rate=RATE, tiling_strategy=tile)

@@ -58,7 +58,9 @@ def test_a_kernel_stays_though_nothing_is_known_of_its_algorithm(evaluate: Calla
     assert len(rows) == 1
 
 
-@pytest.mark.parametrize(("kernel_class", "bias_is_kernel", "count"), [("bias", False, 0), ("bias", True, 1), ("conv", False, 1)])
+@pytest.mark.parametrize(
+    ("kernel_class", "bias_is_kernel", "count"), [("bias", False, 0), ("bias", True, 1), ("conv", False, 1)]
+)
 def test_some_parts_have_no_bias_kernels(
     evaluate: Callable[..., list[object]], kernel_class: str, bias_is_kernel: bool, count: int
 ) -> None:

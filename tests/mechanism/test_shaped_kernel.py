@@ -27,13 +27,16 @@ def shapes(evaluate: Callable[..., list[Record]], other: dict[str, Record]) -> l
         "linear_call": {"is_aliased": False, "reorder_byte": 0.0}, "page_fault": {"fault_byte": 0.0},
         "chain_tensor": {"held_byte": 9.0},
     }  # fmt: skip
-    given = {
-        name: [row | both[0], row | both[1] | other.get(name, {})] for name, row in tables.items()
-    }
+    given = {name: [row | both[0], row | both[1] | other.get(name, {})] for name, row in tables.items()}
     # Which operators they are makes no difference.
     given["executed_step"][1] |= {"operator_id": 3}
     given["executed_kernel"][1] |= {"anchor_operator_id": 3, "position": 5, "kernel": "another name", "view_count": 2}
-    rows = evaluate("shaped_kernel", run=[{}], precision=[{"precision": "fp32", "bits": 32}, {"precision": "tf32", "bits": 32}], **given)
+    rows = evaluate(
+        "shaped_kernel",
+        run=[{}],
+        precision=[{"precision": "fp32", "bits": 32}, {"precision": "tf32", "bits": 32}],
+        **given,
+    )
     return [row["shape_id"] for row in sorted(rows, key=lambda row: row["kernel_id"])]
 
 
@@ -45,7 +48,11 @@ def test_equal_kernels_share_the_number_of_the_first(evaluate: Callable[..., lis
 @pytest.mark.parametrize(
     "other",
     [
-        *({"executed_kernel": {column: 100.0}} for column in KERNEL if column.endswith("_byte") and column != "traffic_byte"),
+        *(
+            {"executed_kernel": {column: 100.0}}
+            for column in KERNEL
+            if column.endswith("_byte") and column != "traffic_byte"
+        ),
         {"executed_kernel": {"kernel_class": "matmul"}},
         {"executed_kernel": {"operator_name": "aten.addmm"}},
         {"executed_kernel": {"layout": "nhwc"}},
@@ -66,7 +73,7 @@ def test_equal_kernels_share_the_number_of_the_first(evaluate: Callable[..., lis
         {"page_fault": {"fault_byte": 1.0}},
         {"chain_tensor": {"held_byte": 10.0}},
     ],
-    ids=lambda other: "{}.{}".format(*[(table, column) for table, row in other.items() for column in row][0]),
+    ids=lambda other: "{}.{}".format(*next((table, column) for table, row in other.items() for column in row)),
 )
 def test_kernels_that_differ_do_not(evaluate: Callable[..., list[Record]], other: dict[str, Record]) -> None:
     """Whatever a cost depends on."""

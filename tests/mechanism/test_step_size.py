@@ -44,7 +44,9 @@ def test_terms_add_up(check: Callable[..., None]) -> None:
 def test_a_step_that_is_no_product(check: Callable[..., None]) -> None:
     """It has no rows, columns and depth."""
     expected = {"flops": 6.0, "threads": 3.0, "accesses": 9.0, "m": None, "n": None, "k": None, "gemm_count": None}
-    check("step_size", expected, run=RUN, term=[term("flops", 2.0, 1), term("threads", 1.0, 1), term("accesses", 3.0, 1)])
+    check(
+        "step_size", expected, run=RUN, term=[term("flops", 2.0, 1), term("threads", 1.0, 1), term("accesses", 3.0, 1)]
+    )
 
 
 def test_elements_of_a_tensor(check: Callable[..., None]) -> None:

@@ -21,7 +21,9 @@ TILE = {
 }  # fmt: skip
 
 
-def choice(evaluate: Callable[..., list[dict[str, Any]]], shape: dict[str, Any], *tiles: dict[str, Any]) -> dict[str, Any]:
+def choice(
+    evaluate: Callable[..., list[dict[str, Any]]], shape: dict[str, Any], *tiles: dict[str, Any]
+) -> dict[str, Any]:
     """The winner, whatever the order in which candidates come."""
     found = []
     for order in itertools.permutations([TILE | {"candidate": i} | tile for i, tile in enumerate(tiles)]):

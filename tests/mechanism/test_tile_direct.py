@@ -35,7 +35,9 @@ def test_blocks_of_threads(check: Callable[..., None]) -> None:
     ("step", "tile", "expected"),
     [
         # Fewer threads than a block: all the work in one block of one unit, 1,000 / 50.
-        pytest.param({"threads": 100.0}, {}, {"tile_count": 1.0, "units_allocated": 1.0, "ideal_s": 20.0}, id="one block"),
+        pytest.param(
+            {"threads": 100.0}, {}, {"tile_count": 1.0, "units_allocated": 1.0, "ideal_s": 20.0}, id="one block"
+        ),
         # 513 threads are three blocks, of which a whole one is 256 / 513 of the work: a partly filled block costs as much.
         pytest.param({"threads": 513.0}, {}, {"waves": 1.0, "ideal_s": 1000 * 256 / 513 / 50}, id="last block"),
         # Waves that need not be whole: 4 / 3.

@@ -45,7 +45,9 @@ def test_two_waves(check: Callable[..., None]) -> None:
     [
         # Of waves that are not whole a quarter waits for the end: 0.25 x 2 + 0.75 x 1.2 = 1.4 waves of 24 s, filling
         # 6 + 0.4 x 6.
-        pytest.param({}, {"wave_quantization_fraction": 0.25}, {"ideal_s": 33.6 + 8.4 + 0.5, "waves": 2.0}, id="part of a wave"),
+        pytest.param(
+            {}, {"wave_quantization_fraction": 0.25}, {"ideal_s": 33.6 + 8.4 + 0.5, "waves": 2.0}, id="part of a wave"
+        ),
         # Continued tiles are filled already, and the kernel has begun: 2 x 24.
         pytest.param({"is_continued": True}, {}, {"ideal_s": 48.0, "pipelining_fraction": 1.0}, id="continued"),
         # Filling takes no longer than the memory's latency: 1 + 1.
@@ -77,8 +79,15 @@ def test_each_term(
 
 @pytest.mark.parametrize(
     ("step", "tile"),
-    [({"is_product": False}, {}), ({}, {"dataflow": "square"}), ({}, {"compute_precision": "fp16"}), ({}, {"backend": "xla"})],
+    [
+        ({"is_product": False}, {}),
+        ({}, {"dataflow": "square"}),
+        ({}, {"compute_precision": "fp16"}),
+        ({}, {"backend": "xla"}),
+    ],
 )
-def test_others_have_no_row(evaluate: Callable[..., list[object]], step: dict[str, object], tile: dict[str, object]) -> None:
+def test_others_have_no_row(
+    evaluate: Callable[..., list[object]], step: dict[str, object], tile: dict[str, object]
+) -> None:
     """Other steps, dataflows, element types and backends."""
     assert evaluate("tile_listed", shape_step=[STEP | step], part_tile=[TILE | tile]) == []

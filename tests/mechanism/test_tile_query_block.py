@@ -51,7 +51,12 @@ def test_four_units(check: Callable[..., None]) -> None:
     """Six blocks on four units: two units take two blocks of four queries, 8 rows and 2 x 2 for the order."""
     tile = TILE | {"tile_unit_count": 4.0, "peak_ops_per_s": 1024.0, "vector_ops_per_s": 400.0}
     # 2 x 12 x 16 x 5 = 1,920 at 128 a second.
-    check("tile_query_block", {"waves": 2.0, "ideal_s": 15.0, "pipelining_fraction": 8 / 12}, shape_step=SCORES, part_tile=tile)
+    check(
+        "tile_query_block",
+        {"waves": 2.0, "ideal_s": 15.0, "pipelining_fraction": 8 / 12},
+        shape_step=SCORES,
+        part_tile=tile,
+    )
     # Of 20 rows of queries 8 go to the unit with most: 8 / 20 of 1,000 operations at 100 a second.
     check("tile_query_block", {"ideal_s": 4.0}, shape_step=SOFTMAX, part_tile=tile)
 

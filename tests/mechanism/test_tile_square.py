@@ -45,7 +45,14 @@ def test_blocks_in_whole_waves(check: Callable[..., None]) -> None:
         pytest.param(
             {"m": 4.0, "n": 3.0, "flops": 1536.0 * 2},
             {"square_block": 8.0},
-            {"tile_m": 4.0, "tile_n": 8.0, "tile_k": 8.0, "tile_count": 2.0, "units_allocated": 2.0, "ideal_s": 4096 / 48},
+            {
+                "tile_m": 4.0,
+                "tile_n": 8.0,
+                "tile_k": 8.0,
+                "tile_count": 2.0,
+                "units_allocated": 2.0,
+                "ideal_s": 4096 / 48,
+            },
             id="small product",
         ),
         # Half of the waves wait: 0.5 x 2 + 0.5 x 4 / 3 = 5 / 3 of 2,048 s.
@@ -66,5 +73,7 @@ def test_attention_goes_by_queries_where_these_are_cut(
     evaluate: Callable[..., list[object]], cuts_queries: bool, count: int
 ) -> None:
     """`tile_query_block` has them."""
-    rows = evaluate("tile_square", shape_step=[STEP | {"query_count": 40.0}], part_tile=[TILE | {"cuts_queries": cuts_queries}])
+    rows = evaluate(
+        "tile_square", shape_step=[STEP | {"query_count": 40.0}], part_tile=[TILE | {"cuts_queries": cuts_queries}]
+    )
     assert len(rows) == count

@@ -76,4 +76,6 @@ def test_unknown_energy_stays_unknown(check: Callable[..., None]) -> None:
 
 def test_nothing_to_compute_costs_no_half_work(check: Callable[..., None]) -> None:
     """A product without operations."""
-    check("tile_time", {"matrix_op_s": 0.0, "product_energy_j": 0.0}, **steps(MATRIX | {"product_count": 1, "flops": 0.0}))
+    check(
+        "tile_time", {"matrix_op_s": 0.0, "product_energy_j": 0.0}, **steps(MATRIX | {"product_count": 1, "flops": 0.0})
+    )

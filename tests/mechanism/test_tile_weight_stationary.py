@@ -43,7 +43,10 @@ def test_passes_over_the_array(check: Callable[..., None]) -> None:
     [
         # Rows in four parts of ceil(10 / 4) = 3: 24 tiles in 6 waves, each as long as loading the 4 rows of weights.
         pytest.param(
-            {}, {"divisor": 4.0}, {"tile_m": 3.0, "tile_count": 24.0, "waves": 6.0, "ideal_s": 34 / 50}, id="parts of the rows"
+            {},
+            {"divisor": 4.0},
+            {"tile_m": 3.0, "tile_count": 24.0, "waves": 6.0, "ideal_s": 34 / 50},
+            id="parts of the rows",
         ),
         # Eight products: 48 tiles, 12 waves of 10 cycles.
         pytest.param({"gemm_count": 8.0}, {}, {"tile_count": 48.0, "ideal_s": 130 / 50}, id="several products"),

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-STEP = {"ideal_s": 8.0, "flops": 800.0, "unit_ops_per_s": 50.0, "peak_ops_per_s": 100.0, "op_j": 0.5, "units_allocated": 2.0}
+STEP = {
+    "ideal_s": 8.0,
+    "flops": 800.0,
+    "unit_ops_per_s": 50.0,
+    "peak_ops_per_s": 100.0,
+    "op_j": 0.5,
+    "units_allocated": 2.0,
+}
 SLOW = {"step_id": 1, "ideal_s": 20.0, "flops": 100.0, "unit_ops_per_s": 5.0, "peak_ops_per_s": 10.0, "op_j": 0.25}
 
 

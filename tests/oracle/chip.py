@@ -44,7 +44,9 @@ class Chip:
         boosts = [c["clock_boost_hz"] for c in self.clusters if c["clock_boost_hz"] is not None]
         self.clock_hz = max(boosts) * self.clock_fraction if boosts else None
         overheads = {o["overhead"]: o["overhead_s"] for o in facts.where("hardware_overhead", hardware=hardware)}
-        self.gap_s, self.latency_s, self.team_s = (overheads.get(o, 0.0) for o in ("kernel_gap", "memory_latency", "team"))
+        self.gap_s, self.latency_s, self.team_s = (
+            overheads.get(o, 0.0) for o in ("kernel_gap", "memory_latency", "team")
+        )
         self.energy = {(e["what"], e["key"]): e["value"] for e in facts.where("energy_profile", hardware=hardware)}
         limits = facts.where("cuda_limit", compute_capability=self.row["compute_capability"])
         self.instruction = limits[0]["matrix_instruction"] if limits else "mma"
@@ -52,10 +54,14 @@ class Chip:
         # A processor tiles for a core's own second level, the others for the memory beside their units.
         nearest = (("l2", "unit") if self.family == "cpu" else ("scratchpad", None), ("l1", None))
         near = next((level for level, scope in nearest if self.has(level, scope)), None)
-        known = [m for m in self.levels.values() if m["level"] not in ("dram", "register") and m["capacity_byte"] is not None]
+        known = [
+            m for m in self.levels.values() if m["level"] not in ("dram", "register") and m["capacity_byte"] is not None
+        ]
         last = max(known, key=lambda m: m["depth"])["level"] if known else None
         self.near, self.last = near, last
-        self.near_byte = self.levels[near]["capacity_byte"] if near else (self.whole(last, "capacity_byte") or 0.0) / self.units
+        self.near_byte = (
+            self.levels[near]["capacity_byte"] if near else (self.whole(last, "capacity_byte") or 0.0) / self.units
+        )
         self.near_bandwidth = self.whole(near, "bandwidth_byte_per_s")
         self.last_byte = self.whole(last, "capacity_byte") or 0.0
         self.last_bandwidth = self.whole(last, "bandwidth_byte_per_s")
@@ -77,7 +83,10 @@ class Chip:
     @cached_property
     def support(self) -> Record | None:
         """How the backend runs here: a row of the maker's before one for all."""
-        rows = {r["vendor"]: r for r in self.facts.where("backend_support", backend=self.backend["backend"], family=self.family)}
+        rows = {
+            r["vendor"]: r
+            for r in self.facts.where("backend_support", backend=self.backend["backend"], family=self.family)
+        }
         return rows.get(self.vendor, rows.get("*"))
 
     def runs(self, policy: str) -> bool:
@@ -100,7 +109,9 @@ class Chip:
         best = self.first(fitting, precision)
         if unit == "vector" and self.support is not None:
             single = self.first([p for p in fitting if p["accumulator"] not in ("fp16", "bf16")], precision)
-            is_half = self.support["sums_in_half"] and best and best["peak_ops_per_s"] >= (single or best)["peak_ops_per_s"]
+            is_half = (
+                self.support["sums_in_half"] and best and best["peak_ops_per_s"] >= (single or best)["peak_ops_per_s"]
+            )
             best = best if is_half else single
         if best is None:
             return None
@@ -108,7 +119,8 @@ class Chip:
         units = float(sum(c["unit_count"] for c in pool))
         # Unlike arrays count as equal ones with as many processing elements.
         rows, columns = (
-            math.sqrt(sum(c["unit_count"] * (c[side] or 1) ** 2 for c in pool) / units) for side in ("array_rows", "array_columns")
+            math.sqrt(sum(c["unit_count"] * (c[side] or 1) ** 2 for c in pool) / units)
+            for side in ("array_rows", "array_columns")
         )
         kind = best["precision"]
         joule = self.energy.get(("op", f"{kind}.{unit}"))
@@ -160,7 +172,9 @@ class Chip:
             if row["scope"].startswith("hardware:"):
                 measured.setdefault(row["backend"], set()).add(row["scope"].removeprefix("hardware:"))
         mine_bandwidth, mine_rate = numbers(self.name)
-        siblings = {h["hardware"] for h in self.facts.where("hardware", architecture=self.row["architecture"])} - {self.name}
+        siblings = {h["hardware"] for h in self.facts.where("hardware", architecture=self.row["architecture"])} - {
+            self.name
+        }
         found = {}
         for backend, parts in measured.items():
             if self.name in parts:
@@ -168,7 +182,9 @@ class Chip:
             able = []
             for part in sorted(parts & siblings):
                 bandwidth, rate = numbers(part)
-                if (rate is None) == (mine_rate is None) and (not rate or not mine_rate or 0.8 <= mine_rate / rate <= 1.25):
+                if (rate is None) == (mine_rate is None) and (
+                    not rate or not mine_rate or 0.8 <= mine_rate / rate <= 1.25
+                ):
                     able.append((abs(math.log(mine_bandwidth / bandwidth)), part))
             if able:
                 found[backend] = min(able)[1]
@@ -197,7 +213,9 @@ class Chip:
         return self.shares(kernel.kind, operator, kernel.precision, self.layout(kernel))
 
     @functools.cache  # noqa: B019  (a chip lives for one target)
-    def shares(self, kind: str, operator: str, precision: str, layout: str) -> dict[str, tuple[float | None, float | None]]:
+    def shares(
+        self, kind: str, operator: str, precision: str, layout: str
+    ) -> dict[str, tuple[float | None, float | None]]:
         """Share of the peak and half-work for each resource, by what a kernel is."""
         assert self.support is not None
         backends = ["*", self.support["efficiency_backend"], self.backend["backend"]]

@@ -201,7 +201,9 @@ def _add_reduction(draw: st.DrawFn, d: Drawing, source: int) -> None:
 
 def _add_resample(draw: st.DrawFn, d: Drawing, source: int) -> None:
     rows, channels = d.rows[source], d.channels[source]
-    d.operator("resample", [source], rows, channels, [vector(d, 7 * rows * channels, rows * channels, accesses=channels)])
+    d.operator(
+        "resample", [source], rows, channels, [vector(d, 7 * rows * channels, rows * channels, accesses=channels)]
+    )
 
 
 def _add_copy(draw: st.DrawFn, d: Drawing, source: int) -> None:

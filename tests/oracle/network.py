@@ -110,7 +110,9 @@ class Run:
         self.tensors = {t["tensor_id"]: t for t in facts.rows["tensor"]}
         self.operators = {o["operator_id"]: o for o in facts.rows["operator"]}
         self.held = {r["tensor_id"]: r["precision"] for r in facts.where("tensor_precision", policy=self.policy)}
-        self.computed = {r["operator_id"]: r["precision"] for r in facts.where("operator_precision", policy=self.policy)}
+        self.computed = {
+            r["operator_id"]: r["precision"] for r in facts.where("operator_precision", policy=self.policy)
+        }
         mine = facts.where("kernel_operator", backend=self.backend["backend"])
         self.home = {m["operator_id"]: m["kernel_id"] for m in mine}
         self.working = [m for m in mine if not m["is_folded"] and not self.operators[m["operator_id"]]["is_view"]]
@@ -184,7 +186,9 @@ class Run:
                 moved = round((whole - whole * (1 - share) ** draws) * 1024) / 1024
         precision = self.held[tensor_id]
         if crossing["direction"] == "read":
-            copies = self.facts.where("read_precision", policy=self.policy, operator_id=operator_id, tensor_id=tensor_id)
+            copies = self.facts.where(
+                "read_precision", policy=self.policy, operator_id=operator_id, tensor_id=tensor_id
+            )
             precision = copies[0]["precision"] if copies else precision
         width = self.facts.width(precision)
         size = moved * (max(width, 4.0) if crossing["is_wide"] else width)
@@ -221,15 +225,15 @@ class Run:
 
     def chain_links(self) -> set[tuple[int, int]]:
         """Tensors made and read by a matrix operator inside one kernel; a cache is read from memory."""
-        found = set()
+        found: set[tuple[int, int]] = set()
         for edge in self.facts.rows["edge"]:
             reader = self.operators[edge["consumer_operator_id"]]
             root = self.tensors[self.tensors[edge["tensor_id"]]["storage_tensor_id"]]
             inside = self.home.get(reader["operator_id"])
+            is_inside = inside is not None and inside == self.home.get(root["producer_operator_id"])
             is_chained = self.classes[reader["operator_class"]]["is_matrix"] and reader["operator_class"] != "rnn"
-            if inside is not None and inside == self.home.get(root["producer_operator_id"]):
-                if is_chained and root["role"] != "kv_cache":
-                    found.add((inside, root["tensor_id"]))
+            if is_inside and is_chained and root["role"] != "kv_cache":
+                found.add((inside, root["tensor_id"]))
         return found
 
     # --- what is inserted ------------------------------------------------------------------------
@@ -239,7 +243,14 @@ class Run:
         inserted: list[Kernel] = []
 
         def add(
-            sort: int, number: int, operator_id: int, kind: str, place: float, tensor_id: int, source: str = "", **given: str
+            sort: int,
+            number: int,
+            operator_id: int,
+            kind: str,
+            place: float,
+            tensor_id: int,
+            source: str = "",
+            **given: str,
         ) -> Kernel:
             home = self.home[operator_id]
             kernel = Kernel(
@@ -263,7 +274,16 @@ class Run:
             hands_over = self.backend["plans_layout"] and self.classes[operator["operator_class"]]["is_convolution"]
             if copy["operator_id"] in self.home and (self.backend["follows_strides"] or (hands_over and is_image)):
                 name = ".".join(operator["aten_operator"].split(".")[:2])
-                add(2, copy["copy_id"], copy["operator_id"], "copy", -0.25, copy["tensor_id"], layout="strided", operator_name=name)
+                add(
+                    2,
+                    copy["copy_id"],
+                    copy["operator_id"],
+                    "copy",
+                    -0.25,
+                    copy["tensor_id"],
+                    layout="strided",
+                    operator_name=name,
+                )
         if self.backend["adds_bias_kernels"]:
             self.add_biases(add)
         for number, kernel in enumerate(inserted):

@@ -99,7 +99,9 @@ class Mapper:
         matrix, lanes = self.chip.rate("matrix", step.precision), self.chip.lanes_for(step.precision)
         dataflow = s["dataflow"]
         if dataflow == "query_block":
-            return self.query_block(step, s, scores, matrix or lanes, lanes) if scores and self.suits(scores, s) else None
+            return (
+                self.query_block(step, s, scores, matrix or lanes, lanes) if scores and self.suits(scores, s) else None
+            )
         if not step.is_product:
             return None
         if dataflow == "direct":
@@ -295,7 +297,8 @@ class Machine:
             "vector": max((p.second_an_operation for p in kinds["vector"]), default=0.0),
         }
         matrix_s, vector_s = (
-            (ideal[unit] + reach[unit][1] * starts[unit]) / reach[unit][0] for unit in ("matrix", "vector")  # type: ignore[operator]
+            (ideal[unit] + reach[unit][1] * starts[unit]) / reach[unit][0]
+            for unit in ("matrix", "vector")  # type: ignore[operator]
         )
         compute_s = max(matrix_s, vector_s, naive_s)
         # Memory levels.
@@ -311,7 +314,9 @@ class Machine:
             "dram": (dram + (half * chip.units if moved > 0 else 0.0)) / (bandwidth * share),
             "cache": moved / (chip.last_bandwidth * share) if chip.last_bandwidth else 0.0,
             "latency": max((s.size("accesses") for s in kernel.steps), default=0.0) * chip.latency_s if walks else 0.0,
-            "thread": moved / (chip.unit_bandwidth * thread * team) if chip.unit_bandwidth and thread and team < chip.units else 0.0,
+            "thread": moved / (chip.unit_bandwidth * thread * team)
+            if chip.unit_bandwidth and thread and team < chip.units
+            else 0.0,
             "tile": reload / chip.near_bandwidth if chip.near_bandwidth else 0.0,
         }
         memory_s = max(levels.values())
@@ -322,7 +327,8 @@ class Machine:
         reorder = reordered if is_cpu and reach["reorder"][0] is not None else 0.0
         paged = kernel.faults if is_cpu and reach["paging"][0] is not None else 0.0
         reorder_s, paging_s = (
-            byte / (bandwidth * reach[r][0]) if byte else 0.0 for byte, r in ((reorder, "reorder"), (paged, "paging"))  # type: ignore[operator]
+            byte / (bandwidth * reach[r][0]) if byte else 0.0
+            for byte, r in ((reorder, "reorder"), (paged, "paging"))  # type: ignore[operator]
         )
         has_team = self.support["chunk_element"] is not None and team > 1 and moved > 0
         team_s = (reach["thread"][1] or 0.0) * chip.team_s if has_team else 0.0

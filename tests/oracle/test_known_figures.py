@@ -98,9 +98,7 @@ def latency(bench: Bench, model: str, hardware: str) -> tuple[float, float, str]
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("hardware", "batch", "policy"), [("rtx4090", 1024, "amp-fp16"), ("v100_sxm2_16", 1, "fp32")])
-def test_fewer_operations_are_not_less_time(
-    zoo: Bench, hardware: str, batch: int, policy: str
-) -> None:
+def test_fewer_operations_are_not_less_time(zoo: Bench, hardware: str, batch: int, policy: str) -> None:
     """EfficientNet-B0 has a fifth of the arithmetic of ResNet-18 and is slower, as measured."""
     zoo.replace_rows(Scenario, [scenario(1, batch=batch, precision=policy)])
     assert latency(zoo, "efficientnet_b0", hardware)[0] > latency(zoo, "resnet18", hardware)[0]

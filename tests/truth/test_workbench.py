@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
 from charz.cli.workspace import change_workspace, open_workspace
-from charz.ingest.measurements import bare, files, store, validation
+from charz.ingest.measurements import bare, files, fit, kernels, store, validation
 from charz.ingest.measurements.workbench import Workbench, measured_cases
 from charz.ingest.run import run
 from charz.ingest.sources.spec import parse
@@ -75,6 +76,57 @@ def test_host_factor_is_chosen_from_batch_one_rows(database: Path) -> None:
     assert frame["host_factor"][0] > 0
     assert {"p10_s", "p90_s", "latency_s"} <= set(frame.columns)
     assert "predicted too" in validation.explain({**frame.to_dicts()[0], "log_ratio": 0.1})
+
+
+def test_the_fit_composes_a_kernels_time_as_the_views_do(tmp_path: Path) -> None:
+    """Efficiencies that are the same for all kernels, given to the views as rows and to the fit as parameters: one device
+    time, wherever both take the same tiles."""
+    path = tmp_path / "t.duckdb"
+    specs = [parse("synthetic:resnet_block"), parse("synthetic:transformer_block"), parse("synthetic:mlp")]
+    outcomes = run(specs, lambda: change_workspace(path))
+    assert {o.state for o in outcomes} == {"written"}, outcomes
+    settings = [
+        ("i9_10940x", "inductor", "fp32"), ("i9_10940x", "eager", "fp32"), ("xeon_8480p", "openvino", "int8"),
+        ("rtx4090", "eager", "amp-fp16"), ("rtx4090", "inductor", "fp32"), ("t4", "eager", "fp16"),
+    ]  # fmt: skip
+    cases = pl.DataFrame(
+        [
+            {
+                "model": o.model, "hardware": part, "backend": backend, "precision": precision, "memory_format": "nchw",
+                "batch": batch, "sequence": None, "host_factor": 1.0,
+            }
+            for o in outcomes for part, backend, precision in settings for batch in (1, 32)
+        ],
+        schema_overrides={"sequence": pl.Int64},
+    )  # fmt: skip
+    shares = {"matrix": 0.62, "vector": 0.41, "memory": 0.73, "overlap": 0.85, "thread": 2.0, "reorder": 0.3, "paging": 0.08}
+    works = {"matrix": 3e4, "vector": 2e3, "memory": 5e3, "thread": 4e4}
+    keys = ["model", "scenario_id", "hardware"]
+    with open_workspace(path) as connection:
+        held = connection.sql("SELECT * FROM efficiency WHERE resource = 'residency'").pl()
+    rows = kernels.neutral(0.0, held).with_columns(
+        pl.col("resource").replace_strict(shares, default=pl.col("maximum_fraction")).alias("maximum_fraction"),
+        pl.col("resource").replace_strict(works, default=0.0).alias("half_work"),
+    )
+    tiles = "SELECT model, scenario_id, hardware, LIST(candidate ORDER BY kernel_id) AS tiles FROM kernel_cost GROUP BY ALL"
+    with Workbench(path, cases, kernels.neutral(0.0, held)) as bench:
+        before = bench.sql(tiles)
+    with Workbench(path, cases, rows) as bench:
+        said = bench.predict(("device_s", "host_issue_s")).join(bench.sql(tiles), on=keys)
+    said = said.join(before, on=keys, suffix="_before")
+    extracted = kernels.extract(path, cases.with_columns(measured_s=pl.lit(1.0)), held)
+    for term in ("naive_s", "cache_s", "reload_s", "reorder_s", "paging_s", "thread_s", "team_s", "power_s", "gap_s"):
+        assert getattr(extracted, term).any(), term
+    values = {("*", "*", r, "maximum_fraction"): f for r, f in shares.items()}
+    values |= {("*", "*", r, "half_work"): w for r, w in works.items()}
+    parameter = fit._by_group(extracted, fit.Fit(values))
+    device_s = np.bincount(extracted.case, fit._kernel_time(extracted, parameter), len(extracted.cases))
+    found = extracted.cases.select(*keys).with_columns(fitted_s=pl.Series(device_s), host_s=pl.Series(extracted.host_s))
+    both = said.join(found, on=keys)
+    same = both.filter(pl.col("tiles") == pl.col("tiles_before"))
+    places = ["hardware", "backend"]
+    assert len(both) == len(cases) and set(same.select(places).rows()) == set(cases.select(places).rows())
+    assert same["fitted_s"].to_numpy() == pytest.approx(same["device_s"].to_numpy(), rel=1e-9)
 
 
 def test_bare_product_is_bounded_by_the_roofline(database: Path) -> None:

@@ -20,10 +20,10 @@ def file(once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
 
 def _make(path: Path) -> None:
     from oracle.database import ingested
-    from whole.generated import graph
 
     from charz.cli.workspace import change_workspace
     from charz.ingest import write
+    from whole.generated import graph
 
     with change_workspace(path) as connection:
         models = [ingested(graph(seed), name) for seed, name in enumerate(("small", "other", "decoder"), start=1)]

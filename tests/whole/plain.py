@@ -63,8 +63,7 @@ def check_peak_memory(connection: duckdb.DuckDBPyConnection) -> int:
     kernels = {
         (m, s): n
         for m, s, n in connection.sql(
-            "SELECT r.model, r.scenario_id, count(*) FROM run AS r JOIN kernel AS k USING (model, backend)"
-            " GROUP BY ALL"
+            "SELECT r.model, r.scenario_id, count(*) FROM run AS r JOIN kernel AS k USING (model, backend) GROUP BY ALL"
         ).fetchall()
     }
     runs = connection.sql(

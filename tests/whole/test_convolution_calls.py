@@ -14,9 +14,9 @@ from charz.ingest.compile import compile_graph
 from charz.ingest.compile.dataflow import flow_of
 from charz.ingest.compile.fusion import partition
 from charz.ingest.compile.heap import convolution_calls, scratch
-from charz.ingest.trace.export import BATCH, Request
 from charz.ingest.graph import Graph
 from charz.ingest.pipeline import to_graph
+from charz.ingest.trace.export import BATCH, Request
 from charz.schema.compiled import HeapGrowth
 from charz.schema.scenario import Scenario
 

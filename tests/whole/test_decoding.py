@@ -52,9 +52,7 @@ def test_serving_fits_where_the_prompt_does(bench: Bench) -> None:
         scenario(3, sequence=1, context=2048, phase="decode", **of),
     ]
     bench.replace_rows(Scenario, rows)
-    prompt, step, _ = (
-        byte for (byte,) in bench.rows("SELECT peak_memory_byte FROM run_memory ORDER BY scenario_id")
-    )
+    prompt, step, _ = (byte for (byte,) in bench.rows("SELECT peak_memory_byte FROM run_memory ORDER BY scenario_id"))
     assert prompt > step
     query = "SELECT peak_memory_byte, fits_device FROM llm_serving ORDER BY scenario_id"
     for capacity, fits in ((prompt, True), ((prompt + step) / 2, False)):

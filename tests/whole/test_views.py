@@ -83,7 +83,8 @@ def test_batches_equal_brute_force() -> None:
                 rates[model][batch] = batch / seconds
         found = bench.rows("SELECT DISTINCT model, saturating_batch, largest_fitting_batch FROM batch_sweep")
         assert sorted(row for row in found if row[2] is not None) == [
-            (m, min(b for b, rate in of.items() if rate >= 0.9 * max(of.values())), max(of)) for m, of in sorted(rates.items())
+            (m, min(b for b, rate in of.items() if rate >= 0.9 * max(of.values())), max(of))
+            for m, of in sorted(rates.items())
         ]
 
 
