@@ -142,7 +142,7 @@ def part_rows(part: str, values: np.ndarray, note: str) -> list[Efficiency]:
     of = {(p.resource, p.column): float(f"{v:.4g}") for p, v in zip(PARAMETERS, values, strict=True)}
     return [
         Efficiency(
-            efficiency_id=number, scope=f"hardware:{part}", backend="*", kernel_class="linear", precision_class="*", memory_format="*",
+            efficiency_id=number, scope=f"hardware:{part}", backend="*", kernel_class="linear", operator_name="*", precision_class="*", memory_format="*",
             resource=resource, maximum_fraction=of[resource, "maximum_fraction"],
             half_work=of.get((resource, "half_work"), 0.0), source_id="charz_gemm_fit", confidence="derived", note=note,
         )

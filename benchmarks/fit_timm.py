@@ -188,7 +188,7 @@ def _complete(family: calibration.Calibration) -> list[Efficiency]:
     rows = calibration.efficiency_rows(family)
     if family.scope != "family:gpu":
         return rows
-    have = {(row.kernel_class, row.memory_format, row.resource): row for row in rows}
+    have = {(row.kernel_class, row.memory_format, row.resource): row for row in rows if row.operator_name == "*"}
     missing = [
         have["*", "*", resource].model_copy(update={"kernel_class": kernel_class})
         for kernel_class in ("linear", "matmul")

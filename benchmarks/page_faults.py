@@ -85,7 +85,7 @@ def predicted(database: Path) -> pl.DataFrame:
         FROM page_fault AS f INNER JOIN run AS r USING (model, scenario_id)
         GROUP BY f.model, r.backend, r.batch
     """
-    with Workbench(database, pl.DataFrame(cases), overrides=catalog.tables(), view="page_fault") as bench:
+    with Workbench(database, pl.DataFrame(cases), overrides=catalog.tables()) as bench:
         found = bench.sql(query)
     return found.with_columns(batch=pl.col("batch").cast(pl.Int64))
 

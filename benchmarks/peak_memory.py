@@ -144,7 +144,8 @@ def measured() -> None:
 
 def run_memory(batches: list[int]) -> dict[tuple[str, int], tuple[float, float]]:
     """Peak of a prefill under eager and the key-value cache in it, by precision and batch. [byte]"""
-    from charz.cli.workspace import open_workspace, scenario_row, with_scenarios
+    from charz.cli.workspace import open_workspace, scenario_row
+    from charz.sql import maintain
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "peak.duckdb"
@@ -159,12 +160,12 @@ def run_memory(batches: list[int]) -> dict[tuple[str, int], tuple[float, float]]
         ]
         subprocess.run(command, check=True, capture_output=True)
         keys = [(precision, batch) for precision in sorted(set(PRECISIONS.values())) for batch in batches]
+        scenarios = [
+            scenario_row(scenario_id=i, batch=b, sequence=MEASURED_TOKENS, phase="prefill", precision=p)
+            for i, (p, b) in enumerate(keys)
+        ]
         with open_workspace(path) as connection:
-            scenarios = [
-                scenario_row(connection, i, batch=b, sequence=MEASURED_TOKENS, phase="prefill", precision=p)
-                for i, (p, b) in enumerate(keys)
-            ]
-        with with_scenarios(path, scenarios, {"run_memory"}) as connection:
+            maintain.ask(connection, scenarios=scenarios)
             found = connection.execute("SELECT scenario_id, peak_memory_byte, kv_cache_byte FROM run_memory").fetchall()
     return {keys[scenario_id]: (peak, cache) for scenario_id, peak, cache in found}
 

@@ -94,7 +94,7 @@ def shared_rows(efficiency: pl.DataFrame) -> pl.DataFrame:
 
 def states(connection: duckdb.DuckDBPyConnection, measured: pl.DataFrame) -> pl.DataFrame:
     """The timings with what lay in the last-level cache of their part."""
-    cache_byte = connection.sql("SELECT hardware, cache_byte FROM hardware_unit").pl()
+    cache_byte = connection.sql("SELECT hardware, cache_byte FROM part").pl()
     return measured.join(cache_byte, on="hardware").with_columns(cache_state=cache_state())
 
 

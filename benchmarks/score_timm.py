@@ -61,8 +61,6 @@ def main() -> None:
         live["efficiency"] = live["efficiency"].filter(~pl.col("scope").str.starts_with("hardware:"))
     with Workbench(options.database, wanted, overrides=live) as bench:
         predicted = bench.predict(validation.COLUMNS)
-        slow = sorted(bench.seconds.items(), key=lambda x: -x[1])[:6]
-        print("views: " + ", ".join(f"{name} {seconds:.1f} s" for name, seconds in slow))
         print(f"predicted after {time.perf_counter() - start:.1f} s")
         print(score.table(predicted, CELL))
         if options.families:
@@ -95,11 +93,10 @@ def print_classes(bench: Workbench) -> None:
     """Share of predicted time by kernel class, and by what bounds it."""
     shares = bench.sql(
         """
-        SELECT k.hardware, t.backend, k.kernel_class, COUNT(*) AS kernels, SUM(k.latency_s) AS latency_s,
+        SELECT k.hardware, k.backend, k.kernel_class, COUNT(*) AS kernels, SUM(k.latency_s) AS latency_s,
             SUM(k.latency_s) FILTER (WHERE k.compute_s >= k.memory_s) / SUM(k.latency_s) AS compute_bound,
             SUM(k.latency_s) FILTER (WHERE k.is_power_bound) / SUM(k.latency_s) AS power_bound
-        FROM kernel_latency AS k
-        INNER JOIN target AS t USING (model, scenario_id, hardware)
+        FROM kernel_time AS k
         GROUP BY ALL
         """
     )

@@ -115,7 +115,7 @@ def text(database: Path, rows: pl.DataFrame, seconds: float, load: float) -> lis
     """Paragraphs of the page."""
     with duckdb.connect(str(database), read_only=True) as connection:
         name, cores = connection.execute(
-            "SELECT h.name, u.unit_count FROM hardware AS h INNER JOIN hardware_unit AS u USING (hardware) WHERE hardware = ?",
+            "SELECT h.name, u.unit_count FROM hardware AS h INNER JOIN part AS u USING (hardware) WHERE hardware = ?",
             [PART],
         ).fetchall()[0]
     return [

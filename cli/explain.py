@@ -98,9 +98,7 @@ def command(
 ) -> None:
     """Show how the time and energy of a model, kernel or operator come about on one part."""
     is_number = piece.isascii() and piece.isdigit()
-    with on_target(
-        db, model, hardware, batch=batch, sequence=sequence, precision=precision, backend=backend
-    ) as target:
+    with on_target(db, model, hardware, batch=batch, sequence=sequence, precision=precision, backend=backend) as target:
         if not piece:
             _title(f"{target.model} on {target.hardware} ({target.asked})")
             _explain_run(target)

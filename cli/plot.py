@@ -112,9 +112,9 @@ def _roofline(scope: Scope) -> Any:
     points = scope.records(
         f"""
         SELECT kernel, kernel_class, latency_s, bottleneck, attained_ops_per_s,
-            flops / traffic_byte AS arithmetic_intensity
+            flops / moved_byte AS arithmetic_intensity
         FROM {drawn}
-        WHERE attained_ops_per_s > 0 AND traffic_byte > 0
+        WHERE attained_ops_per_s > 0 AND moved_byte > 0
         """,
     )
     roofs = scope.records(
@@ -135,10 +135,10 @@ def _tiling(scope: Scope) -> Any:
         """
         SELECT m.kernel, m.tile_m, m.tile_n, m.tile_k, m.tile_count, m.strategy,
             m.hardware || CASE WHEN m.is_simulated THEN ' (simulated)' ELSE '' END AS part, m.backend,
-            l.traffic_byte AS footprint_byte
+            l.moved_byte AS footprint_byte
         FROM kernel_mapping AS m
         JOIN kernel_latency AS l USING (model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id)
-        WHERE m.tile_m IS NOT NULL AND l.traffic_byte > 0
+        WHERE m.tile_m IS NOT NULL AND l.moved_byte > 0
         """,
     )
     return drawing.tiling(_apart(points), f"Tiles against footprint: {_subject(scope, 'kernel_mapping')}")
@@ -202,11 +202,14 @@ def _batch(scope: Scope) -> Any:
 
 def _fusion(scope: Scope) -> Any:
     query = """
-        SELECT backend, latency_s, kernel_count, compute_s, memory_s, power_s, team_s, overhead_s
-        FROM model_report
-        WHERE hardware = (SELECT min(hardware) FROM model_report) AND model = (SELECT min(model) FROM model_report)
+        SELECT t.*, r.kernel_count
+        FROM model_latency AS t
+        JOIN model_report AS r USING (model, hardware, backend, precision, batch, sequence, scenario_id)
+        ORDER BY t.model, t.hardware, t.scenario_id
     """
     rows = scope.records(query)
+    first = rows[0]
+    rows = [row for row in rows if (row["model"], row["hardware"]) == (first["model"], first["hardware"])]
     bars = [
         {
             "backend": row["backend"],

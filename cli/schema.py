@@ -25,25 +25,32 @@ def command(
             _describe(connection, name)
 
 
+_TABLES = """
+    SELECT 'table', table_name, comment FROM duckdb_tables()
+    WHERE NOT internal AND schema_name = 'main' AND table_name NOT IN (SELECT view FROM view_catalog)
+    ORDER BY table_name
+"""
+"""Tables that people and ingest write; those that are kept equal to a view stand among the views."""
+
+
 def _list(connection: duckdb.DuckDBPyConnection) -> None:
     views = connection.execute("SELECT layer, view, description FROM view_catalog ORDER BY layer, view").fetchall()
-    tables = connection.execute(
-        "SELECT 'table', table_name, comment FROM duckdb_tables() WHERE NOT internal ORDER BY table_name"
-    ).fetchall()
-    rows = [(layer, name, _first_sentence(text or "")) for layer, name, text in views + tables]
-    display.show(display.table(["layer", "name", "what it holds"], rows))
+    rows = views + connection.execute(_TABLES).fetchall()
+    shown = [(layer, name, _first_sentence(text or "")) for layer, name, text in rows]
+    display.show(display.table(["layer", "name", "what it holds"], shown))
 
 
 def _describe(connection: duckdb.DuckDBPyConnection, name: str) -> None:
     relations = connection.execute(
-        "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal"
-        " UNION ALL SELECT table_name, comment FROM duckdb_tables() WHERE NOT internal"
+        "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal AND schema_name = 'main'"
+        " UNION ALL SELECT table_name, comment FROM duckdb_tables() WHERE NOT internal AND schema_name = 'main'"
     ).fetchall()
     known = dict(relations)
     if name not in known:
         raise unknown_name("view or table", name, known, "`charz schema` lists them")
     columns = connection.execute(
-        "SELECT column_name, data_type, comment FROM duckdb_columns() WHERE table_name = ? ORDER BY column_index",
+        "SELECT column_name, data_type, comment FROM duckdb_columns()"
+        " WHERE schema_name = 'main' AND table_name = ? ORDER BY column_index",
         [name],
     ).fetchall()
     display.show(f"{name}: {known[name] or ''}\n")

@@ -160,13 +160,13 @@ def _constant(value: Any) -> str:
     return ddl.literal(value) if isinstance(value, str) else str(value)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Target(Scope):
     """One model on one part under one scenario."""
 
-    model: str = ""
-    hardware: str = ""
-    scenario: Scenario = None  # type: ignore[assignment]  # always given
+    model: str
+    hardware: str
+    scenario: Scenario
 
     @property
     def asked(self) -> str:
@@ -246,8 +246,8 @@ def ask(
 ) -> list[Scenario]:
     """Make every view of a read-only connection know these models, or all if none is named, on these targets, under each
     of the runs, given as columns of a scenario, and no others; returns the scenarios."""
-    pairs = list(dict.fromkeys((backend, precision) for _, backend, precision in sorted(targets, key=_by_precision)))
-    rows = numbered(connection, [scenario_row(**run, backend=b, precision=p) for run in runs for b, p in pairs])
+    pairs = sorted({(precision, backend) for _, backend, precision in targets})
+    rows = numbered(connection, [scenario_row(**run, backend=b, precision=p) for run in runs for p, b in pairs])
     parts = list(dict.fromkeys(hardware for hardware, *_ in targets))
     ((every,),) = connection.execute("SELECT count(DISTINCT hardware) FROM part_support").fetchall()
     maintain.ask(
@@ -255,10 +255,6 @@ def ask(
     )
     maintain.keep_targets(connection, targets)
     return rows
-
-
-def _by_precision(target: Triple) -> tuple[str, str]:
-    return target[2], target[1]
 
 
 @contextlib.contextmanager
@@ -307,7 +303,7 @@ def on_target(
             "sequence": sizes[0][0],
             "scenario_id": row.scenario_id,
         }
-        target = Target(connection, keys, model, part, row)
+        target = Target(connection, keys, model=model, hardware=part, scenario=row)
         yield target
         assumed.note(target, *views)
 

@@ -7,6 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# The same examples each time, on machines of any speed; tests marked slow draw others.
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.load_profile("same")
 
 Once = Callable[[str, Callable[[Path], object]], Path]
 

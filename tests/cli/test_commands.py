@@ -216,7 +216,9 @@ def test_an_export_loads_elsewhere(
         query = "SELECT hardware, scenario_id, latency_s FROM model_report ORDER BY ALL"
         here, there = loaded.execute(query).fetchall(), original.execute(query).fetchall()
         assert len(here) == len(there) > 0
-        assert all(same(a, b) for left, right in zip(here, there, strict=True) for a, b in zip(left, right, strict=True))
+        assert all(
+            same(a, b) for left, right in zip(here, there, strict=True) for a, b in zip(left, right, strict=True)
+        )
         files = {p.stem for p in folder.glob(f"*/*.{format}")}
         read = "SELECT view FROM view_catalog WHERE layer = '6_report' OR kind = 'table'"
         names = {n for (n,) in original.execute(read).fetchall()}
@@ -227,6 +229,23 @@ def test_an_export_loads_elsewhere(
 def test_invariants_hold(workspace: Path, charz: Charz) -> None:
     done = charz("check", "--db", str(workspace))
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.slow
+def test_check_notices_what_is_kept_wrong_and_refresh_mends_it(workspace: Path, charz: Charz, tmp_path: Path) -> None:
+    path = tmp_path / "charz.duckdb"
+    path.write_bytes(workspace.read_bytes())
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("UPDATE part_rate SET clock_hz = 1 WHERE hardware = 't4'")
+        query = "SELECT trigger_name, table_name FROM maintenance_trigger WHERE table_name = 'hardware_peak'"
+        name, table = connection.execute(query).fetchall()[0]
+        connection.execute(f"DROP TRIGGER {name} ON {table}")
+    done = charz("check", "resnet18", "--on", "t4")
+    assert done.returncode == 1
+    assert "part_rate: " in done.stderr and f"1 triggers are missing ({name} on {table})" in done.stderr
+    mended = charz("refresh")
+    assert mended.returncode == 0 and mended.stdout.startswith("part_rate: "), mended
+    assert "every maintained table is as its facts say" in charz("check", "resnet18", "--on", "t4").stderr
 
 
 def test_schema_shows_units(workspace: Path, charz: Charz) -> None:

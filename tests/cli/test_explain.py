@@ -53,7 +53,9 @@ def test_every_term_with_its_inputs_down_to_the_tile(workspace: Path, charz: Cha
     asked = ("--on", "rtx4090", "--backend", "inductor", "--precision", "fp16", "--batch", "8", "--db", str(workspace))
     text = charz("explain", "resnet18", "conv2d_1", *asked).stdout
     with duckdb.connect(str(workspace), read_only=True) as connection:
-        target = "model = 'resnet18' AND hardware = 'rtx4090' AND backend = 'inductor' AND precision = 'fp16' AND batch = 8"
+        target = (
+            "model = 'resnet18' AND hardware = 'rtx4090' AND backend = 'inductor' AND precision = 'fp16' AND batch = 8"
+        )
         terms = connection.sql(
             f"""
             SELECT t.term, t.kind, t.mechanism, t.term_s

@@ -154,7 +154,7 @@ def test_generated(generated: Bench, data: st.DataObject) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=30, **USUAL)
+@settings(max_examples=30, derandomize=False, **USUAL)
 @given(data=st.data())
 def test_generated_anew(generated: Bench, data: st.DataObject) -> None:
     """Other examples each time."""

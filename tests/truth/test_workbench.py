@@ -99,7 +99,15 @@ def test_the_fit_composes_a_kernels_time_as_the_views_do(tmp_path: Path) -> None
         ],
         schema_overrides={"sequence": pl.Int64},
     )  # fmt: skip
-    shares = {"matrix": 0.62, "vector": 0.41, "memory": 0.73, "overlap": 0.85, "thread": 2.0, "reorder": 0.3, "paging": 0.08}
+    shares = {
+        "matrix": 0.62,
+        "vector": 0.41,
+        "memory": 0.73,
+        "overlap": 0.85,
+        "thread": 2.0,
+        "reorder": 0.3,
+        "paging": 0.08,
+    }
     works = {"matrix": 3e4, "vector": 2e3, "memory": 5e3, "thread": 4e4}
     keys = ["model", "scenario_id", "hardware"]
     with open_workspace(path) as connection:
@@ -108,7 +116,9 @@ def test_the_fit_composes_a_kernels_time_as_the_views_do(tmp_path: Path) -> None
         pl.col("resource").replace_strict(shares, default=pl.col("maximum_fraction")).alias("maximum_fraction"),
         pl.col("resource").replace_strict(works, default=0.0).alias("half_work"),
     )
-    tiles = "SELECT model, scenario_id, hardware, LIST(candidate ORDER BY kernel_id) AS tiles FROM kernel_cost GROUP BY ALL"
+    tiles = (
+        "SELECT model, scenario_id, hardware, LIST(candidate ORDER BY kernel_id) AS tiles FROM kernel_cost GROUP BY ALL"
+    )
     with Workbench(path, cases, kernels.neutral(0.0, held)) as bench:
         before = bench.sql(tiles)
     with Workbench(path, cases, rows) as bench:

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import duckdb
 import pytest
+from oracle.database import scenario
 
-from charz.cli.workspace import open_workspace, scenario_row, with_scenarios
+from charz.sql import maintain
 
 from .plain import check_critical_paths, check_peak_memory, check_stages
 
 PLACE = os.environ.get("CHARZ_EVERY_MODEL")
 PART = "h100_sxm5_80"
-VIEWS = ("critical_path", "kernel_latency", "run_memory")
 RUNS = (("eager", "fp32"), ("inductor", "amp-fp16"), ("tensorrt", "fp16"))
 
 pytestmark = [
@@ -31,12 +30,9 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def connection() -> Iterator[duckdb.DuckDBPyConnection]:
-    path = Path(PLACE or "")
-    with open_workspace(path) as file:
-        scenarios = [
-            scenario_row(file, i, batch=1, backend=backend, policy=policy) for i, (backend, policy) in enumerate(RUNS)
-        ]
-    with with_scenarios(path, scenarios, VIEWS, hardware=[PART]) as made:
+    with duckdb.connect(PLACE or "", read_only=True) as made:
+        runs = [scenario(i, backend=backend, precision=precision) for i, (backend, precision) in enumerate(RUNS)]
+        maintain.ask(made, scenarios=runs, hardware=[PART])
         yield made
 
 

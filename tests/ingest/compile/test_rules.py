@@ -30,7 +30,7 @@ def connection(rows):
 def watched(connection):
     """With the view that tells which models are stale."""
     stale = next(v for v in views.load() if v.name == "stale_compilation")
-    connection.execute(stale.path.read_text())
+    connection.execute(stale.document.path.read_text())
     return connection
 
 
