@@ -22,10 +22,11 @@ from .workspace import (
     check_run,
     check_size,
     hardware_name,
-    left_out,
     model_name,
     open_workspace,
     targets_of,
+    without_size,
+    without_targets,
 )
 
 ModelsArgument = Annotated[list[str], typer.Argument(help="Ingested models; `charz models` lists them.")]
@@ -118,8 +119,9 @@ def asked(db: Path | None, grid: Grid, views: Iterable[str]) -> Iterator[Scope]:
         targets = targets_of(connection, hardware, grid.backends, precisions, is_first=not grid.precisions)
         sequences: list[int | None] = list(grid.sequences) or [None]
         runs = grid.runs or [{"batch": b, "sequence": s} for b in grid.batches or [1] for s in sequences]
+        excluded = without_targets(connection, hardware, targets, grid.backends, precisions)
         ask(connection, [{**run, **grid.fields} for run in runs], models, targets)
-        reasons = left_out(connection, models, hardware, runs[0], grid.backends, precisions)
+        reasons = without_size(connection, models, runs[0]) + excluded
         if not connection.execute("SELECT 1 FROM run SEMI JOIN part_support USING (backend, precision)").fetchall():
             nothing = CharzError("no part runs this so", ", ".join(models), next="widen --on, --precision or --backend")
             raise reasons[0] if reasons else nothing

@@ -336,23 +336,29 @@ def supported_backends(connection: duckdb.DuckDBPyConnection, hardware: str) -> 
     return [backend for (backend,) in connection.execute(query, [hardware]).fetchall()]
 
 
-def left_out(
+def without_targets(
     connection: duckdb.DuckDBPyConnection,
-    models: Sequence[str],
     hardware: Sequence[str],
-    run: Mapping[str, Any],
+    targets: Sequence[Triple],
     backends: Sequence[str],
     precisions: Sequence[str],
 ) -> list[CharzError]:
-    """Why the models and parts that a connection has no run of are without one: the size, the backend or the precision."""
-    sized = {model for (model,) in connection.execute("SELECT DISTINCT model FROM run").fetchall()}
-    errors = [_no_size(connection, model, run) for model in models if model not in sized]
-    running = {part for (part,) in connection.execute("SELECT DISTINCT hardware FROM part_support").fetchall()}
-    return errors + [
+    """Why the parts that none of the targets is on are without one: the backend or the precision. To be asked before
+    `ask`, which hides those parts."""
+    running = {part for part, *_ in targets}
+    return [
         _not_executed(connection, part, list(backends) or [default_backend(connection, part)], precisions)
         for part in hardware
         if part not in running
     ]
+
+
+def without_size(
+    connection: duckdb.DuckDBPyConnection, models: Sequence[str], run: Mapping[str, Any]
+) -> list[CharzError]:
+    """Why the models that a connection has no run of are without one. To be asked after `ask`."""
+    sized = {model for (model,) in connection.execute("SELECT DISTINCT model FROM run").fetchall()}
+    return [_no_size(connection, model, run) for model in models if model not in sized]
 
 
 def _no_size(connection: duckdb.DuckDBPyConnection, model: str, run: Mapping[str, Any]) -> CharzError:

@@ -146,7 +146,7 @@ USUAL: dict[str, Any] = {
 }
 
 
-@settings(max_examples=6, derandomize=True, **USUAL)
+@settings(max_examples=4, derandomize=True, **USUAL)
 @given(data=st.data())
 def test_generated(generated: Bench, data: st.DataObject) -> None:
     """The same examples each time."""
