@@ -81,6 +81,7 @@ def test_characterize_refuses_other_parts(
     assert not list(tmp_path.glob("*.yaml"))
 
 
+@pytest.mark.slow
 def test_characterize_keeps_a_file_and_can_be_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     machine = characterize.Machine("CPU: a #1", "amd", 2, 2.5e9, 256, {"l1": 32768.0}, 8e9, 1e11, 1e10, 6e9, 1e-6)

@@ -89,6 +89,7 @@ def test_the_sandbox_holds(workspace: Path, charz: Charz, attack: str) -> None:
     assert workspace.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_the_sandbox_holds_for_a_scratch_scenario(workspace: Path, charz: Charz) -> None:
     for attack in ATTACKS[:8]:
         text = attack.format(db=workspace, folder=workspace.parent)

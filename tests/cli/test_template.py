@@ -43,6 +43,7 @@ def test_another_content_has_another_name(tmp_path: Path, monkeypatch: pytest.Mo
     assert template.ready(fill) != first
 
 
+@pytest.mark.slow
 def test_without_a_cache_a_database_is_made_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
@@ -52,6 +53,7 @@ def test_without_a_cache_a_database_is_made_all_the_same(tmp_path: Path, monkeyp
         assert connection.sql("SELECT count(*) FROM model_report").fetchall() == [(0,)]
 
 
+@pytest.mark.slow
 def test_a_copy_has_what_a_new_database_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     counts = []
     for cache in ("one", "one", "file"):

@@ -35,6 +35,7 @@ def test_list_and_show_need_no_database(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_own_part_from_add_to_remove(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, write_part: Callable[..., Path]
 ) -> None:

@@ -50,6 +50,7 @@ def test_a_model_not_written_leaves_nothing(small: Path, add_model: Adder) -> No
         assert maintain.differences(connection) == {}
 
 
+@pytest.mark.slow
 def test_runs_are_evaluated_where_their_text_or_rules_changed(
     small: Path, kept_layers: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

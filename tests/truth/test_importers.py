@@ -180,6 +180,7 @@ def _read(path: Path, *mapping: str, source: str | None = None) -> files.Batch:
     return files.read(path, [*usual, *mapping], source, files.TraceContext(None, None, "eager"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", [None, "both"])
 def test_every_file_of_a_folder_is_kept(tmp_path: Path, source: str | None) -> None:
     for part, latency in (("a10", 4), ("t4", 8)):
