@@ -121,7 +121,8 @@ def asked(db: Path | None, grid: Grid, views: Iterable[str]) -> Iterator[Scope]:
         runs = grid.runs or [{"batch": b, "sequence": s} for b in grid.batches or [1] for s in sequences]
         excluded = without_targets(connection, hardware, targets, grid.backends, precisions)
         ask(connection, [{**run, **grid.fields} for run in runs], models, targets)
-        reasons = without_size(connection, models, runs[0]) + excluded
+        # Without a target no model has a run, whatever its size.
+        reasons = (without_size(connection, models, runs[0]) if targets else []) + excluded
         if not connection.execute("SELECT 1 FROM run SEMI JOIN part_support USING (backend, precision)").fetchall():
             nothing = CharzError("no part runs this so", ", ".join(models), next="widen --on, --precision or --backend")
             raise reasons[0] if reasons else nothing
