@@ -152,18 +152,19 @@ def with_rules(with_parts: bool) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def ingested(graph: Graph, name: str) -> write.Ingested:
-    """A graph compiled, as `charz ingest` would hand it on."""
+def ingested(graph: Graph, name: str, other_rules: Rules | None = None) -> write.Ingested:
+    """A graph compiled by the shipped rules or others, as `charz ingest` would hand it on."""
+    by = other_rules or rules()
     row: dict[str, Any] = {
         "model": name, "source": f"test:{name}", "architecture_family": "test", "input_signature": "",
         "planned_format": graph.planned_format, "is_batch_symbolic": True, "is_sequence_symbolic": True,
         "has_context": False, "is_training": False, "default_batch": 1, "default_sequence": 4, "parameter_count": 0,
-        "charz_version": "test", "rules_fingerprint": rules().fingerprint, "ingest_s": 0.0,
+        "charz_version": "test", "rules_fingerprint": by.fingerprint, "ingest_s": 0.0,
     }  # fmt: skip
     for column, info in Model.model_fields.items():
         if column not in row and column != "ingested_at":
             row[column] = "" if info.annotation is str else None
-    return write.Ingested(row, {**workload(graph), **compile_graph(graph, rules())})
+    return write.Ingested(row, {**workload(graph), **compile_graph(graph, by)})
 
 
 @functools.cache
