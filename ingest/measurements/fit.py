@@ -86,7 +86,7 @@ class Fit:
     def get(
         self, names: Sequence[str], memory_format: str, resource: str, kind: str, default: float | None = None
     ) -> float:
-        """The most specific value, as `efficiency_choice` picks it: the earlier name, then the format; else
+        """The most specific value, as `part_efficiency` picks it: the earlier name, then the format; else
         `default`, or what is usual."""
         for name in names:
             for f in (memory_format, "*"):
