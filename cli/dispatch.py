@@ -1,15 +1,10 @@
-"""Finds the command files, imports the one that is called, and turns errors into one line."""
+"""Makes the methods of a session commands, and turns errors into one line."""
 
 from __future__ import annotations
 
-import ast
 import contextlib
-import functools
-import importlib
 import os
 import sys
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import typer
@@ -17,60 +12,33 @@ from typer.core import TyperGroup
 
 from charz import __version__
 from charz.schema.errors import CharzError, is_interrupt, unknown_name
+from charz.session import GROUP_LINES
 
-FOLDER = Path(__file__).parent
-
-
-@dataclass(frozen=True, slots=True)
-class CommandFile:
-    """A module of this package that is a command."""
-
-    module: str
-    help: str
-    is_group: bool
-
-
-@functools.cache
-def command_files() -> dict[str, CommandFile]:
-    """Command files by the name a user types."""
-    found = {}
-    for path in sorted(FOLDER.glob("*.py")):
-        tree = ast.parse(path.read_text(), filename=str(path))
-        names = {name for node in tree.body for name in _defined(node)}
-        if names & {"command", "app"}:
-            first_line = (ast.get_docstring(tree) or "").partition("\n")[0]
-            found[path.stem.replace("_", "-")] = CommandFile(path.stem, first_line, "app" in names)
-    return found
-
+from .options import Method, function, methods
 
 class LazyGroup(TyperGroup):
     """A group whose commands are imported only when called."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Names of every command."""
-        return list(command_files())
+        return list(methods())
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command, imported now; an error with the nearest names if there is none."""
-        file = command_files().get(cmd_name)
-        if file is None:
-            raise unknown_name("command", cmd_name, command_files(), "`charz --help` lists them")
-        module = importlib.import_module(f"{__package__}.{file.module}")
-        if file.is_group:
-            return _named(typer.main.get_group(module.app), cmd_name)
-        single = typer.Typer(add_completion=False)
-        single.command(cmd_name)(module.command)
-        return _named(typer.main.get_command(single), cmd_name)
+        found = methods().get(cmd_name)
+        if found is None:
+            raise unknown_name("command", cmd_name, methods(), "`charz --help` lists them")
+        return _group(cmd_name, found) if isinstance(found, dict) else _command(found)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Usage and one line a command, read from the files and not from the modules."""
+        """Usage and one line a command."""
         formatter.write(
             "Usage: charz [--db FILE] COMMAND [ARGUMENTS]\n\n"
             "How fast is a neural network on a machine, how many joules, how much memory, why, and\n"
             "what would help: answers in SQL over one DuckDB file.\n\n"
         )
         with formatter.section("Commands"):
-            formatter.write_dl([(name, file.help) for name, file in command_files().items()])
+            formatter.write_dl([(name, line(found)) for name, found in methods().items()])
         with formatter.section("Options"):
             formatter.write_dl(
                 [
@@ -158,14 +126,23 @@ def _fail(line: str, code: int = 2) -> int:
     return code
 
 
-def _named(command: Any, name: str) -> Any:
-    command.name = name
+def line(found: Method | dict[str, Method]) -> str:
+    """A command's line in the help."""
+    return found.first_line if isinstance(found, Method) else GROUP_LINES[next(iter(found.values())).group]
+
+
+def _command(method: Method) -> Any:
+    single = typer.Typer(add_completion=False)
+    single.command(method.name)(function(method))
+    command = typer.main.get_command(single)
+    command.name = method.name
     return command
 
 
-def _defined(node: ast.stmt) -> list[str]:
-    if isinstance(node, ast.FunctionDef):
-        return [node.name]
-    if isinstance(node, ast.Assign):
-        return [target.id for target in node.targets if isinstance(target, ast.Name)]
-    return []
+def _group(name: str, members: dict[str, Method]) -> Any:
+    group = typer.Typer(no_args_is_help=True, add_completion=False, help=GROUP_LINES[name])
+    for member in members.values():
+        group.command(member.name)(function(member))
+    found = typer.main.get_group(group)
+    found.name = name
+    return found

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import shutil
+import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 
 import typer
+
+from charz.session.core import Voice
 
 _DECIMAL = (
     (1e18, "E"),
@@ -114,15 +118,17 @@ def markdown(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return "\n".join(lines + [_markdown_row([cell(value) for value in row]) for row in rows])
 
 
-def facts(rows: Iterable[tuple[str, str, str]]) -> None:
-    """Print names with their values and what each is, wrapped beside them."""
+def facts(rows: Iterable[tuple[str, str, str]]) -> str:
+    """Names with their values and what each is, wrapped beside them."""
     listed = list(rows)
     wide = [max((len(row[i]) for row in listed), default=0) for i in (0, 1)]
     indent = wide[0] + wide[1] + 6
+    found = []
     for name, value, text in listed:
         first = f"  {name.ljust(wide[0])}  {value.rjust(wide[1])}  "
         lines = textwrap.wrap(text, max(30, _width() - indent), break_on_hyphens=False) or [""]
-        show(f"\n{' ' * indent}".join([first + lines[0], *lines[1:]]).rstrip())
+        found.append(f"\n{' ' * indent}".join([first + lines[0], *lines[1:]]).rstrip())
+    return "\n".join(found)
 
 
 def wrapped(text: str) -> None:
@@ -171,3 +177,30 @@ def _reads_as_number(text: str) -> bool:
 
 def _markdown_row(parts: Sequence[str]) -> str:
     return "| " + " | ".join(part.replace("|", "\\|") for part in parts) + " |"
+
+
+def voice() -> Voice:
+    """What a session says beside its answers, on standard error, each line once."""
+    said: set[str] = set()
+
+    def once(text: str) -> None:
+        if text not in said:
+            said.add(text)
+            note(text)
+
+    return Voice(warn=once, remark=once, progress=progress)
+
+
+@contextlib.contextmanager
+def progress(title: str, total: int) -> Iterator[Callable[[str], None]]:
+    """A bar on standard error for many steps, where somebody looks."""
+    if total < 2 or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=total)
+        yield lambda text: bar.update(task, advance=1, description=text[:40])

@@ -17,9 +17,10 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
-from charz.schema import database, ddl
+from charz.schema import database, ddl, units
 from charz.schema.errors import CharzError
 from charz.schema.row import ModelRow
+from charz.schema.units import UNITS
 
 from . import reading, texts, views
 from .keys import KEYS
@@ -27,26 +28,6 @@ from .views import View
 
 OUTPUT_TYPES = frozenset(ddl.DUCKDB_TYPES.values())
 """Types a view may give: what tables hold. HUGEINT and DECIMAL arrive elsewhere as something else."""
-
-UNITS = {
-    "_byte_per_s": "byte/s",
-    "_ops_per_s": "ops/s",
-    "_usd_per_hour": "USD/h",
-    "_j_per_byte": "J/byte",
-    "_intensity": "ops/byte",
-    "_per_j": "1/J",
-    "_per_s": "1/s",
-    "_per_usd": "1/USD",
-    "_s": "s",
-    "_js": "J s",
-    "_j": "J",
-    "_w": "W",
-    "_hz": "Hz",
-    "_byte": "byte",
-    "_usd": "USD",
-    "_nm": "nm",
-}
-"""Unit that the end of a column's name promises, longest ending first."""
 
 _BANNED_WORDS = {
     "QUALIFY": "put the window in a subquery and filter on it",
@@ -128,7 +109,7 @@ def _check_text(view: View) -> Iterator[str]:
 
 def unit_problem(name: str, unit: str | None) -> str | None:
     """What is wrong between a column's name and its `[unit]`, if anything."""
-    promised = next((u for ending, u in UNITS.items() if name.endswith(ending)), None)
+    promised = UNITS.get(units.ending(name))
     if unit == promised:
         return None
     if promised is None:

@@ -8,7 +8,7 @@ table is found before a table or view of its name, also within views.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import duckdb
 
@@ -58,17 +58,17 @@ def add_runs(
 
     For a model just written, or deleted. Fires no trigger: nothing hangs on maintained tables.
     """
-    condition = _condition(models, scenarios)
+    condition = of_runs(models, scenarios)
     tables = [r for r in relations(connection) if r.is_table and r.layer == WORKLOAD]
     for table in tables:
-        connection.execute(f"DELETE FROM {_stored(connection, table.name)} WHERE {condition}")
-    chunks = _chunks(connection, models, scenarios)
+        connection.execute(f"DELETE FROM {stored(connection, table.name)} WHERE {condition}")
+    chunks = chunks(connection, models, scenarios)
     with _memory_spared(connection) if len(chunks) > 1 else contextlib.nullcontext():
         for chunk in chunks:
-            with _evaluated(connection, _condition(chunk, scenarios), chunk) as names:
+            with evaluated(connection, of_runs(chunk, scenarios), chunk) as names:
                 for name in names:
                     connection.execute(
-                        f"INSERT INTO {_stored(connection, name)} BY NAME SELECT * FROM temp.{ddl.quote(name)}"
+                        f"INSERT INTO {stored(connection, name)} BY NAME SELECT * FROM temp.{ddl.quote(name)}"
                     )
 
 
@@ -99,40 +99,6 @@ def _scenarios(connection: duckdb.DuckDBPyConnection) -> set[tuple[int, int]]:
     return set(connection.execute("SELECT scenario_id, HASH(s) FROM scenario AS s").fetchall())
 
 
-def ask(
-    connection: duckdb.DuckDBPyConnection,
-    *,
-    scenarios: Sequence[Scenario] | None = None,
-    models: Sequence[str] | None = None,
-    hardware: Sequence[str] | None = None,
-    runs: str = "TRUE",
-) -> None:
-    """Make every view of this connection know these scenarios, models and parts and no others; the file stays as it is.
-    With scenarios, `runs` is a condition on the rows of `run`.
-
-    For a what-if of one call, on a read-only connection: temporary tables hide those of the file. Not in a transaction
-    that writes, since what is written then goes to them.
-    """
-    if scenarios is not None:
-        connection.execute(ddl.create_table(Scenario).replace("CREATE TABLE", "CREATE TEMP TABLE", 1))
-        database.insert_rows(connection, scenarios)
-        _hide_runs(connection, models, runs)
-    elif models is not None:
-        _hide(connection, WORKLOAD, "model", models)
-    for name, values in (("model", models), ("hardware", hardware)):
-        if values is not None:
-            _keep_only(connection, name, name, values)
-    if hardware is not None:
-        _hide(connection, HARDWARE, "hardware", hardware)
-
-
-def keep_targets(connection: duckdb.DuckDBPyConnection, targets: Iterable[tuple[str, str, str]]) -> None:
-    """Make every view of this connection know these parts, backends and precisions together and no others, as `ask` does."""
-    rows = ", ".join(f"({', '.join(map(ddl.literal, target))})" for target in targets) or "(NULL, NULL, NULL)"
-    kept = f"SEMI JOIN (VALUES {rows}) AS t (hardware, backend, precision) USING (hardware, backend, precision)"
-    connection.execute(f"CREATE OR REPLACE TEMP TABLE part_support AS SELECT s.* FROM part_support AS s {kept}")
-
-
 def differences(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
     """Rows by which each maintained table differs from its evaluation anew; empty when all is well. Reads, writes nothing."""
     found = {}
@@ -141,44 +107,28 @@ def differences(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
             found[table.name] = _difference(connection, table.name, f"{REBUILD}.{ddl.quote(table.name)}", "TRUE")
     names = [r.name for r in relations(connection) if r.is_table and r.layer == WORKLOAD]
     found |= dict.fromkeys(names, 0)
-    for chunk in _chunks(connection, None, None):
-        condition = _condition(chunk, None)
-        with _evaluated(connection, condition, chunk):
+    for chunk in chunks(connection, None, None):
+        condition = of_runs(chunk, None)
+        with evaluated(connection, condition, chunk):
             for name in names:
                 found[name] += _difference(connection, name, f"temp.{ddl.quote(name)}", condition)
     known = _list("SELECT model FROM model")
     for name in names:  # rows of models that are no more
-        query = f"SELECT count(*) FROM {_stored(connection, name)} WHERE model NOT IN {known}"
+        query = f"SELECT count(*) FROM {stored(connection, name)} WHERE model NOT IN {known}"
         found[name] += connection.execute(query).fetchall()[0][0]
     return {name: count for name, count in found.items() if count}
 
 
 def _difference(connection: duckdb.DuckDBPyConnection, name: str, anew: str, condition: str) -> int:
     columns = ", ".join(map(ddl.quote, column_names(connection, name)))
-    kept = f"SELECT {columns} FROM {_stored(connection, name)} WHERE {condition}"
+    kept = f"SELECT {columns} FROM {stored(connection, name)} WHERE {condition}"
     fresh = f"SELECT {columns} FROM {anew}"
     query = f"SELECT count(*) FROM ((({kept}) EXCEPT ALL ({fresh})) UNION ALL (({fresh}) EXCEPT ALL ({kept})))"
     return int(connection.execute(query).fetchall()[0][0])
 
 
-def _hide_runs(connection: duckdb.DuckDBPyConnection, models: Sequence[str] | None, runs: str) -> None:
-    """Hide the maintained tables of the workload behind those of other runs."""
-    kept: list[str] = []
-    for chunk in _chunks(connection, models, None, runs) or [[]]:
-        with _evaluated(connection, f"{_condition(chunk, None)} AND ({runs})", chunk) as names:
-            for name in names:
-                if name in kept:
-                    into = f"INSERT INTO temp.{ddl.quote(f'{name} kept')} SELECT * FROM"
-                else:
-                    into = f"CREATE TEMP TABLE {ddl.quote(f'{name} kept')} AS SELECT * FROM"
-                connection.execute(f"{into} temp.{ddl.quote(name)}")
-            kept = names
-    for name in kept:
-        connection.execute(f"ALTER TABLE temp.{ddl.quote(f'{name} kept')} RENAME TO {ddl.quote(name)}")
-
-
 @contextlib.contextmanager
-def _evaluated(
+def evaluated(
     connection: duckdb.DuckDBPyConnection, condition: str, models: Sequence[str] | None
 ) -> Iterator[list[str]]:
     """Temporary tables of the runs for which the condition holds, each after those it reads; yields the names of those
@@ -194,7 +144,7 @@ def _evaluated(
             if relation.name == "run":
                 body = f"SELECT * FROM ({body}) WHERE {condition}"
             elif models is not None and _is_of_models(connection, relation, known):
-                body = f"SELECT * FROM ({body}) WHERE {_condition(models, None)}"
+                body = f"SELECT * FROM ({body}) WHERE {of_runs(models, None)}"
             connection.execute(f"CREATE TEMP TABLE {ddl.quote(relation.name)} AS {body}")
             made.append(relation.name)
         yield [r.name for r in known if r.is_table]
@@ -226,7 +176,7 @@ def _upstream(relation: Relation, known: Sequence[Relation]) -> set[str]:
     return found
 
 
-def _chunks(
+def chunks(
     connection: duckdb.DuckDBPyConnection,
     models: Sequence[str] | None,
     scenarios: Sequence[int] | None,
@@ -236,11 +186,11 @@ def _chunks(
     bodies = {r.name: r.body for r in relations(connection)}
     if "run" not in bodies:
         return []
-    body, of_models = bodies["run"], _condition(models, None)
+    body, of_models = bodies["run"], of_runs(models, None)
     query = f"""
         SELECT m.model, COUNT(r.model)
         FROM (SELECT model FROM model WHERE {of_models}) AS m
-        LEFT JOIN (SELECT model FROM ({body}) WHERE {_condition(models, scenarios)} AND ({runs})) AS r ON r.model = m.model
+        LEFT JOIN (SELECT model FROM ({body}) WHERE {of_runs(models, scenarios)} AND ({runs})) AS r ON r.model = m.model
         GROUP BY m.model
         ORDER BY m.model
     """
@@ -269,7 +219,7 @@ def _memory_spared(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
             connection.execute(f"SET memory_limit = '{before}'")
 
 
-def _condition(models: Sequence[str] | None, scenarios: Sequence[int] | None) -> str:
+def of_runs(models: Sequence[str] | None, scenarios: Sequence[int] | None) -> str:
     parts = []
     if models is not None:
         parts.append(f"model IN {_list(', '.join(map(ddl.literal, models)) or 'NULL')}")
@@ -282,19 +232,7 @@ def _list(text: str) -> str:
     return f"({text})"
 
 
-def _hide(connection: duckdb.DuckDBPyConnection, layer: str, column: str, values: Sequence[str]) -> None:
-    for table in relations(connection):
-        if table.is_table and table.layer == layer and column in column_names(connection, table.name):
-            _keep_only(connection, table.name, column, values)
-
-
-def _keep_only(connection: duckdb.DuckDBPyConnection, table: str, column: str, values: Sequence[str]) -> None:
-    listed = ", ".join(map(ddl.literal, values)) or "NULL"
-    source = f"SELECT * FROM {_stored(connection, table)} WHERE {ddl.quote(column)} IN ({listed})"
-    connection.execute(f"CREATE TEMP TABLE {ddl.quote(table)} AS {source}")
-
-
-def _stored(connection: duckdb.DuckDBPyConnection, name: str) -> str:
+def stored(connection: duckdb.DuckDBPyConnection, name: str) -> str:
     """A table of the file, whatever temporary table has its name."""
     current = connection.execute("SELECT current_database()").fetchall()[0][0]
     return f"{ddl.quote(current)}.main.{ddl.quote(name)}"

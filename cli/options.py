@@ -1,0 +1,160 @@
+"""From a method of a session to a command: its parameters become arguments and options, its answer is written."""
+
+from __future__ import annotations
+
+import inspect
+import types
+import typing
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from charz.session import GROUPS, Session
+from charz.session.answer import Asked, Rows
+from charz.session.parameters import Amount, Names, Sizes, Text
+
+from . import display
+from .output import Format, write
+
+_DATABASE = Annotated[
+    Path | None,
+    typer.Option("--db", help="Database file; else $CHARZ_DB, else charz.duckdb in this folder.", show_default=False),
+]
+_FORMAT = Annotated[Format, typer.Option("--format", help="How the answer is written.")]
+_OUT = Annotated[Path | None, typer.Option("--out", help="File to write; else standard output.", show_default=False)]
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method of a session that is a command."""
+
+    name: str
+    group: str
+    """Name of the group of commands that it is in; empty for one of its own."""
+    owner: type
+    asked: Asked
+
+    @property
+    def help(self) -> str:
+        """What it does."""
+        return inspect.getdoc(self.asked.rows) or ""
+
+    @property
+    def first_line(self) -> str:
+        """What it does, in one sentence."""
+        return " ".join(self.help.partition("\n\n")[0].split())
+
+
+def methods() -> dict[str, Method | dict[str, Method]]:
+    """Every command by name, and those of a group by the name of the group."""
+    found: dict[str, Method | dict[str, Method]] = {m.name: m for m in _methods(Session, "")}
+    for group, owner in GROUPS.items():
+        found[group] = {m.name: m for m in _methods(owner, group)}
+    return dict(sorted(found.items()))
+
+
+def _methods(owner: type, group: str) -> Iterator[Method]:
+    for name in dir(owner):
+        asked = getattr(getattr(owner, name), "asked", None)
+        if isinstance(asked, Asked) and not name.startswith("_"):
+            yield Method(name.rstrip("_").replace("_", "-"), group, owner, asked)
+
+
+def function(method: Method) -> Callable[..., None]:
+    """A function that typer makes the command of."""
+    hints = typing.get_type_hints(method.asked.rows, include_extras=True)
+    own = [p for p in inspect.signature(method.asked.rows).parameters.values() if p.name != "self"]
+    parameters = [_parameter(p, hints[p.name], is_several=bool(method.asked.sections)) for p in own]
+    names = {p.name for p in own}
+    common = {"format": (_FORMAT, Format.table), "out": (_OUT, None), "db": (_DATABASE, None)}
+    added = {name: pair for name, pair in common.items() if name not in names}
+    parameters += [_keyword(name, hint, default) for name, (hint, default) in added.items()]
+
+    def command(**given: Any) -> None:
+        path, format, out = (given.pop(name) if name in added else None for name in ("db", "format", "out"))
+        with Session(path, voice=display.voice()) as session:
+            _answer(session, method, given, format or Format.table, out)
+
+    command.__doc__ = method.help
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
+    return command
+
+
+def _answer(session: Session, method: Method, given: dict[str, Any], format: Format, out: Path | None) -> None:
+    """Ask, and write what comes: every section as a table for people, else the one asked for."""
+    owner = getattr(session, method.group) if method.group else session
+    sections = method.asked.sections
+    chosen = given.pop("section", None) if sections else None
+    is_page = bool(sections) and chosen is None and format is Format.table and out is None
+    failed = False
+    for section in sections if is_page else [chosen or (sections or (None,))[0]]:
+        rows = method.asked.rows(owner, **given, **({"section": section} if section else {}))
+        failed |= rows.is_failure
+        if is_page:
+            if not rows.fetch() and section != sections[0]:
+                continue
+            display.heading((section or "").replace("_", " ").capitalize())
+        write(rows, format, out, session.texts(rows.views))
+    if sections and not is_page and chosen is None:
+        session.voice.remark(f"--section {sections[0]}; there are also {', '.join(sections[1:])}")
+    if failed:
+        raise typer.Exit(1)
+
+
+def _parameter(parameter: inspect.Parameter, hint: Any, is_several: bool) -> inspect.Parameter:
+    """The parameter as typer declares it: positional ones are arguments, the others options."""
+    given, text = typing.get_args(hint)[0], typing.get_args(hint)[1] if typing.get_origin(hint) is Annotated else None
+    if typing.get_origin(hint) is not Annotated:
+        given = hint
+    if parameter.name == "section" and is_several:
+        option = typer.Option("--section", help="Only this table.", show_default=False)
+        return _keyword("section", Annotated[given | None, option], None)
+    if not isinstance(text, Text):
+        raise TypeError(f"{parameter.name} has no `Text`")
+    is_required = parameter.default is inspect.Parameter.empty
+    is_nothing = parameter.default is None or parameter.default == ()
+    bounds = {"min": text.least, "max": text.most} if text.least is not None or text.most is not None else {}
+    declared: Any
+    if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+        flag = f"--{text.flag or parameter.name.rstrip('_').replace('_', '-')}"
+        flags = [flag, *([text.short] if text.short else [])]
+        if _is_flag(given):
+            flags = [f"{flag}/--no-{flag[2:]}"] if parameter.default else flags
+        declared = typer.Option(*flags, help=text.help, show_default=not (is_required or is_nothing), **bounds)
+    else:
+        declared = typer.Argument(help=text.help, show_default=False, **bounds)
+    default = inspect.Parameter.empty if is_required else None if is_nothing else parameter.default
+    return _keyword(parameter.name, Annotated[_typed(given), declared], default)
+
+
+def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+
+
+def _is_flag(hint: Any) -> bool:
+    return hint is bool
+
+
+def _typed(hint: Any) -> Any:
+    """The type that a command line can give for a parameter's."""
+    is_optional = type(None) in typing.get_args(hint)
+    members = {member for member in typing.get_args(hint) or (hint,) if member is not type(None)}
+    for several, single in ((Names, list[str]), (Sizes, str), (Amount, str)):
+        if set(typing.get_args(several)) <= members:
+            return single | None if is_optional else single
+    kept = [m for m in members if m in (bool, int, float, str, Path) or typing.get_origin(m) is Literal]
+    if typing.get_origin(hint) is Literal or isinstance(hint, type):
+        return hint
+    if isinstance(hint, types.UnionType | typing._UnionGenericAlias) and len(kept) == 1:  # type: ignore[attr-defined]
+        return kept[0] | None if is_optional else kept[0]
+    raise TypeError(f"no command line for {hint}")
+
+
+def rows_of(session: Session, method: Method, **given: Any) -> Rows:
+    """What a command writes, before it is written."""
+    owner = getattr(session, method.group) if method.group else session
+    return method.asked.rows(owner, **given)

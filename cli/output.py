@@ -1,0 +1,211 @@
+"""How an answer is written: as a table for people, as JSON, CSV, markdown or parquet for programs."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+import math
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from charz.schema.errors import CharzError
+from charz.schema.units import UNITS, ending
+from charz.session.answer import Rows
+
+from . import display
+
+TABLE_ROWS = 200
+"""Rows that `table` and `markdown` show of a longer answer."""
+
+_DISPLAYED = frozenset({"s", "J", "W", "byte", "J s", "USD", "USD/h", "byte/s", "ops/s", "Hz"})
+"""Units that a table gives in a display unit."""
+
+FACTS_COLUMNS = 9
+"""A single row of as many columns or more is listed, a column a line."""
+
+
+class Format(StrEnum):
+    """How an answer is written."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    markdown = "markdown"
+    parquet = "parquet"
+
+
+def write(rows: Rows, format: Format, out: Path | None, texts: dict[str, str] | None = None) -> None:
+    """Write an answer to standard output, or to a file or pipe of the user's.
+
+    `texts` say what the columns hold. Raises `CharzError` for a file that cannot be written.
+    """
+    if format is Format.parquet and out is None and sys.stdout.isatty():
+        raise CharzError("parquet is not text", "standard output is a terminal", next="name a file with --out")
+    listed = [] if format is Format.parquet else rows.fetch()
+    data = _parquet(rows) if format is Format.parquet else encode(rows.columns, listed, format, texts)
+    if out is not None:
+        write_file(out, data)
+        display.note(f"written to {out}")
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+    if format in (Format.table, Format.markdown) and len(listed) > TABLE_ROWS:
+        display.note(f"{TABLE_ROWS} of {len(listed)} rows; --format csv or parquet writes all")
+
+
+def encode(
+    columns: Sequence[str], rows: Sequence[Sequence[Any]], format: Format, texts: dict[str, str] | None = None
+) -> bytes:
+    """An answer in a format of text. Numbers keep every digit except in `table` and `markdown`."""
+    if format is Format.csv:
+        return _csv(columns, rows).encode()
+    if format is Format.json:
+        objects = [{name: _plain(value) for name, value in zip(columns, row, strict=True)} for row in rows]
+        return f"{json.dumps(objects, ensure_ascii=False, separators=(',', ':'))}\n".encode()
+    if format is Format.table and len(rows) == 1 and len(columns) >= FACTS_COLUMNS:
+        lines = [(name, shown(value, name), (texts or {}).get(name, "")) for name, value in zip(columns, rows[0], strict=True)]
+        return f"{display.facts(lines)}\n".encode()
+    cells = [[shown(value, name) for name, value in zip(columns, row, strict=True)] for row in rows[:TABLE_ROWS]]
+    render = display.markdown if format is Format.markdown else display.table
+    return f"{render(_headers(columns), cells)}\n".encode(errors="replace")
+
+
+def shown(value: Any, column: str) -> str:
+    """One value in the display unit that its column's name promises."""
+    unit = UNITS.get(ending(column))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None:
+        return "-"
+    if isinstance(value, int | float):
+        if column.endswith("_fraction"):
+            return display.percent(value)
+        if unit in _DISPLAYED:
+            return display.quantity(value, str(unit))
+        if isinstance(value, float):
+            return _count(value)
+        return str(value)
+    return display.cell(_plain(value))
+
+
+def _count(value: float) -> str:
+    if not math.isfinite(value):
+        return str(value)
+    return str(int(value)) if value.is_integer() and abs(value) < 1e6 else display.significant(value)
+
+
+def _headers(columns: Sequence[str]) -> list[str]:
+    """Names of columns without their units, where they stay apart."""
+    short = [_header(name) for name in columns]
+    return [s if short.count(s) == 1 else n.replace("_", " ") for s, n in zip(short, columns, strict=True)]
+
+
+def _header(column: str) -> str:
+    end = "_fraction" if column.endswith("_fraction") else ending(column)
+    suffix = end if end in ("_fraction", "_usd_per_hour") or UNITS.get(end) in _DISPLAYED or end == "_per_s" else ""
+    name = column.removesuffix(suffix) + ("/s" if end == "_per_s" else "")
+    return name.removeprefix("is_").replace("_", " ")
+
+
+def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([_safe(name) for name in columns])
+    writer.writerows([_csv_cell(value) for value in row] for row in rows)
+    return text.getvalue()
+
+
+def _csv_cell(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    plain = _plain(value, is_number_kept=True)
+    if isinstance(plain, dict | list):
+        return json.dumps(plain, ensure_ascii=False)
+    return _safe(plain) if isinstance(plain, str) else plain
+
+
+def _safe(text: str) -> str:
+    """Text that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) and not _is_number(text) else text
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _plain(value: Any, is_number_kept: bool = False) -> Any:
+    """A value as JSON has it: what is no number, text, list or object becomes text; no NaN, no infinity."""
+    if isinstance(value, float):
+        return value if is_number_kept or math.isfinite(value) else None
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, timedelta | UUID):
+        return str(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return base64.b64encode(bytes(value)).decode()
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [_plain(item) for item in value]
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+def _parquet(rows: Rows) -> bytes:
+    buffer = io.BytesIO()
+    rows.frame().write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def write_file(out: Path, data: bytes, force: bool = False) -> None:
+    """Write a file, all or nothing; a pipe or device is written to. What is no file of an answer stays without `force`."""
+    if not out.name:
+        raise CharzError("not a file to write", f"--out {out}", next="write e.g. --out rows.csv")
+    target = out.resolve() if out.is_symlink() else out
+    try:
+        if target.exists() and not target.is_file():
+            if target.is_dir():
+                raise CharzError("a folder, not a file", f"--out {out}", next="write e.g. --out rows.csv")
+            target.write_bytes(data)
+            return
+        _check_replaceable(target, out, force)
+        part = target.with_name(f".{target.name}.part")
+        try:
+            part.write_bytes(data)
+            os.replace(part, target)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise CharzError("cannot write the file", str(out), error.strerror or str(error)) from error
+
+
+_WRITABLE = frozenset({".csv", ".json", ".md", ".markdown", ".parquet", ".txt", ".table", ".svg", ".png", ".html", ".pdf"})
+"""Endings of files that hold answers."""
+
+
+def _check_replaceable(target: Path, out: Path, force: bool) -> None:
+    if force or not target.exists():
+        return
+    with target.open("rb") as file:
+        head = file.read(16)
+    if head[8:12] == b"DUCK":
+        raise CharzError("a database is not overwritten", f"--out {out}", next="name another file")
+    if head and target.suffix.lower() not in _WRITABLE:
+        raise CharzError(
+            "a file that charz did not write", f"--out {out}", next="name another file, or delete it first"
+        )

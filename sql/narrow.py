@@ -1,0 +1,126 @@
+"""Makes every view of one connection answer for some models, parts and scenarios and no others; the file stays as it is.
+
+Temporary tables hide those of the file, also within views. For a read-only connection, once, outside a transaction that
+writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import duckdb
+
+from charz.schema import ddl
+
+from .installed import Relation, column_names, relations
+from .maintain import chunks, evaluated, of_runs, stored
+from .views import HARDWARE, WORKLOAD
+
+COSTED = "shape_cost"
+"""View that most of the time of an answer goes into, and that all reports of time and energy read."""
+
+Triple = tuple[str, str, str]
+"""Part, backend and precision of a target."""
+
+
+def narrow(
+    connection: duckdb.DuckDBPyConnection,
+    *,
+    scenarios: Sequence[Mapping[str, Any]] | None = None,
+    stored_scenarios: Collection[int] = (),
+    models: Sequence[str] | None = None,
+    hardware: Sequence[str] | None = None,
+    targets: Iterable[Triple] | None = None,
+    runs: str = "TRUE",
+) -> None:
+    """Hide all but these scenarios (as columns), models, parts, and parts with backends and precisions; None leaves what there is.
+
+    The runs of scenarios that the file has not (`stored_scenarios` by number) are evaluated, of the others copied. `runs` is
+    a condition on the rows of `run`.
+    """
+    if scenarios is not None:
+        _hide_scenarios(connection, scenarios)
+        _hide_runs(connection, scenarios, stored_scenarios, models, runs)
+    elif models is not None:
+        _hide_layer(connection, WORKLOAD, "model", models)
+    for name, values in (("model", models), ("hardware", hardware)):
+        if values is not None:
+            _keep(connection, name, f"{name} IN {_listed(values)}")
+    if hardware is not None:
+        _hide_layer(connection, HARDWARE, "hardware", hardware)
+    if targets is not None:
+        _keep_targets(connection, targets)
+
+
+def cost_once(connection: duckdb.DuckDBPyConnection) -> None:
+    """Evaluate what all reports of a narrowed connection share, so that each costs what it adds."""
+    connection.execute(f"CREATE TEMP TABLE {COSTED} AS SELECT * FROM {COSTED}")
+
+
+def _hide_scenarios(connection: duckdb.DuckDBPyConnection, scenarios: Sequence[Mapping[str, Any]]) -> None:
+    connection.execute(f"CREATE TEMP TABLE scenario AS SELECT * FROM {stored(connection, 'scenario')} LIMIT 0")
+    for row in scenarios:
+        marks = ", ".join("?" * len(row))
+        connection.execute(f"INSERT INTO temp.scenario ({', '.join(row)}) VALUES ({marks})", list(row.values()))
+
+
+def _keep_targets(connection: duckdb.DuckDBPyConnection, targets: Iterable[Triple]) -> None:
+    rows = ", ".join(f"({', '.join(map(ddl.literal, target))})" for target in targets) or "(NULL, NULL, NULL)"
+    kept = f"SEMI JOIN (VALUES {rows}) AS t (hardware, backend, precision) USING (hardware, backend, precision)"
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE part_support AS SELECT s.* FROM part_support AS s {kept}")
+
+
+def _hide_runs(
+    connection: duckdb.DuckDBPyConnection,
+    scenarios: Sequence[Mapping[str, Any]],
+    stored_scenarios: Collection[int],
+    models: Sequence[str] | None,
+    runs: str,
+) -> None:
+    """Hide the maintained tables of the workload behind the runs of these scenarios: copies, and what is evaluated."""
+    asked = {row["scenario_id"] for row in scenarios}
+    held = sorted(asked.intersection(stored_scenarios))
+    new = sorted(asked.difference(stored_scenarios))
+    made = _evaluate(connection, models, f"({runs}) AND {of_runs(None, new)}") if new or not asked else {}
+    of_held = f"{of_runs(models, held)} AND ({runs})"
+    for table in _maintained(connection, WORKLOAD):
+        copied = f"SELECT * FROM {stored(connection, table.name)} WHERE {of_held}"
+        if table.name not in made:
+            connection.execute(f"CREATE TEMP TABLE {ddl.quote(table.name)} AS {copied}")
+            continue
+        connection.execute(f"ALTER TABLE temp.{ddl.quote(made[table.name])} RENAME TO {ddl.quote(table.name)}")
+        if held:
+            connection.execute(f"INSERT INTO temp.{ddl.quote(table.name)} BY NAME {copied}")
+
+
+def _evaluate(connection: duckdb.DuckDBPyConnection, models: Sequence[str] | None, runs: str) -> dict[str, str]:
+    """Temporary tables of the runs for which the condition holds, by the maintained table that each is a part of."""
+    made: dict[str, str] = {}
+    for chunk in chunks(connection, models, None, runs) or [[]]:
+        with evaluated(connection, f"{of_runs(chunk, None)} AND ({runs})", chunk) as names:
+            for name in names:
+                into = "INSERT INTO temp.{}" if name in made else "CREATE TEMP TABLE {} AS"
+                made[name] = f"{name} evaluated"
+                target = into.format(ddl.quote(made[name]))
+                connection.execute(f"{target} SELECT * FROM temp.{ddl.quote(name)}")
+    return made
+
+
+def _hide_layer(connection: duckdb.DuckDBPyConnection, layer: str, column: str, values: Sequence[str]) -> None:
+    for table in _maintained(connection, layer):
+        if column in column_names(connection, table.name):
+            _keep(connection, table.name, f"{ddl.quote(column)} IN {_listed(values)}")
+
+
+def _maintained(connection: duckdb.DuckDBPyConnection, layer: str) -> list[Relation]:
+    return [relation for relation in relations(connection) if relation.is_table and relation.layer == layer]
+
+
+def _keep(connection: duckdb.DuckDBPyConnection, table: str, kept: str) -> None:
+    source = f"SELECT * FROM {stored(connection, table)} WHERE {kept}"
+    connection.execute(f"CREATE TEMP TABLE {ddl.quote(table)} AS {source}")
+
+
+def _listed(values: Sequence[str]) -> str:
+    return f"({', '.join(map(ddl.literal, values)) or 'NULL'})"

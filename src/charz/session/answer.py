@@ -1,0 +1,68 @@
+"""What a method answers: rows that become a polars frame for Python, and text for the command line."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    import duckdb
+    import polars as pl
+
+P = ParamSpec("P")
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows with named columns, in SI units: those of a query, or made in Python."""
+
+    columns: tuple[str, ...]
+    source: duckdb.DuckDBPyRelation | Sequence[Sequence[Any]]
+    views: tuple[str, ...] = ()
+    """Views whose texts document the columns."""
+    is_failure: bool = False
+    """Whether what was found is wrong: the command ends with exit code 1."""
+
+    def fetch(self) -> list[tuple[Any, ...]]:
+        """The rows as tuples."""
+        return [tuple(row) for row in self.source] if isinstance(self.source, Sequence) else self.source.fetchall()
+
+    def frame(self) -> pl.DataFrame:
+        """The rows as a polars frame."""
+        import polars as pl
+
+        if not isinstance(self.source, Sequence):
+            return self.source.pl()
+        return pl.DataFrame(self.fetch(), schema=list(self.columns), orient="row", infer_schema_length=None)
+
+
+def of_query(relation: duckdb.DuckDBPyRelation, *views: str) -> Rows:
+    """Rows of a query."""
+    return Rows(tuple(relation.columns), relation, views)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the command line reads off a method."""
+
+    rows: Callable[..., Rows]
+    """The method before its answer is a frame."""
+    sections: tuple[str, ...]
+    """Tables that it can answer with, by the parameter `section`; the first is its default."""
+
+
+def answer(*sections: str) -> Callable[[Callable[Concatenate[S, P], Rows]], Callable[Concatenate[S, P], pl.DataFrame]]:
+    """Make a method that gives rows one that returns a frame, and a command of its name."""
+
+    def decorated(body: Callable[Concatenate[S, P], Rows]) -> Callable[Concatenate[S, P], pl.DataFrame]:
+        @functools.wraps(body)
+        def method(self: S, *args: P.args, **kwargs: P.kwargs) -> pl.DataFrame:
+            return body(self, *args, **kwargs).frame()
+
+        method.asked = Asked(body, sections)  # type: ignore[attr-defined]
+        return method
+
+    return decorated

@@ -1,0 +1,53 @@
+"""The lines beside an answer that say how much of it rests on guesses of the catalog, and what it leaves out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .core import Narrowed, Voice
+
+_BESIDES = {
+    "recommendation": "price_count",
+    "inference_cost": "price_count",
+    "llm_serving": "price_count",
+    "opportunity": "price_count",
+    "parallel_plan": "link_count",
+}
+"""Column of `assumed_input` that a report view rests on besides what every one does."""
+
+_COUNTED = (
+    "SELECT min({n}), max({n}), count(DISTINCT a.hardware), min(a.hardware) FROM assumed_input AS a"
+    " SEMI JOIN part_support AS t USING (hardware, backend, precision) SEMI JOIN run AS r USING (backend, precision)"
+)
+
+
+def note(narrowed: Narrowed, voice: Voice, *views: str) -> None:
+    """Say how many assumed inputs an answer made of `views` rests on, and which of its models have operators that count
+    for nothing."""
+    note_unsized(narrowed, voice)
+    more = sorted({_BESIDES[view] for view in views if view in _BESIDES})
+    counted = " + ".join(f"a.{column}" for column in ("assumed_count", *more))
+    ((fewest, most, parts, part),) = narrowed.connection.execute(_COUNTED.format(n=counted)).fetchall()
+    if not most:
+        return
+    count = f"{most}" if fewest == most else f"{fewest} to {most}"
+    shown = f"{part} --sources` lists those of the part" if parts == 1 else "PART --sources` lists those of a part"
+    voice.remark(
+        f"rests on {count} assumed inputs{'' if parts == 1 else ' a part'}: `charz hardware show {shown},"
+        " the view assumed_input counts all"
+    )
+
+
+def note_unsized(narrowed: Narrowed, voice: Voice) -> None:
+    """Say which of the models have operators without a rule: their work is unknown and every sum too small."""
+    query = "SELECT model, count(*) FROM operator SEMI JOIN model USING (model) WHERE rule IS NULL GROUP BY 1 ORDER BY 1"
+    found = narrowed.connection.execute(query).fetchall()
+    if not found:
+        return
+    count = sum(n for _, n in found)
+    operators = "1 operator" if count == 1 else f"{count} operators"
+    names = " ".join(name for name, _ in found[:3])
+    of = names if len(found) == 1 else f"{len(found)} models"
+    have, whose = "has" if count == 1 else "have", "its" if len(found) == 1 else "their"
+    voice.warn(f"{operators} of {of} {have} no rule, {whose} figures are too small: `charz coverage {names}`")

@@ -1,0 +1,85 @@
+"""Names, sizes and amounts as people write them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from charz.schema.errors import CharzError
+
+from .parameters import MOST, Amount, Names, Sizes
+
+MOST_SIZES = 1000
+"""Sizes on one axis: each is a scenario of its own on every part."""
+
+_UNITS = {
+    "s": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0},
+    "J": {"J": 1.0, "mJ": 1e-3, "uJ": 1e-6, "µJ": 1e-6, "kJ": 1e3, "Wh": 3600.0},
+    "byte": {"B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40},
+}
+_EXAMPLES = {"s": "5ms", "J": "50mJ", "byte": "8GiB"}
+
+
+def names(given: Names | None) -> list[str]:
+    """Names, each once; `,key=value` is a model's setting and `,train` its backward pass: parts of its name."""
+    texts: Iterable[str] = [given] if isinstance(given, str) else given or ()
+    parts = (part.strip() for text in texts for part in re.split(r",(?!\s*(?:[\w.]+=|train\b))", text))
+    return list(dict.fromkeys(part for part in parts if part))
+
+
+def sizes(given: Sizes | None) -> list[int]:
+    """Sizes in order, each once. Raises `CharzError` for what is none."""
+    if given is None:
+        return []
+    if isinstance(given, int):
+        return [_checked(given)]
+    if not isinstance(given, str):
+        return sorted({_checked(size) for size in given})
+    found: set[int] = set()
+    for part in names(given) or [given]:
+        found.update(_range(part))
+        if len(found) > MOST_SIZES:
+            raise CharzError("too many sizes", given, f"at most {MOST_SIZES} are possible", "take larger steps")
+    return sorted(found)
+
+
+def _range(text: str) -> range | list[int]:
+    match = re.fullmatch(r"(\d+)(?::(\d+)(?::(\d+))?)?", text)
+    first, last, step = map(int, match.groups(match[1])) if match else (0, 0, 0)
+    if not step or not 1 <= first <= last:
+        raise CharzError("not a size", text, next="write 8, 1,8,64, 1:256 (doubling) or 64:1024:64 (steps)")
+    _checked(last)
+    doubled = [first * 2**i for i in range((last // first).bit_length())]
+    return range(first, last + 1, step) if match and match[3] else doubled
+
+
+def _checked(size: int) -> int:
+    return check_size("size", size)
+
+
+def check_size(what: str, size: int) -> int:
+    """The size. Raises `CharzError` where the views cannot count with it."""
+    if not 1 <= size <= MOST:
+        raise CharzError(f"{what} out of range", str(size), f"1 to {MOST:,} is possible")
+    return size
+
+
+def amount(given: Amount | None, unit: str, option: str) -> float | None:
+    """A limit in SI units (`s`, `J` or `byte`). Raises `CharzError` for a text without a unit of that kind."""
+    if given is None or not isinstance(given, str):
+        return given
+    match = re.fullmatch(r"\s*((?:\d+\.?\d*|\.\d+)(?:e[-+]?\d{1,2})?)\s*([A-Za-zµ]*)\s*", given)
+    known, example = _UNITS[unit], f"write e.g. {option} {_EXAMPLES[unit]}"
+    if match and not match[2]:
+        raise CharzError("a number without its unit", f"{option} {given}", f"units: {', '.join(known)}", example)
+    if not match or match[2] not in known:
+        raise CharzError("not an amount", f"{option} {given}", f"units: {', '.join(known)}", example)
+    return float(match[1]) * known[match[2]]
+
+
+def one_of(kind: str, value: str, known: Iterable[str]) -> str:
+    """The word. Raises `CharzError` where it is none of those known."""
+    listed = list(known)
+    if value not in listed:
+        raise CharzError(f"unknown {kind}", value, f"there are {', '.join(listed)}")
+    return value

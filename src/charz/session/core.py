@@ -1,0 +1,436 @@
+"""What a session knows and asks: its file, its scope, and the one place where views are narrowed to a question."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from charz.schema.errors import CharzError, unknown_name
+
+from . import workspace
+from .answer import Rows, of_query
+from .axes import check_size
+
+if TYPE_CHECKING:
+    import duckdb
+
+Triple = tuple[str, str, str]
+"""Part, backend and precision of a target."""
+
+PREFERRED_PRECISIONS = ("fp32", "bf16", "fp16", "int8")
+"""Policies a part is asked in when none is named, of which it takes the first it computes in: the model's own
+format where the part has it."""
+
+KEYS = ("model", "hardware", "backend", "precision", "batch", "sequence", "scenario_id")
+"""Natural keys of a target."""
+
+KEPT_NARROWINGS = 4
+"""Narrowed connections that stay for the next question."""
+
+
+class CharzWarning(UserWarning):
+    """Something that an answer leaves out, in one line."""
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, CharzWarning, stacklevel=2)
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """Where a session says what stands beside its answers."""
+
+    warn: Callable[[str], None] = _warn
+    """What an answer leaves out."""
+    remark: Callable[[str], None] = lambda _: None
+    """What an answer rests on, and what is done."""
+    progress: Callable[[str, int], contextlib.AbstractContextManager[Callable[[str], None]]] = (
+        lambda _, __: contextlib.nullcontext(lambda _: None)
+    )
+    """Given a title and a count of steps: a function to call with what each step did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Axes of a question; an empty axis takes the defaults."""
+
+    models: Sequence[str] = ()
+    hardware: Sequence[str] = ()
+    batches: Sequence[int] = ()
+    sequences: Sequence[int] = ()
+    precisions: Sequence[str] = ()
+    backends: Sequence[str] = ()
+    every_backend: bool = False
+    """Without backends, every one that runs and not the one that answers assume."""
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    """Further columns of every scenario."""
+    runs: Sequence[Mapping[str, Any]] = ()
+    """Runs as columns of a scenario, in place of every batch in every sequence."""
+    preferred: Sequence[str] = PREFERRED_PRECISIONS
+    """Without precisions, each part takes the first of these that it computes in, or all of them."""
+    is_first: bool = True
+    """Whether without precisions a part takes the first alone."""
+
+
+class Narrowed:
+    """A connection whose views answer for one question and nothing else."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self.connection = connection
+
+    def rows(
+        self, view: str, columns: Sequence[str] = (), tail: str = "", values: Sequence[Any] = (), beside: Sequence[str] = ()
+    ) -> Rows:
+        """Columns of a view, or all; `tail` follows the relation, with `values` for its parameters.
+
+        `beside` are views of the same grain whose columns may stand beside its own.
+        """
+        selected = ", ".join(columns) or "*"
+        query = f"SELECT {selected} FROM {self._joined(view, *beside)} {tail}"
+        return of_query(self.connection.sql(query, params=list(values) or None), view, *beside)
+
+    def records(self, query: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
+        """Rows of a query by column name."""
+        relation = self.connection.sql(query, params=list(values) or None)
+        return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
+
+    def value(self, query: str, values: Sequence[Any] = ()) -> Any:
+        """The first column of the first row of a query; None without a row."""
+        rows = self.connection.execute(query, list(values)).fetchall()
+        return rows[0][0] if rows else None
+
+    def _joined(self, view: str, *beside: str) -> str:
+        seen = set(self._columns(view))
+        parts = [view]
+        for other in beside:
+            new = [column for column in self._columns(other) if column not in seen]
+            seen.update(new)
+            parts.append(f"(SELECT {', '.join((*KEYS, *new))} FROM {other}) USING ({', '.join(KEYS)})")
+        return " JOIN ".join(parts)
+
+    def _columns(self, view: str) -> list[str]:
+        query = "SELECT column_name FROM view_column WHERE view = ? ORDER BY position"
+        return [name for (name,) in self.connection.execute(query, [view]).fetchall()]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a session is about; an empty part is not limited."""
+
+    models: tuple[str, ...] = ()
+    hardware: tuple[str, ...] = ()
+    scenarios: tuple[int, ...] = ()
+    """Numbers of scenarios of the file, for questions that name no conditions."""
+
+
+class Core:
+    """A database file and what of it is asked about."""
+
+    def __init__(self, path: str | Path | None = None, *, scope: Scope = Scope(), voice: Voice | None = None) -> None:
+        self.path = workspace.database_path(path)
+        self._scope = scope
+        self.voice = voice or Voice()
+        self._opened: tuple[tuple[int, int], duckdb.DuckDBPyConnection] | None = None
+        self._narrowed: OrderedDict[object, Narrowed] = OrderedDict()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file; the next question opens it again."""
+        for narrowed in self._narrowed.values():
+            narrowed.connection.close()
+        self._narrowed.clear()
+        if self._opened:
+            self._opened[1].close()
+            self._opened = None
+
+    def connection(self, create: bool = False) -> duckdb.DuckDBPyConnection:
+        """A read-only connection to the whole file, as it is now. Raises `CharzError` where there is none."""
+        if self._opened and self._opened[0] != _state(self.path):
+            self.close()
+        if self._opened is None:
+            connection = workspace.read(self.path, create)
+            self._opened = (_state(self.path), connection)
+        return self._opened[1]
+
+    @contextlib.contextmanager
+    def changing(self, create: bool = True) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A connection for one transaction; what it writes takes the file's place when the block ends without an error."""
+        self.close()
+        with workspace.change(self.path, create) as connection:
+            yield connection
+
+    def whole(self) -> Narrowed:
+        """Every view for all that the session is about."""
+        connection = self.connection()
+        if self._scope == Scope():
+            return Narrowed(connection)
+        if self._scope not in self._narrowed:
+            from charz.sql import narrow
+
+            models, parts, numbers = self._scope.models, self._scope.hardware, self._scope.scenarios
+            cursor = connection.cursor()
+            rows = Narrowed(connection).records("SELECT * FROM scenario WHERE list_contains(?, scenario_id)", [list(numbers)])
+            narrow.narrow(
+                cursor,
+                scenarios=rows if numbers else None,
+                stored_scenarios=numbers,
+                models=list(models) or None,
+                hardware=list(parts) or None,
+            )
+            self._keep(self._scope, Narrowed(cursor))
+        return self._narrowed[self._scope]
+
+    def _keep(self, key: object, narrowed: Narrowed) -> None:
+        self._narrowed[key] = narrowed
+        while len(self._narrowed) > KEPT_NARROWINGS:
+            self._narrowed.popitem(last=False)[1].connection.close()
+
+    def texts(self, views: Sequence[str]) -> dict[str, str]:
+        """What each column of some views holds; of one name in several, the first view's."""
+        query = "SELECT column_name, description FROM view_column WHERE view = ?"
+        found: dict[str, str] = {}
+        for view in reversed(views):
+            found.update(self.connection().execute(query, [view]).fetchall())
+        return found
+
+    def model_name(self, name: str) -> str:
+        """An ingested model's name as given, else an error with the nearest ones."""
+        known = self._names("model")
+        if name in known:
+            return name
+        raise unknown_name("model", name, known, f"`charz ingest {name}` adds it, `charz models` lists what is there")
+
+    def part_name(self, name: str) -> str:
+        """A part's id by any name it has, else an error with the candidates or the nearest ones."""
+        from charz.hardware_catalog import names
+
+        part = names.resolve(self.connection(), name)
+        if self._scope.hardware and part not in self._scope.hardware:
+            raise unknown_name("part", part, self._scope.hardware, "the session is scoped to these")
+        return part
+
+    def _names(self, table: str) -> list[str]:
+        scoped = self._scope.models if table == "model" else self._scope.hardware
+        query = f"SELECT {table} FROM {table} ORDER BY 1"
+        return list(scoped) or [name for (name,) in self.connection().execute(query).fetchall()]
+
+    def check_run(self, backends: Sequence[str], precisions: Sequence[str]) -> None:
+        """Raise `CharzError` for an unknown backend or precision policy."""
+        known = {"precision": "SELECT DISTINCT policy FROM precision_policy", "backend": "SELECT backend FROM backend"}
+        for kind, given in (("precision", precisions), ("backend", backends)):
+            names = [name for (name,) in self.connection().execute(known[kind]).fetchall()]
+            for name in given:
+                if name not in names:
+                    raise unknown_name(kind, name, names)
+
+    def asked(self, question: Question, *views: str, is_costed: bool = True) -> Narrowed:
+        """Views that answer for a question alone: its models on its parts under its scenarios.
+
+        What of it cannot run is said in one line, and raised as `CharzError` when nothing can. `views` are those that the
+        answer is made of, for the line on what it rests on. The connection stays for the next question about the same.
+        """
+        models = [self.model_name(name) for name in question.models] or list(self._scope.models)
+        parts = [self.part_name(name) for name in question.hardware] or list(self._scope.hardware)
+        self.check_run(question.backends, question.precisions)
+        precisions = question.precisions or question.preferred
+        targets = self._targets(parts, question, precisions)
+        runs = self._runs(question)
+        key = (tuple(models), tuple(targets), tuple(tuple(sorted(run.items())) for run in runs))
+        if key not in self._narrowed:
+            self._say_left_out(parts, question, precisions, targets)
+            self._keep(key, self._narrow(models, parts, targets, runs, is_costed))
+        narrowed = self._narrowed[key]
+        self._check_sizes(narrowed, models, runs)
+        if views:
+            from .assumed import note
+
+            note(narrowed, self.voice, *views)
+        return narrowed
+
+    def target(self, question: Question, *views: str) -> tuple[Narrowed, dict[str, Any]]:
+        """As `asked`, for one model on one part under one scenario; also the keys and conditions of it."""
+        ((batch,),) = self.connection().execute(
+            "SELECT default_batch FROM model WHERE model = ?", [self.model_name(question.models[0])]
+        ).fetchall()  # fmt: skip
+        run = {"batch": (*question.batches, batch)[0], "sequence": (*question.sequences, None)[0]}
+        narrowed = self.asked(
+            Question(
+                question.models, question.hardware, precisions=question.precisions, backends=question.backends, runs=[run]
+            ),
+            *views,
+        )
+        (keys,) = narrowed.records("SELECT t.hardware, r.* FROM run AS r JOIN part_support AS t USING (backend, precision)")
+        return narrowed, keys
+
+    def _runs(self, question: Question) -> list[dict[str, Any]]:
+        """Runs as columns of a scenario, without what depends on the target."""
+        if question.runs:
+            return [{**run, **question.fields} for run in question.runs]
+        return [
+            {"batch": batch, "sequence": sequence, **question.fields}
+            for batch in question.batches or [1]
+            for sequence in (*question.sequences,) or (None,)
+        ]
+
+    def _targets(self, parts: Sequence[str], question: Question, precisions: Sequence[str]) -> list[Triple]:
+        """What of the question runs: each part, or every one if none is named, under each backend, or under the one that
+        answers assume on it, in each precision, or in the first of them that it computes in."""
+        connection = self.connection()
+        support = "SELECT hardware, backend, is_default FROM supported_backend ORDER BY hardware, is_default DESC, backend"
+        backends: dict[str, list[str]] = {}
+        for part, backend, _ in connection.execute(support).fetchall():
+            is_wanted = backend in question.backends if question.backends else question.every_backend or part not in backends
+            if is_wanted and (not parts or part in parts):
+                backends.setdefault(part, []).append(backend)
+        found = connection.execute("SELECT hardware, backend, precision FROM part_support").fetchall()
+        able = {triple for triple in found if triple[1] in backends.get(triple[0], ()) and triple[2] in precisions}
+        if not question.precisions and question.is_first:
+            first: dict[str, str] = {}
+            for part, _, precision in sorted(able, key=lambda triple: list(precisions).index(triple[2])):
+                first.setdefault(part, precision)
+            able = {triple for triple in able if first[triple[0]] == triple[2]}
+        return sorted(able)
+
+    def _say_left_out(
+        self, parts: Sequence[str], question: Question, precisions: Sequence[str], targets: Sequence[Triple]
+    ) -> None:
+        """Say which backends and precisions that were named do not run, by part, or raise it when nothing runs."""
+        running = {(part, backend) for part, backend, _ in targets} | {(part, p) for part, _, p in targets}
+        reasons = []
+        for part in parts:
+            missing = [name for name in (*question.backends, *question.precisions) if (part, name) not in running]
+            if part not in {target[0] for target in targets}:
+                reasons.append(self._not_executed(part, question.backends, precisions))
+            elif missing:
+                reasons.append(CharzError("left out", f"{', '.join(missing)} on {part}", self._computes_in(part)))
+        if not targets:
+            nothing = CharzError("no part runs this so", ", ".join(question.models), next="widen --precision or --backend")
+            raise reasons[0] if reasons else nothing
+        if reasons:
+            self.voice.warn("left out: " + "; ".join(f"{reason.where}, {reason.exists}" for reason in reasons))
+        elif not parts and (question.backends or question.precisions):
+            query = "SELECT count(*) FROM hardware"
+            ((count,),) = self.connection().execute(query).fetchall()
+            able = len({target[0] for target in targets})
+            if able < count:
+                named = ", ".join((*question.backends, *question.precisions))
+                self.voice.warn(f"left out: {count - able} of {count} parts, which do not run {named}")
+
+    def _not_executed(self, part: str, backends: Sequence[str], precisions: Sequence[str]) -> CharzError:
+        query = "SELECT backend FROM supported_backend WHERE hardware = ? ORDER BY is_default DESC, backend"
+        supported = [name for (name,) in self.connection().execute(query, [part]).fetchall()]
+        if not supported:
+            return CharzError("no backend runs on this part", part, "none", "add a row to backend_support")
+        if backends and not set(backends) & set(supported):
+            where, exists = f"{', '.join(backends)} on {part}", f"it has {', '.join(supported)}"
+            return CharzError("this backend does not run on this part", where, exists)
+        where = f"{', '.join(precisions)} on {part}"
+        return CharzError("this part does not compute in this precision", where, self._computes_in(part))
+
+    def _computes_in(self, part: str) -> str:
+        query = "SELECT precision FROM hardware_rate WHERE hardware = ? AND is_native ORDER BY precision"
+        return f"it computes in {', '.join(p for (p,) in self.connection().execute(query, [part]).fetchall())}"
+
+    def _narrow(
+        self,
+        models: Sequence[str],
+        parts: Sequence[str],
+        targets: Sequence[Triple],
+        runs: Sequence[Mapping[str, Any]],
+        is_costed: bool,
+    ) -> Narrowed:
+        """A connection of its own on which every view knows nothing else."""
+        from charz.sql import narrow
+
+        pairs = sorted({(precision, backend) for _, backend, precision in targets})
+        wanted = [_scenario({**run, "backend": b, "precision": p}) for run in runs for p, b in pairs]
+        rows, held = self.numbered(wanted)
+        hardware = list(dict.fromkeys(part for part, *_ in targets))
+        connection = self.connection().cursor()
+        narrow.narrow(
+            connection,
+            scenarios=rows,
+            stored_scenarios=held,
+            models=list(models) or None,
+            hardware=hardware if parts or len(hardware) < len(self._names("hardware")) else None,
+            targets=targets,
+        )
+        if is_costed:
+            narrow.cost_once(connection)
+        return Narrowed(connection)
+
+    def numbered(self, wanted: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], set[int]]:
+        """The scenarios with the numbers they have in the file, or with new ones; and the numbers that are in the file."""
+        same = [name for name in _DEFAULTS if name != "origin"]
+        query = f"SELECT min(scenario_id), {', '.join(same)} FROM scenario GROUP BY ALL"
+        held = {tuple(values): number for number, *values in self.connection().execute(query).fetchall()}
+        known = set(held.values())
+        highest = max(known, default=0)
+        rows = []
+        for row in wanted:
+            number = held.setdefault(tuple(row[name] for name in same), highest + 1)
+            highest = max(highest, number)
+            rows.append({"scenario_id": number, **row})
+        return rows, known.intersection(row["scenario_id"] for row in rows)
+
+    def _check_sizes(self, narrowed: Narrowed, models: Sequence[str], runs: Sequence[Mapping[str, Any]]) -> None:
+        """Say which models have no run of these sizes, or raise it when none has."""
+        counted = dict(narrowed.connection.execute("SELECT model, count(DISTINCT scenario_id) FROM run GROUP BY model").fetchall())
+        missing = [self._no_size(model, runs[0]) for model in models if model not in counted]
+        if counted and missing:
+            self.voice.warn("left out: " + "; ".join(f"{error.where}, {error.exists}" for error in missing))
+        if not counted:
+            nothing = CharzError("no models yet", str(self.path), next="`charz ingest efficientnet_b0` adds one")
+            raise missing[0] if missing else nothing
+        most = max(counted.values())
+        fewer = [model for model, count in counted.items() if count < most]
+        if fewer:
+            self.voice.warn(f"left out: some of the sizes asked for, which {', '.join(fewer)} has not")
+
+    def _no_size(self, model: str, run: Mapping[str, Any]) -> CharzError:
+        query = "SELECT is_batch_symbolic, default_batch, default_sequence FROM model WHERE model = ?"
+        is_batch_free, batch, sequence = self.connection().execute(query, [model]).fetchall()[0]
+        fixed = f"its sequence is {sequence}" if is_batch_free else f"its batch is fixed at {batch}"
+        size = f"batch {run['batch']}" + (f", sequence {run['sequence']}" if run.get("sequence") else "")
+        return CharzError("the model has no such size", f"{model}, {size}", fixed)
+
+
+_DEFAULTS: dict[str, Any] = {
+    "batch": 1,
+    "sequence": None,
+    "context": None,
+    "phase": "forward",
+    "precision": "fp32",
+    "backend": "eager",
+    "memory_format": "nchw",
+    "host_factor": 1.0,
+    "cache_state": "warm",
+    "origin": "user",
+}
+"""Columns of a scenario, and what they hold where nobody says."""
+
+
+def _scenario(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """A scenario with the defaults nobody sees, without a number yet."""
+    values = _DEFAULTS | dict(fields)
+    for size in ("batch", "sequence", "context"):
+        if values[size] is not None:
+            check_size(size, values[size])
+    return values
+
+
+def _state(path: Path) -> tuple[int, int]:
+    """What tells one state of the file from another."""
+    found = os.stat(path)
+    return found.st_ino, found.st_mtime_ns

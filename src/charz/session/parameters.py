@@ -1,0 +1,48 @@
+"""Parameters that methods of a session share: what they mean, in words that the command line shows too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+MOST = 10**9
+"""Largest batch, sequence, context, image side and number of rows asked for: beyond it counts leave 64 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What a parameter means, and how the command line takes it."""
+
+    help: str
+    flag: str = ""
+    """Name of the option where it is not the parameter's own."""
+    short: str = ""
+    """One letter, e.g. `-j`."""
+    least: float | None = None
+    most: float | None = None
+
+
+Names = str | Sequence[str]
+"""One name, several, or several in one text with commas between."""
+
+Sizes = int | str | Sequence[int]
+"""One size, several, or a text: `1,8,64`, `1:256` (doubling) or `64:1024:64` (steps)."""
+
+Amount = float | str
+"""A number in SI units, or a text with its unit: `5ms`, `50mJ`, `8GiB`."""
+
+Model = Annotated[str, Text("Ingested model; `charz models` lists them.")]
+Models = Annotated[Names, Text("Ingested models; `charz models` lists them.")]
+AnyModels = Annotated[Names | None, Text("Models; all when none is named.")]
+Part = Annotated[str, Text("Part, e.g. rtx4090; `charz hardware list` shows all.")]
+Parts = Annotated[Names | None, Text("Parts, again for each or with commas; else every part.")]
+Batch = Annotated[int | None, Text("Samples in one run.", least=1)]
+Sequence_ = Annotated[int | None, Text("Tokens a sample.", least=1)]
+Precision = Annotated[str | None, Text("Precision policy, e.g. fp16.")]
+Backend = Annotated[str | None, Text("Backend, e.g. inductor.")]
+Batches = Annotated[Sizes | None, Text("Batches: 8, 1,8,64 or 1:256 (doubling).")]
+Sequences = Annotated[Sizes | None, Text("Sequence lengths, as batches.")]
+Precisions = Annotated[Names | None, Text("Precision policies, with commas.")]
+Backends = Annotated[Names | None, Text("Backends, with commas.")]
+Top = Annotated[int, Text("Rows to list.", least=1, most=MOST)]

@@ -1,0 +1,88 @@
+"""The file behind a session: where it is, what a new one holds, and how it is changed.
+
+A new database is tables, catalog, default scenarios, views and maintained tables; the parts come from packages that do
+not know each other, so it is put together here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+
+from charz import __version__
+from charz.schema import database
+from charz.sql import views
+
+from . import template
+
+DEFAULT_DATABASE = "charz.duckdb"
+
+
+def database_path(path: str | Path | None = None) -> Path:
+    """The file meant: the one given, else `CHARZ_DB`, else `charz.duckdb` in the working directory."""
+    return Path(path or os.environ.get("CHARZ_DB") or DEFAULT_DATABASE)
+
+
+def read(path: Path, create: bool = False) -> duckdb.DuckDBPyConnection:
+    """A read-only connection to the database, with this charz's views.
+
+    A file with the views of another charz gets this one's first. With `create`, a missing file is made.
+    """
+    if create and not path.exists():
+        with change(path):
+            pass
+    connection = database.connect(path)
+    if database.meta(connection).get("views_fingerprint") == views.fingerprint():
+        return connection
+    connection.close()
+    with change(path):
+        pass
+    return database.connect(path)
+
+
+@contextlib.contextmanager
+def change(path: Path, create: bool = True) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection to a copy that takes the database's place when the block ends without an error.
+
+    The block runs in one transaction (do not begin another). With `create`, a missing file is made:
+    tables, catalog, default scenarios, views and maintained tables.
+    """
+    start = template.ready(_complete) if create and not path.exists() else None
+    with database.replace(path, create=create, start=start) as connection:
+        _complete(connection)
+        yield connection
+
+
+def in_memory() -> duckdb.DuckDBPyConnection:
+    """A database without models that is no file."""
+    from charz.schema import ddl
+
+    connection = duckdb.connect()
+    for row_type in database.TABLES:
+        connection.execute(ddl.create_table(row_type))
+    _complete(connection)
+    return connection
+
+
+def _complete(connection: duckdb.DuckDBPyConnection) -> None:
+    """Catalog, default scenarios and views, where they are missing, and this charz's views in place of another's."""
+    known = database.meta(connection)
+    if "catalog_version" not in known:
+        _fill_catalog(connection)
+    if known.get("views_fingerprint") != views.fingerprint():
+        views.install(connection)
+    if known.get("charz_version") != __version__:
+        database.set_meta(connection, charz_version=__version__)
+
+
+def _fill_catalog(connection: duckdb.DuckDBPyConnection) -> None:
+    from charz.hardware_catalog import loader
+
+    catalog = loader.load()
+    loader.write(connection, catalog)
+    if "catalog_version" not in database.meta(connection):
+        database.set_meta(connection, catalog_version=getattr(catalog, "version", __version__))
