@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import shutil
 import sys
 import textwrap
@@ -104,12 +105,35 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
         for i in range(len(headers))
     ]
     widths = [max([len(header), *(len(row[i]) for row in texts)]) for i, header in enumerate(headers)]
+    blocks = _blocks(widths, _table_width())
 
-    def line(parts: Sequence[str]) -> str:
-        aligned = (p.rjust(w) if right else p.ljust(w) for p, w, right in zip(parts, widths, is_number, strict=True))
+    def line(parts: Sequence[str], block: Sequence[int]) -> str:
+        aligned = (parts[i].rjust(widths[i]) if is_number[i] else parts[i].ljust(widths[i]) for i in block)
         return "  ".join(aligned).rstrip()
 
-    return "\n".join([line(headers), "  ".join("-" * width for width in widths), *map(line, texts)])
+    def drawn(block: Sequence[int]) -> str:
+        rule = "  ".join("-" * widths[i] for i in block)
+        return "\n".join([line(headers, block), rule, *(line(row, block) for row in texts)])
+
+    return "\n\n".join(drawn(block) for block in blocks)
+
+
+def _blocks(widths: Sequence[int], most: int) -> list[list[int]]:
+    """Columns that stand beside one another in a line; a further block begins with the first column again."""
+    if not widths or sum(widths) + 2 * (len(widths) - 1) <= most:
+        return [list(range(len(widths)))]
+    blocks = [[0]]
+    for i in range(1, len(widths)):
+        used = sum(widths[j] + 2 for j in blocks[-1])
+        if used + widths[i] > most and len(blocks[-1]) > 1:
+            blocks.append([0])
+        blocks[-1].append(i)
+    return blocks
+
+
+def _table_width() -> int:
+    """Columns of the terminal; where nobody looks, a row is one line however long."""
+    return _width() if sys.stdout.isatty() or "COLUMNS" in os.environ else sys.maxsize
 
 
 def markdown(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -24,6 +24,7 @@ _DATABASE = Annotated[
     typer.Option("--db", help="Database file; else $CHARZ_DB, else charz.duckdb in this folder.", show_default=False),
 ]
 _FORMAT = Annotated[Format, typer.Option("--format", help="How the answer is written.")]
+_FULL = Annotated[bool, typer.Option("--full", help="Every table there is.")]
 _OUT = Annotated[Path | None, typer.Option("--out", help="File to write; else standard output.", show_default=False)]
 
 
@@ -70,13 +71,16 @@ def function(method: Method) -> Callable[..., None]:
     parameters = [_parameter(p, hints[p.name], is_several=bool(method.asked.sections)) for p in own]
     names = {p.name for p in own}
     common = {"format": (_FORMAT, Format.table), "out": (_OUT, None), "db": (_DATABASE, None)}
+    if method.asked.more:
+        common = {"full": (_FULL, False), **common}
     added = {name: pair for name, pair in common.items() if name not in names}
     parameters += [_keyword(name, hint, default) for name, (hint, default) in added.items()]
 
     def command(**given: Any) -> None:
-        path, format, out = (given.pop(name) if name in added else None for name in ("db", "format", "out"))
+        path, format, out, full = (given.pop(name) if name in added else None for name in ("db", "format", "out", "full"))
+        sections = (*method.asked.sections, *(method.asked.more if full else ()))
         with Session(path, voice=display.voice()) as session:
-            _answer(session, method, given, format or Format.table, out)
+            _answer(session, method, given, sections, format or Format.table, out)
 
     command.__doc__ = method.help
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -84,10 +88,16 @@ def function(method: Method) -> Callable[..., None]:
     return command
 
 
-def _answer(session: Session, method: Method, given: dict[str, Any], format: Format, out: Path | None) -> None:
+def _answer(
+    session: Session,
+    method: Method,
+    given: dict[str, Any],
+    sections: tuple[str, ...],
+    format: Format,
+    out: Path | None,
+) -> None:
     """Ask, and write what comes: every section as a table for people, else the one asked for."""
     owner = getattr(session, method.group) if method.group else session
-    sections = method.asked.sections
     chosen = given.pop("section", None) if sections else None
     is_page = bool(sections) and chosen is None and format is Format.table and out is None
     failed = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import csv
 import io
+import itertools
 import json
 import math
 import os
@@ -19,6 +20,7 @@ from uuid import UUID
 
 from charz.schema.errors import CharzError
 from charz.schema.units import UNITS, ending
+from charz.session import derivation
 from charz.session.answer import Rows
 
 from . import display
@@ -28,6 +30,12 @@ TABLE_ROWS = 200
 
 _DISPLAYED = frozenset({"s", "J", "W", "byte", "J s", "USD", "USD/h", "byte/s", "ops/s", "Hz"})
 """Units that a table gives in a display unit."""
+
+_COUNTED = {"macs": "mac", "flops": "flop"}
+"""What columns of work count."""
+
+_CONDITIONS = frozenset({"model", "hardware", "backend", "precision", "batch", "sequence", "context", "scenario_id"})
+"""Columns that stand above a table where all of its rows agree."""
 
 FACTS_COLUMNS = 9
 """A single row of as many columns or more is listed, a column a line."""
@@ -72,12 +80,49 @@ def encode(
     if format is Format.json:
         objects = [{name: _plain(value) for name, value in zip(columns, row, strict=True)} for row in rows]
         return f"{json.dumps(objects, ensure_ascii=False, separators=(',', ':'))}\n".encode()
-    if format is Format.table and len(rows) == 1 and len(columns) >= FACTS_COLUMNS:
-        lines = [(name, shown(value, name), (texts or {}).get(name, "")) for name, value in zip(columns, rows[0], strict=True)]
-        return f"{display.facts(lines)}\n".encode()
+    if format is Format.table and tuple(columns) == derivation.COLUMNS:
+        return f"{_derivation(rows)}\n".encode(errors="replace")
     cells = [[shown(value, name) for name, value in zip(columns, row, strict=True)] for row in rows[:TABLE_ROWS]]
-    render = display.markdown if format is Format.markdown else display.table
-    return f"{render(_headers(columns), cells)}\n".encode(errors="replace")
+    if format is Format.markdown:
+        return f"{display.markdown(_headers(columns), cells)}\n".encode(errors="replace")
+    return f"{_table(columns, cells, texts or {})}\n".encode(errors="replace")
+
+
+def _table(columns: Sequence[str], cells: Sequence[Sequence[str]], texts: dict[str, str]) -> str:
+    """A table under what all of its rows agree in; one long row as a list."""
+    headers = _headers(columns)
+    is_list = len(cells) == 1 and len(columns) >= FACTS_COLUMNS
+    same = [
+        i
+        for i, name in enumerate(columns)
+        if name in _CONDITIONS and (is_list or len(cells) > 1) and len({row[i] for row in cells}) == 1
+    ]
+    caption = ", ".join(f"{headers[i]} {cells[0][i]}" for i in same)
+    kept = [i for i in range(len(columns)) if i not in same]
+    if is_list:
+        body = display.facts((columns[i], cells[0][i], texts.get(columns[i], "")) for i in kept)
+    else:
+        body = display.table([headers[i] for i in kept], [[row[i] for i in kept] for row in cells])
+    return f"{caption}\n\n{body}" if caption else body
+
+
+def _derivation(rows: Sequence[Sequence[Any]]) -> str:
+    """The steps of a derivation under their titles, each item's names with value and meaning."""
+    lines = []
+    for step, of_step in itertools.groupby(rows, key=lambda row: row[0]):
+        lines.append(f"\n{step}\n{'=' * len(step)}")
+        for item, of_item in itertools.groupby(of_step, key=lambda row: row[1]):
+            lines += [f"\n{item}"] if item else []
+            lines.append(display.facts((name, _measure(value, word, unit), text) for _, _, name, value, word, unit, text in of_item))
+    return "\n".join(lines).lstrip("\n")
+
+
+def _measure(value: float | None, word: str | None, unit: str | None) -> str:
+    if value is None:
+        return word or "-"
+    if unit in _DISPLAYED or unit == "fraction":
+        return display.quantity(value, str(unit))
+    return f"{_count(value)} {unit}" if unit and unit not in ("count", "ops") else _count(value)
 
 
 def shown(value: Any, column: str) -> str:
@@ -90,6 +135,8 @@ def shown(value: Any, column: str) -> str:
     if isinstance(value, int | float):
         if column.endswith("_fraction"):
             return display.percent(value)
+        if column in _COUNTED:
+            return display.quantity(value, _COUNTED[column])
         if unit in _DISPLAYED:
             return display.quantity(value, str(unit))
         if isinstance(value, float):
@@ -107,7 +154,11 @@ def _count(value: float) -> str:
 def _headers(columns: Sequence[str]) -> list[str]:
     """Names of columns without their units, where they stay apart."""
     short = [_header(name) for name in columns]
-    return [s if short.count(s) == 1 else n.replace("_", " ") for s, n in zip(short, columns, strict=True)]
+    return [s if short.count(s) == 1 else _longer(n, s) for s, n in zip(short, columns, strict=True)]
+
+
+def _longer(column: str, header: str) -> str:
+    return f"{header} share" if column.endswith("_fraction") else header
 
 
 def _header(column: str) -> str:

@@ -52,9 +52,13 @@ class Asked:
     """The method before its answer is a frame."""
     sections: tuple[str, ...]
     """Tables that it can answer with, by the parameter `section`; the first is its default."""
+    more: tuple[str, ...] = ()
+    """Further ones, which the command shows with `--full`."""
 
 
-def answer(*sections: str) -> Callable[[Callable[Concatenate[S, P], Rows]], Callable[Concatenate[S, P], pl.DataFrame]]:
+def answer(
+    *sections: str, more: tuple[str, ...] = ()
+) -> Callable[[Callable[Concatenate[S, P], Rows]], Callable[Concatenate[S, P], pl.DataFrame]]:
     """Make a method that gives rows one that returns a frame, and a command of its name."""
 
     def decorated(body: Callable[Concatenate[S, P], Rows]) -> Callable[Concatenate[S, P], pl.DataFrame]:
@@ -62,7 +66,7 @@ def answer(*sections: str) -> Callable[[Callable[Concatenate[S, P], Rows]], Call
         def method(self: S, *args: P.args, **kwargs: P.kwargs) -> pl.DataFrame:
             return body(self, *args, **kwargs).frame()
 
-        method.asked = Asked(body, sections)  # type: ignore[attr-defined]
+        method.asked = Asked(body, sections, more)  # type: ignore[attr-defined]
         return method
 
     return decorated

@@ -30,6 +30,9 @@ format where the part has it."""
 KEYS = ("model", "hardware", "backend", "precision", "batch", "sequence", "scenario_id")
 """Natural keys of a target."""
 
+COSTED_TARGETS = 200
+"""Targets up to which a question's costs are evaluated once for all views that read them: more are streamed."""
+
 KEPT_NARROWINGS = 4
 """Narrowed connections that stay for the next question."""
 
@@ -99,6 +102,12 @@ class Narrowed:
         """Rows of a query by column name."""
         relation = self.connection.sql(query, params=list(values) or None)
         return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
+
+    def keep(self, view: str) -> None:
+        """Evaluate a view once, for several questions to it."""
+        query = "SELECT 1 FROM duckdb_tables() WHERE temporary AND table_name = ?"
+        if not self.value(query, [view]):
+            self.connection.execute(f"CREATE TEMP TABLE {view} AS SELECT * FROM {view}")
 
     def value(self, query: str, values: Sequence[Any] = ()) -> Any:
         """The first column of the first row of a query; None without a row."""
@@ -234,7 +243,7 @@ class Core:
                 if name not in names:
                     raise unknown_name(kind, name, names)
 
-    def asked(self, question: Question, *views: str, is_costed: bool = True) -> Narrowed:
+    def asked(self, question: Question, *views: str) -> Narrowed:
         """Views that answer for a question alone: its models on its parts under its scenarios.
 
         What of it cannot run is said in one line, and raised as `CharzError` when nothing can. `views` are those that the
@@ -249,7 +258,7 @@ class Core:
         key = (tuple(models), tuple(targets), tuple(tuple(sorted(run.items())) for run in runs))
         if key not in self._narrowed:
             self._say_left_out(parts, question, precisions, targets)
-            self._keep(key, self._narrow(models, parts, targets, runs, is_costed))
+            self._keep(key, self._narrow(models, parts, targets, runs))
         narrowed = self._narrowed[key]
         self._check_sizes(narrowed, models, runs)
         if views:
@@ -348,7 +357,6 @@ class Core:
         parts: Sequence[str],
         targets: Sequence[Triple],
         runs: Sequence[Mapping[str, Any]],
-        is_costed: bool,
     ) -> Narrowed:
         """A connection of its own on which every view knows nothing else."""
         from charz.sql import narrow
@@ -366,7 +374,7 @@ class Core:
             hardware=hardware if parts or len(hardware) < len(self._names("hardware")) else None,
             targets=targets,
         )
-        if is_costed:
+        if len(models or self._names("model")) * len(targets) * len(runs) <= COSTED_TARGETS:
             narrow.cost_once(connection)
         return Narrowed(connection)
 

@@ -1,0 +1,182 @@
+"""One model on one part: time, energy, memory, what sets the pace, and where it goes."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from .answer import Rows, answer
+from .core import Core, Narrowed, Question
+from .parameters import Backend, Batch, Model, Part, Precision, Sequence_, Top
+
+_RUN = (
+    "model", "hardware", "backend", "precision", "batch", "sequence", "is_simulated", "latency_s", "throughput_per_s",
+    "bottleneck", "compute_s", "memory_s", "power_s", "team_s", "overhead_s", "energy_j", "energy_per_sample_j",
+    "compute_energy_j", "memory_energy_j", "static_energy_j", "wasted_energy_j", "energy_scope", "average_power_w",
+    "peak_power_w", "edp_js", "macs", "flops", "kernel_count", "utilization_fraction", "naive_s", "correction_factor",
+    "assumed_count",
+)  # fmt: skip
+_MEMORY = (
+    "peak_memory_byte", "weight_byte", "buffer_byte", "kv_cache_byte", "activation_byte", "workspace_byte",
+    "peak_operator", "peak_module", "device_byte", "fits_device", "device_fraction", "cache_byte", "fits_cache",
+    "fits_activation_in_cache",
+)  # fmt: skip
+_SECTIONS: dict[str, tuple[str, tuple[str, ...], str]] = {
+    "run": ("model_report", _RUN, ""),
+    "memory": ("model_memory", _MEMORY, ""),
+    "mapping": (
+        "mapping_summary",
+        ("dimension", "bucket", "kernel_count", "latency_s", "kernel_fraction", "latency_fraction"),
+        "ORDER BY dimension, latency_s DESC, bucket",
+    ),
+    "kernels": (
+        "kernel_latency",
+        (
+            "kernel_id", "kernel", "latency_s", "compute_s", "memory_s", "overhead_s", "bottleneck",
+            "utilization_fraction",
+        ),
+        "ORDER BY latency_s DESC, position LIMIT {top}",
+    ),
+    "energy": (
+        "kernel_energy",
+        (
+            "kernel_id", "kernel_class", "energy_j", "compute_energy_j", "memory_energy_j", "static_energy_j", "power_w",
+        ),
+        "ORDER BY energy_j DESC NULLS LAST, position LIMIT {top}",
+    ),
+    "sentences": ("kernel_mapping", ("kernel_id", "sentence"), "ORDER BY latency_s DESC, position LIMIT {top}"),
+    "partition": (
+        "partition_report",
+        ("aspect", "bucket", "kernel_count", "flops", "flops_fraction", "traffic_byte", "traffic_fraction"),
+        "ORDER BY aspect, bucket_order, kernel_count DESC",
+    ),
+    "concurrency": (
+        "model_concurrency",
+        (
+            "stage_count", "widest_stage_kernels", "critical_path_kernels", "sequential_s", "critical_path_s", "is_exact",
+            "latency_s", "concurrent_s", "speedup_bound", "flops_speedup_bound",
+        ),
+        "",
+    ),
+    "validation": ("concurrency_check", ("line", "value", "bound", "holds"), "ORDER BY line"),
+    "stages": (
+        "stage_allocation",
+        (
+            "stage", "kernel_count", "flops", "threads", "units_allocated", "unit_count", "allocated_fraction", "longest_s",
+        ),
+        "ORDER BY longest_s DESC, stage LIMIT {top}",
+    ),
+    "levels": (
+        "memory_fit",
+        ("level", "capacity_byte", "fits_weight", "fits_activation", "fits_all"),
+        "ORDER BY depth",
+    ),
+    "timeline": (
+        "memory_timeline",
+        ("kernel_id", "kernel", "module", "live_byte", "total_byte"),
+        "ORDER BY live_byte DESC, kernel_id LIMIT {top}",
+    ),
+    "largest_batch": (
+        "largest_batch",
+        ("sample_byte", "largest_batch", "peak_memory_byte", "largest_on_chip_batch"),
+        "",
+    ),
+    "energy_delay_product": (
+        "model_edp",
+        (
+            "edp_js", "local_edp_js", "local_gap_fraction", "compute_edp_js", "memory_edp_js", "static_edp_js",
+            "kernels_for_half", "kernels_for_ninety",
+        ),
+        "",
+    ),
+    "modules": (
+        "module_edp",
+        ("module", "class_name", "operator_count", "latency_s", "energy_j", "edp_js"),
+        "WHERE depth <= 1 ORDER BY edp_js DESC NULLS LAST, module LIMIT {top}",
+    ),
+    "operators": (
+        "operator_edp",
+        ("operator", "operator_class", "module", "modifier", "share_fraction", "edp_js"),
+        "ORDER BY edp_js DESC NULLS LAST, operator_id LIMIT {top}",
+    ),
+    "cost": (
+        "inference_cost",
+        ("price_usd_per_hour", "inference_usd", "million_inference_usd", "inference_j"),
+        "",
+    ),
+    "checkpointing": (
+        "checkpoint_saving",
+        ("group_count", "stored_byte", "checkpointed_byte", "saved_fraction", "recompute_s"),
+        "",
+    ),
+}  # fmt: skip
+"""View, columns and order of each section."""
+
+_BESIDE = {"run": ("model_energy", "model_latency")}
+"""Views whose columns stand beside a section's own."""
+
+
+class Reports(Core):
+    """The report of one model on one part."""
+
+    @answer(
+        "run", "memory", "mapping", "kernels", "energy", "sentences", "checks",
+        more=(
+            "partition", "concurrency", "validation", "stages", "levels", "timeline", "largest_batch", "energy_delay_product", "modules",
+            "operators", "cost", "checkpointing",
+        ),
+    )  # fmt: skip
+    def report(
+        self,
+        model: Model,
+        *,
+        on: Part,
+        batch: Batch = None,
+        sequence: Sequence_ = None,
+        precision: Precision = None,
+        backend: Backend = None,
+        top: Top = 10,
+        section: Literal[
+            "run", "memory", "mapping", "kernels", "energy", "sentences", "checks", "partition", "concurrency", "validation",
+            "stages", "levels", "timeline", "largest_batch", "energy_delay_product", "modules", "operators", "cost", "checkpointing",
+        ] = "run",
+    ) -> Rows:  # fmt: skip
+        """Report one model on one part. Options left out take the model's and the part's defaults."""
+        question = single(model, on, batch, sequence, precision, backend)
+        if section == "checks":
+            narrowed, keys = self.target(question, "model_report")
+            return _checks(narrowed, keys)
+        view, columns, order = _SECTIONS[section]
+        narrowed, _ = self.target(question, view)
+        return narrowed.rows(view, columns, order.format(top=top), beside=_BESIDE.get(section, ()))
+
+
+def single(
+    model: str, on: str, batch: Batch, sequence: Sequence_, precision: Precision, backend: Backend
+) -> Question:
+    """A question about one target; what is left open takes the defaults."""
+    return Question(
+        [model],
+        [on],
+        [batch] if batch else [],
+        [sequence] if sequence else [],
+        [precision] if precision else [],
+        [backend] if backend else [],
+    )
+
+
+def _checks(narrowed: Narrowed, keys: dict[str, Any]) -> Rows:
+    """What in this answer needs a second look; invariants are `check`'s."""
+    (run,) = narrowed.records("SELECT latency_s, run_call_s FROM model_latency")
+    total = narrowed.value("SELECT sum(latency_s) FROM kernel_latency") + run["run_call_s"]
+    unruled = narrowed.value("SELECT count(*) FROM operator WHERE rule IS NULL AND model = ?", [keys["model"]])
+    published = narrowed.value("SELECT published_macs FROM model WHERE model = ?", [keys["model"]])
+    fits = bool(narrowed.value("SELECT fits_device FROM model_memory"))
+    rows: list[tuple[str, bool, float]] = [
+        ("operators without a rule", unruled == 0, float(unruled)),
+        ("kernels and call over the run", abs(total - run["latency_s"]) <= 1e-9 * run["latency_s"], total / run["latency_s"]),
+        ("peak memory fits the part", fits, float(fits)),
+    ]
+    if published:
+        ratio = narrowed.value("SELECT macs FROM model_report") / keys["batch"] / published
+        rows.append(("MACs a sample over the published figure", abs(ratio - 1) < 0.01, ratio))
+    return Rows(("check", "holds", "value"), rows)
