@@ -79,7 +79,7 @@ def function(method: Method) -> Callable[..., None]:
     def command(**given: Any) -> None:
         path, format, out, full = (given.pop(name) if name in added else None for name in ("db", "format", "out", "full"))
         sections = (*method.asked.sections, *(method.asked.more if full else ()))
-        with Session(path, voice=display.voice()) as session:
+        with Session(path, voice=display.voice(), is_guarded=True) as session:
             _answer(session, method, given, sections, format or Format.table, out)
 
     command.__doc__ = method.help

@@ -43,14 +43,17 @@ def narrow(
         _hide_scenarios(connection, scenarios)
         _hide_runs(connection, scenarios, stored_scenarios, models, runs)
     elif models is not None:
-        _hide_layer(connection, WORKLOAD, "model", models)
+        for table in _maintained(connection, WORKLOAD):
+            _keep(connection, table.name, f"model IN {_listed(models)}")
     for name, values in (("model", models), ("hardware", hardware)):
         if values is not None:
             _keep(connection, name, f"{name} IN {_listed(values)}")
-    if hardware is not None:
-        _hide_layer(connection, HARDWARE, "hardware", hardware)
-    if targets is not None:
-        _keep_targets(connection, targets)
+    wanted = None if targets is None else list(targets)
+    backends = None if wanted is None else sorted({backend for _, backend, _ in wanted})
+    if hardware is not None or backends is not None:
+        _hide_parts(connection, hardware, backends)
+    if wanted is not None:
+        _keep_targets(connection, wanted)
 
 
 def cost_once(connection: duckdb.DuckDBPyConnection) -> None:
@@ -107,10 +110,15 @@ def _evaluate(connection: duckdb.DuckDBPyConnection, models: Sequence[str] | Non
     return made
 
 
-def _hide_layer(connection: duckdb.DuckDBPyConnection, layer: str, column: str, values: Sequence[str]) -> None:
-    for table in _maintained(connection, layer):
-        if column in column_names(connection, table.name):
-            _keep(connection, table.name, f"{ddl.quote(column)} IN {_listed(values)}")
+def _hide_parts(
+    connection: duckdb.DuckDBPyConnection, hardware: Sequence[str] | None, backends: Sequence[str] | None
+) -> None:
+    for table in _maintained(connection, HARDWARE):
+        columns = column_names(connection, table.name)
+        kept = {"hardware": hardware, "backend": backends}
+        tests = [f"{name} IN {_listed(values)}" for name, values in kept.items() if values is not None and name in columns]
+        if tests:
+            _keep(connection, table.name, " AND ".join(tests))
 
 
 def _maintained(connection: duckdb.DuckDBPyConnection, layer: str) -> list[Relation]:

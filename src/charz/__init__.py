@@ -1,8 +1,28 @@
 """charz: how fast, how many joules, does it fit, why, and what would help — as SQL.
 
+`charz.open(path)` is the program: a `Session` whose methods answer in polars frames and ingest models.
 The pipeline reads off the package names: `charz.ingest` lowers a PyTorch model to rows,
 `charz.schema` owns the tables, `charz.hardware_catalog` holds the machines,
-`charz.sql` holds the cost model as views, and `charz.cli` is the command line over them.
+`charz.sql` holds the cost model as views, `charz.session` asks them, and `charz.cli` is the command line over it.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .session import Session
+
 __version__ = "0.1.0"
+
+
+def open(path: str | Path | None = None, *, is_guarded: bool = False) -> Session:
+    """A session with a database file, else with `$CHARZ_DB`, else with `charz.duckdb` in the working folder.
+
+    With `is_guarded`, SQL given to it reads the database and nothing else: no files, no network, no settings.
+    """
+    from .session import Session
+
+    return Session(path, is_guarded=is_guarded)

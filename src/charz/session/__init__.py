@@ -9,12 +9,14 @@ from __future__ import annotations
 from .answers import Answers
 from .core import CharzWarning, Voice
 from .derivation import Derivations
+from .keeping import Keeping
+from .querying import Queries
 from .report import Reports
 
 __all__ = ["CharzWarning", "Session", "Voice"]
 
 
-class Session(Answers, Reports, Derivations):
+class Session(Answers, Reports, Derivations, Queries, Keeping):
     """A database of charz: what it knows, what it answers, how it is changed.
 
     Use it as a context manager, or `close` it. `path` is a file, else `$CHARZ_DB`, else `charz.duckdb` in the working

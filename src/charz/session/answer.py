@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,17 +26,23 @@ class Rows:
     """Views whose texts document the columns."""
     is_failure: bool = False
     """Whether what was found is wrong: the command ends with exit code 1."""
+    guard: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
+    """What a query runs in."""
 
     def fetch(self) -> list[tuple[Any, ...]]:
         """The rows as tuples."""
-        return [tuple(row) for row in self.source] if isinstance(self.source, Sequence) else self.source.fetchall()
+        if isinstance(self.source, Sequence):
+            return [tuple(row) for row in self.source]
+        with self.guard():
+            return self.source.fetchall()
 
     def frame(self) -> pl.DataFrame:
         """The rows as a polars frame."""
         import polars as pl
 
         if not isinstance(self.source, Sequence):
-            return self.source.pl()
+            with self.guard():
+                return self.source.pl()
         return pl.DataFrame(self.fetch(), schema=list(self.columns), orient="row", infer_schema_length=None)
 
 

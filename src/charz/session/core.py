@@ -141,7 +141,16 @@ class Scope:
 class Core:
     """A database file and what of it is asked about."""
 
-    def __init__(self, path: str | Path | None = None, *, scope: Scope = Scope(), voice: Voice | None = None) -> None:
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        *,
+        scope: Scope = Scope(),
+        voice: Voice | None = None,
+        is_guarded: bool = False,
+    ) -> None:
+        self.is_guarded = is_guarded
+        """Whether SQL comes from anybody: it reads the database and nothing else."""
         self.path = workspace.database_path(path)
         self._scope = scope
         self.voice = voice or Voice()
@@ -178,6 +187,11 @@ class Core:
         self.close()
         with workspace.change(self.path, create) as connection:
             yield connection
+
+    def scoped(self, model: str, parts: Sequence[str]) -> Scope:
+        """The session's scope with one model and these parts, or its own."""
+        chosen = tuple(self.part_name(name) for name in parts) or self._scope.hardware
+        return Scope((model,), chosen, self._scope.scenarios)
 
     def whole(self) -> Narrowed:
         """Every view for all that the session is about."""

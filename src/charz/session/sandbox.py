@@ -71,6 +71,18 @@ def time_limit(connection: duckdb.DuckDBPyConnection, timeout_s: float) -> Itera
         timer.join()  # a thread that outlives the run would hold the connection at the interpreter's end
 
 
+@contextlib.contextmanager
+def guarded(connection: duckdb.DuckDBPyConnection, timeout_s: float) -> Iterator[None]:
+    """Run a query of anybody's: stopped in time, and its errors in one line."""
+    with time_limit(connection, timeout_s):
+        try:
+            yield
+        except duckdb.InterruptException:
+            raise
+        except duckdb.Error as error:
+            raise query_failed(error) from error
+
+
 def query_failed(error: duckdb.Error) -> CharzError:
     """An engine's message as one line: its text and suggestions without the drawing of the query."""
     lines = [line.strip() for line in str(error).splitlines()]

@@ -1,0 +1,173 @@
+"""Questions in SQL, and what views and tables hold."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Self
+
+from charz.schema.errors import CharzError, unknown_name
+from charz.schema.units import UNITS, ending
+
+from .answer import Rows, answer
+from .axes import names
+from .core import Core, Question, Scope
+from .parameters import AnyModels, Backend, Batch, Names, Parts, Precision, Sequence_, Text
+
+if TYPE_CHECKING:
+    import duckdb
+    import polars as pl
+
+_RELATIONS = (
+    "SELECT view_name AS name, comment FROM duckdb_views() WHERE NOT internal AND schema_name = 'main'"
+    " UNION ALL SELECT table_name, comment FROM duckdb_tables() WHERE NOT internal AND schema_name = 'main'"
+)
+_COLUMNS = (
+    "SELECT column_name, data_type, comment FROM duckdb_columns() WHERE schema_name = 'main' AND table_name = ?"
+    " ORDER BY column_index"
+)
+_OWN_TABLES = (
+    "SELECT 'table', table_name, comment FROM duckdb_tables() WHERE NOT internal AND schema_name = 'main'"
+    " AND table_name NOT IN (SELECT view FROM view_catalog) ORDER BY table_name"
+)
+"""Tables that people and ingest write; those that are kept equal to a view stand among the views."""
+
+
+class Queries(Core):
+    """SQL, and the texts of what it can read."""
+
+    @answer()
+    def sql(
+        self,
+        query: Annotated[str, Text("One SQL statement, or - to read it from standard input.")],
+        *,
+        model: Annotated[Names | None, Text("Models the views answer for, again for each or with commas.")] = None,
+        on: Parts = None,
+        batch: Batch = None,
+        sequence: Sequence_ = None,
+        precision: Precision = None,
+        backend: Backend = None,
+        timeout: Annotated[float, Text("Seconds after which it is stopped; 0 for none.", least=0.0)] = 60.0,
+        memory: Annotated[str, Text("Memory it may use.")] = "4GB",
+    ) -> Rows:
+        """Ask the database in SQL: one statement, read only; from the command line kept away from files and network.
+
+        With a batch, sequence, precision or backend the views answer for that one scenario, with a model and parts for these
+        alone: in a file of many models that takes a fraction of the time.
+        """
+        from . import sandbox
+
+        text = sandbox.one_statement(sys.stdin.read() if query == "-" else query)
+        if batch or sequence or precision or backend:
+            asked = Question(
+                names(model),
+                names(on),
+                [batch] if batch else [],
+                [sequence] if sequence else [],
+                [precision or "fp32"],
+                [backend] if backend else [],
+            )
+            connection = self.asked(asked).connection
+        elif model or on:
+            connection = self.scope(models=model, hardware=on).whole().connection
+        else:
+            connection = self.whole().connection
+        if self.is_guarded:
+            sandbox.lock(connection, memory)
+
+        def guard() -> contextlib.AbstractContextManager[None]:
+            return sandbox.guarded(connection, timeout)
+
+        with guard():
+            relation = connection.sql(text)
+        if relation is None:
+            next = "charz only reads in SQL; change rows with a DuckDB client"
+            raise CharzError("the statement gives no rows", text, next=next)
+        return Rows(tuple(relation.columns), relation, guard=guard)
+
+    def lazy(self, query: str) -> pl.LazyFrame:
+        """Ask the database in SQL, for an answer that need not fit in memory: a lazy polars frame, read as it is used."""
+        return self.whole().connection.sql(query).pl(lazy=True)
+
+    @answer()
+    def describe(self, query: Annotated[str, Text("A query, or the name of a view or table.")]) -> Rows:
+        """Say of each column of a query its type, its unit and what it holds, where a view or table says so."""
+        narrowed = self.whole()
+        text = f"SELECT * FROM {query}" if query.isidentifier() else query
+        with _named():
+            relation = narrowed.connection.sql(text)
+        meanings = _meanings(narrowed.connection, text)
+        rows = []
+        for name, kind in zip(relation.columns, relation.types, strict=True):
+            meaning = meanings.get(name)
+            unit = UNITS.get(ending(name)) or ("fraction" if name.endswith("_fraction") else None)
+            rows.append((name, str(kind), unit, meaning))
+        return Rows(("column", "type", "unit", "meaning"), rows)
+
+    @answer()
+    def schema(
+        self, name: Annotated[str | None, Text("View or table; without one, all are listed.")] = None
+    ) -> Rows:
+        """List every view and table, or the columns of one with units and meaning."""
+        connection = self.connection()
+        if name is None:
+            query = "SELECT layer, view, description FROM view_catalog ORDER BY layer, view"
+            found = [*connection.execute(query).fetchall(), *connection.execute(_OWN_TABLES).fetchall()]
+            return Rows(("layer", "name", "holds"), [(*row[:2], _first_sentence(row[2] or "")) for row in found])
+        known = dict(connection.execute(_RELATIONS).fetchall())
+        if name not in known:
+            raise unknown_name("view or table", name, known, "`charz schema` lists them")
+        self.voice.remark(f"{name}: {known[name] or ''}")
+        return Rows(("column", "type", "holds"), connection.execute(_COLUMNS, [name]).fetchall())
+
+    def scope(
+        self, *, models: AnyModels = None, hardware: Parts = None, scenarios: list[int] | tuple[int, ...] = ()
+    ) -> Self:
+        """A session about these models, parts and scenarios of the file (by number) alone; what is left out stays open."""
+        numbers = tuple(sorted(set(scenarios) or self._scope.scenarios))
+        known = {i for (i,) in self.connection().execute("SELECT scenario_id FROM scenario").fetchall()}
+        for number in numbers:
+            if number not in known:
+                raise CharzError("unknown scenario", str(number), f"there are {len(known)}", "`db.scenario.list()` shows them")
+        chosen = tuple(self.model_name(name) for name in names(models)) or self._scope.models
+        parts = tuple(self.part_name(name) for name in names(hardware)) or self._scope.hardware
+        return type(self)(
+            self.path, scope=Scope(chosen, parts, numbers), voice=self.voice, is_guarded=self.is_guarded
+        )
+
+
+def _meanings(connection: duckdb.DuckDBPyConnection, query: str) -> dict[str, str]:
+    """What the columns of a query hold: those it passes on under their own names from what it reads."""
+    import sqlglot
+    from sqlglot import exp
+
+    tree = sqlglot.parse_one(query, dialect="duckdb")
+    read = dict.fromkeys(table.name for table in tree.find_all(exp.Table))
+    known: dict[str, str] = {}
+    for name in reversed(read):
+        known.update({column: text for column, _, text in connection.execute(_COLUMNS, [name]).fetchall() if text})
+    for select in tree.find_all(exp.Select):
+        for item in select.expressions:
+            if isinstance(item, exp.Alias) and isinstance(item.this, exp.Column) and item.this.name in known:
+                known.setdefault(item.alias, known[item.this.name])
+            elif isinstance(item, exp.Alias):
+                known.pop(item.alias, None)
+    return known
+
+
+@contextlib.contextmanager
+def _named() -> Iterator[None]:
+    """Errors of a query as one line."""
+    import duckdb
+
+    from . import sandbox
+
+    try:
+        yield
+    except duckdb.Error as error:
+        raise sandbox.query_failed(error) from error
+
+
+def _first_sentence(text: str) -> str:
+    return text.partition(". ")[0].rstrip(".")
