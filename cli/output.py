@@ -28,7 +28,7 @@ from . import display
 TABLE_ROWS = 200
 """Rows that `table` and `markdown` show of a longer answer."""
 
-_DISPLAYED = frozenset({"s", "J", "W", "byte", "J s", "USD", "USD/h", "byte/s", "ops/s", "Hz"})
+_DISPLAYED = frozenset({"s", "J", "W", "byte", "J s", "USD", "USD/h", "byte/s", "ops/s", "Hz", "J/byte", "J/op"})
 """Units that a table gives in a display unit."""
 
 _COUNTED = {"macs": "mac", "flops": "flop"}
@@ -82,10 +82,25 @@ def encode(
         return f"{json.dumps(objects, ensure_ascii=False, separators=(',', ':'))}\n".encode()
     if format is Format.table and tuple(columns) == derivation.COLUMNS:
         return f"{_derivation(rows)}\n".encode(errors="replace")
-    cells = [[shown(value, name) for name, value in zip(columns, row, strict=True)] for row in rows[:TABLE_ROWS]]
+    columns, cells = _cells(columns, rows[:TABLE_ROWS])
     if format is Format.markdown:
         return f"{display.markdown(_headers(columns), cells)}\n".encode(errors="replace")
     return f"{_table(columns, cells, texts or {})}\n".encode(errors="replace")
+
+
+def _cells(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[Sequence[str], list[list[str]]]:
+    """Values in display units: those that names of columns promise, or that a column `unit` says of `..value`."""
+    if "unit" not in columns or not any(name.endswith("value") for name in columns):
+        return columns, [[shown(value, name) for name, value in zip(columns, row, strict=True)] for row in rows]
+    unit = columns.index("unit")
+    kept = [i for i in range(len(columns)) if i != unit]
+    return [columns[i] for i in kept], [
+        [
+            _measure(row[i], None, row[unit]) if columns[i].endswith("value") else shown(row[i], columns[i])
+            for i in kept
+        ]
+        for row in rows
+    ]
 
 
 def _table(columns: Sequence[str], cells: Sequence[Sequence[str]], texts: dict[str, str]) -> str:
@@ -97,7 +112,7 @@ def _table(columns: Sequence[str], cells: Sequence[Sequence[str]], texts: dict[s
         for i, name in enumerate(columns)
         if name in _CONDITIONS and (is_list or len(cells) > 1) and len({row[i] for row in cells}) == 1
     ]
-    caption = ", ".join(f"{headers[i]} {cells[0][i]}" for i in same)
+    caption = ", ".join(f"{headers[i]} {cells[0][i]}" for i in same if cells[0][i] != "-")
     kept = [i for i in range(len(columns)) if i not in same]
     if is_list:
         body = display.facts((columns[i], cells[0][i], texts.get(columns[i], "")) for i in kept)

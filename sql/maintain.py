@@ -62,7 +62,7 @@ def add_runs(
     tables = [r for r in relations(connection) if r.is_table and r.layer == WORKLOAD]
     for table in tables:
         connection.execute(f"DELETE FROM {stored(connection, table.name)} WHERE {condition}")
-    chunks = chunks(connection, models, scenarios)
+    chunks = chunked(connection, models, scenarios)
     with _memory_spared(connection) if len(chunks) > 1 else contextlib.nullcontext():
         for chunk in chunks:
             with evaluated(connection, of_runs(chunk, scenarios), chunk) as names:
@@ -107,7 +107,7 @@ def differences(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
             found[table.name] = _difference(connection, table.name, f"{REBUILD}.{ddl.quote(table.name)}", "TRUE")
     names = [r.name for r in relations(connection) if r.is_table and r.layer == WORKLOAD]
     found |= dict.fromkeys(names, 0)
-    for chunk in chunks(connection, None, None):
+    for chunk in chunked(connection, None, None):
         condition = of_runs(chunk, None)
         with evaluated(connection, condition, chunk):
             for name in names:
@@ -176,7 +176,7 @@ def _upstream(relation: Relation, known: Sequence[Relation]) -> set[str]:
     return found
 
 
-def chunks(
+def chunked(
     connection: duckdb.DuckDBPyConnection,
     models: Sequence[str] | None,
     scenarios: Sequence[int] | None,

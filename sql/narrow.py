@@ -14,7 +14,7 @@ import duckdb
 from charz.schema import ddl
 
 from .installed import Relation, column_names, relations
-from .maintain import chunks, evaluated, of_runs, stored
+from .maintain import chunked, evaluated, of_runs, stored
 from .views import HARDWARE, WORKLOAD
 
 COSTED = "shape_cost"
@@ -100,7 +100,7 @@ def _hide_runs(
 def _evaluate(connection: duckdb.DuckDBPyConnection, models: Sequence[str] | None, runs: str) -> dict[str, str]:
     """Temporary tables of the runs for which the condition holds, by the maintained table that each is a part of."""
     made: dict[str, str] = {}
-    for chunk in chunks(connection, models, None, runs) or [[]]:
+    for chunk in chunked(connection, models, None, runs) or [[]]:
         with evaluated(connection, f"{of_runs(chunk, None)} AND ({runs})", chunk) as names:
             for name in names:
                 into = "INSERT INTO temp.{}" if name in made else "CREATE TEMP TABLE {} AS"

@@ -6,7 +6,10 @@ the unit in each column's name.
 
 from __future__ import annotations
 
+import inspect
+
 from .answers import Answers
+from .catalog import Hardware, Scenarios
 from .core import CharzWarning, Voice
 from .derivation import Derivations
 from .keeping import Keeping
@@ -23,9 +26,19 @@ class Session(Answers, Reports, Derivations, Queries, Keeping):
     folder; the first `ingest` makes a missing one.
     """
 
+    @property
+    def hardware(self) -> Hardware:
+        """Parts of the hardware catalog: list, show with sources, compare, check, add your own."""
+        return Hardware(self)
 
-GROUPS: dict[str, type] = {}
+    @property
+    def scenario(self) -> Scenarios:
+        """Scenarios: the conditions a model is asked about."""
+        return Scenarios(self)
+
+
+GROUPS: dict[str, type] = {"hardware": Hardware, "scenario": Scenarios}
 """Methods that stand together under a name, as `db.hardware.show`."""
 
-GROUP_LINES: dict[str, str] = {}
+GROUP_LINES = {name: inspect.getdoc(getattr(Session, name)) or "" for name in GROUPS}
 """What the methods of each group are about."""

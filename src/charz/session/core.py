@@ -156,6 +156,7 @@ class Core:
         self.voice = voice or Voice()
         self._opened: tuple[tuple[int, int], duckdb.DuckDBPyConnection] | None = None
         self._narrowed: OrderedDict[object, Narrowed] = OrderedDict()
+        self._empty: duckdb.DuckDBPyConnection | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -171,6 +172,9 @@ class Core:
         if self._opened:
             self._opened[1].close()
             self._opened = None
+        if self._empty:
+            self._empty.close()
+            self._empty = None
 
     def connection(self, create: bool = False) -> duckdb.DuckDBPyConnection:
         """A read-only connection to the whole file, as it is now. Raises `CharzError` where there is none."""
@@ -180,6 +184,14 @@ class Core:
             connection = workspace.read(self.path, create)
             self._opened = (_state(self.path), connection)
         return self._opened[1]
+
+    def catalog(self) -> duckdb.DuckDBPyConnection:
+        """A read-only connection to the file, or, where there is none yet, to a database without models."""
+        if self.path.exists():
+            return self.connection()
+        if self._empty is None:
+            self._empty = workspace.empty()
+        return self._empty
 
     @contextlib.contextmanager
     def changing(self, create: bool = True) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -376,7 +388,7 @@ class Core:
         from charz.sql import narrow
 
         pairs = sorted({(precision, backend) for _, backend, precision in targets})
-        wanted = [_scenario({**run, "backend": b, "precision": p}) for run in runs for p, b in pairs]
+        wanted = [self.conditions({**run, "backend": b, "precision": p}) for run in runs for p, b in pairs]
         rows, held = self.numbered(wanted)
         hardware = list(dict.fromkeys(part for part, *_ in targets))
         connection = self.connection().cursor()
@@ -391,6 +403,15 @@ class Core:
         if len(models or self._names("model")) * len(targets) * len(runs) <= COSTED_TARGETS:
             narrow.cost_once(connection)
         return Narrowed(connection)
+
+    @staticmethod
+    def conditions(fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Columns of a scenario with the defaults nobody sees, without a number yet (`numbered`)."""
+        values = _DEFAULTS | dict(fields)
+        for size in ("batch", "sequence", "context"):
+            if values[size] is not None:
+                check_size(size, values[size])
+        return values
 
     def numbered(self, wanted: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], set[int]]:
         """The scenarios with the numbers they have in the file, or with new ones; and the numbers that are in the file."""
@@ -441,15 +462,6 @@ _DEFAULTS: dict[str, Any] = {
     "origin": "user",
 }
 """Columns of a scenario, and what they hold where nobody says."""
-
-
-def _scenario(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """A scenario with the defaults nobody sees, without a number yet."""
-    values = _DEFAULTS | dict(fields)
-    for size in ("batch", "sequence", "context"):
-        if values[size] is not None:
-            check_size(size, values[size])
-    return values
 
 
 def _state(path: Path) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 
 from charz import __version__
-from charz.schema import database
+from charz.schema import database, ddl
 from charz.sql import views
 
 from . import template
@@ -57,10 +57,10 @@ def change(path: Path, create: bool = True) -> Iterator[duckdb.DuckDBPyConnectio
         yield connection
 
 
-def in_memory() -> duckdb.DuckDBPyConnection:
-    """A database without models that is no file."""
-    from charz.schema import ddl
-
+def empty() -> duckdb.DuckDBPyConnection:
+    """A read-only connection to a database without models: the template's, else one in memory."""
+    if path := template.ready(_complete):
+        return database.connect(path)
     connection = duckdb.connect()
     for row_type in database.TABLES:
         connection.execute(ddl.create_table(row_type))

@@ -1,0 +1,31 @@
+-- The parts of the catalog in a line each: peaks, main memory and power.
+-- Grain: hardware
+CREATE VIEW part_list AS
+WITH best_peaks AS (
+    SELECT
+        hardware,
+        MAX(CASE WHEN precision = 'fp32' AND unit = 'vector' THEN peak_ops_per_s END) AS fp32_ops_per_s,
+        MAX(CASE WHEN precision IN ('fp16', 'bf16') AND accumulator <> 'fp16' THEN peak_ops_per_s END) AS half_ops_per_s
+    FROM hardware_peak
+    GROUP BY hardware
+)
+
+SELECT
+    h.hardware,
+    h.family,
+    h.name,
+    -- Highest peak in fp32 on the vector units. [ops/s]
+    p.fp32_ops_per_s,
+    -- Highest peak in fp16 or bf16 that sums in more than fp16. [ops/s]
+    p.half_ops_per_s,
+    -- Bandwidth of the main memory. [byte/s]
+    m.bandwidth_byte_per_s AS memory_byte_per_s,
+    -- Size of the main memory. [byte]
+    m.capacity_byte AS memory_byte,
+    w.tdp_w,
+    h.status,
+    h.origin
+FROM hardware AS h
+LEFT JOIN best_peaks AS p ON p.hardware = h.hardware
+LEFT JOIN hardware_memory AS m ON m.hardware = h.hardware AND m.level = 'dram'
+LEFT JOIN hardware_power AS w ON w.hardware = h.hardware AND w.is_default

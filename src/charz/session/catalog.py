@@ -1,0 +1,249 @@
+"""Parts of the hardware catalog, scenarios and measurements: what people add, change and look up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from charz.schema.errors import CharzError
+
+from .answer import Rows, answer, of_query
+from .axes import names, one_of
+from .core import Core
+from .parameters import Names, Text
+
+if TYPE_CHECKING:
+    import duckdb
+
+AnyPart = Annotated[str, Text("Part, by id or any other name it has.")]
+
+_FACTS = ("name", "vendor", "family", "market", "architecture", "form_factor", "status", "origin", "note")
+_NUMBERS = ("field", "value", "unit", "confidence", "is_edited")
+_SOURCES = ("source_id", "formula", "note", "locator")
+
+MEMORY_FORMATS = ("nchw", "nhwc")
+PHASES = ("forward", "prefill", "decode")
+CACHE_STATES = ("warm", "cold", "hot")
+
+
+class Hardware:
+    """Parts of the catalog of a session's database; without a file, of the shipped catalog."""
+
+    def __init__(self, session: Core) -> None:
+        self.session = session
+
+    @answer()
+    def list(
+        self, *, family: Annotated[str | None, Text("cpu, gpu, tpu, kpu, npu or dsp.")] = None
+    ) -> Rows:
+        """List the parts with their peaks, memory and power."""
+        connection = self.session.catalog()
+        families = [f for (f,) in connection.execute("SELECT DISTINCT family FROM hardware ORDER BY 1").fetchall()]
+        if family is not None and family not in families:
+            raise CharzError("no part of this family", family, f"there are: {', '.join(families)}")
+        query = "SELECT * FROM part_list WHERE ?1 IS NULL OR family = ?1 ORDER BY family, hardware"
+        return of_query(connection.sql(query, params=[family]), "part_list")
+
+    @answer("numbers", "part", "conflicts")
+    def show(
+        self,
+        part: AnyPart,
+        *,
+        sources: Annotated[bool, Text("Say of each number where it comes from.")] = False,
+        section: Literal["numbers", "part", "conflicts"] = "numbers",
+    ) -> Rows:
+        """Show every number of a part, with --sources where each comes from, and where sources disagree."""
+        connection = self.session.catalog()
+        hardware = resolve(connection, part)
+        if section == "part":
+            return of_query(connection.sql(f"SELECT hardware, {', '.join(_FACTS)} FROM hardware WHERE hardware = ?", params=[hardware]))
+        if section == "conflicts":
+            query = "SELECT field, values_by_source, chosen, reason FROM hardware_conflict WHERE hardware = ? ORDER BY field"
+            return of_query(connection.sql(query, params=[hardware]), "hardware_conflict")
+        columns = (*_NUMBERS, *(_SOURCES if sources else ()))
+        query = f"SELECT {', '.join(columns)} FROM hardware_value WHERE hardware = ? ORDER BY field"
+        counted = "SELECT count(*), count(*) FILTER (is_guess) FROM hardware_value WHERE hardware = ?"
+        ((count, guesses),) = connection.execute(counted, [hardware]).fetchall()
+        more = "" if sources else "; --sources says where each comes from"
+        self.session.voice.remark(f"{count} numbers, {guesses} of them guesses{more}")
+        return of_query(connection.sql(query, params=[hardware]), "hardware_value")
+
+    @answer()
+    def diff(self, first: AnyPart, second: AnyPart) -> Rows:
+        """Compare two parts number by number."""
+        connection = self.session.catalog()
+        query = "SELECT field, value, unit FROM hardware_value WHERE hardware = ? ORDER BY field"
+        parts = [resolve(connection, name) for name in (first, second)]
+        one, two = ({f: (v, u) for f, v, u in connection.execute(query, [part]).fetchall()} for part in parts)
+        rows = []
+        for field in sorted({*one, *two}):
+            (a, unit), (b, other) = one.get(field, (None, None)), two.get(field, (None, None))
+            if a != b:
+                rows.append((field, unit or other, a, b, b / a if a and b is not None else None))
+        if not rows:
+            self.session.voice.remark(f"{parts[0]} and {parts[1]} agree in every number")
+        return Rows(("field", "unit", "first_value", "second_value", "ratio"), rows)
+
+    @answer()
+    def check(
+        self, file: Annotated[Path | None, Text("YAML file of a part; without one, the shipped catalog.")] = None
+    ) -> Rows:
+        """Apply every lint to a part file, or to the whole shipped catalog; exit code 1 at a fault."""
+        from charz.hardware_catalog import loader
+        from charz.hardware_catalog.problem import CatalogError
+
+        try:
+            catalog = loader.load()
+            rows = loader.load_part(file, catalog) if file else catalog.rows
+        except CatalogError as error:
+            self.session.voice.remark(f"{len(error.problems)} faults")
+            return Rows(("fault",), [(str(problem),) for problem in error.problems], is_failure=True)
+        self.session.voice.remark(f"no fault in {sum(map(len, rows.values()))} rows")
+        return Rows(("fault",), [])
+
+    @answer()
+    def add(
+        self,
+        file: Annotated[Path, Text("YAML file of a part.")],
+        *,
+        replace: Annotated[bool, Text("Take the place of a part of your own.")] = False,
+    ) -> Rows:
+        """Add a part of your own from a YAML file, checked by the lints of the shipped catalog."""
+        from charz.hardware_catalog import loader, part_file
+        from charz.hardware_catalog.sync import stored
+        from charz.schema import database
+        from charz.schema.catalog import Hardware as Part
+        from charz.schema.catalog import HardwareAlias
+
+        wanted = part_file.read(file).hardware
+        with self.session.changing() as connection:
+            if replace:
+                _remove_own(connection, wanted)
+            catalog = loader.load()
+            catalog.rows[Part] = stored(connection, Part)
+            catalog.rows[HardwareAlias] = stored(connection, HardwareAlias)
+            for rows in loader.load_part(file, catalog).values():
+                database.insert_rows(connection, rows)
+        self.session.voice.remark(f"`charz hardware show {wanted} --sources` shows what the family rules filled in")
+        return Rows(("added",), [(wanted,)])
+
+    @answer()
+    def remove(self, part: AnyPart) -> Rows:
+        """Remove a part of your own."""
+        with self.session.changing(create=False) as connection:
+            hardware = resolve(connection, part)
+            _remove_own(connection, hardware)
+        return Rows(("removed",), [(hardware,)])
+
+    @answer()
+    def sync(
+        self, *, dry_run: Annotated[bool, Text("Show what would change and change nothing.")] = False
+    ) -> Rows:
+        """Bring the shipped catalog into an older database, keeping your parts and edits."""
+        from charz.hardware_catalog import loader
+        from charz.hardware_catalog import sync as syncing
+        from charz.sql import maintain
+
+        catalog = loader.load()
+        if dry_run:
+            changes = syncing.plan(self.session.connection(), catalog)
+        else:
+            with self.session.changing(create=False) as connection:
+                changes = syncing.plan(connection, catalog)
+                if changes:
+                    with maintain.bulk(connection):
+                        syncing.apply(connection, catalog)
+        if not changes:
+            self.session.voice.remark("the database has this catalog already")
+        kept = sum(1 for c in changes if c.action == "keep")
+        self.session.voice.remark(
+            f"{len(changes) - kept} rows {'would change' if dry_run else 'changed'}, {kept} edits of yours kept"
+        )
+        rows = [(c.action, c.table, c.key.strip("[]").replace('"', ""), c.detail) for c in changes]
+        return Rows(("action", "table", "row", "what"), rows)
+
+
+class Scenarios:
+    """Conditions that models are asked about."""
+
+    def __init__(self, session: Core) -> None:
+        self.session = session
+
+    @answer()
+    def list(self) -> Rows:
+        """List every scenario."""
+        return of_query(self.session.connection().sql("SELECT * FROM scenario ORDER BY scenario_id"))
+
+    @answer()
+    def add(
+        self,
+        *,
+        batch: Annotated[int, Text("Samples in one run.", least=1)] = 1,
+        sequence: Annotated[int | None, Text("Tokens a sample.", least=1)] = None,
+        context: Annotated[int | None, Text("Tokens attended to.", least=1)] = None,
+        phase: Annotated[str, Text("forward, prefill or decode.")] = "forward",
+        precision: Annotated[Names, Text("Precision policies, with commas.")] = "fp32",
+        backend: Annotated[Names | None, Text("Backends, with commas; else each family's own.")] = None,
+        memory_format: Annotated[str, Text("nchw or nhwc.")] = "nchw",
+        host_factor: Annotated[float, Text("Host time over the reference.", least=0.0)] = 1.0,
+        cache: Annotated[str, Text("warm, cold or hot.")] = "warm",
+    ) -> Rows:
+        """Add a scenario, or one for each family's default backend."""
+        fields: dict[str, Any] = {
+            "batch": batch,
+            "sequence": sequence,
+            "context": context,
+            "phase": one_of("phase", phase, PHASES),
+            "memory_format": one_of("memory format", memory_format, MEMORY_FORMATS),
+            "host_factor": host_factor,
+            "cache_state": one_of("cache state", cache, CACHE_STATES),
+        }
+        session = self.session
+        session.connection(create=True)
+        session.check_run(names(backend), names(precision))
+        query = "SELECT DISTINCT backend FROM backend_support WHERE is_default ORDER BY backend"
+        backends = names(backend) or [name for (name,) in session.connection().execute(query).fetchall()]
+        wanted = [session.conditions({**fields, "backend": b, "precision": p}) for p in names(precision) for b in backends]
+        rows, held = session.numbered(wanted)
+        new = [row for row in rows if row["scenario_id"] not in held]
+        if new:
+            with session.changing() as connection:
+                marks = ", ".join("?" * len(new[0]))
+                query = f"INSERT INTO scenario ({', '.join(new[0])}) VALUES ({marks})"
+                for row in new:
+                    connection.execute(query, [*row.values()])
+        if len(new) < len(rows):
+            session.voice.remark(f"{len(rows) - len(new)} of {len(rows)} exist already")
+        return Rows(tuple(rows[0]), [tuple(row.values()) for row in new])
+
+    @answer()
+    def remove(self, scenario_id: Annotated[int, Text("Number in `charz scenario list`.")]) -> Rows:
+        """Remove a scenario."""
+        with self.session.changing(create=False) as connection:
+            query = "SELECT scenario_id FROM scenario ORDER BY 1"
+            known = [i for (i,) in connection.execute(query).fetchall()]
+            if scenario_id not in known:
+                exists = f"there are {len(known)}, {known[0]} to {known[-1]}" if known else "there are none"
+                raise CharzError("unknown scenario", str(scenario_id), exists, "`charz scenario list` shows them")
+            connection.execute("DELETE FROM scenario WHERE scenario_id = ?", [scenario_id])
+        return Rows(("removed",), [(scenario_id,)])
+
+
+def resolve(connection: duckdb.DuckDBPyConnection, part: str) -> str:
+    """A part's id by any name it has."""
+    from charz.hardware_catalog import names
+
+    return names.resolve(connection, part)
+
+
+def _remove_own(connection: duckdb.DuckDBPyConnection, hardware: str) -> None:
+    """Delete every row of a part of the user's; a shipped part stays, an unknown one is no matter."""
+    from charz.schema import database
+    from charz.schema.catalog import Hardware as Part
+
+    found = connection.execute("SELECT origin FROM hardware WHERE hardware = ?", [hardware]).fetchall()
+    if found and found[0][0] != "user":
+        raise CharzError("a part of the shipped catalog", hardware, next="give yours another id")
+    for row_type in database.TABLES:
+        if row_type.__module__ == Part.__module__ and "hardware" in row_type.model_fields:
+            connection.execute(f"DELETE FROM {row_type.TABLE} WHERE hardware = ?", [hardware])
