@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from hypothesis import settings
 # The same examples each time, on machines of any speed; tests marked slow draw others.
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.load_profile("same")
+
+# Test folders are packages of their own: `oracle` and `whole` are imported by those names.
+sys.path.insert(0, str(Path(__file__).parent))
 
 Once = Callable[[str, Callable[[Path], object]], Path]
 
@@ -35,3 +39,22 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
         return path
 
     return file
+
+
+@pytest.fixture(scope="session")
+def file(once: Once) -> Path:
+    """A database with three generated models, of which one is said to decode; tests only read it."""
+    return once("small.duckdb", _three_models)
+
+
+def _three_models(path: Path) -> None:
+    from oracle.database import ingested
+
+    from charz.ingest import write
+    from charz.session import Session
+    from whole.generated import graph
+
+    with Session(path) as session, session.changing() as connection:
+        models = [ingested(graph(seed), name) for seed, name in enumerate(("small", "other", "decoder"), start=1)]
+        models[-1].model["has_context"] = True
+        write.write(connection, models)

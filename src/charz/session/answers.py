@@ -127,7 +127,7 @@ _CONCURRENT = {
             *TARGET, "stage", "kernel_count", "flops", "threads", "units_allocated", "unit_count", "allocated_fraction",
             "sequential_s", "longest_s",
         ),
-        "ORDER BY longest_s DESC, stage, hardware, batch LIMIT {top}",
+        "ORDER BY longest_s DESC, stage, hardware, backend, precision, batch LIMIT {top}",
     ),
     "validation": (
         "concurrency_check",
@@ -161,9 +161,9 @@ class Answers(Core):
         question = _question(models, on, batch, sequence, precision, backend)
         narrowed = self.asked(question, "model_report")
         if section == "memory":
-            order = f"ORDER BY batch, sequence, peak_memory_byte, model, hardware LIMIT {top}"
+            order = f"ORDER BY batch, sequence, peak_memory_byte, model, hardware, backend, precision LIMIT {top}"
             return narrowed.rows("model_memory", _COMPARED_MEMORY, order)
-        order = f"ORDER BY batch, sequence, latency_s, model, hardware LIMIT {top}"
+        order = f"ORDER BY batch, sequence, latency_s, model, hardware, backend, precision LIMIT {top}"
         return narrowed.rows("model_report", _COMPARED, order, beside=("model_energy", "model_latency"))
 
     @answer()
@@ -284,9 +284,9 @@ class Answers(Core):
             raise CharzError("this part does not run this model so", where, next=next)
         start = "WHERE hardware = ? AND batch = ? AND precision = ?"
         if section == "fusions":
-            order = f"{start} ORDER BY saved_byte DESC, kernel_id LIMIT {top}"
+            order = f"{start} ORDER BY saved_byte DESC, backend, kernel_id LIMIT {top}"
             return narrowed.rows("fusion_saving", _FUSED, order, [part, batches[-1], asked_precision])
-        order = f"{start} ORDER BY saved_time_fraction DESC NULLS LAST, kind, change LIMIT {top}"
+        order = f"{start} ORDER BY saved_time_fraction DESC NULLS LAST, kind, change, backend LIMIT {top}"
         found = narrowed.rows("opportunity", _HELPED, order, [part, batches[0], asked_precision])
         if not found.fetch():
             self.voice.warn(

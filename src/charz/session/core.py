@@ -151,6 +151,8 @@ class Core:
     ) -> None:
         self.is_guarded = is_guarded
         """Whether SQL comes from anybody: it reads the database and nothing else."""
+        self.is_locked = False
+        """Whether the open file has been closed to everything else, for good."""
         self.path = workspace.database_path(path)
         self._scope = scope
         self.voice = voice or Voice()
@@ -172,6 +174,7 @@ class Core:
         if self._opened:
             self._opened[1].close()
             self._opened = None
+            self.is_locked = False
         if self._empty:
             self._empty.close()
             self._empty = None
@@ -236,7 +239,7 @@ class Core:
         query = "SELECT column_name, description FROM view_column WHERE view = ?"
         found: dict[str, str] = {}
         for view in reversed(views):
-            found.update(self.connection().execute(query, [view]).fetchall())
+            found.update(self.catalog().execute(query, [view]).fetchall())
         return found
 
     def model_name(self, name: str) -> str:
@@ -341,13 +344,16 @@ class Core:
         self, parts: Sequence[str], question: Question, precisions: Sequence[str], targets: Sequence[Triple]
     ) -> None:
         """Say which backends and precisions that were named do not run, by part, or raise it when nothing runs."""
-        running = {(part, backend) for part, backend, _ in targets} | {(part, p) for part, _, p in targets}
         reasons = []
         for part in parts:
-            missing = [name for name in (*question.backends, *question.precisions) if (part, name) not in running]
-            if part not in {target[0] for target in targets}:
+            backends = {backend for name, backend, _ in targets if name == part}
+            able = {precision for name, _, precision in targets if name == part}
+            if not able:
                 reasons.append(self._not_executed(part, question.backends, precisions))
-            elif missing:
+                continue
+            if missing := [name for name in question.backends if name not in backends]:
+                reasons.append(CharzError("left out", f"{', '.join(missing)} on {part}", self._has(part)))
+            if missing := [name for name in question.precisions if name not in able]:
                 reasons.append(CharzError("left out", f"{', '.join(missing)} on {part}", self._computes_in(part)))
         if not targets:
             nothing = CharzError("no part runs this so", ", ".join(question.models), next="widen --precision or --backend")
@@ -363,15 +369,22 @@ class Core:
                 self.voice.warn(f"left out: {count - able} of {count} parts, which do not run {named}")
 
     def _not_executed(self, part: str, backends: Sequence[str], precisions: Sequence[str]) -> CharzError:
-        query = "SELECT backend FROM supported_backend WHERE hardware = ? ORDER BY is_default DESC, backend"
-        supported = [name for (name,) in self.connection().execute(query, [part]).fetchall()]
+        supported = self._backends(part)
         if not supported:
             return CharzError("no backend runs on this part", part, "none", "add a row to backend_support")
         if backends and not set(backends) & set(supported):
-            where, exists = f"{', '.join(backends)} on {part}", f"it has {', '.join(supported)}"
-            return CharzError("this backend does not run on this part", where, exists)
+            where = f"{', '.join(backends)} on {part}"
+            return CharzError("this backend does not run on this part", where, self._has(part))
         where = f"{', '.join(precisions)} on {part}"
         return CharzError("this part does not compute in this precision", where, self._computes_in(part))
+
+    def _backends(self, part: str) -> list[str]:
+        """Backends that run on a part, the one that answers assume first."""
+        query = "SELECT backend FROM supported_backend WHERE hardware = ? ORDER BY is_default DESC, backend"
+        return [name for (name,) in self.connection().execute(query, [part]).fetchall()]
+
+    def _has(self, part: str) -> str:
+        return f"it has {', '.join(self._backends(part))}"
 
     def _computes_in(self, part: str) -> str:
         query = "SELECT precision FROM hardware_rate WHERE hardware = ? AND is_native ORDER BY precision"

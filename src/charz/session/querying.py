@@ -73,8 +73,9 @@ class Queries(Core):
             connection = self.scope(models=model, hardware=on).whole().connection
         else:
             connection = self.whole().connection
-        if self.is_guarded:
+        if self.is_guarded and not self.is_locked:
             sandbox.lock(connection, memory)
+            self.is_locked = True
 
         def guard() -> contextlib.AbstractContextManager[None]:
             return sandbox.guarded(connection, timeout)

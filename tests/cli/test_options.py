@@ -1,0 +1,95 @@
+"""Every method is a command, with the same options and the same answer."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import charz
+from charz.cli import dispatch
+from charz.cli.options import Method, methods
+
+READS: dict[str, tuple[list[str], dict[str, Any]]] = {
+    "check": (["small"], {"on": ["t4"]}),
+    "compare": (["small", "other"], {"on": ["t4", "kpu_t64"], "batch": "1,8"}),
+    "concurrency": (["small"], {"on": ["t4"]}),
+    "cost": (["small"], {"on": ["t4"], "co2": 300.0}),
+    "describe": (["model_report"], {}),
+    "explain": (["small", "0"], {"on": "t4"}),
+    "hardware diff": (["t4", "l4"], {}),
+    "hardware check": ([], {}),
+    "hardware list": ([], {"family": "kpu"}),
+    "hardware show": (["t4"], {"sources": True}),
+    "llm": (["decoder"], {"on": ["t4"], "context": "512,1024"}),
+    "memory": (["small"], {"on": "t4", "section": "timeline"}),
+    "opportunities": (["small"], {"on": "t4"}),
+    "parallel": (["small"], {"on": "h100_sxm5_80"}),
+    "recommend": (["small"], {"on": ["t4", "l4"], "latency": "1s"}),
+    "report": (["small"], {"on": "t4", "batch": 3}),
+    "scenario list": ([], {}),
+    "schema": (["model_report"], {}),
+    "sql": (["SELECT model, latency_s FROM model_report WHERE batch = 1 ORDER BY ALL"], {"on": ["t4"]}),
+    "sweep": (["small"], {"on": ["t4"], "batch": "1:16"}),
+}
+"""Arguments and options of each command that only reads."""
+
+WRITES = {"hardware add", "hardware remove", "hardware sync", "refresh", "scenario add", "scenario remove"}
+"""Commands that change the file; their own tests call them both ways."""
+
+SEVERAL = {"compare", "cost", "sweep", "llm", "check"}
+"""Commands whose arguments are the names of one list."""
+
+
+def flat() -> dict[str, Method]:
+    found: dict[str, Method] = {}
+    for name, method in methods().items():
+        found |= {f"{name} {n}": m for n, m in method.items()} if isinstance(method, dict) else {name: method}
+    return found
+
+
+def test_every_method_is_here() -> None:
+    assert set(flat()) == set(READS) | WRITES
+
+
+@pytest.mark.parametrize("name", READS)
+def test_a_command_prints_what_its_method_returns(name: str, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments, options = READS[name]
+    line = [*name.split(), *arguments, "--db", str(file), "--format", "json"]
+    for option, value in options.items():
+        flag = f"--{option.replace('_', '-')}"
+        line += [flag] if value is True else [x for v in (value if isinstance(value, list) else [value]) for x in (flag, str(v))]
+    assert dispatch.run(line) == 0, capsys.readouterr().err
+    printed = json.loads(capsys.readouterr().out)
+    with charz.open(file) as db:
+        owner: Any = db
+        *groups, method = name.split()
+        for group in groups:
+            owner = getattr(owner, group)
+        given = [arguments] if name in SEVERAL else arguments
+        frame = getattr(owner, method)(*given, **options)
+    assert [list(row) for row in printed] == [frame.columns] * len(frame)
+    for left, right in zip(printed, frame.iter_rows(named=True), strict=True):
+        for column, value in right.items():
+            assert _same(left[column], value), (column, left[column], value)
+
+
+def _same(printed: object, value: object) -> bool:
+    if isinstance(value, float):
+        return printed is None if not math.isfinite(value) else math.isclose(printed, value, rel_tol=1e-9)  # type: ignore[arg-type]
+    return printed == value or str(value) == printed
+
+
+@pytest.mark.parametrize("name", flat())
+def test_a_command_has_the_options_of_its_method(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    method = flat()[name]
+    assert dispatch.run([*name.split(), "--help"]) == 0
+    shown = capsys.readouterr().out
+    for parameter in inspect.signature(method.asked.rows).parameters.values():
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+            assert f"--{parameter.name.rstrip('_').replace('_', '-')}" in shown
+    assert method.first_line.split(".")[0].split()[0] in shown

@@ -1,0 +1,152 @@
+"""What the methods of a session answer on a small database."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import charz
+from charz.schema.errors import CharzError
+from charz.session import CharzWarning, Session
+
+PART = "h100_sxm5_80"
+
+
+@pytest.fixture
+def db(file: Path) -> Session:
+    return charz.open(file)
+
+
+def parts(frame: pl.DataFrame) -> dict[str, str]:
+    return dict(frame.select("hardware", "precision").iter_rows())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("method", "models", "options"),
+    [
+        ("recommend", "small", {"latency": "5ms", "energy": "50J", "memory": "8GiB", "price": 5, "on": f"{PART},t4"}),
+        ("compare", ["small", "other"], {"on": [PART, "kpu_t64"], "precision": "int8,fp32"}),
+        ("sweep", "small", {"on": "t4", "batch": "1:64", "precision": ["fp32", "fp16"], "backend": "eager,inductor"}),
+        ("parallel", "small", {"on": PART}),
+        ("memory", "small", {"on": PART}),
+        ("cost", "small", {"on": PART, "co2": 400.0, "kwh": 0.2}),
+        ("concurrency", "small", {"on": PART}),
+        ("opportunities", "small", {"on": PART}),
+        ("report", "small", {"on": PART}),
+    ],
+)
+def test_every_section_answers(db: Session, method: str, models: str | list[str], options: dict[str, object]) -> None:
+    asked = getattr(db, method).asked
+    for section in (*asked.sections, *asked.more) or (None,):
+        frame = getattr(db, method)(models, **options, **({"section": section} if section else {}))
+        assert isinstance(frame, pl.DataFrame) and frame.width > 1
+        assert not frame.select(pl.selectors.float().is_nan().any()).row(0) or not any(
+            frame.select(pl.selectors.float().is_nan().any()).row(0)
+        )
+
+
+def test_cost_ranks_what_does_not_fit_last(db: Session) -> None:
+    """A batch of 10 million floods any part, and is the cheapest a sample."""
+    frame = db.cost("small", on="t4", batch=[1, 10_000_000])
+    assert frame.select("batch", "fits_device").rows() == [(1, True), (10_000_000, False)]
+    one, many = frame["million_inference_usd"]
+    assert one > many
+
+
+@pytest.mark.parametrize("method", ["compare", "cost", "sweep", "concurrency"])
+def test_each_part_is_asked_in_a_precision_it_has(method: str, db: Session) -> None:
+    """The first of fp32, bf16, fp16 and int8: Gaudi 3 states no fp32, Groq's LPU no bf16 either, TPU v1 int8 alone."""
+    expected = {"t4": "fp32", "gaudi3": "bf16", "groq_lpu_v1": "fp16", "tpu_v1": "int8"}
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        frame = getattr(db, method)("small", backend="onnxruntime,xla", on=list(expected))
+    assert parts(frame) == expected
+    (line,) = {str(warning.message) for warning in said}
+    assert line == (
+        "left out: onnxruntime on tpu_v1, it has xla; xla on gaudi3, it has onnxruntime; xla on groq_lpu_v1, it has onnxruntime"
+    )
+
+
+@pytest.mark.parametrize("method", ["memory", "parallel", "opportunities"])
+def test_a_part_without_fp32_is_answered(method: str, db: Session) -> None:
+    assert set(getattr(db, method)("small", on="gaudi3")["precision"]) == {"bf16"}
+
+
+def test_what_cannot_run_so_is_named(db: Session) -> None:
+    with pytest.warns(CharzWarning) as said:
+        frame = db.compare("small", on="t4,tpu_v1,kpu_t64", precision="fp16", backend="inductor,xla")
+    assert set(frame["hardware"]) == {"t4"}
+    assert "fp16 on tpu_v1, it computes in int8; inductor, xla on kpu_t64, it has kpu" in str(said[0].message)
+
+
+def test_a_precision_that_one_part_has_not_is_named(db: Session) -> None:
+    with pytest.warns(CharzWarning, match="left out: bf16 on t4, it computes in fp16"):
+        assert set(db.compare("small", on="t4,a100_pcie_40", precision="fp16,bf16")["precision"]) == {"fp16", "bf16"}
+
+
+def test_parts_that_are_not_named_are_counted(db: Session) -> None:
+    with pytest.warns(CharzWarning, match=r"left out: \d+ of \d+ parts, which do not run kpu"):
+        assert set(db.compare("small", backend="kpu")["backend"]) == {"kpu"}
+
+
+def test_serving_takes_16_bits_where_the_part_has_them(db: Session) -> None:
+    """The EPYC 9654 has bf16 and no fp16, the i9-10940X neither."""
+    with pytest.warns(CharzWarning, match="left out: small, no attention of it reads a KV-cache"):
+        frame = db.llm(["decoder", "small"], on=["t4", "epyc_9654", "i9_10940x"])
+    assert set(frame["model"]) == {"decoder"}
+    assert parts(frame) == {"t4": "fp16", "epyc_9654": "bf16", "i9_10940x": "fp32"}
+
+
+def test_an_answer_says_what_it_leaves_out(file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "unsized.duckdb"
+    path.write_bytes(file.read_bytes())
+    with charz.open(path) as db:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            db.compare("small,other", on="t4")
+        with db.changing() as connection:
+            connection.execute("UPDATE operator SET rule = NULL WHERE model = 'small' AND operator_id < 3")
+        with pytest.warns(CharzWarning, match="operators of small have no rule, its figures are too small"):
+            db.compare("small,other", on="t4")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            db.compare("other", on="t4")
+
+
+def test_limits_leave_choices_out_by_reason(db: Session) -> None:
+    """What is too slow, too dear or of unknown price is told apart, and the fastest of each named."""
+    lost = db.recommend("small", latency="1ns", on="t4", section="others")
+    assert lost["reason"].to_list() == ["too slow"] and lost["fastest"][0].startswith("t4 ")
+    priced = db.recommend("small", price=1e-6, on=["t4", "kpu_t64"], section="others")
+    assert dict(priced.select("reason", "choice_count").iter_rows()).keys() == {"too expensive", "price unknown"}
+
+
+@pytest.mark.parametrize(
+    ("method", "given", "options", "says"),
+    [
+        ("recommend", "small", {"latency": "5parsec"}, "not an amount: --latency 5parsec"),
+        ("recommend", "small", {"latency": "20"}, "a number without its unit: --latency 20. Units: s, ms"),
+        ("recommend", "small", {"memory": "8"}, "write e.g. --memory 8GiB"),
+        ("sweep", "small", {"batch": "many"}, "not a size"),
+        ("sweep", "small", {"batch": [0]}, "size out of range: 0"),
+        ("llm", "small", {"on": "t4"}, "nothing to serve: small. No attention of it reads a KV-cache"),
+        ("llm", "decoder", {"on": "tpu_v1", "precision": "fp16"}, "precision: fp16 on tpu_v1. It computes in int8"),
+        ("memory", "small", {"on": "tpu_v1", "precision": "fp16"}, "precision: fp16 on tpu_v1. It computes in int8"),
+        ("cost", "small", {"on": "tpu_v1", "backend": "kpu"}, "part: kpu on tpu_v1. It has xla"),
+        ("cost", "small", {"on": "t4", "kwh": float("inf")}, "not a finite number: --kwh inf"),
+        ("compare", "small", {"precision": "fp8_e4m3", "backend": "openvino"}, "no part runs this so: small"),
+        ("opportunities", "small", {"on": "tpu_v1", "precision": "fp16", "parts": True}, "does not run this model so"),
+        ("sweep", "small", {"resolution": 288}, "not ingested at this resolution"),
+        ("compare", "smal", {}, "unknown model: smal. Nearest: small"),
+    ],
+)
+def test_errors_say_what_to_do(
+    db: Session, method: str, given: str, options: dict[str, object], says: str
+) -> None:
+    with pytest.raises(CharzError) as raised:
+        getattr(db, method)(given, **options)
+    assert says.lower() in raised.value.line.lower()
