@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import duckdb
 
-from charz.schema import database, ddl
-from charz.schema.row import ModelRow
-from charz.schema.scenario import Scenario
-from charz.schema.workload import Model
+from charz.schema import ddl
 
 from . import triggers
 from .installed import Relation, column_names, relations
 from .views import HARDWARE, REBUILD, WORKLOAD
+
+if TYPE_CHECKING:
+    from charz.schema.scenario import Scenario
 
 RUNS_AT_ONCE = 400
 """Runs whose intermediate results are held at once: about half a MB each."""
@@ -88,6 +89,11 @@ def _refill_parts(connection: duckdb.DuckDBPyConnection) -> None:
 
 def _rules(connection: duckdb.DuckDBPyConnection) -> dict[str, list[tuple[int, int]]]:
     """A number for the content of each fact, but scenarios and models, that the runs depend on."""
+    from charz.schema import database
+    from charz.schema.row import ModelRow
+    from charz.schema.scenario import Scenario
+    from charz.schema.workload import Model
+
     known = relations(connection)
     read = {name for r in known if r.layer == WORKLOAD and r.name in _needed(known) for name in r.reads}
     facts = sorted(t.TABLE for t in database.TABLES if not issubclass(t, ModelRow) and t not in (Model, Scenario))
@@ -114,6 +120,9 @@ def ask(
     that writes, since what is written then goes to them.
     """
     if scenarios is not None:
+        from charz.schema import database
+        from charz.schema.scenario import Scenario
+
         connection.execute(ddl.create_table(Scenario).replace("CREATE TABLE", "CREATE TEMP TABLE", 1))
         database.insert_rows(connection, scenarios)
         _hide_runs(connection, models, runs)
