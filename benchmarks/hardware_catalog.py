@@ -11,7 +11,7 @@ from pathlib import Path
 
 from charz.hardware_catalog import loader
 from charz.hardware_catalog.loader import Catalog
-from charz.schema import database
+from charz.schema import file
 
 
 def median_s(action: Callable[[], object], runs: int = 7) -> float:
@@ -35,13 +35,13 @@ def one_part(catalog: Catalog, part: str) -> Catalog:
 
 def write(catalog: Catalog, path: Path) -> None:
     """A new database with the catalog."""
-    with database.replace(path, create=True) as connection:
+    with file.replace(path, create=True) as connection:
         loader.write(connection, catalog)
 
 
 def open_and_ask(path: Path) -> None:
     """Open a database and read one number."""
-    with database.connect(path) as connection:
+    with file.connect(path) as connection:
         connection.execute("SELECT count(*) FROM hardware").fetchall()
 
 

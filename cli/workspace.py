@@ -17,7 +17,7 @@ import duckdb
 import typer
 
 from charz import __version__
-from charz.schema import database, ddl
+from charz.schema import ddl, file
 from charz.schema.errors import CharzError, unknown_name
 from charz.schema.scenario import Scenario
 from charz.sql import maintain, views
@@ -68,13 +68,13 @@ def open_workspace(db: Path | None = None, create: bool = False) -> duckdb.DuckD
     if create and not path.exists():
         with change_workspace(path):
             pass
-    connection = database.connect(path)
-    if database.meta(connection).get("views_fingerprint") == views.fingerprint():
+    connection = file.connect(path)
+    if file.meta(connection).get("views_fingerprint") == views.fingerprint():
         return connection
     connection.close()
     with change_workspace(path):
         pass
-    return database.connect(path)
+    return file.connect(path)
 
 
 @contextlib.contextmanager
@@ -86,20 +86,20 @@ def change_workspace(db: Path | None = None, create: bool = True) -> Iterator[du
     """
     path = database_path(db)
     start = template.ready(_complete) if create and not path.exists() else None
-    with database.replace(path, create=create, start=start) as connection:
+    with file.replace(path, create=create, start=start) as connection:
         _complete(connection)
         yield connection
 
 
 def _complete(connection: duckdb.DuckDBPyConnection) -> None:
     """Catalog, default scenarios and views, where they are missing, and this charz's views in place of another's."""
-    known = database.meta(connection)
+    known = file.meta(connection)
     if "catalog_version" not in known:
         _fill_catalog(connection)
     if known.get("views_fingerprint") != views.fingerprint():
         views.install(connection)
     if known.get("charz_version") != __version__:
-        database.set_meta(connection, charz_version=__version__)
+        file.set_meta(connection, charz_version=__version__)
 
 
 def _fill_catalog(connection: duckdb.DuckDBPyConnection) -> None:
@@ -107,8 +107,8 @@ def _fill_catalog(connection: duckdb.DuckDBPyConnection) -> None:
 
     catalog = loader.load()
     loader.write(connection, catalog)
-    if "catalog_version" not in database.meta(connection):
-        database.set_meta(connection, catalog_version=getattr(catalog, "version", __version__))
+    if "catalog_version" not in file.meta(connection):
+        file.set_meta(connection, catalog_version=getattr(catalog, "version", __version__))
 
 
 KEYS = ("model", "hardware", "backend", "precision", "batch", "sequence", "scenario_id")

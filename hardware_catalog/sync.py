@@ -14,7 +14,7 @@ from typing import Any
 
 import duckdb
 
-from charz.schema import database, ddl
+from charz.schema import database, ddl, file
 from charz.schema.row import Row
 
 from .loader import Catalog
@@ -39,7 +39,7 @@ class Change:
 
 def remember(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
     """Write down which rows the catalog brought, so that a later sync tells edits from them."""
-    database.set_meta(connection, **{VERSION_KEY: catalog.version, ROWS_KEY: _dumped(_hashes(catalog.rows))})
+    file.set_meta(connection, **{VERSION_KEY: catalog.version, ROWS_KEY: _dumped(_hashes(catalog.rows))})
 
 
 def plan(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> list[Change]:
@@ -72,7 +72,7 @@ def _dumped(hashes: dict[str, dict[str, str]]) -> str:
 
 
 def _decide(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> list[tuple[Change, Row | None]]:
-    known: dict[str, dict[str, str]] = json.loads(database.meta(connection).get(ROWS_KEY, "{}"))
+    known: dict[str, dict[str, str]] = json.loads(file.meta(connection).get(ROWS_KEY, "{}"))
     decided: list[tuple[Change, Row | None]] = []
     for row_type, rows in catalog.rows.items():
         decided += _decide_table(connection, row_type, rows, known.get(row_type.TABLE, {}))

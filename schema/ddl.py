@@ -9,8 +9,10 @@ import typing
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from .row import Row
+if TYPE_CHECKING:
+    from .row import Row
 
 DUCKDB_TYPES: dict[type, str] = {
     int: "BIGINT",

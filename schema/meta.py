@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from .file import META
 from .row import Row
 
 
 class Meta(Row):
     """What the file is: version of its layout, of charz, of its catalog, of its views."""
 
-    TABLE: ClassVar[str] = "charz_meta"
+    TABLE: ClassVar[str] = META
     KEY: ClassVar[tuple[str, ...]] = ("key",)
 
     key: str

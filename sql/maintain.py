@@ -12,10 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import duckdb
 
-from charz.schema import database, ddl
-from charz.schema.row import ModelRow
-from charz.schema.scenario import Scenario
-from charz.schema.workload import Model
+from charz.schema import ddl
 
 from . import triggers
 from .installed import Relation, column_names, relations
@@ -88,6 +85,11 @@ def _refill_parts(connection: duckdb.DuckDBPyConnection) -> None:
 
 def _rules(connection: duckdb.DuckDBPyConnection) -> dict[str, list[tuple[int, int]]]:
     """A number for the content of each fact, but scenarios and models, that the runs depend on."""
+    from charz.schema import database
+    from charz.schema.row import ModelRow
+    from charz.schema.scenario import Scenario
+    from charz.schema.workload import Model
+
     known = relations(connection)
     read = {name for r in known if r.layer == WORKLOAD and r.name in _needed(known) for name in r.reads}
     facts = sorted(t.TABLE for t in database.TABLES if not issubclass(t, ModelRow) and t not in (Model, Scenario))

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from charz.schema import database, ddl
+from charz.schema import ddl
 from charz.schema.errors import CharzError
 
 from .documents import Document, Item
@@ -37,6 +37,8 @@ class Column:
 @functools.cache
 def of_tables() -> dict[str, Texts]:
     """Texts of every table of `schema/`."""
+    from charz.schema import database
+
     return {t.TABLE: {c.name: (c.description, c.unit) for c in ddl.columns(t)} for t in database.TABLES}
 
 

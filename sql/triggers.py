@@ -21,9 +21,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from charz.schema import database, ddl
-from charz.schema.meta import MaintenanceTrigger
-from charz.schema.row import ModelRow
+from charz.schema import ddl
 
 from . import compose
 from .installed import Relation, column_names, relations
@@ -88,6 +86,9 @@ class Trigger:
 
 def install(connection: duckdb.DuckDBPyConnection) -> None:
     """Make the triggers, the queues they need, and the list of them; none may be there."""
+    from charz.schema import database
+    from charz.schema.meta import MaintenanceTrigger
+
     maker = _Maker(connection)
     for queue in (PARTS, RUNS):
         connection.execute(queue.definition)
@@ -168,6 +169,9 @@ class _Maker:
     """What the relations of a file are kept by."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        from charz.schema import database
+        from charz.schema.row import ModelRow
+
         self._relations = {r.name: r for r in relations(connection)}
         self._columns = {name: column_names(connection, name) for name in self._relations}
         self._facts = {t.TABLE: list(t.model_fields) for t in database.TABLES if not issubclass(t, ModelRow)}

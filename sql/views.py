@@ -15,9 +15,8 @@ from pathlib import Path
 
 import duckdb
 
-from charz.schema import database, ddl
+from charz.schema import ddl, file
 from charz.schema.errors import CharzError
-from charz.schema.meta import ViewCatalog, ViewColumn
 
 from . import compose, documents, terms, texts
 from .documents import Document
@@ -121,7 +120,7 @@ def install(connection: duckdb.DuckDBPyConnection, root: Path | None = None) -> 
     _fill_catalog(connection, installed)
     maintain.refill(connection, with_runs=not kept)
     triggers.install(connection)
-    database.set_meta(connection, views_fingerprint=_hash(found))
+    file.set_meta(connection, views_fingerprint=_hash(found))
     return installed
 
 
@@ -284,6 +283,9 @@ def _parsed(found: tuple[tuple[Path, str], ...]) -> tuple[View, ...]:
 
 
 def _fill_catalog(connection: duckdb.DuckDBPyConnection, installed: Sequence[Installed]) -> None:
+    from charz.schema import database
+    from charz.schema.meta import ViewCatalog, ViewColumn
+
     rows = [
         ViewCatalog(
             view=one.view.name,

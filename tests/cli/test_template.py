@@ -10,12 +10,12 @@ import pytest
 
 from charz.cli import template
 from charz.cli.workspace import change_workspace
-from charz.schema import database
+from charz.schema import database, file
 
 
 def fill(connection: duckdb.DuckDBPyConnection) -> None:
     """Stands in for catalog and views."""
-    database.set_meta(connection, filled="yes")
+    file.set_meta(connection, filled="yes")
 
 
 def test_made_once_and_older_ones_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,5 +61,5 @@ def test_a_copy_has_what_a_new_database_has(tmp_path: Path, monkeypatch: pytest.
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / cache))
         with change_workspace(tmp_path / f"{len(counts)}.duckdb") as connection:
             rows = {t.TABLE: connection.table(t.TABLE).count("*").fetchall() for t in database.TABLES}
-            counts.append((rows, sorted(database.meta(connection))))
+            counts.append((rows, sorted(file.meta(connection))))
     assert counts[0] == counts[1] == counts[2]

@@ -11,7 +11,7 @@ from charz.ingest import pipeline
 from charz.ingest.compile.rules import Rules
 from charz.ingest.sources.spec import parse
 from charz.ingest.write import MODEL_TABLES, Ingested, delete, known_hashes, write
-from charz.schema import database
+from charz.schema import database, file
 from charz.schema.row import ModelRow
 
 
@@ -38,11 +38,11 @@ def test_every_table_of_a_model_is_written_and_deleted() -> None:
 
 def test_a_model_is_replaced_whole_and_leaves_the_others(tmp_path: Path, network: Ingested) -> None:
     path = tmp_path / "file.duckdb"
-    with database.replace(path, create=True) as connection:
+    with file.replace(path, create=True) as connection:
         write(connection, [named(network, "a"), named(network, "b")])
         before = counts(connection)
     assert set(before["operator"]) == {"a", "b"}
-    with database.replace(path) as connection:
+    with file.replace(path) as connection:
         write(connection, [named(network, "a"), named(network, "c"), named(network, "c")])
         assert set(known_hashes(connection)) == {"a", "b", "c"}
         for table, found in counts(connection).items():

@@ -19,7 +19,7 @@ from charz.ingest import write
 from charz.ingest.compile.rules import from_rows
 from charz.ingest.pipeline import ingest
 from charz.ingest.sources.spec import parse
-from charz.schema import database, ddl
+from charz.schema import database, ddl, file
 from charz.schema.scenario import Measurement, Scenario
 from charz.sql import spark, views
 from charz.sql.installed import Relation
@@ -106,7 +106,7 @@ class Answers:
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
     """Two models on some of the parts and under some of the scenarios of a file."""
     folder = tmp_path_factory.mktemp("spark")
-    with database.replace(folder / "charz.duckdb", create=True) as connection:
+    with file.replace(folder / "charz.duckdb", create=True) as connection:
         catalog = loader.load().rows
         for row_type, rows in catalog.items():
             kept = [row for row in rows if getattr(row, "hardware", PARTS[0]) in (*PARTS, OTHER_PART)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import shutil
 import signal
@@ -13,7 +14,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from charz.schema import database
+from charz.schema import database, file, layout
 from charz.schema.catalog import Confidence, Source
 from charz.schema.errors import CharzError
 from charz.schema.workload import Edge
@@ -22,7 +23,7 @@ from charz.schema.workload import Edge
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("empty") / "file.duckdb"
-    database.create(path)
+    file.create(path)
     return path
 
 
@@ -37,20 +38,20 @@ def add_source(connection: duckdb.DuckDBPyConnection, name: str) -> None:
 
 
 def sources(path: Path) -> list[str]:
-    with database.connect(path) as connection:
+    with file.connect(path) as connection:
         return [name for (name,) in connection.execute("SELECT source_id FROM source ORDER BY 1").fetchall()]
 
 
 def test_a_new_file_has_every_table(path: Path) -> None:
-    with database.connect(path) as connection:
+    with file.connect(path) as connection:
         names = {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
-        meta = database.meta(connection)
+        meta = file.meta(connection)
     assert {t.TABLE for t in database.TABLES} <= names
-    assert meta["schema_fingerprint"] == database.fingerprint()
+    assert meta["schema_fingerprint"] == layout.fingerprint()
 
 
 def test_a_change_shows_when_its_block_ends(path: Path) -> None:
-    with database.replace(path) as connection:
+    with file.replace(path) as connection:
         add_source(connection, "a")
         assert sources(path) == []
     assert sources(path) == ["a"]
@@ -59,7 +60,7 @@ def test_a_change_shows_when_its_block_ends(path: Path) -> None:
 
 def test_a_failed_change_leaves_the_file_and_no_litter(path: Path) -> None:
     before = path.read_bytes()
-    with pytest.raises(ZeroDivisionError), database.replace(path) as connection:
+    with pytest.raises(ZeroDivisionError), file.replace(path) as connection:
         add_source(connection, "a")
         raise ZeroDivisionError
     assert path.read_bytes() == before
@@ -68,10 +69,10 @@ def test_a_failed_change_leaves_the_file_and_no_litter(path: Path) -> None:
 
 def test_a_missing_file_is_created_whole_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "new.duckdb"
-    with pytest.raises(ZeroDivisionError), database.replace(path, create=True):
+    with pytest.raises(ZeroDivisionError), file.replace(path, create=True):
         raise ZeroDivisionError
     assert list(tmp_path.iterdir()) == []
-    with database.replace(path, create=True) as connection:
+    with file.replace(path, create=True) as connection:
         add_source(connection, "a")
     assert sources(path) == ["a"]
 
@@ -82,7 +83,7 @@ def test_a_reader_keeps_its_state_while_the_file_is_replaced(path: Path) -> None
     )
     assert reader.stdin and reader.stdout
     assert reader.stdout.readline() == "0\n"
-    with database.replace(path) as connection:
+    with file.replace(path) as connection:
         add_source(connection, "a")
     reader.stdin.write("\n")
     reader.stdin.flush()
@@ -93,8 +94,8 @@ def test_a_reader_keeps_its_state_while_the_file_is_replaced(path: Path) -> None
 
 _READER = """
 import sys
-from charz.schema import database
-connection = database.connect(sys.argv[1])
+from charz.schema import file
+connection = file.connect(sys.argv[1])
 count = lambda: print(connection.execute("SELECT count(*) FROM source").fetchall()[0][0], flush=True)
 count()
 sys.stdin.readline()
@@ -104,9 +105,9 @@ count()
 
 def test_one_writer_at_a_time(path: Path) -> None:
     with (
-        database.replace(path),
+        file.replace(path),
         pytest.raises(CharzError, match="another charz is writing") as caught,
-        database.replace(path),
+        file.replace(path),
     ):
         pass
     assert str(os.getpid()) in str(caught.value)
@@ -119,11 +120,11 @@ def test_another_client_that_writes_is_respected(path: Path) -> None:
     )
     assert other.stdout and other.stdout.readline() == "open\n"
     try:
-        with pytest.raises(CharzError, match=f"another process.*PID {other.pid}"), database.replace(path):
+        with pytest.raises(CharzError, match=f"another process.*PID {other.pid}"), file.replace(path):
             pass
     finally:
         other.communicate("\n")
-    with database.replace(path) as connection:
+    with file.replace(path) as connection:
         add_source(connection, "a")
 
 
@@ -136,7 +137,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
     subprocess.run([sys.executable, "-c", script, str(path)], check=False)
     assert path.with_name(f"{path.name}.wal").exists()
-    with database.replace(path) as connection:
+    with file.replace(path) as connection:
         add_source(connection, "mine")
     assert sources(path) == ["mine", "other"]
     assert sorted(p.name for p in path.parent.iterdir()) == [path.name]
@@ -145,7 +146,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 @pytest.mark.slow
 @pytest.mark.parametrize("delay_s", [0.0, 0.05, 0.2, 0.5])
 def test_a_killed_writer_loses_nothing(path: Path, delay_s: float) -> None:
-    with database.replace(path) as connection:
+    with file.replace(path) as connection:
         add_source(connection, "before")
     writer = subprocess.Popen([sys.executable, "-c", _WRITER, str(path)], stdout=subprocess.PIPE, text=True)
     assert writer.stdout and writer.stdout.readline() == "writing\n"
@@ -155,7 +156,7 @@ def test_a_killed_writer_loses_nothing(path: Path, delay_s: float) -> None:
     after = sources(path)
     assert after[0] == "before"
     assert len(after) - 1 in (0, 200_000), "a half-written state"
-    with database.replace(path) as connection:
+    with file.replace(path) as connection:
         add_source(connection, "zzz")
     assert sources(path) == [*after, "zzz"]
     assert sorted(p.name for p in path.parent.iterdir()) == [path.name]
@@ -163,9 +164,9 @@ def test_a_killed_writer_loses_nothing(path: Path, delay_s: float) -> None:
 
 _WRITER = """
 import sys
-from charz.schema import database
+from charz.schema import database, file
 from charz.schema.catalog import Source
-with database.replace(sys.argv[1]) as connection:
+with file.replace(sys.argv[1]) as connection:
     print("writing", flush=True)
     n = 200_000
     names = [f"s{i:06}" for i in range(n)]
@@ -183,17 +184,17 @@ with database.replace(sys.argv[1]) as connection:
     ],
 )
 def test_rows_that_do_not_fit_are_refused(path: Path, columns: dict[str, list[object]], message: str) -> None:
-    with pytest.raises(CharzError, match=message), database.replace(path) as connection:
+    with pytest.raises(CharzError, match=message), file.replace(path) as connection:
         database.insert(connection, Source, columns)
     assert sources(path) == []
 
 
 def test_rows_and_columns_insert_alike(path: Path) -> None:
-    with database.replace(path) as connection:
+    with file.replace(path) as connection:
         rows = [Confidence(confidence=str(i), rank=i, is_guess=i > 1, meaning="m") for i in range(3)]
         assert database.insert_rows(connection, rows) == 3
         assert database.insert_rows(connection, []) == 0
-    with database.connect(path) as connection:
+    with file.connect(path) as connection:
         assert connection.execute("SELECT rank, is_guess FROM confidence ORDER BY rank").fetchall() == [
             (0, False),
             (1, False),
@@ -209,24 +210,59 @@ def test_a_file_of_another_layout_is_refused(path: Path) -> None:
         with pytest.raises(
             CharzError, match=f"another version of charz.*{path}.*Ingest again into a new file"
         ) as caught:
-            database.connect(path, read_only)
+            file.connect(path, read_only)
         assert "\n" not in caught.value.line
-    with pytest.raises(CharzError, match="another version of charz"), database.replace(path):
+    with pytest.raises(CharzError, match="another version of charz"), file.replace(path):
         pass
     assert path.read_bytes() == before
 
 
-def test_the_fingerprint_covers_every_column_and_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = database.fingerprint()
-    monkeypatch.setattr(Edge, "KEY", ("model", "position"))
-    assert database.fingerprint() != before
-    monkeypatch.setattr(database, "TABLES", database.TABLES[1:])
-    assert database.fingerprint() != before
+def test_the_fingerprint_covers_every_column_and_key(tmp_path: Path) -> None:
+    assert layout.fingerprint(_copied(tmp_path / "same")) == layout.fingerprint()
+    for number, (old, new) in enumerate(
+        [
+            ('KEY: ClassVar[tuple[str, ...]] = ("model", "consumer_operator_id", "position")', "KEY = ()"),
+            ("    tensor_id: int\n", "    tensor_id: int | None\n"),
+            ("    tensor_id: int\n", "    tensor: int\n"),
+            ("class Edge(ModelRow)", "class Edge(Row)"),
+            ("class Edge(ModelRow)", "class Edge(Other)"),
+        ]
+    ):
+        assert layout.fingerprint(_copied(tmp_path / str(number), old, new)) != layout.fingerprint()
+    worded = _copied(tmp_path / "worded", '"""Operator that reads', '"""The operator that reads')
+    assert layout.fingerprint(worded) == layout.fingerprint()
+
+
+def _copied(folder: Path, old: str = "", new: str = "") -> Path:
+    """The folder of the row types with one text of `workload.py` replaced."""
+    shutil.copytree(layout.FOLDER, folder)
+    text = (folder / "workload.py").read_text()
+    assert old in text
+    (folder / "workload.py").write_text(text.replace(old, new) if old else text)
+    return folder
+
+
+def test_the_layout_read_from_source_is_that_of_the_row_types() -> None:
+    lines = layout.tables()
+    assert len(lines) == len(database.TABLES) + 1, "those and `ModelRow`"
+    for row_type in database.TABLES:
+        columns = [f"{name}: {kind}" for name, kind in inspect.get_annotations(row_type).items()]
+        columns = [column for column in columns if "ClassVar" not in column]
+        found = [
+            line for line in lines if all(f"; {column}" in line for column in columns) and str(row_type.KEY) in line
+        ]
+        assert len(found) == 1, row_type
+
+
+def test_opening_a_file_imports_no_row_type() -> None:
+    code = "import sys; from charz.schema import ddl, errors, file; print({'pydantic', 'polars'} & set(sys.modules))"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown == "set()\n"
 
 
 def test_repeated_keys_of_models_are_found(path: Path) -> None:
     edges = {"model": ["a", "a", "b"], "consumer_operator_id": [1, 1, 1], "position": [0, 0, 0], "tensor_id": [0, 1, 0]}
-    with database.replace(path) as connection:
+    with file.replace(path) as connection:
         assert database.repeated_keys(connection) == {}
         database.insert(connection, Edge, edges)
         assert database.repeated_keys(connection) == {"edge": 1}
@@ -245,7 +281,7 @@ def test_files_that_are_no_database(tmp_path: Path) -> None:
         (tmp_path, "a folder, not a database"),
     ]:
         with pytest.raises(CharzError, match=message):
-            database.connect(path)
+            file.connect(path)
     assert text.read_text() == "not a database " * 1000
 
 

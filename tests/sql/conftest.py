@@ -18,7 +18,7 @@ from charz.ingest.compile import compile_graph
 from charz.ingest.compile.rules import Rules, from_rows
 from charz.ingest.graph import Graph, GraphModule, GraphOperator, GraphTensor, Polynomial, Step
 from charz.ingest.rows import workload
-from charz.schema import database
+from charz.schema import database, file
 from charz.schema.scenario import Scenario
 from charz.schema.workload import Model
 from charz.sql import views
@@ -122,7 +122,7 @@ def kept_layers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def small_file(tmp_path_factory: pytest.TempPathFactory, rules: Rules, kept_layers: Path) -> Path:
     """The database itself; copy it before you write."""
     path = tmp_path_factory.mktemp("small") / "small.duckdb"
-    with database.replace(path, create=True) as connection:
+    with file.replace(path, create=True) as connection:
         for row_type, rows in loader.load().rows.items():
             kept = [row for row in rows if getattr(row, "hardware", PARTS[0]) in PARTS]
             if row_type is Scenario:

@@ -10,13 +10,13 @@ import duckdb
 import pytest
 from folders import GOOD, folder, item, with_body
 
-from charz.schema import database
+from charz.schema import file
 from charz.schema.errors import CharzError
 from charz.sql import maintain, triggers, views
 
 
 def install(path: Path, root: Path) -> None:
-    with database.replace(path, create=True) as connection:
+    with file.replace(path, create=True) as connection:
         views.install(connection, root)
 
 
@@ -25,7 +25,7 @@ def installed(tmp_path: Path) -> Path:
     """A database with the good folder, two levels of confidence and a view of the user's own."""
     path = tmp_path / "file.duckdb"
     root = folder(tmp_path / "sql", GOOD)
-    with database.replace(path, create=True) as connection:
+    with file.replace(path, create=True) as connection:
         connection.execute("INSERT INTO confidence VALUES ('paper', 1, false, 'x'), ('assumed', 2, true, 'y')")
         views.install(connection, root)
         connection.execute("CREATE VIEW mine AS SELECT * FROM rank_total")
@@ -33,7 +33,7 @@ def installed(tmp_path: Path) -> Path:
 
 
 def test_what_is_installed_answers_and_carries_its_documentation(installed: Path) -> None:
-    with database.connect(installed) as connection:
+    with file.connect(installed) as connection:
         assert connection.execute("SELECT * FROM rank_report").fetchall() == [(2, 4.0, 4.0, 2.0)]
         query = "SELECT view, kind, layer, grain, reads FROM view_catalog ORDER BY position"
         assert connection.execute(query).fetchall() == [
@@ -79,7 +79,7 @@ def test_another_version_takes_the_place_of_what_was_installed(installed: Path, 
     (root / "1_hardware/rank_count.sql").unlink()
     folder(root, {"1_hardware/rank_count.sql": GOOD["1_hardware/rank_count.sql"].replace("TABLE", "VIEW")})
     install(installed, root)
-    with database.connect(installed) as connection:
+    with file.connect(installed) as connection:
         assert connection.execute("SELECT * FROM mine").fetchall() == [(2, 4.0)]
         query = "SELECT view_name FROM duckdb_views() WHERE NOT internal AND schema_name = 'main' ORDER BY view_name"
         assert connection.execute(query).fetchall() == [("mine",), ("rank_count",), ("rank_total",)]

@@ -16,7 +16,7 @@ from pathlib import Path
 import duckdb
 
 import charz
-from charz.schema import database
+from charz.schema import file
 from charz.schema.errors import CharzError
 
 _MADE_FROM = ("schema", "sql", "hardware_catalog")
@@ -35,7 +35,7 @@ def ready(fill: Callable[[duckdb.DuckDBPyConnection], None]) -> Path | None:
         return path
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with database.replace(path, create=True) as connection:
+        with file.replace(path, create=True) as connection:
             fill(connection)
         if _fingerprint() != fingerprint:  # somebody edits charz meanwhile
             path.unlink()

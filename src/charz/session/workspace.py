@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 
 from charz import __version__
-from charz.schema import database, ddl
+from charz.schema import file
 from charz.sql import views
 
 from . import template
@@ -35,13 +35,13 @@ def read(path: Path, create: bool = False) -> duckdb.DuckDBPyConnection:
     if create and not path.exists():
         with change(path):
             pass
-    connection = database.connect(path)
-    if database.meta(connection).get("views_fingerprint") == views.fingerprint():
+    connection = file.connect(path)
+    if file.meta(connection).get("views_fingerprint") == views.fingerprint():
         return connection
     connection.close()
     with change(path):
         pass
-    return database.connect(path)
+    return file.connect(path)
 
 
 @contextlib.contextmanager
@@ -52,7 +52,7 @@ def change(path: Path, create: bool = True) -> Iterator[duckdb.DuckDBPyConnectio
     tables, catalog, default scenarios, views and maintained tables.
     """
     start = template.ready(_complete) if create and not path.exists() else None
-    with database.replace(path, create=create, start=start) as connection:
+    with file.replace(path, create=create, start=start) as connection:
         _complete(connection)
         yield connection
 
@@ -60,7 +60,9 @@ def change(path: Path, create: bool = True) -> Iterator[duckdb.DuckDBPyConnectio
 def empty() -> duckdb.DuckDBPyConnection:
     """A read-only connection to a database without models: the template's, else one in memory."""
     if path := template.ready(_complete):
-        return database.connect(path)
+        return file.connect(path)
+    from charz.schema import database, ddl
+
     connection = duckdb.connect()
     for row_type in database.TABLES:
         connection.execute(ddl.create_table(row_type))
@@ -70,13 +72,13 @@ def empty() -> duckdb.DuckDBPyConnection:
 
 def _complete(connection: duckdb.DuckDBPyConnection) -> None:
     """Catalog, default scenarios and views, where they are missing, and this charz's views in place of another's."""
-    known = database.meta(connection)
+    known = file.meta(connection)
     if "catalog_version" not in known:
         _fill_catalog(connection)
     if known.get("views_fingerprint") != views.fingerprint():
         views.install(connection)
     if known.get("charz_version") != __version__:
-        database.set_meta(connection, charz_version=__version__)
+        file.set_meta(connection, charz_version=__version__)
 
 
 def _fill_catalog(connection: duckdb.DuckDBPyConnection) -> None:
@@ -84,5 +86,5 @@ def _fill_catalog(connection: duckdb.DuckDBPyConnection) -> None:
 
     catalog = loader.load()
     loader.write(connection, catalog)
-    if "catalog_version" not in database.meta(connection):
-        database.set_meta(connection, catalog_version=getattr(catalog, "version", __version__))
+    if "catalog_version" not in file.meta(connection):
+        file.set_meta(connection, catalog_version=getattr(catalog, "version", __version__))
