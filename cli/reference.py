@@ -3,7 +3,9 @@ files under docs/reference are what it would write."""
 
 from __future__ import annotations
 
+import inspect
 import sys
+import typing
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,14 +13,17 @@ from typing import Any
 import duckdb
 import typer
 
+import charz
 from charz.hardware_catalog import reference as hardware
 from charz.ingest import reference as operators
 from charz.schema import database, ddl
+from charz.session import Session
 from charz.sql import views
 from charz.sql.keys import KEYS
 
 from . import display
-from .dispatch import LazyGroup, command_files
+from .dispatch import LazyGroup
+from .options import Method, methods
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
 _GENERATED = "<!-- Written by `python -m charz.cli.reference`; edit the code, not this page. -->\n"
@@ -26,7 +31,8 @@ _GENERATED = "<!-- Written by `python -m charz.cli.reference`; edit the code, no
 
 def pages() -> dict[str, str]:
     """Every page by file name."""
-    parts = {"tables.md": _tables(), "views.md": _views(), "cli.md": _commands(), "hardware.md": hardware.lines()}
+    parts = {"tables.md": _tables(), "views.md": _views(), "cli.md": _commands(), "python.md": _methods()}
+    parts["hardware.md"] = hardware.lines()
     parts["operators.md"] = operators.lines()
     return {name: _GENERATED + "\n".join(lines).rstrip() + "\n" for name, lines in parts.items()}
 
@@ -46,6 +52,7 @@ def write(folder: Path = FOLDER) -> None:
 def _tables() -> Iterator[str]:
     yield "# Tables\n"
     yield "What a charz database stores. SI units; a column without a unit is a count, a fraction or a name.\n"
+    yield from _diagram()
     module = ""
     for row_type in database.TABLES:
         if row_type.__module__ != module:
@@ -93,12 +100,17 @@ def _installed() -> list[views.Installed]:
 
 def _commands() -> Iterator[str]:
     yield "# Commands\n"
-    yield "Every command takes `--db FILE` (else `$CHARZ_DB`, else `charz.duckdb` in the working directory) and"
-    yield "`--help`. A wrong input gives one line on standard error and exit code 2.\n"
+    yield "Every command takes `--db FILE` (else `$CHARZ_DB`, else `charz.duckdb` in the working directory), `--format`"
+    yield "(`table`, `json`, `csv`, `markdown` or `parquet`), `--out FILE` and `--help`. Each prints what the"
+    yield "[method](python.md) of its name returns. A wrong input gives one line on standard error and exit code 2.\n"
     group = LazyGroup(name="charz")
     context = typer.Context(group, info_name="charz")
-    for name in command_files():
+    for name in methods():
         yield from _command(group.get_command(context, name), f"charz {name}", context)
+
+
+_EVERYWHERE = frozenset({"help", "db", "format", "out"})
+"""Options that every command has."""
 
 
 def _command(command: Any, path: str, parent: Any) -> Iterator[str]:
@@ -107,10 +119,75 @@ def _command(command: Any, path: str, parent: Any) -> Iterator[str]:
     yield f"\n## {path}\n\n`{path} {usage}`\n\n{' '.join((command.help or '').split())}\n"
     for name, child in sorted(getattr(command, "commands", {}).items()):
         yield from _command(child, f"{path} {name}", context)
-    records = [p.get_help_record(context) for p in command.params if p.name != "help"]
+    records = [p.get_help_record(context) for p in command.params if p.name not in _EVERYWHERE]
     rows = [(f"`{record[0]}`", " ".join(record[1].split())) for record in records if record]
     if rows:
         yield display.markdown(["option or argument", "meaning"], rows)
+
+
+def _methods() -> Iterator[str]:
+    yield "# Python\n"
+    yield f"{_prose(charz.open)}\n\n```python\nimport charz\n"
+    yield 'with charz.open("charz.duckdb") as db:\n    db.ingest("resnet50")\n    db.report("resnet50", on="rtx4090", batch=8)\n```\n'
+    yield "A method returns a polars frame in SI units, the unit in each column's name; `db.describe` says what a column"
+    yield "holds. What an answer leaves out is a `charz.session.CharzWarning`; a wrong input is a"
+    yield "`charz.schema.errors.CharzError`, whose text is one line. A method with sections answers with one of several tables."
+    for name, found in methods().items():
+        for method in found.values() if isinstance(found, dict) else [found]:
+            yield from _method(method, f"{name}." if isinstance(found, dict) else "")
+    for name in ("scope", "lazy", "close"):
+        function = getattr(Session, name)
+        yield f"\n## db.{name}\n\n`db.{name}{_signature(function)}`\n\n{_prose(function)}\n"
+
+
+def _method(method: Method, group: str) -> Iterator[str]:
+    function = method.asked.rows
+    yield f"\n## db.{group}{function.__name__}\n\n`db.{group}{function.__name__}{_signature(function)}`\n\n{_prose(function)}\n"
+    sections = (*method.asked.sections, *method.asked.more)
+    if sections:
+        yield f"Sections: {', '.join(f'`{section}`' for section in sections)}.\n"
+    hints = typing.get_type_hints(function, include_extras=True)
+    texts = [
+        (f"`{name}`", hint.__metadata__[0].help)
+        for name, hint in hints.items()
+        if typing.get_origin(hint) is typing.Annotated
+    ]
+    if texts:
+        yield display.markdown(["parameter", "meaning"], texts)
+
+
+def _signature(function: Any) -> str:
+    """Parameters with their defaults, without types."""
+    found = [p.replace(annotation=inspect.Parameter.empty) for p in inspect.signature(function).parameters.values()]
+    return str(inspect.Signature([p for p in found if p.name != "self"]))
+
+
+def _prose(function: Any) -> str:
+    """A docstring, its paragraphs in a line each."""
+    return "\n\n".join(" ".join(part.split()) for part in (inspect.getdoc(function) or "").split("\n\n"))
+
+
+_EVERY_ROW = frozenset({"source", "confidence"})
+"""Tables that every row of the catalog points to: drawn, they would hide the others."""
+
+
+def _diagram() -> Iterator[str]:
+    """How tables hang together: each that holds the whole key of another points to it, to the finest where it points to
+    several of one key."""
+    yield "Rows point to the tables whose keys they hold; every row of the catalog to `source` and `confidence` too.\n"
+    yield "```mermaid\nerDiagram"
+    named = [t for t in database.TABLES if _is_named(t) and t.TABLE not in _EVERY_ROW]
+    for child in database.TABLES:
+        parents = [t for t in named if t is not child and set(t.KEY) <= set(child.model_fields)]
+        for parent in parents:
+            if not any(set(parent.KEY) < set(other.KEY) for other in parents):
+                yield f'    {parent.TABLE} ||--o{{ {child.TABLE} : "{", ".join(parent.KEY)}"'
+    yield "```\n"
+
+
+def _is_named(table: Any) -> bool:
+    """True for a table whose key is named after it, so that a column of that name means it."""
+    return tuple(table.KEY) in ((table.TABLE,), ("model", f"{table.TABLE}_id"))
 
 
 def _read(path: Path) -> str | None:
