@@ -70,8 +70,11 @@ def _hide_scenarios(connection: duckdb.DuckDBPyConnection, scenarios: Sequence[M
 
 def _keep_targets(connection: duckdb.DuckDBPyConnection, targets: Iterable[Triple]) -> None:
     rows = ", ".join(f"({', '.join(map(ddl.literal, target))})" for target in targets) or "(NULL, NULL, NULL)"
-    kept = f"SEMI JOIN (VALUES {rows}) AS t (hardware, backend, precision) USING (hardware, backend, precision)"
-    connection.execute(f"CREATE OR REPLACE TEMP TABLE part_support AS SELECT s.* FROM part_support AS s {kept}")
+    keys = "hardware, backend, precision"
+    for table in _maintained(connection, HARDWARE):
+        if set(keys.split(", ")) <= set(column_names(connection, table.name)):
+            kept = f"SELECT t.* FROM {table.name} AS t SEMI JOIN (VALUES {rows}) AS k ({keys}) USING ({keys})"
+            connection.execute(f"CREATE OR REPLACE TEMP TABLE {table.name} AS {kept}")
 
 
 def _hide_runs(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -16,8 +17,9 @@ PART = "h100_sxm5_80"
 
 
 @pytest.fixture
-def db(file: Path) -> Session:
-    return charz.open(file)
+def db(file: Path) -> Iterator[Session]:
+    with charz.open(file) as session:
+        yield session
 
 
 def parts(frame: pl.DataFrame) -> dict[str, str]:

@@ -16,21 +16,16 @@ _BESIDES = {
 }
 """Column of `assumed_input` that a report view rests on besides what every one does."""
 
-_COUNTED = (
-    "SELECT min({n}), max({n}), count(DISTINCT a.hardware), min(a.hardware) FROM assumed_input AS a"
-    " SEMI JOIN part_support AS t USING (hardware, backend, precision) SEMI JOIN run AS r USING (backend, precision)"
-)
-
-
 def note(narrowed: Narrowed, voice: Voice, *views: str) -> None:
     """Say how many assumed inputs an answer made of `views` rests on, and which of its models have operators that count
     for nothing."""
     note_unsized(narrowed, voice)
     more = sorted({_BESIDES[view] for view in views if view in _BESIDES})
-    counted = " + ".join(f"a.{column}" for column in ("assumed_count", *more))
-    ((fewest, most, parts, part),) = narrowed.connection.execute(_COUNTED.format(n=counted)).fetchall()
-    if not most:
+    counted = " + ".join(("assumed_count", *more))
+    found = narrowed.connection.execute(f"SELECT hardware, {counted} FROM assumed_input ORDER BY 2").fetchall()
+    if not found or not found[-1][1]:
         return
+    (part, fewest), (_, most), parts = found[0], found[-1], len({hardware for hardware, _ in found})
     count = f"{most}" if fewest == most else f"{fewest} to {most}"
     shown = f"{part} --sources` lists those of the part" if parts == 1 else "PART --sources` lists those of a part"
     voice.remark(

@@ -95,12 +95,6 @@ _FIELDS = (
 )  # fmt: skip
 """Fields of a part that any kernel may rest on."""
 
-_MADE_BY = (
-    "SELECT column_name FROM view_column WHERE view = $1 EXCEPT SELECT c.column_name FROM view_column AS c"
-    " JOIN view_catalog AS v ON v.view = $1 WHERE list_contains(string_split(v.reads, ', '), c.view)"
-)
-
-
 class Derivations(Core):
     """The derivation of a run, a kernel or an operator."""
 
@@ -221,8 +215,9 @@ class _Told:
 
     def _made_by(self, mechanism: str) -> list[str]:
         """Columns that a view adds to those it reads, in order."""
-        made = {name for (name,) in self.narrowed.connection.execute(_MADE_BY, [mechanism]).fetchall()}
-        return [name for name in self._documented(mechanism) if name in made]
+        reads = self.narrowed.value("SELECT reads FROM view_catalog WHERE view = ?", [mechanism])
+        passed_on = {name for view in reads.split(", ") for name in self._documented(view)}
+        return [name for name in self._documented(mechanism) if name not in passed_on]
 
     def _steps(self, where: str) -> None:
         """The tile of every step, and the constants of the tile itself."""

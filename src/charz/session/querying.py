@@ -19,19 +19,9 @@ if TYPE_CHECKING:
     import duckdb
     import polars as pl
 
-_RELATIONS = (
-    "SELECT view_name AS name, comment FROM duckdb_views() WHERE NOT internal AND schema_name = 'main'"
-    " UNION ALL SELECT table_name, comment FROM duckdb_tables() WHERE NOT internal AND schema_name = 'main'"
-)
-_COLUMNS = (
-    "SELECT column_name, data_type, comment FROM duckdb_columns() WHERE schema_name = 'main' AND table_name = ?"
-    " ORDER BY column_index"
-)
-_OWN_TABLES = (
-    "SELECT 'table', table_name, comment FROM duckdb_tables() WHERE NOT internal AND schema_name = 'main'"
-    " AND table_name NOT IN (SELECT view FROM view_catalog) ORDER BY table_name"
-)
-"""Tables that people and ingest write; those that are kept equal to a view stand among the views."""
+_VIEWS = "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal AND schema_name = 'main'"
+_TABLES = "SELECT table_name, comment FROM duckdb_tables() WHERE NOT internal AND schema_name = 'main'"
+_COLUMNS = "SELECT column_name, data_type, comment FROM duckdb_columns() WHERE schema_name = 'main' AND table_name = ?"
 
 
 class Queries(Core):
@@ -114,13 +104,16 @@ class Queries(Core):
         connection = self.connection()
         if name is None:
             query = "SELECT layer, view, description FROM view_catalog ORDER BY layer, view"
-            found = [*connection.execute(query).fetchall(), *connection.execute(_OWN_TABLES).fetchall()]
-            return Rows(("layer", "name", "holds"), [(*row[:2], _first_sentence(row[2] or "")) for row in found])
-        known = dict(connection.execute(_RELATIONS).fetchall())
+            found = connection.execute(query).fetchall()
+            views = {name for _, name, _ in found}
+            tables = [("table", *row) for row in sorted(connection.execute(_TABLES).fetchall()) if row[0] not in views]
+            rows = [(layer, name, _first_sentence(text or "")) for layer, name, text in [*found, *tables]]
+            return Rows(("layer", "name", "holds"), rows)
+        known = dict([*connection.execute(_VIEWS).fetchall(), *connection.execute(_TABLES).fetchall()])
         if name not in known:
             raise unknown_name("view or table", name, known, "`charz schema` lists them")
         self.voice.remark(f"{name}: {known[name] or ''}")
-        return Rows(("column", "type", "holds"), connection.execute(_COLUMNS, [name]).fetchall())
+        return Rows(("column", "type", "holds"), connection.execute(f"{_COLUMNS} ORDER BY column_index", [name]).fetchall())
 
     def scope(
         self, *, models: AnyModels = None, hardware: Parts = None, scenarios: list[int] | tuple[int, ...] = ()
