@@ -58,3 +58,15 @@ def _three_models(path: Path) -> None:
         models = [ingested(graph(seed), name) for seed, name in enumerate(("small", "other", "decoder"), start=1)]
         models[-1].model["has_context"] = True
         write.write(connection, models)
+
+
+@pytest.fixture(scope="session")
+def resnet18(once: Once) -> Path:
+    """A database with ResNet-18 as `ingest` writes it; tests only read it."""
+    import charz
+
+    def make(path: Path) -> None:
+        with charz.open(path) as db:
+            db.ingest("resnet18")
+
+    return once("resnet18.duckdb", make)

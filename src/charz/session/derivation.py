@@ -118,9 +118,8 @@ class Derivations(Core):
         told = _Told(narrowed, keys)
         if piece is None:
             told.run()
-            if told.hints:
-                for line in told.hints:
-                    self.voice.remark(line)
+            for line in told.hints:
+                self.voice.remark(line)
         elif piece.isascii() and piece.isdigit():
             told.kernel(int(piece))
         else:
@@ -166,13 +165,21 @@ class _Told:
             "go to linear layers whose rows are a multiple of 2 KiB long and evict one another from the first-level cache;"
             " rows stored 64 bytes longer do not",
         )
+        self.hints.append(f"one kernel: charz explain {self.keys['model']} {kernels[0]['kernel_id']} {self._as_asked()}")
+
+    def _as_asked(self) -> str:
+        """Options with which a command answers for the same part and scenario."""
+        keys = self.keys
+        sequence = f" --sequence {keys['sequence']}" if keys["sequence"] > 1 else ""
+        options = f"--batch {keys['batch']}{sequence} --precision {keys['precision']} --backend {keys['backend']}"
+        return f"--on {keys['hardware']} {options}"
 
     def operator(self, name: str) -> int:
         """An operator's share of its kernel; returns the kernel."""
         rows = self._rows("operator_edp", "ORDER BY kernel_id")
         mine = [row for row in rows if row["operator"] == name]
         if not mine:
-            next = f"`charz explain {self.keys['model']} --on {self.keys['hardware']}` lists kernels"
+            next = f"`charz explain {self.keys['model']} {self._as_asked()}` lists kernels"
             raise unknown_name("operator", name, {row["operator"] for row in rows}, next)
         columns = ("operator_class", "module", "share_fraction", "modifier", "latency_s", "energy_j", "edp_js")
         self._facts(f"Operator {name}: its share of kernel {mine[0]['kernel_id']}", "", "operator_edp", mine[0], columns)
@@ -184,7 +191,7 @@ class _Told:
         kernels = self._rows("kernel_time", where)
         if not kernels:
             known = [str(row["kernel_id"]) for row in self._rows("run_kernel", "ORDER BY kernel_id")]
-            next = f"`charz explain {self.keys['model']} --on {self.keys['hardware']}` lists kernels"
+            next = f"`charz explain {self.keys['model']} {self._as_asked()}` lists kernels"
             raise unknown_name("kernel", str(kernel_id), known, next)
         kernel = kernels[0]
         for title, view, columns in _KERNEL_CHAIN:

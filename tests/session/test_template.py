@@ -8,9 +8,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from charz.cli import template
-from charz.cli.workspace import change_workspace
 from charz.schema import database, file
+from charz.session import template, workspace
 
 
 def fill(connection: duckdb.DuckDBPyConnection) -> None:
@@ -48,7 +47,7 @@ def test_without_a_cache_a_database_is_made_all_the_same(tmp_path: Path, monkeyp
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert template.ready(fill) is None
-    with change_workspace(tmp_path / "new.duckdb") as connection:
+    with workspace.change(tmp_path / "new.duckdb") as connection:
         assert connection.sql("SELECT count(*) > 80 FROM hardware").fetchall() == [(True,)]
         assert connection.sql("SELECT count(*) FROM model_report").fetchall() == [(0,)]
 
@@ -59,7 +58,7 @@ def test_a_copy_has_what_a_new_database_has(tmp_path: Path, monkeypatch: pytest.
     for cache in ("one", "one", "file"):
         (tmp_path / "file").touch()
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / cache))
-        with change_workspace(tmp_path / f"{len(counts)}.duckdb") as connection:
+        with workspace.change(tmp_path / f"{len(counts)}.duckdb") as connection:
             rows = {t.TABLE: connection.table(t.TABLE).count("*").fetchall() for t in database.TABLES}
             counts.append((rows, sorted(file.meta(connection))))
     assert counts[0] == counts[1] == counts[2]

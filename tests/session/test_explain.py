@@ -1,0 +1,153 @@
+"""`explain`: the chain of one number, down to shapes, efficiency rows and sources."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+
+import charz
+from charz.schema.errors import CharzError
+from charz.session import Session, Voice
+
+TARGET: dict[str, Any] = {"on": "rtx4090", "backend": "eager", "precision": "fp32", "batch": 1}
+
+
+def values(frame: pl.DataFrame, name: str) -> set[float]:
+    """Values that a quantity is given with."""
+    return set(frame.filter(pl.col("name") == name)["value"].drop_nulls())
+
+
+def meanings(frame: pl.DataFrame, name: str) -> list[str]:
+    """What a quantity is said to be, wherever it stands."""
+    return frame.filter(pl.col("name") == name)["meaning"].to_list()
+
+
+@pytest.mark.slow
+def test_an_operator_down_to_its_sources(resnet18: Path) -> None:
+    with charz.open(resnet18) as db:
+        told = db.explain("resnet18", "conv2d_1", **TARGET)
+    with duckdb.connect(str(resnet18), read_only=True) as connection:
+        ((latency_s, compute_s, dram_byte),) = connection.sql(
+            """
+            SELECT l.latency_s, l.compute_s, l.dram_byte
+            FROM kernel_latency AS l
+            JOIN kernel_operator AS s USING (model, backend, kernel_id)
+            JOIN operator AS o USING (model, operator_id)
+            WHERE o.operator = 'conv2d_1' AND l.hardware = 'rtx4090' AND l.backend = 'eager'
+                AND l.precision = 'fp32' AND l.batch = 1 AND l.phase = 'forward' AND l.memory_format = 'nchw'
+            """
+        ).fetchall()
+        query = "SELECT value, confidence, source_id FROM hardware_value WHERE hardware = 'rtx4090' AND field = ?"
+        ((peak, confidence, source),) = connection.execute(query, ["peak.fp32.vector.fp32.peak_ops_per_s"]).fetchall()
+    # The only operator of its kernel: one value for both.
+    assert values(told, "latency_s") == {pytest.approx(latency_s)}
+    assert values(told, "compute_s") == {pytest.approx(compute_s)}
+    assert values(told, "dram_byte") == {pytest.approx(dram_byte)}
+    said = " ".join([*told["name"], *told["meaning"]])
+    for needed in ("layer1.0.conv1.weight", "[64, 64, 3, 3]", "[B, 64, 56, 56]", "family:gpu", "power.default.tdp_w"):
+        assert needed in said
+    assert values(told, "peak.fp32.vector.fp32.peak_ops_per_s") == {peak}
+    assert meanings(told, "peak.fp32.vector.fp32.peak_ops_per_s")[0].startswith(f"{confidence}; {source}")
+
+
+@pytest.mark.slow
+def test_every_term_with_its_inputs_down_to_the_tile(resnet18: Path) -> None:
+    """Each mechanism that takes time, the row of the share it reaches, the tile's own constants and source, and why the
+    layout is what it is."""
+    with charz.open(resnet18) as db:
+        told = db.explain("resnet18", "conv2d_1", on="rtx4090", backend="inductor", precision="fp16", batch=8)
+        target = (
+            "model = 'resnet18' AND hardware = 'rtx4090' AND backend = 'inductor' AND precision = 'fp16' AND batch = 8"
+        )
+        terms = db.sql(
+            f"""
+            SELECT t.term, t.kind, t.mechanism, t.term_s
+            FROM kernel_term AS t
+            JOIN operator AS o ON o.model = t.model AND o.operator = 'conv2d_1'
+            JOIN kernel_operator AS k
+                ON k.model = t.model AND k.backend = t.backend AND k.operator_id = o.operator_id AND k.kernel_id = t.kernel_id
+            WHERE {" AND ".join(f"t.{part}" for part in target.split(" AND "))}
+            """
+        ).rows()
+    assert len(terms) >= 6
+    for term, kind, mechanism, seconds in terms:
+        of_term = told.filter(pl.col("item") == f"{term} ({kind}, {mechanism})")
+        assert values(of_term, "term_s") == {pytest.approx(seconds)}
+    for constant in ("longest_fill_s", "exposed_fill", "start_s", "wave_quantization_fraction", "sustained_fraction"):
+        assert values(told, constant), constant
+    (tile,) = meanings(told, "tile")
+    assert tile.startswith("candidate ") and " of tiling_strategy; " in tile
+    assert any("inductor plans its layouts" in text for text in meanings(told, "layout"))
+
+
+@pytest.mark.slow
+def test_an_operator_with_efficiency_rows_of_its_own_shows_them(resnet18: Path) -> None:
+    with charz.open(resnet18) as db:
+        told = db.explain("resnet18", "relu_", **TARGET)
+    assert any("hardware:rtx4090, activation, aten.relu_, eager" in text for text in meanings(told, "memory"))
+
+
+@pytest.mark.slow
+def test_a_kernel_and_the_whole_run(resnet18: Path) -> None:
+    with charz.open(resnet18) as db:
+        whole = db.explain("resnet18", **TARGET)
+        slowest = whole.filter(pl.col("step") == "Kernels that take the most time")
+        kernel = db.explain("resnet18", slowest["name"][0], **TARGET)
+    first = kernel.filter(pl.col("name") == "latency_s")
+    assert first["value"][0] == slowest["value"][0]
+    assert "2. How its terms make up the time" in set(kernel["step"])
+
+
+@pytest.mark.slow
+def test_unknown_pieces(resnet18: Path) -> None:
+    with charz.open(resnet18) as db:
+        with pytest.raises(CharzError, match="unknown operator: conv2d_99. Nearest: .*conv2d_9"):
+            db.explain("resnet18", "conv2d_99", **TARGET)
+        with pytest.raises(CharzError, match="unknown kernel: 4321.*charz explain resnet18"):
+            db.explain("resnet18", "4321", **TARGET)
+
+
+def _remarks(path: Path, *given: str, **options: Any) -> str:
+    said: list[str] = []
+    with Session(path, voice=Voice(remark=said.append)) as db:
+        db.explain(*given, **options)
+    return " ".join(said)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("backend", "is_said"), [("inductor", True), ("openvino", False)])
+def test_fresh_pages_and_how_to_keep_them(resnet18: Path, backend: str, is_said: bool) -> None:
+    """Inductor takes memory from `malloc`, which gives ResNet-18's back after its last convolutions; OpenVINO keeps its
+    own."""
+    said = _remarks(resnet18, "resnet18", on="i9_10940x", backend=backend, batch=1)
+    assert ("MALLOC_TRIM_THRESHOLD_" in said) == is_said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("length", "part", "is_said"), [(1024, "i9_10940x", True), (1152, "i9_10940x", False), (1024, "rtx4090", False)]
+)
+def test_rows_that_share_cache_sets(tmp_path: Path, length: int, part: str, is_said: bool) -> None:
+    """1,024 elements of 4 bytes are 4 KiB, 1,152 are 4.5."""
+    path = tmp_path / "mlp.duckdb"
+    with charz.open(path) as db:
+        db.ingest("synthetic:mlp", settings=[f"in={length}", f"hidden={length}"])
+    model = f"synthetic:mlp,in={length},hidden={length},out=1024,layers=2"
+    said = _remarks(path, model, on=part, backend="inductor", batch=64, precision="fp32")
+    assert ("evict one another" in said) == is_said
+
+
+@pytest.mark.slow
+def test_a_report_numbers_kernels_as_explain_does(resnet18: Path) -> None:
+    """Casts stand between kernels and have numbers of their own; the hint answers for what was asked."""
+    asked: dict[str, Any] = {"on": "rtx4090", "backend": "inductor", "precision": "fp16", "batch": 2}
+    with charz.open(resnet18) as db:
+        numbers = db.report("resnet18", **asked, top=1000, section="kernels")["kernel_id"].to_list()
+    assert len(numbers) > 10 and len(set(numbers)) == len(numbers)
+    hint = _remarks(resnet18, "resnet18", **asked).partition("one kernel: charz explain resnet18 ")[2]
+    assert hint.endswith("--on rtx4090 --batch 2 --precision fp16 --backend inductor")
+    assert int(hint.split()[0]) in numbers
