@@ -1,18 +1,15 @@
 """The models on other engines: what they read as parquet, and their views in Spark's words.
 
 The views of layers 3 to 6 keep to what runs in DuckDB and Spark alike (`lint`); what they read (facts, maintained tables,
-the views of the layers before) is evaluated here and exported as rows.
+the views of the layers before) is evaluated here and exported as rows (`stream`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
-
-from charz.schema import ddl
 
 from .installed import Relation, column_names, relations
 from .portable import expanded_tree
@@ -20,10 +17,6 @@ from .views import LAYERS
 
 MODELS = LAYERS[2:6]
 """Layers that are views there."""
-
-Scope = Mapping[str, Sequence[str | int]]
-"""Values that a column of this name may have: which models, parts and scenarios."""
-
 
 @dataclass(frozen=True, slots=True)
 class Statement:
@@ -43,26 +36,6 @@ def sources(connection: duckdb.DuckDBPyConnection) -> list[str]:
     found = models(connection)
     own = {model.name for model in found}
     return sorted({name for model in found for name in model.reads} - own)
-
-
-def export(connection: duckdb.DuckDBPyConnection, folder: Path, scope: Scope | None = None) -> list[Path]:
-    """Write what the models read, `folder/NAME.parquet` each."""
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for name in sources(connection):
-        columns = _columns(connection, name)
-        conditions = [_within(column, values) for column, values in (scope or {}).items() if column in columns]
-        query = f"SELECT * FROM {ddl.quote(name)} WHERE {' AND '.join(conditions) or 'TRUE'}"
-        path = folder / f"{name}.parquet"
-        connection.execute(f"COPY ({query}) TO {ddl.literal(str(path))} (FORMAT parquet)")
-        written.append(path)
-    return written
-
-
-def _within(column: str, values: Sequence[str | int]) -> str:
-    """True for the rows of these values, and for those of none, which hold for all."""
-    listed = ", ".join(ddl.literal(value) if isinstance(value, str) else str(value) for value in values)
-    return f"({column} IN ({listed or 'NULL'}) OR {column} IS NULL)"
 
 
 def statements(connection: duckdb.DuckDBPyConnection, folder: Path) -> list[Statement]:

@@ -12,14 +12,16 @@ from .answers import Answers
 from .catalog import Hardware, Scenarios
 from .core import CharzWarning, Voice
 from .derivation import Derivations
+from .exporting import Exporting
 from .keeping import Keeping
-from .querying import Queries
+from .pictures import Pictures
 from .report import Reports
+from .workload import Workload
 
 __all__ = ["CharzWarning", "Session", "Voice"]
 
 
-class Session(Answers, Reports, Derivations, Queries, Keeping):
+class Session(Answers, Reports, Derivations, Workload, Keeping, Exporting, Pictures):
     """A database of charz: what it knows, what it answers, how it is changed.
 
     Use it as a context manager, or `close` it. `path` is a file, else `$CHARZ_DB`, else `charz.duckdb` in the working

@@ -5,7 +5,6 @@ Axes carry SI prefixes (`~s`), so the values stay in the engine's units.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -250,6 +249,7 @@ def fusion(bars: Rows, title: str) -> Any:
     totals = {b["backend"]: b for b in bars}.values()
     text = (
         alt.Chart(data(list(totals)))
+        .transform_calculate(label="format(datum.total_s, '.3~s') + 's, ' + datum.kernel_count + ' kernels'")
         .mark_text(align="left", dx=5, color="#333")
         .encode(y=alt.Y("backend:N", sort=slowest_first), x="total_s:Q", text="label:N")
     )
@@ -302,8 +302,3 @@ def _merged(levels: Rows, nearness: float = 1.1) -> Rows:
         else:
             kept.append(level)
     return kept
-
-
-def kinds() -> Sequence[str]:
-    """Pictures that can be drawn."""
-    return ("roofline", "tiling", "pareto", "memory", "edp", "batch", "fusion", "shmoo")

@@ -1,0 +1,137 @@
+"""Files of an export, each relation appended to in pieces: parquet, CSV, or tables of one database."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from charz.schema import ddl
+from charz.schema.errors import CharzError
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow
+
+
+class Target(Protocol):
+    """Where rows go; what is unfinished leaves nothing behind."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None: ...
+
+    def append(self, name: str, reader: pyarrow.RecordBatchReader) -> int:
+        """Add rows to a relation, which the first makes; how many there were."""
+
+    def byte(self, name: str) -> int | None:
+        """Size of a finished relation's file; None where it has none of its own. [byte]"""
+
+
+class Folder:
+    """A file for each relation in a new folder."""
+
+    def __init__(self, folder: Path, format: str, places: dict[str, str], texts: dict[str, str]) -> None:
+        """`places` are paths within the folder by relation, without the ending; `texts` the files beside them."""
+        self.folder, self.format = folder, format
+        self.part = folder.with_name(f".{folder.name}.part")
+        self.texts = texts
+        self.paths = {name: f"{place}.{format}" for name, place in places.items()}
+        self.writers: dict[str, Any] = {}
+
+    def __enter__(self) -> Self:
+        if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
+            raise CharzError("the folder is not empty", str(self.folder), next="name a new one")
+        shutil.rmtree(self.part, ignore_errors=True)
+        for path in self.paths.values():
+            (self.part / path).parent.mkdir(parents=True, exist_ok=True)
+        for name, text in self.texts.items():
+            (self.part / name).write_text(text)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        for writer in self.writers.values():
+            writer.close()
+        if kind is not None:
+            shutil.rmtree(self.part, ignore_errors=True)
+            return
+        if self.folder.exists():
+            self.folder.rmdir()
+        os.replace(self.part, self.folder)
+
+    def append(self, name: str, reader: pyarrow.RecordBatchReader) -> int:
+        """Add rows to a relation's file, a row group a piece."""
+        if name not in self.writers:
+            self.writers[name] = _writer(self.part / self.paths[name], reader.schema, self.format)
+        count = 0
+        for batch in reader:
+            self.writers[name].write_batch(batch)
+            count += batch.num_rows
+        return count
+
+    def byte(self, name: str) -> int | None:
+        """Size of a relation's file. [byte]"""
+        return (self.folder / self.paths[name]).stat().st_size
+
+
+class Database:
+    """Tables of one new database file, without views or triggers, in the storage of some version of DuckDB."""
+
+    def __init__(self, path: Path, storage: str) -> None:
+        self.path, self.storage = path, storage
+        self.part = path.with_name(f".{path.name}.part")
+        self.made: set[str] = set()
+
+    def __enter__(self) -> Self:
+        import duckdb
+
+        if self.path.exists():
+            raise CharzError("the file exists already", str(self.path), next="name a new one")
+        self._forget()
+        self.connection = duckdb.connect()
+        place = f"{ddl.literal(str(self.part))} AS exported (STORAGE_VERSION {ddl.literal(self.storage)})"
+        try:
+            self.connection.execute(f"ATTACH {place}")
+        except duckdb.InvalidInputException as error:
+            self.connection.close()
+            raise CharzError("unknown storage", self.storage, "a version of DuckDB", "write e.g. v1.5.0") from error
+        self.connection.execute("USE exported")
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.connection.close()
+        if kind is None:
+            os.replace(self.part, self.path)
+        self._forget()
+
+    def append(self, name: str, reader: pyarrow.RecordBatchReader) -> int:
+        """Add rows to a table."""
+        self.connection.register("arriving", reader)
+        if name not in self.made:
+            self.made.add(name)
+            return _count(self.connection, f"CREATE TABLE {ddl.quote(name)} AS FROM arriving")
+        return _count(self.connection, f"INSERT INTO {ddl.quote(name)} FROM arriving")
+
+    def byte(self, name: str) -> int | None:
+        """None: all tables share the file."""
+        return None
+
+    def _forget(self) -> None:
+        for path in (self.part, self.part.with_name(f"{self.part.name}.wal")):
+            path.unlink(missing_ok=True)
+
+
+def _count(connection: duckdb.DuckDBPyConnection, statement: str) -> int:
+    ((count,),) = connection.execute(statement).fetchall()
+    return int(count)
+
+
+def _writer(path: Path, schema: pyarrow.Schema, format: str) -> Any:
+    if format == "csv":
+        from pyarrow import csv
+
+        return csv.CSVWriter(str(path), schema)  # quotes every text, so that an empty one is told from none
+    from pyarrow import parquet
+
+    return parquet.ParquetWriter(str(path), schema, compression="zstd")

@@ -1,0 +1,186 @@
+"""What `export` writes is what the views answer, however it is cut, and other tools read it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import venv
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import polars.testing
+import pytest
+
+import charz
+from charz.schema.errors import CharzError
+from charz.session import Session, exporting
+from charz.sql import spark, stream
+
+PARTS = ["t4", "i7_13700k", "kpu_t64"]
+"""A part of each family but one."""
+
+SUM = "SELECT count(*), sum(latency_s), sum(energy_j), sum(peak_memory_byte) FROM {}"
+
+
+@pytest.fixture(scope="module")
+def db(file: Path) -> Iterator[Session]:
+    with charz.open(file).scope(scenarios=[1, 2, 17, 18]) as session:
+        yield session
+
+
+def reports(session: Session) -> list[str]:
+    query = "SELECT view FROM view_catalog WHERE layer = '6_report' ORDER BY view"
+    return [name for (name,) in session.connection().execute(query).fetchall()]
+
+
+def test_every_report_is_what_its_view_answers(
+    db: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With room for one kernel every model stands alone, and every part."""
+    monkeypatch.setattr(stream, "KERNELS_AT_ONCE", 1)
+    written = db.export(tmp_path / "out", on=PARTS)
+    whole = db.scope(hardware=PARTS).whole().connection
+    for name in reports(db):
+        columns = ", ".join(f'"{column}"' for column, *_ in whole.sql(f"SELECT * FROM {name} LIMIT 0").description)
+        expected = whole.sql(f"SELECT {columns} FROM {name} ORDER BY ALL").pl()
+        found = duckdb.sql(f"SELECT {columns} FROM '{tmp_path}/out/view/{name}.parquet' ORDER BY ALL").pl()
+        pl.testing.assert_frame_equal(found, expected, rel_tol=1e-9)
+        assert written.filter(pl.col("name") == name)["row_count"].to_list() == [len(expected)]
+    assert len(pl.read_parquet(tmp_path / "out/view/kernel_latency.parquet")) > 100
+
+
+def test_files_hold_the_models_and_parts_asked_for(db: Session, tmp_path: Path) -> None:
+    db.export(tmp_path / "out", models="small,other", on="t4", batch=3, precision="fp16", views="model_report")
+    assert [path.name for path in (tmp_path / "out/view").iterdir()] == ["model_report.parquet"]
+    report = pl.read_parquet(tmp_path / "out/view/model_report.parquet")
+    assert set(report["model"]) == {"small", "other"} and set(report["hardware"]) == {"t4"}
+    assert set(report["batch"]) == {3} and set(report["precision"]) == {"fp16"}
+    for table, column, values in (
+        ("operator", "model", {"small", "other"}),
+        ("run_kernel", "model", {"small", "other"}),
+        ("hardware_memory", "hardware", {"t4"}),
+        ("part_rate", "hardware", {"t4"}),
+        ("scenario", "batch", {3}),
+    ):
+        assert set(pl.read_parquet(tmp_path / f"out/table/{table}.parquet")[column]) == values, table
+    asked = db.compare(["small", "other"], on="t4", batch=3, precision="fp16", backend="eager")
+    same = report.filter(pl.col("backend") == "eager")
+    assert sorted(same["latency_s"]) == pytest.approx(sorted(asked["latency_s"]), rel=1e-9)
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv"])
+def test_a_folder_loads_as_a_copy_that_answers(
+    db: Session, tmp_path: Path, format: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db.export(tmp_path / "out", format=format, on=PARTS, views="model_report")
+    monkeypatch.chdir(tmp_path / "out")
+    with duckdb.connect() as loaded:
+        loaded.execute(Path("load.sql").read_text())
+        (found,) = loaded.execute(SUM.format("model_report")).fetchall()
+        (stored,) = loaded.execute(SUM.format(f"'view/model_report.{format}'")).fetchall()
+    (expected,) = db.scope(hardware=PARTS).whole().connection.execute(SUM.format("model_report")).fetchall()
+    assert expected[0] > 0
+    assert found == pytest.approx(expected, rel=1e-9)
+    assert stored == pytest.approx(expected, rel=1e-9)
+
+
+def test_one_file_holds_tables_and_answers(db: Session, tmp_path: Path) -> None:
+    db.export(tmp_path / "out.duckdb", format="duckdb", storage="v1.5.0", on=PARTS, views="model_report,kernel_term")
+    with duckdb.connect(str(tmp_path / "out.duckdb"), read_only=True) as connection:
+        (found,) = connection.execute(SUM.format("model_report")).fetchall()
+        assert connection.execute("SELECT count(*) FROM operator").fetchall() == [(len(db.sql("FROM operator")),)]
+        assert connection.execute("SELECT count(*) FROM duckdb_views() WHERE NOT internal").fetchall() == [(0,)]
+    (expected,) = db.scope(hardware=PARTS).whole().connection.execute(SUM.format("model_report")).fetchall()
+    assert found == pytest.approx(expected, rel=1e-9)
+    assert [path.name for path in tmp_path.iterdir()] == ["out.duckdb"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("package", "script"),
+    [
+        ("duckdb==1.5.*", "import duckdb; print(*duckdb.connect('out.duckdb').execute({sum!r}).fetchall()[0])"),
+        (
+            "pandas pyarrow",
+            "import pandas as pd; f = pd.read_parquet('out/view/model_report.parquet');"
+            "print(len(f), f.latency_s.sum(), f.energy_j.sum(), f.peak_memory_byte.sum())",
+        ),
+        (
+            "polars",
+            "import polars as pl; f = pl.read_parquet('out/view/model_report.parquet');"
+            "print(len(f), f['latency_s'].sum(), f['energy_j'].sum(), f['peak_memory_byte'].sum())",
+        ),
+    ],
+    ids=["duckdb 1.5", "pandas", "polars"],
+)
+def test_other_tools_get_the_same_sums(db: Session, tmp_path: Path, package: str, script: str) -> None:
+    """Each from pip, in an environment of its own."""
+    python = tmp_path / "venv/bin/python"
+    venv.create(tmp_path / "venv", with_pip=True)
+    installed = subprocess.run([python, "-m", "pip", "install", "-q", *package.split()], capture_output=True, check=False)
+    if installed.returncode:
+        pytest.skip(f"pip cannot install {package}")
+    db.export(tmp_path / "out.duckdb", format="duckdb", storage="v1.5.0", on=PARTS, views="model_report")
+    db.export(tmp_path / "out", on=PARTS, views="model_report")
+    text = script.replace("{sum!r}", repr(SUM.format("model_report")))
+    done = subprocess.run([python, "-c", text], cwd=tmp_path, capture_output=True, text=True, check=False, env={})
+    assert done.returncode == 0, done.stderr
+    (expected,) = db.scope(hardware=PARTS).whole().connection.execute(SUM.format("model_report")).fetchall()
+    assert [float(word) for word in done.stdout.split()] == pytest.approx(expected, rel=1e-9)
+
+
+def test_spark_gets_what_the_models_read(db: Session, tmp_path: Path) -> None:
+    db.export(tmp_path / "out", on=PARTS, for_="spark")
+    names = {path.stem for path in (tmp_path / "out").glob("*.parquet")}
+    assert names == set(spark.sources(db.connection()))
+    text = (tmp_path / "out/load.sql").read_text()
+    made = [line.split()[5] for line in text.splitlines() if line.startswith("CREATE OR REPLACE TEMPORARY VIEW")]
+    assert made == [statement.name for statement in spark.statements(db.connection(), tmp_path / "out")]
+    # DuckDB evaluates its own text over the rows.
+    with duckdb.connect() as other:
+        for name in sorted(names):
+            other.execute(f"CREATE TABLE {name} AS FROM '{tmp_path}/out/{name}.parquet'")
+        for model in spark.models(db.connection()):
+            other.execute(f"CREATE VIEW {model.name} AS {model.body}")
+        (found,) = other.execute(SUM.format("model_report")).fetchall()
+    (expected,) = db.scope(hardware=PARTS).whole().connection.execute(SUM.format("model_report")).fetchall()
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_large_answer_set_is_asked_for_first(
+    db: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exporting, "ASKS_FIRST_BYTE", 1)
+    with pytest.raises(CharzError, match=r"a large export: about .* kernels on targets.*--force"):
+        db.export(tmp_path / "out", on="t4")
+    assert list(tmp_path.iterdir()) == []
+    db.export(tmp_path / "out", on="t4", models="small", views="model_report", force=True)
+    assert (tmp_path / "out/view/model_report.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"views": "model_reprt"}, "unknown report.*model_report"),
+        ({"models": "smal"}, "unknown model.*small"),
+        ({"on": "t44"}, "unknown part"),
+        ({"precision": "fp61"}, "unknown precision"),
+        ({"format": "duckdb", "storage": "v0"}, "unknown storage: v0.*v1.5.0"),
+        ({"for_": "spark", "format": "csv"}, "not for Spark"),
+    ],
+)
+def test_what_is_wrong_leaves_nothing(db: Session, tmp_path: Path, options: dict[str, str], says: str) -> None:
+    with pytest.raises(CharzError, match=says):
+        db.export(tmp_path / "out", **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_there_stays(db: Session, tmp_path: Path) -> None:
+    (tmp_path / "kept.txt").write_text("kept")
+    with pytest.raises(CharzError, match="not empty"):
+        db.export(tmp_path, on="t4")
+    with pytest.raises(CharzError, match="exists already"):
+        db.export(tmp_path / "kept.txt", on="t4", format="duckdb")
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("kept.txt", "kept")]
