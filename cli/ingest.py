@@ -112,6 +112,7 @@ def _run(specs: list[Spec], jobs: int, force: bool, db: Path | None) -> list[Out
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from charz.ingest.run import run
+    from charz.sql import maintain
 
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -131,7 +132,7 @@ def _run(specs: list[Spec], jobs: int, force: bool, db: Path | None) -> list[Out
                     soft_wrap=True,
                 )
 
-        return run(specs, lambda: change_workspace(db), jobs, force, report)
+        return run(specs, lambda: change_workspace(db), maintain.add_runs, jobs, force, report)
 
 
 def _summary(outcomes: list[Outcome], db: Path | None) -> None:

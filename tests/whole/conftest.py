@@ -23,9 +23,10 @@ def _make(path: Path) -> None:
 
     from charz.cli.workspace import change_workspace
     from charz.ingest import write
+    from charz.sql import maintain
     from whole.generated import graph
 
     with change_workspace(path) as connection:
         models = [ingested(graph(seed), name) for seed, name in enumerate(("small", "other", "decoder"), start=1)]
         models[-1].model["has_context"] = True
-        write.write(connection, models)
+        write.write(connection, models, maintain.add_runs)
