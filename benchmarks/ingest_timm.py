@@ -19,6 +19,7 @@ from charz.ingest.measurements import files
 from charz.ingest.run import run
 from charz.ingest.sources import timm
 from charz.ingest.sources.spec import Spec, parse
+from charz.sql import maintain
 
 
 def main() -> None:
@@ -37,6 +38,7 @@ def main() -> None:
     outcomes = run(
         specs,
         lambda: change_workspace(options.database),
+        maintain.add_runs,
         options.jobs,
         report=lambda o: print(o.state, o.model, o.message),
     )

@@ -20,10 +20,12 @@ import duckdb
 import polars as pl
 import torch
 
-from benchmarks import catalog, page
+from benchmarks import page
 from benchmarks.this_machine import charz
 from charz.cli.explain import KEPT_HEAP
-from charz.ingest.measurements.workbench import Workbench
+from charz.cli.workspace import open_workspace
+from charz.hardware_catalog.calibration.shipped import live
+from charz.hardware_catalog.calibration.workbench import Workbench
 
 MODELS = (
     "alexnet", "densenet121", "efficientnet_b0", "mobilenet_v2", "resnet18", "resnet50", "squeezenet1_1", "vgg11",
@@ -73,8 +75,12 @@ def main() -> None:
 
 def predicted(database: Path) -> pl.DataFrame:
     """Megabytes of fresh pages of every run, as the view `page_fault` says."""
-    with duckdb.connect(str(database), read_only=True) as connection:
-        models = [name for (name,) in connection.sql("SELECT model FROM model").fetchall()]
+    with open_workspace(database) as connection:
+        return _predicted(connection)
+
+
+def _predicted(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
+    models = [name for (name,) in connection.sql("SELECT model FROM model").fetchall()]
     fixed = {
         "hardware": "i9_10940x", "precision": "fp32", "memory_format": "nchw", "sequence": None, "host_factor": 1.0,
         "cache_state": "warm", "phase": "forward", "context": None,
@@ -85,7 +91,7 @@ def predicted(database: Path) -> pl.DataFrame:
         FROM page_fault AS f INNER JOIN run AS r USING (model, scenario_id)
         GROUP BY f.model, r.backend, r.batch
     """
-    with Workbench(database, pl.DataFrame(cases), overrides=catalog.tables()) as bench:
+    with Workbench(connection, pl.DataFrame(cases), overrides=live.tables()) as bench:
         found = bench.sql(query)
     return found.with_columns(batch=pl.col("batch").cast(pl.Int64))
 

@@ -17,10 +17,12 @@ import argparse
 import time
 from pathlib import Path
 
+import duckdb
 import polars as pl
 
 from benchmarks import catalog, page, sampled
-from charz.ingest.measurements import bare, score
+from charz.hardware_catalog.calibration import bare, errors
+from charz.hardware_catalog.calibration.shipped import timings as kernel_timings
 from charz.ingest.operators.elementwise import FLOPS_PER_ELEMENT
 
 SHAPE = ["queries", "context", "batch", "num_heads", "num_key_value_heads", "head_dim"]
@@ -39,16 +41,16 @@ def main() -> None:
     options = arguments()
     page.print_wide()
     start = time.perf_counter()
-    with catalog.database(options.database) as database:
-        both = scored(database, options.package, options.hardware, options.rows)
+    with catalog.connection(options.database) as connection:
+        both = scored(connection, options.package, options.hardware, options.rows)
     print("the kernel alone")
-    print(score.table(both, ["kind", "hardware"], "device_s"))
+    print(errors.table(both, ["kind", "hardware"], "device_s"))
     print("with a constant for the step around it")
-    print(score.table(both, ["kind", "hardware", "framework", "version"], "step_s"))
-    print(score.table(both, ["kind", "hardware"], "step_s"))
-    print(score.table(both.with_columns(context=rounded_context()), ["kind", "context"], "step_s"))
+    print(errors.table(both, ["kind", "hardware", "framework", "version"], "step_s"))
+    print(errors.table(both, ["kind", "hardware"], "step_s"))
+    print(errors.table(both.with_columns(context=rounded_context()), ["kind", "context"], "step_s"))
     columns = ["kind", "hardware", "framework", *SHAPE, "measured_s", "device_s", "compute_s", "memory_s"]
-    print(score.worst(both, options.worst, "step_s").select(columns))
+    print(errors.worst(both, options.worst, "step_s").select(columns))
     print(f"{time.perf_counter() - start:.1f} s")
 
 
@@ -57,13 +59,13 @@ def rounded_context() -> pl.Expr:
     return (2 ** (2 * pl.col("context").log(4).round())).cast(pl.Int64)
 
 
-def scored(database: Path, package: Path | None, hardware: list[str], rows: int) -> pl.DataFrame:
+def scored(connection: duckdb.DuckDBPyConnection, package: Path | None, hardware: list[str], rows: int) -> pl.DataFrame:
     """Measured and predicted time of every sampled timing of both kinds."""
     measured = pl.concat([timings(package, kind, hardware, rows) for kind in KINDS])
     shapes = measured.select("kind", *SHAPE).unique(maintain_order=True).with_row_index("operator_id")
     shapes = shapes.with_columns(pl.col("operator_id").cast(pl.Int64))
     predicted = bare.operator_times(
-        database, operators(shapes), hardware, "bf16", bare.PRODUCT_BACKEND, steps=steps(shapes)
+        connection, operators(shapes), hardware, "bf16", bare.PRODUCT_BACKEND, steps=steps(shapes)
     )
     both = measured.join(shapes, on=["kind", *SHAPE]).join(predicted, on=["operator_id", "hardware"])
     return with_step(both.rename({"latency_s": "measured_s"}), ["kind", "hardware", "framework", "version"])
@@ -79,7 +81,7 @@ def with_step(both: pl.DataFrame, groups: list[str]) -> pl.DataFrame:
 def timings(package: Path | None, kind: str, hardware: list[str], rows: int) -> pl.DataFrame:
     """Measured kernels of one kind, sampled by a fixed hash: `kind, hardware, framework, version`, shape and
     `latency_s`."""
-    connection = sampled.timings(package, kind, hardware)
+    connection = kernel_timings.of(package, kind, hardware)
     return connection.sql(
         f"""
         SELECT '{KINDS[kind]}' AS kind, hardware, framework, version, CAST(isl AS DOUBLE) AS queries,

@@ -23,14 +23,17 @@ import argparse
 import time
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import polars as pl
 
 from benchmarks import catalog, language_models, page
 from charz.cli.workspace import change_workspace, open_workspace
-from charz.ingest.measurements import score
-from charz.ingest.measurements.workbench import Workbench
+from charz.hardware_catalog.calibration import errors
+from charz.hardware_catalog.calibration.shipped import live
+from charz.hardware_catalog.calibration.workbench import Workbench
 from charz.ingest.run import run
+from charz.sql import maintain
 
 PARTS = {
     "NVIDIA V100": "v100_sxm2_32", "NVIDIA A40": "a40", "NVIDIA A100": "a100_sxm4_40", "NVIDIA A100-SXM4-40GB": "a100_sxm4_40",
@@ -71,7 +74,8 @@ def main() -> None:
     path = catalog.published_models(options.measurements)
     if not options.database.exists():
         fill(options.database)
-    rows = scored(options.database, measured(path, options.prompt))
+    with open_workspace(options.database) as connection:
+        rows = scored(connection, measured(path, options.prompt))
     print_scores(rows, options.worst)
     if options.markdown is not None:
         write_page(options.markdown, rows, options.prompt)
@@ -84,6 +88,7 @@ def fill(database: Path) -> None:
     run(
         language_models.specs(),
         lambda: change_workspace(database),
+        maintain.add_runs,
         report=lambda o: print(o.state, o.model, o.message),
     )
 
@@ -131,27 +136,24 @@ def measured(path: Path, prompt: int) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def scored(database: Path, rows: pl.DataFrame) -> pl.DataFrame:
+def scored(connection: duckdb.DuckDBPyConnection, rows: pl.DataFrame) -> pl.DataFrame:
     """The rows with predicted `token_j`, its share of decode and of prefill, and the predicted step; `served_j` and
     `waiting_j` with static power while the GPU waits, as predicted and as measured."""
-    import duckdb
-
-    with duckdb.connect(str(database), read_only=True) as connection:
-        models = connection.sql("SELECT model AS named FROM model").pl()
+    models = connection.sql("SELECT model AS named FROM model").pl()
     runs = rows.join(models, on="named", how="semi").with_columns(row=pl.int_range(pl.len()))
-    alone = _predicted(database, runs, 1.0)
+    alone = _predicted(connection, runs, 1.0)
     legacy = alone.filter(pl.col("campaign") == _LEGACY)
     factor = float((legacy["step_s"] / legacy["latency_s_decode"]).median())  # type: ignore[arg-type]  # a float column
     found = pl.concat(
         [
             alone.filter(pl.col("campaign") != _LEGACY),
-            _predicted(database, runs.filter(pl.col("campaign") == _LEGACY), factor),
+            _predicted(connection, runs.filter(pl.col("campaign") == _LEGACY), factor),
         ]
     )
     return _with_waits(found.with_columns(host_factor=pl.lit(factor)))
 
 
-def _predicted(database: Path, runs: pl.DataFrame, host_factor: float) -> pl.DataFrame:
+def _predicted(connection: duckdb.DuckDBPyConnection, runs: pl.DataFrame, host_factor: float) -> pl.DataFrame:
     """Times and energies of the decode step and of the prefill of one prompt."""
     eager = pl.col("campaign") == _LEGACY
     runs = runs.with_columns(
@@ -169,7 +171,7 @@ def _predicted(database: Path, runs: pl.DataFrame, host_factor: float) -> pl.Dat
         samples=pl.lit(1, pl.Int64),
     )  # fmt: skip
     cases = pl.concat([decode, prefill.select(decode.columns)])
-    with Workbench(database, cases, overrides=catalog.tables()) as bench:
+    with Workbench(connection, cases, overrides=live.tables()) as bench:
         columns = ("latency_s", "static_energy_j", "energy_j")
         found = bench.predict(columns)
     wide = found.pivot(on="phase", index="row", values=list(columns))
@@ -213,13 +215,13 @@ def tables(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
     """Every table with its title."""
     by, campaign = ["campaign", "hardware"], ["campaign"]
     return [
-        ("Energy of an output token, waits included", score.table(rows, by, "served_j", "measured_j")),
-        ("The same by campaign", score.table(rows, campaign, "served_j", "measured_j")),
-        ("All rows", score.table(rows.with_columns(scope=pl.lit("gpu")), ["scope"], "served_j", "measured_j")),
-        ("The GPU's work alone", score.table(rows, campaign, "token_j", "measured_j")),
-        ("With static power over the measured step", score.table(rows, campaign, "waiting_j", "measured_j")),
-        ("Time of a step, waits included", score.table(rows, by, "served_step_s", "step_s")),
-        ("Time of the GPU's work in a step", score.table(rows, by, "work_s", "step_s")),
+        ("Energy of an output token, waits included", errors.table(rows, by, "served_j", "measured_j")),
+        ("The same by campaign", errors.table(rows, campaign, "served_j", "measured_j")),
+        ("All rows", errors.table(rows.with_columns(scope=pl.lit("gpu")), ["scope"], "served_j", "measured_j")),
+        ("The GPU's work alone", errors.table(rows, campaign, "token_j", "measured_j")),
+        ("With static power over the measured step", errors.table(rows, campaign, "waiting_j", "measured_j")),
+        ("Time of a step, waits included", errors.table(rows, by, "served_step_s", "step_s")),
+        ("Time of the GPU's work in a step", errors.table(rows, by, "work_s", "step_s")),
     ]
 
 
@@ -257,7 +259,7 @@ def print_scores(rows: pl.DataFrame, worst: int) -> None:
         "step_s",
         "work_s",
     ]
-    print(score.worst(rows, worst, "served_j", "measured_j").select(*columns, "log_ratio"))
+    print(errors.worst(rows, worst, "served_j", "measured_j").select(*columns, "log_ratio"))
 
 
 if __name__ == "__main__":

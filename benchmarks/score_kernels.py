@@ -11,11 +11,14 @@ import argparse
 import time
 from pathlib import Path
 
+import duckdb
 import polars as pl
 
-from benchmarks import catalog, page, sampled, score_attention, score_gemm, score_moe
-from charz.ingest.measurements import score
+from benchmarks import catalog, page, score_attention, score_gemm, score_moe
+from charz.hardware_catalog.calibration import errors
+from charz.hardware_catalog.calibration.shipped import products, timings
 
+PARTS = list(timings.PARTS)
 UNSEEN = ["b300_sxm", "gb200_gpu"]
 """Parts in the package on which nothing was fitted."""
 TEXT = [
@@ -41,24 +44,27 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1500, help="timings a part, framework, version and kind")
     options = parser.parse_args()
     start = time.perf_counter()
-    with catalog.database() as database:
+    with catalog.connection() as connection:
         tables = (
-            product_tables(database, options) + attention_tables(database, options) + expert_tables(database, options)
+            product_tables(connection, options)
+            + attention_tables(connection, options)
+            + expert_tables(connection, options)
         )
     page.write(options.markdown, "Validation of products, attention and experts", TEXT, tables)
     print(f"{options.markdown} in {time.perf_counter() - start:.0f} s")
 
 
-def product_tables(database: Path, options: argparse.Namespace) -> list[tuple[str, pl.DataFrame]]:
+def product_tables(
+    connection: duckdb.DuckDBPyConnection, options: argparse.Namespace
+) -> list[tuple[str, pl.DataFrame]]:
     """Headings and tables on matrix products."""
-    parts = sampled.PARTS
-    seen = score_gemm.scored(database, options.package, parts, options.rows, family_only=False)
-    shared = score_gemm.scored(database, options.package, parts + UNSEEN, options.rows, family_only=True)
+    seen = score_gemm.scored(connection, options.package, PARTS, options.rows, family_only=False)
+    shared = score_gemm.scored(connection, options.package, PARTS + UNSEEN, options.rows, family_only=True)
     by_size = pl.when(pl.col("m") <= 16).then(pl.lit("to 16")).when(pl.col("m") <= 1024).then(pl.lit("17 to 1024"))
-    sized = seen.filter(~score_gemm.is_fitted()).with_columns(rows_m=by_size.otherwise(pl.lit("above 1024")))
-    unfitted = shared.filter(~score_gemm.is_fitted() | pl.col("hardware").is_in(UNSEEN))
+    sized = seen.filter(~products.is_fitted()).with_columns(rows_m=by_size.otherwise(pl.lit("above 1024")))
+    unfitted = shared.filter(~products.is_fitted() | pl.col("hardware").is_in(UNSEEN))
     return [
-        ("Products, versions nothing was fitted on", table(seen.filter(~score_gemm.is_fitted()), ["hardware"])),
+        ("Products, versions nothing was fitted on", table(seen.filter(~products.is_fitted()), ["hardware"])),
         ("Products by rows of the result", table(sized, ["hardware", "rows_m"])),
         ("Products, nothing fitted to a part", table(unfitted, ["hardware"])),
         ("Products, every version", table(seen, ["hardware", "framework", "version"])),
@@ -66,9 +72,11 @@ def product_tables(database: Path, options: argparse.Namespace) -> list[tuple[st
     ]
 
 
-def attention_tables(database: Path, options: argparse.Namespace) -> list[tuple[str, pl.DataFrame]]:
+def attention_tables(
+    connection: duckdb.DuckDBPyConnection, options: argparse.Namespace
+) -> list[tuple[str, pl.DataFrame]]:
     """Headings and tables on attention."""
-    both = score_attention.scored(database, options.package, sampled.PARTS, options.rows)
+    both = score_attention.scored(connection, options.package, PARTS, options.rows)
     return [
         ("Attention, the kernel alone", table(both, ["kind", "hardware"])),
         (
@@ -82,9 +90,9 @@ def attention_tables(database: Path, options: argparse.Namespace) -> list[tuple[
     ]
 
 
-def expert_tables(database: Path, options: argparse.Namespace) -> list[tuple[str, pl.DataFrame]]:
+def expert_tables(connection: duckdb.DuckDBPyConnection, options: argparse.Namespace) -> list[tuple[str, pl.DataFrame]]:
     """Headings and tables on layers of experts."""
-    both = score_moe.scored(database, options.package, sampled.PARTS, options.rows // 6)
+    both = score_moe.scored(connection, options.package, PARTS, options.rows // 6)
     ranged = both.with_columns(rows_per_expert=score_moe.rows_per_expert())
     return [
         ("Experts, with one constant a kernel source", table(both, ["distribution", "hardware"], "step_s")),
@@ -95,7 +103,7 @@ def expert_tables(database: Path, options: argparse.Namespace) -> list[tuple[str
 
 def table(rows: pl.DataFrame, by: list[str], predicted: str = "device_s") -> pl.DataFrame:
     """A score table of predicted kernel times."""
-    return score.table(rows, by, predicted)
+    return errors.table(rows, by, predicted)
 
 
 if __name__ == "__main__":

@@ -17,11 +17,13 @@ import argparse
 import time
 from pathlib import Path
 
+import duckdb
 import polars as pl
 
 from benchmarks import catalog, page, sampled
 from benchmarks.score_attention import with_step
-from charz.ingest.measurements import bare, score
+from charz.hardware_catalog.calibration import bare, errors
+from charz.hardware_catalog.calibration.shipped import timings as kernel_timings
 from charz.ingest.operators.elementwise import FLOPS_PER_ELEMENT
 
 SHAPE = ["tokens", "hidden", "inner", "chosen", "experts", "is_balanced"]
@@ -42,12 +44,12 @@ def main() -> None:
     options = arguments()
     page.print_wide()
     start = time.perf_counter()
-    with catalog.database(options.database) as database:
-        both = scored(database, options.package, options.hardware, options.rows)
+    with catalog.connection(options.database) as connection:
+        both = scored(connection, options.package, options.hardware, options.rows)
     for by in (["distribution", "hardware"], SOURCE, ["distribution", "rows_per_expert"]):
-        print(score.table(both.with_columns(rows_per_expert=rows_per_expert()), by, "step_s"))
+        print(errors.table(both.with_columns(rows_per_expert=rows_per_expert()), by, "step_s"))
     print(
-        score.worst(both, options.worst, "step_s").select(
+        errors.worst(both, options.worst, "step_s").select(
             *SOURCE, *SHAPE, "measured_s", "device_s", "compute_s", "memory_s"
         )
     )
@@ -66,13 +68,13 @@ def rows_per_expert() -> pl.Expr:
     )
 
 
-def scored(database: Path, package: Path | None, hardware: list[str], rows: int) -> pl.DataFrame:
+def scored(connection: duckdb.DuckDBPyConnection, package: Path | None, hardware: list[str], rows: int) -> pl.DataFrame:
     """Measured and predicted time of every sampled layer."""
     measured = timings(package, hardware, rows).with_columns(is_balanced=pl.col("distribution") == "balanced")
     shapes = measured.select(SHAPE).unique(maintain_order=True).with_row_index("layer")
     shapes = shapes.with_columns(pl.col("layer").cast(pl.Int64))
     operators, steps = layers(shapes)
-    kernels = bare.operator_times(database, operators, hardware, "bf16", bare.PRODUCT_BACKEND, steps=steps)
+    kernels = bare.operator_times(connection, operators, hardware, "bf16", bare.PRODUCT_BACKEND, steps=steps)
     predicted = kernels.group_by(pl.col("operator_id") // KERNELS, "hardware").agg(
         pl.col("device_s", "compute_s", "memory_s").sum()
     )
@@ -82,7 +84,7 @@ def scored(database: Path, package: Path | None, hardware: list[str], rows: int)
 
 def timings(package: Path | None, hardware: list[str], rows: int) -> pl.DataFrame:
     """Measured layers, sampled by a fixed hash: source, `distribution` of tokens over experts, shape and `latency_s`."""
-    connection = sampled.timings(package, "moe", hardware)
+    connection = kernel_timings.of(package, "moe", hardware)
     return connection.sql(
         f"""
         SELECT hardware, framework, version, kernel_source, distribution, CAST(num_tokens AS DOUBLE) AS tokens,

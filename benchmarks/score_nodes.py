@@ -1,10 +1,9 @@
 """Error of predicted single operators against measured graph nodes.
 
-    python -m benchmarks.score_nodes [MEASUREMENTS] [--family-only] [--fit FOLDER] [--markdown PAGE]
+    python -m benchmarks.score_nodes [MEASUREMENTS] [--family-only] [--markdown PAGE]
 
-MEASUREMENTS is the folder with `fx_nodes.parquet` and `operators.parquet` (../shared/measurements). Scored
-are the nodes of five language models; `--fit` makes efficiency rows of the parts from the other file, timings
-of single operators that no node is among, and puts them in the tables of FOLDER.
+MEASUREMENTS is the folder with `fx_nodes.parquet` (../shared/measurements). Scored are the nodes of five language
+models; the rows of single parts come from other timings (`charz calibrate --shipped operators`).
 Nodes without a kernel cost the host's time of a view; every part stood in a host of its own and gets one
 factor on that time. `--family-only` leaves out the rows of single parts.
 """
@@ -18,14 +17,13 @@ from pathlib import Path
 import polars as pl
 
 from benchmarks import catalog, page
-from charz.cli.workspace import change_workspace
-from charz.ingest.measurements import catalog_csv, collection, operator_times, score, store
-from charz.schema.catalog import Source
+from charz.cli.workspace import change_workspace, open_workspace
+from charz.hardware_catalog.calibration import errors, operator_times
+from charz.hardware_catalog.calibration.rows import shared_rows
+from charz.hardware_catalog.calibration.shipped import live
+from charz.ingest.measurements import collection, store
 
 NODES = "source_id LIKE '%:fx_nodes:%'"
-SINGLE = "source_id LIKE '%:operators' AND (operator NOT IN ('conv', 'linear', 'bmm') OR hash(shape) % 20 = 0)"
-"""Every twentieth product is plenty; convolutions in fp32 run by algorithms with fewer operations."""
-SOURCE_ID = "neusight_operators"
 
 
 def arguments() -> argparse.Namespace:
@@ -33,7 +31,6 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("measurements", type=Path, nargs="?", default=Path("../shared/measurements"))
     parser.add_argument("--family-only", action="store_true")
-    parser.add_argument("--fit", type=Path, help="catalog tables that get the fitted rows")
     parser.add_argument("--markdown", type=Path, help="write the tables to this page")
     parser.add_argument("--worst", type=int, default=15)
     return parser.parse_args()
@@ -46,48 +43,23 @@ def main() -> None:
     start = time.perf_counter()
     if not options.measurements.is_dir():
         raise SystemExit(f"no folder {options.measurements}: it holds others' published figures, see its README")
+    tables = live.tables()
+    shared = tables | {"efficiency": shared_rows(tables["efficiency"])}
     with catalog.database() as database:
         fill(database, options.measurements)
-        live = catalog.tables()
-        if options.fit is not None:
-            fit(database, live, options.fit)
-            live = catalog.tables()
-        if options.family_only:
-            live["efficiency"] = family_rows(live)
-        rows = operator_times.predicted(database, NODES, overrides=live)
-        unfitted = operator_times.predicted(database, NODES, overrides=live | {"efficiency": family_rows(live)})
+        with open_workspace(database) as connection:
+            unfitted = operator_times.predicted(connection, NODES, overrides=shared)
+            rows = unfitted if options.family_only else operator_times.predicted(connection, NODES, overrides=tables)
     print_scores(rows, options.worst)
     if options.markdown is not None:
         write_page(options.markdown, rows, unfitted)
     print(f"{time.perf_counter() - start:.1f} s")
 
 
-def family_rows(live: dict[str, pl.DataFrame]) -> pl.DataFrame:
-    """Efficiency rows that hold for more than one part."""
-    return live["efficiency"].filter(~pl.col("scope").str.starts_with("hardware:"))
-
-
 def fill(database: Path, folder: Path) -> None:
-    """Import both operator files."""
+    """Import the nodes."""
     with change_workspace(database) as connection:
-        for name in ("fx_nodes", "operators"):
-            frame, row_type, sources = collection.read(folder / f"{name}.parquet")
-            store.store(connection, frame, row_type, sources)
-
-
-def fit(database: Path, live: dict[str, pl.DataFrame], folder: Path) -> None:
-    """Efficiency rows from the single operators into the CSV tables of a folder."""
-    rows = operator_times.efficiencies(database, SINGLE, family_rows(live), SOURCE_ID, live)
-    what = "Single operators in fp32, timed one by one on P4, P100, V100, T4, A100 and MI100"
-    source = Source(
-        source_id=SOURCE_ID,
-        kind="measurement",
-        locator="github:sitar-lab/NeuSight operator timings",
-        licence="MIT",
-        what=what,
-    )
-    catalog_csv.replace_rows(folder, rows, [], [source])
-    print(f"{len(rows)} efficiency rows of {len({row.scope for row in rows})} parts")
+        store.store(connection, *collection.read(folder / "fx_nodes.parquet"))
 
 
 def write_page(path: Path, rows: pl.DataFrame, unfitted: pl.DataFrame) -> None:
@@ -102,10 +74,10 @@ def write_page(path: Path, rows: pl.DataFrame, unfitted: pl.DataFrame) -> None:
         " node is. `Nothing fitted to a part` leaves those rows out.",
     ]
     tables = [
-        ("All nodes", score.table(rows, ["hardware"])),
-        ("Nodes that run a kernel", score.table(rows.filter(runs), ["hardware"])),
-        ("Nothing fitted to a part, nodes that run a kernel", score.table(unfitted.filter(runs), ["hardware"])),
-        ("By class", score.table(rows.filter(runs), ["operator_class"])),
+        ("All nodes", errors.table(rows, ["hardware"])),
+        ("Nodes that run a kernel", errors.table(rows.filter(runs), ["hardware"])),
+        ("Nothing fitted to a part, nodes that run a kernel", errors.table(unfitted.filter(runs), ["hardware"])),
+        ("By class", errors.table(rows.filter(runs), ["operator_class"])),
     ]
     page.write(path, "Validation of single operators", text, tables)
 
@@ -114,12 +86,12 @@ def print_scores(rows: pl.DataFrame, worst: int) -> None:
     """By part with and without the nodes that run no kernel, by class, and the worst."""
     kernels = rows.filter(~pl.col("is_view"))
     print("all nodes")
-    print(score.table(rows, ["hardware"]))
+    print(errors.table(rows, ["hardware"]))
     print("nodes that run a kernel")
-    print(score.table(kernels, ["hardware"]))
-    print(score.table(kernels, ["operator_class"]))
+    print(errors.table(kernels, ["hardware"]))
+    print(errors.table(kernels, ["operator_class"]))
     columns = ["hardware", "operator", "shape", "measured_s", "latency_s", "compute_s", "memory_s", "log_ratio"]
-    print(score.worst(kernels, worst).select(columns))
+    print(errors.worst(kernels, worst).select(columns))
 
 
 if __name__ == "__main__":

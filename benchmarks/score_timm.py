@@ -13,11 +13,15 @@ import argparse
 import time
 from pathlib import Path
 
+import duckdb
 import polars as pl
 
-from benchmarks import catalog, page
-from charz.ingest.measurements import score, validation
-from charz.ingest.measurements.workbench import Workbench, measured_cases
+from benchmarks import page
+from charz.cli.workspace import open_workspace
+from charz.hardware_catalog.calibration import errors, validation
+from charz.hardware_catalog.calibration.rows import shared_rows
+from charz.hardware_catalog.calibration.shipped import live
+from charz.hardware_catalog.calibration.workbench import Workbench, measured_cases
 
 CELL = ["hardware", "backend", "memory_format", "software"]
 
@@ -36,7 +40,7 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def cases(options: argparse.Namespace) -> pl.DataFrame:
+def cases(connection: duckdb.DuckDBPyConnection, options: argparse.Namespace) -> pl.DataFrame:
     """Measured timm rows the options ask for."""
     parts = ", ".join(f"'{h}'" for h in options.hardware)
     where = f"x.source_id LIKE 'timm:%' AND x.hardware IN ({parts}) AND x.software <> 'pt113'"
@@ -46,7 +50,7 @@ def cases(options: argparse.Namespace) -> pl.DataFrame:
         where += f" AND m.model LIKE '{options.models}'"
     # The same models at every call.
     where += f" AND hash(m.model) % 1000 < {options.sample * 1000}"
-    return measured_cases(options.database, where)
+    return measured_cases(connection, where)
 
 
 def main() -> None:
@@ -54,18 +58,19 @@ def main() -> None:
     options = arguments()
     page.print_wide()
     start = time.perf_counter()
-    wanted = cases(options)
+    connection = open_workspace(options.database)
+    wanted = cases(connection, options)
     print(f"{len(wanted)} rows of {wanted['model'].n_unique()} models, {time.perf_counter() - start:.1f} s")
-    live = catalog.tables()
+    tables = live.tables()
     if options.family_only:
-        live["efficiency"] = live["efficiency"].filter(~pl.col("scope").str.starts_with("hardware:"))
-    with Workbench(options.database, wanted, overrides=live) as bench:
+        tables["efficiency"] = shared_rows(tables["efficiency"])
+    with Workbench(connection, wanted, overrides=tables) as bench:
         predicted = bench.predict(validation.COLUMNS)
         print(f"predicted after {time.perf_counter() - start:.1f} s")
-        print(score.table(predicted, CELL))
+        print(errors.table(predicted, CELL))
         if options.families:
             print(
-                score.table(predicted, ["hardware", "backend", "architecture_family"])
+                errors.table(predicted, ["hardware", "backend", "architecture_family"])
                 .filter(pl.col("rows") >= 10)
                 .sort("median_error")
             )
@@ -79,7 +84,7 @@ def print_worst(predicted: pl.DataFrame, count: int) -> None:
     for (hardware, backend), group in predicted.group_by(["hardware", "backend"], maintain_order=True):
         print(f"worst on {hardware} {backend}")
         print(
-            score.worst(group, count).select(
+            errors.worst(group, count).select(
                 "model", "memory_format", "software", "batch", "log_ratio",
                 measured_ms=pl.col("measured_s") * 1e3, predicted_ms=pl.col("latency_s") * 1e3,
                 compute=pl.col("compute_s") / pl.col("latency_s"), memory=pl.col("memory_s") / pl.col("latency_s"),

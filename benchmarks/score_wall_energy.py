@@ -21,10 +21,13 @@ import polars as pl
 
 from benchmarks import catalog, page
 from charz.cli.workspace import change_workspace, open_workspace
-from charz.ingest.measurements import collection, score, store
-from charz.ingest.measurements.workbench import Workbench
+from charz.hardware_catalog.calibration import errors
+from charz.hardware_catalog.calibration.shipped import live
+from charz.hardware_catalog.calibration.workbench import Workbench
+from charz.ingest.measurements import collection, store
 from charz.ingest.run import run
 from charz.ingest.sources.spec import parse
+from charz.sql import maintain
 
 MODELS = ("torchvision:resnet50", "hf:bert-large-uncased")
 BATCHES = {"single_stream": 1, "multi_stream": 8}
@@ -51,9 +54,11 @@ def main() -> None:
         run(
             [parse(name) for name in MODELS],
             lambda: change_workspace(options.database),
+            maintain.add_runs,
             report=lambda o: print(o.message),
         )
-    rows = scored(options.database, path, options.batch)
+    with open_workspace(options.database) as connection:
+        rows = scored(connection, path, options.batch)
     for title, table in tables(rows):
         print(title)
         print(table)
@@ -61,15 +66,14 @@ def main() -> None:
         page.write(options.markdown, "Wall energy of MLPerf systems", text(rows, options.batch), tables(rows))
 
 
-def scored(database: Path, path: Path, batch: int) -> pl.DataFrame:
+def scored(connection: duckdb.DuckDBPyConnection, path: Path, batch: int) -> pl.DataFrame:
     """Measured rows with the accelerator's predicted energy and power, and the system's with its constant."""
     measured = collection.models(pl.read_parquet(path)).filter(
         (pl.col("energy_scope") == "wall") & (pl.col("device_count") == 1) & (pl.col("energy_j") > 0)
         & (pl.col("mode") != "server")
     )  # fmt: skip
-    with duckdb.connect(str(database), read_only=True) as connection:
-        names = store.hardware_names(connection)
-        models = connection.sql("SELECT model, source AS model_source FROM model").pl()
+    names = store.hardware_names(connection)
+    models = connection.sql("SELECT model, source AS model_source FROM model").pl()
     rows = (
         measured.rename({"model": "published_model"})
         .join(names, on="hardware_name")
@@ -83,7 +87,7 @@ def scored(database: Path, path: Path, batch: int) -> pl.DataFrame:
         )
         .filter(pl.col("wall_w").is_not_null())
     )
-    with Workbench(database, rows, overrides=catalog.tables()) as bench:
+    with Workbench(connection, rows, overrides=live.tables()) as bench:
         found = bench.predict(("latency_s", "energy_j")).rename({"energy_j_right": "accelerator_batch_j"}, strict=False)
     predicted = found.filter(pl.col("latency_s_right").is_not_null()).with_columns(
         accelerator_j=pl.col("accelerator_batch_j") / pl.col("batch"),
@@ -115,9 +119,9 @@ def tables(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
         system_mj=pl.col("system_j") * 1e3, accelerator_share=pl.col("accelerator_share"),
     ).sort("system", "model", "mode")  # fmt: skip
     return [
-        ("System with one constant, by part", score.table(systems, ["hardware"], "system_j", "energy_j")),
-        ("System with one constant, by scenario", score.table(systems, ["mode"], "system_j", "energy_j")),
-        ("Time of a sample", score.table(rows, ["hardware", "mode"], "predicted_s", "measured_s")),
+        ("System with one constant, by part", errors.table(systems, ["hardware"], "system_j", "energy_j")),
+        ("System with one constant, by scenario", errors.table(systems, ["mode"], "system_j", "energy_j")),
+        ("Time of a sample", errors.table(rows, ["hardware", "mode"], "predicted_s", "measured_s")),
         ("Rows", shown),
     ]
 

@@ -24,9 +24,9 @@ import polars as pl
 
 from benchmarks import page
 from charz.cli.measure import host_factor
+from charz.hardware_catalog.calibration import errors, validation
+from charz.hardware_catalog.calibration.workbench import Workbench, measured_cases
 from charz.ingest.measure import characterize
-from charz.ingest.measurements import score, validation
-from charz.ingest.measurements.workbench import Workbench, measured_cases
 
 PART = "this_machine"
 MODELS = (
@@ -96,10 +96,10 @@ def scored(database: Path) -> pl.DataFrame:
     """The ten models with predictions and bands, at the host time an operator takes here."""
     with duckdb.connect(str(database), read_only=True) as connection:
         factor = host_factor(connection, characterize.operator_time())
-    cases = measured_cases(database, f"x.hardware = '{PART}'").filter(pl.col("model").is_in(MODELS))
-    with Workbench(database, cases.with_columns(host_factor=pl.lit(factor))) as bench:
-        frame = bench.predict(validation.COLUMNS)
-    return score.with_log_ratio(validation.with_bands(database, frame))
+        cases = measured_cases(connection, f"x.hardware = '{PART}'").filter(pl.col("model").is_in(MODELS))
+        with Workbench(connection, cases.with_columns(host_factor=pl.lit(factor))) as bench:
+            frame = bench.predict(validation.COLUMNS)
+        return errors.with_log_ratio(validation.with_bands(connection, frame))
 
 
 def tables(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
@@ -108,7 +108,7 @@ def tables(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
         "model", "batch", measured_ms=pl.col("measured_s") * 1e3, predicted_ms=pl.col("latency_s") * 1e3, log_ratio="log_ratio",
         compute_ms=pl.col("compute_s") * 1e3, memory_ms=pl.col("memory_s") * 1e3,
     )  # fmt: skip
-    return [("By batch", score.table(rows, ["batch"])), ("Rows", shown)]
+    return [("By batch", errors.table(rows, ["batch"])), ("Rows", shown)]
 
 
 def text(database: Path, rows: pl.DataFrame, seconds: float, load: float) -> list[str]:

@@ -10,16 +10,21 @@ import typer
 from charz.schema.errors import CharzError
 
 from . import display
-from .workspace import DatabaseOption, change_workspace, database_path, open_workspace
+from .workspace import DatabaseOption, change_workspace, open_workspace
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from charz.ingest.measurements.calibration import Calibration
+    from charz.hardware_catalog.calibration.whole_models import Calibration
+
+RUNS = "x.mode = 'run'"
 
 
 def command(
-    scope: Annotated[str, typer.Argument(help="Whom the rows are for: hardware:PART or family:gpu.")],
+    scope: Annotated[
+        str | None,
+        typer.Argument(help="Whom the rows are for: hardware:PART or family:gpu.", show_default=False),
+    ] = None,
     hardware: Annotated[
         list[str] | None,
         typer.Option(help="Parts to fit on; default all measured ones of the scope.", show_default=False),
@@ -27,17 +32,31 @@ def command(
     backend: Annotated[
         list[str] | None, typer.Option(help="Backends; default all measured ones.", show_default=False)
     ] = None,
-    where: Annotated[str, typer.Option(help="SQL condition on measurement rows, alias x.")] = "x.mode = 'run'",
+    where: Annotated[str, typer.Option(help="SQL condition on measurement rows, alias x.")] = RUNS,
     strength: Annotated[float, typer.Option(help="Pull toward the family's values; 0 is none.")] = 1.0,
     folds: Annotated[int, typer.Option(min=2, help="Folds of model families left out.")] = 6,
     host_factor: Annotated[float, typer.Option(min=0.0, help="Host time of the machine over the reference.")] = 1.0,
     suite: Annotated[
         bool, typer.Option(help="Fit to a suite of operators: keep the rows whatever the error on those left out.")
     ] = False,
+    shipped: Annotated[
+        str | None,
+        typer.Option(
+            help="Fit rows that charz ships instead of a scope's: gemm, tiles_mma, tiles_wgmma, tiles_tcgen05, collectives,"
+            " timm, bands or operators. They go to --csv alone.",
+            show_default=False,
+        ),
+    ] = None,
+    package: Annotated[
+        Path | None,
+        typer.Option(
+            help="Unpacked aiconfigurator_core folder for --shipped; default the installed one.", show_default=False
+        ),
+    ] = None,
     write: Annotated[bool, typer.Option(help="Store the rows in the database.")] = True,
     csv: Annotated[
         Path | None,
-        typer.Option(help="Folder whose efficiency.csv and prediction_band.csv get the rows too.", show_default=False),
+        typer.Option(help="Folder whose tables get the rows, e.g. hardware_catalog/tables.", show_default=False),
     ] = None,
     db: DatabaseOption = None,
 ) -> None:
@@ -45,89 +64,64 @@ def command(
 
     The database keeps its other rows: those of a part win over those of its family.
     """
-    results = _fit(database_path(db), scope, hardware, backend, where, strength, folds, host_factor)
+    if shipped is not None:
+        own = {
+            "SCOPE": scope is not None, "--hardware": bool(hardware), "--backend": bool(backend), "--where": where != RUNS,
+            "--strength": strength != 1.0, "--folds": folds != 6, "--host-factor": host_factor != 1.0, "--suite": suite,
+        }  # fmt: skip
+        given = [name for name, is_given in own.items() if is_given]
+        if given:
+            raise CharzError("--shipped fits by its own settings", ", ".join(given), next="leave them out")
+        _ship(shipped, package, csv, db)
+        return
+    if scope is None or package is not None:
+        where_wrong = "--package" if scope else "SCOPE"
+        raise CharzError("needs a scope, or --shipped", where_wrong, next="write hardware:rtx4090 or --shipped gemm")
+    from charz.hardware_catalog.calibration import calibrate, catalog_csv, store
+
+    with open_workspace(db) as connection:
+        results = calibrate.fit(
+            connection, scope, hardware=hardware or (), backends=backend or (), where=where, strength=strength, folds=folds,
+            host_factor=host_factor,
+        )  # fmt: skip
     for result in results:
         _print(result)
-    rows, bands, sources = _rows(results, suite)
+    rows = calibrate.rows(results, suite)
     if csv is not None:
-        from charz.ingest.measurements import catalog_csv
-
-        catalog_csv.replace_rows(csv, rows, bands, sources)
+        catalog_csv.replace_rows(csv, rows)
     if write:
-        _store(db, scope, rows, bands, sources)
-        display.note(f"{len(rows)} efficiency rows and {len(bands)} bands stored for {scope}")
+        with change_workspace(db) as connection:
+            store.replace(connection, rows)
+        display.note(f"{len(rows.efficiency)} efficiency rows and {len(rows.bands)} bands stored for {scope}")
 
 
-def _fit(
-    path: Path,
-    scope: str,
-    hardware: list[str] | None,
-    backend: list[str] | None,
-    where: str,
-    strength: float,
-    folds: int,
-    host_factor: float,
-) -> list[Calibration]:
-    """A calibration a backend with enough measured rows."""
-    import polars as pl
+def _ship(name: str, package: Path | None, csv: Path | None, db: Path | None) -> None:
+    """Fit shipped rows, print what they came to, and put them in the tables of a folder."""
+    from charz.hardware_catalog.calibration import catalog_csv
+    from charz.hardware_catalog.calibration import shipped as shipped_fits
 
-    from charz.ingest.measurements import calibration, kernels
-    from charz.ingest.measurements.workbench import measured_cases
-
-    with open_workspace(path) as connection:
-        parts = hardware or _parts_of(connection, scope)
-        efficiency = connection.sql("SELECT * FROM efficiency").pl()
-        families = dict(connection.sql("SELECT hardware, family FROM hardware").fetchall())
-    names = ", ".join(f"'{p}'" for p in parts)
-    cases = measured_cases(path, f"x.hardware IN ({names}) AND ({where})")
-    cases = cases.with_columns(host_factor=pl.lit(host_factor))
-    if backend:
-        cases = cases.filter(cases["backend"].is_in(backend))
-    if len(cases) < 20:
-        raise CharzError(
-            "too few measured rows to fit", scope, f"{len(cases)} of ingested models on known parts",
-            "ingest the measured models or import more measurements (`charz measurements list` shows what is there)",
-        )  # fmt: skip
-    extracted = kernels.extract(path, cases, efficiency)
-    family = families[parts[0]]
-    scopes = ["*", f"family:{family}"] if scope.startswith("hardware:") else ["*"]
-    return [
-        calibration.calibrate(
-            extracted, scope, name, calibration.prior_from_rows(efficiency, scopes, name), folds, strength
-        )
-        for name in sorted(cases["backend"].unique())
-        if len(cases.filter(cases["backend"] == name)) >= 20
-    ]
-
-
-def _parts_of(connection, scope: str) -> list[str]:  # type: ignore[no-untyped-def]  # duckdb is imported by the workspace
-    """Measured parts that a scope covers."""
-    kind, _, name = scope.partition(":")
-    if kind not in ("hardware", "family", "architecture") or not name:
-        raise CharzError("not a scope", scope, next="write hardware:rtx4090 or family:gpu")
-    column = "hardware" if kind == "hardware" else kind
-    found = connection.execute(
-        f"SELECT DISTINCT h.hardware FROM hardware AS h JOIN measurement AS x USING (hardware)"
-        f" WHERE h.{column} = ? ORDER BY 1",
-        [name],
-    ).fetchall()
-    if not found:
-        raise CharzError(
-            "no measurements on parts of the scope", scope, next="`charz measurements import FILE` adds some"
-        )
-    return [part for (part,) in found]
+    with open_workspace(db, create=True) as connection:
+        rows = shipped_fits.fit(connection, name, package)
+    if rows.report.width:
+        display.show(display.table(rows.report.columns, rows.report.rows()))
+    count = len(rows.efficiency) + len(rows.bands) + len(rows.constants)
+    if csv is None:
+        display.note(f"{count} rows fitted; --csv hardware_catalog/tables puts them there")
+        return
+    catalog_csv.replace_rows(csv, rows)
+    display.note(f"{count} rows put in {csv}")
 
 
 def _print(result: Calibration) -> None:
     """Error on what the fit did not see, and the fitted values."""
-    from charz.ingest.measurements import calibration
+    from charz.hardware_catalog.calibration import whole_models
 
     display.note(
         f"{result.scope}, {result.backend}: {len(result.kernels.cases)} rows, {len(result.fit.prior)} parameters"
     )
-    print_scores(calibration.error_table(result), ["left_out", "hardware", "memory_format", "software"])
+    print_scores(whole_models.error_table(result), ["left_out", "hardware", "memory_format", "software"])
     display.note(
-        f"a nominal 80 % band covers {calibration.band_coverage(result.cases, 'family_out_s'):.0%} of left-out rows"
+        f"a nominal 80 % band covers {whole_models.band_coverage(result.cases, 'family_out_s'):.0%} of left-out rows"
     )
     if not result.is_better:
         display.note("no better than the rows in force on families left out: only its bands are kept")
@@ -149,35 +143,3 @@ def print_scores(table: pl.DataFrame, by: list[str]) -> None:
 
 def _figure(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
-
-
-def _rows(results: list[Calibration], suite: bool):  # type: ignore[no-untyped-def]  # row types are imported lazily
-    """Efficiency rows, bands and sources of all backends. Bands of a family rest on parts left out where
-    several were fitted: those are the errors a part never seen will have."""
-    from charz.ingest.measurements import calibration
-
-    rows, bands, sources = [], [], []
-    for result in results:
-        unseen_part = result.part_out_s is not None and not result.scope.startswith("hardware:")
-        predicted = "part_out_s" if unseen_part else "family_out_s"
-        rows += calibration.efficiency_rows(result, suite)
-        bands += calibration.bands(result.cases, predicted, result.scope, result.backend, result.source.source_id)
-        sources.append(result.source)
-    return rows, bands, sources
-
-
-def _store(db: Path | None, scope: str, rows: list, bands: list, sources: list) -> None:  # type: ignore[type-arg]
-    """Replace the scope's fitted rows of the backends fitted."""
-    from charz.ingest.measurements import store
-    from charz.schema import database
-
-    with change_workspace(db) as connection:
-        for source in sources:
-            connection.execute("DELETE FROM source WHERE source_id = ?", [source.source_id])
-            backend = source.source_id.rsplit(":", 1)[1]
-            for table in ("efficiency", "prediction_band"):
-                connection.execute(f"DELETE FROM {table} WHERE scope = ? AND backend = ?", [scope, backend])
-        taken = [number for (number,) in connection.execute("SELECT efficiency_id FROM efficiency").fetchall()]
-        rows = store.numbered(rows, taken, store.FIRST_OWN_ID)
-        for group in (sources, rows, bands):
-            database.insert_rows(connection, group)

@@ -237,6 +237,7 @@ def _characterize(part_id: str, seconds: float, quantile: float, rounds: int, db
     from charz.ingest.measure import characterize
     from charz.ingest.run import run as ingest
     from charz.ingest.sources.spec import parse
+    from charz.sql import maintain
 
     path = _new_part_file(part_id, db)
     machine = characterize.probe()
@@ -254,7 +255,7 @@ def _characterize(part_id: str, seconds: float, quantile: float, rounds: int, db
     )
     add(path, replace=True, db=db)
     specs = [(parse(name, settings=chosen_settings(values)), batches) for name, values, batches in characterize.SUITE]
-    ingest([spec for spec, _ in specs], lambda: change_workspace(db))
+    ingest([spec for spec, _ in specs], lambda: change_workspace(db), maintain.add_runs)
     chosen = {"seconds": min(seconds, 1.0) / rounds, "quantile": quantile}
     wanted = [(spec, [{"batch": n, **chosen} for n in batches]) for spec, batches in specs]
     _measure(wanted, part_id, False, rounds, db)

@@ -7,22 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from charz.schema.errors import CharzError
-
-from . import display
-from .workspace import DatabaseOption, database_path, open_workspace
+from . import display, workspace
+from .workspace import DatabaseOption
 
 if TYPE_CHECKING:
     import polars as pl
-
-CELLS = {
-    "part": ["hardware", "backend", "memory_format", "software"],
-    "source": ["source_id", "hardware", "backend"],
-    "precision": ["hardware", "backend", "precision"],
-    "batch": ["hardware", "backend", "batch_class"],
-    "family": ["architecture_family", "backend"],
-}
-"""What a table is broken down by, by the word of `--by`."""
 
 
 def command(
@@ -41,20 +30,17 @@ def command(
     db: DatabaseOption = None,
 ) -> None:
     """Print the error of predictions by part, backend, precision, batch class and model family, and the worst rows."""
-    from charz.ingest.measurements import validation
+    from charz.hardware_catalog.calibration import validation
 
-    wanted = by or list(CELLS)
+    wanted = by or list(validation.CELLS)
     for word in wanted:
-        if word not in CELLS:
-            raise CharzError("unknown breakdown", word, f"there are {', '.join(CELLS)}")
-    with open_workspace(db) as connection:
-        efficiency = connection.sql("SELECT * FROM efficiency").pl()
-    if family_only:
-        efficiency = efficiency.filter(~efficiency["scope"].str.starts_with("hardware:"))
-    frame = validation.predicted(database_path(db), where, efficiency=efficiency)
-    if not len(frame):
-        raise CharzError("no measured run can be scored", next="import measurements and ingest their models")
-    sections = [(f"By {word}", *_table(frame, CELLS[word], least_rows)) for word in wanted]
+        workspace.one_of("breakdown", word, list(validation.CELLS))
+    with workspace.open_workspace(db) as connection:
+        frame = validation.validate(connection, where, family_only)
+    sections = [
+        (f"By {word}", *_table(validation.score(frame, word, least_rows), len(validation.CELLS[word])))
+        for word in wanted
+    ]
     sections.append((f"The {worst} worst rows", *_worst(frame, worst)))
     for title, headers, rows in sections:
         display.heading(title)
@@ -63,25 +49,10 @@ def command(
         markdown.write_text(_page(frame, sections))
 
 
-def _table(frame: pl.DataFrame, by: list[str], least_rows: int) -> tuple[list[str], list[list[object]]]:
-    """Headers and rows of one breakdown."""
-    import polars as pl
-
-    from charz.ingest.measurements import score
-
-    table = score.table(frame, by).filter(pl.col("rows") >= least_rows)
-    figures = [
-        "rows",
-        "median_error",
-        "p90_error",
-        "bias",
-        "mape",
-        "within_30_fraction",
-        "spearman",
-        "interval_coverage_fraction",
-    ]
-    headers = [*by, "rows", "median", "p90", "bias", "MAPE", "within 30 %", "Spearman", "coverage"]
-    return headers, [_shown(row, len(by)) for row in table.select(*by, *figures).rows()]
+def _table(table: pl.DataFrame, names: int) -> tuple[list[str], list[list[object]]]:
+    """Headers and rows of one breakdown, whose cells have so many names."""
+    figures = ["rows", "median", "p90", "bias", "MAPE", "within 30 %", "Spearman", "coverage"]
+    return [*table.columns[:names], *figures], [_shown(row, names) for row in table.rows()]
 
 
 def _shown(row: tuple[object, ...], names: int) -> list[object]:
@@ -91,15 +62,15 @@ def _shown(row: tuple[object, ...], names: int) -> list[object]:
 
 def _worst(frame: pl.DataFrame, count: int) -> tuple[list[str], list[list[object]]]:
     """Headers and rows of the worst predictions."""
-    from charz.ingest.measurements import score, validation
+    from charz.hardware_catalog.calibration import validation
 
     rows: list[list[object]] = [
         [
             row["model"], row["hardware"], row["backend"], row["batch"],
             display.seconds(row["measured_s"]), display.seconds(row["latency_s"]), f"{row['log_ratio']:+.2f}",
-            validation.explain(row),
+            row["why"],
         ]
-        for row in score.worst(frame, count).iter_rows(named=True)
+        for row in validation.worst(frame, count).iter_rows(named=True)
     ]  # fmt: skip
     return ["model", "part", "backend", "batch", "measured", "predicted", "log ratio", "why"], rows
 

@@ -11,6 +11,9 @@ from .sources.spec import Spec
 
 LIBRARIES = ("torch", "torchvision", "timm", "transformers")
 
+DECIDING = ("sources", "trace", "operators", "compile", "graph.py", "rows.py", "pipeline.py")
+"""Folders and modules of this package that decide the rows of a model; the others measure, import, write or show."""
+
 
 def request_hash(spec: Spec) -> str | None:
     """SHA-256 of the request and of everything its answer depends on; None for a user's own code."""
@@ -25,14 +28,30 @@ def request_hash(spec: Spec) -> str | None:
 
 @cache
 def _environment() -> str:
-    """Versions of the libraries and a hash of this package's code."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(path.read_bytes())
+    """Versions of the libraries and a hash of the code that decides."""
     versions = []
     for name in LIBRARIES:
         try:
             versions.append(f"{name}={metadata.version(name)}")
         except metadata.PackageNotFoundError:
             continue
-    return f"{' '.join(versions)} charz={digest.hexdigest()}"
+    return f"{' '.join(versions)} charz={code_hash(Path(__file__).parent)}"
+
+
+def code_hash(folder: Path) -> str:
+    """SHA-256 of the code under `ingest/` that decides the rows of a model."""
+    digest = hashlib.sha256()
+    for path in deciding_files(folder):
+        digest.update(path.relative_to(folder).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def deciding_files(folder: Path) -> list[Path]:
+    """Files of `DECIDING`, in a fixed order."""
+    found = (
+        path
+        for name in DECIDING
+        for path in ([folder / name] if name.endswith(".py") else (folder / name).rglob("*.py"))
+    )
+    return sorted(found)

@@ -11,13 +11,12 @@ from .compile import compile_graph
 from .compile.rules import Rules
 from .graph import Graph
 from .identity import request_hash
-from .rows import workload
+from .rows import Ingested, content_hash, workload
 from .sources.spec import Spec
 from .trace.backward import add_backward
 from .trace.export import CONTEXT, Request, Traced, trace
 from .trace.lower import lower
 from .trace.symbolic import NotPolynomialError
-from .write import Ingested, content_hash
 
 
 def ingest(spec: Spec, rules: Rules) -> Ingested:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from charz.schema.row import Row
@@ -24,6 +26,25 @@ from .graph import Graph, GraphOperator, Polynomial
 Columns = dict[str, list[Any]]
 
 _POWERS = ("batch_power", "sequence_power", "context_power")
+
+
+@dataclass(slots=True)
+class Ingested:
+    """One model ready to be written: its `model` row without the time, and its other rows without their model."""
+
+    model: dict[str, Any]
+    columns: dict[type[Row], Columns]
+
+
+def content_hash(columns: Mapping[type[Row], Columns], model: Mapping[str, Any]) -> str:
+    """SHA-256 of all that is stored of a model but times and versions."""
+    digest = hashlib.sha256()
+    for name in sorted(model):
+        digest.update(f"{name}={model[name]!r}\n".encode())
+    for row_type in sorted(columns, key=lambda t: t.TABLE):
+        for name, values in columns[row_type].items():
+            digest.update(f"{row_type.TABLE}.{name}={values!r}\n".encode())
+    return digest.hexdigest()
 
 
 def workload(graph: Graph) -> dict[type[Row], Columns]:

@@ -22,8 +22,9 @@ from charz.schema.errors import CharzError, is_interrupt
 
 from .compile.rules import Rules, from_connection
 from .identity import request_hash
+from .rows import Ingested
 from .sources.spec import Spec
-from .write import Ingested, known_hashes, write
+from .write import AddRuns, known_hashes, write
 
 BATCH_MODELS = 16
 BATCH_S = 30.0
@@ -51,9 +52,15 @@ Report = Callable[[Outcome], None]
 
 
 def run(
-    specs: Sequence[Spec], change: Change, jobs: int = 1, force: bool = False, report: Report = lambda _: None
+    specs: Sequence[Spec],
+    change: Change,
+    add_runs: AddRuns,
+    jobs: int = 1,
+    force: bool = False,
+    report: Report = lambda _: None,
 ) -> list[Outcome]:
-    """Ingest all models and report each as it is done. Nothing is written for one that fails."""
+    """Ingest all models and report each as it is done. Nothing is written for one that fails; what the database keeps
+    of the runs of those written is brought up to date by `add_runs`."""
     with change() as connection:
         rules = from_connection(connection)
         done = {} if force else _done(connection, rules)
@@ -66,7 +73,7 @@ def run(
         else:
             outcomes.append(Outcome(spec, "unchanged", name, "", 0.0))
             report(outcomes[-1])
-    outcomes += _run(todo, rules, change, min(jobs, len(todo)), force, report)
+    outcomes += _run(todo, rules, change, add_runs, min(jobs, len(todo)), force, report)
     return outcomes
 
 
@@ -76,7 +83,9 @@ def _done(connection: duckdb.DuckDBPyConnection, rules: Rules) -> dict[str, str]
     return dict(connection.execute(query, [rules.fingerprint]).fetchall())
 
 
-def _run(specs: Sequence[Spec], rules: Rules, change: Change, jobs: int, force: bool, report: Report) -> list[Outcome]:
+def _run(
+    specs: Sequence[Spec], rules: Rules, change: Change, add_runs: AddRuns, jobs: int, force: bool, report: Report
+) -> list[Outcome]:
     outcomes: list[Outcome] = []
     waiting: list[tuple[Spec, Ingested]] = []
     since = time.monotonic()
@@ -89,7 +98,7 @@ def _run(specs: Sequence[Spec], rules: Rules, change: Change, jobs: int, force: 
             refused = _taken(connection, waiting, force)
             kept = [pair for pair in waiting if pair[0] not in refused]
             fresh = kept if force else _changed(connection, kept)
-            write(connection, [ingested for _, ingested in fresh])
+            write(connection, [ingested for _, ingested in fresh], add_runs)
         for spec, line in refused.items():
             outcomes.append(Outcome(spec, "failed", spec.shown, line, 0.0))
             report(outcomes[-1])

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Protocol
 
 import duckdb
 
@@ -37,9 +36,8 @@ from charz.schema.workload import (
     TensorTerm,
     Term,
 )
-from charz.sql import maintain
 
-from .rows import Columns
+from .rows import Columns, Ingested
 
 MODEL_TABLES: tuple[type[Row], ...] = (
     Module, Operator, OperatorLayout, LayoutCopy, OperatorStep, Term, Tensor, TensorTerm, Edge, AccessTerm,
@@ -49,23 +47,11 @@ MODEL_TABLES: tuple[type[Row], ...] = (
 """Every table whose rows belong to one model."""
 
 
-@dataclass(slots=True)
-class Ingested:
-    """One model ready to be written: its `model` row without the time, and its other rows without their model."""
+class AddRuns(Protocol):
+    """Evaluates the runs of models just written, in the caller's transaction: `charz.sql.maintain.add_runs`."""
 
-    model: dict[str, Any]
-    columns: dict[type[Row], Columns]
-
-
-def content_hash(columns: dict[type[Row], Columns], model: dict[str, Any]) -> str:
-    """SHA-256 of all that is stored of a model but times and versions."""
-    digest = hashlib.sha256()
-    for name in sorted(model):
-        digest.update(f"{name}={model[name]!r}\n".encode())
-    for row_type in sorted(columns, key=lambda t: t.TABLE):
-        for name, values in columns[row_type].items():
-            digest.update(f"{row_type.TABLE}.{name}={values!r}\n".encode())
-    return digest.hexdigest()
+    def __call__(self, connection: duckdb.DuckDBPyConnection, *, models: Sequence[str]) -> None:
+        """Evaluate the runs of these models."""
 
 
 def known_hashes(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str | None, str]]:
@@ -74,7 +60,7 @@ def known_hashes(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, 
     return {row[0]: row[1:] for row in connection.execute(query).fetchall()}
 
 
-def write(connection: duckdb.DuckDBPyConnection, models: list[Ingested]) -> None:
+def write(connection: duckdb.DuckDBPyConnection, models: Sequence[Ingested], add_runs: AddRuns) -> None:
     """Insert models, replacing those of the same name, and evaluate their runs; the caller's transaction makes it atomic.
 
     Of several of one name (`resnet18` and `resnet18@224`) the last is written.
@@ -92,7 +78,7 @@ def write(connection: duckdb.DuckDBPyConnection, models: list[Ingested]) -> None
     for row_type, columns in gathered.items():
         database.insert(connection, row_type, columns)
     if latest:
-        maintain.add_runs(connection, models=list(latest))
+        add_runs(connection, models=list(latest))
 
 
 def delete(connection: duckdb.DuckDBPyConnection, model: str) -> None:

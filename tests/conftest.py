@@ -52,12 +52,13 @@ def _three_models(path: Path) -> None:
 
     from charz.ingest import write
     from charz.session import Session
+    from charz.sql import maintain
     from whole.generated import graph
 
     with Session(path) as session, session.changing() as connection:
         models = [ingested(graph(seed), name) for seed, name in enumerate(("small", "other", "decoder"), start=1)]
         models[-1].model["has_context"] = True
-        write.write(connection, models)
+        write.write(connection, models, maintain.add_runs)
 
 
 @pytest.fixture(scope="session")

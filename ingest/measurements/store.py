@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import duckdb
 import polars as pl
 
 from charz.schema import database
-from charz.schema.catalog import Efficiency, HardwareAlias, Source
+from charz.schema.catalog import HardwareAlias, Source
 from charz.schema.row import Row
 from charz.schema.scenario import Measurement, OperatorMeasurement
 
@@ -41,17 +41,6 @@ def conform(frame: pl.DataFrame, row_type: type[Row]) -> pl.DataFrame:
         (pl.col(name) if name in frame.columns else pl.lit(None)).cast(dtype).alias(name)
         for name, dtype in columns(row_type).items()
     )
-
-
-FIRST_OWN_ID = 1_000_000
-"""Least `efficiency_id` of a row that is fitted into a database: those below are the shipped catalog's, also of later
-versions."""
-
-
-def numbered(rows: Iterable[Efficiency], taken: Iterable[int], first: int = 1) -> list[Efficiency]:
-    """The rows with numbers above those taken, `first` and more."""
-    start = max([first - 1, *taken]) + 1
-    return [row.model_copy(update={"efficiency_id": start + i}) for i, row in enumerate(rows)]
 
 
 def split_count(hardware: str) -> tuple[int, str]:

@@ -13,9 +13,9 @@ import torch
 
 from charz.ingest.compile.rules import Rules
 from charz.ingest.pipeline import ingest
+from charz.ingest.rows import Ingested
 from charz.ingest.sources import language
 from charz.ingest.sources.spec import parse
-from charz.ingest.write import Ingested
 from charz.schema.row import Row
 from charz.schema.workload import LayoutCopy, Operator, OperatorLayout, Tensor, Term
 

@@ -15,6 +15,7 @@ from charz.ingest.sources import huggingface
 from charz.ingest.sources.inputs import parse_input
 from charz.ingest.sources.spec import parse, sweep
 from charz.schema.errors import CharzError
+from charz.sql import maintain
 
 SMALL = ("synthetic:mlp", "synthetic:conv2d", "synthetic:lu")
 
@@ -26,7 +27,7 @@ def database(tmp_path):
 
 def ingest(database, *names, jobs=1, force=False, **options):
     specs = [parse(name, **options) for name in names]
-    return run(specs, lambda: change_workspace(database), jobs, force)
+    return run(specs, lambda: change_workspace(database), maintain.add_runs, jobs, force)
 
 
 def rows(database, query):

@@ -15,7 +15,7 @@ from charz.ingest import write
 from charz.ingest.compile import compile_graph
 from charz.ingest.compile.rules import Rules, from_rows
 from charz.ingest.graph import Graph
-from charz.ingest.rows import workload
+from charz.ingest.rows import Ingested, workload
 from charz.schema import database, ddl
 from charz.schema.catalog import (
     EnergyProfile,
@@ -108,7 +108,7 @@ class Bench:
         self._write(traced)
         return str(traced.model["model"])
 
-    def _write(self, made: write.Ingested) -> None:
+    def _write(self, made: Ingested) -> None:
         """Facts alone: what `charz ingest` evaluates of them is evaluated here when asked for."""
         name = made.model["model"]
         write.delete(self.connection, name)
@@ -152,7 +152,7 @@ def with_rules(with_parts: bool) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def ingested(graph: Graph, name: str, other_rules: Rules | None = None) -> write.Ingested:
+def ingested(graph: Graph, name: str, other_rules: Rules | None = None) -> Ingested:
     """A graph compiled by the shipped rules or others, as `charz ingest` would hand it on."""
     by = other_rules or rules()
     row: dict[str, Any] = {
@@ -164,11 +164,11 @@ def ingested(graph: Graph, name: str, other_rules: Rules | None = None) -> write
     for column, info in Model.model_fields.items():
         if column not in row and column != "ingested_at":
             row[column] = "" if info.annotation is str else None
-    return write.Ingested(row, {**workload(graph), **compile_graph(graph, by)})
+    return Ingested(row, {**workload(graph), **compile_graph(graph, by)})
 
 
 @functools.cache
-def trace(name: str) -> write.Ingested:
+def trace(name: str) -> Ingested:
     """A torchvision model, traced once a process."""
     from charz.ingest import pipeline
     from charz.ingest.sources.spec import parse

@@ -21,7 +21,7 @@ from charz.ingest.pipeline import ingest
 from charz.ingest.sources.spec import parse
 from charz.schema import database, ddl, file
 from charz.schema.scenario import Measurement, Scenario
-from charz.sql import spark, views
+from charz.sql import maintain, spark, views
 from charz.sql.installed import Relation
 
 pytest.importorskip("pysail", reason="pip install -e '.[spark]'")
@@ -115,7 +115,8 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
             )
         views.install(connection)
         rules = from_rows(catalog)
-        write.write(connection, [ingest(parse(name, settings=settings), rules) for name, settings in MODELS])
+        models = [ingest(parse(name, settings=settings), rules) for name, settings in MODELS]
+        write.write(connection, models, maintain.add_runs)
         database.insert_rows(connection, [_measured(connection)])
         scope = {
             "hardware": PARTS,

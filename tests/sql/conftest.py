@@ -17,11 +17,11 @@ from charz.ingest import write
 from charz.ingest.compile import compile_graph
 from charz.ingest.compile.rules import Rules, from_rows
 from charz.ingest.graph import Graph, GraphModule, GraphOperator, GraphTensor, Polynomial, Step
-from charz.ingest.rows import workload
+from charz.ingest.rows import Ingested, workload
 from charz.schema import database, file
 from charz.schema.scenario import Scenario
 from charz.schema.workload import Model
-from charz.sql import views
+from charz.sql import maintain, views
 
 sys.path.insert(0, str(Path(__file__).parent))  # `folders`: test folders are no packages
 
@@ -92,7 +92,8 @@ def add_network(connection: duckdb.DuckDBPyConnection, name: str, channels: int,
     for column, info in Model.model_fields.items():
         if column not in row and column != "ingested_at":
             row[column] = "" if info.annotation is str else None
-    write.write(connection, [write.Ingested(row, {**workload(graph), **compile_graph(graph, rules)})])
+    ingested = Ingested(row, {**workload(graph), **compile_graph(graph, rules)})
+    write.write(connection, [ingested], maintain.add_runs)
 
 
 def scenario(scenario_id: int, backend: str, batch: int = 1, precision: str = "fp32") -> Scenario:

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from charz.cli.workspace import change_workspace, open_workspace
-from charz.ingest.measurements import collection, operator_times, store
+from charz.hardware_catalog.calibration import operator_times
+from charz.ingest.measurements import collection, store
 from charz.schema.catalog import Source
 from charz.schema.scenario import OperatorMeasurement
 
@@ -56,7 +57,8 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_view_costs_host_time_and_a_kernel_device_time_too(database: Path) -> None:
-    rows = operator_times.predicted(database, "source_id LIKE '%fx_nodes%'", host_factor_by_machine=False)
+    with open_workspace(database) as connection:
+        rows = operator_times.predicted(connection, "source_id LIKE '%fx_nodes%'", host_factor_by_machine=False)
     by_name = {row["operator"].split(":")[1]: row for row in rows.iter_rows(named=True)}
     assert by_name["view"]["latency_s"] == by_name["view"]["host_view_s"] == by_name["layer.0.dropout"]["latency_s"]
     linear = by_name["layer.0.query"]
@@ -68,6 +70,6 @@ def test_a_view_costs_host_time_and_a_kernel_device_time_too(database: Path) -> 
 def test_efficiencies_are_the_share_of_the_ideal_time(database: Path) -> None:
     with open_workspace(database) as connection:
         efficiency = connection.sql("SELECT * FROM efficiency").pl()
-    (row,) = operator_times.efficiencies(database, "source_id LIKE 'lab%'", efficiency, "t")
+        (row,) = operator_times.efficiencies(connection, "source_id LIKE 'lab%'", efficiency, "t")
     assert (row.scope, row.kernel_class, row.resource) == ("hardware:v100_pcie_32", "activation", "memory")
     assert row.maximum_fraction == pytest.approx(0.5, abs=0.03)

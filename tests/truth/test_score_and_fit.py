@@ -10,17 +10,18 @@ import numpy as np
 import polars as pl
 import pytest
 
-from charz.ingest.measurements import calibration, catalog_csv, fit, score
-from charz.ingest.measurements.kernels import Kernels
+from charz.hardware_catalog.calibration import catalog_csv, errors, fit, whole_models
+from charz.hardware_catalog.calibration.kernels import Kernels
+from charz.hardware_catalog.calibration.rows import FittedRows
 from charz.schema.catalog import Efficiency
 
 
 def test_score_by_hand() -> None:
     frame = pl.DataFrame({"latency_s": [1.0, 2.0, 4.0, 8.0], "measured_s": [1.0, 2.2, 2.0, 8.0]})
-    row = score.table(frame, []).to_dicts()[0]
-    errors = sorted([0.0, math.log(2.2 / 2.0), math.log(2.0), 0.0])
+    row = errors.table(frame, []).to_dicts()[0]
+    misses = sorted([0.0, math.log(2.2 / 2.0), math.log(2.0), 0.0])
     assert row["rows"] == 4
-    assert row["median_error"] == pytest.approx((errors[1] + errors[2]) / 2)
+    assert row["median_error"] == pytest.approx((misses[1] + misses[2]) / 2)
     assert row["mape"] == pytest.approx((0 + 0.2 / 2.2 + 1.0 + 0) / 4)
     assert row["within_30_fraction"] == 0.75
     # Ranks 1 2 3 4 against 1 3 2 4: 1 - 6*2/(4*15).
@@ -29,12 +30,12 @@ def test_score_by_hand() -> None:
 
 def test_score_counts_what_lies_inside_the_band() -> None:
     frame = pl.DataFrame({"latency_s": [1.0, 1.0], "measured_s": [1.1, 2.0], "p10_s": [0.9, 0.9], "p90_s": [1.2, 1.2]})
-    assert score.table(frame, [])["interval_coverage_fraction"][0] == 0.5
+    assert errors.table(frame, [])["interval_coverage_fraction"][0] == 0.5
 
 
 def test_unpredicted_rows_drop_out() -> None:
     frame = pl.DataFrame({"latency_s": [1.0, None, 0.0], "measured_s": [1.0, 1.0, 1.0]})
-    assert score.table(frame, [])["rows"][0] == 1
+    assert errors.table(frame, [])["rows"][0] == 1
 
 
 def _kernels(efficiency: dict[str, float], cases: int = 60, operators: Sequence[str] = ("aten.layer_norm",)) -> Kernels:
@@ -108,8 +109,8 @@ def test_an_operator_unlike_its_class_gets_a_row_of_its_own() -> None:
     pytest.importorskip("scipy")
     names = ("aten.layer_norm", "aten.group_norm")
     kernels = _kernels({"linear": 0.55, "aten.layer_norm": 0.9, "aten.group_norm": 0.3}, operators=names)
-    result = calibration.calibrate(kernels, "hardware:a", "eager", fit.Fit({}), fold_count=3, strength=0.01)
-    rows = {(r.operator_name, r.resource): r.maximum_fraction for r in calibration.efficiency_rows(result)}
+    result = whole_models.calibrate(kernels, "hardware:a", "eager", fit.Fit({}), fold_count=3, strength=0.01)
+    rows = {(r.operator_name, r.resource): r.maximum_fraction for r in whole_models.efficiency_rows(result)}
     assert [rows[name, "memory"] for name in names] == pytest.approx([0.9, 0.3], rel=0.02)
 
 
@@ -124,13 +125,13 @@ def test_left_out_families_are_predicted_by_the_others() -> None:
 def test_calibration_rows_are_valid_and_carry_their_error() -> None:
     pytest.importorskip("scipy")
     kernels = _kernels({"linear": 0.55, "norm": 0.9})
-    result = calibration.calibrate(kernels, "hardware:a", "eager", fit.Fit({}), fold_count=3)
-    rows = calibration.efficiency_rows(result)
+    result = whole_models.calibrate(kernels, "hardware:a", "eager", fit.Fit({}), fold_count=3)
+    rows = whole_models.efficiency_rows(result)
     assert len({(r.kernel_class, r.memory_format, r.resource) for r in rows}) == len(rows)
     assert all(0 < r.maximum_fraction <= 1 for r in rows)
     assert all("left out" in (r.note or "") for r in rows)
     band = next(
-        b for b in calibration.bands(result.cases, "family_out_s", "hardware:a", "eager", "s") if b.batch_class == "*"
+        b for b in whole_models.bands(result.cases, "family_out_s", "hardware:a", "eager", "s") if b.batch_class == "*"
     )
     assert band.low_factor <= band.high_factor
     assert band.row_count == 60
@@ -150,7 +151,7 @@ def test_band_of_other_families_covers_about_what_it_says() -> None:
             "architecture_family": [f"f{i % 20}" for i in range(2000)],
         }
     )  # fmt: skip
-    assert calibration.band_coverage(frame, "latency_s") == pytest.approx(0.8, abs=0.03)
+    assert whole_models.band_coverage(frame, "latency_s") == pytest.approx(0.8, abs=0.03)
 
 
 def test_a_prior_is_made_without_what_is_left_out() -> None:
@@ -184,14 +185,14 @@ def test_a_fit_replaces_its_rows_and_leaves_those_set_by_hand(tmp_path: Path) ->
         )  # fmt: skip
 
     before = [row("inductor", "overlap", 0.5), row("inductor", "residency", 1.0), row("eager", "overlap", 0.25)]
-    catalog_csv.replace_rows(tmp_path, before, [], [])
-    catalog_csv.replace_rows(tmp_path, [row("inductor", "memory", 0.75)], [], [])
+    catalog_csv.replace_rows(tmp_path, FittedRows(before))
+    catalog_csv.replace_rows(tmp_path, FittedRows([row("inductor", "memory", 0.75)]))
     kept = (
         pl.read_csv(tmp_path / "efficiency.csv")
         .select("efficiency_id", "backend", "resource", "maximum_fraction")
         .rows()
     )
     assert kept == [(2, "inductor", "residency", 1.0), (3, "eager", "overlap", 0.25), (4, "inductor", "memory", 0.75)]
-    catalog_csv.replace_rows(tmp_path, [], [], [], {("family:gpu", "inductor")})
+    catalog_csv.replace_rows(tmp_path, FittedRows(withdrawn={("family:gpu", "inductor")}))
     left = pl.read_csv(tmp_path / "efficiency.csv").select("backend", "resource").rows()
     assert left == [("inductor", "residency"), ("eager", "overlap")]

@@ -9,12 +9,15 @@ import polars as pl
 import pytest
 
 from charz.cli.workspace import change_workspace, open_workspace
-from charz.ingest.measurements import bare, files, fit, kernels, store, validation
-from charz.ingest.measurements.workbench import Workbench, measured_cases
+from charz.hardware_catalog.calibration import bare, fit, kernels, validation
+from charz.hardware_catalog.calibration.workbench import Workbench, measured_cases
+from charz.ingest.measurements import files, store
 from charz.ingest.run import run
 from charz.ingest.sources.spec import parse
 from charz.schema.catalog import Source
+from charz.schema.errors import CharzError
 from charz.schema.scenario import Measurement
+from charz.sql import maintain
 
 PART = "h100_sxm5_80"
 
@@ -24,7 +27,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database with one small network and two measurements of it, one of them of no known part."""
     path = tmp_path_factory.mktemp("truth") / "t.duckdb"
     spec = parse("synthetic:mlp", settings=(("in", "256"), ("hidden", "512"), ("out", "256"), ("layers", "2")))
-    (outcome,) = run([spec], lambda: change_workspace(path))
+    (outcome,) = run([spec], lambda: change_workspace(path), maintain.add_runs)
     assert outcome.state == "written", outcome.message
     rows = pl.DataFrame(
         {
@@ -44,7 +47,8 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_only_measurements_on_known_parts_are_cases(database: Path) -> None:
-    cases = measured_cases(database)
+    with open_workspace(database) as connection:
+        cases = measured_cases(connection)
     assert cases["hardware"].to_list() == [PART]
 
 
@@ -54,9 +58,9 @@ def test_overview_counts_a_model_named_by_its_name(database: Path) -> None:
 
 
 def test_workbench_says_what_the_views_say(database: Path) -> None:
-    with Workbench(database, measured_cases(database)) as bench:
-        (predicted,) = bench.predict()["latency_s"]
     with open_workspace(database) as connection:
+        with Workbench(connection, measured_cases(connection)) as bench:
+            (predicted,) = bench.predict()["latency_s"]
         rows = connection.sql(
             f"SELECT latency_s, p10_s, p90_s FROM model_latency WHERE hardware = '{PART}' AND scenario_id = 990"
         ).fetchall()
@@ -72,10 +76,27 @@ def test_importing_again_replaces(database: Path) -> None:
 
 
 def test_host_factor_is_chosen_from_batch_one_rows(database: Path) -> None:
-    frame = validation.predicted(database)
+    with open_workspace(database) as connection:
+        frame = validation.validate(connection)
     assert frame["host_factor"][0] > 0
     assert {"p10_s", "p90_s", "latency_s"} <= set(frame.columns)
-    assert "predicted too" in validation.explain({**frame.to_dicts()[0], "log_ratio": 0.1})
+    assert "predicted too" in validation.worst(frame, 1)["why"][0]
+
+
+def test_a_score_is_of_the_cells_asked_for(database: Path) -> None:
+    with open_workspace(database) as connection:
+        frame = validation.validate(connection)
+    (cell,) = validation.score(frame, "precision").to_dicts()
+    assert (cell["hardware"], cell["backend"], cell["precision"], cell["rows"]) == (PART, "eager", "fp16", 1)
+    assert cell["median_error"] == pytest.approx(abs(np.log(frame["latency_s"][0] / frame["measured_s"][0])))
+    assert validation.score(frame, "precision", least_rows=2).is_empty()
+    with pytest.raises(CharzError, match="unknown breakdown"):
+        validation.score(frame, "moon")
+
+
+def test_nothing_to_validate_is_one_line(database: Path) -> None:
+    with open_workspace(database) as connection, pytest.raises(CharzError, match="no measured run can be scored"):
+        validation.validate(connection, "x.batch = 7")
 
 
 def test_the_fit_composes_a_kernels_time_as_the_views_do(tmp_path: Path) -> None:
@@ -83,7 +104,7 @@ def test_the_fit_composes_a_kernels_time_as_the_views_do(tmp_path: Path) -> None
     time, wherever both take the same tiles."""
     path = tmp_path / "t.duckdb"
     specs = [parse("synthetic:resnet_block"), parse("synthetic:transformer_block"), parse("synthetic:mlp")]
-    outcomes = run(specs, lambda: change_workspace(path))
+    outcomes = run(specs, lambda: change_workspace(path), maintain.add_runs)
     assert {o.state for o in outcomes} == {"written"}, outcomes
     settings = [
         ("i9_10940x", "inductor", "fp32"), ("i9_10940x", "eager", "fp32"), ("xeon_8480p", "openvino", "int8"),
@@ -119,12 +140,13 @@ def test_the_fit_composes_a_kernels_time_as_the_views_do(tmp_path: Path) -> None
     tiles = (
         "SELECT model, scenario_id, hardware, LIST(candidate ORDER BY kernel_id) AS tiles FROM kernel_cost GROUP BY ALL"
     )
-    with Workbench(path, cases, kernels.neutral(0.0, held)) as bench:
-        before = bench.sql(tiles)
-    with Workbench(path, cases, rows) as bench:
-        said = bench.predict(("device_s", "host_issue_s")).join(bench.sql(tiles), on=keys)
+    with open_workspace(path) as connection:
+        with Workbench(connection, cases, kernels.neutral(0.0, held)) as bench:
+            before = bench.sql(tiles)
+        with Workbench(connection, cases, rows) as bench:
+            said = bench.predict(("device_s", "host_issue_s")).join(bench.sql(tiles), on=keys)
+        extracted = kernels.extract(connection, cases.with_columns(measured_s=pl.lit(1.0)), held)
     said = said.join(before, on=keys, suffix="_before")
-    extracted = kernels.extract(path, cases.with_columns(measured_s=pl.lit(1.0)), held)
     for term in ("naive_s", "cache_s", "reload_s", "reorder_s", "paging_s", "thread_s", "team_s", "power_s", "gap_s"):
         assert getattr(extracted, term).any(), term
     values = {("*", "*", r, "maximum_fraction"): f for r, f in shares.items()}
@@ -145,6 +167,6 @@ def test_bare_product_is_bounded_by_the_roofline(database: Path) -> None:
         peak = connection.sql(
             f"SELECT MAX(peak_ops_per_s) FROM hardware_peak WHERE hardware = '{PART}' AND precision = 'bf16'"
         ).fetchall()[0][0]
-    found = bare.times(database, products, [PART], "bf16")
+        found = bare.times(connection, products, [PART], "bf16")
     for row in found.iter_rows(named=True):
         assert row["device_s"] > 2 * row["m"] * row["n"] * row["k"] / peak

@@ -53,6 +53,7 @@ def test_a_backend_is_rows_alone(file: Path, tmp_path: Path) -> None:
     from charz.cli.workspace import change_workspace
     from charz.ingest import write
     from charz.ingest.compile.rules import from_connection
+    from charz.sql import maintain
     from whole.generated import graph
 
     path = tmp_path / "twin.duckdb"
@@ -65,7 +66,8 @@ def test_a_backend_is_rows_alone(file: Path, tmp_path: Path) -> None:
             "INSERT INTO scenario BY NAME SELECT * REPLACE ('twin' AS backend, scenario_id + 1000 AS scenario_id)"
             " FROM scenario WHERE backend = 'tensorrt'"
         )
-        write.write(connection, [ingested(graph(1), "small", from_connection(connection))])
+        models = [ingested(graph(1), "small", from_connection(connection))]
+        write.write(connection, models, maintain.add_runs)
     with duckdb.connect(str(path), read_only=True) as connection:
         query = """
             SELECT hardware, precision, batch, latency_s FROM model_cost

@@ -6,10 +6,10 @@ Every operator is one kernel; the tables below stand in for an ingested model's.
 
 from __future__ import annotations
 
-from pathlib import Path
-
+import duckdb
 import polars as pl
 
+from charz.ingest.measurements import store
 from charz.schema.compiled import (
     Kernel,
     KernelOperator,
@@ -32,7 +32,6 @@ from charz.schema.workload import (
     Term,
 )
 
-from . import store
 from .workbench import Workbench
 
 MODEL = "bare"
@@ -44,7 +43,7 @@ _QUANTITIES = ("macs", "flops", "threads", "m", "n", "k", "groups")
 
 
 def times(
-    database: Path,
+    connection: duckdb.DuckDBPyConnection,
     products: pl.DataFrame,
     hardware: list[str],
     precision: str,
@@ -56,7 +55,7 @@ def times(
     device_s` and what the view says of tile and bound. `products` has `m, n, k` and, optionally,
     `gemm_count`. The activation counts as written by an earlier kernel, the weight does not."""
     shapes = numbered(products)
-    with product_bench(database, shapes, hardware, precision, efficiency, overrides, cache_states) as bench:
+    with product_bench(connection, shapes, hardware, precision, efficiency, overrides, cache_states) as bench:
         return shapes.join(read(bench), on="operator_id")
 
 
@@ -68,7 +67,7 @@ def numbered(products: pl.DataFrame) -> pl.DataFrame:
 
 
 def product_bench(
-    database: Path,
+    connection: duckdb.DuckDBPyConnection,
     shapes: pl.DataFrame,
     hardware: list[str],
     precision: str,
@@ -86,11 +85,11 @@ def product_bench(
         written_elements=pl.col("gemm_count") * pl.col("m") * pl.col("n"),
     )  # fmt: skip
     stand_ins = tables(operators, precision, PRODUCT_BACKEND) | (overrides or {})
-    return _bench(database, stand_ins, hardware, precision, PRODUCT_BACKEND, efficiency, cache_states)
+    return _bench(connection, stand_ins, hardware, precision, PRODUCT_BACKEND, efficiency, cache_states)
 
 
 def operator_times(
-    database: Path,
+    connection: duckdb.DuckDBPyConnection,
     operators: pl.DataFrame,
     hardware: list[str],
     precision: str,
@@ -108,7 +107,7 @@ def operator_times(
     `steps`, which has `operator_id, step` and these columns.
     """
     stand_ins = tables(operators, precision, backend, steps) | (overrides or {})
-    with _bench(database, stand_ins, hardware, precision, backend, efficiency, cache_states) as bench:
+    with _bench(connection, stand_ins, hardware, precision, backend, efficiency, cache_states) as bench:
         return read(bench)
 
 
@@ -127,7 +126,7 @@ def read(bench: Workbench) -> pl.DataFrame:
 
 
 def _bench(
-    database: Path,
+    connection: duckdb.DuckDBPyConnection,
     stand_ins: dict[str, pl.DataFrame],
     hardware: list[str],
     precision: str,
@@ -139,7 +138,7 @@ def _bench(
         model=pl.lit(MODEL), backend=pl.lit(backend), precision=pl.lit(precision),
         memory_format=pl.lit("nchw"), batch=pl.lit(1, pl.Int64), sequence=pl.lit(None, pl.Int64), host_factor=pl.lit(1.0),
     ).join(pl.DataFrame({"cache_state": cache_states}), how="cross")  # fmt: skip
-    return Workbench(database, cases, efficiency, stand_ins)
+    return Workbench(connection, cases, efficiency, stand_ins)
 
 
 def tables(

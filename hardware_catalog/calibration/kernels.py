@@ -8,8 +8,8 @@ its slope, whatever the views' formulas for work, tiles and traffic are.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
+import duckdb
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -112,12 +112,15 @@ def neutral(half_work: float, residency: pl.DataFrame) -> pl.DataFrame:
 
 
 def extract(
-    database: Path, cases: pl.DataFrame, efficiency: pl.DataFrame, overrides: dict[str, pl.DataFrame] | None = None
+    connection: duckdb.DuckDBPyConnection,
+    cases: pl.DataFrame,
+    efficiency: pl.DataFrame,
+    overrides: dict[str, pl.DataFrame] | None = None,
 ) -> Kernels:
     """The kernels of the cases. `efficiency` are the rows in force, of which residency is kept;
     `overrides` replaces whole tables by name."""
     residency = efficiency.select(list(Efficiency.model_fields)).filter(pl.col("resource") == "residency")
-    with Workbench(database, cases, neutral(0.0, residency), overrides) as bench:
+    with Workbench(connection, cases, neutral(0.0, residency), overrides) as bench:
         ideal = _terms(bench)
         bench.replace("efficiency", neutral(1.0, residency))
         sloped = _terms(bench).select(

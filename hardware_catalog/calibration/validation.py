@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
+import duckdb
 import numpy as np
 import polars as pl
 
+from charz.schema.errors import CharzError
 from charz.sql import PACES
 
-from . import score
+from . import errors
+from .rows import shared_rows
 from .workbench import Workbench, measured_cases
 
 COLUMNS = (
@@ -25,14 +26,51 @@ COLUMNS = (
 RUNS = "x.mode IN ('run', 'single_stream')"
 """Measurements of a model alone: no server, no queue of unknown batches."""
 
+CELLS = {
+    "part": ["hardware", "backend", "memory_format", "software"],
+    "source": ["source_id", "hardware", "backend"],
+    "precision": ["hardware", "backend", "precision"],
+    "batch": ["hardware", "backend", "batch_class"],
+    "family": ["architecture_family", "backend"],
+}
+"""Columns that a score may be broken down by, under one word."""
+
 _DISPATCHED_ALONE = pl.col("backend").is_in(["eager", "inductor"])
 """Backends that issue kernels one by one from Python."""
 
 _HOST_FACTORS = np.exp(np.linspace(np.log(0.2), np.log(20.0), 93))
 
 
+def validate(connection: duckdb.DuckDBPyConnection, where: str = RUNS, is_family_only: bool = False) -> pl.DataFrame:
+    """Measured runs with their predictions and bands; `is_family_only` leaves out efficiencies fitted to single parts.
+
+    Raises `CharzError` where no measured run can be scored.
+    """
+    efficiency = connection.sql("SELECT * FROM efficiency").pl()
+    if is_family_only:
+        efficiency = shared_rows(efficiency)
+    frame = predicted(connection, where, efficiency=efficiency)
+    if not len(frame):
+        raise CharzError("no measured run can be scored", next="import measurements and ingest their models")
+    return frame
+
+
+def score(frame: pl.DataFrame, by: str, least_rows: int = 1) -> pl.DataFrame:
+    """Figures of each cell of a breakdown with that many rows; see `errors.table`. Raises `CharzError` for a word that
+    is not in `CELLS`."""
+    if by not in CELLS:
+        raise CharzError("unknown breakdown", by, f"there are {', '.join(CELLS)}")
+    return errors.table(frame, CELLS[by]).filter(pl.col("rows") >= least_rows)
+
+
+def worst(frame: pl.DataFrame, count: int) -> pl.DataFrame:
+    """The runs with the largest errors, the worst first, each with the reason in `why`."""
+    found = errors.worst(frame, count)
+    return found.with_columns(why=pl.Series([explain(row) for row in found.iter_rows(named=True)], dtype=pl.String))
+
+
 def predicted(
-    database: Path,
+    connection: duckdb.DuckDBPyConnection,
     where: str = RUNS,
     host_factor_by_source: bool = True,
     efficiency: pl.DataFrame | None = None,
@@ -44,10 +82,10 @@ def predicted(
     With `host_factor_by_source`, the rows of each data set share one factor on the host's dispatch time,
     chosen on those that wait for the host: labs' hosts differ, and no row says which it was.
     """
-    cases = measured_cases(database, where)
+    cases = measured_cases(connection, where)
     if not len(cases):
         return cases
-    first = _predict(database, cases, efficiency, overrides)
+    first = _predict(connection, cases, efficiency, overrides)
     if host_factor_by_source:
         chosen = host_factors(first)
         if len(chosen):
@@ -56,14 +94,17 @@ def predicted(
                 .join(chosen, on="source_id", how="left")
                 .with_columns(pl.col("host_factor").fill_null(1.0))
             )
-            first = _predict(database, cases, efficiency, overrides)
-    return with_bands(database, first, overrides)
+            first = _predict(connection, cases, efficiency, overrides)
+    return with_bands(connection, first, overrides)
 
 
 def _predict(
-    database: Path, cases: pl.DataFrame, efficiency: pl.DataFrame | None, overrides: dict[str, pl.DataFrame] | None
+    connection: duckdb.DuckDBPyConnection,
+    cases: pl.DataFrame,
+    efficiency: pl.DataFrame | None,
+    overrides: dict[str, pl.DataFrame] | None,
 ) -> pl.DataFrame:
-    with Workbench(database, cases, efficiency, overrides) as bench:
+    with Workbench(connection, cases, efficiency, overrides) as bench:
         return bench.predict(COLUMNS)
 
 
@@ -84,22 +125,24 @@ def host_factors(frame: pl.DataFrame) -> pl.DataFrame:
         device, host, measured = (group[c].to_numpy() for c in ("device_s", "host_issue_s", "measured_s"))
         last = device / np.maximum(group["kernel_count"].to_numpy(), 1)
         serial = group["is_serial"].to_numpy()
-        errors = [
+        misses = [
             np.mean(np.abs(np.log(np.where(serial, device + f * host, np.maximum(device, f * host + last)) / measured)))
             for f in _HOST_FACTORS
         ]
-        rows.append((source, float(_HOST_FACTORS[int(np.argmin(errors))])))
+        rows.append((source, float(_HOST_FACTORS[int(np.argmin(misses))])))
     return pl.DataFrame(rows, schema={"source_id": pl.String, "host_factor": pl.Float64}, orient="row")
 
 
-def with_bands(database: Path, frame: pl.DataFrame, overrides: dict[str, pl.DataFrame] | None = None) -> pl.DataFrame:
+def with_bands(
+    connection: duckdb.DuckDBPyConnection, frame: pl.DataFrame, overrides: dict[str, pl.DataFrame] | None = None
+) -> pl.DataFrame:
     """The frame with `p10_s` and `p90_s`."""
-    with Workbench(database, frame.unique("hardware"), overrides=overrides) as bench:
+    with Workbench(connection, frame.unique("hardware"), overrides=overrides) as bench:
         bands = bench.sql(
             "SELECT hardware, backend, batch_class, low_factor, high_factor FROM part_band WHERE quantity = 'latency'"
         )
     return (
-        frame.with_columns(batch_class=score.batch_class())
+        frame.with_columns(batch_class=errors.batch_class())
         .join(bands, on=["hardware", "backend", "batch_class"], how="left")
         .with_columns(
             p10_s=pl.col("latency_s") * pl.col("low_factor"), p90_s=pl.col("latency_s") * pl.col("high_factor")

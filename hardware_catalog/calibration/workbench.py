@@ -1,8 +1,8 @@
 """The cost model's own views over exactly the runs that were measured.
 
 The views answer every model under every scenario on every part; a data set asks for a few of those.
-Here a database opened read-only has its maintained tables hidden behind those of the measured runs, evaluated anew
-(`maintain.ask`), so that scoring costs what it asks for. Nothing of the cost model is repeated: every number comes from
+Here a cursor of the caller's connection has the maintained tables hidden behind those of the measured runs, evaluated
+anew (`maintain.ask`), so that scoring costs what it asks for. Nothing of the cost model is repeated: every number comes from
 the SQL.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from pathlib import Path
 
 import duckdb
 import polars as pl
@@ -27,7 +26,7 @@ CASE_COLUMNS = ("model", "hardware", "backend", "precision", "memory_format", "b
 
 
 class Workbench:
-    """A connection on which every view knows the given cases and no others.
+    """A cursor on which every view knows the given cases and no others; the connection it is of stays as it is.
 
     `cases` holds `CASE_COLUMNS`; each gets a `scenario_id`. `efficiency` replaces the database's
     efficiency rows, `overrides` whole tables by name. Use as a context manager.
@@ -35,16 +34,12 @@ class Workbench:
 
     def __init__(
         self,
-        database: Path,
+        connection: duckdb.DuckDBPyConnection,
         cases: pl.DataFrame,
         efficiency: pl.DataFrame | None = None,
         overrides: dict[str, pl.DataFrame] | None = None,
-        threads: int | None = None,
     ) -> None:
-        self.connection = duckdb.connect(str(database), read_only=True)
-        if threads:
-            self.connection.execute(f"SET threads = {threads:d}")
-        self.connection.execute("SET enable_progress_bar = false")
+        self.connection = connection.cursor()
         self.cases = with_scenarios(cases)
         replaced = dict(overrides or {})
         if efficiency is not None:
@@ -173,27 +168,26 @@ def _scenarios(cases: pl.DataFrame) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def measured_cases(database: Path, where: str = "TRUE") -> pl.DataFrame:
+def measured_cases(connection: duckdb.DuckDBPyConnection, where: str = "TRUE") -> pl.DataFrame:
     """Measured rows of ingested models on known parts: `CASE_COLUMNS` with family, source,
     software and the measured values. `where` filters on columns of `measurement` (alias `x`).
 
     Several rows of one case under several software versions all stay.
     """
-    with duckdb.connect(str(database), read_only=True) as connection:
-        return connection.sql(
-            f"""
-            SELECT
-                m.model, x.hardware, x.backend, x.precision, x.memory_format,
-                x.batch, x.sequence, CAST(1 AS DOUBLE) AS host_factor,
-                m.architecture_family, x.source_id, x.software, x.mode, x.resolution,
-                x.latency_s AS measured_s, x.energy_j, x.energy_scope, x.energy_per, x.peak_memory_byte,
-                x.measurement_id
-            FROM measurement AS x
-            INNER JOIN measured_model AS i ON i.measurement_id = x.measurement_id
-            INNER JOIN model AS m ON m.model = i.model
-            INNER JOIN backend AS b ON b.backend = x.backend
-            WHERE x.hardware IS NOT NULL AND x.latency_s > 0 AND x.batch IS NOT NULL AND x.device_count = 1
-                AND ({where})
-            ORDER BY x.measurement_id
-            """
-        ).pl()
+    return connection.sql(
+        f"""
+        SELECT
+            m.model, x.hardware, x.backend, x.precision, x.memory_format,
+            x.batch, x.sequence, CAST(1 AS DOUBLE) AS host_factor,
+            m.architecture_family, x.source_id, x.software, x.mode, x.resolution,
+            x.latency_s AS measured_s, x.energy_j, x.energy_scope, x.energy_per, x.peak_memory_byte,
+            x.measurement_id
+        FROM measurement AS x
+        INNER JOIN measured_model AS i ON i.measurement_id = x.measurement_id
+        INNER JOIN model AS m ON m.model = i.model
+        INNER JOIN backend AS b ON b.backend = x.backend
+        WHERE x.hardware IS NOT NULL AND x.latency_s > 0 AND x.batch IS NOT NULL AND x.device_count = 1
+            AND ({where})
+        ORDER BY x.measurement_id
+        """
+    ).pl()

@@ -1,17 +1,14 @@
 """Efficiency rows of single parts from one framework's timings of matrix products in aiconfigurator-core.
 
-    python -m benchmarks.fit_gemm FOLDER [--package DIR] [--rows 500]
-
 For every part five numbers are fitted: what share of its tensor cores' peak large tiles sustain under its power
 limit, the work that a kernel's start and end cost, the share of bandwidth, the bytes that reaching it costs, and
-how much of memory's time hides behind arithmetic. They are drawn toward the rows in force without them and put
-in the CSV tables of FOLDER. `python -m benchmarks.score_gemm` scores them on the other frameworks.
+how much of memory's time hides behind arithmetic. They are drawn toward the rows in force without them.
+`python -m benchmarks.score_gemm` scores them on the other frameworks.
 """
 
 from __future__ import annotations
 
-import argparse
-import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,11 +16,16 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from benchmarks import catalog, sampled, score_gemm
-from charz.ingest.measurements import bare, catalog_csv, store
-from charz.ingest.measurements.workbench import Workbench
 from charz.schema.catalog import Efficiency
+from charz.schema.errors import CharzError
 
+from .. import bare, store
+from ..rows import FittedRows, shared_rows
+from ..workbench import Workbench
+from . import live, products, timings
+
+SOURCE_ID = "charz_gemm_fit"
+PRECISION = "bf16"
 PULL = 1e-4
 """Mean error that a parameter one step away from the family's value must gain at least."""
 EVALUATIONS = 130
@@ -49,55 +51,48 @@ PARAMETERS = (
 )
 
 
-def arguments() -> argparse.Namespace:
-    """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="catalog tables that get the fitted rows")
-    parser.add_argument("--package", type=Path, help="unpacked aiconfigurator_core folder; default the installed one")
-    parser.add_argument("--rows", type=int, default=500, help="timings a part")
-    parser.add_argument("--precision", default="bf16")
-    parser.add_argument("--hardware", nargs="*", default=sampled.PARTS)
-    return parser.parse_args()
+def fit(
+    connection: duckdb.DuckDBPyConnection,
+    package: Path | None = None,
+    hardware: Sequence[str] = timings.PARTS,
+    rows: int = 500,
+) -> FittedRows:
+    """Rows of the parts, each from so many timings. Raises `CharzError` where the package or the rows' source is
+    missing."""
+    shipped = live.tables()
+    if SOURCE_ID not in shipped["source"]["source_id"]:
+        raise CharzError("the catalog has no such source", SOURCE_ID, next="add its row to source.csv")
+    efficiency = shared_rows(shipped.pop("efficiency"))
+    measured = products.measured(package, PRECISION, hardware, rows).filter(products.is_fitted())
+    made, found = FittedRows(), []
+    for part in hardware:
+        values, error, versions = _fitted(connection, measured.filter(hardware=part), part, efficiency, shipped)
+        known = f"bf16 products of aiconfigurator-core, {versions} only"
+        note = f"{known}: MAPE {error:.3f} there; drawn toward the family row"
+        made.efficiency += part_rows(part, values, note)
+        names = (f"{p.resource}.{p.column}" for p in PARAMETERS)
+        found.append({"hardware": part, **dict(zip(names, values.tolist(), strict=True)), "mape": error})
+    made.report = pl.DataFrame(found)
+    return made
 
 
-def main() -> None:
-    """Fit and write the rows."""
-    options = arguments()
-    start = time.perf_counter()
-    with catalog.database() as database:
-        with duckdb.connect(str(database), read_only=True) as connection:
-            if not connection.execute("SELECT 1 FROM source WHERE source_id = 'charz_gemm_fit'").fetchall():
-                raise SystemExit("the catalog has no source charz_gemm_fit")
-            efficiency = score_gemm.shared_rows(connection.sql("SELECT * FROM efficiency").pl())
-            measured = score_gemm.states(connection, score_gemm.timings(
-                options.package, options.precision, options.hardware, options.rows
-            ))  # fmt: skip
-        measured = measured.filter(score_gemm.is_fitted())
-        rows = [
-            row
-            for part in options.hardware
-            for row in fitted_rows(database, part, measured.filter(hardware=part), efficiency, options.precision)
-        ]
-    catalog_csv.replace_rows(options.folder, rows, [], [])
-    print(f"{len(rows)} rows, {time.perf_counter() - start:.0f} s")
-
-
-def fitted_rows(
-    database: Path, part: str, measured: pl.DataFrame, efficiency: pl.DataFrame, precision: str
-) -> list[Efficiency]:
-    """Rows of one part."""
+def _fitted(
+    connection: duckdb.DuckDBPyConnection,
+    measured: pl.DataFrame,
+    part: str,
+    efficiency: pl.DataFrame,
+    shipped: dict[str, pl.DataFrame],
+) -> tuple[np.ndarray, float, str]:
+    """Values of one part, their error and the versions they were fitted on."""
     shapes = bare.numbered(measured.select("m", "n", "k"))
+    cache_byte = products.cache_byte(connection, shapes.head(1), [part], shipped)
+    measured = products.states(cache_byte, measured)
+    states = tuple(measured["cache_state"].unique().sort())
     prior = prior_values(efficiency)
-    with bare.product_bench(
-        database, shapes, [part], precision, efficiency, cache_states=tuple(measured["cache_state"].unique().sort())
-    ) as bench:
-        found, error = search(bench, part, measured.join(shapes, on=["m", "n", "k"]), efficiency, prior)
+    with bare.product_bench(connection, shapes, [part], PRECISION, efficiency, shipped, states) as bench:
+        values, error = search(bench, part, measured.join(shapes, on=["m", "n", "k"]), efficiency, prior)
     versions = ", ".join(measured.select(pl.format("{} {}", "framework", "version")).unique().to_series().sort())
-    note = f"bf16 products of aiconfigurator-core, {versions} only: MAPE {error:.3f} there; drawn toward the family row"
-    print(
-        part, dict(zip([f"{p.resource}.{p.column}" for p in PARAMETERS], found.round(4).tolist(), strict=True)), error
-    )
-    return part_rows(part, found, note)
+    return values, error, versions
 
 
 def prior_values(efficiency: pl.DataFrame) -> np.ndarray:
@@ -142,13 +137,10 @@ def part_rows(part: str, values: np.ndarray, note: str) -> list[Efficiency]:
     of = {(p.resource, p.column): float(f"{v:.4g}") for p, v in zip(PARAMETERS, values, strict=True)}
     return [
         Efficiency(
-            efficiency_id=number, scope=f"hardware:{part}", backend="*", kernel_class="linear", operator_name="*", precision_class="*", memory_format="*",
+            efficiency_id=number, scope=f"hardware:{part}", backend="*", kernel_class="linear", operator_name="*",
+            precision_class="*", memory_format="*",
             resource=resource, maximum_fraction=of[resource, "maximum_fraction"],
-            half_work=of.get((resource, "half_work"), 0.0), source_id="charz_gemm_fit", confidence="derived", note=note,
+            half_work=of.get((resource, "half_work"), 0.0), source_id=SOURCE_ID, confidence="derived", note=note,
         )
         for number, resource in enumerate(("matrix", "memory", "overlap"), start=1)
     ]  # fmt: skip
-
-
-if __name__ == "__main__":
-    main()

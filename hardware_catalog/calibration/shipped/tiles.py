@@ -1,33 +1,32 @@
 """Constants of the tiles of one tensor-core instruction, from one framework's timings of matrix products.
 
-    python -m benchmarks.fit_tiles [--instruction wgmma] [--package DIR] [--rows 400] [--evaluations 600]
-
 Fitted are the share of the peak that each size of tile sustains and the share of its last wave that is not hidden, the
-steps of the reduction that filling takes, and the clocks of a kernel's start with and without a split reduction: to the
-least mean error of the products of SGLang's newest version, over all parts of the instruction with their own efficiency
-rows as they are (`benchmarks/fit_gemm.py` fits those; the two are run in turn). Sizes and splits are those of the
-catalog. Values are drawn toward those of the catalog: what attention needs and products do not (128 x 64) stays. Printed
-are the rows of `tiling_strategy` that result; `benchmarks/score_kernels.py` scores them on the other frameworks.
+steps of the reduction that filling takes, and the clocks of a kernel's start with and without a split reduction: to
+the least mean error of the products of SGLang's newest version, over all parts of the instruction with their own
+efficiency rows as they are (`gemm` fits those; the two are run in turn). Sizes and splits are those of the catalog.
+Values are drawn toward those of the catalog: what attention needs and products do not (128 x 64) stays.
+`benchmarks/score_kernels.py` scores them on the other frameworks.
 """
 
 from __future__ import annotations
 
-import argparse
-import time
 from contextlib import ExitStack
 from pathlib import Path
 
 import duckdb
 import numpy as np
 import polars as pl
-from scipy.optimize import minimize
 
-from benchmarks import catalog, page, score_gemm
-from charz.ingest.measurements import bare
-from charz.ingest.measurements.workbench import Workbench
+from charz.schema.catalog import TilingStrategy
+
+from .. import bare
+from ..rows import FittedRows
+from ..workbench import Workbench
+from . import live, products
 
 Case = tuple[Workbench, pl.DataFrame]
 
+PRECISION = "bf16"
 PARTS = {"mma": ["a100_sxm4_80", "l40s"], "wgmma": ["h100_sxm5_80", "h200_sxm_141"], "tcgen05": ["b200_sxm"]}
 SIZE = ["tile_m", "tile_n"]
 PER_SIZE = {"efficiency_fraction": (0.05, 1.0), "wave_quantization_fraction": (0.0, 1.0)}
@@ -36,29 +35,25 @@ PULL = 1e-3
 """Mean error that a constant moved through all of its range must gain at least."""
 
 
-def arguments() -> argparse.Namespace:
-    """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--instruction", choices=PARTS, default="wgmma")
-    parser.add_argument("--package", type=Path, help="unpacked aiconfigurator_core folder; default the installed one")
-    parser.add_argument("--rows", type=int, default=400, help="timings a part, by a fixed hash")
-    parser.add_argument("--evaluations", type=int, default=600)
-    return parser.parse_args()
+def fit(
+    connection: duckdb.DuckDBPyConnection,
+    package: Path | None = None,
+    instruction: str = "wgmma",
+    rows: int = 400,
+    evaluations: int = 600,
+) -> FittedRows:
+    """Rows of the instruction's tiles, from so many timings a part. Raises `CharzError` where the package is
+    missing."""
+    from scipy.optimize import minimize
 
-
-def main() -> None:
-    """Print errors before and after, and the rows."""
-    options = arguments()
-    page.print_wide()
-    start = time.perf_counter()
-    strategies = catalog.tables()["tiling_strategy"]
-    is_fitted = pl.col("matrix_instruction").eq_missing(options.instruction)
+    shipped = live.tables()
+    strategies = shipped["tiling_strategy"]
+    is_fitted = pl.col("matrix_instruction").eq_missing(instruction)
     tiles, others = strategies.filter(is_fitted), strategies.filter(~is_fitted)
     first, limits = values_of(tiles), bounds(tiles)
     ranges = np.diff(np.array(limits)).ravel()
-    with catalog.database() as database, ExitStack() as open_benches:
-        parts = PARTS[options.instruction]
-        cases = [open_case(open_benches, database, part, strategies, options.package, options.rows) for part in parts]
+    with ExitStack() as open_benches:
+        cases = [open_case(open_benches, connection, part, shipped, package, rows) for part in PARTS[instruction]]
 
         def error(values: np.ndarray) -> float:
             return mean_error(cases, pl.concat([others, with_values(tiles, values)]))
@@ -66,23 +61,27 @@ def main() -> None:
         def objective(values: np.ndarray) -> float:
             return error(values) + PULL * float((((values - first) / ranges) ** 2).sum())
 
-        allowed = {"maxfev": options.evaluations, "ftol": 1e-5}
-        found = minimize(objective, first, method="Powell", bounds=limits, options=allowed)
-        print(f"MAPE {error(first):.4f} -> {error(found.x):.4f}, {time.perf_counter() - start:.0f} s")
-    print(with_values(tiles, found.x).with_columns(pl.selectors.float().round_sig_figs(3)).write_csv())
+        allowed = {"maxfev": evaluations, "ftol": 1e-5}
+        found = minimize(objective, first, method="Powell", bounds=limits, options=allowed).x
+        report = pl.DataFrame({"mape_before": [error(first)], "mape": [error(found)]})
+    made = with_values(tiles, found).with_columns(pl.selectors.float().round_sig_figs(3))
+    return FittedRows(constants=[TilingStrategy(**row) for row in made.iter_rows(named=True)], report=report)
 
 
 def open_case(
-    open_benches: ExitStack, database: Path, part: str, strategies: pl.DataFrame, package: Path | None, rows: int
+    open_benches: ExitStack,
+    connection: duckdb.DuckDBPyConnection,
+    part: str,
+    shipped: dict[str, pl.DataFrame],
+    package: Path | None,
+    rows: int,
 ) -> Case:
     """The views over the products that a part's constants are fitted on, and their timings."""
-    with duckdb.connect(str(database), read_only=True) as connection:
-        efficiency = connection.sql("SELECT * FROM efficiency").pl()
-        timings = score_gemm.timings(package, "bf16", [part], rows)
-        measured = score_gemm.states(connection, timings).filter(score_gemm.is_fitted())
+    measured = products.measured(package, PRECISION, [part], rows).filter(products.is_fitted())
     shapes = bare.numbered(measured.select("m", "n", "k"))
+    measured = products.states(products.cache_byte(connection, shapes.head(1), [part], shipped), measured)
     states = tuple(measured["cache_state"].unique().sort())
-    bench = bare.product_bench(database, shapes, [part], "bf16", efficiency, {"tiling_strategy": strategies}, states)
+    bench = bare.product_bench(connection, shapes, [part], PRECISION, overrides=shipped, cache_states=states)
     return open_benches.enter_context(bench), measured.join(shapes, on=["m", "n", "k"])
 
 
@@ -120,7 +119,3 @@ def with_values(tiles: pl.DataFrame, values: np.ndarray) -> pl.DataFrame:
     made = tiles.drop(*PER_SIZE).join(fitted, on=SIZE, how="left", maintain_order="left")
     clock = pl.when(pl.col("split_k") == 1).then(whole_clock).otherwise(split_clock)
     return made.with_columns(fill_k=pl.lit(float(fill_k)), latency_clock=clock).select(tiles.columns)
-
-
-if __name__ == "__main__":
-    main()

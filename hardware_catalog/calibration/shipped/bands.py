@@ -1,28 +1,26 @@
 """Bands of remaining error at batch 1, for parts that no whole-model fit has seen.
 
-    python -m benchmarks.fit_bands DATABASE [--tables hardware_catalog/tables] [--write]
-
-DATABASE holds measurements of several sources and parts and their models. A band is the tenth and ninetieth
+The database holds measurements of several sources and parts and their models. A band is the tenth and ninetieth
 percentile of measured over predicted time at batch 1, of all parts of a family under one backend, each
 (source, part, model, precision) weighing the same. It is set by what it covers when left out: each part's rows
 against the band of the other parts. The band is widened or narrowed (both percentiles to one power) until it
 covers four fifths of those.
 
-Parts with rows of their own are left out, as are rows of timm, which have their fit (`benchmarks.fit_timm`).
+Parts with rows of their own are left out, as are rows of timm, which have their fit (`timm`).
 """
 
 from __future__ import annotations
-
-import argparse
-from pathlib import Path
 
 import duckdb
 import numpy as np
 import polars as pl
 
-from benchmarks import catalog, page
-from charz.ingest.measurements import catalog_csv, score, validation
 from charz.schema.catalog import PredictionBand
+from charz.schema.errors import CharzError
+
+from .. import errors, validation
+from ..rows import FittedRows
+from . import live
 
 SOURCE_ID = "charz_latency_band"
 POWERS = np.linspace(0.5, 3.0, 51)
@@ -30,42 +28,40 @@ _LEAST_ROWS = 12
 _NOMINAL = 0.8
 
 
-def arguments() -> argparse.Namespace:
-    """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("database", type=Path)
-    parser.add_argument("--tables", type=Path, default=Path("hardware_catalog/tables"))
-    parser.add_argument("--write", action="store_true", help="replace these rows of prediction_band.csv")
-    return parser.parse_args()
+def fit(connection: duckdb.DuckDBPyConnection) -> FittedRows:
+    """A band of each family and backend with enough measured runs. Raises `CharzError` where there is none."""
+    rows = residuals(connection)
+    found = [band for _, group in rows.group_by("family", "backend") if (band := fitted(group))]
+    if not found:
+        raise _too_few(len(rows))
+    report = pl.DataFrame(found).sort("scope", "backend")
+    bands = [PredictionBand(**row) for row in report.select(list(PredictionBand.model_fields)).iter_rows(named=True)]
+    return FittedRows(bands=bands, report=report)
 
 
-def main() -> None:
-    """Print the bands and what they cover; write them."""
-    options = arguments()
-    page.print_wide()
-    rows = residuals(options.database)
-    found = pl.DataFrame([band for _, group in rows.group_by("family", "backend") if (band := fitted(group))])
-    print(found.sort("scope", "backend"))
-    if options.write:
-        fields = list(PredictionBand.model_fields)
-        bands = [PredictionBand(**row) for row in found.sort("scope", "backend").select(fields).to_dicts()]
-        catalog_csv.replace_rows(options.tables, [], bands, [])
+def _too_few(count: int) -> CharzError:
+    return CharzError(
+        "too few measured rows for a band", "batch 1, other than timm's", f"{count} of ingested models",
+        "import measurements of several parts and ingest their models",
+    )  # fmt: skip
 
 
-def residuals(database: Path) -> pl.DataFrame:
+def residuals(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
     """Measured over predicted time of the batch-1 rows, with the family of the part."""
+    shipped = live.tables()
     frame = validation.predicted(
-        database,
+        connection,
         "x.mode IN ('run', 'single_stream') AND x.source_id NOT LIKE 'timm:%'",
-        overrides=catalog.tables(),
+        overrides=shipped,
     )
-    with duckdb.connect(str(database), read_only=True) as connection:
-        families = connection.sql("SELECT hardware, family FROM hardware").pl()
+    if not len(frame):
+        raise _too_few(0)
+    families = shipped["hardware"].select("hardware", "family")
     cell = ["source_id", "hardware", "model", "precision"]
     return (
-        score.with_log_ratio(frame.filter(pl.col("batch") == 1))
+        errors.with_log_ratio(frame.filter(pl.col("batch") == 1))
         .join(families, on="hardware")
-        .with_columns(residual=-pl.col(score.LOG_RATIO), weight=1.0 / pl.len().over("family", "backend", *cell))
+        .with_columns(residual=-pl.col(errors.LOG_RATIO), weight=1.0 / pl.len().over("family", "backend", *cell))
     )
 
 
@@ -99,7 +95,3 @@ def quantiles(rows: pl.DataFrame) -> tuple[float, float]:
     share = (ordered["weight"].cum_sum() - ordered["weight"] / 2) / ordered["weight"].sum()
     low, high = np.interp([(1 - _NOMINAL) / 2, (1 + _NOMINAL) / 2], share, ordered["residual"])
     return min(float(low), -0.02), max(float(high), 0.02)
-
-
-if __name__ == "__main__":
-    main()

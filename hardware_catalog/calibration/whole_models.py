@@ -1,4 +1,4 @@
-"""From fits to catalog rows: efficiency rows with provenance, and bands of the remaining error.
+"""From fits of whole-model times to catalog rows: efficiency rows with provenance, and bands of the remaining error.
 
 A calibration is fitted a backend at a time, on the parts it is meant for. Its error is that of
 predictions for cases the fit did not see: whole model families left out, then whole parts.
@@ -15,8 +15,8 @@ import polars as pl
 
 from charz.schema.catalog import Efficiency, PredictionBand, Source
 
+from . import errors
 from . import fit as fitting
-from . import score
 from .kernels import Floats, Kernels
 
 LOW, HIGH = 0.1, 0.9
@@ -46,8 +46,8 @@ class Calibration:
     def is_better(self) -> bool:
         """True when the fit beats the rows in force on families it did not see: else it would only add
         parameters."""
-        before = score.table(self.cases, [], "prior_s")["median_error"][0]
-        after = score.table(self.cases, [], "family_out_s")["median_error"][0]
+        before = errors.table(self.cases, [], "prior_s")["median_error"][0]
+        after = errors.table(self.cases, [], "family_out_s")["median_error"][0]
         return bool(after < before)
 
     @property
@@ -133,11 +133,11 @@ def error_table(calibration: Calibration) -> pl.DataFrame:
     not see, `nothing fitted` stands for the rows in force before."""
     by = ["hardware", "backend", "memory_format", "software"]
     tables = [
-        score.table(calibration.cases, by, "prior_s").with_columns(left_out=pl.lit("nothing fitted")),
-        score.table(calibration.cases, by, "family_out_s").with_columns(left_out=pl.lit("model family")),
+        errors.table(calibration.cases, by, "prior_s").with_columns(left_out=pl.lit("nothing fitted")),
+        errors.table(calibration.cases, by, "family_out_s").with_columns(left_out=pl.lit("model family")),
     ]
     if calibration.part_out_s is not None:
-        tables.append(score.table(calibration.cases, by, "part_out_s").with_columns(left_out=pl.lit("part")))
+        tables.append(errors.table(calibration.cases, by, "part_out_s").with_columns(left_out=pl.lit("part")))
     return pl.concat(tables)
 
 
@@ -149,7 +149,7 @@ def efficiency_rows(calibration: Calibration, is_suite: bool = False) -> list[Ef
     if not (calibration.is_better or is_suite):
         return []
     fitted = calibration.fit
-    error = score.table(calibration.cases, [], "family_out_s")["median_error"][0]
+    error = errors.table(calibration.cases, [], "family_out_s")["median_error"][0]
     note = f"fitted on {fitted.rows} rows; median |log ratio| {error:.3f} with model families left out"
     # A part's rows win over all of its family's, also its `*` over the family's row of a class: so they repeat
     # what they leave as it is.
@@ -185,12 +185,12 @@ def half_work(fitted: fitting.Fit, names: Sequence[str], memory_format: str, res
 
 def bands(cases: pl.DataFrame, predicted: str, scope: str, backend: str, source_id: str) -> list[PredictionBand]:
     """Quantiles of measured over predicted for the backend, all sizes and each size with enough rows."""
-    scored = score.with_log_ratio(cases, predicted).with_columns(size=score.batch_class())
+    scored = errors.with_log_ratio(cases, predicted).with_columns(size=errors.batch_class())
     groups = {"*": scored} | {str(k[0]): g for k, g in scored.group_by("size") if len(g) >= _LEAST_ROWS}
     rows = []
     for size, group in sorted(groups.items()):
         # measured / predicted, so that a latency times the factor is a bound.
-        ratio = -group[score.LOG_RATIO].to_numpy()
+        ratio = -group[errors.LOG_RATIO].to_numpy()
         low, high = np.quantile(ratio, [LOW, HIGH])
         rows.append(
             PredictionBand(
@@ -205,14 +205,14 @@ def bands(cases: pl.DataFrame, predicted: str, scope: str, backend: str, source_
 def band_coverage(cases: pl.DataFrame, predicted: str, fold_count: int = 6) -> float:
     """Share of rows inside a band made of other families' residuals: the honest coverage of a nominal
     80 % interval."""
-    scored = score.with_log_ratio(cases, predicted)
+    scored = errors.with_log_ratio(cases, predicted)
     column = "architecture_family" if scored["architecture_family"].n_unique() > 1 else "model"
     inside = 0
     for fold in fitting.folds(scored[column].to_list(), fold_count):
         test = scored[column].is_in(fold)
         if test.all():
             return float("nan")
-        low, high = np.quantile(scored.filter(~test)[score.LOG_RATIO].to_numpy(), [1 - HIGH, 1 - LOW])
-        seen = scored.filter(test)[score.LOG_RATIO]
+        low, high = np.quantile(scored.filter(~test)[errors.LOG_RATIO].to_numpy(), [1 - HIGH, 1 - LOW])
+        seen = scored.filter(test)[errors.LOG_RATIO]
         inside += int(((seen >= low) & (seen <= high)).sum())
     return inside / max(1, len(scored))

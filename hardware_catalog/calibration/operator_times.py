@@ -7,15 +7,14 @@ time to issue it, then the device's to run it.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import duckdb
 import numpy as np
 import polars as pl
 
+from charz.ingest.measurements import operator_shape
 from charz.schema.catalog import Efficiency
 
-from . import bare, operator_shape
+from . import bare
 from .kernels import neutral
 
 _ELEMENT_BYTE = 4
@@ -25,7 +24,7 @@ _HOST_FACTORS = np.exp(np.linspace(np.log(0.1), np.log(5.0), 79))
 
 
 def predicted(
-    database: Path,
+    connection: duckdb.DuckDBPyConnection,
     where: str = "TRUE",
     efficiency: pl.DataFrame | None = None,
     overrides: dict[str, pl.DataFrame] | None = None,
@@ -37,11 +36,11 @@ def predicted(
     data set on one part share a factor on the host's time: each part stood in a host of its own, and
     no row says which.
     """
-    rows = measured(database, where)
+    rows = measured(connection, where)
     if not len(rows):
         return rows
     times = bare.operator_times(
-        database,
+        connection,
         rows.filter(~pl.col("is_view")).select(_BORDER).unique("operator_id"),
         rows["hardware"].unique().sort().to_list(),
         "fp32",
@@ -71,17 +70,16 @@ _BORDER = [
 ]  # fmt: skip
 
 
-def measured(database: Path, where: str) -> pl.DataFrame:
+def measured(connection: duckdb.DuckDBPyConnection, where: str) -> pl.DataFrame:
     """Operators whose shapes tell their work, numbered by distinct shape in `operator_id`."""
-    with duckdb.connect(str(database), read_only=True) as connection:
-        rows = connection.sql(
-            f"""
-            SELECT model, operator, shape, hardware, source_id, latency_s AS measured_s,
-                operator_class AS stated_class
-            FROM operator_measurement AS x
-            WHERE hardware IS NOT NULL AND latency_s > 0 AND precision = 'fp32' AND ({where})
-            """
-        ).pl()
+    rows = connection.sql(
+        f"""
+        SELECT model, operator, shape, hardware, source_id, latency_s AS measured_s,
+            operator_class AS stated_class
+        FROM operator_measurement AS x
+        WHERE hardware IS NOT NULL AND latency_s > 0 AND precision = 'fp32' AND ({where})
+        """
+    ).pl()
     if not len(rows):
         return rows
     rows = rows.with_columns(is_training=pl.col("source_id").str.ends_with(":train"))
@@ -134,7 +132,7 @@ def _host_factors(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def efficiencies(
-    database: Path,
+    connection: duckdb.DuckDBPyConnection,
     where: str,
     efficiency: pl.DataFrame,
     source_id: str,
@@ -145,7 +143,9 @@ def efficiencies(
     """Eager efficiency rows of the measured parts, numbered from 1: of each class and resource the median share of the
     ideal time that operators reach which take ten times the host's time or more."""
     residency = efficiency.select(list(Efficiency.model_fields)).filter(pl.col("resource") == "residency")
-    ideal = predicted(database, where, neutral(0.0, residency), overrides)
+    ideal = predicted(connection, where, neutral(0.0, residency), overrides)
+    if not len(ideal):
+        return []
     host_s = pl.col("host_s") * pl.col("host_factor")
     long = ideal.filter(pl.col("operator_class").is_in(classes) & (pl.col("measured_s") > 10 * host_s)).with_columns(
         resource=pl.when(pl.col("memory_s") > pl.col("compute_s")).then(pl.lit("memory")).otherwise(pl.col("unit")),

@@ -1,0 +1,30 @@
+"""What a fit puts into the catalog."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from charz.schema.catalog import Efficiency, PredictionBand, Source
+from charz.schema.row import Row
+
+
+@dataclass(slots=True)
+class FittedRows:
+    """Rows of a fit and how well they do, whichever place they go to."""
+
+    efficiency: list[Efficiency] = field(default_factory=list)
+    bands: list[PredictionBand] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
+    withdrawn: set[tuple[str, str]] = field(default_factory=set)
+    """Scopes and backends whose fitted efficiency rows go even if none come."""
+    constants: list[Row] = field(default_factory=list)
+    """Rows of other tables, each in place of the one with its key."""
+    report: pl.DataFrame = field(default_factory=pl.DataFrame)
+    """What the fit came to."""
+
+
+def shared_rows(efficiency: pl.DataFrame) -> pl.DataFrame:
+    """Efficiency rows that hold for more than one part."""
+    return efficiency.filter(~pl.col("scope").str.starts_with("hardware:"))

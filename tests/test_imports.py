@@ -1,0 +1,113 @@
+"""Who may import whom: every module against the table of CONTRIBUTING.md."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+Rules = dict[str, frozenset[str]]
+"""Folders that the modules of a folder may import, beside itself."""
+
+
+def rules(page: str) -> Rules:
+    """The table whose last column is `may import`."""
+    lines = page.splitlines()
+    start = lines.index("| folder | holds | may import |") + 2
+    found: Rules = {}
+    for line in lines[start:]:
+        if not line.startswith("|"):
+            break
+        folder, _, imported = (cell.strip() for cell in line.strip("|").split("|"))
+        found[folder.strip("`/")] = frozenset(re.findall(r"`([\w/]+)`", imported))
+    return found
+
+
+def imported(text: str, module: str) -> Iterator[str]:
+    """Modules of charz that a module's text names in imports, wherever they stand, as paths below the package; a name
+    that is taken from a package counts as a module of it."""
+    package = module.split("/")[:-1]
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = ["charz", *package][: len(package) + 2 - node.level] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            names = [f"{base}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        yield from (name.removeprefix("charz.").replace(".", "/") for name in names if name.startswith("charz."))
+
+
+def folder_of(path: str, folders: Rules) -> str | None:
+    """The innermost folder of the table that a path lies in; None for what is of the package itself."""
+    return max((folder for folder in folders if lies_in(path, folder)), key=len, default=None)
+
+
+def lies_in(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder}/")
+
+
+def broken(module: str, text: str, allowed: Rules) -> list[str]:
+    """A line for each import of a module that the table does not allow."""
+    own = folder_of(module, allowed)
+    assert own is not None, f"{module} is in no folder of the table"
+    parts = allowed[own] - allowed.keys()
+    found = []
+    for name in imported(text, module):
+        other = folder_of(name, allowed)
+        if other in (None, own, *allowed[own]) or any(lies_in(name, part) for part in parts):
+            continue
+        found.append(f"{module} imports {name}: {own} may import {', '.join(sorted(allowed[own])) or 'nothing'}")
+    return found
+
+
+def test_every_module_keeps_to_the_table() -> None:
+    allowed = rules((ROOT / "CONTRIBUTING.md").read_text())
+    top = [folder for folder in allowed if "/" not in folder]
+    modules = [path.relative_to(ROOT).as_posix() for folder in top for path in sorted((ROOT / folder).rglob("*.py"))]
+    assert len(modules) > 150
+    assert [line for module in modules for line in broken(module, (ROOT / module).read_text(), allowed)] == []
+
+
+def test_the_table_names_every_package() -> None:
+    packages = {path.name for path in (ROOT / "src/charz").iterdir() if path.is_symlink()}
+    assert {folder for folder in rules((ROOT / "CONTRIBUTING.md").read_text()) if "/" not in folder} == packages
+
+
+ALLOWED: Rules = {
+    "schema": frozenset(),
+    "sql": frozenset({"schema"}),
+    "ingest": frozenset({"schema"}),
+    "hardware_catalog": frozenset({"schema"}),
+    "hardware_catalog/calibration": frozenset({"schema", "sql", "hardware_catalog", "ingest/measurements"}),
+}
+
+
+@pytest.mark.parametrize(
+    ("module", "text", "names"),
+    [
+        ("ingest/write.py", "def f():\n    from charz.sql import maintain", ["sql/maintain"]),
+        ("ingest/trace/export.py", "from ...sql.maintain import add_runs", ["sql/maintain/add_runs"]),
+        ("ingest/write.py", "import charz.sql.views as v", ["sql/views"]),
+        ("ingest/__init__.py", "from ..sql import views", ["sql/views"]),
+        ("ingest/write.py", "from charz import sql", ["sql"]),
+        ("schema/row.py", "from . import ddl\nfrom charz.ingest import rows", ["ingest/rows"]),
+        ("hardware_catalog/loader.py", "from .calibration import fit", ["hardware_catalog/calibration/fit"]),
+        ("hardware_catalog/calibration/fit.py", "from charz.ingest import run", ["ingest/run"]),
+        (
+            "hardware_catalog/calibration/fit.py",
+            "from charz.ingest.measurements import store\nfrom .. import loader",
+            [],
+        ),
+        ("ingest/pipeline.py", "import charz\nfrom charz import __version__\nfrom .rows import workload", []),
+    ],
+)
+def test_an_import_that_is_not_allowed_is_told(module: str, text: str, names: list[str]) -> None:
+    lines = broken(module, text, ALLOWED)
+    assert [line.split(": ")[0] for line in lines] == [f"{module} imports {name}" for name in names]
