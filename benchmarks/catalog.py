@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 
-from charz.cli.workspace import open_workspace
+from charz.session import workspace
 
 
 @contextmanager
@@ -17,14 +17,14 @@ def database(given: Path | None = None) -> Iterator[Path]:
     """The given database, made where it is not there, or a new one for as long as it is needed."""
     with tempfile.TemporaryDirectory() as folder:
         path = given or Path(folder) / "catalog.duckdb"
-        open_workspace(path, create=True).close()
+        workspace.read(path, create=True).close()
         yield path
 
 
 @contextmanager
 def connection(given: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
     """A read-only connection to such a database."""
-    with database(given) as path, open_workspace(path) as opened:
+    with database(given) as path, workspace.read(path) as opened:
         yield opened
 
 

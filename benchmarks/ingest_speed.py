@@ -23,7 +23,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from charz.cli.workspace import change_workspace
+from charz.session import workspace
 from charz.ingest import pipeline
 from charz.ingest.compile.rules import Rules, from_connection
 from charz.ingest.rows import Ingested
@@ -74,7 +74,7 @@ def _ingest(spec: Spec, rules: Rules, made: list[Ingested]) -> None:
 def in_one_process(names: list[str]) -> int:
     """1 when charz takes more than the limit over all models together."""
     database = Path(tempfile.mkdtemp()) / "speed.duckdb"
-    with change_workspace(database) as connection:
+    with workspace.change(database) as connection:
         rules = from_connection(connection)
     made: list[Ingested] = []
     bare = charz = 0.0
@@ -86,7 +86,7 @@ def in_one_process(names: list[str]) -> int:
         bare, charz = bare + bare_s, charz + charz_s
         print(f"{name:30s} export {bare_s:6.2f} s   charz {charz_s:6.2f} s   {charz_s / bare_s:.2f}")
     start = time.process_time()
-    with change_workspace(database) as connection:
+    with workspace.change(database) as connection:
         write(connection, made[::REPEATS], maintain.add_runs)
     written = time.process_time() - start
     ratio = (charz + written) / bare

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
-from charz.cli.workspace import change_workspace
+from charz.session import workspace
 from charz.ingest.measurements import files
 from charz.ingest.run import run
 from charz.ingest.sources import timm
@@ -31,13 +31,13 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
     batch = files.read(options.measurements / "models.parquet", [], None, files.TraceContext(None, None, "eager"))
-    with change_workspace(options.database) as connection:
+    with workspace.change(options.database) as connection:
         files.store_batches(connection, [batch])
     print(f"{len(batch.frame)} measurements")
     specs = wanted(batch.frame)[: options.limit]
     outcomes = run(
         specs,
-        lambda: change_workspace(options.database),
+        lambda: workspace.change(options.database),
         maintain.add_runs,
         options.jobs,
         report=lambda o: print(o.state, o.model, o.message),

@@ -22,8 +22,8 @@ import torch
 
 from benchmarks import page
 from benchmarks.this_machine import charz
-from charz.cli.explain import KEPT_HEAP
-from charz.cli.workspace import open_workspace
+from charz.session.derivation import KEPT_HEAP
+from charz.session import workspace
 from charz.hardware_catalog.calibration.shipped import live
 from charz.hardware_catalog.calibration.workbench import Workbench
 
@@ -75,7 +75,7 @@ def main() -> None:
 
 def predicted(database: Path) -> pl.DataFrame:
     """Megabytes of fresh pages of every run, as the view `page_fault` says."""
-    with open_workspace(database) as connection:
+    with workspace.read(database) as connection:
         return _predicted(connection)
 
 

@@ -144,8 +144,8 @@ def measured() -> None:
 
 def run_memory(batches: list[int]) -> dict[tuple[str, int], tuple[float, float]]:
     """Peak of a prefill under eager and the key-value cache in it, by precision and batch. [byte]"""
-    from charz.cli.workspace import open_workspace, scenario_row
-    from charz.sql import maintain
+    from charz.session import Session, workspace
+    from charz.sql import narrow
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "peak.duckdb"
@@ -161,11 +161,14 @@ def run_memory(batches: list[int]) -> dict[tuple[str, int], tuple[float, float]]
         subprocess.run(command, check=True, capture_output=True)
         keys = [(precision, batch) for precision in sorted(set(PRECISIONS.values())) for batch in batches]
         scenarios = [
-            scenario_row(scenario_id=i, batch=b, sequence=MEASURED_TOKENS, phase="prefill", precision=p)
+            {
+                "scenario_id": i,
+                **Session.conditions({"batch": b, "sequence": MEASURED_TOKENS, "phase": "prefill", "precision": p}),
+            }
             for i, (p, b) in enumerate(keys)
         ]
-        with open_workspace(path) as connection:
-            maintain.ask(connection, scenarios=scenarios)
+        with workspace.read(path) as connection:
+            narrow.narrow(connection, scenarios=scenarios)
             found = connection.execute("SELECT scenario_id, peak_memory_byte, kv_cache_byte FROM run_memory").fetchall()
     return {keys[scenario_id]: (peak, cache) for scenario_id, peak, cache in found}
 

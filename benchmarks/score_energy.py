@@ -28,7 +28,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks import catalog, language_models, page
-from charz.cli.workspace import change_workspace, open_workspace
+from charz.session import workspace
 from charz.hardware_catalog.calibration import errors
 from charz.hardware_catalog.calibration.shipped import live
 from charz.hardware_catalog.calibration.workbench import Workbench
@@ -74,7 +74,7 @@ def main() -> None:
     path = catalog.published_models(options.measurements)
     if not options.database.exists():
         fill(options.database)
-    with open_workspace(options.database) as connection:
+    with workspace.read(options.database) as connection:
         rows = scored(connection, measured(path, options.prompt))
     print_scores(rows, options.worst)
     if options.markdown is not None:
@@ -84,10 +84,10 @@ def main() -> None:
 
 def fill(database: Path) -> None:
     """Ingest the language models."""
-    open_workspace(database, create=True).close()
+    workspace.read(database, create=True).close()
     run(
         language_models.specs(),
-        lambda: change_workspace(database),
+        lambda: workspace.change(database),
         maintain.add_runs,
         report=lambda o: print(o.state, o.model, o.message),
     )

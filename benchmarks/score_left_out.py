@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 
 from benchmarks import page
-from charz.cli.workspace import open_workspace
+from charz.session import workspace
 from charz.hardware_catalog.calibration import errors
 from charz.hardware_catalog.calibration.shipped import timm
 from charz.hardware_catalog.calibration.whole_models import Calibration
@@ -40,7 +40,7 @@ def main() -> None:
     parser.add_argument("--markdown", type=Path, help="write the errors to this page")
     options = parser.parse_args()
     page.print_wide(3)
-    with open_workspace(options.database) as connection:
+    with workspace.read(options.database) as connection:
         families, parts_of = timm.calibrations(connection, options.sample, options.folds)
     table = timm.error_table(families, parts_of)
     print(table)

@@ -17,7 +17,7 @@ from pathlib import Path
 import polars as pl
 
 from benchmarks import catalog, page
-from charz.cli.workspace import change_workspace, open_workspace
+from charz.session import workspace
 from charz.hardware_catalog.calibration import errors, operator_times
 from charz.hardware_catalog.calibration.rows import shared_rows
 from charz.hardware_catalog.calibration.shipped import live
@@ -47,7 +47,7 @@ def main() -> None:
     shared = tables | {"efficiency": shared_rows(tables["efficiency"])}
     with catalog.database() as database:
         fill(database, options.measurements)
-        with open_workspace(database) as connection:
+        with workspace.read(database) as connection:
             unfitted = operator_times.predicted(connection, NODES, overrides=shared)
             rows = unfitted if options.family_only else operator_times.predicted(connection, NODES, overrides=tables)
     print_scores(rows, options.worst)
@@ -58,7 +58,7 @@ def main() -> None:
 
 def fill(database: Path, folder: Path) -> None:
     """Import the nodes."""
-    with change_workspace(database) as connection:
+    with workspace.change(database) as connection:
         store.store(connection, *collection.read(folder / "fx_nodes.parquet"))
 
 

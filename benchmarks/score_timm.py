@@ -17,7 +17,7 @@ import duckdb
 import polars as pl
 
 from benchmarks import page
-from charz.cli.workspace import open_workspace
+from charz.session import workspace
 from charz.hardware_catalog.calibration import errors, validation
 from charz.hardware_catalog.calibration.rows import shared_rows
 from charz.hardware_catalog.calibration.shipped import live
@@ -58,7 +58,7 @@ def main() -> None:
     options = arguments()
     page.print_wide()
     start = time.perf_counter()
-    connection = open_workspace(options.database)
+    connection = workspace.read(options.database)
     wanted = cases(connection, options)
     print(f"{len(wanted)} rows of {wanted['model'].n_unique()} models, {time.perf_counter() - start:.1f} s")
     tables = live.tables()

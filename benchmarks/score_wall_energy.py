@@ -20,7 +20,7 @@ import duckdb
 import polars as pl
 
 from benchmarks import catalog, page
-from charz.cli.workspace import change_workspace, open_workspace
+from charz.session import workspace
 from charz.hardware_catalog.calibration import errors
 from charz.hardware_catalog.calibration.shipped import live
 from charz.hardware_catalog.calibration.workbench import Workbench
@@ -50,14 +50,14 @@ def main() -> None:
     page.print_wide()
     path = catalog.published_models(options.measurements)
     if not options.database.exists():
-        open_workspace(options.database, create=True).close()
+        workspace.read(options.database, create=True).close()
         run(
             [parse(name) for name in MODELS],
-            lambda: change_workspace(options.database),
+            lambda: workspace.change(options.database),
             maintain.add_runs,
             report=lambda o: print(o.message),
         )
-    with open_workspace(options.database) as connection:
+    with workspace.read(options.database) as connection:
         rows = scored(connection, path, options.batch)
     for title, table in tables(rows):
         print(title)

@@ -23,7 +23,7 @@ import duckdb
 import polars as pl
 
 from benchmarks import page
-from charz.cli.measure import host_factor
+from charz.session.truth import host_factor
 from charz.hardware_catalog.calibration import errors, validation
 from charz.hardware_catalog.calibration.workbench import Workbench, measured_cases
 from charz.ingest.measure import characterize

@@ -2,7 +2,7 @@
 
 The views answer every model under every scenario on every part; a data set asks for a few of those.
 Here a cursor of the caller's connection has the maintained tables hidden behind those of the measured runs, evaluated
-anew (`maintain.ask`), so that scoring costs what it asks for. Nothing of the cost model is repeated: every number comes from
+anew (`narrow.narrow`), so that scoring costs what it asks for. Nothing of the cost model is repeated: every number comes from
 the SQL.
 """
 
@@ -17,7 +17,7 @@ import polars as pl
 from charz.schema import ddl
 from charz.schema.catalog import Efficiency
 from charz.schema.scenario import Scenario
-from charz.sql import maintain
+from charz.sql import narrow
 from charz.sql.installed import column_names, relations
 from charz.sql.views import HARDWARE, WORKLOAD
 
@@ -48,9 +48,9 @@ class Workbench:
             self._hide(name, frame)
         self._hide("wanted_run", self.cases.select("model", "scenario_id", "hardware").unique())
         self._evaluate_parts(set(replaced))
-        scenarios = [Scenario(**row) for row in _scenarios(self.cases).iter_rows(named=True)]
+        scenarios = _scenarios(self.cases).to_dicts()
         wanted = "(model, scenario_id) IN (SELECT (model, scenario_id) FROM wanted_run)"
-        maintain.ask(self.connection, scenarios=scenarios, runs=wanted)
+        narrow.narrow(self.connection, scenarios=scenarios, runs=wanted)
         self._groups = self._parts_with_equal_runs()
         self._tables = [r for r in relations(self.connection) if r.is_table and r.layer in (HARDWARE, WORKLOAD)]
         self._copy("every {}", "{}")

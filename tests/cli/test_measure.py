@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from charz.cli import measure
-from charz.cli.workspace import open_workspace
+from charz.session import workspace
 from charz.ingest.measure import characterize, run
 from charz.schema.errors import CharzError
 
@@ -58,7 +58,7 @@ def test_what_was_measured_before_a_failure_is_kept(tmp_path: Path, monkeypatch:
     db = tmp_path / "c.duckdb"
     with pytest.raises(CharzError, match="batch 2 on cpu. Out of memory.$"):
         measure.command([MLP[0]], settings=[MLP[2]], batch=[1, 2], seconds=0.01, rounds=2, hardware="here", db=db)
-    with open_workspace(db) as connection:
+    with workspace.read(db) as connection:
         assert connection.sql("SELECT batch, hardware_name FROM measurement").fetchall() == [(1, "here")]
 
 
@@ -98,7 +98,7 @@ def test_characterize_keeps_a_file_and_can_be_repeated(tmp_path: Path, monkeypat
         path.unlink()
         object.__setattr__(machine, "core_count", cores)
         measure.command(characterize="mine", db=tmp_path / "c.duckdb")
-    with open_workspace(tmp_path / "c.duckdb") as connection:
+    with workspace.read(tmp_path / "c.duckdb") as connection:
         found = connection.sql(
             "SELECT name, unit_count FROM hardware JOIN hardware_cluster USING (hardware) WHERE hardware = 'mine'"
         )

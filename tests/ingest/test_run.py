@@ -8,7 +8,7 @@ import textwrap
 import pytest
 import torch
 
-from charz.cli.workspace import change_workspace, open_workspace
+from charz.session import workspace
 from charz.ingest import pipeline
 from charz.ingest.run import run
 from charz.ingest.sources import huggingface
@@ -27,11 +27,11 @@ def database(tmp_path):
 
 def ingest(database, *names, jobs=1, force=False, **options):
     specs = [parse(name, **options) for name in names]
-    return run(specs, lambda: change_workspace(database), maintain.add_runs, jobs, force)
+    return run(specs, lambda: workspace.change(database), maintain.add_runs, jobs, force)
 
 
 def rows(database, query):
-    with contextlib.closing(open_workspace(database)) as connection:
+    with contextlib.closing(workspace.read(database)) as connection:
         return connection.execute(query).fetchall()
 
 

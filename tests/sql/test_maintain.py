@@ -100,7 +100,7 @@ def test_a_what_if_knows_its_scenario_alone_and_leaves_the_file(small: Path) -> 
             "SELECT * FROM shape WHERE model = 'wide' AND scenario_id = 1 ORDER BY ALL"
         ).fetchall()
     with duckdb.connect(str(small), read_only=True) as connection:
-        maintain.ask(connection, scenarios=[scenario(1, "eager"), scenario(7, "xla", batch=5)], models=["wide"])
+        narrow.narrow(connection, scenarios=[scenario(1, "eager"), scenario(7, "xla", batch=5)], models=["wide"])
         assert keys(connection, "shape") == {("wide", 1), ("wide", 7)}
         asked = connection.execute("SELECT * FROM shape WHERE scenario_id = 1 ORDER BY ALL").fetchall()
         assert asked == stored
@@ -111,7 +111,7 @@ def test_a_what_if_knows_its_scenario_alone_and_leaves_the_file(small: Path) -> 
 
 def test_a_scope_hides_the_other_models_and_parts(small: Path) -> None:
     with duckdb.connect(str(small), read_only=True) as connection:
-        maintain.ask(connection, models=["narrow"], hardware=["tpu_v4", "kpu_t64"])
+        narrow.narrow(connection, models=["narrow"], hardware=["tpu_v4", "kpu_t64"])
         assert {m for m, _ in keys(connection, "shape_step")} == {"narrow"}
         for table in ("hardware", "part", "part_tile", "part_efficiency"):
             found = connection.execute(f"SELECT DISTINCT hardware FROM {table} ORDER BY hardware").fetchall()

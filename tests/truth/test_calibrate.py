@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from charz.cli.workspace import change_workspace, open_workspace
+from charz.session import workspace
 from charz.hardware_catalog import uniform
 from charz.hardware_catalog.calibration import calibrate, catalog_csv, shipped, store
 from charz.hardware_catalog.calibration.rows import FittedRows
@@ -24,7 +24,7 @@ TABLES = Path(__file__).resolve().parents[2] / "hardware_catalog/tables"
 def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database of the catalog alone."""
     path = tmp_path_factory.mktemp("calibrate") / "t.duckdb"
-    open_workspace(path, create=True).close()
+    workspace.read(path, create=True).close()
     return path
 
 
@@ -37,7 +37,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_a_scope_without_measurements_is_one_line(database: Path, scope: str, line: str) -> None:
-    with open_workspace(database) as connection, pytest.raises(CharzError, match=line):
+    with workspace.read(database) as connection, pytest.raises(CharzError, match=line):
         calibrate.fit(connection, scope)
 
 
@@ -53,7 +53,7 @@ def test_a_scope_without_measurements_is_one_line(database: Path, scope: str, li
     ],
 )
 def test_a_shipped_fit_without_its_data_is_one_line(database: Path, name: str, package: Path | None, line: str) -> None:
-    with open_workspace(database) as connection, pytest.raises(CharzError, match=line):
+    with workspace.read(database) as connection, pytest.raises(CharzError, match=line):
         shipped.fit(connection, name, package)
 
 
@@ -76,12 +76,12 @@ def test_a_fit_takes_the_place_of_its_earlier_rows_in_a_database(tmp_path: Path)
     query = "SELECT efficiency_id, scope, maximum_fraction FROM efficiency WHERE source_id = 'mine' ORDER BY ALL"
 
     def held(rows: FittedRows) -> list[tuple[object, ...]]:
-        with change_workspace(path) as connection:
+        with workspace.change(path) as connection:
             store.replace(connection, rows)
-        with open_workspace(path) as connection:
+        with workspace.read(path) as connection:
             return connection.execute(query).fetchall()
 
-    with open_workspace(path, create=True) as connection:
+    with workspace.read(path, create=True) as connection:
         ((count,),) = connection.execute("SELECT count(*) FROM efficiency").fetchall()
     first = store.FIRST_OWN_ID
     assert held(FittedRows([efficiency(1, "hardware:a", 0.5)], [band], [source])) == [(first, "hardware:a", 0.5)]
@@ -92,7 +92,7 @@ def test_a_fit_takes_the_place_of_its_earlier_rows_in_a_database(tmp_path: Path)
         (first, "hardware:a", 0.5), (first + 1, "hardware:b", 0.75)
     ]  # fmt: skip
     assert held(FittedRows(withdrawn={("hardware:b", "eager")})) == [(first, "hardware:a", 0.5)]
-    with open_workspace(path) as connection:
+    with workspace.read(path) as connection:
         assert connection.execute("SELECT count(*) FROM efficiency").fetchall() == [(count + 1,)]
         assert connection.execute("SELECT row_count FROM prediction_band WHERE scope = 'hardware:a'").fetchall() == [
             (20,)
@@ -137,7 +137,7 @@ def test_collectives_are_fitted_to_the_constants_their_times_were_made_with(data
     columns = ["op_name", "num_gpus", "message_size", "nccl_dtype", "latency"]
     timings = pl.DataFrame(rows, schema=columns, orient="row")
     timings.with_columns(framework=pl.lit("nccl"), version=pl.lit("2.0")).write_parquet(folder / "nccl_perf.parquet")
-    with open_workspace(database) as connection:
+    with workspace.read(database) as connection:
         found = shipped.fit(connection, "collectives", tmp_path)
     (row,) = found.constants
     assert isinstance(row, Collective) and row.interconnect == "nvlink"

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from charz.cli.workspace import change_workspace
+from charz.session import workspace
 from charz.ingest.measurements import collection, files, kineto, mapped, operator_shape, store, timm_results
 from charz.schema.errors import CharzError
 from charz.schema.scenario import Measurement, OperatorMeasurement
@@ -186,7 +186,7 @@ def test_every_file_of_a_folder_is_kept(tmp_path: Path, source: str | None) -> N
     for part, latency in (("a10", 4), ("t4", 8)):
         (tmp_path / f"bench.{part}.csv").write_text(f"net,ms\nresnet50,{latency}\n")
     batches = [_read(path, source=source) for path in files.in_folder(tmp_path)]
-    with change_workspace(tmp_path / "c.duckdb") as connection:
+    with workspace.change(tmp_path / "c.duckdb") as connection:
         for _ in range(2):  # the second time in place of the first
             files.store_batches(connection, batches)
         found = connection.sql("SELECT source_id, latency_s FROM measurement ORDER BY latency_s").fetchall()

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from charz.cli.workspace import change_workspace, open_workspace
+from charz.session import workspace
 from charz.hardware_catalog.calibration import operator_times
 from charz.ingest.measurements import collection, store
 from charz.schema.catalog import Source
@@ -47,8 +47,8 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "latency_ms": [2 * 4 * n * 4096 / 4.5e8 for n in range(4096, 14336, 1024)],
         }
     )  # fmt: skip
-    open_workspace(path, create=True).close()
-    with change_workspace(path) as connection:
+    workspace.read(path, create=True).close()
+    with workspace.change(path) as connection:
         for frame in (nodes, collection.operators(singles)):
             (name,) = frame["source_id"].unique()
             source = Source(source_id=name, kind="measurement", locator="t", licence=None, what="t")
@@ -57,7 +57,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_view_costs_host_time_and_a_kernel_device_time_too(database: Path) -> None:
-    with open_workspace(database) as connection:
+    with workspace.read(database) as connection:
         rows = operator_times.predicted(connection, "source_id LIKE '%fx_nodes%'", host_factor_by_machine=False)
     by_name = {row["operator"].split(":")[1]: row for row in rows.iter_rows(named=True)}
     assert by_name["view"]["latency_s"] == by_name["view"]["host_view_s"] == by_name["layer.0.dropout"]["latency_s"]
@@ -68,7 +68,7 @@ def test_a_view_costs_host_time_and_a_kernel_device_time_too(database: Path) -> 
 
 
 def test_efficiencies_are_the_share_of_the_ideal_time(database: Path) -> None:
-    with open_workspace(database) as connection:
+    with workspace.read(database) as connection:
         efficiency = connection.sql("SELECT * FROM efficiency").pl()
         (row,) = operator_times.efficiencies(connection, "source_id LIKE 'lab%'", efficiency, "t")
     assert (row.scope, row.kernel_class, row.resource) == ("hardware:v100_pcie_32", "activation", "memory")

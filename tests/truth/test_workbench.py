@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from charz.cli.workspace import change_workspace, open_workspace
+from charz.session import workspace
 from charz.hardware_catalog.calibration import bare, fit, kernels, validation
 from charz.hardware_catalog.calibration.workbench import Workbench, measured_cases
 from charz.ingest.measurements import files, store
@@ -27,7 +27,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database with one small network and two measurements of it, one of them of no known part."""
     path = tmp_path_factory.mktemp("truth") / "t.duckdb"
     spec = parse("synthetic:mlp", settings=(("in", "256"), ("hidden", "512"), ("out", "256"), ("layers", "2")))
-    (outcome,) = run([spec], lambda: change_workspace(path), maintain.add_runs)
+    (outcome,) = run([spec], lambda: workspace.change(path), maintain.add_runs)
     assert outcome.state == "written", outcome.message
     rows = pl.DataFrame(
         {
@@ -37,7 +37,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
         }
     )  # fmt: skip
     source = Source(source_id="t", kind="measurement", locator="t", licence=None, what="t")
-    with change_workspace(path) as connection:
+    with workspace.change(path) as connection:
         assert store.store(connection, rows, Measurement, [source]) == 2
         connection.execute(
             "INSERT INTO scenario SELECT 990, 1, NULL, NULL, 'forward', 'fp16', 'eager', 'nchw', 1.0, cache_state, 'user'"
@@ -47,18 +47,18 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_only_measurements_on_known_parts_are_cases(database: Path) -> None:
-    with open_workspace(database) as connection:
+    with workspace.read(database) as connection:
         cases = measured_cases(connection)
     assert cases["hardware"].to_list() == [PART]
 
 
 def test_overview_counts_a_model_named_by_its_name(database: Path) -> None:
-    with open_workspace(database) as connection:
+    with workspace.read(database) as connection:
         assert files.overview(connection).rows() == [("t", "model", 2, 1, 1)]
 
 
 def test_workbench_says_what_the_views_say(database: Path) -> None:
-    with open_workspace(database) as connection:
+    with workspace.read(database) as connection:
         with Workbench(connection, measured_cases(connection)) as bench:
             (predicted,) = bench.predict()["latency_s"]
         rows = connection.sql(
@@ -71,12 +71,12 @@ def test_workbench_says_what_the_views_say(database: Path) -> None:
 
 
 def test_importing_again_replaces(database: Path) -> None:
-    with open_workspace(database) as connection:
+    with workspace.read(database) as connection:
         assert connection.sql("SELECT count(*) FROM measurement").fetchall() == [(2,)]
 
 
 def test_host_factor_is_chosen_from_batch_one_rows(database: Path) -> None:
-    with open_workspace(database) as connection:
+    with workspace.read(database) as connection:
         frame = validation.validate(connection)
     assert frame["host_factor"][0] > 0
     assert {"p10_s", "p90_s", "latency_s"} <= set(frame.columns)
@@ -84,7 +84,7 @@ def test_host_factor_is_chosen_from_batch_one_rows(database: Path) -> None:
 
 
 def test_a_score_is_of_the_cells_asked_for(database: Path) -> None:
-    with open_workspace(database) as connection:
+    with workspace.read(database) as connection:
         frame = validation.validate(connection)
     (cell,) = validation.score(frame, "precision").to_dicts()
     assert (cell["hardware"], cell["backend"], cell["precision"], cell["rows"]) == (PART, "eager", "fp16", 1)
@@ -95,7 +95,7 @@ def test_a_score_is_of_the_cells_asked_for(database: Path) -> None:
 
 
 def test_nothing_to_validate_is_one_line(database: Path) -> None:
-    with open_workspace(database) as connection, pytest.raises(CharzError, match="no measured run can be scored"):
+    with workspace.read(database) as connection, pytest.raises(CharzError, match="no measured run can be scored"):
         validation.validate(connection, "x.batch = 7")
 
 
@@ -104,7 +104,7 @@ def test_the_fit_composes_a_kernels_time_as_the_views_do(tmp_path: Path) -> None
     time, wherever both take the same tiles."""
     path = tmp_path / "t.duckdb"
     specs = [parse("synthetic:resnet_block"), parse("synthetic:transformer_block"), parse("synthetic:mlp")]
-    outcomes = run(specs, lambda: change_workspace(path), maintain.add_runs)
+    outcomes = run(specs, lambda: workspace.change(path), maintain.add_runs)
     assert {o.state for o in outcomes} == {"written"}, outcomes
     settings = [
         ("i9_10940x", "inductor", "fp32"), ("i9_10940x", "eager", "fp32"), ("xeon_8480p", "openvino", "int8"),
@@ -131,7 +131,7 @@ def test_the_fit_composes_a_kernels_time_as_the_views_do(tmp_path: Path) -> None
     }
     works = {"matrix": 3e4, "vector": 2e3, "memory": 5e3, "thread": 4e4}
     keys = ["model", "scenario_id", "hardware"]
-    with open_workspace(path) as connection:
+    with workspace.read(path) as connection:
         held = connection.sql("SELECT * FROM efficiency WHERE resource = 'residency'").pl()
     rows = kernels.neutral(0.0, held).with_columns(
         pl.col("resource").replace_strict(shares, default=pl.col("maximum_fraction")).alias("maximum_fraction"),
@@ -140,7 +140,7 @@ def test_the_fit_composes_a_kernels_time_as_the_views_do(tmp_path: Path) -> None
     tiles = (
         "SELECT model, scenario_id, hardware, LIST(candidate ORDER BY kernel_id) AS tiles FROM kernel_cost GROUP BY ALL"
     )
-    with open_workspace(path) as connection:
+    with workspace.read(path) as connection:
         with Workbench(connection, cases, kernels.neutral(0.0, held)) as bench:
             before = bench.sql(tiles)
         with Workbench(connection, cases, rows) as bench:
@@ -163,7 +163,7 @@ def test_the_fit_composes_a_kernels_time_as_the_views_do(tmp_path: Path) -> None
 
 def test_bare_product_is_bounded_by_the_roofline(database: Path) -> None:
     products = pl.DataFrame({"m": [4096.0, 16.0], "n": [4096.0, 4096.0], "k": [4096.0, 4096.0]})
-    with open_workspace(database) as connection:
+    with workspace.read(database) as connection:
         peak = connection.sql(
             f"SELECT MAX(peak_ops_per_s) FROM hardware_peak WHERE hardware = '{PART}' AND precision = 'bf16'"
         ).fetchall()[0][0]

@@ -50,7 +50,7 @@ def test_a_mechanism_is_one_file(file: Path, tmp_path: Path) -> None:
 def test_a_backend_is_rows_alone(file: Path, tmp_path: Path) -> None:
     from oracle.database import ingested
 
-    from charz.cli.workspace import change_workspace
+    from charz.session import workspace
     from charz.ingest import write
     from charz.ingest.compile.rules import from_connection
     from charz.sql import maintain
@@ -58,7 +58,7 @@ def test_a_backend_is_rows_alone(file: Path, tmp_path: Path) -> None:
 
     path = tmp_path / "twin.duckdb"
     shutil.copy(file, path)
-    with change_workspace(path) as connection:
+    with workspace.change(path) as connection:
         for table in ("backend", "backend_support", "fusion_rule"):
             twin = f"SELECT * REPLACE ('twin' AS backend) FROM {table} WHERE backend = 'tensorrt'"
             connection.execute(f"INSERT INTO {table} BY NAME {twin}")

@@ -32,7 +32,7 @@ pytestmark = [
 def connection() -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect(PLACE or "", read_only=True) as made:
         runs = [scenario(i, backend=backend, precision=precision) for i, (backend, precision) in enumerate(RUNS)]
-        maintain.ask(made, scenarios=runs, hardware=[PART])
+        narrow.narrow(made, scenarios=runs, hardware=[PART])
         yield made
 
 

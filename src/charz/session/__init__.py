@@ -16,12 +16,13 @@ from .exporting import Exporting
 from .keeping import Keeping
 from .pictures import Pictures
 from .report import Reports
+from .truth import Measurements, Truth
 from .workload import Workload
 
 __all__ = ["CharzWarning", "Session", "Voice"]
 
 
-class Session(Answers, Reports, Derivations, Workload, Keeping, Exporting, Pictures):
+class Session(Answers, Reports, Derivations, Workload, Keeping, Exporting, Pictures, Truth):
     """A database of charz: what it knows, what it answers, how it is changed.
 
     Use it as a context manager, or `close` it. `path` is a file, else `$CHARZ_DB`, else `charz.duckdb` in the working
@@ -38,8 +39,13 @@ class Session(Answers, Reports, Derivations, Workload, Keeping, Exporting, Pictu
         """Scenarios: the conditions a model is asked about."""
         return Scenarios(self)
 
+    @property
+    def measurements(self) -> Measurements:
+        """Measured results: import files of them, list what a database holds."""
+        return Measurements(self)
 
-GROUPS: dict[str, type] = {"hardware": Hardware, "scenario": Scenarios}
+
+GROUPS: dict[str, type] = {"hardware": Hardware, "measurements": Measurements, "scenario": Scenarios}
 """Methods that stand together under a name, as `db.hardware.show`."""
 
 GROUP_LINES = {name: inspect.getdoc(getattr(Session, name)) or "" for name in GROUPS}

@@ -21,7 +21,7 @@ class Rows:
     """Rows with named columns, in SI units: those of a query, or made in Python."""
 
     columns: tuple[str, ...]
-    source: duckdb.DuckDBPyRelation | Sequence[Sequence[Any]]
+    source: duckdb.DuckDBPyRelation | pl.DataFrame | Sequence[Sequence[Any]]
     views: tuple[str, ...] = ()
     """Views whose texts document the columns."""
     is_failure: bool = False
@@ -34,16 +34,21 @@ class Rows:
         if isinstance(self.source, Sequence):
             return [tuple(row) for row in self.source]
         with self.guard():
-            return self.source.fetchall()
+            return self.source.fetchall() if hasattr(self.source, "fetchall") else self.source.rows()
 
     def frame(self) -> pl.DataFrame:
         """The rows as a polars frame."""
         import polars as pl
 
-        if not isinstance(self.source, Sequence):
-            with self.guard():
-                return self.source.pl()
-        return pl.DataFrame(self.fetch(), schema=list(self.columns), orient="row", infer_schema_length=None)
+        if isinstance(self.source, Sequence):
+            return pl.DataFrame(self.fetch(), schema=list(self.columns), orient="row", infer_schema_length=None)
+        with self.guard():
+            return self.source if isinstance(self.source, pl.DataFrame) else self.source.pl()
+
+
+def of_frame(frame: pl.DataFrame, *views: str) -> Rows:
+    """Rows of a polars frame."""
+    return Rows(tuple(frame.columns), frame, views)
 
 
 def of_query(relation: duckdb.DuckDBPyRelation, *views: str) -> Rows:

@@ -78,6 +78,7 @@ class Workload(Queries):
         """
         from charz.ingest.run import run
         from charz.ingest.sources.listing import names_of
+        from charz.sql import maintain
 
         if list_:
             return Rows(("model",), [(name,) for name in names_of(list_)])
@@ -90,7 +91,7 @@ class Workload(Queries):
                 if outcome.state == "failed":
                     self.voice.warn(f"failed: {outcome.model}: {outcome.message}")
 
-            return self._closing(run(specs, self.changing, jobs, force, report))
+            return self._closing(run(specs, self.changing, maintain.add_runs, jobs, force, report))
 
     def _closing(self, outcomes: Sequence[Outcome]) -> Rows:
         """Latency, energy, EDP and peak memory of the first models on a few parts: batch 1, default backend, every

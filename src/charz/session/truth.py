@@ -1,0 +1,496 @@
+"""Measured against predicted: importing measurements, making them, fitting the catalog to them, and the error that is left."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Callable, Sequence
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from charz.schema.errors import CharzError
+
+from .answer import Rows, answer, of_frame
+from .axes import names, one_of, sizes
+from .catalog import Hardware
+from .core import Core
+from .parameters import Names, Sizes, Text
+
+if TYPE_CHECKING:
+    import duckdb
+    import polars as pl
+
+    from charz.ingest.measure.run import Result, Settings
+    from charz.ingest.sources.spec import Spec
+    from charz.ingest.trace.export import Request
+
+    Wanted = list[tuple[Spec, list[dict[str, Any]]]]
+    """Models, each with its settings."""
+
+RUNS = "x.mode = 'run'"
+"""Measurements that are fitted unless others are asked for."""
+
+SCORED = "x.mode IN ('run', 'single_stream')"
+"""Measurements that are scored unless others are asked for."""
+
+BREAKDOWNS = ("part", "source", "precision", "batch", "family")
+
+_MEASURED = ("model", "backend", "precision", "batch", "latency_s", "low_s", "high_s", "run_count", "peak_memory_byte", "energy_j")
+
+
+class Measurements:
+    """Measured results in a session's database."""
+
+    def __init__(self, session: Core) -> None:
+        self.session = session
+
+    @answer()
+    def import_(
+        self,
+        file: Annotated[
+            Path, Text("timm CSV, any CSV or parquet, PyTorch trace (.json, .json.gz), or a folder of them.")
+        ],
+        *,
+        map: Annotated[Names | None, Text("field=column, field=column*1e-3 or field:=text; repeat.")] = None,
+        source: Annotated[str | None, Text("Name of the data set; default the file's name without its suffix.")] = None,
+        hardware: Annotated[str | None, Text("Part a PyTorch trace ran on.")] = None,
+        model: Annotated[str | None, Text("Model a PyTorch trace ran.")] = None,
+        backend: Annotated[str, Text("Backend a PyTorch trace ran under.")] = "eager",
+    ) -> Rows:
+        """Add a file of measured results, replacing what was imported under the same name."""
+        from charz.ingest.measurements import files
+
+        file = Path(file)
+        paths = files.in_folder(file) if file.is_dir() else [file]
+        trace = files.TraceContext(hardware, model, backend)
+        mapping = [map] if isinstance(map, str) else list(map or ())
+        batches = [files.read(path, mapping, source, trace) for path in paths]
+        with self.session.changing() as connection:
+            files.store_batches(connection, batches)
+            unknown = files.unmatched(connection)
+        if unknown:
+            more = ", ..." if len(unknown) > 6 else ""
+            self.session.voice.warn(
+                f"not in the catalog: {', '.join(unknown[:6])}{more} (their rows stay, unscored; `charz hardware add` adds a part)"
+            )
+        rows = [
+            (path.name, batch.row_type.TABLE, len(batch.frame), batch.untimed_count)
+            for path, batch in zip(paths, batches, strict=True)
+        ]
+        return Rows(("file", "table", "row_count", "untimed_count"), rows)
+
+    @answer()
+    def list(self) -> Rows:
+        """Data sets in the database, with how many of their rows can be scored."""
+        from charz.ingest.measurements import files
+
+        table = files.overview(self.session.connection())
+        if not len(table):
+            raise CharzError("no measurements in the database", next="charz measurements import FILE")
+        return of_frame(table)
+
+
+class Truth(Core):
+    """Runs on this machine, fits, and scores."""
+
+    @answer()
+    def measure(
+        self,
+        models: Annotated[
+            Names | None, Text("Models as `charz ingest` takes them; operators as synthetic:KIND.")
+        ] = None,
+        *,
+        device: Annotated[str, Text("cpu or cuda.")] = "cpu",
+        backend: Annotated[Names | None, Text("eager or inductor; repeat.")] = None,
+        batch: Annotated[Sizes | None, Text("Samples in one run: 8, 1,8,64 or 1:64 (doubling).")] = None,
+        sequence: Annotated[int | None, Text("Tokens a sample.", least=1)] = None,
+        precision: Annotated[Names | None, Text("fp32, tf32, fp16, bf16, amp-fp16, amp-bf16; repeat.")] = None,
+        memory_format: Annotated[str, Text("nchw or nhwc.")] = "nchw",
+        seconds: Annotated[float, Text("Least time spent on each measurement.", least=0.0)] = 2.0,
+        quantile: Annotated[
+            float,
+            Text("Share of runs faster than the time kept: on a machine shared with others, 0.1.", least=0.0, most=1.0),
+        ] = 0.5,
+        rounds: Annotated[
+            int, Text("Passes over all that is asked, so that a slow minute touches everything alike.", least=1)
+        ] = 1,
+        settings: Annotated[Names | None, Text("KEY=VALUE of a synthetic model.", flag="set")] = None,
+        operators: Annotated[bool, Text("Also keep the time of every operator, from a profiler trace.")] = True,
+        hardware: Annotated[str | None, Text("Part this is; default by the name the device gives itself.")] = None,
+        characterize: Annotated[
+            str | None, Text("Draft a part of this name from this CPU and fit its efficiency rows.")
+        ] = None,
+    ) -> Rows:
+        """Run models on this machine: median, spread, peak memory, energy where the device counts it, operator times.
+
+        Rows are kept under the data set `measured:NAME-OF-DEVICE`, also those before a failure or Ctrl-C;
+        `charz validate` holds predictions against them. `--characterize NAME` (ten minutes, CPU) writes
+        NAME.yaml, adds the part, measures a suite of small and six whole networks and fits the part's
+        efficiency rows to them. NAME is a new one, or that of a part characterized before whose NAME.yaml
+        was moved or removed.
+        """
+        if characterize is not None:
+            return self._characterize(characterize, seconds, quantile, rounds)
+        listed = [models] if isinstance(models, str) else list(models or ())
+        if not listed:
+            raise CharzError("no model named", next="try `charz measure resnet18`, or --characterize NAME")
+        from charz.ingest.sources.spec import parse, sweep
+
+        texts = settings.split() if isinstance(settings, str) else list(settings or ())
+        specs = [parse(name, settings=chosen) for name in listed for chosen in sweep(texts)]
+        wanted = [
+            {
+                "device": device,
+                "backend": b,
+                "precision": p,
+                "batch": n,
+                "sequence": sequence,
+                "memory_format": memory_format,
+                "seconds": seconds,
+                "quantile": quantile,
+            }
+            for b in names(backend) or ["eager"]
+            for p in names(precision) or ["fp32"]
+            for n in sizes(batch) or [1]
+        ]
+        return self._measure([(spec, wanted) for spec in specs], hardware, operators, rounds)
+
+    def _measure(self, wanted: Wanted, hardware: str | None, operators: bool, rounds: int) -> Rows:
+        """Measure every model under each of its settings and keep what was measured."""
+        from charz.ingest.measure import materialize, run
+        from charz.ingest.sources import build
+
+        cases = [(spec, run.Settings(**chosen)) for spec, several in wanted for chosen in several]
+        # What cannot be measured or kept must show before minutes are spent.
+        for spec, group in itertools.groupby(cases, key=lambda case: case[0]):
+            request = build(spec)
+            for _, settings in group:
+                materialize.check_sizes(request, settings.batch, settings.sequence)
+        with self.changing():
+            pass
+        if run.is_busy():
+            self.voice.warn("other work is running here: times will come out too long")
+        results: dict[int, Result] = {}
+        kept: dict[int, dict[str, Any]] = {}
+        traces: list[Any] = []
+        shown: list[tuple[Any, ...]] = []
+        try:
+            with self.voice.progress("measure", rounds * len(cases)) as done:
+                for last in [False] * (rounds - 1) + [True]:
+                    for number, (spec, settings) in enumerate(cases):
+                        # Built anew each time: making a model real uses the meta module up.
+                        request = build(spec)
+                        result, call = _run(request, settings)
+                        results[number] = results[number].joined(result) if number in results else result
+                        name = hardware or run.device_name(settings.device)
+                        kept[number] = _row(request, settings, results[number], name)
+                        done(request.name)
+                        if not last:
+                            continue
+                        shown.append(_shown(request.name, settings, results[number]))
+                        if operators:
+                            source = f"{kept[number]['source_id']}:operators"
+                            backend = settings.backend
+                            traces.append(run.operator_times(call, settings.device, request.name, name, backend, source))
+        finally:
+            if kept:
+                self._keep(list(kept.values()), traces)
+        return Rows(_MEASURED, shown)
+
+    def _keep(self, rows: list[dict[str, Any]], traces: list[pl.DataFrame]) -> None:
+        """Add the rows, in place of earlier ones of the same conditions."""
+        import polars as pl
+
+        from charz.ingest.measurements import store
+        from charz.schema.catalog import Source
+        from charz.schema.scenario import Measurement, OperatorMeasurement
+
+        conditions = ["model", "backend", "precision", "memory_format", "batch", "sequence"]
+        operators = pl.concat(traces, how="diagonal_relaxed") if traces else None
+        measured = pl.DataFrame(rows, infer_schema_length=None)
+        with self.changing() as connection:
+            for row_type, frame, keys in (
+                (Measurement, measured, conditions),
+                (OperatorMeasurement, operators, ["model", "backend"]),
+            ):
+                if frame is None:
+                    continue
+                name = frame["source_id"][0]
+                earlier = connection.sql(f"SELECT * FROM {row_type.TABLE} WHERE source_id = $1", params=[name]).pl()
+                new = store.conform(frame, row_type)
+                left = store.conform(earlier, row_type).join(new, on=keys, how="anti", nulls_equal=True)
+                what = f"runs on {frame['hardware_name'][0]}"
+                source = Source(source_id=name, kind="measurement", locator="charz measure", licence=None, what=what)
+                store.store(connection, pl.concat([left, new]), row_type, [source])
+        self.voice.remark(f"{len(rows)} measurements kept; `charz validate` holds predictions against them")
+
+    def _characterize(self, part_id: str, seconds: float, quantile: float, rounds: int) -> Rows:
+        """Draft the part, add it, measure the suite, fit."""
+        from charz.hardware_catalog import loader  # noqa: F401  # fails early where the catalog is broken
+        from charz.ingest.measure import characterize
+        from charz.ingest.run import run as ingest
+        from charz.ingest.sources.spec import parse
+        from charz.sql import maintain
+
+        path = self._new_part_file(part_id)
+        machine = characterize.probe()
+        with path.open("x", encoding="utf-8") as file:
+            file.write(characterize.draft(machine, part_id))
+        factor = host_factor(self.connection(create=True), machine.operator_s)
+        self.voice.remark(
+            f"{path}: {machine.core_count} cores, {machine.fp32_ops_per_s:.3g} operations and {machine.byte_per_s:.3g} bytes"
+            f" a second; an operator takes the host {machine.operator_s:.3g} s: give scenarios of this machine"
+            f" --host-factor {factor:.2g}"
+        )
+        Hardware(self).add(path, replace=True)
+        specs = [(parse(name, settings=_pairs(values)), batches) for name, values, batches in characterize.SUITE]
+        ingest([spec for spec, _ in specs], self.changing, maintain.add_runs)
+        chosen = {"seconds": min(seconds, 1.0) / rounds, "quantile": quantile}
+        measured = self._measure([(spec, [{"batch": n, **chosen} for n in batches]) for spec, batches in specs], part_id, False, rounds)
+        self._calibrated(
+            f"hardware:{part_id}", [part_id], where=f"x.source_id = 'measured:{part_id}'", host_factor=factor, is_suite=True
+        )
+        return measured
+
+    def _new_part_file(self, part_id: str) -> Path:
+        """Where the draft goes. Raises `CharzError` for an id that is none, one of another's part, and a file that is there."""
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", part_id):
+            raise CharzError("not an id of a part", part_id, next="use letters, digits, _ and -, e.g. my_machine")
+        path = Path(f"{part_id}.yaml")
+        if path.exists():
+            next = "move or remove it to characterize anew"
+            raise CharzError("this part's file is there already", str(path.resolve()), next=next)
+        if not os.access(path.parent, os.W_OK):
+            raise CharzError("the part's file cannot be written", str(path.parent.resolve()))
+        with self.changing() as connection:  # to write, so that a folder where nothing can be kept shows now
+            known = _parts_called(connection, part_id)
+            origin = "SELECT hardware FROM hardware SEMI JOIN hardware_provenance USING (hardware) WHERE origin = 'user'"
+            own = {part for (part,) in connection.execute(f"{origin} AND hardware = ?", [part_id]).fetchall()}
+        for part in known - own:
+            raise CharzError("the name of a part that was not characterized here", part, next="take another name")
+        return path
+
+    @answer()
+    def calibrate(
+        self,
+        target: Annotated[str | None, Text("Whom the rows are for: hardware:PART or family:gpu.")] = None,
+        *,
+        hardware: Annotated[Names | None, Text("Parts to fit on; default all measured ones of the scope.")] = None,
+        backend: Annotated[Names | None, Text("Backends; default all measured ones.")] = None,
+        where: Annotated[str, Text("SQL condition on measurement rows, alias x.")] = RUNS,
+        strength: Annotated[float, Text("Pull toward the family's values; 0 is none.", least=0.0)] = 1.0,
+        folds: Annotated[int, Text("Folds of model families left out.", least=2)] = 6,
+        host_factor: Annotated[float, Text("Host time of the machine over the reference.", least=0.0)] = 1.0,
+        suite: Annotated[
+            bool, Text("Fit to a suite of operators: keep the rows whatever the error on those left out.")
+        ] = False,
+        shipped: Annotated[
+            str | None,
+            Text(
+                "Fit rows that charz ships instead of a scope's: gemm, tiles_mma, tiles_wgmma, tiles_tcgen05,"
+                " collectives, timm, bands or operators. They go to --csv alone."
+            ),
+        ] = None,
+        package: Annotated[
+            Path | None, Text("Unpacked aiconfigurator_core folder for --shipped; default the installed one.")
+        ] = None,
+        write: Annotated[bool, Text("Store the rows in the database.")] = True,
+        csv: Annotated[
+            Path | None, Text("Folder whose tables get the rows, e.g. hardware_catalog/tables.")
+        ] = None,
+    ) -> Rows:
+        """Fit few parameters a kernel class, give the error on model families and parts left out, store the rows.
+
+        The database keeps its other rows: those of a part win over those of its family.
+        """
+        if shipped is not None:
+            own = {
+                "TARGET": target is not None, "--hardware": bool(hardware), "--backend": bool(backend),
+                "--where": where != RUNS, "--strength": strength != 1.0, "--folds": folds != 6,
+                "--host-factor": host_factor != 1.0, "--suite": suite,
+            }  # fmt: skip
+            given = [name for name, is_given in own.items() if is_given]
+            if given:
+                raise CharzError("--shipped fits by its own settings", ", ".join(given), next="leave them out")
+            return self._ship(shipped, package, csv)
+        if target is None or package is not None:
+            where_wrong = "--package" if target else "TARGET"
+            raise CharzError("needs a scope, or --shipped", where_wrong, next="write hardware:rtx4090 or --shipped gemm")
+        return self._calibrated(
+            target,
+            names(hardware),
+            names(backend),
+            where=where,
+            strength=strength,
+            folds=folds,
+            host_factor=host_factor,
+            is_suite=suite,
+            is_written=write,
+            csv=csv,
+        )
+
+    def _calibrated(
+        self,
+        target: str,
+        hardware: Sequence[str] = (),
+        backends: Sequence[str] = (),
+        *,
+        is_suite: bool = False,
+        is_written: bool = True,
+        csv: Path | None = None,
+        **options: Any,
+    ) -> Rows:
+        """Fit, and put the rows where they go; the error of each backend on what its fit did not see."""
+        import polars as pl
+
+        from charz.hardware_catalog.calibration import calibrate, catalog_csv, store, whole_models
+
+        results = calibrate.fit(self.connection(), target, hardware=hardware, backends=backends, **options)
+        rows = calibrate.rows(results, is_suite)
+        if csv is not None:
+            catalog_csv.replace_rows(csv, rows)
+        if is_written:
+            with self.changing() as connection:
+                store.replace(connection, rows)
+            self.voice.remark(f"{len(rows.efficiency)} efficiency rows and {len(rows.bands)} bands stored for {target}")
+        tables = []
+        for result in results:
+            covered = whole_models.band_coverage(result.cases, "family_out_s")
+            kept = "" if result.is_better else "; no better than the rows in force on families left out: only its bands are kept"
+            self.voice.remark(
+                f"{result.scope}, {result.backend}: {len(result.kernels.cases)} rows, {len(result.fit.prior)} parameters;"
+                f" a nominal 80 % band covers {covered:.0%} of left-out rows{kept}"
+            )
+            tables.append(whole_models.error_table(result).with_columns(backend=pl.lit(result.backend)))
+        return of_frame(pl.concat(tables, how="diagonal_relaxed"))
+
+    def _ship(self, name: str, package: Path | None, csv: Path | None) -> Rows:
+        """Fit shipped rows, put them in the tables of a folder, and say what they came to."""
+        from charz.hardware_catalog.calibration import catalog_csv
+        from charz.hardware_catalog.calibration import shipped as fits
+
+        rows = fits.fit(self.connection(create=True), name, package)
+        count = len(rows.efficiency) + len(rows.bands) + len(rows.constants)
+        if csv is None:
+            self.voice.remark(f"{count} rows fitted; --csv hardware_catalog/tables puts them there")
+        else:
+            catalog_csv.replace_rows(csv, rows)
+            self.voice.remark(f"{count} rows put in {csv}")
+        return of_frame(rows.report)
+
+    @answer(*BREAKDOWNS, "worst")
+    def validate(
+        self,
+        *,
+        where: Annotated[str, Text("SQL condition on measurement rows, alias x.")] = SCORED,
+        least_rows: Annotated[int, Text("Leave out groups with fewer rows.", least=1)] = 5,
+        worst: Annotated[int, Text("How many of the worst rows to explain.", least=0)] = 10,
+        family_only: Annotated[bool, Text("Ignore efficiency rows fitted to single parts.")] = False,
+        section: Literal["part", "source", "precision", "batch", "family", "worst"] = "part",
+    ) -> Rows:
+        """Give the error of predictions by part, source, precision, batch class and model family, and the worst rows.
+
+        The error of a row is the natural logarithm of predicted over measured time: `median_error` and `p90_error` are of
+        its absolute value, `bias` is its median (above 0 predicts too slow), `mape` the mean of |predicted / measured - 1|.
+        """
+        import polars as pl
+
+        from charz.hardware_catalog.calibration import validation
+
+        frame = self._scored(where, family_only)
+        if section == "worst":
+            columns = ("model", "hardware", "backend", "batch", "measured_s", "latency_s", "log_ratio", "why")
+            return of_frame(validation.worst(frame, worst).select(columns))
+        kept = validation.score(frame, one_of("breakdown", section, BREAKDOWNS), least_rows)
+        few = len(validation.score(frame, section)) - len(kept)
+        if few:
+            self.voice.warn(f"left out: {few} groups by {section} of fewer than {least_rows} rows (--least-rows)")
+        return of_frame(kept.with_columns(pl.selectors.float().round(3)))
+
+    def _scored(self, where: str, is_family_only: bool) -> pl.DataFrame:
+        """Measured runs with their predictions, kept for the next section of the same question."""
+        from charz.hardware_catalog.calibration import validation
+
+        connection = self.connection()
+        key = (id(connection), where, is_family_only)
+        if self._validated is None or self._validated[0] != key:
+            self._validated = (key, validation.validate(connection, where, is_family_only))
+        return self._validated[1]
+
+    _validated: tuple[tuple[Any, ...], pl.DataFrame] | None = None
+
+
+def _parts_called(connection: duckdb.DuckDBPyConnection, name: str) -> set[str]:
+    """Parts that have a name, as id, full name or alias, in capitals or not."""
+    query = "SELECT DISTINCT hardware FROM hardware LEFT JOIN hardware_alias USING (hardware)"
+    tests = "lower(?) IN (lower(hardware), lower(name), lower(coalesce(alias, '')))"
+    return {part for (part,) in connection.execute(f"{query} WHERE {tests}", [name]).fetchall()}
+
+
+def _run(request: Request, settings: Settings) -> tuple[Result, Callable[[], object]]:
+    from charz.ingest.measure import run
+
+    try:
+        return run.measure(request, settings)
+    except RuntimeError as error:  # out of memory, an operator that lacks the type, no compiler
+        where = f"{request.name}, {settings.backend} {settings.precision} batch {settings.batch} on {settings.device}"
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise CharzError("the model does not run", where, reason) from error
+
+
+def _shown(name: str, settings: Settings, result: Result) -> tuple[Any, ...]:
+    return (
+        name,
+        settings.backend,
+        settings.precision,
+        settings.batch,
+        result.latency_s,
+        result.low_s,
+        result.high_s,
+        len(result.times_s),
+        result.peak_memory_byte,
+        result.energy_j,
+    )
+
+
+def _row(request: Request, settings: Settings, result: Result, hardware: str) -> dict[str, Any]:
+    """A `measurement` row."""
+    import torch
+
+    return {
+        "model": request.name,
+        "model_source": request.name,
+        "hardware_name": hardware,
+        "device_count": 1,
+        "backend": settings.backend,
+        "software": f"torch {torch.__version__}",
+        "mode": "run",
+        "precision": settings.precision,
+        "memory_format": settings.memory_format,
+        "batch": settings.batch,
+        "sequence": settings.sequence,
+        "resolution": request.resolution,
+        "latency_s": result.latency_s,
+        "throughput_per_s": settings.batch / result.latency_s,
+        "energy_j": result.energy_j,
+        "energy_scope": "gpu" if result.energy_j is not None else None,
+        "energy_per": "run" if result.energy_j is not None else None,
+        "peak_memory_byte": result.peak_memory_byte,
+        "source_id": f"measured:{hardware}",
+        "note": f"{date.today().isoformat()}; p10 {result.low_s:.6g} s, p90 {result.high_s:.6g} s of {len(result.times_s)} runs,"
+        f" quantile {result.quantile:g}",
+    }
+
+
+def host_factor(connection: duckdb.DuckDBPyConnection, operator_s: float) -> float:
+    """Host time of an operator here over that of the catalog's eager backend on CPUs."""
+    query = "SELECT host_kernel_s FROM backend_support WHERE backend = 'eager' AND family = 'cpu' AND vendor = '*'"
+    ((reference,),) = connection.execute(query).fetchall()
+    return operator_s / float(reference)
+
+
+def _pairs(values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """`KEY=VALUE` texts as pairs."""
+    return tuple((key, value) for key, _, value in (v.partition("=") for v in values))
