@@ -23,7 +23,6 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from charz.session import workspace
 from charz.ingest import pipeline
 from charz.ingest.compile.rules import Rules, from_connection
 from charz.ingest.rows import Ingested
@@ -31,6 +30,7 @@ from charz.ingest.sources import build
 from charz.ingest.sources.spec import Spec, parse
 from charz.ingest.trace import export
 from charz.ingest.write import write
+from charz.session import workspace
 from charz.sql import maintain
 
 REPEATS = 3

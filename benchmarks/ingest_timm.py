@@ -14,11 +14,11 @@ from pathlib import Path
 
 import polars as pl
 
-from charz.session import workspace
 from charz.ingest.measurements import files
 from charz.ingest.run import run
 from charz.ingest.sources import timm
 from charz.ingest.sources.spec import Spec, parse
+from charz.session import workspace
 from charz.sql import maintain
 
 

@@ -28,11 +28,11 @@ import numpy as np
 import polars as pl
 
 from benchmarks import catalog, language_models, page
-from charz.session import workspace
 from charz.hardware_catalog.calibration import errors
 from charz.hardware_catalog.calibration.shipped import live
 from charz.hardware_catalog.calibration.workbench import Workbench
 from charz.ingest.run import run
+from charz.session import workspace
 from charz.sql import maintain
 
 PARTS = {

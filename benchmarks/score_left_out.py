@@ -14,10 +14,10 @@ from pathlib import Path
 import polars as pl
 
 from benchmarks import page
-from charz.session import workspace
 from charz.hardware_catalog.calibration import errors
 from charz.hardware_catalog.calibration.shipped import timm
 from charz.hardware_catalog.calibration.whole_models import Calibration
+from charz.session import workspace
 
 CAUSES = {
     "convmixer": "Depthwise convolutions of 7x7 and 9x9, for which cuDNN has no tensor-core path and none for nhwc.",

@@ -17,11 +17,11 @@ from pathlib import Path
 import polars as pl
 
 from benchmarks import catalog, page
-from charz.session import workspace
 from charz.hardware_catalog.calibration import errors, operator_times
 from charz.hardware_catalog.calibration.rows import shared_rows
 from charz.hardware_catalog.calibration.shipped import live
 from charz.ingest.measurements import collection, store
+from charz.session import workspace
 
 NODES = "source_id LIKE '%:fx_nodes:%'"
 

@@ -17,11 +17,11 @@ import duckdb
 import polars as pl
 
 from benchmarks import page
-from charz.session import workspace
 from charz.hardware_catalog.calibration import errors, validation
 from charz.hardware_catalog.calibration.rows import shared_rows
 from charz.hardware_catalog.calibration.shipped import live
 from charz.hardware_catalog.calibration.workbench import Workbench, measured_cases
+from charz.session import workspace
 
 CELL = ["hardware", "backend", "memory_format", "software"]
 

@@ -20,13 +20,13 @@ import duckdb
 import polars as pl
 
 from benchmarks import catalog, page
-from charz.session import workspace
 from charz.hardware_catalog.calibration import errors
 from charz.hardware_catalog.calibration.shipped import live
 from charz.hardware_catalog.calibration.workbench import Workbench
 from charz.ingest.measurements import collection, store
 from charz.ingest.run import run
 from charz.ingest.sources.spec import parse
+from charz.session import workspace
 from charz.sql import maintain
 
 MODELS = ("torchvision:resnet50", "hf:bert-large-uncased")

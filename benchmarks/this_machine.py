@@ -23,10 +23,10 @@ import duckdb
 import polars as pl
 
 from benchmarks import page
-from charz.session.truth import host_factor
 from charz.hardware_catalog.calibration import errors, validation
 from charz.hardware_catalog.calibration.workbench import Workbench, measured_cases
 from charz.ingest.measure import characterize
+from charz.session.truth import host_factor
 
 PART = "this_machine"
 MODELS = (

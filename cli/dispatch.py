@@ -16,6 +16,7 @@ from charz.session import GROUP_LINES
 
 from .options import Method, function, methods
 
+
 class LazyGroup(TyperGroup):
     """A group whose commands are imported only when called."""
 

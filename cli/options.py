@@ -70,14 +70,20 @@ def function(method: Method) -> Callable[..., None]:
     own = [p for p in inspect.signature(method.asked.rows).parameters.values() if p.name != "self"]
     parameters = [_parameter(p, hints[p.name], is_several=bool(method.asked.sections)) for p in own]
     names = {p.name for p in own}
-    common = {"format": (_FORMAT, Format.table), "out": (_OUT, None), "db": (_DATABASE, None)}
+    common: dict[str, tuple[Any, Any]] = {
+        "format": (_FORMAT, Format.table),
+        "out": (_OUT, None),
+        "db": (_DATABASE, None),
+    }
     if method.asked.more:
         common = {"full": (_FULL, False), **common}
     added = {name: pair for name, pair in common.items() if name not in names}
     parameters += [_keyword(name, hint, default) for name, (hint, default) in added.items()]
 
     def command(**given: Any) -> None:
-        path, format, out, full = (given.pop(name) if name in added else None for name in ("db", "format", "out", "full"))
+        path, format, out, full = (
+            given.pop(name) if name in added else None for name in ("db", "format", "out", "full")
+        )
         sections = (*method.asked.sections, *(method.asked.more if full else ()))
         with Session(path, voice=display.voice(), is_guarded=True) as session:
             _answer(session, method, given, sections, format or Format.table, out)
@@ -127,16 +133,17 @@ def _parameter(parameter: inspect.Parameter, hint: Any, is_several: bool) -> ins
         raise TypeError(f"{parameter.name} has no `Text`")
     is_required = parameter.default is inspect.Parameter.empty
     is_nothing = parameter.default is None or parameter.default == ()
-    bounds = {"min": text.least, "max": text.most} if text.least is not None or text.most is not None else {}
     declared: Any
     if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
         flag = f"--{text.flag or parameter.name.rstrip('_').replace('_', '-')}"
         flags = [flag, *([text.short] if text.short else [])]
         if _is_flag(given):
             flags = [f"{flag}/--no-{flag[2:]}"] if parameter.default else flags
-        declared = typer.Option(*flags, help=text.help, show_default=not (is_required or is_nothing), **bounds)
+        declared = typer.Option(
+            *flags, help=text.help, show_default=not (is_required or is_nothing), min=text.least, max=text.most
+        )
     else:
-        declared = typer.Argument(help=text.help, show_default=False, **bounds)
+        declared = typer.Argument(help=text.help, show_default=False, min=text.least, max=text.most)
     default = inspect.Parameter.empty if is_required else None if is_nothing else parameter.default
     return _keyword(parameter.name, Annotated[_typed(given), declared], default)
 

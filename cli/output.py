@@ -95,10 +95,7 @@ def _cells(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[Seque
     unit = columns.index("unit")
     kept = [i for i in range(len(columns)) if i != unit]
     return [columns[i] for i in kept], [
-        [
-            _measure(row[i], None, row[unit]) if columns[i].endswith("value") else shown(row[i], columns[i])
-            for i in kept
-        ]
+        [_measure(row[i], None, row[unit]) if columns[i].endswith("value") else shown(row[i], columns[i]) for i in kept]
         for row in rows
     ]
 
@@ -128,7 +125,11 @@ def _derivation(rows: Sequence[Sequence[Any]]) -> str:
         lines.append(f"\n{step}\n{'=' * len(step)}")
         for item, of_item in itertools.groupby(of_step, key=lambda row: row[1]):
             lines += [f"\n{item}"] if item else []
-            lines.append(display.facts((name, _measure(value, word, unit), text) for _, _, name, value, word, unit, text in of_item))
+            lines.append(
+                display.facts(
+                    (name, _measure(value, word, unit), text) for _, _, name, value, word, unit, text in of_item
+                )
+            )
     return "\n".join(lines).lstrip("\n")
 
 
@@ -260,7 +261,9 @@ def write_file(out: Path, data: bytes, force: bool = False) -> None:
         raise CharzError("cannot write the file", str(out), error.strerror or str(error)) from error
 
 
-_WRITABLE = frozenset({".csv", ".json", ".md", ".markdown", ".parquet", ".txt", ".table", ".svg", ".png", ".html", ".pdf"})
+_WRITABLE = frozenset(
+    {".csv", ".json", ".md", ".markdown", ".parquet", ".txt", ".table", ".svg", ".png", ".html", ".pdf"}
+)
 """Endings of files that hold answers."""
 
 

@@ -119,7 +119,9 @@ def _hide_parts(
     for table in _maintained(connection, HARDWARE):
         columns = column_names(connection, table.name)
         kept = {"hardware": hardware, "backend": backends}
-        tests = [f"{name} IN {_listed(values)}" for name, values in kept.items() if values is not None and name in columns]
+        tests = [
+            f"{name} IN {_listed(values)}" for name, values in kept.items() if values is not None and name in columns
+        ]
         if tests:
             _keep(connection, table.name, " AND ".join(tests))
 

@@ -18,6 +18,7 @@ from .views import LAYERS
 MODELS = LAYERS[2:6]
 """Layers that are views there."""
 
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """A statement for Spark, and the relation that it makes."""

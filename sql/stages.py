@@ -110,7 +110,11 @@ class _Planner:
         for name in reversed(list(self.known)):
             if name not in below:
                 continue
-            named = set(self.columns[name]) if name in asked and name not in (also or {}) else set((also or {}).get(name, ()))
+            named = (
+                set(self.columns[name])
+                if name in asked and name not in (also or {})
+                else set((also or {}).get(name, ()))
+            )
             for reader in self._readers(name, below):
                 named.update(re.findall(r"\w+", reader.body), needed.get(reader.name, ()))
             needed[name] = tuple(column for column in self.columns[name] if column in named)

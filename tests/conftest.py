@@ -49,11 +49,11 @@ def file(once: Once) -> Path:
 
 def _three_models(path: Path) -> None:
     from oracle.database import ingested
+    from whole.generated import graph
 
     from charz.ingest import write
     from charz.session import Session
     from charz.sql import maintain
-    from whole.generated import graph
 
     with Session(path) as session, session.changing() as connection:
         models = [ingested(graph(seed), name) for seed, name in enumerate(("small", "other", "decoder"), start=1)]

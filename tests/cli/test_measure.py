@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from charz.cli import measure
-from charz.session import workspace
 from charz.ingest.measure import characterize, run
 from charz.schema.errors import CharzError
+from charz.session import workspace
 
 from .conftest import Charz, assert_one_line_error
 

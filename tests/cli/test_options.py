@@ -62,7 +62,11 @@ def test_a_command_prints_what_its_method_returns(name: str, file: Path, capsys:
     line = [*name.split(), *arguments, "--db", str(file), "--format", "json"]
     for option, value in options.items():
         flag = f"--{option.replace('_', '-')}"
-        line += [flag] if value is True else [x for v in (value if isinstance(value, list) else [value]) for x in (flag, str(v))]
+        line += (
+            [flag]
+            if value is True
+            else [x for v in (value if isinstance(value, list) else [value]) for x in (flag, str(v))]
+        )
     assert dispatch.run(line) == 0, capsys.readouterr().err
     printed = json.loads(capsys.readouterr().out)
     with charz.open(file) as db:

@@ -8,13 +8,13 @@ import textwrap
 import pytest
 import torch
 
-from charz.session import workspace
 from charz.ingest import pipeline
 from charz.ingest.run import run
 from charz.ingest.sources import huggingface
 from charz.ingest.sources.inputs import parse_input
 from charz.ingest.sources.spec import parse, sweep
 from charz.schema.errors import CharzError
+from charz.session import workspace
 from charz.sql import maintain
 
 SMALL = ("synthetic:mlp", "synthetic:conv2d", "synthetic:lu")

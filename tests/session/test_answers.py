@@ -146,9 +146,7 @@ def test_limits_leave_choices_out_by_reason(db: Session) -> None:
         ("compare", "smal", {}, "unknown model: smal. Nearest: small"),
     ],
 )
-def test_errors_say_what_to_do(
-    db: Session, method: str, given: str, options: dict[str, object], says: str
-) -> None:
+def test_errors_say_what_to_do(db: Session, method: str, given: str, options: dict[str, object], says: str) -> None:
     with pytest.raises(CharzError) as raised:
         getattr(db, method)(given, **options)
     assert says.lower() in raised.value.line.lower()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import venv
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,9 +34,7 @@ def reports(session: Session) -> list[str]:
     return [name for (name,) in session.connection().execute(query).fetchall()]
 
 
-def test_every_report_is_what_its_view_answers(
-    db: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_report_is_what_its_view_answers(db: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With room for one kernel every model stands alone, and every part."""
     monkeypatch.setattr(stream, "KERNELS_AT_ONCE", 1)
     written = db.export(tmp_path / "out", on=PARTS)
@@ -119,7 +116,9 @@ def test_other_tools_get_the_same_sums(db: Session, tmp_path: Path, package: str
     """Each from pip, in an environment of its own."""
     python = tmp_path / "venv/bin/python"
     venv.create(tmp_path / "venv", with_pip=True)
-    installed = subprocess.run([python, "-m", "pip", "install", "-q", *package.split()], capture_output=True, check=False)
+    installed = subprocess.run(
+        [python, "-m", "pip", "install", "-q", *package.split()], capture_output=True, check=False
+    )
     if installed.returncode:
         pytest.skip(f"pip cannot install {package}")
     db.export(tmp_path / "out.duckdb", format="duckdb", storage="v1.5.0", on=PARTS, views="model_report")
@@ -149,9 +148,7 @@ def test_spark_gets_what_the_models_read(db: Session, tmp_path: Path) -> None:
     assert found == pytest.approx(expected, rel=1e-9)
 
 
-def test_a_large_answer_set_is_asked_for_first(
-    db: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_answer_set_is_asked_for_first(db: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporting, "ASKS_FIRST_BYTE", 1)
     with pytest.raises(CharzError, match=r"a large export: about .* kernels on targets.*--force"):
         db.export(tmp_path / "out", on="t4")

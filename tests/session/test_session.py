@@ -26,7 +26,9 @@ def test_a_report_is_the_row_that_plain_sql_gives(file: Path) -> None:
     assert len(report) == len(plain) == 1
     for column in set(report.columns) & set(plain.columns):
         expected = plain[column][0]
-        assert report[column][0] == (pytest.approx(expected, rel=1e-12) if isinstance(expected, float) else expected), column
+        assert report[column][0] == (pytest.approx(expected, rel=1e-12) if isinstance(expected, float) else expected), (
+            column
+        )
 
 
 def test_what_is_not_in_the_file_is_evaluated_as_what_is(file: Path, tmp_path: Path) -> None:
@@ -49,7 +51,9 @@ def test_a_session_sees_what_others_write(file: Path, tmp_path: Path) -> None:
     with charz.open(path) as db, charz.open(path) as other:
         before = db.report("small", on="t4")["latency_s"][0]
         with other.changing() as connection:
-            connection.execute("UPDATE hardware_memory SET bandwidth_byte_per_s = bandwidth_byte_per_s / 100 WHERE hardware = 't4'")
+            connection.execute(
+                "UPDATE hardware_memory SET bandwidth_byte_per_s = bandwidth_byte_per_s / 100 WHERE hardware = 't4'"
+            )
         assert db.report("small", on="t4")["latency_s"][0] > before
 
 

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 from conftest import scenario
 
-from charz.sql import maintain, triggers, views
+from charz.sql import maintain, narrow, triggers, views
 
 Adder = Callable[[duckdb.DuckDBPyConnection, str, int], None]
 
@@ -82,10 +82,10 @@ def test_runs_are_evaluated_where_their_text_or_rules_changed(
 
 def test_chunks_give_the_rows_of_the_whole(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with duckdb.connect(str(small), config={"threads": 1}) as connection:
-        chunks = maintain._chunks(connection, None, None)
+        chunks = maintain.chunked(connection, None, None)
         assert chunks == [["narrow", "wide"]]
         monkeypatch.setattr(maintain, "RUNS_AT_ONCE", 1)
-        assert maintain._chunks(connection, None, None) == [["narrow"], ["wide"]]
+        assert maintain.chunked(connection, None, None) == [["narrow"], ["wide"]]
         connection.begin()
         maintain.refresh(connection)
         connection.commit()
@@ -93,14 +93,16 @@ def test_chunks_give_the_rows_of_the_whole(small: Path, monkeypatch: pytest.Monk
         assert maintain.differences(connection) == {}
 
 
-def test_a_what_if_knows_its_scenario_alone_and_leaves_the_file(small: Path) -> None:
+@pytest.mark.parametrize("held", [(), (1,)], ids=["evaluated", "copied"])
+def test_a_what_if_knows_its_scenario_alone_and_leaves_the_file(small: Path, held: tuple[int, ...]) -> None:
     content = small.read_bytes()
     with duckdb.connect(str(small), read_only=True) as connection:
         stored = connection.execute(
             "SELECT * FROM shape WHERE model = 'wide' AND scenario_id = 1 ORDER BY ALL"
         ).fetchall()
     with duckdb.connect(str(small), read_only=True) as connection:
-        narrow.narrow(connection, scenarios=[scenario(1, "eager"), scenario(7, "xla", batch=5)], models=["wide"])
+        asked_runs = [dict(scenario(1, "eager")), dict(scenario(7, "xla", batch=5))]
+        narrow.narrow(connection, scenarios=asked_runs, stored_scenarios=held, models=["wide"])
         assert keys(connection, "shape") == {("wide", 1), ("wide", 7)}
         asked = connection.execute("SELECT * FROM shape WHERE scenario_id = 1 ORDER BY ALL").fetchall()
         assert asked == stored

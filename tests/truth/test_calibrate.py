@@ -9,13 +9,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from charz.session import workspace
 from charz.hardware_catalog import uniform
 from charz.hardware_catalog.calibration import calibrate, catalog_csv, shipped, store
 from charz.hardware_catalog.calibration.rows import FittedRows
 from charz.hardware_catalog.calibration.shipped import bands, live
 from charz.schema.catalog import Collective, Efficiency, PredictionBand, Source
 from charz.schema.errors import CharzError
+from charz.session import workspace
 
 TABLES = Path(__file__).resolve().parents[2] / "hardware_catalog/tables"
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from charz.session import workspace
 from charz.ingest.measurements import collection, files, kineto, mapped, operator_shape, store, timm_results
 from charz.schema.errors import CharzError
 from charz.schema.scenario import Measurement, OperatorMeasurement
+from charz.session import workspace
 
 
 def test_timm_file_name_tells_settings() -> None:

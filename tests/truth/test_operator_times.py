@@ -7,11 +7,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from charz.session import workspace
 from charz.hardware_catalog.calibration import operator_times
 from charz.ingest.measurements import collection, store
 from charz.schema.catalog import Source
 from charz.schema.scenario import OperatorMeasurement
+from charz.session import workspace
 
 PART = "Tesla V100-PCIE-32GB"
 

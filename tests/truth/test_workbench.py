@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from charz.session import workspace
 from charz.hardware_catalog.calibration import bare, fit, kernels, validation
 from charz.hardware_catalog.calibration.workbench import Workbench, measured_cases
 from charz.ingest.measurements import files, store
@@ -17,6 +16,7 @@ from charz.ingest.sources.spec import parse
 from charz.schema.catalog import Source
 from charz.schema.errors import CharzError
 from charz.schema.scenario import Measurement
+from charz.session import workspace
 from charz.sql import maintain
 
 PART = "h100_sxm5_80"

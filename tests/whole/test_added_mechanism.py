@@ -50,9 +50,9 @@ def test_a_mechanism_is_one_file(file: Path, tmp_path: Path) -> None:
 def test_a_backend_is_rows_alone(file: Path, tmp_path: Path) -> None:
     from oracle.database import ingested
 
-    from charz.session import workspace
     from charz.ingest import write
     from charz.ingest.compile.rules import from_connection
+    from charz.session import workspace
     from charz.sql import maintain
     from whole.generated import graph
 

@@ -6,7 +6,7 @@ import contextlib
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 if TYPE_CHECKING:
     import duckdb
@@ -79,6 +79,6 @@ def answer(
             return body(self, *args, **kwargs).frame()
 
         method.asked = Asked(body, sections, more)  # type: ignore[attr-defined]
-        return method
+        return cast("Callable[Concatenate[S, P], pl.DataFrame]", method)
 
     return decorated

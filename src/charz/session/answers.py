@@ -224,7 +224,10 @@ class Answers(Core):
         choice meets the limits.
         """
         limits = Limits(
-            amount(latency, "s", "--latency"), amount(energy, "J", "--energy"), amount(memory, "byte", "--memory"), price
+            amount(latency, "s", "--latency"),
+            amount(energy, "J", "--energy"),
+            amount(memory, "byte", "--memory"),
+            price,
         )
         question = Question(
             [model],

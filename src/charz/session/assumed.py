@@ -16,6 +16,7 @@ _BESIDES = {
 }
 """Column of `assumed_input` that a report view rests on besides what every one does."""
 
+
 def note(narrowed: Narrowed, voice: Voice, *views: str) -> None:
     """Say how many assumed inputs an answer made of `views` rests on, and which of its models have operators that count
     for nothing."""
@@ -36,7 +37,9 @@ def note(narrowed: Narrowed, voice: Voice, *views: str) -> None:
 
 def note_unsized(narrowed: Narrowed, voice: Voice) -> None:
     """Say which of the models have operators without a rule: their work is unknown and every sum too small."""
-    query = "SELECT model, count(*) FROM operator SEMI JOIN model USING (model) WHERE rule IS NULL GROUP BY 1 ORDER BY 1"
+    query = (
+        "SELECT model, count(*) FROM operator SEMI JOIN model USING (model) WHERE rule IS NULL GROUP BY 1 ORDER BY 1"
+    )
     found = narrowed.connection.execute(query).fetchall()
     if not found:
         return

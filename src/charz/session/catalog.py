@@ -33,9 +33,7 @@ class Hardware:
         self.session = session
 
     @answer()
-    def list(
-        self, *, family: Annotated[str | None, Text("cpu, gpu, tpu, kpu, npu or dsp.")] = None
-    ) -> Rows:
+    def list(self, *, family: Annotated[str | None, Text("cpu, gpu, tpu, kpu, npu or dsp.")] = None) -> Rows:
         """List the parts with their peaks, memory and power."""
         connection = self.session.catalog()
         families = [f for (f,) in connection.execute("SELECT DISTINCT family FROM hardware ORDER BY 1").fetchall()]
@@ -56,7 +54,11 @@ class Hardware:
         connection = self.session.catalog()
         hardware = resolve(connection, part)
         if section == "part":
-            return of_query(connection.sql(f"SELECT hardware, {', '.join(_FACTS)} FROM hardware WHERE hardware = ?", params=[hardware]))
+            return of_query(
+                connection.sql(
+                    f"SELECT hardware, {', '.join(_FACTS)} FROM hardware WHERE hardware = ?", params=[hardware]
+                )
+            )
         if section == "conflicts":
             query = "SELECT field, values_by_source, chosen, reason FROM hardware_conflict WHERE hardware = ? ORDER BY field"
             return of_query(connection.sql(query, params=[hardware]), "hardware_conflict")
@@ -136,9 +138,7 @@ class Hardware:
         return Rows(("removed",), [(hardware,)])
 
     @answer()
-    def sync(
-        self, *, dry_run: Annotated[bool, Text("Show what would change and change nothing.")] = False
-    ) -> Rows:
+    def sync(self, *, dry_run: Annotated[bool, Text("Show what would change and change nothing.")] = False) -> Rows:
         """Bring the shipped catalog into an older database, keeping your parts and edits."""
         from charz.hardware_catalog import loader
         from charz.hardware_catalog import sync as syncing
@@ -203,7 +203,9 @@ class Scenarios:
         session.check_run(names(backend), names(precision))
         query = "SELECT DISTINCT backend FROM backend_support WHERE is_default ORDER BY backend"
         backends = names(backend) or [name for (name,) in session.connection().execute(query).fetchall()]
-        wanted = [session.conditions({**fields, "backend": b, "precision": p}) for p in names(precision) for b in backends]
+        wanted = [
+            session.conditions({**fields, "backend": b, "precision": p}) for p in names(precision) for b in backends
+        ]
         rows, held = session.numbered(wanted)
         new = [row for row in rows if row["scenario_id"] not in held]
         if new:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -53,8 +52,8 @@ class Voice:
     """What an answer leaves out."""
     remark: Callable[[str], None] = lambda _: None
     """What an answer rests on, and what is done."""
-    progress: Callable[[str, int], contextlib.AbstractContextManager[Callable[[str], None]]] = (
-        lambda _, __: contextlib.nullcontext(lambda _: None)
+    progress: Callable[[str, int], contextlib.AbstractContextManager[Callable[[str], None]]] = lambda _, __: (
+        contextlib.nullcontext(lambda _: None)
     )
     """Given a title and a count of steps: a function to call with what each step did."""
 
@@ -88,7 +87,12 @@ class Narrowed:
         self.connection = connection
 
     def rows(
-        self, view: str, columns: Sequence[str] = (), tail: str = "", values: Sequence[Any] = (), beside: Sequence[str] = ()
+        self,
+        view: str,
+        columns: Sequence[str] = (),
+        tail: str = "",
+        values: Sequence[Any] = (),
+        beside: Sequence[str] = (),
     ) -> Rows:
         """Columns of a view, or all; `tail` follows the relation, with `values` for its parameters.
 
@@ -218,7 +222,9 @@ class Core:
 
             models, parts, numbers = self._scope.models, self._scope.hardware, self._scope.scenarios
             cursor = connection.cursor()
-            rows = Narrowed(connection).records("SELECT * FROM scenario WHERE list_contains(?, scenario_id)", [list(numbers)])
+            rows = Narrowed(connection).records(
+                "SELECT * FROM scenario WHERE list_contains(?, scenario_id)", [list(numbers)]
+            )
             narrow.narrow(
                 cursor,
                 scenarios=rows if numbers else None,
@@ -304,11 +310,17 @@ class Core:
         run = {"batch": (*question.batches, batch)[0], "sequence": (*question.sequences, None)[0]}
         narrowed = self.asked(
             Question(
-                question.models, question.hardware, precisions=question.precisions, backends=question.backends, runs=[run]
+                question.models,
+                question.hardware,
+                precisions=question.precisions,
+                backends=question.backends,
+                runs=[run],
             ),
             *views,
         )
-        (keys,) = narrowed.records("SELECT t.hardware, r.* FROM run AS r JOIN part_support AS t USING (backend, precision)")
+        (keys,) = narrowed.records(
+            "SELECT t.hardware, r.* FROM run AS r JOIN part_support AS t USING (backend, precision)"
+        )
         return narrowed, keys
 
     def _runs(self, question: Question) -> list[dict[str, Any]]:
@@ -325,10 +337,14 @@ class Core:
         """What of the question runs: each part, or every one if none is named, under each backend, or under the one that
         answers assume on it, in each precision, or in the first of them that it computes in."""
         connection = self.connection()
-        support = "SELECT hardware, backend, is_default FROM supported_backend ORDER BY hardware, is_default DESC, backend"
+        support = (
+            "SELECT hardware, backend, is_default FROM supported_backend ORDER BY hardware, is_default DESC, backend"
+        )
         backends: dict[str, list[str]] = {}
         for part, backend, _ in connection.execute(support).fetchall():
-            is_wanted = backend in question.backends if question.backends else question.every_backend or part not in backends
+            is_wanted = (
+                backend in question.backends if question.backends else question.every_backend or part not in backends
+            )
             if is_wanted and (not parts or part in parts):
                 backends.setdefault(part, []).append(backend)
         found = connection.execute("SELECT hardware, backend, precision FROM part_support").fetchall()
@@ -356,17 +372,19 @@ class Core:
             if missing := [name for name in question.precisions if name not in able]:
                 reasons.append(CharzError("left out", f"{', '.join(missing)} on {part}", self._computes_in(part)))
         if not targets:
-            nothing = CharzError("no part runs this so", ", ".join(question.models), next="widen --precision or --backend")
+            nothing = CharzError(
+                "no part runs this so", ", ".join(question.models), next="widen --precision or --backend"
+            )
             raise reasons[0] if reasons else nothing
         if reasons:
             self.voice.warn("left out: " + "; ".join(f"{reason.where}, {reason.exists}" for reason in reasons))
         elif not parts and (question.backends or question.precisions):
             query = "SELECT count(*) FROM hardware"
             ((count,),) = self.connection().execute(query).fetchall()
-            able = len({target[0] for target in targets})
-            if able < count:
+            running = len({target[0] for target in targets})
+            if running < count:
                 named = ", ".join((*question.backends, *question.precisions))
-                self.voice.warn(f"left out: {count - able} of {count} parts, which do not run {named}")
+                self.voice.warn(f"left out: {count - running} of {count} parts, which do not run {named}")
 
     def _not_executed(self, part: str, backends: Sequence[str], precisions: Sequence[str]) -> CharzError:
         supported = self._backends(part)
@@ -442,7 +460,9 @@ class Core:
 
     def _check_sizes(self, narrowed: Narrowed, models: Sequence[str], runs: Sequence[Mapping[str, Any]]) -> None:
         """Say which models have no run of these sizes, or raise it when none has."""
-        counted = dict(narrowed.connection.execute("SELECT model, count(DISTINCT scenario_id) FROM run GROUP BY model").fetchall())
+        counted = dict(
+            narrowed.connection.execute("SELECT model, count(DISTINCT scenario_id) FROM run GROUP BY model").fetchall()
+        )
         missing = [self._no_size(model, runs[0]) for model in models if model not in counted]
         if counted and missing:
             self.voice.warn("left out: " + "; ".join(f"{error.where}, {error.exists}" for error in missing))
@@ -479,5 +499,5 @@ _DEFAULTS: dict[str, Any] = {
 
 def _state(path: Path) -> tuple[int, int]:
     """What tells one state of the file from another."""
-    found = os.stat(path)
+    found = path.stat()
     return found.st_ino, found.st_mtime_ns

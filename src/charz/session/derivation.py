@@ -95,6 +95,7 @@ _FIELDS = (
 )  # fmt: skip
 """Fields of a part that any kernel may rest on."""
 
+
 class Derivations(Core):
     """The derivation of a run, a kernel or an operator."""
 
@@ -144,8 +145,12 @@ class _Told:
         kernels = self._rows("kernel_time", "ORDER BY latency_s DESC, kernel_id")
         total = sum(k["latency_s"] for k in kernels) + kernels[0]["run_call_s"]
         for kernel in kernels[:SHOWN_KERNELS]:
-            meaning = f"{kernel['kernel']}; {100 * kernel['latency_s'] / total:.1f} % of the run; {kernel['bottleneck']}"
-            self._line("Kernels that take the most time", "", str(kernel["kernel_id"]), kernel["latency_s"], "s", meaning)
+            meaning = (
+                f"{kernel['kernel']}; {100 * kernel['latency_s'] / total:.1f} % of the run; {kernel['bottleneck']}"
+            )
+            self._line(
+                "Kernels that take the most time", "", str(kernel["kernel_id"]), kernel["latency_s"], "s", meaning
+            )
         teams = [k["team_s"] for k in kernels if k["team_s"]]
         self._hint(
             sum(teams),
@@ -165,7 +170,9 @@ class _Told:
             "go to linear layers whose rows are a multiple of 2 KiB long and evict one another from the first-level cache;"
             " rows stored 64 bytes longer do not",
         )
-        self.hints.append(f"one kernel: charz explain {self.keys['model']} {kernels[0]['kernel_id']} {self._as_asked()}")
+        self.hints.append(
+            f"one kernel: charz explain {self.keys['model']} {kernels[0]['kernel_id']} {self._as_asked()}"
+        )
 
     def _as_asked(self) -> str:
         """Options with which a command answers for the same part and scenario."""
@@ -182,7 +189,9 @@ class _Told:
             next = f"`charz explain {self.keys['model']} {self._as_asked()}` lists kernels"
             raise unknown_name("operator", name, {row["operator"] for row in rows}, next)
         columns = ("operator_class", "module", "share_fraction", "modifier", "latency_s", "energy_j", "edp_js")
-        self._facts(f"Operator {name}: its share of kernel {mine[0]['kernel_id']}", "", "operator_edp", mine[0], columns)
+        self._facts(
+            f"Operator {name}: its share of kernel {mine[0]['kernel_id']}", "", "operator_edp", mine[0], columns
+        )
         return int(mine[0]["kernel_id"])
 
     def kernel(self, kernel_id: int) -> None:
@@ -195,7 +204,9 @@ class _Told:
             raise unknown_name("kernel", str(kernel_id), known, next)
         kernel = kernels[0]
         for title, view, columns in _KERNEL_CHAIN:
-            self._facts(title, kernel["kernel"], view, kernel if view == "kernel_time" else self._rows(view, where)[0], columns)
+            self._facts(
+                title, kernel["kernel"], view, kernel if view == "kernel_time" else self._rows(view, where)[0], columns
+            )
         self._terms(kernel, where)
         self._steps(where)
         self._layout(kernel)
@@ -285,7 +296,9 @@ class _Told:
             row = rows[number]
             half = f"; half of it at {row['half_work']:.3g} a unit" if row["half_work"] else ""
             meaning = f"{', '.join(str(row[c]) for c in _NAMED)}{half}; {row['source_id']}, {row['confidence']}"
-            self._line("9. Efficiency rows that hold", "", resource, chosen[f"{resource}_fraction"], "fraction", meaning)
+            self._line(
+                "9. Efficiency rows that hold", "", resource, chosen[f"{resource}_fraction"], "fraction", meaning
+            )
 
     def _catalog_numbers(self, mapping: Record) -> None:
         """The part's numbers this kernel rests on, each with its source."""
@@ -293,7 +306,9 @@ class _Told:
         fields = [f"peak.{precision}.{unit}.%.peak_ops_per_s", *_FIELDS, f"energy.op.{precision}.{unit}"]
         test = " OR ".join(f"field LIKE '{field}'" for field in fields)
         title = f"10. Numbers of {self.keys['hardware']} it rests on"
-        for row in self._rows("hardware_value", f"WHERE hardware = '{self.keys['hardware']}' AND ({test}) ORDER BY field"):
+        for row in self._rows(
+            "hardware_value", f"WHERE hardware = '{self.keys['hardware']}' AND ({test}) ORDER BY field"
+        ):
             edited = ", edited" if row["is_edited"] else ""
             formula = f"; {row['formula']}" if row["formula"] else ""
             meaning = f"{row['confidence'] or '?'}{edited}; {row['source_id'] or '?'}{formula}"

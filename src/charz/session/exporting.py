@@ -59,7 +59,9 @@ class Exporting(Core):
         views: Annotated[Names | None, Text("Reports to write; else all.")] = None,
         format: Annotated[Literal["parquet", "csv", "duckdb"], Text("Kind of file.")] = "parquet",
         storage: Annotated[str, Text("Oldest DuckDB that shall read --format duckdb.")] = "v2.0.0",
-        for_: Annotated[Literal["files", "spark"], Text("`spark` gets what the models read, and the models.")] = "files",
+        for_: Annotated[
+            Literal["files", "spark"], Text("`spark` gets what the models read, and the models.")
+        ] = "files",
         force: Annotated[bool, Text("Write more than a gigabyte of answers.")] = False,
     ) -> Rows:
         """Write every table and every report to files that other tools read.
@@ -132,7 +134,9 @@ class Exporting(Core):
             return
         text = f"about {size / 1e9:.1f} GB: {kernels:,} kernels on targets"
         if not force:
-            raise CharzError("a large export", text, next="narrow it with --models, --on, --batch or --views, or add --force")
+            raise CharzError(
+                "a large export", text, next="narrow it with --models, --on, --batch or --views, or add --force"
+            )
         self.voice.remark(f"writes {text}")
 
 

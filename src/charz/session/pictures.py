@@ -130,11 +130,15 @@ def _roofline(narrowed: Narrowed, voice: Voice) -> Chart:
     from . import drawing
 
     condition, part = _one_target(narrowed, "kernel_latency", voice)
-    columns = "kernel, kernel_class, latency_s, bottleneck, attained_ops_per_s, flops / moved_byte AS arithmetic_intensity"
+    columns = (
+        "kernel, kernel_class, latency_s, bottleneck, attained_ops_per_s, flops / moved_byte AS arithmetic_intensity"
+    )
     query = f"SELECT {columns} FROM kernel_latency WHERE {condition} AND attained_ops_per_s > 0 AND moved_byte > 0"
     points = narrowed.records(query)
     if not points:
-        raise CharzError("no kernel computes", _subject(narrowed, "kernel_latency", condition), next="draw another model")
+        raise CharzError(
+            "no kernel computes", _subject(narrowed, "kernel_latency", condition), next="draw another model"
+        )
     executed = narrowed.records(f"SELECT DISTINCT executed_precision FROM kernel_mapping WHERE {condition}")
     intensities = [point["arithmetic_intensity"] for point in points]
     query = (
@@ -151,7 +155,9 @@ def _tiling(narrowed: Narrowed, _: Voice) -> Chart:
 
     columns = "m.kernel, m.tile_m, m.tile_n, m.tile_k, m.tile_count, m.strategy, hardware, m.is_simulated, backend"
     both = f"kernel_mapping AS m JOIN kernel_latency AS l USING ({', '.join(KEYS)}, kernel_id)"
-    query = f"SELECT {columns}, l.moved_byte AS footprint_byte FROM {both} WHERE m.tile_m IS NOT NULL AND l.moved_byte > 0"
+    query = (
+        f"SELECT {columns}, l.moved_byte AS footprint_byte FROM {both} WHERE m.tile_m IS NOT NULL AND l.moved_byte > 0"
+    )
     points = [
         _of(row, "kernel", "tile_m", "tile_n", "tile_k", "tile_count", "strategy", "part", "footprint_byte")
         for row in _apart(narrowed.records(query))
@@ -162,7 +168,9 @@ def _tiling(narrowed: Narrowed, _: Voice) -> Chart:
 def _pareto(narrowed: Narrowed, _: Voice) -> Chart:
     from . import drawing
 
-    query = "SELECT r.*, h.family FROM recommendation AS r JOIN hardware AS h USING (hardware) WHERE sample_j IS NOT NULL"
+    query = (
+        "SELECT r.*, h.family FROM recommendation AS r JOIN hardware AS h USING (hardware) WHERE sample_j IS NOT NULL"
+    )
     points = [
         {
             **_of(row, "latency_s", "sample_j", "family"),
@@ -244,7 +252,9 @@ def _shmoo(narrowed: Narrowed, _: Voice) -> Chart:
         "SELECT DISTINCT level || ' of ' || hardware AS label, capacity_byte FROM memory_fit WHERE level <> 'register'"
         " ORDER BY capacity_byte, label"
     )
-    return drawing.shmoo(points, narrowed.records(query), f"From on-chip to off-chip: {_subject(narrowed, 'shmoo_point')}")
+    return drawing.shmoo(
+        points, narrowed.records(query), f"From on-chip to off-chip: {_subject(narrowed, 'shmoo_point')}"
+    )
 
 
 @dataclass(frozen=True, slots=True)

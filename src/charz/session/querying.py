@@ -71,7 +71,7 @@ class Queries(Core):
             return sandbox.guarded(connection, timeout)
 
         with guard():
-            relation = connection.sql(text)
+            relation: duckdb.DuckDBPyRelation | None = connection.sql(text)
         if relation is None:
             next = "charz only reads in SQL; change rows with a DuckDB client"
             raise CharzError("the statement gives no rows", text, next=next)
@@ -97,9 +97,7 @@ class Queries(Core):
         return Rows(("column", "type", "unit", "meaning"), rows)
 
     @answer()
-    def schema(
-        self, name: Annotated[str | None, Text("View or table; without one, all are listed.")] = None
-    ) -> Rows:
+    def schema(self, name: Annotated[str | None, Text("View or table; without one, all are listed.")] = None) -> Rows:
         """List every view and table, or the columns of one with units and meaning."""
         connection = self.connection()
         if name is None:
@@ -113,7 +111,9 @@ class Queries(Core):
         if name not in known:
             raise unknown_name("view or table", name, known, "`charz schema` lists them")
         self.voice.remark(f"{name}: {known[name] or ''}")
-        return Rows(("column", "type", "holds"), connection.execute(f"{_COLUMNS} ORDER BY column_index", [name]).fetchall())
+        return Rows(
+            ("column", "type", "holds"), connection.execute(f"{_COLUMNS} ORDER BY column_index", [name]).fetchall()
+        )
 
     def scope(
         self, *, models: AnyModels = None, hardware: Parts = None, scenarios: list[int] | tuple[int, ...] = ()
@@ -123,12 +123,12 @@ class Queries(Core):
         known = {i for (i,) in self.connection().execute("SELECT scenario_id FROM scenario").fetchall()}
         for number in numbers:
             if number not in known:
-                raise CharzError("unknown scenario", str(number), f"there are {len(known)}", "`db.scenario.list()` shows them")
+                raise CharzError(
+                    "unknown scenario", str(number), f"there are {len(known)}", "`db.scenario.list()` shows them"
+                )
         chosen = tuple(self.model_name(name) for name in names(models)) or self._scope.models
         parts = tuple(self.part_name(name) for name in names(hardware)) or self._scope.hardware
-        return type(self)(
-            self.path, scope=Scope(chosen, parts, numbers), voice=self.voice, is_guarded=self.is_guarded
-        )
+        return type(self)(self.path, scope=Scope(chosen, parts, numbers), voice=self.voice, is_guarded=self.is_guarded)
 
 
 def _meanings(connection: duckdb.DuckDBPyConnection, query: str) -> dict[str, str]:

@@ -150,9 +150,7 @@ class Reports(Core):
         return narrowed.rows(view, columns, order.format(top=top), beside=_BESIDE.get(section, ()))
 
 
-def single(
-    model: str, on: str, batch: Batch, sequence: Sequence_, precision: Precision, backend: Backend
-) -> Question:
+def single(model: str, on: str, batch: Batch, sequence: Sequence_, precision: Precision, backend: Backend) -> Question:
     """A question about one target; what is left open takes the defaults."""
     return Question(
         [model],
@@ -173,7 +171,11 @@ def _checks(narrowed: Narrowed, keys: dict[str, Any]) -> Rows:
     fits = bool(narrowed.value("SELECT fits_device FROM model_memory"))
     rows: list[tuple[str, bool, float]] = [
         ("operators without a rule", unruled == 0, float(unruled)),
-        ("kernels and call over the run", abs(total - run["latency_s"]) <= 1e-9 * run["latency_s"], total / run["latency_s"]),
+        (
+            "kernels and call over the run",
+            abs(total - run["latency_s"]) <= 1e-9 * run["latency_s"],
+            total / run["latency_s"],
+        ),
         ("peak memory fits the part", fits, float(fits)),
     ]
     if published:

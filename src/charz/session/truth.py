@@ -37,7 +37,18 @@ SCORED = "x.mode IN ('run', 'single_stream')"
 
 BREAKDOWNS = ("part", "source", "precision", "batch", "family")
 
-_MEASURED = ("model", "backend", "precision", "batch", "latency_s", "low_s", "high_s", "run_count", "peak_memory_byte", "energy_j")
+_MEASURED = (
+    "model",
+    "backend",
+    "precision",
+    "batch",
+    "latency_s",
+    "low_s",
+    "high_s",
+    "run_count",
+    "peak_memory_byte",
+    "energy_j",
+)
 
 
 class Measurements:
@@ -193,13 +204,15 @@ class Truth(Core):
                         if operators:
                             source = f"{kept[number]['source_id']}:operators"
                             backend = settings.backend
-                            traces.append(run.operator_times(call, settings.device, request.name, name, backend, source))
+                            traces.append(
+                                run.operator_times(call, settings.device, request.name, name, backend, source)
+                            )
         finally:
             if kept:
-                self._keep(list(kept.values()), traces)
+                self._keep_measured(list(kept.values()), traces)
         return Rows(_MEASURED, shown)
 
-    def _keep(self, rows: list[dict[str, Any]], traces: list[pl.DataFrame]) -> None:
+    def _keep_measured(self, rows: list[dict[str, Any]], traces: list[pl.DataFrame]) -> None:
         """Add the rows, in place of earlier ones of the same conditions."""
         import polars as pl
 
@@ -248,9 +261,15 @@ class Truth(Core):
         specs = [(parse(name, settings=_pairs(values)), batches) for name, values, batches in characterize.SUITE]
         ingest([spec for spec, _ in specs], self.changing, maintain.add_runs)
         chosen = {"seconds": min(seconds, 1.0) / rounds, "quantile": quantile}
-        measured = self._measure([(spec, [{"batch": n, **chosen} for n in batches]) for spec, batches in specs], part_id, False, rounds)
+        measured = self._measure(
+            [(spec, [{"batch": n, **chosen} for n in batches]) for spec, batches in specs], part_id, False, rounds
+        )
         self._calibrated(
-            f"hardware:{part_id}", [part_id], where=f"x.source_id = 'measured:{part_id}'", host_factor=factor, is_suite=True
+            f"hardware:{part_id}",
+            [part_id],
+            where=f"x.source_id = 'measured:{part_id}'",
+            host_factor=factor,
+            is_suite=True,
         )
         return measured
 
@@ -266,7 +285,9 @@ class Truth(Core):
             raise CharzError("the part's file cannot be written", str(path.parent.resolve()))
         with self.changing() as connection:  # to write, so that a folder where nothing can be kept shows now
             known = _parts_called(connection, part_id)
-            origin = "SELECT hardware FROM hardware SEMI JOIN hardware_provenance USING (hardware) WHERE origin = 'user'"
+            origin = (
+                "SELECT hardware FROM hardware SEMI JOIN hardware_provenance USING (hardware) WHERE origin = 'user'"
+            )
             own = {part for (part,) in connection.execute(f"{origin} AND hardware = ?", [part_id]).fetchall()}
         for part in known - own:
             raise CharzError("the name of a part that was not characterized here", part, next="take another name")
@@ -297,9 +318,7 @@ class Truth(Core):
             Path | None, Text("Unpacked aiconfigurator_core folder for --shipped; default the installed one.")
         ] = None,
         write: Annotated[bool, Text("Store the rows in the database.")] = True,
-        csv: Annotated[
-            Path | None, Text("Folder whose tables get the rows, e.g. hardware_catalog/tables.")
-        ] = None,
+        csv: Annotated[Path | None, Text("Folder whose tables get the rows, e.g. hardware_catalog/tables.")] = None,
     ) -> Rows:
         """Fit few parameters a kernel class, give the error on model families and parts left out, store the rows.
 
@@ -317,7 +336,9 @@ class Truth(Core):
             return self._ship(shipped, package, csv)
         if target is None or package is not None:
             where_wrong = "--package" if target else "TARGET"
-            raise CharzError("needs a scope, or --shipped", where_wrong, next="write hardware:rtx4090 or --shipped gemm")
+            raise CharzError(
+                "needs a scope, or --shipped", where_wrong, next="write hardware:rtx4090 or --shipped gemm"
+            )
         return self._calibrated(
             target,
             names(hardware),
@@ -358,7 +379,11 @@ class Truth(Core):
         tables = []
         for result in results:
             covered = whole_models.band_coverage(result.cases, "family_out_s")
-            kept = "" if result.is_better else "; no better than the rows in force on families left out: only its bands are kept"
+            kept = (
+                ""
+                if result.is_better
+                else "; no better than the rows in force on families left out: only its bands are kept"
+            )
             self.voice.remark(
                 f"{result.scope}, {result.backend}: {len(result.kernels.cases)} rows, {len(result.fit.prior)} parameters;"
                 f" a nominal 80 % band covers {covered:.0%} of left-out rows{kept}"

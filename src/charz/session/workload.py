@@ -109,7 +109,9 @@ class Workload(Queries):
         narrowed = self.scope(models=shown, hardware=parts, scenarios=numbers).whole()
         rows = narrowed.rows("target_cost", _CLOSING, _CLOSING_TAIL, [shown, parts]).fetch()
         note(narrowed, self.voice, "target_cost")
-        self.voice.remark(f"next: charz {'report' if len(known) == 1 else 'compare'} {' '.join(shown)} --on {CLOSING_PARTS[1]}")
+        self.voice.remark(
+            f"next: charz {'report' if len(known) == 1 else 'compare'} {' '.join(shown)} --on {CLOSING_PARTS[1]}"
+        )
         return Rows(_CLOSING, rows, ("target_cost",), is_failure=counts["failed"] > 0)
 
     @answer()
@@ -192,7 +194,9 @@ def _specs(given: Sequence[str], source: str | None, settings: Sequence[str], **
     swept = sweep([*settings, *(text for text in given if _SETTING.match(text))])
     requested = names([text for text in given if not _SETTING.match(text)]) + (names_of(source) if source else [])
     if not requested:
-        raise CharzError("no model named", next="try `charz ingest efficientnet_b0`, or `charz ingest --all torchvision`")
+        raise CharzError(
+            "no model named", next="try `charz ingest efficientnet_b0`, or `charz ingest --all torchvision`"
+        )
     return [parse(name, settings=chosen, **options) for name in requested for chosen in swept]
 
 
