@@ -12,7 +12,7 @@ from charz.schema.errors import CharzError, unknown_name
 
 from .answer import Rows, answer
 from .axes import names, sizes
-from .core import Core
+from .core import KEYS, Core
 from .parameters import Backends, Batches, Names, Parts, Precisions, Sequences, Text
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class Exporting(Core):
         precision: Precisions = None,
         backend: Backends = None,
         views: Annotated[Names | None, Text("Reports to write; else all.")] = None,
+        summary: Annotated[bool, Text("Of the reports only those of at most a row for each run on each part.")] = False,
         format: Annotated[Literal["parquet", "csv", "duckdb"], Text("Kind of file.")] = "parquet",
         storage: Annotated[str, Text("Oldest DuckDB that shall read --format duckdb.")] = "v2.0.0",
         for_: Annotated[
@@ -74,13 +75,13 @@ class Exporting(Core):
         """
         from charz.sql.stream import Streamed
 
-        if for_ == "spark" and (format != "parquet" or views):
+        if for_ == "spark" and (format != "parquet" or views or summary):
             exists = "parquet files of what all models read"
-            raise CharzError("not for Spark", "--format or --views", exists, "leave both out")
+            raise CharzError("not for Spark", "--format, --views or --summary", exists, "leave them out")
         self.close()  # a guard that SQL came under would forbid what follows
         connection = self.connection()
         extent = self._extent(names(models), names(on), sizes(batch), sizes(sequence), names(precision), names(backend))
-        contents = _for_spark(connection, folder) if for_ == "spark" else _for_files(connection, names(views), format)
+        contents = _for_spark(connection, folder) if for_ == "spark" else _for_files(connection, names(views), summary, format)
         with _memory_limited(connection):
             streamed = Streamed(connection, extent, [*contents.tables, *contents.views])
             self._check_size(sum(streamed.kernels.values()) if contents.views else 0, format, force)
@@ -140,13 +141,15 @@ class Exporting(Core):
         self.voice.remark(f"writes {text}")
 
 
-def _for_files(connection: duckdb.DuckDBPyConnection, views: Sequence[str], format: str) -> Contents:
+def _for_files(connection: duckdb.DuckDBPyConnection, views: Sequence[str], is_summary: bool, format: str) -> Contents:
     known = _listed(connection, _VIEWS)
     for name in views:
         if name not in known:
             raise unknown_name("report", name, known, "`charz schema` lists them")
+    grains = dict(connection.execute("SELECT view, grain FROM view_catalog").fetchall())
+    chosen = [name for name in views or known if not is_summary or set(grains.get(name, "").split(", ")) <= {*KEYS, ""}]
     tables = _listed(connection, _TABLES)
-    return Contents(tables, list(views) or known, _load_script(connection, tables, format))
+    return Contents(tables, chosen, _load_script(connection, tables, format))
 
 
 def _for_spark(connection: duckdb.DuckDBPyConnection, folder: Path) -> Contents:
