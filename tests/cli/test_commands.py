@@ -199,33 +199,6 @@ def test_a_report_answers_for_a_scenario_that_is_not_in_the_file(workspace: Path
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("format", ["parquet", "csv"])
-def test_an_export_loads_elsewhere(
-    workspace: Path, charz: Charz, tmp_path: Path, format: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    small = tmp_path / "charz.duckdb"
-    small.write_bytes(workspace.read_bytes())
-    with duckdb.connect(str(small)) as connection:
-        connection.execute("DELETE FROM scenario WHERE scenario_id > 2")
-    done = charz("export", "out", "--format", format)
-    assert done.returncode == 0, done.stderr
-    folder = tmp_path / "out"
-    with duckdb.connect(str(small), read_only=True) as original, duckdb.connect() as loaded:
-        monkeypatch.chdir(folder)
-        loaded.execute((folder / "load.sql").read_text())
-        query = "SELECT hardware, scenario_id, latency_s FROM model_report ORDER BY ALL"
-        here, there = loaded.execute(query).fetchall(), original.execute(query).fetchall()
-        assert len(here) == len(there) > 0
-        assert all(
-            same(a, b) for left, right in zip(here, there, strict=True) for a, b in zip(left, right, strict=True)
-        )
-        files = {p.stem for p in folder.glob(f"*/*.{format}")}
-        read = "SELECT view FROM view_catalog WHERE layer = '6_report' OR kind = 'table'"
-        names = {n for (n,) in original.execute(read).fetchall()}
-    assert names < files
-
-
-@pytest.mark.slow
 def test_invariants_hold(workspace: Path, charz: Charz) -> None:
     done = charz("check", "--db", str(workspace))
     assert done.returncode == 0, done.stdout

@@ -14,6 +14,7 @@ import duckdb
 import pyarrow.parquet as parquet
 import pytest
 
+import charz
 from charz.hardware_catalog import loader
 from charz.ingest import write
 from charz.ingest.compile.rules import from_rows
@@ -118,17 +119,15 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
         models = [ingest(parse(name, settings=settings), rules) for name, settings in MODELS]
         write.write(connection, models, maintain.add_runs)
         database.insert_rows(connection, [_measured(connection)])
-        scope = {
-            "hardware": PARTS,
-            "scenario_id": [s.scenario_id for s in SCENARIOS if s.scenario_id != OTHER_SCENARIO],
-        }
-        spark.export(connection, folder / "rows", scope)
         grains = connection.execute("SELECT view, grain FROM view_catalog").fetchall()
+    numbers = [s.scenario_id for s in SCENARIOS if s.scenario_id != OTHER_SCENARIO]
+    with charz.open(folder / "charz.duckdb") as db:
+        db.scope(hardware=PARTS, scenarios=numbers).export(folder / "rows", for_="spark")
         return Exported(
             folder / "rows",
-            spark.models(connection),
+            spark.models(db.connection()),
             {view: grain.split(", ") for view, grain in grains},
-            spark.statements(connection, folder / "rows"),
+            spark.statements(db.connection(), folder / "rows"),
         )
 
 

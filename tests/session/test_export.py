@@ -150,11 +150,20 @@ def test_spark_gets_what_the_models_read(db: Session, tmp_path: Path) -> None:
 
 def test_a_large_answer_set_is_asked_for_first(db: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporting, "ASKS_FIRST_BYTE", 1)
-    with pytest.raises(CharzError, match=r"a large export: about .* kernels on targets.*--force"):
+    with pytest.raises(CharzError, match=r"a large export: about .* kernels on parts.*--force"):
         db.export(tmp_path / "out", on="t4")
     assert list(tmp_path.iterdir()) == []
-    db.export(tmp_path / "out", on="t4", models="small", views="model_report", force=True)
-    assert (tmp_path / "out/view/model_report.parquet").exists()
+    db.export(tmp_path / "out", on="t4", models="small", views="kernel_energy", force=True)
+    assert (tmp_path / "out/view/kernel_energy.parquet").exists()
+
+
+def test_a_summary_has_a_row_a_run_at_most(db: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many kernels there are, it is small."""
+    monkeypatch.setattr(exporting, "ASKS_FIRST_BYTE", 1)
+    written = db.export(tmp_path / "out", on=PARTS, summary=True).filter(kind="view")
+    targets = len(db.scope(hardware=PARTS).sql("SELECT 1 FROM model_cost"))
+    assert 0 < written["row_count"].max() <= targets
+    assert {"model_report", "model_energy", "recommendation", "model_list"} <= set(written["name"])
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from charz.cli import plot
-from charz.cli.dispatch import command_files
+from charz.cli.options import Method, function, methods
+from charz.session.pictures import PICTURES
 from charz.sql import views
 
 TABLE = Path(__file__).parents[2] / "docs" / "source_plan.md"
@@ -29,14 +32,18 @@ LINES = _lines()
 @pytest.mark.parametrize("line", LINES, ids=lambda m: m["item"])
 def test_command_and_view_exist(line: re.Match[str]) -> None:
     command, *words = line["command"].split()
-    assert command in command_files()
+    found = methods()[command]
+    method = found if isinstance(found, Method) else found[words.pop(0)]
     assert line["view"] in {view.name for view in views.load()}
     if command == "plot":
-        assert words[0] in plot.PICTURES
-    for word in words:
-        if word.startswith("--"):
-            source = (Path(plot.__file__).parent / f"{command.replace('-', '_')}.py").read_text()
-            assert f'"{word}"' in source
+        assert words[0] in PICTURES
+    assert {word for word in words if word.startswith("--")} <= set(_options(method))
+
+
+def _options(method: Method) -> Iterator[str]:
+    for parameter in inspect.signature(function(method)).parameters.values():
+        declared = get_args(parameter.annotation)[1]
+        yield from (name for name in (declared.default, *(declared.param_decls or ())) if isinstance(name, str))
 
 
 def test_every_item_once() -> None:
@@ -47,4 +54,4 @@ def test_every_item_once() -> None:
 
 def test_every_picture_is_in_the_table() -> None:
     drawn = {line["command"].split()[1] for line in LINES if line["command"].startswith("plot ")}
-    assert drawn == set(plot.PICTURES)
+    assert drawn == set(PICTURES)

@@ -12,7 +12,7 @@ from charz.schema.errors import CharzError, unknown_name
 
 from .answer import Rows, answer
 from .axes import names, sizes
-from .core import Core
+from .core import KEYS, Core
 from .parameters import Backends, Batches, Names, Parts, Precisions, Sequences, Text
 
 if TYPE_CHECKING:
@@ -25,8 +25,11 @@ if TYPE_CHECKING:
 ASKS_FIRST_BYTE = 10**9
 """Size of the answers from which an export wants `force`. [byte]"""
 
-ANSWER_BYTE = {"parquet": 360, "csv": 4000, "duckdb": 700}
-"""Size of all answers about a kernel on a target, by format. [byte]"""
+ANSWER_BYTE = {"parquet": 400, "csv": 4400, "duckdb": 1200}
+"""Size of all answers about a kernel of a run on a part, by format, as six models of torchvision have it. [byte]"""
+
+REPORT = "6_report"
+"""Layer of the views that people read."""
 
 MEMORY = "1GB"
 """Memory that DuckDB may fill; what does not fit goes to disk."""
@@ -57,6 +60,7 @@ class Exporting(Core):
         precision: Precisions = None,
         backend: Backends = None,
         views: Annotated[Names | None, Text("Reports to write; else all.")] = None,
+        summary: Annotated[bool, Text("Of the reports only those of at most a row for each run on each part.")] = False,
         format: Annotated[Literal["parquet", "csv", "duckdb"], Text("Kind of file.")] = "parquet",
         storage: Annotated[str, Text("Oldest DuckDB that shall read --format duckdb.")] = "v2.0.0",
         for_: Annotated[
@@ -74,16 +78,18 @@ class Exporting(Core):
         """
         from charz.sql.stream import Streamed
 
-        if for_ == "spark" and (format != "parquet" or views):
+        if for_ == "spark" and (format != "parquet" or views or summary):
             exists = "parquet files of what all models read"
-            raise CharzError("not for Spark", "--format or --views", exists, "leave both out")
+            raise CharzError("not for Spark", "--format, --views or --summary", exists, "leave them out")
         self.close()  # a guard that SQL came under would forbid what follows
         connection = self.connection()
         extent = self._extent(names(models), names(on), sizes(batch), sizes(sequence), names(precision), names(backend))
-        contents = _for_spark(connection, folder) if for_ == "spark" else _for_files(connection, names(views), format)
+        contents = (
+            _for_spark(connection, folder) if for_ == "spark" else _for_files(connection, names(views), summary, format)
+        )
         with _memory_limited(connection):
             streamed = Streamed(connection, extent, [*contents.tables, *contents.views])
-            self._check_size(sum(streamed.kernels.values()) if contents.views else 0, format, force)
+            self._check_size(sum(streamed.kernels.values()), _share(connection, contents.views), format, force)
             counts = dict.fromkeys([*contents.tables, *contents.views], 0)
             with (
                 _target(folder, format, storage, contents, is_flat=for_ == "spark") as target,
@@ -127,26 +133,35 @@ class Exporting(Core):
             [column for column, named in limited.items() if named],
         )
 
-    def _check_size(self, kernels: int, format: str, force: bool) -> None:
+    def _check_size(self, kernels: int, share: float, format: str, force: bool) -> None:
         """Say how large the answers become, or raise it where they are larger than people expect."""
-        size = kernels * ANSWER_BYTE[format]
+        size = kernels * share * ANSWER_BYTE[format]
         if size <= ASKS_FIRST_BYTE:
             return
-        text = f"about {size / 1e9:.1f} GB: {kernels:,} kernels on targets"
+        text = f"about {size / 1e9:.1f} GB of answers: {kernels:,} kernels on parts"
         if not force:
-            raise CharzError(
-                "a large export", text, next="narrow it with --models, --on, --batch or --views, or add --force"
-            )
+            next = "--summary, --views, --models, --on and --batch narrow it, --force writes it"
+            raise CharzError("a large export", text, next=next)
         self.voice.remark(f"writes {text}")
 
 
-def _for_files(connection: duckdb.DuckDBPyConnection, views: Sequence[str], format: str) -> Contents:
+def _share(connection: duckdb.DuckDBPyConnection, views: Sequence[str]) -> float:
+    """Columns of some reports over those of all, of reports with more than a row for each run on each part."""
+    query = "SELECT view, grain, count(*) FROM view_catalog JOIN view_column USING (view) WHERE layer = ? GROUP BY ALL"
+    found = connection.execute(query, [REPORT]).fetchall()
+    wide = {view: count for view, grain, count in found if not set(grain.split(", ")) <= set(KEYS)}
+    return sum(wide.get(view, 0) for view in views) / sum(wide.values())
+
+
+def _for_files(connection: duckdb.DuckDBPyConnection, views: Sequence[str], is_summary: bool, format: str) -> Contents:
     known = _listed(connection, _VIEWS)
     for name in views:
         if name not in known:
             raise unknown_name("report", name, known, "`charz schema` lists them")
+    grains = dict(connection.execute("SELECT view, grain FROM view_catalog").fetchall())
+    chosen = [name for name in views or known if not is_summary or set(grains.get(name, "").split(", ")) <= {*KEYS, ""}]
     tables = _listed(connection, _TABLES)
-    return Contents(tables, list(views) or known, _load_script(connection, tables, format))
+    return Contents(tables, chosen, _load_script(connection, tables, format))
 
 
 def _for_spark(connection: duckdb.DuckDBPyConnection, folder: Path) -> Contents:
@@ -194,8 +209,9 @@ def _memory_limited(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 _TABLES = "SELECT table_name FROM duckdb_tables() WHERE NOT internal AND schema_name = 'main' AND NOT temporary ORDER BY table_name"
 _VIEWS = (
-    "SELECT view_name FROM duckdb_views() LEFT JOIN view_catalog ON view = view_name"
-    " WHERE NOT internal AND schema_name = 'main' AND NOT temporary AND coalesce(layer = '6_report', TRUE) ORDER BY view_name"
+    f"SELECT view_name FROM duckdb_views() LEFT JOIN view_catalog ON view = view_name"
+    f" WHERE NOT internal AND schema_name = 'main' AND NOT temporary AND coalesce(layer = '{REPORT}', TRUE)"
+    " ORDER BY view_name"
 )
 """Views that are read by people, and a user's own."""
 

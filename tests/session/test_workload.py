@@ -1,0 +1,127 @@
+"""Models are brought in, listed, covered, and their fusion held against inductor's."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import charz
+from charz.schema.errors import CharzError
+from charz.session import CharzWarning, Session, Voice
+
+
+@pytest.fixture
+def said() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def db(tmp_path: Path, said: list[str]) -> Iterator[Session]:
+    """A session with a file that is not there yet."""
+    with Session(tmp_path / "new.duckdb", voice=Voice(warn=said.append, remark=said.append)) as session:
+        yield session
+
+
+@pytest.fixture
+def unsized(file: Path, tmp_path: Path) -> Iterator[Session]:
+    """Three models, one with operators that no rule sizes."""
+    path = tmp_path / "unsized.duckdb"
+    path.write_bytes(file.read_bytes())
+    with charz.open(path) as session:
+        with session.changing() as connection:
+            connection.execute("UPDATE operator SET rule = NULL WHERE model = 'small' AND operator_id < 3")
+        yield session
+
+
+def failure(method: Callable[..., object], *arguments: object, **options: object) -> bool:
+    """Whether the command would end with exit code 1."""
+    return bool(method.asked.rows(*arguments, **options).is_failure)  # type: ignore[attr-defined]
+
+
+def test_ingest_makes_the_file_and_answers_about_what_it_brought_in(db: Session, said: list[str]) -> None:
+    closing = db.ingest(["synthetic:mlp", "in=16", "hidden=32,64"])
+    assert db.path.exists()
+    listed = db.models()
+    assert len(listed) == 2 and set(closing["model"]) == set(listed["model"])
+    assert list(dict.fromkeys(closing["hardware"])) == ["i7_13700k", "h100_sxm5_80", "tpu_v4", "kpu_t256"]
+    report = db.report(listed["model"][0], on="h100_sxm5_80", batch=1, precision="fp16", backend="inductor")
+    rows = closing.filter(model=listed["model"][0], hardware="h100_sxm5_80", precision="fp16")
+    assert rows["backend"].to_list() == ["inductor"]
+    assert rows["latency_s"][0] == pytest.approx(report["latency_s"][0], rel=1e-9)
+    assert "models: 2 written" in said
+    assert any(line.startswith("next: charz compare ") for line in said)
+    db.ingest(["synthetic:mlp", "in=16", "hidden=32"])
+    assert "models: 1 unchanged" in said
+
+
+def test_the_work_listed_is_that_of_one_input(db: Session) -> None:
+    """A perceptron from 16 over 32 to 4 for 3 rows multiplies 3 * (16 * 32 + 32 * 4) = 1,920 times."""
+    db.ingest(["synthetic:mlp", "in=16", "hidden=32", "out=4"], batch=3)
+    (row,) = db.models().iter_rows(named=True)
+    assert row["macs"] == 1920
+    assert row["parameter_count"] == 16 * 32 + 32 + 32 * 4 + 4
+
+
+def test_a_model_that_fails_leaves_the_others(db: Session, said: list[str]) -> None:
+    assert failure(Session.ingest, db, ["synthetic:mlp", "synthetic:nothing"])
+    assert any(line.startswith("failed: synthetic:nothing: ") for line in said)
+    assert len(db.models()) == 1
+    with pytest.raises(CharzError, match=r"no model named.*charz ingest"):
+        db.ingest()
+
+
+def test_a_failure_is_a_warning_for_python(tmp_path: Path) -> None:
+    with Session(tmp_path / "new.duckdb") as db, pytest.warns(CharzWarning, match="failed: synthetic:nothing"):
+        assert len(db.ingest("synthetic:nothing")) == 0
+
+
+def test_names_of_a_source_are_listed_without_a_file(db: Session) -> None:
+    assert "synthetic:mlp" in db.ingest(list_="synthetic")["model"]
+    assert not db.path.exists()
+
+
+def test_models_are_those_of_the_scope(file: Path) -> None:
+    with charz.open(file) as db:
+        assert db.models()["model"].to_list() == ["decoder", "other", "small"]
+        assert db.scope(models="small").models()["model"].to_list() == ["small"]
+        with duckdb.connect(str(file), read_only=True) as connection:
+            query = "SELECT count(*) FROM operator WHERE model = 'small' AND NOT is_view"
+            ((count,),) = connection.execute(query).fetchall()
+        assert db.models().filter(model="small")["operator_count"].to_list() == [count]
+
+
+def test_coverage_tells_what_has_no_rule(unsized: Session) -> None:
+    known = unsized.coverage("other")
+    assert known["unsized_count"].to_list() == [0]
+    with pytest.raises(CharzError, match="unknown model"):
+        unsized.coverage("smal")
+    ((count,),) = unsized.connection().execute("SELECT count(*) FROM operator WHERE rule IS NULL").fetchall()
+    assert count > 0
+    assert dict(unsized.coverage().select("model", "unsized_count").iter_rows()) == {
+        "decoder": 0,
+        "other": 0,
+        "small": count,
+    }
+    operators = unsized.coverage(section="operator")
+    assert operators["operator_count"].sum() == count
+    assert set(operators["first_model"]) == {"small"}
+    for section in ("model", "operator"):
+        assert failure(Session.coverage, unsized, section=section)
+        assert not failure(Session.coverage, unsized, "other", section=section)
+
+
+@pytest.mark.slow
+def test_fusion_is_held_against_inductors_plan(db: Session) -> None:
+    """Of ResNet-18's 75 pairs the rules and inductor differ on one: a CPU's loops take in the last mean."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        (row,) = db.fusion("resnet18").iter_rows(named=True)
+        (pair,) = db.fusion("resnet18", section="pair").iter_rows(named=True)
+    assert row["pair_count"] == 75
+    assert row["agreement_fraction"] == pytest.approx(74 / 75)
+    assert row["both_count"] + row["neither_count"] == 74
+    assert pair["consumer"] == "aten.adaptive_avg_pool2d" and pair["pair_count"] == 1
