@@ -63,13 +63,16 @@ def command(
         ),
     ] = None,
     train: Annotated[bool, typer.Option("--train", help="Add the backward pass.")] = False,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Load a .pt2 that may run code; else it is looked through and refused.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Trace again what has not changed.")] = False,
     db: DatabaseOption = None,
 ) -> None:
     """Trace models without weights and write what they compute and move into the database.
 
     Sizes stay symbolic in batch and sequence, so one ingest answers every batch. Models that have
-    not changed are skipped.
+    not changed are skipped. `module:factory` imports and calls your own code, with your rights.
     """
     from charz.ingest.sources.listing import names_of
 
@@ -92,6 +95,7 @@ def command(
         sequence=sequence,
         inputs=tuple(inputs or ()),
         train=train,
+        trust=trust,
     )
     outcomes = _run(specs, jobs, force, db)
     _summary(outcomes, db)
