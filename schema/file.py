@@ -12,22 +12,28 @@ Runs on Linux and macOS: Windows can neither lock with `flock` nor replace an op
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
 
-from . import layout
+from . import disk, lock
 from .errors import CharzError
+from .opening import META, check_is_file, not_permitted, open_existing
 
-FINGERPRINT = "schema_fingerprint"
-"""Key under which a file says what layout it has."""
+WAIT_S = 30.0
+"""How long a change waits for that of another charz. [s]"""
 
-META = "charz_meta"
-"""Table in which a file says what it is."""
+_SETTLE_S = 0.1
+"""How long writers are kept out of a file that has just taken another's place. DuckDB 2.0 reads the header of a file, opens
+the file anew and only then locks it: a client that came upon the old header would write its state over the new file. [s]"""
+
+_CHUNK_BYTE = 2**20
+_ATTEMPTS, _PAUSE_S = 20, 0.05
+"""How often a file is looked at again that a client wrote a moment ago."""
 
 
 def create(path: Path | str) -> None:
@@ -49,40 +55,39 @@ def connect(path: Path | str, read_only: bool = True) -> duckdb.DuckDBPyConnecti
     path = Path(path)
     if not path.exists() and not read_only:
         create(path)
-    return _open(path, read_only)
+    return open_existing(path, read_only)
 
 
 @contextlib.contextmanager
-def replace(path: Path | str, create: bool = False, start: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+def replace(
+    path: Path | str, create: bool = False, start: Path | None = None, wait_s: float = WAIT_S
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to a copy that takes the file's place when the block ends without an error.
 
-    The block runs in one transaction, so it must not begin another. With `create`, a missing file starts
-    as a copy of `start`, or empty. Raises `CharzError` if another process writes or holds the file or the folder cannot be written.
+    The block runs in one transaction, so it must not begin another. With `create`, a missing file starts as a copy of
+    `start`, or empty. A link stays one, and the file keeps its owner and mode. Until the new file is in place no client
+    can open the old one for writing. Another charz that changes it is waited for, at most `wait_s` [s]. Raises `CharzError`
+    if it takes longer, a client has the file open for writing, it has other hard links, or it or its folder cannot be
+    written.
     """
-    path = Path(path)
+    name, path = Path(path), Path(os.path.realpath(path))
     copy = path.with_name(f".{path.name}.writing")
     with contextlib.ExitStack() as stack:
-        stack.enter_context(_writer_lock(path))
+        stack.enter_context(lock.writing(path, name, wait_s))
         stack.callback(_discard, copy)
+        _discard(copy)
         if path.exists() or not create:
-            stack.enter_context(_still(path))
-            _copy(path, copy)
-        elif start is not None:
-            _copy(start, copy)
+            _copy(stack.enter_context(_still(path, name)), path, copy, name)
         else:
-            _create_empty(copy)
-        connection = stack.enter_context(contextlib.closing(_open(copy, read_only=False, name=path)))
-        connection.begin()
-        yield connection
-        connection.commit()
-        connection.close()
-        os.replace(copy, path)
-        _sync_folder(path.parent)
-
-
-def quiet(connection: duckdb.DuckDBPyConnection) -> None:
-    """Keep DuckDB's progress bar, which it prints to standard output, out of the answers there."""
-    connection.execute("SET enable_progress_bar = false")
+            _create(copy, start, name)
+        connection = stack.enter_context(contextlib.closing(open_existing(copy, read_only=False, name=name)))
+        with _full_disk_named(name):
+            connection.begin()
+            yield connection
+            connection.commit()
+            connection.execute("CHECKPOINT")  # a checkpoint on closing says nothing when it fails
+            connection.close()
+        _put_in_place(copy, path, name)
 
 
 def meta(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
@@ -96,142 +101,108 @@ def set_meta(connection: duckdb.DuckDBPyConnection, **values: str) -> None:
         connection.execute(f"INSERT OR REPLACE INTO {META} VALUES (?, ?)", [key, value])
 
 
-def _open(path: Path, read_only: bool, name: Path | None = None) -> duckdb.DuckDBPyConnection:
-    """Open an existing file and check that this charz can use it; `name` is the path to speak of."""
-    name = name or path
-    if not path.exists():
-        raise _missing(name)
-    if path.is_dir():
-        raise CharzError("a folder, not a database", str(name), next="name a file in it, e.g. --db charz.duckdb")
-    try:
-        connection = duckdb.connect(str(path), read_only=read_only)
-    except duckdb.Error as error:
-        raise _opening_failed(name, error) from error
-    quiet(connection)
-    try:
-        _check_layout(connection, name)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _missing(path: Path) -> CharzError:
-    folder = path.parent
-    if not folder.is_dir():
-        return CharzError("no such folder", str(folder), next="create it or name another with --db")
-    others = sorted(p.name for p in folder.glob("*.duckdb"))
-    exists = f"the folder has {', '.join(others[:5])}" if others else ""
-    return CharzError("no such database", str(path), exists, "`charz ingest MODEL` makes one; --db names another")
-
-
-def _opening_failed(path: Path, error: duckdb.Error) -> CharzError:
-    text = str(error)
-    if "not a valid DuckDB" in text or "not a DuckDB" in text:
-        return CharzError("not a DuckDB database", str(path), next="name a charz database with --db")
-    if "Could not set lock" in text or "different configuration" in text or "already open" in text:
-        holder = text.partition("Conflicting lock is held in ")[2].split(". ")[0]
-        exists = f"held by {holder}" if holder else ""
-        return CharzError(
-            "another process has the database open for writing", str(path), exists, "close it and try again"
-        )
-    if "Permission denied" in text or not os.access(path, os.R_OK):
-        return CharzError("no permission to open the database", str(path), next="change its permissions or copy it")
-    return CharzError(
-        "the database does not open", str(path), text.splitlines()[0], "restore it from a copy or make a new one"
-    )
-
-
-def _check_layout(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    tables = connection.execute("SELECT table_name FROM duckdb_tables() WHERE NOT internal").fetchall()
-    if (META,) not in tables:
-        raise CharzError("a DuckDB file that charz did not write", str(path), next="name a charz database with --db")
-    if meta(connection).get(FINGERPRINT) != layout.fingerprint():
-        raise CharzError(
-            "another version of charz made this database",
-            str(path),
-            "its tables have another layout",
-            "ingest again into a new file, named with --db",
-        )
-
-
 @contextlib.contextmanager
-def _writer_lock(path: Path) -> Iterator[None]:
-    """Hold the right to replace a file; dies with the process, whatever kills it."""
-    lock = path.with_name(f".{path.name}.lock")
-    descriptor = _acquire(lock, path)
-    try:
-        yield
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            lock.unlink()
-        os.close(descriptor)
+def _still(path: Path, name: Path) -> Iterator[int]:
+    """Keep every client from writing to a file while its copy is changed, and yield a descriptor to copy it from.
 
-
-def _acquire(lock: Path, path: Path) -> int:
-    while True:
-        try:
-            descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
-        except FileNotFoundError:
-            raise CharzError("no such folder", str(path.parent), next="create it or name another with --db") from None
-        except OSError as error:
-            raise _folder_not_writable(path, error) from error
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.read(descriptor, 20).decode(errors="replace").strip()
-            os.close(descriptor)
-            exists = f"process {holder} writes it" if holder else ""
-            raise CharzError(
-                "another charz is writing this database", str(path), exists, "wait for it, then try again"
-            ) from None
-        # The holder before us may have unlinked the file we opened: then this lock guards nothing.
-        with contextlib.suppress(FileNotFoundError):
-            if os.fstat(descriptor).st_ino == lock.stat().st_ino:
-                os.ftruncate(descriptor, 0)
-                os.write(descriptor, str(os.getpid()).encode())
-                return descriptor
-        os.close(descriptor)
-
-
-def _folder_not_writable(path: Path, error: OSError) -> CharzError:
-    return CharzError(
-        f"cannot write in this folder ({error.strerror})",
-        str(path.absolute().parent),
-        next="change its permissions, or name a file elsewhere with --db",
-    )
-
-
-@contextlib.contextmanager
-def _still(path: Path) -> Iterator[None]:
-    """Keep every other process from writing to a file while its copy is changed.
-
-    DuckDB refuses a writer while a reader is open. A log left by another client is folded into the
-    file first, since the file about to take its place must not replay it.
+    A log left by another client is folded into the file first, since the file about to take its place must not replay it.
     """
+    _check_can_be_replaced(path, name)
     log = path.with_name(f"{path.name}.wal")
-    if log.exists():
-        _open(path, read_only=False).close()
-    reader = _open(path, read_only=True)
-    try:
-        yield
-    finally:
-        reader.close()
+    for _ in range(_ATTEMPTS):
+        if log.exists():
+            open_existing(path, read_only=False, name=name).close()
+        with contextlib.ExitStack() as stack:
+            try:
+                descriptor = stack.enter_context(lock.keeping_writers_out(path))
+            except BlockingIOError:
+                open_existing(path, read_only=True, name=name).close()  # says who holds it, if it is held still
+            else:
+                if not log.exists() and os.path.samestat(os.fstat(descriptor), path.stat()):
+                    yield descriptor
+                    return
+        time.sleep(_PAUSE_S)
+    raise CharzError("other clients keep writing the database", str(name), next="close them and try again")
 
 
-def _copy(path: Path, copy: Path) -> None:
-    _discard(copy)
+def _check_can_be_replaced(path: Path, name: Path) -> None:
+    check_is_file(path, name)
+    if not os.access(path, os.R_OK | os.W_OK):
+        raise not_permitted(name)
+    links = path.stat().st_nlink
+    if links > 1:
+        raise CharzError(
+            "a file with several names (hard links)",
+            str(name),
+            f"it has {links}, and a change would reach this one alone",
+            "copy it to a file of its own and name that with --db",
+        )
+
+
+def _copy(source: int, path: Path, copy: Path, name: Path) -> None:
+    """Copy from a descriptor of the file at `path`, with its owner, mode and attributes."""
     try:
-        shutil.copyfile(path, copy)
+        # Nobody else may read the copy before it has the mode of the original.
+        _copy_bytes(source, copy, mode=0o600)
+        _keep_owner(os.fstat(source), copy, name)
+        shutil.copystat(path, copy)
     except OSError as error:
-        raise _folder_not_writable(path, error) from error
+        raise disk.not_written(name, error) from error
 
 
-def _create_empty(copy: Path) -> None:
+def _copy_bytes(source: int, copy: Path, mode: int) -> None:
+    target = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with os.fdopen(source, "rb", closefd=False) as read, os.fdopen(target, "wb") as written:
+        shutil.copyfileobj(read, written, _CHUNK_BYTE)
+
+
+def _keep_owner(state: os.stat_result, copy: Path, name: Path) -> None:
+    try:
+        os.chown(copy, state.st_uid, state.st_gid)
+    except PermissionError as error:
+        raise CharzError(
+            "the file's owner cannot be kept",
+            str(name),
+            f"it belongs to user {state.st_uid}, group {state.st_gid}",
+            "change it as that user, or copy it and name the copy with --db",
+        ) from error
+
+
+def _create(copy: Path, start: Path | None, name: Path) -> None:
+    """Make a new file from `start`, or empty where that is not there."""
+    if start is not None:
+        try:
+            with start.open("rb") as source:
+                return _copy_bytes(source.fileno(), copy, mode=0o666)
+        except FileNotFoundError:
+            _discard(copy)
+        except OSError as error:
+            raise disk.not_written(name, error) from error
     from .database import write_empty  # needs the row types, as no other change does
 
-    _discard(copy)
-    write_empty(copy)
+    return write_empty(copy)
+
+
+def _put_in_place(copy: Path, path: Path, name: Path) -> None:
+    is_new = not path.exists()
+    with lock.keeping_writers_out(copy):
+        try:
+            os.replace(copy, path)
+        except OSError as error:
+            raise disk.not_written(name, error) from error
+        _sync_folder(path.parent)
+        if not is_new:
+            time.sleep(_SETTLE_S)
+
+
+@contextlib.contextmanager
+def _full_disk_named(name: Path) -> Iterator[None]:
+    try:
+        yield
+    except (duckdb.Error, OSError) as error:
+        if disk.is_full(error):
+            raise disk.full(name) from error
+        raise
 
 
 def _discard(path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from .file import META
+from .opening import META
 from .row import Row
 
 

@@ -134,16 +134,16 @@ def suspended(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 def missing(connection: duckdb.DuckDBPyConnection) -> list[str]:
     """Triggers that charz installed and the file no longer has as they were, as `name on table`."""
-    present = {(table, name): _comparable(sql) for table, name, _, sql in _present(connection)}
+    present = {(table, name): comparable(sql) for table, name, _, sql in _present(connection)}
     listed = connection.execute("SELECT table_name, trigger_name, sql FROM maintenance_trigger").fetchall()
-    known = {(table, name): _comparable(sql) for table, name, sql in listed}
+    known = {(table, name): comparable(sql) for table, name, sql in listed}
     wanted = [(trigger.table.rpartition(".")[2], trigger.name) for trigger in expected(connection)]
     return [
         f"{name} on {table}" for table, name in wanted if known.get((table, name), "") != present.get((table, name))
     ]
 
 
-def _comparable(sql: str) -> str:
+def comparable(sql: str) -> str:
     """A statement as DuckDB prints it, the names of its EXCLUDE lists, which it prints in any order, in one."""
     return re.sub(r"EXCLUDE \(([^()]*)\)", lambda m: f"EXCLUDE ({', '.join(sorted(m[1].split(', ')))})", sql)
 

@@ -3,6 +3,7 @@ the batch; any other symbolic dimension is taken for the sequence."""
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import torch
@@ -11,6 +12,7 @@ from charz.schema.errors import CharzError
 
 from ..trace import torchvision_schemas
 from ..trace.export import BATCH, SEQUENCE, Axes, Request
+from . import untrusted
 from .spec import Spec
 
 
@@ -18,22 +20,38 @@ def build(spec: Spec) -> Request:
     """The saved program as it is; nothing is traced."""
     torchvision_schemas.prepare()
     path = Path(spec.name)
-    if not path.exists():
-        raise CharzError("no such file", spec.name, next="torch.export.save(program, 'model.pt2') writes one")
-    try:
-        program = torch.export.load(path)
-    except Exception as error:  # a broken archive raises anything from KeyError to RuntimeError
-        raise CharzError(
-            "not a program saved by torch.export.save",
-            spec.name,
-            str(error).splitlines()[0] if str(error) else type(error).__name__,
-        ) from error
+    program = _load(path, spec)
     axes, batch, sequence = _axes(program)
     return Request(
         name=path.stem, source=str(path), module=program.graph_module, axes=axes, family=path.stem,
         default_batch=batch, default_sequence=sequence, program=program,
         reason=None if axes else "exported with fixed sizes",
     )  # fmt: skip
+
+
+def _load(path: Path, spec: Spec) -> torch.export.ExportedProgram:
+    """The program in a file, nothing of which runs unless the user trusts it."""
+    if not path.exists():
+        raise CharzError("no such file", spec.name, next="torch.export.save(program, 'model.pt2') writes one")
+    if not path.is_file():
+        raise CharzError("not a file", spec.name, next="name one that torch.export.save wrote")
+    try:
+        with path.open("rb") as file:  # what was checked is what is loaded, whatever takes its name
+            if spec.trust:
+                return torch.export.load(file)
+            untrusted.check(file, spec.name)
+            with untrusted.weights_only():
+                return torch.export.load(file)
+    except CharzError:
+        raise
+    except pickle.UnpicklingError as error:
+        raise untrusted.refused(spec.name, "pickled objects") from error
+    except Exception as error:  # a broken archive raises anything from KeyError to RuntimeError
+        raise CharzError(
+            "not a program saved by torch.export.save",
+            spec.name,
+            str(error).splitlines()[0] if str(error) else type(error).__name__,
+        ) from error
 
 
 def _axes(program: torch.export.ExportedProgram) -> tuple[Axes, int, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from charz.schema.errors import CharzError
@@ -33,6 +33,8 @@ class Spec:
     """Parameters of a synthetic model or changes to a configuration."""
     train: bool = False
     """Backward work included."""
+    trust: bool = field(default=False, repr=False)
+    """A saved program may run code; no part of what is asked for, so nothing of its `repr`."""
 
     @property
     def prefix(self) -> str:

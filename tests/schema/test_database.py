@@ -107,7 +107,7 @@ def test_one_writer_at_a_time(path: Path) -> None:
     with (
         file.replace(path),
         pytest.raises(CharzError, match="another charz is writing") as caught,
-        file.replace(path),
+        file.replace(path, wait_s=0),
     ):
         pass
     assert str(os.getpid()) in str(caught.value)

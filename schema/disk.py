@@ -1,0 +1,40 @@
+"""What a disk says when it cannot be written, in charz's words."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from pathlib import Path
+
+from .errors import CharzError
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+def is_full(error: BaseException) -> bool:
+    """True for an error of the system or the engine that says there is no room left."""
+    return getattr(error, "errno", None) in _FULL or "No space left on device" in str(error)
+
+
+def not_written(name: Path, error: OSError) -> CharzError:
+    """The error for a file that cannot be made or put in its place."""
+    if is_full(error):
+        return full(name)
+    return CharzError(
+        f"cannot write in this folder ({error.strerror})",
+        str(_folder(name)),
+        next="change its permissions, or name a file elsewhere with --db",
+    )
+
+
+def full(name: Path) -> CharzError:
+    """The error for a file that found no room."""
+    folder = _folder(name)
+    free_mib = shutil.disk_usage(folder).free / 2**20
+    next = "make room there, or name a file elsewhere with --db"
+    return CharzError("the disk is full", str(folder), f"{free_mib:,.0f} MiB are free", next)
+
+
+def _folder(name: Path) -> Path:
+    return Path(os.path.realpath(name)).parent

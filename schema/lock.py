@@ -1,0 +1,101 @@
+"""Locks on a database file: charz's own among its writers, and DuckDB's among all clients.
+
+Both die with the process that holds them, whatever kills it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import struct
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from . import disk
+from .errors import CharzError
+
+_POLL_S = 0.02
+
+_HAS_LOCKS_OF_OPEN_FILES = hasattr(fcntl, "F_OFD_SETLK")
+"""True on Linux. A lock of an open file, unlike one of a process, outlives that anything in the process closes the file."""
+
+_READ_LOCK_OF_ALL = struct.pack("@hhqqi4x", fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0)
+"""Linux's `struct flock`: type, whence, start, length and process."""
+
+
+@contextlib.contextmanager
+def writing(path: Path, name: Path, wait_s: float) -> Iterator[None]:
+    """Be the one charz that changes the file, after at most `wait_s` [s] of waiting for another; `name` is the path to
+    speak of. Raises `CharzError` saying which process holds it, or that the folder cannot be written."""
+    lock = path.with_name(f".{path.name}.lock")
+    descriptor = _acquire(lock, name, time.monotonic() + wait_s)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            lock.unlink()
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def keeping_writers_out(path: Path) -> Iterator[int]:
+    """Hold the lock of a DuckDB reader, which refuses every writer, and yield the descriptor that it is on.
+
+    Raises `BlockingIOError` while a client has the file open for writing.
+    """
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        _take(descriptor)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _take(descriptor: int) -> None:
+    # A lock of the process would change one for writing that a connection of this process has, so that is looked for first.
+    # It is taken before that of the open file, since DuckDB names the holder of the first to a client that it refuses.
+    if _HAS_LOCKS_OF_OPEN_FILES:
+        kind, *_ = struct.unpack("@hhqqi4x", fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, _READ_LOCK_OF_ALL))
+        if kind != fcntl.F_UNLCK:
+            raise BlockingIOError
+    fcntl.lockf(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    if _HAS_LOCKS_OF_OPEN_FILES:
+        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, _READ_LOCK_OF_ALL)
+
+
+def _acquire(lock: Path, name: Path, deadline: float) -> int:
+    while True:
+        try:
+            descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        except FileNotFoundError:
+            raise CharzError("no such folder", str(name.parent), next="create it or name another with --db") from None
+        except OSError as error:
+            raise disk.not_written(name, error) from error
+        try:
+            if _is_acquired(descriptor, lock):
+                os.ftruncate(descriptor, 0)
+                os.write(descriptor, str(os.getpid()).encode())
+                return descriptor
+            if time.monotonic() >= deadline:
+                raise _held(name, os.pread(descriptor, 20, 0).decode(errors="replace").strip())
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+        time.sleep(_POLL_S)
+
+
+def _is_acquired(descriptor: int, lock: Path) -> bool:
+    """True when the lock is ours, and on the file of that name: a holder unlinks it, and then it guards nothing."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.path.samestat(os.fstat(descriptor), lock.stat())
+    except (BlockingIOError, FileNotFoundError):
+        return False
+
+
+def _held(name: Path, holder: str) -> CharzError:
+    exists = f"process {holder} writes it" if holder else ""
+    return CharzError("another charz is writing this database", str(name), exists, "wait for it, then try again")

@@ -1,0 +1,123 @@
+"""Opening a database file that is there: by DuckDB, and only if this charz can use it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import duckdb
+
+from . import layout
+from .errors import CharzError
+
+FINGERPRINT = "schema_fingerprint"
+"""Key under which a file says what layout it has."""
+
+META = "charz_meta"
+"""Table in which a file says what it is."""
+
+
+_ATTEMPTS = 20
+"""How often a file is opened again that was replaced meanwhile."""
+
+
+def open_existing(path: Path, read_only: bool, name: Path | None = None) -> duckdb.DuckDBPyConnection:
+    """Open an existing file and check that this charz can use it; `name` is the path to speak of.
+
+    DuckDB 2.0 reads the header of a file, opens the file anew and only then locks it: where it was replaced or written
+    between, the state it shows is a mixture, so it is opened again.
+    """
+    name = name or path
+    for _ in range(_ATTEMPTS):
+        check_is_file(path, name)
+        before = _state(path)
+        try:
+            connection = _opened(path, read_only, name)
+        except CharzError:
+            if _state(path) == before:
+                raise
+            continue
+        if _state(path) == before:
+            return connection
+        connection.close()
+    raise CharzError("other clients keep writing the database", str(name), next="close them and try again")
+
+
+def _opened(path: Path, read_only: bool, name: Path) -> duckdb.DuckDBPyConnection:
+    try:
+        connection = duckdb.connect(str(path), read_only=read_only)
+    except duckdb.Error as error:
+        raise _opening_failed(name, error) from error
+    try:
+        connection.execute("SET enable_progress_bar = false")  # DuckDB prints it among the answers
+        _check_layout(connection, name)
+    except duckdb.Error as error:
+        connection.close()
+        raise _opening_failed(name, error) from error
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _state(path: Path) -> tuple[int, ...] | None:
+    """What changes with each replacement and each write of a file; None where there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def check_is_file(path: Path, name: Path) -> None:
+    """Raise `CharzError` unless there is a file that can be a database."""
+    if not path.exists():
+        raise _missing(name)
+    if path.is_dir():
+        raise CharzError("a folder, not a database", str(name), next="name a file in it, e.g. --db charz.duckdb")
+    if not path.is_file():
+        raise CharzError("a pipe or device, not a database", str(name), next="name a file with --db")
+
+
+def not_permitted(name: Path) -> CharzError:
+    """The error for a file that this user may not open."""
+    return CharzError("no permission to open the database", str(name), next="change its permissions or copy it")
+
+
+def _missing(path: Path) -> CharzError:
+    folder = path.parent
+    if not folder.is_dir():
+        return CharzError("no such folder", str(folder), next="create it or name another with --db")
+    others = sorted(p.name for p in folder.glob("*.duckdb"))
+    exists = f"the folder has {', '.join(others[:5])}" if others else ""
+    return CharzError("no such database", str(path), exists, "`charz ingest MODEL` makes one; --db names another")
+
+
+def _opening_failed(path: Path, error: duckdb.Error) -> CharzError:
+    text = str(error)
+    if "not a valid DuckDB" in text or "not a DuckDB" in text:
+        return CharzError("not a DuckDB database", str(path), next="name a charz database with --db")
+    if "Could not set lock" in text or "different configuration" in text or "already open" in text:
+        holder = text.partition("Conflicting lock is held in ")[2].split(". ")[0]
+        who = "another process" if holder else "this process"
+        exists = f"held by {holder}" if holder else ""
+        return CharzError(f"{who} has the database open for writing", str(path), exists, "close it and try again")
+    if "Permission denied" in text or not os.access(path, os.R_OK):
+        return not_permitted(path)
+    return CharzError(
+        "the database does not open", str(path), text.splitlines()[0], "restore it from a copy or make a new one"
+    )
+
+
+def _check_layout(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    query = "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main' AND table_name = ?"
+    if not connection.execute(query, [META]).fetchall():
+        raise CharzError("a DuckDB file that charz did not write", str(path), next="name a charz database with --db")
+    query = f"SELECT value FROM {META} WHERE key = ?"
+    if connection.execute(query, [FINGERPRINT]).fetchall() != [(layout.fingerprint(),)]:
+        raise CharzError(
+            "another version of charz made this database",
+            str(path),
+            "its tables have another layout",
+            "ingest again into a new file, named with --db",
+        )

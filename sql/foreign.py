@@ -1,0 +1,47 @@
+"""What a file holds that acts when it is read or written, and that charz did not put there.
+
+A database is input too: a view may read any file, a trigger changes rows when others are written, a macro may take the
+name of a function that charz calls. What is charz's own is told by a file that charz has just made: what a file says of
+itself (`view_catalog`, `maintenance_trigger`) proves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import duckdb
+
+from .triggers import comparable
+
+_OBJECTS = """
+    SELECT 'view ' || schema_name || '.' || view_name, sql
+    FROM duckdb_views()
+    WHERE database_name = $1 AND NOT internal
+    UNION ALL
+    SELECT 'trigger ' || trigger_name || ' on ' || schema_name || '.' || table_name, sql
+    FROM duckdb_triggers()
+    WHERE database_name = $1
+    UNION ALL
+    SELECT 'macro ' || schema_name || '.' || function_name, string_agg(macro_definition, ' or ' ORDER BY macro_definition)
+    FROM duckdb_functions()
+    WHERE database_name = $1 AND NOT internal
+    GROUP BY ALL
+"""
+
+
+def objects(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """Every view, trigger and macro of the file, e.g. `trigger NAME on main.TABLE`, with its text."""
+    ((current,),) = connection.execute("SELECT current_database()").fetchall()
+    return {name: comparable(text or "") for name, text in connection.execute(_OBJECTS, [current]).fetchall()}
+
+
+def foreign_objects(
+    connection: duckdb.DuckDBPyConnection, known: Mapping[str, str], compare_texts: bool = True
+) -> list[str]:
+    """Names of the file's views, triggers and macros that are not charz's own, sorted.
+
+    `known` is what `objects` says of a file that this charz has just made. Without `compare_texts` a name is enough: for a
+    file that another charz made, whose objects of these names are dropped unevaluated when this charz's take their place.
+    """
+    found = objects(connection)
+    return sorted(name for name, text in found.items() if name not in known or (compare_texts and known[name] != text))

@@ -1,0 +1,323 @@
+"""What a change leaves as it was, and what other processes may do meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from charz.schema import database, disk, file
+from charz.schema.catalog import Source
+from charz.schema.errors import CharzError
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("empty") / "file.duckdb"
+    file.create(path)
+    return path
+
+
+@pytest.fixture
+def path(tmp_path: Path, empty: Path) -> Path:
+    return Path(shutil.copy(empty, tmp_path))
+
+
+def add_source(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    columns = {"source_id": [name], "kind": ["paper"], "locator": ["x"], "what": ["y"]}
+    database.insert(connection, Source, columns)
+
+
+def sources(path: Path) -> list[str]:
+    with file.connect(path) as connection:
+        return [name for (name,) in connection.execute("SELECT source_id FROM source ORDER BY 1").fetchall()]
+
+
+CLIENT = """
+import duckdb, sys
+try:
+    c = duckdb.connect(sys.argv[1])
+except duckdb.Error as error:
+    print(error)
+    sys.exit(1)
+print("open", flush=True)
+sys.stdin.readline()
+c.execute("INSERT INTO source VALUES (?, 'paper', 'x', NULL, 'y')", [sys.argv[2]])
+c.close()
+"""
+
+
+@contextlib.contextmanager
+def client(path: Path, name: str = "theirs") -> Iterator[subprocess.Popen[str]]:
+    """A plain DuckDB client with the file open for writing, which adds a source when it ends."""
+    command = [sys.executable, "-c", CLIENT, str(path), name]
+    other = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert other.stdout
+    assert other.stdout.readline() == "open\n"
+    try:
+        yield other
+    finally:
+        other.communicate("\n")
+
+
+def test_a_link_stays_a_link(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "links").mkdir()
+    link = tmp_path / "links" / "link.duckdb"
+    link.symlink_to(Path("..") / path.name)
+    with file.replace(link) as connection:
+        add_source(connection, "a")
+    assert link.readlink() == Path("..") / path.name
+    assert sources(path) == ["a"]
+    assert [p.name for p in link.parent.iterdir()] == [link.name]
+
+
+def test_a_link_to_nothing_makes_what_it_names(tmp_path: Path) -> None:
+    link = tmp_path / "link.duckdb"
+    link.symlink_to("new.duckdb")
+    with file.replace(link, create=True) as connection:
+        add_source(connection, "a")
+    assert link.is_symlink()
+    assert sources(tmp_path / "new.duckdb") == ["a"]
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664])
+def test_a_file_keeps_its_mode(path: Path, mode: int) -> None:
+    path.chmod(mode)
+    with file.replace(path) as connection:
+        assert stat.S_IMODE(path.with_name(f".{path.name}.writing").stat().st_mode) == mode
+        add_source(connection, "a")
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_file_keeps_its_owner(path: Path) -> None:
+    os.chown(path, 12345, 23456)
+    with file.replace(path) as connection:
+        add_source(connection, "a")
+    assert (path.stat().st_uid, path.stat().st_gid) == (12345, 23456)
+
+
+def test_an_owner_that_cannot_be_kept_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def chown(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "chown", chown)
+    before = path.read_bytes()
+    with pytest.raises(CharzError, match=f"owner cannot be kept: {path}. It belongs to user"), file.replace(path):
+        pass
+    assert path.read_bytes() == before
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+def test_a_file_with_other_hard_links_is_refused(path: Path) -> None:
+    other = path.with_name("other.duckdb")
+    other.hardlink_to(path)
+    with pytest.raises(CharzError, match=r"several names \(hard links\): .*It has 2") as caught, file.replace(path):
+        pass
+    assert "\n" not in caught.value.line
+    assert path.stat().st_nlink == 2
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.duckdb"
+    os.mkfifo(pipe)
+    for use in (lambda: file.connect(pipe), lambda: file.replace(pipe).__enter__()):
+        with pytest.raises(CharzError, match="a pipe or device, not a database"):
+            use()
+
+
+def test_a_client_that_writes_is_refused_until_the_new_file_is_in_place(path: Path) -> None:
+    with file.replace(path) as connection:
+        add_source(connection, "mine")
+        file.connect(path).close()  # a reader of this process that goes takes no lock with it
+        path.open("rb").close()
+        for _ in range(2):
+            refused = subprocess.run(
+                [sys.executable, "-c", CLIENT, str(path), "theirs"], input="\n", capture_output=True, text=True
+            )
+            assert refused.returncode == 1
+            assert "Could not set lock" in refused.stdout
+    with client(path):
+        pass
+    assert sources(path) == ["mine", "theirs"]
+
+
+def test_a_refused_client_hears_which_process_changes_the_file(path: Path) -> None:
+    with file.replace(path):
+        refused = subprocess.run([sys.executable, "-c", CLIENT, str(path), "x"], capture_output=True, text=True)
+    assert f"PID {os.getpid()}" in refused.stdout
+
+
+def test_a_client_that_has_the_file_open_is_named_and_loses_nothing(path: Path) -> None:
+    with client(path) as other:
+        expected = f"another process has the database open for writing: {path}. Held by .*PID {other.pid}"
+        with pytest.raises(CharzError, match=expected), file.replace(path):
+            pass
+    assert sources(path) == ["theirs"]
+
+
+def test_a_connection_of_this_process_that_writes_is_named_as_such(path: Path) -> None:
+    with (
+        duckdb.connect(str(path)),
+        pytest.raises(CharzError, match="this process has the database open for writing"),
+        file.replace(path),
+    ):
+        pass
+
+
+def test_a_client_that_read_the_old_header_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = []
+    run = [sys.executable, "-c", CLIENT, str(path), "theirs"]
+    monkeypatch.setattr(
+        file.time, "sleep", lambda _: refused.append(subprocess.run(run, input="\n", capture_output=True, text=True))
+    )
+    with file.replace(path) as connection:
+        add_source(connection, "mine")
+    assert [r.returncode for r in refused] == [1], "once, with the new file in place"
+    assert sources(path) == ["mine"]
+
+
+def test_a_file_replaced_while_it_is_opened_is_opened_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect, opened = duckdb.connect, []
+
+    def slow(name: str, read_only: bool) -> duckdb.DuckDBPyConnection:
+        connection = connect(name, read_only=read_only)
+        if name == str(path):
+            opened.append(name)
+            if len(opened) == 1:
+                other = path.with_name("other.duckdb")
+                shutil.copy(path, other)
+                os.replace(other, path)
+        return connection
+
+    monkeypatch.setattr(duckdb, "connect", slow)
+    file.connect(path).close()
+    assert len(opened) == 2
+
+
+def test_writers_wait_for_one_another(path: Path) -> None:
+    code = """
+import sys
+from charz.schema import database, file
+from charz.schema.catalog import Source
+with file.replace(sys.argv[1]) as connection:
+    database.insert(connection, Source, {"source_id": [sys.argv[2]], "kind": ["x"], "locator": ["x"], "what": ["x"]})
+"""
+    with file.replace(path) as connection:
+        others = [subprocess.Popen([sys.executable, "-c", code, str(path), name]) for name in ("b", "c", "d")]
+        time.sleep(1)
+        assert all(other.poll() is None for other in others)
+        add_source(connection, "a")
+    assert [other.wait() for other in others] == [0, 0, 0]
+    assert sources(path) == ["a", "b", "c", "d"]
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+def test_a_wait_has_an_end_that_names_the_holder(path: Path) -> None:
+    began = time.monotonic()
+    with (
+        file.replace(path),
+        pytest.raises(CharzError, match=f"another charz is writing this database.*Process {os.getpid()} writes it"),
+        file.replace(path, wait_s=0.3),
+    ):
+        pass
+    assert 0.3 <= time.monotonic() - began < 5
+
+
+def test_two_names_of_a_file_are_one_lock(path: Path) -> None:
+    link = path.with_name("link.duckdb")
+    link.symlink_to(path.name)
+    with file.replace(path), pytest.raises(CharzError, match="another charz is writing"), file.replace(link, wait_s=0):
+        pass
+
+
+def test_threads_of_a_process_wait_for_one_another(path: Path) -> None:
+    def change(name: str) -> None:
+        with file.replace(path) as connection:
+            add_source(connection, name)
+
+    threads = [threading.Thread(target=change, args=[name]) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sources(path) == ["a", "b", "c", "d"]
+
+
+def test_a_full_disk_is_named_with_its_folder(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(shutil, "copyfileobj", full)
+    with pytest.raises(CharzError, match=f"the disk is full: {path.parent}. .* MiB are free"), file.replace(path):
+        pass
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+    assert disk.is_full(duckdb.IOException('Could not write file "x": No space left on device'))
+
+
+def test_an_error_of_the_block_is_passed_on_as_it_is(path: Path) -> None:
+    with pytest.raises(IsADirectoryError), file.replace(path):
+        path.parent.read_bytes()
+
+
+@pytest.mark.slow
+def test_nothing_is_lost_between_charz_and_plain_clients(path: Path) -> None:
+    """Two charz writers, a plain client that tries again when refused, four readers: every insert that succeeded is there."""
+    writing = """
+import sys, time, duckdb
+from charz.schema import database, file
+from charz.schema.catalog import Source
+from charz.schema.errors import CharzError
+path, who, end = sys.argv[1], sys.argv[2], time.monotonic() + 10
+n = 0
+while time.monotonic() < end:
+    try:
+        if who.startswith("charz"):
+            with file.replace(path) as c:
+                c.execute("INSERT INTO source VALUES (?, 'x', 'x', NULL, 'x')", [f"{who} {n}"])
+            time.sleep(0.2)
+        else:
+            with duckdb.connect(path) as c:
+                c.execute("INSERT INTO source VALUES (?, 'x', 'x', NULL, 'x')", [f"{who} {n}"])
+        n += 1
+    except CharzError as error:
+        assert "open for writing" in error.line or "keep writing" in error.line, error.line
+    except duckdb.IOException as error:
+        assert "lock" in str(error), error
+print(n)
+"""
+    reading = """
+import sys, time, duckdb
+from charz.schema import file
+from charz.schema.errors import CharzError
+path, end, seen = sys.argv[1], time.monotonic() + 10, 0
+while time.monotonic() < end:
+    try:
+        with file.connect(path) as c:
+            count = c.execute("SELECT count(*) FROM source").fetchall()[0][0]
+    except CharzError as error:
+        assert "open for writing" in error.line, error.line
+        continue
+    assert count >= seen, (count, seen)
+    seen = count
+"""
+    names = ["charz1", "charz2", "plain"]
+    run = [sys.executable, "-c"]
+    writers = [subprocess.Popen([*run, writing, str(path), n], stdout=subprocess.PIPE, text=True) for n in names]
+    readers = [subprocess.Popen([*run, reading, str(path)]) for _ in range(4)]
+    counts = [int(writer.communicate()[0]) for writer in writers]
+    assert [reader.wait() for reader in readers] == [0] * 4
+    found = sources(path)
+    for name, count in zip(names, counts, strict=True):
+        assert count > 0, name
+        assert sum(source.startswith(name) for source in found) == count, name
