@@ -12,9 +12,11 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from charz.schema.file import WAIT_S
 from charz.session import GROUPS, Session
 from charz.session.answer import Asked, Rows
 from charz.session.parameters import Amount, Names, Sizes, Text
+from charz.session.workspace import Access
 
 from . import display
 from .output import Format, write
@@ -24,6 +26,12 @@ _DATABASE = Annotated[
     typer.Option("--db", help="Database file; else $CHARZ_DB, else charz.duckdb in this folder.", show_default=False),
 ]
 _FORMAT = Annotated[Format, typer.Option("--format", help="How the answer is written.")]
+_TRUST = Annotated[
+    bool, typer.Option("--trust", help="Let what others put into the file run: triggers, views, a .pt2's code.")
+]
+_WAIT = Annotated[
+    float, typer.Option("--wait", min=0.0, help="Seconds to wait for another charz that changes the file.")
+]
 _FULL = Annotated[bool, typer.Option("--full", help="Every table there is.")]
 _OUT = Annotated[Path | None, typer.Option("--out", help="File to write; else standard output.", show_default=False)]
 
@@ -75,6 +83,8 @@ def function(method: Method) -> Callable[..., None]:
         "out": (_OUT, None),
         "db": (_DATABASE, None),
     }
+    if method.asked.is_writing:
+        common |= {"trust": (_TRUST, False), "wait": (_WAIT, WAIT_S)}
     if method.asked.more:
         common = {"full": (_FULL, False), **common}
     added = {name: pair for name, pair in common.items() if name not in names}
@@ -84,8 +94,10 @@ def function(method: Method) -> Callable[..., None]:
         path, format, out, full = (
             given.pop(name) if name in added else None for name in ("db", "format", "out", "full")
         )
+        trust, wait = (given.pop(name, None) for name in ("trust", "wait"))
+        access = Access(bool(trust), WAIT_S if wait is None else wait)
         sections = (*method.asked.sections, *(method.asked.more if full else ()))
-        with Session(path, voice=display.voice(), is_guarded=True) as session:
+        with Session(path, voice=display.voice(), is_guarded=True, access=access) as session:
             _answer(session, method, given, sections, format or Format.table, out)
 
     command.__doc__ = method.help

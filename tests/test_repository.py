@@ -30,6 +30,7 @@ def test_every_top_level_package_is_linked() -> None:
     assert sorted(p.name for p in folder.iterdir() if not p.is_symlink() and p.name != "__pycache__") == [
         "__init__.py",
         "py.typed",
+        "session",
     ]
 
 
@@ -59,7 +60,8 @@ def test_the_wheel_holds_exactly_the_package(tmp_path: Path) -> None:
         for p in (copy / package).rglob("*")
         if p.suffix in suffixes
     }
-    assert in_wheel == wanted | {"charz/__init__.py", "charz/py.typed"}
+    own = {f"charz/{p.relative_to(copy / 'src/charz').as_posix()}" for p in (copy / "src/charz/session").rglob("*.py")}
+    assert in_wheel == wanted | own | {"charz/__init__.py", "charz/py.typed"}
 
 
 def test_every_import_is_declared() -> None:
@@ -69,7 +71,7 @@ def test_every_import_is_declared() -> None:
     declared = [*known["dependencies"], *extras["zoo"], *extras["plot"], *extras["cuda"]]
     names = {re.split(r"[><=~\[ ]", d)[0].lower() for d in declared} | {"yaml", "pynvml", "charz"}
     foreign: dict[str, str] = {}
-    for package in PACKAGES:
+    for package in (*PACKAGES, "src/charz/session"):
         for path in (ROOT / package).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text())):
                 modules = [a.name for a in node.names] if isinstance(node, ast.Import) else []
@@ -83,13 +85,27 @@ def test_every_import_is_declared() -> None:
 
 
 def test_only_ingest_imports_torch() -> None:
-    for package in ("cli", "hardware_catalog", "schema", "sql"):
+    for package in ("cli", "hardware_catalog", "schema", "sql", "src/charz/session"):
         for path in (ROOT / package).rglob("*.py"):
             tree = ast.parse(path.read_text())
             top = [n for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom)]
             names = [a.name for n in top if isinstance(n, ast.Import) for a in n.names]
             names += [str(n.module) for n in top if isinstance(n, ast.ImportFrom)]
             assert not [n for n in names if n.partition(".")[0] in ("torch", "torchvision")], path
+
+
+def test_no_query_of_more_than_a_line_stands_outside_sql() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for package in ("cli", "src/charz/session")
+        for path in (ROOT / package).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and re.match(r"\s*(SELECT|WITH)\s", node.value)
+        and ("\n" in node.value.strip() or len(node.value) > 120)
+    ]
+    assert found == []
 
 
 def test_constraints_pin_the_tested_torch() -> None:

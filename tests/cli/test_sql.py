@@ -53,7 +53,7 @@ def test_formats(workspace: Path, charz: Charz) -> None:
     }
     assert outputs["table"].splitlines()[0].split() == ["name", "value", "nothing"]
     assert outputs["json"] == '[{"name":"a","value":1.5,"nothing":null}]\n'
-    assert outputs["markdown"].splitlines()[2] == "| a | 1.5 |  |"
+    assert outputs["markdown"].splitlines()[2] == "| a | 1.50 | - |"
     assert outputs["csv"] == "name,value,nothing\na,1.5,\n"
 
 

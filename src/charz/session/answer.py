@@ -66,10 +66,12 @@ class Asked:
     """Tables that it can answer with, by the parameter `section`; the first is its default."""
     more: tuple[str, ...] = ()
     """Further ones, which the command shows with `--full`."""
+    is_writing: bool = False
+    """Whether it changes the database."""
 
 
 def answer(
-    *sections: str, more: tuple[str, ...] = ()
+    *sections: str, more: tuple[str, ...] = (), is_writing: bool = False
 ) -> Callable[[Callable[Concatenate[S, P], Rows]], Callable[Concatenate[S, P], pl.DataFrame]]:
     """Make a method that gives rows one that returns a frame, and a command of its name."""
 
@@ -78,7 +80,7 @@ def answer(
         def method(self: S, *args: P.args, **kwargs: P.kwargs) -> pl.DataFrame:
             return body(self, *args, **kwargs).frame()
 
-        method.asked = Asked(body, sections, more)  # type: ignore[attr-defined]
+        method.asked = Asked(body, sections, more, is_writing)  # type: ignore[attr-defined]
         return cast("Callable[Concatenate[S, P], pl.DataFrame]", method)
 
     return decorated

@@ -103,7 +103,7 @@ class Hardware:
         self.session.voice.remark(f"no fault in {sum(map(len, rows.values()))} rows")
         return Rows(("fault",), [])
 
-    @answer()
+    @answer(is_writing=True)
     def add(
         self,
         file: Annotated[Path, Text("YAML file of a part.")],
@@ -129,7 +129,7 @@ class Hardware:
         self.session.voice.remark(f"`charz hardware show {wanted} --sources` shows what the family rules filled in")
         return Rows(("added",), [(wanted,)])
 
-    @answer()
+    @answer(is_writing=True)
     def remove(self, part: AnyPart) -> Rows:
         """Remove a part of your own."""
         with self.session.changing(create=False) as connection:
@@ -137,7 +137,7 @@ class Hardware:
             _remove_own(connection, hardware)
         return Rows(("removed",), [(hardware,)])
 
-    @answer()
+    @answer(is_writing=True)
     def sync(self, *, dry_run: Annotated[bool, Text("Show what would change and change nothing.")] = False) -> Rows:
         """Bring the shipped catalog into an older database, keeping your parts and edits."""
         from charz.hardware_catalog import loader
@@ -174,7 +174,7 @@ class Scenarios:
         """List every scenario."""
         return of_query(self.session.connection().sql("SELECT * FROM scenario ORDER BY scenario_id"))
 
-    @answer()
+    @answer(is_writing=True)
     def add(
         self,
         *,
@@ -218,7 +218,7 @@ class Scenarios:
             session.voice.remark(f"{len(rows) - len(new)} of {len(rows)} exist already")
         return Rows(tuple(rows[0]), [tuple(row.values()) for row in new])
 
-    @answer()
+    @answer(is_writing=True)
     def remove(self, scenario_id: Annotated[int, Text("Number in `charz scenario list`.")]) -> Rows:
         """Remove a scenario."""
         with self.session.changing(create=False) as connection:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from charz.schema.errors import CharzError, unknown_name
 
-from . import workspace
+from . import sandbox, workspace
 from .answer import Rows, of_query
 from .axes import check_size
 
@@ -152,17 +152,20 @@ class Core:
         scope: Scope = Scope(),
         voice: Voice | None = None,
         is_guarded: bool = False,
+        access: workspace.Access = workspace.Access(),
+        parent: Core | None = None,
     ) -> None:
+        self._parent = parent
+        self.access = access
         self.is_guarded = is_guarded
         """Whether SQL comes from anybody: it reads the database and nothing else."""
-        self.is_locked = False
-        """Whether the open file has been closed to everything else, for good."""
         self.path = workspace.database_path(path)
         self._scope = scope
         self.voice = voice or Voice()
         self._opened: tuple[tuple[int, int], duckdb.DuckDBPyConnection] | None = None
         self._narrowed: OrderedDict[object, Narrowed] = OrderedDict()
         self._empty: duckdb.DuckDBPyConnection | None = None
+        self._of_parent: duckdb.DuckDBPyConnection | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -178,19 +181,36 @@ class Core:
         if self._opened:
             self._opened[1].close()
             self._opened = None
-            self.is_locked = False
         if self._empty:
             self._empty.close()
             self._empty = None
 
     def connection(self, create: bool = False) -> duckdb.DuckDBPyConnection:
         """A read-only connection to the whole file, as it is now. Raises `CharzError` where there is none."""
+        if self._parent:
+            connection = self._parent.connection(create)
+            if connection is not self._of_parent:
+                self.close()
+                self._of_parent = connection
+            return connection
         if self._opened and self._opened[0] != _state(self.path):
             self.close()
         if self._opened is None:
-            connection = workspace.read(self.path, create)
+            connection = workspace.read(self.path, create, self.access)
+            if self.is_guarded:
+                sandbox.shut(connection)
             self._opened = (_state(self.path), connection)
         return self._opened[1]
+
+    def writing_files(self) -> duckdb.DuckDBPyConnection:
+        """A connection that may write files. Raises `CharzError` where a guarded session's file holds what charz did not put
+        there, unless it is trusted."""
+        if self.is_guarded:
+            if not self.access.trust:
+                workspace.check_own(self.connection(), self.path)
+            self.close()
+            self.is_guarded = False
+        return self.connection()
 
     def catalog(self) -> duckdb.DuckDBPyConnection:
         """A read-only connection to the file, or, where there is none yet, to a database without models."""
@@ -204,8 +224,21 @@ class Core:
     def changing(self, create: bool = True) -> Iterator[duckdb.DuckDBPyConnection]:
         """A connection for one transaction; what it writes takes the file's place when the block ends without an error."""
         self.close()
-        with workspace.change(self.path, create) as connection:
+        if self._parent:
+            self._parent.close()
+        with workspace.change(self.path, create, self.access) as connection:
             yield connection
+
+    def child(self, scope: Scope) -> Self:
+        """A session about less of the same file, on the connection of this one."""
+        return type(self)(
+            self.path,
+            scope=scope,
+            voice=self.voice,
+            is_guarded=self.is_guarded,
+            access=self.access,
+            parent=self._parent or self,
+        )
 
     def scoped(self, model: str, parts: Sequence[str]) -> Scope:
         """The session's scope with one model and these parts, or its own."""

@@ -81,8 +81,7 @@ class Exporting(Core):
         if for_ == "spark" and (format != "parquet" or views or summary):
             exists = "parquet files of what all models read"
             raise CharzError("not for Spark", "--format, --views or --summary", exists, "leave them out")
-        self.close()  # a guard that SQL came under would forbid what follows
-        connection = self.connection()
+        connection = self.writing_files()
         extent = self._extent(names(models), names(on), sizes(batch), sizes(sequence), names(precision), names(backend))
         contents = (
             _for_spark(connection, folder) if for_ == "spark" else _for_files(connection, names(views), summary, format)

@@ -64,15 +64,14 @@ class Keeping(Core):
 
     def _counts(self, model: str, parts: list[str], invariants: list[str]) -> dict[str, int]:
         """Rows of each invariant for one model, with what many of them read evaluated once."""
-        scoped = type(self)(self.path, scope=self.scoped(model, parts), voice=self.voice)
-        with scoped:
+        with self.child(self.scoped(model, parts)) as scoped:
             narrowed = scoped.whole()
             query = f"SELECT view FROM view_catalog WHERE layer = '{_SHARED}' AND kind = 'view' ORDER BY position"
             for (view,) in narrowed.connection.execute(query).fetchall():
                 narrowed.keep(view)
             return {name: int(narrowed.value(f"SELECT count(*) FROM {name}")) for name in invariants}
 
-    @answer()
+    @answer(is_writing=True)
     def refresh(self) -> Rows:
         """Evaluate the tables that are kept equal to a view anew, and put back the triggers that keep them so.
 

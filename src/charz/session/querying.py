@@ -63,9 +63,8 @@ class Queries(Core):
             connection = self.scope(models=model, hardware=on).whole().connection
         else:
             connection = self.whole().connection
-        if self.is_guarded and not self.is_locked:
+        if self.is_guarded:
             sandbox.lock(connection, memory)
-            self.is_locked = True
 
         def guard() -> contextlib.AbstractContextManager[None]:
             return sandbox.guarded(connection, timeout)
@@ -128,7 +127,7 @@ class Queries(Core):
                 )
         chosen = tuple(self.model_name(name) for name in names(models)) or self._scope.models
         parts = tuple(self.part_name(name) for name in names(hardware)) or self._scope.hardware
-        return type(self)(self.path, scope=Scope(chosen, parts, numbers), voice=self.voice, is_guarded=self.is_guarded)
+        return self.child(Scope(chosen, parts, numbers))
 
 
 def _meanings(connection: duckdb.DuckDBPyConnection, query: str) -> dict[str, str]:

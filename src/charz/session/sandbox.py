@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 from collections.abc import Iterator
 
@@ -11,22 +12,43 @@ import duckdb
 from charz.schema.errors import CharzError
 
 # The order matters: with external access still on, disabling the file system is what keeps
-# `COPY ... TO 'FILE.wal'` from planting a log that the next open would replay; locking comes last.
-_LOCKS = (
+# `COPY ... TO 'FILE.wal'` from planting a log that the next open would replay.
+_SHUT = (
     "SET python_enable_replacements = false",
     "SET autoinstall_known_extensions = false",
     "SET autoload_known_extensions = false",
-    "SET memory_limit = '{memory}'",
     "SET enable_external_access = false",
     "SET disabled_filesystems = 'LocalFileSystem'",
-    "SET lock_configuration = true",
 )
 
+_MEMORY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]i?B)\s*", re.IGNORECASE)
+_FACTORS = {"K": 1, "M": 2, "G": 3, "T": 4}
 
-def lock(connection: duckdb.DuckDBPyConnection, memory: str = "4GB") -> None:
-    """Close every way from SQL to files, network, Python variables and settings, for good."""
-    for statement in _LOCKS:
-        connection.execute(statement.format(memory=memory))
+
+def shut(connection: duckdb.DuckDBPyConnection) -> None:
+    """Close every way from a file's own views to other files, the network and Python's variables, for good."""
+    for statement in _SHUT:
+        connection.execute(statement)
+
+
+def lock(connection: duckdb.DuckDBPyConnection, memory: str) -> None:
+    """Keep SQL of anybody's on a shut connection from its settings too, and within some memory, e.g. `4GB`."""
+    size = memory_byte(memory)
+    ((is_locked,),) = connection.execute("SELECT current_setting('lock_configuration')").fetchall()
+    if not is_locked:
+        connection.execute(f"SET memory_limit = '{size}B'")
+        connection.execute("SET lock_configuration = true")
+
+
+def memory_byte(text: str) -> int:
+    """Bytes of an amount of memory. Raises `CharzError` for what is none."""
+    match = _MEMORY.fullmatch(text)
+    if not match:
+        raise CharzError(
+            "not an amount of memory", text, "units: KB, MB, GB, TB, KiB, MiB, GiB, TiB", "write e.g. --memory 4GB"
+        )
+    base = 1024 if "i" in match[2].lower() else 1000
+    return int(float(match[1]) * base ** _FACTORS[match[2][0].upper()])
 
 
 def one_statement(text: str) -> str:

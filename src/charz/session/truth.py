@@ -57,7 +57,7 @@ class Measurements:
     def __init__(self, session: Core) -> None:
         self.session = session
 
-    @answer()
+    @answer(is_writing=True)
     def import_(
         self,
         file: Annotated[
@@ -106,7 +106,7 @@ class Measurements:
 class Truth(Core):
     """Runs on this machine, fits, and scores."""
 
-    @answer()
+    @answer(is_writing=True)
     def measure(
         self,
         models: Annotated[
@@ -293,7 +293,7 @@ class Truth(Core):
             raise CharzError("the name of a part that was not characterized here", part, next="take another name")
         return path
 
-    @answer()
+    @answer(is_writing=True)
     def calibrate(
         self,
         target: Annotated[str | None, Text("Whom the rows are for: hardware:PART or family:gpu.")] = None,

@@ -48,7 +48,7 @@ _SETTING = re.compile(r"[A-Za-z_]\w*=")
 class Workload(Queries):
     """Models of the database."""
 
-    @answer()
+    @answer(is_writing=True)
     def ingest(
         self,
         models: Annotated[
@@ -82,7 +82,13 @@ class Workload(Queries):
 
         if list_:
             return Rows(("model",), [(name,) for name in names_of(list_)])
-        options = {"batch": batch, "resolution": resolution, "sequence": sequence, "train": train}
+        options = {
+            "batch": batch,
+            "resolution": resolution,
+            "sequence": sequence,
+            "train": train,
+            "trust": self.access.trust,
+        }
         specs = _specs(_listed(models), all_, _listed(settings), inputs=tuple(_listed(inputs)), **options)
         with self.voice.progress("ingest", len(specs)) as done:
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 
 from charz import __version__
 from charz.schema import file
-from charz.sql import views
+from charz.schema.errors import CharzError
+from charz.sql import foreign, views
 
 from . import template
 
@@ -27,34 +29,63 @@ def database_path(path: str | Path | None = None) -> Path:
     return Path(path or os.environ.get("CHARZ_DB") or DEFAULT_DATABASE)
 
 
-def read(path: Path, create: bool = False) -> duckdb.DuckDBPyConnection:
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How a file may be written."""
+
+    trust: bool = False
+    """Whether views, triggers and macros that charz did not put there may run when it is written."""
+    wait_s: float = file.WAIT_S
+    """How long another charz that changes the file is waited for. [s]"""
+
+
+def read(path: Path, create: bool = False, access: Access = Access()) -> duckdb.DuckDBPyConnection:
     """A read-only connection to the database, with this charz's views.
 
     A file with the views of another charz gets this one's first. With `create`, a missing file is made.
     """
     if create and not path.exists():
-        with change(path):
+        with change(path, access=access):
             pass
     connection = file.connect(path)
     if file.meta(connection).get("views_fingerprint") == views.fingerprint():
         return connection
     connection.close()
-    with change(path):
+    with change(path, access=access):
         pass
     return file.connect(path)
 
 
 @contextlib.contextmanager
-def change(path: Path, create: bool = True) -> Iterator[duckdb.DuckDBPyConnection]:
+def change(path: Path, create: bool = True, access: Access = Access()) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to a copy that takes the database's place when the block ends without an error.
+
+    Raises `CharzError` for a file with views, triggers or macros that are not charz's own, unless they are trusted.
 
     The block runs in one transaction (do not begin another). With `create`, a missing file is made:
     tables, catalog, default scenarios, views and maintained tables.
     """
     start = template.ready(_complete) if create and not path.exists() else None
-    with file.replace(path, create=create, start=start) as connection:
+    is_there = path.exists()
+    with file.replace(path, create=create, start=start, wait_s=access.wait_s) as connection:
+        if is_there and not access.trust:
+            check_own(connection, path)
         _complete(connection)
         yield connection
+
+
+def check_own(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Raise `CharzError` where a file holds views, triggers or macros that charz did not put there."""
+    with contextlib.closing(empty()) as own:
+        known = foreign.objects(own)
+    is_same = file.meta(connection).get("views_fingerprint") == views.fingerprint()
+    found = foreign.foreign_objects(connection, known, compare_texts=is_same)
+    if found:
+        more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+        exists = f"{', '.join(found[:5])}{more}"
+        raise CharzError(
+            "the database holds what charz did not put there", str(path), exists, "--trust writes it all the same"
+        )
 
 
 def empty() -> duckdb.DuckDBPyConnection:

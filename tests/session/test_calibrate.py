@@ -1,4 +1,4 @@
-"""`charz calibrate`: a scope of one's own, or rows that ship, never half of both."""
+"""`calibrate`: a scope of one's own, or rows that ship, never half of both."""
 
 from __future__ import annotations
 
@@ -7,31 +7,29 @@ from typing import Any
 
 import pytest
 
-from charz.cli import calibrate
 from charz.hardware_catalog.calibration import shipped
 from charz.hardware_catalog.calibration.rows import FittedRows
 from charz.schema.catalog import Collective
 from charz.schema.errors import CharzError
+from charz.session import Session, Voice
 
 
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        ({}, "needs a scope, or --shipped: SCOPE"),
-        ({"scope": "family:gpu", "package": Path("p")}, "needs a scope, or --shipped: --package"),
-        ({"scope": "family:gpu", "shipped": "gemm"}, "--shipped fits by its own settings: SCOPE"),
+        ({}, "needs a scope, or --shipped: TARGET"),
+        ({"target": "family:gpu", "package": Path("p")}, "needs a scope, or --shipped: --package"),
+        ({"target": "family:gpu", "shipped": "gemm"}, "--shipped fits by its own settings: TARGET"),
         ({"shipped": "gemm", "folds": 3, "where": "TRUE"}, "--shipped fits by its own settings: --where, --folds"),
     ],
 )
 def test_options_that_would_do_nothing_are_refused(tmp_path: Path, options: dict[str, Any], line: str) -> None:
-    with pytest.raises(CharzError) as refused:
-        calibrate.command(**{**options, "db": tmp_path / "t.duckdb"})
+    with pytest.raises(CharzError) as refused, Session(tmp_path / "t.duckdb") as db:
+        db.calibrate(**options)
     assert line in refused.value.line
 
 
-def test_shipped_rows_go_to_the_folder_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_shipped_rows_go_to_the_folder_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     row = Collective(
         interconnect="*",
         call_fraction=0.5,
@@ -41,8 +39,10 @@ def test_shipped_rows_go_to_the_folder_named(
         confidence="assumed",
     )
     monkeypatch.setattr(shipped, "fit", lambda *_: FittedRows(constants=[row]))
-    calibrate.command(shipped="collectives", db=tmp_path / "t.duckdb")
-    assert not (tmp_path / "collective.csv").exists()
-    assert "1 rows fitted" in capsys.readouterr().err
-    calibrate.command(shipped="collectives", csv=tmp_path, db=tmp_path / "t.duckdb")
+    said: list[str] = []
+    with Session(tmp_path / "t.duckdb", voice=Voice(remark=said.append)) as db:
+        db.calibrate(shipped="collectives")
+        assert not (tmp_path / "collective.csv").exists()
+        assert "1 rows fitted" in said[0]
+        db.calibrate(shipped="collectives", csv=tmp_path)
     assert (tmp_path / "collective.csv").read_text().splitlines()[1] == "*,0.5,0.5,0.5,s,assumed"

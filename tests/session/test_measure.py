@@ -1,19 +1,19 @@
-"""`charz measure`: what it refuses before anything runs, and what it keeps when something fails."""
+"""`measure`: what it refuses before anything runs, and what it keeps when something fails."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from charz.cli import measure
+import charz
 from charz.ingest.measure import characterize, run
 from charz.schema.errors import CharzError
-from charz.session import workspace
+from charz.session import Session, workspace
+from charz.session.answer import Rows
 
-from .conftest import Charz, assert_one_line_error
-
-MLP = ("synthetic:mlp", "--set", "in=8 hidden=8 out=8")
+MLP = {"models": "synthetic:mlp", "settings": "in=8 hidden=8 out=8"}
 
 
 @pytest.mark.parametrize(
@@ -31,18 +31,18 @@ def test_tf32_is_not_for_cpus() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "part"),
+    ("options", "part"),
     [
-        (("--backend", "tensorrt"), "eager, inductor"),
-        (("--batch", "0"), "--batch"),
-        (("--sequence", "5"), "--sequence"),
-        (("nosuch", "--seconds", "60"), "nosuch"),
+        ({"backend": "tensorrt"}, "eager, inductor"),
+        ({"batch": 0}, "size out of range"),
+        ({"sequence": 5}, "--sequence"),
+        ({"models": "nosuch", "settings": None}, "nosuch"),
+        ({"models": None}, "no model named"),
     ],
 )
-def test_nothing_runs_where_something_is_wrong(
-    charz: Charz, tmp_path: Path, arguments: tuple[str, ...], part: str
-) -> None:
-    assert_one_line_error(charz("measure", *MLP, *arguments), part)
+def test_nothing_runs_where_something_is_wrong(tmp_path: Path, options: dict[str, Any], part: str) -> None:
+    with pytest.raises(CharzError, match=part), charz.open(tmp_path / "c.duckdb") as db:
+        db.measure(**{**MLP, **options})
     assert not list(tmp_path.iterdir())
 
 
@@ -56,8 +56,8 @@ def test_what_was_measured_before_a_failure_is_kept(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(run, "measure", fails_at_two)
     db = tmp_path / "c.duckdb"
-    with pytest.raises(CharzError, match="batch 2 on cpu. Out of memory.$"):
-        measure.command([MLP[0]], settings=[MLP[2]], batch=[1, 2], seconds=0.01, rounds=2, hardware="here", db=db)
+    with pytest.raises(CharzError, match="batch 2 on cpu. Out of memory.$"), charz.open(db) as session:
+        session.measure(**MLP, batch=[1, 2], seconds=0.01, rounds=2, hardware="here")
     with workspace.read(db) as connection:
         assert connection.sql("SELECT batch, hardware_name FROM measurement").fetchall() == [(1, "here")]
 
@@ -76,8 +76,8 @@ def test_characterize_refuses_other_parts(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(characterize, "probe", lambda: pytest.fail("probed"))
-    with pytest.raises(CharzError, match=message):
-        measure.command(characterize=part, db=tmp_path / "c.duckdb")
+    with pytest.raises(CharzError, match=message), charz.open(tmp_path / "c.duckdb") as db:
+        db.measure(characterize=part)
     assert not list(tmp_path.glob("*.yaml"))
 
 
@@ -87,17 +87,19 @@ def test_characterize_keeps_a_file_and_can_be_repeated(tmp_path: Path, monkeypat
     machine = characterize.Machine("CPU: a #1", "amd", 2, 2.5e9, 256, {"l1": 32768.0}, 8e9, 1e11, 1e10, 6e9, 1e-6)
     monkeypatch.setattr(characterize, "probe", lambda: machine)
     monkeypatch.setattr(characterize, "SUITE", ())
-    monkeypatch.setattr(measure, "_measure", lambda *_: None)
-    monkeypatch.setattr("charz.cli.calibrate.command", lambda *_, **__: None)
+    monkeypatch.setattr(Session, "_measure", lambda *_: Rows((), []))
+    monkeypatch.setattr(Session, "_calibrated", lambda *_, **__: None)
     path = tmp_path / "mine.yaml"
     path.write_text("precious")
+    db = charz.open(tmp_path / "c.duckdb")
     with pytest.raises(CharzError, match="ove or remove it"):
-        measure.command(characterize="mine", db=tmp_path / "c.duckdb")
+        db.measure(characterize="mine")
     assert path.read_text() == "precious"
     for cores in (2, 4):
         path.unlink()
         object.__setattr__(machine, "core_count", cores)
-        measure.command(characterize="mine", db=tmp_path / "c.duckdb")
+        db.measure(characterize="mine")
+    db.close()
     with workspace.read(tmp_path / "c.duckdb") as connection:
         found = connection.sql(
             "SELECT name, unit_count FROM hardware JOIN hardware_cluster USING (hardware) WHERE hardware = 'mine'"
