@@ -11,10 +11,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from charz.cli import dispatch, models
-from charz.cli.dispatch import command_files
+from charz.cli import dispatch
+from charz.cli.options import methods
+from charz.session import Session
 
-from .conftest import Charz, assert_one_line_error, same
+from .conftest import Charz, assert_one_line_error
 
 
 @pytest.mark.parametrize(
@@ -40,14 +41,14 @@ def test_no_question_imports_torch(workspace: Path, arguments: list[str]) -> Non
 
 def test_help_lists_every_command_with_a_line(charz: Charz) -> None:
     text = charz("--help").stdout
-    for name, file in command_files().items():
+    for name, found in methods().items():
         assert f"\n  {name} " in text
-        assert file.help
+        assert dispatch.line(found)
 
 
 @pytest.mark.slow
 def test_every_command_explains_itself(charz: Charz) -> None:
-    for name in command_files():
+    for name in methods():
         done = charz(name, "--help")
         assert done.returncode == 0, done.stderr
         assert "Usage:" in done.stdout
@@ -131,10 +132,10 @@ def test_whatever_happens_is_told_in_one_line(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def fails() -> None:
+    def fails(_: Session) -> None:
         raise error
 
-    monkeypatch.setattr(models, "command", fails)
+    monkeypatch.setattr(Session, "whole", fails)
     monkeypatch.setattr(dispatch, "_drop_output", lambda: None)
     monkeypatch.delenv("CHARZ_TRACEBACK", raising=False)
     assert dispatch.run(["models"]) == code
@@ -143,7 +144,7 @@ def test_whatever_happens_is_told_in_one_line(
 
 def test_a_traceback_is_there_for_who_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHARZ_TRACEBACK", "1")
-    monkeypatch.setattr(models, "open_workspace", lambda _: 1 / 0)
+    monkeypatch.setattr(Session, "whole", lambda _: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         dispatch.run(["models"])
 

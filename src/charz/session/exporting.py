@@ -81,13 +81,14 @@ class Exporting(Core):
         if for_ == "spark" and (format != "parquet" or views or summary):
             exists = "parquet files of what all models read"
             raise CharzError("not for Spark", "--format, --views or --summary", exists, "leave them out")
+        folder = Path(folder)
         self.close()  # a guard that SQL came under would forbid what follows
         connection = self.connection()
         extent = self._extent(names(models), names(on), sizes(batch), sizes(sequence), names(precision), names(backend))
         contents = (
             _for_spark(connection, folder) if for_ == "spark" else _for_files(connection, names(views), summary, format)
         )
-        with _memory_limited(connection):
+        with _memory_limited(connection), _writable(folder):
             streamed = Streamed(connection, extent, [*contents.tables, *contents.views])
             self._check_size(sum(streamed.kernels.values()), _share(connection, contents.views), format, force)
             counts = dict.fromkeys([*contents.tables, *contents.views], 0)
@@ -190,10 +191,21 @@ def _target(folder: Path, format: str, storage: str, contents: Contents, is_flat
     from .files import Database, Folder
 
     if format == "duckdb":
-        return Database(folder, storage)
+        return Database(folder, storage, MEMORY)
     kinds = {"table": contents.tables, "view": contents.views}
     places = {name: name if is_flat else f"{kind}/{name}" for kind, listed in kinds.items() for name in listed}
     return Folder(folder, format, places, {"load.sql": contents.statements})
+
+
+@contextlib.contextmanager
+def _writable(folder: Path) -> Iterator[None]:
+    """A full disk or a missing right as one line."""
+    import duckdb
+
+    try:
+        yield
+    except (OSError, duckdb.IOException) as error:
+        raise CharzError("cannot write the export", str(folder), str(error).splitlines()[0]) from error
 
 
 @contextlib.contextmanager
