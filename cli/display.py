@@ -203,16 +203,21 @@ def _markdown_row(parts: Sequence[str]) -> str:
     return "| " + " | ".join(part.replace("|", "\\|") for part in parts) + " |"
 
 
-def voice() -> Voice:
-    """What a session says beside its answers, on standard error, each line once."""
+@contextlib.contextmanager
+def voice() -> Iterator[Voice]:
+    """What a session says beside its answers, on standard error, each line once: what is left out at once, the rest below
+    an answer that came."""
     said: set[str] = set()
+    remarks: list[str] = []
 
-    def once(text: str) -> None:
+    def warn(text: str) -> None:
         if text not in said:
             said.add(text)
             note(text)
 
-    return Voice(warn=once, remark=once, progress=progress)
+    yield Voice(warn=warn, remark=remarks.append, progress=progress)
+    for text in dict.fromkeys(remarks):
+        warn(text)
 
 
 @contextlib.contextmanager

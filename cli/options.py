@@ -97,7 +97,10 @@ def function(method: Method) -> Callable[..., None]:
         trust, wait = (given.pop(name, None) for name in ("trust", "wait"))
         access = Access(bool(trust), WAIT_S if wait is None else wait)
         sections = (*method.asked.sections, *(method.asked.more if full else ()))
-        with Session(path, voice=display.voice(), is_guarded=True, access=access) as session:
+        with (
+            display.voice() as voice,
+            Session(path, voice=voice, is_guarded=True, access=access) as session,
+        ):
             _answer(session, method, given, sections, format or Format.table, out)
 
     command.__doc__ = method.help
@@ -156,8 +159,11 @@ def _parameter(parameter: inspect.Parameter, hint: Any, is_several: bool) -> ins
         )
     else:
         declared = typer.Argument(help=text.help, show_default=False, min=text.least, max=text.most)
+    taken = _typed(given)
     default = inspect.Parameter.empty if is_required else None if is_nothing else parameter.default
-    return _keyword(parameter.name, Annotated[_typed(given), declared], default)
+    if taken == list[str] and isinstance(default, str):
+        default = [default]
+    return _keyword(parameter.name, Annotated[taken, declared], default)
 
 
 def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:

@@ -57,6 +57,20 @@ def test_formats(workspace: Path, charz: Charz) -> None:
     assert outputs["csv"] == "name,value,nothing\na,1.5,\n"
 
 
+@pytest.mark.parametrize("format", ["table", "json", "markdown", "csv"])
+def test_values_of_every_kind_are_written(workspace: Path, charz: Charz, format: str) -> None:
+    query = (
+        "SELECT INTERVAL 1 DAY AS i, [1, 2] AS l, {'a': DATE '0044-03-15 (BC)'} AS s, 'x'::BLOB AS b, MAP {1: 'k'} AS m,"
+        " 1.5::DECIMAL(9, 2) AS d, 170141183460469231731687303715884105727::HUGEINT AS h, '=1+1' AS f, 'nan'::DOUBLE AS n,"
+        " TIMESTAMP 'infinity' AS t"
+    )
+    done = charz("sql", query, "--db", str(workspace), "--format", format)
+    assert done.returncode == 0, done.stderr
+    assert "170141183460469231731687303715884105727" in done.stdout
+    if format == "csv":
+        assert ",'=1+1," in done.stdout
+
+
 ATTACKS = (
     "COPY (SELECT 1) TO '{db}.wal'",
     "WITH x AS (COPY (SELECT 1) TO '{db}.wal') SELECT * FROM x",

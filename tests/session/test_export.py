@@ -190,3 +190,12 @@ def test_what_is_there_stays(db: Session, tmp_path: Path) -> None:
     with pytest.raises(CharzError, match="exists already"):
         db.export(tmp_path / "kept.txt", on="t4", format="duckdb")
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("kept.txt", "kept")]
+
+
+def test_what_cannot_be_written_is_one_line(db: Session, tmp_path: Path) -> None:
+    """No folder can be made within a file."""
+    (tmp_path / "file").write_text("kept")
+    for format in ("parquet", "duckdb"):
+        with pytest.raises(CharzError, match="cannot write the export"):
+            db.export(tmp_path / "file" / "out", on="t4", format=format, views="model_report")
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("file", "kept")]

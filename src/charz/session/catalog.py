@@ -199,6 +199,7 @@ class Scenarios:
             "cache_state": one_of("cache state", cache, CACHE_STATES),
         }
         session = self.session
+        session.conditions(fields)  # what cannot be is said before a file is made
         session.connection(create=True)
         session.check_run(names(backend), names(precision))
         query = "SELECT DISTINCT backend FROM backend_support WHERE is_default ORDER BY backend"

@@ -81,12 +81,13 @@ class Exporting(Core):
         if for_ == "spark" and (format != "parquet" or views or summary):
             exists = "parquet files of what all models read"
             raise CharzError("not for Spark", "--format, --views or --summary", exists, "leave them out")
+        folder = Path(folder)
         connection = self.writing_files()
         extent = self._extent(names(models), names(on), sizes(batch), sizes(sequence), names(precision), names(backend))
         contents = (
             _for_spark(connection, folder) if for_ == "spark" else _for_files(connection, names(views), summary, format)
         )
-        with _memory_limited(connection):
+        with _memory_limited(connection), _writable(folder):
             streamed = Streamed(connection, extent, [*contents.tables, *contents.views])
             self._check_size(sum(streamed.kernels.values()), _share(connection, contents.views), format, force)
             counts = dict.fromkeys([*contents.tables, *contents.views], 0)
@@ -153,7 +154,7 @@ def _share(connection: duckdb.DuckDBPyConnection, views: Sequence[str]) -> float
 
 
 def _for_files(connection: duckdb.DuckDBPyConnection, views: Sequence[str], is_summary: bool, format: str) -> Contents:
-    known = _listed(connection, _VIEWS)
+    known = _reports(connection)
     for name in views:
         if name not in known:
             raise unknown_name("report", name, known, "`charz schema` lists them")
@@ -189,10 +190,21 @@ def _target(folder: Path, format: str, storage: str, contents: Contents, is_flat
     from .files import Database, Folder
 
     if format == "duckdb":
-        return Database(folder, storage)
+        return Database(folder, storage, MEMORY)
     kinds = {"table": contents.tables, "view": contents.views}
     places = {name: name if is_flat else f"{kind}/{name}" for kind, listed in kinds.items() for name in listed}
     return Folder(folder, format, places, {"load.sql": contents.statements})
+
+
+@contextlib.contextmanager
+def _writable(folder: Path) -> Iterator[None]:
+    """A full disk or a missing right as one line."""
+    import duckdb
+
+    try:
+        yield
+    except (OSError, duckdb.IOException) as error:
+        raise CharzError("cannot write the export", str(folder), str(error).splitlines()[0]) from error
 
 
 @contextlib.contextmanager
@@ -207,12 +219,14 @@ def _memory_limited(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 
 _TABLES = "SELECT table_name FROM duckdb_tables() WHERE NOT internal AND schema_name = 'main' AND NOT temporary ORDER BY table_name"
-_VIEWS = (
-    f"SELECT view_name FROM duckdb_views() LEFT JOIN view_catalog ON view = view_name"
-    f" WHERE NOT internal AND schema_name = 'main' AND NOT temporary AND coalesce(layer = '{REPORT}', TRUE)"
-    " ORDER BY view_name"
-)
-"""Views that are read by people, and a user's own."""
+_VIEWS = "SELECT view_name FROM duckdb_views() WHERE NOT internal AND schema_name = 'main' AND NOT temporary ORDER BY 1"
+_INNER = f"SELECT view FROM view_catalog WHERE layer <> '{REPORT}'"
+
+
+def _reports(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Views that are read by people, and a user's own."""
+    inner = set(_listed(connection, _INNER))
+    return [name for name in _listed(connection, _VIEWS) if name not in inner]
 
 
 def _listed(connection: duckdb.DuckDBPyConnection, query: str) -> list[str]:

@@ -34,8 +34,8 @@ class Folder:
 
     def __init__(self, folder: Path, format: str, places: dict[str, str], texts: dict[str, str]) -> None:
         """`places` are paths within the folder by relation, without the ending; `texts` the files beside them."""
-        self.folder, self.format = folder, format
-        self.part = folder.with_name(f".{folder.name}.part")
+        self.folder, self.format = folder.absolute(), format
+        self.part = self.folder.with_name(f".{self.folder.name}.part")
         self.texts = texts
         self.paths = {name: f"{place}.{format}" for name, place in places.items()}
         self.writers: dict[str, Any] = {}
@@ -51,14 +51,15 @@ class Folder:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        for writer in self.writers.values():
-            writer.close()
-        if kind is not None:
+        try:
+            for writer in self.writers.values():
+                writer.close()
+            if kind is None:
+                if self.folder.exists():
+                    self.folder.rmdir()
+                os.replace(self.part, self.folder)
+        finally:
             shutil.rmtree(self.part, ignore_errors=True)
-            return
-        if self.folder.exists():
-            self.folder.rmdir()
-        os.replace(self.part, self.folder)
 
     def append(self, name: str, reader: pyarrow.RecordBatchReader) -> int:
         """Add rows to a relation's file, a row group a piece."""
@@ -78,9 +79,10 @@ class Folder:
 class Database:
     """Tables of one new database file, without views or triggers, in the storage of some version of DuckDB."""
 
-    def __init__(self, path: Path, storage: str) -> None:
-        self.path, self.storage = path, storage
-        self.part = path.with_name(f".{path.name}.part")
+    def __init__(self, path: Path, storage: str, memory: str) -> None:
+        """`memory` is what DuckDB may fill, e.g. `1GB`."""
+        self.path, self.storage, self.memory = path.absolute(), storage, memory
+        self.part = self.path.with_name(f".{self.path.name}.part")
         self.made: set[str] = set()
 
     def __enter__(self) -> Self:
@@ -89,7 +91,7 @@ class Database:
         if self.path.exists():
             raise CharzError("the file exists already", str(self.path), next="name a new one")
         self._forget()
-        self.connection = duckdb.connect()
+        self.connection = duckdb.connect(config={"memory_limit": self.memory})
         place = f"{ddl.literal(str(self.part))} AS exported (STORAGE_VERSION {ddl.literal(self.storage)})"
         try:
             self.connection.execute(f"ATTACH {place}")

@@ -141,12 +141,15 @@ def _roofline(narrowed: Narrowed, voice: Voice) -> Chart:
         )
     executed = narrowed.records(f"SELECT DISTINCT executed_precision FROM kernel_mapping WHERE {condition}")
     intensities = [point["arithmetic_intensity"] for point in points]
-    query = (
-        "SELECT roof, arithmetic_intensity, rate_ops_per_s FROM roofline_roof"
-        " WHERE hardware = ? AND list_contains(?, precision) AND arithmetic_intensity BETWEEN ? AND ?"
-    )
     precisions = [row["executed_precision"] for row in executed]
-    roofs = narrowed.records(query, [part, precisions, min(intensities) / 2, max(intensities) * 2])
+    query = "SELECT * FROM roofline_roof WHERE hardware = ? AND list_contains(?, precision)"
+    low, high = min(intensities) / 2, max(intensities) * 2
+    columns = ("roof", "arithmetic_intensity", "rate_ops_per_s")
+    roofs = [
+        {column: row[column] for column in columns}
+        for row in narrowed.records(query, [part, precisions])
+        if low <= row["arithmetic_intensity"] <= high
+    ]
     return drawing.roofline(points, roofs, f"Roofline: {_subject(narrowed, 'kernel_latency', condition)}")
 
 
@@ -248,13 +251,12 @@ def _shmoo(narrowed: Narrowed, _: Voice) -> Chart:
         }
         for row in narrowed.records("SELECT * FROM shmoo_point ORDER BY footprint_byte")
     ]
-    query = (
-        "SELECT DISTINCT level || ' of ' || hardware AS label, capacity_byte FROM memory_fit WHERE level <> 'register'"
-        " ORDER BY capacity_byte, label"
-    )
-    return drawing.shmoo(
-        points, narrowed.records(query), f"From on-chip to off-chip: {_subject(narrowed, 'shmoo_point')}"
-    )
+    query = "SELECT DISTINCT level, hardware, capacity_byte FROM memory_fit WHERE level <> 'register' ORDER BY ALL"
+    levels = [
+        {"label": f"{row['level']} of {row['hardware']}", "capacity_byte": row["capacity_byte"]}
+        for row in sorted(narrowed.records(query), key=lambda row: row["capacity_byte"])
+    ]
+    return drawing.shmoo(points, levels, f"From on-chip to off-chip: {_subject(narrowed, 'shmoo_point')}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from charz.ingest.run import Outcome
     from charz.ingest.sources.spec import Spec
 
+    from .core import Narrowed
+
 CLOSING_PARTS = ("i7_13700k", "h100_sxm5_80", "tpu_v4", "kpu_t256")
 """One CPU, GPU, TPU and KPU that everybody has heard of, or should."""
 
@@ -38,10 +40,7 @@ _COVERAGE = (
     "model", "operator_count", "view_count", "sized_count", "unsized_count", "bounded_count", "is_batch_symbolic",
     "is_sequence_symbolic", "specialized_reason",
 )  # fmt: skip
-_WITHOUT_RULE = (
-    "SELECT aten_operator, count(*) AS operator_count, count(DISTINCT model) AS model_count, min(model) AS first_model"
-    " FROM operator_without_rule WHERE list_contains(?, model) GROUP BY 1 ORDER BY 2 DESC, 1"
-)
+_UNSIZED = ("aten_operator", "operator_count", "model_count", "first_model")
 _SETTING = re.compile(r"[A-Za-z_]\w*=")
 
 
@@ -136,10 +135,9 @@ class Workload(Queries):
         narrowed = self.whole()
         rows = narrowed.rows("ingest_coverage", _COVERAGE, "WHERE list_contains(?, model) ORDER BY model", [chosen])
         found = self._some(rows.fetch())
-        unsized = narrowed.connection.sql(_WITHOUT_RULE, params=[chosen])
         if section == "operator":
-            listed = unsized.fetchall()
-            return Rows(tuple(unsized.columns), listed, is_failure=bool(listed))
+            listed = _unsized(narrowed, chosen)
+            return Rows(_UNSIZED, listed, is_failure=bool(listed))
         is_failure = any(row[_COVERAGE.index("unsized_count")] for row in found)
         if found and not is_failure:
             self.voice.remark(f"every operator of {len(found)} models has a rule")
@@ -189,6 +187,16 @@ class Workload(Queries):
     @functools.cached_property
     def _plans(self) -> dict[tuple[Spec, str], Examination]:
         return {}
+
+
+def _unsized(narrowed: Narrowed, models: Sequence[str]) -> list[tuple[str, int, int, str]]:
+    """ATen operators without a rule: how many operators they are, of how many models, and the first of these."""
+    query = "SELECT aten_operator, model FROM operator_without_rule WHERE list_contains(?, model) ORDER BY model"
+    found: dict[str, list[str]] = {}
+    for operator, model in narrowed.connection.execute(query, [list(models)]).fetchall():
+        found.setdefault(operator, []).append(model)
+    rows = [(operator, len(of), len(set(of)), of[0]) for operator, of in found.items()]
+    return sorted(rows, key=lambda row: (-row[1], row[0]))
 
 
 def _specs(given: Sequence[str], source: str | None, settings: Sequence[str], **options: object) -> list[Spec]:
