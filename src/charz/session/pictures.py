@@ -144,9 +144,9 @@ def _roofline(narrowed: Narrowed, voice: Voice) -> Chart:
     precisions = [row["executed_precision"] for row in executed]
     query = "SELECT * FROM roofline_roof WHERE hardware = ? AND list_contains(?, precision)"
     low, high = min(intensities) / 2, max(intensities) * 2
-    columns = ("roof", "arithmetic_intensity", "rate_ops_per_s")
+    drawn = ("roof", "arithmetic_intensity", "rate_ops_per_s")
     roofs = [
-        {column: row[column] for column in columns}
+        {column: row[column] for column in drawn}
         for row in narrowed.records(query, [part, precisions])
         if low <= row["arithmetic_intensity"] <= high
     ]
