@@ -28,7 +28,7 @@ def command(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            help="resnet50, timm:NAME, hf:NAME, config.json, module:factory, model.pt2, synthetic:KIND",
+            help="resnet50, timm:NAME, hf:NAME, config.json, file.py, module:factory, model.pt2, synthetic:KIND",
             show_default=False,
         ),
     ] = None,
@@ -43,7 +43,8 @@ def command(
         int | None, typer.Option("--batch", min=1, help="Fix the batch instead of leaving it open.", show_default=False)
     ] = None,
     resolution: Annotated[
-        int | None, typer.Option("--resolution", min=1, help="Image height and width.", show_default=False)
+        str | None,
+        typer.Option("--resolution", help="Image side, e.g. 288, or height x width: 800x1066.", show_default=False),
     ] = None,
     sequence: Annotated[
         int | None, typer.Option("--sequence", min=1, help="Default sequence length.", show_default=False)

@@ -16,6 +16,7 @@ from charz.schema.errors import CharzError, unknown_name
 from ..trace import torchvision_schemas
 from ..trace.export import BATCH, CONTEXT, CONTEXT_INPUT, SEQUENCE, Request
 from .architectures import ARCHITECTURES, Architecture
+from .arguments import set_signature, tensors
 from .spec import Spec
 
 EXAMPLE_BATCH = 2
@@ -194,11 +195,9 @@ def _adapt(request: Request, config: Any) -> None:
         context = inputs.pop(CONTEXT_INPUT, None)
         if context is not None:
             inputs["past_key_values"] = SymbolicCache(context)
-        return _tensors(original(**inputs, **fixed))
+        return tensors(original(**inputs, **fixed))
 
-    forward.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
-    )
+    set_signature(forward, names)
     request.module.forward = forward
     if hasattr(config, "_experts_implementation"):
         config._experts_implementation = EXPERTS
@@ -209,11 +208,3 @@ def _decodes(request: Request, config: Any) -> bool:
     is_causal = type(request.module).__name__.endswith(("ForCausalLM", "LMHeadModel"))
     takes_cache = "past_key_values" in inspect.signature(request.module.forward).parameters
     return is_causal and takes_cache and not getattr(config, "is_encoder_decoder", False)
-
-
-def _tensors(output: Any) -> list[torch.Tensor]:
-    """Tensors of a model's output, nested ones included, caches left out."""
-    if isinstance(output, torch.Tensor):
-        return [output]
-    items = output.values() if isinstance(output, dict) else output if isinstance(output, (list, tuple)) else ()
-    return [tensor for item in items for tensor in _tensors(item)]

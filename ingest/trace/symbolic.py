@@ -21,6 +21,9 @@ NAMES = ("B", "S", "C")
 class NotPolynomialError(Exception):
     """A size that is no polynomial in the known symbols, e.g. `S//20 - 1`."""
 
+    place = ""
+    """File and line of the model's code that has such a size, where that is known."""
+
 
 def polynomial(size: Size) -> Polynomial:
     """The size as a polynomial."""
@@ -153,11 +156,11 @@ class Symbols:
         if expression.is_Integer:
             return int(expression)
         if not all(symbol in self.axes for symbol in symbols):
-            raise NotPolynomialError(str(expression))
+            raise NotPolynomialError(self._written(expression))
         try:
             terms = sympy.Poly(expression, *symbols).terms()
         except sympy.PolynomialError:
-            raise NotPolynomialError(str(expression)) from None
+            raise NotPolynomialError(self._written(expression)) from None
         result: Polynomial = {}
         for exponents, coefficient in terms:
             powers = [0, 0, 0]
@@ -167,6 +170,16 @@ class Symbols:
             key: Powers = (powers[0], powers[1], powers[2])
             result[key] = result.get(key, 0.0) + float(coefficient)
         return result
+
+    def _written(self, expression: Any) -> str:
+        """The expression as a reader would write it: with B, S and C, and `n` for what depends on data."""
+        import sympy
+
+        names = {
+            s: "".join(n for n, p in zip(NAMES, self.axes.get(s, ONE), strict=True) if p) or "n"
+            for s in expression.free_symbols
+        }
+        return str(expression.subs({s: sympy.Symbol(name) for s, name in names.items()}))
 
     def _unified(self, expression: Any) -> Any:
         """The expression with one symbol for each axis: two inputs' batches are the same number."""
