@@ -269,13 +269,15 @@ def _asked(stranger: Stranger, folder: Path, size: tuple[int, int], found: dict[
         if not row[0] and row[2] != batch:
             return _asked(stranger, folder, size, found)
     with open_workspace(database) as connection:
+        if not asked["sequence"]:
+            (sequence,) = connection.execute("SELECT default_sequence FROM model").fetchone() or (1,)
         macs = connection.execute(
             "SELECT sum(coefficient * pow(?, batch_power) * pow(?, sequence_power) * pow(?, context_power))"
             " FROM term WHERE quantity = 'macs'",
             [batch, sequence, sequence],
         ).fetchone()
         unruled = connection.execute("SELECT count(*) FROM operator WHERE rule IS NULL").fetchone()
-        scenario = scenario_row(scenario_id=0, batch=batch, sequence=asked["sequence"] or 1, precision="fp32")
+        scenario = scenario_row(scenario_id=0, batch=batch, sequence=sequence, precision="fp32")
         maintain.ask(connection, scenarios=[scenario])
         memory = connection.execute("SELECT activation_byte, kv_cache_byte FROM run_memory").fetchone()
     assert macs is not None and unruled is not None

@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import inspect
 import logging
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
+from unittest import mock
 
 import torch
+from torch._C._functorch import is_batchedtensor
 from torch.export import Dim, ExportedProgram
 
 from charz.schema.errors import is_interrupt
@@ -116,12 +119,12 @@ def _export(request: Request, axes: Axes, references: References) -> ExportedPro
     fast_path = torch.backends.mha.get_fastpath_enabled()
     torch.backends.mha.set_fastpath_enabled(False)  # one opaque operator would hide the attention
     try:
-        with torch.no_grad(), warnings.catch_warnings(), _quiet(), references, whole_layers():
+        with torch.no_grad(), warnings.catch_warnings(), _quiet(), _kept_modules(), references, whole_layers():
             warnings.simplefilter("ignore")  # attributes a model caches in forward, deprecations in its code
             try:
                 return _call_export(request, dynamic)
             except Exception as error:  # a forward that makes constants on the processor
-                if "meta" not in str(error):
+                if not re.search("meta|CPU", str(error)):
                     raise
                 return _export_on_processor(request, dynamic)
     finally:
@@ -137,6 +140,22 @@ def _quiet() -> Iterator[None]:
         yield
     finally:
         logging.disable(before)
+
+
+@contextlib.contextmanager
+def _kept_modules() -> Iterator[None]:
+    """Within it, a module that a forward brings to the type it has already stays as it is: while traced its parameters
+    cannot be exchanged."""
+    original = torch.nn.Module.to
+
+    def to(module: torch.nn.Module, *args: Any, **kwargs: Any) -> torch.nn.Module:
+        dtype = torch._C._nn._parse_to(*args, **kwargs)[1]
+        if dtype is None or all(p.dtype == dtype for p in module.parameters() if p.is_floating_point()):
+            return module
+        return original(module, *args, **kwargs)
+
+    with mock.patch.object(torch.nn.Module, "to", to):
+        yield
 
 
 def _export_on_processor(request: Request, dynamic: Any) -> ExportedProgram:
@@ -160,9 +179,16 @@ def _with_context(request: Request, axes: Axes) -> Request:
 
 
 def _call_export(request: Request, dynamic: Any) -> ExportedProgram:
-    return torch.export.export(
+    program = torch.export.export(
         request.module, request.arguments, request.keywords, dynamic_shapes=dynamic, strict=False
     )
+    if any(_is_batched(n.meta.get("val")) for n in program.graph.nodes):  # vmap: one sample stands for many
+        return program.run_decompositions({})
+    return program
+
+
+def _is_batched(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and is_batchedtensor(value)
 
 
 def _inputs(request: Request) -> dict[str, Any]:

@@ -151,7 +151,7 @@ class Symbols:
             expression = expression.subs({k: v for k, v in self.bounds.items() if k in expression.free_symbols})
             if expression.is_Integer:
                 return int(expression)
-        expression = self._unified(expression)
+        expression = _divided(self._unified(expression))
         symbols = list(expression.free_symbols)
         if expression.is_Integer:
             return int(expression)
@@ -189,6 +189,20 @@ class Symbols:
             if first.setdefault(powers, symbol) is not symbol and symbol in expression.free_symbols:
                 equal[symbol] = first[powers]
         return expression.subs(equal) if equal else expression
+
+
+def _divided(expression: Any) -> Any:
+    """The expression with floor divisions that leave no rest done: `(S**2)//S` is `S`."""
+    import sympy
+    from torch.utils._sympy.functions import FloorDiv
+
+    def quotient(dividend: Any, divisor: Any) -> Any:
+        exact = sympy.cancel(dividend / divisor)
+        symbols = sorted(exact.free_symbols, key=str)
+        is_whole = exact.is_polynomial(*symbols) and all(c.is_Integer for c in sympy.Poly(exact, *symbols).coeffs())
+        return exact if symbols and is_whole else FloorDiv(dividend, divisor)
+
+    return expression.replace(FloorDiv, quotient) if expression.has(FloorDiv) else expression
 
 
 def size_product(sizes: Iterable[Size]) -> Size:
