@@ -75,7 +75,10 @@ def _methods(owner: type, group: str) -> Iterator[Method]:
 def function(method: Method) -> Callable[..., None]:
     """A function that typer makes the command of."""
     hints = typing.get_type_hints(method.asked.rows, include_extras=True)
-    own = [p for p in inspect.signature(method.asked.rows).parameters.values() if p.name != "self"]
+    given = [p for p in inspect.signature(method.asked.rows).parameters.values() if p.name != "self"]
+    own = [
+        p for p in given if not any(isinstance(t, Text) and t.is_python_only for t in typing.get_args(hints[p.name]))
+    ]
     parameters = [_parameter(p, hints[p.name], is_several=bool(method.asked.sections)) for p in own]
     names = {p.name for p in own}
     common: dict[str, tuple[Any, Any]] = {
@@ -159,7 +162,7 @@ def _parameter(parameter: inspect.Parameter, hint: Any, is_several: bool) -> ins
         )
     else:
         declared = typer.Argument(help=text.help, show_default=False, min=text.least, max=text.most)
-    taken = _typed(given)
+    taken = text.taken or _typed(given)
     default = inspect.Parameter.empty if is_required else None if is_nothing else parameter.default
     if taken == list[str] and isinstance(default, str):
         default = [default]

@@ -79,6 +79,8 @@ class GraphOperator:
     is_view: bool = False
     is_inplace: bool = False
     is_size_bound: bool = False
+    source_file: str | None = None
+    source_line: int | None = None
     steps: list[Step] = field(default_factory=list)
     accesses: dict[int, Polynomial] = field(default_factory=dict)
     """Elements really moved of a tensor, by tensor id, where that is not the whole tensor."""
@@ -114,5 +116,7 @@ class Graph:
     """Operators that copy a tensor before they compute, by memory format; see `schema.workload.LayoutCopy`."""
     layout_problem: str | None = None
     """Why there are none, where the graph could not be followed; see `schema.workload.Model`."""
+    notes: list[str] = field(default_factory=list)
+    """What was counted in place of something that depends on data."""
     planned_format: str = "nchw"
     """Memory format that inductor plans for its images; see `planned`."""

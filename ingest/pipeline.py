@@ -16,11 +16,12 @@ from .sources.spec import Spec
 from .trace.backward import add_backward
 from .trace.export import CONTEXT, Request, Traced, trace
 from .trace.lower import lower
+from .trace.refusal import depends_on_values
 from .trace.symbolic import NotPolynomialError
 
 
 def ingest(spec: Spec, rules: Rules) -> Ingested:
-    """The rows of a model. Raises CharzError for what the user can put right, else what torch raised."""
+    """The rows of a model. Raises CharzError for what the user can put right."""
     from .sources import build
 
     started = time.perf_counter()
@@ -28,13 +29,24 @@ def ingest(spec: Spec, rules: Rules) -> Ingested:
     if spec.train:
         request.module.train()
         request.name += ",train"
+    made = ingest_request(request, rules, train=spec.train)
+    made.model["request_hash"] = request_hash(spec)
+    made.model["ingest_s"] = time.perf_counter() - started
+    return made
+
+
+def ingest_request(request: Request, rules: Rules, train: bool = False) -> Ingested:
+    """The rows of what a source made, e.g. `sources.live.request(module, inputs)`; it is traced anew each time.
+
+    With `train` the backward pass is added; the module must be in training then.
+    """
+    started = time.perf_counter()
     graph, traced = to_graph(request)
-    if spec.train:
+    if train:
         add_backward(graph, rules.classes)
     columns = workload(graph)
-    model = {**describe(request, graph, traced), "is_training": spec.train}
+    model = {**describe(request, graph, traced), "is_training": train, "request_hash": None}
     model["content_hash"] = content_hash(columns, model)
-    model["request_hash"] = request_hash(spec)
     columns.update(compile_graph(graph, rules))
     model["rules_fingerprint"] = rules.fingerprint
     model["charz_version"] = charz.__version__
@@ -52,8 +64,8 @@ def to_graph(request: Request) -> tuple[Graph, Traced]:
             return lower(traced.program, traced.symbols, root_class, traced.references), traced
         except NotPolynomialError as error:
             if not traced.axes:
-                raise
-            excluded.append(f"size {error} is not a polynomial")
+                raise depends_on_values(error.place or request.source) from None
+            excluded.append(f"size {error} is not a polynomial" + (f" at {error.place}" if error.place else ""))
 
 
 def describe(request: Request, graph: Graph, traced: Traced) -> dict[str, Any]:
@@ -67,7 +79,7 @@ def describe(request: Request, graph: Graph, traced: Traced) -> dict[str, Any]:
         "is_batch_symbolic": traced.is_batch_symbolic,
         "is_sequence_symbolic": traced.is_sequence_symbolic,
         "has_context": CONTEXT in traced.symbols.axes.values() and any(t.role == "kv_cache" for t in graph.tensors),
-        "specialized_reason": traced.reason,
+        "specialized_reason": "; ".join(filter(None, [traced.reason, *graph.notes])) or None,
         "default_batch": 1 if traced.is_batch_symbolic else request.default_batch,
         "default_sequence": request.default_sequence,
         "parameter_count": sum(p.numel() for p in request.module.parameters()),

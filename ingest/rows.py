@@ -65,6 +65,8 @@ def workload(graph: Graph) -> dict[type[Row], Columns]:
                 "is_view",
                 "is_inplace",
                 "is_size_bound",
+                "source_file",
+                "source_line",
             ),
         ),
         OperatorLayout: _transposed(

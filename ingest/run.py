@@ -194,7 +194,7 @@ def _finished(pending: dict[Future[Ingested | str], Spec]) -> Iterator[tuple[Spe
 def attempt(spec: Spec, rules: Rules) -> Ingested | str:
     """The model's rows, or one line on why it failed."""
     from .pipeline import ingest
-    from .trace.fx import first_line
+    from .trace.refusal import unforeseen
 
     try:
         return ingest(spec, rules)
@@ -205,4 +205,4 @@ def attempt(spec: Spec, rules: Rules) -> Ingested | str:
             raise KeyboardInterrupt from error
         if os.environ.get("CHARZ_TRACEBACK"):
             raise
-        return first_line(error)
+        return unforeseen(error, spec.shown).line

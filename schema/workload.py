@@ -112,6 +112,11 @@ class Operator(ModelRow):
     """True when it overwrites its first input."""
     is_size_bound: bool
     """True when a data-dependent size was replaced by an upper bound."""
+    source_file: str | None
+    """File of the model's code that called it, the innermost that is no part of PyTorch; of a package as it is
+    imported (`torchvision/models/resnet.py`). Null where the program arrived without its source."""
+    source_line: int | None
+    """Line in that file."""
 
 
 class OperatorLayout(ModelRow):

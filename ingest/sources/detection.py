@@ -21,7 +21,7 @@ from charz.schema.errors import CharzError
 
 from ..trace.bounded import BoundedSizes
 from ..trace.export import Request
-from .spec import Spec
+from .spec import Spec, shown_sides
 from .torchvision import construct, family, published_macs
 
 IMAGE_SIDE = 800
@@ -42,15 +42,17 @@ def build(spec: Spec) -> Request:
         raise CharzError(
             "unknown setting", f"{spec.name}: {', '.join(settings)}", "a two-stage detector has proposals=N"
         )
-    side = spec.resolution or _native_side(module)
+    native = _native_side(module)
+    height, width = spec.sides or (native, native)
     batch = spec.batch or 1
-    images = [torch.empty(3, side, side, device="meta") for _ in range(batch)]
-    _bound_sizes(module)
-    suffix = f"@{spec.resolution}" if spec.resolution else ""
+    images = [torch.empty(3, height, width, device="meta") for _ in range(batch)]
+    _bound_sizes(module, height, width)
+    suffix = f"@{shown_sides(height, width)}" if spec.sides else ""
     suffix += "".join(f",{k}={v}" for k, v in spec.settings)
     return Request(
         name=f"{spec.name}{suffix}", source=spec.source, module=module, arguments=(images,), family=family(spec.name),
-        resolution=side, default_batch=batch, published_macs=None if suffix or batch > 1 else published_macs(spec.name),
+        resolution=height if height == width else None, default_batch=batch,
+        published_macs=None if suffix or batch > 1 else published_macs(spec.name),
         reason=REASON,
     )  # fmt: skip
 
@@ -71,19 +73,19 @@ def _limit_proposals(module: Any, proposals: str | None, name: str) -> None:
     rpn._post_nms_top_n = {"training": int(proposals), "testing": int(proposals)}
 
 
-def _bound_sizes(module: Any) -> None:
+def _bound_sizes(module: Any, height: int, width: int) -> None:
     """Run the module's forward with bounded sizes, wherever it is called from."""
     original: Callable[..., Any] = module.forward
 
     def forward(images: list[torch.Tensor]) -> Any:
-        with _bounded(module):
+        with _bounded(module, height, width):
             return original(images)
 
     module.forward = forward
 
 
 @contextlib.contextmanager
-def _bounded(module: Any) -> Iterator[None]:
+def _bounded(module: Any, height: int, width: int) -> Iterator[None]:
     from torchvision.models.detection import roi_heads, transform
     from torchvision.ops import boxes, poolers
 
@@ -104,7 +106,7 @@ def _bounded(module: Any) -> Iterator[None]:
     def keypoints(maps: torch.Tensor, dets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         return torch.ops.charz.bounded_keypoints(maps, dets, *mode_image)  # type: ignore[no-any-return]
 
-    mode_image = _resized(module)
+    mode_image = _resized(module, height, width)
     with contextlib.ExitStack() as stack:
         for owner, name, replacement in (
             (poolers, "_multiscale_roi_align", pool), (poolers, "_setup_scales", _scales),
@@ -119,10 +121,11 @@ def _bounded(module: Any) -> Iterator[None]:
         yield
 
 
-def _resized(module: Any) -> tuple[int, int]:
-    """Size to which the transform brings a square image."""
-    side = module.transform.min_size[-1]
-    return side, side
+def _resized(module: Any, height: int, width: int) -> tuple[int, int]:
+    """Size to which the transform brings an image: its shorter side to the least, unless its longer exceeds the most."""
+    shorter, longer = sorted((height, width))
+    scale = min(module.transform.min_size[-1] / shorter, module.transform.max_size / longer)
+    return int(height * scale), int(width * scale)
 
 
 def _few_classes(heads: Any, mode: BoundedSizes) -> Callable[..., Any]:

@@ -1,13 +1,15 @@
-"""A user's own model: `package.module:callable`, which returns a module, with `--input` for each
-argument of its forward. `--set` gives the callable's keyword arguments."""
+"""A user's own model: `package.module:callable`, `file.py:callable` or a `file.py` with one model, with `--input` for
+each argument of its forward. `--set` gives the callable's keyword arguments."""
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 import json
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -15,41 +17,125 @@ import torch
 from charz.schema.errors import CharzError, unknown_name
 
 from ..trace import torchvision_schemas
-from ..trace.export import SEQUENCE, Request
-from .inputs import Input, parse_input
+from ..trace.export import Request
+from .arguments import bind, required, unwrapped
+from .guess import first_input
+from .inputs import parse_input
+from .live import on_meta, refuse_quantized
 from .spec import Spec
-
-DEFAULT_INPUT = "B,3,224,224"
 
 
 def build(spec: Spec) -> Request:
     """Call the factory on the meta device; on the CPU first where its constructor computes."""
     torchvision_schemas.prepare()
-    factory = _factory(spec.name)
+    name, factory = _factory(spec.name)
     arguments = {key: _value(text) for key, text in spec.settings}
-    module = _construct(factory, arguments, spec.name)
-    inputs = [parse_input(text, spec.batch, spec.sequence) for text in spec.inputs or (DEFAULT_INPUT,)]
+    module = unwrapped(_construct(factory, arguments, name))
     request = Request(
-        name=spec.name.rpartition(":")[2] + "".join(f",{k}={v}" for k, v in spec.settings), source=spec.name,
+        name=name.rpartition(":")[2] + "".join(f",{k}={v}" for k, v in spec.settings), source=name,
         module=module.eval(), family=type(module).__name__.lower(),
     )  # fmt: skip
-    bind(request, inputs)
+    bind(request, [parse_input(text, spec.batch, spec.sequence) for text in spec.inputs or _found_inputs(spec, module)])
     return request
 
 
-def _factory(name: str) -> Any:
-    path, _, attribute = name.partition(":")
+def _found_inputs(spec: Spec, module: torch.nn.Module) -> list[str]:
+    """The input by the module's first layer, where its forward needs one alone."""
+    names = required(module)
+    found = first_input(module, *(spec.sides or ())) if len(names) <= 1 else None
+    if found is None:
+        raise CharzError(
+            "inputs not given", f"{spec.name}: {', '.join(names) or 'forward names none'}",
+            next="add --input NAME=DIMS:TYPE for each, e.g. --input image=B,3,224,224 or --input tokens=B,S:int64",
+        )  # fmt: skip
+    return [found]
+
+
+def _factory(name: str) -> tuple[str, Any]:
+    """The callable or module that was named, and its whole name; of a file the one model that it holds."""
+    path, colon, attribute = name.partition(":")
+    module = _file(Path(path)) if path.endswith(".py") else _module(path, name)
+    if not colon:
+        attribute = _only_model(module, name)
+    if not hasattr(module, attribute):
+        raise unknown_name("factory", f"{attribute} in {path}", [n for n, v in vars(module).items() if callable(v)])
+    return f"{path}:{attribute}", getattr(module, attribute)
+
+
+def _module(path: str, name: str) -> ModuleType:
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
-        module = importlib.import_module(path)
+        return importlib.import_module(path)
     except ModuleNotFoundError as error:
         raise CharzError(
             "no such module", f"{error.name}, asked for by {name}", next="run in its folder or set PYTHONPATH"
         ) from None
-    if not hasattr(module, attribute):
-        raise unknown_name("factory", f"{attribute} in {path}", [n for n, v in vars(module).items() if callable(v)])
-    return getattr(module, attribute)
+
+
+def _file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise CharzError("no such file", str(path), next="`charz ingest FILE.py:CALLABLE` takes a file of Python")
+    if str(path.parent.resolve()) not in sys.path:
+        sys.path.insert(0, str(path.parent.resolve()))  # what the file imports from beside it
+    found = importlib.util.spec_from_file_location(path.stem, path)
+    if found is None or found.loader is None:
+        raise CharzError("not a file of Python", str(path))
+    module = importlib.util.module_from_spec(found)
+    sys.modules[path.stem] = module
+    try:
+        found.loader.exec_module(module)
+    except SyntaxError as error:
+        raise CharzError("not Python", f"{path}, line {error.lineno}", str(error.msg)) from None
+    except ModuleNotFoundError as error:
+        raise CharzError("a package is missing", f"{error.name}, imported by {path}", next="pip install it") from None
+    return module
+
+
+def _only_model(module: ModuleType, name: str) -> str:
+    """The one thing in a file that makes a model and is no part of another. Raises CharzError where there are more."""
+    found = {n: v for n, v in vars(module).items() if not n.startswith("_") and _makes_model(v, module)}
+    if len(found) > 1:
+        used = {type(part) for n, v in found.items() for part in _parts(v)}
+        found = {n: v for n, v in found.items() if v not in used}
+    if len(found) == 1:
+        return next(iter(found))
+    if not found:
+        raise CharzError(
+            "no model found", name, "nothing in it is a module, or makes one without arguments",
+            f"name what does: `charz ingest {name}:CALLABLE --set KEY=VALUE`",
+        )  # fmt: skip
+    shown = ", ".join(sorted(found)[:12])
+    raise CharzError("more than one model", name, f"it holds {shown}", f"`charz ingest {name}:{sorted(found)[0]}`")
+
+
+def _makes_model(value: Any, module: ModuleType) -> bool:
+    """True for a module, a class of modules or a function said to return one, written here and callable as it is."""
+    if isinstance(value, torch.nn.Module):
+        return True
+    if not callable(value) or getattr(value, "__module__", None) != module.__name__:
+        return False
+    is_class = inspect.isclass(value) and issubclass(value, torch.nn.Module)
+    if not is_class and not inspect.isfunction(value):
+        return False
+    try:
+        parameters = inspect.signature(value).parameters.values()
+    except ValueError:  # a callable without a signature
+        return False
+    if any(p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
+        return False
+    return is_class or "Module" in str(inspect.signature(value).return_annotation)
+
+
+def _parts(value: Any) -> list[torch.nn.Module]:
+    """The modules within what a callable makes, and what it makes where the callable is a function."""
+    if isinstance(value, torch.nn.Module):
+        return list(value.modules())
+    with torch.device("meta"):
+        made = value()
+    if not isinstance(made, torch.nn.Module):
+        return []
+    return [part for part in made.modules() if part is not made or not inspect.isclass(value)]
 
 
 def _value(text: str) -> Any:
@@ -61,7 +147,7 @@ def _value(text: str) -> Any:
 
 def _construct(factory: Any, arguments: dict[str, Any], name: str) -> torch.nn.Module:
     if isinstance(factory, torch.nn.Module):
-        return factory.to("meta")
+        return on_meta(factory)
     try:
         with torch.device("meta"):
             made = factory(**arguments)
@@ -73,35 +159,5 @@ def _construct(factory: Any, arguments: dict[str, Any], name: str) -> torch.nn.M
         ) from None
     if not isinstance(made, torch.nn.Module):
         raise CharzError("the factory returned no torch.nn.Module", name, f"it returned {type(made).__name__}")
+    refuse_quantized(made, name)
     return made.to("meta")
-
-
-def bind(request: Request, inputs: list[Input]) -> None:
-    """Give a request its example inputs, in the order of forward's parameters or by name."""
-    parameters = list(inspect.signature(request.module.forward).parameters)
-    for position, given in enumerate(inputs):
-        name = given.name or (parameters[position] if position < len(parameters) else None)
-        if name is None or (given.name and given.name not in parameters):
-            raise unknown_name(
-                "input", given.name or f"number {position + 1}", parameters, "name inputs as --input NAME=DIMS"
-            )
-        request.keywords[name] = given.tensor
-        request.axes[name] = given.axes
-        for dimension, powers in given.axes.items():
-            if powers == SEQUENCE:
-                request.default_sequence = given.tensor.shape[dimension]
-    signature = inspect.signature(request.module.forward)
-    missing = [n for n in parameters if n not in request.keywords and _is_required(signature.parameters[n])]
-    if missing:
-        raise CharzError(
-            "inputs not given", f"{request.source}: {', '.join(missing)}", next="add --input NAME=DIMS:TYPE for each"
-        )
-    shapes = [t.shape for t in request.keywords.values()]
-    if len(shapes) == 1 and len(shapes[0]) == 4 and shapes[0][-1] == shapes[0][-2]:
-        request.resolution = shapes[0][-1]
-    request.default_batch = shapes[0][0] if shapes and shapes[0] else 1
-
-
-def _is_required(parameter: inspect.Parameter) -> bool:
-    variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return parameter.default is inspect.Parameter.empty and parameter.kind not in variable

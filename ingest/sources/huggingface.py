@@ -14,9 +14,11 @@ import torch
 from charz.schema.errors import CharzError, unknown_name
 
 from ..trace import torchvision_schemas
-from ..trace.export import BATCH, CONTEXT, CONTEXT_INPUT, SEQUENCE, Request
+from ..trace.export import BATCH, CONTEXT, CONTEXT_INPUT, Request
 from .architectures import ARCHITECTURES, Architecture
-from .spec import Spec
+from .arguments import set_signature, tensors
+from .spec import Spec, shown_sides
+from .transformers_inputs import Wanted, add_inputs, image_sides
 
 EXAMPLE_BATCH = 2
 EXTRA_CONTEXT = 64
@@ -44,16 +46,15 @@ def build(spec: Spec) -> Request:
     config, model_class, architecture, name = _described(library, spec)
     _apply_settings(config, spec)
     module = _construct(library, model_class, config)
-    sequence = spec.sequence or architecture.sequence
-    side = spec.resolution or _image_side(config, architecture)
     batch = spec.batch or EXAMPLE_BATCH
     request = Request(
         name=name + "".join(f",{k}={v}" for k, v in spec.settings), source=spec.source, module=module,
         family=config.model_type, default_batch=batch, default_sequence=1,
     )  # fmt: skip
-    _add_inputs(request, config, batch, sequence, side)
-    if spec.resolution and spec.resolution != _image_side(config, architecture):
-        request.name += f"@{spec.resolution}"
+    native = image_sides(config, architecture)
+    add_inputs(request, config, Wanted(batch, spec.sequence, architecture.sequence, spec.sides or native))
+    if spec.sides not in (None, native):
+        request.name += f"@{shown_sides(*spec.sides)}"
     if spec.batch:
         request.axes = {n: {d: p for d, p in dims.items() if p != BATCH} for n, dims in request.axes.items()}
     _adapt(request, config)
@@ -131,53 +132,10 @@ def _construct(library: Any, model_class: str, config: Any) -> torch.nn.Module:
     raise AssertionError("the last attempt returns or raises")
 
 
-def _image_side(config: Any, architecture: Architecture) -> int:
-    size = getattr(getattr(config, "vision_config", config), "image_size", None)
-    if isinstance(size, (list, tuple)):
-        size = size[0]
-    return int(size) if isinstance(size, int) and architecture.image == 224 else architecture.image
-
-
-def _add_inputs(request: Request, config: Any, batch: int, sequence: int, side: int) -> None:
-    """Example inputs of a model by what its forward takes."""
-    parameters = inspect.signature(request.module.forward).parameters
-    main = request.module.main_input_name
-    given, axes = request.keywords, request.axes
-
-    def tokens(name: str, length: int) -> None:
-        given[name] = torch.empty(batch, length, dtype=torch.int64, device="meta")
-        axes[name] = {0: BATCH, 1: SEQUENCE}
-        request.default_sequence = length
-
-    if "pixel_values" in parameters:
-        channels = getattr(getattr(config, "vision_config", config), "num_channels", 3)
-        given["pixel_values"] = torch.empty(batch, channels, side, side, device="meta")
-        axes["pixel_values"] = {0: BATCH}
-        request.resolution = side
-    if main == "input_features":
-        frames = 2 * config.max_source_positions
-        given[main] = torch.empty(batch, config.num_mel_bins, frames, device="meta")
-        axes[main] = {0: BATCH}
-    elif main == "input_values":
-        given[main] = _audio(config, batch, sequence)
-        axes[main] = {0: BATCH, 1: SEQUENCE} if given[main].dim() == 2 else {0: BATCH}
-        request.default_sequence = sequence if given[main].dim() == 2 else 1
-    elif "input_ids" in parameters:
-        tokens("input_ids", sequence)
-    if getattr(config, "is_encoder_decoder", False) and "decoder_input_ids" in parameters:
-        tokens("decoder_input_ids", sequence)
-
-
-def _audio(config: Any, batch: int, samples: int) -> torch.Tensor:
-    if hasattr(config, "num_mel_bins"):
-        return torch.empty(batch, config.max_length, config.num_mel_bins, device="meta")
-    return torch.empty(batch, samples, device="meta")
-
-
 def _adapt(request: Request, config: Any) -> None:
     """Give the model's forward a cache as long as the context where it decodes token by token, and
     have it return plain tensors."""
-    from .language import EXPERTS, SymbolicCache
+    from .language import EXPERTS, SymbolicCache, as_it_runs
 
     original: Callable[..., Any] = request.module.forward
     names = list(request.keywords)
@@ -194,11 +152,10 @@ def _adapt(request: Request, config: Any) -> None:
         context = inputs.pop(CONTEXT_INPUT, None)
         if context is not None:
             inputs["past_key_values"] = SymbolicCache(context)
-        return _tensors(original(**inputs, **fixed))
+        with as_it_runs(request.module, config.model_type):
+            return tensors(original(**inputs, **fixed))
 
-    forward.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
-    )
+    set_signature(forward, names)
     request.module.forward = forward
     if hasattr(config, "_experts_implementation"):
         config._experts_implementation = EXPERTS
@@ -209,11 +166,3 @@ def _decodes(request: Request, config: Any) -> bool:
     is_causal = type(request.module).__name__.endswith(("ForCausalLM", "LMHeadModel"))
     takes_cache = "past_key_values" in inspect.signature(request.module.forward).parameters
     return is_causal and takes_cache and not getattr(config, "is_encoder_decoder", False)
-
-
-def _tensors(output: Any) -> list[torch.Tensor]:
-    """Tensors of a model's output, nested ones included, caches left out."""
-    if isinstance(output, torch.Tensor):
-        return [output]
-    items = output.values() if isinstance(output, dict) else output if isinstance(output, (list, tuple)) else ()
-    return [tensor for item in items for tensor in _tensors(item)]

@@ -7,19 +7,20 @@ import inspect
 import torch
 
 from ..trace.export import BATCH, Request
-from .spec import Spec
+from .spec import Spec, shown_sides
 
 
 def request(
     spec: Spec, module: torch.nn.Module, shape: tuple[int, ...], default: int | None, name: str, family: str
 ) -> Request:
     """Request for a module of one image (or clip) input; `shape` is without the batch."""
-    side = shape[-1] if shape[-1] == shape[-2] else None
+    height, width = shape[-2:]
+    side = height if height == width else None
     first = next(iter(inspect.signature(module.forward).parameters))
     batch = spec.batch or 2
     image = torch.empty(batch, *shape, device="meta")
     return Request(
-        name=name if side in (None, default) else f"{name}@{side}",
+        name=name if spec.sides is None or side == default else f"{name}@{shown_sides(height, width)}",
         source=spec.source,
         module=module.eval(),
         arguments=(image,),

@@ -27,6 +27,7 @@ class Input:
     """An example tensor and the dimensions of it that may vary."""
 
     name: str | None
+    """Of forward's parameter, within a nested one with its key: `batch.image`."""
     tensor: torch.Tensor
     axes: dict[int, Powers]
 
@@ -36,7 +37,7 @@ def parse_input(text: str, batch: int | None = None, sequence: int | None = None
 
     A batch given as a number is no longer symbolic; a sequence only sets the example's length.
     """
-    match = re.fullmatch(r"(?:(\w+)=)?([^:=]*)(?::(\w+))?", text.replace(" ", ""))
+    match = re.fullmatch(r"(?:([\w.]+)=)?([^:=]*)(?::(\w+))?", text.replace(" ", ""))
     if match is None:
         raise _unreadable(text)
     name, dims, kind = match.groups()

@@ -13,10 +13,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
+from collections.abc import Iterator
 from typing import Any
 from unittest import mock
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 from ..trace import bounded
 
@@ -123,6 +127,26 @@ class SymbolicCache:
         """No limit."""
         return -1
 
+    def get_conv_state(self, layer_idx: int = 0, *_unused: Any, **_more: Any) -> None:
+        """None: of a prompt nothing went before."""
+
+    get_recurrent_state = get_linear_cache = get_conv_state
+
+    def update_conv_state(self, states: torch.Tensor, *_unused: Any, **_more: Any) -> torch.Tensor:
+        """What a convolution over positions, or a recurrence, goes on from: all that it saw of a prompt."""
+        return states
+
+    update_recurrent_state = update_conv_state
+
+    def set_linear_cache(self, layer_idx: int, states: torch.Tensor) -> None:
+        """Kept by nobody: no size follows from it."""
+
+    def has_previous_state(self, *_unused: Any, **_more: Any) -> bool:
+        """False: of a prompt nothing went before."""
+        return False
+
+    is_recording_past = has_previous_state
+
     @property
     def is_sliding(self) -> list[bool]:
         """Every layer keeps the whole context."""
@@ -133,6 +157,34 @@ class SymbolicCache:
 
     def __bool__(self) -> bool:
         return True
+
+
+WITHOUT_GLOBAL_ATTENTION = ("longformer", "led")
+"""Models that ask a mask whether any token attends to all: without a mask none does."""
+
+AS_NOT_TRACED = ("switch_transformers",)
+"""Models that make a mask of their own only where they are not traced."""
+
+
+@contextlib.contextmanager
+def as_it_runs(module: torch.nn.Module, model_type: str) -> Iterator[None]:
+    """Within it, a forward takes the way that it takes when it is run without a mask."""
+    with contextlib.ExitStack() as stack:
+        if model_type in WITHOUT_GLOBAL_ATTENTION:
+            stack.enter_context(_NoneAttendsToAll())
+        if model_type in AS_NOT_TRACED:
+            code = sys.modules[type(module).__module__]
+            stack.enter_context(mock.patch.object(code, "is_torchdynamo_compiling", lambda: False))
+        yield
+
+
+class _NoneAttendsToAll(TorchFunctionMode):
+    """Answers what a forward reads of a truth value: false."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is torch.Tensor.item and args[0].dtype == torch.bool:
+            return False
+        return func(*args, **(kwargs or {}))
 
 
 def register() -> None:

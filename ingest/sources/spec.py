@@ -22,7 +22,9 @@ class Spec:
     module: str
     """Module of this package that builds it."""
     resolution: int | None = None
-    """Height and width of a square image, where the user asks for another than the model's own."""
+    """Height of an image, where the user asks for another than the model's own."""
+    width: int | None = None
+    """Its width where that is another than its height."""
     sequence: int | None = None
     """Default sequence length, where the user asks for another."""
     batch: int | None = None
@@ -47,6 +49,11 @@ class Spec:
         return f"{self.prefix}:{self.name}"
 
     @property
+    def sides(self) -> tuple[int, int] | None:
+        """Height and width asked for."""
+        return None if self.resolution is None else (self.resolution, self.width or self.resolution)
+
+    @property
     def shown(self) -> str:
         """The request as typed."""
         return self.name if self.module in ("factory", "exported") else self.source
@@ -54,17 +61,35 @@ class Spec:
 
 def parse(text: str, **options: object) -> Spec:
     """Read a model's name as typed. Raises CharzError when it cannot mean anything."""
-    name, resolution = text.strip(), None
+    name, sides = text.strip(), None
     if not name:
         raise CharzError("empty model name", next="try `charz ingest resnet50`")
-    if match := re.fullmatch(r"(.+)@(\d+)", name):
-        name, resolution = match[1], int(match[2])
+    if match := re.fullmatch(r"(.+)@(\d+(?:x\d+)?)", name):
+        name, sides = match[1], parse_sides(match[2])
     module, name = _module(name)
-    spec = Spec(name, module, resolution=resolution)
     given = {k: v for k, v in options.items() if v is not None and v != ()}
-    if resolution is not None and given.get("resolution", resolution) != resolution:
-        raise CharzError("two resolutions", text, f"--resolution says {given['resolution']}", "give one of them")
+    asked = given.pop("resolution", None)
+    if asked is not None:
+        if sides not in (None, parse_sides(str(asked))):
+            raise CharzError("two resolutions", text, f"--resolution says {asked}", "give one of them")
+        sides = parse_sides(str(asked))
+    height, width = sides or (None, None)
+    spec = Spec(name, module, resolution=height, width=None if width == height else width)
     return replace(spec, **given)  # type: ignore[arg-type]
+
+
+def parse_sides(text: str) -> tuple[int, int]:
+    """Height and width of `288` or `800x1066`. Raises CharzError."""
+    match = re.fullmatch(r"(\d+)(?:x(\d+))?", text)
+    sides = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+    if 0 in sides:
+        raise CharzError("not a resolution", text, next="write --resolution 288, or 800x1066 for height x width")
+    return sides
+
+
+def shown_sides(height: int, width: int) -> str:
+    """`288` of a square image, else `800x1066`."""
+    return str(height) if height == width else f"{height}x{width}"
 
 
 def _module(name: str) -> tuple[str, str]:
@@ -73,6 +98,14 @@ def _module(name: str) -> tuple[str, str]:
         return PREFIXES[prefix], rest
     if name.endswith(".pt2"):
         return "exported", name
+    if name.endswith((".onnx", ".pt", ".pth", ".safetensors", ".torchscript", ".ckpt", ".gguf", ".tflite")):
+        raise CharzError(
+            f"a {Path(name).suffix} file has no code that could be traced", name,
+            next="ingest the nn.Module (`charz ingest FILE.py:CALLABLE`), or torch.export.export(MODULE, ARGS) and"
+            " torch.export.save(..., 'model.pt2'); precision is asked for later (--precision int8)",
+        )  # fmt: skip
+    if name.endswith(".py"):
+        return "factory", name
     if name.endswith(".json"):
         return "huggingface", name
     if colon and (("." in prefix) or Path(f"{prefix}.py").exists() or prefix.isidentifier()):

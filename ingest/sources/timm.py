@@ -35,7 +35,7 @@ def build(spec: Spec) -> Request:
     if not timm.is_model(name):
         raise unknown_name("timm model", spec.name, timm.list_models(), "see `charz ingest --list timm`")
     native = _input_size(timm, name)
-    size = (native[0], spec.resolution, spec.resolution) if spec.resolution else native
+    size = (native[0], *spec.sides) if spec.sides else native
     module = _construct(timm, name, size if size != native else None)
     return request(spec, module, size, native[-1], f"timm:{name}", _family(timm, name))
 

@@ -12,7 +12,7 @@ from charz.schema.errors import CharzError, unknown_name
 from ..trace import torchvision_schemas
 from ..trace.export import BATCH, Request
 from .images import request
-from .spec import Spec
+from .spec import Spec, shown_sides
 
 CLIP_FRAMES = 16
 """Frames of a clip for the video models, at which their operation counts are stated."""
@@ -87,13 +87,11 @@ def published_macs(name: str) -> float | None:
 
 def _from_images(spec: Spec, module: torch.nn.Module, kind: str) -> Request:
     side = _native_side(spec.name, kind)
-    sides = (spec.resolution or side,) * 2
-    if (
-        spec.resolution
-        and "image_size" in inspect.signature(type(module).__init__).parameters
-        and spec.resolution != side
-    ):
-        module = construct(spec.name, image_size=spec.resolution)
+    sides = spec.sides or (side, side)
+    if sides != (side, side) and "image_size" in inspect.signature(type(module).__init__).parameters:
+        if spec.width is not None:
+            raise CharzError("not a square image", f"{spec.name}@{sides[0]}x{sides[1]}", "its positions are a square's")
+        module = construct(spec.name, image_size=sides[0])
     elif spec.name == "vit_h_14":
         module = construct(spec.name, image_size=sides[0])
     frames = (CLIP_FRAMES,) if kind == "video" else ()
@@ -109,9 +107,10 @@ def _native_side(name: str, kind: str) -> int:
 
 def optical_flow(spec: Spec, module: torch.nn.Module) -> Request:
     """RAFT takes two images."""
-    side = spec.resolution or FLOW_SIDE
+    height, width = spec.sides or (FLOW_SIDE, FLOW_SIDE)
     batch = spec.batch or 2
-    images = tuple(torch.empty(batch, 3, side, side, device="meta") for _ in range(2))
+    images = tuple(torch.empty(batch, 3, height, width, device="meta") for _ in range(2))
     axes = {} if spec.batch else {"image1": {0: BATCH}, "image2": {0: BATCH}}
-    name = spec.name if side == FLOW_SIDE else f"{spec.name}@{side}"
+    side = height if height == width else None
+    name = spec.name if side == FLOW_SIDE else f"{spec.name}@{shown_sides(height, width)}"
     return Request(name, spec.source, module, images, axes=axes, family="raft", resolution=side, default_batch=batch)

@@ -77,6 +77,8 @@ class _Builder:
                 _steps(operator, targets, self.classes.taking_bias),
                 bounded=operator.is_size_bound,
             )
+        self.graph.operators[-1].source_file = operator.source_file
+        self.graph.operators[-1].source_line = operator.source_line
         for target, gradient in zip(targets, made, strict=True):
             self._accumulate(target, gradient, operator.module_id)
 

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import logging
+import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
+from unittest import mock
 
 import torch
+from torch._C._functorch import is_batchedtensor
 from torch.export import Dim, ExportedProgram
 
+from charz.schema.errors import is_interrupt
+
 from ..graph import Powers
-from .fx import first_line
+from .processor import Processor
+from .recurrent import whole_layers
 from .references import References
+from .refusal import reason as why_fixed
+from .refusal import refusal
 from .symbolic import Symbols
 
 BATCH: Powers = (1, 0, 0)
@@ -81,8 +91,10 @@ def trace(request: Request, excluded: Sequence[str] = ()) -> Traced:
             program = _export(request, axes, references)
         except Exception as error:  # whatever the model's own code raises under symbolic sizes
             if axes is attempts[-1]:
-                raise
-            reason = reason or first_line(error)
+                if is_interrupt(error):
+                    raise
+                raise refusal(error, request.module, request.source) from error
+            reason = reason or why_fixed(error, request.module)
             continue
         return replace(_traced(request, program, axes, reason), references=references)
     raise AssertionError("the last attempt returns or raises")
@@ -107,17 +119,54 @@ def _export(request: Request, axes: Axes, references: References) -> ExportedPro
     fast_path = torch.backends.mha.get_fastpath_enabled()
     torch.backends.mha.set_fastpath_enabled(False)  # one opaque operator would hide the attention
     try:
-        with torch.no_grad(), warnings.catch_warnings(), references:
+        with torch.no_grad(), warnings.catch_warnings(), _quiet(), _kept_modules(), references, whole_layers():
             warnings.simplefilter("ignore")  # attributes a model caches in forward, deprecations in its code
             try:
                 return _call_export(request, dynamic)
-            except RuntimeError as error:
-                if "not on the expected device meta" not in str(error):
+            except Exception as error:  # a forward that makes constants on the processor
+                if not re.search("meta|CPU", str(error)):
                     raise
-                with torch.device("meta"):  # a forward that makes constants without saying where
-                    return _call_export(request, dynamic)
+                return _export_on_processor(request, dynamic)
     finally:
         torch.backends.mha.set_fastpath_enabled(fast_path)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Within it nothing is logged: what the tracer says of a size that it gives up is in its error."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)
+
+
+@contextlib.contextmanager
+def _kept_modules() -> Iterator[None]:
+    """Within it, a module that a forward brings to the type it has already stays as it is: while traced its parameters
+    cannot be exchanged."""
+    original = torch.nn.Module.to
+
+    def to(module: torch.nn.Module, *args: Any, **kwargs: Any) -> torch.nn.Module:
+        dtype = torch._C._nn._parse_to(*args, **kwargs)[1]
+        if dtype is None or all(p.dtype == dtype for p in module.parameters() if p.is_floating_point()):
+            return module
+        return original(module, *args, **kwargs)
+
+    with mock.patch.object(torch.nn.Module, "to", to):
+        yield
+
+
+def _export_on_processor(request: Request, dynamic: Any) -> ExportedProgram:
+    processor = Processor()
+    given = replace(
+        request,
+        arguments=tuple(processor(a) for a in request.arguments),
+        keywords={name: processor(a) for name, a in request.keywords.items()},
+    )
+    with processor.holding(request.module):
+        return _call_export(given, dynamic)
 
 
 def _with_context(request: Request, axes: Axes) -> Request:
@@ -130,9 +179,16 @@ def _with_context(request: Request, axes: Axes) -> Request:
 
 
 def _call_export(request: Request, dynamic: Any) -> ExportedProgram:
-    return torch.export.export(
+    program = torch.export.export(
         request.module, request.arguments, request.keywords, dynamic_shapes=dynamic, strict=False
     )
+    if any(_is_batched(n.meta.get("val")) for n in program.graph.nodes):  # vmap: one sample stands for many
+        return program.run_decompositions({})
+    return program
+
+
+def _is_batched(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and is_batchedtensor(value)
 
 
 def _inputs(request: Request) -> dict[str, Any]:

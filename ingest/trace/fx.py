@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
+from torch.utils.flop_counter import FlopCounterMode
+
+from charz.schema.errors import CharzError
 
 
 def first_line(error: BaseException) -> str:
@@ -30,15 +34,42 @@ def has_tensor(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and any(isinstance(item, torch.Tensor) for item in value)
 
 
-def traced_block(node: Node, arguments: Sequence[Any]) -> tuple[GraphModule, list[Any]]:
-    """The block a higher-order call runs (under `no_grad`, autocast, a checkpoint, a nested region), and its operands.
+def is_conditional(node: Node) -> bool:
+    """True for `torch.cond`."""
+    return node.target is torch.ops.higher_order.cond
 
-    Raises NotImplementedError when there is none.
+
+def traced_block(node: Node, arguments: Sequence[Any]) -> tuple[GraphModule, list[Any]]:
+    """The block a higher-order call runs (under `no_grad`, autocast, a checkpoint, a nested region), and its operands;
+    of the two of `torch.cond` the one with more work.
+
+    Raises CharzError for a loop, whose length depends on data.
     """
+    if is_conditional(node):
+        _, yes, no, operands = arguments
+        return max((yes, no), key=_work), list(operands)
     position = next((i for i, a in enumerate(arguments) if isinstance(a, GraphModule)), None)
     if position is None:
-        raise NotImplementedError(f"higher-order operator {node.target} has no traced block")
+        raise CharzError(
+            f"torch.{node.target} cannot be followed", next="its length depends on data: write a loop of fixed length"
+        )
     operands = list(arguments[position + 1 :])
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = list(operands[0])
     return arguments[position], operands
+
+
+def _work(block: GraphModule) -> int:
+    """Multiply-accumulates and results of a block at the example's sizes."""
+    results = 0
+    examples = []
+    for node in block.graph.nodes:
+        value = node.meta.get("val")
+        if isinstance(value, torch.Tensor):
+            sizes = [s if isinstance(s, int) else s.node.hint for s in value.shape]
+            results += math.prod(sizes)
+            if node.op == "placeholder":
+                examples.append(torch.empty(sizes, dtype=value.dtype, device="meta"))
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        torch.fx.Interpreter(block).run(*examples)
+    return counter.get_total_flops() // 2 + results

@@ -29,6 +29,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from charz.schema.scenario import MEMORY_FORMATS
 
 from .fx import attribute, first_line, has_tensor, traced_block
+from .recurrent import SHAPES
 
 STRIDED = "strided"
 """Layout of an operator whose operands and result run through memory in different orders."""
@@ -210,6 +211,8 @@ def _execute(target: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
     name = _name(target)
     if name == "scaled_dot_product_attention":
         return _attention(*arguments[:4], **{k: v for k, v in keywords.items() if k in ("attn_mask", "enable_gqa")})
+    if target in SHAPES:
+        return SHAPES[target](*arguments, **keywords)
     if name in ALIASES_IN_INFERENCE and not arguments[2]:
         return arguments[0]
     if name in KEEPERS:

@@ -18,11 +18,12 @@ from torch.fx import Node
 from ..graph import Graph, GraphModule, GraphOperator, GraphTensor, Polynomial
 from ..operators import RULES, Call, Value
 from .export import CONTEXT_INPUT
-from .fx import attribute, has_tensor, traced_block
+from .fx import attribute, has_tensor, is_conditional, traced_block
 from .layout import ALIASES_IN_INFERENCE, COPYING_VIEWS, VIEW, Layouts, layouts
 from .planned import planned_format
 from .references import References
-from .symbolic import Size, Symbols, polynomial, size_product, text
+from .refusal import source_of
+from .symbolic import NotPolynomialError, Size, Symbols, polynomial, size_product, text
 
 PRECISIONS = {
     torch.float64: "fp64", torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16",
@@ -166,7 +167,11 @@ def _shape(state: Lowering, value: torch.Tensor) -> tuple[tuple[Size, ...], Size
 def _add_nodes(state: Lowering, module: FxModule) -> None:
     for node in module.graph.nodes:
         if node.op == "call_function":
-            _add_node(state, node)
+            try:
+                _add_node(state, node)
+            except NotPolynomialError as error:
+                error.place = error.place or ":".join(str(part) for part in source_of(node) or ())
+                raise
         elif node.op == "get_attr":
             state.values[node] = _attribute(state, module, node)
 
@@ -200,6 +205,9 @@ def _inline(state: Lowering, node: Node) -> None:
     """A call of a traced block (under `no_grad`, autocast, a checkpoint, a nested region): its nodes take its place."""
     arguments = [state.values.get(a) if isinstance(a, Node) else a for a in node.args]
     block, operands = traced_block(node, arguments)
+    if is_conditional(node):
+        file, line = source_of(node) or ("?", 0)
+        state.graph.notes.append(f"torch.cond at {file}:{line}: the costlier branch is counted")
     operands = [state.values.get(a, a) if isinstance(a, Node) else a for a in operands]
     placeholders = [n for n in block.graph.nodes if n.op == "placeholder"]
     state.values.update(zip(placeholders, operands, strict=True))
@@ -235,6 +243,7 @@ def _add_operator(state: Lowering, node: Node, target: Any, name: str) -> None:
     )
     module_id = _module(state, node)
     op = GraphOperator(operator_id, node.name, name, "view", module_id, "views.alias", [], [])
+    op.source_file, op.source_line = source_of(node) or (None, None)
     op.reads = [v.tensor_id for v in inputs]
     op.writes = [v.tensor_id for v in call.outputs]
     op.is_view = is_view

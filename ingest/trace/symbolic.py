@@ -21,6 +21,9 @@ NAMES = ("B", "S", "C")
 class NotPolynomialError(Exception):
     """A size that is no polynomial in the known symbols, e.g. `S//20 - 1`."""
 
+    place = ""
+    """File and line of the model's code that has such a size, where that is known."""
+
 
 def polynomial(size: Size) -> Polynomial:
     """The size as a polynomial."""
@@ -148,16 +151,16 @@ class Symbols:
             expression = expression.subs({k: v for k, v in self.bounds.items() if k in expression.free_symbols})
             if expression.is_Integer:
                 return int(expression)
-        expression = self._unified(expression)
+        expression = _divided(self._unified(expression))
         symbols = list(expression.free_symbols)
         if expression.is_Integer:
             return int(expression)
         if not all(symbol in self.axes for symbol in symbols):
-            raise NotPolynomialError(str(expression))
+            raise NotPolynomialError(self._written(expression))
         try:
             terms = sympy.Poly(expression, *symbols).terms()
         except sympy.PolynomialError:
-            raise NotPolynomialError(str(expression)) from None
+            raise NotPolynomialError(self._written(expression)) from None
         result: Polynomial = {}
         for exponents, coefficient in terms:
             powers = [0, 0, 0]
@@ -168,6 +171,16 @@ class Symbols:
             result[key] = result.get(key, 0.0) + float(coefficient)
         return result
 
+    def _written(self, expression: Any) -> str:
+        """The expression as a reader would write it: with B, S and C, and `n` for what depends on data."""
+        import sympy
+
+        names = {
+            s: "".join(n for n, p in zip(NAMES, self.axes.get(s, ONE), strict=True) if p) or "n"
+            for s in expression.free_symbols
+        }
+        return str(expression.subs({s: sympy.Symbol(name) for s, name in names.items()}))
+
     def _unified(self, expression: Any) -> Any:
         """The expression with one symbol for each axis: two inputs' batches are the same number."""
         first: dict[Powers, Any] = {}
@@ -176,6 +189,20 @@ class Symbols:
             if first.setdefault(powers, symbol) is not symbol and symbol in expression.free_symbols:
                 equal[symbol] = first[powers]
         return expression.subs(equal) if equal else expression
+
+
+def _divided(expression: Any) -> Any:
+    """The expression with floor divisions that leave no rest done: `(S**2)//S` is `S`."""
+    import sympy
+    from torch.utils._sympy.functions import FloorDiv
+
+    def quotient(dividend: Any, divisor: Any) -> Any:
+        exact = sympy.cancel(dividend / divisor)
+        symbols = sorted(exact.free_symbols, key=str)
+        is_whole = exact.is_polynomial(*symbols) and all(c.is_Integer for c in sympy.Poly(exact, *symbols).coeffs())
+        return exact if symbols and is_whole else FloorDiv(dividend, divisor)
+
+    return expression.replace(FloorDiv, quotient) if expression.has(FloorDiv) else expression
 
 
 def size_product(sizes: Iterable[Size]) -> Size:

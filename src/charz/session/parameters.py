@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 MOST = 10**9
 """Largest batch, sequence, context, image side and number of rows asked for: beyond it counts leave 64 bits."""
@@ -21,6 +21,10 @@ class Text:
     """One letter, e.g. `-j`."""
     least: float | None = None
     most: float | None = None
+    taken: Any = None
+    """Type that the command line takes, where Python takes what no text can say."""
+    is_python_only: bool = False
+    """Whether the command line has no such option."""
 
 
 Names = str | Sequence[str]

@@ -17,6 +17,8 @@ from .parameters import AnyModels, Names, Text
 from .querying import Queries
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from charz.ingest.inductor import Examination
     from charz.ingest.run import Outcome
     from charz.ingest.sources.spec import Spec
@@ -51,17 +53,29 @@ class Workload(Queries):
     def ingest(
         self,
         models: Annotated[
-            Names | None, Text("resnet50, timm:NAME, hf:NAME, config.json, module:factory, model.pt2, synthetic:KIND")
+            Any,
+            Text(
+                "resnet50, timm:NAME, hf:NAME, config.json, file.py, module:factory (imports and calls your own code),"
+                " model.pt2, synthetic:KIND; in Python also an `nn.Module`.",
+                taken=list[str] | None,
+            ),
         ] = None,
         *,
         all_: Annotated[str | None, Text("Every model of a source: torchvision, timm or hf.")] = None,
         list_: Annotated[str | None, Text("Only list the names of a source.")] = None,
         jobs: Annotated[int, Text("Models worked on at once.", short="-j", least=1)] = 1,
         batch: Annotated[int | None, Text("Fix the batch instead of leaving it open.", least=1)] = None,
-        resolution: Annotated[int | None, Text("Image height and width.", least=1)] = None,
+        resolution: Annotated[
+            int | str | None, Text("Image side, e.g. 288, or height x width: 800x1066.", taken=str | None)
+        ] = None,
         sequence: Annotated[int | None, Text("Default sequence length.", least=1)] = None,
         inputs: Annotated[
-            Names | None, Text("Shape and type of an input of your own model, e.g. B,3,224,224:fp32.", flag="input")
+            Any,
+            Text(
+                "Shape and type of an input of your own model, e.g. B,3,224,224:fp32; in Python also example tensors.",
+                flag="input",
+                taken=list[str] | None,
+            ),
         ] = None,
         settings: Annotated[
             Names | None,
@@ -69,16 +83,20 @@ class Workload(Queries):
         ] = None,
         train: Annotated[bool, Text("Add the backward pass.")] = False,
         force: Annotated[bool, Text("Trace again what has not changed.")] = False,
+        name: Annotated[str | None, Text("Name of a live module, else its class's.", is_python_only=True)] = None,
     ) -> Rows:
         """Trace models without weights and write what they compute and move into the database.
 
         Sizes stay symbolic in batch and sequence, so one ingest answers every batch. Models that have
-        not changed are skipped. Answers with the first models at batch 1 on a few parts.
+        not changed are skipped. Answers with the first models at batch 1 on a few parts. A live module is neither changed
+        nor run; its inputs are a tensor, a tuple or mapping of them, or shapes as texts.
         """
         from charz.ingest.run import run
         from charz.ingest.sources.listing import names_of
         from charz.sql import maintain
 
+        if hasattr(models, "forward"):
+            return self._closing([self._live(models, inputs, name, train, force)])
         if list_:
             return Rows(("model",), [(name,) for name in names_of(list_)])
         options = {
@@ -97,6 +115,28 @@ class Workload(Queries):
                     self.voice.warn(f"failed: {outcome.model}: {outcome.message}")
 
             return self._closing(run(specs, self.changing, maintain.add_runs, jobs, force, report))
+
+    def _live(self, module: nn.Module, inputs: Any, name: str | None, train: bool, force: bool) -> Outcome:
+        """Trace a module in memory and write it. Raises `CharzError` where another model has its name."""
+        from charz.ingest.compile.rules import from_connection
+        from charz.ingest.pipeline import ingest_request
+        from charz.ingest.run import Outcome
+        from charz.ingest.sources import live
+        from charz.ingest.sources.spec import Spec
+        from charz.ingest.write import write
+        from charz.sql import maintain
+
+        rules = from_connection(self.connection(create=True))
+        request = live.request(module, inputs, name, train)
+        made = ingest_request(request, rules, train)
+        query = "SELECT source FROM model WHERE model = ?"
+        held = self.connection().execute(query, [request.name]).fetchall()
+        if held and held[0][0] != request.source and not force:
+            next = "give yours another with name=, or force=True puts it in that one's place"
+            raise CharzError("the name is taken", request.name, f"{held[0][0]} has it", next)
+        with self.changing() as connection:
+            write(connection, [made], maintain.add_runs)
+        return Outcome(Spec(request.name, "live"), "written", request.name, "", made.model["ingest_s"])
 
     def _closing(self, outcomes: Sequence[Outcome]) -> Rows:
         """Latency, energy, EDP and peak memory of the first models on a few parts: batch 1, default backend, every
