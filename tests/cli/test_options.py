@@ -43,7 +43,7 @@ READS: dict[str, tuple[list[str], dict[str, Any]]] = {
 """Arguments and options of each command that only reads."""
 
 OTHERS = {
-    "calibrate", "export", "fusion", "hardware add", "hardware remove", "hardware sync", "ingest", "measure",
+    "calibrate", "doctor", "export", "fusion", "hardware add", "hardware remove", "hardware sync", "ingest", "measure",
     "measurements import", "measurements list", "plot", "refresh", "scenario add", "scenario remove", "validate",
 }  # fmt: skip
 """Commands that write, run models, or want measurements: their own tests call them."""

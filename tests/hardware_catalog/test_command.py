@@ -23,9 +23,9 @@ def test_list_and_show_need_no_database(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CHARZ_DB", raising=False)
-    code, out, _ = charz(capsys, "hardware", "list", "--family", "kpu")
+    code, out, _ = charz(capsys, "hardware", "list", "--family", "kpu", "--format", "csv")
     assert code == 0
-    assert [line.split()[0] for line in out.splitlines()[2:]] == ["kpu_t128", "kpu_t256", "kpu_t64", "kpu_t768"]
+    assert [line.split(",")[0] for line in out.splitlines()[1:]] == ["kpu_t128", "kpu_t256", "kpu_t64", "kpu_t768"]
     assert out.count("simulated") == 4
     code, out, err = charz(capsys, "hardware", "show", "Tesla T4", "--sources")
     assert code == 0
@@ -49,8 +49,8 @@ def test_own_part_from_add_to_remove(
     assert err.count("\n") == 1
     assert "small_gpu has this name" in err
     assert charz(capsys, "hardware", "add", path, "--replace", "--db", db)[0] == 0
-    assert "yours" in charz(capsys, "hardware", "list", "--family", "gpu", "--db", db)[1]
-    assert "agree" not in charz(capsys, "hardware", "diff", "small_gpu", "t4", "--db", db)[1]
+    assert ",user\n" in charz(capsys, "hardware", "list", "--family", "gpu", "--db", db, "--format", "csv")[1]
+    assert "agree" not in charz(capsys, "hardware", "diff", "small_gpu", "t4", "--db", db)[2]
     assert "this catalog already" in charz(capsys, "hardware", "sync", "--db", db)[2]
     assert charz(capsys, "hardware", "remove", "small_gpu", "--db", db)[0] == 0
     assert charz(capsys, "hardware", "remove", "t4", "--db", db)[0] == 2
@@ -58,6 +58,6 @@ def test_own_part_from_add_to_remove(
 
 def test_check_lists_every_fault(capsys: pytest.CaptureFixture[str], write_part: Callable[..., Path]) -> None:
     broken = write_part({"family: gpu": "family: apu", "unit: byte/s": "unit: GB/s"})
-    code, out, _ = charz(capsys, "hardware", "check", broken)
+    code, out, _ = charz(capsys, "hardware", "check", broken, "--format", "csv")
     assert code == 1
-    assert [line.split(": ")[1] for line in out.splitlines()] == ["memory.dram.bandwidth_byte_per_s.unit", "family"]
+    assert [line.split(": ")[1] for line in out.splitlines()[1:]] == ["memory.dram.bandwidth_byte_per_s.unit", "family"]

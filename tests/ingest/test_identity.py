@@ -42,7 +42,7 @@ def hash_with(tree: Path, edited: str) -> str:
         "hardware_catalog/tables/efficiency.csv",
         "sql/4_cost/cost_dram.sql",
         "sql/maintain.py",
-        "cli/calibrate.py",
+        "cli/options.py",
         "ingest/measurements/store.py",
         "ingest/measure/run.py",
         "ingest/write.py",

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Annotated
+
+from charz.schema import file, opening
+from charz.schema.errors import CharzError
+
+from . import workspace
 from .answer import Rows, answer
 from .axes import names
 from .core import Core
-from .parameters import AnyModels, Parts
+from .parameters import AnyModels, Parts, Text
 
 _SHARED = "5_rollup"
 """Layer whose views many invariants read."""
@@ -84,3 +91,75 @@ class Keeping(Core):
             maintain.refresh(connection)
         self.voice.remark("every maintained table is as its facts say")
         return Rows(("table", "rows"), sorted(changed.items()))
+
+    @answer(is_writing=True)
+    def doctor(
+        self,
+        *,
+        repair: Annotated[bool, Text("Install this charz's views and triggers and rebuild their tables.")] = False,
+    ) -> Rows:
+        """Examine the file itself: whose it is, what it holds that charz did not put there, triggers, maintained tables, keys
+        and invariants, each with what was found and what to do. Exit code 1 if something is wrong.
+
+        `--repair` installs views and triggers anew and evaluates every maintained table; what people and models wrote stays.
+        """
+        from charz.schema import database
+        from charz.sql import maintain, views
+
+        if repair:
+            with self.changing(create=False) as connection:
+                views.install(connection)
+                maintain.refresh(connection)
+        rows = [self._version(), self._foreign()]
+        checked = [*self._maintained(), *self._missing()]
+        rows += [_finding(kind, of, "rebuilt by `charz doctor --repair`") for kind, of in _by_kind(checked).items()]
+        repeated = database.repeated_keys(self.connection())
+        rows.append(_finding("key", repeated, "ingest the model again with --force"))
+        rows.append(_finding("invariant", self._broken(), "`charz check` shows them model by model"))
+        return Rows(("what", "is_well", "found", "next"), rows, is_failure=not all(row[1] for row in rows))
+
+    def _version(self) -> tuple[str, bool, str, str]:
+        from charz.sql import views
+
+        known = file.meta(self.connection())
+        is_same = known.get("views_fingerprint") == views.fingerprint()
+        found = f"charz {known.get('charz_version')}, layout {known.get(opening.FINGERPRINT)}, views {known.get('views_fingerprint')}"
+        return "version", is_same, found, "" if is_same else "`charz doctor --repair` installs this charz's views"
+
+    def _foreign(self) -> tuple[str, bool, str, str]:
+        """Views, triggers and macros that charz did not put there."""
+        try:
+            workspace.check_own(self.connection(), self.path)
+        except CharzError as error:
+            return "foreign object", False, error.exists, "drop them, or write with --trust"
+        return "foreign object", True, "none", ""
+
+    def _broken(self) -> dict[str, int]:
+        """Rows of each invariant that has any, over all models."""
+        query = "SELECT view FROM view_catalog WHERE layer = 'invariant' ORDER BY view"
+        names = [name for (name,) in self.connection().execute(query).fetchall()]
+        models = self._names("model")
+        found: dict[str, int] = {}
+        with self.voice.progress("invariants", len(models)) as done:
+            for model in models:
+                for name, count in self._counts(model, [], names).items():
+                    if count:
+                        found[name] = found.get(name, 0) + count
+                done(model)
+        return found
+
+
+def _by_kind(rows: Iterable[tuple[str, str, int, str]]) -> dict[str, dict[str, int]]:
+    """What has rows, by kind; a kind of which nothing has any is there and empty."""
+    found: dict[str, dict[str, int]] = {}
+    for kind, name, count, _ in rows:
+        of_kind = found.setdefault(kind, {})
+        if count:
+            of_kind[name] = count
+    return found
+
+
+def _finding(what: str, counts: Mapping[str, int], next: str) -> tuple[str, bool, str, str]:
+    listed = ", ".join(f"{name} {count}" for name, count in list(counts.items())[:5])
+    more = f" and {len(counts) - 5} more" if len(counts) > 5 else ""
+    return what, not counts, f"{listed}{more}" if counts else "all well", next if counts else ""
