@@ -17,6 +17,8 @@ from charz.cli import reference
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("cli", "hardware_catalog", "ingest", "schema", "sql")
+MODULES = ("__init__.py", "confined.py", "py.typed", "sandbox.py")
+"""Files of `src/charz` itself."""
 
 
 def project() -> dict[str, object]:
@@ -27,10 +29,8 @@ def test_every_top_level_package_is_linked() -> None:
     folder = ROOT / "src/charz"
     links = {p.name: str(p.readlink()) for p in folder.iterdir() if p.is_symlink()}
     assert links == {name: f"../../{name}" for name in PACKAGES}
-    assert sorted(p.name for p in folder.iterdir() if not p.is_symlink() and p.name != "__pycache__") == [
-        "__init__.py",
-        "py.typed",
-    ]
+    found = sorted(p.name for p in folder.iterdir() if not p.is_symlink() and p.name != "__pycache__")
+    assert found == list(MODULES)
 
 
 @pytest.mark.slow
@@ -59,7 +59,7 @@ def test_the_wheel_holds_exactly_the_package(tmp_path: Path) -> None:
         for p in (copy / package).rglob("*")
         if p.suffix in suffixes
     }
-    assert in_wheel == wanted | {"charz/__init__.py", "charz/py.typed"}
+    assert in_wheel == wanted | {f"charz/{name}" for name in MODULES}
 
 
 def test_every_import_is_declared() -> None:
