@@ -7,6 +7,7 @@ import ctypes
 import os
 import resource
 import struct
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -55,13 +56,14 @@ def watch_memory(most_byte: int, exceeded: Callable[[int], None]) -> None:
 def limit_writing(folder: Path, most_byte: int) -> bool:
     """Let this thread and those it begins write nowhere but in a folder, files of at most so many bytes, and open no
     connection; False, and nothing is given up, where the system cannot promise that."""
+    if sys.platform != "linux":
+        return False
     library = ctypes.CDLL(None, use_errno=True)
-    with contextlib.suppress(AttributeError):
-        abi = library.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(1))
-        if os.uname().sysname == "Linux" and abi >= _ABI_WITH_TRUNCATE and _restricted(library, abi, folder):
-            resource.setrlimit(resource.RLIMIT_FSIZE, (most_byte, most_byte))
-            return True
-    return False
+    abi = library.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(1))
+    if abi < _ABI_WITH_TRUNCATE or not _restricted(library, abi, folder):
+        return False
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most_byte, most_byte))
+    return True
 
 
 def _restricted(library: ctypes.CDLL, abi: int, folder: Path) -> bool:
