@@ -6,21 +6,27 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import yaml
+from charz.schema import ddl
 
+from . import document
 from .part import ENERGY_UNITS, SECTIONS, EnergyCoefficient, Number, Part, integer_columns, numeric_columns
 from .problem import CatalogError, Problem
 
 SCHEMA = "charz.hardware/1"
 """Value of `schema` in a part file; raised when its shape changes."""
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+LEAST, MOST = 1e-30, 1e30
+"""Sizes of the numbers in a part, in whatever unit; zero besides."""
+MOST_COUNT = 2**63 - 1
+
 _LEAF = {"value", "unit", "source", "confidence", "formula", "note"}
 _TOP = {"schema", "id", "aliases", "conflicts", "energy", "energy_scope", *SECTIONS} | set(
     SECTIONS["hardware"].model_fields
 )
 _TEXT = set(SECTIONS["hardware"].model_fields) - numeric_columns("hardware") - {"hardware", "origin"}
 _OPTIONAL_TEXT = {"compute_capability", "note"}
+_KINDS = {name: {c.name: c.python_type for c in ddl.columns(row_type)} for name, row_type in SECTIONS.items()}
+_WRITTEN_AS = {str: "write it as text, in quotes", bool: "write true or false", int: "write a whole number"}
 
 
 def read(path: Path) -> Part:
@@ -30,20 +36,10 @@ def read(path: Path) -> Part:
         CatalogError: the file cannot be read or does not have the shape of a part, with one line for
             each fault.
     """
-    try:
-        document = yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
-    except OSError as error:
-        raise CatalogError([Problem(path, "-", error.strerror, "name a readable YAML file")]) from error
-    except UnicodeDecodeError as error:
-        raise CatalogError([Problem(path, "-", "not UTF-8 text", "save the file as UTF-8")]) from error
-    except yaml.YAMLError as error:
-        where = getattr(error, "problem_mark", None)
-        line = f"line {where.line + 1}" if where else "-"
-        what = getattr(error, "problem", None) or "broken YAML"
-        raise CatalogError([Problem(path, line, what, "correct the YAML there")]) from error
-    if not isinstance(document, dict):
+    content = document.read(path)
+    if not isinstance(content, dict):
         raise CatalogError([Problem(path, "-", "not a mapping", f"start with `schema: {SCHEMA}` and `id: NAME`")])
-    return _Reader(path).part(document)
+    return _Reader(path).part(content)
 
 
 class _Reader:
@@ -53,38 +49,44 @@ class _Reader:
         self.path = path
         self.problems: list[Problem] = []
 
-    def part(self, document: dict[str, Any]) -> Part:
-        if document.get("schema") != SCHEMA:
-            self.fault("schema", document.get("schema"), f"write `schema: {SCHEMA}`")
-        if not isinstance(document.get("id"), str) or not document["id"]:
-            self.fault("id", document.get("id"), "give the part a name, form factor and memory included")
-        for name in document.keys() - _TOP:
-            self.fault(name, document[name], f"unknown field; known: {', '.join(sorted(_TOP))}")
-        part = Part(str(document.get("id")), self.path)
-        self.top(part, document)
+    def part(self, content: dict[str, Any]) -> Part:
+        if content.get("schema") != SCHEMA:
+            self.fault("schema", content.get("schema"), f"write `schema: {SCHEMA}`")
+        if not isinstance(content.get("id"), str) or not content["id"]:
+            self.fault("id", content.get("id"), "give the part a name, form factor and memory included")
+        for name in content.keys() - _TOP:
+            self.fault(name, content[name], f"unknown field; known: {', '.join(sorted(_TOP))}")
+        part = Part(str(content.get("id")), self.path)
+        self.top(part, content)
         for section in SECTIONS.keys() - {"hardware", "peak"}:
-            self.section(part, section, document.get(section) or {})
-        self.peaks(part, document.get("peak") or [])
-        part.aliases = [str(alias) for alias in document.get("aliases") or []]
-        self.conflicts(part, document.get("conflicts") or [])
-        self.energy(part, document.get("energy") or {})
-        part.energy_scope = str(document.get("energy_scope") or "")
+            self.section(part, section, content.get(section) or {})
+        self.peaks(part, content.get("peak") or [])
+        part.aliases = self.aliases(content.get("aliases") or [])
+        self.conflicts(part, content.get("conflicts") or [])
+        self.energy(part, content.get("energy") or {})
+        part.energy_scope = str(content.get("energy_scope") or "")
         if self.problems:
             raise CatalogError(self.problems)
         return part
 
-    def top(self, part: Part, document: dict[str, Any]) -> None:
+    def aliases(self, names: object) -> list[str]:
+        if isinstance(names, list) and all(isinstance(name, str | int | float) for name in names):
+            return [str(name) for name in names]
+        self.fault("aliases", names, "write a list of names")
+        return []
+
+    def top(self, part: Part, content: dict[str, Any]) -> None:
         row = part.section("hardware").setdefault("hardware", {})
         for column in _TEXT:
-            value = document.get(column)
+            value = content.get(column)
             if value is not None and not isinstance(value, str):
                 self.fault(column, value, f'write it as text: {column}: "{value}"')
             elif value is None and column not in _OPTIONAL_TEXT:
                 self.fault(column, None, "every part states it")
             row[column] = value
         for column in numeric_columns("hardware"):
-            if document.get(column) is not None:
-                self.number(part, "hardware", "hardware", column, document[column])
+            if content.get(column) is not None:
+                self.number(part, "hardware", "hardware", column, content[column])
 
     def section(self, part: Part, section: str, rows: object) -> None:
         if not isinstance(rows, dict):
@@ -106,7 +108,14 @@ class _Reader:
             elif column in numeric_columns(section):
                 self.number(part, section, key, column, value)
             else:
-                part.section(section)[key][column] = value
+                part.section(section)[key][column] = self.word(f"{place}.{column}", _KINDS[section][column], value)
+
+    def word(self, place: str, kind: type, value: object) -> object:
+        """A value that needs no source: text, true or false, or a place in an order."""
+        if value is None or type(value) is kind:
+            return value
+        self.fault(place, repr(value), _WRITTEN_AS[kind])
+        return None
 
     def peaks(self, part: Part, peaks: object) -> None:
         if not isinstance(peaks, list):
@@ -125,6 +134,9 @@ class _Reader:
             columns = {name: value for name, value in peak.items() if name not in ("sparsity", "cluster_ops_per_clock")}
             self.row(part, "peak", key, {"accumulator": "default", **columns})
             by_cluster = peak.get("cluster_ops_per_clock") or {}
+            if not isinstance(by_cluster, dict):
+                self.fault(f"peak.{key}.cluster_ops_per_clock", by_cluster, "write a mapping from cluster to number")
+                continue
             part.peak_operations[key] = {
                 str(cluster): self.leaf(f"peak.{key}.cluster_ops_per_clock.{cluster}", leaf).value or 0.0
                 for cluster, leaf in by_cluster.items()
@@ -144,6 +156,9 @@ class _Reader:
             self.fault("energy", energy, f"write a mapping with {', '.join(ENERGY_UNITS)}")
             return
         for what, rows in energy.items():
+            if not isinstance(rows or {}, dict):
+                self.fault(f"energy.{what}", rows, "write a mapping from name to number")
+                continue
             for key, leaf in (rows or {}).items():
                 place = f"energy.{what}.{key}"
                 number = self.leaf(place, leaf)
@@ -163,6 +178,9 @@ class _Reader:
                 number.value = int(number.value)
             else:
                 self.fault(place, number.value, "a count is a whole number")
+        if column in integer_columns(section) and abs(number.value or 0) > MOST_COUNT:
+            self.fault(place, number.value, f"a count is at most {MOST_COUNT}")
+            number.value = None
         part.set(section, key, column, number)
 
     def leaf(self, place: str, leaf: object) -> Number:
@@ -181,6 +199,9 @@ class _Reader:
                 else "write a number"
             )
             self.fault(place, repr(value), remedy)
+            value = None
+        elif value and not LEAST <= abs(value) <= MOST:  # NaN is not
+            self.fault(place, value, f"no part has it; numbers from {LEAST:g} to {MOST:g} are possible")
             value = None
         for name in ("unit", "source", "confidence"):
             if not isinstance(leaf.get(name), str):

@@ -7,7 +7,9 @@ MLPerf scenario stand in `notes` as `key=value`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -127,7 +129,7 @@ def operators(raw: pl.DataFrame) -> pl.DataFrame:
     shapes = raw.select("op", "shape", "precision").unique()
     described = shapes.with_columns(
         pl.Series(
-            "work", [operator_shape.from_text(o, s, p) for o, s, p in shapes.iter_rows()], dtype=operator_shape.WORK
+            "work", [_work(operator_shape.from_text, row) for row in shapes.iter_rows()], dtype=operator_shape.WORK
         )
     ).unnest("work")
     return raw.join(described, on=["op", "shape", "precision"], how="left").select(
@@ -153,7 +155,9 @@ def fx_nodes(raw: pl.DataFrame) -> pl.DataFrame:
     raw = raw.with_columns(is_training=pl.col("mode") == "train")
     shapes = raw.select(keys).unique()
     described = shapes.with_columns(
-        pl.Series("work", [operator_shape.from_fx_node(*row) for row in shapes.iter_rows()], dtype=operator_shape.WORK)
+        pl.Series(
+            "work", [_work(operator_shape.from_fx_node, row) for row in shapes.iter_rows()], dtype=operator_shape.WORK
+        )
     ).unnest("work")
     return raw.join(described, on=keys, how="left", nulls_equal=True).select(
         pl.col("model"),
@@ -169,6 +173,18 @@ def fx_nodes(raw: pl.DataFrame) -> pl.DataFrame:
         latency_s=pl.col("fw_ms").fill_null(pl.col("latency_ms")) / 1e3,
         source_id=pl.format("sitar-lab/NeuSight:fx_nodes:{}", pl.col("mode")),
     )
+
+
+def _work(of: Callable[..., operator_shape.Work], row: tuple[Any, ...]) -> operator_shape.Work:
+    """Work of a row. Raises `CharzError` where its shape is none."""
+    try:
+        return of(*row)
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, MemoryError) as error:
+        # MemoryError is what Python's parser says of parentheses nested too deeply.
+        shown = " ".join(str(value) for value in row)
+        raise CharzError(
+            "not the sizes of an operator", shown[:200], f"{type(error).__name__}: {error}"[:200]
+        ) from error
 
 
 def _sources(frame: pl.DataFrame, path: Path) -> list[Source]:

@@ -14,7 +14,7 @@ from charz.schema.errors import CharzError
 from charz.schema.row import Row
 from charz.schema.scenario import Measurement, OperatorMeasurement
 
-from . import collection, kineto, mapped, store, timm_results
+from . import collection, kineto, limits, mapped, store, timm_results
 
 SUFFIXES = (".csv", ".tsv", ".parquet", ".json", ".gz")
 
@@ -50,8 +50,7 @@ def in_folder(folder: Path) -> list[Path]:
 def read(path: Path, mapping: Sequence[str], source: str | None, trace: TraceContext) -> Batch:
     """Rows of a file. A mapping wins; else the kind is told from name and columns. Raises `CharzError` where there
     are none, which would only delete those of an earlier import, and where a time is none."""
-    if not path.is_file():
-        raise CharzError("no such file", str(path))
+    limits.check(path)
     try:
         batch = _read(path, mapping, source, trace)
     except (pl.exceptions.PolarsError, OSError) as error:
@@ -65,6 +64,10 @@ def read(path: Path, mapping: Sequence[str], source: str | None, trace: TraceCon
         if len(wrong):
             what = f"{name} is not above 0 in {len(wrong)} of {len(batch.frame)} rows"
             raise CharzError(what, str(path), f"the first is {wrong[name][0]:g}", "correct or remove these rows")
+    for column in (c for c, kind in batch.frame.schema.items() if kind.is_float()):
+        if count := (~batch.frame[column].is_finite()).sum():
+            what = f"{column} is not finite in {count} of {len(batch.frame)} rows"
+            raise CharzError(what, str(path), next="correct or remove these rows")
     return batch
 
 

@@ -44,7 +44,7 @@ def read(path: Path, model: str | None, hardware: str, backend: str, source_id: 
     """`operator_measurement` rows of a trace. Raises `CharzError` if the file is no such trace."""
     try:
         return _read(_events(path), path, model, hardware, backend, source_id)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         # A trace has tens of thousands of events; none is checked before it is used.
         what = f"{type(error).__name__}: {error}"
         raise CharzError("an event of the trace lacks a field or has a wrong one", str(path), what) from error
@@ -85,6 +85,8 @@ def _events(path: Path) -> list[dict[str, Any]]:
     try:
         with opener(path, "rt", encoding="utf-8") as file:
             document = json.load(file)
+    except RecursionError as error:
+        raise CharzError("not a JSON trace", str(path), "its values are nested too deeply") from error
     except (OSError, EOFError, zlib.error, ValueError) as error:  # ValueError: neither JSON nor UTF-8
         raise CharzError("not a JSON trace", str(path), str(error)) from error
     events = document.get("traceEvents", []) if isinstance(document, dict) else document

@@ -60,6 +60,12 @@ def catalog() -> Catalog:
     return loader.load()
 
 
+@pytest.fixture(scope="session")
+def small_part() -> str:
+    """The small part's text."""
+    return SMALL_PART
+
+
 @pytest.fixture
 def write_part(tmp_path: Path) -> Callable[..., Path]:
     """Write the small part with pieces of its text replaced, and more appended."""

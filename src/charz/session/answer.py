@@ -8,9 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
+from charz.schema.errors import CharzError
+
 if TYPE_CHECKING:
     import duckdb
     import polars as pl
+    import pyarrow
 
 P = ParamSpec("P")
 S = TypeVar("S")
@@ -21,7 +24,7 @@ class Rows:
     """Rows with named columns, in SI units: those of a query, or made in Python."""
 
     columns: tuple[str, ...]
-    source: duckdb.DuckDBPyRelation | pl.DataFrame | Sequence[Sequence[Any]]
+    source: duckdb.DuckDBPyRelation | pl.DataFrame | pyarrow.Table | Sequence[Sequence[Any]]
     views: tuple[str, ...] = ()
     """Views whose texts document the columns."""
     is_failure: bool = False
@@ -34,7 +37,10 @@ class Rows:
         if isinstance(self.source, Sequence):
             return [tuple(row) for row in self.source]
         with self.guard():
-            return self.source.fetchall() if hasattr(self.source, "fetchall") else self.source.rows()
+            source: Any = self.source
+            if hasattr(source, "to_pylist"):
+                return list(zip(*(_values(source, name) for name in source.column_names), strict=True))
+            return source.fetchall() if hasattr(source, "fetchall") else source.rows()
 
     def frame(self) -> pl.DataFrame:
         """The rows as a polars frame."""
@@ -43,7 +49,30 @@ class Rows:
         if isinstance(self.source, Sequence):
             return pl.DataFrame(self.fetch(), schema=list(self.columns), orient="row", infer_schema_length=None)
         with self.guard():
+            if hasattr(self.source, "to_pylist"):
+                return cast("pl.DataFrame", pl.from_arrow(self.source))
             return self.source if isinstance(self.source, pl.DataFrame) else self.source.pl()
+
+
+def _values(table: pyarrow.Table, name: str) -> list[Any]:
+    """A column of an Arrow table; times that Python cannot hold, before Christ and the like, as text."""
+    import pyarrow
+
+    column = table[name]
+    try:
+        return column.to_pylist()  # type: ignore[no-any-return]
+    except (OverflowError, ValueError):
+        pass
+    try:
+        return column.cast(pyarrow.string()).to_pylist()  # type: ignore[no-any-return]
+    except pyarrow.ArrowException as error:
+        next = "cast it to VARCHAR, or ask for --format parquet"
+        raise CharzError("a value that is no text", name, str(column.type), next) from error
+
+
+def of_arrow(table: pyarrow.Table) -> Rows:
+    """Rows of an Arrow table."""
+    return Rows(tuple(table.column_names), table)
 
 
 def of_frame(frame: pl.DataFrame, *views: str) -> Rows:

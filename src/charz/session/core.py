@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from charz.schema.errors import CharzError, unknown_name
 
-from . import sandbox, workspace
+from . import interruption, workspace
 from .answer import Rows, of_query
 from .axes import check_size
 
@@ -198,7 +198,7 @@ class Core:
         if self._opened is None:
             connection = workspace.read(self.path, create, self.access)
             if self.is_guarded:
-                sandbox.shut(connection)
+                interruption.shut(connection)
             self._opened = (_state(self.path), connection)
         return self._opened[1]
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Self
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
+from charz import sandbox
 from charz.schema.errors import CharzError, unknown_name
 from charz.schema.units import UNITS, ending
 
-from .answer import Rows, answer
+from . import interruption
+from .answer import Rows, answer, of_arrow
 from .axes import names
-from .core import Core, Question, Scope
+from .core import Core, Question, Scope, Voice
 from .parameters import AnyModels, Backend, Batch, Names, Parts, Precision, Sequence_, Text
 
 if TYPE_CHECKING:
@@ -46,28 +49,16 @@ class Queries(Core):
         With a batch, sequence, precision or backend the views answer for that one scenario, with a model and parts for these
         alone: in a file of many models that takes a fraction of the time.
         """
-        from . import sandbox
-
         text = sandbox.one_statement(sys.stdin.read() if query == "-" else query)
-        if batch or sequence or precision or backend:
-            asked = Question(
-                names(model),
-                names(on),
-                [batch] if batch else [],
-                [sequence] if sequence else [],
-                [precision or "fp32"],
-                [backend] if backend else [],
-            )
-            connection = self.asked(asked).connection
-        elif model or on:
-            connection = self.scope(models=model, hardware=on).whole().connection
-        else:
-            connection = self.whole().connection
+        limits = sandbox.Limits(sandbox.memory_byte(memory), timeout)
+        narrowing = (names(model), names(on), batch, sequence, precision, backend)
         if self.is_guarded:
-            sandbox.lock(connection, memory)
+            with sandbox.asked(narrowed_to, (self.path, self._scope, *narrowing), text, limits) as answered:
+                return of_arrow(answered.table())
+        connection = self._narrowed_to(*narrowing)
 
         def guard() -> contextlib.AbstractContextManager[None]:
-            return sandbox.guarded(connection, timeout)
+            return interruption.guarded(connection, timeout)
 
         with guard():
             relation: duckdb.DuckDBPyRelation | None = connection.sql(text)
@@ -75,6 +66,24 @@ class Queries(Core):
             next = "charz only reads in SQL; change rows with a DuckDB client"
             raise CharzError("the statement gives no rows", text, next=next)
         return Rows(tuple(relation.columns), relation, guard=guard)
+
+    def _narrowed_to(
+        self,
+        models: Sequence[str],
+        parts: Sequence[str],
+        batch: int | None,
+        sequence: int | None,
+        precision: str | None,
+        backend: str | None,
+    ) -> duckdb.DuckDBPyConnection:
+        """A connection whose views answer for these alone; what is left open is as the session has it."""
+        if batch or sequence or precision or backend:
+            one = [batch] if batch else [], [sequence] if sequence else []
+            asked = Question(models, parts, *one, [precision or "fp32"], [backend] if backend else [])
+            return self.asked(asked).connection
+        if models or parts:
+            return self.scope(models=models, hardware=parts).whole().connection
+        return self.whole().connection
 
     def lazy(self, query: str) -> pl.LazyFrame:
         """Ask the database in SQL, for an answer that need not fit in memory: a lazy polars frame, read as it is used."""
@@ -130,6 +139,12 @@ class Queries(Core):
         return self.child(Scope(chosen, parts, numbers))
 
 
+def narrowed_to(path: Path, scope: Scope, *narrowing: Any) -> duckdb.DuckDBPyConnection:
+    """Opens a database for the process in which anybody's SQL runs; what is left out is said on standard error."""
+    voice = Voice(warn=lambda text: print(text, file=sys.stderr))
+    return Queries(path, scope=scope, voice=voice)._narrowed_to(*narrowing)
+
+
 def _meanings(connection: duckdb.DuckDBPyConnection, query: str) -> dict[str, str]:
     """What the columns of a query hold: those it passes on under their own names from what it reads."""
     import sqlglot
@@ -153,8 +168,6 @@ def _meanings(connection: duckdb.DuckDBPyConnection, query: str) -> dict[str, st
 def _named() -> Iterator[None]:
     """Errors of a query as one line."""
     import duckdb
-
-    from . import sandbox
 
     try:
         yield

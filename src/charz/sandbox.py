@@ -1,0 +1,345 @@
+"""Anybody's SQL over a database, in a process of its own that reads it and does nothing else.
+
+The process gives up writing, network and memory beyond a limit before it opens the database (`confined`), closes every way
+from SQL to files and settings, and sends its rows back as an Arrow stream. It is ended when its time is up, when nobody
+reads it any more, and with the process that asked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pickle
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from charz import confined
+from charz.schema.errors import CharzError
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow
+
+_UNITS = {"": 1, "B": 1}
+_UNITS |= {f"{prefix}B": 1000**i for i, prefix in enumerate("KMGT", start=1)}
+_UNITS |= {f"{prefix}IB": 1024**i for i, prefix in enumerate("KMGT", start=1)}
+_AMOUNT = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([KMGT]?I?B?)", re.IGNORECASE)
+LEAST_MEMORY_BYTE = 100 * 10**6
+"""What the engine takes besides what it counts would be more."""
+
+_BATCH_ROWS = 8192
+_ENGINE_SHARE = 0.75
+"""Of the memory, what the engine may count: it takes more than it counts, about 100 MB while it spills (measured)."""
+
+Opening = Callable[..., "duckdb.DuckDBPyConnection"]
+"""Opens the database to be asked; a function of a module, called in the other process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a question may take."""
+
+    memory_byte: int = 4 * 10**9
+    timeout_s: float = 60.0
+    """From asking to the last row; 0 for no end."""
+    spill_byte: int = 10 * 10**9
+    """Of the disk, in a folder of its own that is gone afterwards."""
+
+
+def memory_byte(text: str) -> int:
+    """Bytes of an amount such as `4GB` or `512 MiB`. Raises `CharzError` for what is none."""
+    match = _AMOUNT.fullmatch(text.strip())
+    unit = match[2].upper() if match else ""
+    if match is None or unit not in _UNITS:
+        raise CharzError("not an amount of memory", text, next="write e.g. --memory 4GB")
+    amount = int(float(match[1]) * _UNITS[unit])
+    if not LEAST_MEMORY_BYTE <= amount < 2**60:
+        raise CharzError("too little or too much memory", text, f"at least {LEAST_MEMORY_BYTE // 10**6} MB are needed")
+    return amount
+
+
+def one_statement(text: str) -> str:
+    """The text, if it is exactly one statement that parses. Raises `CharzError`."""
+    import duckdb
+
+    try:
+        statements = duckdb.extract_statements(text)
+    except duckdb.Error as error:
+        raise query_failed(error) from error
+    if len(statements) != 1:
+        raise CharzError(
+            "more or less than one statement", f"this text has {len(statements)}", next="run them one by one"
+        )
+    return text
+
+
+def lock(connection: duckdb.DuckDBPyConnection, memory: int, spill: Path | None = None, spill_byte: int = 0) -> None:
+    """Close every way from SQL to files, network, Python variables and settings, for good.
+
+    With a folder to spill to, the process must have given up writing elsewhere (`confined.limit_writing`).
+    """
+    from charz.schema import ddl
+
+    settings = [
+        f"memory_limit = '{memory:d}B'",
+        "enable_progress_bar = false",
+        "python_enable_replacements = false",
+        "autoinstall_known_extensions = false",
+        "autoload_known_extensions = false",
+        f"temp_directory = {ddl.literal(str(spill or ''))}",
+    ]
+    if spill is not None:
+        settings += [f"max_temp_directory_size = '{spill_byte:d}B'", "enable_external_access = false"]
+    else:
+        # Without external access the file's own log may still be written: this keeps `COPY ... TO 'FILE.wal'` from planting one.
+        settings += ["enable_external_access = false", "disabled_filesystems = 'LocalFileSystem'"]
+    for setting in (*settings, "lock_configuration = true"):
+        connection.execute(f"SET {setting}")
+
+
+def query_failed(error: Exception) -> CharzError:
+    """An engine's message as one line: its text and suggestions without the drawing of the query."""
+    import duckdb
+
+    lines = [line.strip() for line in str(error).splitlines()]
+    if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
+        return _out_of_memory(lines[0] if lines else "")
+    text = " ".join(line for line in lines if line and not line.startswith(("LINE ", "^")))
+    is_about_names = isinstance(error, duckdb.CatalogException | duckdb.BinderException)
+    next = "`charz schema` lists views, `charz schema VIEW` its columns" if is_about_names else ""
+    return CharzError("the query failed", text, next=next)
+
+
+class Answer:
+    """Rows of a statement as they come."""
+
+    def __init__(self, process: _Process, limits: Limits) -> None:
+        import pyarrow
+
+        self._process = process
+        self._limits = limits
+        try:
+            self._stream = pyarrow.ipc.open_stream(pyarrow.PythonFile(process, mode="r"))
+        except (pyarrow.ArrowInvalid, OSError) as error:
+            process.finish()
+            raise CharzError("the query ended without an answer", str(error)) from error
+
+    @property
+    def schema(self) -> pyarrow.Schema:
+        """Names and types of the columns."""
+        return self._stream.schema
+
+    def __iter__(self) -> Iterator[pyarrow.RecordBatch]:
+        """Rows in pieces. Raises `CharzError` where the statement fails or a limit is reached."""
+        import pyarrow
+
+        with contextlib.suppress(pyarrow.ArrowInvalid, OSError):  # cut off: the process has said why
+            yield from self._stream
+        self._process.finish()
+
+    def table(self, most_rows: int | None = None) -> pyarrow.Table:
+        """All rows. Raises `CharzError` where there are more than asked for, with their count, or than fit in the memory."""
+        import pyarrow
+
+        kept: list[pyarrow.RecordBatch] = []
+        rows = byte = 0
+        for batch in self:
+            rows += batch.num_rows
+            byte += batch.nbytes
+            if byte > self._limits.memory_byte:
+                raise _out_of_memory(f"the result has more than {rows:,} rows")
+            if most_rows is None or rows <= most_rows:
+                kept.append(batch)
+            else:
+                byte -= batch.nbytes
+        if most_rows is not None and rows > most_rows:
+            raise CharzError(
+                f"the result has {rows:,} rows",
+                f"{most_rows:,} were asked for",
+                next="add LIMIT, or write it to a file",
+            )
+        return pyarrow.Table.from_batches(kept, self.schema)
+
+
+@contextlib.contextmanager
+def asked(opening: Opening, arguments: Sequence[Any], text: str, limits: Limits | None = None) -> Iterator[Answer]:
+    """Rows of one statement over what `opening(*arguments)` opens, in a process that is ended with the block.
+
+    Raises `CharzError` where the statement fails, gives no rows, or reaches a limit.
+    """
+    limits = limits or Limits()
+    folder = Path(tempfile.mkdtemp(prefix="charz-"))
+    try:
+        with _Process(limits) as process:
+            process.send(pickle.dumps((opening, tuple(arguments), text, limits, folder)))
+            yield Answer(process, limits)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class _Process:
+    """The other process, as a file to read its rows from until the time is up."""
+
+    closed = False
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._deadline = time.monotonic() + limits.timeout_s if limits.timeout_s > 0 else None
+        self._rows, rows = os.pipe()
+        self._status, status = os.pipe()
+        code = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from charz import sandbox; sandbox.answer()"
+        command = [sys.executable, "-P", "-c", code, json.dumps(sys.path), str(rows), str(status)]
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=(rows, status),
+                env={**os.environ, "MALLOC_ARENA_MAX": "2"},  # else each thread keeps memory of its own, which counts
+            )
+        finally:
+            os.close(rows)
+            os.close(status)
+
+    def __enter__(self) -> _Process:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        with contextlib.suppress(BrokenPipeError):
+            self._process.communicate()
+        os.close(self._rows)
+        os.close(self._status)
+
+    def send(self, request: bytes) -> None:
+        """Say what is asked. The pipe stays open: when it ends, so does the process."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # ended already: `finish` says why
+            self._process.stdin.write(len(request).to_bytes(8, "big") + request)
+            self._process.stdin.flush()
+
+    def read(self, count: int = -1) -> bytes:
+        """So many bytes of the rows, fewer at their end."""
+        found = bytearray()
+        while count < 0 or len(found) < count:
+            chunk = self._chunk(self._rows, 2**20 if count < 0 else min(2**20, count - len(found)))
+            if not chunk:
+                break
+            found += chunk
+        return bytes(found)
+
+    def readable(self) -> bool:
+        """True, as a file to be read says."""
+        return True
+
+    def close(self) -> None:
+        """Nothing: the block that began the process ends it."""
+
+    def finish(self) -> None:
+        """Raise `CharzError` unless the process has answered in full."""
+        said = b""
+        while chunk := self._chunk(self._status, 2**16):
+            said += chunk
+        if not said:
+            code = self._process.wait()
+            raise _out_of_memory(f"it ended with {signal.Signals(-code).name}" if code < 0 else "")
+        parts = json.loads(said)
+        if parts:
+            raise CharzError(*parts)
+
+    def _chunk(self, descriptor: int, most: int) -> bytes:
+        left = None if self._deadline is None else self._deadline - time.monotonic()
+        if left is not None and (left <= 0 or not select.select([descriptor], [], [], left)[0]):
+            raise CharzError(
+                f"the query ran longer than {self._limits.timeout_s:g} s",
+                next="name what it is about with --model and --on, or raise --timeout",
+            )
+        return os.read(descriptor, most)
+
+
+def answer() -> None:
+    """The other process: read what is asked, give up all rights but reading, write the rows."""
+    rows, status = int(sys.argv[2]), int(sys.argv[3])
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asked ends this process
+    size = int.from_bytes(sys.stdin.buffer.read(8), "big")
+    opening, arguments, text, limits, folder = pickle.loads(sys.stdin.buffer.read(size))
+    threading.Thread(target=_end_with_asker, daemon=True).start()
+    most_byte = limits.memory_byte + limits.memory_byte // 10
+    confined.limit_memory(most_byte)
+
+    def exceeded(now: int) -> None:
+        _say(status, _out_of_memory(f"it had taken {now / 10**6:,.0f} MB"))
+
+    said: CharzError | None = None
+    try:
+        spill = folder if confined.limit_writing(folder, limits.spill_byte) else None
+        with opening(*arguments) as connection:
+            lock(connection, int(limits.memory_byte * _ENGINE_SHARE), spill, limits.spill_byte)
+            confined.watch_memory(most_byte, exceeded)
+            _write_rows(connection, text, rows)
+    except CharzError as error:
+        said = error
+    except BrokenPipeError:
+        pass
+    except MemoryError:
+        said = _out_of_memory("")
+    except Exception as error:  # noqa: BLE001  it must reach the one who asked, who sees nothing else of this process
+        said = CharzError(type(error).__name__, " ".join(str(error).split())[:500])
+    os.close(rows)
+    _say(status, said)
+
+
+def _say(status: int, error: CharzError | None) -> None:
+    """Tell the asker how it ended, and end: an engine at work on what nobody reads would hold that up."""
+    parts = (error.what, error.where, error.exists, error.next) if error else ()
+    os.write(status, json.dumps(parts).encode())
+    os._exit(0)
+
+
+def _write_rows(connection: duckdb.DuckDBPyConnection, text: str, rows: int) -> None:
+    import duckdb
+    import pyarrow
+
+    with os.fdopen(rows, "wb", closefd=False) as pipe:
+        try:
+            if duckdb.extract_statements(text)[0].expected_result_type != [duckdb.ExpectedResultType.QUERY_RESULT]:
+                next = "charz only reads; change rows with a DuckDB client"
+                raise CharzError("the statement gives no rows", text[:200], next=next)
+            relation = connection.sql(text)
+            reader = relation.to_arrow_reader(_BATCH_ROWS)
+            with pyarrow.ipc.new_stream(pipe, reader.schema) as stream:
+                for batch in reader:
+                    stream.write_batch(batch)
+        except (duckdb.Error, MemoryError, pyarrow.ArrowMemoryError) as error:
+            raise query_failed(error) from error
+        except OSError as error:
+            if isinstance(error, BrokenPipeError):
+                raise
+            raise CharzError("the query failed", " ".join(str(error).split())) from error
+
+
+def _end_with_asker() -> None:
+    while os.read(0, 1):
+        pass
+    os._exit(1)
+
+
+def _out_of_memory(needed: str) -> CharzError:
+    return CharzError(
+        "the query needs more memory than it may take",
+        needed.removeprefix("Out of Memory Error: "),
+        next="name what it is about with --model and --on, ask for fewer rows or columns, or raise --memory",
+    )
