@@ -135,7 +135,7 @@ def _export(request: Request, axes: Axes, references: References) -> ExportedPro
             except Exception as error:  # a forward that makes constants on the processor
                 if not re.search("meta|CPU", str(error)):
                     raise
-                return _export_on_processor(request, dynamic)
+            return _export_on_processor(request, dynamic)
     finally:
         torch.backends.mha.set_fastpath_enabled(fast_path)
 
