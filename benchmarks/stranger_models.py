@@ -214,12 +214,12 @@ def judge(name: str) -> dict[str, Any]:
     config.disable = True  # what is compiled counts as it was written
     stranger = next(s for s in STRANGERS if s.name == name)
     found: dict[str, Any] = {"name": name}
-    module = real(stranger)
-    found["parameters"] = oracle.parameters(module)
     for size in stranger.sizes:
+        module = real(stranger)  # anew: what a forward keeps in attributes is no longer allocated in the next
         given = arguments(stranger, module, *size)
         counted = oracle.run(module, given)
         found.setdefault("real", []).append({"macs": counted.macs, "activation_byte": counted.peak_byte})
+    found["parameters"] = oracle.parameters(module)
     try:
         found["tracked_byte"] = oracle.tracked_byte(module, given)
     except Exception as error:  # noqa: BLE001  # the tracker hooks every module, and some break it

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..graph import Step
-from ..trace.symbolic import product
+from ..trace.symbolic import product, scaled
 from .registry import Call, gemm, rule
 
 
@@ -18,3 +18,14 @@ def grouped_product(call: Call) -> list[Step]:
     if call.has("chosen") and isinstance(count, int):
         call.draws(weight, call["chosen"] / count)
     return [gemm("main", 1, rows.dims[0], n, k)]
+
+
+@rule("charz.expert_linear.default", operator_class="matmul")
+def linear_of_experts(call: Call) -> list[Step]:
+    """One linear layer of each expert: every row meets one of them, so each is read by its share of the rows."""
+    rows, weights = call["input"], call["weights"]
+    n, k = weights[0].dims
+    for weight in weights:
+        call.moves(weight, scaled(product(*rows.dims[:-1], k, n), 1 / len(weights)))
+        call.draws(weight, call["chosen"] / len(weights))
+    return [gemm("main", 1, product(*rows.dims[:-1]), n, k)]

@@ -135,7 +135,7 @@ def _construct(library: Any, model_class: str, config: Any) -> torch.nn.Module:
 def _adapt(request: Request, config: Any) -> None:
     """Give the model's forward a cache as long as the context where it decodes token by token, and
     have it return plain tensors."""
-    from .language import EXPERTS, SymbolicCache, as_it_runs
+    from .language import EXPERTS, SymbolicCache, as_it_runs, join_experts
 
     original: Callable[..., Any] = request.module.forward
     names = list(request.keywords)
@@ -157,6 +157,7 @@ def _adapt(request: Request, config: Any) -> None:
 
     set_signature(forward, names)
     request.module.forward = forward
+    join_experts(request.module)
     if hasattr(config, "_experts_implementation"):
         config._experts_implementation = EXPERTS
 

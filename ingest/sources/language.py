@@ -8,7 +8,8 @@
   is as long as the context C, a size of its own. Prefill is C = S and decoding S = 1, so one trace
   answers both; every size behind the cache follows from the model's own code.
 - Experts run through the library's grouped form: each token meets its `top_k` experts, so the rows of
-  the grouped product are `top_k * tokens`; the product `charz.grouped_mm` knows how many a token chose.
+  the grouped product are `top_k * tokens`; the product `charz.grouped_mm` knows how many a token chose. Experts
+  that are modules of their own run as one of them, its linear layers `charz.expert_linear` over the weights of all.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -30,6 +32,7 @@ ATTENTION = EXPERTS = "charz"
 _LIBRARY = torch.library.Library(bounded.NAMESPACE, "FRAGMENT")
 _LIBRARY.define("kv_cache(Tensor states, Tensor context) -> Tensor")
 _LIBRARY.define("grouped_mm(Tensor input, Tensor weight, Tensor offsets, int chosen) -> Tensor")
+_LIBRARY.define("expert_linear(Tensor input, Tensor[] weights, Tensor[] biases, int chosen) -> Tensor")
 
 
 def _kv_cache(states: torch.Tensor, context: torch.Tensor) -> torch.Tensor:
@@ -40,7 +43,13 @@ def _grouped_mm(input: torch.Tensor, weight: torch.Tensor, offsets: torch.Tensor
     return input.new_empty((input.shape[0], weight.shape[-1]))
 
 
-for _name, _function in (("kv_cache", _kv_cache), ("grouped_mm", _grouped_mm)):
+def _expert_linear(
+    input: torch.Tensor, weights: list[torch.Tensor], biases: list[torch.Tensor], chosen: int
+) -> torch.Tensor:
+    return input.new_empty((*input.shape[:-1], weights[0].shape[0]))
+
+
+for _name, _function in (("kv_cache", _kv_cache), ("grouped_mm", _grouped_mm), ("expert_linear", _expert_linear)):
     _LIBRARY.impl(_name, _function, "CompositeExplicitAutograd")
     torch.library.register_fake(f"{bounded.NAMESPACE}::{_name}", _function, lib=_LIBRARY)
 
@@ -162,19 +171,23 @@ class SymbolicCache:
 WITHOUT_GLOBAL_ATTENTION = ("longformer", "led")
 """Models that ask a mask whether any token attends to all: without a mask none does."""
 
-AS_NOT_TRACED = ("switch_transformers",)
-"""Models that make a mask of their own only where they are not traced."""
+AS_NOT_TRACED = ("switch_transformers", "informer", "autoformer")
+"""Models that make other masks where they are traced."""
 
 
 @contextlib.contextmanager
 def as_it_runs(module: torch.nn.Module, model_type: str) -> Iterator[None]:
     """Within it, a forward takes the way that it takes when it is run without a mask."""
+    from transformers import masking_utils
+
     with contextlib.ExitStack() as stack:
         if model_type in WITHOUT_GLOBAL_ATTENTION:
             stack.enter_context(_NoneAttendsToAll())
         if model_type in AS_NOT_TRACED:
-            code = sys.modules[type(module).__module__]
-            stack.enter_context(mock.patch.object(code, "is_torchdynamo_compiling", lambda: False))
+            for code in (sys.modules[type(module).__module__], masking_utils):
+                for asks in ("is_torchdynamo_compiling", "is_torchdynamo_exporting"):
+                    if hasattr(code, asks):
+                        stack.enter_context(mock.patch.object(code, asks, lambda: False))
         yield
 
 
@@ -205,3 +218,33 @@ def experts(module: torch.nn.Module, states: torch.Tensor, index: torch.Tensor, 
 
     with mock.patch.object(moe, "_grouped_mm", product):
         return moe.grouped_mm_experts_forward(module, states, index, weights)  # type: ignore[no-any-return]
+
+
+def join_experts(module: torch.nn.Module) -> None:
+    """Let dictionaries of experts, whose forward asks which of them were chosen, run as one over all chosen rows."""
+    for part in module.modules():
+        if isinstance(part, torch.nn.ModuleDict) and type(part).__name__.endswith("Experts"):
+            first = next(iter(part.values()))
+            part.forward = partial(_joined, [expert for expert in part.values() if type(expert) is type(first)])
+
+
+def _joined(
+    experts: list[torch.nn.Module], states: torch.Tensor, chosen: torch.Tensor, weights: torch.Tensor
+) -> torch.Tensor:
+    """Each of tokens x hidden `states` through its experts, as many as the second dimension of `chosen` has."""
+    count = chosen.shape[1]
+    order = weights.reshape(-1)[: states.shape[0] * count].argsort()
+    with contextlib.ExitStack() as stack:
+        for path, layer in experts[0].named_modules():
+            if isinstance(layer, torch.nn.Linear):
+                alike = [expert.get_submodule(path) for expert in experts]
+                stack.enter_context(mock.patch.object(layer, "forward", partial(_over_all, alike, count)))
+        rows = experts[0](states[order // count]) * weights.reshape(-1)[order, None]
+    return torch.zeros_like(states).index_add_(0, order // count, rows)
+
+
+def _over_all(layers: list[torch.nn.Linear], chosen: int, states: torch.Tensor) -> torch.Tensor:
+    biases = [layer.bias for layer in layers if layer.bias is not None]
+    return torch.ops.charz.expert_linear(  # type: ignore[no-any-return]
+        states, [layer.weight for layer in layers], biases, chosen
+    )

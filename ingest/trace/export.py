@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import io
 import logging
 import re
 import warnings
@@ -119,25 +120,34 @@ def _export(request: Request, axes: Axes, references: References) -> ExportedPro
     fast_path = torch.backends.mha.get_fastpath_enabled()
     torch.backends.mha.set_fastpath_enabled(False)  # one opaque operator would hide the attention
     try:
-        with torch.no_grad(), warnings.catch_warnings(), _quiet(), _kept_modules(), references, whole_layers():
+        with (
+            torch.no_grad(),
+            warnings.catch_warnings(),
+            _quiet(),
+            _kept_modules(),
+            _unchecked_values(),
+            references,
+            whole_layers(),
+        ):
             warnings.simplefilter("ignore")  # attributes a model caches in forward, deprecations in its code
             try:
                 return _call_export(request, dynamic)
             except Exception as error:  # a forward that makes constants on the processor
                 if not re.search("meta|CPU", str(error)):
                     raise
-                return _export_on_processor(request, dynamic)
+            return _export_on_processor(request, dynamic)
     finally:
         torch.backends.mha.set_fastpath_enabled(fast_path)
 
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Within it nothing is logged: what the tracer says of a size that it gives up is in its error."""
+    """Within it nothing is logged or printed: what the tracer says of a size that it gives up is in its error."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
-        yield
+        with contextlib.redirect_stderr(io.StringIO()):
+            yield
     finally:
         logging.disable(before)
 
@@ -156,6 +166,11 @@ def _kept_modules() -> Iterator[None]:
 
     with mock.patch.object(torch.nn.Module, "to", to):
         yield
+
+
+def _unchecked_values() -> contextlib.AbstractContextManager[Any]:
+    """Within it, distributions do not look whether their parameters make sense: there are none."""
+    return mock.patch.object(torch.distributions.Distribution, "_validate_args", False)
 
 
 def _export_on_processor(request: Request, dynamic: Any) -> ExportedProgram:

@@ -23,6 +23,7 @@ from .layout import ALIASES_IN_INFERENCE, COPYING_VIEWS, VIEW, Layouts, layouts
 from .planned import planned_format
 from .references import References
 from .refusal import source_of
+from .scratch import add_scratch
 from .symbolic import NotPolynomialError, Size, Symbols, polynomial, size_product, text
 
 PRECISIONS = {
@@ -99,6 +100,7 @@ def lower(
         _add_layouts(state, memory_format, found)
         state.graph.layout_problem = state.graph.layout_problem or found.problem
     state.graph.planned_format = planned_format(state.graph)
+    add_scratch(state.graph, state.graph.copies["nchw"])
     return state.graph
 
 

@@ -57,11 +57,14 @@ class References(TorchFunctionMode):
     def _hold(self, tensor: torch.Tensor) -> None:
         if is_functorch_wrapped_tensor(tensor):  # as under vmap: what it wraps is no operator's result
             return
-        address = tensor.untyped_storage()._cdata
+        storage = tensor.untyped_storage()
+        address = storage._cdata
         span = self.spans.get(address)
-        if span is None or not span.holders:  # an address may be given out again
+        if span is None:
             span = self.spans[address] = Span(self._call)
+            weakref.finalize(storage, self.spans.pop, address, None).atexit = False  # it may be given out again
         span.holders += 1
+        span.died = None  # of a view that is taken anew of what the traced graph alone has kept
         weakref.finalize(tensor, self._drop, span).atexit = False
 
     def _drop(self, span: Span) -> None:
