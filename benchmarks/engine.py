@@ -118,7 +118,9 @@ def copied(path: Path, into: Path, count: int) -> Path:
     shutil.copy(path, into)
     with client(into, read_only=False) as connection:
         names = [name for (name,) in connection.execute("SELECT model FROM model ORDER BY model").fetchall()]
-        twins = [(names[i % len(names)], f"{names[i % len(names)]}~{i // len(names)}") for i in range(len(names), count)]
+        twins = [
+            (names[i % len(names)], f"{names[i % len(names)]}~{i // len(names)}") for i in range(len(names), count)
+        ]
         connection.begin()
         connection.execute("CREATE TEMP TABLE twin (model VARCHAR, name VARCHAR)")
         if twins:
