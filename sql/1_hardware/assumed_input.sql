@@ -24,21 +24,14 @@ chosen_sets AS (
 ),
 
 chosen_rows AS (
-    SELECT hardware, backend, matrix_efficiency_id AS efficiency_id FROM chosen_sets
-    UNION
-    SELECT hardware, backend, vector_efficiency_id AS efficiency_id FROM chosen_sets
-    UNION
-    SELECT hardware, backend, memory_efficiency_id AS efficiency_id FROM chosen_sets
-    UNION
-    SELECT hardware, backend, overlap_efficiency_id AS efficiency_id FROM chosen_sets
-    UNION
-    SELECT hardware, backend, residency_efficiency_id AS efficiency_id FROM chosen_sets
-    UNION
-    SELECT hardware, backend, reorder_efficiency_id AS efficiency_id FROM chosen_sets
-    UNION
-    SELECT hardware, backend, paging_efficiency_id AS efficiency_id FROM chosen_sets
-    UNION
-    SELECT hardware, backend, thread_efficiency_id AS efficiency_id FROM chosen_sets
+    SELECT DISTINCT
+        hardware,
+        backend,
+        UNNEST([
+            matrix_efficiency_id, vector_efficiency_id, memory_efficiency_id, overlap_efficiency_id, residency_efficiency_id,
+            reorder_efficiency_id, paging_efficiency_id, thread_efficiency_id
+        ]) AS efficiency_id
+    FROM chosen_sets
 ),
 
 efficiency_rows AS (
@@ -62,19 +55,13 @@ supporting_rows AS (
     SELECT '*' AS backend, family, '*' AS vendor, confidence FROM tiling_strategy
 ),
 
-supporting_counts AS (
-    SELECT s.backend, s.family, s.vendor, COUNT(*) AS guess_count
+backend_rows AS (
+    SELECT h.hardware, h.backend, COUNT(*) AS backend_count
     FROM supporting_rows AS s
     INNER JOIN confidence AS c ON c.confidence = s.confidence
-    WHERE c.is_guess
-    GROUP BY s.backend, s.family, s.vendor
-),
-
-backend_rows AS (
-    SELECT h.hardware, h.backend, SUM(s.guess_count) AS backend_count
-    FROM supported_backend AS h
-    INNER JOIN supporting_counts AS s
+    INNER JOIN supported_backend AS h
         ON s.backend IN ('*', h.backend) AND s.family IN ('*', h.family) AND s.vendor IN ('*', h.vendor)
+    WHERE c.is_guess
     GROUP BY h.hardware, h.backend
 ),
 
@@ -96,7 +83,7 @@ SELECT
     -- Rows of `efficiency` that are in force for the part and backend.
     COALESCE(e.efficiency_count, 0) AS efficiency_count,
     -- Rows that describe the backend: itself, its dispatch on the family, its fusions, the family's tiles.
-    CAST(COALESCE(b.backend_count, 0) AS BIGINT) AS backend_count,
+    COALESCE(b.backend_count, 0) AS backend_count,
     -- Rows of the precision policy.
     CAST(p.policy_count AS BIGINT) AS policy_count,
     -- All of the above: what a time, an energy or a memory rests on.

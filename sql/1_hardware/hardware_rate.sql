@@ -39,15 +39,18 @@ executed_peaks AS (
     SELECT
         k.hardware,
         f.precision,
-        f.executed,
         f.hops,
         k.unit,
-        k.accumulator,
         k.accumulator IN ('fp16', 'bf16') AS sums_in_half,
-        k.peak_ops_per_s * COALESCE(p.clock_fraction, 1e0) AS peak_ops_per_s,
-        a.unit_count,
-        a.array_rows,
-        a.array_columns
+        {
+            'executed': f.executed,
+            'ops_per_s': k.peak_ops_per_s * COALESCE(p.clock_fraction, 1e0),
+            'unit_count': a.unit_count,
+            'array_rows': a.array_rows,
+            'array_columns': a.array_columns
+        } AS peak,
+        -- The fewest hops win, then the higher peak, then the accumulator's name.
+        ROW(f.hops, -k.peak_ops_per_s * COALESCE(p.clock_fraction, 1e0), k.accumulator) AS peak_rank
     FROM fallback_chain AS f
     INNER JOIN hardware_peak AS k ON k.precision = f.executed
     INNER JOIN cluster_arrays AS a ON a.hardware = k.hardware AND a.cluster = k.cluster
@@ -55,34 +58,15 @@ executed_peaks AS (
     WHERE NOT (k.accumulator = 'fp16' AND k.unit = 'matrix')
 ),
 
--- The fewest hops win, then the higher peak, then the accumulator's name.
-ranked_peaks AS (
-    SELECT
-        *,
-        ROW_NUMBER() OVER (
-            PARTITION BY hardware, precision, unit ORDER BY hops, peak_ops_per_s DESC, accumulator
-        ) AS unit_rank,
-        ROW_NUMBER() OVER (
-            PARTITION BY hardware, precision, unit, sums_in_half ORDER BY hops, peak_ops_per_s DESC, accumulator
-        ) AS sum_rank
-    FROM executed_peaks
-),
-
 preferred_peaks AS (
     SELECT
         hardware,
         precision,
-        MAX(CASE WHEN unit = 'matrix' AND unit_rank = 1 THEN peak_ops_per_s END) AS matrix_ops_per_s,
-        MAX(CASE WHEN unit = 'matrix' AND unit_rank = 1 THEN executed END) AS matrix_precision,
-        MAX(CASE WHEN unit = 'matrix' AND unit_rank = 1 THEN unit_count END) AS matrix_unit_count,
-        MAX(CASE WHEN unit = 'matrix' AND unit_rank = 1 THEN array_rows END) AS matrix_array_rows,
-        MAX(CASE WHEN unit = 'matrix' AND unit_rank = 1 THEN array_columns END) AS matrix_array_columns,
-        MAX(CASE WHEN unit = 'vector' AND unit_rank = 1 THEN peak_ops_per_s END) AS vector_ops_per_s,
-        MAX(CASE WHEN unit = 'vector' AND unit_rank = 1 THEN executed END) AS vector_precision,
-        MAX(CASE WHEN unit = 'vector' AND sum_rank = 1 AND NOT sums_in_half THEN peak_ops_per_s END) AS single_vector_ops_per_s,
-        MAX(CASE WHEN unit = 'vector' AND sum_rank = 1 AND NOT sums_in_half THEN executed END) AS single_vector_precision,
+        MIN_BY(peak, peak_rank) FILTER (WHERE unit = 'matrix') AS matrix,
+        MIN_BY(peak, peak_rank) FILTER (WHERE unit = 'vector') AS vector,
+        MIN_BY(peak, peak_rank) FILTER (WHERE unit = 'vector' AND NOT sums_in_half) AS single_vector,
         MIN(hops) = 0 AS is_native
-    FROM ranked_peaks
+    FROM executed_peaks
     GROUP BY hardware, precision
 )
 
@@ -90,38 +74,38 @@ SELECT
     r.hardware,
     r.precision,
     -- Peak of the matrix units; null when the part has none for it. [ops/s]
-    r.matrix_ops_per_s,
+    r.matrix.ops_per_s AS matrix_ops_per_s,
     -- Element type the matrix units compute in; null when the part has none for it.
-    r.matrix_precision,
+    r.matrix.executed AS matrix_precision,
     -- Units that reach that peak together; null when the part has none for it.
-    r.matrix_unit_count,
+    r.matrix.unit_count AS matrix_unit_count,
     -- Rows of their arrays; 1 without one, null when the part has none for it.
-    r.matrix_array_rows,
+    r.matrix.array_rows AS matrix_array_rows,
     -- Columns of their arrays; 1 without one, null when the part has none for it.
-    r.matrix_array_columns,
+    r.matrix.array_columns AS matrix_array_columns,
     -- Energy of one of its operations; null when unknown. [J]
     m.value AS matrix_op_j,
     -- Peak of the vector units. [ops/s]
-    r.vector_ops_per_s,
+    r.vector.ops_per_s AS vector_ops_per_s,
     -- Element type the vector units compute in.
-    r.vector_precision,
+    r.vector.executed AS vector_precision,
     -- Energy of one of their operations, of the matrix units' element type where the part has none; null when unknown. [J]
     v.value AS vector_op_j,
     -- Peak of the vector units with sums in single precision or wider. [ops/s]
-    r.single_vector_ops_per_s,
+    r.single_vector.ops_per_s AS single_vector_ops_per_s,
     -- Element type the vector units compute in where sums are in single precision or wider.
-    r.single_vector_precision,
+    r.single_vector.executed AS single_vector_precision,
     -- Energy of one of those operations, of the matrix units' element type where the part has none; null when unknown. [J]
     s.value AS single_vector_op_j,
     -- True when the part executes the precision itself on either kind of unit.
     r.is_native
 FROM preferred_peaks AS r
 LEFT JOIN energy_profile AS m
-    ON m.hardware = r.hardware AND m.what = 'op' AND m.key = CONCAT(r.matrix_precision, '.matrix')
+    ON m.hardware = r.hardware AND m.what = 'op' AND m.key = CONCAT(r.matrix.executed, '.matrix')
 LEFT JOIN energy_profile AS v
     ON v.hardware = r.hardware AND v.what = 'op'
-    AND v.key = CONCAT(COALESCE(r.vector_precision, r.matrix_precision), '.vector')
+    AND v.key = CONCAT(COALESCE(r.vector.executed, r.matrix.executed), '.vector')
 LEFT JOIN energy_profile AS s
     ON s.hardware = r.hardware AND s.what = 'op'
-    AND s.key = CONCAT(COALESCE(r.single_vector_precision, r.matrix_precision), '.vector')
+    AND s.key = CONCAT(COALESCE(r.single_vector.executed, r.matrix.executed), '.vector')
 

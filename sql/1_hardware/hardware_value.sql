@@ -2,84 +2,72 @@
 -- one the catalog file states, so that an edit shows and any number is traced in one query.
 -- Grain: hardware, field
 CREATE VIEW hardware_value AS
-WITH live_numbers AS (
-    SELECT hardware, 'hardware' AS kind, 'hardware.process_nm' AS field, CAST(process_nm AS DOUBLE) AS value
-    FROM hardware WHERE process_nm IS NOT NULL
+WITH listed_numbers AS (
+    SELECT
+        hardware,
+        'hardware' AS kind,
+        'hardware' AS row_key,
+        UNNEST(['process_nm', 'year']) AS column_name,
+        UNNEST([process_nm, year]) AS value
+    FROM hardware
     UNION ALL
-    SELECT hardware, 'hardware' AS kind, 'hardware.year' AS field, CAST(year AS DOUBLE) AS value
-    FROM hardware WHERE year IS NOT NULL
+    SELECT
+        hardware,
+        'cluster' AS kind,
+        CONCAT('cluster.', cluster) AS row_key,
+        UNNEST([
+            'unit_count', 'lanes', 'array_rows', 'array_columns', 'thread_count', 'clock_base_hz', 'clock_boost_hz',
+            'clock_matrix_hz'
+        ]) AS column_name,
+        UNNEST([
+            unit_count, lanes, array_rows, array_columns, thread_count, clock_base_hz, clock_boost_hz, clock_matrix_hz
+        ]) AS value
+    FROM hardware_cluster
     UNION ALL
-    SELECT hardware, 'cluster' AS kind, CONCAT('cluster.', cluster, '.unit_count') AS field, CAST(unit_count AS DOUBLE) AS value
-    FROM hardware_cluster WHERE unit_count IS NOT NULL
+    SELECT
+        hardware,
+        'memory' AS kind,
+        CONCAT('memory.', level) AS row_key,
+        UNNEST([
+            'capacity_byte', 'bandwidth_byte_per_s', 'unit_bandwidth_byte_per_s', 'achievable_fraction'
+        ]) AS column_name,
+        UNNEST([capacity_byte, bandwidth_byte_per_s, unit_bandwidth_byte_per_s, achievable_fraction]) AS value
+    FROM hardware_memory
     UNION ALL
-    SELECT hardware, 'cluster' AS kind, CONCAT('cluster.', cluster, '.lanes') AS field, CAST(lanes AS DOUBLE) AS value
-    FROM hardware_cluster WHERE lanes IS NOT NULL
+    SELECT
+        hardware,
+        'peak' AS kind,
+        CONCAT('peak.', precision, '.', unit, '.', accumulator) AS row_key,
+        UNNEST(['peak_ops_per_s', 'ops_per_clock_per_unit', 'clock_hz']) AS column_name,
+        UNNEST([peak_ops_per_s, ops_per_clock_per_unit, clock_hz]) AS value
+    FROM hardware_peak
     UNION ALL
-    SELECT hardware, 'cluster' AS kind, CONCAT('cluster.', cluster, '.array_rows') AS field, CAST(array_rows AS DOUBLE) AS value
-    FROM hardware_cluster WHERE array_rows IS NOT NULL
+    SELECT
+        hardware,
+        'power' AS kind,
+        CONCAT('power.', mode) AS row_key,
+        UNNEST(['tdp_w', 'idle_w', 'clock_fraction']) AS column_name,
+        UNNEST([tdp_w, idle_w, clock_fraction]) AS value
+    FROM hardware_power
     UNION ALL
-    SELECT hardware, 'cluster' AS kind, CONCAT('cluster.', cluster, '.array_columns') AS field, CAST(array_columns AS DOUBLE) AS value
-    FROM hardware_cluster WHERE array_columns IS NOT NULL
+    SELECT
+        hardware,
+        'interconnect' AS kind,
+        CONCAT('interconnect.', interconnect) AS row_key,
+        UNNEST(['bandwidth_byte_per_s', 'latency_s', 'device_count']) AS column_name,
+        UNNEST([bandwidth_byte_per_s, latency_s, device_count]) AS value
+    FROM hardware_interconnect
+),
+
+live_numbers AS (
+    SELECT hardware, kind, CONCAT(row_key, '.', column_name) AS field, value FROM listed_numbers WHERE value IS NOT NULL
     UNION ALL
-    SELECT hardware, 'cluster' AS kind, CONCAT('cluster.', cluster, '.thread_count') AS field, CAST(thread_count AS DOUBLE) AS value
-    FROM hardware_cluster WHERE thread_count IS NOT NULL
-    UNION ALL
-    SELECT hardware, 'cluster' AS kind, CONCAT('cluster.', cluster, '.clock_base_hz') AS field, CAST(clock_base_hz AS DOUBLE) AS value
-    FROM hardware_cluster WHERE clock_base_hz IS NOT NULL
-    UNION ALL
-    SELECT hardware, 'cluster' AS kind, CONCAT('cluster.', cluster, '.clock_boost_hz') AS field, CAST(clock_boost_hz AS DOUBLE) AS value
-    FROM hardware_cluster WHERE clock_boost_hz IS NOT NULL
-    UNION ALL
-    SELECT hardware, 'cluster' AS kind, CONCAT('cluster.', cluster, '.clock_matrix_hz') AS field, CAST(clock_matrix_hz AS DOUBLE) AS value
-    FROM hardware_cluster WHERE clock_matrix_hz IS NOT NULL
-    UNION ALL
-    SELECT hardware, 'memory' AS kind, CONCAT('memory.', level, '.capacity_byte') AS field, CAST(capacity_byte AS DOUBLE) AS value
-    FROM hardware_memory WHERE capacity_byte IS NOT NULL
-    UNION ALL
-    SELECT hardware, 'memory' AS kind, CONCAT('memory.', level, '.bandwidth_byte_per_s') AS field, CAST(bandwidth_byte_per_s AS DOUBLE) AS value
-    FROM hardware_memory WHERE bandwidth_byte_per_s IS NOT NULL
-    UNION ALL
-    SELECT hardware, 'memory' AS kind, CONCAT('memory.', level, '.unit_bandwidth_byte_per_s') AS field, CAST(unit_bandwidth_byte_per_s AS DOUBLE) AS value
-    FROM hardware_memory WHERE unit_bandwidth_byte_per_s IS NOT NULL
-    UNION ALL
-    SELECT hardware, 'memory' AS kind, CONCAT('memory.', level, '.achievable_fraction') AS field, CAST(achievable_fraction AS DOUBLE) AS value
-    FROM hardware_memory WHERE achievable_fraction IS NOT NULL
-    UNION ALL
-    SELECT hardware, 'peak' AS kind, CONCAT('peak.', precision, '.', unit, '.', accumulator, '.peak_ops_per_s') AS field, CAST(peak_ops_per_s AS DOUBLE) AS value
-    FROM hardware_peak WHERE peak_ops_per_s IS NOT NULL
-    UNION ALL
-    SELECT hardware, 'peak' AS kind, CONCAT('peak.', precision, '.', unit, '.', accumulator, '.ops_per_clock_per_unit') AS field, CAST(ops_per_clock_per_unit AS DOUBLE) AS value
-    FROM hardware_peak WHERE ops_per_clock_per_unit IS NOT NULL
-    UNION ALL
-    SELECT hardware, 'peak' AS kind, CONCAT('peak.', precision, '.', unit, '.', accumulator, '.clock_hz') AS field, CAST(clock_hz AS DOUBLE) AS value
-    FROM hardware_peak WHERE clock_hz IS NOT NULL
-    UNION ALL
-    SELECT hardware, 'power' AS kind, CONCAT('power.', mode, '.tdp_w') AS field, CAST(tdp_w AS DOUBLE) AS value
-    FROM hardware_power WHERE tdp_w IS NOT NULL
-    UNION ALL
-    SELECT hardware, 'power' AS kind, CONCAT('power.', mode, '.idle_w') AS field, CAST(idle_w AS DOUBLE) AS value
-    FROM hardware_power WHERE idle_w IS NOT NULL
-    UNION ALL
-    SELECT hardware, 'power' AS kind, CONCAT('power.', mode, '.clock_fraction') AS field, CAST(clock_fraction AS DOUBLE) AS value
-    FROM hardware_power WHERE clock_fraction IS NOT NULL
-    UNION ALL
-    SELECT hardware, 'overhead' AS kind, CONCAT('overhead.', overhead, '.overhead_s') AS field, CAST(overhead_s AS DOUBLE) AS value
+    SELECT hardware, 'overhead' AS kind, CONCAT('overhead.', overhead, '.overhead_s') AS field, overhead_s AS value
     FROM hardware_overhead WHERE overhead_s IS NOT NULL
     UNION ALL
-    SELECT hardware, 'interconnect' AS kind, CONCAT('interconnect.', interconnect, '.bandwidth_byte_per_s') AS field, CAST(bandwidth_byte_per_s AS DOUBLE) AS value
-    FROM hardware_interconnect WHERE bandwidth_byte_per_s IS NOT NULL
+    SELECT hardware, 'energy' AS kind, CONCAT('energy.', what, '.', key) AS field, value FROM energy_profile
     UNION ALL
-    SELECT hardware, 'interconnect' AS kind, CONCAT('interconnect.', interconnect, '.latency_s') AS field, CAST(latency_s AS DOUBLE) AS value
-    FROM hardware_interconnect WHERE latency_s IS NOT NULL
-    UNION ALL
-    SELECT hardware, 'interconnect' AS kind, CONCAT('interconnect.', interconnect, '.device_count') AS field, CAST(device_count AS DOUBLE) AS value
-    FROM hardware_interconnect WHERE device_count IS NOT NULL
-    UNION ALL
-    SELECT hardware, 'energy' AS kind, CONCAT('energy.', what, '.', key) AS field, value AS value
-    FROM energy_profile
-    UNION ALL
-    SELECT hardware, 'price' AS kind, 'price.price_usd_per_hour' AS field, price_usd_per_hour AS value
-    FROM price
+    SELECT hardware, 'price' AS kind, 'price.price_usd_per_hour' AS field, price_usd_per_hour AS value FROM price
 )
 
 SELECT

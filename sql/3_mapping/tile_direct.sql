@@ -25,6 +25,12 @@ WITH counted_blocks AS (
         g.unit_ops_per_s,
         g.op_j,
         s.flops,
+        s.m,
+        s.n,
+        s.k,
+        s.gemm_count,
+        g.element_byte,
+        g.stages,
         GREATEST(1e0, CEIL(s.threads / NULLIF(g.block_threads, 0e0))) AS tile_count,
         LEAST(1e0, g.block_threads / GREATEST(s.threads, 1e0)) AS block_fraction,
         g.filled_fraction,
@@ -65,6 +71,12 @@ SELECT
     unit_ops_per_s,
     op_j,
     flops,
+    m,
+    n,
+    k,
+    gemm_count,
+    element_byte,
+    stages,
     -- Rows of the tile; null where no tile is cut.
     CAST(NULL AS DOUBLE) AS tile_m,
     -- Columns of the tile; null where no tile is cut.
@@ -73,19 +85,10 @@ SELECT
     CAST(NULL AS DOUBLE) AS tile_k,
     -- Tiles, or blocks of threads.
     tile_count,
-    -- Units that get work.
-    LEAST(tile_count, tile_unit_count) AS units_allocated,
     -- Rounds in which all tiles are done.
     waves,
     -- Share of the tile's time in which the pipeline is full.
     1e0 AS pipelining_fraction,
-    -- Bytes the tiles load from the last-level cache, operands again for every tile. [byte]
-    0e0 AS reload_byte,
-    -- Bytes the tile keeps next to its unit. [byte]
-    0e0 AS tile_byte,
-    -- Time of the arithmetic at full efficiency, utilization included. [s]
-    GREATEST(
-        effective_waves * flops * block_fraction / NULLIF(unit_ops_per_s * filled_fraction, 0e0),
-        flops / NULLIF(peak_ops_per_s, 0e0)
-    ) AS ideal_s
+    -- Time of its tiles, filled and drained, with no other bound. [s]
+    effective_waves * flops * block_fraction / NULLIF(unit_ops_per_s * filled_fraction, 0e0) AS tiled_s
 FROM waved_blocks

@@ -92,6 +92,12 @@ SELECT
     unit_ops_per_s,
     op_j,
     flops,
+    m,
+    n,
+    k,
+    gemm_count,
+    element_byte,
+    stages,
     -- Rows of the tile; null where no tile is cut.
     tile_m,
     -- Columns of the tile; null where no tile is cut.
@@ -100,17 +106,10 @@ SELECT
     tile_k,
     -- Tiles, or blocks of threads.
     tile_count,
-    -- Units that get work.
-    LEAST(tile_count, tile_unit_count) AS units_allocated,
     -- Rounds in which all tiles are done.
     waves,
     -- Share of the tile's time in which the pipeline is full.
     computing_s / NULLIF(computing_s + filling_s, 0e0) AS pipelining_fraction,
-    -- Bytes the tiles load from the last-level cache, operands again for every tile. [byte]
-    element_byte * gemm_count
-    * (m * k * CEIL(n / NULLIF(tile_n, 0e0)) + k * n * CEIL(m / NULLIF(tile_m, 0e0))) AS reload_byte,
-    -- Bytes the tile keeps next to its unit. [byte]
-    stages * element_byte * (tile_m * LEAST(tile_k, k) + LEAST(tile_k, k) * tile_n) + 4e0 * tile_m * tile_n AS tile_byte,
-    -- Time of the arithmetic at full efficiency, utilization included. [s]
-    GREATEST(computing_s + filling_s + begin_s, flops / NULLIF(peak_ops_per_s, 0e0)) AS ideal_s
+    -- Time of its tiles, filled and drained, with no other bound. [s]
+    computing_s + filling_s + begin_s AS tiled_s
 FROM filled_tiles

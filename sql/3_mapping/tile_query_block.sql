@@ -86,6 +86,12 @@ SELECT
     unit_ops_per_s,
     op_j,
     flops,
+    m,
+    n,
+    k,
+    gemm_count,
+    element_byte,
+    stages,
     -- Rows of the tile; null where no tile is cut.
     CASE WHEN is_product THEN tile_m END AS tile_m,
     -- Columns of the tile; null where no tile is cut.
@@ -94,31 +100,15 @@ SELECT
     CASE WHEN is_product THEN tile_k END AS tile_k,
     -- Tiles, or blocks of threads.
     tile_count,
-    -- Units that get work.
-    LEAST(tile_count, tile_unit_count) AS units_allocated,
     -- Rounds in which all tiles are done.
     waves,
     -- Share of the tile's time in which the pipeline is full.
     CASE WHEN is_product THEN block_rows / NULLIF(block_rows + waves * fill_k, 0e0) ELSE 1e0 END AS pipelining_fraction,
-    -- Bytes the tiles load from the last-level cache, operands again for every tile. [byte]
-    COALESCE(
-        element_byte * gemm_count
-        * (m * k * CEIL(n / NULLIF(tile_n, 0e0)) + k * n * CEIL(m / NULLIF(tile_m, 0e0))), 0e0
-    ) AS reload_byte,
-    -- Bytes the tile keeps next to its unit. [byte]
+    -- Time of its tiles, filled and drained, with no other bound. [s]
     CASE
         WHEN is_product
-            THEN stages * element_byte * (tile_m * LEAST(tile_k, k) + LEAST(tile_k, k) * tile_n) + 4e0 * tile_m * tile_n
-        ELSE 0e0
-    END AS tile_byte,
-    -- Time of the arithmetic at full efficiency, utilization included. [s]
-    GREATEST(
-        CASE
-            WHEN is_product
-                THEN 2e0 * (block_rows + waves * fill_k) * CEIL(n / NULLIF(lanes, 0e0)) * lanes * k
-                / NULLIF(unit_ops_per_s * sustained_fraction, 0e0)
-            ELSE block_rows * flops / NULLIF(query_heads * query_count * unit_ops_per_s, 0e0)
-        END,
-        flops / NULLIF(peak_ops_per_s, 0e0)
-    ) AS ideal_s
+            THEN 2e0 * (block_rows + waves * fill_k) * CEIL(n / NULLIF(lanes, 0e0)) * lanes * k
+            / NULLIF(unit_ops_per_s * sustained_fraction, 0e0)
+        ELSE block_rows * flops / NULLIF(query_heads * query_count * unit_ops_per_s, 0e0)
+    END AS tiled_s
 FROM shared_blocks

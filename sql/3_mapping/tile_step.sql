@@ -1,14 +1,33 @@
--- Every product of every shape with every candidate tile of every dataflow.
+-- Every product of every shape with every candidate tile of every dataflow, and what all dataflows reckon alike.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_step AS
-SELECT * FROM tile_listed
-UNION ALL
-SELECT * FROM tile_square
-UNION ALL
-SELECT * FROM tile_weight_stationary
-UNION ALL
-SELECT * FROM tile_wavefront
-UNION ALL
-SELECT * FROM tile_direct
-UNION ALL
-SELECT * FROM tile_query_block
+WITH tiled_steps AS (
+    SELECT * FROM tile_listed
+    UNION ALL
+    SELECT * FROM tile_square
+    UNION ALL
+    SELECT * FROM tile_weight_stationary
+    UNION ALL
+    SELECT * FROM tile_wavefront
+    UNION ALL
+    SELECT * FROM tile_direct
+    UNION ALL
+    SELECT * FROM tile_query_block
+)
+
+SELECT
+    * EXCLUDE (m, n, k, gemm_count, element_byte, stages, tiled_s),
+    -- Units that get work.
+    LEAST(tile_count, tile_unit_count) AS units_allocated,
+    -- Bytes the tiles load from the last-level cache, operands again for every tile; 0 where no tile is cut. [byte]
+    COALESCE(
+        element_byte * gemm_count
+        * (m * k * CEIL(n / NULLIF(tile_n, 0e0)) + k * n * CEIL(m / NULLIF(tile_m, 0e0))), 0e0
+    ) AS reload_byte,
+    -- Bytes the tile keeps next to its unit; 0 where no tile is cut. [byte]
+    COALESCE(
+        stages * element_byte * (tile_m * LEAST(tile_k, k) + LEAST(tile_k, k) * tile_n) + 4e0 * tile_m * tile_n, 0e0
+    ) AS tile_byte,
+    -- Time of the arithmetic at full efficiency, utilization included. [s]
+    GREATEST(tiled_s, flops / NULLIF(peak_ops_per_s, 0e0)) AS ideal_s
+FROM tiled_steps

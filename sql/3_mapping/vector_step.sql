@@ -52,12 +52,12 @@ SELECT
     CAST(NULL AS DOUBLE) AS tile_k,
     -- Blocks of threads.
     block_count AS tile_count,
-    -- Units that get work.
-    LEAST(block_count, unit_count) AS units_allocated,
     -- Rounds in which all blocks are done.
     CEIL(block_count / NULLIF(unit_count, 0e0)) AS waves,
     -- Share of the time in which the pipeline is full.
     1e0 AS pipelining_fraction,
+    -- Units that get work.
+    LEAST(block_count, unit_count) AS units_allocated,
     -- Bytes loaded again for every tile. [byte]
     0e0 AS reload_byte,
     -- Bytes a tile keeps next to its unit. [byte]

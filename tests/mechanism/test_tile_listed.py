@@ -37,7 +37,7 @@ def test_two_waves(check: Callable[..., None]) -> None:
         # 48 + 12, and half a second to start; at the peak 30,720 / 2,560 = 12.
         "ideal_s": 60.5,
     }
-    check("tile_listed", expected, shape_step=STEP, part_tile=TILE)
+    check("tile_step", expected, shape_step=STEP, part_tile=TILE)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_each_term(
     check: Callable[..., None], step: dict[str, object], tile: dict[str, object], expected: dict[str, object]
 ) -> None:
     """What one number changes."""
-    check("tile_listed", expected, shape_step=STEP | step, part_tile=TILE | tile)
+    check("tile_step", expected, shape_step=STEP | step, part_tile=TILE | tile)
 
 
 @pytest.mark.parametrize(

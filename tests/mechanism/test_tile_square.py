@@ -35,7 +35,7 @@ def test_blocks_in_whole_waves(check: Callable[..., None]) -> None:
         # Two waves of 2 x 32 x 24 x 64 = 98,304 operations at 64 x 0.75 = 48 a second; at the peak 204,800 / 192 = 1,067.
         "ideal_s": 4096.0,
     }
-    check("tile_square", expected, shape_step=STEP, part_tile=TILE)
+    check("tile_step", expected, shape_step=STEP, part_tile=TILE)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_each_term(
     check: Callable[..., None], step: dict[str, object], tile: dict[str, object], expected: dict[str, object]
 ) -> None:
     """What one number changes."""
-    check("tile_square", expected, shape_step=STEP | step, part_tile=TILE | tile)
+    check("tile_step", expected, shape_step=STEP | step, part_tile=TILE | tile)
 
 
 @pytest.mark.parametrize(("cuts_queries", "count"), [(True, 0), (False, 1)])

@@ -35,7 +35,7 @@ def test_two_tiles_on_each_array(check: Callable[..., None]) -> None:
         # Two stages of 4 x 10 and 10 x 4 elements of a byte, and 4 x 4 results of 4.
         "tile_byte": 160.0 + 64.0,
     }
-    check("tile_wavefront", expected, shape_step=STEP, part_tile=TILE)
+    check("tile_step", expected, shape_step=STEP, part_tile=TILE)
 
 
 @pytest.mark.parametrize(
@@ -56,4 +56,4 @@ def test_each_term(
     check: Callable[..., None], step: dict[str, object], tile: dict[str, object], expected: dict[str, object]
 ) -> None:
     """What one number changes."""
-    check("tile_wavefront", expected, shape_step=STEP | step, part_tile=TILE | tile)
+    check("tile_step", expected, shape_step=STEP | step, part_tile=TILE | tile)

@@ -35,7 +35,7 @@ def test_passes_over_the_array(check: Callable[..., None]) -> None:
         # Two stages of 10 x 4 and 4 x 8 elements of a byte, and 10 x 8 results of 4.
         "tile_byte": 2 * 72 + 320.0,
     }
-    check("tile_weight_stationary", expected, shape_step=STEP, part_tile=TILE)
+    check("tile_step", expected, shape_step=STEP, part_tile=TILE)
 
 
 @pytest.mark.parametrize(
@@ -60,4 +60,4 @@ def test_each_term(
     check: Callable[..., None], step: dict[str, object], tile: dict[str, object], expected: dict[str, object]
 ) -> None:
     """What one number changes."""
-    check("tile_weight_stationary", expected, shape_step=STEP | step, part_tile=TILE | tile)
+    check("tile_step", expected, shape_step=STEP | step, part_tile=TILE | tile)
