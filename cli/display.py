@@ -96,7 +96,7 @@ def cell(value: object) -> str:
     return str(value)
 
 
-def table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def table(headers: Sequence[str], rows: Iterable[Sequence[object]], repeated: int = 1) -> str:
     """Aligned columns under a rule; numbers, and texts that start with one, to the right."""
     raw = [list(row) for row in rows]
     texts = [[cell(value) for value in row] for row in raw]
@@ -105,7 +105,7 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
         for i in range(len(headers))
     ]
     widths = [max([len(header), *(len(row[i]) for row in texts)]) for i, header in enumerate(headers)]
-    blocks = _blocks(widths, _table_width())
+    blocks = _blocks(widths, _table_width(), repeated)
 
     def line(parts: Sequence[str], block: Sequence[int]) -> str:
         aligned = (parts[i].rjust(widths[i]) if is_number[i] else parts[i].ljust(widths[i]) for i in block)
@@ -118,15 +118,20 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return "\n\n".join(drawn(block) for block in blocks)
 
 
-def _blocks(widths: Sequence[int], most: int) -> list[list[int]]:
-    """Columns that stand beside one another in a line; a further block begins with the first column again."""
+def _blocks(widths: Sequence[int], most: int, repeated: int) -> list[list[int]]:
+    """Columns that stand beside one another in a line; a further block begins with the first columns again, as far as they
+    leave half of the line."""
     if not widths or sum(widths) + 2 * (len(widths) - 1) <= most:
         return [list(range(len(widths)))]
-    blocks = [[0]]
-    for i in range(1, len(widths)):
+    kept = max(1, min(repeated, len(widths)))
+    while kept > 1 and sum(widths[i] + 2 for i in range(kept)) > most // 2:
+        kept -= 1
+    first = list(range(kept))
+    blocks = [first.copy()]
+    for i in range(kept, len(widths)):
         used = sum(widths[j] + 2 for j in blocks[-1])
-        if used + widths[i] > most and len(blocks[-1]) > 1:
-            blocks.append([0])
+        if used + widths[i] > most and len(blocks[-1]) > kept:
+            blocks.append(first.copy())
         blocks[-1].append(i)
     return blocks
 

@@ -114,7 +114,8 @@ def _table(columns: Sequence[str], cells: Sequence[Sequence[str]], texts: dict[s
     if is_list:
         body = display.facts((columns[i], cells[0][i], texts.get(columns[i], "")) for i in kept)
     else:
-        body = display.table([headers[i] for i in kept], [[row[i] for i in kept] for row in cells])
+        named = sum(1 for _ in itertools.takewhile(lambda i: columns[i] in _CONDITIONS, kept))
+        body = display.table([headers[i] for i in kept], [[row[i] for i in kept] for row in cells], named or 1)
     return f"{caption}\n\n{body}" if caption else body
 
 
