@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import types
 import typing
@@ -12,11 +13,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from charz.schema.file import WAIT_S
 from charz.session import GROUPS, Session
+from charz.session.access import Access
 from charz.session.answer import Asked, Rows
 from charz.session.parameters import Amount, Names, Sizes, Text
-from charz.session.workspace import Access
 
 from . import display
 from .output import Format, write
@@ -87,7 +87,7 @@ def function(method: Method) -> Callable[..., None]:
         "db": (_DATABASE, None),
     }
     if method.asked.is_writing:
-        common |= {"trust": (_TRUST, False), "wait": (_WAIT, WAIT_S)}
+        common |= {"trust": (_TRUST, False), "wait": (_WAIT, Access.wait_s)}
     if method.asked.more:
         common = {"full": (_FULL, False), **common}
     added = {name: pair for name, pair in common.items() if name not in names}
@@ -98,7 +98,7 @@ def function(method: Method) -> Callable[..., None]:
             given.pop(name) if name in added else None for name in ("db", "format", "out", "full")
         )
         trust, wait = (given.pop(name, None) for name in ("trust", "wait"))
-        access = Access(bool(trust), WAIT_S if wait is None else wait)
+        access = Access(bool(trust), Access.wait_s if wait is None else wait)
         sections = (*method.asked.sections, *(method.asked.more if full else ()))
         with (
             display.voice() as voice,
@@ -129,7 +129,8 @@ def _answer(
         rows = method.asked.rows(owner, **given, **({"section": section} if section else {}))
         failed |= rows.is_failure
         if is_page:
-            if not rows.fetch() and section != sections[0]:
+            rows = dataclasses.replace(rows, source=rows.fetch())
+            if not rows.source and section != sections[0]:
                 continue
             display.heading((section or "").replace("_", " ").capitalize())
         write(rows, format, out, session.texts(rows.views))

@@ -24,9 +24,6 @@ from . import disk, lock
 from .errors import CharzError
 from .opening import META, check_is_file, not_permitted, open_existing
 
-WAIT_S = 30.0
-"""How long a change waits for that of another charz. [s]"""
-
 _SETTLE_S = 0.1
 """How long writers are kept out of a file that has just taken another's place. DuckDB 2.0 reads the header of a file, opens
 the file anew and only then locks it: a client that came upon the old header would write its state over the new file. [s]"""
@@ -60,7 +57,7 @@ def connect(path: Path | str, read_only: bool = True) -> duckdb.DuckDBPyConnecti
 
 @contextlib.contextmanager
 def replace(
-    path: Path | str, create: bool = False, start: Path | None = None, wait_s: float = WAIT_S
+    path: Path | str, create: bool = False, start: Path | None = None, wait_s: float = lock.WAIT_S
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to a copy that takes the file's place when the block ends without an error.
 

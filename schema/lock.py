@@ -16,6 +16,9 @@ from pathlib import Path
 from . import disk
 from .errors import CharzError
 
+WAIT_S = 30.0
+"""How long a change waits for that of another charz. [s]"""
+
 _POLL_S = 0.02
 
 _HAS_LOCKS_OF_OPEN_FILES = hasattr(fcntl, "F_OFD_SETLK")

@@ -28,6 +28,6 @@ def open(
     charz that changes the file is waited for [s].
     """
     from .session import Session
-    from .session.workspace import Access
+    from .session.access import Access
 
     return Session(path, is_guarded=is_guarded, access=Access(trust, wait_s))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from charz.schema.errors import CharzError, unknown_name
 
-from . import interruption, workspace
+from .access import Access, database_path
 from .answer import Rows, of_query
 from .axes import check_size
 
@@ -102,6 +103,13 @@ class Narrowed:
         query = f"SELECT {selected} FROM {self._joined(view, *beside)} {tail}"
         return of_query(self.connection.sql(query, params=list(values) or None), view, *beside)
 
+    @functools.cached_property
+    def target(self) -> dict[str, Any]:
+        """Keys and conditions of the one target that there is."""
+        query = "SELECT t.hardware, r.* FROM run AS r JOIN part_support AS t USING (backend, precision)"
+        (keys,) = self.records(query)
+        return keys
+
     def records(self, query: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
         """Rows of a query by column name."""
         relation = self.connection.sql(query, params=list(values) or None)
@@ -152,18 +160,19 @@ class Core:
         scope: Scope = Scope(),
         voice: Voice | None = None,
         is_guarded: bool = False,
-        access: workspace.Access = workspace.Access(),
+        access: Access = Access(),
         parent: Core | None = None,
     ) -> None:
         self._parent = parent
         self.access = access
         self.is_guarded = is_guarded
         """Whether SQL comes from anybody: it reads the database and nothing else."""
-        self.path = workspace.database_path(path)
+        self.path = database_path(path)
         self._scope = scope
         self.voice = voice or Voice()
         self._opened: tuple[tuple[int, int], duckdb.DuckDBPyConnection] | None = None
         self._narrowed: OrderedDict[object, Narrowed] = OrderedDict()
+        self._answered: dict[tuple[str, tuple[str, ...]], tuple[Narrowed, list[tuple[bool, str]]]] = {}
         self._empty: duckdb.DuckDBPyConnection | None = None
         self._of_parent: duckdb.DuckDBPyConnection | None = None
 
@@ -178,6 +187,7 @@ class Core:
         for narrowed in self._narrowed.values():
             narrowed.connection.close()
         self._narrowed.clear()
+        self._answered.clear()
         if self._opened:
             self._opened[1].close()
             self._opened = None
@@ -196,6 +206,8 @@ class Core:
         if self._opened and self._opened[0] != _state(self.path):
             self.close()
         if self._opened is None:
+            from . import interruption, workspace
+
             connection = workspace.read(self.path, create, self.access)
             if self.is_guarded:
                 interruption.shut(connection)
@@ -206,6 +218,8 @@ class Core:
         """A connection that may write files. Raises `CharzError` where a guarded session's file holds what charz did not put
         there, unless it is trusted."""
         if self.is_guarded:
+            from . import workspace
+
             if not self.access.trust:
                 workspace.check_own(self.connection(), self.path)
             self.close()
@@ -217,6 +231,8 @@ class Core:
         if self.path.exists():
             return self.connection()
         if self._empty is None:
+            from . import workspace
+
             self._empty = workspace.empty()
         return self._empty
 
@@ -226,6 +242,8 @@ class Core:
         self.close()
         if self._parent:
             self._parent.close()
+        from . import workspace
+
         with workspace.change(self.path, create, self.access) as connection:
             yield connection
 
@@ -317,15 +335,41 @@ class Core:
         What of it cannot run is said in one line, and raised as `CharzError` when nothing can. `views` are those that the
         answer is made of, for the line on what it rests on. The connection stays for the next question about the same.
         """
+        self.connection()  # forgets what was asked of a file that another has taken the place of
+        key = (repr(question), views)
+        if key not in self._answered or self._answered[key][0] not in self._narrowed.values():
+            with self._recorded() as said:
+                self._answered[key] = (self._narrowed_for(question, views), said)
+        narrowed, said = self._answered[key]
+        for is_left_out, text in said:
+            (self.voice.warn if is_left_out else self.voice.remark)(text)
+        return narrowed
+
+    @contextlib.contextmanager
+    def _recorded(self) -> Iterator[list[tuple[bool, str]]]:
+        """What the session says meanwhile, kept to be said each time: whether it is about what is left out, and the text."""
+        said: list[tuple[bool, str]] = []
+        voice = self.voice
+        self.voice = Voice(
+            warn=lambda text: said.append((True, text)),
+            remark=lambda text: said.append((False, text)),
+            progress=voice.progress,
+        )
+        try:
+            yield said
+        finally:
+            self.voice = voice
+
+    def _narrowed_for(self, question: Question, views: Sequence[str]) -> Narrowed:
         models = [self.model_name(name) for name in question.models] or list(self._scope.models)
         parts = [self.part_name(name) for name in question.hardware] or list(self._scope.hardware)
         self.check_run(question.backends, question.precisions)
         precisions = question.precisions or question.preferred
         targets = self._targets(parts, question, precisions)
         runs = self._runs(question)
+        self._say_left_out(parts, question, precisions, targets)
         key = (tuple(models), tuple(targets), tuple(tuple(sorted(run.items())) for run in runs))
         if key not in self._narrowed:
-            self._say_left_out(parts, question, precisions, targets)
             self._keep(key, self._narrow(models, parts, targets, runs))
         narrowed = self._narrowed[key]
         self._check_sizes(narrowed, models, runs)
@@ -351,10 +395,7 @@ class Core:
             ),
             *views,
         )
-        (keys,) = narrowed.records(
-            "SELECT t.hardware, r.* FROM run AS r JOIN part_support AS t USING (backend, precision)"
-        )
-        return narrowed, keys
+        return narrowed, narrowed.target
 
     def _runs(self, question: Question) -> list[dict[str, Any]]:
         """Runs as columns of a scenario, without what depends on the target."""

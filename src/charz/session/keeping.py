@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Annotated
 
-from charz.schema import file, opening
 from charz.schema.errors import CharzError
 
-from . import workspace
 from .answer import Rows, answer
 from .axes import names
 from .core import Core
@@ -119,6 +117,7 @@ class Keeping(Core):
         return Rows(("what", "is_well", "found", "next"), rows, is_failure=not all(row[1] for row in rows))
 
     def _version(self) -> tuple[str, bool, str, str]:
+        from charz.schema import file, opening
         from charz.sql import views
 
         known = file.meta(self.connection())
@@ -128,6 +127,8 @@ class Keeping(Core):
 
     def _foreign(self) -> tuple[str, bool, str, str]:
         """Views, triggers and macros that charz did not put there."""
+        from . import workspace
+
         try:
             workspace.check_own(self.connection(), self.path)
         except CharzError as error:

@@ -7,9 +7,7 @@ not know each other, so it is put together here.
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
@@ -20,23 +18,7 @@ from charz.schema.errors import CharzError
 from charz.sql import foreign, views
 
 from . import template
-
-DEFAULT_DATABASE = "charz.duckdb"
-
-
-def database_path(path: str | Path | None = None) -> Path:
-    """The file meant: the one given, else `CHARZ_DB`, else `charz.duckdb` in the working directory."""
-    return Path(path or os.environ.get("CHARZ_DB") or DEFAULT_DATABASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """How a file may be written."""
-
-    trust: bool = False
-    """Whether views, triggers and macros that charz did not put there may run when it is written."""
-    wait_s: float = file.WAIT_S
-    """How long another charz that changes the file is waited for. [s]"""
+from .access import Access
 
 
 def read(path: Path, create: bool = False, access: Access = Access()) -> duckdb.DuckDBPyConnection:

@@ -1,0 +1,26 @@
+"""Which file a session works on, and how it may be written."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from charz.schema.lock import WAIT_S
+
+DEFAULT_DATABASE = "charz.duckdb"
+
+
+@dataclass(frozen=True)
+class Access:
+    """How a file may be written."""
+
+    trust: bool = False
+    """Whether views, triggers and macros that charz did not put there may run when it is written."""
+    wait_s: float = WAIT_S
+    """How long another charz that changes the file is waited for. [s]"""
+
+
+def database_path(path: str | Path | None = None) -> Path:
+    """The file meant: the one given, else `CHARZ_DB`, else `charz.duckdb` in the working directory."""
+    return Path(path or os.environ.get("CHARZ_DB") or DEFAULT_DATABASE)
