@@ -115,6 +115,10 @@ _BESIDE = {"run": ("model_energy", "model_latency")}
 """Views whose columns stand beside a section's own."""
 
 
+_MAPPED = frozenset({"kernel_mapping", "mapping_summary"})
+"""Views that rest on how each kernel is mapped, which is found once for both."""
+
+
 class Reports(Core):
     """The report of one model on one part."""
 
@@ -147,6 +151,8 @@ class Reports(Core):
             return _checks(narrowed, keys)
         view, columns, order = _SECTIONS[section]
         narrowed, _ = self.target(question, view)
+        if view in _MAPPED:
+            narrowed.keep("kernel_mapping")
         return narrowed.rows(view, columns, order.format(top=top), beside=_BESIDE.get(section, ()))
 
 
