@@ -24,9 +24,7 @@ OWN = Path(__file__).parent.parent
 PYTHON = Path(sysconfig.get_paths()["stdlib"])
 INSTALLED = tuple(Path(p) for p in (*site.getsitepackages(), sysconfig.get_paths()["purelib"]))
 
-INTERNAL = re.compile(
-    r"torch\._|aten[.:]|Sym(Int|Bool|Float)|FakeTensor|[Pp]rox(y|ies)|Eq\(|\bu\d+\b|\bs\d+\b|dynamo|SubclassC"
-)
+INTERNAL = re.compile(r"torch\._|aten[.:]|Sym(Int|Bool|Float)|FakeTensor|[Pp]rox(y|ies)|Eq\(|\bu\d+\b|dynamo|SubclassC")
 """What tells that a message speaks of the tracer and not of the model."""
 
 VALUES = (
@@ -143,5 +141,5 @@ def source_of(node: Node) -> tuple[str, int] | None:
 
 
 def _plain(text: str) -> str:
-    """The first sentence of a message, at most 160 characters."""
-    return re.split(r"(?<=[.!]) ", text)[0][:160]
+    """The first sentence of a message, at most 160 characters; a free size is written `n`."""
+    return re.sub(r"\bs\d+\b", "n", re.split(r"(?<=[.!]) ", text)[0])[:160]
