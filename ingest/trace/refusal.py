@@ -27,6 +27,9 @@ INSTALLED = tuple(Path(p) for p in (*site.getsitepackages(), sysconfig.get_paths
 INTERNAL = re.compile(r"torch\._|aten[.:]|Sym(Int|Bool|Float)|FakeTensor|[Pp]rox(y|ies)|Eq\(|\bu\d+\b|dynamo|SubclassC")
 """What tells that a message speaks of the tracer and not of the model."""
 
+_FIXED = re.compile(r"Constraints violated \(L\['(\w+)'\]\.size\(\)\[(\d+)\]")
+"""A size that tracing found to be no free one, without saying where."""
+
 VALUES = (
     "could not guard", "data-dependent", "data dependent", "could not extract specialized", "unbacked",
     "nonzero", "item() cannot be called", "local_scalar_dense", "cannot copy out of meta", "dynamic control flow",
@@ -84,6 +87,8 @@ def depends_on_values(where: str) -> CharzError:
 def reason(error: BaseException, module: torch.nn.Module) -> str:
     """Why a size was fixed: the place in the model, and what was said there where that is no internal matter."""
     text = " ".join(str(error).split())[:120]
+    if fixed := _FIXED.search(text):
+        return f"the code takes dimension {fixed[2]} of {fixed[1]} for a number, as a loop over it does"
     where = place(error, module)
     said = "a size that is not a free one" if INTERNAL.search(text) else _plain(text)
     return f"{said} at {where}" if where else said
