@@ -31,11 +31,12 @@ def unwrapped(module: nn.Module) -> nn.Module:
     for child in list(module.modules()):
         for name, inner in list(child._modules.items()):
             if inner is not None:
-                child._modules[name] = _bare(inner)
-    return _bare(module)
+                child._modules[name] = bare(inner)
+    return bare(module)
 
 
-def _bare(module: nn.Module) -> nn.Module:
+def bare(module: nn.Module) -> nn.Module:
+    """What `torch.compile` or data parallelism stands around."""
     while True:
         if isinstance(module, torch._dynamo.eval_frame.OptimizedModule):
             module = module._orig_mod

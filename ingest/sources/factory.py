@@ -21,7 +21,7 @@ from ..trace.export import Request
 from .arguments import bind, required, unwrapped
 from .guess import first_input
 from .inputs import parse_input
-from .live import on_meta, refuse_quantized
+from .live import on_meta, refuse_opaque
 from .spec import Spec
 
 
@@ -159,5 +159,5 @@ def _construct(factory: Any, arguments: dict[str, Any], name: str) -> torch.nn.M
         ) from None
     if not isinstance(made, torch.nn.Module):
         raise CharzError("the factory returned no torch.nn.Module", name, f"it returned {type(made).__name__}")
-    refuse_quantized(made, name)
+    refuse_opaque(made, name)
     return made.to("meta")

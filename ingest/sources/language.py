@@ -171,8 +171,8 @@ class SymbolicCache:
 WITHOUT_GLOBAL_ATTENTION = ("longformer", "led")
 """Models that ask a mask whether any token attends to all: without a mask none does."""
 
-AS_NOT_TRACED = ("switch_transformers", "informer", "autoformer")
-"""Models that make other masks where they are traced."""
+AS_NOT_TRACED = ("switch_transformers", "informer", "autoformer", "qwen3_next", "qwen3_5", "qwen3_5_moe", "olmo_hybrid")
+"""Models that make other masks, or solve triangles row by row, where they are traced."""
 
 
 @contextlib.contextmanager

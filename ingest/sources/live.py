@@ -15,11 +15,12 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.nn.parameter import UninitializedParameter
 
 from charz.schema.errors import CharzError
 
 from ..trace.export import BATCH, SEQUENCE, Request
-from .arguments import bind, parameters, required, unwrapped
+from .arguments import bare, bind, parameters, required, unwrapped
 from .guess import first_input
 from .inputs import Input, parse_input
 
@@ -40,8 +41,8 @@ def request(module: nn.Module, inputs: Any = None, name: str | None = None, trai
     Raises CharzError for a quantized module, an input that forward does not have, and one that is missing.
     """
     shown = name or type(module).__name__
-    refuse_quantized(module, shown)
-    traced = unwrapped(on_meta(module)).train(train)
+    refuse_opaque(module, shown)
+    traced = unwrapped(on_meta(bare(module))).train(train)
     made = Request(
         name=shown + (",train" if train else ""), source=f"live:{type(traced).__module__}.{type(traced).__qualname__}",
         module=traced, family=type(traced).__name__.lower(),
@@ -66,9 +67,15 @@ def _empty(value: torch.Tensor) -> torch.Tensor:
     return nn.Parameter(made, value.requires_grad) if isinstance(value, nn.Parameter) else made
 
 
-def refuse_quantized(module: nn.Module, name: str) -> None:
-    """Raise CharzError for a module with quantized parts, or one that TorchScript has made opaque."""
+def refuse_opaque(module: nn.Module, name: str) -> None:
+    """Raise CharzError for a module with quantized parts, one that TorchScript has made opaque, or one whose layers have
+    no size yet."""
     for path, part in module.named_modules():
+        if any(isinstance(v, UninitializedParameter) for v in part._parameters.values()):
+            raise CharzError(
+                "a layer without a size", f"{name}: {path} is {type(part).__name__}",
+                "it takes it from its first input", "write its size, or run the module once",
+            )  # fmt: skip
         kind = type(part).__module__
         values = (*part._parameters.values(), *part._buffers.values())
         is_quantized = any(v is not None and v.is_quantized for v in values) or kind.startswith(QUANTIZED)

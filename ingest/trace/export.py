@@ -14,6 +14,7 @@ from typing import Any
 from unittest import mock
 
 import torch
+import torch._dynamo.config
 from torch._C._functorch import is_batchedtensor
 from torch.export import Dim, ExportedProgram
 
@@ -126,6 +127,7 @@ def _export(request: Request, axes: Axes, references: References) -> ExportedPro
             _quiet(),
             _kept_modules(),
             _unchecked_values(),
+            torch._dynamo.config.patch(disable=True),  # what is compiled, or a branch, is traced as it was written
             references,
             whole_layers(),
         ):

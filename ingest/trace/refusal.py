@@ -24,10 +24,11 @@ OWN = Path(__file__).parent.parent
 PYTHON = Path(sysconfig.get_paths()["stdlib"])
 INSTALLED = tuple(Path(p) for p in (*site.getsitepackages(), sysconfig.get_paths()["purelib"]))
 
-INTERNAL = re.compile(
-    r"torch\._|aten[.:]|Sym(Int|Bool|Float)|FakeTensor|[Pp]rox(y|ies)|Eq\(|\bu\d+\b|\bs\d+\b|dynamo|SubclassC"
-)
+INTERNAL = re.compile(r"torch\._|aten[.:]|Sym(Int|Bool|Float)|FakeTensor|[Pp]rox(y|ies)|Eq\(|\bu\d+\b|dynamo|SubclassC")
 """What tells that a message speaks of the tracer and not of the model."""
+
+_FIXED = re.compile(r"Constraints violated \(L\['(\w+)'\]\.size\(\)\[(\d+)\]")
+"""A size that tracing found to be no free one, without saying where."""
 
 VALUES = (
     "could not guard", "data-dependent", "data dependent", "could not extract specialized", "unbacked",
@@ -86,6 +87,8 @@ def depends_on_values(where: str) -> CharzError:
 def reason(error: BaseException, module: torch.nn.Module) -> str:
     """Why a size was fixed: the place in the model, and what was said there where that is no internal matter."""
     text = " ".join(str(error).split())[:120]
+    if fixed := _FIXED.search(text):
+        return f"the code takes dimension {fixed[2]} of {fixed[1]} for a number, as a loop over it does"
     where = place(error, module)
     said = "a size that is not a free one" if INTERNAL.search(text) else _plain(text)
     return f"{said} at {where}" if where else said
@@ -143,5 +146,5 @@ def source_of(node: Node) -> tuple[str, int] | None:
 
 
 def _plain(text: str) -> str:
-    """The first sentence of a message, at most 160 characters."""
-    return re.split(r"(?<=[.!]) ", text)[0][:160]
+    """The first sentence of a message, at most 160 characters; a free size is written `n`."""
+    return re.sub(r"\bs\d+\b", "n", re.split(r"(?<=[.!]) ", text)[0])[:160]
