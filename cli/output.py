@@ -18,7 +18,7 @@ from typing import Any
 from uuid import UUID
 
 from charz.schema import user_file
-from charz.schema.errors import CharzError
+from charz.schema.errors import CharzError, printable
 from charz.schema.units import UNITS, ending
 from charz.session import derivation
 from charz.session.answer import Rows
@@ -67,11 +67,24 @@ def write(
         user_file.write(out, data, force)
         display.note(f"written to {out}")
         return
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+    _print(data, is_text=format is not Format.parquet)
     if format in (Format.table, Format.markdown) and len(listed) > TABLE_ROWS:
         display.note(f"{TABLE_ROWS} of {len(listed)} rows; --format csv or parquet writes all")
+
+
+def _print(data: bytes, is_text: bool) -> None:
+    """Write to standard output; to a terminal nothing that it would obey."""
+    if is_text and sys.stdout.isatty():
+        data = printable(data.decode()).encode()
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise CharzError("cannot write to standard output", reason, next="name a file with --out") from error
 
 
 def encode(
@@ -84,11 +97,11 @@ def encode(
         objects = [{name: _plain(value) for name, value in zip(columns, row, strict=True)} for row in rows]
         return f"{json.dumps(objects, ensure_ascii=False, separators=(',', ':'))}\n".encode()
     if format is Format.table and tuple(columns) == derivation.COLUMNS:
-        return f"{_derivation(rows)}\n".encode(errors="replace")
+        return printable(f"{_derivation(rows)}\n").encode()
     columns, cells = _cells(columns, rows[:TABLE_ROWS])
     if format is Format.markdown:
-        return f"{display.markdown(_headers(columns), cells)}\n".encode(errors="replace")
-    return f"{_table(columns, cells, texts or {})}\n".encode(errors="replace")
+        return f"{display.markdown(_headers(columns), cells)}\n".encode()
+    return printable(f"{_table(columns, cells, texts or {})}\n").encode()
 
 
 def _cells(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[Sequence[str], list[list[str]]]:
