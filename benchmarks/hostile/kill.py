@@ -31,7 +31,9 @@ from charz.session import Session
 
 TRACED = ("synthetic:mlp", "synthetic:conv2d")
 
-MAPPING = tuple(f"--map={name}={name}" for name in ("model", "hardware_name", "backend", "precision", "batch", "latency_s"))
+MAPPING = tuple(
+    f"--map={name}={name}" for name in ("model", "hardware_name", "backend", "precision", "batch", "latency_s")
+)
 """What the columns of the measurement files are."""
 
 COMMANDS: dict[str, tuple[str, ...]] = {
