@@ -23,6 +23,10 @@ def main() -> None:
     """Entry point of the `charz` command."""
     import sys
 
+    from . import process
+
+    process.prepare()
+
     from .dispatch import run
 
     sys.exit(run(sys.argv[1:]))

@@ -14,6 +14,7 @@ from charz import __version__
 from charz.schema.errors import CharzError, is_interrupt, unknown_name
 from charz.session import GROUP_LINES
 
+from . import display, process
 from .options import Method, function, methods
 
 
@@ -73,13 +74,21 @@ def root(
 def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code."""
     try:
+        _check_text(arguments)
         outcome = typer.main.get_command(application).main(args=arguments, prog_name="charz", standalone_mode=False)
         sys.stdout.flush()  # a closed or full output is an error of this run, not of the interpreter's end
     except CharzError as error:
+        _flush()
         return _fail(error.line)
     except BaseException as error:  # noqa: BLE001  polars' panics are no `Exception`
         return _failed(error)
     return _interrupted() if outcome == 130 else outcome if isinstance(outcome, int) else 0
+
+
+def _check_text(arguments: list[str]) -> None:
+    for argument in arguments:
+        if not argument.isprintable() and any(0xD800 <= ord(character) < 0xE000 for character in argument):
+            raise CharzError("an argument that is no text in UTF-8", argument, next="write it in UTF-8")
 
 
 def _failed(error: BaseException) -> int:
@@ -98,12 +107,16 @@ def _failed(error: BaseException) -> int:
         return _fail(_usage_line(error, text)) if text.strip() else 0  # without one, help was asked for and shown
     if os.environ.get("CHARZ_TRACEBACK"):
         raise error
+    _flush()
+    first = next((line.strip() for line in str(error).splitlines() if line.strip()), "no message").rstrip(".")
+    return _fail(f"{type(error).__name__}: {first}. CHARZ_TRACEBACK=1 shows where.")
+
+
+def _flush() -> None:
     try:
         sys.stdout.flush()
     except OSError:
         _drop_output()
-    first = next((line.strip() for line in str(error).splitlines() if line.strip()), "no message").rstrip(".")
-    return _fail(f"{type(error).__name__}: {first}. CHARZ_TRACEBACK=1 shows where.")
 
 
 def _drop_output() -> None:
@@ -113,7 +126,7 @@ def _drop_output() -> None:
 
 
 def _interrupted() -> int:
-    return _fail("interrupted", code=130)
+    return _fail("terminated", code=143) if process.is_terminated() else _fail("interrupted", code=130)
 
 
 def _usage_line(error: BaseException, message: str) -> str:
@@ -123,7 +136,7 @@ def _usage_line(error: BaseException, message: str) -> str:
 
 
 def _fail(line: str, code: int = 2) -> int:
-    print(f"charz: {line}", file=sys.stderr)
+    print(f"charz: {display.one_line(line)}", file=sys.stderr)
     return code
 
 

@@ -13,6 +13,7 @@ from datetime import datetime
 
 import typer
 
+from charz.schema.errors import printable
 from charz.session.core import Voice
 
 _DECIMAL = (
@@ -93,11 +94,17 @@ def cell(value: object) -> str:
         return f"{value:.6g}"
     if isinstance(value, datetime):
         return value.isoformat(sep=" ", timespec="seconds")
-    return str(value)
+    return one_line(str(value))
+
+
+def one_line(text: str) -> str:
+    """Text that stays in its cell: ends of lines and control characters are written out."""
+    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[object]], repeated: int = 1) -> str:
     """Aligned columns under a rule; numbers, and texts that start with one, to the right."""
+    headers = [one_line(header) for header in headers]
     raw = [list(row) for row in rows]
     texts = [[cell(value) for value in row] for row in raw]
     is_number = [
@@ -143,7 +150,7 @@ def _table_width() -> int:
 
 def markdown(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A GitHub table."""
-    lines = [_markdown_row(headers), "|" + "---|" * len(headers)]
+    lines = [_markdown_row([one_line(header) for header in headers]), "|" + "---|" * len(headers)]
     return "\n".join(lines + [_markdown_row([cell(value) for value in row]) for row in rows])
 
 
@@ -173,17 +180,17 @@ def _width() -> int:
 
 def show(text: str = "") -> None:
     """Print to stdout."""
-    typer.echo(text)
+    typer.echo(printable(text))
 
 
 def note(text: str) -> None:
     """Print a remark to stderr, where it does not disturb a pipe."""
-    typer.echo(text, err=True)
+    typer.echo(one_line(text), err=True)
 
 
 def heading(text: str) -> None:
     """Print a section's title after an empty line."""
-    typer.echo(f"\n{text}\n{'=' * len(text)}")
+    show(f"\n{text}\n{'=' * len(text)}")
 
 
 def _scaled(value: float | None, unit: str, scale: Sequence[tuple[float, str]]) -> str:

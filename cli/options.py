@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from charz.schema import user_file
 from charz.session import GROUPS, Session
 from charz.session.access import Access
 from charz.session.answer import Asked, Rows
@@ -34,6 +35,7 @@ _WAIT = Annotated[
 ]
 _FULL = Annotated[bool, typer.Option("--full", help="Every table there is.")]
 _OUT = Annotated[Path | None, typer.Option("--out", help="File to write; else standard output.", show_default=False)]
+_FORCE = Annotated[bool, typer.Option("--force", help="Let --out write over a file that charz did not write.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,16 @@ class Method:
     def first_line(self) -> str:
         """What it does, in one sentence."""
         return " ".join(self.help.partition("\n\n")[0].split())
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where an answer goes."""
+
+    out: Path | None
+    """The file; None for standard output."""
+    force: bool
+    """Whether a file that charz did not write is written over."""
 
 
 def methods() -> dict[str, Method | dict[str, Method]]:
@@ -84,6 +96,7 @@ def function(method: Method) -> Callable[..., None]:
     common: dict[str, tuple[Any, Any]] = {
         "format": (_FORMAT, Format.table),
         "out": (_OUT, None),
+        "force": (_FORCE, False),
         "db": (_DATABASE, None),
     }
     if method.asked.is_writing:
@@ -98,13 +111,16 @@ def function(method: Method) -> Callable[..., None]:
             given.pop(name) if name in added else None for name in ("db", "format", "out", "full")
         )
         trust, wait = (given.pop(name, None) for name in ("trust", "wait"))
+        force = bool(given.pop("force") if "force" in added else given["force"])
+        if out is not None:
+            user_file.check(out, force)
         access = Access(bool(trust), Access.wait_s if wait is None else wait)
         sections = (*method.asked.sections, *(method.asked.more if full else ()))
         with (
             display.voice() as voice,
             Session(path, voice=voice, is_guarded=True, access=access) as session,
         ):
-            _answer(session, method, given, sections, format or Format.table, out)
+            _answer(session, method, given, sections, format or Format.table, Target(out, force))
 
     command.__doc__ = method.help
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -118,12 +134,12 @@ def _answer(
     given: dict[str, Any],
     sections: tuple[str, ...],
     format: Format,
-    out: Path | None,
+    target: Target,
 ) -> None:
     """Ask, and write what comes: every section as a table for people, else the one asked for."""
     owner = getattr(session, method.group) if method.group else session
     chosen = given.pop("section", None) if sections else None
-    is_page = bool(sections) and chosen is None and format is Format.table and out is None
+    is_page = bool(sections) and chosen is None and format is Format.table and target.out is None
     failed = False
     for section in sections if is_page else [chosen or (sections or (None,))[0]]:
         rows = method.asked.rows(owner, **given, **({"section": section} if section else {}))
@@ -133,7 +149,7 @@ def _answer(
             if not rows.source and section != sections[0]:
                 continue
             display.heading((section or "").replace("_", " ").capitalize())
-        write(rows, format, out, session.texts(rows.views))
+        write(rows, format, target.out, session.texts(rows.views), target.force)
     if sections and not is_page and chosen is None:
         session.voice.remark(f"--section {sections[0]}; there are also {', '.join(sections[1:])}")
     if failed:

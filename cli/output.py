@@ -8,7 +8,6 @@ import io
 import itertools
 import json
 import math
-import os
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime, time, timedelta
@@ -18,7 +17,8 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from charz.schema.errors import CharzError
+from charz.schema import user_file
+from charz.schema.errors import CharzError, printable
 from charz.schema.units import UNITS, ending
 from charz.session import derivation
 from charz.session.answer import Rows
@@ -51,24 +51,40 @@ class Format(StrEnum):
     parquet = "parquet"
 
 
-def write(rows: Rows, format: Format, out: Path | None, texts: dict[str, str] | None = None) -> None:
+def write(
+    rows: Rows, format: Format, out: Path | None, texts: dict[str, str] | None = None, force: bool = False
+) -> None:
     """Write an answer to standard output, or to a file or pipe of the user's.
 
-    `texts` say what the columns hold. Raises `CharzError` for a file that cannot be written.
+    `texts` say what the columns hold; `force` writes over a file that charz did not write. Raises `CharzError` for a file
+    that cannot be written.
     """
     if format is Format.parquet and out is None and sys.stdout.isatty():
         raise CharzError("parquet is not text", "standard output is a terminal", next="name a file with --out")
     listed = [] if format is Format.parquet else rows.fetch()
     data = _parquet(rows) if format is Format.parquet else encode(rows.columns, listed, format, texts)
     if out is not None:
-        write_file(out, data)
+        user_file.write(out, data, force)
         display.note(f"written to {out}")
         return
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+    _print(data, is_text=format is not Format.parquet)
     if format in (Format.table, Format.markdown) and len(listed) > TABLE_ROWS:
         display.note(f"{TABLE_ROWS} of {len(listed)} rows; --format csv or parquet writes all")
+
+
+def _print(data: bytes, is_text: bool) -> None:
+    """Write to standard output; to a terminal nothing that it would obey."""
+    if is_text and sys.stdout.isatty():
+        data = printable(data.decode()).encode()
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise CharzError("cannot write to standard output", reason, next="name a file with --out") from error
 
 
 def encode(
@@ -81,11 +97,11 @@ def encode(
         objects = [{name: _plain(value) for name, value in zip(columns, row, strict=True)} for row in rows]
         return f"{json.dumps(objects, ensure_ascii=False, separators=(',', ':'))}\n".encode()
     if format is Format.table and tuple(columns) == derivation.COLUMNS:
-        return f"{_derivation(rows)}\n".encode(errors="replace")
+        return printable(f"{_derivation(rows)}\n").encode()
     columns, cells = _cells(columns, rows[:TABLE_ROWS])
     if format is Format.markdown:
-        return f"{display.markdown(_headers(columns), cells)}\n".encode(errors="replace")
-    return f"{_table(columns, cells, texts or {})}\n".encode(errors="replace")
+        return f"{display.markdown(_headers(columns), cells)}\n".encode()
+    return printable(f"{_table(columns, cells, texts or {})}\n").encode()
 
 
 def _cells(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[Sequence[str], list[list[str]]]:
@@ -238,44 +254,3 @@ def _parquet(rows: Rows) -> bytes:
     buffer = io.BytesIO()
     rows.frame().write_parquet(buffer)
     return buffer.getvalue()
-
-
-def write_file(out: Path, data: bytes, force: bool = False) -> None:
-    """Write a file, all or nothing; a pipe or device is written to. What is no file of an answer stays without `force`."""
-    if not out.name:
-        raise CharzError("not a file to write", f"--out {out}", next="write e.g. --out rows.csv")
-    target = out.resolve() if out.is_symlink() else out
-    try:
-        if target.exists() and not target.is_file():
-            if target.is_dir():
-                raise CharzError("a folder, not a file", f"--out {out}", next="write e.g. --out rows.csv")
-            target.write_bytes(data)
-            return
-        _check_replaceable(target, out, force)
-        part = target.with_name(f".{target.name}.part")
-        try:
-            part.write_bytes(data)
-            os.replace(part, target)
-        finally:
-            part.unlink(missing_ok=True)
-    except OSError as error:
-        raise CharzError("cannot write the file", str(out), error.strerror or str(error)) from error
-
-
-_WRITABLE = frozenset(
-    {".csv", ".json", ".md", ".markdown", ".parquet", ".txt", ".table", ".svg", ".png", ".html", ".pdf"}
-)
-"""Endings of files that hold answers."""
-
-
-def _check_replaceable(target: Path, out: Path, force: bool) -> None:
-    if force or not target.exists():
-        return
-    with target.open("rb") as file:
-        head = file.read(16)
-    if head[8:12] == b"DUCK":
-        raise CharzError("a database is not overwritten", f"--out {out}", next="name another file")
-    if head and target.suffix.lower() not in _WRITABLE:
-        raise CharzError(
-            "a file that charz did not write", f"--out {out}", next="name another file, or delete it first"
-        )

@@ -102,12 +102,22 @@ def _commands() -> Iterator[str]:
     yield "# Commands\n"
     yield "Every command takes `--db FILE` (else `$CHARZ_DB`, else `charz.duckdb` in the working directory), `--format`"
     yield "(`table`, `json`, `csv`, `markdown` or `parquet`), `--out FILE` and `--help`. Each prints what the"
-    yield "[method](python.md) of its name returns. A wrong input gives one line on standard error and exit code 2.\n"
+    yield "[method](python.md) of its name returns. A wrong input gives one line on standard error.\n"
+    yield "A file that charz did not write, or that was changed since, is written over only with `--force`; a database never.\n"
+    yield display.markdown(["exit code", "meaning"], EXIT_CODES)
     group = LazyGroup(name="charz")
     context = typer.Context(group, info_name="charz")
     for name in methods():
         yield from _command(group.get_command(context, name), f"charz {name}", context)
 
+
+EXIT_CODES = (
+    ("0", "Done; also when the reader of the output went away."),
+    ("1", "Done, and what was found is wrong or nothing was found within the limits: the command's text says when."),
+    ("2", "Not done: a wrong input, a limit reached, a disk full. One line on standard error says what to do."),
+    ("130", "Interrupted by Ctrl-C; the database is as before."),
+    ("143", "Ended by SIGTERM, as by Ctrl-C."),
+)
 
 _EVERYWHERE = frozenset({"help", "db", "format", "out"})
 """Options that every command has."""

@@ -175,15 +175,26 @@ def _results(specs: Sequence[Spec], rules: Rules, jobs: int) -> Iterator[tuple[S
     context.set_forkserver_preload([f"{__package__}.worker"])
     # frozen, what a worker shares with the fork server is neither walked by its collector nor copied by that
     with ProcessPoolExecutor(jobs, mp_context=context, initializer=gc.freeze) as pool:
-        pending: dict[Future[Ingested | str], Spec] = {}
-        queue = iter(specs)
-        for spec in queue:
-            pending[pool.submit(attempt, spec, rules)] = spec
-            if len(pending) < 2 * jobs:
-                continue
+        try:
+            yield from _in_pool(pool, specs, rules, 2 * jobs)
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for worker in multiprocessing.active_children():  # a signal to this process alone has not reached them
+                worker.terminate()
+            raise
+
+
+def _in_pool(
+    pool: ProcessPoolExecutor, specs: Sequence[Spec], rules: Rules, most: int
+) -> Iterator[tuple[Spec, Ingested | str]]:
+    """Results of the workers, with at most so many models waiting for one."""
+    pending: dict[Future[Ingested | str], Spec] = {}
+    for spec in specs:
+        pending[pool.submit(attempt, spec, rules)] = spec
+        if len(pending) >= most:
             yield from _finished(pending)
-        while pending:
-            yield from _finished(pending)
+    while pending:
+        yield from _finished(pending)
 
 
 def _finished(pending: dict[Future[Ingested | str], Spec]) -> Iterator[tuple[Spec, Ingested | str]]:
@@ -208,6 +219,8 @@ def attempt(spec: Spec, rules: Rules) -> Ingested | str:
         return ingest(spec, rules)
     except CharzError as error:
         return error.line
+    except SystemExit as error:
+        return CharzError("the model's code ended the run", f"{spec.shown}, exit code {error.code}").line
     except Exception as error:  # the model's own code or torch: one bad model must not stop the others
         if is_interrupt(error):
             raise KeyboardInterrupt from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import unicodedata
 from collections.abc import Iterable
 
 
@@ -73,5 +74,20 @@ def _begun(sentence: str) -> str:
     return sentence[0].upper() + sentence[1:] if begins_with_word else sentence
 
 
+def printable(text: str) -> str:
+    """Text whose control characters are written out (`\\x1b`), so that no terminal obeys them; lines and tabs stay."""
+    if text.isprintable():
+        return text
+    return "".join(_written_out(c) if unicodedata.category(c) in _OBEYED and c not in "\n\t" else c for c in text)
+
+
+_OBEYED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Categories of control, direction, lone surrogate and line characters."""
+
+
+def _written_out(character: str) -> str:
+    return character.encode("unicode_escape").decode()
+
+
 def _one_line(text: str) -> str:
-    return " ".join(str(text).split())
+    return printable(" ".join(str(text).split()))

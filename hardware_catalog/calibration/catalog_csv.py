@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from charz.schema import user_file
 from charz.schema.catalog import Efficiency, PredictionBand, Source
 from charz.schema.row import Row
 
@@ -75,7 +77,8 @@ def _read(path: Path) -> list[dict[str, str]]:
 
 
 def _write(path: Path, row_type: type[Row], rows: Sequence[dict[str, str]]) -> None:
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(row_type.model_fields), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, list(row_type.model_fields), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    user_file.write(path, text.getvalue().encode(), force=True)

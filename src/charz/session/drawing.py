@@ -5,9 +5,11 @@ Axes carry SI prefixes (`~s`), so the values stay in the engine's units.
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
+from charz.schema import user_file
 from charz.schema.errors import CharzError
 
 Rows = list[dict[str, Any]]
@@ -28,15 +30,15 @@ def library() -> Any:
     return altair
 
 
-def save(chart: Any, out: Path) -> None:
-    """Write a chart in the format of the file's suffix."""
+def save(chart: Any, out: Path, force: bool = False) -> None:
+    """Write a chart in the format of the file's suffix; over a file that charz did not write only with `force`."""
     suffix = out.suffix.lower().lstrip(".")
     if suffix not in SUFFIXES:
         raise CharzError("unknown picture format", out.name, f"there are {', '.join(SUFFIXES)}")
-    try:
-        chart.save(str(out), **({"scale_factor": 2} if suffix == "png" else {}))
-    except OSError as error:
-        raise CharzError("cannot write the picture", str(out), error.strerror or str(error)) from error
+    with tempfile.TemporaryDirectory(prefix="charz-") as folder:
+        drawn = Path(folder, f"picture.{suffix}")
+        chart.save(str(drawn), **({"scale_factor": 2} if suffix == "png" else {}))
+        user_file.write(out, drawn.read_bytes(), force)
 
 
 def data(rows: Rows) -> Any:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from charz.schema import disk
 from charz.schema.errors import CharzError, unknown_name
 
 from .answer import Rows, answer
@@ -204,6 +205,8 @@ def _writable(folder: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, duckdb.IOException) as error:
+        if disk.is_full(error):
+            raise disk.full(folder) from error
         raise CharzError("cannot write the export", str(folder), str(error).splitlines()[0]) from error
 
 

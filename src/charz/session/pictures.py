@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from charz.schema import user_file
 from charz.schema.errors import CharzError, unknown_name
 
 from .answer import Asked, Rows
@@ -34,6 +35,7 @@ def _saving(draw: Callable[..., Chart]) -> Callable[..., Chart]:
     def rows(self: Core, *args: Any, out: Path | None = None, **given: Any) -> Rows:
         if out is None:
             raise CharzError("no file to draw into", next="write e.g. --out picture.svg")
+        user_file.check(out, given.get("force", False))
         draw(self, *args, out=out, **given)
         return Rows(("picture",), [(str(out),)])
 
@@ -56,6 +58,7 @@ class Pictures(Core):
         sequence: Sequences = None,
         precision: Precisions = None,
         backend: Backends = None,
+        force: Annotated[bool, Text("Let --out write over a file that charz did not write.")] = False,
     ) -> Chart:
         """Draw a picture of report views: an Altair chart for Python, a file for the command line."""
         from . import drawing
@@ -80,7 +83,7 @@ class Pictures(Core):
             raise CharzError("no part runs this so", ", ".join(question.models), next=next)
         chart = drawn.draw(narrowed, self.voice)
         if out is not None:
-            drawing.save(chart, Path(out))
+            drawing.save(chart, Path(out), force)
         return chart
 
     def _expanded(self, patterns: Sequence[str]) -> list[str]:

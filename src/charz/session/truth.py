@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from charz.schema.errors import CharzError
 
+from . import interruption
 from .answer import Rows, answer, of_frame
 from .axes import names, one_of, sizes
 from .catalog import Hardware
@@ -339,18 +340,20 @@ class Truth(Core):
             raise CharzError(
                 "needs a scope, or --shipped", where_wrong, next="write hardware:rtx4090 or --shipped gemm"
             )
-        return self._calibrated(
-            target,
-            names(hardware),
-            names(backend),
-            where=where,
-            strength=strength,
-            folds=folds,
-            host_factor=host_factor,
-            is_suite=suite,
-            is_written=write,
-            csv=csv,
-        )
+        condition = _condition(where)
+        with interruption.guarded(self.connection(), timeout_s=0):
+            return self._calibrated(
+                target,
+                names(hardware),
+                names(backend),
+                where=condition,
+                strength=strength,
+                folds=folds,
+                host_factor=host_factor,
+                is_suite=suite,
+                is_written=write,
+                csv=csv,
+            )
 
     def _calibrated(
         self,
@@ -441,10 +444,23 @@ class Truth(Core):
         connection = self.connection()
         key = (id(connection), where, is_family_only)
         if self._validated is None or self._validated[0] != key:
-            self._validated = (key, validation.validate(connection, where, is_family_only))
+            condition = _condition(where)
+            with interruption.guarded(connection, timeout_s=0):
+                self._validated = (key, validation.validate(connection, condition, is_family_only))
         return self._validated[1]
 
     _validated: tuple[tuple[Any, ...], pl.DataFrame] | None = None
+
+
+def _condition(text: str) -> str:
+    """A condition as the engine parses it, so that it is one expression. Raises `CharzError` for what is none."""
+    import duckdb
+
+    try:
+        return str(duckdb.SQLExpression(text))
+    except duckdb.Error as error:
+        reason = str(error).splitlines()[0]
+        raise CharzError("not a condition", f"--where {text}", reason, 'write e.g. --where "x.batch = 1"') from error
 
 
 def _parts_called(connection: duckdb.DuckDBPyConnection, name: str) -> set[str]:

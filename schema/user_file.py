@@ -1,0 +1,113 @@
+"""Files that charz writes where its user says: all or nothing, and never over what is not charz's own."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import stat
+from pathlib import Path
+
+from . import disk
+from .errors import CharzError
+
+_MARK = "user.charz"
+"""Extended attribute of a file that charz wrote: the digest of what it wrote, so that an edited file is no longer charz's."""
+
+_NEXT = "write e.g. --out rows.csv"
+
+
+def check(out: Path, force: bool = False) -> None:
+    """Raise `CharzError` where a file must not be written: it is a folder, a database, or without `force` a file that charz
+    did not write or that was changed since."""
+    if not out.name:
+        raise CharzError("not a file to write", f"--out {out}", next=_NEXT)
+    if _is_stream(out):
+        return
+    try:
+        state = out.stat()
+        if stat.S_ISDIR(state.st_mode):
+            raise CharzError("a folder, not a file", f"--out {out}", next=_NEXT)
+        _check_own(out, state, force)
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError) as error:
+        raise _not_written(out, error) from error
+
+
+def write(out: Path, data: bytes, force: bool = False) -> None:
+    """Write a file through its links, all or nothing and with the mode of the one before; a pipe or device is written to.
+
+    Raises `CharzError` as `check` does, and where the disk is full or the folder cannot be written.
+    """
+    check(out, force)
+    try:
+        if _is_stream(out):
+            with out.open("wb") as stream:
+                stream.write(data)
+        else:
+            _replace(Path(os.path.realpath(out)), data)
+    except BrokenPipeError:
+        raise
+    except (OSError, ValueError) as error:
+        raise _not_written(out, error) from error
+
+
+def _replace(target: Path, data: bytes) -> None:
+    part = target.with_name(f".{target.name[:200]}.{os.getpid()}.part")
+    try:
+        part.write_bytes(data)
+        if target.exists():
+            shutil.copymode(target, part)
+        if hasattr(os, "setxattr"):
+            with contextlib.suppress(OSError):  # a file system without attributes: the next run asks for --force
+                os.setxattr(part, _MARK, _digest(data))
+        os.replace(part, target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _check_own(out: Path, state: os.stat_result, force: bool) -> None:
+    if not state.st_size:
+        return
+    with out.open("rb") as file:
+        head = file.read(16)
+    if head[8:12] == b"DUCK":
+        raise CharzError("a database is not overwritten", f"--out {out}", next="name another file")
+    if state.st_nlink > 1:
+        exists = f"it has {state.st_nlink}, and the others would keep what they hold"
+        raise CharzError("a file with several names (hard links)", f"--out {out}", exists, "name another file")
+    if not force and not _is_marked(out):
+        next = "name another file, or add --force to write over it"
+        raise CharzError("a file that charz did not write, or that was changed since", f"--out {out}", next=next)
+
+
+def _is_marked(out: Path) -> bool:
+    if not hasattr(os, "getxattr"):
+        return False
+    try:
+        mark = os.getxattr(out, _MARK)
+    except OSError:
+        return False
+    return mark == _digest(out.read_bytes())
+
+
+def _is_stream(out: Path) -> bool:
+    """True for a pipe, a device, or a name of an open file: none of them is replaced."""
+    try:
+        mode = out.stat().st_mode
+    except (OSError, ValueError):
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) or out.absolute().parts[1:2] in (("dev",), ("proc",))
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=16).hexdigest().encode()
+
+
+def _not_written(out: Path, error: OSError | ValueError) -> CharzError:
+    if isinstance(error, OSError) and disk.is_full(error):
+        return disk.full(out)
+    reason = getattr(error, "strerror", None) or str(error)
+    return CharzError("cannot write the file", str(out), reason, "name another with --out")

@@ -1,0 +1,154 @@
+"""Where an answer goes: never over what charz did not write, through links, pipes and devices, all or nothing."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import stat
+import threading
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from charz.cli.dispatch import run
+from charz.schema import user_file
+from charz.schema.errors import CharzError
+
+QUESTION = ("sql", "SELECT 1 AS a", "--format", "csv")
+ANSWER = b"a\n1\n"
+
+
+def asked(file: Path, out: Path | str, *more: str) -> int:
+    """Exit code of a question whose answer goes to `out`."""
+    return run(["--db", str(file), *QUESTION, "--out", str(out), *more])
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHARZ_DB", "")  # what a run sets goes with the test
+
+
+@pytest.mark.parametrize("more", [[], ["--force"]], ids=["plain", "force"])
+def test_no_database_is_written_over(
+    file: Path, tmp_path: Path, more: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    own, other = tmp_path / "own.duckdb", tmp_path / "rows.csv"
+    shutil.copy(file, own)
+    duckdb.connect(str(other)).close()
+    (tmp_path / "link").symlink_to(own)
+    for out in (own, other, tmp_path / "link"):
+        before = out.read_bytes()
+        assert asked(own, out, *more) == 2
+        assert capsys.readouterr().err == f"charz: a database is not overwritten: --out {out}. Name another file.\n"
+        assert out.read_bytes() == before
+
+
+def test_a_file_of_others_needs_force_and_charz_its_own_does_not(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "thesis.csv"
+    out.write_text("ten years of work\n")
+    assert asked(file, out) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert "did not write" in said and "--force" in said
+    assert out.read_text() == "ten years of work\n"
+    assert asked(file, out, "--force") == 0 and out.read_bytes() == ANSWER
+    assert asked(file, out) == 0
+    with out.open("a") as edited:
+        edited.write("2\n")
+    assert asked(file, out) == 2
+    assert out.read_bytes() == ANSWER + b"2\n"
+
+
+def test_an_empty_file_is_written_and_keeps_its_mode(file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "rows.csv"
+    out.touch(mode=0o600)
+    assert asked(file, out) == 0
+    assert out.read_bytes() == ANSWER and stat.S_IMODE(out.stat().st_mode) == 0o600
+    assert [p.name for p in tmp_path.iterdir()] == ["rows.csv"]
+
+
+def test_what_is_refused_is_refused_before_the_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "rows.csv"
+    out.write_text("mine")
+    assert run(["--db", str(tmp_path / "none.duckdb"), "ingest", "no_such_model", "--out", str(out)]) == 2
+    assert "--force" in capsys.readouterr().err
+    assert [p.name for p in tmp_path.iterdir()] == ["rows.csv"]
+
+
+def test_links_stay_and_lead_to_the_file(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    link, target = tmp_path / "link.csv", tmp_path / "far" / "rows.csv"
+    link.symlink_to("far/rows.csv")
+    for data in (b"first", b"second"):
+        user_file.write(link, data)
+        assert link.is_symlink() and target.read_bytes() == data
+
+
+def test_a_file_with_several_names_is_refused(tmp_path: Path) -> None:
+    out = tmp_path / "rows.csv"
+    user_file.write(out, b"first")
+    os.link(out, tmp_path / "other.csv")
+    with pytest.raises(CharzError, match="hard links"):
+        user_file.write(out, b"second")
+    assert (tmp_path / "other.csv").read_bytes() == b"first"
+
+
+def test_a_pipe_is_written_to_and_stays(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    got: list[bytes] = []
+    reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()))
+    reader.start()
+    user_file.write(pipe, b"rows")
+    reader.join()
+    assert got == [b"rows"] and stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_devices_are_written_to(file: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    user_file.write(Path("/dev/null"), b"rows")
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+    assert asked(file, "/dev/stdout") == 0
+    assert capfdbinary.readouterr().out == ANSWER
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_named_with_its_folder(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert asked(file, "/dev/full") == 2
+    assert capsys.readouterr().err.startswith("charz: the disk is full: /dev. ")
+
+
+def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "rows.csv"
+    user_file.write(out, b"old")
+
+    def full(self: Path, data: bytes) -> int:
+        with self.open("wb") as half:
+            half.write(data[:1])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(CharzError, match=f"the disk is full: {tmp_path}"):
+        user_file.write(out, b"new")
+    assert out.read_bytes() == b"old"
+    assert [p.name for p in tmp_path.iterdir()] == ["rows.csv"]
+
+
+def test_odd_names_get_one_line(tmp_path: Path) -> None:
+    for name in ("", ".", "..", str(tmp_path), "a\0b", f"{tmp_path}/none/rows.csv", f"{tmp_path}/{'x' * 300}"):
+        with pytest.raises(CharzError) as error:
+            user_file.write(Path(name), b"rows")
+        assert "\n" not in error.value.line
+
+
+def test_a_picture_is_no_exception(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("altair")
+    out = tmp_path / "picture.json"
+    out.write_text("{}")
+    arguments = ["--db", str(file), "plot", "pareto", "small", "--on", "t4", "--out", str(out)]
+    assert run(arguments) == 2
+    assert "--force" in capsys.readouterr().err and out.read_text() == "{}"
+    assert run([*arguments, "--force"]) == 0
+    assert run(arguments) == 0

@@ -1,0 +1,134 @@
+"""Signals, closed streams, locales and what a terminal would obey: one line each, and the exit code as documented."""
+
+from __future__ import annotations
+
+import os
+import pty
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from charz.cli import display, reference
+from charz.cli.output import Format, encode
+from charz.ingest.compile.rules import Rules
+from charz.ingest.run import attempt
+from charz.ingest.sources.spec import parse
+from charz.schema.errors import CharzError, printable
+
+from .conftest import Charz, assert_one_line_error
+
+COMMAND = (sys.executable, "-c", "from charz.cli import main; main()")
+HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
+
+
+def shell(text: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A line of a shell in which `$charz` is the command."""
+    command = f'charz() {{ "{COMMAND[0]}" -c "{COMMAND[2]}" "$@"; }}; {text}'
+    return subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder, env=os.environ | environment, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+
+
+def test_control_characters_are_written_out() -> None:
+    assert printable("\x1b[2J\x9b\u202e\u2028µ\n\t") == "\\x1b[2J\\x9b\\u202e\\u2028µ\n\t"
+    assert CharzError("unknown model", HOSTILE).line.isprintable()
+    assert display.cell(HOSTILE + "\n\t").isprintable()
+    for format in (Format.table, Format.markdown):
+        text = encode((f"name{HOSTILE}", "b"), [(f"{HOSTILE}\nforged row", [HOSTILE])], format).decode()
+        assert text.replace("\n", "").isprintable() and len(text.splitlines()) == 3
+
+
+def test_no_format_lets_a_terminal_obey_a_value(file: Path) -> None:
+    """A terminal is shown what a program gets as it is."""
+    for format in ("table", "csv", "json", "markdown"):
+        ours, theirs = pty.openpty()
+        query = "SELECT chr(27) || '[2J' || chr(155) || chr(7) AS a"
+        done = subprocess.run(
+            [*COMMAND, "--db", str(file), "sql", query, "--format", format],
+            stdout=theirs, stderr=subprocess.PIPE, check=False,
+        )  # fmt: skip
+        os.close(theirs)
+        shown = os.read(ours, 2**16)
+        os.close(ours)
+        assert done.returncode == 0, done.stderr
+        assert b"\x1b" not in shown and b"\x07" not in shown and "\x9b".encode() not in shown
+
+
+def test_messages_do_not_reach_the_terminal_with_control_characters(charz: Charz, file: Path) -> None:
+    for arguments in (["report", HOSTILE, "--on", "t4"], [HOSTILE], ["models", f"--{HOSTILE}"], ["plot", HOSTILE, "*"]):
+        done = charz("--db", str(file), *arguments)
+        assert_one_line_error(done)
+        assert done.stderr.rstrip("\n").isprintable()
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "stderr"),
+    [
+        ("charz --db {file} models <&- >/dev/null", 0, ""),
+        ("charz --db {file} models >&-", 2, "cannot write to standard output"),
+        ("charz --db {file} models 2>&- >/dev/null", 0, ""),
+        ("charz --db {file} report nothing --on t4 2>&-", 2, ""),
+        ("charz --db {file} models >/dev/full", 2, "cannot write to standard output"),
+        ("charz --db {file} sql - <&-", 2, "statement"),
+        ("charz --db {file} sql $'\\xff'", 2, "no text in UTF-8"),
+        ("charz --db {file} models | head -c1", 0, ""),
+    ],
+)
+def test_closed_and_full_streams(file: Path, tmp_path: Path, text: str, code: int, stderr: str) -> None:
+    before = file.read_bytes()
+    done = shell(text.format(file=file), tmp_path)
+    assert done.returncode == code, done
+    assert stderr in done.stderr and len(done.stderr.splitlines()) == bool(stderr), done.stderr
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("locale", [{"LC_ALL": "C"}, {"LC_ALL": "C", "PYTHONIOENCODING": "ascii"}])
+def test_locales_without_our_letters(file: Path, tmp_path: Path, locale: dict[str, str]) -> None:
+    done = shell(f"charz --db {file} report small --on t4; charz --db {file} report é --on t4", tmp_path, **locale)
+    assert "Traceback" not in done.stderr and "Error:" not in done.stderr
+    assert "small" in done.stdout and "charz: unknown model" in done.stderr
+
+
+def test_a_condition_is_one_expression(charz: Charz, file: Path) -> None:
+    for text in ("'", "", "1) UNION SELECT (1", "TRUE; DROP TABLE source", "x.no_such = 1"):
+        for command in (["validate"], ["calibrate", "hardware:t4", "--no-write"]):
+            done = charz("--db", str(file), *command, "--where", text)
+            assert_one_line_error(done)
+            assert "CHARZ_TRACEBACK" not in done.stderr
+
+
+def test_a_factory_that_exits_is_a_failed_model(tmp_path: Path) -> None:
+    model = tmp_path / "leaves.py"
+    model.write_text("def make():\n    raise SystemExit(0)\n")
+    assert "ended the run" in str(attempt(parse(f"{model}:make"), Rules))  # type: ignore[arg-type]  # not reached
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_leaves_the_old_file_and_nothing_beside_it(
+    file: Path, tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    path = tmp_path / "charz.duckdb"
+    shutil.copy(file, path)
+    before = path.read_bytes()
+    process = subprocess.Popen(
+        [*COMMAND, "--db", str(path), "refresh"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    while not (tmp_path / ".charz.duckdb.writing").exists() and process.poll() is None:
+        time.sleep(0.005)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, len(said.splitlines())) == (code, 1), said
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["charz.duckdb"]
+
+
+def test_exit_codes_are_documented() -> None:
+    assert [row[0] for row in reference.EXIT_CODES] == ["0", "1", "2", "130", "143"]
+    page = reference.pages()["cli.md"]
+    assert all(text in page for _, text in reference.EXIT_CODES)
