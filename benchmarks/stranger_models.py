@@ -261,15 +261,15 @@ def judge(name: str) -> dict[str, Any]:
 
 def _asked(stranger: Stranger, folder: Path, size: tuple[int, int], found: dict[str, Any]) -> dict[str, Any] | None:
     """charz's figures at a size: of the model ingested for the first, or of one ingested for this size alone."""
-    from charz.cli.workspace import change_workspace, open_workspace, scenario_row
     from charz.ingest.run import run
-    from charz.sql import maintain
+    from charz.session import Session, workspace
+    from charz.sql import maintain, narrow
 
     batch, sequence = size
     database = folder / "strangers.duckdb"
     asked: dict[str, Any] = {"sequence": sequence if any("S" in i.split(":")[0] for i in stranger.inputs) else None}
     if database.exists():
-        with open_workspace(database) as connection:
+        with workspace.read(database) as connection:
             row = connection.execute("SELECT is_batch_symbolic, is_sequence_symbolic FROM model").fetchone()
         assert row is not None
         if not row[0]:
@@ -278,12 +278,12 @@ def _asked(stranger: Stranger, folder: Path, size: tuple[int, int], found: dict[
             database.unlink()
     if not database.exists():
         spec = _spec(stranger, folder, asked)
-        (outcome,) = run([spec], lambda: change_workspace(database))
+        (outcome,) = run([spec], lambda: workspace.change(database), maintain.add_runs)
         if outcome.state == "failed":
             found.setdefault("refusal", outcome.message)
             database.unlink(missing_ok=True)
             return None
-        with open_workspace(database) as connection:
+        with workspace.read(database) as connection:
             row = connection.execute(
                 "SELECT is_batch_symbolic, is_sequence_symbolic, default_batch, default_sequence, input_signature,"
                 " specialized_reason, parameter_count FROM model"
@@ -295,7 +295,7 @@ def _asked(stranger: Stranger, folder: Path, size: tuple[int, int], found: dict[
         found.setdefault("ingest_s", outcome.ingest_s)
         if not row[0] and row[2] != batch:
             return _asked(stranger, folder, size, found)
-    with open_workspace(database) as connection:
+    with workspace.read(database) as connection:
         if not asked["sequence"]:
             (sequence,) = connection.execute("SELECT default_sequence FROM model").fetchone() or (1,)
         macs = connection.execute(
@@ -304,8 +304,8 @@ def _asked(stranger: Stranger, folder: Path, size: tuple[int, int], found: dict[
             [batch, sequence, sequence],
         ).fetchone()
         unruled = connection.execute("SELECT count(*) FROM operator WHERE rule IS NULL").fetchone()
-        scenario = scenario_row(scenario_id=0, batch=batch, sequence=sequence, precision="fp32")
-        maintain.ask(connection, scenarios=[scenario])
+        scenario = Session.conditions({"batch": batch, "sequence": sequence, "precision": "fp32", "backend": "eager"})
+        narrow.narrow(connection, scenarios=[{"scenario_id": 0, **scenario}])
         memory = connection.execute("SELECT activation_byte, kv_cache_byte FROM run_memory").fetchone()
     assert macs is not None and unruled is not None
     return {

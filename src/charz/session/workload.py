@@ -113,6 +113,8 @@ class Workload(Queries):
                 done(outcome.model)
                 if outcome.state == "failed":
                     self.voice.warn(f"failed: {outcome.model}: {outcome.message}")
+                elif outcome.message:
+                    self.voice.remark(f"{outcome.model}: {outcome.message}")
 
             return self._closing(run(specs, self.changing, maintain.add_runs, jobs, force, report))
 
