@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -208,12 +209,13 @@ class Scenarios:
             session.conditions({**fields, "backend": b, "precision": p}) for p in names(precision) for b in backends
         ]
         rows, held = session.numbered(wanted)
-        new = [row for row in rows if row["scenario_id"] not in held]
-        if new:
+        new: Sequence[dict[str, Any]] = []
+        if not held.issuperset(row["scenario_id"] for row in rows):
             with session.changing() as connection:
-                marks = ", ".join("?" * len(new[0]))
-                query = f"INSERT INTO scenario ({', '.join(new[0])}) VALUES ({marks})"
+                rows, held = session.numbered(wanted, connection)
+                new = [row for row in rows if row["scenario_id"] not in held]
                 for row in new:
+                    query = f"INSERT INTO scenario ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
                     connection.execute(query, [*row.values()])
         if len(new) < len(rows):
             session.voice.remark(f"{len(rows) - len(new)} of {len(rows)} exist already")

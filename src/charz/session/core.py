@@ -518,11 +518,16 @@ class Core:
                 check_size(size, values[size])
         return values
 
-    def numbered(self, wanted: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], set[int]]:
-        """The scenarios with the numbers they have in the file, or with new ones; and the numbers that are in the file."""
+    def numbered(
+        self, wanted: Sequence[Mapping[str, Any]], writing: duckdb.DuckDBPyConnection | None = None
+    ) -> tuple[list[dict[str, Any]], set[int]]:
+        """The scenarios with the numbers they have in the file, or with new ones; and the numbers that are in the file.
+
+        Give the connection that will write them, since another process may add some until the file is this one's to change.
+        """
         same = [name for name in _DEFAULTS if name != "origin"]
         query = f"SELECT min(scenario_id), {', '.join(same)} FROM scenario GROUP BY ALL"
-        held = {tuple(values): number for number, *values in self.connection().execute(query).fetchall()}
+        held = {tuple(values): number for number, *values in (writing or self.connection()).execute(query).fetchall()}
         known = set(held.values())
         highest = max(known, default=0)
         rows = []

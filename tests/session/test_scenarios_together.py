@@ -1,0 +1,33 @@
+"""Two sessions add scenarios to one file: neither's number is the other's."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import charz
+from charz.session.core import Core
+
+
+def test_a_scenario_added_meanwhile_keeps_its_number(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "charz.duckdb"
+    shutil.copy(file, path)
+    changing = Core.changing
+
+    def after_another(self: Core, create: bool = True):  # type: ignore[no-untyped-def]
+        monkeypatch.setattr(Core, "changing", changing)
+        with charz.open(path) as other:
+            other.scenario.add(batch=901, backend="eager")
+        return changing(self, create)
+
+    with charz.open(path) as db:
+        before = len(db.scenario.list())
+        monkeypatch.setattr(Core, "changing", after_another)
+        db.scenario.add(batch=902, backend="eager")
+        found = db.scenario.list()
+    assert len(found) == before + 2 == found["scenario_id"].n_unique()
+    assert {901, 902} <= set(found["batch"].to_list())
