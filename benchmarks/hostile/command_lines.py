@@ -138,12 +138,14 @@ def command_line(dice: random.Random) -> list[str]:
 def _given(parameter: inspect.Parameter, dice: random.Random, is_junk: bool) -> list[str]:
     """The parameter as typed, or nothing."""
     hint, declared = typing.get_args(parameter.annotation)[:2]
-    is_option = hasattr(declared, "param_decls") and bool(declared.param_decls)
-    if dice.random() > (0.2 if is_option else 0.95):
+    # typer keeps the first of the flags as the default
+    flags = [text for text in (declared.default, *(declared.param_decls or ())) if str(text).startswith("-")]
+    is_option = bool(flags)
+    if dice.random() > (0.12 if is_option else 0.95):
         return []
     if not is_option:
         return [_value(parameter.name, hint, dice, is_junk) or " "]
-    flag = dice.choice(declared.param_decls).split("/")[0]
+    flag = dice.choice(flags).split("/")[0]
     if hint is bool:
         return [flag]
     if parameter.name in ("out", "csv"):
