@@ -17,7 +17,7 @@ from charz.schema.units import UNITS, ending
 from .answer import Asked, Rows, answer
 from .axes import names, quantity
 from .core import Core, Voice
-from .parameters import MOST, Amount, Text
+from .parameters import Amount, Text
 
 if TYPE_CHECKING:
     import duckdb
@@ -50,6 +50,8 @@ class Place:
     column: str
     unit: str
     is_count: bool
+    bounds: tuple[float, float]
+    """Least and most that it may be (`number_rule`)."""
 
 
 class WhatIf(Core):
@@ -158,6 +160,9 @@ def _places(connection: duckdb.DuckDBPyConnection, hardware: str) -> list[Place]
     from charz.hardware_catalog.part import ENERGY_UNITS, ORDINALS, SECTIONS
 
     tables: dict[str, type[Row]] = {**SECTIONS, "price": Price}
+    query = "SELECT kind, quantity, least, most FROM number_rule"
+    rules = {(kind, what): (least, most) for kind, what, least, most in connection.execute(query).fetchall()}
+    every = rules["*", "*"]
     places = []
     for section, row_type in tables.items():
         columns = [c for c in ddl.columns(row_type) if c.python_type in (int, float) and c.name not in ORDINALS]
@@ -165,10 +170,11 @@ def _places(connection: duckdb.DuckDBPyConnection, hardware: str) -> list[Place]
             named = ".".join((section, *(value for _, value in key[1:])))
             for column in columns:
                 unit, is_count = UNITS.get(ending(column.name), ""), column.python_type is int
-                places.append(Place(f"{named}.{column.name}", row_type.TABLE, key, column.name, unit, is_count))
+                bounds = rules.get((section, column.name), every)
+                places.append(Place(f"{named}.{column.name}", row_type.TABLE, key, column.name, unit, is_count, bounds))
     for key in _keys(connection, EnergyProfile, hardware):
         what, of = (value for _, value in key[1:])
-        places.append(Place(f"energy.{what}.{of}", EnergyProfile.TABLE, key, "value", ENERGY_UNITS[what], False))
+        places.append(Place(f"energy.{what}.{of}", EnergyProfile.TABLE, key, "value", ENERGY_UNITS[what], False, every))
     return places
 
 
@@ -191,8 +197,11 @@ def _values(given: Value, name: str, place: Place) -> list[tuple[str, float]]:
 
 def _value(given: Amount, name: str, place: Place) -> float:
     value = quantity(given, place.unit, name)
-    if not (math.isfinite(value) and value >= 0):
-        raise CharzError("no part has such a number", f"{name}={given}", "finite numbers from 0 on are possible")
-    if place.is_count and (value != int(value) or value > MOST):
-        raise CharzError("not a count", f"{name}={given}", f"whole numbers up to {MOST:,} are possible")
+    least, most = place.bounds
+    if not least <= value <= most:  # NaN is not
+        raise CharzError(
+            "no part has such a number", f"{name}={given}", f"numbers from {least:g} to {most:g} are possible"
+        )
+    if place.is_count and value != int(value):
+        raise CharzError("not a count", f"{name}={given}", "whole numbers are possible")
     return value
