@@ -146,8 +146,13 @@ def line(found: Method | dict[str, Method]) -> str:
 
 
 def _command(method: Method) -> Any:
-    single = typer.Typer(add_completion=False)
-    single.command(method.name)(function(method))
+    if method.name == "what-if":
+        from . import what_if
+
+        single = what_if.command(method)
+    else:
+        single = typer.Typer(add_completion=False)
+        single.command(method.name)(function(method))
     command = typer.main.get_command(single)
     command.name = method.name
     return command

@@ -6,7 +6,7 @@ import dataclasses
 import inspect
 import types
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -84,8 +84,8 @@ def _methods(owner: type, group: str) -> Iterator[Method]:
             yield Method(name.rstrip("_").replace("_", "-"), group, owner, asked)
 
 
-def function(method: Method) -> Callable[..., None]:
-    """A function that typer makes the command of."""
+def function(method: Method, changes: Mapping[str, str] | None = None) -> Callable[..., None]:
+    """A function that typer makes the command of; with `changes` it asks what would be if these numbers of parts were others."""
     hints = typing.get_type_hints(method.asked.rows, include_extras=True)
     given = [p for p in inspect.signature(method.asked.rows).parameters.values() if p.name != "self"]
     own = [
@@ -120,7 +120,7 @@ def function(method: Method) -> Callable[..., None]:
             display.voice() as voice,
             Session(path, voice=voice, is_guarded=True, access=access) as session,
         ):
-            _answer(session, method, given, sections, format or Format.table, Target(out, force))
+            _answer(session, method, given, sections, format or Format.table, Target(out, force), changes)
 
     command.__doc__ = method.help
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -135,14 +135,14 @@ def _answer(
     sections: tuple[str, ...],
     format: Format,
     target: Target,
+    changes: Mapping[str, str] | None,
 ) -> None:
     """Ask, and write what comes: every section as a table for people, else the one asked for."""
-    owner = getattr(session, method.group) if method.group else session
     chosen = given.pop("section", None) if sections else None
     is_page = bool(sections) and chosen is None and format is Format.table and target.out is None
     failed = False
     for section in sections if is_page else [chosen or (sections or (None,))[0]]:
-        rows = method.asked.rows(owner, **given, **({"section": section} if section else {}))
+        rows = rows_of(session, method, changes, **given, **({"section": section} if section else {}))
         failed |= rows.is_failure
         if is_page:
             rows = dataclasses.replace(rows, source=rows.fetch())
@@ -209,7 +209,11 @@ def _typed(hint: Any) -> Any:
     raise TypeError(f"no command line for {hint}")
 
 
-def rows_of(session: Session, method: Method, **given: Any) -> Rows:
+def rows_of(session: Session, method: Method, changes: Mapping[str, str] | None, **given: Any) -> Rows:
     """What a command writes, before it is written."""
+    if changes is not None:
+        asked: Asked = Session.what_if.asked  # type: ignore[attr-defined]
+        name = method.asked.rows.__name__
+        return asked.rows(session, changes, f"{method.group}.{name}" if method.group else name, **given)
     owner = getattr(session, method.group) if method.group else session
     return method.asked.rows(owner, **given)

@@ -269,6 +269,25 @@ class HardwareProvenance(Row):
     """Anything a reader must know."""
 
 
+class NumberRule(Row):
+    """What a number of a part may be; any other makes the part's answers null (`part_fault`). A row of a quantity wins over
+    the one for all."""
+
+    TABLE: ClassVar[str] = "number_rule"
+    KEY: ClassVar[tuple[str, ...]] = ("kind", "quantity")
+
+    kind: str
+    """What it is a number of, as in `hardware_value`; `*` for all."""
+    quantity: str
+    """Last word of its field, e.g. `unit_count`; `*` for all."""
+    least: float
+    """Smallest number that a part may have, in SI."""
+    most: float
+    """Largest number that a part may have, in SI."""
+    reason: str
+    """Why."""
+
+
 class HardwareConflict(Row):
     """Sources that disagree about a number, and what was chosen."""
 

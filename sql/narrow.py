@@ -7,6 +7,7 @@ writes.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import duckdb
@@ -22,6 +23,51 @@ COSTED = "shape_cost"
 
 Triple = tuple[str, str, str]
 """Part, backend and precision of a target."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A number of a part as it is not in the file."""
+
+    table: str
+    key: tuple[tuple[str, str], ...]
+    """Columns that name its row, each with its value; the part is among them."""
+    column: str
+    value: float
+
+    @property
+    def hardware(self) -> str:
+        """Part it belongs to."""
+        return dict(self.key)["hardware"]
+
+
+def alter(
+    connection: duckdb.DuckDBPyConnection, changes: Sequence[Change], hardware: Sequence[str] | None = None
+) -> None:
+    """Make every view answer as if these numbers stood in the file, for some parts or all; before `narrow`.
+
+    What is known of the parts changed, and of their siblings, to which efficiencies are lent, is evaluated anew.
+    """
+    if not changes:
+        return
+    for fact in sorted({change.table for change in changes}):
+        connection.execute(f"CREATE TEMP TABLE {fact} AS SELECT * FROM {stored(connection, fact)}")
+    for change in changes:
+        row = " AND ".join(f"{ddl.quote(name)} = ?" for name, _ in change.key)
+        statement = f"UPDATE temp.{change.table} SET {ddl.quote(change.column)} = ? WHERE {row}"
+        connection.execute(statement, [change.value, *(value for _, value in change.key)])
+    changed = f"hardware IN {_listed(sorted({change.hardware for change in changes}))}"
+    anew = f"architecture IN (SELECT architecture FROM hardware WHERE {changed})"
+    asked = "TRUE" if hardware is None else f"hardware IN {_listed(hardware)}"
+    query = f"SELECT hardware, {anew} FROM hardware WHERE {asked}"
+    parts: dict[bool, list[str]] = {True: [], False: []}
+    for part, is_anew in connection.execute(query).fetchall():
+        parts[is_anew].append(part)
+    for table in _maintained(connection, HARDWARE):
+        if "hardware" in column_names(connection, table.name):
+            kept = f"SELECT * FROM {stored(connection, table.name)} WHERE hardware IN {_listed(parts[False])}"
+            made = f"SELECT * FROM ({table.body}) WHERE hardware IN {_listed(parts[True])}"
+            connection.execute(f"CREATE TEMP TABLE {ddl.quote(table.name)} AS {kept} UNION ALL BY NAME {made}")
 
 
 def narrow(
@@ -131,8 +177,8 @@ def _maintained(connection: duckdb.DuckDBPyConnection, layer: str) -> list[Relat
 
 
 def _keep(connection: duckdb.DuckDBPyConnection, table: str, kept: str) -> None:
-    source = f"SELECT * FROM {stored(connection, table)} WHERE {kept}"
-    connection.execute(f"CREATE TEMP TABLE {ddl.quote(table)} AS {source}")
+    source = f"SELECT * FROM {ddl.quote(table)} WHERE {kept}"
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE {ddl.quote(table)} AS {source}")
 
 
 def _listed(values: Sequence[str]) -> str:

@@ -81,8 +81,8 @@ SELECT
     -- Energy coefficients that are assumed.
     CAST(COALESCE(e.guess_count, 0) AS BIGINT) AS guess_count
 FROM hardware AS h
-INNER JOIN part_unit AS c ON c.hardware = h.hardware
-INNER JOIN part_level AS m ON m.hardware = h.hardware
+LEFT JOIN part_unit AS c ON c.hardware = h.hardware
+LEFT JOIN part_level AS m ON m.hardware = h.hardware
 LEFT JOIN default_power AS p ON p.hardware = h.hardware
 LEFT JOIN overheads AS g ON g.hardware = h.hardware
 LEFT JOIN cuda_limit AS l ON l.compute_capability = h.compute_capability

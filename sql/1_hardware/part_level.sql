@@ -14,7 +14,7 @@ WITH chip_memory AS (
         CASE WHEN m.scope = 'unit' THEN m.bandwidth_byte_per_s * c.unit_count ELSE m.bandwidth_byte_per_s END
             AS total_byte_per_s
     FROM hardware_memory AS m
-    INNER JOIN part_unit AS c ON c.hardware = m.hardware
+    LEFT JOIN part_unit AS c ON c.hardware = m.hardware
 ),
 
 -- Its depth, not MAX_BY over it: MAX_BY passes over nulls, and an unknown bandwidth must stay unknown.
@@ -78,5 +78,5 @@ SELECT
         WHEN m.l1_byte IS NOT NULL THEN m.l1_byte_per_s
     END AS tile_memory_byte_per_s
 FROM hardware AS h
-INNER JOIN part_unit AS c ON c.hardware = h.hardware
-INNER JOIN memory_totals AS m ON m.hardware = h.hardware
+LEFT JOIN part_unit AS c ON c.hardware = h.hardware
+LEFT JOIN memory_totals AS m ON m.hardware = h.hardware

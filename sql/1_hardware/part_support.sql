@@ -8,6 +8,14 @@ WITH policy_precisions AS (
     FROM precision_policy
     WHERE operator_class IN ('*', 'linear') AND compute_precision IS NOT NULL
     GROUP BY policy
+),
+
+-- Links and prices decide nothing of one part's time and energy.
+faulty_parts AS (
+    SELECT hardware, MIN(field) AS fault
+    FROM part_fault
+    WHERE kind IN ('cluster', 'memory', 'peak', 'power', 'overhead', 'energy')
+    GROUP BY hardware
 )
 
 SELECT
@@ -44,9 +52,12 @@ SELECT
     h.dram_j_per_byte,
     h.cache_j_per_byte,
     h.tile_j_per_byte,
-    h.static_w
+    h.static_w,
+    -- A number of the part that cannot be (`part_fault`), for which its answers are null; null where there is none.
+    f.fault
 FROM supported_backend AS s
 INNER JOIN backend AS b ON b.backend = s.backend
 INNER JOIN part AS h ON h.hardware = s.hardware
 INNER JOIN hardware_rate AS r ON r.hardware = s.hardware AND r.is_native
 INNER JOIN policy_precisions AS p ON p.precision = r.precision
+LEFT JOIN faulty_parts AS f ON f.hardware = s.hardware

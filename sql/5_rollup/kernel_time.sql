@@ -47,7 +47,7 @@ SELECT
     -- What it adds to the run. [s]
     latency_s,
     -- Part of latency_s in which the device waits: dispatch and gaps. [s]
-    GREATEST(0e0, latency_s - busy_s) AS overhead_s,
+    CASE WHEN latency_s IS NOT NULL THEN GREATEST(0e0, latency_s - busy_s) END AS overhead_s,
     -- Static power times latency_s; null when a coefficient is missing. [J]
     static_w * latency_s AS static_energy_j,
     -- Static energy of units without work; null when a coefficient is missing. [J]
@@ -56,6 +56,7 @@ SELECT
     dynamic_energy_j + static_w * latency_s AS energy_j,
     -- What sets its pace: `compute`, `memory:LEVEL`, `overhead`, `power`, `threads` or `balanced` between the first two.
     CASE
+        WHEN latency_s IS NULL THEN NULL
         WHEN latency_s - busy_s > 0.5e0 * latency_s THEN 'overhead'
         WHEN is_power_bound THEN 'power'
         WHEN team_s > 0.5e0 * latency_s THEN 'threads'

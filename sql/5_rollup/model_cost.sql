@@ -87,6 +87,7 @@ SELECT
     utilized_s / NULLIF(busy_s, 0e0) AS utilization_fraction,
     -- What sets the pace for the largest part of the time: `compute`, `memory`, `power`, `threads` or `overhead`.
     CASE
+        WHEN latency_s IS NULL THEN NULL
         WHEN latency_s - busy_s >= GREATEST(compute_s, memory_s, power_s, team_s) THEN 'overhead'
         WHEN team_s >= GREATEST(compute_s, memory_s, power_s) THEN 'threads'
         WHEN power_s >= GREATEST(compute_s, memory_s) THEN 'power'

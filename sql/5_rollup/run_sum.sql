@@ -66,7 +66,7 @@ summed_shapes AS (
         SUM(kernel_count * busy_s) AS busy_s,
         SUM(CASE WHEN is_power_bound OR compute_s < memory_s THEN 0e0 ELSE kernel_count * (busy_s - team_s) END) AS compute_s,
         SUM(CASE WHEN is_power_bound OR compute_s >= memory_s THEN 0e0 ELSE kernel_count * (busy_s - team_s) END) AS memory_s,
-        SUM(CASE WHEN is_power_bound THEN kernel_count * busy_s ELSE 0e0 END) AS power_s,
+        SUM(CASE WHEN is_power_bound THEN kernel_count * busy_s WHEN NOT is_power_bound THEN 0e0 END) AS power_s,
         SUM(CASE WHEN is_power_bound THEN 0e0 ELSE kernel_count * team_s END) AS team_s,
         SUM(kernel_count * device_s) AS device_s,
         SUM(kernel_count * naive_s) AS naive_s,

@@ -45,8 +45,9 @@ READS: dict[str, tuple[list[str], dict[str, Any]]] = {
 OTHERS = {
     "calibrate", "doctor", "export", "fusion", "hardware add", "hardware remove", "hardware sync", "ingest", "measure",
     "measurements import", "measurements list", "plot", "refresh", "scenario add", "scenario remove", "validate",
+    "what-if",
 }  # fmt: skip
-"""Commands that write, run models, or want measurements: their own tests call them."""
+"""Commands that write, run models or other commands, or want measurements: their own tests call them."""
 
 SEVERAL = {"compare", "coverage", "cost", "sweep", "llm", "check"}
 """Commands whose arguments are the names of one list."""

@@ -41,6 +41,12 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("term", "UPDATE term SET coefficient = 2 * coefficient WHERE quantity = 'n'"),
         ("term", "UPDATE term SET coefficient = 2 * coefficient WHERE quantity = 'flops'"),
     ],
+    "impossible_number": [
+        (
+            "part_fault",
+            "INSERT INTO part_fault VALUES ('t4', 'memory', 'memory.l2.capacity_byte', -1, 'a number from 1e-30 to 1e+30')",
+        )
+    ],
     "kernel_without_cost": [("shape_cost", f"DELETE FROM shape_cost WHERE {FIRST_RUN} AND shape_id = 0")],
     "kernel_without_path": [("path_segment", "DELETE FROM path_segment WHERE backend = 'eager' AND kernel_id = 0")],
     "latency_below_roofline": [

@@ -17,12 +17,13 @@ from .keeping import Keeping
 from .pictures import Pictures
 from .report import Reports
 from .truth import Measurements, Truth
+from .whatif import WhatIf
 from .workload import Workload
 
 __all__ = ["CharzWarning", "Session", "Voice"]
 
 
-class Session(Answers, Reports, Derivations, Workload, Keeping, Exporting, Pictures, Truth):
+class Session(Answers, Reports, Derivations, Workload, Keeping, Exporting, Pictures, Truth, WhatIf):
     """A database of charz: what it knows, what it answers, how it is changed.
 
     Use it as a context manager, or `close` it. `path` is a file, else `$CHARZ_DB`, else `charz.duckdb` in the working

@@ -16,11 +16,15 @@ _BESIDES = {
 }
 """Column of `assumed_input` that a report view rests on besides what every one does."""
 
+MOST_FAULTY = 3
+"""Parts without an answer that are named."""
+
 
 def note(narrowed: Narrowed, voice: Voice, *views: str) -> None:
     """Say how many assumed inputs an answer made of `views` rests on, and which of its models have operators that count
     for nothing."""
     note_unsized(narrowed, voice)
+    note_faulty(narrowed, voice)
     more = sorted({_BESIDES[view] for view in views if view in _BESIDES})
     counted = " + ".join(("assumed_count", *more))
     found = narrowed.connection.execute(f"SELECT hardware, {counted} FROM assumed_input ORDER BY 2").fetchall()
@@ -33,6 +37,22 @@ def note(narrowed: Narrowed, voice: Voice, *views: str) -> None:
         f"rests on {count} assumed inputs{'' if parts == 1 else ' a part'}: `charz hardware show {shown},"
         " the view assumed_input counts all"
     )
+
+
+def note_faulty(narrowed: Narrowed, voice: Voice) -> None:
+    """Say which parts have numbers that cannot be: their answers are null."""
+    query = """
+        SELECT f.hardware, f.field, f.value, f.rule
+        FROM part_fault AS f
+        SEMI JOIN part_support AS s ON s.hardware = f.hardware AND s.fault = f.field
+        ORDER BY f.hardware
+    """
+    found = narrowed.connection.execute(query).fetchall()
+    for part, field, value, rule in found[:MOST_FAULTY]:
+        stands = "is missing" if value is None else f"is {value:g}"
+        voice.warn(f"{part} has no answer: {field} {stands}, {rule}")
+    if len(found) > MOST_FAULTY:
+        voice.warn(f"{len(found) - MOST_FAULTY} more parts have no answer: `charz check` names what cannot be")
 
 
 def note_unsized(narrowed: Narrowed, voice: Voice) -> None:

@@ -20,6 +20,8 @@ from .axes import check_size
 if TYPE_CHECKING:
     import duckdb
 
+    from charz.sql.narrow import Change
+
 Triple = tuple[str, str, str]
 """Part, backend and precision of a target."""
 
@@ -162,8 +164,10 @@ class Core:
         is_guarded: bool = False,
         access: Access = Access(),
         parent: Core | None = None,
+        changes: Sequence[Change] = (),
     ) -> None:
         self._parent = parent
+        self._changes = tuple(changes)
         self.access = access
         self.is_guarded = is_guarded
         """Whether SQL comes from anybody: it reads the database and nothing else."""
@@ -175,6 +179,7 @@ class Core:
         self._answered: dict[tuple[str, tuple[str, ...]], tuple[Narrowed, list[tuple[bool, str]]]] = {}
         self._empty: duckdb.DuckDBPyConnection | None = None
         self._of_parent: duckdb.DuckDBPyConnection | None = None
+        self._altered: duckdb.DuckDBPyConnection | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -191,6 +196,9 @@ class Core:
         if self._opened:
             self._opened[1].close()
             self._opened = None
+        if self._altered:
+            self._altered.close()
+            self._altered = None
         if self._empty:
             self._empty.close()
             self._empty = None
@@ -202,7 +210,11 @@ class Core:
             if connection is not self._of_parent:
                 self.close()
                 self._of_parent = connection
-            return connection
+            if not self._changes:
+                return connection
+            if self._altered is None:
+                self._altered = self.cursor()
+            return self._altered
         if self._opened and self._opened[0] != _state(self.path):
             self.close()
         if self._opened is None:
@@ -213,6 +225,17 @@ class Core:
                 interruption.shut(connection)
             self._opened = (_state(self.path), connection)
         return self._opened[1]
+
+    def cursor(self, hardware: Sequence[str] | None = None) -> duckdb.DuckDBPyConnection:
+        """A connection of its own to the same file, with the numbers that this session takes as changed, for some parts or
+        all."""
+        if not self._changes or not self._parent:
+            return self.connection().cursor()
+        from charz.sql import narrow
+
+        made = self._parent.connection().cursor()
+        narrow.alter(made, self._changes, hardware)
+        return made
 
     def writing_files(self) -> duckdb.DuckDBPyConnection:
         """A connection that may write files. Raises `CharzError` where a guarded session's file holds what charz did not put
@@ -247,8 +270,8 @@ class Core:
         with workspace.change(self.path, create, self.access) as connection:
             yield connection
 
-    def child(self, scope: Scope) -> Self:
-        """A session about less of the same file, on the connection of this one."""
+    def child(self, scope: Scope, changes: Sequence[Change] = ()) -> Self:
+        """A session about less of the same file, or with numbers of parts taken as changed, on the connection of this one."""
         return type(self)(
             self.path,
             scope=scope,
@@ -256,6 +279,7 @@ class Core:
             is_guarded=self.is_guarded,
             access=self.access,
             parent=self._parent or self,
+            changes=(*self._changes, *changes),
         )
 
     def scoped(self, model: str, parts: Sequence[str]) -> Scope:
@@ -272,7 +296,7 @@ class Core:
             from charz.sql import narrow
 
             models, parts, numbers = self._scope.models, self._scope.hardware, self._scope.scenarios
-            cursor = connection.cursor()
+            cursor = self.cursor(list(parts) or None)
             rows = Narrowed(connection).records(
                 "SELECT * FROM scenario WHERE list_contains(?, scenario_id)", [list(numbers)]
             )
@@ -496,7 +520,7 @@ class Core:
         wanted = [self.conditions({**run, "backend": b, "precision": p}) for run in runs for p, b in pairs]
         rows, held = self.numbered(wanted)
         hardware = list(dict.fromkeys(part for part, *_ in targets))
-        connection = self.connection().cursor()
+        connection = self.cursor(hardware)
         narrow.narrow(
             connection,
             scenarios=rows,

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import duckdb
     import polars as pl
 
+    from charz.sql.narrow import Change
+
 _VIEWS = "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal AND schema_name = 'main'"
 _TABLES = "SELECT table_name, comment FROM duckdb_tables() WHERE NOT internal AND schema_name = 'main'"
 _COLUMNS = "SELECT column_name, data_type, comment FROM duckdb_columns() WHERE schema_name = 'main' AND table_name = ?"
@@ -53,7 +55,9 @@ class Queries(Core):
         limits = sandbox.Limits(sandbox.memory_byte(memory), timeout)
         narrowing = (names(model), names(on), batch, sequence, precision, backend)
         if self.is_guarded:
-            with sandbox.asked(narrowed_to, (self.path, self._scope, *narrowing), text, limits) as answered:
+            with sandbox.asked(
+                narrowed_to, (self.path, self._scope, self._changes, *narrowing), text, limits
+            ) as answered:
                 return of_arrow(answered.table())
         connection = self._narrowed_to(*narrowing)
 
@@ -139,10 +143,10 @@ class Queries(Core):
         return self.child(Scope(chosen, parts, numbers))
 
 
-def narrowed_to(path: Path, scope: Scope, *narrowing: Any) -> duckdb.DuckDBPyConnection:
+def narrowed_to(path: Path, scope: Scope, changes: Sequence[Change], *narrowing: Any) -> duckdb.DuckDBPyConnection:
     """Opens a database for the process in which anybody's SQL runs; what is left out is said on standard error."""
     voice = Voice(warn=lambda text: print(text, file=sys.stderr))
-    return Queries(path, scope=scope, voice=voice)._narrowed_to(*narrowing)
+    return Queries(path, voice=voice).child(scope, changes)._narrowed_to(*narrowing)
 
 
 def _meanings(connection: duckdb.DuckDBPyConnection, query: str) -> dict[str, str]:

@@ -1,0 +1,64 @@
+"""The command that asks another one on parts that do not exist."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from charz.schema.errors import CharzError, unknown_name
+from charz.session.parameters import Text
+from charz.session.whatif import METHODS, WhatIf
+
+from .options import Method, function, methods
+
+_SETTINGS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+"""Options that stand after the first word are the other command's."""
+
+
+_TEXTS: dict[str, Text] = {
+    name: typing.get_args(hint)[1]
+    for name, hint in typing.get_type_hints(WhatIf.what_if, include_extras=True).items()
+    if typing.get_origin(hint) is Annotated
+}
+_CHANGES = Annotated[list[str], typer.Option("--set", help=_TEXTS["changes"].help, show_default=False)]
+_WORDS = Annotated[list[str], typer.Argument(metavar="COMMAND...", help=_TEXTS["method"].help, show_default=False)]
+
+
+def command(method: Method) -> typer.Typer:
+    """The command of `what_if`: `charz what-if --set PART.FIELD=VALUE -- COMMAND ...`."""
+    single = typer.Typer(add_completion=False)
+
+    @single.command(method.name, help=method.help, context_settings=_SETTINGS)
+    def what_if(changes: _CHANGES, words: _WORDS) -> None:
+        asked, arguments = _asked(words)
+        other = typer.Typer(add_completion=False)
+        other.command(asked.name)(function(asked, _changes(changes)))
+        outcome = typer.main.get_command(other).main(arguments, prog_name=f"charz {method.name}", standalone_mode=False)
+        if outcome:
+            raise typer.Exit(outcome)
+
+    return single
+
+
+def _asked(words: Sequence[str]) -> tuple[Method, list[str]]:
+    """The command that the first words name, and the others."""
+    known = [name.replace(".", " ") for name in METHODS]
+    for count in (1, 2):
+        if " ".join(words[:count]) in known:
+            found = methods()[words[0]]
+            return found[words[1]] if isinstance(found, dict) else found, list(words[count:])
+    raise unknown_name("command of a what-if", words[0], known)
+
+
+def _changes(given: Sequence[str]) -> dict[str, str]:
+    """Values by the number they are for."""
+    found: dict[str, str] = {}
+    for text in given:
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise CharzError("no value", f"--set {text}", next=f"write e.g. --set {text}=256")
+        found[name.strip()] = ",".join(filter(None, (found.get(name.strip()), value.strip())))
+    return found

@@ -1,0 +1,142 @@
+"""What a what-if answers is what the file answers once the number stands in it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from pathlib import Path
+
+import duckdb
+import pytest
+from polars.testing import assert_frame_equal
+
+import charz
+from charz.cli import dispatch
+from charz.schema.errors import CharzError
+
+CHANGES = {
+    "t4.sm.unit_count": (80, "UPDATE hardware_cluster SET unit_count = 80 WHERE hardware = 't4'"),
+    "t4.memory.dram.bandwidth_byte_per_s": (
+        "2TB/s",
+        "UPDATE hardware_memory SET bandwidth_byte_per_s = 2e12 WHERE hardware = 't4' AND level = 'dram'",
+    ),
+    "kpu_t64.default.clock_fraction": (
+        0.5,
+        "UPDATE hardware_power SET clock_fraction = 0.5 WHERE hardware = 'kpu_t64'",
+    ),
+    "t4.clock_boost_hz": ("1.2GHz", "UPDATE hardware_cluster SET clock_boost_hz = 1.2e9 WHERE hardware = 't4'"),
+    "t4.energy.byte.dram": (
+        "1nJ/byte",
+        "UPDATE energy_profile SET value = 1e-9 WHERE hardware = 't4' AND what = 'byte' AND key = 'dram'",
+    ),
+}
+"""A number, its value, and the statement of a plain client that says the same."""
+
+
+def changed(file: Path, path: Path, statement: str) -> Path:
+    """A copy of a file in which a plain client changed numbers."""
+    path.write_bytes(file.read_bytes())
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(statement)
+    return path
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_what_if_is_what_the_changed_file_answers(name: str, file: Path, tmp_path: Path) -> None:
+    value, statement = CHANGES[name]
+    before = hashlib.sha256(file.read_bytes()).hexdigest()
+    asked = {"on": ["t4", "kpu_t64"], "batch": "1,8"}
+    with charz.open(file) as db, charz.open(changed(file, tmp_path / "changed.duckdb", statement)) as other:
+        found = db.what_if({name: value}, "compare", ["small", "other"], **asked)
+        as_is, expected = db.compare(["small", "other"], **asked), other.compare(["small", "other"], **asked)
+    label = f"{name.rpartition('.')[2]}={value}"
+    assert list(dict.fromkeys(found["variant"])) == ["as is", label] and found.columns == ["variant", *expected.columns]
+    assert_frame_equal(found.filter(variant="as is").drop("variant"), as_is, rel_tol=0, check_dtypes=False)
+    assert_frame_equal(found.filter(variant=label).drop("variant"), expected, rel_tol=1e-12, check_dtypes=False)
+    assert not expected.equals(as_is)
+    assert hashlib.sha256(file.read_bytes()).hexdigest() == before
+
+
+def test_every_table_of_parts_is_as_in_the_changed_file(file: Path, tmp_path: Path) -> None:
+    """An L4's siblings of the same die are evaluated too: efficiencies are lent by unit counts."""
+    statement = "UPDATE hardware_cluster SET unit_count = 232 WHERE hardware = 'l4'"
+    with charz.open(file) as db, charz.open(changed(file, tmp_path / "changed.duckdb", statement)) as other:
+        (session,) = [s for label, s in db.variants({"l4.sm.unit_count": 232}).items() if label != "as is"]
+        query = "SELECT view FROM view_catalog WHERE kind = 'table' AND layer = '1_hardware'"
+        for (table,) in other.connection().execute(query).fetchall():
+            frames = [s.connection().sql(f"SELECT * FROM {table} ORDER BY ALL").pl() for s in (session, other)]
+            assert_frame_equal(*frames, rel_tol=1e-12)
+
+
+def test_lists_of_values_make_every_combination(file: Path) -> None:
+    changes = {"t4.sm.unit_count": [20, "80"], "t4.l2.capacity_byte": "2MiB,8MiB"}
+    with charz.open(file) as db:
+        found = db.what_if(
+            changes, "sql", "SELECT field, value FROM hardware_value WHERE hardware = 't4' AND is_edited"
+        )
+    values = {label: set(rows["value"]) for (label,), rows in found.partition_by("variant", as_dict=True).items()}
+    assert {label: v for label, v in values.items() if "=" in str(label)} == {
+        "unit_count=20, capacity_byte=2MiB": {20.0, 2.0**21},
+        "unit_count=20, capacity_byte=8MiB": {20.0, 2.0**23},
+        "unit_count=80, capacity_byte=2MiB": {80.0, 2.0**21},
+        "unit_count=80, capacity_byte=8MiB": {80.0, 2.0**23},
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        ({}, "nothing is changed"),
+        ({"t4": 1}, "not a number of a part: t4"),
+        ({"t4.bandwidth_byte_per_s": 1}, "several numbers have this name.*memory.dram.bandwidth_byte_per_s"),
+        ({"t4.unit_counts": 1}, "unknown number of t4: unit_counts. Nearest: cluster.sm.unit_count"),
+        ({"t4.sm.unit_count": "2GB"}, "not an amount: t4.sm.unit_count=2GB. It has no unit"),
+        ({"t4.clock_boost_hz": "2W"}, "not an amount: .*Units: Hz, kHz, MHz, GHz"),
+        ({"t4.sm.unit_count": 1.5}, "not a count"),
+        ({"t4.sm.unit_count": []}, "a number without a value"),
+        ({"t4.clock_boost_hz": float("nan")}, "no part has such a number"),
+        ({"t4.clock_boost_hz": -1.0}, "no part has such a number"),
+        ({"nopart.sm.unit_count": 1}, "unknown part"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(change: dict[str, object], line: str, file: Path) -> None:
+    with charz.open(file) as db, pytest.raises(CharzError, match=line):
+        db.what_if(change, "report", "small", on="t4")  # type: ignore[arg-type]
+
+
+def test_a_method_that_writes_is_refused(file: Path) -> None:
+    with charz.open(file) as db, pytest.raises(CharzError, match="unknown method of a what-if: ingest"):
+        db.what_if({"t4.sm.unit_count": 80}, "ingest", "resnet18")
+
+
+@pytest.mark.parametrize("command", [["report", "small", "--on", "t4"], ["hardware", "show", "t4"]])
+def test_the_command_prints_what_the_method_returns(
+    command: list[str], file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = ["what-if", "--set", "t4.sm.unit_count=20,80", "--", *command, "--db", str(file), "--format", "json"]
+    assert dispatch.run(line) == 0
+    printed = json.loads(capsys.readouterr().out)
+    with charz.open(file) as db:
+        method, options = ("hardware.show", {}) if "show" in command else ("report", {"on": "t4"})
+        argument = command[-1] if "show" in command else "small"
+        frame = db.what_if({"t4.sm.unit_count": [20, 80]}, method, argument, **options)
+    assert list(printed[0]) == frame.columns
+    assert [row["variant"] for row in printed] == frame["variant"].to_list()
+    column = "value" if "show" in command else "latency_s"
+    assert [row[column] for row in printed] == pytest.approx(frame[column].to_list(), rel=1e-9)
+
+
+def test_sql_of_the_command_line_knows_the_change(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    query = "SELECT unit_count FROM part WHERE hardware = 't4'"
+    line = ["what-if", "--set", "t4.sm.unit_count=80", "--", "sql", query, "--db", str(file), "--format", "json"]
+    assert dispatch.run(line) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed == [{"variant": "as is", "unit_count": 40.0}, {"variant": "unit_count=80", "unit_count": 80.0}]
+
+
+def test_what_is_left_out_is_said_once(file: Path) -> None:
+    with charz.open(file) as db, warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        db.what_if({"t4.sm.unit_count": [20, 80]}, "compare", "small", on="t4", precision="fp32,fp8")
+    assert [str(w.message) for w in said] == ["left out: fp8 on t4, it computes in fp16, fp32, fp64, int4, int8"]
