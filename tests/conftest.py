@@ -16,6 +16,8 @@ settings.load_profile("same")
 
 # Test folders are packages of their own: `oracle` and `whole` are imported by those names.
 sys.path.insert(0, str(Path(__file__).parent))
+# Another process finds a test's module by its name below the repository.
+sys.path.append(str(Path(__file__).parents[1]))
 
 Once = Callable[[str, Callable[[Path], object]], Path]
 

@@ -41,13 +41,13 @@ def note(narrowed: Narrowed, voice: Voice, *views: str) -> None:
 
 def note_faulty(narrowed: Narrowed, voice: Voice) -> None:
     """Say which parts have numbers that cannot be: their answers are null."""
-    query = """
-        SELECT f.hardware, f.field, f.value, f.rule
-        FROM part_fault AS f
-        SEMI JOIN part_support AS s ON s.hardware = f.hardware AND s.fault = f.field
-        ORDER BY f.hardware
-    """
-    found = narrowed.connection.execute(query).fetchall()
+    faulty = dict(
+        narrowed.connection.execute("SELECT hardware, fault FROM part_support WHERE fault IS NOT NULL").fetchall()
+    )
+    known = narrowed.connection.execute(
+        "SELECT hardware, field, value, rule FROM part_fault ORDER BY hardware"
+    ).fetchall()
+    found = [row for row in known if faulty.get(row[0]) == row[1]]
     for part, field, value, rule in found[:MOST_FAULTY]:
         stands = "is missing" if value is None else f"is {value:g}"
         voice.warn(f"{part} has no answer: {field} {stands}, {rule}")
