@@ -197,9 +197,10 @@ def test_a_report_answers_for_a_scenario_that_is_not_in_the_file(workspace: Path
     arguments = ("report", "resnet18", "--on", "h100_sxm5_80", "--batch", "5", "--precision", "fp16")
     done = charz(*arguments, "--db", str(workspace))
     assert done.returncode == 0, done.stderr
-    assert "batch 5, fp16" in done.stdout
+    assert "precision fp16, batch 5" in done.stdout
     assert "9.07 GMAC" in done.stdout  # five times 1.814
-    assert "LOOK" not in done.stdout
+    checks = done.stdout.partition("Checks")[2]
+    assert checks.count(" yes ") >= 3 and " no " not in checks
     assert workspace.read_bytes() == before
 
 
@@ -218,12 +219,16 @@ def test_check_notices_what_is_kept_wrong_and_refresh_mends_it(workspace: Path, 
         query = "SELECT trigger_name, table_name FROM maintenance_trigger WHERE table_name = 'hardware_peak'"
         name, table = connection.execute(query).fetchall()[0]
         connection.execute(f"DROP TRIGGER {name} ON {table}")
-    done = charz("check", "resnet18", "--on", "t4")
+    done = charz("check", "resnet18", "--on", "t4", "--format", "csv")
     assert done.returncode == 1
-    assert "part_rate: " in done.stderr and f"1 triggers are missing ({name} on {table})" in done.stderr
+    wrong = {
+        line.split(",")[1]: line.split(",")[2] for line in done.stdout.splitlines()[1:] if line.split(",")[2] != "0"
+    }
+    assert wrong.pop(f"{name} on {table}") == "1"
+    assert "part_rate" in wrong
     mended = charz("refresh")
-    assert mended.returncode == 0 and mended.stdout.startswith("part_rate: "), mended
-    assert "every maintained table is as its facts say" in charz("check", "resnet18", "--on", "t4").stderr
+    assert mended.returncode == 0 and "part_rate" in mended.stdout, mended
+    assert charz("check", "resnet18", "--on", "t4").returncode == 0
 
 
 def test_schema_shows_units(workspace: Path, charz: Charz) -> None:

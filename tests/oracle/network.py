@@ -422,6 +422,10 @@ class Run:
                 if first <= kernel_id <= last:
                     live[kernel_id] += size
                     allocated[kernel_id] += math.ceil(size / block) * block
+        if not allocated:  # views alone: nothing executes, and what is held is what the model brings
+            nothing = dict.fromkeys(("activation_byte", "rounding_byte", "workspace_byte"), 0.0)
+            held = {f"{name}_byte": size for name, size in sums.items()}
+            return held | nothing | {"peak_memory_byte": sum(sums.values()), "peak_kernel_id": None}
         peak = max(allocated, key=lambda k: (allocated[k], -k))
         scratch = self.backend["workspace_fraction"] * allocated[peak]
         return {f"{name}_byte": size for name, size in sums.items()} | {

@@ -16,9 +16,9 @@ from charz.session import Session, Voice
 TARGET: dict[str, Any] = {"on": "rtx4090", "backend": "eager", "precision": "fp32", "batch": 1}
 
 
-def values(frame: pl.DataFrame, name: str) -> set[float]:
-    """Values that a quantity is given with."""
-    return set(frame.filter(pl.col("name") == name)["value"].drop_nulls())
+def values(frame: pl.DataFrame, name: str) -> list[float]:
+    """Values that a quantity is given with, each once."""
+    return frame.filter(pl.col("name") == name)["value"].drop_nulls().unique().to_list()
 
 
 def meanings(frame: pl.DataFrame, name: str) -> list[str]:
@@ -44,13 +44,13 @@ def test_an_operator_down_to_its_sources(resnet18: Path) -> None:
         query = "SELECT value, confidence, source_id FROM hardware_value WHERE hardware = 'rtx4090' AND field = ?"
         ((peak, confidence, source),) = connection.execute(query, ["peak.fp32.vector.fp32.peak_ops_per_s"]).fetchall()
     # The only operator of its kernel: one value for both.
-    assert values(told, "latency_s") == {pytest.approx(latency_s)}
-    assert values(told, "compute_s") == {pytest.approx(compute_s)}
-    assert values(told, "dram_byte") == {pytest.approx(dram_byte)}
+    assert values(told, "latency_s") == [pytest.approx(latency_s)]
+    assert values(told, "compute_s") == [pytest.approx(compute_s)]
+    assert values(told, "dram_byte") == [pytest.approx(dram_byte)]
     said = " ".join([*told["name"], *told["meaning"]])
     for needed in ("layer1.0.conv1.weight", "[64, 64, 3, 3]", "[B, 64, 56, 56]", "family:gpu", "power.default.tdp_w"):
         assert needed in said
-    assert values(told, "peak.fp32.vector.fp32.peak_ops_per_s") == {peak}
+    assert values(told, "peak.fp32.vector.fp32.peak_ops_per_s") == [peak]
     assert meanings(told, "peak.fp32.vector.fp32.peak_ops_per_s")[0].startswith(f"{confidence}; {source}")
 
 
@@ -76,7 +76,7 @@ def test_every_term_with_its_inputs_down_to_the_tile(resnet18: Path) -> None:
     assert len(terms) >= 6
     for term, kind, mechanism, seconds in terms:
         of_term = told.filter(pl.col("item") == f"{term} ({kind}, {mechanism})")
-        assert values(of_term, "term_s") == {pytest.approx(seconds)}
+        assert values(of_term, "term_s") == [pytest.approx(seconds)]
     for constant in ("longest_fill_s", "exposed_fill", "start_s", "wave_quantization_fraction", "sustained_fraction"):
         assert values(told, constant), constant
     (tile,) = meanings(told, "tile")

@@ -45,7 +45,8 @@ def summary(graph: Graph, batch: int, sequence: int) -> list[tuple[object, ...]]
         work = tuple(
             (s.step, q, value(size)) for s in o.steps for q, size in sorted(s.quantities.items()) if value(size)
         )
-        moved = tuple(value(o.accesses.get(t, graph.tensors[t].elements)) for t in (*o.reads, *o.writes))
+        sizes = (value(o.accesses.get(t, graph.tensors[t].elements)) for t in (*o.reads, *o.writes))
+        moved = tuple(size for size in sizes if size)
         rows.append((o.aten_operator, work, moved))
     return rows
 
