@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from charz.schema import ddl
-from charz.schema.catalog import EnergyProfile, Price
 from charz.schema.errors import CharzError, unknown_name
-from charz.schema.row import Row
 from charz.schema.units import UNITS, ending
 
 from .answer import Asked, Rows, answer
@@ -21,6 +19,8 @@ from .parameters import Amount, Text
 
 if TYPE_CHECKING:
     import duckdb
+
+    from charz.schema.row import Row
 
 
 METHODS = (
@@ -158,6 +158,7 @@ def _once(voice: Voice) -> Voice:
 def _places(connection: duckdb.DuckDBPyConnection, hardware: str) -> list[Place]:
     """Every number that a part has a row for, known or not."""
     from charz.hardware_catalog.part import ENERGY_UNITS, ORDINALS, SECTIONS
+    from charz.schema.catalog import EnergyProfile, Price
 
     tables: dict[str, type[Row]] = {**SECTIONS, "price": Price}
     query = "SELECT kind, quantity, least, most FROM number_rule"
