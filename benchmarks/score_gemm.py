@@ -21,8 +21,6 @@ from charz.hardware_catalog.calibration import bare, errors
 from charz.hardware_catalog.calibration.rows import shared_rows
 from charz.hardware_catalog.calibration.shipped import products
 
-CACHE_STATES = ("cold", "warm", "hot")
-
 
 def arguments() -> argparse.Namespace:
     """Command line."""

@@ -15,7 +15,7 @@ import polars as pl
 import charz
 from charz.cli import output
 from charz.hardware_catalog.calibration import validation
-from charz.session.truth import BREAKDOWNS, SCORED
+from charz.hardware_catalog.calibration.questions import CELLS, SCORED
 
 PAGE = Path(__file__).parents[1] / "docs" / "validation.md"
 
@@ -40,7 +40,7 @@ def page(file: Path) -> str:
     with charz.open(file) as db:
         frame = validation.validate(db.connection(), SCORED)
         counts = {"rows": len(frame), "models": frame["model"].n_unique(), "parts": frame["hardware"].n_unique()}
-        sections = {f"By {section}": db.validate(section=section) for section in BREAKDOWNS}
+        sections = {f"By {section}": db.validate(section=section) for section in CELLS}
         sections["The worst rows"] = db.validate(section="worst")
     return "\n".join([HEAD.format(**counts), *(f"## {title}\n\n{_table(rows)}" for title, rows in sections.items())])
 

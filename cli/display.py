@@ -46,21 +46,6 @@ def quantity(value: float | None, unit: str) -> str:
     return _scaled(value, names.get(unit, unit), _DECIMAL)
 
 
-def seconds(value: float | None) -> str:
-    """A time, e.g. `1.20 ms`."""
-    return quantity(value, "s")
-
-
-def joules(value: float | None) -> str:
-    """An energy, e.g. `85.3 mJ`."""
-    return quantity(value, "J")
-
-
-def watts(value: float | None) -> str:
-    """A power, e.g. `312 W`."""
-    return quantity(value, "W")
-
-
 def size(value: float | None) -> str:
     """A number of bytes, e.g. `97.5 MiB`."""
     return _scaled(value, "B", _BINARY)
@@ -167,13 +152,6 @@ def facts(rows: Iterable[tuple[str, str, str]]) -> str:
     return "\n".join(found)
 
 
-def wrapped(text: str) -> None:
-    """Print a sentence in lines of the terminal's width."""
-    show(
-        "\n".join(textwrap.wrap(text, _width(), initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False))
-    )
-
-
 def _width() -> int:
     return shutil.get_terminal_size().columns
 
@@ -219,17 +197,11 @@ def _markdown_row(parts: Sequence[str]) -> str:
 def voice() -> Iterator[Voice]:
     """What a session says beside its answers, on standard error, each line once: what is left out at once, the rest below
     an answer that came."""
-    said: set[str] = set()
     remarks: list[str] = []
-
-    def warn(text: str) -> None:
-        if text not in said:
-            said.add(text)
-            note(text)
-
-    yield Voice(warn=warn, remark=remarks.append, progress=progress)
-    for text in dict.fromkeys(remarks):
-        warn(text)
+    spoken = Voice(warn=note, remark=remarks.append, progress=progress).once()
+    yield spoken
+    for text in remarks:
+        note(text)
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import types
 import typing
@@ -149,7 +150,7 @@ def _answer(
             if not rows.source and section != sections[0]:
                 continue
             display.heading((section or "").replace("_", " ").capitalize())
-        write(rows, format, target.out, session.texts(rows.views), target.force)
+        write(rows, format, target.out, functools.partial(session.texts, rows.views), target.force)
     if sections and not is_page and chosen is None:
         session.voice.remark(f"--section {sections[0]}; there are also {', '.join(sections[1:])}")
     if failed:
@@ -172,7 +173,7 @@ def _parameter(parameter: inspect.Parameter, hint: Any, is_several: bool) -> ins
     if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
         flag = f"--{text.flag or parameter.name.rstrip('_').replace('_', '-')}"
         flags = [flag, *([text.short] if text.short else [])]
-        if _is_flag(given):
+        if given is bool:
             flags = [f"{flag}/--no-{flag[2:]}"] if parameter.default else flags
         declared = typer.Option(
             *flags, help=text.help, show_default=not (is_required or is_nothing), min=text.least, max=text.most
@@ -188,10 +189,6 @@ def _parameter(parameter: inspect.Parameter, hint: Any, is_several: bool) -> ins
 
 def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
-
-
-def _is_flag(hint: Any) -> bool:
-    return hint is bool
 
 
 def _typed(hint: Any) -> Any:

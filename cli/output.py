@@ -9,7 +9,7 @@ import itertools
 import json
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import StrEnum
@@ -37,6 +37,9 @@ _COUNTED = {"macs": "mac", "flops": "flop"}
 _CONDITIONS = frozenset({"model", "hardware", "backend", "precision", "batch", "sequence", "context", "scenario_id"})
 """Columns that stand above a table where all of its rows agree."""
 
+Texts = Callable[[], dict[str, str]]
+"""Gives what each column holds."""
+
 FACTS_COLUMNS = 9
 """A single row of as many columns or more is listed, a column a line."""
 
@@ -51,12 +54,10 @@ class Format(StrEnum):
     parquet = "parquet"
 
 
-def write(
-    rows: Rows, format: Format, out: Path | None, texts: dict[str, str] | None = None, force: bool = False
-) -> None:
+def write(rows: Rows, format: Format, out: Path | None, texts: Texts = dict, force: bool = False) -> None:
     """Write an answer to standard output, or to a file or pipe of the user's.
 
-    `texts` say what the columns hold; `force` writes over a file that charz did not write. Raises `CharzError` for a file
+    `texts` gives what the columns hold, where that is shown; `force` writes over a file that charz did not write. Raises `CharzError` for a file
     that cannot be written.
     """
     if format is Format.parquet and out is None and sys.stdout.isatty():
@@ -87,9 +88,7 @@ def _print(data: bytes, is_text: bool) -> None:
         raise CharzError("cannot write to standard output", reason, next="name a file with --out") from error
 
 
-def encode(
-    columns: Sequence[str], rows: Sequence[Sequence[Any]], format: Format, texts: dict[str, str] | None = None
-) -> bytes:
+def encode(columns: Sequence[str], rows: Sequence[Sequence[Any]], format: Format, texts: Texts = dict) -> bytes:
     """An answer in a format of text. Numbers keep every digit except in `table` and `markdown`."""
     if format is Format.csv:
         return _csv(columns, rows).encode()
@@ -101,7 +100,7 @@ def encode(
     columns, cells = _cells(columns, rows[:TABLE_ROWS])
     if format is Format.markdown:
         return f"{display.markdown(_headers(columns), cells)}\n".encode()
-    return printable(f"{_table(columns, cells, texts or {})}\n").encode()
+    return printable(f"{_table(columns, cells, texts)}\n").encode()
 
 
 def _cells(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[Sequence[str], list[list[str]]]:
@@ -116,7 +115,7 @@ def _cells(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[Seque
     ]
 
 
-def _table(columns: Sequence[str], cells: Sequence[Sequence[str]], texts: dict[str, str]) -> str:
+def _table(columns: Sequence[str], cells: Sequence[Sequence[str]], texts: Texts) -> str:
     """A table under what all of its rows agree in; one long row as a list."""
     headers = _headers(columns)
     is_list = len(cells) == 1 and len(columns) >= FACTS_COLUMNS
@@ -128,7 +127,8 @@ def _table(columns: Sequence[str], cells: Sequence[Sequence[str]], texts: dict[s
     caption = ", ".join(f"{headers[i]} {cells[0][i]}" for i in same if cells[0][i] != "-")
     kept = [i for i in range(len(columns)) if i not in same]
     if is_list:
-        body = display.facts((columns[i], cells[0][i], texts.get(columns[i], "")) for i in kept)
+        known = texts()
+        body = display.facts((columns[i], cells[0][i], known.get(columns[i], "")) for i in kept)
     else:
         named = sum(1 for _ in itertools.takewhile(lambda i: columns[i] in _CONDITIONS, kept))
         body = display.table([headers[i] for i in kept], [[row[i] for i in kept] for row in cells], named or 1)

@@ -6,9 +6,6 @@ from typing import ClassVar
 
 from .row import Row
 
-MEMORY_FORMATS = ("nchw", "nhwc")
-"""Orders in which the tensors of images are stored."""
-
 
 class Scenario(Row):
     """Conditions of a run. A null size means the model's own default."""

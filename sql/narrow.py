@@ -19,7 +19,8 @@ from .maintain import chunked, evaluated, of_runs, stored
 from .views import HARDWARE, WORKLOAD
 
 COSTED = "shape_cost"
-"""View that most of the time of an answer goes into, and that all reports of time and energy read."""
+"""View that most of the time of an answer goes into, and that all reports of time and energy read: evaluated once for a few
+targets, so that each report costs what it adds."""
 
 Triple = tuple[str, str, str]
 """Part, backend and precision of a target."""
@@ -100,11 +101,6 @@ def narrow(
         _hide_parts(connection, hardware, backends)
     if wanted is not None:
         _keep_targets(connection, wanted)
-
-
-def cost_once(connection: duckdb.DuckDBPyConnection) -> None:
-    """Evaluate what all reports of a narrowed connection share, so that each costs what it adds."""
-    connection.execute(f"CREATE TEMP TABLE {COSTED} AS SELECT * FROM {COSTED}")
 
 
 def _hide_scenarios(connection: duckdb.DuckDBPyConnection, scenarios: Sequence[Mapping[str, Any]]) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from charz.schema.errors import CharzError
 from charz.session import Session
-from charz.session.workspace import Access
+from charz.session.access import Access
 
 _KEPT = "SELECT (SELECT count(*) FROM scenario) AS scenarios, (SELECT count(DISTINCT scenario_id) FROM run) AS kept"
 

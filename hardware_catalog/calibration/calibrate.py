@@ -11,15 +11,13 @@ from charz.schema import ddl
 from charz.schema.errors import CharzError
 
 from . import kernels, whole_models
+from .questions import FITTED
 from .rows import FittedRows
 from .whole_models import Calibration
 from .workbench import measured_cases
 
 SCOPES = ("hardware", "family", "architecture")
 """Columns of `hardware` that a scope may name."""
-
-RUNS = "x.mode = 'run'"
-"""Measurements that are fitted unless others are asked for."""
 
 LEAST_ROWS = 20
 """Measured rows that a backend needs."""
@@ -31,7 +29,7 @@ def fit(
     *,
     hardware: Sequence[str] = (),
     backends: Sequence[str] = (),
-    where: str = RUNS,
+    where: str = FITTED,
     strength: float = 1.0,
     folds: int = 6,
     host_factor: float = 1.0,

@@ -10,6 +10,7 @@ from charz.schema.errors import CharzError
 from charz.sql import PACES
 
 from . import errors
+from .questions import CELLS, SCORED
 from .rows import shared_rows
 from .workbench import Workbench, measured_cases
 
@@ -23,25 +24,13 @@ COLUMNS = (
 )
 """What is asked of `model_cost`."""
 
-RUNS = "x.mode IN ('run', 'single_stream')"
-"""Measurements of a model alone: no server, no queue of unknown batches."""
-
-CELLS = {
-    "part": ["hardware", "backend", "memory_format", "software"],
-    "source": ["source_id", "hardware", "backend"],
-    "precision": ["hardware", "backend", "precision"],
-    "batch": ["hardware", "backend", "batch_class"],
-    "family": ["architecture_family", "backend"],
-}
-"""Columns that a score may be broken down by, under one word."""
-
 _DISPATCHED_ALONE = pl.col("backend").is_in(["eager", "inductor"])
 """Backends that issue kernels one by one from Python."""
 
 _HOST_FACTORS = np.exp(np.linspace(np.log(0.2), np.log(20.0), 93))
 
 
-def validate(connection: duckdb.DuckDBPyConnection, where: str = RUNS, is_family_only: bool = False) -> pl.DataFrame:
+def validate(connection: duckdb.DuckDBPyConnection, where: str = SCORED, is_family_only: bool = False) -> pl.DataFrame:
     """Measured runs with their predictions and bands; `is_family_only` leaves out efficiencies fitted to single parts.
 
     Raises `CharzError` where no measured run can be scored.
@@ -71,7 +60,7 @@ def worst(frame: pl.DataFrame, count: int) -> pl.DataFrame:
 
 def predicted(
     connection: duckdb.DuckDBPyConnection,
-    where: str = RUNS,
+    where: str = SCORED,
     host_factor_by_source: bool = True,
     efficiency: pl.DataFrame | None = None,
     overrides: dict[str, pl.DataFrame] | None = None,

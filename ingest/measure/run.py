@@ -13,8 +13,8 @@ from pathlib import Path
 import polars as pl
 import torch
 
+from charz.schema.conditions import MEMORY_FORMATS
 from charz.schema.errors import CharzError
-from charz.schema.scenario import MEMORY_FORMATS
 
 from ..measurements import kineto
 from ..trace.export import Request

@@ -26,7 +26,7 @@ from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from charz.schema.scenario import MEMORY_FORMATS
+from charz.schema.conditions import MEMORY_FORMATS
 
 from .fx import attribute, first_line, has_tensor, traced_block
 from .recurrent import SHAPES

@@ -43,6 +43,17 @@ _BATCH_ROWS = 8192
 _ENGINE_SHARE = 0.75
 """Of the memory, what the engine may count: it takes more than it counts, about 100 MB while it spills (measured)."""
 
+NO_CODE = (
+    "python_enable_replacements = false",
+    "autoinstall_known_extensions = false",
+    "autoload_known_extensions = false",
+)
+"""Settings that keep SQL from Python's variables and from extensions."""
+
+NO_FILES = ("enable_external_access = false", "disabled_filesystems = 'LocalFileSystem'")
+"""Settings that keep SQL from files and network, in this order: without external access the file's own log may still be
+written, and the second keeps `COPY ... TO 'FILE.wal'` from planting one."""
+
 Opening = Callable[..., "duckdb.DuckDBPyConnection"]
 """Opens the database to be asked; a function of a module, called in the other process."""
 
@@ -95,16 +106,13 @@ def lock(connection: duckdb.DuckDBPyConnection, memory: int, spill: Path | None 
     settings = [
         f"memory_limit = '{memory:d}B'",
         "enable_progress_bar = false",
-        "python_enable_replacements = false",
-        "autoinstall_known_extensions = false",
-        "autoload_known_extensions = false",
+        *NO_CODE,
         f"temp_directory = {ddl.literal(str(spill or ''))}",
     ]
     if spill is not None:
         settings += [f"max_temp_directory_size = '{spill_byte:d}B'", "enable_external_access = false"]
     else:
-        # Without external access the file's own log may still be written: this keeps `COPY ... TO 'FILE.wal'` from planting one.
-        settings += ["enable_external_access = false", "disabled_filesystems = 'LocalFileSystem'"]
+        settings += NO_FILES
     for setting in (*settings, "lock_configuration = true"):
         connection.execute(f"SET {setting}")
 
@@ -120,6 +128,12 @@ def query_failed(error: Exception) -> CharzError:
     is_about_names = isinstance(error, duckdb.CatalogException | duckdb.BinderException)
     next = "`charz schema` lists views, `charz schema VIEW` its columns" if is_about_names else ""
     return CharzError("the query failed", text, next=next)
+
+
+def too_long(timeout_s: float) -> CharzError:
+    """The error of a query that took its time."""
+    next = "name what it is about with --model and --on, or raise --timeout"
+    return CharzError(f"the query ran longer than {timeout_s:g} s", next=next)
 
 
 class Answer:
@@ -263,10 +277,7 @@ class _Process:
     def _chunk(self, descriptor: int, most: int) -> bytes:
         left = None if self._deadline is None else self._deadline - time.monotonic()
         if left is not None and (left <= 0 or not select.select([descriptor], [], [], left)[0]):
-            raise CharzError(
-                f"the query ran longer than {self._limits.timeout_s:g} s",
-                next="name what it is about with --model and --on, or raise --timeout",
-            )
+            raise too_long(self._limits.timeout_s)
         return os.read(descriptor, most)
 
 
@@ -274,17 +285,17 @@ def answer() -> None:
     """The other process: read what is asked, give up all rights but reading, write the rows."""
     rows, status = int(sys.argv[2]), int(sys.argv[3])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asked ends this process
-    size = int.from_bytes(sys.stdin.buffer.read(8), "big")
-    opening, arguments, text, limits, folder = pickle.loads(sys.stdin.buffer.read(size))
-    threading.Thread(target=_end_with_asker, daemon=True).start()
-    most_byte = limits.memory_byte + limits.memory_byte // 10
-    confined.limit_memory(most_byte)
 
     def exceeded(now: int) -> None:
         _say(status, _out_of_memory(f"it had taken {now / 10**6:,.0f} MB"))
 
     said: CharzError | None = None
     try:
+        size = int.from_bytes(sys.stdin.buffer.read(8), "big")
+        opening, arguments, text, limits, folder = pickle.loads(sys.stdin.buffer.read(size))
+        threading.Thread(target=_end_with_asker, daemon=True).start()
+        most_byte = limits.memory_byte + limits.memory_byte // 10
+        confined.limit_memory(most_byte)
         spill = folder if confined.limit_writing(folder, limits.spill_byte) else None
         with opening(*arguments) as connection:
             lock(connection, int(limits.memory_byte * _ENGINE_SHARE), spill, limits.spill_byte)

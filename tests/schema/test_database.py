@@ -19,27 +19,7 @@ from charz.schema.catalog import Confidence, Source
 from charz.schema.errors import CharzError
 from charz.schema.workload import Edge
 
-
-@pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("empty") / "file.duckdb"
-    file.create(path)
-    return path
-
-
-@pytest.fixture
-def path(tmp_path: Path, empty: Path) -> Path:
-    return Path(shutil.copy(empty, tmp_path))
-
-
-def add_source(connection: duckdb.DuckDBPyConnection, name: str) -> None:
-    columns = {"source_id": [name], "kind": ["paper"], "locator": ["x"], "what": ["y"]}
-    database.insert(connection, Source, columns)
-
-
-def sources(path: Path) -> list[str]:
-    with file.connect(path) as connection:
-        return [name for (name,) in connection.execute("SELECT source_id FROM source ORDER BY 1").fetchall()]
+from .conftest import add_source, sources
 
 
 def test_a_new_file_has_every_table(path: Path) -> None:

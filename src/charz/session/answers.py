@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
+from charz.schema.conditions import MEMORY_FORMATS
 from charz.schema.errors import CharzError
 
 from .answer import Rows, answer
@@ -31,8 +32,6 @@ DEFAULT_BATCHES = (1, 8, 64)
 
 SERVED_PRECISIONS = ("fp16", "bf16", "fp32", "int8")
 """As `PREFERRED_PRECISIONS`, but in the 16 bits that language models are served in where the part has them."""
-
-MEMORY_FORMATS = ("nchw", "nhwc")
 
 TARGET = ("model", "hardware", "backend", "precision", "batch", "sequence")
 """What names a target to people."""

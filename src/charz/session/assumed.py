@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,14 +21,18 @@ MOST_FAULTY = 3
 """Parts without an answer that are named."""
 
 
-def note(narrowed: Narrowed, voice: Voice, *views: str) -> None:
-    """Say how many assumed inputs an answer made of `views` rests on, and which of its models have operators that count
-    for nothing."""
+def counted(views: Sequence[str]) -> tuple[str, ...]:
+    """Columns of `assumed_input` that count what an answer made of some views rests on."""
+    return ("assumed_count", *sorted({_BESIDES[view] for view in views if view in _BESIDES}))
+
+
+def note(narrowed: Narrowed, voice: Voice, counted: Sequence[str]) -> None:
+    """Say how many assumed inputs, of the columns `counted`, an answer rests on, which of its models have operators that
+    count for nothing, and which of its parts have no answer."""
     note_unsized(narrowed, voice)
     note_faulty(narrowed, voice)
-    more = sorted({_BESIDES[view] for view in views if view in _BESIDES})
-    counted = " + ".join(("assumed_count", *more))
-    found = narrowed.connection.execute(f"SELECT hardware, {counted} FROM assumed_input ORDER BY 2").fetchall()
+    query = f"SELECT hardware, {' + '.join(counted)} FROM assumed_input ORDER BY 2"
+    found = narrowed.connection.execute(query).fetchall()
     if not found or not found[-1][1]:
         return
     (part, fewest), (_, most), parts = found[0], found[-1], len({hardware for hardware, _ in found})

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from charz.schema.conditions import CACHE_STATES, MEMORY_FORMATS, PHASES
 from charz.schema.errors import CharzError
 
 from .answer import Rows, answer, of_query
@@ -21,10 +22,6 @@ AnyPart = Annotated[str, Text("Part, by id or any other name it has.")]
 _FACTS = ("name", "vendor", "family", "market", "architecture", "form_factor", "status", "origin", "note")
 _NUMBERS = ("field", "value", "unit", "confidence", "is_edited")
 _SOURCES = ("source_id", "formula", "note", "locator")
-
-MEMORY_FORMATS = ("nchw", "nhwc")
-PHASES = ("forward", "prefill", "decode")
-CACHE_STATES = ("warm", "cold", "hot")
 
 
 class Hardware:

@@ -20,10 +20,7 @@ from .axes import check_size
 if TYPE_CHECKING:
     import duckdb
 
-    from charz.sql.narrow import Change
-
-Triple = tuple[str, str, str]
-"""Part, backend and precision of a target."""
+    from charz.sql.narrow import Change, Triple
 
 PREFERRED_PRECISIONS = ("fp32", "bf16", "fp16", "int8")
 """Policies a part is asked in when none is named, of which it takes the first it computes in: the model's own
@@ -60,6 +57,20 @@ class Voice:
     )
     """Given a title and a count of steps: a function to call with what each step did."""
 
+    def once(self) -> Voice:
+        """The same voice, which says each line once."""
+        said: set[str] = set()
+
+        def once(say: Callable[[str], None]) -> Callable[[str], None]:
+            def tell(text: str) -> None:
+                if text not in said:
+                    said.add(text)
+                    say(text)
+
+            return tell
+
+        return Voice(once(self.warn), once(self.remark), self.progress)
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -83,11 +94,17 @@ class Question:
     """Whether without precisions a part takes the first alone."""
 
 
+Said = list[tuple[bool, str]]
+"""Lines beside an answer: whether it is about what is left out, and the text."""
+
+
 class Narrowed:
     """A connection whose views answer for one question and nothing else."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self.connection = connection
+        self.notes: dict[tuple[str, ...], Said] = {}
+        """What answers rest on, by the columns of `assumed_input` that they count."""
 
     def rows(
         self,
@@ -176,7 +193,7 @@ class Core:
         self.voice = voice or Voice()
         self._opened: tuple[tuple[int, int], duckdb.DuckDBPyConnection] | None = None
         self._narrowed: OrderedDict[object, Narrowed] = OrderedDict()
-        self._answered: dict[tuple[str, tuple[str, ...]], tuple[Narrowed, list[tuple[bool, str]]]] = {}
+        self._answered: dict[str, tuple[Narrowed, Said]] = {}
         self._empty: duckdb.DuckDBPyConnection | None = None
         self._of_parent: duckdb.DuckDBPyConnection | None = None
         self._altered: duckdb.DuckDBPyConnection | None = None
@@ -313,7 +330,9 @@ class Core:
     def _keep(self, key: object, narrowed: Narrowed) -> None:
         self._narrowed[key] = narrowed
         while len(self._narrowed) > KEPT_NARROWINGS:
-            self._narrowed.popitem(last=False)[1].connection.close()
+            _, oldest = self._narrowed.popitem(last=False)
+            oldest.connection.close()
+            self._answered = {asked: known for asked, known in self._answered.items() if known[0] is not oldest}
 
     def texts(self, views: Sequence[str]) -> dict[str, str]:
         """What each column of some views holds; of one name in several, the first view's."""
@@ -360,19 +379,30 @@ class Core:
         answer is made of, for the line on what it rests on. The connection stays for the next question about the same.
         """
         self.connection()  # forgets what was asked of a file that another has taken the place of
-        key = (repr(question), views)
-        if key not in self._answered or self._answered[key][0] not in self._narrowed.values():
+        key = repr(question)
+        if key not in self._answered:
             with self._recorded() as said:
-                self._answered[key] = (self._narrowed_for(question, views), said)
+                self._answered[key] = (self._narrowed_for(question), said)
         narrowed, said = self._answered[key]
-        for is_left_out, text in said:
-            (self.voice.warn if is_left_out else self.voice.remark)(text)
+        self._say(said)
+        if views:
+            from . import assumed
+
+            counted = assumed.counted(views)
+            if counted not in narrowed.notes:
+                with self._recorded() as narrowed.notes[counted]:
+                    assumed.note(narrowed, self.voice, counted)
+            self._say(narrowed.notes[counted])
         return narrowed
 
+    def _say(self, said: Said) -> None:
+        for is_left_out, text in said:
+            (self.voice.warn if is_left_out else self.voice.remark)(text)
+
     @contextlib.contextmanager
-    def _recorded(self) -> Iterator[list[tuple[bool, str]]]:
-        """What the session says meanwhile, kept to be said each time: whether it is about what is left out, and the text."""
-        said: list[tuple[bool, str]] = []
+    def _recorded(self) -> Iterator[Said]:
+        """What the session says meanwhile, kept to be said each time."""
+        said: Said = []
         voice = self.voice
         self.voice = Voice(
             warn=lambda text: said.append((True, text)),
@@ -384,7 +414,7 @@ class Core:
         finally:
             self.voice = voice
 
-    def _narrowed_for(self, question: Question, views: Sequence[str]) -> Narrowed:
+    def _narrowed_for(self, question: Question) -> Narrowed:
         models = [self.model_name(name) for name in question.models] or list(self._scope.models)
         parts = [self.part_name(name) for name in question.hardware] or list(self._scope.hardware)
         self.check_run(question.backends, question.precisions)
@@ -397,10 +427,6 @@ class Core:
             self._keep(key, self._narrow(models, parts, targets, runs))
         narrowed = self._narrowed[key]
         self._check_sizes(narrowed, models, runs)
-        if views:
-            from .assumed import note
-
-            note(narrowed, self.voice, *views)
         return narrowed
 
     def target(self, question: Question, *views: str) -> tuple[Narrowed, dict[str, Any]]:
@@ -529,9 +555,10 @@ class Core:
             hardware=hardware if parts or len(hardware) < len(self._names("hardware")) else None,
             targets=targets,
         )
+        narrowed = Narrowed(connection)
         if len(models or self._names("model")) * len(targets) * len(runs) <= COSTED_TARGETS:
-            narrow.cost_once(connection)
-        return Narrowed(connection)
+            narrowed.keep(narrow.COSTED)
+        return narrowed
 
     @staticmethod
     def conditions(fields: Mapping[str, Any]) -> dict[str, Any]:

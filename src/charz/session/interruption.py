@@ -7,27 +7,16 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from charz.sandbox import query_failed
-from charz.schema.errors import CharzError
+from charz.sandbox import NO_CODE, NO_FILES, query_failed, too_long
 
 if TYPE_CHECKING:
     import duckdb
 
-_SHUT = (
-    "SET python_enable_replacements = false",
-    "SET autoinstall_known_extensions = false",
-    "SET autoload_known_extensions = false",
-    "SET enable_external_access = false",
-    "SET disabled_filesystems = 'LocalFileSystem'",
-)
-"""In this order: with external access still on, disabling the file system is what keeps `COPY ... TO 'FILE.wal'` from planting
-a log that the next open would replay."""
-
 
 def shut(connection: duckdb.DuckDBPyConnection) -> None:
     """Close every way from a file's own views to other files, the network and Python's variables, for good."""
-    for statement in _SHUT:
-        connection.execute(statement)
+    for setting in (*NO_CODE, *NO_FILES):
+        connection.execute(f"SET {setting}")
 
 
 @contextlib.contextmanager
@@ -66,10 +55,7 @@ def _time_limit(connection: duckdb.DuckDBPyConnection, timeout_s: float) -> Iter
     except duckdb.InterruptException as error:
         if not expired.is_set():
             raise KeyboardInterrupt from error
-        raise CharzError(
-            f"the query ran longer than {timeout_s:g} s",
-            next="name what it is about with --model and --on, or raise --timeout",
-        ) from error
+        raise too_long(timeout_s) from error
     finally:
         timer.cancel()
         timer.join()  # a thread that outlives the run would hold the connection at the interpreter's end

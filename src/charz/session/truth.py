@@ -10,6 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from charz.hardware_catalog.calibration.questions import CELLS, FITTED, SCORED
 from charz.schema.errors import CharzError
 
 from . import interruption
@@ -29,14 +30,6 @@ if TYPE_CHECKING:
 
     Wanted = list[tuple[Spec, list[dict[str, Any]]]]
     """Models, each with its settings."""
-
-RUNS = "x.mode = 'run'"
-"""Measurements that are fitted unless others are asked for."""
-
-SCORED = "x.mode IN ('run', 'single_stream')"
-"""Measurements that are scored unless others are asked for."""
-
-BREAKDOWNS = ("part", "source", "precision", "batch", "family")
 
 _MEASURED = (
     "model",
@@ -301,7 +294,7 @@ class Truth(Core):
         *,
         hardware: Annotated[Names | None, Text("Parts to fit on; default all measured ones of the scope.")] = None,
         backend: Annotated[Names | None, Text("Backends; default all measured ones.")] = None,
-        where: Annotated[str, Text("SQL condition on measurement rows, alias x.")] = RUNS,
+        where: Annotated[str, Text("SQL condition on measurement rows, alias x.")] = FITTED,
         strength: Annotated[float, Text("Pull toward the family's values; 0 is none.", least=0.0)] = 1.0,
         folds: Annotated[int, Text("Folds of model families left out.", least=2)] = 6,
         host_factor: Annotated[float, Text("Host time of the machine over the reference.", least=0.0)] = 1.0,
@@ -328,7 +321,7 @@ class Truth(Core):
         if shipped is not None:
             own = {
                 "TARGET": target is not None, "--hardware": bool(hardware), "--backend": bool(backend),
-                "--where": where != RUNS, "--strength": strength != 1.0, "--folds": folds != 6,
+                "--where": where != FITTED, "--strength": strength != 1.0, "--folds": folds != 6,
                 "--host-factor": host_factor != 1.0, "--suite": suite,
             }  # fmt: skip
             given = [name for name, is_given in own.items() if is_given]
@@ -408,7 +401,7 @@ class Truth(Core):
             self.voice.remark(f"{count} rows put in {csv}")
         return of_frame(rows.report)
 
-    @answer(*BREAKDOWNS, "worst")
+    @answer(*CELLS, "worst")
     def validate(
         self,
         *,
@@ -431,7 +424,7 @@ class Truth(Core):
         if section == "worst":
             columns = ("model", "hardware", "backend", "batch", "measured_s", "latency_s", "log_ratio", "why")
             return of_frame(validation.worst(frame, worst).select(columns))
-        kept = validation.score(frame, one_of("breakdown", section, BREAKDOWNS), least_rows)
+        kept = validation.score(frame, one_of("breakdown", section, CELLS), least_rows)
         few = len(validation.score(frame, section)) - len(kept)
         if few:
             self.voice.warn(f"left out: {few} groups by {section} of fewer than {least_rows} rows (--least-rows)")

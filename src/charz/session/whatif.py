@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +14,7 @@ from charz.schema.units import UNITS, ending
 
 from .answer import Asked, Rows, answer
 from .axes import names, quantity
-from .core import Core, Voice
+from .core import Core
 from .parameters import Amount, Text
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class WhatIf(Core):
                 "too many variants", str(math.prod(map(len, axes))), f"at most {MOST_VARIANTS} are possible"
             )
         found: dict[str, Core] = {AS_IS: self.child(self._scope)}
-        voice = found[AS_IS].voice = _once(self.voice)
+        voice = found[AS_IS].voice = self.voice.once()
         for chosen in itertools.product(*axes):
             changed = [Change(place.table, place.key, place.column, value) for _, place, value in chosen]
             session = self.child(self._scope, changed)
@@ -138,21 +138,6 @@ class WhatIf(Core):
 def _owner(session: Core, group: Sequence[str]) -> Any:
     """What has the methods of a group, or the session itself."""
     return getattr(session, group[0]) if group else session
-
-
-def _once(voice: Voice) -> Voice:
-    """Says once what several variants have to say."""
-    said: set[str] = set()
-
-    def once(say: Callable[[str], None]) -> Callable[[str], None]:
-        def tell(text: str) -> None:
-            if text not in said:
-                said.add(text)
-                say(text)
-
-        return tell
-
-    return Voice(once(voice.warn), once(voice.remark), voice.progress)
 
 
 def _places(connection: duckdb.DuckDBPyConnection, hardware: str) -> list[Place]:

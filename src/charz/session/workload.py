@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from charz.schema.errors import CharzError
 
 from .answer import Rows, answer
-from .assumed import note
+from .assumed import counted, note
 from .axes import names
 from .parameters import AnyModels, Names, Text
 from .querying import Queries
@@ -155,7 +155,7 @@ class Workload(Queries):
         numbers = [number for (number,) in self.connection().execute(query).fetchall()]
         narrowed = self.scope(models=shown, hardware=parts, scenarios=numbers).whole()
         rows = narrowed.rows("target_cost", _CLOSING, _CLOSING_TAIL, [shown, parts]).fetch()
-        note(narrowed, self.voice, "target_cost")
+        note(narrowed, self.voice, counted(["target_cost"]))
         self.voice.remark(
             f"next: charz {'report' if len(known) == 1 else 'compare'} {' '.join(shown)} --on {CLOSING_PARTS[1]}"
         )

@@ -1,0 +1,18 @@
+"""Which measurements are fitted and scored unless others are asked for, and what a score is broken down by."""
+
+from __future__ import annotations
+
+FITTED = "x.mode = 'run'"
+"""Condition on rows of `measurement` (alias `x`): runs alone."""
+
+SCORED = "x.mode IN ('run', 'single_stream')"
+"""The same for scores: a model alone, no server, no queue of unknown batches."""
+
+CELLS = {
+    "part": ["hardware", "backend", "memory_format", "software"],
+    "source": ["source_id", "hardware", "backend"],
+    "precision": ["hardware", "backend", "precision"],
+    "batch": ["hardware", "backend", "batch_class"],
+    "family": ["architecture_family", "backend"],
+}
+"""Columns that a score may be broken down by, under one word."""

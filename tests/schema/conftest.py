@@ -1,0 +1,34 @@
+"""An empty database of each test's own, and rows to tell its states apart."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from charz.schema import database, file
+from charz.schema.catalog import Source
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("empty") / "file.duckdb"
+    file.create(path)
+    return path
+
+
+@pytest.fixture
+def path(tmp_path: Path, empty: Path) -> Path:
+    return Path(shutil.copy(empty, tmp_path))
+
+
+def add_source(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    columns = {"source_id": [name], "kind": ["paper"], "locator": ["x"], "what": ["y"]}
+    database.insert(connection, Source, columns)
+
+
+def sources(path: Path) -> list[str]:
+    with file.connect(path) as connection:
+        return [name for (name,) in connection.execute("SELECT source_id FROM source ORDER BY 1").fetchall()]
