@@ -222,10 +222,10 @@ def _cuda_capacities(part: Part, cuda: dict[str, CudaLimits]) -> None:
 
 
 def _order_levels(part: Part) -> None:
-    for level, row in part.section("memory").items():
-        row.setdefault("depth", LEVELS.index(level) if level in LEVELS else len(LEVELS))
     memory = part.section("memory")
-    part.rows["memory"] = dict(sorted(memory.items(), key=lambda item: item[1]["depth"]))
+    part.rows["memory"] = dict(
+        sorted(memory.items(), key=lambda item: LEVELS.index(item[0]) if item[0] in LEVELS else 9)
+    )
 
 
 def _bandwidths(part: Part) -> None:

@@ -6,6 +6,7 @@ Loading completes each part by the family rules and applies every lint; a fault 
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -75,8 +76,7 @@ def load(root: Path | None = None) -> Catalog:
             problems += error.problems
     if problems:
         raise CatalogError(problems)
-    _complete(parts, catalog)
-    problems = lints.check_parts(parts, catalog.rows) + lints.check_tables(parts, catalog.rows)
+    problems = lints.check_parts(_completed(parts, catalog), catalog.rows) + lints.check_tables(parts, catalog.rows)
     if problems:
         raise CatalogError(problems)
     for part in parts:
@@ -93,8 +93,7 @@ def load_part(path: Path, catalog: Catalog | None = None) -> dict[type[Row], lis
     """
     catalog = catalog or load()
     part = part_file.read(path)
-    _complete([part], catalog)
-    problems = lints.check_parts([part], catalog.rows)
+    problems = lints.check_parts(_completed([part], catalog), catalog.rows)
     if problems:
         raise CatalogError(problems)
     return rows_of(part, origin="user")
@@ -178,14 +177,18 @@ def _price_provenance(catalog: Catalog) -> list[Row]:
     ]  # fmt: skip
 
 
-def _complete(parts: list[Part], catalog: Catalog) -> None:
+def _completed(parts: list[Part], catalog: Catalog) -> list[Part]:
+    """The parts with what energy coefficients rest on filled in; the coefficients are put in the parts themselves."""
     cuda = {
         row.compute_capability: derive.CudaLimits(row.registers_per_sm, row.shared_memory_per_sm_byte)
         for row in catalog.rows.get(CudaLimit, [])
         if isinstance(row, CudaLimit)
     }
-    for part in parts:
-        derive.complete(part, cuda)
+    completed = copy.deepcopy(parts)
+    for part, whole in zip(parts, completed, strict=True):
+        derive.complete(whole, cuda)
+        part.energy, part.energy_scope = whole.energy, whole.energy_scope
+    return completed
 
 
 def _add(into: dict[type[Row], list[Row]], rows: dict[type[Row], list[Row]]) -> None:

@@ -35,8 +35,8 @@ SECTIONS: dict[str, type[Row]] = {
 }
 """Section of a part file to the table it fills."""
 
-ORDINALS = {"depth", "is_default"}
-"""Columns that place a row rather than measure something; they need no source."""
+ORDINALS = {"cluster_rank", "derived_matrix_hz", "derived_byte_per_s", "derived_ops_per_s", "is_default"}
+"""Columns that place a row, or say what a stated number is a ratio to; they need no source."""
 
 
 ENERGY_UNITS = {"op": "J/op", "byte": "J/byte", "static": "W"}

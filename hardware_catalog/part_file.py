@@ -60,6 +60,8 @@ class _Reader:
         self.top(part, content)
         for section in SECTIONS.keys() - {"hardware", "peak"}:
             self.section(part, section, content.get(section) or {})
+        for rank, row in enumerate(part.section("cluster").values()):
+            row.setdefault("cluster_rank", rank)
         self.peaks(part, content.get("peak") or [])
         part.aliases = self.aliases(content.get("aliases") or [])
         self.conflicts(part, content.get("conflicts") or [])
@@ -122,9 +124,13 @@ class _Reader:
             self.fault("peak", peaks, "write a list of peaks")
             return
         for index, peak in enumerate(peaks):
-            if not isinstance(peak, dict) or not {"precision", "unit", "peak_ops_per_s"} <= peak.keys():
-                self.fault(f"peak[{index}]", peak, "give it precision, unit and peak_ops_per_s")
+            if not isinstance(peak, dict) or not {"precision", "unit"} <= peak.keys():
+                self.fault(f"peak[{index}]", peak, "give it precision and unit")
                 continue
+            if not {"peak_ops_per_s", "ops_per_clock_per_unit"} & peak.keys():
+                self.fault(
+                    f"peak[{index}]", peak, "give it peak_ops_per_s, or ops_per_clock_per_unit to derive it from"
+                )
             if peak.get("sparsity", "dense") != "dense":
                 self.fault(f"peak[{index}].sparsity", peak["sparsity"], "store the dense peak, half of a 2:4 one")
                 continue

@@ -121,7 +121,7 @@ def _difference(old: Row, new: Row) -> str:
     """Columns that differ, the stored value first."""
     changed = [
         f"{name} {getattr(old, name)} -> {getattr(new, name)}"
-        for name in type(new).model_fields
+        for name in _compared(new)
         if getattr(old, name) != getattr(new, name)
     ]
     return ", ".join(changed)
@@ -131,7 +131,12 @@ def _key(row: Row) -> str:
     return json.dumps([getattr(row, name) for name in type(row).KEY])
 
 
+def _compared(row: Row) -> list[str]:
+    """Columns that the catalog or a user states; the others charz fills itself."""
+    return [name for name in type(row).model_fields if name not in row.RATIO_TO.values()]
+
+
 def _row_hash(row: Row) -> str:
     """Hash of a row's values."""
-    values = {name: getattr(row, name) for name in type(row).model_fields}
+    values = {name: getattr(row, name) for name in _compared(row)}
     return hashlib.sha256(json.dumps(values, sort_keys=True, default=str).encode()).hexdigest()[:12]

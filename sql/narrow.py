@@ -14,6 +14,7 @@ import duckdb
 
 from charz.schema import ddl
 
+from . import restate
 from .installed import Relation, column_names, relations
 from .maintain import chunked, evaluated, of_runs, stored
 from .views import HARDWARE, WORKLOAD
@@ -51,12 +52,18 @@ def alter(
     """
     if not changes:
         return
-    for fact in sorted({change.table for change in changes}):
+    for fact in sorted({restate.RESTATED, *(change.table for change in changes)}):
         connection.execute(f"CREATE TEMP TABLE {fact} AS SELECT * FROM {stored(connection, fact)}")
     for change in changes:
         row = " AND ".join(f"{ddl.quote(name)} = ?" for name, _ in change.key)
-        statement = f"UPDATE temp.{change.table} SET {ddl.quote(change.column)} = ? WHERE {row}"
-        connection.execute(statement, [change.value, *(value for _, value in change.key)])
+        assigned = f"{ddl.quote(change.column)} = ?"
+        kept = restate.kept_in(change.table, change.column)
+        if kept is not None:
+            assigned += f", {kept} = NULL"
+            number = [change.hardware, restate.place(change.table, [value for _, value in change.key], change.column)]
+            connection.execute(f"DELETE FROM temp.{restate.RESTATED} WHERE hardware = ? AND field = ?", number)
+        values = [change.value, *(value for _, value in change.key)]
+        connection.execute(f"UPDATE temp.{change.table} SET {assigned} WHERE {row}", values)
     changed = f"hardware IN {_listed(sorted({change.hardware for change in changes}))}"
     anew = f"architecture IN (SELECT architecture FROM hardware WHERE {changed})"
     asked = "TRUE" if hardware is None else f"hardware IN {_listed(hardware)}"

@@ -110,7 +110,7 @@ def install(connection: duckdb.DuckDBPyConnection, root: Path | None = None) -> 
     Runs in the caller's transaction. Where all that the runs follow from is as it was, their rows stay. What an earlier
     charz installed and this one does not have is dropped; a user's own stays.
     """
-    from . import maintain, triggers
+    from . import maintain, restate, triggers
 
     found = _read(root or ROOT)
     ordered = _parsed(found)
@@ -119,6 +119,7 @@ def install(connection: duckdb.DuckDBPyConnection, root: Path | None = None) -> 
     installed = create(connection, ordered, kept)
     _fill_catalog(connection, installed)
     maintain.refill(connection, with_runs=not kept)
+    restate.settle(connection)
     triggers.install(connection)
     file.set_meta(connection, views_fingerprint=_hash(found))
     return installed

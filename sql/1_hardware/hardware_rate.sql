@@ -52,7 +52,7 @@ executed_peaks AS (
         -- The fewest hops win, then the higher peak, then the accumulator's name.
         ROW(f.hops, -k.peak_ops_per_s * COALESCE(p.clock_fraction, 1e0), k.accumulator) AS peak_rank
     FROM fallback_chain AS f
-    INNER JOIN hardware_peak AS k ON k.precision = f.executed
+    INNER JOIN part_peak AS k ON k.precision = f.executed
     INNER JOIN cluster_arrays AS a ON a.hardware = k.hardware AND a.cluster = k.cluster
     LEFT JOIN hardware_power AS p ON p.hardware = k.hardware AND p.is_default
     WHERE NOT (k.accumulator = 'fp16' AND k.unit = 'matrix')

@@ -14,7 +14,7 @@ overheads AS (
         MAX(CASE WHEN overhead = 'kernel_gap' THEN overhead_s END) AS kernel_gap_s,
         MAX(CASE WHEN overhead = 'memory_latency' THEN overhead_s END) AS memory_latency_s,
         MAX(CASE WHEN overhead = 'team' THEN overhead_s END) AS team_overhead_s
-    FROM hardware_overhead
+    FROM part_overhead
     GROUP BY hardware
 ),
 

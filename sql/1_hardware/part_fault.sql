@@ -4,7 +4,7 @@
 CREATE TABLE part_fault AS
 WITH named_numbers AS (
     SELECT hardware, kind, field, value, REGEXP_EXTRACT(field, '[^.]+$') AS quantity
-    FROM hardware_value
+    FROM part_number
 ),
 
 ruled_numbers AS (
@@ -24,7 +24,7 @@ stated_numbers AS (
     SELECT p.hardware, SPLIT_PART(p.field, '.', 1) AS kind, p.field
     FROM hardware_provenance AS p
     INNER JOIN hardware AS h ON h.hardware = p.hardware
-    LEFT JOIN hardware_value AS v ON v.hardware = p.hardware AND v.field = p.field
+    LEFT JOIN part_number AS v ON v.hardware = p.hardware AND v.field = p.field
     WHERE v.field IS NULL
 ),
 
@@ -49,7 +49,7 @@ missing_numbers AS (
 
 SELECT
     hardware,
-    -- What it is a number of: see `hardware_value`.
+    -- What it is a number of: see `part_number`.
     kind,
     -- Place of the number.
     field,

@@ -4,7 +4,7 @@
 CREATE VIEW missing_energy_coefficient AS
 WITH needed_coefficients AS (
     SELECT DISTINCT hardware, 'op' AS what, CONCAT(precision, '.', unit) AS key
-    FROM hardware_peak
+    FROM part_peak
     WHERE NOT (accumulator = 'fp16' AND unit = 'matrix')
     UNION
     SELECT hardware, 'byte' AS what, 'dram' AS key

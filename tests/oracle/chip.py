@@ -43,14 +43,14 @@ class Chip:
         self.clock_fraction = modes[0]["clock_fraction"] if modes else 1.0
         boosts = [c["clock_boost_hz"] for c in self.clusters if c["clock_boost_hz"] is not None]
         self.clock_hz = max(boosts) * self.clock_fraction if boosts else None
-        overheads = {o["overhead"]: o["overhead_s"] for o in facts.where("hardware_overhead", hardware=hardware)}
+        overheads = {o["overhead"]: o["overhead_s"] for o in facts.where("part_overhead", hardware=hardware)}
         self.gap_s, self.latency_s, self.team_s = (
             overheads.get(o, 0.0) for o in ("kernel_gap", "memory_latency", "team")
         )
         self.energy = {(e["what"], e["key"]): e["value"] for e in facts.where("energy_profile", hardware=hardware)}
         limits = facts.where("cuda_limit", compute_capability=self.row["compute_capability"])
         self.instruction = limits[0]["matrix_instruction"] if limits else "mma"
-        self.levels = {m["level"]: m for m in facts.where("hardware_memory", hardware=hardware)}
+        self.levels = {m["level"]: m for m in facts.where("part_memory", hardware=hardware)}
         # A processor tiles for a core's own second level, the others for the memory beside their units.
         nearest = (("l2", "unit") if self.family == "cpu" else ("scratchpad", None), ("l1", None))
         near = next((level for level, scope in nearest if self.has(level, scope)), None)
@@ -98,8 +98,8 @@ class Chip:
 
     @cached_property
     def peaks(self) -> list[Record]:
-        """Stated peaks; matrix units never sum in half precision."""
-        rows = self.facts.where("hardware_peak", hardware=self.name)
+        """Dense peaks; matrix units never sum in half precision."""
+        rows = self.facts.where("part_peak", hardware=self.name)
         return [p for p in rows if not (p["unit"] == "matrix" and p["accumulator"] == "fp16")]
 
     @functools.cache  # noqa: B019
@@ -162,9 +162,9 @@ class Chip:
         these the nearest in bandwidth."""
 
         def numbers(name: str) -> tuple[float, float | None]:
-            rows = self.facts.where("hardware_peak", hardware=name, precision="fp16", unit="matrix", accumulator="fp32")
+            rows = self.facts.where("part_peak", hardware=name, precision="fp16", unit="matrix", accumulator="fp32")
             most = max(c["unit_count"] for c in self.facts.where("hardware_cluster", hardware=name))
-            (dram,) = self.facts.where("hardware_memory", hardware=name, level="dram")
+            (dram,) = self.facts.where("part_memory", hardware=name, level="dram")
             return dram["bandwidth_byte_per_s"], max((r["peak_ops_per_s"] / most for r in rows), default=None)
 
         measured: dict[str, set[str]] = {}

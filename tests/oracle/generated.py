@@ -304,6 +304,8 @@ def parts(draw: st.DrawFn, family: str) -> list[Row]:
                 clock_base_hz=None,
                 clock_boost_hz=1e9,
                 clock_matrix_hz=None,
+                derived_matrix_hz=None,
+                cluster_rank=None,
             )
         )
     made += draw(memories(part_id, family))
@@ -322,7 +324,7 @@ def parts(draw: st.DrawFn, family: str) -> list[Row]:
                     cluster=draw(st.sampled_from(["all", "cluster0"])),
                     peak_ops_per_s=draw(rate(1e10, 1e15)),
                     ops_per_clock_per_unit=None,
-                    clock_hz=None,
+                    derived_ops_per_s=None,
                 )
             )
     idle = draw(st.floats(0.1, 50))
@@ -346,11 +348,11 @@ def parts(draw: st.DrawFn, family: str) -> list[Row]:
 def memories(draw: st.DrawFn, part_id: str, family: str) -> list[Row]:
     """Main memory, and on-chip levels as far as the part has them."""
 
-    def level(name: str, depth: int, scope: str, size: float, bandwidth: float | None) -> Row:
+    def level(name: str, scope: str, size: float, bandwidth: float | None) -> Row:
         return HardwareMemory(
             hardware=part_id,
             level=name,
-            depth=depth,
+            derived_byte_per_s=None,
             scope=scope,
             management="hardware",
             technology=None,
@@ -361,13 +363,11 @@ def memories(draw: st.DrawFn, part_id: str, family: str) -> list[Row]:
         )
 
     near = "l2" if family == "cpu" else "scratchpad"
-    made = [level("dram", 4, "chip", 16e9, draw(rate(1e10, 1e13)))]
-    made.append(level(near, 1, "unit", draw(rate(1e4, 1e7)), draw(st.none() | rate(1e10, 1e12))))
+    made = [level("dram", "chip", 16e9, draw(rate(1e10, 1e13)))]
+    made.append(level(near, "unit", draw(rate(1e4, 1e7)), draw(st.none() | rate(1e10, 1e12))))
     if draw(st.booleans()):
         made.append(
-            level(
-                "l3" if family == "cpu" else "l2", 3, "chip", draw(rate(1e5, 1e9)), draw(st.none() | rate(1e11, 1e14))
-            )
+            level("l3" if family == "cpu" else "l2", "chip", draw(rate(1e5, 1e9)), draw(st.none() | rate(1e11, 1e14)))
         )
     return made
 
@@ -409,6 +409,8 @@ def smallest_part(family: str, array: tuple[int, int] | None = None, units: int 
         clock_base_hz=None,
         clock_boost_hz=1e9,
         clock_matrix_hz=None,
+        derived_matrix_hz=None,
+        cluster_rank=None,
     )
     peaks = [
         HardwarePeak(
@@ -420,7 +422,7 @@ def smallest_part(family: str, array: tuple[int, int] | None = None, units: int 
             cluster="all",
             peak_ops_per_s=1e12 if u == "matrix" else 1e11,
             ops_per_clock_per_unit=None,
-            clock_hz=None,
+            derived_ops_per_s=None,
         )
         for p in PRECISIONS
         for u in ("vector", "matrix")
@@ -429,7 +431,7 @@ def smallest_part(family: str, array: tuple[int, int] | None = None, units: int 
         HardwareMemory(
             hardware=part_id,
             level=level,
-            depth=depth,
+            derived_byte_per_s=None,
             scope=scope,
             management="hardware",
             technology=None,
@@ -438,10 +440,10 @@ def smallest_part(family: str, array: tuple[int, int] | None = None, units: int 
             unit_bandwidth_byte_per_s=None,
             achievable_fraction=None,
         )
-        for level, depth, scope, size, bandwidth in [
-            ("dram", 4, "chip", 16e9, 1e11),
-            ("l2", 3, "chip", 8e6, 1e12),
-            ("scratchpad", 1, "unit", 1e5, 1e12),
+        for level, scope, size, bandwidth in [
+            ("dram", "chip", 16e9, 1e11),
+            ("l2", "chip", 8e6, 1e12),
+            ("scratchpad", "unit", 1e5, 1e12),
         ]
     ]
     hardware = Hardware(

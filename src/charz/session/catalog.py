@@ -114,6 +114,7 @@ class Hardware:
         from charz.schema import database
         from charz.schema.catalog import Hardware as Part
         from charz.schema.catalog import HardwareAlias
+        from charz.sql import restate
 
         wanted = part_file.read(file).hardware
         with self.session.changing() as connection:
@@ -124,7 +125,8 @@ class Hardware:
             catalog.rows[HardwareAlias] = stored(connection, HardwareAlias)
             for rows in loader.load_part(file, catalog).values():
                 database.insert_rows(connection, rows)
-        self.session.voice.remark(f"`charz hardware show {wanted} --sources` shows what the family rules filled in")
+            restate.settle(connection)
+        self.session.voice.remark(f"`charz hardware show {wanted} --sources` shows what follows from its numbers")
         return Rows(("added",), [(wanted,)])
 
     @answer(is_writing=True)
