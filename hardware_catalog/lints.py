@@ -8,6 +8,7 @@ fill. Faults of a file's own shape, e.g. a string where a number belongs, are fo
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from charz.schema.catalog import (
     HardwareAlias,
     HardwareConflict,
     HardwareFamily,
+    NumberRule,
     OperatorClass,
     Precision,
     Source,
@@ -59,6 +61,13 @@ class Context:
     """Bits by precision; empty when the catalog has no precision table."""
     taken: dict[str, str]
     """Ids and aliases of parts already known, with the part each means."""
+    rules: dict[tuple[str, str], tuple[float, float]]
+    """Least and most of the numbers of a kind and quantity; `*` stands for all."""
+
+    def bounds(self, place: str) -> tuple[float, float]:
+        """Least and most of the number at a place."""
+        kind, *_, quantity = place.split(".")
+        return self.rules.get((kind, quantity)) or self.rules.get(("*", "*"), (-math.inf, math.inf))
 
 
 def check_parts(parts: list[Part], tables: dict[type[Row], list[Row]]) -> list[Problem]:
@@ -89,25 +98,37 @@ def _context(tables: dict[type[Row], list[Row]]) -> Context:
         confidences=frozenset(row.confidence for row in tables.get(Confidence, []) if isinstance(row, Confidence)),
         precisions={row.precision: row.bits for row in tables.get(Precision, []) if isinstance(row, Precision)},
         taken=taken | aliases,
+        rules={
+            (r.kind, r.quantity): (r.least, r.most) for r in tables.get(NumberRule, []) if isinstance(r, NumberRule)
+        },
     )
 
 
+UNKNOWN_SOURCE = "describe it under `sources:` in the same file, or cite one of the catalog's"
+
+
 def unresolved_source(part: Part, context: Context) -> Iterator[Problem]:
-    """A number whose source or confidence is not in the tables, or a derived one without formula."""
+    """A number whose source or confidence nobody describes, or a derived one without formula."""
+    known = context.sources | {source.source_id for source in part.sources}
     for place, number in part.numbers.items():
-        if number.source not in context.sources:
-            yield Problem(
-                part.path, f"{place}.source", number.source, "add the source to tables/source.csv or cite one of it"
-            )
+        if number.source not in known:
+            yield Problem(part.path, f"{place}.source", number.source, UNKNOWN_SOURCE)
         if number.confidence not in context.confidences:
-            known = ", ".join(sorted(context.confidences))
-            yield Problem(part.path, f"{place}.confidence", number.confidence, f"write one of {known}")
+            levels = ", ".join(sorted(context.confidences))
+            yield Problem(part.path, f"{place}.confidence", number.confidence, f"write one of {levels}")
         if number.confidence == "derived" and not number.formula:
             yield Problem(part.path, f"{place}.formula", None, "a derived number states its formula")
     for (what, key), energy in part.energy.items():
-        if energy.source not in context.sources:
-            place = f"energy.{what}.{key}.source"
-            yield Problem(part.path, place, energy.source, "add the source to tables/source.csv or cite one of it")
+        if energy.source not in known:
+            yield Problem(part.path, f"energy.{what}.{key}.source", energy.source, UNKNOWN_SOURCE)
+
+
+def repeated_source(part: Part, context: Context) -> Iterator[Problem]:
+    """A source of the part's own file under a name that another document has."""
+    for own in part.sources:
+        if own.source_id in context.sources:
+            remedy = "another document has this name: choose another"
+            yield Problem(part.path, f"sources.{own.source_id}", own.locator, remedy)
 
 
 def wrong_unit(part: Part, context: Context) -> Iterator[Problem]:
@@ -119,10 +140,14 @@ def wrong_unit(part: Part, context: Context) -> Iterator[Problem]:
 
 
 def impossible_value(part: Part, context: Context) -> Iterator[Problem]:
-    """A size, rate or time that is not above zero; null stands for unknown, zero never does."""
-    for place, number in part.numbers.items():
-        if number.value is not None and not number.value > 0:
-            yield Problem(part.path, place, number.value, "write the value above zero, or null when it is unknown")
+    """A number outside of what it may be (`number_rule`); null stands for unknown, zero never does."""
+    values = {place: number.value for place, number in part.numbers.items()}
+    values |= {f"energy.{what}.{key}": energy.value for (what, key), energy in part.energy.items()}
+    for place, value in values.items():
+        least, most = context.bounds(place)
+        if value is not None and not least <= value <= most:  # NaN is not
+            remedy = f"write a number from {least:g} to {most:g}, or null when it is unknown"
+            yield Problem(part.path, place, value, remedy)
 
 
 def unknown_word(part: Part, context: Context) -> Iterator[Problem]:
@@ -194,12 +219,12 @@ def open_peak(part: Part, context: Context) -> Iterator[Problem]:
 
 
 def expected_peaks(part: Part, key: str) -> list[float]:
-    """What a peak may be: as the part says of which it is, else units * operations a clock * clock, at the boost clock or
-    that of the matrix units; none when a factor is unknown. [ops/s]"""
+    """What a peak may be: units * operations a clock * clock, at the boost clock or that of the matrix units; none when a
+    factor is unknown, or when the part's file itself says what the peak is a ratio to. [ops/s]"""
     row = part.section("peak")[key]
     by_cluster = part.peak_operations.get(key) or {}
     if row.get("derived_ops_per_s"):
-        return [row["derived_ops_per_s"]]
+        return []
     if by_cluster:
         terms = [_units_times_clock(part, cluster) for cluster in by_cluster]
         products = [term * operations for term, operations in zip(terms, by_cluster.values(), strict=True) if term]
@@ -318,7 +343,7 @@ def baseless_simulation(part: Part, context: Context) -> Iterator[Problem]:
 
 
 PART_LINTS = (
-    unresolved_source, wrong_unit, impossible_value, unknown_word, missing_column, incomplete, open_peak, sparse_peak,
+    unresolved_source, repeated_source, wrong_unit, impossible_value, unknown_word, missing_column, incomplete, open_peak, sparse_peak,
     no_memory_on_chip, half_on_vector_units, hot_peak, missing_energy_scope, baseless_simulation,
 )  # fmt: skip
 

@@ -24,6 +24,7 @@ from charz.schema.catalog import (
     HardwareConflict,
     HardwareProvenance,
     Price,
+    Source,
 )
 from charz.schema.row import Row
 
@@ -124,6 +125,7 @@ def rows_of(part: Part, origin: str) -> dict[type[Row], list[Row]]:
         else:
             made = [row_type(**_columns(part, section, key)) for key in part.section(section)]
         rows[row_type] = made
+    rows[Source] = [*part.sources]
     rows[HardwareAlias] = [HardwareAlias(alias=alias, hardware=part.hardware) for alias in part.aliases]
     rows[HardwareConflict] = [HardwareConflict(hardware=part.hardware, **entry) for entry in part.conflicts]
     rows[HardwareProvenance] = [

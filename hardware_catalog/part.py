@@ -21,6 +21,7 @@ from charz.schema.catalog import (
     HardwareOverhead,
     HardwarePeak,
     HardwarePower,
+    Source,
 )
 from charz.schema.row import Row
 
@@ -79,6 +80,8 @@ class Part:
     energy_scope: str = ""
     conflicts: list[dict[str, str]] = field(default_factory=list)
     aliases: list[str] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
+    """Documents that the part's own file names."""
 
     def text(self, column: str) -> str:
         """Text column of the `hardware` row, e.g. `family`; empty when the file leaves it out."""

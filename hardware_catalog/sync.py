@@ -15,6 +15,7 @@ from typing import Any
 import duckdb
 
 from charz.schema import database, ddl, file
+from charz.schema.catalog import Source
 from charz.schema.row import Row
 
 from .loader import Catalog
@@ -40,6 +41,12 @@ class Change:
 def remember(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
     """Write down which rows the catalog brought, so that a later sync tells edits from them."""
     file.set_meta(connection, **{VERSION_KEY: catalog.version, ROWS_KEY: _dumped(_hashes(catalog.rows))})
+
+
+def shipped_sources(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    """Sources that the catalog brought; others came with parts or measurements of the user's."""
+    known = json.loads(file.meta(connection).get(ROWS_KEY, "{}"))
+    return {source_id for key in known.get(Source.TABLE, {}) for source_id in json.loads(key)}
 
 
 def plan(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> list[Change]:

@@ -91,6 +91,8 @@ class HardwareFamily(Row):
     """`cpu`, `gpu`, `tpu`, `kpu`, `npu` or `dsp`."""
     architecture_class: str
     """`sequential`, `data_parallel`, `systolic` or `domain_flow`. Joins `architectural_modifier`."""
+    template_part: str
+    """Part whose numbers `charz hardware template` gives as examples."""
     source_id: str
     """Source of the row."""
     confidence: str
