@@ -39,6 +39,11 @@ needed_numbers AS (
     LEFT JOIN hardware_memory AS m
         ON m.hardware = h.hardware AND m.level = 'dram' AND m.bandwidth_byte_per_s IS NOT NULL
     WHERE m.hardware IS NULL
+    UNION ALL
+    SELECT h.hardware, 'overhead' AS kind, 'overhead.kernel_gap.overhead_s' AS field
+    FROM hardware AS h
+    LEFT JOIN part_overhead AS o ON o.hardware = h.hardware AND o.overhead = 'kernel_gap'
+    WHERE o.hardware IS NULL
 ),
 
 missing_numbers AS (
