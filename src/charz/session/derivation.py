@@ -309,9 +309,10 @@ class _Told:
         for row in self._rows(
             "hardware_value", f"WHERE hardware = '{self.keys['hardware']}' AND ({test}) ORDER BY field"
         ):
-            edited = ", edited" if row["is_edited"] else ""
+            edited = ", edited" if row["is_edited"] else ", follows an edit" if row["follows_edit"] else ""
             formula = f"; {row['formula']}" if row["formula"] else ""
-            meaning = f"{row['confidence'] or '?'}{edited}; {row['source_id'] or '?'}{formula}"
+            rule = f" by rule {row['derivation_rule']}" if row["stated_value"] is None and row["derivation_rule"] else ""
+            meaning = f"{row['standing']}{rule}{edited}; {row['source_id'] or '?'}{formula}"
             self._line(title, "", row["field"], row["value"], row["unit"], meaning)
 
     def _facts(self, step: str, item: str, view: str, row: Record, columns: Iterable[str]) -> None:
