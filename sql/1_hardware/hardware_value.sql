@@ -65,7 +65,7 @@ live_numbers AS (
     SELECT hardware, 'overhead' AS kind, CONCAT('overhead.', overhead, '.overhead_s') AS field, overhead_s AS value
     FROM hardware_overhead WHERE overhead_s IS NOT NULL
     UNION ALL
-    SELECT hardware, 'energy' AS kind, CONCAT('energy.', what, '.', key) AS field, value FROM energy_profile
+    SELECT hardware, 'energy' AS kind, CONCAT('energy.', what, '.', key) AS field, value FROM part_energy
     UNION ALL
     SELECT hardware, 'price' AS kind, 'price.price_usd_per_hour' AS field, price_usd_per_hour AS value FROM price
 )
@@ -81,22 +81,24 @@ SELECT
     -- Value as the catalog file states it; null for a number without provenance.
     p.catalog_value,
     -- True when the value was changed since, or added without the catalog.
-    p.catalog_value IS NULL OR p.catalog_value <> n.value AS is_edited,
+    COALESCE(e.is_stated, TRUE) AND (p.catalog_value IS NULL OR p.catalog_value <> n.value) AS is_edited,
     -- Unit of both.
-    p.unit,
+    COALESCE(p.unit, CASE e.what WHEN 'op' THEN 'J/op' WHEN 'byte' THEN 'J/byte' WHEN 'static' THEN 'W' END) AS unit,
     -- Source of the catalog's value; null for a number without provenance.
-    p.source_id,
+    COALESCE(p.source_id, e.source_id) AS source_id,
     -- How far the catalog's value can be trusted.
-    p.confidence,
+    COALESCE(p.confidence, e.confidence) AS confidence,
     -- True when it is a guess, or has no provenance.
     COALESCE(c.is_guess, TRUE) AS is_guess,
     -- How a derived value was computed.
-    p.formula,
+    COALESCE(p.formula, e.formula) AS formula,
     -- Anything a reader must know.
     p.note,
     -- Address, paper or file of the source.
     s.locator
 FROM live_numbers AS n
 LEFT JOIN hardware_provenance AS p ON p.hardware = n.hardware AND p.field = n.field
-LEFT JOIN confidence AS c ON c.confidence = p.confidence
-LEFT JOIN source AS s ON s.source_id = p.source_id
+LEFT JOIN part_energy AS e
+    ON e.hardware = n.hardware AND n.kind = 'energy' AND NOT e.is_stated AND n.field = CONCAT('energy.', e.what, '.', e.key)
+LEFT JOIN confidence AS c ON c.confidence = COALESCE(p.confidence, e.confidence)
+LEFT JOIN source AS s ON s.source_id = COALESCE(p.source_id, e.source_id)

@@ -622,6 +622,7 @@ _DEFAULTS: dict[str, Any] = {
     "memory_format": "nchw",
     "host_factor": 1.0,
     "cache_state": "warm",
+    "power": None,
     "origin": "user",
 }
 """Columns of a scenario, and what they hold where nobody says."""
