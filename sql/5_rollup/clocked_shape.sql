@@ -1,5 +1,5 @@
--- Every shape on every part at the clock that its run sustains. Where the slowest clock is not enough, units pause until the
--- average power of the run is its limit.
+-- Every shape on every part at the clock that its run sustains. Where that is the slowest, units pause until the average power of
+-- the run is its limit; so they do for what the clock between two steps leaves above it.
 -- Term: power, power, , , , power_s,
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, shape_id
 CREATE VIEW clocked_shape AS
@@ -13,16 +13,12 @@ WITH clocked_times AS (
     FROM run_clock
 ),
 
-summed_times AS (
+needed_times AS (
     SELECT
         *,
-        SUM(kernel_count * clocked_s) OVER same_run AS run_busy_s,
-        SUM(kernel_count * kernel_gap_s) OVER same_run + run_call_s
-        + CASE WHEN dispatch = 'async_queue' THEN 0e0 ELSE run_issue_s END AS beside_s,
         (run_clocked_j * voltage_square + run_memory_j) / NULLIF(GREATEST(limit_w - static_w * voltage_square, 0e0), 0e0)
             AS needed_s
     FROM clocked_times
-    WINDOW same_run AS (PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id)
 ),
 
 paused_times AS (
@@ -30,21 +26,20 @@ paused_times AS (
         *,
         CASE
             WHEN NOT is_energy_known OR limit_w IS NULL OR static_w IS NULL THEN 1e0
-            WHEN needed_s > GREATEST(beside_s + run_busy_s, run_call_s + run_issue_s)
-                THEN (needed_s - beside_s) / NULLIF(run_busy_s, 0e0)
+            WHEN needed_s > GREATEST(beside_s + least_busy_s, host_s)
+                THEN (needed_s - beside_s) / NULLIF(least_busy_s, 0e0)
             WHEN needed_s IS NOT NULL THEN 1e0
         END AS pause_ratio
-    FROM summed_times
+    FROM needed_times
 )
 
 SELECT
     * EXCLUDE (
         tdp_w, static_w, product_energy_j, vector_energy_j, compute_energy_j, cache_energy_j, reload_energy_j, memory_energy_j,
-        dynamic_energy_j, clocked_energy_j, issue_s, run_clocked_j, run_memory_j, is_energy_known, run_issue_s, voltage_square,
-        clocked_s, run_busy_s, beside_s, needed_s, limit_w, pause_ratio
+        dynamic_energy_j, clocked_energy_j, issue_s, run_clocked_j, run_memory_j, is_energy_known, voltage_square,
+        clocked_s, beside_s, host_s, least_busy_s, needed_s, limit_w, pause_ratio
     ),
-    -- Time with the pauses that the limit asks for at the slowest clock, against the time without; null where static power
-    -- alone is above the limit.
+    -- Time with the pauses that the limit asks for, against the time without; null where static power alone is above the limit.
     pause_ratio,
     -- Power that the run may draw on average; null when unknown. [W]
     limit_w AS tdp_w,

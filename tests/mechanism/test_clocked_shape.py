@@ -24,7 +24,8 @@ def clocked(evaluate: Callable[..., list[dict[str, Any]]], *modes: dict[str, Any
     rows = evaluate("clock_step", shape_cost=[SHAPE | shape], run=[RUN | (run or {})], hardware_power=list(modes))
     if not rows:
         return None
-    rows = evaluate("run_clock", clock_step=rows)
+    rows = evaluate("step_power", clock_step=rows)
+    rows = evaluate("run_clock", step_power=rows)
     (row,) = evaluate("clocked_shape", run_clock=rows)
     return row
 

@@ -7,7 +7,7 @@ not overlap is added, the power limit stretches, and the host's queue puts kerne
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from .chip import Chip, Rate
@@ -426,33 +426,31 @@ class Machine:
         clocked_j = total(c[name] for c in costs for name in swinging)
         dynamic_j = total(c["dynamic_energy_j"] for c in costs)
 
-        def duration(clock: float) -> float:
-            device_s = math.fsum(self.slowed(c, clock) + gap_s for c in costs)
-            return call_s + (max(device_s, issue_s) if support["dispatch"] == "async_queue" else device_s + issue_s)
+        beside_s = call_s + gap_s * len(costs) + (0.0 if support["dispatch"] == "async_queue" else issue_s)
+
+        def busy(clock: float) -> float:
+            return math.fsum(self.slowed(c, clock) for c in costs)
 
         def needs(clock: float) -> float:
-            square = chip.voltage_square(clock)
-            return (clocked_j * square + (dynamic_j - clocked_j)) / duration(clock) + self.static_w * square  # type: ignore[operator]
+            square, run_s = chip.voltage_square(clock), max(busy(clock) + beside_s, call_s + issue_s)
+            return (clocked_j * square + (dynamic_j - clocked_j)) / run_s + self.static_w * square  # type: ignore[operator]
 
         clock, pause = top, 1.0
         if limit_w is not None and None not in (clocked_j, dynamic_j, self.static_w):
             steps = [top * chip.needed("clock_floor") ** (k / 5) for k in range(6)]
             watts = [needs(step) for step in steps]
-            if watts[0] > limit_w:
-                below = next((k for k in range(1, 6) if watts[k] <= limit_w), None)
-                if below is None:
-                    clock = steps[-1]
-                else:
-                    power = math.log(steps[below - 1] / steps[below]) / math.log(watts[below - 1] / watts[below])
-                    clock = steps[below] * (limit_w / watts[below]) ** power
+            least_s = busy(top)
+            below = next((k for k in range(6) if watts[k] <= limit_w), 6)
+            if below == 6:
+                clock, least_s = steps[-1], busy(steps[-1])
+            elif below > 0:
+                power = math.log(steps[below - 1] / steps[below]) / math.log(watts[below - 1] / watts[below])
+                clock = steps[below] * (limit_w / watts[below]) ** power
+                least_s = self.least(busy, steps, below, clock)
             square = chip.voltage_square(clock)
-            busy_s = math.fsum(self.slowed(c, clock) for c in costs)
             needed_s = (clocked_j * square + dynamic_j - clocked_j) / (limit_w - self.static_w * square)  # type: ignore[operator]
-            if needed_s > duration(clock):
-                beside_s = duration(clock) - busy_s
-                if support["dispatch"] == "async_queue":
-                    beside_s = call_s + gap_s * len(costs)
-                pause = (needed_s - beside_s) / busy_s
+            if needed_s > max(beside_s + least_s, call_s + issue_s):
+                pause = (needed_s - beside_s) / least_s
         square = chip.voltage_square(clock)
         for cost in costs:
             busy_s = self.slowed(cost, clock) * pause
@@ -467,6 +465,21 @@ class Machine:
                 "static_w": times(self.static_w, square),
             }  # fmt: skip
         return times(self.static_w, square)
+
+    @staticmethod
+    def least(busy: Callable[[float], float], steps: list[float], below: int, clock: float) -> float:
+        """What a time that is convex in 1 / clock is at least, from lines through two steps on either side."""
+
+        def line(first: float, second: float) -> float:
+            slope = (busy(second) - busy(first)) / (1 / second - 1 / first)
+            return busy(first) + slope * (1 / clock - 1 / first)
+
+        bounds = [busy(steps[below - 1])]
+        if below >= 2:
+            bounds.append(line(steps[below - 2], steps[below - 1]))
+        if below <= 4:
+            bounds.append(line(steps[below], steps[below + 1]))
+        return max(bounds)
 
     def mode(self) -> tuple[float | None, float]:
         """Watts that the run may draw, and the fullest clock, in its power mode."""
@@ -544,4 +557,6 @@ def predict(facts: Facts, scenario: Record, hardware: str, runs: dict[int, Run])
     if not run.is_valid:
         return None
     chip = Chip(facts, hardware, run.backend)
-    return Machine(chip, run).predict() if chip.runs(run.policy) else None
+    modes = [mode["mode"] for mode in facts.where("hardware_power", hardware=hardware)]
+    has_mode = scenario["power"] is None or scenario["power"] in modes or scenario["power"][:-1].isdigit()
+    return Machine(chip, run).predict() if chip.runs(run.policy) and has_mode else None
