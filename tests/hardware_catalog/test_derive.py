@@ -9,7 +9,7 @@ import pytest
 
 from charz.hardware_catalog import derive, loader
 from charz.hardware_catalog.loader import Catalog
-from charz.schema.catalog import EnergyProfile, HardwarePeak, HardwareProvenance
+from charz.schema.catalog import HardwarePeak, HardwareProvenance
 
 
 def test_half_known_gpu(catalog: Catalog, write_part: Callable[..., Path]) -> None:
@@ -22,7 +22,7 @@ def test_half_known_gpu(catalog: Catalog, write_part: Callable[..., Path]) -> No
     # vector: 10 units * 128 lanes * 2 * 1 GHz
     assert numbers["peak.fp32.vector.fp32.peak_ops_per_s"].catalog_value == pytest.approx(2.56e12)
     assert numbers["overhead.launch.overhead_s"].catalog_value == pytest.approx(3e-6)
-    for place in ("memory.l2.bandwidth_byte_per_s", "overhead.kernel_gap.overhead_s", "energy.byte.dram"):
+    for place in ("memory.l2.bandwidth_byte_per_s", "overhead.kernel_gap.overhead_s"):
         assert numbers[place].source_id == derive.RULE
         assert numbers[place].confidence in ("derived", "assumed")
         assert numbers[place].formula
@@ -33,69 +33,10 @@ def test_a_derived_vector_rate_keeps_the_precision_of_its_matrix_rate(
 ) -> None:
     rows = loader.load_part(write_part({"family: gpu": "family: npu", "precision: fp16": "precision: bf16"}), catalog)
     peaks = {(row.precision, row.unit): row for row in rows[HardwarePeak] if isinstance(row, HardwarePeak)}
-    keys = {row.key for row in rows[EnergyProfile] if isinstance(row, EnergyProfile)}
 
     # 1.024e13 / 16; no fp16 on a part without it
     assert peaks.keys() == {("bf16", "matrix"), ("bf16", "vector")}
     assert peaks["bf16", "vector"].peak_ops_per_s == pytest.approx(6.4e11)
-    assert {"bf16.matrix", "bf16.vector"} <= keys
-
-
-def test_tdp_closure(catalog: Catalog, write_part: Callable[..., Path]) -> None:
-    rows = loader.load_part(write_part(), catalog)
-    joule = {(row.what, row.key): row for row in rows[EnergyProfile] if isinstance(row, EnergyProfile)}
-
-    # static: 0.25 * 40 W; DRAM: 100 GB/s at 72 pJ a byte (LPDDR5, e039) is 7.2 W, half of it busy;
-    # arithmetic: 0.85 of the rest at the fp16 matrix peak
-    assert joule["static", "chip"].value == pytest.approx(10.0)
-    assert joule["byte", "dram"].value == pytest.approx(72e-12)
-    budget = 0.85 * (40.0 - 10.0 - 3.6)
-    assert joule["op", "fp16.matrix"].value == pytest.approx(budget / 1.024e13)
-    # on the vector lanes 2.7 / 0.28 times as much, but no more than the budget allows
-    assert joule["op", "fp32.vector"].value == pytest.approx(min(2.7 / 0.28 * budget / 1.024e13, budget / 2.56e12))
-    assert {row.scope for row in joule.values()} == {"board"}
-
-
-def test_unknown_tdp_leaves_no_closure(catalog: Catalog, write_part: Callable[..., Path]) -> None:
-    path = write_part({"    tdp_w: {value: 40, unit: W, source: assumption, confidence: assumed}\n": ""})
-    rows = loader.load_part(path, catalog)
-    joule = {(row.what, row.key): row for row in rows[EnergyProfile] if isinstance(row, EnergyProfile)}
-
-    # fp32 at 7 nm is 1.8 pJ on a vector lane (e215), 1.8 / 2.7 in a matrix unit; no node means 7 nm
-    assert joule["op", "fp16.matrix"].value == pytest.approx(0.28 * 1.8e-12 / 2.7)
-    # the closure read backwards, DRAM half busy at 7.2 W, static 0.25 of the sum
-    dynamic = 0.28 * 1.8e-12 / 2.7 * 1.024e13 / 0.85 + 7.2 / 2
-    assert joule["static", "chip"].value == pytest.approx(dynamic * 0.25 / 0.75)
-    assert "TDP unknown" in joule["static", "chip"].formula
-
-
-def test_implied_power_is_near_a_known_tdp(catalog: Catalog, tmp_path: Path) -> None:
-    """TPU v4 without its TDP of 192 W: (47.7 / 0.85 + 65.5) / 0.53 = 229 W."""
-    text = (loader.ROOT / "parts/tpu/tpu_v4.yaml").read_text().replace("id: tpu_v4\n", "id: tpu_v4_copy\n")
-    path = tmp_path / "tpu_v4_copy.yaml"
-    path.write_text("".join(line for line in text.splitlines(keepends=True) if "tdp_w" not in line))
-    rows = loader.load_part(path, catalog)
-    joule = {(row.what, row.key): row for row in rows[EnergyProfile] if isinstance(row, EnergyProfile)}
-
-    arithmetic = 275e12 * 0.26 * 1.8e-12 / 2.7
-    assert joule["static", "chip"].value == pytest.approx(
-        0.47 / 0.53 * (arithmetic / 0.85 + 1.2e12 * 109.12e-12 / 2), rel=1e-3
-    )
-    assert joule["static", "chip"].value / 0.47 == pytest.approx(192, rel=0.2)
-
-
-def test_newer_stacked_memory_moves_a_byte_for_less() -> None:
-    path = derive.DRAM_PATH_J_PER_BYTE
-    assert path["HBM3"] == pytest.approx(109.12e-12 * 5.5 / 6.5, rel=1e-3)  # e044 * e234 / e233
-    assert path["HBM3e"] == pytest.approx(109.12e-12 * 5.0 / 6.5, rel=1e-3)  # e044 * e235 / e233
-
-
-def test_memory_that_would_take_the_whole_tdp_is_limited(catalog: Catalog, write_part: Callable[..., Path]) -> None:
-    rows = loader.load_part(
-        write_part({"technology: LPDDR5": "technology: GDDR6", "tdp_w: {value: 40": "tdp_w: {value: 30"}), catalog
-    )
-    joule = {(row.what, row.key): row for row in rows[EnergyProfile] if isinstance(row, EnergyProfile)}
-    assert joule["byte", "dram"].value == pytest.approx(0.45 * 30.0 / 1e11)
 
 
 def test_a_stated_number_is_never_overwritten(catalog: Catalog, write_part: Callable[..., Path]) -> None:
@@ -125,10 +66,6 @@ def test_a_stated_number_is_never_overwritten(catalog: Catalog, write_part: Call
         ("hailo8", "peak.int8.vector.int32.peak_ops_per_s", 26e12 / 16),
         ("hexagon698", "memory.scratchpad.bandwidth_byte_per_s", 8 * 44e9),
         ("hexagon698", "memory.l2.bandwidth_byte_per_s", 4 * 44e9),
-        ("tpu_v7x", "energy.byte.dram", 83.94e-12),
-        # (2.307e15 * 0.26 * 1.2 / 2.7 pJ / 0.85 + 7.4e12 * 83.94 pJ / 2) * 0.47 / 0.53
-        ("tpu_v7x", "energy.static.chip", (266.59 / 0.85 + 310.58) * 0.47 / 0.53),
-        ("tpu_v3", "energy.static.chip", 0.47 * 262),
     ],
 )
 def test_rules_on_shipped_parts(catalog: Catalog, part: str, place: str, value: float) -> None:
