@@ -88,7 +88,9 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("database", type=Path, nargs="?", default=Path("power.duckdb"))
     parser.add_argument("--measurements", type=Path, default=Path("../shared/measurements"))
-    parser.add_argument("--networks", type=int, default=45, help="networks of timm on the capped board, by a fixed hash")
+    parser.add_argument(
+        "--networks", type=int, default=45, help="networks of timm on the capped board, by a fixed hash"
+    )
     parser.add_argument("--markdown", type=Path, help="write the tables to this page")
     return parser.parse_args()
 
@@ -125,7 +127,12 @@ def fill(database: Path, capped: pl.DataFrame, networks: int) -> None:
     specs += [spec for spec in language_models.specs() if spec.name in LANGUAGE_MODELS]
     specs += sorted(ingest_timm.wanted(capped), key=order)[:networks]
     workspace.read(database, create=True).close()
-    run(specs, lambda: workspace.change(database), maintain.add_runs, report=lambda o: print(o.state, o.model, o.message))
+    run(
+        specs,
+        lambda: workspace.change(database),
+        maintain.add_runs,
+        report=lambda o: print(o.state, o.model, o.message),
+    )
 
 
 def served(connection: duckdb.DuckDBPyConnection, path: Path) -> list[tuple[str, pl.DataFrame]]:
@@ -148,8 +155,12 @@ def served(connection: duckdb.DuckDBPyConnection, path: Path) -> list[tuple[str,
 
 def limited(connection: duckdb.DuckDBPyConnection, raw: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
     """Throughput under a limit over that without."""
-    place = pl.col("source_path").str.extract_groups(r"closed/(?<organization>[^/]+)/results/(?<system>[^/]+)/[^/]+/Offline/")
-    logs = raw.with_columns(place.alias("place"), release=pl.col("source_repo").str.extract(r"_(v[\d.]+)$")).unnest("place")
+    place = pl.col("source_path").str.extract_groups(
+        r"closed/(?<organization>[^/]+)/results/(?<system>[^/]+)/[^/]+/Offline/"
+    )
+    logs = raw.with_columns(place.alias("place"), release=pl.col("source_repo").str.extract(r"_(v[\d.]+)$")).unnest(
+        "place"
+    )
     rows = []
     for limit in LIMITS:
         of = logs.filter(
@@ -185,7 +196,9 @@ def limited(connection: duckdb.DuckDBPyConnection, raw: pl.DataFrame) -> list[tu
     ).with_columns(error=pl.col("predicted") - pl.col("measured"))  # fmt: skip
     size = pl.col("error").abs()
     scored = shown.filter(~pl.col("hardware").is_in(FITTED))
-    summary = scored.group_by("hardware").agg(pl.len().alias("rows"), size.median().alias("median"), size.max().alias("largest"))
+    summary = scored.group_by("hardware").agg(
+        pl.len().alias("rows"), size.median().alias("median"), size.max().alias("largest")
+    )
     return [("Throughput under a limit over that without", shown), ("Its error by part", summary.sort("hardware"))]
 
 

@@ -62,6 +62,7 @@ a Core i9-10940X (charz_family_fit_cpu_inductor)."""
 NPU_VECTOR_SHARE = 1.0 / 16.0
 """Vector rate of an accelerator as a share of its matrix rate when only that is known."""
 
+
 @dataclass(frozen=True, slots=True)
 class CudaLimits:
     """What CUDA says of a compute capability, as far as a rule needs it."""

@@ -118,7 +118,8 @@ def read(bench: Workbench) -> pl.DataFrame:
         """
         SELECT c.anchor_operator_id AS operator_id, c.hardware, c.cache_state,
             c.unlimited_s + c.kernel_gap_s AS device_s, c.compute_s, c.memory_s,
-            c.dynamic_energy_j / NULLIF(c.tdp_w - c.static_w, 0) AS power_s, c.memory_level, m.unit, m.strategy, m.tile_m, m.tile_n, m.tile_k, m.waves, c.utilization_fraction, c.kernel_gap_s,
+            c.dynamic_energy_j / NULLIF(c.tdp_w - c.static_w, 0) AS power_s,
+            c.memory_level, m.unit, m.strategy, m.tile_m, m.tile_n, m.tile_k, m.waves, c.utilization_fraction, c.kernel_gap_s,
             t.host_kernel_s, t.host_view_s
         FROM kernel_cost AS c
         INNER JOIN part_support AS t USING (hardware, backend, precision)

@@ -61,10 +61,12 @@ SELECT
     dynamic_energy_j - clocked_energy_j * (1e0 - voltage_square) AS dynamic_energy_j,
     -- Time the kernel keeps the device busy at the clock of the run, pauses included. [s]
     clocked_s * pause_ratio AS busy_s,
-    -- True when the power limit or the power mode makes it longer than at full clock.
-    busy_s > unlimited_s * (1e0 + 1e-9) AS is_power_bound,
     -- Time that the power limit or the power mode adds. [s]
     busy_s - unlimited_s AS power_s,
+    -- True when the power limit or the power mode sets the pace: it makes the kernel longer, and what runs on the units' clock
+    -- takes longest, or pauses take most of the time.
+    busy_s > unlimited_s * (1e0 + 1e-9)
+    AND (GREATEST(compute_s, clocked_memory_s) >= clock_fraction * memory_s OR power_s > 0.5e0 * busy_s) AS is_power_bound,
     -- busy_s plus the gap between kernels. [s]
     busy_s + kernel_gap_s AS device_s
 FROM paused_times

@@ -58,7 +58,7 @@ SELECT
     compute_s,
     -- Part of it in which a memory level sets the pace. [s]
     memory_s,
-    -- Part of it in kernels that the power limit or the power mode makes longer. [s]
+    -- Part of it in kernels of which the power limit or the power mode sets the pace. [s]
     power_s,
     -- Part of it in which teams of threads begin and end. [s]
     team_s,

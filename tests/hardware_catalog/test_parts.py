@@ -12,7 +12,6 @@ import pytest
 
 from charz.hardware_catalog.loader import Catalog
 from charz.schema.catalog import (
-    EnergyProfile,
     Hardware,
     HardwareCluster,
     HardwareConflict,

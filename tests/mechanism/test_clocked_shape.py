@@ -19,7 +19,9 @@ SHAPE: dict[str, Any] = {
 RUN: dict[str, Any] = {"host_factor": 1.0, "power": "default", "power_w": None}
 
 
-def clocked(evaluate: Callable[..., list[dict[str, Any]]], *modes: dict[str, Any], run: Any = None, **shape: Any) -> Any:
+def clocked(
+    evaluate: Callable[..., list[dict[str, Any]]], *modes: dict[str, Any], run: Any = None, **shape: Any
+) -> Any:
     """A shape, twice in its run, at the clock of the run."""
     rows = evaluate("clock_step", shape_cost=[SHAPE | shape], run=[RUN | (run or {})], hardware_power=list(modes))
     if not rows:
@@ -60,7 +62,13 @@ def test_the_average_is_the_limit(evaluate: Callable[..., list[dict[str, Any]]],
 
 def test_main_memory_keeps_its_clock(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
     """Traffic alone: a lower clock takes nothing off it, so that at the slowest units pause until 800 J last 40 s."""
-    memory = {"compute_s": 0.0, "memory_s": 4.0, "memory_energy_j": 400.0, "compute_energy_j": 0.0, "clocked_energy_j": 0.0}
+    memory = {
+        "compute_s": 0.0,
+        "memory_s": 4.0,
+        "memory_energy_j": 400.0,
+        "compute_energy_j": 0.0,
+        "clocked_energy_j": 0.0,
+    }
     row = clocked(evaluate, tdp_w=29.8, product_energy_j=0.0, **memory)
     # At the floor of the voltage, 0.7, static power is 20 * 0.49 = 9.8 W; 20 W are left.
     assert row["clock_fraction"] == pytest.approx(0.03125)

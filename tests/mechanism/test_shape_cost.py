@@ -16,7 +16,9 @@ SHAPE = {"compute_s": 8.0, "memory_s": 4.0, "overlap_fraction": 0.75, "exposed_s
         pytest.param({}, {"serial_s": 1.0, "unlimited_s": 11.0}, id="arithmetic"),
         pytest.param({"memory_s": 12.0}, {"serial_s": 2.0, "unlimited_s": 16.0}, id="memory"),
         pytest.param({"overlap_fraction": 1.0}, {"serial_s": 0.0, "unlimited_s": 10.0}, id="all overlaps"),
-        pytest.param({"fault": "energy.op.fp16"}, {"compute_s": None, "unlimited_s": None}, id="a number that cannot be"),
+        pytest.param(
+            {"fault": "energy.op.fp16"}, {"compute_s": None, "unlimited_s": None}, id="a number that cannot be"
+        ),
     ],
 )
 def test_each_term(check: Callable[..., None], shape: dict[str, object], expected: dict[str, object]) -> None:

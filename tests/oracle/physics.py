@@ -421,7 +421,9 @@ class Machine:
         limit_w, top = self.mode()
         gap_s = chip.gap_s * support["kernel_gap_fraction"]
         factor, hosted = self.run.scenario["host_factor"], support["dispatch"] != "graph"
-        issue_s = math.fsum(support["host_kernel_s"] + k.views * support["host_view_s"] for k in kernels) * factor * hosted
+        issue_s = (
+            math.fsum(support["host_kernel_s"] + k.views * support["host_view_s"] for k in kernels) * factor * hosted
+        )
         swinging = ("compute_energy_j", "cache_energy_j", "reload_energy_j")
         clocked_j = total(c[name] for c in costs for name in swinging)
         dynamic_j = total(c["dynamic_energy_j"] for c in costs)
@@ -461,7 +463,10 @@ class Machine:
             cost["dynamic_energy_j"] = total([cost["compute_energy_j"], cost["memory_energy_j"]])
             cost |= {
                 "busy_s": busy_s, "power_s": busy_s - cost["unlimited_s"], "clock_fraction": clock, "pause_ratio": pause,
-                "is_power_bound": busy_s > cost["unlimited_s"] * (1 + 1e-9), "device_s": busy_s + gap_s,
+                "is_power_bound": busy_s > cost["unlimited_s"] * (1 + 1e-9) and (
+                    max(cost["compute_s"], cost["clocked_memory_s"]) >= clock * cost["memory_s"]
+                    or busy_s - cost["unlimited_s"] > 0.5 * busy_s
+                ), "device_s": busy_s + gap_s,
                 "static_w": times(self.static_w, square),
             }  # fmt: skip
         return times(self.static_w, square)
