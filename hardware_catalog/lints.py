@@ -1,9 +1,8 @@
 """Faults that make a catalog number untrustworthy. Each is fatal; each message names file, field,
 value and remedy.
 
-`check_parts` runs on parts that the family rules have completed, so a part may leave open what a rule can
-fill. Faults of a file's own shape, e.g. a string where a number belongs, are found on reading it
-(`part_file`).
+A part may leave open what a rule can give (`derivation_rule`, `energy_rule`). Faults of a file's own shape, e.g. a string
+where a number belongs, are found on reading it (`part_file`).
 """
 
 from __future__ import annotations
@@ -189,9 +188,8 @@ def incomplete(part: Part, context: Context) -> Iterator[Problem]:
     """A part the cost model cannot answer for."""
     if not part.section("cluster"):
         yield Problem(part.path, "cluster", None, "give at least one cluster with its unit_count")
-    units = {row["unit"] for row in part.section("peak").values()}
-    if "vector" not in units:
-        yield Problem(part.path, "peak", ", ".join(sorted(units)) or None, "give at least one peak of unit: vector")
+    if not part.section("peak"):
+        yield Problem(part.path, "peak", None, "give at least one peak, of unit: matrix or vector")
     for column in ("capacity_byte", "bandwidth_byte_per_s"):
         if part.value(f"memory.dram.{column}") is None:
             yield Problem(part.path, f"memory.dram.{column}", None, "state main memory, or what stands for it")
@@ -298,7 +296,7 @@ def half_on_vector_units(part: Part, context: Context) -> Iterator[Problem]:
 
 
 def hot_peak(part: Part, context: Context) -> Iterator[Problem]:
-    """Arithmetic at peak that alone draws more than the TDP, without a note on the TDP or the peak.
+    """Arithmetic at peak that by a stated energy alone draws more than the TDP, without a note on the TDP or the peak.
     Coefficients are for single-precision accumulation, so peaks at half precision are left out."""
     tdp = part.value("power.default.tdp_w")
     if tdp is None:

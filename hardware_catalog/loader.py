@@ -1,12 +1,11 @@
 """Loads the catalog that ships with charz, and single parts of a user, into table rows.
 
 The catalog is data: one YAML file a part under `parts/`, one CSV file a uniform table under `tables/`.
-Loading completes each part by the family rules and applies every lint; a fault is an error.
+Loading applies every lint; a fault is an error. What follows from the numbers is views of `sql/1_hardware`.
 """
 
 from __future__ import annotations
 
-import copy
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -17,7 +16,6 @@ import duckdb
 
 from charz.schema import database
 from charz.schema.catalog import (
-    CudaLimit,
     EnergyProfile,
     Hardware,
     HardwareAlias,
@@ -28,7 +26,7 @@ from charz.schema.catalog import (
 )
 from charz.schema.row import Row
 
-from . import derive, lints, part_file, uniform
+from . import lints, part_file, uniform
 from .part import ENERGY_UNITS, SECTIONS, Part
 from .problem import CatalogError, Problem
 
@@ -77,7 +75,7 @@ def load(root: Path | None = None) -> Catalog:
             problems += error.problems
     if problems:
         raise CatalogError(problems)
-    problems = lints.check_parts(_completed(parts, catalog), catalog.rows) + lints.check_tables(parts, catalog.rows)
+    problems = lints.check_parts(parts, catalog.rows) + lints.check_tables(parts, catalog.rows)
     if problems:
         raise CatalogError(problems)
     for part in parts:
@@ -94,7 +92,7 @@ def load_part(path: Path, catalog: Catalog | None = None) -> dict[type[Row], lis
     """
     catalog = catalog or load()
     part = part_file.read(path)
-    problems = lints.check_parts(_completed([part], catalog), catalog.rows)
+    problems = lints.check_parts([part], catalog.rows)
     if problems:
         raise CatalogError(problems)
     return rows_of(part, origin="user")
@@ -177,20 +175,6 @@ def _price_provenance(catalog: Catalog) -> list[Row]:
         for row in catalog.rows.get(Price, [])
         if isinstance(row, Price)
     ]  # fmt: skip
-
-
-def _completed(parts: list[Part], catalog: Catalog) -> list[Part]:
-    """The parts with what energy coefficients rest on filled in; the coefficients are put in the parts themselves."""
-    cuda = {
-        row.compute_capability: derive.CudaLimits(row.registers_per_sm, row.shared_memory_per_sm_byte)
-        for row in catalog.rows.get(CudaLimit, [])
-        if isinstance(row, CudaLimit)
-    }
-    completed = copy.deepcopy(parts)
-    for part, whole in zip(parts, completed, strict=True):
-        derive.complete(whole, cuda)
-        part.energy, part.energy_scope = whole.energy, whole.energy_scope
-    return completed
 
 
 def _add(into: dict[type[Row], list[Row]], rows: dict[type[Row], list[Row]]) -> None:

@@ -122,7 +122,7 @@ class _Writer:
 
     def energy(self) -> Iterator[str]:
         """Coefficients that the part states itself."""
-        rows = [row for row in self.rows(EnergyProfile.TABLE) if row["source_id"] != "charz_rule"]
+        rows = self.rows(EnergyProfile.TABLE)
         if rows:
             yield f"energy_scope: {rows[0]['scope']}"
             yield "energy:"

@@ -783,7 +783,8 @@ class EnergyFact(Row):
 
 
 class EnergyProfile(Row):
-    """Energy coefficients of a part lifted to one scope, so that they may be added.
+    """Energy coefficients that a part states, lifted to one scope, so that they may be added; all others follow from rules
+    (`part_energy`).
 
     Arithmetic: `what` is `op` and `key` is `PRECISION.UNIT`. Memory: `what` is `byte` and `key` the
     level. Static: `what` is `static` and `key` is `chip`; its value is a power.
@@ -808,6 +809,35 @@ class EnergyProfile(Row):
     """How far it can be trusted."""
     formula: str
     """How it was composed from which facts."""
+
+
+class EnergyRule(Row):
+    """What energies and clocks of a part follow from where it states none: silicon, voltage, memory technology. Of the rows
+    of a quantity that fit, the longest architecture wins, then the one of a family."""
+
+    TABLE: ClassVar[str] = "energy_rule"
+    KEY: ClassVar[tuple[str, ...]] = ("energy_rule",)
+
+    energy_rule: str
+    """Name of the rule."""
+    quantity: str
+    """What it says, e.g. `lift` or `dram_pj_per_byte`; joins `part_energy` and `part_silicon`."""
+    family: str
+    """Family of the parts it holds for, or `*`."""
+    architecture: str
+    """First words of their architecture, or `*`."""
+    row_key: str
+    """Precision, unit, level, technology or process it holds for, or `*`."""
+    value: float
+    """The rule's own number."""
+    unit: str
+    """Unit of the value."""
+    source_id: str
+    """Source of the value."""
+    confidence: str
+    """How far it can be trusted."""
+    reason: str
+    """Why."""
 
 
 class TilingStrategy(Row):

@@ -23,6 +23,9 @@ COSTED = "shape_cost"
 """View that most of the time of an answer goes into, and that all reports of time and energy read: evaluated once for a few
 targets, so that each report costs what it adds."""
 
+ENERGY = "energy_profile"
+"""Fact whose rows stand in front of what rules give (`part_energy`): a change of an energy that a part leaves open adds one."""
+
 Triple = tuple[str, str, str]
 """Part, backend and precision of a target."""
 
@@ -54,6 +57,13 @@ def alter(
         return
     for fact in sorted({restate.RESTATED, *(change.table for change in changes)}):
         connection.execute(f"CREATE TEMP TABLE {fact} AS SELECT * FROM {stored(connection, fact)}")
+    if any(change.table == ENERGY for change in changes):
+        added = [change.key for change in changes if change.table == ENERGY]
+        marks = ", ".join("(?, ?, ?)" for _ in added)
+        rows = (
+            f"SELECT * EXCLUDE (is_stated) FROM part_energy WHERE NOT is_stated AND (hardware, what, key) IN ({marks})"
+        )
+        connection.execute(f"INSERT INTO temp.{ENERGY} BY NAME {rows}", [value for key in added for _, value in key])
     for change in changes:
         row = " AND ".join(f"{ddl.quote(name)} = ?" for name, _ in change.key)
         assigned = f"{ddl.quote(change.column)} = ?"

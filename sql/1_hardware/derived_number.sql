@@ -55,6 +55,19 @@ explained_numbers AS (
         'derived' AS confidence
     FROM part_cluster
     WHERE clock_matrix_hz IS NOT NULL
+    UNION ALL
+    SELECT
+        hardware,
+        CONCAT('energy.', what, '.', key) AS field,
+        value,
+        CAST(NULL AS VARCHAR) AS derivation_rule,
+        CASE WHEN what = 'static' THEN 'static_power' ELSE 'silicon' END AS basis,
+        formula AS factor,
+        CAST(NULL AS VARCHAR) AS reason,
+        source_id,
+        confidence
+    FROM part_energy
+    WHERE NOT is_stated
 )
 
 SELECT
@@ -69,12 +82,15 @@ SELECT
         WHEN ENDS_WITH(e.field, '_ops_per_s') THEN 'ops/s'
         WHEN ENDS_WITH(e.field, '_byte') THEN 'byte'
         WHEN ENDS_WITH(e.field, '_hz') THEN 'Hz'
+        WHEN STARTS_WITH(e.field, 'energy.op.') THEN 'J/op'
+        WHEN STARTS_WITH(e.field, 'energy.byte.') THEN 'J/byte'
+        WHEN STARTS_WITH(e.field, 'energy.') THEN 'W'
         ELSE 's'
     END AS unit,
     -- Row of `derivation_rule` it comes from; null of a product of the part's own numbers.
     e.derivation_rule,
     -- How it is computed.
-    CONCAT(e.factor, CASE WHEN e.basis = 'one' THEN e.reason ELSE b.formula END) AS formula,
+    CONCAT(e.factor, COALESCE(CASE WHEN e.basis = 'one' THEN e.reason ELSE b.formula END, '')) AS formula,
     -- What it follows from (`derivation_input`).
     e.basis,
     -- Why the rule holds; null of a product.

@@ -100,12 +100,12 @@ SELECT
     -- True when the part executes the precision itself on either kind of unit.
     r.is_native
 FROM preferred_peaks AS r
-LEFT JOIN energy_profile AS m
+LEFT JOIN part_energy AS m
     ON m.hardware = r.hardware AND m.what = 'op' AND m.key = CONCAT(r.matrix.executed, '.matrix')
-LEFT JOIN energy_profile AS v
+LEFT JOIN part_energy AS v
     ON v.hardware = r.hardware AND v.what = 'op'
     AND v.key = CONCAT(COALESCE(r.vector.executed, r.matrix.executed), '.vector')
-LEFT JOIN energy_profile AS s
+LEFT JOIN part_energy AS s
     ON s.hardware = r.hardware AND s.what = 'op'
     AND s.key = CONCAT(COALESCE(r.single_vector.executed, r.matrix.executed), '.vector')
 

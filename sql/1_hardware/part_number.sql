@@ -80,6 +80,6 @@ UNION ALL
 SELECT hardware, 'overhead' AS kind, CONCAT('overhead.', overhead, '.overhead_s') AS field, overhead_s AS value
 FROM part_overhead WHERE overhead_s IS NOT NULL
 UNION ALL
-SELECT hardware, 'energy' AS kind, CONCAT('energy.', what, '.', key) AS field, value FROM energy_profile
+SELECT hardware, 'energy' AS kind, CONCAT('energy.', what, '.', key) AS field, value FROM part_energy
 UNION ALL
 SELECT hardware, 'price' AS kind, 'price.price_usd_per_hour' AS field, price_usd_per_hour AS value FROM price

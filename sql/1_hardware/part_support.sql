@@ -53,6 +53,12 @@ SELECT
     h.cache_j_per_byte,
     h.tile_j_per_byte,
     h.static_w,
+    -- Clock share of the default power mode.
+    h.clock_fraction AS default_clock_fraction,
+    h.reference_fraction,
+    h.voltage_slope,
+    h.voltage_floor,
+    h.clock_floor,
     -- A number of the part that cannot be (`part_fault`), for which its answers are null; null where there is none.
     f.fault
 FROM supported_backend AS s

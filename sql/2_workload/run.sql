@@ -18,7 +18,11 @@ SELECT
     -- that a backend plans.
     CASE WHEN b.plans_layout THEN COALESCE(m.planned_format, s.memory_format) ELSE s.memory_format END AS run_layout,
     s.host_factor,
-    s.cache_state
+    s.cache_state,
+    -- Power mode: `default`, the name of one of the part's, or a number of watts as in `150w`.
+    COALESCE(s.power, 'default') AS power,
+    -- Watts that the name says; null where it says none. [W]
+    TRY_CAST(NULLIF(REGEXP_EXTRACT(s.power, '^([0-9]+(\.[0-9]+)?)w$', 1), '') AS DOUBLE) AS power_w
 FROM model AS m
 INNER JOIN scenario AS s
     ON (m.is_batch_symbolic OR s.batch = m.default_batch)

@@ -1,7 +1,7 @@
 -- The candidate tile that each shape runs its products with: the one that makes the kernel fastest, which keeps time
 -- monotone in batch and in every resource. Of times equal within rounding the one of less energy wins, then the lower
 -- number: both are added to the time in shares too small to outweigh any real difference, too large for rounding.
--- The kernel's time is that of `shape_cost`, on the columns in which candidates differ.
+-- The kernel's time is that of `shape_cost` at full clock, on the columns in which candidates differ.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
 CREATE VIEW tile_choice AS
 WITH ranked_shapes AS (
@@ -18,13 +18,10 @@ WITH ranked_shapes AS (
         t.product_energy_j + CASE WHEN p.tile_memory_level IS NULL THEN 0e0 ELSE t.reload_byte * p.tile_j_per_byte END
             AS tile_energy_j,
         tile_energy_j + p.memory_energy_j + p.vector_energy_j AS dynamic_energy_j,
-        GREATEST(
-            GREATEST(compute_s, slowest_memory_s) + (1e0 - p.overlap_fraction) * LEAST(compute_s, slowest_memory_s)
-            + p.exposed_s,
-            COALESCE(dynamic_energy_j / NULLIF(p.tdp_w - p.static_w, 0e0), 0e0)
-        ) AS busy_s,
+        GREATEST(compute_s, slowest_memory_s) + (1e0 - p.overlap_fraction) * LEAST(compute_s, slowest_memory_s)
+        + p.exposed_s AS unlimited_s,
         -- A difference of logarithms is a relative difference of energy, whatever else the kernel takes.
-        busy_s * (
+        unlimited_s * (
             1e0 + 1e-9 * COALESCE(LN(NULLIF(GREATEST(dynamic_energy_j, 0e0), 0e0)), 0e0) + 1e-14 * t.candidate
         ) AS rank_s
     FROM tile_time AS t

@@ -15,6 +15,7 @@ SELECT
     c.memory_format,
     c.host_factor,
     c.cache_state,
+    c.power,
     h.is_simulated,
     h.energy_scope,
     c.latency_s,

@@ -5,7 +5,7 @@ CREATE VIEW part_difference AS
 WITH scopes AS (
     SELECT hardware, CONCAT('memory.', level, '.') AS place, scope FROM part_memory
     UNION ALL
-    SELECT DISTINCT hardware, CONCAT('energy.', what, '.') AS place, scope FROM energy_profile
+    SELECT DISTINCT hardware, CONCAT('energy.', what, '.') AS place, scope FROM part_energy
 ),
 
 scoped_numbers AS (

@@ -16,6 +16,7 @@ WITH choices AS (
         r.context,
         r.phase,
         r.memory_format,
+        r.power,
         h.is_simulated,
         h.energy_scope,
         COALESCE(h.energy_scope, 'none') AS comparable_scope,

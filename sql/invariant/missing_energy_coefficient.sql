@@ -30,5 +30,5 @@ SELECT
     -- Precision and unit, memory level, or `chip`.
     n.key
 FROM needed_coefficients AS n
-LEFT JOIN energy_profile AS e ON e.hardware = n.hardware AND e.what = n.what AND e.key = n.key
+LEFT JOIN part_energy AS e ON e.hardware = n.hardware AND e.what = n.what AND e.key = n.key
 WHERE e.value IS NULL

@@ -339,6 +339,13 @@ def parts(draw: st.DrawFn, family: str) -> list[Row]:
         )
     )
     if draw(st.booleans()):
+        limit, clock = draw(rate(100, 2000)), draw(st.floats(0.1, 1))
+        made.append(
+            HardwarePower(
+                hardware=part_id, mode="low", is_default=False, tdp_w=limit, idle_w=None, clock_fraction=clock
+            )
+        )
+    if draw(st.booleans()):
         for overhead in ("kernel_gap", "memory_latency", "team"):
             made.append(HardwareOverhead(hardware=part_id, overhead=overhead, overhead_s=draw(rate(1e-7, 1e-5))))
     return made + draw(energies(part_id, idle, draw(st.booleans())))

@@ -20,6 +20,7 @@ from .parameters import (
     Models,
     Part,
     Parts,
+    Powers,
     Precisions,
     Sequences,
     Sizes,
@@ -37,18 +38,18 @@ TARGET = ("model", "hardware", "backend", "precision", "batch", "sequence")
 """What names a target to people."""
 
 _COMPARED = (
-    *TARGET, "latency_s", "throughput_per_s", "energy_per_sample_j", "average_power_w", "edp_js", "bottleneck",
+    *TARGET, "power", "latency_s", "throughput_per_s", "energy_per_sample_j", "average_power_w", "edp_js", "bottleneck",
     "utilization_fraction", "correction_factor", "peak_memory_byte", "fits_device", "is_simulated",
 )  # fmt: skip
 _COMPARED_MEMORY = (
     *TARGET, "weight_byte", "activation_byte", "peak_memory_byte", "fits_device", "fits_activation_in_cache",
 )  # fmt: skip
 _SWEPT = (
-    *TARGET, "latency_s", "throughput_per_s", "sample_j", "peak_memory_byte", "fits_device", "throughput_fraction",
+    *TARGET, "power", "latency_s", "throughput_per_s", "sample_j", "peak_memory_byte", "fits_device", "throughput_fraction",
     "saturating_batch", "is_simulated",
 )  # fmt: skip
 _CHOSEN = (
-    *TARGET, "latency_s", "throughput_per_s", "sample_j", "peak_memory_byte", "price_usd_per_hour",
+    *TARGET, "power", "latency_s", "throughput_per_s", "sample_j", "peak_memory_byte", "price_usd_per_hour",
     "million_inference_usd", "is_simulated", "fits_device", "dominated_by",
 )  # fmt: skip
 _HELPED = (
@@ -153,11 +154,12 @@ class Answers(Core):
         sequence: Sequences = None,
         precision: Precisions = None,
         backend: Backends = None,
+        power: Powers = None,
         top: Top = 60,
         section: Literal["cost", "memory"] = "cost",
     ) -> Rows:
         """Compare models on parts: time, energy, energy-delay product, memory and what sets the pace."""
-        question = _question(models, on, batch, sequence, precision, backend)
+        question = _question(models, on, batch, sequence, precision, backend, power)
         narrowed = self.asked(question, "model_report")
         if section == "memory":
             order = f"ORDER BY batch, sequence, peak_memory_byte, model, hardware, backend, precision LIMIT {top}"
@@ -175,6 +177,7 @@ class Answers(Core):
         sequence: Sequences = None,
         precision: Precisions = None,
         backend: Backends = None,
+        power: Powers = None,
         resolution: Annotated[Sizes | None, Text("Image sides, e.g. 192,224,288.")] = None,
         memory_format: Annotated[str, Text("nchw or nhwc.")] = "nchw",
     ) -> Rows:
@@ -184,7 +187,7 @@ class Answers(Core):
         """
         one_of("memory format", memory_format, MEMORY_FORMATS)
         wanted = self._at_resolutions(names(models), sizes(resolution))
-        question = _question(wanted, on, batch, sequence, precision, backend, {"memory_format": memory_format})
+        question = _question(wanted, on, batch, sequence, precision, backend, power, {"memory_format": memory_format})
         order = "ORDER BY model, hardware, backend, precision, sequence, batch"
         return self.asked(question, "batch_sweep").rows("batch_sweep", _SWEPT, order)
 
@@ -214,6 +217,7 @@ class Answers(Core):
         sequence: Sequences = None,
         precision: Precisions = None,
         backend: Backends = None,
+        power: Powers = None,
         top: Top = 15,
         section: Literal["front", "others"] = "front",
     ) -> Rows:
@@ -235,6 +239,7 @@ class Answers(Core):
             sizes(sequence),
             names(precision),
             names(backend),
+            names(power),
             every_backend=True,
             is_first=False,
         )
@@ -260,6 +265,7 @@ class Answers(Core):
         sequence: Sequences = None,
         precision: Precisions = None,
         backend: Backends = None,
+        power: Powers = None,
         parts: Annotated[bool, Text("Other parts as well.")] = False,
         top: Top = 15,
         section: Literal["changes", "fusions"] = "changes",
@@ -275,6 +281,7 @@ class Answers(Core):
             sizes(sequence),
             names(precision),
             names(backend),
+            names(power),
             every_backend=True,
             is_first=False,
         )
@@ -306,12 +313,13 @@ class Answers(Core):
         sequence: Sequences = None,
         precision: Precisions = None,
         backend: Backends = None,
+        power: Powers = None,
         top: Top = 8,
         section: Literal["split", "levels", "largest_batch", "checkpointing", "timeline"] = "split",
     ) -> Rows:
         """Show where memory goes and what would fit. `charz plot memory` draws the timeline."""
         view, columns, order = _MEMORY[section]
-        narrowed = self.asked(_question([model], [on], batch, sequence, precision, backend), view)
+        narrowed = self.asked(_question([model], [on], batch, sequence, precision, backend, power), view)
         return narrowed.rows(view, columns, order.format(top=top))
 
     @answer("bounds", "stages", "validation")
@@ -324,12 +332,13 @@ class Answers(Core):
         sequence: Sequences = None,
         precision: Precisions = None,
         backend: Backends = None,
+        power: Powers = None,
         top: Top = 10,
         section: Literal["bounds", "stages", "validation"] = "bounds",
     ) -> Rows:
         """Show stages, critical path and the bounds they set, with the lines that validate them."""
         view, columns, order = _CONCURRENT[section]
-        narrowed = self.asked(_question([model], on, batch, sequence, precision, backend), view)
+        narrowed = self.asked(_question([model], on, batch, sequence, precision, backend, power), view)
         return narrowed.rows(view, columns, order.format(top=top))
 
     @answer()
@@ -345,12 +354,13 @@ class Answers(Core):
         sequence: Sequences = None,
         precision: Precisions = None,
         backend: Backends = None,
+        power: Powers = None,
     ) -> Rows:
         """Price a sample and a million of them, runs that do not fit last. Without --co2 no CO2 is given: charz knows no rate."""
         for option, value in {"--co2": co2, "--kwh": kwh, "--overhead": overhead}.items():
             if value is not None and not math.isfinite(value):
                 raise CharzError("not a finite number", f"{option} {value}")
-        narrowed = self.asked(_question(models, on, batch, sequence, precision, backend), "inference_cost")
+        narrowed = self.asked(_question(models, on, batch, sequence, precision, backend, power), "inference_cost")
         columns = _COST
         if co2 is not None or kwh is not None:
             connection = narrowed.connection
@@ -371,6 +381,7 @@ class Answers(Core):
         context: Annotated[Sizes | None, Text("Tokens attended to: 1024 or 512:8192.")] = None,
         precision: Precisions = None,
         backend: Backends = None,
+        power: Powers = None,
     ) -> Rows:
         """Serve language models: time to first token, time, energy and cost of each token after it, by batch and context."""
         lengths = sizes(context) or [1024]
@@ -385,6 +396,7 @@ class Answers(Core):
             names(on),
             precisions=names(precision),
             backends=names(backend),
+            powers=names(power),
             runs=runs,
             preferred=SERVED_PRECISIONS,
         )
@@ -413,10 +425,11 @@ class Answers(Core):
         sequence: Sequences = None,
         precision: Precisions = None,
         backend: Backends = None,
+        power: Powers = None,
     ) -> Rows:
         """Split a model's time on 1, 2, 4 ... parts into computing, communicating and waiting: data, tensor, pipeline and
         expert parallel."""
-        narrowed = self.asked(_question([model], [on], batch, sequence, precision, backend), "parallel_plan")
+        narrowed = self.asked(_question([model], [on], batch, sequence, precision, backend, power), "parallel_plan")
         query = "SELECT count(*) FROM parallel_plan WHERE interconnect <> 'none'"
         if not narrowed.value(query):
             self.voice.warn(f"{on} states no interconnect, so there is nothing to spread over")
@@ -478,8 +491,16 @@ def _question(
     sequence: Sequences,
     precision: Precisions,
     backend: Backends,
+    power: Powers,
     fields: dict[str, str] | None = None,
 ) -> Question:
     return Question(
-        names(models), names(on), sizes(batch), sizes(sequence), names(precision), names(backend), fields=fields or {}
+        names(models),
+        names(on),
+        sizes(batch),
+        sizes(sequence),
+        names(precision),
+        names(backend),
+        names(power),
+        fields=fields or {},
     )

@@ -15,7 +15,7 @@ from charz.schema.errors import CharzError
 from .answer import Asked, Rows, answer, of_query
 from .axes import names, one_of
 from .core import Core
-from .parameters import Names, Text
+from .parameters import Names, Power, Text
 
 if TYPE_CHECKING:
     import duckdb
@@ -252,6 +252,7 @@ class Scenarios:
         memory_format: Annotated[str, Text("nchw or nhwc.")] = "nchw",
         host_factor: Annotated[float, Text("Host time over the reference.", least=0.0)] = 1.0,
         cache: Annotated[str, Text("warm, cold or hot.")] = "warm",
+        power: Power = None,
     ) -> Rows:
         """Add a scenario, or one for each family's default backend."""
         fields: dict[str, Any] = {
@@ -262,6 +263,7 @@ class Scenarios:
             "memory_format": one_of("memory format", memory_format, MEMORY_FORMATS),
             "host_factor": host_factor,
             "cache_state": one_of("cache state", cache, CACHE_STATES),
+            "power": power,
         }
         session = self.session
         session.conditions(fields)  # what cannot be is said before a file is made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -82,6 +83,8 @@ class Question:
     sequences: Sequence[int] = ()
     precisions: Sequence[str] = ()
     backends: Sequence[str] = ()
+    powers: Sequence[str] = ()
+    """Power modes by name, or limits as `150w`; without, each part's default."""
     every_backend: bool = False
     """Without backends, every one that runs and not the one that answers assume."""
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -372,6 +375,22 @@ class Core:
                 if name not in names:
                     raise unknown_name(kind, name, names)
 
+    def _check_powers(self, parts: Sequence[str], powers: Sequence[str]) -> None:
+        """Raise `CharzError` for a power mode that no part has and that is no limit in watts; say which parts lack one."""
+        for power in powers:
+            if re.fullmatch(r"\d+(\.\d+)?w", power):
+                continue
+            query = "SELECT hardware, mode FROM hardware_power WHERE NOT is_default"
+            modes = self.connection().execute(query).fetchall()
+            known = sorted({mode for part, mode in modes if not parts or part in parts})
+            able = {part for part, mode in modes if mode == power}
+            if not able.intersection(parts or able):
+                raise CharzError(
+                    "unknown power mode", power, f"there are {', '.join(known) or 'none'}", "or write a limit as 150w"
+                )
+            if lacking := [part for part in parts if part not in able]:
+                self.voice.warn(f"left out: {power} on {', '.join(lacking)}, which have no such mode")
+
     def asked(self, question: Question, *views: str) -> Narrowed:
         """Views that answer for a question alone: its models on its parts under its scenarios.
 
@@ -418,6 +437,7 @@ class Core:
         models = [self.model_name(name) for name in question.models] or list(self._scope.models)
         parts = [self.part_name(name) for name in question.hardware] or list(self._scope.hardware)
         self.check_run(question.backends, question.precisions)
+        self._check_powers(parts, question.powers)
         precisions = question.precisions or question.preferred
         targets = self._targets(parts, question, precisions)
         runs = self._runs(question)
@@ -441,6 +461,7 @@ class Core:
                 question.hardware,
                 precisions=question.precisions,
                 backends=question.backends,
+                powers=question.powers,
                 runs=[run],
             ),
             *views,
@@ -449,13 +470,13 @@ class Core:
 
     def _runs(self, question: Question) -> list[dict[str, Any]]:
         """Runs as columns of a scenario, without what depends on the target."""
-        if question.runs:
-            return [{**run, **question.fields} for run in question.runs]
-        return [
-            {"batch": batch, "sequence": sequence, **question.fields}
+        runs = question.runs or [
+            {"batch": batch, "sequence": sequence}
             for batch in question.batches or [1]
             for sequence in (*question.sequences,) or (None,)
         ]
+        powers = (*question.powers,) or (None,)
+        return [{**run, "power": power, **question.fields} for run in runs for power in powers]
 
     def _targets(self, parts: Sequence[str], question: Question, precisions: Sequence[str]) -> list[Triple]:
         """What of the question runs: each part, or every one if none is named, under each backend, or under the one that
@@ -622,6 +643,7 @@ _DEFAULTS: dict[str, Any] = {
     "memory_format": "nchw",
     "host_factor": 1.0,
     "cache_state": "warm",
+    "power": None,
     "origin": "user",
 }
 """Columns of a scenario, and what they hold where nobody says."""

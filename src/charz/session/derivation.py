@@ -11,7 +11,7 @@ from charz.schema.units import UNITS, ending
 
 from .answer import Rows, answer
 from .core import Core, Narrowed
-from .parameters import Backend, Batch, Model, Part, Precision, Sequence_, Text
+from .parameters import Backend, Batch, Model, Part, Power, Precision, Sequence_, Text
 from .report import single
 
 Record = dict[str, Any]
@@ -35,6 +35,8 @@ _RUN_CHAIN = (
             "host_issue_s",
         ),
     ),
+    ("Power", "model_report", ("power", "clock_fraction")),
+    ("Power", "model_energy", ("average_power_w", "tdp_w")),
     ("Bounds", "model_latency", ("roofline_s", "naive_s", "correction_factor")),
     ("Work", "model_report", ("macs", "flops", "traffic_byte", "utilization_fraction")),
     (
@@ -56,7 +58,8 @@ _KERNEL_CHAIN = (
         "2. How its terms make up the time",
         "kernel_time",
         (
-            "busy_s", "compute_s", "memory_s", "memory_level", "serial_s", "exposed_s", "power_s", "naive_s", "roofline_s",
+            "busy_s", "unlimited_s", "compute_s", "memory_s", "memory_level", "serial_s", "exposed_s", "clock_fraction",
+            "pause_ratio", "power_s", "naive_s", "roofline_s",
         ),
     ),
     (
@@ -112,10 +115,11 @@ class Derivations(Core):
         sequence: Sequence_ = None,
         precision: Precision = None,
         backend: Backend = None,
+        power: Power = None,
     ) -> Rows:
         """Show how the time and energy of a model, kernel or operator come about on one part: each mechanism with its
         formula, its inputs, the catalog numbers behind them, down to tensor shapes."""
-        narrowed, keys = self.target(single(model, on, batch, sequence, precision, backend), "model_report")
+        narrowed, keys = self.target(single(model, on, batch, sequence, precision, backend, power), "model_report")
         told = _Told(narrowed, keys)
         if piece is None:
             told.run()
@@ -179,7 +183,8 @@ class _Told:
         keys = self.keys
         sequence = f" --sequence {keys['sequence']}" if keys["sequence"] > 1 else ""
         options = f"--batch {keys['batch']}{sequence} --precision {keys['precision']} --backend {keys['backend']}"
-        return f"--on {keys['hardware']} {options}"
+        power = "" if keys["power"] == "default" else f" --power {keys['power']}"
+        return f"--on {keys['hardware']} {options}{power}"
 
     def operator(self, name: str) -> int:
         """An operator's share of its kernel; returns the kernel."""
@@ -311,7 +316,9 @@ class _Told:
         ):
             edited = ", edited" if row["is_edited"] else ", follows an edit" if row["follows_edit"] else ""
             formula = f"; {row['formula']}" if row["formula"] else ""
-            rule = f" by rule {row['derivation_rule']}" if row["stated_value"] is None and row["derivation_rule"] else ""
+            rule = (
+                f" by rule {row['derivation_rule']}" if row["stated_value"] is None and row["derivation_rule"] else ""
+            )
             meaning = f"{row['standing']}{rule}{edited}; {row['source_id'] or '?'}{formula}"
             self._line(title, "", row["field"], row["value"], row["unit"], meaning)
 

@@ -6,11 +6,11 @@ from typing import Any, Literal
 
 from .answer import Rows, answer
 from .core import Core, Narrowed, Question
-from .parameters import Backend, Batch, Model, Part, Precision, Sequence_, Top
+from .parameters import Backend, Batch, Model, Part, Power, Precision, Sequence_, Top
 
 _RUN = (
-    "model", "hardware", "backend", "precision", "batch", "sequence", "is_simulated", "latency_s", "throughput_per_s",
-    "bottleneck", "compute_s", "memory_s", "power_s", "team_s", "overhead_s", "energy_j", "energy_per_sample_j",
+    "model", "hardware", "backend", "precision", "batch", "sequence", "power", "is_simulated", "latency_s", "throughput_per_s",
+    "bottleneck", "clock_fraction", "compute_s", "memory_s", "power_s", "team_s", "overhead_s", "energy_j", "energy_per_sample_j",
     "compute_energy_j", "memory_energy_j", "static_energy_j", "wasted_energy_j", "energy_scope", "average_power_w",
     "peak_power_w", "edp_js", "macs", "flops", "kernel_count", "utilization_fraction", "naive_s", "correction_factor",
     "assumed_count",
@@ -138,6 +138,7 @@ class Reports(Core):
         sequence: Sequence_ = None,
         precision: Precision = None,
         backend: Backend = None,
+        power: Power = None,
         top: Top = 10,
         section: Literal[
             "run", "memory", "mapping", "kernels", "energy", "sentences", "checks", "partition", "concurrency", "validation",
@@ -145,7 +146,7 @@ class Reports(Core):
         ] = "run",
     ) -> Rows:  # fmt: skip
         """Report one model on one part. Options left out take the model's and the part's defaults."""
-        question = single(model, on, batch, sequence, precision, backend)
+        question = single(model, on, batch, sequence, precision, backend, power)
         if section == "checks":
             narrowed, keys = self.target(question, "model_report")
             return _checks(narrowed, keys)
@@ -156,7 +157,15 @@ class Reports(Core):
         return narrowed.rows(view, columns, order.format(top=top), beside=_BESIDE.get(section, ()))
 
 
-def single(model: str, on: str, batch: Batch, sequence: Sequence_, precision: Precision, backend: Backend) -> Question:
+def single(
+    model: str,
+    on: str,
+    batch: Batch,
+    sequence: Sequence_,
+    precision: Precision,
+    backend: Backend,
+    power: Power = None,
+) -> Question:
     """A question about one target; what is left open takes the defaults."""
     return Question(
         [model],
@@ -165,6 +174,7 @@ def single(model: str, on: str, batch: Batch, sequence: Sequence_, precision: Pr
         [sequence] if sequence else [],
         [precision] if precision else [],
         [backend] if backend else [],
+        [power] if power else [],
     )
 
 
