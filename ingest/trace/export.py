@@ -35,6 +35,9 @@ CONTEXT: Powers = (0, 0, 1)
 CONTEXT_INPUT = "charz_context"
 """Input that exists only to carry the context length."""
 
+STATE_INPUT = "charz_state_"
+"""Begins the names of inputs that stay between runs and are written in each."""
+
 Axes = dict[str, dict[int, Powers]]
 """By input name: dimension → powers of the size it stands for."""
 
@@ -62,6 +65,10 @@ class Request:
     """Set when the model arrives exported."""
     reason: str | None = None
     """Why a size is fixed, where the source itself knows."""
+    is_step: bool = False
+    """Whether it is one token, with the states that a prompt left among its inputs."""
+    forgets: bool = False
+    """Set while tracing: a step would go on from a state that is not among the inputs."""
 
 
 @dataclass(slots=True)
