@@ -21,6 +21,7 @@ from torch.export import Dim, ExportedProgram
 from charz.schema.errors import is_interrupt
 
 from ..graph import Powers
+from . import autocast
 from .processor import Processor
 from .recurrent import whole_layers
 from .references import References
@@ -137,6 +138,7 @@ def _export(request: Request, axes: Axes, references: References) -> ExportedPro
             torch._dynamo.config.patch(disable=True),  # what is compiled, or a branch, is traced as it was written
             references,
             whole_layers(),
+            autocast.on_processor(),
         ):
             warnings.simplefilter("ignore")  # attributes a model caches in forward, deprecations in its code
             try:
@@ -208,7 +210,16 @@ def _call_export(request: Request, dynamic: Any) -> ExportedProgram:
     )
     if any(_is_batched(n.meta.get("val")) for n in program.graph.nodes):  # vmap: one sample stands for many
         return program.run_decompositions({})
+    if autocast.is_within(program):
+        return _with_casts(request, dynamic, program)
     return program
+
+
+def _with_casts(request: Request, dynamic: Any, program: ExportedProgram) -> ExportedProgram:
+    """The program with the casts of its autocast regions as operators, which meta tensors do not show."""
+    if any(value.device.type == "meta" for value in program.state_dict.values()):
+        return _export_on_processor(request, dynamic)
+    return autocast.with_casts(program)
 
 
 def _is_batched(value: Any) -> bool:
