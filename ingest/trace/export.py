@@ -22,6 +22,7 @@ from charz.schema.errors import is_interrupt
 
 from ..graph import Powers
 from . import autocast
+from .attention import as_products
 from .processor import Processor
 from .recurrent import whole_layers
 from .references import References
@@ -139,6 +140,7 @@ def _export(request: Request, axes: Axes, references: References) -> ExportedPro
             references,
             whole_layers(),
             autocast.on_processor(),
+            as_products(),
         ):
             warnings.simplefilter("ignore")  # attributes a model caches in forward, deprecations in its code
             try:
