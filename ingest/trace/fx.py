@@ -14,7 +14,6 @@ from charz.schema.errors import CharzError
 
 from .refusal import source_of
 
-
 LOOPS = ("while_loop", "scan", "associative_scan", "map", "map_impl")
 """Higher-order calls that run a block again and again."""
 
