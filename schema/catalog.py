@@ -450,6 +450,9 @@ class Precision(Row):
     """Format in which products are summed."""
     fallback: str | None
     """Format a part computes in when it has no rate for this one; null ends the chain."""
+    trains: bool
+    """True where autograd computes gradients of such tensors; of the formats below 16 bits PyTorch has only conversions and
+    a few products."""
     source_id: str
     """Source of the row."""
     confidence: str
@@ -560,6 +563,8 @@ class Backend(Row):
     own."""
     workspace_fraction: float
     """Scratch memory as a share of peak activations."""
+    trains: bool
+    """True where it runs a backward pass; what is built to serve a trained model does not."""
     source_id: str
     """Source of the row."""
     confidence: str

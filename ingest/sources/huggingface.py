@@ -57,7 +57,7 @@ def build(spec: Spec) -> Request:
         request.name += f"@{shown_sides(*spec.sides)}"
     if spec.batch:
         request.axes = {n: {d: p for d, p in dims.items() if p != BATCH} for n, dims in request.axes.items()}
-    _adapt(request, config)
+    _adapt(request, config, is_step=spec.sequence == 1)
     return request
 
 
@@ -132,17 +132,25 @@ def _construct(library: Any, model_class: str, config: Any) -> torch.nn.Module:
     raise AssertionError("the last attempt returns or raises")
 
 
-def _adapt(request: Request, config: Any) -> None:
-    """Give the model's forward a cache as long as the context where it decodes token by token, and
-    have it return plain tensors."""
+def _adapt(request: Request, config: Any, is_step: bool) -> None:
+    """Give the model's forward a cache as long as the context where it decodes token by token, the states that a prompt
+    left where one token is asked for, and have it return plain tensors."""
     from .language import EXPERTS, SymbolicCache, as_it_runs, join_experts
+    from .step import CACHES, LISTED, States, StepCache, after_prompt, cache_name, make_step
 
     original: Callable[..., Any] = request.module.forward
-    names = list(request.keywords)
     parameters = inspect.signature(original).parameters
-    fixed = {"use_cache": False} if "use_cache" in parameters else {}
-    has_cache = _decodes(request, config)
-    if has_cache:
+    join_experts(request.module)
+    if hasattr(config, "_experts_implementation"):
+        config._experts_implementation = EXPERTS
+    cache = cache_name(parameters) if _is_causal(request, config) else None
+    is_step = is_step and bool(cache or LISTED in parameters)
+    states = after_prompt(request, original) if is_step else States()
+    held = make_step(request, states) if is_step else []
+    names = list(request.keywords)
+    fixed = {"use_cache": is_step} if "use_cache" in parameters else {}
+    cache = cache if is_step or cache == CACHES[0] else None
+    if cache:
         names.append(CONTEXT_INPUT)
         length = request.default_sequence + EXTRA_CONTEXT
         request.keywords[CONTEXT_INPUT] = torch.empty(length, device="meta")
@@ -150,20 +158,22 @@ def _adapt(request: Request, config: Any) -> None:
 
     def forward(**inputs: Any) -> Any:
         context = inputs.pop(CONTEXT_INPUT, None)
-        if context is not None:
-            inputs["past_key_values"] = SymbolicCache(context)
+        layers, listed = states.given([inputs.pop(name) for name in held])
+        if listed:
+            inputs[LISTED] = listed
+        past = StepCache(context, layers) if layers else SymbolicCache(context)
+        if cache:
+            inputs[cache] = past
         with as_it_runs(request.module, config.model_type):
-            return tensors(original(**inputs, **fixed))
+            output = tensors(original(**inputs, **fixed))
+        request.forgets = past.was_asked
+        return [*output, *states.attributed()]
 
     set_signature(forward, names)
     request.module.forward = forward
-    join_experts(request.module)
-    if hasattr(config, "_experts_implementation"):
-        config._experts_implementation = EXPERTS
 
 
-def _decodes(request: Request, config: Any) -> bool:
-    """True for a causal language model with a key-value cache."""
+def _is_causal(request: Request, config: Any) -> bool:
+    """True for a causal language model."""
     is_causal = type(request.module).__name__.endswith(("ForCausalLM", "LMHeadModel"))
-    takes_cache = "past_key_values" in inspect.signature(request.module.forward).parameters
-    return is_causal and takes_cache and not getattr(config, "is_encoder_decoder", False)
+    return is_causal and not getattr(config, "is_encoder_decoder", False)

@@ -1,4 +1,5 @@
--- Every model under every scenario that is valid for it, with batch, sequence and context resolved.
+-- Every model under every scenario that is valid for it, with batch, sequence and context resolved. One with a backward pass
+-- runs where backend and policy train.
 -- Grain: model, backend, precision, batch, sequence, scenario_id
 CREATE TABLE run AS
 SELECT
@@ -30,3 +31,5 @@ INNER JOIN scenario AS s
     AND (s.phase <> 'decode' OR m.has_context)
 INNER JOIN backend AS b ON b.backend = s.backend
 INNER JOIN batch_class AS c ON s.batch >= c.from_batch AND COALESCE(s.batch <= c.to_batch, TRUE)
+LEFT JOIN untrained_policy AS u ON u.precision = s.precision
+WHERE NOT m.is_training OR (b.trains AND u.precision IS NULL)

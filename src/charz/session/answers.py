@@ -410,7 +410,8 @@ class Answers(Core):
         known = {model for (model,) in self.connection().execute(query).fetchall()}
         others = [name for name in models if self.model_name(name) not in known]
         if len(others) == len(models):
-            raise CharzError("nothing to serve", ", ".join(others), _NO_CACHE, "ingest a causal language model")
+            next = "ingest a causal language model, one with recurrent states as `charz ingest NAME --sequence 1`"
+            raise CharzError("nothing to serve", ", ".join(others), _NO_CACHE, next)
         if others:
             self.voice.warn(f"left out: {', '.join(others)}, {_NO_CACHE}")
         return [name for name in models if name in known]
@@ -437,7 +438,7 @@ class Answers(Core):
         return narrowed.rows("parallel_plan", _SPREAD, order)
 
 
-_NO_CACHE = "no attention of it reads a KV-cache"
+_NO_CACHE = "no step of one token follows from its graph"
 _STATED = ("electricity", "co2_gram_per_kwh", "price_usd_per_kwh", "overhead_factor")
 """Columns of `electricity` that options state."""
 
