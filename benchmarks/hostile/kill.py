@@ -87,7 +87,7 @@ def main() -> int:
         print(f"{command}: " + ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items())))
     total = sum(found.values(), Counter())
     print(f"total: {total.total()} kills, " + ", ".join(f"{n} {outcome}" for outcome, n in sorted(total.items())))
-    return int(set(total) > {"old", "new"})
+    return int(not set(total) <= {"old", "new"})
 
 
 def _cases(folder: Path, file: Path) -> Iterator[tuple[str, Case]]:

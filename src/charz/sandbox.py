@@ -39,6 +39,9 @@ _AMOUNT = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([KMGT]?I?B?)", re.IGNORECASE)
 LEAST_MEMORY_BYTE = 100 * 10**6
 """What the engine takes besides what it counts would be more."""
 
+_ENDING = b"\0"
+"""Stands before how the other process ended: nobody prints it."""
+
 _BATCH_ROWS = 8192
 _ENGINE_SHARE = 0.75
 """Of the memory, what the engine may count: it takes more than it counts, about 100 MB while it spills (measured)."""
@@ -155,6 +158,11 @@ class Answer:
         """Names and types of the columns."""
         return self._stream.schema
 
+    @property
+    def said(self) -> list[str]:
+        """Lines about what the rows leave out, once all have come."""
+        return self._process.said
+
     def __iter__(self) -> Iterator[pyarrow.RecordBatch]:
         """Rows in pieces. Raises `CharzError` where the statement fails or a limit is reached."""
         import pyarrow
@@ -204,24 +212,28 @@ def asked(opening: Opening, arguments: Sequence[Any], text: str, limits: Limits 
 
 
 class _Process:
-    """The other process, as a file to read its rows from until the time is up."""
+    """The other process, as a file to read its rows from until the time is up.
+
+    Its standard error is a pipe: what it prints there, and at last how it ended.
+    """
 
     closed = False
 
     def __init__(self, limits: Limits) -> None:
+        self.said: list[str] = []
         self._limits = limits
         self._deadline = time.monotonic() + limits.timeout_s if limits.timeout_s > 0 else None
         self._rows, rows = os.pipe()
         self._status, status = os.pipe()
         code = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from charz import sandbox; sandbox.answer()"
-        command = [sys.executable, "-P", "-c", code, json.dumps(sys.path), str(rows), str(status)]
+        command = [sys.executable, "-P", "-c", code, json.dumps(sys.path), str(rows)]
         try:
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                pass_fds=(rows, status),
+                stderr=status,
+                pass_fds=(rows,),
                 env={**os.environ, "MALLOC_ARENA_MAX": "2"},  # else each thread keeps memory of its own, which counts
             )
         finally:
@@ -264,13 +276,14 @@ class _Process:
 
     def finish(self) -> None:
         """Raise `CharzError` unless the process has answered in full."""
-        said = b""
+        status = b""
         while chunk := self._chunk(self._status, 2**16):
-            said += chunk
-        if not said:
-            code = self._process.wait()
-            raise _out_of_memory(f"it ended with {signal.Signals(-code).name}" if code < 0 else "")
-        parts = json.loads(said)
+            status += chunk
+        printed, has_ended, ending = status.partition(_ENDING)
+        self.said = printed.decode(errors="replace").splitlines()
+        if not has_ended:
+            raise _died(self._process.wait(), self.said)
+        parts = json.loads(ending)
         if parts:
             raise CharzError(*parts)
 
@@ -283,11 +296,11 @@ class _Process:
 
 def answer() -> None:
     """The other process: read what is asked, give up all rights but reading, write the rows."""
-    rows, status = int(sys.argv[2]), int(sys.argv[3])
+    rows = int(sys.argv[2])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asked ends this process
 
     def exceeded(now: int) -> None:
-        _say(status, _out_of_memory(f"it had taken {now / 10**6:,.0f} MB"))
+        _say(_out_of_memory(f"it had taken {now / 10**6:,.0f} MB"))
 
     said: CharzError | None = None
     try:
@@ -310,13 +323,13 @@ def answer() -> None:
     except Exception as error:  # noqa: BLE001  it must reach the one who asked, who sees nothing else of this process
         said = CharzError(type(error).__name__, " ".join(str(error).split())[:500])
     os.close(rows)
-    _say(status, said)
+    _say(said)
 
 
-def _say(status: int, error: CharzError | None) -> None:
+def _say(error: CharzError | None) -> None:
     """Tell the asker how it ended, and end: an engine at work on what nobody reads would hold that up."""
     parts = (error.what, error.where, error.exists, error.next) if error else ()
-    os.write(status, json.dumps(parts).encode())
+    os.write(sys.stderr.fileno(), _ENDING + json.dumps(parts).encode())
     os._exit(0)
 
 
@@ -354,3 +367,15 @@ def _out_of_memory(needed: str) -> CharzError:
         needed.removeprefix("Out of Memory Error: "),
         next="name what it is about with --model and --on, ask for fewer rows or columns, or raise --memory",
     )
+
+
+def _died(code: int, said: Sequence[str]) -> CharzError:
+    """The error of a process that ended without saying how, from its exit code and what its runtime printed."""
+    last = said[-1] if said else ""
+    if any(word in line for line in said for word in ("bad_alloc", "MemoryError")):
+        return _out_of_memory(last)
+    if code == -signal.SIGKILL:
+        exists = "the system does that where the machine's memory runs out"
+        return CharzError("the query's process was killed", "SIGKILL", exists, "lower --memory to what is free")
+    how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+    return CharzError("the query's process crashed", how, last, "write the query another way")

@@ -58,7 +58,10 @@ class Queries(Core):
             with sandbox.asked(
                 narrowed_to, (self.path, self._scope, self._changes, *narrowing), text, limits
             ) as answered:
-                return of_arrow(answered.table())
+                table = answered.table()
+                for line in answered.said:
+                    self.voice.warn(line)
+                return of_arrow(table)
         connection = self._narrowed_to(*narrowing)
 
         def guard() -> contextlib.AbstractContextManager[None]:
