@@ -204,7 +204,7 @@ def _header(column: str) -> str:
 def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([_safe(name) for name in columns])
+    writer.writerow([user_file.no_formula(name) for name in columns])
     writer.writerows([_csv_cell(value) for value in row] for row in rows)
     return text.getvalue()
 
@@ -215,20 +215,7 @@ def _csv_cell(value: Any) -> Any:
     plain = _plain(value, is_number_kept=True)
     if isinstance(plain, dict | list):
         return json.dumps(plain, ensure_ascii=False)
-    return _safe(plain) if isinstance(plain, str) else plain
-
-
-def _safe(text: str) -> str:
-    """Text that no spreadsheet takes for a formula."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) and not _is_number(text) else text
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return user_file.no_formula(plain) if isinstance(plain, str) else plain
 
 
 def _plain(value: Any, is_number_kept: bool = False) -> Any:

@@ -76,7 +76,9 @@ def load(root: Path | None = None) -> Catalog:
     if problems:
         raise CatalogError(problems)
     _complete(parts, catalog)
-    problems = lints.check_parts(parts, catalog.rows) + lints.check_tables(parts, catalog.rows)
+    problems = lints.check_parts(parts, catalog.rows) + lints.check_tables(
+        {part.hardware for part in parts}, catalog.rows
+    )
     if problems:
         raise CatalogError(problems)
     for part in parts:

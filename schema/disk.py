@@ -32,7 +32,7 @@ def full(name: Path) -> CharzError:
     """The error for a file that found no room."""
     folder = _folder(name)
     free_mib = shutil.disk_usage(folder).free / 2**20
-    next = "make room there, or name a file elsewhere with --db"
+    next = "make room there, or name a place elsewhere"
     return CharzError("the disk is full", str(folder), f"{free_mib:,.0f} MiB are free", next)
 
 

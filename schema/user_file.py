@@ -54,6 +54,19 @@ def write(out: Path, data: bytes, force: bool = False) -> None:
         raise _not_written(out, error) from error
 
 
+def no_formula(text: str) -> str:
+    """Text of a cell of CSV that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) and not _is_number(text) else text
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _replace(target: Path, data: bytes) -> None:
     part = target.with_name(f".{target.name[:200]}.{os.getpid()}.part")
     try:

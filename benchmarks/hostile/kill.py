@@ -83,6 +83,8 @@ def main() -> int:
             command = list(cases)[number % len(cases)]
             outcome = _killed(folder, cases[command], dice)
             found.setdefault(command, Counter())[outcome] += 1
+            if outcome not in ("old", "new"):
+                print(f"{command}: {outcome}", flush=True)
     for command, counts in found.items():
         print(f"{command}: " + ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items())))
     total = sum(found.values(), Counter())

@@ -199,3 +199,33 @@ def test_what_cannot_be_written_is_one_line(db: Session, tmp_path: Path) -> None
         with pytest.raises(CharzError, match="cannot write the export"):
             db.export(tmp_path / "file" / "out", on="t4", format=format, views="model_report")
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("file", "kept")]
+
+
+def test_a_name_leads_to_no_other_folder(file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "odd.duckdb"
+    path.parent.mkdir()
+    path.write_bytes(file.read_bytes())
+    with duckdb.connect(str(path)) as connection:
+        connection.execute('CREATE TABLE "../../../planted" AS SELECT 1 AS i')
+    with charz.open(path) as session, pytest.raises(CharzError, match="a name that no file can have"):
+        session.export(path.parent / "out", models="small", on="t4", summary=True)
+    assert [p.name for p in tmp_path.iterdir()] == ["deep"] and [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+def test_a_link_to_an_empty_folder_leads_there(db: Session, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    db.export(tmp_path / "link", models="small", on="t4", views="model_report")
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "real" / "view" / "model_report.parquet").exists()
+
+
+def test_no_spreadsheet_runs_a_report(file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "formula.duckdb"
+    path.write_bytes(file.read_bytes())
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("UPDATE source SET licence = '=1+1'")
+        connection.execute("CREATE VIEW mine AS SELECT '=1+1' AS a, '-5' AS b, 'x' AS c, NULL::VARCHAR AS d")
+    with charz.open(path, trust=True) as session:
+        session.export(tmp_path / "out", models="small", on="t4", views="mine", format="csv")
+    assert (tmp_path / "out/view/mine.csv").read_text() == '"a","b","c","d"\n"\'=1+1","-5","x",\n'
+    assert '"=1+1"' in (tmp_path / "out/table/source.csv").read_text(), "the tables are read back"

@@ -194,7 +194,7 @@ def _target(folder: Path, format: str, storage: str, contents: Contents, is_flat
         return Database(folder, storage, MEMORY)
     kinds = {"table": contents.tables, "view": contents.views}
     places = {name: name if is_flat else f"{kind}/{name}" for kind, listed in kinds.items() for name in listed}
-    return Folder(folder, format, places, {"load.sql": contents.statements})
+    return Folder(folder, format, places, {"load.sql": contents.statements}, contents.views)
 
 
 @contextlib.contextmanager

@@ -55,6 +55,7 @@ class Queries(Core):
         limits = sandbox.Limits(sandbox.memory_byte(memory), timeout)
         narrowing = (names(model), names(on), batch, sequence, precision, backend)
         if self.is_guarded:
+            self.connection()  # brings a file of another charz up to this one: the other process cannot write
             with sandbox.asked(
                 narrowed_to, (self.path, self._scope, self._changes, *narrowing), text, limits
             ) as answered:
