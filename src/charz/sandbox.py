@@ -8,6 +8,7 @@ reads it any more, and with the process that asked.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import pickle
@@ -56,6 +57,9 @@ NO_CODE = (
 NO_FILES = ("enable_external_access = false", "disabled_filesystems = 'LocalFileSystem'")
 """Settings that keep SQL from files and network, in this order: without external access the file's own log may still be
 written, and the second keeps `COPY ... TO 'FILE.wal'` from planting one."""
+
+_NOT_HELD = re.compile(r"\b(INTERVAL|UNION|BIGNUM|UHUGEINT|BIT|TIME WITH TIME ZONE|VARIANT|GEOMETRY)\b")
+"""Types that readers of Arrow do not know or take for others, also within others."""
 
 Opening = Callable[..., "duckdb.DuckDBPyConnection"]
 """Opens the database to be asked; a function of a module, called in the other process."""
@@ -118,6 +122,22 @@ def lock(connection: duckdb.DuckDBPyConnection, memory: int, spill: Path | None 
         settings += NO_FILES
     for setting in (*settings, "lock_configuration = true"):
         connection.execute(f"SET {setting}")
+
+
+def held(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """The relation as frames and files can hold it: types that they do not know as text, each name once."""
+    from charz.schema import ddl
+
+    names = list(relation.columns)
+    for number, name in enumerate(names):
+        count = itertools.count(1)
+        while names[number] in names[:number]:
+            names[number] = f"{name}_{next(count)}"
+    casts = ["::VARCHAR" if _NOT_HELD.search(str(kind)) else "" for kind in relation.types]
+    if names == relation.columns and not any(casts):
+        return relation
+    columns = enumerate(zip(casts, names, strict=True), start=1)
+    return relation.project(", ".join(f"#{number}{cast} AS {ddl.quote(name)}" for number, (cast, name) in columns))
 
 
 def query_failed(error: Exception) -> CharzError:
@@ -342,7 +362,7 @@ def _write_rows(connection: duckdb.DuckDBPyConnection, text: str, rows: int) -> 
             if duckdb.extract_statements(text)[0].expected_result_type != [duckdb.ExpectedResultType.QUERY_RESULT]:
                 next = "charz only reads; change rows with a DuckDB client"
                 raise CharzError("the statement gives no rows", text[:200], next=next)
-            relation = connection.sql(text)
+            relation = held(connection.sql(text))
             reader = relation.to_arrow_reader(_BATCH_ROWS)
             with pyarrow.ipc.new_stream(pipe, reader.schema) as stream:
                 for batch in reader:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import errno
+import io
+import json
 import os
 import shutil
 import stat
@@ -12,9 +15,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from charz import sandbox
 from charz.cli.dispatch import run
+from charz.cli.output import Format, encode
 from charz.schema import user_file
 from charz.schema.errors import CharzError
+from charz.session.answer import of_arrow
 
 QUESTION = ("sql", "SELECT 1 AS a", "--format", "csv")
 ANSWER = b"a\n1\n"
@@ -152,3 +158,35 @@ def test_a_picture_is_no_exception(file: Path, tmp_path: Path, capsys: pytest.Ca
     assert "--force" in capsys.readouterr().err and out.read_text() == "{}"
     assert run([*arguments, "--force"]) == 0
     assert run(arguments) == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("INTERVAL '3 months 2 days'", "3 months 2 days"),
+        ("union_value(k := 1)", "1"),
+        ("[union_value(k := 1)]", "[1]"),
+        ("'1010'::BIT", "1010"),
+        ("{'a': 1}::VARIANT", "{'a': 1}"),
+        ("TIMETZ '10:00:00+01'", "10:00:00+01"),
+        ("340282366920938463463374607431768211455::UHUGEINT", "340282366920938463463374607431768211455"),
+        ("DATE '0044-03-15 (BC)'", "0044-03-15 (BC)"),
+        ("[DATE '0044-03-15 (BC)']", "['0044-03-15 (BC)']"),
+        ("DATE '5874897-12-31'", "5874897-12-31"),
+        ("'infinity'::TIMESTAMP", "infinity"),
+    ],
+)
+def test_what_python_cannot_hold_is_the_text_of_the_engine(value: str, text: str) -> None:
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        relation = sandbox.held(connection.sql(f"SELECT {value} AS a, 2 AS a, 3 AS a_1"))
+        rows = of_arrow(relation.to_arrow_table())
+    assert json.loads(encode(rows.columns, rows.fetch(), Format.json)) == [{"a": text, "a_1": 2, "a_1_1": 3}]
+    assert list(csv.reader(encode(rows.columns, rows.fetch(), Format.csv).decode().splitlines())) == [
+        ["a", "a_1", "a_1_1"],
+        [text, "2", "3"],
+    ]
+    for format in (Format.table, Format.markdown):
+        assert text in encode(rows.columns, rows.fetch(), format).decode()
+    assert rows.frame().columns == ["a", "a_1", "a_1_1"]
+    rows.frame().write_parquet(io.BytesIO())

@@ -8,8 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
-from charz.schema.errors import CharzError
-
 if TYPE_CHECKING:
     import duckdb
     import polars as pl
@@ -39,7 +37,7 @@ class Rows:
         with self.guard():
             source: Any = self.source
             if hasattr(source, "to_pylist"):
-                return list(zip(*(_values(source, name) for name in source.column_names), strict=True))
+                return list(zip(*map(_values, source.columns), strict=True))
             return source.fetchall() if hasattr(source, "fetchall") else source.rows()
 
     def frame(self) -> pl.DataFrame:
@@ -54,20 +52,17 @@ class Rows:
             return self.source if isinstance(self.source, pl.DataFrame) else self.source.pl()
 
 
-def _values(table: pyarrow.Table, name: str) -> list[Any]:
-    """A column of an Arrow table; times that Python cannot hold, before Christ and the like, as text."""
-    import pyarrow
-
-    column = table[name]
+def _values(column: pyarrow.ChunkedArray) -> list[Any]:
+    """A column of an Arrow table; of times that Python cannot hold, before Christ and the like, the engine's texts."""
     try:
         return column.to_pylist()  # type: ignore[no-any-return]
     except (OverflowError, ValueError):
-        pass
-    try:
-        return column.cast(pyarrow.string()).to_pylist()  # type: ignore[no-any-return]
-    except pyarrow.ArrowException as error:
-        next = "cast it to VARCHAR, or ask for --format parquet"
-        raise CharzError("a value that is no text", name, str(column.type), next) from error
+        import duckdb
+        import pyarrow
+
+        with duckdb.connect() as connection:
+            texts = connection.from_arrow(pyarrow.table([column], ["value"])).project("value::VARCHAR")
+            return [text for (text,) in texts.fetchall()]
 
 
 def of_arrow(table: pyarrow.Table) -> Rows:

@@ -73,6 +73,7 @@ class Queries(Core):
         if relation is None:
             next = "charz only reads in SQL; change rows with a DuckDB client"
             raise CharzError("the statement gives no rows", text, next=next)
+        relation = sandbox.held(relation)
         return Rows(tuple(relation.columns), relation, guard=guard)
 
     def _narrowed_to(
