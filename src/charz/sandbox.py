@@ -84,7 +84,8 @@ def memory_byte(text: str) -> int:
         raise CharzError("not an amount of memory", text, next="write e.g. --memory 4GB")
     amount = int(float(match[1]) * _UNITS[unit])
     if not LEAST_MEMORY_BYTE <= amount < 2**60:
-        raise CharzError("too little or too much memory", text, f"at least {LEAST_MEMORY_BYTE // 10**6} MB are needed")
+        least = f"at least {LEAST_MEMORY_BYTE // 10**6} MB are needed"
+        raise CharzError("too little or too much memory", text, least, "write e.g. --memory 4GB")
     return amount
 
 

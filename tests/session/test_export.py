@@ -15,6 +15,7 @@ import pytest
 import charz
 from charz.schema.errors import CharzError
 from charz.session import Session, exporting
+from charz.session.core import Voice
 from charz.sql import spark, stream
 
 PARTS = ["t4", "i7_13700k", "kpu_t64"]
@@ -229,3 +230,21 @@ def test_no_spreadsheet_runs_a_report(file: Path, tmp_path: Path) -> None:
         session.export(tmp_path / "out", models="small", on="t4", views="mine", format="csv")
     assert (tmp_path / "out/view/mine.csv").read_text() == '"a","b","c","d"\n"\'=1+1","-5","x",\n'
     assert '"=1+1"' in (tmp_path / "out/table/source.csv").read_text(), "the tables are read back"
+
+
+def test_what_cannot_run_is_said(file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "fixed.duckdb"
+    path.write_bytes(file.read_bytes())
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("UPDATE model SET is_batch_symbolic = false, default_batch = 3 WHERE model = 'other'")
+    said: list[str] = []
+    with Session(path, voice=Voice(warn=said.append)) as session:
+        session.export(tmp_path / "out", on="t4,rtx4090", precision="bf16", batch=8, views="model_report")
+        with pytest.raises(CharzError, match="does not compute in this precision: bf16 on t4"):
+            session.export(tmp_path / "none", on="t4", precision="bf16")
+    assert said == [
+        "left out: bf16 on t4, it computes in fp16, fp32, fp64, int4, int8",
+        "left out: other, its batch is fixed at 3",
+    ]
+    report = pl.read_parquet(tmp_path / "out/view/model_report.parquet")
+    assert set(report["model"]) == {"small", "decoder"} and set(report["hardware"]) == {"rtx4090"}
