@@ -10,11 +10,14 @@ import contextlib
 import gc
 import multiprocessing
 import os
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from multiprocessing import forkserver
 
 import duckdb
 
@@ -173,6 +176,8 @@ def _results(specs: Sequence[Spec], rules: Rules, jobs: int) -> Iterator[tuple[S
         return
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([f"{__package__}.worker"])
+    with _without_interrupts():  # nor does the fork server take any, until `worker` lets them end it
+        forkserver.ensure_running()
     # frozen, what a worker shares with the fork server is neither walked by its collector nor copied by that
     with ProcessPoolExecutor(jobs, mp_context=context, initializer=gc.freeze) as pool:
         try:
@@ -182,6 +187,19 @@ def _results(specs: Sequence[Spec], rules: Rules, jobs: int) -> Iterator[tuple[S
             for worker in multiprocessing.active_children():  # a signal to this process alone has not reached them
                 worker.terminate()
             raise
+
+
+@contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Ctrl-C is neither taken here nor by a process begun meanwhile; outside the main thread it never is."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _in_pool(
