@@ -145,6 +145,12 @@ def query_failed(error: Exception) -> CharzError:
     """An engine's message as one line: its text and suggestions without the drawing of the query."""
     import duckdb
 
+    from charz.schema import disk
+
+    if disk.is_full(error):
+        exists = "the query writes there what its memory does not hold"
+        next = "make room there, set TMPDIR to a folder elsewhere, or raise --memory"
+        return CharzError("the disk is full", tempfile.gettempdir(), exists, next)
     lines = [line.strip() for line in str(error).splitlines()]
     if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
         return _out_of_memory(lines[0] if lines else "")
@@ -223,7 +229,11 @@ def asked(opening: Opening, arguments: Sequence[Any], text: str, limits: Limits 
     Raises `CharzError` where the statement fails, gives no rows, or reaches a limit.
     """
     limits = limits or Limits()
-    folder = Path(tempfile.mkdtemp(prefix="charz-"))
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="charz-"))
+    except OSError as error:
+        next = "make room in the folder of temporary files, or set TMPDIR to another"
+        raise CharzError("no folder for temporary files", error.strerror or str(error), next=next) from error
     try:
         with _Process(limits) as process:
             process.send(pickle.dumps((opening, tuple(arguments), text, limits, folder)))
@@ -328,6 +338,7 @@ def answer() -> None:
         size = int.from_bytes(sys.stdin.buffer.read(8), "big")
         opening, arguments, text, limits, folder = pickle.loads(sys.stdin.buffer.read(size))
         threading.Thread(target=_end_with_asker, daemon=True).start()
+        tempfile.tempdir = str(folder.parent)  # else it would look for one by writing
         most_byte = limits.memory_byte + limits.memory_byte // 10
         confined.limit_memory(most_byte)
         spill = folder if confined.limit_writing(folder, limits.spill_byte) else None

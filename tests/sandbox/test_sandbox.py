@@ -221,6 +221,16 @@ def test_a_query_may_spill_into_a_folder_that_is_gone(
         rows(path, text, memory_byte=300_000_000, spill_byte=1_000_000)
 
 
+def test_a_full_disk_is_named_with_the_folder_of_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", "/some/where")
+    text = 'IO Error: Could not write file "/some/where/charz-x/duckdb_temp_1.tmp": No space left on device'
+    line = sandbox.query_failed(duckdb.IOException(text)).line
+    assert line.startswith("the disk is full: /some/where. ") and "TMPDIR" in line
+    monkeypatch.setattr("tempfile.tempdir", "/proc/none")
+    with pytest.raises(CharzError, match="no folder for temporary files"), sandbox.asked(opened, [], "SELECT 1"):
+        pass
+
+
 def test_time_is_bounded(path: Path) -> None:
     began = time.monotonic()
     with pytest.raises(CharzError, match="the query ran longer than 1 s"):

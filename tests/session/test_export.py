@@ -248,3 +248,15 @@ def test_what_cannot_run_is_said(file: Path, tmp_path: Path) -> None:
     ]
     report = pl.read_parquet(tmp_path / "out/view/model_report.parquet")
     assert set(report["model"]) == {"small", "decoder"} and set(report["hardware"]) == {"rtx4090"}
+
+
+def test_a_full_disk_is_named_with_its_folder(db: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = 'Failed to commit: Could not write file "x": No space left on device'
+
+    def full(*_: object) -> int:
+        raise duckdb.TransactionException(text)
+
+    monkeypatch.setattr("charz.session.files._count", full)
+    with pytest.raises(CharzError, match=f"the disk is full: {tmp_path}"):
+        db.export(tmp_path / "out.duckdb", models="small", on="t4", views="model_report", format="duckdb")
+    assert list(tmp_path.iterdir()) == []

@@ -226,9 +226,11 @@ def _writable(folder: Path) -> Iterator[None]:
 
     try:
         yield
-    except (OSError, duckdb.IOException) as error:
+    except (OSError, duckdb.Error) as error:
         if disk.is_full(error):
             raise disk.full(folder) from error
+        if not isinstance(error, OSError | duckdb.IOException):
+            raise
         raise CharzError("cannot write the export", str(folder), str(error).splitlines()[0]) from error
 
 
