@@ -155,6 +155,9 @@ def query_failed(error: Exception) -> CharzError:
     if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
         return _out_of_memory(lines[0] if lines else "")
     text = " ".join(line for line in lines if line and not line.startswith(("LINE ", "^")))
+    if "disabled by configuration" in text:
+        next = "use a DuckDB client for what lies elsewhere"
+        return CharzError("a query may read the database and nothing else", text, next=next)
     is_about_names = isinstance(error, duckdb.CatalogException | duckdb.BinderException)
     next = "`charz schema` lists views, `charz schema VIEW` its columns" if is_about_names else ""
     return CharzError("the query failed", text, next=next)
