@@ -21,6 +21,7 @@ from multiprocessing import forkserver
 
 import duckdb
 
+from charz.schema import disk
 from charz.schema.errors import CharzError, is_interrupt
 
 from .compile.rules import Rules, from_connection
@@ -178,8 +179,7 @@ def _results(specs: Sequence[Spec], rules: Rules, jobs: int) -> Iterator[tuple[S
     context.set_forkserver_preload([f"{__package__}.worker"])
     with _without_interrupts():  # nor does the fork server take any, until `worker` lets them end it
         forkserver.ensure_running()
-    # frozen, what a worker shares with the fork server is neither walked by its collector nor copied by that
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=gc.freeze) as pool:
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin) as pool:
         try:
             yield from _in_pool(pool, specs, rules, 2 * jobs)
         except KeyboardInterrupt:
@@ -200,6 +200,20 @@ def _without_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _begin() -> None:
+    """What a worker does first."""
+    gc.freeze()  # what it shares with the fork server is neither walked by its collector nor copied by that
+    threading.Thread(target=_end_with_asker, daemon=True).start()
+
+
+def _end_with_asker() -> None:
+    """End this worker when the process it works for is gone: it would wait for ever for the next model."""
+    asker = multiprocessing.parent_process()
+    assert asker is not None
+    asker.join()
+    os._exit(1)
 
 
 def _in_pool(
@@ -244,4 +258,6 @@ def attempt(spec: Spec, rules: Rules) -> Ingested | str:
             raise KeyboardInterrupt from error
         if os.environ.get("CHARZ_TRACEBACK"):
             raise
+        if isinstance(error, OSError) and error.strerror:
+            return disk.refused(error).line
         return unforeseen(error, spec.shown).line

@@ -28,6 +28,15 @@ def not_written(name: Path, error: OSError) -> CharzError:
     )
 
 
+def refused(error: OSError) -> CharzError:
+    """The error for a file that the system does not give, wherever it was asked for."""
+    name = error.filename if isinstance(error.filename, str) else ""
+    if is_full(error):
+        return full(Path(name))
+    next = "name another, or change its permissions"
+    return CharzError(f"the system refused a file ({error.strerror})", name[:200], next=next)
+
+
 def full(name: Path) -> CharzError:
     """The error for a file that found no room."""
     folder = _folder(name)

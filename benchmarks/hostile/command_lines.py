@@ -124,7 +124,8 @@ def main() -> int:
                 counts[outcome.fault or f"exit code {outcome.code}"] += 1
                 if outcome.fault:
                     is_bad = True
-                    print(f"{outcome.fault}: {arguments!r}: {outcome.err[-300:]!r}", flush=True)
+                    shown = [text[:80] for text in arguments]
+                    print(f"{outcome.fault}: {shown!r}: {outcome.err[-300:]!r}", flush=True)
         listed = ", ".join(f"{number} {what}" for what, number in sorted(counts.items()))
         print(f"{title}: {counts.total()}; {listed}; the slowest took {slowest:.1f} s of CPU", flush=True)
     return int(is_bad)
