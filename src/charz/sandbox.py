@@ -188,6 +188,10 @@ class Answer:
         """Names and types of the columns."""
         return self._stream.schema
 
+    def check_time(self) -> None:
+        """Raise `CharzError` where the time is up, also once all rows have come."""
+        self._process.left_s()
+
     @property
     def said(self) -> list[str]:
         """Lines about what the rows leave out, once all have come."""
@@ -321,9 +325,15 @@ class _Process:
         if parts:
             raise CharzError(*parts)
 
-    def _chunk(self, descriptor: int, most: int) -> bytes:
+    def left_s(self) -> float | None:
+        """Time until it is up, None where there is no end. Raises `CharzError` where it is. [s]"""
         left = None if self._deadline is None else self._deadline - time.monotonic()
-        if left is not None and (left <= 0 or not select.select([descriptor], [], [], left)[0]):
+        if left is not None and left <= 0:
+            raise too_long(self._limits.timeout_s)
+        return left
+
+    def _chunk(self, descriptor: int, most: int) -> bytes:
+        if not select.select([descriptor], [], [], self.left_s())[0]:
             raise too_long(self._limits.timeout_s)
         return os.read(descriptor, most)
 

@@ -62,7 +62,7 @@ class Queries(Core):
                 table = answered.table()
                 for line in answered.said:
                     self.voice.warn(line)
-                return of_arrow(table)
+                return of_arrow(table, answered.check_time)
         connection = self._narrowed_to(*narrowing)
 
         def guard() -> contextlib.AbstractContextManager[None]:
