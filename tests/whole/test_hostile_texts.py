@@ -113,6 +113,12 @@ def test_three_thousand_configurations(tmp_path: Path, data: bytes) -> None:
     read_or_refused(lambda _: _configured(path), "")
 
 
+def test_steps_without_end_are_refused_before_they_are_listed() -> None:
+    with pytest.raises(CharzError, match="too many sizes"):
+        axes.sizes("1:1000000000:1")
+    assert axes.sizes("1:1000:1,1:1000:1") == list(range(1, 1001))
+
+
 @pytest.mark.parametrize("text", ["²", "٣", "9" * 20, "9" * 5000, "0", "1e3"])
 def test_digits_of_other_scripts_and_sizes_without_end_are_no_sizes(text: str) -> None:
     asked = spec.parse("synthetic:mlp", settings=(("in", text),))
