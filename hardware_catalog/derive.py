@@ -407,6 +407,8 @@ def _closed_energy(part: Part) -> None:
     """Coefficients at board scope, scaled so that saturated arithmetic and DRAM draw the TDP."""
     ratios = _energy_ratios(part)
     rates = _peak_rates(part)
+    if not rates:  # a lint says that such a part is incomplete
+        return
     anchor = next((key for key in CLOSURE_ANCHORS if key in rates), next(iter(rates)))
     bandwidth = part.value("memory.dram.bandwidth_byte_per_s") or 0.0
     node = part.value("hardware.process_nm") or 7.0
