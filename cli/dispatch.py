@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from charz import __version__
+from charz.schema import disk
 from charz.schema.errors import CharzError, is_interrupt, unknown_name
 from charz.session import GROUP_LINES
 
@@ -108,6 +109,8 @@ def _failed(error: BaseException) -> int:
     if os.environ.get("CHARZ_TRACEBACK"):
         raise error
     _flush()
+    if isinstance(error, OSError) and error.strerror:
+        return _fail(disk.refused(error).line)
     first = next((line.strip() for line in str(error).splitlines() if line.strip()), "no message").rstrip(".")
     return _fail(f"{type(error).__name__}: {first}. CHARZ_TRACEBACK=1 shows where.")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,10 +76,10 @@ def check_parts(parts: list[Part], tables: dict[type[Row], list[Row]]) -> list[P
     return problems + list(_duplicate_names(parts, context))
 
 
-def check_tables(parts: list[Part], tables: dict[type[Row], list[Row]]) -> list[Problem]:
+def check_tables(parts: Collection[str], tables: dict[type[Row], list[Row]]) -> list[Problem]:
     """Every fault of the uniform tables: repeated keys, unknown sources, unknown parts, unknown operator classes,
-    efficiencies above the peak."""
-    references = _table_references({part.hardware for part in parts}, tables, _context(tables))
+    efficiencies above the peak. `parts` are the ids of those there are."""
+    references = _table_references(parts, tables, _context(tables))
     return [
         *references,
         *_unknown_classes(tables),
@@ -362,7 +362,9 @@ def _duplicate_names(parts: list[Part], context: Context) -> Iterator[Problem]:
                 yield Problem(part.path, place, name, "two parts have this name: choose another for one of them")
 
 
-def _table_references(known_parts: set[str], tables: dict[type[Row], list[Row]], context: Context) -> Iterator[Problem]:
+def _table_references(
+    known_parts: Collection[str], tables: dict[type[Row], list[Row]], context: Context
+) -> Iterator[Problem]:
     """Rows of uniform tables that repeat a key, cite an unknown source or mean an unknown part."""
     for row_type, rows in tables.items():
         path = Path(f"tables/{row_type.TABLE}.csv")

@@ -75,7 +75,8 @@ def load(root: Path | None = None) -> Catalog:
             problems += error.problems
     if problems:
         raise CatalogError(problems)
-    problems = lints.check_parts(parts, catalog.rows) + lints.check_tables(parts, catalog.rows)
+    known = {part.hardware for part in parts}
+    problems = lints.check_parts(parts, catalog.rows) + lints.check_tables(known, catalog.rows)
     if problems:
         raise CatalogError(problems)
     for part in parts:

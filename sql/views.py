@@ -115,7 +115,7 @@ def install(connection: duckdb.DuckDBPyConnection, root: Path | None = None) -> 
     found = _read(root or ROOT)
     ordered = _parsed(found)
     kept = _same_runs(connection, ordered)
-    drop(connection, kept)
+    drop(connection, kept, ordered)
     installed = create(connection, ordered, kept)
     _fill_catalog(connection, installed)
     maintain.refill(connection, with_runs=not kept)
@@ -217,14 +217,15 @@ def _comments(installed: Installed) -> Iterable[str]:
         yield f"COMMENT ON COLUMN {name}.{ddl.quote(column.name)} IS {ddl.literal(text)}"
 
 
-def drop(connection: duckdb.DuckDBPyConnection, kept: Collection[str] = ()) -> None:
+def drop(connection: duckdb.DuckDBPyConnection, kept: Collection[str] = (), own: Iterable[View] = ()) -> None:
     """Drop the triggers, views and maintained tables that charz installed, but those kept, and what they say of
-    themselves."""
+    themselves; and those of this charz's `own`, where the file has forgotten that it has them."""
     from . import triggers
 
     triggers.drop(connection)
     connection.execute(f"DROP SCHEMA IF EXISTS {REBUILD} CASCADE")
-    for name, kind in connection.execute("SELECT view, kind FROM view_catalog").fetchall():
+    installed = dict(connection.execute("SELECT view, kind FROM view_catalog").fetchall())
+    for name, kind in ({v.name: "table" if v.is_table else "view" for v in own} | installed).items():
         if name not in kept:
             connection.execute(f"DROP {kind} IF EXISTS {ddl.quote(name)}")
     connection.execute("DELETE FROM view_column; DELETE FROM view_catalog")

@@ -73,25 +73,38 @@ def _described(library: Any, spec: Spec) -> tuple[Any, str, Architecture, str]:
     return config, architecture.model, architecture, f"hf:{short}"
 
 
-def _from_file(library: Any, path: Path) -> tuple[Any, str, Architecture, str]:
+def _values(path: Path) -> dict[str, Any]:
+    """What a configuration file says. Raises `CharzError` for what is no JSON object."""
     try:
-        values = json.loads(path.read_text())
+        values = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise CharzError(
             "no such configuration file", str(path), next="hf:NAME takes a shipped one; `charz ingest --list hf`"
         ) from None
     except json.JSONDecodeError as error:
         raise CharzError("not a JSON file", f"{path}, line {error.lineno}", error.msg) from None
+    except (ValueError, RecursionError) as error:  # other bytes than UTF-8, numbers without end, lists in lists
+        raise CharzError("not a JSON file", str(path), str(error)) from None
+    if not isinstance(values, dict):
+        raise CharzError("not a configuration", str(path), "a JSON object with a model_type is one")
+    return values
+
+
+def _from_file(library: Any, path: Path) -> tuple[Any, str, Architecture, str]:
+    values = _values(path)
     kind = values.get("model_type")
-    if kind not in library.CONFIG_MAPPING:
+    if not isinstance(kind, str) or kind not in library.CONFIG_MAPPING:
         raise unknown_name(
             "model_type", f"{kind} in {path}", library.CONFIG_MAPPING.keys(), "a config.json of transformers has one"
         )
-    config = library.CONFIG_MAPPING[kind].from_dict(values)
-    chosen = (values.get("architectures") or [None])[0]
-    if chosen is None:
-        chosen = library.AutoModel._model_mapping[type(config)].__name__
-    if not hasattr(library, chosen):
+    try:
+        config = library.CONFIG_MAPPING[kind].from_dict(values)
+        chosen = (values.get("architectures") or [None])[0]
+        if chosen is None:
+            chosen = library.AutoModel._model_mapping[type(config)].__name__
+    except Exception as error:
+        raise CharzError("a configuration that transformers does not take", str(path), str(error)) from error
+    if not isinstance(chosen, str) or not hasattr(library, chosen):
         raise CharzError(
             "unknown model class",
             f"{chosen} in {path}",

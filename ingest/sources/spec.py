@@ -80,7 +80,7 @@ def parse(text: str, **options: object) -> Spec:
 
 def parse_sides(text: str) -> tuple[int, int]:
     """Height and width of `288` or `800x1066`. Raises CharzError."""
-    match = re.fullmatch(r"(\d+)(?:x(\d+))?", text)
+    match = re.fullmatch(r"([0-9]{1,9})(?:x([0-9]{1,9}))?", text)
     sides = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
     if 0 in sides:
         raise CharzError("not a resolution", text, next="write --resolution 288, or 800x1066 for height x width")

@@ -103,6 +103,17 @@ def test_a_condition_is_one_expression(charz: Charz, file: Path) -> None:
             assert "CHARZ_TRACEBACK" not in done.stderr
 
 
+def test_names_that_the_system_refuses_get_one_line(charz: Charz, file: Path) -> None:
+    name = "a" * 5000
+    for command in (
+        ["hardware", "check", name], ["hardware", "add", name], ["measurements", "import", name], ["export", name],
+        ["ingest", f"{name}.pt2"], ["ingest", f"{name}.py:make"], ["models", "--out", name], ["models", "--db", name],
+    ):  # fmt: skip
+        done = charz("--db", str(file), *command)
+        assert done.returncode in (1, 2) and "CHARZ_TRACEBACK" not in done.stderr, (command[0], done.stderr[:300])
+        assert len(done.stderr.splitlines()) == 1
+
+
 def test_a_factory_that_exits_is_a_failed_model(tmp_path: Path) -> None:
     model = tmp_path / "leaves.py"
     model.write_text("def make():\n    raise SystemExit(0)\n")
