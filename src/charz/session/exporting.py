@@ -127,13 +127,15 @@ class Exporting(Core):
         else:
             held = {row["scenario_id"] for row in rows}
         named = [self.part_name(name) for name in parts]
+        chosen = [self.model_name(name) for name in models] or self._names("model")
         if precisions or backends:
             policies = sorted({str(row["precision"]) for row in rows})
             asked = Question(
                 models, named, precisions=precisions, backends=backends, every_backend=True, is_first=False
             )
-            self._say_left_out(named, asked, policies, self._targets(named, asked, policies))
-        chosen = [self.model_name(name) for name in models] or self._names("model")
+            untrained = self._untrained(chosen)
+            targets = self._targets(named, asked, policies, untrained)
+            self._say_left_out(named, asked, policies, targets, untrained)
         self._say_fixed(chosen, batches, sequences)
         return Extent(
             chosen,
