@@ -60,6 +60,8 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
+    # a shell's background job ignores it, and what it begins would too
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     dice = random.Random(given.seed)
     counts: Counter[str] = Counter()
     slowest = slowest_cpu = 0.0
