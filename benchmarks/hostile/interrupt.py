@@ -129,7 +129,7 @@ def _stats(group: int) -> dict[str, float]:
 def _outcome(folder: Path, path: Path, file: Path, code: int, said: str, cpu: float) -> str:
     if cpu > WITHIN_S:
         return f"stopped after {cpu:.1f} s of the processor"
-    if code in (0, 1, 2):
+    if code in (0, 1, 2, -signal.SIGINT) and "Traceback" not in said:  # the last: the interpreter was ending
         return "done before"
     if code != 130 or said.splitlines()[-1:] != ["charz: interrupted"]:
         return f"exit code {code}: {said[-300:]!r}"
