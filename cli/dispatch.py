@@ -83,7 +83,7 @@ def run(arguments: list[str]) -> int:
         return _fail(error.line)
     except BaseException as error:  # noqa: BLE001  polars' panics are no `Exception`
         return _failed(error)
-    return _interrupted() if outcome == 130 else outcome if isinstance(outcome, int) else 0
+    return process.interrupted() if outcome == 130 else outcome if isinstance(outcome, int) else 0
 
 
 def _check_text(arguments: list[str]) -> None:
@@ -101,7 +101,7 @@ def _failed(error: BaseException) -> int:
     if isinstance(error, SystemExit):
         raise error
     if isinstance(error, typer.Abort) or is_interrupt(error):
-        return _interrupted()
+        return process.interrupted()
     # Usage errors: typer carries its own copy of click, so they are known by what they can do.
     if message := getattr(error, "format_message", None):
         text = message()
@@ -128,19 +128,15 @@ def _drop_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
 
 
-def _interrupted() -> int:
-    return _fail("terminated", code=143) if process.is_terminated() else _fail("interrupted", code=130)
-
-
 def _usage_line(error: BaseException, message: str) -> str:
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "charz"
     return f"{' '.join(message.split()).rstrip('.')}. `{path} --help` shows how it is called."
 
 
-def _fail(line: str, code: int = 2) -> int:
+def _fail(line: str) -> int:
     print(f"charz: {display.one_line(line)}", file=sys.stderr)
-    return code
+    return 2
 
 
 def line(found: Method | dict[str, Method]) -> str:

@@ -92,6 +92,14 @@ def shown_sides(height: int, width: int) -> str:
     return str(height) if height == width else f"{height}x{width}"
 
 
+def _is_there(name: str) -> bool:
+    """True for a file; also asked of names that no file can have."""
+    try:
+        return Path(name).exists()
+    except OSError:
+        return False
+
+
 def _module(name: str) -> tuple[str, str]:
     prefix, colon, rest = name.partition(":")
     if colon and prefix in PREFIXES:
@@ -108,7 +116,7 @@ def _module(name: str) -> tuple[str, str]:
         return "factory", name
     if name.endswith(".json"):
         return "huggingface", name
-    if colon and (("." in prefix) or Path(f"{prefix}.py").exists() or prefix.isidentifier()):
+    if colon and (("." in prefix) or _is_there(f"{prefix}.py") or prefix.isidentifier()):
         return "factory", name
     return "torchvision", name
 

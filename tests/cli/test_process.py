@@ -139,6 +139,23 @@ def test_a_signal_leaves_the_old_file_and_nothing_beside_it(
     assert [p.name for p in tmp_path.iterdir()] == ["charz.duckdb"]
 
 
+def test_an_interrupt_while_the_program_is_read_is_one_line() -> None:
+    code = """
+import sys
+
+class Interrupts:
+    def find_spec(self, name, path=None, target=None):
+        if name == "charz.cli.dispatch":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupts())
+from charz.cli import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "charz: interrupted\n")
+
+
 def test_exit_codes_are_documented() -> None:
     assert [row[0] for row in reference.EXIT_CODES] == ["0", "1", "2", "130", "143"]
     page = reference.pages()["cli.md"]
