@@ -4,7 +4,7 @@
 CREATE TABLE part_fault AS
 WITH named_numbers AS (
     SELECT hardware, kind, field, value, REGEXP_EXTRACT(field, '[^.]+$') AS quantity
-    FROM part_number
+    FROM traced_number
 ),
 
 ruled_numbers AS (
@@ -24,7 +24,7 @@ stated_numbers AS (
     SELECT p.hardware, SPLIT_PART(p.field, '.', 1) AS kind, p.field
     FROM hardware_provenance AS p
     INNER JOIN hardware AS h ON h.hardware = p.hardware
-    LEFT JOIN part_number AS v ON v.hardware = p.hardware AND v.field = p.field
+    LEFT JOIN traced_number AS v ON v.hardware = p.hardware AND v.field = p.field
     WHERE v.field IS NULL
 ),
 

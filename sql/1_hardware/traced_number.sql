@@ -1,6 +1,6 @@
 -- Every number of every part with where it comes from: a document, a rule, or nobody.
 -- Grain: hardware, field
-CREATE VIEW traced_number AS
+CREATE TABLE traced_number AS
 -- Of the numbers that move with others, what the part's row itself holds.
 WITH stated_numbers AS (
     SELECT hardware, CONCAT('cluster.', cluster, '.clock_matrix_hz') AS field, clock_matrix_hz AS value

@@ -16,11 +16,11 @@ scoped_numbers AS (
 
 fields AS (
     SELECT n.hardware AS first_hardware, h.hardware AS second_hardware, n.field
-    FROM part_number AS n
+    FROM traced_number AS n
     CROSS JOIN hardware AS h
     UNION
     SELECT h.hardware AS first_hardware, n.hardware AS second_hardware, n.field
-    FROM part_number AS n
+    FROM traced_number AS n
     CROSS JOIN hardware AS h
 )
 

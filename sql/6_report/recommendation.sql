@@ -87,6 +87,8 @@ SELECT
     c.context,
     c.phase,
     c.memory_format,
+    -- Power mode, limit as `150w`, or `default`.
+    c.power,
     c.is_simulated,
     c.latency_s,
     -- Samples finished in a second. [1/s]

@@ -48,8 +48,8 @@ def test_every_part_can_be_costed(connection: duckdb.DuckDBPyConnection) -> None
         ("a2", "static", "chip", 0.25 * 60),
         ("tpu_v3", "static", "chip", 0.47 * 262),
         ("tpu_v4", "op", "bf16.matrix", 0.26 * 1.8e-12),
-        # 10 an operation, at 14 nm.
-        ("i9_10940x", "op", "fp32.vector", 10 * 2.6e-12),
+        # 20 an operation, at 14 nm.
+        ("i9_10940x", "op", "fp32.vector", 20 * 2.6e-12),
         ("kpu_t64", "op", "int8.matrix", 0.05e-12),
     ],
 )

@@ -46,7 +46,8 @@ SAMPLE = {
     "UPDATE hardware_peak SET peak_ops_per_s = 'inf'::DOUBLE WHERE hardware = 't4'",
     "UPDATE hardware_cluster SET clock_boost_hz = 1e308 WHERE hardware = 't4'",
     "UPDATE hardware_cluster SET unit_count = 0 WHERE hardware = 't4'",
-    "UPDATE energy_profile SET value = 0 WHERE hardware = 't4' AND what = 'static'",
+    "INSERT INTO energy_profile SELECT * EXCLUDE (is_stated) REPLACE (0 AS value) FROM part_energy"
+    " WHERE hardware = 't4' AND what = 'static'",
     "DELETE FROM hardware_power WHERE hardware = 't4'",
     "DELETE FROM derivation_rule WHERE derivation_rule = 'gpu_kernel_gap'",
     "DELETE FROM hardware_memory WHERE hardware = 't4'",
