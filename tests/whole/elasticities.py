@@ -21,7 +21,7 @@ PARTS = {
     "i9_10940x": ("eager", "fp32"),
     "tpu_v4": ("xla", "bf16"),
     "kpu_t64": ("kpu", "bf16"),
-    "hailo8": ("onnxruntime", "int8"),
+    "hexagon698": ("onnxruntime", "int8"),
 }
 """One of each family, with the backend and precision that it is asked about."""
 
