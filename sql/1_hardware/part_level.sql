@@ -1,5 +1,6 @@
--- Memory levels of every part, wide: main memory, the last-level cache (the deepest level above main memory) and the memory
--- that tiles must fit. A level that each unit owns counts as often as there are units.
+-- Memory levels of every part, wide: main memory, the last-level cache (the deepest level above main memory), the memory
+-- that tiles must fit and the buffers between that and the arithmetic. A level that each unit owns counts as often as there
+-- are units.
 -- Grain: hardware
 CREATE VIEW part_level AS
 WITH chip_memory AS (
@@ -59,24 +60,31 @@ SELECT
     m.cache_byte_per_s,
     -- Name of the last-level cache; null when the part has none.
     m.cache_level,
-    -- Name of the memory that tiles must fit: a core's own second level on processors, else what lies beside the units; null
-    -- when the part has none.
+    -- Name of the memory that tiles must fit: a unit's own second level on processors and domain-flow parts, else what lies
+    -- beside the units; null when the part has none.
     CASE
-        WHEN h.family = 'cpu' AND m.unit_l2_byte IS NOT NULL THEN 'l2'
-        WHEN h.family <> 'cpu' AND m.scratchpad_byte IS NOT NULL THEN 'scratchpad'
+        WHEN f.tiles_second_level AND m.unit_l2_byte IS NOT NULL THEN 'l2'
+        WHEN NOT f.tiles_second_level AND m.scratchpad_byte IS NOT NULL THEN 'scratchpad'
         WHEN m.l1_byte IS NOT NULL THEN 'l1'
     END AS tile_memory_level,
     -- Size of the memory nearest the arithmetic that tiles must fit, of one unit. [byte]
     CASE
-        WHEN h.family = 'cpu' THEN COALESCE(m.unit_l2_byte, m.l1_byte, m.cache_byte / NULLIF(c.unit_count, 0e0))
+        WHEN f.tiles_second_level THEN COALESCE(m.unit_l2_byte, m.l1_byte, m.cache_byte / NULLIF(c.unit_count, 0e0))
         ELSE COALESCE(m.scratchpad_byte, m.l1_byte, m.cache_byte / NULLIF(c.unit_count, 0e0))
     END AS tile_memory_byte,
     -- Peak bandwidth of all units' tile memories together; null when unknown. [byte/s]
     CASE
-        WHEN h.family = 'cpu' AND m.unit_l2_byte IS NOT NULL THEN m.unit_l2_byte_per_s
-        WHEN h.family <> 'cpu' AND m.scratchpad_byte IS NOT NULL THEN m.scratchpad_byte_per_s
+        WHEN f.tiles_second_level AND m.unit_l2_byte IS NOT NULL THEN m.unit_l2_byte_per_s
+        WHEN NOT f.tiles_second_level AND m.scratchpad_byte IS NOT NULL THEN m.scratchpad_byte_per_s
         WHEN m.l1_byte IS NOT NULL THEN m.l1_byte_per_s
-    END AS tile_memory_byte_per_s
+    END AS tile_memory_byte_per_s,
+    -- Name of the buffers that operands stream through from the tile memory to the arithmetic; null where there are none.
+    CASE WHEN f.tiles_second_level AND m.unit_l2_byte IS NOT NULL AND m.l1_byte IS NOT NULL THEN 'l1' END AS stream_level,
+    -- Size of those buffers, of one unit; null where there are none. [byte]
+    CASE WHEN f.tiles_second_level AND m.unit_l2_byte IS NOT NULL THEN m.l1_byte END AS stream_memory_byte,
+    -- Peak bandwidth of all units' buffers together; null when unknown. [byte/s]
+    CASE WHEN f.tiles_second_level AND m.unit_l2_byte IS NOT NULL THEN m.l1_byte_per_s END AS stream_memory_byte_per_s
 FROM hardware AS h
+INNER JOIN hardware_family AS f ON f.family = h.family
 LEFT JOIN part_unit AS c ON c.hardware = h.hardware
 LEFT JOIN memory_totals AS m ON m.hardware = h.hardware

@@ -40,6 +40,8 @@ SELECT
     h.unit_count,
     h.tile_memory_level,
     h.tile_memory_byte_per_s,
+    h.stream_level,
+    h.stream_memory_byte_per_s,
     h.cache_byte,
     h.cache_byte_per_s,
     h.cache_level,
@@ -52,6 +54,8 @@ SELECT
     h.dram_j_per_byte,
     h.cache_j_per_byte,
     h.tile_j_per_byte,
+    h.stream_j_per_byte,
+    h.is_staged,
     h.static_w,
     -- A number of the part that cannot be (`part_fault`), for which its answers are null; null where there is none.
     f.fault

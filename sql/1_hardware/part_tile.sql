@@ -1,5 +1,5 @@
--- Every candidate tile with what it has on a part: its units and peak, what it sustains, what filling it costs. Products
--- that no array computes go to the vector units. Backends and element types differ in peaks, so they are keys.
+-- Every candidate tile on a part: its units and peak, what it sustains, what filling it costs. Products that no array
+-- computes go to the vector units. Backends and element types differ in peaks, so they are keys.
 -- Grain: hardware, backend, compute_precision, candidate
 CREATE TABLE part_tile AS
 WITH offered_tiles AS (
@@ -77,8 +77,7 @@ SELECT
     candidate,
     -- Tiling strategy; null where no tile is cut.
     CASE WHEN is_left_to_vector THEN NULL ELSE strategy END AS strategy,
-    -- How its operands move: `listed` and `square` (results stay with the unit), `weight_stationary`, `wavefront`,
-    -- `query_block` or `direct` (vector units, no tiles).
+    -- How its operands move: `listed`, `square`, `weight_stationary`, `wavefront`, `query_block` or `direct` (no tiles).
     CASE
         WHEN is_left_to_vector THEN 'direct'
         WHEN dataflow = 'output_stationary' AND listed_m = 0e0 THEN 'square'
@@ -131,6 +130,13 @@ SELECT
     step_k,
     stages,
     fill_k,
+    is_staged,
+    tile_memory_byte,
+    tile_memory_byte_per_s,
+    stream_memory_byte,
+    load_unit_byte_per_s,
+    stream_unit_byte_per_s,
+    fed_array_hz,
     -- Longest time that filling and draining a tile takes; null where the clock is unknown. [s]
     fill_clock / NULLIF(clock_hz, 0e0) AS longest_fill_s,
     exposed_fill,

@@ -30,6 +30,7 @@ WITH sized_blocks AS (
         s.gemm_count,
         g.element_byte,
         g.stages,
+        g.tile_memory_byte_per_s,
         g.sustained_fraction,
         LEAST(g.square_block, s.m) AS tile_m,
         LEAST(g.square_block, CEIL(s.n / NULLIF(g.lanes, 0e0)) * g.lanes) AS tile_n,
@@ -96,6 +97,16 @@ SELECT
     waves,
     -- Share of the tile's time in which the pipeline is full.
     1e0 AS pipelining_fraction,
+    -- Results that the tile keeps next to its unit; null where it keeps all, in single precision. [byte]
+    CAST(NULL AS DOUBLE) AS kept_result_byte,
+    -- Rate at which all units' tiles are loaded together; null when unknown. [byte/s]
+    tile_memory_byte_per_s AS load_byte_per_s,
+    -- Bytes that cross the border of the tile memory besides operands. [byte]
+    0e0 AS carried_byte,
+    -- Bytes that stream from the tile memory to the arithmetic, where buffers between them are told apart. [byte]
+    0e0 AS stream_byte,
+    -- Rate at which all units draw them together; null when unknown. [byte/s]
+    CAST(NULL AS DOUBLE) AS stream_byte_per_s,
     -- Time of its tiles, filled and drained, with no other bound. [s]
     effective_waves * 2e0 * tile_m * tile_n * k / NULLIF(unit_ops_per_s * sustained_fraction, 0e0) AS tiled_s
 FROM waved_blocks

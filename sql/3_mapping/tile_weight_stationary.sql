@@ -30,6 +30,7 @@ WITH sized_tiles AS (
         s.gemm_count,
         g.element_byte,
         g.stages,
+        g.tile_memory_byte_per_s,
         g.array_clock_hz * g.filled_fraction AS cycle_hz,
         g.matrix_array_rows,
         g.matrix_array_columns,
@@ -101,6 +102,16 @@ SELECT
     waves,
     -- Share of the tile's time in which the pipeline is full.
     streaming_cycles / NULLIF(streaming_cycles + fill_cycles, 0e0) AS pipelining_fraction,
+    -- Results that the tile keeps next to its unit; null where it keeps all, in single precision. [byte]
+    CAST(NULL AS DOUBLE) AS kept_result_byte,
+    -- Rate at which all units' tiles are loaded together; null when unknown. [byte/s]
+    tile_memory_byte_per_s AS load_byte_per_s,
+    -- Bytes that cross the border of the tile memory besides operands. [byte]
+    0e0 AS carried_byte,
+    -- Bytes that stream from the tile memory to the arithmetic, where buffers between them are told apart. [byte]
+    0e0 AS stream_byte,
+    -- Rate at which all units draw them together; null when unknown. [byte/s]
+    CAST(NULL AS DOUBLE) AS stream_byte_per_s,
     -- Time of its tiles, filled and drained, with no other bound. [s]
     (streaming_cycles + fill_cycles) / NULLIF(cycle_hz, 0e0) AS tiled_s
 FROM waved_tiles

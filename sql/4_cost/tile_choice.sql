@@ -14,9 +14,13 @@ WITH ranked_shapes AS (
             t.matrix_naive_s,
             t.direct_naive_s + p.vector_naive_s
         ) AS compute_s,
-        GREATEST(p.memory_s, COALESCE(t.reload_byte / NULLIF(p.tile_memory_byte_per_s, 0e0), 0e0)) AS slowest_memory_s,
-        t.product_energy_j + CASE WHEN p.tile_memory_level IS NULL THEN 0e0 ELSE t.reload_byte * p.tile_j_per_byte END
-            AS tile_energy_j,
+        GREATEST(p.memory_s, t.reload_s, p.staged_load_s, t.stream_s + p.vector_stream_s, p.staged_stream_s) AS slowest_memory_s,
+        t.product_energy_j
+        + CASE WHEN p.tile_memory_level IS NULL THEN 0e0 ELSE GREATEST(t.reload_byte, p.staged_byte) * p.tile_j_per_byte END
+        + CASE
+            WHEN p.stream_level IS NULL THEN 0e0
+            ELSE GREATEST(t.stream_byte + p.vector_stream_byte, p.staged_byte) * p.stream_j_per_byte
+        END AS tile_energy_j,
         tile_energy_j + p.memory_energy_j + p.vector_energy_j AS dynamic_energy_j,
         GREATEST(
             GREATEST(compute_s, slowest_memory_s) + (1e0 - p.overlap_fraction) * LEAST(compute_s, slowest_memory_s)
@@ -54,6 +58,9 @@ SELECT
     -- Energy of its products; null when a coefficient is missing: MIN_BY passes over nulls, so -1 stands for it in between. [J]
     NULLIF(MIN_BY(COALESCE(product_energy_j, -1e0), rank_s), -1e0) AS product_energy_j,
     MIN_BY(reload_byte, rank_s) AS reload_byte,
+    MIN_BY(reload_s, rank_s) AS reload_s,
+    MIN_BY(stream_byte, rank_s) AS stream_byte,
+    MIN_BY(stream_s, rank_s) AS stream_s,
     MIN_BY(units_allocated, rank_s) AS units_allocated
 FROM ranked_shapes
 GROUP BY model, backend, precision, batch, sequence, scenario_id, shape_id, hardware

@@ -360,10 +360,13 @@ def memories(draw: st.DrawFn, part_id: str, family: str) -> list[Row]:
             achievable_fraction=None,
         )
 
-    near = "l2" if family == "cpu" else "scratchpad"
+    near = "l2" if family in ("cpu", "kpu") else "scratchpad"
     made = [level("dram", 4, "chip", 16e9, draw(rate(1e10, 1e13)))]
     made.append(level(near, 1, "unit", draw(rate(1e4, 1e7)), draw(st.none() | rate(1e10, 1e12))))
-    if draw(st.booleans()):
+    if family == "kpu":
+        made.append(level("l1", 0, "unit", draw(rate(3e3, 1e5)), draw(st.none() | rate(1e10, 1e12))))
+        made.append(level("l3", 2, "unit", draw(rate(1e4, 1e6)), draw(st.none() | rate(1e10, 1e12))))
+    elif draw(st.booleans()):
         made.append(
             level(
                 "l3" if family == "cpu" else "l2", 3, "chip", draw(rate(1e5, 1e9)), draw(st.none() | rate(1e11, 1e14))
@@ -389,7 +392,7 @@ def energies(draw: st.DrawFn, part_id: str, static_w: float, is_complete: bool) 
         )
 
     made = [coefficient("op", f"{p}.{u}", draw(rate(1e-13, 1e-11))) for p in PRECISIONS for u in ("vector", "matrix")]
-    made += [coefficient("byte", m, draw(rate(1e-12, 1e-10))) for m in ("dram", "l3", "l2", "scratchpad")]
+    made += [coefficient("byte", m, draw(rate(1e-12, 1e-10))) for m in ("dram", "l3", "l2", "l1", "scratchpad")]
     made.append(coefficient("static", "chip", static_w))
     return made if is_complete else made[1:]
 
@@ -441,7 +444,7 @@ def smallest_part(family: str, array: tuple[int, int] | None = None, units: int 
         for level, depth, scope, size, bandwidth in [
             ("dram", 4, "chip", 16e9, 1e11),
             ("l2", 3, "chip", 8e6, 1e12),
-            ("scratchpad", 1, "unit", 1e5, 1e12),
+            ("l1" if family == "kpu" else "scratchpad", 1, "unit", 1e5, 1e12),
         ]
     ]
     hardware = Hardware(

@@ -16,7 +16,7 @@ from charz.sql import maintain, triggers
 
 FACTS = (
     "backend", "backend_support", "confidence", "cuda_limit", "efficiency", "energy_profile", "fusion_rule", "hardware",
-    "hardware_cluster", "hardware_interconnect", "hardware_memory", "hardware_overhead", "hardware_peak",
+    "hardware_cluster", "hardware_family", "hardware_interconnect", "hardware_memory", "hardware_overhead", "hardware_peak",
     "hardware_power", "hardware_provenance", "library_constant", "model", "number_rule", "operator_class", "precision",
     "precision_policy", "prediction_band", "price", "scenario", "source", "tiling_strategy",
 )  # fmt: skip
