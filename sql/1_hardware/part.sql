@@ -46,12 +46,15 @@ SELECT
     c.lanes,
     c.array_rows,
     c.array_columns,
+    m.register_byte,
     m.tile_memory_byte,
     m.tile_memory_level,
     m.tile_memory_byte_per_s,
     m.stream_level,
-    m.stream_memory_byte,
-    m.stream_memory_byte_per_s,
+    -- Size of that level, of one unit; null without it. [byte]
+    CASE WHEN m.stream_level IS NOT NULL THEN m.stream_memory_byte END AS stream_memory_byte,
+    -- Peak bandwidth of that level, of all units together; null when unknown. [byte/s]
+    CASE WHEN m.stream_level IS NOT NULL THEN m.stream_memory_byte_per_s END AS stream_memory_byte_per_s,
     -- Size of the last-level cache or on-chip memory; 0 when the part has none. [byte]
     COALESCE(m.cache_byte, 0e0) AS cache_byte,
     m.cache_byte_per_s,

@@ -11,6 +11,7 @@ WITH chip_memory AS (
         m.scope,
         m.capacity_byte,
         m.unit_bandwidth_byte_per_s,
+        c.unit_count,
         CASE WHEN m.scope = 'unit' THEN m.capacity_byte * c.unit_count ELSE m.capacity_byte END AS total_byte,
         CASE WHEN m.scope = 'unit' THEN m.bandwidth_byte_per_s * c.unit_count ELSE m.bandwidth_byte_per_s END
             AS total_byte_per_s
@@ -35,8 +36,10 @@ memory_totals AS (
         MAX(CASE WHEN m.depth = k.depth THEN m.total_byte END) AS cache_byte,
         MAX(CASE WHEN m.depth = k.depth THEN m.total_byte_per_s END) AS cache_byte_per_s,
         MAX(CASE WHEN m.depth = k.depth THEN m.level END) AS cache_level,
-        MAX(CASE WHEN m.level = 'scratchpad' THEN m.capacity_byte END) AS scratchpad_byte,
+        MAX(CASE WHEN m.level = 'scratchpad' THEN m.total_byte / NULLIF(m.unit_count, 0e0) END) AS scratchpad_byte,
+        MAX(CASE WHEN m.level = 'register' AND m.scope = 'unit' THEN m.capacity_byte END) AS register_byte,
         MAX(CASE WHEN m.level = 'scratchpad' THEN m.total_byte_per_s END) AS scratchpad_byte_per_s,
+        MAX(CASE WHEN m.level = 'l1' AND m.capacity_byte IS NOT NULL THEN m.level END) AS first_level,
         MAX(CASE WHEN m.level = 'l1' THEN m.capacity_byte END) AS l1_byte,
         MAX(CASE WHEN m.level = 'l1' THEN m.total_byte_per_s END) AS l1_byte_per_s,
         MAX(CASE WHEN m.level = 'l2' AND m.scope = 'unit' THEN m.capacity_byte END) AS unit_l2_byte,
@@ -67,7 +70,9 @@ SELECT
         WHEN NOT f.tiles_second_level AND m.scratchpad_byte IS NOT NULL THEN 'scratchpad'
         WHEN m.l1_byte IS NOT NULL THEN 'l1'
     END AS tile_memory_level,
-    -- Size of the memory nearest the arithmetic that tiles must fit, of one unit. [byte]
+    -- Registers of one unit; null when unknown. [byte]
+    m.register_byte,
+    -- Size of the memory nearest the arithmetic that tiles must fit, of one unit, or one unit's share. [byte]
     CASE
         WHEN f.tiles_second_level THEN COALESCE(m.unit_l2_byte, m.l1_byte, m.cache_byte / NULLIF(c.unit_count, 0e0))
         ELSE COALESCE(m.scratchpad_byte, m.l1_byte, m.cache_byte / NULLIF(c.unit_count, 0e0))
@@ -78,12 +83,16 @@ SELECT
         WHEN NOT f.tiles_second_level AND m.scratchpad_byte IS NOT NULL THEN m.scratchpad_byte_per_s
         WHEN m.l1_byte IS NOT NULL THEN m.l1_byte_per_s
     END AS tile_memory_byte_per_s,
-    -- Name of the buffers that operands stream through from the tile memory to the arithmetic; null where there are none.
-    CASE WHEN f.tiles_second_level AND m.unit_l2_byte IS NOT NULL AND m.l1_byte IS NOT NULL THEN 'l1' END AS stream_level,
-    -- Size of those buffers, of one unit; null where there are none. [byte]
-    CASE WHEN f.tiles_second_level AND m.unit_l2_byte IS NOT NULL THEN m.l1_byte END AS stream_memory_byte,
-    -- Peak bandwidth of all units' buffers together; null when unknown. [byte/s]
-    CASE WHEN f.tiles_second_level AND m.unit_l2_byte IS NOT NULL THEN m.l1_byte_per_s END AS stream_memory_byte_per_s
+    -- Name of the first level where tiles lie in another: what operands, or what is no tile's, stream through; null where there
+    -- is none.
+    CASE
+        WHEN (f.tiles_second_level AND m.unit_l2_byte IS NOT NULL) OR (NOT f.tiles_second_level AND m.scratchpad_byte IS NOT NULL)
+            THEN m.first_level
+    END AS stream_level,
+    -- Size of the first level, of one unit; null without one. [byte]
+    m.l1_byte AS stream_memory_byte,
+    -- Peak bandwidth of all units' first levels together; null when unknown. [byte/s]
+    m.l1_byte_per_s AS stream_memory_byte_per_s
 FROM hardware AS h
 INNER JOIN hardware_family AS f ON f.family = h.family
 LEFT JOIN part_unit AS c ON c.hardware = h.hardware

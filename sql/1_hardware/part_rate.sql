@@ -22,9 +22,11 @@ SELECT
     p.bits / 8e0 AS element_byte,
     h.unit_count,
     h.lanes,
+    h.register_byte,
     h.tile_memory_byte,
     h.tile_memory_byte_per_s,
     h.stream_memory_byte,
+    h.stream_memory_byte_per_s,
     h.is_staged,
     -- Most that one unit draws into its tile memory from the last-level cache: the slower of both sides; null when neither is
     -- known. [byte/s]

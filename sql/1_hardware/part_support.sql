@@ -54,7 +54,8 @@ SELECT
     h.dram_j_per_byte,
     h.cache_j_per_byte,
     h.tile_j_per_byte,
-    h.stream_j_per_byte,
+    -- Energy of a byte of the first level; 0 where an operation's energy holds it. [J/byte]
+    CASE WHEN h.is_staged THEN h.stream_j_per_byte ELSE 0e0 END AS stream_j_per_byte,
     h.is_staged,
     h.static_w,
     -- A number of the part that cannot be (`part_fault`), for which its answers are null; null where there is none.

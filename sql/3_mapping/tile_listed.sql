@@ -49,7 +49,7 @@ WITH counted_tiles AS (
     FROM shape_step AS s
     INNER JOIN part_tile AS g
         ON g.backend = s.backend AND g.compute_precision = s.compute_precision AND g.dataflow = 'listed'
-    WHERE s.is_product
+    WHERE s.is_product AND g.overflowing_level IS NULL
 ),
 
 waved_tiles AS (

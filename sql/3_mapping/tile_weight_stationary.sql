@@ -34,20 +34,22 @@ WITH sized_tiles AS (
         g.array_clock_hz * g.filled_fraction AS cycle_hz,
         g.matrix_array_rows,
         g.matrix_array_columns,
-        CEIL(s.m / NULLIF(g.divisor, 0e0)) AS tile_m,
+        CEIL(s.m / NULLIF(g.divisor, 0e0)) AS streamed_m,
+        -- Rows that stay with their weights; a longer stream reads those again (LEAST passes over nulls).
+        LEAST(CEIL(s.m / NULLIF(g.divisor, 0e0)), g.held_rows) AS tile_m,
         g.matrix_array_columns AS tile_n,
         g.matrix_array_rows AS tile_k,
         g.wave_quantization_fraction
     FROM shape_step AS s
     INNER JOIN part_tile AS g
         ON g.backend = s.backend AND g.compute_precision = s.compute_precision AND g.dataflow = 'weight_stationary'
-    WHERE s.is_product
+    WHERE s.is_product AND g.overflowing_level IS NULL
 ),
 
 counted_tiles AS (
     SELECT
         *,
-        gemm_count * CEIL(k / NULLIF(tile_k, 0e0)) * CEIL(n / NULLIF(tile_n, 0e0)) * CEIL(m / NULLIF(tile_m, 0e0)) AS tile_count
+        gemm_count * CEIL(k / NULLIF(tile_k, 0e0)) * CEIL(n / NULLIF(tile_n, 0e0)) * CEIL(m / NULLIF(streamed_m, 0e0)) AS tile_count
     FROM sized_tiles
 ),
 
@@ -58,7 +60,7 @@ waved_tiles AS (
         (
             wave_quantization_fraction * CEIL(tile_count / NULLIF(tile_unit_count, 0e0))
             + (1e0 - wave_quantization_fraction) * GREATEST(1e0, tile_count / NULLIF(tile_unit_count, 0e0))
-        ) * GREATEST(tile_m, matrix_array_rows) AS streaming_cycles,
+        ) * GREATEST(streamed_m, matrix_array_rows) AS streaming_cycles,
         matrix_array_rows + matrix_array_columns - 2e0 AS fill_cycles
     FROM counted_tiles
 )

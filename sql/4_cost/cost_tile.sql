@@ -23,9 +23,9 @@ SELECT
     -- Time in which they do. [s]
     GREATEST(COALESCE(c.reload_s, 0e0), p.staged_load_s) AS reload_s,
     -- Bytes that stream from there to the arithmetic and back, where buffers between them are told apart. [byte]
-    GREATEST(COALESCE(c.stream_byte, 0e0) + p.vector_stream_byte, p.staged_byte) AS stream_byte,
+    GREATEST(COALESCE(c.stream_byte, 0e0) + p.vector_stream_byte, p.passing_byte) AS stream_byte,
     -- Time in which they do. [s]
-    GREATEST(COALESCE(c.stream_s, 0e0) + p.vector_stream_s, p.staged_stream_s) AS stream_s,
+    GREATEST(COALESCE(c.stream_s, 0e0) + p.vector_stream_s, p.passing_s) AS stream_s,
     -- Units that get work; all of them where the kernel has no steps.
     CASE
         WHEN p.step_count = 0 THEN p.unit_count

@@ -26,8 +26,8 @@ SELECT
     *,
     -- The part of the faster of compute_s and memory_s that does not overlap. [s]
     (1e0 - overlap_fraction) * LEAST(compute_s, memory_s) AS serial_s,
-    -- Time without the power limit: the larger of compute_s and memory_s plus serial_s and exposed_s. [s]
-    GREATEST(compute_s, memory_s) + serial_s + exposed_s AS unlimited_s,
+    -- Time without the power limit: the larger of compute_s and memory_s plus serial_s, at least feed_s, and exposed_s. [s]
+    GREATEST(GREATEST(compute_s, memory_s) + serial_s, feed_s) + exposed_s AS unlimited_s,
     -- Time the kernel keeps the device busy: unlimited_s, never below power_s. [s]
     CASE WHEN fault IS NULL THEN GREATEST(unlimited_s, COALESCE(power_s, 0e0)) END AS busy_s,
     -- True when the power limit, nothing else, sets busy_s.

@@ -7,6 +7,7 @@ CREATE VIEW tile_choice AS
 WITH ranked_shapes AS (
     SELECT
         t.*,
+        GREATEST(t.stream_s + p.vector_stream_s, p.passing_s) AS first_level_s,
         GREATEST(
             (t.matrix_ideal_s + p.matrix_half_ops * t.matrix_op_s) / NULLIF(p.matrix_fraction, 0e0),
             (t.direct_ideal_s + p.vector_ideal_s + p.vector_half_ops * GREATEST(t.direct_op_s, p.vector_op_s))
@@ -14,17 +15,20 @@ WITH ranked_shapes AS (
             t.matrix_naive_s,
             t.direct_naive_s + p.vector_naive_s
         ) AS compute_s,
-        GREATEST(p.memory_s, t.reload_s, p.staged_load_s, t.stream_s + p.vector_stream_s, p.staged_stream_s) AS slowest_memory_s,
+        GREATEST(p.memory_s, t.reload_s, p.staged_load_s, CASE WHEN p.is_staged THEN first_level_s ELSE 0e0 END)
+            AS slowest_memory_s,
         t.product_energy_j
         + CASE WHEN p.tile_memory_level IS NULL THEN 0e0 ELSE GREATEST(t.reload_byte, p.staged_byte) * p.tile_j_per_byte END
         + CASE
             WHEN p.stream_level IS NULL THEN 0e0
-            ELSE GREATEST(t.stream_byte + p.vector_stream_byte, p.staged_byte) * p.stream_j_per_byte
+            ELSE GREATEST(t.stream_byte + p.vector_stream_byte, p.passing_byte) * p.stream_j_per_byte
         END AS tile_energy_j,
         tile_energy_j + p.memory_energy_j + p.vector_energy_j AS dynamic_energy_j,
         GREATEST(
-            GREATEST(compute_s, slowest_memory_s) + (1e0 - p.overlap_fraction) * LEAST(compute_s, slowest_memory_s)
-            + p.exposed_s,
+            GREATEST(
+                GREATEST(compute_s, slowest_memory_s) + (1e0 - p.overlap_fraction) * LEAST(compute_s, slowest_memory_s),
+                CASE WHEN p.is_staged THEN 0e0 ELSE first_level_s END
+            ) + p.exposed_s,
             COALESCE(dynamic_energy_j / NULLIF(p.tdp_w - p.static_w, 0e0), 0e0)
         ) AS busy_s,
         -- A difference of logarithms is a relative difference of energy, whatever else the kernel takes.

@@ -60,6 +60,7 @@ SELECT
         WHEN latency_s - busy_s > 0.5e0 * latency_s THEN 'overhead'
         WHEN is_power_bound THEN 'power'
         WHEN team_s > 0.5e0 * latency_s THEN 'threads'
+        WHEN feed_s > GREATEST(compute_s, memory_s) + serial_s THEN CONCAT('memory:', stream_level)
         WHEN GREATEST(compute_s, memory_s) < 1.1e0 * LEAST(compute_s, memory_s) THEN 'balanced'
         WHEN compute_s > memory_s THEN 'compute'
         ELSE CONCAT('memory:', memory_level)

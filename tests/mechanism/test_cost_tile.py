@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 SHAPE = {
     "step_count": 2, "product_count": 1, "unit_count": 8.0, "vector_units_allocated": 3.0, "staged_byte": 0.0,
-    "staged_load_s": 0.0, "staged_stream_s": 0.0, "vector_stream_byte": 0.0, "vector_stream_s": 0.0,
+    "staged_load_s": 0.0, "passing_byte": 0.0, "passing_s": 0.0, "vector_stream_byte": 0.0, "vector_stream_s": 0.0,
 }  # fmt: skip
 CHOSEN = {
     "candidate": 7, "matrix_ideal_s": 4.0, "direct_ideal_s": 1.0, "matrix_op_s": 0.5, "direct_op_s": 0.25,
@@ -44,7 +44,7 @@ def test_what_no_tile_suits(check: Callable[..., None]) -> None:
 
 def test_what_passes_every_level(check: Callable[..., None]) -> None:
     """All bytes of the kernel where software moves them, at least; other steps stream beside the products."""
-    shape = SHAPE | {"staged_byte": 8.0, "staged_load_s": 4.0, "staged_stream_s": 1.0}
+    shape = SHAPE | {"staged_byte": 8.0, "staged_load_s": 4.0, "passing_byte": 8.0, "passing_s": 1.0}
     expected = {"reload_byte": 9.0, "reload_s": 4.0, "stream_byte": 8.0, "stream_s": 2.0}
     check("cost_tile", expected, cost_border=shape, tile_choice=CHOSEN)
     beside = shape | {"vector_stream_byte": 3.0, "vector_stream_s": 1.0}

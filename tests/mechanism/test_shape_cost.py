@@ -8,6 +8,7 @@ import pytest
 
 SHAPE = {
     "compute_s": 8.0, "memory_s": 4.0, "overlap_fraction": 0.75, "exposed_s": 2.0, "power_s": 5.0, "kernel_gap_s": 0.5,
+    "feed_s": 0.0,
 }  # fmt: skip
 
 
@@ -28,6 +29,9 @@ SHAPE = {
             id="power",
         ),
         pytest.param({"power_s": 11.0}, {"busy_s": 11.0, "is_power_bound": False}, id="power just met"),
+        # The first level feeds it in 9 s, as long as the arithmetic and what does not overlap; in 12 longer.
+        pytest.param({"feed_s": 9.0}, {"unlimited_s": 11.0}, id="fed in time"),
+        pytest.param({"feed_s": 12.0}, {"serial_s": 1.0, "unlimited_s": 14.0, "busy_s": 14.0}, id="fed slowly"),
         pytest.param({"power_s": None}, {"busy_s": 11.0, "is_power_bound": False}, id="power unknown"),
     ],
 )

@@ -48,6 +48,13 @@ def test_passes_over_the_array(check: Callable[..., None]) -> None:
             {"tile_m": 3.0, "tile_count": 24.0, "waves": 6.0, "ideal_s": 34 / 50},
             id="parts of the rows",
         ),
+        # Four rows stay with their weights: these are read for each of three parts, in the same time.
+        pytest.param(
+            {},
+            {"held_rows": 4.0},
+            {"tile_m": 4.0, "tile_count": 6.0, "ideal_s": 0.6, "reload_byte": 180.0 + 360.0},
+            id="rows held",
+        ),
         # Eight products: 48 tiles, 12 waves of 10 cycles.
         pytest.param({"gemm_count": 8.0}, {}, {"tile_count": 48.0, "ideal_s": 130 / 50}, id="several products"),
         # 6 tiles are 1.5 waves where they need not be whole: 15 + 10 cycles.

@@ -57,14 +57,16 @@ class Chip:
         self.is_staged = bool(kind["is_staged"])
         nearest = (("l2", "unit") if kind["tiles_second_level"] else ("scratchpad", None), ("l1", None))
         near = next((level for level, scope in nearest if self.has(level, scope)), None)
-        self.stream = "l1" if near == "l2" and self.has("l1", None) else None
+        self.stream = "l1" if near in ("l2", "scratchpad") and self.has("l1", None) else None
         known = [
             m for m in self.levels.values() if m["level"] not in ("dram", "register") and m["capacity_byte"] is not None
         ]
         last = max(known, key=lambda m: m["depth"])["level"] if known else None
         self.near, self.last = near, last
         self.near_byte = (
-            self.levels[near]["capacity_byte"] if near else (self.whole(last, "capacity_byte") or 0.0) / self.units
+            (self.whole(near, "capacity_byte") or 0.0) / self.units
+            if near
+            else (self.whole(last, "capacity_byte") or 0.0) / self.units
         )
         self.near_bandwidth = self.whole(near, "bandwidth_byte_per_s")
         self.stream_bandwidth = self.whole(self.stream, "bandwidth_byte_per_s")

@@ -366,7 +366,9 @@ def memories(draw: st.DrawFn, part_id: str, family: str) -> list[Row]:
     if family == "kpu":
         made.append(level("l1", 0, "unit", draw(rate(3e3, 1e5)), draw(st.none() | rate(1e10, 1e12))))
         made.append(level("l3", 2, "unit", draw(rate(1e4, 1e6)), draw(st.none() | rate(1e10, 1e12))))
-    elif draw(st.booleans()):
+    elif family in ("gpu", "cpu") and draw(st.booleans()):
+        made.append(level("l1", 0, "unit", draw(rate(3e3, 1e5)), draw(st.none() | rate(1e9, 1e12))))
+    if family != "kpu" and draw(st.booleans()):
         made.append(
             level(
                 "l3" if family == "cpu" else "l2", 3, "chip", draw(rate(1e5, 1e9)), draw(st.none() | rate(1e11, 1e14))

@@ -123,7 +123,20 @@ class Mapper:
             if matrix is None:
                 return self.spread(step, lanes) if s["divisor"] == 1 else None
             return self.wavefront(step, s, matrix) if dataflow == "wavefront" else self.systolic(step, s, matrix)
-        return None if scores else self.output_stationary(step, s, matrix or lanes)
+        return None if scores or not self.fits(step, s) else self.output_stationary(step, s, matrix or lanes)
+
+    def fits(self, step: Step, s: Record) -> bool:
+        """Whether registers hold the results of a listed tile, and the tile memory a step of its operands: on units without
+        an instruction for tiles with the results."""
+        results = 4.0 * s["tile_m"] * s["tile_n"]
+        registers = self.chip.levels.get("register", {}).get("capacity_byte")
+        if not results:
+            return True
+        room = self.chip.near_byte if self.chip.near or self.chip.last else math.inf
+        operands = self.facts.width(step.precision) * (s["step_k"] or s["tile_k"]) * (s["tile_m"] + s["tile_n"])
+        if s["matrix_instruction"] is not None:
+            return results <= (registers or math.inf) and operands <= room
+        return operands + results <= room
 
     @staticmethod
     def suits(scores: Step, s: Record) -> bool:
@@ -199,6 +212,7 @@ class Mapper:
         m, n, k, count = step.size("m"), step.size("n"), step.size("k"), step.size("groups")
         width, unit_rate = self.facts.width(step.precision), rate.peak / units
         filled = sustained = s["efficiency_fraction"]
+        streamed = 0.0
         if s["fed_macs"] is not None and chip.near_bandwidth:
             # A small tile loses less on a unit that is slow for the memory beside it.
             hunger = min(1.0, rate.peak * width / (2 * s["fed_macs"] * chip.near_bandwidth))
@@ -211,6 +225,7 @@ class Mapper:
             count *= math.ceil(m / tile[0]) * math.ceil(n / tile[1])
             waves = self.waves(count, units, s["wave_quantization_fraction"])
             ideal_s, full = waves * 2 * tile[0] * tile[1] * k / (unit_rate * sustained), 1.0
+            streamed = self.first_level_blocks(step, tile)
         else:
             tile = s["tile_m"], s["tile_n"], s["tile_k"]
             count *= math.ceil(m / tile[0]) * math.ceil(n / tile[1]) * s["split_k"]
@@ -224,22 +239,44 @@ class Mapper:
             hidden_s = fill_s if s["exposed_fill"] is None else min(fill_s, s["exposed_fill"] * steady_s)
             filling_s = fill_s + (waves - 1) * hidden_s
             ideal_s, full = waves * steady_s + filling_s + begin_s, waves * steady_s / (waves * steady_s + filling_s)
+        bandwidth = chip.stream_bandwidth
         return Placement(
-            rate, units, ideal_s, count, step.size("flops"), s["strategy"], tile, full, *self.loads(step, s, tile)
-        )
+            rate, units, ideal_s, count, step.size("flops"), s["strategy"], tile, full, *self.loads(step, s, tile),
+            streamed=streamed, stream_s=streamed / bandwidth if bandwidth else 0.0,
+        )  # fmt: skip
+
+    def first_level_blocks(self, step: Step, tile: tuple[float, float, float]) -> float:
+        """Bytes into square blocks of a core's first level, within those of its second."""
+        if self.chip.stream is None:
+            return 0.0
+        width, lanes = self.facts.width(step.precision), self.chip.lanes
+        side = math.sqrt(self.chip.levels[self.chip.stream]["capacity_byte"] / (2 * (2 * width + 4)))
+        block = max(lanes, math.floor(side / lanes) * lanes)
+        m, n, k = step.size("m"), step.size("n"), step.size("k")
+        rows, columns = math.ceil(m / min(block, tile[0])), math.ceil(n / min(block, tile[1]))
+        return width * step.size("groups") * (m * k * columns + k * n * rows)
 
     def whole_vectors(self, size: float) -> float:
         """A size in whole vectors."""
         return math.ceil(size / self.chip.lanes) * self.chip.lanes
 
-    def systolic(self, step: Step, s: Record, rate: Rate) -> Placement:
+    def systolic(self, step: Step, s: Record, rate: Rate) -> Placement | None:
         """Arrays that hold weights of their own size."""
         m, n, k, count = step.size("m"), step.size("n"), step.size("k"), step.size("groups")
         hertz = rate.peak / (2 * rate.rows * rate.columns * rate.units) * s["efficiency_fraction"]
         quantized = s["wave_quantization_fraction"]
-        tile = math.ceil(m / s["divisor"]), rate.columns, rate.rows
-        count *= math.ceil(k / tile[2]) * math.ceil(n / tile[1]) * math.ceil(m / tile[0])
-        useful = self.waves(count, rate.units, quantized) * max(tile[0], rate.rows)
+        streamed = math.ceil(m / s["divisor"])
+        count *= math.ceil(k / rate.rows) * math.ceil(n / rate.columns) * math.ceil(m / streamed)
+        useful = self.waves(count, rate.units, quantized) * max(streamed, rate.rows)
+        # Rows beside two arrays of weights; a longer stream reads those again.
+        if self.chip.near or self.chip.last:
+            width, stages = self.facts.width(step.precision), s["stages"]
+            row = stages * width * rate.rows + 4 * rate.columns
+            held = math.floor((self.chip.near_byte - stages * width * rate.rows * rate.columns) / row)
+            if held < 1:
+                return None
+            streamed = min(streamed, held)
+        tile = streamed, rate.columns, rate.rows
         cycles = useful + rate.rows + rate.columns - 2
         return Placement(
             rate, rate.units, cycles / hertz, count, step.size("flops"), s["strategy"], tile, useful / cycles,
@@ -431,9 +468,13 @@ class Machine:
         reload_s, stream_s = math.fsum(p.reload_s for p in placed), math.fsum(p.stream_s for p in placed)
         if chip.is_staged:
             # Whatever the tiles, every byte passes every level.
-            reload, streamed = max(reload, moved), max(streamed, moved)
+            reload = max(reload, moved)
             reload_s = max(reload_s, moved / chip.load_rate / chip.units if chip.load_rate else 0.0)
-            stream_s = max(stream_s, moved / chip.stream_rate / chip.units if chip.stream_rate else 0.0)
+        if chip.stream:
+            rate = chip.stream_rate if chip.is_staged else chip.slower(chip.stream_bandwidth)
+            streamed = max(streamed, moved)
+            stream_s = max(stream_s, moved / rate / chip.units if rate else 0.0)
+        feed_s = 0.0 if chip.is_staged else stream_s
         assert share is not None and half is not None
         loop = kernel.largest / chip.facts.width(kernel.precision)
         team, thread = self.team(kernel, loop), reach["thread"][0]
@@ -446,7 +487,7 @@ class Machine:
             if chip.unit_bandwidth and thread and team < chip.units
             else 0.0,
             "tile": reload_s,
-            "stream": stream_s,
+            "stream": stream_s if chip.is_staged else 0.0,
         }
         memory_s = max(levels.values())
         slowest = max(levels, key=lambda level: levels[level])
@@ -467,7 +508,10 @@ class Machine:
             "dram_energy_j": times(dram, chip.energy.get(("byte", "dram"))),
             "cache_energy_j": times(moved, chip.energy.get(("byte", chip.last))) if chip.last else 0.0,
             "reload_energy_j": times(reload, chip.energy.get(("byte", chip.near))) if chip.near else 0.0,
-            "stream_energy_j": times(streamed, chip.energy.get(("byte", chip.stream))) if chip.stream else 0.0,
+            # Where loads pass it, the first level is part of an operation's energy.
+            "stream_energy_j": times(streamed, chip.energy.get(("byte", chip.stream)))
+            if chip.stream and chip.is_staged
+            else 0.0,
             "reorder_energy_j": times(reorder, chip.energy.get(("byte", "dram"))),
         }
         dynamic_j = total(joules.values())
@@ -476,7 +520,7 @@ class Machine:
             power_s = dynamic_j / (chip.tdp_w - self.static_w)  # type: ignore[operator]
         exposed_s = reorder_s + paging_s + team_s
         serial_s = (1 - reach["overlap"][0]) * min(compute_s, memory_s)  # type: ignore[operator]
-        unlimited_s = max(compute_s, memory_s) + serial_s + exposed_s
+        unlimited_s = max(max(compute_s, memory_s) + serial_s, feed_s) + exposed_s
         busy_s = max(unlimited_s, power_s or 0.0)
         busiest = max(ideal.values())
         return joules | {
@@ -488,7 +532,8 @@ class Machine:
             "produced_byte": kernel.produced, "traffic_byte": kernel.traffic, "moved_byte": moved, "cut_count": cuts,
             "loop_elements": loop, "resident_byte": resident, "dram_byte": dram, "reload_byte": reload,
             "matrix_s": matrix_s, "vector_s": vector_s, "compute_s": compute_s, "dram_s": levels["dram"],
-            "cache_s": levels["cache"], "reload_s": levels["tile"], "stream_byte": streamed, "stream_s": levels["stream"], "latency_bound_s": levels["latency"],
+            "cache_s": levels["cache"], "reload_s": levels["tile"], "stream_byte": streamed, "stream_s": stream_s, "feed_s": feed_s,
+            "latency_bound_s": levels["latency"],
             "thread_s": levels["thread"], "team_size": team, "team_s": team_s, "memory_s": memory_s,
             "memory_level": {"cache": chip.last, "tile": chip.near, "stream": chip.stream}.get(slowest, slowest), "reorder_byte": reorder,
             "reorder_s": reorder_s, "paged_byte": paged, "paging_s": paging_s, "exposed_s": exposed_s, "serial_s": serial_s,

@@ -442,6 +442,7 @@ class Core:
                 precisions=question.precisions,
                 backends=question.backends,
                 runs=[run],
+                fields=question.fields,
             ),
             *views,
         )

@@ -11,7 +11,7 @@ from charz.schema.units import UNITS, ending
 
 from .answer import Rows, answer
 from .core import Core, Narrowed
-from .parameters import Backend, Batch, Model, Part, Precision, Sequence_, Text
+from .parameters import Backend, Batch, Cache, Model, Part, Precision, Sequence_, Text
 from .report import single
 
 Record = dict[str, Any]
@@ -82,7 +82,7 @@ _TILE = (
 
 _RESOURCES = ("matrix", "vector", "memory", "overlap", "residency", "reorder", "paging", "thread")
 
-_KINDS = ("engine", "memory", "overlap", "exposed", "power", "gap", "host")
+_KINDS = ("engine", "memory", "bound", "overlap", "exposed", "power", "gap", "host")
 """Kinds of terms, in the order in which they make up a kernel's time."""
 
 _NAMED = ("scope", "kernel_class", "operator_name", "backend", "precision_class", "memory_format")
@@ -112,10 +112,12 @@ class Derivations(Core):
         sequence: Sequence_ = None,
         precision: Precision = None,
         backend: Backend = None,
+        cache: Cache = "warm",
     ) -> Rows:
         """Show how the time and energy of a model, kernel or operator come about on one part: each mechanism with its
         formula, its inputs, the catalog numbers behind them, down to tensor shapes."""
-        narrowed, keys = self.target(single(model, on, batch, sequence, precision, backend), "model_report")
+        question = single(model, on, batch, sequence, precision, backend, cache)
+        narrowed, keys = self.target(question, "model_report")
         told = _Told(narrowed, keys)
         if piece is None:
             told.run()

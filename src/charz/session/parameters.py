@@ -45,6 +45,9 @@ Batch = Annotated[int | None, Text("Samples in one run.", least=1)]
 Sequence_ = Annotated[int | None, Text("Tokens a sample.", least=1)]
 Precision = Annotated[str | None, Text("Precision policy, e.g. fp16.")]
 Backend = Annotated[str | None, Text("Backend, e.g. inductor.")]
+Cache = Annotated[
+    str, Text("What the last-level cache holds when a kernel begins: warm, cold, hot or weights_resident.")
+]
 Batches = Annotated[Sizes | None, Text("Batches: 8, 1,8,64 or 1:256 (doubling).")]
 Sequences = Annotated[Sizes | None, Text("Sequence lengths, as batches.")]
 Precisions = Annotated[Names | None, Text("Precision policies, with commas.")]
