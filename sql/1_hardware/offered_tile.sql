@@ -56,8 +56,9 @@ SELECT
                 / NULLIF(stages * element_byte * matrix_array_rows + 4e0 * matrix_array_columns, 0e0)
             )
     END AS held_rows,
-    -- Level that cannot hold the tile: `register` or `tile`; null where all do or nothing is known of them.
+    -- Level that cannot hold the tile: `register`, `tile` or the `array` of weights; null where all do or nothing is known of them.
     CASE
+        WHEN dataflow = 'weight_stationary' AND (listed_n > matrix_array_columns OR listed_k > matrix_array_rows) THEN 'array'
         WHEN held_rows < 1e0 AND matrix_ops_per_s IS NOT NULL THEN 'tile'
         WHEN dataflow <> 'output_stationary' OR listed_m = 0e0 THEN NULL
         WHEN has_results_in_registers AND 4e0 * listed_m * listed_n > register_byte THEN 'register'

@@ -34,11 +34,11 @@ WITH sized_tiles AS (
         g.array_clock_hz * g.filled_fraction AS cycle_hz,
         g.matrix_array_rows,
         g.matrix_array_columns,
-        CEIL(s.m / NULLIF(g.divisor, 0e0)) AS streamed_m,
+        CASE WHEN g.listed_m > 0e0 THEN LEAST(g.listed_m, s.m) ELSE CEIL(s.m / NULLIF(g.divisor, 0e0)) END AS streamed_m,
         -- Rows that stay with their weights; a longer stream reads those again (LEAST passes over nulls).
-        LEAST(CEIL(s.m / NULLIF(g.divisor, 0e0)), g.held_rows) AS tile_m,
-        g.matrix_array_columns AS tile_n,
-        g.matrix_array_rows AS tile_k,
+        LEAST(streamed_m, g.held_rows) AS tile_m,
+        CASE WHEN g.listed_n > 0e0 THEN g.listed_n ELSE g.matrix_array_columns END AS tile_n,
+        CASE WHEN g.listed_k > 0e0 THEN g.listed_k ELSE g.matrix_array_rows END AS tile_k,
         g.wave_quantization_fraction
     FROM shape_step AS s
     INNER JOIN part_tile AS g

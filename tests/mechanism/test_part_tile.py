@@ -74,7 +74,11 @@ def test_rows_beside_the_weights(
     """Two arrays of 4 x 2 weights of 2 bytes are 32; a row is twice 4 of 2 bytes and 2 results of 4: 24."""
     tile = TILE | {"dataflow": "weight_stationary"}
     expected = {"held_rows": rows, "overflowing_level": level}
+    tile |= {"tile_m": 0, "tile_n": 0, "tile_k": 0}
     check("part_tile", expected, part_rate=RATE | {"tile_memory_byte": memory_byte}, tiling_strategy=tile)
+    # Three columns are more than the array has.
+    wide = tile | {"tile_n": 3}
+    check("part_tile", {"overflowing_level": "array"}, part_rate=RATE, tiling_strategy=wide)
 
 
 @pytest.mark.parametrize(
