@@ -141,19 +141,19 @@ def scored(connection: duckdb.DuckDBPyConnection, rows: pl.DataFrame) -> pl.Data
     `waiting_j` with static power while the GPU waits, as predicted and as measured."""
     models = connection.sql("SELECT model AS named FROM model").pl()
     runs = rows.join(models, on="named", how="semi").with_columns(row=pl.int_range(pl.len()))
-    alone = _predicted(connection, runs, 1.0)
+    alone = predicted(connection, runs, 1.0)
     legacy = alone.filter(pl.col("campaign") == _LEGACY)
     factor = float((legacy["step_s"] / legacy["latency_s_decode"]).median())  # type: ignore[arg-type]  # a float column
     found = pl.concat(
         [
             alone.filter(pl.col("campaign") != _LEGACY),
-            _predicted(connection, runs.filter(pl.col("campaign") == _LEGACY), factor),
+            predicted(connection, runs.filter(pl.col("campaign") == _LEGACY), factor),
         ]
     )
     return _with_waits(found.with_columns(host_factor=pl.lit(factor)))
 
 
-def _predicted(connection: duckdb.DuckDBPyConnection, runs: pl.DataFrame, host_factor: float) -> pl.DataFrame:
+def predicted(connection: duckdb.DuckDBPyConnection, runs: pl.DataFrame, host_factor: float) -> pl.DataFrame:
     """Times and energies of the decode step and of the prefill of one prompt."""
     eager = pl.col("campaign") == _LEGACY
     runs = runs.with_columns(

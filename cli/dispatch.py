@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from charz import __version__
+from charz.schema import disk
 from charz.schema.errors import CharzError, is_interrupt, unknown_name
 from charz.session import GROUP_LINES
 
@@ -82,7 +83,7 @@ def run(arguments: list[str]) -> int:
         return _fail(error.line)
     except BaseException as error:  # noqa: BLE001  polars' panics are no `Exception`
         return _failed(error)
-    return _interrupted() if outcome == 130 else outcome if isinstance(outcome, int) else 0
+    return process.interrupted() if outcome == 130 else outcome if isinstance(outcome, int) else 0
 
 
 def _check_text(arguments: list[str]) -> None:
@@ -100,7 +101,7 @@ def _failed(error: BaseException) -> int:
     if isinstance(error, SystemExit):
         raise error
     if isinstance(error, typer.Abort) or is_interrupt(error):
-        return _interrupted()
+        return process.interrupted()
     # Usage errors: typer carries its own copy of click, so they are known by what they can do.
     if message := getattr(error, "format_message", None):
         text = message()
@@ -108,6 +109,8 @@ def _failed(error: BaseException) -> int:
     if os.environ.get("CHARZ_TRACEBACK"):
         raise error
     _flush()
+    if isinstance(error, OSError) and error.strerror:
+        return _fail(disk.refused(error).line)
     first = next((line.strip() for line in str(error).splitlines() if line.strip()), "no message").rstrip(".")
     return _fail(f"{type(error).__name__}: {first}. CHARZ_TRACEBACK=1 shows where.")
 
@@ -125,19 +128,15 @@ def _drop_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
 
 
-def _interrupted() -> int:
-    return _fail("terminated", code=143) if process.is_terminated() else _fail("interrupted", code=130)
-
-
 def _usage_line(error: BaseException, message: str) -> str:
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "charz"
     return f"{' '.join(message.split()).rstrip('.')}. `{path} --help` shows how it is called."
 
 
-def _fail(line: str, code: int = 2) -> int:
+def _fail(line: str) -> int:
     print(f"charz: {display.one_line(line)}", file=sys.stderr)
-    return code
+    return 2
 
 
 def line(found: Method | dict[str, Method]) -> str:

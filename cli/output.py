@@ -9,7 +9,7 @@ import itertools
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import StrEnum
@@ -40,6 +40,9 @@ _CONDITIONS = frozenset({"model", "hardware", "backend", "precision", "batch", "
 Texts = Callable[[], dict[str, str]]
 """Gives what each column holds."""
 
+_GROUP_ROWS = 2**17
+"""Rows of a row group of parquet."""
+
 FACTS_COLUMNS = 9
 """A single row of as many columns or more is listed, a column a line."""
 
@@ -62,24 +65,30 @@ def write(rows: Rows, format: Format, out: Path | None, texts: Texts = dict, for
     """
     if format is Format.parquet and out is None and sys.stdout.isatty():
         raise CharzError("parquet is not text", "standard output is a terminal", next="name a file with --out")
-    listed = [] if format is Format.parquet else rows.fetch()
-    data = _parquet(rows) if format is Format.parquet else encode(rows.columns, listed, format, texts)
+    total = 0
+    if format is Format.parquet:
+        pieces = _parquet(rows)
+    elif format in (Format.csv, Format.json):
+        pieces = _streamed(rows.columns, rows.pieces(), format)
+    else:
+        listed, total = rows.first(TABLE_ROWS)
+        pieces = iter([encode(rows.columns, listed, format, texts)])
     if out is not None:
-        user_file.write(out, data, force)
+        user_file.write_pieces(out, pieces, force)
         display.note(f"written to {out}")
         return
-    _print(data, is_text=format is not Format.parquet)
-    if format in (Format.table, Format.markdown) and len(listed) > TABLE_ROWS:
-        display.note(f"{TABLE_ROWS} of {len(listed)} rows; --format csv or parquet writes all")
+    _print(pieces, is_text=format is not Format.parquet)
+    if total > TABLE_ROWS:
+        display.note(f"{TABLE_ROWS} of {total} rows; --format csv or parquet writes all")
 
 
-def _print(data: bytes, is_text: bool) -> None:
+def _print(pieces: Iterable[bytes], is_text: bool) -> None:
     """Write to standard output; to a terminal nothing that it would obey."""
-    if is_text and sys.stdout.isatty():
-        data = printable(data.decode()).encode()
+    is_shown = is_text and sys.stdout.isatty()
     try:
         sys.stdout.flush()
-        sys.stdout.buffer.write(data)
+        for piece in pieces:
+            sys.stdout.buffer.write(printable(piece.decode()).encode() if is_shown else piece)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         raise
@@ -90,17 +99,33 @@ def _print(data: bytes, is_text: bool) -> None:
 
 def encode(columns: Sequence[str], rows: Sequence[Sequence[Any]], format: Format, texts: Texts = dict) -> bytes:
     """An answer in a format of text. Numbers keep every digit except in `table` and `markdown`."""
-    if format is Format.csv:
-        return _csv(columns, rows).encode()
-    if format is Format.json:
-        objects = [{name: _plain(value) for name, value in zip(columns, row, strict=True)} for row in rows]
-        return f"{json.dumps(objects, ensure_ascii=False, separators=(',', ':'))}\n".encode()
+    if format in (Format.csv, Format.json):
+        return b"".join(_streamed(columns, [rows], format))
     if format is Format.table and tuple(columns) == derivation.COLUMNS:
         return printable(f"{_derivation(rows)}\n").encode()
     columns, cells = _cells(columns, rows[:TABLE_ROWS])
     if format is Format.markdown:
         return f"{display.markdown(_headers(columns), cells)}\n".encode()
     return printable(f"{_table(columns, cells, texts)}\n").encode()
+
+
+def _streamed(columns: Sequence[str], pieces: Iterable[Sequence[Sequence[Any]]], format: Format) -> Iterator[bytes]:
+    """CSV or JSON of rows that come in pieces."""
+    if format is Format.csv:
+        yield _csv([[user_file.no_formula(name) for name in columns]])
+        yield from (_csv([_csv_cell(value) for value in row] for row in piece) for piece in pieces)
+        return
+    before = "["
+    for piece in pieces:
+        objects = (_json({name: _plain(v) for name, v in zip(columns, row, strict=True)}) for row in piece)
+        if text := ",".join(objects):
+            yield f"{before}{text}".encode()
+            before = ","
+    yield b"[]\n" if before == "[" else b"]\n"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _cells(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[Sequence[str], list[list[str]]]:
@@ -201,12 +226,10 @@ def _header(column: str) -> str:
     return name.removeprefix("is_").replace("_", " ")
 
 
-def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+def _csv(rows: Iterable[Sequence[Any]]) -> bytes:
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([_safe(name) for name in columns])
-    writer.writerows([_csv_cell(value) for value in row] for row in rows)
-    return text.getvalue()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()
 
 
 def _csv_cell(value: Any) -> Any:
@@ -215,20 +238,7 @@ def _csv_cell(value: Any) -> Any:
     plain = _plain(value, is_number_kept=True)
     if isinstance(plain, dict | list):
         return json.dumps(plain, ensure_ascii=False)
-    return _safe(plain) if isinstance(plain, str) else plain
-
-
-def _safe(text: str) -> str:
-    """Text that no spreadsheet takes for a formula."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) and not _is_number(text) else text
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return user_file.no_formula(plain) if isinstance(plain, str) else plain
 
 
 def _plain(value: Any, is_number_kept: bool = False) -> Any:
@@ -250,7 +260,40 @@ def _plain(value: Any, is_number_kept: bool = False) -> Any:
     return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
-def _parquet(rows: Rows) -> bytes:
-    buffer = io.BytesIO()
-    rows.frame().write_parquet(buffer)
-    return buffer.getvalue()
+class _Sink(io.RawIOBase):
+    """A file of which what is written is taken away piece by piece."""
+
+    def __init__(self) -> None:
+        self._kept: list[bytes] = []
+        self._position = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._kept.append(bytes(data))
+        self._position += len(self._kept[-1])
+        return len(self._kept[-1])
+
+    def tell(self) -> int:
+        return self._position
+
+    def taken(self) -> bytes:
+        """What was written since the last time."""
+        found = b"".join(self._kept)
+        self._kept.clear()
+        return found
+
+
+def _parquet(rows: Rows) -> Iterator[bytes]:
+    """Parquet, a row group after another."""
+    from pyarrow import parquet
+
+    table = rows.arrow()
+    sink = _Sink()
+    with parquet.ParquetWriter(sink, table.schema, compression="zstd") as writer:
+        for start in range(0, max(table.num_rows, 1), _GROUP_ROWS):
+            rows.check()
+            writer.write_table(table.slice(start, _GROUP_ROWS))
+            yield sink.taken()
+    yield sink.taken()

@@ -19,9 +19,11 @@ def prepare() -> None:
     signal.signal(signal.SIGTERM, _terminate)
 
 
-def is_terminated() -> bool:
-    """Whether SIGTERM has come."""
-    return _is_terminated
+def interrupted() -> int:
+    """Say that the run was asked to end, and give its exit code."""
+    word, code = ("terminated", 143) if _is_terminated else ("interrupted", 130)
+    print(f"charz: {word}", file=sys.stderr)
+    return code
 
 
 def _fill(descriptor: int, name: str, mode: str) -> None:

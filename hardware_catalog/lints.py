@@ -1,15 +1,15 @@
 """Faults that make a catalog number untrustworthy. Each is fatal; each message names file, field,
 value and remedy.
 
-`check_parts` runs on parts that the family rules have completed, so a part may leave open what a rule can
-fill. Faults of a file's own shape, e.g. a string where a number belongs, are found on reading it
-(`part_file`).
+A part may leave open what a rule can give (`derivation_rule`, `energy_rule`). Faults of a file's own shape, e.g. a string
+where a number belongs, are found on reading it (`part_file`).
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from charz.schema.catalog import (
     HardwareAlias,
     HardwareConflict,
     HardwareFamily,
+    NumberRule,
     OperatorClass,
     Precision,
     Source,
@@ -59,6 +60,13 @@ class Context:
     """Bits by precision; empty when the catalog has no precision table."""
     taken: dict[str, str]
     """Ids and aliases of parts already known, with the part each means."""
+    rules: dict[tuple[str, str], tuple[float, float]]
+    """Least and most of the numbers of a kind and quantity; `*` stands for all."""
+
+    def bounds(self, place: str) -> tuple[float, float]:
+        """Least and most of the number at a place."""
+        kind, *_, quantity = place.split(".")
+        return self.rules.get((kind, quantity)) or self.rules.get(("*", "*"), (-math.inf, math.inf))
 
 
 def check_parts(parts: list[Part], tables: dict[type[Row], list[Row]]) -> list[Problem]:
@@ -68,10 +76,10 @@ def check_parts(parts: list[Part], tables: dict[type[Row], list[Row]]) -> list[P
     return problems + list(_duplicate_names(parts, context))
 
 
-def check_tables(parts: list[Part], tables: dict[type[Row], list[Row]]) -> list[Problem]:
+def check_tables(parts: Collection[str], tables: dict[type[Row], list[Row]]) -> list[Problem]:
     """Every fault of the uniform tables: repeated keys, unknown sources, unknown parts, unknown operator classes,
-    efficiencies above the peak."""
-    references = _table_references({part.hardware for part in parts}, tables, _context(tables))
+    efficiencies above the peak. `parts` are the ids of those there are."""
+    references = _table_references(parts, tables, _context(tables))
     return [
         *references,
         *_unknown_classes(tables),
@@ -89,25 +97,37 @@ def _context(tables: dict[type[Row], list[Row]]) -> Context:
         confidences=frozenset(row.confidence for row in tables.get(Confidence, []) if isinstance(row, Confidence)),
         precisions={row.precision: row.bits for row in tables.get(Precision, []) if isinstance(row, Precision)},
         taken=taken | aliases,
+        rules={
+            (r.kind, r.quantity): (r.least, r.most) for r in tables.get(NumberRule, []) if isinstance(r, NumberRule)
+        },
     )
 
 
+UNKNOWN_SOURCE = "describe it under `sources:` in the same file, or cite one of the catalog's"
+
+
 def unresolved_source(part: Part, context: Context) -> Iterator[Problem]:
-    """A number whose source or confidence is not in the tables, or a derived one without formula."""
+    """A number whose source or confidence nobody describes, or a derived one without formula."""
+    known = context.sources | {source.source_id for source in part.sources}
     for place, number in part.numbers.items():
-        if number.source not in context.sources:
-            yield Problem(
-                part.path, f"{place}.source", number.source, "add the source to tables/source.csv or cite one of it"
-            )
+        if number.source not in known:
+            yield Problem(part.path, f"{place}.source", number.source, UNKNOWN_SOURCE)
         if number.confidence not in context.confidences:
-            known = ", ".join(sorted(context.confidences))
-            yield Problem(part.path, f"{place}.confidence", number.confidence, f"write one of {known}")
+            levels = ", ".join(sorted(context.confidences))
+            yield Problem(part.path, f"{place}.confidence", number.confidence, f"write one of {levels}")
         if number.confidence == "derived" and not number.formula:
             yield Problem(part.path, f"{place}.formula", None, "a derived number states its formula")
     for (what, key), energy in part.energy.items():
-        if energy.source not in context.sources:
-            place = f"energy.{what}.{key}.source"
-            yield Problem(part.path, place, energy.source, "add the source to tables/source.csv or cite one of it")
+        if energy.source not in known:
+            yield Problem(part.path, f"energy.{what}.{key}.source", energy.source, UNKNOWN_SOURCE)
+
+
+def repeated_source(part: Part, context: Context) -> Iterator[Problem]:
+    """A source of the part's own file under a name that another document has."""
+    for own in part.sources:
+        if own.source_id in context.sources:
+            remedy = "another document has this name: choose another"
+            yield Problem(part.path, f"sources.{own.source_id}", own.locator, remedy)
 
 
 def wrong_unit(part: Part, context: Context) -> Iterator[Problem]:
@@ -119,10 +139,14 @@ def wrong_unit(part: Part, context: Context) -> Iterator[Problem]:
 
 
 def impossible_value(part: Part, context: Context) -> Iterator[Problem]:
-    """A size, rate or time that is not above zero; null stands for unknown, zero never does."""
-    for place, number in part.numbers.items():
-        if number.value is not None and not number.value > 0:
-            yield Problem(part.path, place, number.value, "write the value above zero, or null when it is unknown")
+    """A number outside of what it may be (`number_rule`); null stands for unknown, zero never does."""
+    values = {place: number.value for place, number in part.numbers.items()}
+    values |= {f"energy.{what}.{key}": energy.value for (what, key), energy in part.energy.items()}
+    for place, value in values.items():
+        least, most = context.bounds(place)
+        if value is not None and not least <= value <= most:  # NaN is not
+            remedy = f"write a number from {least:g} to {most:g}, or null when it is unknown"
+            yield Problem(part.path, place, value, remedy)
 
 
 def unknown_word(part: Part, context: Context) -> Iterator[Problem]:
@@ -164,9 +188,8 @@ def incomplete(part: Part, context: Context) -> Iterator[Problem]:
     """A part the cost model cannot answer for."""
     if not part.section("cluster"):
         yield Problem(part.path, "cluster", None, "give at least one cluster with its unit_count")
-    units = {row["unit"] for row in part.section("peak").values()}
-    if "vector" not in units:
-        yield Problem(part.path, "peak", ", ".join(sorted(units)) or None, "give at least one peak of unit: vector")
+    if not part.section("peak"):
+        yield Problem(part.path, "peak", None, "give at least one peak, of unit: matrix or vector")
     for column in ("capacity_byte", "bandwidth_byte_per_s"):
         if part.value(f"memory.dram.{column}") is None:
             yield Problem(part.path, f"memory.dram.{column}", None, "state main memory, or what stands for it")
@@ -180,8 +203,8 @@ def open_peak(part: Part, context: Context) -> Iterator[Problem]:
     explained = {conflict["field"] for conflict in part.conflicts}
     for key, row in part.section("peak").items():
         place = f"peak.{key}.peak_ops_per_s"
-        expected = expected_peak(part, key)
         stated = row.get("peak_ops_per_s")
+        expected = min(expected_peaks(part, key), key=lambda product: abs(product - (stated or 0)), default=0.0)
         if not expected or not stated or place in explained:
             continue
         ratio = stated / expected
@@ -193,20 +216,20 @@ def open_peak(part: Part, context: Context) -> Iterator[Problem]:
             )
 
 
-def expected_peak(part: Part, key: str) -> float | None:
-    """units * operations a clock * clock of a peak; null when a factor is unknown. [ops/s]"""
+def expected_peaks(part: Part, key: str) -> list[float]:
+    """What a peak may be: units * operations a clock * clock, at the boost clock or that of the matrix units; none when a
+    factor is unknown, or when the part's file itself says what the peak is a ratio to. [ops/s]"""
     row = part.section("peak")[key]
     by_cluster = part.peak_operations.get(key) or {}
+    if row.get("derived_ops_per_s"):
+        return []
     if by_cluster:
         terms = [_units_times_clock(part, cluster) for cluster in by_cluster]
-        if any(term is None for term in terms):
-            return None
-        return sum(term * operations for term, operations in zip(terms, by_cluster.values(), strict=True) if term)
-    units = part.value(f"cluster.{row.get('cluster')}.unit_count")
-    operations, clock = row.get("ops_per_clock_per_unit"), row.get("clock_hz")
-    if units is None or operations is None or clock is None:
-        return None
-    return float(units * operations * clock)
+        products = [term * operations for term, operations in zip(terms, by_cluster.values(), strict=True) if term]
+        return [sum(products)] if len(products) == len(terms) else []
+    units, operations = part.value(f"cluster.{row.get('cluster')}.unit_count"), row.get("ops_per_clock_per_unit")
+    clocks = [part.value(f"cluster.{row.get('cluster')}.clock_{name}_hz") for name in ("boost", "matrix")]
+    return [units * operations * clock for clock in clocks if units and operations and clock]
 
 
 def _units_times_clock(part: Part, cluster: str) -> float | None:
@@ -273,7 +296,7 @@ def half_on_vector_units(part: Part, context: Context) -> Iterator[Problem]:
 
 
 def hot_peak(part: Part, context: Context) -> Iterator[Problem]:
-    """Arithmetic at peak that alone draws more than the TDP, without a note on the TDP or the peak.
+    """Arithmetic at peak that by a stated energy alone draws more than the TDP, without a note on the TDP or the peak.
     Coefficients are for single-precision accumulation, so peaks at half precision are left out."""
     tdp = part.value("power.default.tdp_w")
     if tdp is None:
@@ -318,7 +341,7 @@ def baseless_simulation(part: Part, context: Context) -> Iterator[Problem]:
 
 
 PART_LINTS = (
-    unresolved_source, wrong_unit, impossible_value, unknown_word, missing_column, incomplete, open_peak, sparse_peak,
+    unresolved_source, repeated_source, wrong_unit, impossible_value, unknown_word, missing_column, incomplete, open_peak, sparse_peak,
     no_memory_on_chip, half_on_vector_units, hot_peak, missing_energy_scope, baseless_simulation,
 )  # fmt: skip
 
@@ -339,7 +362,9 @@ def _duplicate_names(parts: list[Part], context: Context) -> Iterator[Problem]:
                 yield Problem(part.path, place, name, "two parts have this name: choose another for one of them")
 
 
-def _table_references(known_parts: set[str], tables: dict[type[Row], list[Row]], context: Context) -> Iterator[Problem]:
+def _table_references(
+    known_parts: Collection[str], tables: dict[type[Row], list[Row]], context: Context
+) -> Iterator[Problem]:
     """Rows of uniform tables that repeat a key, cite an unknown source or mean an unknown part."""
     for row_type, rows in tables.items():
         path = Path(f"tables/{row_type.TABLE}.csv")

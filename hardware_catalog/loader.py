@@ -1,7 +1,7 @@
 """Loads the catalog that ships with charz, and single parts of a user, into table rows.
 
 The catalog is data: one YAML file a part under `parts/`, one CSV file a uniform table under `tables/`.
-Loading completes each part by the family rules and applies every lint; a fault is an error.
+Loading applies every lint; a fault is an error. What follows from the numbers is views of `sql/1_hardware`.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import duckdb
 
 from charz.schema import database
 from charz.schema.catalog import (
-    CudaLimit,
     EnergyProfile,
     Hardware,
     HardwareAlias,
     HardwareConflict,
     HardwareProvenance,
     Price,
+    Source,
 )
 from charz.schema.row import Row
 
-from . import derive, lints, part_file, uniform
+from . import lints, part_file, uniform
 from .part import ENERGY_UNITS, SECTIONS, Part
 from .problem import CatalogError, Problem
 
@@ -75,8 +75,8 @@ def load(root: Path | None = None) -> Catalog:
             problems += error.problems
     if problems:
         raise CatalogError(problems)
-    _complete(parts, catalog)
-    problems = lints.check_parts(parts, catalog.rows) + lints.check_tables(parts, catalog.rows)
+    known = {part.hardware for part in parts}
+    problems = lints.check_parts(parts, catalog.rows) + lints.check_tables(known, catalog.rows)
     if problems:
         raise CatalogError(problems)
     for part in parts:
@@ -93,7 +93,6 @@ def load_part(path: Path, catalog: Catalog | None = None) -> dict[type[Row], lis
     """
     catalog = catalog or load()
     part = part_file.read(path)
-    _complete([part], catalog)
     problems = lints.check_parts([part], catalog.rows)
     if problems:
         raise CatalogError(problems)
@@ -125,6 +124,7 @@ def rows_of(part: Part, origin: str) -> dict[type[Row], list[Row]]:
         else:
             made = [row_type(**_columns(part, section, key)) for key in part.section(section)]
         rows[row_type] = made
+    rows[Source] = [*part.sources]
     rows[HardwareAlias] = [HardwareAlias(alias=alias, hardware=part.hardware) for alias in part.aliases]
     rows[HardwareConflict] = [HardwareConflict(hardware=part.hardware, **entry) for entry in part.conflicts]
     rows[HardwareProvenance] = [
@@ -176,16 +176,6 @@ def _price_provenance(catalog: Catalog) -> list[Row]:
         for row in catalog.rows.get(Price, [])
         if isinstance(row, Price)
     ]  # fmt: skip
-
-
-def _complete(parts: list[Part], catalog: Catalog) -> None:
-    cuda = {
-        row.compute_capability: derive.CudaLimits(row.registers_per_sm, row.shared_memory_per_sm_byte)
-        for row in catalog.rows.get(CudaLimit, [])
-        if isinstance(row, CudaLimit)
-    }
-    for part in parts:
-        derive.complete(part, cuda)
 
 
 def _add(into: dict[type[Row], list[Row]], rows: dict[type[Row], list[Row]]) -> None:

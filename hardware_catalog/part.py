@@ -21,6 +21,7 @@ from charz.schema.catalog import (
     HardwareOverhead,
     HardwarePeak,
     HardwarePower,
+    Source,
 )
 from charz.schema.row import Row
 
@@ -35,8 +36,8 @@ SECTIONS: dict[str, type[Row]] = {
 }
 """Section of a part file to the table it fills."""
 
-ORDINALS = {"depth", "is_default"}
-"""Columns that place a row rather than measure something; they need no source."""
+ORDINALS = {"cluster_rank", "derived_matrix_hz", "derived_byte_per_s", "derived_ops_per_s", "is_default"}
+"""Columns that place a row, or say what a stated number is a ratio to; they need no source."""
 
 
 ENERGY_UNITS = {"op": "J/op", "byte": "J/byte", "static": "W"}
@@ -79,6 +80,8 @@ class Part:
     energy_scope: str = ""
     conflicts: list[dict[str, str]] = field(default_factory=list)
     aliases: list[str] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
+    """Documents that the part's own file names."""
 
     def text(self, column: str) -> str:
         """Text column of the `hardware` row, e.g. `family`; empty when the file leaves it out."""

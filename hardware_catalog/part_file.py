@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from pathlib import Path
 from typing import Any
 
 from charz.schema import ddl
+from charz.schema.catalog import Source
 
 from . import document
 from .part import ENERGY_UNITS, SECTIONS, EnergyCoefficient, Number, Part, integer_columns, numeric_columns
@@ -15,18 +18,19 @@ from .problem import CatalogError, Problem
 SCHEMA = "charz.hardware/1"
 """Value of `schema` in a part file; raised when its shape changes."""
 
-LEAST, MOST = 1e-30, 1e30
-"""Sizes of the numbers in a part, in whatever unit; zero besides."""
-MOST_COUNT = 2**63 - 1
-
 _LEAF = {"value", "unit", "source", "confidence", "formula", "note"}
-_TOP = {"schema", "id", "aliases", "conflicts", "energy", "energy_scope", *SECTIONS} | set(
+_TOP = {"schema", "id", "aliases", "conflicts", "energy", "energy_scope", "sources", *SECTIONS} | set(
     SECTIONS["hardware"].model_fields
 )
 _TEXT = set(SECTIONS["hardware"].model_fields) - numeric_columns("hardware") - {"hardware", "origin"}
 _OPTIONAL_TEXT = {"compute_capability", "note"}
 _KINDS = {name: {c.name: c.python_type for c in ddl.columns(row_type)} for name, row_type in SECTIONS.items()}
-_WRITTEN_AS = {str: "write it as text, in quotes", bool: "write true or false", int: "write a whole number"}
+_WRITTEN_AS = {
+    str: "write it as text, in quotes",
+    bool: "write true or false",
+    int: "write a whole number",
+    float: "write a number",
+}
 
 
 def read(path: Path) -> Part:
@@ -60,11 +64,14 @@ class _Reader:
         self.top(part, content)
         for section in SECTIONS.keys() - {"hardware", "peak"}:
             self.section(part, section, content.get(section) or {})
+        for rank, row in enumerate(part.section("cluster").values()):
+            row.setdefault("cluster_rank", rank)
         self.peaks(part, content.get("peak") or [])
         part.aliases = self.aliases(content.get("aliases") or [])
         self.conflicts(part, content.get("conflicts") or [])
         self.energy(part, content.get("energy") or {})
         part.energy_scope = str(content.get("energy_scope") or "")
+        part.sources = self.sources(content.get("sources") or {})
         if self.problems:
             raise CatalogError(self.problems)
         return part
@@ -74,6 +81,20 @@ class _Reader:
             return [str(name) for name in names]
         self.fault("aliases", names, "write a list of names")
         return []
+
+    def sources(self, sources: object) -> list[Source]:
+        """Documents of the part's own: `my_datasheet: {kind: vendor_doc, locator: ..., what: ...}`."""
+        remedy = "write e.g. my_datasheet: {kind: vendor_doc, locator: title and address, what: what it says}"
+        if not isinstance(sources, dict):
+            self.fault("sources", sources, remedy)
+            return []
+        found = []
+        for source_id, columns in sources.items():
+            try:
+                found.append(Source(**{"licence": None, **columns, "source_id": str(source_id)}))
+            except (TypeError, ValueError):
+                self.fault(f"sources.{source_id}", columns, remedy)
+        return found
 
     def top(self, part: Part, content: dict[str, Any]) -> None:
         row = part.section("hardware").setdefault("hardware", {})
@@ -112,7 +133,7 @@ class _Reader:
 
     def word(self, place: str, kind: type, value: object) -> object:
         """A value that needs no source: text, true or false, or a place in an order."""
-        if value is None or type(value) is kind:
+        if value is None or type(value) is kind or (kind is float and type(value) is int):
             return value
         self.fault(place, repr(value), _WRITTEN_AS[kind])
         return None
@@ -122,9 +143,13 @@ class _Reader:
             self.fault("peak", peaks, "write a list of peaks")
             return
         for index, peak in enumerate(peaks):
-            if not isinstance(peak, dict) or not {"precision", "unit", "peak_ops_per_s"} <= peak.keys():
-                self.fault(f"peak[{index}]", peak, "give it precision, unit and peak_ops_per_s")
+            if not isinstance(peak, dict) or not {"precision", "unit"} <= peak.keys():
+                self.fault(f"peak[{index}]", peak, "give it precision and unit")
                 continue
+            if not {"peak_ops_per_s", "ops_per_clock_per_unit"} & peak.keys():
+                self.fault(
+                    f"peak[{index}]", peak, "give it peak_ops_per_s, or ops_per_clock_per_unit to derive it from"
+                )
             if peak.get("sparsity", "dense") != "dense":
                 self.fault(f"peak[{index}].sparsity", peak["sparsity"], "store the dense peak, half of a 2:4 one")
                 continue
@@ -173,14 +198,11 @@ class _Reader:
     def number(self, part: Part, section: str, key: str, column: str, leaf: object) -> None:
         place = f"{section}.{column}" if section == "hardware" else f"{section}.{key}.{column}"
         number = self.leaf(place, leaf)
-        if column in integer_columns(section) and isinstance(number.value, float):
+        if column in integer_columns(section) and isinstance(number.value, float) and math.isfinite(number.value):
             if number.value == int(number.value):
                 number.value = int(number.value)
             else:
                 self.fault(place, number.value, "a count is a whole number")
-        if column in integer_columns(section) and abs(number.value or 0) > MOST_COUNT:
-            self.fault(place, number.value, f"a count is at most {MOST_COUNT}")
-            number.value = None
         part.set(section, key, column, number)
 
     def leaf(self, place: str, leaf: object) -> Number:
@@ -200,9 +222,8 @@ class _Reader:
             )
             self.fault(place, repr(value), remedy)
             value = None
-        elif value and not LEAST <= abs(value) <= MOST:  # NaN is not
-            self.fault(place, value, f"no part has it; numbers from {LEAST:g} to {MOST:g} are possible")
-            value = None
+        elif isinstance(value, int) and value.bit_length() > sys.float_info.max_exp:
+            value = math.inf  # beyond every double, as the lints then say
         for name in ("unit", "source", "confidence"):
             if not isinstance(leaf.get(name), str):
                 self.fault(f"{place}.{name}", leaf.get(name), f"state the {name}")

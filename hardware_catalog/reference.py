@@ -31,7 +31,7 @@ FAMILIES = {
 }
 COLUMNS = (
     "part", "name", "status", "units", "fp32 vector", "fp16/bf16 matrix", "int8 matrix", "memory", "memory speed",
-    "TDP", "numbers: cited / derived / assumed",
+    "TDP", "stated numbers: cited / derived / assumed",
 )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import duckdb
 
 from charz.schema import database, ddl, file
+from charz.schema.catalog import Source
 from charz.schema.row import Row
 
 from .loader import Catalog
@@ -40,6 +41,12 @@ class Change:
 def remember(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
     """Write down which rows the catalog brought, so that a later sync tells edits from them."""
     file.set_meta(connection, **{VERSION_KEY: catalog.version, ROWS_KEY: _dumped(_hashes(catalog.rows))})
+
+
+def shipped_sources(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    """Sources that the catalog brought; others came with parts or measurements of the user's."""
+    known = json.loads(file.meta(connection).get(ROWS_KEY, "{}"))
+    return {source_id for key in known.get(Source.TABLE, {}) for source_id in json.loads(key)}
 
 
 def plan(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> list[Change]:
@@ -121,7 +128,7 @@ def _difference(old: Row, new: Row) -> str:
     """Columns that differ, the stored value first."""
     changed = [
         f"{name} {getattr(old, name)} -> {getattr(new, name)}"
-        for name in type(new).model_fields
+        for name in _compared(new)
         if getattr(old, name) != getattr(new, name)
     ]
     return ", ".join(changed)
@@ -131,7 +138,12 @@ def _key(row: Row) -> str:
     return json.dumps([getattr(row, name) for name in type(row).KEY])
 
 
+def _compared(row: Row) -> list[str]:
+    """Columns that the catalog or a user states; the others charz fills itself."""
+    return [name for name in type(row).model_fields if name not in row.RATIO_TO.values()]
+
+
 def _row_hash(row: Row) -> str:
     """Hash of a row's values."""
-    values = {name: getattr(row, name) for name in type(row).model_fields}
+    values = {name: getattr(row, name) for name in _compared(row)}
     return hashlib.sha256(json.dumps(values, sort_keys=True, default=str).encode()).hexdigest()[:12]

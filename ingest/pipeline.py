@@ -78,7 +78,7 @@ def describe(request: Request, graph: Graph, traced: Traced) -> dict[str, Any]:
         "resolution": request.resolution,
         "is_batch_symbolic": traced.is_batch_symbolic,
         "is_sequence_symbolic": traced.is_sequence_symbolic,
-        "has_context": CONTEXT in traced.symbols.axes.values() and any(t.role == "kv_cache" for t in graph.tensors),
+        "has_context": _decodes(request, graph, traced),
         "specialized_reason": "; ".join(filter(None, [traced.reason, *graph.notes])) or None,
         "default_batch": 1 if traced.is_batch_symbolic else request.default_batch,
         "default_sequence": request.default_sequence,
@@ -87,3 +87,9 @@ def describe(request: Request, graph: Graph, traced: Traced) -> dict[str, Any]:
         "planned_format": graph.planned_format,
         "layout_problem": graph.layout_problem,
     }
+
+
+def _decodes(request: Request, graph: Graph, traced: Traced) -> bool:
+    """Whether what it does for one token follows from the trace: a step, or a prompt after which only keys and values stay."""
+    is_prompt = CONTEXT in traced.symbols.axes.values() and not request.forgets
+    return (request.is_step or is_prompt) and any(t.role == "kv_cache" for t in graph.tensors)

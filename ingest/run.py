@@ -10,14 +10,18 @@ import contextlib
 import gc
 import multiprocessing
 import os
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from multiprocessing import forkserver
 
 import duckdb
 
+from charz.schema import disk
 from charz.schema.errors import CharzError, is_interrupt
 
 from .compile.rules import Rules, from_connection
@@ -173,8 +177,9 @@ def _results(specs: Sequence[Spec], rules: Rules, jobs: int) -> Iterator[tuple[S
         return
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([f"{__package__}.worker"])
-    # frozen, what a worker shares with the fork server is neither walked by its collector nor copied by that
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=gc.freeze) as pool:
+    with _without_interrupts():  # nor does the fork server take any, until `worker` lets them end it
+        forkserver.ensure_running()
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin) as pool:
         try:
             yield from _in_pool(pool, specs, rules, 2 * jobs)
         except KeyboardInterrupt:
@@ -182,6 +187,33 @@ def _results(specs: Sequence[Spec], rules: Rules, jobs: int) -> Iterator[tuple[S
             for worker in multiprocessing.active_children():  # a signal to this process alone has not reached them
                 worker.terminate()
             raise
+
+
+@contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Ctrl-C is neither taken here nor by a process begun meanwhile; outside the main thread it never is."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _begin() -> None:
+    """What a worker does first."""
+    gc.freeze()  # what it shares with the fork server is neither walked by its collector nor copied by that
+    threading.Thread(target=_end_with_asker, daemon=True).start()
+
+
+def _end_with_asker() -> None:
+    """End this worker when the process it works for is gone: it would wait for ever for the next model."""
+    asker = multiprocessing.parent_process()
+    assert asker is not None
+    asker.join()
+    os._exit(1)
 
 
 def _in_pool(
@@ -226,4 +258,6 @@ def attempt(spec: Spec, rules: Rules) -> Ingested | str:
             raise KeyboardInterrupt from error
         if os.environ.get("CHARZ_TRACEBACK"):
             raise
+        if isinstance(error, OSError) and error.strerror:
+            return disk.refused(error).line
         return unforeseen(error, spec.shown).line

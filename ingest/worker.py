@@ -1,9 +1,13 @@
 """What a worker process needs, imported once by the fork server."""
 
-import torch
+import signal
 
-from . import pipeline, sources
-from .trace import lower, torchvision_schemas
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a word, wherever it is
+
+import torch  # noqa: E402
+
+from . import pipeline, sources  # noqa: E402
+from .trace import lower, torchvision_schemas  # noqa: E402
 
 torch.set_num_threads(1)  # nothing is computed; threads would only fight over the cores
 torchvision_schemas.prepare()

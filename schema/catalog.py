@@ -7,6 +7,7 @@ and the view `hardware_value` joins the two into one long list.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from .row import Row
@@ -95,6 +96,8 @@ class HardwareFamily(Row):
     is_staged: bool
     """True where software moves every byte through every level (domain flow): none passes by, the batch may be taken in
     groups small enough to stay on chip, and reductions are split over units and combined."""
+    template_part: str
+    """Part whose numbers `charz hardware template` gives as examples."""
     source_id: str
     """Source of the row."""
     confidence: str
@@ -118,11 +121,14 @@ class HardwareCluster(Row):
 
     TABLE: ClassVar[str] = "hardware_cluster"
     KEY: ClassVar[tuple[str, ...]] = ("hardware", "cluster")
+    RATIO_TO: ClassVar[Mapping[str, str]] = {"clock_matrix_hz": "derived_matrix_hz"}
 
     hardware: str
     """Part it belongs to."""
     cluster: str
     """`sm`, `cu`, `core`, `p_core`, `e_core`, `mxu`, `tile`, ..."""
+    cluster_rank: int | None
+    """Place among the part's clusters; rules that know of one cluster take the lowest."""
     kind: str
     """`simt`, `core`, `systolic` or `domain_flow`."""
     unit_count: int
@@ -140,7 +146,9 @@ class HardwareCluster(Row):
     clock_boost_hz: float | None
     """Highest sustained clock, at which peaks are stated. [Hz]"""
     clock_matrix_hz: float | None
-    """Clock of the matrix units where it differs. [Hz]"""
+    """Clock of the matrix units where it differs, as stated; `part_cluster` has what follows of it. [Hz]"""
+    derived_matrix_hz: float | None
+    """Boost clock beside which the clock of the matrix units was stated: an edit of the boost clock moves both. [Hz]"""
 
 
 class HardwareMemory(Row):
@@ -148,13 +156,12 @@ class HardwareMemory(Row):
 
     TABLE: ClassVar[str] = "hardware_memory"
     KEY: ClassVar[tuple[str, ...]] = ("hardware", "level")
+    RATIO_TO: ClassVar[Mapping[str, str]] = {"bandwidth_byte_per_s": "derived_byte_per_s"}
 
     hardware: str
     """Part it belongs to."""
     level: str
-    """`register`, `scratchpad` (shared memory, VMEM, tile memory), `l1`, `l2`, `l3` or `dram`."""
-    depth: int
-    """Distance from the arithmetic: 0 registers, rising to main memory."""
+    """`register`, `scratchpad` (shared memory, VMEM, tile memory), `l1`, `l2`, `l3` or `dram`; joins `memory_level`."""
     scope: str
     """`unit` when each compute unit has its own, `chip` when all share it."""
     management: str
@@ -164,7 +171,10 @@ class HardwareMemory(Row):
     capacity_byte: float | None
     """Size, of one unit's share where scope is `unit`. [byte]"""
     bandwidth_byte_per_s: float | None
-    """Peak bandwidth, of one unit's share where scope is `unit`; both directions together. [byte/s]"""
+    """Peak bandwidth as stated, of one unit's share where scope is `unit`; both directions together. `part_memory` has
+    what follows where it is null. [byte/s]"""
+    derived_byte_per_s: float | None
+    """What `derivation_rule` gave for the level when its bandwidth was stated: what moves that moves both. [byte/s]"""
     unit_bandwidth_byte_per_s: float | None
     """Most that one compute unit alone draws of a level that all share; null when unknown. [byte/s]"""
     achievable_fraction: float | None
@@ -176,6 +186,7 @@ class HardwarePeak(Row):
 
     TABLE: ClassVar[str] = "hardware_peak"
     KEY: ClassVar[tuple[str, ...]] = ("hardware", "precision", "unit", "accumulator")
+    RATIO_TO: ClassVar[Mapping[str, str]] = {"peak_ops_per_s": "derived_ops_per_s"}
 
     hardware: str
     """Part it belongs to."""
@@ -189,12 +200,13 @@ class HardwarePeak(Row):
     """What executes it, e.g. `AVX-512`, `AMX`, `tensor core gen4`."""
     cluster: str
     """Cluster whose units are counted; `all` when several add up."""
-    peak_ops_per_s: float
-    """Dense peak of the whole part; a MAC is two operations. [ops/s]"""
+    peak_ops_per_s: float | None
+    """Dense peak of the whole part as stated; a MAC is two operations. `part_peak` has what follows where it is null.
+    [ops/s]"""
+    derived_ops_per_s: float | None
+    """Units x operations a clock x clock when the peak was stated: an edit of any moves the peak in proportion. [ops/s]"""
     ops_per_clock_per_unit: float | None
     """Operations one unit finishes a clock."""
-    clock_hz: float | None
-    """Clock at which the peak is stated. [Hz]"""
 
 
 class HardwarePower(Row):
@@ -272,6 +284,92 @@ class HardwareProvenance(Row):
     """How a derived value was computed."""
     note: str | None
     """Anything a reader must know."""
+
+
+class MemoryLevel(Row):
+    """A level that a part's memory may have."""
+
+    TABLE: ClassVar[str] = "memory_level"
+    KEY: ClassVar[tuple[str, ...]] = ("level",)
+
+    level: str
+    """`register`, `scratchpad`, `l1`, `l2`, `l3` or `dram`."""
+    depth: int
+    """Distance from the arithmetic: 0 registers, rising to main memory."""
+    meaning: str
+    """What it is."""
+
+
+class DerivationBasis(Row):
+    """What a rule multiplies its number by (`part_basis`), or how a number follows from others."""
+
+    TABLE: ClassVar[str] = "derivation_basis"
+    KEY: ClassVar[tuple[str, ...]] = ("basis",)
+
+    basis: str
+    """Name, e.g. `lane_clock`."""
+    formula: str
+    """In words, e.g. `lanes x boost clock`."""
+
+
+class DerivationInput(Row):
+    """A number of a part that a basis rests on."""
+
+    TABLE: ClassVar[str] = "derivation_input"
+    KEY: ClassVar[tuple[str, ...]] = ("basis", "field")
+
+    basis: str
+    """Basis."""
+    field: str
+    """Place of the number, as in `hardware_value`, as a pattern of LIKE."""
+
+
+class DerivationRule(Row):
+    """How a number that a part does not state follows from those it states: `value` times the part's `basis`. Of several
+    that fit, the longest architecture wins, then the row for one level, then the one for a scope."""
+
+    TABLE: ClassVar[str] = "derivation_rule"
+    KEY: ClassVar[tuple[str, ...]] = ("derivation_rule",)
+
+    derivation_rule: str
+    """Name of the rule."""
+    quantity: str
+    """Section and column of the number, e.g. `memory.bandwidth_byte_per_s`."""
+    family: str
+    """Family of the parts it holds for, or `*`."""
+    architecture: str
+    """First words of their architecture, or `*`."""
+    row_key: str
+    """Level, overhead or peak it holds for; `*` for every level on the chip."""
+    scope: str
+    """Scope of the level, or `*`."""
+    basis: str
+    """What `value` is multiplied by; joins `derivation_basis`."""
+    value: float
+    """The rule's own number."""
+    unit: str
+    """Unit of the value."""
+    source_id: str
+    """Source of the value."""
+    confidence: str
+    """How far it can be trusted."""
+    reason: str
+    """Why."""
+
+
+class RestatedNumber(Row):
+    """What the rules gave for a number when a client stated it anew; written by triggers, and in force before the value
+    that the row itself carries (`derived_ops_per_s` and its like)."""
+
+    TABLE: ClassVar[str] = "restated_number"
+    KEY: ClassVar[tuple[str, ...]] = ("hardware", "field")
+
+    hardware: str
+    """Part the number belongs to."""
+    field: str
+    """Place of the number, as in `hardware_value`."""
+    derived_value: float
+    """What the rules gave then, in the unit of the field."""
 
 
 class NumberRule(Row):
@@ -357,6 +455,9 @@ class Precision(Row):
     """Format in which products are summed."""
     fallback: str | None
     """Format a part computes in when it has no rate for this one; null ends the chain."""
+    trains: bool
+    """True where autograd computes gradients of such tensors; of the formats below 16 bits PyTorch has only conversions and
+    a few products."""
     source_id: str
     """Source of the row."""
     confidence: str
@@ -469,6 +570,8 @@ class Backend(Row):
     own."""
     workspace_fraction: float
     """Scratch memory as a share of peak activations."""
+    trains: bool
+    """True where it runs a backward pass; what is built to serve a trained model does not."""
     source_id: str
     """Source of the row."""
     confidence: str
@@ -692,7 +795,8 @@ class EnergyFact(Row):
 
 
 class EnergyProfile(Row):
-    """Energy coefficients of a part lifted to one scope, so that they may be added.
+    """Energy coefficients that a part states, lifted to one scope, so that they may be added; all others follow from rules
+    (`part_energy`).
 
     Arithmetic: `what` is `op` and `key` is `PRECISION.UNIT`. Memory: `what` is `byte` and `key` the
     level. Static: `what` is `static` and `key` is `chip`; its value is a power.
@@ -717,6 +821,35 @@ class EnergyProfile(Row):
     """How far it can be trusted."""
     formula: str
     """How it was composed from which facts."""
+
+
+class EnergyRule(Row):
+    """What energies and clocks of a part follow from where it states none: silicon, voltage, memory technology. Of the rows
+    of a quantity that fit, the longest architecture wins, then the one of a family."""
+
+    TABLE: ClassVar[str] = "energy_rule"
+    KEY: ClassVar[tuple[str, ...]] = ("energy_rule",)
+
+    energy_rule: str
+    """Name of the rule."""
+    quantity: str
+    """What it says, e.g. `lift` or `dram_pj_per_byte`; joins `part_energy` and `part_silicon`."""
+    family: str
+    """Family of the parts it holds for, or `*`."""
+    architecture: str
+    """First words of their architecture, or `*`."""
+    row_key: str
+    """Precision, unit, level, technology or process it holds for, or `*`."""
+    value: float
+    """The rule's own number."""
+    unit: str
+    """Unit of the value."""
+    source_id: str
+    """Source of the value."""
+    confidence: str
+    """How far it can be trusted."""
+    reason: str
+    """Why."""
 
 
 class TilingStrategy(Row):

@@ -28,11 +28,20 @@ def not_written(name: Path, error: OSError) -> CharzError:
     )
 
 
+def refused(error: OSError) -> CharzError:
+    """The error for a file that the system does not give, wherever it was asked for."""
+    name = error.filename if isinstance(error.filename, str) else ""
+    if is_full(error):
+        return full(Path(name))
+    next = "name another, or change its permissions"
+    return CharzError(f"the system refused a file ({error.strerror})", name[:200], next=next)
+
+
 def full(name: Path) -> CharzError:
     """The error for a file that found no room."""
     folder = _folder(name)
     free_mib = shutil.disk_usage(folder).free / 2**20
-    next = "make room there, or name a file elsewhere with --db"
+    next = "make room there, or name a place elsewhere"
     return CharzError("the disk is full", str(folder), f"{free_mib:,.0f} MiB are free", next)
 
 

@@ -3,6 +3,7 @@ table's documentation, and whose annotations are its DDL."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict
@@ -23,6 +24,9 @@ class Row(BaseModel):
     """Columns that tell the table's rows apart."""
     IS_KEY_ENFORCED: ClassVar[bool] = True
     """True when the database holds an index that refuses a second row of the same key."""
+    RATIO_TO: ClassVar[Mapping[str, str]] = {}
+    """Stated columns that move with what they follow from, each with the column that keeps what was derived when it was
+    stated: no statement of the user's, null until charz fills it."""
 
 
 class ModelRow(Row):

@@ -34,6 +34,8 @@ class Scenario(Row):
     cache_state: str
     """`warm` when the last-level cache may hold a tensor from its producer, `cold` when never, `hot` when
     everything a kernel touches is there if it fits, as when one operator runs again and again."""
+    power: str | None
+    """Power mode by the name that parts give it, or a limit in watts, e.g. `150w`; null takes each part's default."""
     origin: str
     """`charz` for a shipped default, `user` for one added by `charz scenario add`."""
 

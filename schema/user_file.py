@@ -7,6 +7,7 @@ import hashlib
 import os
 import shutil
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 from . import disk
@@ -37,6 +38,11 @@ def check(out: Path, force: bool = False) -> None:
 
 
 def write(out: Path, data: bytes, force: bool = False) -> None:
+    """Write a file as `write_pieces` does, of one piece."""
+    write_pieces(out, [data], force)
+
+
+def write_pieces(out: Path, pieces: Iterable[bytes], force: bool = False) -> None:
     """Write a file through its links, all or nothing and with the mode of the one before; a pipe or device is written to.
 
     Raises `CharzError` as `check` does, and where the disk is full or the folder cannot be written.
@@ -45,24 +51,41 @@ def write(out: Path, data: bytes, force: bool = False) -> None:
     try:
         if _is_stream(out):
             with out.open("wb") as stream:
-                stream.write(data)
+                stream.writelines(pieces)
         else:
-            _replace(Path(os.path.realpath(out)), data)
+            _replace(Path(os.path.realpath(out)), pieces)
     except BrokenPipeError:
         raise
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise _not_written(out, error) from error
 
 
-def _replace(target: Path, data: bytes) -> None:
-    part = target.with_name(f".{target.name[:200]}.{os.getpid()}.part")
+def no_formula(text: str) -> str:
+    """Text of a cell of CSV that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) and not _is_number(text) else text
+
+
+def _is_number(text: str) -> bool:
     try:
-        part.write_bytes(data)
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _replace(target: Path, pieces: Iterable[bytes]) -> None:
+    part = target.with_name(f".{target.name[:200]}.{os.getpid()}.part")
+    digest = _digest()
+    try:
+        with part.open("wb") as file:
+            for piece in pieces:
+                file.write(piece)
+                digest.update(piece)
         if target.exists():
             shutil.copymode(target, part)
         if hasattr(os, "setxattr"):
             with contextlib.suppress(OSError):  # a file system without attributes: the next run asks for --force
-                os.setxattr(part, _MARK, _digest(data))
+                os.setxattr(part, _MARK, digest.hexdigest().encode())
         os.replace(part, target)
     finally:
         part.unlink(missing_ok=True)
@@ -90,7 +113,8 @@ def _is_marked(out: Path) -> bool:
         mark = os.getxattr(out, _MARK)
     except OSError:
         return False
-    return mark == _digest(out.read_bytes())
+    with out.open("rb") as file:
+        return mark == hashlib.file_digest(file, _digest).hexdigest().encode()
 
 
 def _is_stream(out: Path) -> bool:
@@ -102,8 +126,8 @@ def _is_stream(out: Path) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) or out.absolute().parts[1:2] in (("dev",), ("proc",))
 
 
-def _digest(data: bytes) -> bytes:
-    return hashlib.blake2b(data, digest_size=16).hexdigest().encode()
+def _digest() -> hashlib.blake2b:
+    return hashlib.blake2b(digest_size=16)
 
 
 def _not_written(out: Path, error: OSError | ValueError) -> CharzError:

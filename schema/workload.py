@@ -33,7 +33,8 @@ class Model(Row):
     is_sequence_symbolic: bool
     """True when one ingest answers every sequence length."""
     has_context: bool
-    """True when attention reads a KV-cache, so that a decode phase exists."""
+    """True when a decode phase follows from the graph: its attention reads a KV-cache and nothing else stays between tokens,
+    or it is one token with the states of convolutions and recurrences given."""
     is_training: bool
     """True when the graph holds backward operators."""
     specialized_reason: str | None
@@ -219,7 +220,8 @@ class Tensor(ModelRow):
     producer_operator_id: int | None
     """Operator that makes it; null for an input or a weight."""
     role: str
-    """`input`, `weight`, `buffer`, `constant`, `kv_cache` or `activation`."""
+    """`input`, `weight`, `buffer`, `constant`, `kv_cache` (keys, values and states that stay between tokens) or
+    `activation`."""
     is_output: bool
     """True when the model returns it."""
     precision: str

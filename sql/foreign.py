@@ -1,4 +1,4 @@
-"""What a file holds that acts when it is read or written, and that charz did not put there.
+"""What a file holds that acts when it is read or written and that charz did not put there, and what it lacks of charz's.
 
 A database is input too: a view may read any file, a trigger changes rows when others are written, a macro may take the
 name of a function that charz calls. What is charz's own is told by a file that charz has just made: what a file says of
@@ -28,6 +28,16 @@ _OBJECTS = """
     GROUP BY ALL
 """
 
+_COLUMNS = """
+    SELECT schema_name || '.' || table_name || '.' || column_name || ' ' || data_type
+    FROM duckdb_columns()
+    SEMI JOIN duckdb_tables() USING (database_oid, schema_oid, table_oid)
+    WHERE database_name = $1 AND NOT internal AND schema_name = 'main'
+"""
+
+_OWN_ROWS = ("view_catalog", "view_column", "maintenance_trigger")
+"""Tables in which a file says what it is made of."""
+
 
 def objects(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
     """Every view, trigger and macro of the file, e.g. `trigger NAME on main.TABLE`, with its text."""
@@ -45,3 +55,22 @@ def foreign_objects(
     """
     found = objects(connection)
     return sorted(name for name, text in found.items() if name not in known or (compare_texts and known[name] != text))
+
+
+def lacking(connection: duckdb.DuckDBPyConnection, own: duckdb.DuckDBPyConnection) -> list[str]:
+    """Views, macros, columns, and tables on what it is made of that a file lacks or has otherwise, sorted; `own` is one that
+    this charz has just made. Triggers are left to `triggers.missing`."""
+    known = [name for name in objects(own) if not name.startswith("trigger ")]
+    names = [name for name in known if name not in objects(connection)]
+    columns = [f"column {column}" for column in sorted(_columns(own) - _columns(connection))]
+    rows = [f"rows of {table}" for table in _OWN_ROWS if _rows(own, table) != _rows(connection, table)]
+    return [*sorted(names), *columns, *(rows if not columns else [])]
+
+
+def _columns(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    ((current,),) = connection.execute("SELECT current_database()").fetchall()
+    return {name for (name,) in connection.execute(_COLUMNS, [current]).fetchall()}
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, table: str) -> set[tuple[object, ...]]:
+    return set(connection.execute(f"FROM main.{table}").fetchall())

@@ -14,7 +14,7 @@ import duckdb
 
 from charz.schema import ddl
 
-from . import triggers
+from . import restate, triggers
 from .installed import Relation, column_names, relations
 from .views import HARDWARE, REBUILD, WORKLOAD
 
@@ -38,6 +38,7 @@ def bulk(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
     rules, scenarios = _rules(connection), _scenarios(connection)
     with triggers.suspended(connection):
         yield
+        restate.settle(connection)
         _refill_parts(connection)
         if _rules(connection) != rules:
             add_runs(connection)

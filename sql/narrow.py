@@ -14,6 +14,7 @@ import duckdb
 
 from charz.schema import ddl
 
+from . import restate
 from .installed import Relation, column_names, relations
 from .maintain import chunked, evaluated, of_runs, stored
 from .views import HARDWARE, WORKLOAD
@@ -21,6 +22,9 @@ from .views import HARDWARE, WORKLOAD
 COSTED = "shape_cost"
 """View that most of the time of an answer goes into, and that all reports of time and energy read: evaluated once for a few
 targets, so that each report costs what it adds."""
+
+ENERGY = "energy_profile"
+"""Fact whose rows stand in front of what rules give (`part_energy`): a change of an energy that a part leaves open adds one."""
 
 Triple = tuple[str, str, str]
 """Part, backend and precision of a target."""
@@ -51,12 +55,25 @@ def alter(
     """
     if not changes:
         return
-    for fact in sorted({change.table for change in changes}):
+    for fact in sorted({restate.RESTATED, *(change.table for change in changes)}):
         connection.execute(f"CREATE TEMP TABLE {fact} AS SELECT * FROM {stored(connection, fact)}")
+    if any(change.table == ENERGY for change in changes):
+        added = [change.key for change in changes if change.table == ENERGY]
+        marks = ", ".join("(?, ?, ?)" for _ in added)
+        rows = (
+            f"SELECT * EXCLUDE (is_stated) FROM part_energy WHERE NOT is_stated AND (hardware, what, key) IN ({marks})"
+        )
+        connection.execute(f"INSERT INTO temp.{ENERGY} BY NAME {rows}", [value for key in added for _, value in key])
     for change in changes:
         row = " AND ".join(f"{ddl.quote(name)} = ?" for name, _ in change.key)
-        statement = f"UPDATE temp.{change.table} SET {ddl.quote(change.column)} = ? WHERE {row}"
-        connection.execute(statement, [change.value, *(value for _, value in change.key)])
+        assigned = f"{ddl.quote(change.column)} = ?"
+        kept = restate.kept_in(change.table, change.column)
+        if kept is not None:
+            assigned += f", {kept} = NULL"
+            number = [change.hardware, restate.place(change.table, [value for _, value in change.key], change.column)]
+            connection.execute(f"DELETE FROM temp.{restate.RESTATED} WHERE hardware = ? AND field = ?", number)
+        values = [change.value, *(value for _, value in change.key)]
+        connection.execute(f"UPDATE temp.{change.table} SET {assigned} WHERE {row}", values)
     changed = f"hardware IN {_listed(sorted({change.hardware for change in changes}))}"
     anew = f"architecture IN (SELECT architecture FROM hardware WHERE {changed})"
     asked = "TRUE" if hardware is None else f"hardware IN {_listed(hardware)}"

@@ -22,8 +22,9 @@ from dataclasses import dataclass
 import duckdb
 
 from charz.schema import ddl
+from charz.schema.row import Row
 
-from . import compose
+from . import compose, restate
 from .installed import Relation, column_names, relations
 from .views import HARDWARE, REBUILD, WORKLOAD
 
@@ -180,7 +181,12 @@ class _Maker:
 
     def triggers(self) -> Iterator[Trigger]:
         """All of them, those of facts before those of queues: the engine binds one with all that it fires."""
+        for table, stated, derived in restate.ratios() if restate.DERIVED in self._relations else ():
+            for event in EVENTS:
+                yield from self._restating(table, stated, derived, event)
         for fact in self._facts:
+            if fact == restate.RESTATED:
+                continue
             queues = [queue for queue in (PARTS, RUNS) if fact in self._read(queue)]
             for event in EVENTS:
                 yield from self._queueing(fact, event, queues)
@@ -188,6 +194,22 @@ class _Maker:
             statements = list(self._rebuilding(queue, tables))
             for number, (what, statement) in enumerate(statements):
                 yield Trigger(queue.table, f"charz_{number:02d}_{what}", "INSERT", statement, (NEW,))
+
+    def _restating(self, table: type[Row], stated: str, derived: str, event: str) -> Iterator[Trigger]:
+        """Keep what the rules give for a number that a client states; before its part is evaluated anew."""
+        places = restate.changed(table, stated, derived, event, OLD, NEW)
+        fact, transitions = f"main.{table.TABLE}", _TRANSITIONS[event]
+        kept, name = f"main.{restate.RESTATED}", f"charz_0_{event.lower()}"
+        if event != "INSERT":
+            delete = f"DELETE FROM {kept} WHERE (hardware, field) IN ({places})"
+            yield Trigger(fact, f"{name}_0_forget", event, delete, transitions)
+        if event != "DELETE":
+            numbers = self._evaluation(PARTS, self._relations[restate.DERIVED], staged=False)
+            insert = (
+                f"INSERT INTO {kept} BY NAME\nSELECT d.hardware, d.field, d.value AS derived_value FROM (\n{numbers}\n) AS d\n"
+                f"SEMI JOIN ({places}) AS c ON c.hardware = d.hardware AND c.field = d.field WHERE d.value IS NOT NULL"
+            )
+            yield Trigger(fact, f"{name}_1_restate", event, insert, transitions)
 
     def _kept(self, queue: Queue) -> list[Relation]:
         return [r for r in self._relations.values() if r.is_table and r.layer == queue.layer]
@@ -226,9 +248,9 @@ class _Maker:
         for view in self.staged[queue]:
             yield f"empty_{view}", f"DELETE FROM {_stage(view)}"
 
-    def _evaluation(self, queue: Queue, relation: Relation) -> str:
+    def _evaluation(self, queue: Queue, relation: Relation, staged: bool = True) -> str:
         """A relation's rows of the keys queued: what it reads is cut down to those keys first."""
-        stages = [name for name in self.staged[queue] if name != relation.name]
+        stages = [name for name in self.staged[queue] if staged and name != relation.name]
         between = [r.name for r in self._relations.values() if not r.is_table and r.name not in stages]
         reads = {name: r.reads for name, r in self._relations.items()}
         parts = compose.ancestors(relation.name, reads, between)

@@ -110,15 +110,16 @@ def install(connection: duckdb.DuckDBPyConnection, root: Path | None = None) -> 
     Runs in the caller's transaction. Where all that the runs follow from is as it was, their rows stay. What an earlier
     charz installed and this one does not have is dropped; a user's own stays.
     """
-    from . import maintain, triggers
+    from . import maintain, restate, triggers
 
     found = _read(root or ROOT)
     ordered = _parsed(found)
     kept = _same_runs(connection, ordered)
-    drop(connection, kept)
+    drop(connection, kept, ordered)
     installed = create(connection, ordered, kept)
     _fill_catalog(connection, installed)
     maintain.refill(connection, with_runs=not kept)
+    restate.settle(connection)
     triggers.install(connection)
     file.set_meta(connection, views_fingerprint=_hash(found))
     return installed
@@ -216,14 +217,15 @@ def _comments(installed: Installed) -> Iterable[str]:
         yield f"COMMENT ON COLUMN {name}.{ddl.quote(column.name)} IS {ddl.literal(text)}"
 
 
-def drop(connection: duckdb.DuckDBPyConnection, kept: Collection[str] = ()) -> None:
+def drop(connection: duckdb.DuckDBPyConnection, kept: Collection[str] = (), own: Iterable[View] = ()) -> None:
     """Drop the triggers, views and maintained tables that charz installed, but those kept, and what they say of
-    themselves."""
+    themselves; and those of this charz's `own`, where the file has forgotten that it has them."""
     from . import triggers
 
     triggers.drop(connection)
     connection.execute(f"DROP SCHEMA IF EXISTS {REBUILD} CASCADE")
-    for name, kind in connection.execute("SELECT view, kind FROM view_catalog").fetchall():
+    installed = dict(connection.execute("SELECT view, kind FROM view_catalog").fetchall())
+    for name, kind in ({v.name: "table" if v.is_table else "view" for v in own} | installed).items():
         if name not in kept:
             connection.execute(f"DROP {kind} IF EXISTS {ddl.quote(name)}")
     connection.execute("DELETE FROM view_column; DELETE FROM view_catalog")

@@ -68,7 +68,7 @@ def _write(path: Path, number: int, seconds: float) -> Told:
     while time.monotonic() < end:
         batch += 1
         try:
-            with Session(path, access=Access(wait_s=60.0)) as session:
+            with Session(path, access=Access(wait_s=seconds)) as session:
                 session.scenario.add(batch=batch)
             batches.append(batch)
         except CharzError as error:

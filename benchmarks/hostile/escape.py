@@ -89,11 +89,12 @@ def main() -> int:
         file = Path(name) / "charz.duckdb"
         shutil.copy(given.file, file)
         (Path(name) / "secret.csv").write_text(f"{SECRET}\n1\n")
-        escapes = Counter(_escaped(file, text) for text in itertools.islice(_escapes(file), given.escapes))
         rest_mb = _peak_mb(file, "SELECT 1")
+        escapes = Counter(_escaped(file, text) for text in itertools.islice(_escapes(file), given.escapes))
         bombs = Counter(_bombed(file, text, rest_mb) for text in itertools.islice(_bombs(), given.bombs))
     for title, counts in (("escapes", escapes), ("bombs", bombs)):
         print(f"{title}: {counts.total()}; " + ", ".join(f"{n} {what}" for what, n in sorted(counts.items())))
+    print(f"a process that asks nothing took {rest_mb:.0f} MB, the largest of all {_children_mb():.0f} MB")
     return int(any(what.startswith("out") for what in (*escapes, *bombs)))
 
 

@@ -83,11 +83,13 @@ def main() -> int:
             command = list(cases)[number % len(cases)]
             outcome = _killed(folder, cases[command], dice)
             found.setdefault(command, Counter())[outcome] += 1
+            if outcome not in ("old", "new"):
+                print(f"{command}: {outcome}", flush=True)
     for command, counts in found.items():
         print(f"{command}: " + ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items())))
     total = sum(found.values(), Counter())
     print(f"total: {total.total()} kills, " + ", ".join(f"{n} {outcome}" for outcome, n in sorted(total.items())))
-    return int(set(total) > {"old", "new"})
+    return int(not set(total) <= {"old", "new"})
 
 
 def _cases(folder: Path, file: Path) -> Iterator[tuple[str, Case]]:

@@ -1,7 +1,8 @@
 """Bare operators as a synthetic model, so that they go through the very same SQL as a network.
 
 Every operator is one kernel; the tables below stand in for an ingested model's. The answer is
-`kernel_cost.device_s`: device time without the host.
+device time at full clock without the host: a power limit acts on a whole run, and these are no run. `power_s` is the least
+time that the limit would allow an operator alone.
 """
 
 from __future__ import annotations
@@ -115,7 +116,9 @@ def read(bench: Workbench) -> pl.DataFrame:
     """What the views say of every operator on every part under every cache state."""
     return bench.sql(
         """
-        SELECT c.anchor_operator_id AS operator_id, c.hardware, c.cache_state, c.device_s, c.compute_s, c.memory_s, c.power_s,
+        SELECT c.anchor_operator_id AS operator_id, c.hardware, c.cache_state,
+            c.unlimited_s + c.kernel_gap_s AS device_s, c.compute_s, c.memory_s,
+            c.dynamic_energy_j / NULLIF(c.tdp_w - c.static_w, 0) AS power_s,
             c.memory_level, m.unit, m.strategy, m.tile_m, m.tile_n, m.tile_k, m.waves, c.utilization_fraction, c.kernel_gap_s,
             t.host_kernel_s, t.host_view_s
         FROM kernel_cost AS c

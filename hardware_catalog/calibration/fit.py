@@ -133,7 +133,7 @@ def _kernel_time(kernels: Kernels, parameter: Parameters) -> Floats:
     busy += kernels.reorder_s / parameter["reorder", "maximum_fraction"][of]
     busy += kernels.paging_s / parameter["paging", "maximum_fraction"][of]
     busy += kernels.team_s * parameter[THREAD, "half_work"][of]
-    result: Floats = kernels.count * (np.maximum(busy, kernels.power_s) + kernels.gap_s)
+    result: Floats = kernels.count * (busy + kernels.gap_s)
     return result
 
 
@@ -365,7 +365,6 @@ def subset(kernels: Kernels, keep: NDArray[np.bool_]) -> Kernels:
         paging_s=kernels.paging_s[member],
         thread_s=kernels.thread_s[member],
         team_s=kernels.team_s[member],
-        power_s=kernels.power_s[member],
         gap_s=kernels.gap_s[member],
         host_s=kernels.host_s[keep],
         first_s=kernels.first_s[keep],

@@ -64,8 +64,6 @@ class Kernels:
     """Time of all traffic at what one unit alone draws where one thread moves it; 0 elsewhere. [s]"""
     team_s: Floats
     """Time in which the part's team of threads begins and ends where one runs the kernel; 0 elsewhere. [s]"""
-    power_s: Floats
-    """Least time the power limit allows; 0 when unknown. [s]"""
     gap_s: Floats
     """Device time between kernels. [s]"""
     host_s: Floats
@@ -153,8 +151,7 @@ def _terms(bench: Workbench) -> pl.DataFrame:
             END AS operator_name,
             c.layout AS memory_format, c.matrix_s, c.vector_s, c.naive_s, c.dram_s, c.cache_s,
             GREATEST(c.reload_s, c.latency_bound_s) AS reload_s, c.reorder_s, c.paging_s,
-            c.thread_s, c.team_s, COALESCE(c.power_s, 0) AS power_s, c.kernel_gap_s,
-            c.host_issue_s
+            c.thread_s, c.team_s, c.kernel_gap_s, c.host_issue_s
         FROM kernel_cost AS c
         INNER JOIN operator AS o ON o.model = c.model AND o.operator_id = c.anchor_operator_id
         """
@@ -175,7 +172,6 @@ def _arrays(terms: pl.DataFrame, cases: pl.DataFrame, flags: pl.DataFrame, keys:
         "paging_s",
         "thread_s",
         "team_s",
-        "power_s",
         "kernel_gap_s",
     ]
     issued = pl.col("host_issue_s")
@@ -207,7 +203,6 @@ def _arrays(terms: pl.DataFrame, cases: pl.DataFrame, flags: pl.DataFrame, keys:
         paging_s=value["paging_s"],
         thread_s=value["thread_s"],
         team_s=value["team_s"],
-        power_s=value["power_s"],
         gap_s=value["kernel_gap_s"],
         host_s=cases["host_s"].to_numpy(),
         first_s=cases["first_s"].to_numpy(),

@@ -145,8 +145,11 @@ class Workbench:
 
 def with_scenarios(cases: pl.DataFrame) -> pl.DataFrame:
     """The cases numbered by their distinct conditions. What a frame does not say is as usual: caches
-    warm, the whole sequence at once, attended to by itself."""
-    usual = {"cache_state": pl.lit("warm"), "phase": pl.lit("forward"), "context": pl.lit(None, pl.Int64)}
+    warm, the whole sequence at once, attended to by itself, in each part's default power mode."""
+    usual = {
+        "cache_state": pl.lit("warm"), "phase": pl.lit("forward"), "context": pl.lit(None, pl.Int64),
+        "power": pl.lit(None, pl.String),
+    }  # fmt: skip
     cases = cases.with_columns(value.alias(name) for name, value in usual.items() if name not in cases.columns)
     conditions = [*(c for c in CASE_COLUMNS if c not in ("model", "hardware")), *usual]
     distinct = cases.select(conditions).unique(maintain_order=True).with_row_index("scenario_id", offset=1)
@@ -160,7 +163,7 @@ def _scenarios(cases: pl.DataFrame) -> pl.DataFrame:
     return (
         cases.select(
             "scenario_id", "batch", "sequence", "context", "phase", "precision", "backend", "memory_format", "host_factor",
-            "cache_state",
+            "cache_state", "power",
         )
         .unique("scenario_id")
         .with_columns(origin=pl.lit("measurement"))

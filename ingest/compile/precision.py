@@ -16,6 +16,9 @@ A policy that says `drop` of everything (`*`) also takes inputs and constants in
 `model.half()` does; one that says `follow` leaves them, as autocast does. An in-place operator writes
 what its destination holds; autocast leaves those alone too.
 
+A result that the model itself makes narrower than its weights, in a region of its own under autocast, say, stays so
+where the policy asks for a wider one.
+
 A weight whose `weight_precision` is set is stored so and read without a conversion, because a kernel
 that takes quantized weights expands them on the fly. Vectors among them (biases, scales) keep the
 weight type of `*`: nobody quantizes those.
@@ -73,6 +76,8 @@ class _Propagation:
         self.is_real = [rules.kind.get(t.precision) == "float" for t in self.tensors]
         self.types = Types([t.precision for t in self.tensors], [""] * len(flow.graph.operators))
         self.weights_cast: set[tuple[int, str]] = set()
+        weights = {t.precision for t in self.tensors if t.role in WEIGHT_ROLES and self.is_real[t.tensor_id]}
+        self.weight_bits = max((self.bits[precision] for precision in weights), default=self.bits[FULL])
 
     def run(self) -> Types:
         operators = self.flow.graph.operators
@@ -139,10 +144,14 @@ class _Propagation:
             return
         if operator.is_inplace and operands:
             written = computed = types[operator.reads[0]] if self.is_real[operator.reads[0]] else types[operands[0]]
+        elif self._is_own(operator, rule):
+            written = self._exported(operator)
+            computed = types[operands[0]] if operator.operator_class == "cast" and operands else written
         elif rule.rule == "drop":
             computed = rule.compute_precision or FULL
             written = _result(rule)
-            self._convert(operator, operands, computed, rule)
+            if not self._is_conversion(operator, operands):
+                self._convert(operator, operands, computed, rule)
         elif rule.rule == "keep":
             computed = written = self._widest({FULL, *(types[t] for t in operands)})
             self._convert(operator, operands, computed, rule)
@@ -160,15 +169,21 @@ class _Propagation:
 
     def _followed(self, operator: GraphOperator, operands: list[int]) -> str:
         """Type that the operator gives its result of its own accord."""
-        is_conversion = operator.operator_class == "cast"
-        if not operands or (is_conversion and self._changes_type(operator, operands)):
+        if not operands or self._is_conversion(operator, operands):
             return self._given(operator)
         if operator.operator_class in self.flow.classes.widening:
             return self._promoted(operands, operator)
         return self.types.tensor[operands[0]]
 
-    def _changes_type(self, operator: GraphOperator, operands: list[int]) -> bool:
-        return any(self.tensors[t].precision != self.tensors[operands[0]].precision for t in operator.writes)
+    def _is_conversion(self, operator: GraphOperator, operands: list[int]) -> bool:
+        """Whether it makes another type of its first real operand."""
+        of = {self.tensors[t].precision for t in operands[:1]}
+        return operator.operator_class == "cast" and any({self.tensors[t].precision} != of for t in operator.writes)
+
+    def _is_own(self, operator: GraphOperator, rule: PolicyRule) -> bool:
+        """Whether the model asks for a result narrower than its weights, and the policy for none as narrow."""
+        bits = self.bits[self._exported(operator)]
+        return bits < self.weight_bits and rule.rule == "drop" and bits < self.bits[_result(rule)]
 
     def _given(self, operator: GraphOperator) -> str:
         """Type of a real result made from none: as exported, unless the policy says `drop` of everything."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from unittest import mock
@@ -66,7 +67,7 @@ def _limit_proposals(module: Any, proposals: str | None, name: str) -> None:
     if proposals is None:
         return
     rpn = getattr(module, "rpn", None)
-    if rpn is None or not proposals.isdigit():
+    if rpn is None or not re.fullmatch("[0-9]{1,9}", proposals):
         raise CharzError(
             "no such number of proposals", f"{name}: {proposals}", "two-stage detectors take a whole number"
         )

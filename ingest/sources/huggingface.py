@@ -57,7 +57,7 @@ def build(spec: Spec) -> Request:
         request.name += f"@{shown_sides(*spec.sides)}"
     if spec.batch:
         request.axes = {n: {d: p for d, p in dims.items() if p != BATCH} for n, dims in request.axes.items()}
-    _adapt(request, config)
+    _adapt(request, config, is_step=spec.sequence == 1)
     return request
 
 
@@ -73,25 +73,38 @@ def _described(library: Any, spec: Spec) -> tuple[Any, str, Architecture, str]:
     return config, architecture.model, architecture, f"hf:{short}"
 
 
-def _from_file(library: Any, path: Path) -> tuple[Any, str, Architecture, str]:
+def _values(path: Path) -> dict[str, Any]:
+    """What a configuration file says. Raises `CharzError` for what is no JSON object."""
     try:
-        values = json.loads(path.read_text())
+        values = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise CharzError(
             "no such configuration file", str(path), next="hf:NAME takes a shipped one; `charz ingest --list hf`"
         ) from None
     except json.JSONDecodeError as error:
         raise CharzError("not a JSON file", f"{path}, line {error.lineno}", error.msg) from None
+    except (ValueError, RecursionError) as error:  # other bytes than UTF-8, numbers without end, lists in lists
+        raise CharzError("not a JSON file", str(path), str(error)) from None
+    if not isinstance(values, dict):
+        raise CharzError("not a configuration", str(path), "a JSON object with a model_type is one")
+    return values
+
+
+def _from_file(library: Any, path: Path) -> tuple[Any, str, Architecture, str]:
+    values = _values(path)
     kind = values.get("model_type")
-    if kind not in library.CONFIG_MAPPING:
+    if not isinstance(kind, str) or kind not in library.CONFIG_MAPPING:
         raise unknown_name(
             "model_type", f"{kind} in {path}", library.CONFIG_MAPPING.keys(), "a config.json of transformers has one"
         )
-    config = library.CONFIG_MAPPING[kind].from_dict(values)
-    chosen = (values.get("architectures") or [None])[0]
-    if chosen is None:
-        chosen = library.AutoModel._model_mapping[type(config)].__name__
-    if not hasattr(library, chosen):
+    try:
+        config = library.CONFIG_MAPPING[kind].from_dict(values)
+        chosen = (values.get("architectures") or [None])[0]
+        if chosen is None:
+            chosen = library.AutoModel._model_mapping[type(config)].__name__
+    except Exception as error:
+        raise CharzError("a configuration that transformers does not take", str(path), str(error)) from error
+    if not isinstance(chosen, str) or not hasattr(library, chosen):
         raise CharzError(
             "unknown model class",
             f"{chosen} in {path}",
@@ -132,17 +145,25 @@ def _construct(library: Any, model_class: str, config: Any) -> torch.nn.Module:
     raise AssertionError("the last attempt returns or raises")
 
 
-def _adapt(request: Request, config: Any) -> None:
-    """Give the model's forward a cache as long as the context where it decodes token by token, and
-    have it return plain tensors."""
+def _adapt(request: Request, config: Any, is_step: bool) -> None:
+    """Give the model's forward a cache as long as the context where it decodes token by token, the states that a prompt
+    left where one token is asked for, and have it return plain tensors."""
     from .language import EXPERTS, SymbolicCache, as_it_runs, join_experts
+    from .step import CACHES, LISTED, States, StepCache, after_prompt, cache_name, make_step
 
     original: Callable[..., Any] = request.module.forward
-    names = list(request.keywords)
     parameters = inspect.signature(original).parameters
-    fixed = {"use_cache": False} if "use_cache" in parameters else {}
-    has_cache = _decodes(request, config)
-    if has_cache:
+    join_experts(request.module)
+    if hasattr(config, "_experts_implementation"):
+        config._experts_implementation = EXPERTS
+    cache = cache_name(parameters) if _is_causal(request, config) else None
+    is_step = is_step and bool(cache or LISTED in parameters)
+    states = after_prompt(request, original) if is_step else States()
+    held = make_step(request, states) if is_step else []
+    names = list(request.keywords)
+    fixed = {"use_cache": is_step} if "use_cache" in parameters else {}
+    cache = cache if is_step or cache == CACHES[0] else None
+    if cache:
         names.append(CONTEXT_INPUT)
         length = request.default_sequence + EXTRA_CONTEXT
         request.keywords[CONTEXT_INPUT] = torch.empty(length, device="meta")
@@ -150,20 +171,22 @@ def _adapt(request: Request, config: Any) -> None:
 
     def forward(**inputs: Any) -> Any:
         context = inputs.pop(CONTEXT_INPUT, None)
-        if context is not None:
-            inputs["past_key_values"] = SymbolicCache(context)
+        layers, listed = states.given([inputs.pop(name) for name in held])
+        if listed:
+            inputs[LISTED] = listed
+        past = StepCache(context, layers) if layers else SymbolicCache(context)
+        if cache:
+            inputs[cache] = past
         with as_it_runs(request.module, config.model_type):
-            return tensors(original(**inputs, **fixed))
+            output = tensors(original(**inputs, **fixed))
+        request.forgets = past.was_asked
+        return [*output, *states.attributed()]
 
     set_signature(forward, names)
     request.module.forward = forward
-    join_experts(request.module)
-    if hasattr(config, "_experts_implementation"):
-        config._experts_implementation = EXPERTS
 
 
-def _decodes(request: Request, config: Any) -> bool:
-    """True for a causal language model with a key-value cache."""
+def _is_causal(request: Request, config: Any) -> bool:
+    """True for a causal language model."""
     is_causal = type(request.module).__name__.endswith(("ForCausalLM", "LMHeadModel"))
-    takes_cache = "past_key_values" in inspect.signature(request.module.forward).parameters
-    return is_causal and takes_cache and not getattr(config, "is_encoder_decoder", False)
+    return is_causal and not getattr(config, "is_encoder_decoder", False)

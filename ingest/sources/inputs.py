@@ -52,11 +52,15 @@ def parse_input(text: str, batch: int | None = None, sequence: int | None = None
             shape.append(fixed or example)
             if dim != "B" or batch is None:
                 axes[position] = powers
-        elif dim.isdigit():
+        elif re.fullmatch("[0-9]{1,18}", dim):
             shape.append(int(dim))
         else:
             raise _unreadable(text)
-    return Input(name, torch.empty(shape, dtype=TYPES[kind or "fp32"], device="meta"), axes)
+    try:
+        tensor = torch.empty(shape, dtype=TYPES[kind or "fp32"], device="meta")
+    except RuntimeError as error:  # more bytes than can be counted
+        raise _unreadable(text) from error
+    return Input(name, tensor, axes)
 
 
 def _unreadable(text: str) -> CharzError:

@@ -113,6 +113,8 @@ class SymbolicCache:
 
     def __init__(self, context: torch.Tensor) -> None:
         self.context = context
+        self.was_asked = False
+        """Whether a layer asked for a state."""
 
     def update(
         self, keys: torch.Tensor, values: torch.Tensor, layer_idx: int = 0, *_unused: Any, **_more: Any
@@ -138,11 +140,13 @@ class SymbolicCache:
 
     def get_conv_state(self, layer_idx: int = 0, *_unused: Any, **_more: Any) -> None:
         """None: of a prompt nothing went before."""
+        self.was_asked = True
 
     get_recurrent_state = get_linear_cache = get_conv_state
 
     def update_conv_state(self, states: torch.Tensor, *_unused: Any, **_more: Any) -> torch.Tensor:
         """What a convolution over positions, or a recurrence, goes on from: all that it saw of a prompt."""
+        self.was_asked = True
         return states
 
     update_recurrent_state = update_conv_state

@@ -80,7 +80,7 @@ def parse(text: str, **options: object) -> Spec:
 
 def parse_sides(text: str) -> tuple[int, int]:
     """Height and width of `288` or `800x1066`. Raises CharzError."""
-    match = re.fullmatch(r"(\d+)(?:x(\d+))?", text)
+    match = re.fullmatch(r"([0-9]{1,9})(?:x([0-9]{1,9}))?", text)
     sides = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
     if 0 in sides:
         raise CharzError("not a resolution", text, next="write --resolution 288, or 800x1066 for height x width")
@@ -90,6 +90,14 @@ def parse_sides(text: str) -> tuple[int, int]:
 def shown_sides(height: int, width: int) -> str:
     """`288` of a square image, else `800x1066`."""
     return str(height) if height == width else f"{height}x{width}"
+
+
+def _is_there(name: str) -> bool:
+    """True for a file; also asked of names that no file can have."""
+    try:
+        return Path(name).exists()
+    except OSError:
+        return False
 
 
 def _module(name: str) -> tuple[str, str]:
@@ -108,7 +116,7 @@ def _module(name: str) -> tuple[str, str]:
         return "factory", name
     if name.endswith(".json"):
         return "huggingface", name
-    if colon and (("." in prefix) or Path(f"{prefix}.py").exists() or prefix.isidentifier()):
+    if colon and (("." in prefix) or _is_there(f"{prefix}.py") or prefix.isidentifier()):
         return "factory", name
     return "torchvision", name
 

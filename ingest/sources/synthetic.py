@@ -4,6 +4,7 @@ hidden=256,512,1024`. A sweep from on-chip to off-chip sizes shows where a part'
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -76,8 +77,8 @@ def _given(spec: Spec, found: Kind) -> Parameters:
     for key, text in spec.settings:
         if key not in found.parameters:
             raise unknown_name("parameter", f"{key} of {spec.source}", found.parameters)
-        if not text.isdigit() or int(text) < 1:
-            raise CharzError("a size must be a whole number above 0", f"{key}={text}")
+        if not re.fullmatch("0*[1-9][0-9]{0,8}", text):
+            raise CharzError("a size must be a whole number above 0 and below a billion", f"{key}={text}")
         given[key] = int(text)
     return given
 

@@ -21,6 +21,8 @@ from torch.export import Dim, ExportedProgram
 from charz.schema.errors import is_interrupt
 
 from ..graph import Powers
+from . import autocast
+from .attention import as_products
 from .processor import Processor
 from .recurrent import whole_layers
 from .references import References
@@ -34,6 +36,9 @@ CONTEXT: Powers = (0, 0, 1)
 
 CONTEXT_INPUT = "charz_context"
 """Input that exists only to carry the context length."""
+
+STATE_INPUT = "charz_state_"
+"""Begins the names of inputs that stay between runs and are written in each."""
 
 Axes = dict[str, dict[int, Powers]]
 """By input name: dimension → powers of the size it stands for."""
@@ -62,6 +67,10 @@ class Request:
     """Set when the model arrives exported."""
     reason: str | None = None
     """Why a size is fixed, where the source itself knows."""
+    is_step: bool = False
+    """Whether it is one token, with the states that a prompt left among its inputs."""
+    forgets: bool = False
+    """Set while tracing: a step would go on from a state that is not among the inputs."""
 
 
 @dataclass(slots=True)
@@ -130,6 +139,8 @@ def _export(request: Request, axes: Axes, references: References) -> ExportedPro
             torch._dynamo.config.patch(disable=True),  # what is compiled, or a branch, is traced as it was written
             references,
             whole_layers(),
+            autocast.on_processor(),
+            as_products(),
         ):
             warnings.simplefilter("ignore")  # attributes a model caches in forward, deprecations in its code
             try:
@@ -201,7 +212,16 @@ def _call_export(request: Request, dynamic: Any) -> ExportedProgram:
     )
     if any(_is_batched(n.meta.get("val")) for n in program.graph.nodes):  # vmap: one sample stands for many
         return program.run_decompositions({})
+    if autocast.is_within(program):
+        return _with_casts(request, dynamic, program)
     return program
+
+
+def _with_casts(request: Request, dynamic: Any, program: ExportedProgram) -> ExportedProgram:
+    """The program with the casts of its autocast regions as operators, which meta tensors do not show."""
+    if any(value.device.type == "meta" for value in program.state_dict.values()):
+        return _export_on_processor(request, dynamic)
+    return autocast.with_casts(program)
 
 
 def _is_batched(value: Any) -> bool:

@@ -12,6 +12,11 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from charz.schema.errors import CharzError
 
+from .refusal import source_of
+
+LOOPS = ("while_loop", "scan", "associative_scan", "map", "map_impl")
+"""Higher-order calls that run a block again and again."""
+
 
 def first_line(error: BaseException) -> str:
     """First telling line of an error, at most 200 characters."""
@@ -43,15 +48,18 @@ def traced_block(node: Node, arguments: Sequence[Any]) -> tuple[GraphModule, lis
     """The block a higher-order call runs (under `no_grad`, autocast, a checkpoint, a nested region), and its operands;
     of the two of `torch.cond` the one with more work.
 
-    Raises CharzError for a loop, whose length depends on data.
+    Raises CharzError for a loop as an operator of its own, whose steps are not in the graph.
     """
     if is_conditional(node):
         _, yes, no, operands = arguments
         return max((yes, no), key=_work), list(operands)
     position = next((i for i, a in enumerate(arguments) if isinstance(a, GraphModule)), None)
-    if position is None:
+    if position is None or str(node.target) in LOOPS:
         raise CharzError(
-            f"torch.{node.target} cannot be followed", next="its length depends on data: write a loop of fixed length"
+            "a loop that is one operator cannot be followed",
+            ":".join(str(part) for part in source_of(node) or ("?",)),
+            f"`{node.target}` hides how often it runs",
+            "write it as a loop of Python of fixed length, or ingest the part before it",
         )
     operands = list(arguments[position + 1 :])
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):

@@ -17,7 +17,7 @@ from torch.fx import Node
 
 from ..graph import Graph, GraphModule, GraphOperator, GraphTensor, Polynomial
 from ..operators import RULES, Call, Value
-from .export import CONTEXT_INPUT
+from .export import CONTEXT_INPUT, STATE_INPUT
 from .fx import attribute, has_tensor, is_conditional, traced_block
 from .layout import ALIASES_IN_INFERENCE, COPYING_VIEWS, VIEW, Layouts, layouts
 from .planned import planned_format
@@ -125,7 +125,8 @@ def _add_placeholders(state: Lowering, program: torch.export.ExportedProgram) ->
         if original is not None and id(original) in shared:  # tied weights are one tensor
             state.values[node] = shared[id(original)]
             continue
-        state.values[node] = _add_tensor(state, value, name, None, roles.get(spec.kind, "input"))
+        role = "kv_cache" if node.name.startswith(STATE_INPUT) else roles.get(spec.kind, "input")
+        state.values[node] = _add_tensor(state, value, name, None, role)
         if original is not None:
             shared[id(original)] = state.values[node]
 

@@ -27,6 +27,9 @@ INSTALLED = tuple(Path(p) for p in (*site.getsitepackages(), sysconfig.get_paths
 INTERNAL = re.compile(r"torch\._|aten[.:]|Sym(Int|Bool|Float)|FakeTensor|[Pp]rox(y|ies)|Eq\(|\bu\d+\b|dynamo|SubclassC")
 """What tells that a message speaks of the tracer and not of the model."""
 
+_TRACED = re.compile(r"'(Functional|Fake|Meta)?(Tensor|Proxy)'")
+"""How a message calls a tensor that is traced."""
+
 _FIXED = re.compile(r"Constraints violated \(L\['(\w+)'\]\.size\(\)\[(\d+)\]")
 """A size that tracing found to be no free one, without saying where."""
 
@@ -46,6 +49,16 @@ def refusal(error: BaseException, module: torch.nn.Module, name: str) -> CharzEr
     where = place(error, module) or name
     if any(word in text.lower() for word in VALUES):
         return depends_on_values(where)
+    if "numpy" in text.lower():
+        return CharzError(
+            "NumPy computes with a tensor's values", where, "none are known while tracing",
+            "write it with torch, or ingest the part before it",
+        )  # fmt: skip
+    if isinstance(error, AttributeError) and _TRACED.search(text):
+        return CharzError(
+            "an input of another kind is wanted", where, _plain(_TRACED.sub("'Tensor'", text)),
+            "--input NAME.FIELD=DIMS:TYPE gives a part of a nested one, --input NAME=DIMS:TYPE another tensor",
+        )  # fmt: skip
     if isinstance(error, TypeError) and "required" in text and "argument" in text:
         return CharzError("inputs not given", where, _plain(text), "add --input NAME=DIMS:TYPE for each")
     if isinstance(error, (ImportError, ModuleNotFoundError)):

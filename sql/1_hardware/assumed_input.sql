@@ -10,7 +10,7 @@ WITH part_numbers AS (
         SUM(CASE WHEN kind = 'energy' THEN 1 ELSE 0 END) AS energy_count,
         SUM(CASE WHEN kind = 'price' THEN 1 ELSE 0 END) AS price_count,
         SUM(CASE WHEN kind = 'interconnect' THEN 1 ELSE 0 END) AS link_count
-    FROM hardware_value
+    FROM traced_number
     WHERE is_guess
     GROUP BY hardware
 ),

@@ -52,7 +52,7 @@ executed_peaks AS (
         -- The fewest hops win, then the higher peak, then the accumulator's name.
         ROW(f.hops, -k.peak_ops_per_s * COALESCE(p.clock_fraction, 1e0), k.accumulator) AS peak_rank
     FROM fallback_chain AS f
-    INNER JOIN hardware_peak AS k ON k.precision = f.executed
+    INNER JOIN part_peak AS k ON k.precision = f.executed
     INNER JOIN cluster_arrays AS a ON a.hardware = k.hardware AND a.cluster = k.cluster
     LEFT JOIN hardware_power AS p ON p.hardware = k.hardware AND p.is_default
     WHERE NOT (k.accumulator = 'fp16' AND k.unit = 'matrix')
@@ -100,12 +100,12 @@ SELECT
     -- True when the part executes the precision itself on either kind of unit.
     r.is_native
 FROM preferred_peaks AS r
-LEFT JOIN energy_profile AS m
+LEFT JOIN part_energy AS m
     ON m.hardware = r.hardware AND m.what = 'op' AND m.key = CONCAT(r.matrix.executed, '.matrix')
-LEFT JOIN energy_profile AS v
+LEFT JOIN part_energy AS v
     ON v.hardware = r.hardware AND v.what = 'op'
     AND v.key = CONCAT(COALESCE(r.vector.executed, r.matrix.executed), '.vector')
-LEFT JOIN energy_profile AS s
+LEFT JOIN part_energy AS s
     ON s.hardware = r.hardware AND s.what = 'op'
     AND s.key = CONCAT(COALESCE(r.single_vector.executed, r.matrix.executed), '.vector')
 

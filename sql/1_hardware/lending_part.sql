@@ -11,7 +11,7 @@ WITH part_rates AS (
         MAX(k.peak_ops_per_s) / NULLIF(MAX(c.unit_count), 0e0) AS unit_ops_per_s
     FROM hardware AS h
     LEFT JOIN hardware_memory AS m ON m.hardware = h.hardware AND m.level = 'dram'
-    LEFT JOIN hardware_peak AS k
+    LEFT JOIN part_peak AS k
         ON k.hardware = h.hardware AND k.precision = 'fp16' AND k.unit = 'matrix' AND k.accumulator = 'fp32'
     LEFT JOIN hardware_cluster AS c ON c.hardware = h.hardware
     GROUP BY h.hardware, h.architecture

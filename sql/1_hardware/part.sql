@@ -14,7 +14,7 @@ overheads AS (
         MAX(CASE WHEN overhead = 'kernel_gap' THEN overhead_s END) AS kernel_gap_s,
         MAX(CASE WHEN overhead = 'memory_latency' THEN overhead_s END) AS memory_latency_s,
         MAX(CASE WHEN overhead = 'team' THEN overhead_s END) AS team_overhead_s
-    FROM hardware_overhead
+    FROM part_overhead
     GROUP BY hardware
 ),
 
@@ -28,7 +28,7 @@ energy_coefficients AS (
         MAX(CASE WHEN e.what = 'static' THEN e.value END) AS static_w,
         MIN(e.scope) AS energy_scope,
         SUM(CASE WHEN c.is_guess THEN 1 ELSE 0 END) AS guess_count
-    FROM energy_profile AS e
+    FROM part_energy AS e
     INNER JOIN confidence AS c ON c.confidence = e.confidence
     INNER JOIN part_level AS m ON m.hardware = e.hardware
     GROUP BY e.hardware
@@ -78,14 +78,21 @@ SELECT
     COALESCE(l.matrix_instruction, 'mma') AS matrix_instruction,
     -- Energy of a byte of main memory; null when unknown. [J/byte]
     e.dram_j_per_byte,
-    -- Energy of a byte of the last-level cache; null when unknown. [J/byte]
+    -- Energy of a byte of the last-level cache at the reference clock; null when unknown. [J/byte]
     e.cache_j_per_byte,
-    -- Energy of a byte of the memory beside the units; null when unknown. [J/byte]
+    -- Energy of a byte of the memory beside the units at the reference clock; null when unknown. [J/byte]
     e.tile_j_per_byte,
     -- Energy of a byte of the buffers between those and the arithmetic; null when unknown. [J/byte]
     e.stream_j_per_byte,
-    -- Static power; null when unknown. [W]
+    -- Static power at the reference clock; null when unknown. [W]
     e.static_w,
+    -- Clock of the default power mode against the reference clock.
+    COALESCE(
+        c.clock_boost_hz * COALESCE(p.clock_fraction, 1e0) / NULLIF(s.reference_clock_hz, 0e0), COALESCE(p.clock_fraction, 1e0)
+    ) AS reference_fraction,
+    s.voltage_slope,
+    s.voltage_floor,
+    s.clock_floor,
     -- Scope every energy coefficient is lifted to; null when the part has none.
     e.energy_scope,
     -- Energy coefficients that are assumed.
@@ -98,3 +105,4 @@ LEFT JOIN default_power AS p ON p.hardware = h.hardware
 LEFT JOIN overheads AS g ON g.hardware = h.hardware
 LEFT JOIN cuda_limit AS l ON l.compute_capability = h.compute_capability
 LEFT JOIN energy_coefficients AS e ON e.hardware = h.hardware
+LEFT JOIN part_silicon AS s ON s.hardware = h.hardware

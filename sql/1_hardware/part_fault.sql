@@ -4,7 +4,7 @@
 CREATE TABLE part_fault AS
 WITH named_numbers AS (
     SELECT hardware, kind, field, value, REGEXP_EXTRACT(field, '[^.]+$') AS quantity
-    FROM hardware_value
+    FROM traced_number
 ),
 
 ruled_numbers AS (
@@ -24,7 +24,7 @@ stated_numbers AS (
     SELECT p.hardware, SPLIT_PART(p.field, '.', 1) AS kind, p.field
     FROM hardware_provenance AS p
     INNER JOIN hardware AS h ON h.hardware = p.hardware
-    LEFT JOIN hardware_value AS v ON v.hardware = p.hardware AND v.field = p.field
+    LEFT JOIN traced_number AS v ON v.hardware = p.hardware AND v.field = p.field
     WHERE v.field IS NULL
 ),
 
@@ -39,6 +39,11 @@ needed_numbers AS (
     LEFT JOIN hardware_memory AS m
         ON m.hardware = h.hardware AND m.level = 'dram' AND m.bandwidth_byte_per_s IS NOT NULL
     WHERE m.hardware IS NULL
+    UNION ALL
+    SELECT h.hardware, 'overhead' AS kind, 'overhead.kernel_gap.overhead_s' AS field
+    FROM hardware AS h
+    LEFT JOIN part_overhead AS o ON o.hardware = h.hardware AND o.overhead = 'kernel_gap'
+    WHERE o.hardware IS NULL
 ),
 
 missing_numbers AS (
@@ -49,7 +54,7 @@ missing_numbers AS (
 
 SELECT
     hardware,
-    -- What it is a number of: see `hardware_value`.
+    -- What it is a number of: see `part_number`.
     kind,
     -- Place of the number.
     field,

@@ -15,7 +15,7 @@ WITH chip_memory AS (
         CASE WHEN m.scope = 'unit' THEN m.capacity_byte * c.unit_count ELSE m.capacity_byte END AS total_byte,
         CASE WHEN m.scope = 'unit' THEN m.bandwidth_byte_per_s * c.unit_count ELSE m.bandwidth_byte_per_s END
             AS total_byte_per_s
-    FROM hardware_memory AS m
+    FROM part_memory AS m
     LEFT JOIN part_unit AS c ON c.hardware = m.hardware
 ),
 

@@ -2,7 +2,24 @@
 -- the single part without one.
 -- Grain: hardware, interconnect
 CREATE VIEW part_link AS
-WITH chosen_collectives AS (
+WITH faulty_links AS (
+    SELECT DISTINCT hardware, SPLIT_PART(field, '.', 2) AS interconnect
+    FROM part_fault
+    WHERE kind = 'interconnect'
+),
+
+possible_links AS (
+    SELECT
+        i.hardware,
+        i.interconnect,
+        CASE WHEN f.hardware IS NULL THEN i.bandwidth_byte_per_s END AS bandwidth_byte_per_s,
+        CASE WHEN f.hardware IS NULL THEN i.latency_s END AS latency_s,
+        i.device_count
+    FROM hardware_interconnect AS i
+    LEFT JOIN faulty_links AS f ON f.hardware = i.hardware AND f.interconnect = i.interconnect
+),
+
+chosen_collectives AS (
     SELECT
         i.hardware,
         i.interconnect,
@@ -16,9 +33,9 @@ SELECT
     i.hardware,
     -- Link; `none` for a single part.
     i.interconnect,
-    -- Bandwidth of the link, one way. [byte/s]
+    -- Bandwidth of the link, one way; null where a number of the link cannot be (`part_fault`). [byte/s]
     i.bandwidth_byte_per_s AS link_byte_per_s,
-    -- Latency of a message. [s]
+    -- Latency of a message; null likewise. [s]
     i.latency_s AS link_s,
     -- Most devices it joins.
     i.device_count AS link_device_count,
@@ -30,7 +47,7 @@ SELECT
     c.bandwidth_fraction * i.bandwidth_byte_per_s AS collective_byte_per_s,
     -- 1 when the collective's row is assumed, else 0.
     CAST(CASE WHEN f.is_guess THEN 1 ELSE 0 END AS BIGINT) AS collective_assumed_count
-FROM hardware_interconnect AS i
+FROM possible_links AS i
 INNER JOIN chosen_collectives AS o ON o.hardware = i.hardware AND o.interconnect = i.interconnect
 INNER JOIN collective AS c ON c.interconnect = o.collective
 INNER JOIN confidence AS f ON f.confidence = c.confidence

@@ -58,6 +58,12 @@ SELECT
     CASE WHEN h.is_staged THEN h.stream_j_per_byte ELSE 0e0 END AS stream_j_per_byte,
     h.is_staged,
     h.static_w,
+    -- Clock share of the default power mode.
+    h.clock_fraction AS default_clock_fraction,
+    h.reference_fraction,
+    h.voltage_slope,
+    h.voltage_floor,
+    h.clock_floor,
     -- A number of the part that cannot be (`part_fault`), for which its answers are null; null where there is none.
     f.fault
 FROM supported_backend AS s

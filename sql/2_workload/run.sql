@@ -1,4 +1,5 @@
--- Every model under every scenario that is valid for it, with batch, sequence and context resolved.
+-- Every model under every scenario that is valid for it, with batch, sequence and context resolved. One with a backward pass
+-- runs where backend and policy train.
 -- Grain: model, backend, precision, batch, sequence, scenario_id
 CREATE TABLE run AS
 SELECT
@@ -18,7 +19,11 @@ SELECT
     -- that a backend plans.
     CASE WHEN b.plans_layout THEN COALESCE(m.planned_format, s.memory_format) ELSE s.memory_format END AS run_layout,
     s.host_factor,
-    s.cache_state
+    s.cache_state,
+    -- Power mode: `default`, the name of one of the part's, or a number of watts as in `150w`.
+    COALESCE(s.power, 'default') AS power,
+    -- Watts that the name says; null where it says none. [W]
+    TRY_CAST(NULLIF(REGEXP_EXTRACT(s.power, '^([0-9]+(\.[0-9]+)?)w$', 1), '') AS DOUBLE) AS power_w
 FROM model AS m
 INNER JOIN scenario AS s
     ON (m.is_batch_symbolic OR s.batch = m.default_batch)
@@ -26,3 +31,5 @@ INNER JOIN scenario AS s
     AND (s.phase <> 'decode' OR m.has_context)
 INNER JOIN backend AS b ON b.backend = s.backend
 INNER JOIN batch_class AS c ON s.batch >= c.from_batch AND COALESCE(s.batch <= c.to_batch, TRUE)
+LEFT JOIN untrained_policy AS u ON u.precision = s.precision
+WHERE NOT m.is_training OR (b.trains AND u.precision IS NULL)

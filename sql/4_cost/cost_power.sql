@@ -1,12 +1,14 @@
--- The power limit: average power cannot exceed the part's, so a kernel takes at least its dynamic energy over what the limit
--- leaves beside static power.
--- Term: power, power, , , , power_s,
+-- What a lower clock changes: the energy that falls with the voltage, of arithmetic and of the memories on the units' clock, and
+-- the time of those memories. Main memory keeps its clock. Energies are those at the reference clock of the silicon.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
 CREATE VIEW cost_power AS
 SELECT
     *,
     -- Energy of arithmetic and traffic; null when a coefficient is missing. [J]
     compute_energy_j + memory_energy_j AS dynamic_energy_j,
-    -- Least time the power limit allows; null when the power is unknown. [s]
-    dynamic_energy_j / NULLIF(tdp_w - static_w, 0e0) AS power_s
+    -- Part of it that falls with the voltage: arithmetic, the last-level cache and the memories next to the units; null when a
+    -- coefficient is missing. [J]
+    compute_energy_j + cache_energy_j + reload_energy_j + stream_energy_j AS clocked_energy_j,
+    -- Time of the slowest memory on the units' clock: the last-level cache and the memories next to the units. [s]
+    GREATEST(cache_s, reload_s, staged_stream_s) AS clocked_memory_s
 FROM cost_compute

@@ -1,4 +1,4 @@
--- What a shape takes with each candidate tile: the time of `shape_cost`, on the columns in which candidates differ. Of times
+-- What a shape takes with each candidate tile: the time of `shape_cost` at full clock, on the columns in which candidates differ. Of times
 -- equal within rounding the one of less energy ranks first, then the lower number: both are added to the time in shares too
 -- small to outweigh any real difference, too large for rounding.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, candidate
@@ -27,17 +27,14 @@ SELECT
     END AS tile_energy_j,
     -- Energy of arithmetic and traffic; null when a coefficient is missing. [J]
     tile_energy_j + p.memory_energy_j + p.vector_energy_j AS dynamic_energy_j,
-    -- Time the kernel keeps the device busy. [s]
+    -- Time the kernel keeps the device busy at full clock. [s]
     GREATEST(
-        GREATEST(
-            GREATEST(compute_s, slowest_memory_s) + (1e0 - p.overlap_fraction) * LEAST(compute_s, slowest_memory_s),
-            CASE WHEN p.is_staged THEN 0e0 ELSE first_level_s END
-        ) + p.exposed_s,
-        COALESCE(dynamic_energy_j / NULLIF(p.tdp_w - p.static_w, 0e0), 0e0)
-    ) AS busy_s,
+        GREATEST(compute_s, slowest_memory_s) + (1e0 - p.overlap_fraction) * LEAST(compute_s, slowest_memory_s),
+        CASE WHEN p.is_staged THEN 0e0 ELSE first_level_s END
+    ) + p.exposed_s AS unlimited_s,
     -- That time, with energy and number in shares of it. A difference of logarithms is a relative difference of energy,
     -- whatever else the kernel takes. [s]
-    busy_s * (
+    unlimited_s * (
         1e0 + 1e-9 * COALESCE(LN(NULLIF(GREATEST(dynamic_energy_j, 0e0), 0e0)), 0e0) + 1e-14 * t.candidate
     ) AS rank_s
 FROM tile_time AS t

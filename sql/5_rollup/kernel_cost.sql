@@ -3,11 +3,7 @@
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
 CREATE VIEW kernel_cost AS
 SELECT
-    s.* EXCLUDE (kernel_count, view_count, host_kernel_s, host_view_s, cache_state),
-    r.context,
-    r.phase,
-    r.host_factor,
-    r.cache_state,
+    s.* EXCLUDE (kernel_count, view_count, host_kernel_s, host_view_s),
     k.kernel_id,
     k.position,
     k.fused_kernel_id,
@@ -18,14 +14,9 @@ SELECT
     -- Host time to issue the kernel and the views before it; 0 where one launch starts them all. [s]
     CASE
         WHEN s.dispatch = 'graph' THEN 0e0
-        ELSE (s.host_kernel_s + k.view_count * s.host_view_s) * r.host_factor
-    END AS host_issue_s,
-    -- Host time of the whole run, paid once and part of no kernel. [s]
-    s.call_s * r.host_factor AS run_call_s
+        ELSE (s.host_kernel_s + k.view_count * s.host_view_s) * s.host_factor
+    END AS host_issue_s
 FROM run_kernel AS k
-INNER JOIN run AS r
-    ON r.model = k.model AND r.backend = k.backend AND r.precision = k.precision AND r.batch = k.batch
-    AND r.sequence = k.sequence AND r.scenario_id = k.scenario_id
-INNER JOIN shape_cost AS s
+INNER JOIN clocked_shape AS s
     ON s.model = k.model AND s.backend = k.backend AND s.precision = k.precision AND s.batch = k.batch
     AND s.sequence = k.sequence AND s.scenario_id = k.scenario_id AND s.shape_id = k.shape_id

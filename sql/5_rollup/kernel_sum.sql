@@ -39,7 +39,7 @@ SELECT
     s.compute_s,
     -- Part of it in which a memory level sets the pace. [s]
     s.memory_s,
-    -- Part of it in which the power limit sets the pace. [s]
+    -- Part of it in kernels of which the power limit or the power mode sets the pace. [s]
     s.power_s,
     -- Part of it in which teams of threads begin and end. [s]
     s.team_s,

@@ -11,6 +11,7 @@ WITH issued_runs AS (
         r.memory_format,
         r.host_factor,
         r.cache_state,
+        r.power,
         CASE
             WHEN s.dispatch = 'graph' THEN 0e0
             ELSE (s.kernel_count * s.host_kernel_s + s.view_count * s.host_view_s) * r.host_factor
@@ -42,6 +43,7 @@ SELECT
     memory_format,
     host_factor,
     cache_state,
+    power,
     -- Kernels launched.
     CAST(kernel_count AS BIGINT) AS kernel_count,
     macs,
@@ -56,7 +58,7 @@ SELECT
     compute_s,
     -- Part of it in which a memory level sets the pace. [s]
     memory_s,
-    -- Part of it in which the power limit sets the pace. [s]
+    -- Part of it in kernels of which the power limit or the power mode sets the pace. [s]
     power_s,
     -- Part of it in which teams of threads begin and end. [s]
     team_s,
@@ -81,6 +83,9 @@ SELECT
     static_w * (latency_s - allocated_s) AS wasted_energy_j,
     -- Total energy; null when a coefficient is missing. [J]
     compute_energy_j + memory_energy_j + static_w * latency_s AS energy_j,
+    static_w,
+    tdp_w,
+    clock_fraction,
     -- Highest power of any kernel while it keeps the device busy; null when a coefficient is missing. [W]
     static_w + peak_dynamic_w AS peak_power_w,
     -- Share of the units' peak that shapes and waves leave, weighted by busy time.

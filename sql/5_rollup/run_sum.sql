@@ -3,7 +3,7 @@
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW run_sum AS
 WITH shape_costs AS (
-    SELECT * FROM shape_cost
+    SELECT * FROM clocked_shape
 ),
 
 queued_kernels AS (
@@ -15,7 +15,7 @@ queued_kernels AS (
         k.batch,
         k.sequence,
         k.scenario_id,
-        r.host_factor * (
+        s.host_factor * (
             (k.position + 1 - CASE WHEN s.bias_is_kernel THEN 0 ELSE k.issued_bias_count END) * s.host_kernel_s
             + k.issued_view_count * s.host_view_s
         ) AS issued_s,
@@ -25,9 +25,6 @@ queued_kernels AS (
             ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         ) AS device_end_s
     FROM run_kernel AS k
-    INNER JOIN run AS r
-        ON r.model = k.model AND r.backend = k.backend AND r.precision = k.precision AND r.batch = k.batch
-        AND r.sequence = k.sequence AND r.scenario_id = k.scenario_id
     INNER JOIN shape_costs AS s
         ON s.model = k.model AND s.backend = k.backend AND s.precision = k.precision AND s.batch = k.batch
         AND s.sequence = k.sequence AND s.scenario_id = k.scenario_id AND s.shape_id = k.shape_id
@@ -82,6 +79,8 @@ summed_shapes AS (
         -- A kernel that cannot be costed leaves none of the run's sums.
         MAX(fault) AS fault,
         MAX(static_w) AS static_w,
+        MAX(tdp_w) AS tdp_w,
+        MAX(clock_fraction) AS clock_fraction,
         MAX(dispatch) AS dispatch,
         MAX(host_kernel_s) AS host_kernel_s,
         MAX(host_view_s) AS host_view_s,
@@ -112,7 +111,7 @@ SELECT
     CASE WHEN s.fault IS NULL THEN s.compute_s END AS compute_s,
     -- Part of it in which a memory level sets the pace. [s]
     CASE WHEN s.fault IS NULL THEN s.memory_s END AS memory_s,
-    -- Part of it in which the power limit sets the pace. [s]
+    -- Part of it in kernels of which the power limit or the power mode sets the pace. [s]
     CASE WHEN s.fault IS NULL THEN s.power_s END AS power_s,
     -- Part of it in which teams of threads begin and end. [s]
     CASE WHEN s.fault IS NULL THEN s.team_s END AS team_s,
@@ -131,6 +130,8 @@ SELECT
     -- Highest dynamic power of any kernel while it is busy; null when a coefficient is missing. [W]
     s.peak_dynamic_w,
     s.static_w,
+    s.tdp_w,
+    s.clock_fraction,
     s.dispatch,
     s.host_kernel_s,
     s.host_view_s,

@@ -15,6 +15,7 @@ SELECT
     c.memory_format,
     c.host_factor,
     c.cache_state,
+    c.power,
     h.is_simulated,
     h.energy_scope,
     c.latency_s,
@@ -43,4 +44,4 @@ INNER JOIN run_memory AS m
     ON m.model = c.model AND m.backend = c.backend AND m.precision = c.precision AND m.batch = c.batch
     AND m.sequence = c.sequence AND m.scenario_id = c.scenario_id
 INNER JOIN part AS h ON h.hardware = c.hardware
-LEFT JOIN price AS p ON p.hardware = c.hardware
+LEFT JOIN part_price AS p ON p.hardware = c.hardware

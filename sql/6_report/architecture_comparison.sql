@@ -10,6 +10,7 @@ WITH costs AS (
         r.memory_format,
         r.host_factor,
         r.cache_state,
+        r.power,
         h.energy_scope,
         h.is_simulated,
         g.assumed_count
@@ -46,6 +47,7 @@ paired_targets AS (
         ON b.model = a.model AND b.hardware <> a.hardware AND b.precision = a.precision AND b.batch = a.batch
         AND b.sequence = a.sequence AND b.context = a.context AND b.phase = a.phase
         AND b.memory_format = a.memory_format AND b.host_factor = a.host_factor AND b.cache_state = a.cache_state
+        AND b.power = a.power
 ),
 
 reasoned_pairs AS (

@@ -7,11 +7,11 @@ WITH best_batches AS (
         *,
         MAX(CASE WHEN fits_device THEN throughput_per_s END) OVER (
             PARTITION BY
-                model, hardware, backend, precision, sequence, context, phase, memory_format, host_factor, cache_state
+                model, hardware, backend, precision, sequence, context, phase, memory_format, host_factor, cache_state, power
         ) AS best_throughput_per_s,
         MAX(CASE WHEN fits_device THEN batch END) OVER (
             PARTITION BY
-                model, hardware, backend, precision, sequence, context, phase, memory_format, host_factor, cache_state
+                model, hardware, backend, precision, sequence, context, phase, memory_format, host_factor, cache_state, power
         ) AS largest_fitting_batch
     FROM target_cost
 ),
@@ -21,7 +21,7 @@ saturated_batches AS (
         *,
         MIN(CASE WHEN fits_device AND throughput_per_s >= 0.9e0 * best_throughput_per_s THEN batch END) OVER (
             PARTITION BY
-                model, hardware, backend, precision, sequence, context, phase, memory_format, host_factor, cache_state
+                model, hardware, backend, precision, sequence, context, phase, memory_format, host_factor, cache_state, power
         ) AS saturating_batch
     FROM best_batches
 )
@@ -37,6 +37,7 @@ SELECT
     b.context,
     b.phase,
     b.memory_format,
+    b.power,
     b.is_simulated,
     b.latency_s,
     b.throughput_per_s,

@@ -12,7 +12,7 @@ WITH beside_unfused AS (
     FROM model_cost
     WINDOW same_conditions AS (
         PARTITION BY
-            model, hardware, precision, batch, sequence, context, phase, memory_format, host_factor, cache_state
+            model, hardware, precision, batch, sequence, context, phase, memory_format, host_factor, cache_state, power
     )
 )
 

@@ -1,4 +1,4 @@
--- Every candidate tile of every kernel that has a product, on every part: what the kernel takes with it, or the level that
+-- Every candidate tile of every kernel that has a product, on every part: what the kernel takes with it at full clock, or the level that
 -- cannot hold it. Rows of `tiling_strategy` that people add are candidates like the others.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id, candidate
 CREATE VIEW kernel_tile AS
@@ -25,7 +25,7 @@ candidates AS (
         hardware,
         candidate,
         CAST(NULL AS VARCHAR) AS overflowing_level,
-        busy_s,
+        unlimited_s,
         compute_s,
         slowest_memory_s,
         dynamic_energy_j,
@@ -46,7 +46,7 @@ candidates AS (
         hardware,
         candidate,
         MIN(overflowing_level) AS overflowing_level,
-        CAST(NULL AS DOUBLE) AS busy_s,
+        CAST(NULL AS DOUBLE) AS unlimited_s,
         CAST(NULL AS DOUBLE) AS compute_s,
         CAST(NULL AS DOUBLE) AS slowest_memory_s,
         CAST(NULL AS DOUBLE) AS dynamic_energy_j,
@@ -96,8 +96,8 @@ SELECT
         WHEN 'stream' THEN h.stream_level
         ELSE c.overflowing_level
     END AS overflowing_level,
-    -- Time the kernel keeps the device busy with the tile; null where a level cannot hold it. [s]
-    c.busy_s,
+    -- Time the kernel keeps the device busy with the tile at full clock; null where a level cannot hold it. [s]
+    c.unlimited_s,
     c.compute_s,
     c.slowest_memory_s,
     c.dynamic_energy_j,

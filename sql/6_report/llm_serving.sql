@@ -20,7 +20,7 @@ prefilled_runs AS (
         MAX_BY(peak_memory_byte, prompt_order) OVER reached AS prompt_memory_byte
     FROM token_runs
     WINDOW reached AS (
-        PARTITION BY model, hardware, backend, precision, batch, memory_format, host_factor, cache_state
+        PARTITION BY model, hardware, backend, precision, batch, memory_format, host_factor, cache_state, power
         ORDER BY reached_tokens
         RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
     )

@@ -8,7 +8,7 @@ WITH level_sizes AS (
         m.level,
         m.depth,
         CASE WHEN m.scope = 'unit' THEN m.capacity_byte * h.unit_count ELSE m.capacity_byte END AS capacity_byte
-    FROM hardware_memory AS m
+    FROM part_memory AS m
     INNER JOIN part AS h ON h.hardware = m.hardware
     WHERE m.capacity_byte IS NOT NULL
 )

@@ -23,6 +23,7 @@ SELECT
     c.wasted_energy_j,
     -- Energy over time. [W]
     c.energy_j / NULLIF(c.latency_s, 0e0) AS average_power_w,
+    c.tdp_w,
     c.peak_power_w,
     h.energy_scope,
     h.guess_count,

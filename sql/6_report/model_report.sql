@@ -13,6 +13,8 @@ SELECT
     c.context,
     c.phase,
     c.memory_format,
+    c.power,
+    c.clock_fraction,
     c.kernel_count,
     c.macs,
     c.flops,

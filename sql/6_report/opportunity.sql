@@ -27,6 +27,7 @@ counted_pairs AS (
             WHEN b.backend <> a.backend THEN 'backend'
             WHEN b.memory_format <> a.memory_format THEN 'memory_format'
             WHEN b.cache_state <> a.cache_state THEN 'cache'
+            WHEN b.power <> a.power THEN 'power'
             WHEN b.scenario_id = a.scenario_id THEN 'none'
         END AS kind,
         CASE
@@ -35,7 +36,8 @@ counted_pairs AS (
             WHEN b.precision <> a.precision THEN b.precision
             WHEN b.backend <> a.backend THEN b.backend
             WHEN b.memory_format <> a.memory_format THEN b.memory_format
-            ELSE b.cache_state
+            WHEN b.cache_state <> a.cache_state THEN b.cache_state
+            ELSE b.power
         END AS change,
         b.is_simulated,
         b.energy_scope,
@@ -55,7 +57,8 @@ counted_pairs AS (
         + CASE WHEN b.precision <> a.precision THEN 1 ELSE 0 END
         + CASE WHEN b.backend <> a.backend THEN 1 ELSE 0 END
         + CASE WHEN b.memory_format <> a.memory_format THEN 1 ELSE 0 END
-        + CASE WHEN b.cache_state <> a.cache_state THEN 1 ELSE 0 END <= 1
+        + CASE WHEN b.cache_state <> a.cache_state THEN 1 ELSE 0 END
+        + CASE WHEN b.power <> a.power THEN 1 ELSE 0 END <= 1
 ),
 
 -- `now` is the target itself.

@@ -6,7 +6,7 @@ WITH best_peaks AS (
         hardware,
         MAX(CASE WHEN precision = 'fp32' AND unit = 'vector' THEN peak_ops_per_s END) AS fp32_ops_per_s,
         MAX(CASE WHEN precision IN ('fp16', 'bf16') AND accumulator <> 'fp16' THEN peak_ops_per_s END) AS half_ops_per_s
-    FROM hardware_peak
+    FROM part_peak
     GROUP BY hardware
 )
 

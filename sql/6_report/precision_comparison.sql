@@ -14,7 +14,7 @@ ranked_policies AS (
         *,
         ROW_NUMBER() OVER (
             PARTITION BY
-                model, hardware, backend, batch, sequence, context, phase, memory_format, host_factor, cache_state
+                model, hardware, backend, batch, sequence, context, phase, memory_format, host_factor, cache_state, power
             ORDER BY policy_order, precision, scenario_id
         ) AS policy_rank
     FROM ordered_policies
@@ -29,7 +29,8 @@ beside_base AS (
         MAX(CASE WHEN policy_rank = 1 THEN peak_memory_byte END) OVER same_conditions AS base_byte
     FROM ranked_policies
     WINDOW same_conditions AS (
-        PARTITION BY model, hardware, backend, batch, sequence, context, phase, memory_format, host_factor, cache_state
+        PARTITION BY
+            model, hardware, backend, batch, sequence, context, phase, memory_format, host_factor, cache_state, power
     )
 )
 

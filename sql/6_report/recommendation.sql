@@ -16,6 +16,7 @@ WITH choices AS (
         r.context,
         r.phase,
         r.memory_format,
+        r.power,
         h.is_simulated,
         h.energy_scope,
         COALESCE(h.energy_scope, 'none') AS comparable_scope,
@@ -86,6 +87,8 @@ SELECT
     c.context,
     c.phase,
     c.memory_format,
+    -- Power mode, limit as `150w`, or `default`.
+    c.power,
     c.is_simulated,
     c.latency_s,
     -- Samples finished in a second. [1/s]

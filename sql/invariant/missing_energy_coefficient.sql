@@ -3,9 +3,10 @@
 -- Grain: hardware, what, key
 CREATE VIEW missing_energy_coefficient AS
 WITH needed_coefficients AS (
-    SELECT DISTINCT hardware, 'op' AS what, CONCAT(precision, '.', unit) AS key
-    FROM hardware_peak
-    WHERE NOT (accumulator = 'fp16' AND unit = 'matrix')
+    SELECT DISTINCT k.hardware, 'op' AS what, CONCAT(k.precision, '.', k.unit) AS key
+    FROM part_peak AS k
+    INNER JOIN hardware AS h ON h.hardware = k.hardware
+    WHERE NOT (k.accumulator = 'fp16' AND k.unit = 'matrix')
     UNION
     SELECT hardware, 'byte' AS what, 'dram' AS key
     FROM part
@@ -34,5 +35,5 @@ SELECT
     -- Precision and unit, memory level, or `chip`.
     n.key
 FROM needed_coefficients AS n
-LEFT JOIN energy_profile AS e ON e.hardware = n.hardware AND e.what = n.what AND e.key = n.key
+LEFT JOIN part_energy AS e ON e.hardware = n.hardware AND e.what = n.what AND e.key = n.key
 WHERE e.value IS NULL

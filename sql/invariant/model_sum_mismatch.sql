@@ -20,11 +20,10 @@ WITH kernel_sums AS (
 whole_runs AS (
     SELECT
         m.*,
-        h.static_w * m.run_call_s AS call_energy_j,
-        0.5e0 * (h.static_w * m.run_call_s * m.latency_s + m.run_call_s * m.energy_j) AS call_edp_js,
+        m.static_w * m.run_call_s AS call_energy_j,
+        0.5e0 * (m.static_w * m.run_call_s * m.latency_s + m.run_call_s * m.energy_j) AS call_edp_js,
         m.energy_j * m.latency_s AS edp_js
     FROM model_cost AS m
-    INNER JOIN part AS h ON h.hardware = m.hardware
 )
 
 SELECT

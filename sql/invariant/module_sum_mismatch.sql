@@ -37,10 +37,9 @@ expected_sums AS (
     SELECT
         c.model, c.hardware, c.backend, c.precision, c.batch, c.sequence, c.scenario_id, m.module_id,
         c.latency_s - c.run_call_s AS sum_s,
-        c.energy_j - h.static_w * c.run_call_s AS sum_j,
-        c.energy_j * c.latency_s - 0.5e0 * (h.static_w * c.run_call_s * c.latency_s + c.run_call_s * c.energy_j) AS sum_js
+        c.energy_j - c.static_w * c.run_call_s AS sum_j,
+        c.energy_j * c.latency_s - 0.5e0 * (c.static_w * c.run_call_s * c.latency_s + c.run_call_s * c.energy_j) AS sum_js
     FROM model_cost AS c
-    INNER JOIN part AS h ON h.hardware = c.hardware
     INNER JOIN module AS m ON m.model = c.model
     WHERE m.parent_module_id IS NULL
 )

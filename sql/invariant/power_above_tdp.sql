@@ -1,5 +1,5 @@
--- Kernels whose average power exceeds what their part may draw, where that is known.
--- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
+-- Runs whose average power exceeds what their part may draw in the power mode, where that is known.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW power_above_tdp AS
 SELECT
     model,
@@ -9,9 +9,8 @@ SELECT
     batch,
     sequence,
     scenario_id,
-    kernel_id,
     -- Its energy over its time. [W]
     energy_j / NULLIF(latency_s, 0e0) AS power_w,
     tdp_w
-FROM kernel_time
+FROM model_cost
 WHERE energy_j > tdp_w * latency_s * (1e0 + 1e-9)

@@ -8,6 +8,7 @@ reads it any more, and with the process that asked.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import pickle
@@ -39,6 +40,9 @@ _AMOUNT = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([KMGT]?I?B?)", re.IGNORECASE)
 LEAST_MEMORY_BYTE = 100 * 10**6
 """What the engine takes besides what it counts would be more."""
 
+_ENDING = b"\0"
+"""Stands before how the other process ended: nobody prints it."""
+
 _BATCH_ROWS = 8192
 _ENGINE_SHARE = 0.75
 """Of the memory, what the engine may count: it takes more than it counts, about 100 MB while it spills (measured)."""
@@ -53,6 +57,9 @@ NO_CODE = (
 NO_FILES = ("enable_external_access = false", "disabled_filesystems = 'LocalFileSystem'")
 """Settings that keep SQL from files and network, in this order: without external access the file's own log may still be
 written, and the second keeps `COPY ... TO 'FILE.wal'` from planting one."""
+
+_NOT_HELD = re.compile(r"\b(INTERVAL|UNION|BIGNUM|UHUGEINT|BIT|TIME WITH TIME ZONE|VARIANT|GEOMETRY)\b")
+"""Types that readers of Arrow do not know or take for others, also within others."""
 
 Opening = Callable[..., "duckdb.DuckDBPyConnection"]
 """Opens the database to be asked; a function of a module, called in the other process."""
@@ -77,7 +84,8 @@ def memory_byte(text: str) -> int:
         raise CharzError("not an amount of memory", text, next="write e.g. --memory 4GB")
     amount = int(float(match[1]) * _UNITS[unit])
     if not LEAST_MEMORY_BYTE <= amount < 2**60:
-        raise CharzError("too little or too much memory", text, f"at least {LEAST_MEMORY_BYTE // 10**6} MB are needed")
+        least = f"at least {LEAST_MEMORY_BYTE // 10**6} MB are needed"
+        raise CharzError("too little or too much memory", text, least, "write e.g. --memory 4GB")
     return amount
 
 
@@ -117,14 +125,39 @@ def lock(connection: duckdb.DuckDBPyConnection, memory: int, spill: Path | None 
         connection.execute(f"SET {setting}")
 
 
+def held(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """The relation as frames and files can hold it: types that they do not know as text, each name once."""
+    from charz.schema import ddl
+
+    names = list(relation.columns)
+    for number, name in enumerate(names):
+        count = itertools.count(1)
+        while names[number] in names[:number]:
+            names[number] = f"{name}_{next(count)}"
+    casts = ["::VARCHAR" if _NOT_HELD.search(str(kind)) else "" for kind in relation.types]
+    if names == relation.columns and not any(casts):
+        return relation
+    columns = enumerate(zip(casts, names, strict=True), start=1)
+    return relation.project(", ".join(f"#{number}{cast} AS {ddl.quote(name)}" for number, (cast, name) in columns))
+
+
 def query_failed(error: Exception) -> CharzError:
     """An engine's message as one line: its text and suggestions without the drawing of the query."""
     import duckdb
 
+    from charz.schema import disk
+
+    if disk.is_full(error):
+        exists = "the query writes there what its memory does not hold"
+        next = "make room there, set TMPDIR to a folder elsewhere, or raise --memory"
+        return CharzError("the disk is full", tempfile.gettempdir(), exists, next)
     lines = [line.strip() for line in str(error).splitlines()]
     if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
         return _out_of_memory(lines[0] if lines else "")
     text = " ".join(line for line in lines if line and not line.startswith(("LINE ", "^")))
+    if "disabled by configuration" in text:
+        next = "use a DuckDB client for what lies elsewhere"
+        return CharzError("a query may read the database and nothing else", text, next=next)
     is_about_names = isinstance(error, duckdb.CatalogException | duckdb.BinderException)
     next = "`charz schema` lists views, `charz schema VIEW` its columns" if is_about_names else ""
     return CharzError("the query failed", text, next=next)
@@ -154,6 +187,15 @@ class Answer:
     def schema(self) -> pyarrow.Schema:
         """Names and types of the columns."""
         return self._stream.schema
+
+    def check_time(self) -> None:
+        """Raise `CharzError` where the time is up, also once all rows have come."""
+        self._process.left_s()
+
+    @property
+    def said(self) -> list[str]:
+        """Lines about what the rows leave out, once all have come."""
+        return self._process.said
 
     def __iter__(self) -> Iterator[pyarrow.RecordBatch]:
         """Rows in pieces. Raises `CharzError` where the statement fails or a limit is reached."""
@@ -194,7 +236,11 @@ def asked(opening: Opening, arguments: Sequence[Any], text: str, limits: Limits 
     Raises `CharzError` where the statement fails, gives no rows, or reaches a limit.
     """
     limits = limits or Limits()
-    folder = Path(tempfile.mkdtemp(prefix="charz-"))
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="charz-"))
+    except OSError as error:
+        next = "make room in the folder of temporary files, or set TMPDIR to another"
+        raise CharzError("no folder for temporary files", error.strerror or str(error), next=next) from error
     try:
         with _Process(limits) as process:
             process.send(pickle.dumps((opening, tuple(arguments), text, limits, folder)))
@@ -204,24 +250,28 @@ def asked(opening: Opening, arguments: Sequence[Any], text: str, limits: Limits 
 
 
 class _Process:
-    """The other process, as a file to read its rows from until the time is up."""
+    """The other process, as a file to read its rows from until the time is up.
+
+    Its standard error is a pipe: what it prints there, and at last how it ended.
+    """
 
     closed = False
 
     def __init__(self, limits: Limits) -> None:
+        self.said: list[str] = []
         self._limits = limits
         self._deadline = time.monotonic() + limits.timeout_s if limits.timeout_s > 0 else None
         self._rows, rows = os.pipe()
         self._status, status = os.pipe()
         code = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from charz import sandbox; sandbox.answer()"
-        command = [sys.executable, "-P", "-c", code, json.dumps(sys.path), str(rows), str(status)]
+        command = [sys.executable, "-P", "-c", code, json.dumps(sys.path), str(rows)]
         try:
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                pass_fds=(rows, status),
+                stderr=status,
+                pass_fds=(rows,),
                 env={**os.environ, "MALLOC_ARENA_MAX": "2"},  # else each thread keeps memory of its own, which counts
             )
         finally:
@@ -264,36 +314,44 @@ class _Process:
 
     def finish(self) -> None:
         """Raise `CharzError` unless the process has answered in full."""
-        said = b""
+        status = b""
         while chunk := self._chunk(self._status, 2**16):
-            said += chunk
-        if not said:
-            code = self._process.wait()
-            raise _out_of_memory(f"it ended with {signal.Signals(-code).name}" if code < 0 else "")
-        parts = json.loads(said)
+            status += chunk
+        printed, has_ended, ending = status.partition(_ENDING)
+        self.said = printed.decode(errors="replace").splitlines()
+        if not has_ended:
+            raise _died(self._process.wait(), self.said)
+        parts = json.loads(ending)
         if parts:
             raise CharzError(*parts)
 
-    def _chunk(self, descriptor: int, most: int) -> bytes:
+    def left_s(self) -> float | None:
+        """Time until it is up, None where there is no end. Raises `CharzError` where it is. [s]"""
         left = None if self._deadline is None else self._deadline - time.monotonic()
-        if left is not None and (left <= 0 or not select.select([descriptor], [], [], left)[0]):
+        if left is not None and left <= 0:
+            raise too_long(self._limits.timeout_s)
+        return left
+
+    def _chunk(self, descriptor: int, most: int) -> bytes:
+        if not select.select([descriptor], [], [], self.left_s())[0]:
             raise too_long(self._limits.timeout_s)
         return os.read(descriptor, most)
 
 
 def answer() -> None:
     """The other process: read what is asked, give up all rights but reading, write the rows."""
-    rows, status = int(sys.argv[2]), int(sys.argv[3])
+    rows = int(sys.argv[2])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asked ends this process
 
     def exceeded(now: int) -> None:
-        _say(status, _out_of_memory(f"it had taken {now / 10**6:,.0f} MB"))
+        _say(_out_of_memory(f"it had taken {now / 10**6:,.0f} MB"))
 
     said: CharzError | None = None
     try:
         size = int.from_bytes(sys.stdin.buffer.read(8), "big")
         opening, arguments, text, limits, folder = pickle.loads(sys.stdin.buffer.read(size))
         threading.Thread(target=_end_with_asker, daemon=True).start()
+        tempfile.tempdir = str(folder.parent)  # else it would look for one by writing
         most_byte = limits.memory_byte + limits.memory_byte // 10
         confined.limit_memory(most_byte)
         spill = folder if confined.limit_writing(folder, limits.spill_byte) else None
@@ -310,13 +368,13 @@ def answer() -> None:
     except Exception as error:  # noqa: BLE001  it must reach the one who asked, who sees nothing else of this process
         said = CharzError(type(error).__name__, " ".join(str(error).split())[:500])
     os.close(rows)
-    _say(status, said)
+    _say(said)
 
 
-def _say(status: int, error: CharzError | None) -> None:
+def _say(error: CharzError | None) -> None:
     """Tell the asker how it ended, and end: an engine at work on what nobody reads would hold that up."""
     parts = (error.what, error.where, error.exists, error.next) if error else ()
-    os.write(status, json.dumps(parts).encode())
+    os.write(sys.stderr.fileno(), _ENDING + json.dumps(parts).encode())
     os._exit(0)
 
 
@@ -329,7 +387,7 @@ def _write_rows(connection: duckdb.DuckDBPyConnection, text: str, rows: int) -> 
             if duckdb.extract_statements(text)[0].expected_result_type != [duckdb.ExpectedResultType.QUERY_RESULT]:
                 next = "charz only reads; change rows with a DuckDB client"
                 raise CharzError("the statement gives no rows", text[:200], next=next)
-            relation = connection.sql(text)
+            relation = held(connection.sql(text))
             reader = relation.to_arrow_reader(_BATCH_ROWS)
             with pyarrow.ipc.new_stream(pipe, reader.schema) as stream:
                 for batch in reader:
@@ -354,3 +412,15 @@ def _out_of_memory(needed: str) -> CharzError:
         needed.removeprefix("Out of Memory Error: "),
         next="name what it is about with --model and --on, ask for fewer rows or columns, or raise --memory",
     )
+
+
+def _died(code: int, said: Sequence[str]) -> CharzError:
+    """The error of a process that ended without saying how, from its exit code and what its runtime printed."""
+    last = said[-1] if said else ""
+    if any(word in line for line in said for word in ("bad_alloc", "MemoryError")):
+        return _out_of_memory(last)
+    if code == -signal.SIGKILL:
+        exists = "the system does that where the machine's memory runs out"
+        return CharzError("the query's process was killed", "SIGKILL", exists, "lower --memory to what is free")
+    how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+    return CharzError("the query's process crashed", how, last, "write the query another way")

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import csv
 import errno
+import io
+import json
 import os
 import shutil
 import stat
+import subprocess
+import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
+import polars
+import pyarrow
 import pytest
 
+from charz import sandbox
 from charz.cli.dispatch import run
+from charz.cli.output import Format, encode, write
 from charz.schema import user_file
 from charz.schema.errors import CharzError
+from charz.session.answer import of_arrow
 
 QUESTION = ("sql", "SELECT 1 AS a", "--format", "csv")
 ANSWER = b"a\n1\n"
@@ -120,18 +131,16 @@ def test_a_full_disk_is_named_with_its_folder(file: Path, capsys: pytest.Capture
     assert capsys.readouterr().err.startswith("charz: the disk is full: /dev. ")
 
 
-def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
     out = tmp_path / "rows.csv"
     user_file.write(out, b"old")
 
-    def full(self: Path, data: bytes) -> int:
-        with self.open("wb") as half:
-            half.write(data[:1])
+    def full() -> Iterator[bytes]:
+        yield b"n"
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(CharzError, match=f"the disk is full: {tmp_path}"):
-        user_file.write(out, b"new")
+        user_file.write_pieces(out, full())
     assert out.read_bytes() == b"old"
     assert [p.name for p in tmp_path.iterdir()] == ["rows.csv"]
 
@@ -152,3 +161,69 @@ def test_a_picture_is_no_exception(file: Path, tmp_path: Path, capsys: pytest.Ca
     assert "--force" in capsys.readouterr().err and out.read_text() == "{}"
     assert run([*arguments, "--force"]) == 0
     assert run(arguments) == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("INTERVAL '3 months 2 days'", "3 months 2 days"),
+        ("union_value(k := 1)", "1"),
+        ("[union_value(k := 1)]", "[1]"),
+        ("'1010'::BIT", "1010"),
+        ("{'a': 1}::VARIANT", "{'a': 1}"),
+        ("TIMETZ '10:00:00+01'", "10:00:00+01"),
+        ("340282366920938463463374607431768211455::UHUGEINT", "340282366920938463463374607431768211455"),
+        ("DATE '0044-03-15 (BC)'", "0044-03-15 (BC)"),
+        ("[DATE '0044-03-15 (BC)']", "['0044-03-15 (BC)']"),
+        ("DATE '5874897-12-31'", "5874897-12-31"),
+        ("'infinity'::TIMESTAMP", "infinity"),
+    ],
+)
+def test_what_python_cannot_hold_is_the_text_of_the_engine(value: str, text: str) -> None:
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        relation = sandbox.held(connection.sql(f"SELECT {value} AS a, 2 AS a, 3 AS a_1"))
+        rows = of_arrow(relation.to_arrow_table())
+    assert json.loads(encode(rows.columns, rows.fetch(), Format.json)) == [{"a": text, "a_1": 2, "a_1_1": 3}]
+    assert list(csv.reader(encode(rows.columns, rows.fetch(), Format.csv).decode().splitlines())) == [
+        ["a", "a_1", "a_1_1"],
+        [text, "2", "3"],
+    ]
+    for format in (Format.table, Format.markdown):
+        assert text in encode(rows.columns, rows.fetch(), format).decode()
+    assert rows.frame().columns == ["a", "a_1", "a_1_1"]
+    rows.frame().write_parquet(io.BytesIO())
+
+
+def test_a_long_answer_is_written_in_pieces_and_in_time(tmp_path: Path) -> None:
+    table = pyarrow.table({"i": range(20_000), "name": ["=x"] * 20_000})
+    out = tmp_path / "long"
+    for format in (Format.csv, Format.json, Format.parquet):
+        write(of_arrow(table), format, out)
+        read = {Format.csv: polars.read_csv, Format.json: polars.read_json, Format.parquet: polars.read_parquet}[format]
+        found = read(out)
+        assert found["i"].to_list() == list(range(20_000))
+        assert set(found["name"]) == {"'=x" if format is Format.csv else "=x"}
+    left = iter(range(2))
+
+    def check() -> None:
+        if next(left, None) is None:
+            raise CharzError("the time is up")
+
+    before = out.read_bytes()
+    with pytest.raises(CharzError, match="the time is up"):
+        write(of_arrow(table, check), Format.csv, out)
+    assert out.read_bytes() == before and list(tmp_path.iterdir()) == [out]
+
+
+def test_an_answer_takes_no_more_memory_than_its_rows(file: Path) -> None:
+    """Rows of 16 MB, which as tuples and text would take ten times that."""
+    code = "import sys, resource\nfrom charz.cli.dispatch import run\nrun(sys.argv[1:])\n"
+    code += "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
+    peaks = []
+    for rows in (1, 1_000_000):
+        query = f"SELECT range, range + 1 AS next FROM range({rows})"
+        asked = [sys.executable, "-c", code, "--db", str(file), "sql", query, "--format", "csv"]
+        done = subprocess.run(asked, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=True)
+        peaks.append(int(done.stderr.split()[-1]) * 1024)
+    assert peaks[1] - peaks[0] < 60e6

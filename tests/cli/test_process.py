@@ -103,6 +103,17 @@ def test_a_condition_is_one_expression(charz: Charz, file: Path) -> None:
             assert "CHARZ_TRACEBACK" not in done.stderr
 
 
+def test_names_that_the_system_refuses_get_one_line(charz: Charz, file: Path) -> None:
+    name = "a" * 5000
+    for command in (
+        ["hardware", "check", name], ["hardware", "add", name], ["measurements", "import", name], ["export", name],
+        ["ingest", f"{name}.pt2"], ["ingest", f"{name}.py:make"], ["models", "--out", name], ["models", "--db", name],
+    ):  # fmt: skip
+        done = charz("--db", str(file), *command)
+        assert done.returncode in (1, 2) and "CHARZ_TRACEBACK" not in done.stderr, (command[0], done.stderr[:300])
+        assert len(done.stderr.splitlines()) == 1
+
+
 def test_a_factory_that_exits_is_a_failed_model(tmp_path: Path) -> None:
     model = tmp_path / "leaves.py"
     model.write_text("def make():\n    raise SystemExit(0)\n")
@@ -126,6 +137,23 @@ def test_a_signal_leaves_the_old_file_and_nothing_beside_it(
     assert (process.returncode, len(said.splitlines())) == (code, 1), said
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["charz.duckdb"]
+
+
+def test_an_interrupt_while_the_program_is_read_is_one_line() -> None:
+    code = """
+import sys
+
+class Interrupts:
+    def find_spec(self, name, path=None, target=None):
+        if name == "charz.cli.dispatch":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupts())
+from charz.cli import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "charz: interrupted\n")
 
 
 def test_exit_codes_are_documented() -> None:

@@ -163,3 +163,19 @@ def test_models_and_parts_named(workspace: Path, charz: Charz) -> None:
     assert done.stdout.split() == ["model,hardware", "resnet18,rtx4090", "resnet18,t4"]
     done = charz("sql", query, "--db", str(workspace), "--model", "resnet19")
     assert_one_line_error(done, "resnet19", "resnet18")
+
+
+def test_what_a_query_leaves_out_is_said(charz: Charz, file: Path) -> None:
+    query = "SELECT DISTINCT hardware FROM model_report"
+    done = charz("sql", query, "--db", str(file), "--on", "rtx4090,t4", "--precision", "bf16", "--format", "csv")
+    assert done.stdout.split() == ["hardware", "rtx4090"]
+    assert done.stderr.startswith("left out: bf16 on t4, it computes in ")
+
+
+def test_a_file_of_another_charz_is_brought_up_to_this_one_first(charz: Charz, file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "older.duckdb"
+    path.write_bytes(file.read_bytes())
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("UPDATE charz_meta SET value = 'other' WHERE key = 'views_fingerprint'")
+    done = charz("sql", "SELECT count(*) AS n FROM model_report", "--db", str(path), "--on", "t4", "--format", "csv")
+    assert done.returncode == 0 and done.stdout.startswith("n\n"), done.stderr

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from charz.hardware_catalog import loader
 from charz.hardware_catalog.loader import Catalog
+from charz.session import workspace
 
 SMALL_PART = """\
 schema: charz.hardware/1
@@ -45,7 +47,6 @@ peak:
     cluster: sm
     peak_ops_per_s: {value: 1.024e+13, unit: ops/s, source: assumption, confidence: assumed}
     ops_per_clock_per_unit: {value: 1024, unit: ops, source: assumption, confidence: assumed}
-    clock_hz: {value: 1.0e+9, unit: Hz, source: assumption, confidence: assumed}
 power:
   default:
     is_default: true
@@ -58,6 +59,14 @@ power:
 def catalog() -> Catalog:
     """The catalog that ships."""
     return loader.load()
+
+
+@pytest.fixture(scope="session")
+def shipped() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database with the shipped catalog and no model."""
+    connection = workspace.empty()
+    yield connection
+    connection.close()
 
 
 @pytest.fixture(scope="session")

@@ -129,8 +129,10 @@ def test_a_number_given_a_source_is_assumed_no_more(connection: duckdb.DuckDBPyC
     part, energy, efficiency, total = connection.sql(query).fetchall()[0]
     assert min(part, energy, efficiency) > 0
     connection.execute(
-        "UPDATE hardware_provenance SET confidence = 'measured'"
-        " WHERE hardware = 'h100_sxm5_80' AND field = 'energy.static.chip'"
+        "INSERT INTO energy_profile VALUES ('h100_sxm5_80', 'static', 'chip', 175, 'board', 'mine', 'measured', 'meter')"
+    )
+    connection.execute(
+        "INSERT INTO hardware_provenance SELECT 'h100_sxm5_80', 'energy.static.chip', 175, 'W', 'mine', 'measured', NULL, NULL"
     )
     connection.execute("UPDATE efficiency SET confidence = 'derived' WHERE resource = 'residency'")
     after = connection.sql(query).fetchall()[0]

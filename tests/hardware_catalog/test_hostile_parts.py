@@ -50,10 +50,10 @@ BOMB = "a: &a [1,1,1,1,1,1,1,1,1]\n" + "".join(
 def test_a_document_that_is_no_part(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "part.yaml"
     path.write_bytes(content)
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(CharzError, match=message) as caught:
         loader.load_part(path, Catalog())
-    assert time.monotonic() - began < 1
+    assert time.process_time() - began < 1
     assert "\n" not in caught.value.line
     assert len(caught.value.line) < 1000
 
@@ -72,14 +72,14 @@ def test_what_is_no_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("value: 40,", "value: .inf,", "no part has it"),
-        ("value: 40,", "value: -.inf,", "no part has it"),
-        ("value: 40,", "value: .nan,", "no part has it"),
-        ("value: 40,", "value: 1.0e+308,", "no part has it"),
-        ("value: 40,", "value: 1.0e-300,", "no part has it"),
-        ("value: 10,", "value: 0,", "write the value above zero"),
-        ("value: 40,", "value: 0x" + "f" * 1500 + ",", "no part has it"),
-        ("value: 10,", "value: 1.0e+25,", "a count is at most"),
+        ("value: 40,", "value: .inf,", "write a number from 1e-30 to 1e\\+30"),
+        ("value: 40,", "value: -.inf,", "write a number from 1e-30 to 1e\\+30"),
+        ("value: 40,", "value: .nan,", "write a number from 1e-30 to 1e\\+30"),
+        ("value: 40,", "value: 1.0e+308,", "write a number from 1e-30 to 1e\\+30"),
+        ("value: 40,", "value: 1.0e-300,", "write a number from 1e-30 to 1e\\+30"),
+        ("value: 10,", "value: 0,", "write a number from 1 to 1e\\+09"),
+        ("value: 40,", "value: 0x" + "f" * 1500 + ",", "write a number from 1e-30 to 1e\\+30"),
+        ("value: 10,", "value: 1.0e+25,", "write a number from 1 to 1e\\+09"),
         ("value: 10,", "value: [10],", "write a number"),
         ("value: 10,", "value: yes,", "write a number"),
         ("vendor: nobody", "vendor: nobody\naliases: 5", "write a list of names"),
@@ -98,6 +98,13 @@ def test_a_value_of_another_kind(catalog: Catalog, write_part: WritePart, old: s
     with pytest.raises(CharzError, match=message) as caught:
         loader.load_part(path, catalog)
     assert "\n" not in caught.value.line
+
+
+def test_a_part_without_rates(tmp_path: Path, catalog: Catalog, small_part: str) -> None:
+    path = tmp_path / "part.yaml"
+    path.write_text(yaml.safe_dump({**yaml.safe_load(small_part), "peak": {}, "cluster": {}}))
+    with pytest.raises(CharzError, match="at least one cluster"):
+        loader.load_part(path, catalog)
 
 
 def test_a_bomb_takes_little_memory(tmp_path: Path) -> None:
@@ -140,12 +147,12 @@ _ANYTHING = st.recursive(
 
 
 def _refused_or_read(path: Path, catalog: Catalog) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     try:
         loader.load_part(path, catalog)
     except CharzError as error:
         assert "\n" not in error.line
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 def changed(data: st.DataObject, text: str) -> str:

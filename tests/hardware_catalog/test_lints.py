@@ -52,7 +52,7 @@ FAULTS: dict[str, tuple[dict[str, str], str, str, str]] = {
     # fault: (text replaced, field, value shown, part of the remedy)
     "unresolved source": (
         {UNITS: f"unit_count: {number(10, 'count', source='heard_it')}"},
-        "cluster.sm.unit_count.source", "heard_it", "source.csv",
+        "cluster.sm.unit_count.source", "heard_it", "under `sources:`",
     ),
     "unknown confidence": (
         {L2_SIZE: f"capacity_byte: {number(4194304, 'byte', confidence='sure')}"},
@@ -169,7 +169,11 @@ def test_duplicate_ids_in_the_catalog(tmp_path: Path) -> None:
         ),
         ("efficiency", "1,*,*,aten.gelu,*,*,*,memory,0.5,0,assumption,assumed,", r"write the class in kernel_class"),
         ("efficiency", "1,*,*,*,aten.gelu,*,*,memory,0.5,0,assumption,assumed,", r"write the class of the operator"),
-        ("hardware_family", "cpu,sequential,true,false,assumption,assumed", r"family: gpu: add a row with its class"),
+        (
+            "hardware_family",
+            "cpu,sequential,true,false,i7_13700k,assumption,assumed",
+            r"family: gpu: add a row with its class",
+        ),
         ("library_constant", "grain,1.0,byte,heard_it,assumed,", r"library_constant.csv: grain.source_id: heard_it"),
         ("efficiency", "1,*,*,*,*,*,*,overlap,0,0,assumption,assumed,", r"maximum_fraction: 0.0: a share of a peak"),
     ],

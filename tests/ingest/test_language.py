@@ -10,16 +10,19 @@ from typing import Any
 
 import pytest
 import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
 
 from charz.ingest.compile.rules import Rules
 from charz.ingest.pipeline import ingest
 from charz.ingest.rows import Ingested
 from charz.ingest.sources import language
 from charz.ingest.sources.spec import parse
+from charz.ingest.trace.export import STATE_INPUT
 from charz.schema.row import Row
-from charz.schema.workload import LayoutCopy, Operator, OperatorLayout, Tensor, Term
+from charz.schema.workload import LayoutCopy, Operator, OperatorLayout, Tensor, TensorTerm, Term
 
-pytest.importorskip("transformers")
+transformers = pytest.importorskip("transformers")
 
 SMALL: dict[str, Any] = {
     "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 8, "num_key_value_heads": 2,
@@ -37,8 +40,16 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
         "model_type": "recurrent_gemma", **{k: v for k, v in SMALL.items() if k != "max_position_embeddings"},
         "num_hidden_layers": 3, "lru_width": 64, "attention_window_size": 128, "head_dim": 8,
     },
+    "Mamba": {
+        "model_type": "mamba", "hidden_size": 64, "num_hidden_layers": 2, "state_size": 8, "vocab_size": 256,
+        "use_mambapy": False,
+    },
+    "Lfm2": {"model_type": "lfm2", **SMALL, "full_attn_idxs": [1]},
 }  # fmt: skip
 """By family; heads of queries share keys in all."""
+
+PROMPT = 7
+"""Tokens before the one that a step is about."""
 
 Ingest = Callable[..., Ingested]
 
@@ -59,6 +70,29 @@ def ingested(tmp_path: Path, rules: Rules) -> Ingest:
 def column(found: Ingested, row_type: type[Row], name: str) -> list[Any]:
     """A column of the rows of a type."""
     return found.columns[row_type][name]
+
+
+def evaluated(found: Ingested, row_type: type[Row], **where: Any) -> float:
+    """A sum of terms for three samples of one token behind the prompt, of rows whose columns have these values."""
+    columns = found.columns[row_type]
+    total = 0.0
+    for i, coefficient in enumerate(columns["coefficient"]):
+        if all(columns[name][i] == value for name, value in where.items()):
+            total += coefficient * 3 ** columns["batch_power"][i] * (PROMPT + 1) ** columns["context_power"][i]
+    return total
+
+
+def real(family: str) -> torch.nn.Module:
+    """The model of a configuration with random weights."""
+    values = CONFIGURATIONS[family]
+    config = transformers.CONFIG_MAPPING[values["model_type"]].from_dict(values)
+    return getattr(transformers, f"{family}ForCausalLM")(config).eval()  # type: ignore[no-any-return]
+
+
+def held_by(layer: Any) -> list[torch.Tensor]:
+    """Tensors of a layer of the library's cache."""
+    states = [t for kind in ("conv_states", "recurrent_states") for t in getattr(layer, kind, {}).values()]
+    return [t for t in (*states, getattr(layer, "keys", None), getattr(layer, "values", None)) if t is not None]
 
 
 def layouts(found: Ingested) -> dict[int, str]:
@@ -121,3 +155,35 @@ def test_fused_attention_refuses_sinks() -> None:
 
 KEYS = {("qk", "n"), ("av", "k")}
 """Step and dimension of an attention's products that count the keys."""
+
+
+@pytest.mark.parametrize("family", ["Llama", "Lfm2", "Mamba", "RecurrentGemma"])
+def test_a_step_goes_on_from_what_a_prompt_left(ingested: Ingest, family: str) -> None:
+    """Work and states of one token of three samples behind a prompt, as the library runs it with weights."""
+    found = ingested(family, sequence=1)
+    assert found.model["has_context"] and found.model["model"].endswith(",sequence=1")
+    tokens = torch.zeros(3, PROMPT, dtype=torch.long)
+    module = real(family)
+    cache = transformers.DynamicCache(config=module.config)
+    given = {"cache_params" if family == "Mamba" else "past_key_values": cache, "use_cache": True}
+    with torch.no_grad():
+        module(tokens, **given)
+        with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):  # it does not know the other
+            module(tokens[:, :1], position_ids=torch.full((3, 1), PROMPT), **given)
+    assert 2 * evaluated(found, Term, quantity="macs") == counter.get_total_flops()
+    kept = [t for layer in cache.layers for t in held_by(layer)]
+    kept += [t for part in module.modules() for t in vars(part).values() if isinstance(t, torch.Tensor)]
+    states = [i for i, t in enumerate(column(found, Tensor, "role")) if t == "kv_cache"]
+    assert sum(evaluated(found, TensorTerm, tensor_id=i) for i in states) == sum(t.numel() for t in kept)
+    aliases = zip(
+        column(found, Tensor, "storage_tensor_id"), column(found, Tensor, "producer_operator_id"), strict=True
+    )
+    written = {owner for owner, producer in aliases if producer is not None}
+    given_states = [i for i, name in enumerate(column(found, Tensor, "tensor")) if name.startswith(STATE_INPUT)]
+    if family != "RecurrentGemma":  # which returns new ones
+        assert written.issuperset(given_states)
+
+
+def test_a_prompt_that_keeps_states_answers_no_step(ingested: Ingest) -> None:
+    assert not ingested("Lfm2").model["has_context"]
+    assert ingested("Llama").model["has_context"]

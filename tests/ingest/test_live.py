@@ -188,7 +188,35 @@ class TooNarrow(Adaptive):
         return self.part(x[:, :4])
 
 
-@pytest.mark.parametrize(("module", "what"), [(Adaptive(), "depends on a tensor's values"), (TooNarrow(), "own code")])
+class Looped(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Doubles x five times, by an operator of PyTorch's own."""
+        counted = (torch.tensor(0, device=x.device), x)
+        return torch._higher_order_ops.while_loop(lambda i, _: i < 5, lambda i, y: (i + 1, y * 2), counted)[1]
+
+
+class Numeric(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Doubles x in NumPy."""
+        return torch.from_numpy(x.numpy() * 2)
+
+
+class Nested(nn.Module):
+    def forward(self, x: Any) -> torch.Tensor:
+        """Wants an object with an image."""
+        return x.image * 2
+
+
+@pytest.mark.parametrize(
+    ("module", "what"),
+    [
+        (Adaptive(), "depends on a tensor's values"),
+        (TooNarrow(), "own code"),
+        (Looped(), "a loop that is one operator"),
+        (Numeric(), "NumPy computes"),
+        (Nested(), "an input of another kind"),
+    ],
+)
 def test_a_refusal_says_where_and_what_to_try(module: nn.Module, what: str) -> None:
     with pytest.raises(CharzError) as caught:
         pipeline.to_graph(live.request(module, torch.zeros(2, 8)))

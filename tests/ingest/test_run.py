@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import subprocess
+import sys
 import textwrap
+import time
+from pathlib import Path
 
 import pytest
 import torch
@@ -81,6 +85,41 @@ def test_workers_write_what_one_process_writes(database, tmp_path):
     ingest(tmp_path / "parallel.duckdb", *SMALL, jobs=2)
     query = "SELECT model, content_hash FROM model ORDER BY model"
     assert rows(database, query) == rows(tmp_path / "parallel.duckdb", query)
+
+
+@pytest.mark.slow
+def test_workers_end_with_the_process_they_work_for(tmp_path):
+    (tmp_path / "slow.py").write_text(
+        "import time, pathlib, os\n"
+        "def make():\n    pathlib.Path(f'working-{os.getpid()}').touch()\n    time.sleep(600)\n"
+        "def another():\n    make()\n"
+    )
+    command = [sys.executable, "-c", "from charz.cli import main; main()", "--db", "x.duckdb", "ingest", "--jobs", "2"]
+    process = subprocess.Popen(
+        [*command, "slow.py:make", "slow.py:another"], cwd=tmp_path, start_new_session=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    began = time.monotonic()
+    while len(list(tmp_path.glob("working-*"))) < 2:
+        assert process.poll() is None and time.monotonic() - began < 120
+        time.sleep(0.1)
+    process.kill()
+    process.wait()
+    killed = time.monotonic()
+    while _alive(process.pid):
+        assert time.monotonic() - killed < 20
+        time.sleep(0.1)
+
+
+def _alive(session):
+    """Processes of a session that work."""
+    found = []
+    for state in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            kind, _, _, its_session, *_ = state.read_text().rpartition(")")[2].split()
+            if int(its_session) == session and kind != "Z":
+                found.append(state)
+    return found
 
 
 def test_a_users_own_model(database, tmp_path, monkeypatch):

@@ -45,7 +45,7 @@ def test_fallback(
     is_native: bool,
 ) -> None:
     """Matrix units for fp16, vector units for fp32."""
-    row = rate(evaluate, precision, hardware_peak=[peak("fp16", "matrix", 8e12), peak("fp32", "vector", 5e12)])
+    row = rate(evaluate, precision, part_peak=[peak("fp16", "matrix", 8e12), peak("fp32", "vector", 5e12)])
     assert (row["matrix_ops_per_s"], row["matrix_precision"]) == matrix
     assert (row["vector_ops_per_s"], row["vector_precision"]) == vector
     assert row["is_native"] is is_native
@@ -58,7 +58,7 @@ def test_sums_in_half_precision(evaluate: Callable[..., list[dict[str, Any]]]) -
         peak("fp32", "vector", 2e12),
     ]  # fmt: skip
     modes = [{"is_default": True, "clock_fraction": 0.5}]
-    row = rate(evaluate, "fp16", hardware_peak=peaks, hardware_power=modes)
+    row = rate(evaluate, "fp16", part_peak=peaks, hardware_power=modes)
     assert (row["matrix_ops_per_s"], row["vector_ops_per_s"], row["single_vector_ops_per_s"]) == (4e12, 2e12, 1e12)
     assert (row["vector_precision"], row["single_vector_precision"]) == ("fp16", "fp32")
 
@@ -72,7 +72,7 @@ def test_of_two_peaks_the_higher(evaluate: Callable[..., list[dict[str, Any]]], 
     ]
     peaks = [peak("fp32", "matrix", 3e12, "fp32", "fast"), peak("fp32", "matrix", 2e12, "default", "slow")]
     for order in (peaks, peaks[::-1]):
-        row = rate(evaluate, precision, hardware_peak=order, hardware_cluster=clusters)
+        row = rate(evaluate, precision, part_peak=order, hardware_cluster=clusters)
         assert (row["matrix_ops_per_s"], row["matrix_unit_count"]) == (3e12, 4.0)
         assert (row["matrix_array_rows"], row["matrix_array_columns"]) == (8.0, 2.0)
 
@@ -84,8 +84,8 @@ def test_energy_of_an_operation(evaluate: Callable[..., list[dict[str, Any]]]) -
         for key, value in (("fp16.matrix", 1.0), ("fp16.vector", 2.0), ("fp32.vector", 3.0))
     ]
     peaks = [peak("fp16", "matrix", 8e12), peak("fp32", "vector", 2e12)]
-    row = rate(evaluate, "int8", hardware_peak=peaks, energy_profile=energies)
+    row = rate(evaluate, "int8", part_peak=peaks, energy_profile=energies)
     assert (row["matrix_op_j"], row["vector_op_j"], row["single_vector_op_j"]) == (1.0, 3.0, 3.0)
     # A part without vector units pays for the matrix units' element type.
-    row = rate(evaluate, "int8", hardware_peak=peaks[:1], energy_profile=energies)
+    row = rate(evaluate, "int8", part_peak=peaks[:1], energy_profile=energies)
     assert (row["vector_ops_per_s"], row["vector_op_j"]) == (None, 2.0)

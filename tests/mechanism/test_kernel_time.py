@@ -86,7 +86,7 @@ def test_bottleneck(check: Callable[..., None], changed: Record, bottleneck: str
 
 
 SHAPE = {
-    "dispatch": "async_queue", "host_kernel_s": 1.0, "host_view_s": 0.5, "call_s": 3.0, "bias_is_kernel": True,
+    "dispatch": "async_queue", "host_kernel_s": 1.0, "host_view_s": 0.5, "call_s": 3.0, "host_factor": 2.0, "run_call_s": 6.0, "bias_is_kernel": True,
     "kernel_count": 2, "view_count": 1, "device_s": 4.0, "busy_s": 3.5, "team_s": 0.0, "compute_s": 1.0, "memory_s": 2.0,
     "macs": 5.0, "flops": 10.0, "moved_byte": 7.0, "dram_byte": 6.0, "naive_s": 0.25, "roofline_s": 0.5,
     "compute_energy_j": 60.0, "memory_energy_j": 40.0, "dynamic_energy_j": 100.0, "units_allocated": 2.0, "unit_count": 4.0,
@@ -134,7 +134,7 @@ def test_sums_of_a_run(check: Callable[..., None]) -> None:
         "utilization_fraction": (7 * 0.5 + 1 * 1.0) / 8,
         "bottleneck": "overhead",
     }
-    check("model_cost", expected, run=RUN, run_kernel=KERNELS, shape_cost=[SHAPE, OTHER])
+    check("model_cost", expected, run=RUN, run_kernel=KERNELS, clocked_shape=[SHAPE, OTHER])
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_dispatch(check: Callable[..., None], changed: Record, device_s: float, 
     shapes = [SHAPE | changed | {"device_s": device_s}, OTHER | changed]
     if not changed.get("bias_is_kernel", True):
         shapes = shapes[:1]
-    check("model_cost", {"latency_s": latency_s}, run=RUN, run_kernel=KERNELS, shape_cost=shapes)
+    check("model_cost", {"latency_s": latency_s}, run=RUN, run_kernel=KERNELS, clocked_shape=shapes)
 
 
 def test_power_and_teams_have_their_own_part(check: Callable[..., None]) -> None:
@@ -168,7 +168,7 @@ def test_power_and_teams_have_their_own_part(check: Callable[..., None]) -> None
         "latency_s": 17.5,
         "overhead_s": 9.5,
     }
-    check("model_cost", expected, run=RUN, run_kernel=KERNELS, shape_cost=shapes)
+    check("model_cost", expected, run=RUN, run_kernel=KERNELS, clocked_shape=shapes)
 
 
 def test_one_unknown_energy_leaves_the_sum_unknown(check: Callable[..., None]) -> None:
@@ -181,16 +181,16 @@ def test_one_unknown_energy_leaves_the_sum_unknown(check: Callable[..., None]) -
         "peak_power_w": None,
         "latency_s": 17.5,
     }
-    check("model_cost", expected, run=RUN, run_kernel=KERNELS, shape_cost=[SHAPE, other])
+    check("model_cost", expected, run=RUN, run_kernel=KERNELS, clocked_shape=[SHAPE, other])
 
 
 def test_kernels_of_a_run_add_up_to_it(evaluate: Callable[..., list[Record]]) -> None:
     """Both views, from the same shapes."""
     for changed in ({}, {"dispatch": "serial"}, {"dispatch": "graph"}):
         shapes = [SHAPE | changed, OTHER | changed]
-        rows = evaluate("kernel_cost", run=[RUN], run_kernel=KERNELS, shape_cost=shapes)
+        rows = evaluate("kernel_cost", run_kernel=KERNELS, clocked_shape=shapes)
         wanted = kernel(0, 0.0, 0.0).keys()
         kernels = evaluate("kernel_time", kernel_cost=[{name: row[name] for name in wanted} for row in rows])
-        (whole,) = evaluate("model_cost", run=[RUN], run_kernel=KERNELS, shape_cost=shapes)
+        (whole,) = evaluate("model_cost", run=[RUN], run_kernel=KERNELS, clocked_shape=shapes)
         for column, once in (("latency_s", 6.0), ("energy_j", 60.0), ("wasted_energy_j", 60.0)):
             assert sum(row[column] for row in kernels) + once == pytest.approx(whole[column])

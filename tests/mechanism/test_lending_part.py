@@ -17,7 +17,7 @@ def lender(evaluate: Callable[..., list[dict[str, Any]]], parts: dict[str, dict[
             {"hardware": n, "level": "dram", "bandwidth_byte_per_s": p["bandwidth"]} for n, p in parts.items()
         ],
         hardware_cluster=[{"hardware": name, "unit_count": 10} for name in parts],
-        hardware_peak=[
+        part_peak=[
             {
                 "hardware": name,
                 "precision": "fp16",

@@ -52,7 +52,7 @@ def test_memory_levels(check: Callable[..., None]) -> None:
         hardware=GPU,
         hardware_family=FAMILIES,
         hardware_cluster=CLUSTER,
-        hardware_memory=[SHARED, CACHE, DRAM],
+        part_memory=[SHARED, CACHE, DRAM],
     )
 
 
@@ -120,7 +120,7 @@ def test_which_level_is_which(
 ) -> None:
     """By family and by what the part has."""
     part = GPU | {"family": family}
-    check("part", expected, hardware=part, hardware_family=FAMILIES, hardware_cluster=CLUSTER, hardware_memory=levels)
+    check("part", expected, hardware=part, hardware_family=FAMILIES, hardware_cluster=CLUSTER, part_memory=levels)
 
 
 def test_clusters_of_two_kinds(check: Callable[..., None]) -> None:
@@ -137,7 +137,7 @@ def test_clusters_of_two_kinds(check: Callable[..., None]) -> None:
         "array_columns": 208**0.5,  # (30 x 256 + 10 x 64) / 40
         "clock_hz": 3e9,
     }
-    check("part", expected, hardware=GPU, hardware_family=FAMILIES, hardware_cluster=clusters, hardware_memory=DRAM)
+    check("part", expected, hardware=GPU, hardware_family=FAMILIES, hardware_cluster=clusters, part_memory=DRAM)
 
 
 def test_power_mode_overheads_and_energy(check: Callable[..., None]) -> None:
@@ -177,9 +177,9 @@ def test_power_mode_overheads_and_energy(check: Callable[..., None]) -> None:
         hardware=GPU | {"status": "simulated", "compute_capability": "9.0"},
         hardware_family=FAMILIES,
         hardware_cluster=CLUSTER,
-        hardware_memory=[SHARED, CACHE, DRAM],
+        part_memory=[SHARED, CACHE, DRAM],
         hardware_power=modes,
-        hardware_overhead=overheads,
+        part_overhead=overheads,
         energy_profile=energies,
         confidence=[{"confidence": "paper", "is_guess": False}, {"confidence": "assumed", "is_guess": True}],
         cuda_limit={"compute_capability": "9.0", "matrix_instruction": "wgmma"},

@@ -40,6 +40,40 @@ def test_sizes(
     assert [(row["batch"], row["sequence"], row["context"]) for row in rows] == ([sizes] if sizes else [])
 
 
+POLICIES = [
+    {"policy": "fp32", "compute_precision": "fp32", "weight_precision": "fp32"},
+    {"policy": "amp-bf16", "operator_class": "linear", "compute_precision": "bf16"},
+    {"policy": "w8a16", "operator_class": "*", "compute_precision": "fp16", "weight_precision": "fp16"},
+    {"policy": "w8a16", "operator_class": "linear", "compute_precision": "fp16", "weight_precision": "int8"},
+]
+FORMATS = [{"precision": name, "trains": name != "int8"} for name in ("fp32", "bf16", "fp16", "int8")]
+
+
+@pytest.mark.parametrize(
+    ("is_training", "trains", "policy", "runs"),
+    [
+        (True, True, "fp32", 1),
+        (True, True, "amp-bf16", 1),
+        (True, True, "w8a16", 0),  # the weights of its linear layers are integers
+        (True, False, "fp32", 0),
+        (False, False, "w8a16", 1),
+    ],
+)
+def test_training(
+    evaluate: Callable[..., list[dict[str, Any]]], is_training: bool, trains: bool, policy: str, runs: int
+) -> None:
+    """A backward pass runs where backend and policy train, a forward pass everywhere."""
+    rows = evaluate(
+        "run",
+        model=[MODEL | {"is_training": is_training}],
+        scenario=[SCENARIO | {"sequence": None, "precision": policy}],
+        backend=[{"trains": trains}],
+        precision_policy=POLICIES,
+        precision=FORMATS,
+    )
+    assert len(rows) == runs
+
+
 @pytest.mark.parametrize(
     ("plans_layout", "planned_format", "run_layout"),
     [(False, "nhwc", "nchw"), (True, "nhwc", "nhwc"), (True, None, "nchw"), (True, "nchw", "nchw")],

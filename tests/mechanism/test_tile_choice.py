@@ -73,8 +73,8 @@ def choice(
         ),
         # A real difference outweighs any energy: a millionth of the time.
         pytest.param({}, [{"product_energy_j": 1.0, "matrix_ideal_s": 5.000005}, {"product_energy_j": 400.0}], 1, id="time first"),
-        # 600 J take 6 s at 100 W, though the arithmetic is done in 4.
-        pytest.param({}, [{"matrix_ideal_s": 4.0, "product_energy_j": 600.0}, {}], 1, id="power limit"),
+        # 600 J in 4 s would be above the limit of 100 W: it acts on the run, not on a tile.
+        pytest.param({}, [{"matrix_ideal_s": 4.0, "product_energy_j": 600.0}, {}], 0, id="no limit of its own"),
         # Loading 1,000 bytes takes 10 s.
         pytest.param({}, [{"matrix_ideal_s": 4.0, "reload_byte": 1000.0, "reload_s": 10.0}, {}], 1, id="reloads take time"),
         # Streams take 4 s beside 2 of other steps.
@@ -134,9 +134,8 @@ def choice(
             0,
             id="never above the peak",
         ),
-        # Without coefficients there is no limit and no energy to compare.
+        # Without coefficients there is no energy to compare.
         pytest.param({}, [{"product_energy_j": None}, {"product_energy_j": None}], 0, id="unknown energy"),
-        pytest.param({"tdp_w": None}, [{"matrix_ideal_s": 4.0, "product_energy_j": 600.0}, {}], 0, id="unknown power"),
     ],
 )  # fmt: skip
 def test_winner(

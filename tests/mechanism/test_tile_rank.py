@@ -26,14 +26,15 @@ TILE = {
         # (3 + 10 x 0.1) / 0.5 s of arithmetic, a quarter of 4 s of memory, 1 s besides; 10 + 20 x 0.25 + 2 + 3 J.
         pytest.param(
             {}, {},
-            {"compute_s": 8.0, "slowest_memory_s": 4.0, "dynamic_energy_j": 20.0, "first_level_s": 2.0, "busy_s": 10.0},
+            {"compute_s": 8.0, "slowest_memory_s": 4.0, "dynamic_energy_j": 20.0, "first_level_s": 2.0, "unlimited_s": 10.0},
             id="all",
         ),
-        pytest.param({}, {"reload_s": 6.0}, {"slowest_memory_s": 6.0, "busy_s": 10.5}, id="loads"),
-        pytest.param({}, {"product_energy_j": 110.0}, {"busy_s": 12.0}, id="power"),
+        pytest.param({}, {"reload_s": 6.0}, {"slowest_memory_s": 6.0, "unlimited_s": 10.5}, id="loads"),
+        # The power limit acts on the run, not on a tile.
+        pytest.param({}, {"product_energy_j": 110.0}, {"dynamic_energy_j": 120.0, "unlimited_s": 10.0}, id="no limit"),
         # A first level that instructions wait for bounds them; one that software fills is a memory.
-        pytest.param({}, {"stream_s": 12.0}, {"slowest_memory_s": 4.0, "busy_s": 13.0}, id="bound"),
-        pytest.param({"is_staged": True}, {"stream_s": 12.0}, {"slowest_memory_s": 12.0, "busy_s": 15.0}, id="memory"),
+        pytest.param({}, {"stream_s": 12.0}, {"slowest_memory_s": 4.0, "unlimited_s": 13.0}, id="bound"),
+        pytest.param({"is_staged": True}, {"stream_s": 12.0}, {"slowest_memory_s": 12.0, "unlimited_s": 15.0}, id="memory"),
     ],
 )  # fmt: skip
 def test_each_term(

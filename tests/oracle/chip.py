@@ -43,14 +43,13 @@ class Chip:
         self.clock_fraction = modes[0]["clock_fraction"] if modes else 1.0
         boosts = [c["clock_boost_hz"] for c in self.clusters if c["clock_boost_hz"] is not None]
         self.clock_hz = max(boosts) * self.clock_fraction if boosts else None
-        overheads = {o["overhead"]: o["overhead_s"] for o in facts.where("hardware_overhead", hardware=hardware)}
+        overheads = {o["overhead"]: o["overhead_s"] for o in facts.where("part_overhead", hardware=hardware)}
         self.gap_s, self.latency_s, self.team_s = (
             overheads.get(o, 0.0) for o in ("kernel_gap", "memory_latency", "team")
         )
-        self.energy = {(e["what"], e["key"]): e["value"] for e in facts.where("energy_profile", hardware=hardware)}
         limits = facts.where("cuda_limit", compute_capability=self.row["compute_capability"])
         self.instruction = limits[0]["matrix_instruction"] if limits else "mma"
-        self.levels = {m["level"]: m for m in facts.where("hardware_memory", hardware=hardware)}
+        self.levels = {m["level"]: m for m in facts.where("part_memory", hardware=hardware)}
         # Processors and domain-flow parts tile for a unit's own second level, behind a first that operands stream through;
         # the others for the memory beside their units.
         kind = facts.one("hardware_family", family=self.family)
@@ -74,6 +73,68 @@ class Chip:
         self.last_bandwidth = self.whole(last, "bandwidth_byte_per_s")
         self.dram_bandwidth = self.whole("dram", "bandwidth_byte_per_s")
         self.unit_bandwidth = self.levels["dram"]["unit_bandwidth_byte_per_s"]
+        self.idle_w = modes[0]["idle_w"] if modes else None
+        reference_hz = self.rule("reference_clock_hz")
+        self.reference = self.clock_hz / reference_hz if self.clock_hz and reference_hz else self.clock_fraction
+        self.energy = self.energies()
+
+    # --- energy at the reference clock ---------------------------------------------------------------
+
+    @functools.cache  # noqa: B019
+    def rule(self, quantity: str, key: str = "*") -> float | None:
+        """The rule that holds here: for the longest architecture, then for the family."""
+        fitting = [
+            r for r in self.facts.where("energy_rule", quantity=quantity, row_key=key)
+            if r["family"] in ("*", self.family) and self.row["architecture"].startswith(r["architecture"].replace("*", ""))
+        ]  # fmt: skip
+        best = max(fitting, key=lambda r: (len(r["architecture"].replace("*", "")), r["family"] != "*"), default=None)
+        return None if best is None else best["value"]
+
+    def needed(self, quantity: str, key: str = "*") -> float:
+        """A rule that all parts have."""
+        value = self.rule(quantity, key)
+        assert value is not None, quantity
+        return value
+
+    def energies(self) -> dict[tuple[str, str], float]:
+        """Joules an operation and a byte, and static watts: stated, else by the silicon."""
+        stated = {(e["what"], e["key"]): e for e in self.facts.where("energy_profile", hardware=self.name)}
+        known = {key: e["value"] for key, e in stated.items()}
+        scope = "chip" if self.family == "kpu" else "board"
+        if any(e["scope"] != scope for e in stated.values()):
+            return known
+        process = self.row["process_nm"] or self.needed("usual_process_nm")
+        nodes = {float(r["row_key"]): r["value"] for r in self.facts.where("energy_rule", quantity="process_pj")}
+        nearest = min(nodes, key=lambda node: (abs(node - process), node))
+        circuit_j = nodes[nearest] * 1e-12 * (self.needed("voltage_v") / self.needed("reference_voltage_v")) ** 2
+        found: dict[tuple[str, str], float] = {}
+        watts = []
+        for peak in self.facts.where("hardware_peak", hardware=self.name):
+            ratio = self.rule("circuit_ratio", peak["precision"])
+            if ratio is not None:
+                joule = ratio * self.needed("lift") * self.needed("unit_factor", peak["unit"]) * circuit_j
+                found["op", f"{peak['precision']}.{peak['unit']}"] = joule
+                watts.append(joule * peak["peak_ops_per_s"])
+        for level, row in self.levels.items():
+            if level == "dram":
+                pico = self.rule("dram_pj_per_byte", row["technology"] or "") or self.needed("dram_pj_per_byte")
+                found["byte", level] = pico * 1e-12
+            elif (share := self.rule("byte_ratio", level)) is not None:
+                found["byte", level] = share * circuit_j
+        idle, share, unit_w = self.idle_w, self.needed("static_fraction"), self.rule("unit_static_w")
+        if idle is None and unit_w is not None:
+            idle = unit_w * self.units
+        if idle is None and self.tdp_w is not None:
+            idle = share * self.tdp_w
+        if idle is None:
+            memory_w = self.needed("busy_memory_fraction") * (self.dram_bandwidth or 0.0) * found["byte", "dram"]
+            idle = share / (1 - share) * (max(watts) + memory_w)
+        return found | {("static", "chip"): idle} | known
+
+    def voltage_square(self, clock: float) -> float:
+        """Square of the voltage at a clock, a share of the full one, against the voltage at the reference clock."""
+        falling = 1 - self.needed("voltage_slope") * (1 - self.reference * clock)
+        return max(self.needed("voltage_floor"), falling) ** 2
 
     def has(self, level: str, scope: str | None) -> bool:
         """Whether the part has the level, in a known size, of that scope."""
@@ -120,8 +181,8 @@ class Chip:
 
     @cached_property
     def peaks(self) -> list[Record]:
-        """Stated peaks; matrix units never sum in half precision."""
-        rows = self.facts.where("hardware_peak", hardware=self.name)
+        """Dense peaks; matrix units never sum in half precision."""
+        rows = self.facts.where("part_peak", hardware=self.name)
         return [p for p in rows if not (p["unit"] == "matrix" and p["accumulator"] == "fp16")]
 
     @functools.cache  # noqa: B019
@@ -184,9 +245,9 @@ class Chip:
         these the nearest in bandwidth."""
 
         def numbers(name: str) -> tuple[float, float | None]:
-            rows = self.facts.where("hardware_peak", hardware=name, precision="fp16", unit="matrix", accumulator="fp32")
+            rows = self.facts.where("part_peak", hardware=name, precision="fp16", unit="matrix", accumulator="fp32")
             most = max(c["unit_count"] for c in self.facts.where("hardware_cluster", hardware=name))
-            (dram,) = self.facts.where("hardware_memory", hardware=name, level="dram")
+            (dram,) = self.facts.where("part_memory", hardware=name, level="dram")
             return dram["bandwidth_byte_per_s"], max((r["peak_ops_per_s"] / most for r in rows), default=None)
 
         measured: dict[str, set[str]] = {}

@@ -189,6 +189,6 @@ def scenario(scenario_id: int, **fields: Any) -> Scenario:
     """A scenario with the usual defaults."""
     values: dict[str, Any] = {
         "batch": 1, "sequence": None, "context": None, "phase": "forward", "precision": "fp32", "backend": "eager",
-        "memory_format": "nchw", "host_factor": 1.0, "cache_state": "warm", "origin": "user",
+        "memory_format": "nchw", "host_factor": 1.0, "cache_state": "warm", "power": None, "origin": "user",
     }  # fmt: skip
     return Scenario(scenario_id=scenario_id, **(values | fields))

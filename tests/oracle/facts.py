@@ -18,7 +18,8 @@ Record = dict[str, Any]
 
 @dataclass(slots=True)
 class Facts:
-    """Tables that people and ingest write, those of a model restricted to it; no relation of `sql/`."""
+    """Tables that people and ingest write, those of a model restricted to it, and of the relations of `sql/` what rules
+    derive of a part, whose tests are in tests/mechanism."""
 
     rows: dict[str, list[Record]]
     groups: dict[tuple[str, ...], dict[Any, list[Record]]] = field(default_factory=dict)
@@ -31,6 +32,8 @@ class Facts:
             is_of_model = issubclass(row_type, ModelRow) or row_type is Model
             where = f"WHERE model = '{model}'" if is_of_model else ""
             rows[row_type.TABLE] = connection.sql(f"SELECT * FROM {row_type.TABLE} {where}").pl().to_dicts()
+        for view in ("part_memory", "part_peak", "part_overhead"):
+            rows[view] = connection.sql(f"SELECT * FROM {view}").pl().to_dicts()
         return cls(rows)
 
     def by(self, table: str, *columns: str) -> dict[Any, list[Record]]:

@@ -304,6 +304,8 @@ def parts(draw: st.DrawFn, family: str) -> list[Row]:
                 clock_base_hz=None,
                 clock_boost_hz=1e9,
                 clock_matrix_hz=None,
+                derived_matrix_hz=None,
+                cluster_rank=None,
             )
         )
     made += draw(memories(part_id, family))
@@ -322,7 +324,7 @@ def parts(draw: st.DrawFn, family: str) -> list[Row]:
                     cluster=draw(st.sampled_from(["all", "cluster0"])),
                     peak_ops_per_s=draw(rate(1e10, 1e15)),
                     ops_per_clock_per_unit=None,
-                    clock_hz=None,
+                    derived_ops_per_s=None,
                 )
             )
     idle = draw(st.floats(0.1, 50))
@@ -337,6 +339,13 @@ def parts(draw: st.DrawFn, family: str) -> list[Row]:
         )
     )
     if draw(st.booleans()):
+        limit, clock = draw(rate(100, 2000)), draw(st.floats(0.1, 1))
+        made.append(
+            HardwarePower(
+                hardware=part_id, mode="low", is_default=False, tdp_w=limit, idle_w=None, clock_fraction=clock
+            )
+        )
+    if draw(st.booleans()):
         for overhead in ("kernel_gap", "memory_latency", "team"):
             made.append(HardwareOverhead(hardware=part_id, overhead=overhead, overhead_s=draw(rate(1e-7, 1e-5))))
     return made + draw(energies(part_id, idle, draw(st.booleans())))
@@ -346,11 +355,11 @@ def parts(draw: st.DrawFn, family: str) -> list[Row]:
 def memories(draw: st.DrawFn, part_id: str, family: str) -> list[Row]:
     """Main memory, and on-chip levels as far as the part has them."""
 
-    def level(name: str, depth: int, scope: str, size: float, bandwidth: float | None) -> Row:
+    def level(name: str, scope: str, size: float, bandwidth: float | None) -> Row:
         return HardwareMemory(
             hardware=part_id,
             level=name,
-            depth=depth,
+            derived_byte_per_s=None,
             scope=scope,
             management="hardware",
             technology=None,
@@ -361,18 +370,16 @@ def memories(draw: st.DrawFn, part_id: str, family: str) -> list[Row]:
         )
 
     near = "l2" if family in ("cpu", "kpu") else "scratchpad"
-    made = [level("dram", 4, "chip", 16e9, draw(rate(1e10, 1e13)))]
-    made.append(level(near, 1, "unit", draw(rate(1e4, 1e7)), draw(st.none() | rate(1e10, 1e12))))
+    made = [level("dram", "chip", 16e9, draw(rate(1e10, 1e13)))]
+    made.append(level(near, "unit", draw(rate(1e4, 1e7)), draw(st.none() | rate(1e10, 1e12))))
     if family == "kpu":
-        made.append(level("l1", 0, "unit", draw(rate(3e3, 1e5)), draw(st.none() | rate(1e10, 1e12))))
-        made.append(level("l3", 2, "unit", draw(rate(1e4, 1e6)), draw(st.none() | rate(1e10, 1e12))))
+        made.append(level("l1", "unit", draw(rate(3e3, 1e5)), draw(st.none() | rate(1e10, 1e12))))
+        made.append(level("l3", "unit", draw(rate(1e4, 1e6)), draw(st.none() | rate(1e10, 1e12))))
     elif family in ("gpu", "cpu") and draw(st.booleans()):
-        made.append(level("l1", 0, "unit", draw(rate(3e3, 1e5)), draw(st.none() | rate(1e9, 1e12))))
+        made.append(level("l1", "unit", draw(rate(3e3, 1e5)), draw(st.none() | rate(1e9, 1e12))))
     if family != "kpu" and draw(st.booleans()):
         made.append(
-            level(
-                "l3" if family == "cpu" else "l2", 3, "chip", draw(rate(1e5, 1e9)), draw(st.none() | rate(1e11, 1e14))
-            )
+            level("l3" if family == "cpu" else "l2", "chip", draw(rate(1e5, 1e9)), draw(st.none() | rate(1e11, 1e14)))
         )
     return made
 
@@ -414,6 +421,8 @@ def smallest_part(family: str, array: tuple[int, int] | None = None, units: int 
         clock_base_hz=None,
         clock_boost_hz=1e9,
         clock_matrix_hz=None,
+        derived_matrix_hz=None,
+        cluster_rank=None,
     )
     peaks = [
         HardwarePeak(
@@ -425,7 +434,7 @@ def smallest_part(family: str, array: tuple[int, int] | None = None, units: int 
             cluster="all",
             peak_ops_per_s=1e12 if u == "matrix" else 1e11,
             ops_per_clock_per_unit=None,
-            clock_hz=None,
+            derived_ops_per_s=None,
         )
         for p in PRECISIONS
         for u in ("vector", "matrix")
@@ -434,7 +443,7 @@ def smallest_part(family: str, array: tuple[int, int] | None = None, units: int 
         HardwareMemory(
             hardware=part_id,
             level=level,
-            depth=depth,
+            derived_byte_per_s=None,
             scope=scope,
             management="hardware",
             technology=None,
@@ -443,10 +452,10 @@ def smallest_part(family: str, array: tuple[int, int] | None = None, units: int 
             unit_bandwidth_byte_per_s=None,
             achievable_fraction=None,
         )
-        for level, depth, scope, size, bandwidth in [
-            ("dram", 4, "chip", 16e9, 1e11),
-            ("l2", 3, "chip", 8e6, 1e12),
-            ("l1" if family == "kpu" else "scratchpad", 1, "unit", 1e5, 1e12),
+        for level, scope, size, bandwidth in [
+            ("dram", "chip", 16e9, 1e11),
+            ("l2", "chip", 8e6, 1e12),
+            ("l1" if family == "kpu" else "scratchpad", "unit", 1e5, 1e12),
         ]
     ]
     hardware = Hardware(

@@ -7,7 +7,7 @@ not overlap is added, the power limit stretches, and the host's queue puts kerne
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from .chip import Chip, Rate
@@ -384,8 +384,8 @@ class Machine:
     @staticmethod
     def is_better(cost: Record, other: Record) -> bool:
         """Whether a later candidate beats the best so far."""
-        if not math.isclose(cost["busy_s"], other["busy_s"], rel_tol=SAME):
-            return bool(cost["busy_s"] < other["busy_s"])
+        if not math.isclose(cost["unlimited_s"], other["unlimited_s"], rel_tol=SAME):
+            return bool(cost["unlimited_s"] < other["unlimited_s"])
         mine, its = cost["dynamic_energy_j"] or 0.0, other["dynamic_energy_j"] or 0.0
         return mine < its and not math.isclose(mine, its, rel_tol=SAME)
 
@@ -502,7 +502,7 @@ class Machine:
         )
         has_team = self.support["chunk_element"] is not None and team > 1 and moved > 0
         team_s = (reach["thread"][1] or 0.0) * chip.team_s if has_team else 0.0
-        # Energy, and the power limit.
+        # Energy at the reference clock.
         joules = {
             "compute_energy_j": total(times(p.flops, (p.column or p.rate).joule) for p in placed),
             "dram_energy_j": times(dram, chip.energy.get(("byte", "dram"))),
@@ -514,14 +514,9 @@ class Machine:
             else 0.0,
             "reorder_energy_j": times(reorder, chip.energy.get(("byte", "dram"))),
         }
-        dynamic_j = total(joules.values())
-        power_s = None
-        if dynamic_j is not None and self.static_w is not None and chip.tdp_w not in (None, self.static_w):
-            power_s = dynamic_j / (chip.tdp_w - self.static_w)  # type: ignore[operator]
         exposed_s = reorder_s + paging_s + team_s
         serial_s = (1 - reach["overlap"][0]) * min(compute_s, memory_s)  # type: ignore[operator]
         unlimited_s = max(max(compute_s, memory_s) + serial_s, feed_s) + exposed_s
-        busy_s = max(unlimited_s, power_s or 0.0)
         busiest = max(ideal.values())
         return joules | {
             "kernel_id": kernel.kernel_id, "fused_kernel_id": kernel.fused_id, "kernel_class": kernel.kind,
@@ -538,9 +533,8 @@ class Machine:
             "memory_level": {"cache": chip.last, "tile": chip.near, "stream": chip.stream}.get(slowest, slowest), "reorder_byte": reorder,
             "reorder_s": reorder_s, "paged_byte": paged, "paging_s": paging_s, "exposed_s": exposed_s, "serial_s": serial_s,
             "memory_energy_j": total(v for name, v in joules.items() if name != "compute_energy_j"),
-            "dynamic_energy_j": dynamic_j, "static_w": self.static_w, "power_s": power_s, "unlimited_s": unlimited_s,
-            "busy_s": busy_s, "is_power_bound": (power_s or 0.0) > unlimited_s,
-            "device_s": busy_s + chip.gap_s * self.support["kernel_gap_fraction"], "naive_s": naive_s,
+            "dynamic_energy_j": total(joules.values()), "unlimited_s": unlimited_s, "overlap_fraction": reach["overlap"][0],
+            "clocked_memory_s": max(levels["cache"], levels["tile"], levels["stream"]), "naive_s": naive_s,
             "roofline_s": max(naive_s, dram / bandwidth), "utilization_fraction": naive_s / busiest if busiest else 1.0,
             "units_allocated": max((min(p.count, p.units) for p in placed), default=chip.units),
         }  # fmt: skip
@@ -555,8 +549,9 @@ class Machine:
         kernels = [
             (position, k) for position, k in enumerate(self.run.kernels) if k.kind != "bias" or self.support["bias_is_kernel"]
         ]  # fmt: skip
-        for position, kernel in kernels:
-            cost, placed = self.execute(kernel)
+        executed = [self.execute(kernel) for _, kernel in kernels]
+        static_w = self.limit([cost for cost, _ in executed], [kernel for _, kernel in kernels], call_s)
+        for (position, kernel), (cost, placed) in zip(kernels, executed, strict=True):
             made.kernels.append(cost)
             made.steps += [self.step_row(kernel, i, p, cost) for i, p in enumerate(placed)]
             host = self.support["host_kernel_s"] + kernel.views * self.support["host_view_s"]
@@ -565,15 +560,15 @@ class Machine:
             start = max(ended, issued) if dispatch == "async_queue" else ended + issue_s
             end_s = start + cost["device_s"]
             latency_s = end_s - ended
-            static_j = times(self.static_w, latency_s)
+            static_j = times(static_w, latency_s)
             idle_s = latency_s - cost["busy_s"] * cost["units_allocated"] / self.chip.units
             cost |= {
                 "position": position, "host_issue_s": issue_s, "run_call_s": call_s, "end_s": end_s, "latency_s": latency_s,
                 "overhead_s": max(0.0, latency_s - cost["busy_s"]), "static_energy_j": static_j,
-                "wasted_energy_j": times(self.static_w, idle_s), "energy_j": total([cost["dynamic_energy_j"], static_j]),
+                "wasted_energy_j": times(static_w, idle_s), "energy_j": total([cost["dynamic_energy_j"], static_j]),
             }  # fmt: skip
             ended = end_s
-        self.sum_up(made, call_s)
+        self.sum_up(made, call_s, static_w)
         for cost, (_, kernel) in zip(made.kernels, kernels, strict=True):
             made.operators += self.share(cost, kernel, made.model)
         return made
@@ -590,7 +585,95 @@ class Machine:
             "utilization_fraction": min(1.0, p.peak_s / p.ideal_s) if p.ideal_s else 1.0,
         }  # fmt: skip
 
-    def sum_up(self, made: Prediction, call_s: float) -> None:
+    @staticmethod
+    def slowed(cost: Record, clock: float) -> float:
+        """Time of a kernel at a clock, a share of the full one: what is not on the units' clock stays."""
+        compute, memory = cost["compute_s"] / clock, max(cost["memory_s"], cost["clocked_memory_s"] / clock)
+        together = max(compute, memory) + (1 - cost["overlap_fraction"]) * min(compute, memory)
+        return float(max(together, cost["feed_s"] / clock) + cost["exposed_s"])
+
+    def limit(self, costs: list[Record], kernels: list[Kernel], call_s: float) -> float | None:
+        """Puts every kernel at the clock that the run sustains under the limit of its power mode; the static power there."""
+        chip, support = self.chip, self.support
+        limit_w, top = self.mode()
+        gap_s = chip.gap_s * support["kernel_gap_fraction"]
+        factor, hosted = self.run.scenario["host_factor"], support["dispatch"] != "graph"
+        issue_s = (
+            math.fsum(support["host_kernel_s"] + k.views * support["host_view_s"] for k in kernels) * factor * hosted
+        )
+        swinging = ("compute_energy_j", "cache_energy_j", "reload_energy_j", "stream_energy_j")
+        clocked_j = total(c[name] for c in costs for name in swinging)
+        dynamic_j = total(c["dynamic_energy_j"] for c in costs)
+
+        beside_s = call_s + gap_s * len(costs) + (0.0 if support["dispatch"] == "async_queue" else issue_s)
+
+        def busy(clock: float) -> float:
+            return math.fsum(self.slowed(c, clock) for c in costs)
+
+        def needs(clock: float) -> float:
+            square, run_s = chip.voltage_square(clock), max(busy(clock) + beside_s, call_s + issue_s)
+            return (clocked_j * square + (dynamic_j - clocked_j)) / run_s + self.static_w * square  # type: ignore[operator]
+
+        clock, pause = top, 1.0
+        if limit_w is not None and None not in (clocked_j, dynamic_j, self.static_w):
+            steps = [top * chip.needed("clock_floor") ** (k / 5) for k in range(6)]
+            watts = [needs(step) for step in steps]
+            least_s = busy(top)
+            below = next((k for k in range(6) if watts[k] <= limit_w), 6)
+            if below == 6:
+                clock, least_s = steps[-1], busy(steps[-1])
+            elif below > 0:
+                power = math.log(steps[below - 1] / steps[below]) / math.log(watts[below - 1] / watts[below])
+                clock = steps[below] * (limit_w / watts[below]) ** power
+                least_s = self.least(busy, steps, below, clock)
+            square = chip.voltage_square(clock)
+            needed_s = (clocked_j * square + dynamic_j - clocked_j) / (limit_w - self.static_w * square)  # type: ignore[operator]
+            if needed_s > max(beside_s + least_s, call_s + issue_s):
+                pause = (needed_s - beside_s) / least_s
+        square = chip.voltage_square(clock)
+        for cost in costs:
+            busy_s = self.slowed(cost, clock) * pause
+            for name in swinging:
+                cost[name] = times(cost[name], square)
+            joules = (*swinging[1:], "dram_energy_j", "reorder_energy_j")
+            cost["memory_energy_j"] = total(cost[name] for name in joules)
+            cost["dynamic_energy_j"] = total([cost["compute_energy_j"], cost["memory_energy_j"]])
+            cost |= {
+                "busy_s": busy_s, "power_s": busy_s - cost["unlimited_s"], "clock_fraction": clock, "pause_ratio": pause,
+                "is_power_bound": busy_s > cost["unlimited_s"] * (1 + 1e-9) and (
+                    max(cost["compute_s"], cost["clocked_memory_s"], cost["feed_s"]) >= clock * cost["memory_s"]
+                    or busy_s - cost["unlimited_s"] > 0.5 * busy_s
+                ), "device_s": busy_s + gap_s,
+                "static_w": times(self.static_w, square),
+            }  # fmt: skip
+        return times(self.static_w, square)
+
+    @staticmethod
+    def least(busy: Callable[[float], float], steps: list[float], below: int, clock: float) -> float:
+        """What a time that is convex in 1 / clock is at least, from lines through two steps on either side."""
+
+        def line(first: float, second: float) -> float:
+            slope = (busy(second) - busy(first)) / (1 / second - 1 / first)
+            return busy(first) + slope * (1 / clock - 1 / first)
+
+        bounds = [busy(steps[below - 1])]
+        if below >= 2:
+            bounds.append(line(steps[below - 2], steps[below - 1]))
+        if below <= 4:
+            bounds.append(line(steps[below], steps[below + 1]))
+        return max(bounds)
+
+    def mode(self) -> tuple[float | None, float]:
+        """Watts that the run may draw, and the fullest clock, in its power mode."""
+        name = self.run.scenario["power"]
+        if name is None:
+            return self.chip.tdp_w, 1.0
+        modes = [m for m in self.chip.facts.where("hardware_power", hardware=self.chip.name) if m["mode"] == name]
+        if modes:
+            return modes[0]["tdp_w"], modes[0]["clock_fraction"] / self.chip.clock_fraction
+        return float(name.removesuffix("w")), 1.0
+
+    def sum_up(self, made: Prediction, call_s: float, static_w: float | None) -> None:
         """The run: what it pays once and all of its kernels."""
         ks = made.kernels
         sums = {
@@ -600,9 +683,9 @@ class Machine:
                 "energy_j", "wasted_energy_j", "static_energy_j",
             )
         }  # fmt: skip
-        call_j = times(self.static_w, call_s)
+        call_j = times(static_w, call_s)
         latency_s = math.fsum(k["latency_s"] for k in ks) + call_s
-        is_known = self.static_w is not None and None not in [k["dynamic_energy_j"] for k in ks]
+        is_known = static_w is not None and None not in [k["dynamic_energy_j"] for k in ks]
         watts = [k["dynamic_energy_j"] / k["busy_s"] for k in ks if k["busy_s"]] if is_known else []
         busy_s = math.fsum(k["busy_s"] for k in ks)
         used_s = math.fsum(k["busy_s"] * k["utilization_fraction"] for k in ks)
@@ -614,7 +697,7 @@ class Machine:
             "overhead_s": latency_s - busy_s,
             "energy_j": total([sums["energy_j"], call_j]), "static_energy_j": total([sums["static_energy_j"], call_j]),
             "wasted_energy_j": total([sums["wasted_energy_j"], call_j]),
-            "peak_power_w": self.static_w + max(watts) if watts else None,  # type: ignore[operator]
+            "peak_power_w": static_w + max(watts) if watts else None,  # type: ignore[operator]
             "utilization_fraction": used_s / busy_s if busy_s else None,
         }  # fmt: skip
 
@@ -656,4 +739,6 @@ def predict(facts: Facts, scenario: Record, hardware: str, runs: dict[int, Run])
     if not run.is_valid:
         return None
     chip = Chip(facts, hardware, run.backend)
-    return Machine(chip, run).predict() if chip.runs(run.policy) else None
+    modes = [mode["mode"] for mode in facts.where("hardware_power", hardware=hardware)]
+    has_mode = scenario["power"] is None or scenario["power"] in modes or scenario["power"][:-1].isdigit()
+    return Machine(chip, run).predict() if chip.runs(run.policy) and has_mode else None

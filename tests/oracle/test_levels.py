@@ -69,7 +69,9 @@ def bench() -> Iterator[Bench]:
 
 def levels(bench: Bench) -> dict[str, list[str]]:
     """Levels of each part from the arithmetic outwards."""
-    rows = bench.rows("SELECT hardware, level FROM hardware_memory ORDER BY hardware, depth")
+    rows = bench.rows(
+        "SELECT hardware, level FROM hardware_memory JOIN memory_level USING (level) ORDER BY hardware, depth"
+    )
     return {part: [level for name, level in rows if name == part] for part in PARTS}
 
 

@@ -52,6 +52,7 @@ def _scenario(scenario_id: int, backend: str, precision: str, batch: int = 1, **
         "phase": "forward",
         "memory_format": "nchw",
         "cache_state": "warm",
+        "power": None,
     } | other
     return Scenario(
         scenario_id=scenario_id,

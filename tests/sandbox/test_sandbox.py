@@ -79,6 +79,41 @@ def test_an_opening_that_fails_is_told(path: Path) -> None:
         rows(path.with_name("none.duckdb"), "SELECT 1")
 
 
+def says(path: Path) -> duckdb.DuckDBPyConnection:
+    print("left out: half\nand more", file=sys.stderr)
+    return opened(path)
+
+
+def ends(by: int | str) -> duckdb.DuckDBPyConnection:
+    if isinstance(by, str):
+        print(f"terminate called after throwing an instance of '{by}'", file=sys.stderr, flush=True)
+        os.abort()
+    if by > 0:
+        os.kill(os.getpid(), by)
+    os._exit(-by)
+
+
+def test_what_the_process_prints_comes_with_the_rows(path: Path) -> None:
+    with sandbox.asked(says, [path], "SELECT count(*) FROM number") as answer:
+        assert answer.table().num_rows == 1
+        assert answer.said == ["left out: half", "and more"]
+
+
+@pytest.mark.parametrize(
+    ("by", "message"),
+    [
+        (signal.SIGKILL, "was killed: SIGKILL. .*memory runs out"),
+        (signal.SIGSEGV, "crashed: SIGSEGV"),
+        (-3, "crashed: exit code 3"),
+        ("std::bad_alloc", "needs more memory"),
+        ("std::logic_error", "crashed: SIGABRT. .*logic_error"),
+    ],
+)
+def test_a_process_that_dies_without_a_word_is_told_as_what_it_died_of(by: int | str, message: str) -> None:
+    with pytest.raises(CharzError, match=message), sandbox.asked(ends, [by], "SELECT 1") as answer:
+        answer.table()
+
+
 def escapes(path: Path, folder: Path) -> list[str]:
     wal = f"{path}.wal"
     return [
@@ -184,6 +219,16 @@ def test_a_query_may_spill_into_a_folder_that_is_gone(
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(CharzError, match="needs more memory|the query failed"):
         rows(path, text, memory_byte=300_000_000, spill_byte=1_000_000)
+
+
+def test_a_full_disk_is_named_with_the_folder_of_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", "/some/where")
+    text = 'IO Error: Could not write file "/some/where/charz-x/duckdb_temp_1.tmp": No space left on device'
+    line = sandbox.query_failed(duckdb.IOException(text)).line
+    assert line.startswith("the disk is full: /some/where. ") and "TMPDIR" in line
+    monkeypatch.setattr("tempfile.tempdir", "/proc/none")
+    with pytest.raises(CharzError, match="no folder for temporary files"), sandbox.asked(opened, [], "SELECT 1"):
+        pass
 
 
 def test_time_is_bounded(path: Path) -> None:

@@ -95,7 +95,7 @@ def test_parts_that_are_not_named_are_counted(db: Session) -> None:
 
 def test_serving_takes_16_bits_where_the_part_has_them(db: Session) -> None:
     """The EPYC 9654 has bf16 and no fp16, the i9-10940X neither."""
-    with pytest.warns(CharzWarning, match="left out: small, no attention of it reads a KV-cache"):
+    with pytest.warns(CharzWarning, match="left out: small, no step of one token follows from its graph"):
         frame = db.llm(["decoder", "small"], on=["t4", "epyc_9654", "i9_10940x"])
     assert set(frame["model"]) == {"decoder"}
     assert parts(frame) == {"t4": "fp16", "epyc_9654": "bf16", "i9_10940x": "fp32"}
@@ -133,7 +133,7 @@ def test_limits_leave_choices_out_by_reason(db: Session) -> None:
         ("recommend", "small", {"memory": "8"}, "write e.g. --memory 8GiB"),
         ("sweep", "small", {"batch": "many"}, "not a size"),
         ("sweep", "small", {"batch": [0]}, "size out of range: 0"),
-        ("llm", "small", {"on": "t4"}, "nothing to serve: small. No attention of it reads a KV-cache"),
+        ("llm", "small", {"on": "t4"}, "nothing to serve: small. No step of one token follows from its graph"),
         ("llm", "decoder", {"on": "tpu_v1", "precision": "fp16"}, "precision: fp16 on tpu_v1. It computes in int8"),
         ("memory", "small", {"on": "tpu_v1", "precision": "fp16"}, "precision: fp16 on tpu_v1. It computes in int8"),
         ("cost", "small", {"on": "tpu_v1", "backend": "kpu"}, "part: kpu on tpu_v1. It has xla"),

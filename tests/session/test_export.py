@@ -15,6 +15,7 @@ import pytest
 import charz
 from charz.schema.errors import CharzError
 from charz.session import Session, exporting
+from charz.session.core import Voice
 from charz.sql import spark, stream
 
 PARTS = ["t4", "i7_13700k", "kpu_t64"]
@@ -199,3 +200,63 @@ def test_what_cannot_be_written_is_one_line(db: Session, tmp_path: Path) -> None
         with pytest.raises(CharzError, match="cannot write the export"):
             db.export(tmp_path / "file" / "out", on="t4", format=format, views="model_report")
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("file", "kept")]
+
+
+def test_a_name_leads_to_no_other_folder(file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "odd.duckdb"
+    path.parent.mkdir()
+    path.write_bytes(file.read_bytes())
+    with duckdb.connect(str(path)) as connection:
+        connection.execute('CREATE TABLE "../../../planted" AS SELECT 1 AS i')
+    with charz.open(path) as session, pytest.raises(CharzError, match="a name that no file can have"):
+        session.export(path.parent / "out", models="small", on="t4", summary=True)
+    assert [p.name for p in tmp_path.iterdir()] == ["deep"] and [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+def test_a_link_to_an_empty_folder_leads_there(db: Session, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    db.export(tmp_path / "link", models="small", on="t4", views="model_report")
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "real" / "view" / "model_report.parquet").exists()
+
+
+def test_no_spreadsheet_runs_a_report(file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "formula.duckdb"
+    path.write_bytes(file.read_bytes())
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("UPDATE source SET licence = '=1+1'")
+        connection.execute("CREATE VIEW mine AS SELECT '=1+1' AS a, '-5' AS b, 'x' AS c, NULL::VARCHAR AS d")
+    with charz.open(path, trust=True) as session:
+        session.export(tmp_path / "out", models="small", on="t4", views="mine", format="csv")
+    assert (tmp_path / "out/view/mine.csv").read_text() == '"a","b","c","d"\n"\'=1+1","-5","x",\n'
+    assert '"=1+1"' in (tmp_path / "out/table/source.csv").read_text(), "the tables are read back"
+
+
+def test_what_cannot_run_is_said(file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "fixed.duckdb"
+    path.write_bytes(file.read_bytes())
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("UPDATE model SET is_batch_symbolic = false, default_batch = 3 WHERE model = 'other'")
+    said: list[str] = []
+    with Session(path, voice=Voice(warn=said.append)) as session:
+        session.export(tmp_path / "out", on="t4,rtx4090", precision="bf16", batch=8, views="model_report")
+        with pytest.raises(CharzError, match="does not compute in this precision: bf16 on t4"):
+            session.export(tmp_path / "none", on="t4", precision="bf16")
+    assert said == [
+        "left out: bf16 on t4, it computes in fp16, fp32, fp64, int4, int8",
+        "left out: other, its batch is fixed at 3",
+    ]
+    report = pl.read_parquet(tmp_path / "out/view/model_report.parquet")
+    assert set(report["model"]) == {"small", "decoder"} and set(report["hardware"]) == {"rtx4090"}
+
+
+def test_a_full_disk_is_named_with_its_folder(db: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = 'Failed to commit: Could not write file "x": No space left on device'
+
+    def full(*_: object) -> int:
+        raise duckdb.TransactionException(text)
+
+    monkeypatch.setattr("charz.session.files._count", full)
+    with pytest.raises(CharzError, match=f"the disk is full: {tmp_path}"):
+        db.export(tmp_path / "out.duckdb", models="small", on="t4", views="model_report", format="duckdb")
+    assert list(tmp_path.iterdir()) == []

@@ -36,3 +36,26 @@ def test_the_doctor_names_each_fault_and_mends_what_can_be(file: Path, tmp_path:
     with charz.open(path, trust=True) as db:
         left = wrong(db, repair=True)
         assert set(left) - {"invariant"} == {"foreign object", "key"}
+
+
+@pytest.mark.slow
+def test_the_doctor_names_what_is_gone_and_puts_it_back(file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "gone.duckdb"
+    path.write_bytes(file.read_bytes())
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("DROP VIEW model_report; DELETE FROM view_catalog; DELETE FROM maintenance_trigger")
+    with charz.open(path) as db:
+        assert wrong(db) == {
+            "missing object": "view main.model_report, rows of view_catalog, rows of maintenance_trigger"
+        }
+        assert wrong(db, repair=True) == {}
+
+
+@pytest.mark.slow
+def test_the_doctor_reads_the_catalog_as_the_lints_do(file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "linted.duckdb"
+    path.write_bytes(file.read_bytes())
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("UPDATE efficiency SET maximum_fraction = 1.5 WHERE efficiency_id = 1")
+    with charz.open(path) as db:
+        assert "maximum_fraction: 1.5: a share of a peak" in wrong(db)["catalog lint"]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from xml.dom import minidom
 
 import pytest
 
 import charz
 from charz.cli import dispatch
 from charz.schema.errors import CharzError
-from charz.session import Session, Voice
+from charz.session import Session, Voice, drawing
 from charz.session.pictures import PICTURES
 
 pytest.importorskip("altair", reason="pip install -e '.[plot]'")
@@ -97,3 +98,13 @@ def test_the_command_names_the_file(file: Path, tmp_path: Path, capsys: pytest.C
     assert out.read_text().startswith("{") and str(out) in capsys.readouterr().out
     assert dispatch.run(["plot", "edp", "small", "--on", "t4", "--db", str(file)]) == 2
     assert "no file to draw into" in capsys.readouterr().err
+
+
+def test_control_characters_of_names_are_written_out_in_a_picture(tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    name = "\x1b[2J\x00\u202e<b>&"
+    point = {"footprint_byte": 1.0, "attained_ops_per_s": 2.0, "series": name, "model": name, "batch": 1, "tile": name}
+    drawing.save(drawing.shmoo([{**point, "served": name}], [], name), tmp_path / "odd.svg")
+    drawn = (tmp_path / "odd.svg").read_text()
+    assert minidom.parseString(drawn) and "\u202e" not in drawn
+    assert drawn.count("\\x1b[2J\\x00\\u202e&lt;b&gt;&amp;") >= 2, "the title and the name of the line"

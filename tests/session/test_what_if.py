@@ -28,7 +28,8 @@ CHANGES = {
     "t4.clock_boost_hz": ("1.2GHz", "UPDATE hardware_cluster SET clock_boost_hz = 1.2e9 WHERE hardware = 't4'"),
     "t4.energy.byte.dram": (
         "1nJ/byte",
-        "UPDATE energy_profile SET value = 1e-9 WHERE hardware = 't4' AND what = 'byte' AND key = 'dram'",
+        "INSERT INTO energy_profile SELECT * EXCLUDE (is_stated) REPLACE (1e-9 AS value) FROM part_energy"
+        " WHERE hardware = 't4' AND what = 'byte' AND key = 'dram'",
     ),
 }
 """A number, its value, and the statement of a plain client that says the same."""

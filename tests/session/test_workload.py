@@ -125,3 +125,25 @@ def test_fusion_is_held_against_inductors_plan(db: Session) -> None:
     assert row["agreement_fraction"] == pytest.approx(74 / 75)
     assert row["both_count"] + row["neither_count"] == 74
     assert pair["consumer"] == "aten.adaptive_avg_pool2d" and pair["pair_count"] == 1
+
+
+def test_a_backward_pass_is_answered_for_where_something_trains(db: Session, said: list[str]) -> None:
+    small = ["synthetic:mlp", "in=16", "hidden=32"]
+    closing = db.ingest(small, train=True)
+    assert list(dict.fromkeys(closing["hardware"])) == ["i7_13700k", "h100_sxm5_80", "tpu_v4"]
+    assert set(closing["backend"]) == {"eager", "inductor", "xla"}  # eager in place of openvino on the processor
+    assert "no answer on kpu_t256: nothing that runs there trains" in said
+    (trained,) = closing["model"].unique()
+    assert db.report(trained, on="i7_13700k")["backend"].to_list() == ["eager"]
+    for options in ({"backend": "tensorrt"}, {"precision": "int8"}):
+        with pytest.raises(CharzError, match="this does not train"):
+            db.report(trained, on="h100_sxm5_80", **options)
+    with pytest.raises(CharzError, match="nothing that runs on this part trains: kpu_t256"):
+        db.report(trained, on="kpu_t256")
+    rows = db.compare([trained], on=["h100_sxm5_80"], backend=["inductor", "tensorrt"], precision=["fp16", "int8"])
+    assert set(zip(rows["backend"], rows["precision"], strict=True)) == {("inductor", "fp16")}
+    assert any(line.startswith("left out: tensorrt, int8, which does not train") for line in said)
+    db.ingest(small)
+    (other,) = set(db.models()["model"]) - {trained}
+    assert db.compare([trained, other], on=["i7_13700k"])["model"].to_list() == [other]  # under openvino
+    assert f"left out: {trained}, asked by itself it takes a backend that trains" in said

@@ -100,7 +100,7 @@ def scenario(scenario_id: int, backend: str, batch: int = 1, precision: str = "f
     """A scenario with the usual defaults."""
     return Scenario(
         scenario_id=scenario_id, batch=batch, sequence=None, context=None, phase="forward", precision=precision,
-        backend=backend, memory_format="nchw", host_factor=1.0, cache_state="warm", origin="user",
+        backend=backend, memory_format="nchw", host_factor=1.0, cache_state="warm", power=None, origin="user",
     )  # fmt: skip
 
 

@@ -15,10 +15,11 @@ from charz.schema import database
 from charz.sql import maintain, triggers
 
 FACTS = (
-    "backend", "backend_support", "confidence", "cuda_limit", "efficiency", "energy_profile", "fusion_rule", "hardware",
-    "hardware_cluster", "hardware_family", "hardware_interconnect", "hardware_memory", "hardware_overhead", "hardware_peak",
-    "hardware_power", "hardware_provenance", "library_constant", "model", "number_rule", "operator_class", "precision",
-    "precision_policy", "prediction_band", "price", "scenario", "source", "tiling_strategy",
+    "backend", "backend_support", "confidence", "cuda_limit", "derivation_basis", "derivation_rule", "efficiency",
+    "energy_profile", "energy_rule", "fusion_rule", "hardware", "hardware_cluster", "hardware_family", "hardware_interconnect",
+    "hardware_memory", "hardware_overhead", "hardware_peak", "hardware_power", "hardware_provenance", "library_constant",
+    "memory_level", "model", "number_rule", "operator_class", "precision", "precision_policy", "prediction_band", "price",
+    "scenario", "tiling_strategy",
 )  # fmt: skip
 """Tables whose changes reach a maintained table."""
 
@@ -115,11 +116,11 @@ def test_a_value_no_part_had_reaches_all_parts(small: Path) -> None:
 def test_rows_copied_from_a_file_count(small: Path, tmp_path: Path) -> None:
     with opened(small) as connection:
         connection.execute(
-            "COPY (SELECT * REPLACE ('l9' AS level, 9 AS depth, 1e9 AS capacity_byte, 'chip' AS scope) FROM hardware_memory"
-            f" WHERE hardware = 'tpu_v4' AND level = 'dram') TO '{tmp_path}/memory.csv'"
+            "COPY (SELECT * REPLACE ('l3' AS level, 1e9 AS capacity_byte, 'chip' AS scope) FROM hardware_memory"
+            f" WHERE hardware = 'rtx4090' AND level = 'dram') TO '{tmp_path}/memory.csv'"
         )
         connection.execute(f"COPY hardware_memory FROM '{tmp_path}/memory.csv'")
-        assert connection.execute("SELECT cache_byte FROM part WHERE hardware = 'tpu_v4'").fetchall() == [(1e9,)]
+        assert connection.execute("SELECT cache_byte FROM part WHERE hardware = 'rtx4090'").fetchall() == [(1e9,)]
         assert maintain.differences(connection) == {}
 
 

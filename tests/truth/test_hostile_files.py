@@ -25,11 +25,11 @@ MAPPING = ("model=net", "hardware_name=dev", "latency_s=ms*1e-3", "batch=n")
 
 
 def refused(path: Path, message: str, mapping: Sequence[str] = ()) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(CharzError, match=message) as caught:
         files.read(path, mapping, None, TRACE)
     assert "\n" not in caught.value.line
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_what_is_no_file(tmp_path: Path) -> None:
@@ -153,12 +153,12 @@ _SHAPES = st.sampled_from(
 
 
 def read_or_refused(path: Path, mapping: Sequence[str] = ()) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     try:
         files.read(path, mapping, None, TRACE)
     except CharzError as error:
         assert "\n" not in error.line
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 def table(data: st.DataObject, path: Path) -> None:

@@ -40,7 +40,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with workspace.change(path) as connection:
         assert store.store(connection, rows, Measurement, [source]) == 2
         connection.execute(
-            "INSERT INTO scenario SELECT 990, 1, NULL, NULL, 'forward', 'fp16', 'eager', 'nchw', 1.0, cache_state, 'user'"
+            "INSERT INTO scenario SELECT 990, 1, NULL, NULL, 'forward', 'fp16', 'eager', 'nchw', 1.0, cache_state, NULL, 'user'"
             " FROM scenario LIMIT 1"
         )
     return path
@@ -101,7 +101,7 @@ def test_nothing_to_validate_is_one_line(database: Path) -> None:
 
 def test_the_fit_composes_a_kernels_time_as_the_views_do(tmp_path: Path) -> None:
     """Efficiencies that are the same for all kernels, given to the views as rows and to the fit as parameters: one device
-    time, wherever both take the same tiles."""
+    time at full clock, wherever both take the same tiles."""
     path = tmp_path / "t.duckdb"
     specs = [parse("synthetic:resnet_block"), parse("synthetic:transformer_block"), parse("synthetic:mlp")]
     outcomes = run(specs, lambda: workspace.change(path), maintain.add_runs)
@@ -119,7 +119,7 @@ def test_the_fit_composes_a_kernels_time_as_the_views_do(tmp_path: Path) -> None
             for o in outcomes for part, backend, precision in settings for batch in (1, 32)
         ],
         schema_overrides={"sequence": pl.Int64},
-    )  # fmt: skip
+    ).with_columns(power=pl.lit("1000000w"))  # fmt: skip
     shares = {
         "matrix": 0.62,
         "vector": 0.41,
@@ -147,7 +147,7 @@ def test_the_fit_composes_a_kernels_time_as_the_views_do(tmp_path: Path) -> None
             said = bench.predict(("device_s", "host_issue_s")).join(bench.sql(tiles), on=keys)
         extracted = kernels.extract(connection, cases.with_columns(measured_s=pl.lit(1.0)), held)
     said = said.join(before, on=keys, suffix="_before")
-    for term in ("naive_s", "cache_s", "reload_s", "reorder_s", "paging_s", "thread_s", "team_s", "power_s", "gap_s"):
+    for term in ("naive_s", "cache_s", "reload_s", "reorder_s", "paging_s", "thread_s", "team_s", "gap_s"):
         assert getattr(extracted, term).any(), term
     values = {("*", "*", r, "maximum_fraction"): f for r, f in shares.items()}
     values |= {("*", "*", r, "half_work"): w for r, w in works.items()}

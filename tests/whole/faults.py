@@ -22,7 +22,7 @@ from charz.schema.catalog import (
 TABLES = (
     HardwareCluster, HardwareMemory, HardwarePeak, HardwarePower, HardwareOverhead, HardwareInterconnect, EnergyProfile, Price,
 )  # fmt: skip
-ORDINALS = ("depth", "is_default")
+ORDINALS = ("cluster_rank", "is_default")
 VALUES = ("NULL", "0", "-1", "'nan'::DOUBLE", "'inf'::DOUBLE", "1e308")
 
 

@@ -40,13 +40,16 @@ SAMPLE = {
     "UPDATE hardware_memory SET bandwidth_byte_per_s = NULL WHERE hardware = 't4' AND level = 'dram'",
     "UPDATE hardware_memory SET bandwidth_byte_per_s = 0 WHERE hardware = 't4' AND level = 'l2'",
     "UPDATE hardware_memory SET bandwidth_byte_per_s = 'nan'::DOUBLE WHERE hardware = 't4' AND level = 'dram'",
-    "UPDATE hardware_memory SET capacity_byte = -1 WHERE hardware = 't4' AND level = 'scratchpad'",
+    "UPDATE hardware_memory SET capacity_byte = -1 WHERE hardware = 't4' AND level = 'l2'",
+    "UPDATE hardware_peak SET ops_per_clock_per_unit = 'nan'::DOUBLE WHERE hardware = 't4'",
+    "UPDATE derivation_rule SET value = 'nan'::DOUBLE WHERE derivation_rule = 'gpu_l2'",
     "UPDATE hardware_peak SET peak_ops_per_s = 'inf'::DOUBLE WHERE hardware = 't4'",
     "UPDATE hardware_cluster SET clock_boost_hz = 1e308 WHERE hardware = 't4'",
     "UPDATE hardware_cluster SET unit_count = 0 WHERE hardware = 't4'",
-    "UPDATE energy_profile SET value = 0 WHERE hardware = 't4' AND what = 'static'",
+    "INSERT INTO energy_profile SELECT * EXCLUDE (is_stated) REPLACE (0 AS value) FROM part_energy"
+    " WHERE hardware = 't4' AND what = 'static'",
     "DELETE FROM hardware_power WHERE hardware = 't4'",
-    "DELETE FROM hardware_overhead WHERE hardware = 't4' AND overhead = 'kernel_gap'",
+    "DELETE FROM derivation_rule WHERE derivation_rule = 'gpu_kernel_gap'",
     "DELETE FROM hardware_memory WHERE hardware = 't4'",
 }
 
@@ -95,3 +98,31 @@ def test_no_fault_makes_a_part_faster(part: str, connection: duckdb.DuckDBPyConn
         if not (is_caught or is_harmless or is_possible):
             wrong.append((fault.what, fault.value, found.kind, found.least_ratio))
     assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "query"),
+    [
+        ("UPDATE price SET price_usd_per_hour = -1 WHERE hardware = 't4'", "SELECT sample_usd FROM target_cost"),
+        (
+            "UPDATE hardware_interconnect SET bandwidth_byte_per_s = 'inf'::DOUBLE WHERE hardware = 't4'",
+            "SELECT latency_s FROM parallel_plan",
+        ),
+    ],
+    ids=["price", "link"],
+)
+def test_a_price_or_link_that_cannot_be_leaves_what_rests_on_it_null(
+    statement: str, query: str, connection: duckdb.DuckDBPyConnection
+) -> None:
+    """Time and energy of one part do not."""
+    several = " AND device_count = 2 AND strategy = 'tensor'" if "parallel" in query else ""
+    rows = f"{query} WHERE model = 'small' AND hardware = 't4' AND batch = 1{several}"
+    before = connection.execute(rows).fetchall()
+    times = faults.answers(connection, "t4")
+    connection.execute("BEGIN")
+    connection.execute(statement)
+    after, still = connection.execute(rows).fetchall(), faults.answers(connection, "t4")
+    connection.execute("ROLLBACK")
+    assert any(value is not None for (value,) in before)
+    assert len(after) == len(before) and all(value is None for (value,) in after)
+    assert still == times

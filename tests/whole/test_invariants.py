@@ -67,9 +67,9 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("memory_step", "UPDATE memory_step SET allocated_byte = 0 WHERE scenario_id = 1 AND kernel_id = 0"),
     ],
     "missing_energy_coefficient": [
-        ("energy_profile", "DELETE FROM energy_profile WHERE hardware = 'h100_sxm5_80' AND key = 'dram'"),
-        ("energy_profile", "DELETE FROM energy_profile WHERE hardware = 'h100_sxm5_80' AND what = 'static'"),
-        ("energy_profile", "DELETE FROM energy_profile WHERE hardware = 'h100_sxm5_80' AND key = 'fp16.matrix'"),
+        ("part_energy", "DELETE FROM part_energy WHERE hardware = 'h100_sxm5_80' AND key = 'dram'"),
+        ("part_energy", "DELETE FROM part_energy WHERE hardware = 'h100_sxm5_80' AND what = 'static'"),
+        ("part_energy", "DELETE FROM part_energy WHERE hardware = 'h100_sxm5_80' AND key = 'fp16.matrix'"),
     ],
     "model_sum_mismatch": [
         ("model_cost", f"UPDATE model_cost SET latency_s = 1.001 * latency_s WHERE {FIRST_RUN}"),
@@ -100,7 +100,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
             f"UPDATE parallel_plan SET scaling_efficiency_fraction = 1.1 WHERE {FIRST_RUN} AND device_count = 2",
         ),
     ],
-    "power_above_tdp": [("kernel_time", f"UPDATE kernel_time SET energy_j = 2 * tdp_w * latency_s WHERE {FIRST_KERNEL}")],
+    "power_above_tdp": [("model_cost", f"UPDATE model_cost SET energy_j = 2 * tdp_w * latency_s WHERE {FIRST_RUN}")],
     "profile_mismatch": [
         ("model", "UPDATE model SET model = 'resnet18'"),
         ("term", "DELETE FROM term WHERE quantity = 'threads'"),

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
-
-from charz.schema.errors import CharzError
 
 if TYPE_CHECKING:
     import duckdb
@@ -17,6 +15,10 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 S = TypeVar("S")
+
+
+PIECE_ROWS = 8192
+"""Rows of an Arrow table that are tuples at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +33,39 @@ class Rows:
     """Whether what was found is wrong: the command ends with exit code 1."""
     guard: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
     """What a query runs in."""
+    check: Callable[[], None] = lambda: None
+    """Raises `CharzError` where the time to hand the rows over is up."""
 
     def fetch(self) -> list[tuple[Any, ...]]:
         """The rows as tuples."""
-        if isinstance(self.source, Sequence):
-            return [tuple(row) for row in self.source]
-        with self.guard():
-            source: Any = self.source
-            if hasattr(source, "to_pylist"):
-                return list(zip(*(_values(source, name) for name in source.column_names), strict=True))
-            return source.fetchall() if hasattr(source, "fetchall") else source.rows()
+        return [row for piece in self.pieces() for row in piece]
+
+    def pieces(self, most_rows: int = PIECE_ROWS) -> Iterator[list[tuple[Any, ...]]]:
+        """The rows as tuples, of an Arrow table at most so many at a time: as tuples they take ten times the memory."""
+        source: Any = self.source
+        if isinstance(source, Sequence):
+            yield [tuple(row) for row in source]
+        elif hasattr(source, "to_pylist"):
+            for start in range(0, source.num_rows, most_rows):
+                self.check()
+                yield list(zip(*map(_values, source.slice(start, most_rows).columns), strict=True))
+        else:
+            with self.guard():
+                found = source.fetchall() if hasattr(source, "fetchall") else source.rows()
+            yield found
+
+    def first(self, most_rows: int) -> tuple[list[tuple[Any, ...]], int]:
+        """The first rows as tuples, and how many there are in all."""
+        source: Any = self.source
+        if hasattr(source, "to_pylist"):
+            return next(self.pieces(most_rows), []), source.num_rows
+        rows = self.fetch()
+        return rows[:most_rows], len(rows)
+
+    def arrow(self) -> pyarrow.Table:
+        """The rows as an Arrow table."""
+        source: Any = self.source
+        return source if hasattr(source, "to_pylist") else self.frame().to_arrow()
 
     def frame(self) -> pl.DataFrame:
         """The rows as a polars frame."""
@@ -54,25 +79,22 @@ class Rows:
             return self.source if isinstance(self.source, pl.DataFrame) else self.source.pl()
 
 
-def _values(table: pyarrow.Table, name: str) -> list[Any]:
-    """A column of an Arrow table; times that Python cannot hold, before Christ and the like, as text."""
-    import pyarrow
-
-    column = table[name]
+def _values(column: pyarrow.ChunkedArray) -> list[Any]:
+    """A column of an Arrow table; of times that Python cannot hold, before Christ and the like, the engine's texts."""
     try:
         return column.to_pylist()  # type: ignore[no-any-return]
     except (OverflowError, ValueError):
-        pass
-    try:
-        return column.cast(pyarrow.string()).to_pylist()  # type: ignore[no-any-return]
-    except pyarrow.ArrowException as error:
-        next = "cast it to VARCHAR, or ask for --format parquet"
-        raise CharzError("a value that is no text", name, str(column.type), next) from error
+        import duckdb
+        import pyarrow
+
+        with duckdb.connect() as connection:
+            texts = connection.from_arrow(pyarrow.table([column], ["value"])).project("value::VARCHAR")
+            return [text for (text,) in texts.fetchall()]
 
 
-def of_arrow(table: pyarrow.Table) -> Rows:
-    """Rows of an Arrow table."""
-    return Rows(tuple(table.column_names), table)
+def of_arrow(table: pyarrow.Table, check: Callable[[], None] = lambda: None) -> Rows:
+    """Rows of an Arrow table, handed over until `check` raises."""
+    return Rows(tuple(table.column_names), table, check=check)
 
 
 def of_frame(frame: pl.DataFrame, *views: str) -> Rows:

@@ -21,6 +21,7 @@ from .parameters import (
     Models,
     Part,
     Parts,
+    Powers,
     Precisions,
     Sequences,
     Sizes,
@@ -38,18 +39,18 @@ TARGET = ("model", "hardware", "backend", "precision", "batch", "sequence")
 """What names a target to people."""
 
 _COMPARED = (
-    *TARGET, "latency_s", "throughput_per_s", "energy_per_sample_j", "average_power_w", "edp_js", "bottleneck",
+    *TARGET, "power", "latency_s", "throughput_per_s", "energy_per_sample_j", "average_power_w", "edp_js", "bottleneck",
     "utilization_fraction", "correction_factor", "peak_memory_byte", "fits_device", "is_simulated",
 )  # fmt: skip
 _COMPARED_MEMORY = (
     *TARGET, "weight_byte", "activation_byte", "peak_memory_byte", "fits_device", "fits_activation_in_cache",
 )  # fmt: skip
 _SWEPT = (
-    *TARGET, "latency_s", "throughput_per_s", "sample_j", "peak_memory_byte", "fits_device", "throughput_fraction",
+    *TARGET, "power", "latency_s", "throughput_per_s", "sample_j", "peak_memory_byte", "fits_device", "throughput_fraction",
     "saturating_batch", "is_simulated",
 )  # fmt: skip
 _CHOSEN = (
-    *TARGET, "latency_s", "throughput_per_s", "sample_j", "peak_memory_byte", "price_usd_per_hour",
+    *TARGET, "power", "latency_s", "throughput_per_s", "sample_j", "peak_memory_byte", "price_usd_per_hour",
     "million_inference_usd", "is_simulated", "fits_device", "dominated_by",
 )  # fmt: skip
 _HELPED = (
@@ -155,12 +156,13 @@ class Answers(Core):
         precision: Precisions = None,
         backend: Backends = None,
         cache: Cache = "warm",
+        power: Powers = None,
         top: Top = 60,
         section: Literal["cost", "memory"] = "cost",
     ) -> Rows:
         """Compare models on parts: time, energy, energy-delay product, memory and what sets the pace."""
         held = one_of("cache state", cache, CACHE_STATES)
-        question = _question(models, on, batch, sequence, precision, backend, {"cache_state": held})
+        question = _question(models, on, batch, sequence, precision, backend, power, {"cache_state": held})
         narrowed = self.asked(question, "model_report")
         if section == "memory":
             order = f"ORDER BY batch, sequence, peak_memory_byte, model, hardware, backend, precision LIMIT {top}"
@@ -178,6 +180,7 @@ class Answers(Core):
         sequence: Sequences = None,
         precision: Precisions = None,
         backend: Backends = None,
+        power: Powers = None,
         resolution: Annotated[Sizes | None, Text("Image sides, e.g. 192,224,288.")] = None,
         memory_format: Annotated[str, Text("nchw or nhwc.")] = "nchw",
         cache: Cache = "warm",
@@ -190,7 +193,7 @@ class Answers(Core):
         wanted = self._at_resolutions(names(models), sizes(resolution))
         held = one_of("cache state", cache, CACHE_STATES)
         conditions = {"memory_format": memory_format, "cache_state": held}
-        question = _question(wanted, on, batch, sequence, precision, backend, conditions)
+        question = _question(wanted, on, batch, sequence, precision, backend, power, conditions)
         order = "ORDER BY model, hardware, backend, precision, sequence, batch"
         return self.asked(question, "batch_sweep").rows("batch_sweep", _SWEPT, order)
 
@@ -220,6 +223,7 @@ class Answers(Core):
         sequence: Sequences = None,
         precision: Precisions = None,
         backend: Backends = None,
+        power: Powers = None,
         top: Top = 15,
         section: Literal["front", "others"] = "front",
     ) -> Rows:
@@ -241,6 +245,7 @@ class Answers(Core):
             sizes(sequence),
             names(precision),
             names(backend),
+            names(power),
             every_backend=True,
             is_first=False,
         )
@@ -266,6 +271,7 @@ class Answers(Core):
         sequence: Sequences = None,
         precision: Precisions = None,
         backend: Backends = None,
+        power: Powers = None,
         parts: Annotated[bool, Text("Other parts as well.")] = False,
         top: Top = 15,
         section: Literal["changes", "fusions"] = "changes",
@@ -281,6 +287,7 @@ class Answers(Core):
             sizes(sequence),
             names(precision),
             names(backend),
+            names(power),
             every_backend=True,
             is_first=False,
         )
@@ -312,12 +319,13 @@ class Answers(Core):
         sequence: Sequences = None,
         precision: Precisions = None,
         backend: Backends = None,
+        power: Powers = None,
         top: Top = 8,
         section: Literal["split", "levels", "largest_batch", "checkpointing", "timeline"] = "split",
     ) -> Rows:
         """Show where memory goes and what would fit. `charz plot memory` draws the timeline."""
         view, columns, order = _MEMORY[section]
-        narrowed = self.asked(_question([model], [on], batch, sequence, precision, backend), view)
+        narrowed = self.asked(_question([model], [on], batch, sequence, precision, backend, power), view)
         return narrowed.rows(view, columns, order.format(top=top))
 
     @answer("bounds", "stages", "validation")
@@ -330,12 +338,13 @@ class Answers(Core):
         sequence: Sequences = None,
         precision: Precisions = None,
         backend: Backends = None,
+        power: Powers = None,
         top: Top = 10,
         section: Literal["bounds", "stages", "validation"] = "bounds",
     ) -> Rows:
         """Show stages, critical path and the bounds they set, with the lines that validate them."""
         view, columns, order = _CONCURRENT[section]
-        narrowed = self.asked(_question([model], on, batch, sequence, precision, backend), view)
+        narrowed = self.asked(_question([model], on, batch, sequence, precision, backend, power), view)
         return narrowed.rows(view, columns, order.format(top=top))
 
     @answer()
@@ -351,12 +360,13 @@ class Answers(Core):
         sequence: Sequences = None,
         precision: Precisions = None,
         backend: Backends = None,
+        power: Powers = None,
     ) -> Rows:
         """Price a sample and a million of them, runs that do not fit last. Without --co2 no CO2 is given: charz knows no rate."""
         for option, value in {"--co2": co2, "--kwh": kwh, "--overhead": overhead}.items():
             if value is not None and not math.isfinite(value):
                 raise CharzError("not a finite number", f"{option} {value}")
-        narrowed = self.asked(_question(models, on, batch, sequence, precision, backend), "inference_cost")
+        narrowed = self.asked(_question(models, on, batch, sequence, precision, backend, power), "inference_cost")
         columns = _COST
         if co2 is not None or kwh is not None:
             connection = narrowed.connection
@@ -377,6 +387,7 @@ class Answers(Core):
         context: Annotated[Sizes | None, Text("Tokens attended to: 1024 or 512:8192.")] = None,
         precision: Precisions = None,
         backend: Backends = None,
+        power: Powers = None,
     ) -> Rows:
         """Serve language models: time to first token, time, energy and cost of each token after it, by batch and context."""
         lengths = sizes(context) or [1024]
@@ -391,6 +402,7 @@ class Answers(Core):
             names(on),
             precisions=names(precision),
             backends=names(backend),
+            powers=names(power),
             runs=runs,
             preferred=SERVED_PRECISIONS,
         )
@@ -404,7 +416,8 @@ class Answers(Core):
         known = {model for (model,) in self.connection().execute(query).fetchall()}
         others = [name for name in models if self.model_name(name) not in known]
         if len(others) == len(models):
-            raise CharzError("nothing to serve", ", ".join(others), _NO_CACHE, "ingest a causal language model")
+            next = "ingest a causal language model, one with recurrent states as `charz ingest NAME --sequence 1`"
+            raise CharzError("nothing to serve", ", ".join(others), _NO_CACHE, next)
         if others:
             self.voice.warn(f"left out: {', '.join(others)}, {_NO_CACHE}")
         return [name for name in models if name in known]
@@ -419,10 +432,11 @@ class Answers(Core):
         sequence: Sequences = None,
         precision: Precisions = None,
         backend: Backends = None,
+        power: Powers = None,
     ) -> Rows:
         """Split a model's time on 1, 2, 4 ... parts into computing, communicating and waiting: data, tensor, pipeline and
         expert parallel."""
-        narrowed = self.asked(_question([model], [on], batch, sequence, precision, backend), "parallel_plan")
+        narrowed = self.asked(_question([model], [on], batch, sequence, precision, backend, power), "parallel_plan")
         query = "SELECT count(*) FROM parallel_plan WHERE interconnect <> 'none'"
         if not narrowed.value(query):
             self.voice.warn(f"{on} states no interconnect, so there is nothing to spread over")
@@ -430,7 +444,7 @@ class Answers(Core):
         return narrowed.rows("parallel_plan", _SPREAD, order)
 
 
-_NO_CACHE = "no attention of it reads a KV-cache"
+_NO_CACHE = "no step of one token follows from its graph"
 _STATED = ("electricity", "co2_gram_per_kwh", "price_usd_per_kwh", "overhead_factor")
 """Columns of `electricity` that options state."""
 
@@ -484,8 +498,16 @@ def _question(
     sequence: Sequences,
     precision: Precisions,
     backend: Backends,
+    power: Powers,
     fields: dict[str, str] | None = None,
 ) -> Question:
     return Question(
-        names(models), names(on), sizes(batch), sizes(sequence), names(precision), names(backend), fields=fields or {}
+        names(models),
+        names(on),
+        sizes(batch),
+        sizes(sequence),
+        names(precision),
+        names(backend),
+        names(power),
+        fields=fields or {},
     )

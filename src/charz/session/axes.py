@@ -43,9 +43,10 @@ def sizes(given: Sizes | None) -> list[int]:
         return sorted({_checked(size) for size in given})
     found: set[int] = set()
     for part in names(given) or [given]:
-        found.update(_range(part))
-        if len(found) > MOST_SIZES:
+        added = _range(part)
+        if len(added) > MOST_SIZES or len(found | set(added)) > MOST_SIZES:
             raise CharzError("too many sizes", given, f"at most {MOST_SIZES} are possible", "take larger steps")
+        found.update(added)
     return sorted(found)
 
 

@@ -2,26 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from charz.schema import user_file
 from charz.schema.conditions import CACHE_STATES, MEMORY_FORMATS, PHASES
 from charz.schema.errors import CharzError
 
-from .answer import Rows, answer, of_query
+from .answer import Asked, Rows, answer, of_query
 from .axes import names, one_of
 from .core import Core
-from .parameters import Cache, Names, Text
+from .parameters import Cache, Names, Power, Text
 
 if TYPE_CHECKING:
     import duckdb
 
+Force = Annotated[bool, Text("Let --out write over a file that charz did not write.")]
 AnyPart = Annotated[str, Text("Part, by id or any other name it has.")]
 
 _FACTS = ("name", "vendor", "family", "market", "architecture", "form_factor", "status", "origin", "note")
-_NUMBERS = ("field", "value", "unit", "confidence", "is_edited")
-_SOURCES = ("source_id", "formula", "note", "locator")
+_NUMBERS = ("field", "value", "unit", "standing", "is_edited", "follows_edit", "formula")
+_SOURCES = ("confidence", "source_id", "derivation_rule", "note", "locator")
+
+
+@dataclass(frozen=True, slots=True)
+class PartText:
+    """A part as the text of a YAML file."""
+
+    name: str
+    """Id of the part in it."""
+    text: str
+
+
+def _written(make: Callable[..., PartText]) -> Callable[..., str]:
+    """Make a method that writes a part as text a command that writes a file and answers with its name."""
+
+    @functools.wraps(make)
+    def text(self: Hardware, *args: Any, out: Path | None = None, force: bool = False, **given: Any) -> str:
+        made = make(self, *args, **given)
+        if out is not None:
+            user_file.write(out, made.text.encode(), force)
+        return made.text
+
+    @functools.wraps(make)
+    def rows(self: Hardware, *args: Any, out: Path | None = None, force: bool = False, **given: Any) -> Rows:
+        made = make(self, *args, **given)
+        file = out or Path(f"{made.name}.yaml")
+        user_file.write(file, made.text.encode(), force)
+        return Rows(("written",), [(str(file),)])
+
+    text.asked = Asked(rows, ())  # type: ignore[attr-defined]
+    return text
 
 
 class Hardware:
@@ -34,9 +68,8 @@ class Hardware:
     def list(self, *, family: Annotated[str | None, Text("cpu, gpu, tpu, kpu, npu or dsp.")] = None) -> Rows:
         """List the parts with their peaks, memory and power."""
         connection = self.session.catalog()
-        families = [f for (f,) in connection.execute("SELECT DISTINCT family FROM hardware ORDER BY 1").fetchall()]
-        if family is not None and family not in families:
-            raise CharzError("no part of this family", family, f"there are: {', '.join(families)}")
+        if family is not None:
+            _check_family(connection, family)
         query = "SELECT * FROM part_list WHERE ?1 IS NULL OR family = ?1 ORDER BY family, hardware"
         return of_query(connection.sql(query, params=[family]), "part_list")
 
@@ -70,19 +103,51 @@ class Hardware:
 
     @answer()
     def diff(self, first: AnyPart, second: AnyPart) -> Rows:
-        """Compare two parts number by number."""
+        """Compare two parts number by number; numbers of other scopes, such as a unit's and a chip's, have no ratio."""
         connection = self.session.catalog()
-        query = "SELECT field, value, unit FROM hardware_value WHERE hardware = ? ORDER BY field"
         parts = [resolve(connection, name) for name in (first, second)]
-        one, two = ({f: (v, u) for f, v, u in connection.execute(query, [part]).fetchall()} for part in parts)
-        rows = []
-        for field in sorted({*one, *two}):
-            (a, unit), (b, other) = one.get(field, (None, None)), two.get(field, (None, None))
-            if a != b:
-                rows.append((field, unit or other, a, b, b / a if a and b is not None else None))
-        if not rows:
+        query = "SELECT * EXCLUDE (first_hardware, second_hardware) FROM part_difference WHERE first_hardware = ? AND second_hardware = ?"
+        found = of_query(connection.sql(f"{query} ORDER BY field", params=parts), "part_difference")
+        if not found.fetch():
             self.session.voice.remark(f"{parts[0]} and {parts[1]} agree in every number")
-        return Rows(("field", "unit", "first_value", "second_value", "ratio"), rows)
+        return found
+
+    @_written
+    def dump(
+        self,
+        part: AnyPart,
+        *,
+        id: Annotated[str | None, Text("Id of the part in the file; else that of the part and _copy.")] = None,
+        out: Annotated[Path | None, Text("File to write; on the command line else ID.yaml in this folder.")] = None,
+        force: Force = False,
+    ) -> PartText:
+        """Write a part as YAML, its numbers with their sources; `charz hardware add` accepts it unchanged.
+
+        What follows from the numbers is left out: twice the tiles need one number changed.
+        """
+        from charz.hardware_catalog import part_text
+
+        connection = self.session.catalog()
+        hardware = resolve(connection, part)
+        name = id or f"{hardware}_copy"
+        return PartText(name, part_text.dumped(connection, hardware, name))
+
+    @_written
+    def template(
+        self,
+        family: Annotated[str, Text("cpu, gpu, tpu, kpu, npu or dsp.")],
+        *,
+        id: Annotated[str | None, Text("Id of the part in the file; else my_FAMILY.")] = None,
+        out: Annotated[Path | None, Text("File to write; on the command line else ID.yaml in this folder.")] = None,
+        force: Force = False,
+    ) -> PartText:
+        """Write a YAML file to fill in for a part of your own, each number with what it means and an example."""
+        from charz.hardware_catalog import part_text
+
+        connection = self.session.catalog()
+        _check_family(connection, family)
+        name = id or f"my_{family}"
+        return PartText(name, part_text.template(connection, family, name))
 
     @answer()
     def check(
@@ -114,6 +179,7 @@ class Hardware:
         from charz.schema import database
         from charz.schema.catalog import Hardware as Part
         from charz.schema.catalog import HardwareAlias
+        from charz.sql import restate
 
         wanted = part_file.read(file).hardware
         with self.session.changing() as connection:
@@ -124,7 +190,8 @@ class Hardware:
             catalog.rows[HardwareAlias] = stored(connection, HardwareAlias)
             for rows in loader.load_part(file, catalog).values():
                 database.insert_rows(connection, rows)
-        self.session.voice.remark(f"`charz hardware show {wanted} --sources` shows what the family rules filled in")
+            restate.settle(connection)
+        self.session.voice.remark(f"`charz hardware show {wanted} --sources` shows what follows from its numbers")
         return Rows(("added",), [(wanted,)])
 
     @answer(is_writing=True)
@@ -185,6 +252,7 @@ class Scenarios:
         memory_format: Annotated[str, Text("nchw or nhwc.")] = "nchw",
         host_factor: Annotated[float, Text("Host time over the reference.", least=0.0)] = 1.0,
         cache: Cache = "warm",
+        power: Power = None,
     ) -> Rows:
         """Add a scenario, or one for each family's default backend."""
         fields: dict[str, Any] = {
@@ -195,6 +263,7 @@ class Scenarios:
             "memory_format": one_of("memory format", memory_format, MEMORY_FORMATS),
             "host_factor": host_factor,
             "cache_state": one_of("cache state", cache, CACHE_STATES),
+            "power": power,
         }
         session = self.session
         session.conditions(fields)  # what cannot be is said before a file is made
@@ -238,14 +307,26 @@ def resolve(connection: duckdb.DuckDBPyConnection, part: str) -> str:
     return names.resolve(connection, part)
 
 
+def _check_family(connection: duckdb.DuckDBPyConnection, family: str) -> None:
+    families = [f for (f,) in connection.execute("SELECT DISTINCT family FROM hardware ORDER BY 1").fetchall()]
+    if family not in families:
+        raise CharzError("no part of this family", family, f"there are: {', '.join(families)}")
+
+
 def _remove_own(connection: duckdb.DuckDBPyConnection, hardware: str) -> None:
     """Delete every row of a part of the user's; a shipped part stays, an unknown one is no matter."""
+    from charz.hardware_catalog.sync import shipped_sources
     from charz.schema import database
     from charz.schema.catalog import Hardware as Part
 
     found = connection.execute("SELECT origin FROM hardware WHERE hardware = ?", [hardware]).fetchall()
     if found and found[0][0] != "user":
         raise CharzError("a part of the shipped catalog", hardware, next="give yours another id")
+    cited = "SELECT DISTINCT source_id FROM hardware_provenance WHERE hardware = ?"
+    own = {source for (source,) in connection.execute(cited, [hardware]).fetchall()} - shipped_sources(connection)
     for row_type in database.TABLES:
         if row_type.__module__ == Part.__module__ and "hardware" in row_type.model_fields:
             connection.execute(f"DELETE FROM {row_type.TABLE} WHERE hardware = ?", [hardware])
+    for source in sorted(own):
+        others = "SELECT source_id FROM hardware_provenance"
+        connection.execute(f"DELETE FROM source WHERE source_id = ? AND source_id NOT IN ({others})", [source])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -82,6 +83,8 @@ class Question:
     sequences: Sequence[int] = ()
     precisions: Sequence[str] = ()
     backends: Sequence[str] = ()
+    powers: Sequence[str] = ()
+    """Power modes by name, or limits as `150w`; without, each part's default."""
     every_backend: bool = False
     """Without backends, every one that runs and not the one that answers assume."""
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -372,6 +375,22 @@ class Core:
                 if name not in names:
                     raise unknown_name(kind, name, names)
 
+    def _check_powers(self, parts: Sequence[str], powers: Sequence[str]) -> None:
+        """Raise `CharzError` for a power mode that no part has and that is no limit in watts; say which parts lack one."""
+        for power in powers:
+            if re.fullmatch(r"\d+(\.\d+)?w", power):
+                continue
+            query = "SELECT hardware, mode FROM hardware_power WHERE NOT is_default"
+            modes = self.connection().execute(query).fetchall()
+            known = sorted({mode for part, mode in modes if not parts or part in parts})
+            able = {part for part, mode in modes if mode == power}
+            if not able.intersection(parts or able):
+                raise CharzError(
+                    "unknown power mode", power, f"there are {', '.join(known) or 'none'}", "or write a limit as 150w"
+                )
+            if lacking := [part for part in parts if part not in able]:
+                self.voice.warn(f"left out: {power} on {', '.join(lacking)}, which have no such mode")
+
     def asked(self, question: Question, *views: str) -> Narrowed:
         """Views that answer for a question alone: its models on its parts under its scenarios.
 
@@ -418,10 +437,13 @@ class Core:
         models = [self.model_name(name) for name in question.models] or list(self._scope.models)
         parts = [self.part_name(name) for name in question.hardware] or list(self._scope.hardware)
         self.check_run(question.backends, question.precisions)
+        self._check_powers(parts, question.powers)
+        untrained = self._untrained(models)
+        question = self._trained(question, untrained)
         precisions = question.precisions or question.preferred
-        targets = self._targets(parts, question, precisions)
+        targets = self._targets(parts, question, precisions, untrained)
         runs = self._runs(question)
-        self._say_left_out(parts, question, precisions, targets)
+        self._say_left_out(parts, question, precisions, targets, untrained)
         key = (tuple(models), tuple(targets), tuple(tuple(sorted(run.items())) for run in runs))
         if key not in self._narrowed:
             self._keep(key, self._narrow(models, parts, targets, runs))
@@ -441,6 +463,7 @@ class Core:
                 question.hardware,
                 precisions=question.precisions,
                 backends=question.backends,
+                powers=question.powers,
                 runs=[run],
                 fields=question.fields,
             ),
@@ -450,15 +473,43 @@ class Core:
 
     def _runs(self, question: Question) -> list[dict[str, Any]]:
         """Runs as columns of a scenario, without what depends on the target."""
-        if question.runs:
-            return [{**run, **question.fields} for run in question.runs]
-        return [
-            {"batch": batch, "sequence": sequence, **question.fields}
+        runs = question.runs or [
+            {"batch": batch, "sequence": sequence}
             for batch in question.batches or [1]
             for sequence in (*question.sequences,) or (None,)
         ]
+        powers = (*question.powers,) or (None,)
+        return [{**run, "power": power, **question.fields} for run in runs for power in powers]
 
-    def _targets(self, parts: Sequence[str], question: Question, precisions: Sequence[str]) -> list[Triple]:
+    def _untrained(self, models: Sequence[str]) -> set[str]:
+        """Backends and precision policies that do not train, where all models of a question have a backward pass."""
+        query = "SELECT bool_and(is_training) FROM model WHERE list_contains(?, model)"
+        ((is_training,),) = self.connection().execute(query, [models or self._names("model")]).fetchall()
+        return self._training("NOT trains") if is_training else set()
+
+    def _training(self, which: str) -> set[str]:
+        """Backends and policies that train, or do not."""
+        policies = "SELECT policy AS name, policy NOT IN (FROM untrained_policy) AS trains FROM precision_policy"
+        query = f"SELECT name FROM (SELECT backend AS name, trains FROM backend UNION {policies}) WHERE {which}"
+        return {name for (name,) in self.connection().execute(query).fetchall()}
+
+    def _trained(self, question: Question, untrained: set[str]) -> Question:
+        """The question without what does not train, which is said, or raised where nothing of an axis is left."""
+        backends, precisions, preferred = (
+            [name for name in values if name not in untrained]
+            for values in (question.backends, question.precisions, question.preferred)
+        )
+        lost = [name for name in (*question.backends, *question.precisions) if name in untrained]
+        if lost:
+            trained = ", ".join(sorted(self._training("trains")))
+            if (question.backends and not backends) or (question.precisions and not precisions):
+                raise CharzError("this does not train", ", ".join(lost), f"what does: {trained}")
+            self.voice.warn(f"left out: {', '.join(lost)}, which does not train a model; what does: {trained}")
+        return replace(question, backends=backends, precisions=precisions, preferred=preferred)
+
+    def _targets(
+        self, parts: Sequence[str], question: Question, precisions: Sequence[str], untrained: set[str]
+    ) -> list[Triple]:
         """What of the question runs: each part, or every one if none is named, under each backend, or under the one that
         answers assume on it, in each precision, or in the first of them that it computes in."""
         connection = self.connection()
@@ -470,7 +521,7 @@ class Core:
             is_wanted = (
                 backend in question.backends if question.backends else question.every_backend or part not in backends
             )
-            if is_wanted and (not parts or part in parts):
+            if is_wanted and backend not in untrained and (not parts or part in parts):
                 backends.setdefault(part, []).append(backend)
         found = connection.execute("SELECT hardware, backend, precision FROM part_support").fetchall()
         able = {triple for triple in found if triple[1] in backends.get(triple[0], ()) and triple[2] in precisions}
@@ -482,7 +533,12 @@ class Core:
         return sorted(able)
 
     def _say_left_out(
-        self, parts: Sequence[str], question: Question, precisions: Sequence[str], targets: Sequence[Triple]
+        self,
+        parts: Sequence[str],
+        question: Question,
+        precisions: Sequence[str],
+        targets: Sequence[Triple],
+        untrained: set[str],
     ) -> None:
         """Say which backends and precisions that were named do not run, by part, or raise it when nothing runs."""
         reasons = []
@@ -490,7 +546,7 @@ class Core:
             backends = {backend for name, backend, _ in targets if name == part}
             able = {precision for name, _, precision in targets if name == part}
             if not able:
-                reasons.append(self._not_executed(part, question.backends, precisions))
+                reasons.append(self._not_executed(part, question.backends, precisions, untrained))
                 continue
             if missing := [name for name in question.backends if name not in backends]:
                 reasons.append(CharzError("left out", f"{', '.join(missing)} on {part}", self._has(part)))
@@ -511,10 +567,14 @@ class Core:
                 named = ", ".join((*question.backends, *question.precisions))
                 self.voice.warn(f"left out: {count - running} of {count} parts, which do not run {named}")
 
-    def _not_executed(self, part: str, backends: Sequence[str], precisions: Sequence[str]) -> CharzError:
+    def _not_executed(
+        self, part: str, backends: Sequence[str], precisions: Sequence[str], untrained: set[str]
+    ) -> CharzError:
         supported = self._backends(part)
         if not supported:
             return CharzError("no backend runs on this part", part, "none", "add a row to backend_support")
+        if untrained.issuperset(supported):
+            return CharzError("nothing that runs on this part trains", part, self._has(part))
         if backends and not set(backends) & set(supported):
             where = f"{', '.join(backends)} on {part}"
             return CharzError("this backend does not run on this part", where, self._has(part))
@@ -590,11 +650,11 @@ class Core:
         return rows, known.intersection(row["scenario_id"] for row in rows)
 
     def _check_sizes(self, narrowed: Narrowed, models: Sequence[str], runs: Sequence[Mapping[str, Any]]) -> None:
-        """Say which models have no run of these sizes, or raise it when none has."""
+        """Say which models have no run of these sizes, or in training, or raise it when none has."""
         counted = dict(
             narrowed.connection.execute("SELECT model, count(DISTINCT scenario_id) FROM run GROUP BY model").fetchall()
         )
-        missing = [self._no_size(model, runs[0]) for model in models if model not in counted]
+        missing = [self._no_run(narrowed, model, runs[0]) for model in models if model not in counted]
         if counted and missing:
             self.voice.warn("left out: " + "; ".join(f"{error.where}, {error.exists}" for error in missing))
         if not counted:
@@ -603,11 +663,15 @@ class Core:
         most = max(counted.values())
         fewer = [model for model, count in counted.items() if count < most]
         if fewer:
-            self.voice.warn(f"left out: some of the sizes asked for, which {', '.join(fewer)} has not")
+            self.voice.warn(f"left out: some of the runs asked for, which {', '.join(fewer)} has not")
 
-    def _no_size(self, model: str, run: Mapping[str, Any]) -> CharzError:
-        query = "SELECT is_batch_symbolic, default_batch, default_sequence FROM model WHERE model = ?"
-        is_batch_free, batch, sequence = self.connection().execute(query, [model]).fetchall()[0]
+    def _no_run(self, narrowed: Narrowed, model: str, run: Mapping[str, Any]) -> CharzError:
+        query = "SELECT is_training, is_batch_symbolic, default_batch, default_sequence FROM model WHERE model = ?"
+        ((is_training, is_batch_free, batch, sequence),) = self.connection().execute(query, [model]).fetchall()
+        query = "SELECT backend, precision FROM scenario"
+        untrained = self._training("NOT trains") if is_training else set()
+        if all(untrained.intersection(pair) for pair in narrowed.connection.execute(query).fetchall()):
+            return CharzError("this does not train", model, "asked by itself it takes a backend that trains")
         fixed = f"its sequence is {sequence}" if is_batch_free else f"its batch is fixed at {batch}"
         size = f"batch {run['batch']}" + (f", sequence {run['sequence']}" if run.get("sequence") else "")
         return CharzError("the model has no such size", f"{model}, {size}", fixed)
@@ -623,6 +687,7 @@ _DEFAULTS: dict[str, Any] = {
     "memory_format": "nchw",
     "host_factor": 1.0,
     "cache_state": "warm",
+    "power": None,
     "origin": "user",
 }
 """Columns of a scenario, and what they hold where nobody says."""

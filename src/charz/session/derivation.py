@@ -12,7 +12,7 @@ from charz.schema.units import UNITS, ending
 from . import tiles
 from .answer import Rows, answer
 from .core import Core, Narrowed
-from .parameters import Backend, Batch, Cache, Model, Part, Precision, Sequence_, Text
+from .parameters import Backend, Batch, Cache, Model, Part, Power, Precision, Sequence_, Text
 from .report import single
 
 Record = dict[str, Any]
@@ -36,6 +36,8 @@ _RUN_CHAIN = (
             "host_issue_s",
         ),
     ),
+    ("Power", "model_report", ("power", "clock_fraction")),
+    ("Power", "model_energy", ("average_power_w", "tdp_w")),
     ("Bounds", "model_latency", ("roofline_s", "naive_s", "correction_factor")),
     ("Work", "model_report", ("macs", "flops", "traffic_byte", "utilization_fraction")),
     (
@@ -57,7 +59,8 @@ _KERNEL_CHAIN = (
         "2. How its terms make up the time",
         "kernel_time",
         (
-            "busy_s", "compute_s", "memory_s", "memory_level", "serial_s", "exposed_s", "power_s", "naive_s", "roofline_s",
+            "busy_s", "unlimited_s", "compute_s", "memory_s", "memory_level", "serial_s", "exposed_s", "clock_fraction",
+            "pause_ratio", "power_s", "naive_s", "roofline_s",
         ),
     ),
     (
@@ -82,7 +85,7 @@ _TILE = (
 """Constants of the tile itself."""
 
 _TILED = (
-    "strategy", "tile_m", "tile_n", "tile_k", "split_k", "overflowing_level", "busy_s", "compute_s", "slowest_memory_s",
+    "strategy", "tile_m", "tile_n", "tile_k", "split_k", "overflowing_level", "unlimited_s", "compute_s", "slowest_memory_s",
     "dynamic_energy_j", "reload_byte", "stream_byte", "units_allocated",
 )  # fmt: skip
 """What a kernel takes with a candidate tile."""
@@ -120,13 +123,14 @@ class Derivations(Core):
         precision: Precision = None,
         backend: Backend = None,
         cache: Cache = "warm",
+        power: Power = None,
         tile: Annotated[
             str | None, Text("Rows x columns x depth of a tile to hold against the chosen ones, e.g. 64x64x64.")
         ] = None,
     ) -> Rows:
         """Show how the time and energy of a model, kernel or operator come about on one part: each mechanism with its
         formula, its inputs, the catalog numbers behind them, down to tensor shapes."""
-        question = single(model, on, batch, sequence, precision, backend, cache)
+        question = single(model, on, batch, sequence, precision, backend, cache, power)
         # A tile by hand is a candidate on a connection of its own.
         asked = self if tile is None else self.child(self._scope)
         narrowed, keys = asked.target(question, "model_report")
@@ -195,7 +199,8 @@ class _Told:
         keys = self.keys
         sequence = f" --sequence {keys['sequence']}" if keys["sequence"] > 1 else ""
         options = f"--batch {keys['batch']}{sequence} --precision {keys['precision']} --backend {keys['backend']}"
-        return f"--on {keys['hardware']} {options}"
+        power = "" if keys["power"] == "default" else f" --power {keys['power']}"
+        return f"--on {keys['hardware']} {options}{power}"
 
     def operator(self, name: str) -> int:
         """An operator's share of its kernel; returns the kernel."""
@@ -239,12 +244,12 @@ class _Told:
             where = f"kernel_id = {int(piece)}"
         else:
             where = f"kernel_id = {self.operator(piece)}"
-        order = f"WHERE is_rival AND {where} ORDER BY busy_s DESC, kernel_id LIMIT {SHOWN_KERNELS}"
+        order = f"WHERE is_rival AND {where} ORDER BY unlimited_s DESC, kernel_id LIMIT {SHOWN_KERNELS}"
         # The offered tile may be the fastest: it is held against the best of the others.
         query = f"""
             WITH rivals AS (
-                SELECT *, candidate <> {candidate} AND busy_s = MIN(CASE WHEN candidate <> {candidate} THEN busy_s END)
-                    OVER (PARTITION BY kernel_id) AS is_rival
+                SELECT *, candidate <> {candidate}
+                    AND unlimited_s = MIN(CASE WHEN candidate <> {candidate} THEN unlimited_s END) OVER (PARTITION BY kernel_id) AS is_rival
                 FROM kernel_tile
             )
             SELECT * FROM rivals {order}
@@ -359,9 +364,12 @@ class _Told:
         for row in self._rows(
             "hardware_value", f"WHERE hardware = '{self.keys['hardware']}' AND ({test}) ORDER BY field"
         ):
-            edited = ", edited" if row["is_edited"] else ""
+            edited = ", edited" if row["is_edited"] else ", follows an edit" if row["follows_edit"] else ""
             formula = f"; {row['formula']}" if row["formula"] else ""
-            meaning = f"{row['confidence'] or '?'}{edited}; {row['source_id'] or '?'}{formula}"
+            rule = (
+                f" by rule {row['derivation_rule']}" if row["stated_value"] is None and row["derivation_rule"] else ""
+            )
+            meaning = f"{row['standing']}{rule}{edited}; {row['source_id'] or '?'}{formula}"
             self._line(title, "", row["field"], row["value"], row["unit"], meaning)
 
     def _facts(self, step: str, item: str, view: str, row: Record, columns: Iterable[str]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from charz.schema import user_file
-from charz.schema.errors import CharzError
+from charz.schema.errors import CharzError, printable
 
 Rows = list[dict[str, Any]]
 
@@ -42,14 +42,19 @@ def save(chart: Any, out: Path, force: bool = False) -> None:
 
 
 def data(rows: Rows) -> Any:
-    """Rows as Altair takes them."""
-    return library().Data(values=rows)
+    """Rows as Altair takes them; control characters of names are written out, since no SVG may hold them."""
+    plain = [{name: _printable(value) for name, value in row.items()} for row in rows]
+    return library().Data(values=plain)
+
+
+def _printable(value: Any) -> Any:
+    return printable(value) if isinstance(value, str) else value
 
 
 def titled(chart: Any, title: str, subtitle: str = "") -> Any:
     """The chart with title and size."""
     alt = library()
-    text = alt.TitleParams(title, subtitle=subtitle, anchor="start", subtitleColor="#555")
+    text = alt.TitleParams(printable(title), subtitle=printable(subtitle), anchor="start", subtitleColor="#555")
     return chart.properties(title=text, width=WIDTH, height=HEIGHT)
 
 

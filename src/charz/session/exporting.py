@@ -13,7 +13,7 @@ from charz.schema.errors import CharzError, unknown_name
 
 from .answer import Rows, answer
 from .axes import names, sizes
-from .core import KEYS, Core
+from .core import KEYS, Core, Question
 from .parameters import Backends, Batches, Names, Parts, Precisions, Sequences, Text
 
 if TYPE_CHECKING:
@@ -126,13 +126,37 @@ class Exporting(Core):
             rows = list({row["scenario_id"]: row for row in rows}.values())
         else:
             held = {row["scenario_id"] for row in rows}
+        named = [self.part_name(name) for name in parts]
+        chosen = [self.model_name(name) for name in models] or self._names("model")
+        if precisions or backends:
+            policies = sorted({str(row["precision"]) for row in rows})
+            asked = Question(
+                models, named, precisions=precisions, backends=backends, every_backend=True, is_first=False
+            )
+            untrained = self._untrained(chosen)
+            targets = self._targets(named, asked, policies, untrained)
+            self._say_left_out(named, asked, policies, targets, untrained)
+        self._say_fixed(chosen, batches, sequences)
         return Extent(
-            [self.model_name(name) for name in models] or self._names("model"),
-            [self.part_name(name) for name in parts] or self._names("hardware"),
+            chosen,
+            named or self._names("hardware"),
             rows,
             held,
             [column for column, named in limited.items() if named],
         )
+
+    def _say_fixed(self, models: Sequence[str], batches: Sequence[int], sequences: Sequence[int]) -> None:
+        """Say which models have none of the sizes that were named."""
+        fixed = [
+            f"{model}, its {name} is fixed at {size}"
+            for name, sizes in (("batch", batches), ("sequence", sequences))
+            for model, size in self.connection()
+            .execute(f"SELECT model, default_{name} FROM model WHERE NOT is_{name}_symbolic ORDER BY model")
+            .fetchall()
+            if sizes and model in models and size not in sizes
+        ]
+        if fixed:
+            self.voice.warn(f"left out: {'; '.join(fixed)}")
 
     def _check_size(self, kernels: int, share: float, format: str, force: bool) -> None:
         """Say how large the answers become, or raise it where they are larger than people expect."""
@@ -194,7 +218,7 @@ def _target(folder: Path, format: str, storage: str, contents: Contents, is_flat
         return Database(folder, storage, MEMORY)
     kinds = {"table": contents.tables, "view": contents.views}
     places = {name: name if is_flat else f"{kind}/{name}" for kind, listed in kinds.items() for name in listed}
-    return Folder(folder, format, places, {"load.sql": contents.statements})
+    return Folder(folder, format, places, {"load.sql": contents.statements}, contents.views)
 
 
 @contextlib.contextmanager
@@ -204,9 +228,11 @@ def _writable(folder: Path) -> Iterator[None]:
 
     try:
         yield
-    except (OSError, duckdb.IOException) as error:
+    except (OSError, duckdb.Error) as error:
         if disk.is_full(error):
             raise disk.full(folder) from error
+        if not isinstance(error, OSError | duckdb.IOException):
+            raise
         raise CharzError("cannot write the export", str(folder), str(error).splitlines()[0]) from error
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from charz.schema import ddl
+from charz.schema import ddl, user_file
 from charz.schema.errors import CharzError
 
 if TYPE_CHECKING:
@@ -32,16 +33,24 @@ class Target(Protocol):
 class Folder:
     """A file for each relation in a new folder."""
 
-    def __init__(self, folder: Path, format: str, places: dict[str, str], texts: dict[str, str]) -> None:
-        """`places` are paths within the folder by relation, without the ending; `texts` the files beside them."""
-        self.folder, self.format = folder.absolute(), format
+    def __init__(
+        self, folder: Path, format: str, places: dict[str, str], texts: dict[str, str], for_people: Collection[str] = ()
+    ) -> None:
+        """`places` are paths within the folder by relation, without the ending; `texts` the files beside them. The CSV of
+        those `for_people` has no cell that a spreadsheet would run."""
+        self.folder, self.format = Path(os.path.realpath(folder)), format
         self.part = self.folder.with_name(f".{self.folder.name}.part")
         self.texts = texts
+        self.guarded = frozenset(for_people) if format == "csv" else frozenset()
         self.paths = {name: f"{place}.{format}" for name, place in places.items()}
+        for name in places:
+            _check_file_name(name)
         self.writers: dict[str, Any] = {}
 
     def __enter__(self) -> Self:
-        if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
+        if self.folder.exists() and not self.folder.is_dir():
+            raise CharzError("a file, not a folder", str(self.folder), next="name a new one")
+        if self.folder.exists() and any(self.folder.iterdir()):
             raise CharzError("the folder is not empty", str(self.folder), next="name a new one")
         shutil.rmtree(self.part, ignore_errors=True)
         for path in self.paths.values():
@@ -67,7 +76,7 @@ class Folder:
             self.writers[name] = _writer(self.part / self.paths[name], reader.schema, self.format)
         count = 0
         for batch in reader:
-            self.writers[name].write_batch(batch)
+            self.writers[name].write_batch(_without_formulas(batch) if name in self.guarded else batch)
             count += batch.num_rows
         return count
 
@@ -81,7 +90,7 @@ class Database:
 
     def __init__(self, path: Path, storage: str, memory: str) -> None:
         """`memory` is what DuckDB may fill, e.g. `1GB`."""
-        self.path, self.storage, self.memory = path.absolute(), storage, memory
+        self.path, self.storage, self.memory = Path(os.path.realpath(path)), storage, memory
         self.part = self.path.with_name(f".{self.path.name}.part")
         self.made: set[str] = set()
 
@@ -127,6 +136,23 @@ class Database:
 def _count(connection: duckdb.DuckDBPyConnection, statement: str) -> int:
     ((count,),) = connection.execute(statement).fetchall()
     return int(count)
+
+
+def _without_formulas(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
+    import pyarrow
+
+    for number, field in enumerate(batch.schema):
+        if pyarrow.types.is_string(field.type):
+            coded = batch.column(number).dictionary_encode()
+            texts = [user_file.no_formula(text) for text in coded.dictionary.to_pylist()]
+            batch = batch.set_column(number, field, pyarrow.array(texts, field.type).take(coded.indices))
+    return batch
+
+
+def _check_file_name(name: str) -> None:
+    """Raise `CharzError` for a relation whose file would have another name or lie elsewhere."""
+    if "/" in name or "\0" in name or name.startswith("."):
+        raise CharzError("a name that no file can have", name, "a table or view of the database", "rename it there")
 
 
 def _writer(path: Path, schema: pyarrow.Schema, format: str) -> Any:

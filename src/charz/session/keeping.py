@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
 from charz.schema.errors import CharzError
@@ -96,8 +97,9 @@ class Keeping(Core):
         *,
         repair: Annotated[bool, Text("Install this charz's views and triggers and rebuild their tables.")] = False,
     ) -> Rows:
-        """Examine the file itself: whose it is, what it holds that charz did not put there, triggers, maintained tables, keys
-        and invariants, each with what was found and what to do. Exit code 1 if something is wrong.
+        """Examine the file itself: whose it is, what it holds that charz did not put there, what it lacks, triggers, maintained
+        tables, keys, invariants and the lints of the catalog, each with what was found and what to do. Exit code 1 if
+        something is wrong.
 
         `--repair` installs views and triggers anew and evaluates every maintained table; what people and models wrote stays.
         """
@@ -108,13 +110,17 @@ class Keeping(Core):
             with self.changing(create=False) as connection:
                 views.install(connection)
                 maintain.refresh(connection)
-        rows = [self._version(), self._foreign()]
+        rows = [self._version(), self._foreign(), self._lacking()]
+        if not rows[-1][1]:
+            self.voice.remark("the rest is examined when nothing is missing")
+            return Rows(_FINDING, rows, is_failure=True)
         checked = [*self._maintained(), *self._missing()]
         rows += [_finding(kind, of, "rebuilt by `charz doctor --repair`") for kind, of in _by_kind(checked).items()]
         repeated = database.repeated_keys(self.connection())
         rows.append(_finding("key", repeated, "ingest the model again with --force"))
         rows.append(_finding("invariant", self._broken(), "`charz check` shows them model by model"))
-        return Rows(("what", "is_well", "found", "next"), rows, is_failure=not all(row[1] for row in rows))
+        rows.append(self._linted())
+        return Rows(_FINDING, rows, is_failure=not all(row[1] for row in rows))
 
     def _version(self) -> tuple[str, bool, str, str]:
         from charz.schema import file, opening
@@ -135,6 +141,29 @@ class Keeping(Core):
             return "foreign object", False, error.exists, "drop them, or write with --trust"
         return "foreign object", True, "none", ""
 
+    def _lacking(self) -> tuple[str, bool, str, str]:
+        """Views, macros, columns and descriptions that charz put there and that are gone or others."""
+        from charz.sql import foreign
+
+        from . import workspace
+
+        with contextlib.closing(workspace.empty()) as own:
+            lacking = foreign.lacking(self.connection(), own)
+        is_of_tables = any(name.startswith("column ") for name in lacking)
+        next = "ingest again into a new file" if is_of_tables else "`charz doctor --repair` puts them back"
+        return "missing object", not lacking, _some(lacking) or "none", next if lacking else ""
+
+    def _linted(self) -> tuple[str, bool, str, str]:
+        """Faults of the catalog as the file has it."""
+        from charz.hardware_catalog import lints, sync
+        from charz.hardware_catalog.part import SECTIONS
+        from charz.hardware_catalog.uniform import TYPES
+
+        tables = {t: sync.stored(self.connection(), t) for t in (*TYPES.values(), *SECTIONS.values())}
+        problems = lints.check_tables(self._names("hardware"), tables)
+        next = "correct the rows with a DuckDB client" if problems else ""
+        return "catalog lint", not problems, _some([str(problem) for problem in problems]) or "no fault", next
+
     def _broken(self) -> dict[str, int]:
         """Rows of each invariant that has any, over all models."""
         query = "SELECT view FROM view_catalog WHERE layer = 'invariant' ORDER BY view"
@@ -150,6 +179,9 @@ class Keeping(Core):
         return found
 
 
+_FINDING = ("what", "is_well", "found", "next")
+
+
 def _by_kind(rows: Iterable[tuple[str, str, int, str]]) -> dict[str, dict[str, int]]:
     """What has rows, by kind; a kind of which nothing has any is there and empty."""
     found: dict[str, dict[str, int]] = {}
@@ -161,6 +193,10 @@ def _by_kind(rows: Iterable[tuple[str, str, int, str]]) -> dict[str, dict[str, i
 
 
 def _finding(what: str, counts: Mapping[str, int], next: str) -> tuple[str, bool, str, str]:
-    listed = ", ".join(f"{name} {count}" for name, count in list(counts.items())[:5])
-    more = f" and {len(counts) - 5} more" if len(counts) > 5 else ""
-    return what, not counts, f"{listed}{more}" if counts else "all well", next if counts else ""
+    found = _some([f"{name} {count}" for name, count in counts.items()])
+    return what, not counts, found or "all well", next if counts else ""
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(names[:5]) + more

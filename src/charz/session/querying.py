@@ -55,10 +55,14 @@ class Queries(Core):
         limits = sandbox.Limits(sandbox.memory_byte(memory), timeout)
         narrowing = (names(model), names(on), batch, sequence, precision, backend)
         if self.is_guarded:
+            self.connection()  # brings a file of another charz up to this one: the other process cannot write
             with sandbox.asked(
                 narrowed_to, (self.path, self._scope, self._changes, *narrowing), text, limits
             ) as answered:
-                return of_arrow(answered.table())
+                table = answered.table()
+                for line in answered.said:
+                    self.voice.warn(line)
+                return of_arrow(table, answered.check_time)
         connection = self._narrowed_to(*narrowing)
 
         def guard() -> contextlib.AbstractContextManager[None]:
@@ -69,6 +73,7 @@ class Queries(Core):
         if relation is None:
             next = "charz only reads in SQL; change rows with a DuckDB client"
             raise CharzError("the statement gives no rows", text, next=next)
+        relation = sandbox.held(relation)
         return Rows(tuple(relation.columns), relation, guard=guard)
 
     def _narrowed_to(

@@ -9,11 +9,11 @@ from charz.schema.conditions import CACHE_STATES
 from .answer import Rows, answer
 from .axes import one_of
 from .core import Core, Narrowed, Question
-from .parameters import Backend, Batch, Cache, Model, Part, Precision, Sequence_, Top
+from .parameters import Backend, Batch, Cache, Model, Part, Power, Precision, Sequence_, Top
 
 _RUN = (
-    "model", "hardware", "backend", "precision", "batch", "sequence", "is_simulated", "latency_s", "throughput_per_s",
-    "bottleneck", "compute_s", "memory_s", "power_s", "team_s", "overhead_s", "energy_j", "energy_per_sample_j",
+    "model", "hardware", "backend", "precision", "batch", "sequence", "power", "is_simulated", "latency_s", "throughput_per_s",
+    "bottleneck", "clock_fraction", "compute_s", "memory_s", "power_s", "team_s", "overhead_s", "energy_j", "energy_per_sample_j",
     "compute_energy_j", "memory_energy_j", "static_energy_j", "wasted_energy_j", "energy_scope", "average_power_w",
     "peak_power_w", "edp_js", "macs", "flops", "kernel_count", "utilization_fraction", "naive_s", "correction_factor",
     "assumed_count",
@@ -147,6 +147,7 @@ class Reports(Core):
         precision: Precision = None,
         backend: Backend = None,
         cache: Cache = "warm",
+        power: Power = None,
         top: Top = 10,
         section: Literal[
             "run", "memory", "mapping", "kernels", "energy", "sentences", "checks", "partition", "concurrency", "validation",
@@ -155,7 +156,7 @@ class Reports(Core):
         ] = "run",
     ) -> Rows:  # fmt: skip
         """Report one model on one part. Options left out take the model's and the part's defaults."""
-        question = single(model, on, batch, sequence, precision, backend, cache)
+        question = single(model, on, batch, sequence, precision, backend, cache, power)
         if section == "checks":
             narrowed, keys = self.target(question, "model_report")
             return _checks(narrowed, keys)
@@ -174,6 +175,7 @@ def single(
     precision: Precision,
     backend: Backend,
     cache: Cache = "warm",
+    power: Power = None,
 ) -> Question:
     """A question about one target; what is left open takes the defaults."""
     return Question(
@@ -183,6 +185,7 @@ def single(
         [sequence] if sequence else [],
         [precision] if precision else [],
         [backend] if backend else [],
+        [power] if power else [],
         fields={"cache_state": one_of("cache state", cache, CACHE_STATES)},
     )
 

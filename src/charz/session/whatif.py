@@ -141,9 +141,10 @@ def _owner(session: Core, group: Sequence[str]) -> Any:
 
 
 def _places(connection: duckdb.DuckDBPyConnection, hardware: str) -> list[Place]:
-    """Every number that a part has a row for, known or not."""
+    """Every number that a part has a row for, known or not, and every energy, stated or by a rule."""
     from charz.hardware_catalog.part import ENERGY_UNITS, ORDINALS, SECTIONS
-    from charz.schema.catalog import EnergyProfile, Price
+    from charz.schema.catalog import Price
+    from charz.sql.narrow import ENERGY
 
     tables: dict[str, type[Row]] = {**SECTIONS, "price": Price}
     query = "SELECT kind, quantity, least, most FROM number_rule"
@@ -158,9 +159,10 @@ def _places(connection: duckdb.DuckDBPyConnection, hardware: str) -> list[Place]
                 unit, is_count = UNITS.get(ending(column.name), ""), column.python_type is int
                 bounds = rules.get((section, column.name), every)
                 places.append(Place(f"{named}.{column.name}", row_type.TABLE, key, column.name, unit, is_count, bounds))
-    for key in _keys(connection, EnergyProfile, hardware):
-        what, of = (value for _, value in key[1:])
-        places.append(Place(f"energy.{what}.{of}", EnergyProfile.TABLE, key, "value", ENERGY_UNITS[what], False, every))
+    query = "SELECT what, key FROM part_energy WHERE hardware = ? ORDER BY ALL"
+    for what, of in connection.execute(query, [hardware]).fetchall():
+        energy = (("hardware", hardware), ("what", what), ("key", of))
+        places.append(Place(f"energy.{what}.{of}", ENERGY, energy, "value", ENERGY_UNITS[what], False, every))
     return places
 
 

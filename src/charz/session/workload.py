@@ -35,7 +35,8 @@ _CLOSING = (
     "model", "hardware", "is_simulated", "backend", "precision", "latency_s", "energy_j", "edp_js", "peak_memory_byte"
 )  # fmt: skip
 _CLOSING_TAIL = (
-    "SEMI JOIN (FROM supported_backend WHERE is_default) USING (hardware, backend)"
+    "JOIN (SELECT hardware, backend, is_default FROM supported_backend) USING (hardware, backend)"
+    " QUALIFY backend = first_value(backend) OVER (PARTITION BY model, hardware ORDER BY is_default DESC, backend)"
     " ORDER BY list_position(?, model), list_position(?, hardware), scenario_id"
 )
 _COVERAGE = (
@@ -141,8 +142,8 @@ class Workload(Queries):
         return Outcome(Spec(request.name, "live"), "written", request.name, "", made.model["ingest_s"])
 
     def _closing(self, outcomes: Sequence[Outcome]) -> Rows:
-        """Latency, energy, EDP and peak memory of the first models on a few parts: batch 1, default backend, every
-        precision that the database has such a scenario of."""
+        """Latency, energy, EDP and peak memory of the first models on a few parts: batch 1, the default backend or else the
+        first that trains, every precision that the database has such a scenario of."""
         counts = Counter(outcome.state for outcome in outcomes)
         states = ("written", "unchanged", "failed")
         self.voice.remark("models: " + ", ".join(f"{counts[state]} {state}" for state in states if counts[state]))
@@ -155,6 +156,8 @@ class Workload(Queries):
         numbers = [number for (number,) in self.connection().execute(query).fetchall()]
         narrowed = self.scope(models=shown, hardware=parts, scenarios=numbers).whole()
         rows = narrowed.rows("target_cost", _CLOSING, _CLOSING_TAIL, [shown, parts]).fetch()
+        if lost := [part for part in parts if rows and all(part not in row for row in rows)]:
+            self.voice.remark(f"no answer on {', '.join(lost)}: nothing that runs there trains")
         note(narrowed, self.voice, counted(["target_cost"]))
         self.voice.remark(
             f"next: charz {'report' if len(known) == 1 else 'compare'} {' '.join(shown)} --on {CLOSING_PARTS[1]}"

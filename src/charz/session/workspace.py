@@ -66,7 +66,10 @@ def check_own(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
         more = f" and {len(found) - 5} more" if len(found) > 5 else ""
         exists = f"{', '.join(found[:5])}{more}"
         raise CharzError(
-            "the database holds what charz did not put there", str(path), exists, "--trust writes it all the same"
+            "the database holds what charz did not put there",
+            str(path),
+            exists,
+            "--trust writes it all the same, e.g. `charz doctor --repair --trust`",
         )
 
 

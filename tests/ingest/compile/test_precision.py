@@ -195,3 +195,18 @@ def test_integer_quantization_survives_activations_and_sums(make, rules):
     types = types_of(b.output(total), rules, "int8")
     assert {types.tensor[t] for t in (first, second, total)} == {"int8"}
     assert [c[:2] for c in casts(types)] == [(x, 0)]
+
+
+def test_a_region_that_the_model_makes_narrow_stays_so_under_wider_policies(make, rules):
+    """Casts to bf16, a product and a cast back, as a forward with autocast of its own is traced."""
+    b = make()
+    x, w = b.input(64), b.weight(64)
+    narrow_x, narrow_w = (b.op("cast", t, precision="bf16") for t in (x, w))
+    product = b.op("linear", narrow_x, narrow_w, precision="bf16", macs=512)
+    wide = b.op("cast", product)
+    graph = b.output(b.op("elementwise", wide, x, aten_operator="aten.add.Tensor"))
+    found = types_of(graph, rules, "fp32")
+    assert [found.tensor[t] for t in (narrow_x, narrow_w, product, wide)] == ["bf16", "bf16", "bf16", "fp32"]
+    assert found.operator == ["fp32", "fp32", "bf16", "fp32", "fp32"]
+    assert found.casts == []
+    assert types_of(graph, rules, "bf16").tensor == ["bf16"] * len(graph.tensors)

@@ -1,0 +1,143 @@
+"""Ctrl-C at random moments: the command ends within two seconds, says so in one line and leaves the old file.
+
+    python -m benchmarks.hostile.interrupt FILE [--count 50] [--seed 1]
+
+FILE is a small charz database; a copy is used. The signal goes to the command and to the processes it began, as a terminal
+sends it. A command that was done before the signal came is counted by itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from benchmarks.hostile import CHARZ, environment
+
+WITHIN_S = 2.0
+"""Of the processor's time, since others use the machine; on one of its own that is the time that passes. [s]"""
+BLOCKED_S = 180.0
+"""When one that does not end is given up. [s]"""
+GONE_S = 60.0
+"""Until then what the command began must have ended: torch that is being imported hears nothing. [s]"""
+BEGUN_S = 0.6
+"""What starting a process takes until it can be interrupted by name: the interpreter's own start is not charz's. [s]"""
+
+_ENDLESS = "SELECT count(*) FROM range(10000000) a(i), range(10000000) b(j) WHERE i * j = 7"
+
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "sql": ("sql", _ENDLESS),
+    "sql without end": ("sql", _ENDLESS, "--timeout", "0"),
+    "sql, rows": ("sql", "SELECT * FROM range(3000000000)", "--out", "/dev/null"),
+    "sql, one call": ("sql", "SELECT length(repeat('x', 3000000000))", "--memory", "10GB"),
+    "ingest": ("ingest", "synthetic:mlp", "synthetic:conv2d", "resnet18", "--jobs", "2"),
+    "refresh": ("refresh",),
+    "check": ("check",),
+    "doctor": ("doctor",),
+    "recommend": ("recommend", "small,other,decoder"),
+    "sweep": ("sweep", "small,other", "--batch", "1:4096", "--precision", "fp32,fp16,int8"),
+    "export": ("export", "exported", "--force"),
+    "calibrate": ("calibrate", "hardware:t4", "--folds", "2", "--suite"),
+    "plot": ("plot", "pareto", "small", "--out", "picture.svg", "--force"),
+}
+"""Commands that work for seconds; `calibrate` without measurements is refused at once."""
+
+
+def main() -> int:
+    """Print what the interrupted commands came to; 1 if one did not end in time, or as it must."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--count", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    # a shell's background job ignores it, and what it begins would too
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    dice = random.Random(given.seed)
+    counts: Counter[str] = Counter()
+    slowest = slowest_cpu = 0.0
+    with tempfile.TemporaryDirectory(prefix="charz-interrupt-") as name:
+        folder = Path(name)
+        for number in range(given.count):
+            command = list(COMMANDS)[number % len(COMMANDS)]
+            outcome, took, cpu = _interrupted(folder, given.file, COMMANDS[command], BEGUN_S + dice.uniform(0.0, 5.0))
+            slowest, slowest_cpu = max(slowest, took), max(slowest_cpu, cpu)
+            counts[outcome] += 1
+            if outcome not in ("stopped", "done before"):
+                print(f"{command}: {outcome}", flush=True)
+    print(f"{counts.total()}; " + ", ".join(f"{n} {what}" for what, n in sorted(counts.items())))
+    print(f"the slowest stopped in {slowest:.2f} s, and {slowest_cpu:.2f} s of the processor")
+    return int(not set(counts) <= {"stopped", "done before"})
+
+
+def _interrupted(folder: Path, file: Path, arguments: tuple[str, ...], after_s: float) -> tuple[str, float, float]:
+    """What a command came to that was interrupted, and how long it took from then, passed and of the processor. [s]"""
+    for leftover in folder.iterdir():
+        shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
+    path = folder / "charz.duckdb"
+    shutil.copy(file, path)
+    with tempfile.TemporaryFile("w+", errors="replace") as errors:
+        process = subprocess.Popen(
+            [*CHARZ, "--db", str(path), *arguments],
+            cwd=folder, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
+            start_new_session=True,
+        )  # fmt: skip
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(after_s)
+            return "done before", 0.0, 0.0
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        used = sum(_stats(process.pid).values())
+        os.killpg(process.pid, signal.SIGINT)
+        began = time.monotonic()
+        try:
+            process.wait(BLOCKED_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            return "went on", BLOCKED_S, BLOCKED_S
+        took = time.monotonic() - began
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu = max(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime - used, 0.0)
+        while _stats(process.pid):
+            if time.monotonic() - began > took + GONE_S:
+                return "left a process behind", took, cpu
+            time.sleep(0.02)
+        errors.seek(0)
+        return _outcome(folder, path, file, process.returncode, errors.read(), cpu), took, cpu
+
+
+def _stats(group: int) -> dict[str, float]:
+    """Processor time of each process of the group that works. [s]"""
+    found = {}
+    for state in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            kind, _, its_group, *rest = state.read_text().rpartition(")")[2].split()
+            if int(its_group) == group and kind != "Z":
+                found[state.parent.name] = sum(map(int, rest[8:12])) / os.sysconf("SC_CLK_TCK")
+    return found
+
+
+def _outcome(folder: Path, path: Path, file: Path, code: int, said: str, cpu: float) -> str:
+    if cpu > WITHIN_S:
+        return f"stopped after {cpu:.1f} s of the processor"
+    if code in (0, 1, 2, -signal.SIGINT) and "Traceback" not in said:  # the last: the interpreter was ending
+        return "done before"
+    if code != 130 or said.splitlines()[-1:] != ["charz: interrupted"]:
+        return f"exit code {code}: {said[-300:]!r}"
+    if path.read_bytes() != file.read_bytes() and "kept" not in said:
+        return "another file"
+    left = sorted(p.name for p in folder.iterdir() if p.name != path.name)
+    return f"left {', '.join(left)}" if left else "stopped"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

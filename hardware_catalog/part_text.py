@@ -1,0 +1,230 @@
+"""Writes a part of a database as the YAML file that it could have come from, and a family's part as a file to fill in."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import duckdb
+
+from charz.schema import ddl
+from charz.schema.catalog import EnergyProfile, Hardware, Source
+from charz.schema.row import Row
+
+from .part import ENERGY_UNITS, ORDINALS, SECTIONS, numeric_columns, unit_of
+from .part_file import SCHEMA
+from .sync import shipped_sources
+
+EDITED = "edited"
+"""Source, in the file itself, of numbers that were changed in the database without one."""
+DATASHEET = "my_datasheet"
+"""Source, in the file itself, of the numbers of a template."""
+
+Record = dict[str, Any]
+
+
+def dumped(connection: duckdb.DuckDBPyConnection, hardware: str, name: str) -> str:
+    """YAML of a part under another id, each number with its source; it can be added unchanged."""
+    return "".join(f"{line}\n" for line in _Writer(connection, hardware).lines(name))
+
+
+def template(connection: duckdb.DuckDBPyConnection, family: str, name: str) -> str:
+    """YAML of a part of a family to fill in, each number with what it means and none with a source; it can be added unchanged."""
+    query = "SELECT template_part FROM hardware_family WHERE family = ?"
+    ((example,),) = connection.execute(query, [family]).fetchall()
+    return "".join(f"{line}\n" for line in _Template(connection, example).lines(name))
+
+
+class _Writer:
+    """Lines of a part's file."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, hardware: str) -> None:
+        self.connection, self.hardware = connection, hardware
+        self.provenance = {row["field"]: row for row in self.rows("hardware_provenance")}
+        self.shipped = shipped_sources(connection)
+        self.sources: dict[str, Record] = {}
+
+    def rows(self, table: str, order: str = "ALL") -> list[Record]:
+        """Rows of the part in a table."""
+        query = f"SELECT * FROM {table} WHERE hardware = ? ORDER BY {order}"
+        return list(self.connection.sql(query, params=[self.hardware]).pl().iter_rows(named=True))
+
+    def lines(self, name: str) -> Iterator[str]:
+        """The file."""
+        body = [*self.top(name), *self.sections(), *self.peaks(), *self.energy(), *self.conflicts()]
+        yield from self.heading()
+        yield f"schema: {SCHEMA}"
+        yield f"id: {_text(name)}"
+        if self.sources:
+            yield "sources:"
+            for source_id, source in self.sources.items():
+                fields = ", ".join(f"{column}: {_text(value)}" for column, value in source.items() if value is not None)
+                yield f"  {_text(source_id)}: {{{fields}}}"
+        yield from body
+
+    def heading(self) -> Iterator[str]:
+        """Lines above all."""
+        yield f"# {self.hardware} as a charz database holds it. `charz hardware add` accepts it unchanged."
+        yield "# What follows from these numbers is not listed: change one, and the rest moves with it."
+
+    def top(self, name: str) -> Iterator[str]:
+        """Columns of `hardware`."""
+        (row,) = self.rows("hardware")
+        for column in Hardware.model_fields:
+            if column in ("hardware", "origin") or row[column] is None:
+                continue
+            is_number = column in numeric_columns("hardware")
+            value = self.leaf(f"hardware.{column}", row[column]) if is_number else _text(self.word(column, row[column]))
+            yield self.line(0, Hardware, column, value)
+
+    def word(self, column: str, value: Any) -> Any:
+        """Text of a column of `hardware`."""
+        return value
+
+    def sections(self) -> Iterator[str]:
+        """Sections whose rows have a name each."""
+        for section, row_type in SECTIONS.items():
+            if section in ("hardware", "peak"):
+                continue
+            rows = self.rows(row_type.TABLE, "cluster_rank, cluster" if section == "cluster" else "ALL")
+            if rows:
+                yield f"{section}:"
+            for row in rows:
+                key = row[row_type.KEY[1]]
+                yield f"  {_text(key)}:"
+                yield from self.columns(section, row_type, row, (key,), indent=4)
+
+    def peaks(self) -> Iterator[str]:
+        """The list of peaks."""
+        row_type = SECTIONS["peak"]
+        yield "peak:"
+        for row in self.rows(row_type.TABLE):
+            key = (row["precision"], row["unit"], row["accumulator"])
+            for number, line in enumerate(self.columns("peak", row_type, row, key, indent=4, with_key=True)):
+                yield f"  - {line.lstrip()}" if number == 0 else line
+
+    def columns(
+        self, section: str, row_type: type[Row], row: Record, key: tuple[str, ...], indent: int, with_key: bool = False
+    ) -> Iterator[str]:
+        """Columns of one row that hold something."""
+        skipped = {"hardware", "cluster_rank"} if with_key else {"cluster_rank", *row_type.KEY}
+        for column in row_type.model_fields:
+            if column in skipped or row[column] is None:
+                continue
+            value = row[column]
+            if column in numeric_columns(section):
+                text = self.leaf(".".join((section, *key, column)), value)
+            else:
+                text = _number(value) if column in ORDINALS and not isinstance(value, bool) else _text(value)
+            yield self.line(indent, row_type, column, text)
+
+    def energy(self) -> Iterator[str]:
+        """Coefficients that the part states itself."""
+        rows = self.rows(EnergyProfile.TABLE)
+        if rows:
+            yield f"energy_scope: {rows[0]['scope']}"
+            yield "energy:"
+        for what in ENERGY_UNITS:
+            of_kind = [row for row in rows if row["what"] == what]
+            if of_kind:
+                yield f"  {what}:"
+            for row in of_kind:
+                known = {**row, "unit": ENERGY_UNITS[what], "note": None}
+                yield f"    {row['key']}: {self.cited(row['value'], known)}"
+
+    def conflicts(self) -> Iterator[str]:
+        """Where sources disagree."""
+        for number, row in enumerate(self.rows("hardware_conflict")):
+            if number == 0:
+                yield "conflicts:"
+            columns = [f"{name}: {_text(value)}" for name, value in row.items() if name != "hardware"]
+            yield f"  - {{{', '.join(columns)}}}"
+
+    def leaf(self, field: str, value: float) -> str:
+        """A number with what stands behind it."""
+        known = self.provenance.get(field)
+        column = field.rpartition(".")[2]
+        if known is None or known["catalog_value"] != value:
+            return self.cited(value, {"unit": unit_of(column), "source_id": EDITED, "confidence": "assumed"})
+        return self.cited(value, known)
+
+    def cited(self, value: float, known: Mapping[str, Any]) -> str:
+        """A leaf of the file; a source that does not ship is written out."""
+        source = known["source_id"]
+        self.cite(source)
+        parts = [
+            f"value: {_number(value)}", f"unit: {known['unit']}", f"source: {_text(source)}",
+            f"confidence: {known['confidence']}",
+        ]  # fmt: skip
+        parts += [f"{name}: {_text(known[name])}" for name in ("formula", "note") if known.get(name)]
+        return f"{{{', '.join(parts)}}}"
+
+    def cite(self, source: str) -> None:
+        """Keep a source that the catalog does not ship."""
+        if source == EDITED:
+            self.sources[EDITED] = {
+                "kind": "assumption", "locator": "edited in a charz database", "what": "changed by hand, no document read",
+            }  # fmt: skip
+            return
+        query = "SELECT * FROM source WHERE source_id = ?"
+        if source not in self.shipped:
+            for row in self.connection.sql(query, params=[source]).pl().iter_rows(named=True):
+                self.sources[source] = {name: row[name] for name in Source.model_fields if name != "source_id"}
+
+    def line(self, indent: int, row_type: type[Row], column: str, value: str) -> str:
+        """One column."""
+        return f"{' ' * indent}{column}: {value}"
+
+
+class _Template(_Writer):
+    """Lines of a file to fill in: the numbers of an example, each with what it means."""
+
+    def heading(self) -> Iterator[str]:
+        yield "# A part of your own: put in its numbers, with the document each comes from, and `charz hardware add` it."
+        yield "# What you leave out follows from the rest, or is taken as unknown; confidence says how far to trust a number"
+        yield f"# (vendor_doc, measured, assumed, ...). The numbers here are examples, near those of {self.hardware}."
+
+    def word(self, column: str, value: Any) -> Any:
+        replaced = {"name": "My part", "vendor": "me", "architecture": "Mine", "status": "announced", "note": None}
+        return replaced.get(column, value)
+
+    def top(self, name: str) -> Iterator[str]:
+        self.cite(DATASHEET)
+        return (line for line in super().top(name) if not line.startswith(("note:", "compute_capability:")))
+
+    def energy(self) -> Iterator[str]:
+        return iter(())
+
+    def cited(self, value: float, known: Mapping[str, Any]) -> str:
+        return f"{{value: {_number(value)}, unit: {known['unit']}, source: {DATASHEET}, confidence: assumed}}"
+
+    def cite(self, source: str) -> None:
+        self.sources[DATASHEET] = {"kind": "vendor_doc", "locator": "title, page and address", "what": "what it says"}
+
+    def line(self, indent: int, row_type: type[Row], column: str, value: str) -> str:
+        described = next(c.description for c in ddl.columns(row_type) if c.name == column)
+        first = re.split(r"\. (?=[A-Z])|; (?=joins)", described)[0].rstrip(".")
+        return f"{super().line(indent, row_type, column, value)}  # {first}"
+
+    def columns(self, section: str, row_type: type[Row], row: Record, *args: Any, **given: Any) -> Iterator[str]:
+        kept = {column: None if column in row_type.RATIO_TO.values() else value for column, value in row.items()}
+        return super().columns(section, row_type, kept, *args, **given)
+
+
+def _number(value: float) -> str:
+    """A number as YAML 1.1 reads it: an exponent has a point and a sign."""
+    if float(value).is_integer() and abs(value) < 1e7:
+        return str(int(value))
+    mantissa, e, exponent = repr(float(value)).partition("e")
+    if not e:
+        return mantissa
+    return f"{mantissa if '.' in mantissa else f'{mantissa}.0'}e{int(exponent):+d}"
+
+
+def _text(value: Any) -> str:
+    """A text as YAML reads it back."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return json.dumps(str(value), ensure_ascii=False)

@@ -1,0 +1,7 @@
+-- Dense peaks of every part, stated and derived.
+-- Grain: hardware, precision, unit, accumulator
+CREATE VIEW part_peak AS
+SELECT hardware, precision, unit, accumulator, instruction, cluster, peak_ops_per_s FROM stated_peak
+UNION ALL
+SELECT hardware, precision, unit, accumulator, CAST(NULL AS VARCHAR) AS instruction, cluster, peak_ops_per_s
+FROM derived_vector

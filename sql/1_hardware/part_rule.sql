@@ -1,0 +1,34 @@
+-- The rule of energies and clocks that holds for each part, by quantity and what it is a quantity of: of those that fit the one
+-- for the longest architecture, then the one for the family.
+-- Grain: hardware, quantity, row_key
+CREATE VIEW part_rule AS
+WITH closest_rules AS (
+    SELECT
+        h.hardware,
+        r.quantity,
+        r.row_key,
+        MAX_BY(
+            {'value': r.value, 'energy_rule': r.energy_rule, 'source_id': r.source_id, 'confidence': r.confidence},
+            ROW(CASE WHEN r.architecture = '*' THEN 0 ELSE LENGTH(r.architecture) END, r.family <> '*')
+        ) AS rule
+    FROM hardware AS h
+    INNER JOIN energy_rule AS r
+        ON r.family IN ('*', h.family) AND (r.architecture = '*' OR STARTS_WITH(h.architecture, r.architecture))
+    GROUP BY h.hardware, r.quantity, r.row_key
+)
+
+SELECT
+    hardware,
+    -- What the rule says.
+    quantity,
+    -- Precision, unit, level, technology or process it holds for, or `*`.
+    row_key,
+    -- The rule's own number.
+    rule.value,
+    -- Name of the rule.
+    rule.energy_rule,
+    -- Source of the rule.
+    rule.source_id,
+    -- How far the rule can be trusted.
+    rule.confidence
+FROM closest_rules

@@ -1,0 +1,85 @@
+-- Every number of every part with where it comes from: a document, a rule, or nobody.
+-- Grain: hardware, field
+CREATE TABLE traced_number AS
+-- Of the numbers that move with others, what the part's row itself holds.
+WITH stated_numbers AS (
+    SELECT hardware, CONCAT('cluster.', cluster, '.clock_matrix_hz') AS field, clock_matrix_hz AS value
+    FROM hardware_cluster
+    UNION ALL
+    SELECT hardware, CONCAT('memory.', level, '.bandwidth_byte_per_s') AS field, bandwidth_byte_per_s AS value
+    FROM hardware_memory
+    UNION ALL
+    SELECT
+        hardware,
+        CONCAT('memory.', level, '.unit_bandwidth_byte_per_s') AS field,
+        unit_bandwidth_byte_per_s AS value
+    FROM hardware_memory
+    UNION ALL
+    SELECT hardware, CONCAT('memory.', level, '.capacity_byte') AS field, capacity_byte AS value
+    FROM hardware_memory
+    UNION ALL
+    SELECT
+        hardware,
+        CONCAT('peak.', precision, '.', unit, '.', accumulator, '.peak_ops_per_s') AS field,
+        peak_ops_per_s AS value
+    FROM hardware_peak
+    UNION ALL
+    SELECT hardware, CONCAT('overhead.', overhead, '.overhead_s') AS field, overhead_s AS value
+    FROM hardware_overhead
+),
+
+found_numbers AS (
+    SELECT
+        n.hardware,
+        n.kind,
+        n.field,
+        n.value,
+        CASE WHEN d.field IS NULL THEN n.value ELSE t.value END AS stated_value,
+        CASE WHEN d.field IS NULL OR t.value IS NOT NULL THEN p.source_id ELSE d.source_id END AS source_id,
+        CASE WHEN d.field IS NULL OR t.value IS NOT NULL THEN p.confidence ELSE d.confidence END AS confidence,
+        p.catalog_value,
+        COALESCE(p.unit, d.unit) AS unit,
+        COALESCE(p.formula, d.formula) AS formula,
+        COALESCE(p.note, d.reason) AS note,
+        d.derivation_rule,
+        d.basis
+    FROM part_number AS n
+    LEFT JOIN stated_numbers AS t ON t.hardware = n.hardware AND t.field = n.field
+    LEFT JOIN derived_number AS d ON d.hardware = n.hardware AND d.field = n.field
+    LEFT JOIN hardware_provenance AS p ON p.hardware = n.hardware AND p.field = n.field
+)
+
+SELECT
+    n.hardware,
+    n.kind,
+    n.field,
+    n.value,
+    -- Value as the part's row states it; null where the number is derived.
+    n.stated_value,
+    -- Value as the catalog file states it; null for a number that it does not.
+    n.catalog_value,
+    -- Unit of all three; null where neither a source nor a rule says.
+    n.unit,
+    -- Source of the value, or of the rule it follows; null for a number without provenance.
+    n.source_id,
+    -- How far it can be trusted.
+    n.confidence,
+    -- True when it is a guess, or has no provenance.
+    COALESCE(c.is_guess, TRUE) AS is_guess,
+    -- `stated`, `derived` from other numbers, or `assumed`: a guess, or without provenance.
+    CASE
+        WHEN COALESCE(c.is_guess, TRUE) THEN 'assumed'
+        WHEN n.stated_value IS NULL OR c.confidence = 'derived' THEN 'derived'
+        ELSE 'stated'
+    END AS standing,
+    -- Row of `derivation_rule` that it follows, or to which a stated one keeps its ratio; null of others, and of a product of the
+    -- part's own numbers.
+    n.derivation_rule,
+    -- How it is computed; of a stated one as its source has it, else what it keeps its ratio to.
+    n.formula,
+    -- What it follows from (`derivation_input`); null of one that follows from none.
+    n.basis,
+    -- Anything a reader must know.
+    n.note
+FROM found_numbers AS n
+LEFT JOIN confidence AS c ON c.confidence = n.confidence

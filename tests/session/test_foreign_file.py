@@ -1,0 +1,77 @@
+"""A file that holds what charz did not put there: read without harm, and not written unless it is trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import charz
+from charz.cli.dispatch import run
+from charz.schema.errors import CharzError
+
+VIEW = "CREATE VIEW mine AS SELECT content FROM read_text('{secret}')"
+TRIGGER = "CREATE TRIGGER mine AFTER INSERT ON scenario FOR EACH STATEMENT DELETE FROM source"
+OLDER = "UPDATE charz_meta SET value = 'other' WHERE key = 'views_fingerprint'"
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHARZ_DB", "")  # what a run sets goes with the test
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    path = tmp_path / "secret.txt"
+    path.write_text("canary")
+    return path
+
+
+@pytest.fixture
+def theirs(file: Path, tmp_path: Path, secret: Path) -> Iterator[Path]:
+    """A file with a view and a trigger of others."""
+    path = tmp_path / "theirs.duckdb"
+    path.write_bytes(file.read_bytes())
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(VIEW.format(secret=secret))
+        connection.execute(TRIGGER)
+    yield path
+
+
+def test_it_is_not_written_unless_it_is_trusted(theirs: Path) -> None:
+    before = theirs.read_bytes()
+    with charz.open(theirs) as db:
+        for change in (lambda: db.scenario.add(batch=77), db.refresh, lambda: db.doctor(repair=True)):
+            with pytest.raises(CharzError, match="rigger mine on main.scenario, view main.mine.*--trust"):
+                change()
+    assert theirs.read_bytes() == before
+    with charz.open(theirs, trust=True) as db:
+        assert 77 in db.scenario.add(batch=77)["batch"]
+
+
+def test_it_is_read_and_leads_nowhere(theirs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["--db", str(theirs)]
+    assert run([*asked, "models"]) == 0
+    for command in (
+        ["sql", "FROM mine"],
+        ["describe", "mine"],
+        ["export", str(tmp_path / "out"), "--views", "mine", "--models", "small", "--on", "t4"],
+    ):
+        capsys.readouterr()
+        code = run([*asked, *command])
+        said = capsys.readouterr()
+        assert "canary" not in said.out + said.err
+        assert code == 2 and ("read the database and nothing else" in said.err or "--trust" in said.err), said
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_older_one_is_not_brought_up_to_date(theirs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with duckdb.connect(str(theirs)) as connection:
+        connection.execute(OLDER)
+    before = theirs.read_bytes()
+    for command in (["models"], ["sql", "SELECT 1"], ["doctor"]):
+        assert run(["--db", str(theirs), *command]) == 2
+        assert "Trigger mine on main.scenario, view main.mine" in capsys.readouterr().err
+    assert theirs.read_bytes() == before

@@ -1,0 +1,68 @@
+"""Twice a number of a part moves what physics says, and nothing else."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+
+import duckdb
+import pytest
+
+from . import elasticities
+from .elasticities import COMPUTE_BOUND, MEMORY_BOUND, Effect
+
+pytestmark = pytest.mark.slow
+
+ROUNDING = 1e-9
+
+
+@pytest.fixture(scope="module")
+def connection(once: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A copy of a file with the model that a plain client may write."""
+    path = tmp_path_factory.mktemp("elasticity") / "copy.duckdb"
+    shutil.copy(once("elasticity.duckdb", elasticities.make), path)  # type: ignore[operator]
+    with duckdb.connect(str(path), config={"threads": 1}) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module", params=sorted(elasticities.PARTS))
+def effects(request: pytest.FixtureRequest, connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, int], Effect]:
+    """What each doubling does to a part's two runs."""
+    return {(e.doubled, e.batch): e for e in elasticities.effects(connection, request.param)}
+
+
+@pytest.mark.parametrize("doubled", ["units", "clock"])
+def test_arithmetic_goes_nearly_twice_as_fast(effects: dict[tuple[str, int], Effect], doubled: str) -> None:
+    assert 1.7 <= effects[doubled, COMPUTE_BOUND].speedup <= 2.0 + ROUNDING
+
+
+def test_reading_weights_goes_with_main_memory(effects: dict[tuple[str, int], Effect]) -> None:
+    """What one call costs the host, and what is exposed, does not."""
+    read, computed = (effects["main memory bandwidth", batch].speedup for batch in (MEMORY_BOUND, COMPUTE_BOUND))
+    assert 1.05 < read <= 2.0 + ROUNDING
+    assert 1.0 - ROUNDING <= computed < read
+
+
+def test_energies_double_what_is_not_static(effects: dict[tuple[str, int], Effect]) -> None:
+    """Where no limit binds; where one does, the clock falls, and with it the voltage and the energy of an operation."""
+    for batch in (COMPUTE_BOUND, MEMORY_BOUND):
+        effect = effects["energies", batch]
+        if effect.speedup == pytest.approx(1.0):
+            assert (effect.dynamic, effect.static) == pytest.approx((2.0, 1.0))
+        else:
+            assert effect.speedup < 1.0 and 1.0 < effect.dynamic < 2.0
+
+
+def test_a_higher_limit_never_slows(effects: dict[tuple[str, int], Effect]) -> None:
+    assert all(effects["power limit", batch].speedup >= 1.0 - ROUNDING for batch in (COMPUTE_BOUND, MEMORY_BOUND))
+
+
+def test_a_larger_main_memory_changes_nothing(effects: dict[tuple[str, int], Effect]) -> None:
+    for batch in (COMPUTE_BOUND, MEMORY_BOUND):
+        effect = effects["main memory size", batch]
+        assert (effect.speedup, effect.energy) == pytest.approx((1.0, 1.0))
+
+
+@pytest.mark.parametrize("doubled", ["on-chip sizes", "on-chip bandwidths", "clock", "main memory bandwidth"])
+def test_more_of_anything_never_slows(effects: dict[tuple[str, int], Effect], doubled: str) -> None:
+    assert all(effects[doubled, batch].speedup >= 1.0 - ROUNDING for batch in (COMPUTE_BOUND, MEMORY_BOUND))
