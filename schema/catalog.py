@@ -91,6 +91,11 @@ class HardwareFamily(Row):
     """`cpu`, `gpu`, `tpu`, `kpu`, `npu` or `dsp`."""
     architecture_class: str
     """`sequential`, `data_parallel`, `systolic` or `domain_flow`. Joins `architectural_modifier`."""
+    tiles_second_level: bool
+    """True where a unit's tile lies in a second level of its own, behind a first that operands stream through."""
+    is_staged: bool
+    """True where software moves every byte through every level (domain flow): none passes by, the batch may be taken in
+    groups small enough to stay on chip, and reductions are split over units and combined."""
     template_part: str
     """Part whose numbers `charz hardware template` gives as examples."""
     source_id: str
@@ -491,6 +496,8 @@ class OperatorClass(Row):
     """True where a backend without code of its own for each graph runs another kernel for each memory format."""
     is_inserted: bool
     """True where charz itself inserts kernels of the class: conversions, copies into another layout, added biases."""
+    is_reducing: bool
+    """True of what is no matrix product and sums or compares many elements into each result: it can be split within them."""
 
 
 class PrecisionPolicy(Row):

@@ -8,5 +8,6 @@ MEMORY_FORMATS = ("nchw", "nhwc")
 PHASES = ("forward", "prefill", "decode")
 """What of a model a run is."""
 
-CACHE_STATES = ("warm", "cold", "hot")
-"""What the last-level cache holds when a kernel begins."""
+CACHE_STATES = ("warm", "cold", "hot", "weights_resident")
+"""What the last-level cache holds when a kernel begins: what earlier kernels of the run left (`warm`), nothing (`cold`), all
+it reads if that fits (`hot`), or `warm` and beside the activations the model's weights from run to run."""

@@ -4,7 +4,7 @@
 
 names a term, its kind and the columns that hold its amount, rate, share of the rate, seconds and joules; a place without
 a column is empty. So a new mechanism is a row here without an edit. Of the terms of a kind the longest counts in
-`engine` and `memory`; those of `exposed`, `overlap`, `host`, `gap` and `power` add up.
+`engine` and `memory`; those of `exposed`, `overlap`, `host`, `gap` and `power` add up; `bound` is a lower bound.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def _text(terms: list[tuple[Term, Document]]) -> str:
     )
     return f"""-- Every mechanism that takes time or energy in a kernel, one row each: what it moves or computes, at which rate and share
 -- of it, how long and how many joules. Of the terms of kind `engine` and of kind `memory` the longest counts, `exposed`,
--- `overlap`, `host`, `gap` and `power` add to it: what they take is at full clock, and `power` is what the limit adds.
+-- `overlap`, `host`, `gap` and `power` add to it, `bound` is a lower bound: what they take is at full clock, and `power` is
+-- what the limit adds.
 -- Grain: {", ".join(_KEYS)}, term
 CREATE VIEW kernel_term AS
 WITH named_terms AS (
@@ -45,7 +46,7 @@ SELECT
     k.kernel_class,
     -- Mechanism, by a short name.
     t.term,
-    -- What it occupies: `engine`, `memory`, `exposed`, `overlap`, `host`, `gap` or `power`.
+    -- What it occupies: `engine`, `memory`, `exposed`, `overlap`, `host`, `gap`, `power` or `bound`.
     t.kind,
     -- View that adds it; its columns and their texts are the formula (`view_column`).
     t.mechanism,

@@ -24,6 +24,7 @@ energy_coefficients AS (
         MAX(CASE WHEN e.what = 'byte' AND e.key = 'dram' THEN e.value END) AS dram_j_per_byte,
         MAX(CASE WHEN e.what = 'byte' AND e.key = m.cache_level THEN e.value END) AS cache_j_per_byte,
         MAX(CASE WHEN e.what = 'byte' AND e.key = m.tile_memory_level THEN e.value END) AS tile_j_per_byte,
+        MAX(CASE WHEN e.what = 'byte' AND e.key = m.stream_level THEN e.value END) AS stream_j_per_byte,
         MAX(CASE WHEN e.what = 'static' THEN e.value END) AS static_w,
         MIN(e.scope) AS energy_scope,
         SUM(CASE WHEN c.is_guess THEN 1 ELSE 0 END) AS guess_count
@@ -38,15 +39,22 @@ SELECT
     h.family,
     h.vendor,
     h.architecture,
+    f.is_staged,
     -- True when no silicon exists.
     h.status = 'simulated' AS is_simulated,
     c.unit_count,
     c.lanes,
     c.array_rows,
     c.array_columns,
+    m.register_byte,
     m.tile_memory_byte,
     m.tile_memory_level,
     m.tile_memory_byte_per_s,
+    m.stream_level,
+    -- Size of that level, of one unit; null without it. [byte]
+    CASE WHEN m.stream_level IS NOT NULL THEN m.stream_memory_byte END AS stream_memory_byte,
+    -- Peak bandwidth of that level, of all units together; null when unknown. [byte/s]
+    CASE WHEN m.stream_level IS NOT NULL THEN m.stream_memory_byte_per_s END AS stream_memory_byte_per_s,
     -- Size of the last-level cache or on-chip memory; 0 when the part has none. [byte]
     COALESCE(m.cache_byte, 0e0) AS cache_byte,
     m.cache_byte_per_s,
@@ -74,6 +82,8 @@ SELECT
     e.cache_j_per_byte,
     -- Energy of a byte of the memory beside the units at the reference clock; null when unknown. [J/byte]
     e.tile_j_per_byte,
+    -- Energy of a byte of the buffers between those and the arithmetic; null when unknown. [J/byte]
+    e.stream_j_per_byte,
     -- Static power at the reference clock; null when unknown. [W]
     e.static_w,
     -- Clock of the default power mode against the reference clock.
@@ -88,6 +98,7 @@ SELECT
     -- Energy coefficients that are assumed.
     CAST(COALESCE(e.guess_count, 0) AS BIGINT) AS guess_count
 FROM hardware AS h
+INNER JOIN hardware_family AS f ON f.family = h.family
 LEFT JOIN part_unit AS c ON c.hardware = h.hardware
 LEFT JOIN part_level AS m ON m.hardware = h.hardware
 LEFT JOIN default_power AS p ON p.hardware = h.hardware

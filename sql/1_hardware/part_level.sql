@@ -1,5 +1,6 @@
--- Memory levels of every part, wide: main memory, the last-level cache (the deepest level above main memory) and the memory
--- that tiles must fit. A level that each unit owns counts as often as there are units.
+-- Memory levels of every part, wide: main memory, the last-level cache (the deepest level above main memory), the memory
+-- that tiles must fit and the buffers between that and the arithmetic. A level that each unit owns counts as often as there
+-- are units.
 -- Grain: hardware
 CREATE VIEW part_level AS
 WITH chip_memory AS (
@@ -10,6 +11,7 @@ WITH chip_memory AS (
         m.scope,
         m.capacity_byte,
         m.unit_bandwidth_byte_per_s,
+        c.unit_count,
         CASE WHEN m.scope = 'unit' THEN m.capacity_byte * c.unit_count ELSE m.capacity_byte END AS total_byte,
         CASE WHEN m.scope = 'unit' THEN m.bandwidth_byte_per_s * c.unit_count ELSE m.bandwidth_byte_per_s END
             AS total_byte_per_s
@@ -34,8 +36,10 @@ memory_totals AS (
         MAX(CASE WHEN m.depth = k.depth THEN m.total_byte END) AS cache_byte,
         MAX(CASE WHEN m.depth = k.depth THEN m.total_byte_per_s END) AS cache_byte_per_s,
         MAX(CASE WHEN m.depth = k.depth THEN m.level END) AS cache_level,
-        MAX(CASE WHEN m.level = 'scratchpad' THEN m.capacity_byte END) AS scratchpad_byte,
+        MAX(CASE WHEN m.level = 'scratchpad' THEN m.total_byte / NULLIF(m.unit_count, 0e0) END) AS scratchpad_byte,
+        MAX(CASE WHEN m.level = 'register' AND m.scope = 'unit' THEN m.capacity_byte END) AS register_byte,
         MAX(CASE WHEN m.level = 'scratchpad' THEN m.total_byte_per_s END) AS scratchpad_byte_per_s,
+        MAX(CASE WHEN m.level = 'l1' AND m.capacity_byte IS NOT NULL THEN m.level END) AS first_level,
         MAX(CASE WHEN m.level = 'l1' THEN m.capacity_byte END) AS l1_byte,
         MAX(CASE WHEN m.level = 'l1' THEN m.total_byte_per_s END) AS l1_byte_per_s,
         MAX(CASE WHEN m.level = 'l2' AND m.scope = 'unit' THEN m.capacity_byte END) AS unit_l2_byte,
@@ -59,24 +63,37 @@ SELECT
     m.cache_byte_per_s,
     -- Name of the last-level cache; null when the part has none.
     m.cache_level,
-    -- Name of the memory that tiles must fit: a core's own second level on processors, else what lies beside the units; null
-    -- when the part has none.
+    -- Name of the memory that tiles must fit: a unit's own second level on processors and domain-flow parts, else what lies
+    -- beside the units; null when the part has none.
     CASE
-        WHEN h.family = 'cpu' AND m.unit_l2_byte IS NOT NULL THEN 'l2'
-        WHEN h.family <> 'cpu' AND m.scratchpad_byte IS NOT NULL THEN 'scratchpad'
+        WHEN f.tiles_second_level AND m.unit_l2_byte IS NOT NULL THEN 'l2'
+        WHEN NOT f.tiles_second_level AND m.scratchpad_byte IS NOT NULL THEN 'scratchpad'
         WHEN m.l1_byte IS NOT NULL THEN 'l1'
     END AS tile_memory_level,
-    -- Size of the memory nearest the arithmetic that tiles must fit, of one unit. [byte]
+    -- Registers of one unit; null when unknown. [byte]
+    m.register_byte,
+    -- Size of the memory nearest the arithmetic that tiles must fit, of one unit, or one unit's share. [byte]
     CASE
-        WHEN h.family = 'cpu' THEN COALESCE(m.unit_l2_byte, m.l1_byte, m.cache_byte / NULLIF(c.unit_count, 0e0))
+        WHEN f.tiles_second_level THEN COALESCE(m.unit_l2_byte, m.l1_byte, m.cache_byte / NULLIF(c.unit_count, 0e0))
         ELSE COALESCE(m.scratchpad_byte, m.l1_byte, m.cache_byte / NULLIF(c.unit_count, 0e0))
     END AS tile_memory_byte,
     -- Peak bandwidth of all units' tile memories together; null when unknown. [byte/s]
     CASE
-        WHEN h.family = 'cpu' AND m.unit_l2_byte IS NOT NULL THEN m.unit_l2_byte_per_s
-        WHEN h.family <> 'cpu' AND m.scratchpad_byte IS NOT NULL THEN m.scratchpad_byte_per_s
+        WHEN f.tiles_second_level AND m.unit_l2_byte IS NOT NULL THEN m.unit_l2_byte_per_s
+        WHEN NOT f.tiles_second_level AND m.scratchpad_byte IS NOT NULL THEN m.scratchpad_byte_per_s
         WHEN m.l1_byte IS NOT NULL THEN m.l1_byte_per_s
-    END AS tile_memory_byte_per_s
+    END AS tile_memory_byte_per_s,
+    -- Name of the first level where tiles lie in another: what operands, or what is no tile's, stream through; null where there
+    -- is none.
+    CASE
+        WHEN (f.tiles_second_level AND m.unit_l2_byte IS NOT NULL) OR (NOT f.tiles_second_level AND m.scratchpad_byte IS NOT NULL)
+            THEN m.first_level
+    END AS stream_level,
+    -- Size of the first level, of one unit; null without one. [byte]
+    m.l1_byte AS stream_memory_byte,
+    -- Peak bandwidth of all units' first levels together; null when unknown. [byte/s]
+    m.l1_byte_per_s AS stream_memory_byte_per_s
 FROM hardware AS h
+INNER JOIN hardware_family AS f ON f.family = h.family
 LEFT JOIN part_unit AS c ON c.hardware = h.hardware
 LEFT JOIN memory_totals AS m ON m.hardware = h.hardware

@@ -22,8 +22,22 @@ SELECT
     p.bits / 8e0 AS element_byte,
     h.unit_count,
     h.lanes,
+    h.register_byte,
     h.tile_memory_byte,
     h.tile_memory_byte_per_s,
+    h.stream_memory_byte,
+    h.stream_memory_byte_per_s,
+    h.is_staged,
+    -- Most that one unit draws into its tile memory from the last-level cache: the slower of both sides; null when neither is
+    -- known. [byte/s]
+    LEAST(h.tile_memory_byte_per_s, h.cache_byte_per_s) / NULLIF(h.unit_count, 0e0) AS load_unit_byte_per_s,
+    -- Most that one unit draws into its stream buffers from its tile memory: the slower of both sides; null when neither is
+    -- known. [byte/s]
+    LEAST(h.stream_memory_byte_per_s, h.tile_memory_byte_per_s) / NULLIF(h.unit_count, 0e0) AS stream_unit_byte_per_s,
+    -- Steps of the whole array in a second that its stream buffers can feed: an element a row and column each; null when their
+    -- bandwidth is unknown. [Hz]
+    h.stream_memory_byte_per_s
+    / NULLIF(h.unit_count * p.bits / 8e0 * (r.matrix_array_rows + r.matrix_array_columns), 0e0) AS fed_array_hz,
     h.clock_hz,
     h.matrix_instruction,
     r.matrix_ops_per_s,

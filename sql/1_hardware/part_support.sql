@@ -40,6 +40,8 @@ SELECT
     h.unit_count,
     h.tile_memory_level,
     h.tile_memory_byte_per_s,
+    h.stream_level,
+    h.stream_memory_byte_per_s,
     h.cache_byte,
     h.cache_byte_per_s,
     h.cache_level,
@@ -52,6 +54,9 @@ SELECT
     h.dram_j_per_byte,
     h.cache_j_per_byte,
     h.tile_j_per_byte,
+    -- Energy of a byte of the first level; 0 where an operation's energy holds it. [J/byte]
+    CASE WHEN h.is_staged THEN h.stream_j_per_byte ELSE 0e0 END AS stream_j_per_byte,
+    h.is_staged,
     h.static_w,
     -- Clock share of the default power mode.
     h.clock_fraction AS default_clock_fraction,

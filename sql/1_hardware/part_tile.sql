@@ -1,48 +1,8 @@
--- Every candidate tile with what it has on a part: its units and peak, what it sustains, what filling it costs. Products
--- that no array computes go to the vector units. Backends and element types differ in peaks, so they are keys.
+-- Every candidate tile on a part: its units and peak, what it sustains, what filling it costs. Products that no array
+-- computes go to the vector units. Backends and element types differ in peaks, so they are keys.
 -- Grain: hardware, backend, compute_precision, candidate
 CREATE TABLE part_tile AS
-WITH offered_tiles AS (
-    SELECT
-        r.*,
-        s.candidate,
-        s.strategy,
-        s.dataflow,
-        s.dataflow IN ('weight_stationary', 'wavefront') AS is_systolic,
-        CAST(s.tile_m AS DOUBLE) AS listed_m,
-        CAST(s.tile_n AS DOUBLE) AS listed_n,
-        CAST(s.tile_k AS DOUBLE) AS listed_k,
-        CAST(s.from_m AS DOUBLE) AS from_m,
-        CAST(s.below_m AS DOUBLE) AS below_m,
-        CAST(s.divisor AS DOUBLE) AS divisor,
-        CAST(s.split_k AS DOUBLE) AS split_k,
-        CAST(COALESCE(s.step_k, s.tile_k) AS DOUBLE) AS step_k,
-        CAST(s.stages AS DOUBLE) AS stages,
-        s.fill_k,
-        s.fill_clock,
-        s.exposed_fill,
-        s.latency_clock,
-        s.wave_quantization_fraction,
-        s.efficiency_fraction,
-        s.fed_macs
-    FROM part_rate AS r
-    INNER JOIN tiling_strategy AS s
-        ON s.family = r.family AND COALESCE(s.matrix_instruction = r.matrix_instruction, TRUE)
-    WHERE (s.dataflow <> 'direct' OR r.vector_ops_per_s IS NOT NULL)
-        AND (s.dataflow <> 'query_block' OR r.cuts_queries)
-),
-
--- An array that does not know the element type leaves the product to the vector units, in one way.
-placed_tiles AS (
-    SELECT
-        *,
-        is_systolic AND matrix_ops_per_s IS NULL AS is_left_to_vector,
-        dataflow <> 'direct' AND matrix_ops_per_s IS NOT NULL AS is_matrix
-    FROM offered_tiles
-    WHERE NOT (is_systolic AND matrix_ops_per_s IS NULL AND divisor > 1e0)
-),
-
-rated_tiles AS (
+WITH rated_tiles AS (
     SELECT
         *,
         CASE WHEN is_systolic THEN COALESCE(matrix_unit_count, unit_count) ELSE unit_count END AS tile_unit_count,
@@ -50,7 +10,7 @@ rated_tiles AS (
         CASE WHEN is_matrix THEN matrix_precision ELSE COALESCE(vector_precision, matrix_precision) END AS executed_precision,
         CASE WHEN is_matrix THEN matrix_op_j ELSE vector_op_j END AS op_j,
         CASE WHEN is_left_to_vector THEN 1e0 ELSE efficiency_fraction END AS filled_fraction
-    FROM placed_tiles
+    FROM offered_tile
 ),
 
 -- Small tiles reuse their operands less: what they lose is the share of the unit's pace at which the memory beside it can
@@ -77,8 +37,7 @@ SELECT
     candidate,
     -- Tiling strategy; null where no tile is cut.
     CASE WHEN is_left_to_vector THEN NULL ELSE strategy END AS strategy,
-    -- How its operands move: `listed` and `square` (results stay with the unit), `weight_stationary`, `wavefront`,
-    -- `query_block` or `direct` (vector units, no tiles).
+    -- How its operands move: `listed`, `square`, `weight_stationary`, `wavefront`, `query_block` or `direct` (no tiles).
     CASE
         WHEN is_left_to_vector THEN 'direct'
         WHEN dataflow = 'output_stationary' AND listed_m = 0e0 THEN 'square'
@@ -126,11 +85,25 @@ SELECT
         FLOOR(SQRT(tile_memory_byte / NULLIF(2e0 * (2e0 * element_byte + 4e0), 0e0)) / NULLIF(lanes * divisor, 0e0)) * lanes
     ) AS square_block,
     divisor,
+    -- Side of the square block whose three operands fit the first level likewise; null without one.
+    GREATEST(
+        lanes, FLOOR(SQRT(stream_memory_byte / NULLIF(2e0 * (2e0 * element_byte + 4e0), 0e0)) / NULLIF(lanes, 0e0)) * lanes
+    ) AS stream_block,
     split_k,
     -- Depth to which the last stage is padded.
     step_k,
     stages,
     fill_k,
+    is_staged,
+    held_rows,
+    overflowing_level,
+    tile_memory_byte,
+    tile_memory_byte_per_s,
+    stream_memory_byte,
+    stream_memory_byte_per_s,
+    load_unit_byte_per_s,
+    stream_unit_byte_per_s,
+    fed_array_hz,
     -- Longest time that filling and draining a tile takes; null where the clock is unknown. [s]
     fill_clock / NULLIF(clock_hz, 0e0) AS longest_fill_s,
     exposed_fill,

@@ -49,6 +49,13 @@ SELECT
     s.convolution_reorder_byte,
     s.linear_reorder_byte,
     -- Fresh pages that a processor's system hands out for it. [byte]
-    s.fault_byte
+    s.fault_byte,
+    -- Weights, buffers and constants of the whole run. [byte]
+    m.weight_byte + m.buffer_byte AS run_weight_byte,
+    -- Most bytes of the run's activations held at once. [byte]
+    m.activation_byte AS run_activation_byte
 FROM shaped_kernel AS s
 INNER JOIN kernel_counts AS c ON c.model = s.model AND c.scenario_id = s.scenario_id AND c.shape_id = s.kernel_id
+INNER JOIN run_memory AS m
+    ON m.model = s.model AND m.backend = s.backend AND m.precision = s.precision AND m.batch = s.batch
+    AND m.sequence = s.sequence AND m.scenario_id = s.scenario_id

@@ -27,8 +27,11 @@ SELECT
     -- True for the scores of an attention: its tiles are continued by those of the product with the values, which pay
     -- once for each tile of queries.
     t.operator_class = 'attention' AND t.step = 'qk' AS is_continued,
+    -- True where each result comes of many elements, which units can share.
+    c.is_reducing,
     s.product_count,
     s.query_count,
     s.query_heads
 FROM shape AS s
 INNER JOIN executed_step AS t ON t.model = s.model AND t.scenario_id = s.scenario_id AND t.kernel_id = s.shape_id
+INNER JOIN operator_class AS c ON c.operator_class = t.operator_class

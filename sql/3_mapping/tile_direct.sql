@@ -31,6 +31,10 @@ WITH counted_blocks AS (
         s.gemm_count,
         g.element_byte,
         g.stages,
+        g.tile_memory_byte_per_s,
+        g.is_staged,
+        g.load_unit_byte_per_s,
+        g.stream_unit_byte_per_s,
         GREATEST(1e0, CEIL(s.threads / NULLIF(g.block_threads, 0e0))) AS tile_count,
         LEAST(1e0, g.block_threads / GREATEST(s.threads, 1e0)) AS block_fraction,
         g.filled_fraction,
@@ -46,7 +50,8 @@ waved_blocks AS (
         *,
         CEIL(tile_count / NULLIF(tile_unit_count, 0e0)) AS waves,
         wave_quantization_fraction * CEIL(tile_count / NULLIF(tile_unit_count, 0e0))
-        + (1e0 - wave_quantization_fraction) * GREATEST(1e0, tile_count / NULLIF(tile_unit_count, 0e0)) AS effective_waves
+        + (1e0 - wave_quantization_fraction) * GREATEST(1e0, tile_count / NULLIF(tile_unit_count, 0e0)) AS effective_waves,
+        CASE WHEN is_staged THEN element_byte * gemm_count * (m * k + k * n + m * n) ELSE 0e0 END AS staged_byte
     FROM counted_blocks
 )
 
@@ -89,6 +94,18 @@ SELECT
     waves,
     -- Share of the tile's time in which the pipeline is full.
     1e0 AS pipelining_fraction,
+    -- Results that the tile keeps next to its unit; null where no tile is cut. [byte]
+    CAST(NULL AS DOUBLE) AS kept_result_byte,
+    -- Rate at which all units' tiles are loaded together; null when unknown. [byte/s]
+    CASE WHEN is_staged THEN load_unit_byte_per_s * tile_count / NULLIF(waves, 0e0) ELSE tile_memory_byte_per_s END
+        AS load_byte_per_s,
+    -- Bytes that cross the border of the tile memory where software moves all of them: operands for each result, and results.
+    -- [byte]
+    staged_byte AS carried_byte,
+    -- Bytes that stream from the tile memory to the arithmetic, where buffers between them are told apart. [byte]
+    staged_byte AS stream_byte,
+    -- Rate at which all units draw them together; null when unknown. [byte/s]
+    stream_unit_byte_per_s * tile_count / NULLIF(waves, 0e0) AS stream_byte_per_s,
     -- Time of its tiles, filled and drained, with no other bound. [s]
     effective_waves * flops * block_fraction / NULLIF(unit_ops_per_s * filled_fraction, 0e0) AS tiled_s
 FROM waved_blocks

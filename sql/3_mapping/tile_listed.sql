@@ -33,6 +33,7 @@ WITH counted_tiles AS (
         s.is_continued,
         g.element_byte,
         g.stages,
+        g.tile_memory_byte_per_s,
         g.exposed_fill,
         g.longest_fill_s,
         g.start_s,
@@ -48,7 +49,7 @@ WITH counted_tiles AS (
     FROM shape_step AS s
     INNER JOIN part_tile AS g
         ON g.backend = s.backend AND g.compute_precision = s.compute_precision AND g.dataflow = 'listed'
-    WHERE s.is_product
+    WHERE s.is_product AND g.overflowing_level IS NULL
 ),
 
 waved_tiles AS (
@@ -110,6 +111,16 @@ SELECT
     waves,
     -- Share of the tile's time in which the pipeline is full.
     computing_s / NULLIF(computing_s + filling_s, 0e0) AS pipelining_fraction,
+    -- Results that the tile keeps next to its unit; null where it keeps all, in single precision. [byte]
+    CAST(NULL AS DOUBLE) AS kept_result_byte,
+    -- Rate at which all units' tiles are loaded together; null when unknown. [byte/s]
+    tile_memory_byte_per_s AS load_byte_per_s,
+    -- Bytes that cross the border of the tile memory besides operands. [byte]
+    0e0 AS carried_byte,
+    -- Bytes that stream from the tile memory to the arithmetic, where buffers between them are told apart. [byte]
+    0e0 AS stream_byte,
+    -- Rate at which all units draw them together; null when unknown. [byte/s]
+    CAST(NULL AS DOUBLE) AS stream_byte_per_s,
     -- Time of its tiles, filled and drained, with no other bound. [s]
     computing_s + filling_s + begin_s AS tiled_s
 FROM filled_tiles

@@ -34,6 +34,7 @@ WITH counted_blocks AS (
         s.query_heads,
         g.element_byte,
         g.stages,
+        g.tile_memory_byte_per_s,
         g.lanes,
         g.fill_k,
         g.sustained_fraction,
@@ -104,6 +105,16 @@ SELECT
     waves,
     -- Share of the tile's time in which the pipeline is full.
     CASE WHEN is_product THEN block_rows / NULLIF(block_rows + waves * fill_k, 0e0) ELSE 1e0 END AS pipelining_fraction,
+    -- Results that the tile keeps next to its unit; null where it keeps all, in single precision. [byte]
+    CAST(NULL AS DOUBLE) AS kept_result_byte,
+    -- Rate at which all units' tiles are loaded together; null when unknown. [byte/s]
+    tile_memory_byte_per_s AS load_byte_per_s,
+    -- Bytes that cross the border of the tile memory besides operands. [byte]
+    0e0 AS carried_byte,
+    -- Bytes that stream from the tile memory to the arithmetic, where buffers between them are told apart. [byte]
+    0e0 AS stream_byte,
+    -- Rate at which all units draw them together; null when unknown. [byte/s]
+    CAST(NULL AS DOUBLE) AS stream_byte_per_s,
     -- Time of its tiles, filled and drained, with no other bound. [s]
     CASE
         WHEN is_product

@@ -30,6 +30,10 @@ WITH sized_blocks AS (
         s.gemm_count,
         g.element_byte,
         g.stages,
+        g.tile_memory_byte_per_s,
+        g.stream_memory_byte,
+        g.stream_memory_byte_per_s,
+        g.stream_block,
         g.sustained_fraction,
         LEAST(g.square_block, s.m) AS tile_m,
         LEAST(g.square_block, CEIL(s.n / NULLIF(g.lanes, 0e0)) * g.lanes) AS tile_n,
@@ -96,6 +100,22 @@ SELECT
     waves,
     -- Share of the tile's time in which the pipeline is full.
     1e0 AS pipelining_fraction,
+    -- Results that the tile keeps next to its unit; null where it keeps all, in single precision. [byte]
+    CAST(NULL AS DOUBLE) AS kept_result_byte,
+    -- Rate at which all units' tiles are loaded together; null when unknown. [byte/s]
+    tile_memory_byte_per_s AS load_byte_per_s,
+    -- Bytes that cross the border of the tile memory besides operands. [byte]
+    0e0 AS carried_byte,
+    -- Bytes that stream from the tile memory to the arithmetic: into square blocks that the first level holds; 0 without one.
+    -- [byte]
+    CASE
+        WHEN stream_memory_byte IS NULL THEN 0e0
+        ELSE element_byte * gemm_count * (
+            m * k * CEIL(n / NULLIF(LEAST(stream_block, tile_n), 0e0)) + k * n * CEIL(m / NULLIF(LEAST(stream_block, tile_m), 0e0))
+        )
+    END AS stream_byte,
+    -- Rate at which all units draw them together; null when unknown. [byte/s]
+    stream_memory_byte_per_s AS stream_byte_per_s,
     -- Time of its tiles, filled and drained, with no other bound. [s]
     effective_waves * 2e0 * tile_m * tile_n * k / NULLIF(unit_ops_per_s * sustained_fraction, 0e0) AS tiled_s
 FROM waved_blocks

@@ -1,7 +1,7 @@
 -- Every product of every shape with every candidate tile of every dataflow, and what all dataflows reckon alike.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_step AS
-WITH tiled_steps AS (
+WITH all_steps AS (
     SELECT * FROM tile_listed
     UNION ALL
     SELECT * FROM tile_square
@@ -13,20 +13,36 @@ WITH tiled_steps AS (
     SELECT * FROM tile_direct
     UNION ALL
     SELECT * FROM tile_query_block
+),
+
+tiled_steps AS (
+    SELECT
+        *,
+        COALESCE(
+            element_byte * gemm_count
+            * (m * k * CEIL(n / NULLIF(tile_n, 0e0)) + k * n * CEIL(m / NULLIF(tile_m, 0e0))), 0e0
+        ) + carried_byte AS reload_byte
+    FROM all_steps
 )
 
 SELECT
-    * EXCLUDE (m, n, k, gemm_count, element_byte, stages, tiled_s),
+    * EXCLUDE (
+        m, n, k, gemm_count, element_byte, stages, tiled_s, kept_result_byte, carried_byte, load_byte_per_s, stream_byte_per_s,
+        reload_byte, stream_byte
+    ),
     -- Units that get work.
     LEAST(tile_count, tile_unit_count) AS units_allocated,
     -- Bytes the tiles load from the last-level cache, operands again for every tile; 0 where no tile is cut. [byte]
-    COALESCE(
-        element_byte * gemm_count
-        * (m * k * CEIL(n / NULLIF(tile_n, 0e0)) + k * n * CEIL(m / NULLIF(tile_m, 0e0))), 0e0
-    ) AS reload_byte,
+    reload_byte,
+    -- Time in which they do; 0 when the bandwidth is unknown. [s]
+    COALESCE(reload_byte / NULLIF(load_byte_per_s, 0e0), 0e0) AS reload_s,
+    stream_byte,
+    -- Time in which they stream; 0 when the bandwidth is unknown. [s]
+    COALESCE(stream_byte / NULLIF(stream_byte_per_s, 0e0), 0e0) AS stream_s,
     -- Bytes the tile keeps next to its unit; 0 where no tile is cut. [byte]
     COALESCE(
-        stages * element_byte * (tile_m * LEAST(tile_k, k) + LEAST(tile_k, k) * tile_n) + 4e0 * tile_m * tile_n, 0e0
+        stages * element_byte * (tile_m * LEAST(tile_k, k) + LEAST(tile_k, k) * tile_n)
+        + COALESCE(kept_result_byte, 4e0 * tile_m * tile_n), 0e0
     ) AS tile_byte,
     -- Time of the arithmetic at full efficiency, utilization included. [s]
     GREATEST(tiled_s, flops / NULLIF(peak_ops_per_s, 0e0)) AS ideal_s

@@ -29,6 +29,12 @@ SELECT
     flops * op_j AS product_energy_j,
     -- Bytes the tiles load from the last-level cache. [byte]
     reload_byte,
+    -- Time in which they do. [s]
+    reload_s,
+    -- Bytes that stream from the tile memory to the arithmetic. [byte]
+    stream_byte,
+    -- Time in which they do. [s]
+    stream_s,
     -- Units that get work.
     units_allocated
 FROM tile_step
@@ -52,6 +58,9 @@ SELECT
     SUM(CASE WHEN is_matrix THEN 0e0 ELSE flops / NULLIF(peak_ops_per_s, 0e0) END) AS direct_naive_s,
     SUM(flops * op_j) + CASE WHEN COUNT(*) > COUNT(op_j) THEN NULL ELSE 0e0 END AS product_energy_j,
     SUM(reload_byte) AS reload_byte,
+    SUM(reload_s) AS reload_s,
+    SUM(stream_byte) AS stream_byte,
+    SUM(stream_s) AS stream_s,
     MAX(units_allocated) AS units_allocated
 FROM tile_step
 WHERE product_count > 1

@@ -1,53 +1,25 @@
--- Output-stationary wavefronts of a domain-flow array: K + R + C - 2 cycles for one tile and max(K, R) more for each that
--- follows (KPU; kpu_tilesched). What no array computes goes to `tile_direct`.
+-- Output-stationary wavefronts of a domain-flow array (KPU): K + R + C - 2 cycles for the first tile of R x C results and
+-- max(K, R) more for each that follows (kpu_tilesched). A unit takes its tiles in blocks of several arrays' size; where the
+-- reduction of a block is cut into slabs, its partial results wait in the tile memory between them. A split reduction is
+-- summed in rounds of pairs. Blocks that a level cannot hold are no rows here (`tile_block`). Derived in
+-- docs/cost-model/kpu.md. What no array computes goes to `tile_direct`.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_wavefront AS
 WITH counted_tiles AS (
     SELECT
-        s.model,
-        s.backend,
-        s.precision,
-        s.batch,
-        s.sequence,
-        s.scenario_id,
-        s.shape_id,
-        g.hardware,
-        s.step_id,
-        s.is_product,
-        s.product_count,
-        g.candidate,
-        g.is_matrix,
-        g.executed_precision,
-        g.strategy,
-        g.tile_unit_count,
-        g.peak_ops_per_s,
-        g.unit_ops_per_s,
-        g.op_j,
-        s.flops,
-        s.m,
-        s.n,
-        s.k,
-        s.gemm_count,
-        g.element_byte,
-        g.stages,
-        g.array_clock_hz * g.filled_fraction AS cycle_hz,
-        g.matrix_array_rows AS tile_m,
-        g.matrix_array_columns AS tile_n,
-        s.k AS tile_k,
-        s.gemm_count * CEIL(s.m / NULLIF(g.matrix_array_rows, 0e0)) * CEIL(s.n / NULLIF(g.matrix_array_columns, 0e0))
-            AS tile_count,
-        g.wave_quantization_fraction
-    FROM shape_step AS s
-    INNER JOIN part_tile AS g
-        ON g.backend = s.backend AND g.compute_precision = s.compute_precision AND g.dataflow = 'wavefront'
-    WHERE s.is_product
+        *,
+        product_count_m * product_count_n * gemm_count * split_k AS tile_count
+    FROM tile_block
+    WHERE overflowing_level IS NULL
 ),
 
+-- Tiles of the busiest unit: whole blocks.
 waved_tiles AS (
     SELECT
         *,
-        CEIL(tile_count / NULLIF(tile_unit_count, 0e0)) AS waves,
-        wave_quantization_fraction * CEIL(tile_count / NULLIF(tile_unit_count, 0e0))
+        GREATEST(CEIL(tile_count / NULLIF(tile_unit_count, 0e0)), LEAST(block_tiles, tile_count)) AS waves,
+        wave_quantization_fraction
+        * GREATEST(CEIL(tile_count / NULLIF(tile_unit_count, 0e0)), LEAST(block_tiles, tile_count))
         + (1e0 - wave_quantization_fraction) * GREATEST(1e0, tile_count / NULLIF(tile_unit_count, 0e0)) AS effective_waves
     FROM counted_tiles
 ),
@@ -55,7 +27,14 @@ waved_tiles AS (
 timed_tiles AS (
     SELECT
         *,
-        k + tile_m + tile_n - 2e0 + (effective_waves - 1e0) * GREATEST(k, tile_m) AS cycles
+        slab_k + array_rows + array_columns - 2e0 + (effective_waves * slab_count - 1e0) * GREATEST(slab_k, array_rows) AS cycles,
+        -- Rounds in which the partial results of a split reduction meet, and what one round brings to a unit.
+        CASE
+            WHEN split_k > 1e0
+                THEN GREATEST(CEIL(LOG2(split_k) - 1e-9), CEIL(waves * (split_k - 1e0) / NULLIF(split_k, 0e0)))
+            ELSE 0e0
+        END AS combining_rounds,
+        COALESCE(4e0 * array_rows * array_columns / NULLIF(load_unit_byte_per_s, 0e0), 0e0) AS round_s
     FROM waved_tiles
 )
 
@@ -97,7 +76,22 @@ SELECT
     -- Rounds in which all tiles are done.
     waves,
     -- Share of the tile's time in which the pipeline is full.
-    effective_waves * k / NULLIF(cycles, 0e0) AS pipelining_fraction,
+    effective_waves * slice_k / NULLIF(cycles, 0e0) AS pipelining_fraction,
+    kept_result_byte,
+    -- Rate at which all units' tiles are loaded together; null when unknown. [byte/s]
+    load_unit_byte_per_s * tile_count / NULLIF(waves, 0e0) AS load_byte_per_s,
+    -- Bytes that cross the border of the tile memory besides operands: results, and partial ones of a split. [byte]
+    gemm_count * m * n * (element_byte + 4e0 * (split_k - 1e0)) AS carried_byte,
+    -- Bytes that stream from the tile memory to the arithmetic and back: operands for each array's tile (rows once a block
+    -- where the buffers hold a slab of them), results, and partial ones between slabs. [byte]
+    gemm_count * (
+        element_byte * (
+            m * k * CASE WHEN holds_rows THEN CEIL(n / NULLIF(tile_n, 0e0)) ELSE product_count_n END + k * n * product_count_m
+            + m * n
+        ) + 8e0 * m * n * (slab_count - 1e0)
+    ) AS stream_byte,
+    -- Rate at which all units draw them together; null when unknown. [byte/s]
+    stream_unit_byte_per_s * tile_count / NULLIF(waves, 0e0) AS stream_byte_per_s,
     -- Time of its tiles, filled and drained, with no other bound. [s]
-    cycles / NULLIF(cycle_hz, 0e0) AS tiled_s
+    cycles / NULLIF(LEAST(array_clock_hz * filled_fraction, fed_array_hz), 0e0) + combining_rounds * round_s AS tiled_s
 FROM timed_tiles

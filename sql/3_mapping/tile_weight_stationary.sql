@@ -30,23 +30,26 @@ WITH sized_tiles AS (
         s.gemm_count,
         g.element_byte,
         g.stages,
+        g.tile_memory_byte_per_s,
         g.array_clock_hz * g.filled_fraction AS cycle_hz,
         g.matrix_array_rows,
         g.matrix_array_columns,
-        CEIL(s.m / NULLIF(g.divisor, 0e0)) AS tile_m,
-        g.matrix_array_columns AS tile_n,
-        g.matrix_array_rows AS tile_k,
+        CASE WHEN g.listed_m > 0e0 THEN LEAST(g.listed_m, s.m) ELSE CEIL(s.m / NULLIF(g.divisor, 0e0)) END AS streamed_m,
+        -- Rows that stay with their weights; a longer stream reads those again (LEAST passes over nulls).
+        LEAST(streamed_m, g.held_rows) AS tile_m,
+        CASE WHEN g.listed_n > 0e0 THEN g.listed_n ELSE g.matrix_array_columns END AS tile_n,
+        CASE WHEN g.listed_k > 0e0 THEN g.listed_k ELSE g.matrix_array_rows END AS tile_k,
         g.wave_quantization_fraction
     FROM shape_step AS s
     INNER JOIN part_tile AS g
         ON g.backend = s.backend AND g.compute_precision = s.compute_precision AND g.dataflow = 'weight_stationary'
-    WHERE s.is_product
+    WHERE s.is_product AND g.overflowing_level IS NULL
 ),
 
 counted_tiles AS (
     SELECT
         *,
-        gemm_count * CEIL(k / NULLIF(tile_k, 0e0)) * CEIL(n / NULLIF(tile_n, 0e0)) * CEIL(m / NULLIF(tile_m, 0e0)) AS tile_count
+        gemm_count * CEIL(k / NULLIF(tile_k, 0e0)) * CEIL(n / NULLIF(tile_n, 0e0)) * CEIL(m / NULLIF(streamed_m, 0e0)) AS tile_count
     FROM sized_tiles
 ),
 
@@ -57,7 +60,7 @@ waved_tiles AS (
         (
             wave_quantization_fraction * CEIL(tile_count / NULLIF(tile_unit_count, 0e0))
             + (1e0 - wave_quantization_fraction) * GREATEST(1e0, tile_count / NULLIF(tile_unit_count, 0e0))
-        ) * GREATEST(tile_m, matrix_array_rows) AS streaming_cycles,
+        ) * GREATEST(streamed_m, matrix_array_rows) AS streaming_cycles,
         matrix_array_rows + matrix_array_columns - 2e0 AS fill_cycles
     FROM counted_tiles
 )
@@ -101,6 +104,16 @@ SELECT
     waves,
     -- Share of the tile's time in which the pipeline is full.
     streaming_cycles / NULLIF(streaming_cycles + fill_cycles, 0e0) AS pipelining_fraction,
+    -- Results that the tile keeps next to its unit; null where it keeps all, in single precision. [byte]
+    CAST(NULL AS DOUBLE) AS kept_result_byte,
+    -- Rate at which all units' tiles are loaded together; null when unknown. [byte/s]
+    tile_memory_byte_per_s AS load_byte_per_s,
+    -- Bytes that cross the border of the tile memory besides operands. [byte]
+    0e0 AS carried_byte,
+    -- Bytes that stream from the tile memory to the arithmetic, where buffers between them are told apart. [byte]
+    0e0 AS stream_byte,
+    -- Rate at which all units draw them together; null when unknown. [byte/s]
+    CAST(NULL AS DOUBLE) AS stream_byte_per_s,
     -- Time of its tiles, filled and drained, with no other bound. [s]
     (streaming_cycles + fill_cycles) / NULLIF(cycle_hz, 0e0) AS tiled_s
 FROM waved_tiles

@@ -1,5 +1,7 @@
 -- Every step of every shape that is no product, on the vector units, spread in blocks of threads: a partly filled last block
--- costs a whole one, so that more threads never take less time. Columns as in `tile_step`; no tile is cut.
+-- costs a whole one, so that more threads never take less time. On a domain-flow part units without a block share the
+-- elements that each result comes of, and combine what they have in rounds of pairs; a depthwise convolution runs in one
+-- column of the arrays where that is faster (docs/cost-model/kpu.md). Columns as in `tile_step`; no tile is cut.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, step_id
 CREATE VIEW vector_step AS
 WITH blocked_steps AS (
@@ -7,14 +9,84 @@ WITH blocked_steps AS (
         s.*,
         r.hardware,
         r.unit_count,
-        r.block_threads,
+        r.element_byte,
         COALESCE(r.vector_precision, r.matrix_precision) AS executed_precision,
+        r.matrix_precision,
         COALESCE(r.vector_ops_per_s, r.matrix_ops_per_s) AS peak_ops_per_s,
         r.vector_op_j,
-        GREATEST(1e0, CEIL(s.threads / NULLIF(r.block_threads, 0e0))) AS block_count
+        r.matrix_op_j,
+        s.is_reducing AND r.is_staged AS is_shared,
+        GREATEST(1e0, CEIL(s.threads / NULLIF(r.block_threads, 0e0))) AS block_count,
+        s.flops * LEAST(1e0, r.block_threads / GREATEST(s.threads, 1e0)) AS block_flops,
+        LEAST(r.block_threads, s.threads) AS block_results,
+        GREATEST(1e0, COALESCE(NULLIF(s.macs, 0e0), s.flops) / GREATEST(s.threads, 1e0)) AS window_elements,
+        r.load_unit_byte_per_s,
+        r.stream_unit_byte_per_s,
+        r.matrix_array_rows,
+        r.matrix_array_columns,
+        r.matrix_unit_count,
+        r.matrix_ops_per_s
+        / NULLIF(2e0 * r.matrix_array_rows * r.matrix_array_columns * r.matrix_unit_count, 0e0) AS array_clock_hz
     FROM shape_step AS s
     INNER JOIN part_rate AS r ON r.backend = s.backend AND r.compute_precision = s.compute_precision
     WHERE NOT s.is_product AND (s.query_count IS NULL OR NOT r.cuts_queries)
+),
+
+-- A round brings the partial results of a block from one unit to another, in single precision, and adds them.
+combined_steps AS (
+    SELECT
+        *,
+        CEIL(block_count / NULLIF(unit_count, 0e0)) AS waves,
+        block_results * (
+            COALESCE(4e0 / NULLIF(load_unit_byte_per_s, 0e0), 0e0) + unit_count / NULLIF(peak_ops_per_s, 0e0)
+        ) AS round_s
+    FROM blocked_steps
+),
+
+-- The most parts of a block that there are units for, but no more than pay: block_s / p + round_s * LOG2(p) is least at
+-- p = LN(2) * block_s / round_s, which is fewer than a result has elements.
+shared_steps AS (
+    SELECT
+        *,
+        CASE
+            WHEN is_shared
+                THEN GREATEST(1e0, LEAST(
+                    FLOOR(unit_count / NULLIF(block_count, 0e0)),
+                    FLOOR(LN(2e0) * block_flops * unit_count / NULLIF(peak_ops_per_s * round_s, 0e0))
+                ))
+            ELSE 1e0
+        END AS part_count,
+        CASE
+            WHEN is_shared AND macs > 0e0
+                THEN (
+                    window_elements + matrix_array_rows - 1e0
+                    + (CEIL(CEIL(threads / NULLIF(matrix_array_rows, 0e0)) / NULLIF(matrix_unit_count, 0e0)) - 1e0)
+                    * GREATEST(window_elements, matrix_array_rows)
+                ) / NULLIF(array_clock_hz, 0e0)
+        END AS column_s,
+        CASE WHEN is_shared THEN element_byte * threads * (window_elements + 1e0) ELSE 0e0 END AS stream_byte
+    FROM combined_steps
+),
+
+streamed_steps AS (
+    SELECT
+        *,
+        COALESCE(stream_byte * waves / NULLIF(block_count * part_count * stream_unit_byte_per_s, 0e0), 0e0) AS stream_s,
+        CASE WHEN is_shared THEN window_elements + matrix_array_rows + matrix_array_columns - 2e0 END AS fill_cycles
+    FROM shared_steps
+),
+
+-- What comes of many elements is no faster than they arrive, and the first of them crosses the array.
+timed_steps AS (
+    SELECT
+        *,
+        GREATEST(
+            waves * block_flops * unit_count / NULLIF(peak_ops_per_s * part_count, 0e0)
+            + CASE WHEN part_count > 1e0 THEN LOG2(part_count) * round_s ELSE 0e0 END,
+            flops / NULLIF(peak_ops_per_s, 0e0),
+            stream_s
+        ) + COALESCE(fill_cycles / NULLIF(array_clock_hz, 0e0), 0e0) AS spread_s
+    FROM streamed_steps
 )
 
 SELECT
@@ -32,9 +104,9 @@ SELECT
     -- Null: no candidates.
     CAST(NULL AS BIGINT) AS candidate,
     -- True on matrix units, false on vector units.
-    FALSE AS is_matrix,
+    COALESCE(column_s < spread_s, FALSE) AS is_matrix,
     -- Element type the unit computes in.
-    executed_precision,
+    CASE WHEN column_s < spread_s THEN matrix_precision ELSE executed_precision END AS executed_precision,
     -- Tiling strategy; null: no tile is cut.
     CAST(NULL AS VARCHAR) AS strategy,
     unit_count AS tile_unit_count,
@@ -42,7 +114,8 @@ SELECT
     peak_ops_per_s,
     -- Peak of one unit. [ops/s]
     peak_ops_per_s / NULLIF(unit_count, 0e0) AS unit_ops_per_s,
-    vector_op_j AS op_j,
+    -- Energy of an operation; null when unknown. [J]
+    CASE WHEN column_s < spread_s THEN matrix_op_j ELSE vector_op_j END AS op_j,
     flops,
     -- Rows of the tile; null: no tile is cut.
     CAST(NULL AS DOUBLE) AS tile_m,
@@ -50,22 +123,25 @@ SELECT
     CAST(NULL AS DOUBLE) AS tile_n,
     -- Depth of the tile; null: no tile is cut.
     CAST(NULL AS DOUBLE) AS tile_k,
-    -- Blocks of threads.
-    block_count AS tile_count,
+    -- Blocks of threads, or parts of them.
+    block_count * part_count AS tile_count,
     -- Rounds in which all blocks are done.
-    CEIL(block_count / NULLIF(unit_count, 0e0)) AS waves,
+    waves,
     -- Share of the time in which the pipeline is full.
     1e0 AS pipelining_fraction,
     -- Units that get work.
-    LEAST(block_count, unit_count) AS units_allocated,
+    LEAST(block_count * part_count, unit_count) AS units_allocated,
     -- Bytes loaded again for every tile. [byte]
     0e0 AS reload_byte,
+    -- Time in which they are. [s]
+    0e0 AS reload_s,
+    -- Bytes that stream from the tile memory to the arithmetic and back, where buffers between them are told apart: the elements
+    -- of each result anew. [byte]
+    stream_byte,
+    -- Time in which they do; 0 when the bandwidth is unknown. [s]
+    stream_s,
     -- Bytes a tile keeps next to its unit. [byte]
     0e0 AS tile_byte,
     -- Time of the arithmetic at full efficiency, utilization included. [s]
-    GREATEST(
-        CEIL(block_count / NULLIF(unit_count, 0e0)) * flops * LEAST(1e0, block_threads / GREATEST(threads, 1e0)) * unit_count
-        / NULLIF(peak_ops_per_s, 0e0),
-        flops / NULLIF(peak_ops_per_s, 0e0)
-    ) AS ideal_s
-FROM blocked_steps
+    LEAST(spread_s, column_s) AS ideal_s
+FROM timed_steps

@@ -18,6 +18,10 @@ SELECT
     SUM(flops / NULLIF(peak_ops_per_s, 0e0)) AS vector_naive_s,
     -- Their energy; null when a coefficient is missing. [J]
     SUM(flops * op_j) + CASE WHEN COUNT(*) > COUNT(op_j) THEN NULL ELSE 0e0 END AS vector_energy_j,
+    -- Bytes that stream from the tile memory to them. [byte]
+    SUM(stream_byte) AS vector_stream_byte,
+    -- Time in which they do. [s]
+    SUM(stream_s) AS vector_stream_s,
     -- Units that get work of the widest step.
     MAX(units_allocated) AS vector_units_allocated
 FROM vector_step

@@ -8,6 +8,22 @@ SELECT
     COALESCE(v.vector_op_s, 0e0) AS vector_op_s,
     COALESCE(v.vector_naive_s, 0e0) AS vector_naive_s,
     CASE WHEN v.shape_id IS NULL THEN 0e0 ELSE v.vector_energy_j END AS vector_energy_j,
+    COALESCE(v.vector_stream_byte, 0e0) AS vector_stream_byte,
+    COALESCE(v.vector_stream_s, 0e0) AS vector_stream_s,
+    -- Bytes that pass the memories next to the units whatever the tile: all, where software moves them through every level. [byte]
+    CASE WHEN p.is_staged THEN p.moved_byte ELSE 0e0 END AS staged_byte,
+    -- Time in which they pass from the last-level cache; 0 when the bandwidth is unknown. [s]
+    COALESCE(staged_byte / NULLIF(LEAST(p.tile_memory_byte_per_s, p.cache_byte_per_s), 0e0), 0e0) AS staged_load_s,
+    -- Bytes that pass the first level whatever the tile; 0 without one. [byte]
+    CASE WHEN p.stream_level IS NULL THEN 0e0 ELSE p.moved_byte END AS passing_byte,
+    -- Time in which they do; 0 when the bandwidth is unknown. [s]
+    COALESCE(
+        passing_byte / NULLIF(
+            CASE
+                WHEN p.is_staged THEN LEAST(p.stream_memory_byte_per_s, p.tile_memory_byte_per_s) ELSE p.stream_memory_byte_per_s
+            END, 0e0
+        ), 0e0
+    ) AS passing_s,
     COALESCE(v.vector_units_allocated, 0e0) AS vector_units_allocated
 FROM last_link AS p
 LEFT JOIN vector_time AS v

@@ -7,4 +7,4 @@ SELECT
     *,
     -- Time of the matrix units: operations over peak, utilization and efficiency. [s]
     (matrix_ideal_s + matrix_half_ops * matrix_op_s) / NULLIF(matrix_fraction, 0e0) AS matrix_s
-FROM cost_reload
+FROM cost_stream

@@ -4,8 +4,6 @@
 CREATE VIEW cost_reload AS
 SELECT
     * EXCLUDE (memory_s, memory_level, memory_energy_j),
-    -- Time of the memories next to the units: reload_byte over their bandwidth; 0 when that is unknown. [s]
-    COALESCE(reload_byte / NULLIF(tile_memory_byte_per_s, 0e0), 0e0) AS reload_s,
     -- Energy of the memories next to the units; null when a coefficient is missing. [J]
     CASE WHEN tile_memory_level IS NULL THEN 0e0 ELSE reload_byte * tile_j_per_byte END AS reload_energy_j,
     GREATEST(memory_s, reload_s) AS memory_s,

@@ -2,7 +2,13 @@
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
 CREATE VIEW cost_tile AS
 SELECT
-    p.*,
+    p.* EXCLUDE (fault),
+    -- Why nothing is said of the kernel: a number of the part that cannot be, or a memory that holds no tile of its products;
+    -- null where there is no such thing.
+    CASE
+        WHEN p.fault IS NULL AND p.product_count > 0 AND c.shape_id IS NULL THEN 'no tile fits'
+        ELSE p.fault
+    END AS fault,
     -- Number of the chosen tile; 0 without a product.
     COALESCE(c.candidate, 0) AS candidate,
     COALESCE(c.matrix_ideal_s, 0e0) AS matrix_ideal_s,
@@ -12,7 +18,14 @@ SELECT
     COALESCE(c.matrix_naive_s, 0e0) AS matrix_naive_s,
     COALESCE(c.direct_naive_s, 0e0) AS direct_naive_s,
     CASE WHEN c.shape_id IS NULL THEN 0e0 ELSE c.product_energy_j END AS product_energy_j,
-    COALESCE(c.reload_byte, 0e0) AS reload_byte,
+    -- Bytes the memories next to the units load from the last-level cache. [byte]
+    GREATEST(COALESCE(c.reload_byte, 0e0), p.staged_byte) AS reload_byte,
+    -- Time in which they do. [s]
+    GREATEST(COALESCE(c.reload_s, 0e0), p.staged_load_s) AS reload_s,
+    -- Bytes that stream from there to the arithmetic and back, where buffers between them are told apart. [byte]
+    GREATEST(COALESCE(c.stream_byte, 0e0) + p.vector_stream_byte, p.passing_byte) AS stream_byte,
+    -- Time in which they do. [s]
+    GREATEST(COALESCE(c.stream_s, 0e0) + p.vector_stream_s, p.passing_s) AS stream_s,
     -- Units that get work; all of them where the kernel has no steps.
     CASE
         WHEN p.step_count = 0 THEN p.unit_count

@@ -1,23 +1,51 @@
 -- Bytes of a shape on a part: what crosses its border, what a domain-flow chain spills besides, and what of it the
 -- last-level cache serves, where it holds a kernel's inputs from earlier kernels and its results together. What streams
--- through a cache that is too small for it is evicted before it is read again. The links that follow each add a mechanism,
--- and what it means for the slowest memory level, for what comes one after another, and for energy.
+-- through a cache that is too small for it is evicted before it is read again; where software moves every byte, the batch is
+-- taken in groups that fit, if reading the weights again for each costs less. `weights_resident` keeps what of a model's
+-- weights fits beside its activations from run to run. The links that follow each add a mechanism, and what it means for the
+-- slowest memory level, for what comes one after another, and for energy.
 -- Link: 10
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
 CREATE VIEW cost_traffic AS
 SELECT
-    p.*,
+    p.* EXCLUDE (run_weight_byte, run_activation_byte),
+    -- Bytes of the last-level cache that activations and weights may fill. [byte]
+    p.residency_fraction * p.cache_byte AS room_byte,
+    -- What an earlier kernel wrote and what this one does. [byte]
+    p.produced_byte + p.output_byte AS local_byte,
+    -- Share of the weights that the last-level cache keeps from run to run.
+    CASE
+        WHEN p.cache_state = 'weights_resident' AND p.run_weight_byte > 0e0
+            THEN LEAST(1e0, GREATEST(0e0, COALESCE(room_byte, 0e0) - p.run_activation_byte) / NULLIF(p.run_weight_byte, 0e0))
+        ELSE 0e0
+    END AS held_weight_fraction,
+    -- Groups of samples that would fit the last-level cache one after another; 1 where the batch is not taken apart.
+    CASE
+        WHEN p.is_staged AND p.cache_state <> 'cold' AND CEIL(local_byte / NULLIF(room_byte, 0e0)) BETWEEN 2e0 AND p.batch
+            THEN CEIL(local_byte / NULLIF(room_byte, 0e0))
+        ELSE 1e0
+    END AS fitting_groups,
+    -- Groups that the batch is taken in: as many as fit, if their weights are less than what would leave the chip.
+    CASE
+        WHEN (fitting_groups - LEAST(fitting_groups, COALESCE(c.pass_count, 1))) * p.weight_byte * (1e0 - held_weight_fraction)
+            < local_byte
+            THEN fitting_groups
+        ELSE 1e0
+    END AS group_count,
+    -- Weights read again: for every group or pass but the first. [byte]
+    (GREATEST(group_count, COALESCE(c.pass_count, 1)) - 1e0) * p.weight_byte AS reread_weight_byte,
     -- Everything that crosses the border, and what a domain-flow chain moves besides (`chain_cut`). [byte]
-    p.traffic_byte + COALESCE(c.spilled_byte, 0e0) AS moved_byte,
+    p.traffic_byte + COALESCE(c.spilled_byte, 0e0)
+    + (group_count - LEAST(group_count, COALESCE(c.pass_count, 1))) * p.weight_byte AS moved_byte,
     -- Links of a domain-flow chain that do not fit on chip.
     COALESCE(c.cut_count, 0) AS cut_count,
     -- Part of the traffic the last-level cache serves. [byte]
     CASE
         WHEN p.cache_state = 'hot' AND p.traffic_byte <= p.cache_byte THEN p.traffic_byte
-        WHEN p.cache_state <> 'cold' AND p.produced_byte + p.output_byte <= p.residency_fraction * p.cache_byte
-            THEN p.produced_byte + p.output_byte
+        WHEN p.cache_state <> 'cold' AND local_byte <= room_byte * group_count
+            THEN local_byte
         ELSE 0e0
-    END AS resident_byte,
+    END + held_weight_fraction * (p.weight_byte + reread_weight_byte) AS resident_byte,
     -- Time of the slowest memory level. [s]
     0e0 AS memory_s,
     -- Level of memory_s: `dram`, the last-level cache or the tile memory; `latency` where dependent accesses take longest,

@@ -8,12 +8,13 @@ CREATE VIEW shape_cost AS
 WITH possible_costs AS (
     SELECT
         * EXCLUDE (
-            compute_s, memory_s, clocked_memory_s, team_s, naive_s, roofline_s, compute_energy_j, memory_energy_j,
+            compute_s, memory_s, clocked_memory_s, feed_s, team_s, naive_s, roofline_s, compute_energy_j, memory_energy_j,
             dynamic_energy_j, clocked_energy_j
         ),
         CASE WHEN fault IS NULL THEN compute_s END AS compute_s,
         CASE WHEN fault IS NULL THEN memory_s END AS memory_s,
         CASE WHEN fault IS NULL THEN clocked_memory_s END AS clocked_memory_s,
+        CASE WHEN fault IS NULL THEN feed_s END AS feed_s,
         CASE WHEN fault IS NULL THEN team_s END AS team_s,
         CASE WHEN fault IS NULL THEN naive_s END AS naive_s,
         CASE WHEN fault IS NULL THEN roofline_s END AS roofline_s,
@@ -28,6 +29,6 @@ SELECT
     *,
     -- The part of the faster of compute_s and memory_s that does not overlap. [s]
     (1e0 - overlap_fraction) * LEAST(compute_s, memory_s) AS serial_s,
-    -- Time at full clock: the larger of compute_s and memory_s plus serial_s and exposed_s. [s]
-    GREATEST(compute_s, memory_s) + serial_s + exposed_s AS unlimited_s
+    -- Time at full clock: the larger of compute_s and memory_s plus serial_s, at least feed_s, and exposed_s. [s]
+    GREATEST(GREATEST(compute_s, memory_s) + serial_s, feed_s) + exposed_s AS unlimited_s
 FROM possible_costs

@@ -1,36 +1,7 @@
--- The candidate tile that each shape runs its products with: the one that makes the kernel fastest, which keeps time
--- monotone in batch and in every resource. Of times equal within rounding the one of less energy wins, then the lower
--- number: both are added to the time in shares too small to outweigh any real difference, too large for rounding.
--- The kernel's time is that of `shape_cost` at full clock, on the columns in which candidates differ.
+-- The candidate tile that each shape runs its products with: the one that makes the kernel fastest (`tile_rank`), which keeps
+-- time monotone in batch and in every resource.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
 CREATE VIEW tile_choice AS
-WITH ranked_shapes AS (
-    SELECT
-        t.*,
-        GREATEST(
-            (t.matrix_ideal_s + p.matrix_half_ops * t.matrix_op_s) / NULLIF(p.matrix_fraction, 0e0),
-            (t.direct_ideal_s + p.vector_ideal_s + p.vector_half_ops * GREATEST(t.direct_op_s, p.vector_op_s))
-            / NULLIF(p.vector_fraction, 0e0),
-            t.matrix_naive_s,
-            t.direct_naive_s + p.vector_naive_s
-        ) AS compute_s,
-        GREATEST(p.memory_s, COALESCE(t.reload_byte / NULLIF(p.tile_memory_byte_per_s, 0e0), 0e0)) AS slowest_memory_s,
-        t.product_energy_j + CASE WHEN p.tile_memory_level IS NULL THEN 0e0 ELSE t.reload_byte * p.tile_j_per_byte END
-            AS tile_energy_j,
-        tile_energy_j + p.memory_energy_j + p.vector_energy_j AS dynamic_energy_j,
-        GREATEST(compute_s, slowest_memory_s) + (1e0 - p.overlap_fraction) * LEAST(compute_s, slowest_memory_s)
-        + p.exposed_s AS unlimited_s,
-        -- A difference of logarithms is a relative difference of energy, whatever else the kernel takes.
-        unlimited_s * (
-            1e0 + 1e-9 * COALESCE(LN(NULLIF(GREATEST(dynamic_energy_j, 0e0), 0e0)), 0e0) + 1e-14 * t.candidate
-        ) AS rank_s
-    FROM tile_time AS t
-    INNER JOIN cost_border AS p
-        ON p.model = t.model AND p.backend = t.backend AND p.precision = t.precision AND p.batch = t.batch
-        AND p.sequence = t.sequence AND p.scenario_id = t.scenario_id AND p.shape_id = t.shape_id
-        AND p.hardware = t.hardware
-)
-
 SELECT
     model,
     backend,
@@ -51,6 +22,9 @@ SELECT
     -- Energy of its products; null when a coefficient is missing: MIN_BY passes over nulls, so -1 stands for it in between. [J]
     NULLIF(MIN_BY(COALESCE(product_energy_j, -1e0), rank_s), -1e0) AS product_energy_j,
     MIN_BY(reload_byte, rank_s) AS reload_byte,
+    MIN_BY(reload_s, rank_s) AS reload_s,
+    MIN_BY(stream_byte, rank_s) AS stream_byte,
+    MIN_BY(stream_s, rank_s) AS stream_s,
     MIN_BY(units_allocated, rank_s) AS units_allocated
-FROM ranked_shapes
+FROM tile_rank
 GROUP BY model, backend, precision, batch, sequence, scenario_id, shape_id, hardware

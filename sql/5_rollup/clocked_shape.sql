@@ -7,9 +7,12 @@ WITH clocked_times AS (
     SELECT
         *,
         POWER(GREATEST(voltage_floor, 1e0 - voltage_slope * (1e0 - reference_fraction * clock_fraction)), 2) AS voltage_square,
-        GREATEST(compute_s / NULLIF(clock_fraction, 0e0), memory_s, clocked_memory_s / NULLIF(clock_fraction, 0e0))
-        + (1e0 - overlap_fraction)
-        * LEAST(compute_s / NULLIF(clock_fraction, 0e0), GREATEST(memory_s, clocked_memory_s / NULLIF(clock_fraction, 0e0))) + exposed_s AS clocked_s
+        GREATEST(
+            GREATEST(compute_s / NULLIF(clock_fraction, 0e0), memory_s, clocked_memory_s / NULLIF(clock_fraction, 0e0))
+            + (1e0 - overlap_fraction)
+            * LEAST(compute_s / NULLIF(clock_fraction, 0e0), GREATEST(memory_s, clocked_memory_s / NULLIF(clock_fraction, 0e0))),
+            feed_s / NULLIF(clock_fraction, 0e0)
+        ) + exposed_s AS clocked_s
     FROM run_clock
 ),
 
@@ -35,8 +38,8 @@ paused_times AS (
 
 SELECT
     * EXCLUDE (
-        tdp_w, static_w, product_energy_j, vector_energy_j, compute_energy_j, cache_energy_j, reload_energy_j, memory_energy_j,
-        dynamic_energy_j, clocked_energy_j, issue_s, run_clocked_j, run_memory_j, is_energy_known, voltage_square,
+        tdp_w, static_w, product_energy_j, vector_energy_j, compute_energy_j, cache_energy_j, reload_energy_j, stream_energy_j,
+        memory_energy_j, dynamic_energy_j, clocked_energy_j, issue_s, run_clocked_j, run_memory_j, is_energy_known, voltage_square,
         clocked_s, beside_s, host_s, least_busy_s, needed_s, limit_w, pause_ratio
     ),
     -- Time with the pauses that the limit asks for, against the time without; null where static power alone is above the limit.
@@ -55,8 +58,10 @@ SELECT
     cache_energy_j * voltage_square AS cache_energy_j,
     -- Energy of the memories next to the units at the voltage of the run; null when a coefficient is missing. [J]
     reload_energy_j * voltage_square AS reload_energy_j,
+    -- Energy of the first level at the voltage of the run; null when a coefficient is missing. [J]
+    stream_energy_j * voltage_square AS stream_energy_j,
     -- Energy of all traffic at the voltage of the run; null when a coefficient is missing. [J]
-    memory_energy_j - (cache_energy_j + reload_energy_j) * (1e0 - voltage_square) AS memory_energy_j,
+    memory_energy_j - (cache_energy_j + reload_energy_j + stream_energy_j) * (1e0 - voltage_square) AS memory_energy_j,
     -- Energy of arithmetic and traffic at the voltage of the run; null when a coefficient is missing. [J]
     dynamic_energy_j - clocked_energy_j * (1e0 - voltage_square) AS dynamic_energy_j,
     -- Time the kernel keeps the device busy at the clock of the run, pauses included. [s]
@@ -66,7 +71,7 @@ SELECT
     -- True when the power limit or the power mode sets the pace: it makes the kernel longer, and what runs on the units' clock
     -- takes longest, or pauses take most of the time.
     busy_s > unlimited_s * (1e0 + 1e-9)
-    AND (GREATEST(compute_s, clocked_memory_s) >= clock_fraction * memory_s OR power_s > 0.5e0 * busy_s) AS is_power_bound,
+    AND (GREATEST(compute_s, clocked_memory_s, feed_s) >= clock_fraction * memory_s OR power_s > 0.5e0 * busy_s) AS is_power_bound,
     -- busy_s plus the gap between kernels. [s]
     busy_s + kernel_gap_s AS device_s
 FROM paused_times

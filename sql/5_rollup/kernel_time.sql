@@ -7,6 +7,7 @@ CREATE VIEW kernel_time AS
 WITH cumulated_times AS (
     SELECT
         *,
+        MAX(fault) OVER (PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id) AS run_fault,
         SUM(device_s) OVER (
             PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id ORDER BY position
             ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
@@ -22,6 +23,7 @@ queued_kernels AS (
     SELECT
         *,
         CASE
+            WHEN run_fault IS NOT NULL THEN NULL
             WHEN dispatch = 'async_queue' THEN device_end_s + MAX(issued_s - (device_end_s - device_s)) OVER (
                 PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id ORDER BY position
                 ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
@@ -41,7 +43,7 @@ additive_times AS (
 )
 
 SELECT
-    * EXCLUDE (issued_s, device_end_s, end_s, latency_s),
+    * EXCLUDE (issued_s, device_end_s, end_s, latency_s, run_fault),
     -- When it ends, from the start of the first kernel. [s]
     end_s,
     -- What it adds to the run. [s]
@@ -60,6 +62,7 @@ SELECT
         WHEN latency_s - busy_s > 0.5e0 * latency_s THEN 'overhead'
         WHEN is_power_bound THEN 'power'
         WHEN team_s > 0.5e0 * latency_s THEN 'threads'
+        WHEN feed_s > GREATEST(compute_s, memory_s) + serial_s THEN CONCAT('memory:', stream_level)
         WHEN GREATEST(compute_s, memory_s) < 1.1e0 * LEAST(compute_s, memory_s) THEN 'balanced'
         WHEN compute_s > memory_s THEN 'compute'
         ELSE CONCAT('memory:', memory_level)

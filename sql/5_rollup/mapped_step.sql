@@ -13,6 +13,7 @@ placed_steps AS (
         t.*,
         s.macs,
         s.threads,
+        COALESCE(s.n, 1e0) AS result_columns,
         LEAST(1e0, COALESCE(t.flops / NULLIF(t.peak_ops_per_s * t.ideal_s, 0e0), 1e0)) AS utilization_fraction
     FROM tiled_steps AS t
     INNER JOIN shape_step AS s
@@ -60,6 +61,8 @@ SELECT
     s.macs,
     s.flops,
     s.threads,
+    -- Columns of a product's results: channels, or keys of scores; 1 for other steps, null without one.
+    s.result_columns,
     s.peak_ops_per_s,
     s.unit_ops_per_s,
     -- Rows of the tile; null where no tile is cut.

@@ -76,6 +76,8 @@ summed_shapes AS (
         SUM(kernel_count * busy_s * utilization_fraction) AS utilized_s,
         MAX(dynamic_energy_j / NULLIF(busy_s, 0e0))
         + CASE WHEN COUNT(*) > COUNT(dynamic_energy_j) THEN NULL ELSE 0e0 END AS peak_dynamic_w,
+        -- A kernel that cannot be costed leaves none of the run's sums.
+        MAX(fault) AS fault,
         MAX(static_w) AS static_w,
         MAX(tdp_w) AS tdp_w,
         MAX(clock_fraction) AS clock_fraction,
@@ -104,26 +106,27 @@ SELECT
     s.traffic_byte,
     s.dram_byte,
     -- Time in which kernels keep the device busy. [s]
-    s.busy_s,
+    CASE WHEN s.fault IS NULL THEN s.busy_s END AS busy_s,
     -- Part of it in which arithmetic sets the pace. [s]
-    s.compute_s,
+    CASE WHEN s.fault IS NULL THEN s.compute_s END AS compute_s,
     -- Part of it in which a memory level sets the pace. [s]
-    s.memory_s,
+    CASE WHEN s.fault IS NULL THEN s.memory_s END AS memory_s,
     -- Part of it in kernels of which the power limit or the power mode sets the pace. [s]
-    s.power_s,
+    CASE WHEN s.fault IS NULL THEN s.power_s END AS power_s,
     -- Part of it in which teams of threads begin and end. [s]
-    s.team_s,
+    CASE WHEN s.fault IS NULL THEN s.team_s END AS team_s,
     -- Device time, gaps included. [s]
-    s.device_s,
-    s.naive_s,
+    CASE WHEN s.fault IS NULL THEN s.device_s END AS device_s,
+    -- Time at the peak of all units with no memory: the naive figure. [s]
+    CASE WHEN s.fault IS NULL THEN s.naive_s END AS naive_s,
     -- Sum of the kernels' roofline bounds. [s]
-    s.roofline_s,
+    CASE WHEN s.fault IS NULL THEN s.roofline_s END AS roofline_s,
     s.compute_energy_j,
     s.memory_energy_j,
     -- Busy time weighted by the share of units that get work. [s]
-    s.allocated_s,
+    CASE WHEN s.fault IS NULL THEN s.allocated_s END AS allocated_s,
     -- Busy time weighted by the share of the peak that shapes and waves leave. [s]
-    s.utilized_s,
+    CASE WHEN s.fault IS NULL THEN s.utilized_s END AS utilized_s,
     -- Highest dynamic power of any kernel while it is busy; null when a coefficient is missing. [W]
     s.peak_dynamic_w,
     s.static_w,

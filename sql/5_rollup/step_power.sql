@@ -13,44 +13,62 @@ WITH summed_shapes AS (
         SUM(kernel_count * kernel_gap_s) OVER same_run AS run_gap_s,
         SUM(
             kernel_count * (
-                GREATEST(compute_s / NULLIF(clock_0, 0e0), memory_s, clocked_memory_s / NULLIF(clock_0, 0e0))
-                + (1e0 - overlap_fraction)
-                * LEAST(compute_s / NULLIF(clock_0, 0e0), GREATEST(memory_s, clocked_memory_s / NULLIF(clock_0, 0e0))) + exposed_s
+                GREATEST(
+                    GREATEST(compute_s / NULLIF(clock_0, 0e0), memory_s, clocked_memory_s / NULLIF(clock_0, 0e0))
+                    + (1e0 - overlap_fraction)
+                    * LEAST(compute_s / NULLIF(clock_0, 0e0), GREATEST(memory_s, clocked_memory_s / NULLIF(clock_0, 0e0))),
+                    feed_s / NULLIF(clock_0, 0e0)
+                ) + exposed_s
             )
         ) OVER same_run AS busy_0_s,
         SUM(
             kernel_count * (
-                GREATEST(compute_s / NULLIF(clock_1, 0e0), memory_s, clocked_memory_s / NULLIF(clock_1, 0e0))
-                + (1e0 - overlap_fraction)
-                * LEAST(compute_s / NULLIF(clock_1, 0e0), GREATEST(memory_s, clocked_memory_s / NULLIF(clock_1, 0e0))) + exposed_s
+                GREATEST(
+                    GREATEST(compute_s / NULLIF(clock_1, 0e0), memory_s, clocked_memory_s / NULLIF(clock_1, 0e0))
+                    + (1e0 - overlap_fraction)
+                    * LEAST(compute_s / NULLIF(clock_1, 0e0), GREATEST(memory_s, clocked_memory_s / NULLIF(clock_1, 0e0))),
+                    feed_s / NULLIF(clock_1, 0e0)
+                ) + exposed_s
             )
         ) OVER same_run AS busy_1_s,
         SUM(
             kernel_count * (
-                GREATEST(compute_s / NULLIF(clock_2, 0e0), memory_s, clocked_memory_s / NULLIF(clock_2, 0e0))
-                + (1e0 - overlap_fraction)
-                * LEAST(compute_s / NULLIF(clock_2, 0e0), GREATEST(memory_s, clocked_memory_s / NULLIF(clock_2, 0e0))) + exposed_s
+                GREATEST(
+                    GREATEST(compute_s / NULLIF(clock_2, 0e0), memory_s, clocked_memory_s / NULLIF(clock_2, 0e0))
+                    + (1e0 - overlap_fraction)
+                    * LEAST(compute_s / NULLIF(clock_2, 0e0), GREATEST(memory_s, clocked_memory_s / NULLIF(clock_2, 0e0))),
+                    feed_s / NULLIF(clock_2, 0e0)
+                ) + exposed_s
             )
         ) OVER same_run AS busy_2_s,
         SUM(
             kernel_count * (
-                GREATEST(compute_s / NULLIF(clock_3, 0e0), memory_s, clocked_memory_s / NULLIF(clock_3, 0e0))
-                + (1e0 - overlap_fraction)
-                * LEAST(compute_s / NULLIF(clock_3, 0e0), GREATEST(memory_s, clocked_memory_s / NULLIF(clock_3, 0e0))) + exposed_s
+                GREATEST(
+                    GREATEST(compute_s / NULLIF(clock_3, 0e0), memory_s, clocked_memory_s / NULLIF(clock_3, 0e0))
+                    + (1e0 - overlap_fraction)
+                    * LEAST(compute_s / NULLIF(clock_3, 0e0), GREATEST(memory_s, clocked_memory_s / NULLIF(clock_3, 0e0))),
+                    feed_s / NULLIF(clock_3, 0e0)
+                ) + exposed_s
             )
         ) OVER same_run AS busy_3_s,
         SUM(
             kernel_count * (
-                GREATEST(compute_s / NULLIF(clock_4, 0e0), memory_s, clocked_memory_s / NULLIF(clock_4, 0e0))
-                + (1e0 - overlap_fraction)
-                * LEAST(compute_s / NULLIF(clock_4, 0e0), GREATEST(memory_s, clocked_memory_s / NULLIF(clock_4, 0e0))) + exposed_s
+                GREATEST(
+                    GREATEST(compute_s / NULLIF(clock_4, 0e0), memory_s, clocked_memory_s / NULLIF(clock_4, 0e0))
+                    + (1e0 - overlap_fraction)
+                    * LEAST(compute_s / NULLIF(clock_4, 0e0), GREATEST(memory_s, clocked_memory_s / NULLIF(clock_4, 0e0))),
+                    feed_s / NULLIF(clock_4, 0e0)
+                ) + exposed_s
             )
         ) OVER same_run AS busy_4_s,
         SUM(
             kernel_count * (
-                GREATEST(compute_s / NULLIF(clock_5, 0e0), memory_s, clocked_memory_s / NULLIF(clock_5, 0e0))
-                + (1e0 - overlap_fraction)
-                * LEAST(compute_s / NULLIF(clock_5, 0e0), GREATEST(memory_s, clocked_memory_s / NULLIF(clock_5, 0e0))) + exposed_s
+                GREATEST(
+                    GREATEST(compute_s / NULLIF(clock_5, 0e0), memory_s, clocked_memory_s / NULLIF(clock_5, 0e0))
+                    + (1e0 - overlap_fraction)
+                    * LEAST(compute_s / NULLIF(clock_5, 0e0), GREATEST(memory_s, clocked_memory_s / NULLIF(clock_5, 0e0))),
+                    feed_s / NULLIF(clock_5, 0e0)
+                ) + exposed_s
             )
         ) OVER same_run AS busy_5_s
     FROM clock_step

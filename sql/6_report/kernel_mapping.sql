@@ -56,8 +56,20 @@ SELECT
     m.tile_k,
     -- Independent output elements of that step; null without a step.
     m.threads,
+    -- Samples that can go to different units.
+    CAST(m.batch AS DOUBLE) AS batch_parts,
+    -- Channels (columns of a product's results) that can; null without a step.
+    m.result_columns AS channel_parts,
+    -- What else can, within a sample and channel: places, tokens, heads, groups; null without a step.
+    m.threads / NULLIF(m.batch * m.result_columns, 0e0) AS space_parts,
     m.tile_count,
     m.tile_unit_count,
+    -- Fewest units that it runs on.
+    1e0 AS least_units,
+    -- Fewest units that take as many rounds as all of the part's: more only idle; null without a step.
+    CEIL(m.tile_count / NULLIF(m.waves, 0e0)) AS best_units,
+    -- Most units that would get work if there were any number of them; null without a step.
+    m.tile_count AS most_units,
     m.tile_byte,
     m.reload_byte,
     m.units_allocated,

@@ -20,6 +20,10 @@ WITH needed_coefficients AS (
     FROM part
     WHERE tile_memory_level IS NOT NULL
     UNION
+    SELECT hardware, 'byte' AS what, stream_level AS key
+    FROM part
+    WHERE stream_level IS NOT NULL
+    UNION
     SELECT hardware, 'static' AS what, 'chip' AS key
     FROM hardware
 )

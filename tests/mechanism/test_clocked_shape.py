@@ -11,7 +11,8 @@ SHAPE: dict[str, Any] = {
     "kernel_count": 2, "view_count": 0, "host_kernel_s": 0.0, "host_view_s": 0.0, "call_s": 0.0, "dispatch": "graph",
     "compute_s": 4.0, "memory_s": 0.0, "clocked_memory_s": 0.0, "overlap_fraction": 1.0, "exposed_s": 0.0,
     "kernel_gap_s": 0.0, "unlimited_s": 4.0, "dynamic_energy_j": 400.0, "clocked_energy_j": 400.0, "compute_energy_j": 400.0,
-    "memory_energy_j": 0.0, "cache_energy_j": 0.0, "reload_energy_j": 0.0, "product_energy_j": 400.0, "vector_energy_j": 0.0,
+    "memory_energy_j": 0.0, "cache_energy_j": 0.0, "reload_energy_j": 0.0, "stream_energy_j": 0.0, "feed_s": 0.0,
+    "product_energy_j": 400.0, "vector_energy_j": 0.0,
     "static_w": 20.0, "tdp_w": 200.0, "reference_fraction": 1.0, "default_clock_fraction": 1.0,
     "voltage_slope": 0.5,
     "voltage_floor": 0.7, "clock_floor": 0.03125, "fault": None,
@@ -81,6 +82,21 @@ def test_a_cache_slows_with_the_clock(evaluate: Callable[..., list[dict[str, Any
     row = clocked(evaluate, tdp_w=39.375, memory_s=3.0, clocked_memory_s=2.0, overlap_fraction=0.5)
     # 8 s of arithmetic and half of 4 s of the cache, a little faster than half the clock: the run is longer.
     assert row["busy_s"] == pytest.approx((4.0 + 0.5 * 2.0) / row["clock_fraction"])
+
+
+def test_the_first_level_slows_with_the_clock(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
+    """Fed in 6 s at full clock, in 12 at half of it, at which 800 J * 0.5625 in 24 s and 20 W * 0.5625 make 30 W."""
+    row = clocked(evaluate, tdp_w=30.0, feed_s=6.0, unlimited_s=6.0)
+    assert row["clock_fraction"] == pytest.approx(0.5)
+    assert row["busy_s"] == pytest.approx(12.0)
+    assert row["is_power_bound"]
+
+
+def test_energy_of_the_first_level_falls_with_the_voltage(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
+    """100 of 400 J at half the clock: 0.75 squared of it, and of all."""
+    row = clocked(evaluate, tdp_w=39.375, compute_energy_j=300.0, memory_energy_j=100.0, stream_energy_j=100.0)
+    assert row["stream_energy_j"] == row["memory_energy_j"] == pytest.approx(56.25)
+    assert row["dynamic_energy_j"] == pytest.approx(225.0)
 
 
 def test_nothing_known_no_limit(evaluate: Callable[..., list[dict[str, Any]]]) -> None:

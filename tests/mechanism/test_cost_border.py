@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 VECTOR = {
     "vector_ideal_s": 4.0, "vector_op_s": 0.5, "vector_naive_s": 3.0, "vector_energy_j": 2.0, "vector_units_allocated": 5.0,
+    "vector_stream_byte": 6.0, "vector_stream_s": 1.0,
 }  # fmt: skip
 
 
@@ -18,3 +19,20 @@ def test_with_steps(check: Callable[..., None]) -> None:
 def test_without_steps(check: Callable[..., None]) -> None:
     """Nothing, and no energy: known, not unknown."""
     check("cost_border", dict.fromkeys(VECTOR, 0.0), last_link={}, vector_time=VECTOR | {"shape_id": 1})
+
+
+def test_what_passes_every_level(check: Callable[..., None]) -> None:
+    """1,200 bytes, as fast as the slower side of each border: 1,200 / 300 and 1,200 / 600."""
+    rates = {"cache_byte_per_s": 300.0, "tile_memory_byte_per_s": 600.0, "stream_memory_byte_per_s": 800.0}
+    part = {"moved_byte": 1200.0, "is_staged": True, "stream_level": "l1"} | rates
+    check(
+        "cost_border",
+        {"staged_byte": 1200.0, "staged_load_s": 4.0, "passing_byte": 1200.0, "passing_s": 2.0},
+        last_link=part,
+    )
+    # Loads of a cache pass by the tile memory, and the first level at its own pace: 1,200 / 800.
+    beside = {"staged_byte": 0.0, "staged_load_s": 0.0, "passing_byte": 1200.0, "passing_s": 1.5}
+    check("cost_border", beside, last_link=part | {"is_staged": False})
+    check("cost_border", {"passing_byte": 0.0, "staged_byte": 1200.0}, last_link=part | {"stream_level": None})
+    unknown = part | dict.fromkeys(rates)
+    check("cost_border", {"staged_load_s": 0.0, "passing_s": 0.0}, last_link=unknown)

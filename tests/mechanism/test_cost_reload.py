@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 SHAPE = {
-    "reload_byte": 1000.0, "tile_memory_byte_per_s": 250.0, "tile_memory_level": "scratchpad", "tile_j_per_byte": 0.125,
+    "reload_byte": 1000.0, "reload_s": 4.0, "tile_memory_level": "scratchpad", "tile_j_per_byte": 0.125,
     "memory_s": 3.0, "memory_level": "dram", "memory_energy_j": 10.0,
 }  # fmt: skip
 
@@ -15,7 +15,7 @@ SHAPE = {
 @pytest.mark.parametrize(
     ("shape", "expected"),
     [
-        # 1,000 / 250.
+        # 1,000 x 0.125 J.
         pytest.param(
             {},
             {
@@ -28,12 +28,12 @@ SHAPE = {
             id="slowest level",
         ),
         pytest.param({"memory_s": 4.0}, {"memory_s": 4.0, "memory_level": "dram"}, id="not slower"),
-        pytest.param({"tile_memory_byte_per_s": None}, {"reload_s": 0.0, "memory_s": 3.0}, id="unknown bandwidth"),
+        pytest.param({"reload_s": 0.0}, {"memory_s": 3.0, "memory_level": "dram"}, id="unknown bandwidth"),
         pytest.param(
             {"tile_j_per_byte": None}, {"reload_energy_j": None, "memory_energy_j": None}, id="unknown energy"
         ),
         pytest.param(
-            {"tile_memory_level": None, "tile_memory_byte_per_s": None, "tile_j_per_byte": None},
+            {"tile_memory_level": None, "reload_s": 0.0, "tile_j_per_byte": None},
             {"reload_s": 0.0, "reload_energy_j": 0.0, "memory_energy_j": 10.0},
             id="no such memory",
         ),

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-SHAPE = {"step_count": 2, "unit_count": 8.0, "vector_units_allocated": 3.0}
+SHAPE = {
+    "step_count": 2, "product_count": 1, "unit_count": 8.0, "vector_units_allocated": 3.0, "staged_byte": 0.0,
+    "staged_load_s": 0.0, "passing_byte": 0.0, "passing_s": 0.0, "vector_stream_byte": 0.0, "vector_stream_s": 0.0,
+}  # fmt: skip
 CHOSEN = {
     "candidate": 7, "matrix_ideal_s": 4.0, "direct_ideal_s": 1.0, "matrix_op_s": 0.5, "direct_op_s": 0.25,
-    "matrix_naive_s": 2.0, "direct_naive_s": 0.125, "product_energy_j": 6.0, "reload_byte": 9.0, "units_allocated": 5.0,
+    "matrix_naive_s": 2.0, "direct_naive_s": 0.125, "product_energy_j": 6.0, "reload_byte": 9.0, "reload_s": 3.0,
+    "stream_byte": 7.0, "stream_s": 2.0, "units_allocated": 5.0,
 }  # fmt: skip
 
 
@@ -23,9 +27,25 @@ def test_with_products(check: Callable[..., None]) -> None:
 def test_without_products(check: Callable[..., None]) -> None:
     """Nothing, on the units of the other steps, or on all where there are no steps at all."""
     nothing = dict.fromkeys(CHOSEN, 0.0) | {"candidate": 0, "units_allocated": 3.0}
-    check("cost_tile", nothing, cost_border=SHAPE)
+    shape = SHAPE | {"product_count": 0}
+    check("cost_tile", nothing | {"fault": None}, cost_border=shape)
     check(
         "cost_tile",
         nothing | {"units_allocated": 8.0},
-        cost_border=SHAPE | {"step_count": 0, "vector_units_allocated": 0.0},
+        cost_border=shape | {"step_count": 0, "vector_units_allocated": 0.0},
     )
+
+
+def test_what_no_tile_suits(check: Callable[..., None]) -> None:
+    """A product without a tile has no cost, and says why."""
+    check("cost_tile", {"fault": "no tile fits"}, cost_border=SHAPE)
+    check("cost_tile", {"fault": "clock"}, cost_border=SHAPE | {"fault": "clock"})
+
+
+def test_what_passes_every_level(check: Callable[..., None]) -> None:
+    """All bytes of the kernel where software moves them, at least; other steps stream beside the products."""
+    shape = SHAPE | {"staged_byte": 8.0, "staged_load_s": 4.0, "passing_byte": 8.0, "passing_s": 1.0}
+    expected = {"reload_byte": 9.0, "reload_s": 4.0, "stream_byte": 8.0, "stream_s": 2.0}
+    check("cost_tile", expected, cost_border=shape, tile_choice=CHOSEN)
+    beside = shape | {"vector_stream_byte": 3.0, "vector_stream_s": 1.0}
+    check("cost_tile", {"stream_byte": 10.0, "stream_s": 3.0}, cost_border=beside, tile_choice=CHOSEN)

@@ -8,7 +8,7 @@ import pytest
 
 SHAPE = {
     "traffic_byte": 900.0, "produced_byte": 100.0, "output_byte": 200.0, "cache_byte": 1000.0, "residency_fraction": 0.5,
-    "cache_state": "warm",
+    "cache_state": "warm", "weight_byte": 400.0, "run_weight_byte": 1000.0, "run_activation_byte": 300.0,
 }  # fmt: skip
 
 
@@ -39,6 +39,59 @@ def test_what_a_chain_spills_moves_besides(check: Callable[..., None]) -> None:
     # That of another part is not this one's.
     chain = {"hardware": "other", "spilled_byte": 1600.0, "cut_count": 1}
     check("cost_traffic", expected | {"moved_byte": 900.0, "cut_count": 0}, previous=SHAPE, chain_cut=chain)
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        # Half of 240 bytes holds 300 in three groups: 400 of weights are read twice more, which is more than 300.
+        pytest.param({"cache_byte": 240.0}, {"moved_byte": 900.0, "resident_byte": 0.0, "group_count": 1.0}, id="weights weigh more"),
+        # 100 of weights twice more are less than 300 that would leave the chip.
+        pytest.param(
+            {"cache_byte": 240.0, "weight_byte": 100.0},
+            {"moved_byte": 1100.0, "resident_byte": 300.0, "group_count": 3.0},
+            id="groups",
+        ),
+        # Nine groups of eight samples there are not.
+        pytest.param({"cache_byte": 70.0, "weight_byte": 1.0}, {"moved_byte": 900.0, "resident_byte": 0.0}, id="too few samples"),
+        # Hardware decides what a cache keeps: no groups.
+        pytest.param({"cache_byte": 240.0, "weight_byte": 100.0, "is_staged": False}, {"resident_byte": 0.0}, id="a cache"),
+        pytest.param({"cache_byte": 240.0, "weight_byte": 100.0, "cache_state": "cold"}, {"resident_byte": 0.0}, id="cold"),
+    ],
+)  # fmt: skip
+def test_the_batch_in_groups(check: Callable[..., None], shape: dict[str, object], expected: dict[str, object]) -> None:
+    """Where software moves every byte, samples pass in groups whose 300 bytes fit, if their weights cost less."""
+    check("cost_traffic", expected, previous=SHAPE | {"is_staged": True, "batch": 8} | shape)
+
+
+def test_groups_that_a_chain_needs_anyway(check: Callable[..., None]) -> None:
+    """Three groups, two of which are passes of the chain already: 100 of weights once more beside what it spills."""
+    shape = SHAPE | {"is_staged": True, "cache_byte": 240.0, "weight_byte": 100.0, "batch": 8}
+    chain = {"batch": 8, "spilled_byte": 100.0, "cut_count": 0, "pass_count": 2}
+    check("cost_traffic", {"moved_byte": 1100.0, "group_count": 3.0}, previous=shape, chain_cut=chain)
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        # Half of 1,000 bytes holds 200 beside 300 of activations: a fifth of all weights, and of this kernel's 400.
+        pytest.param({}, {"held_weight_fraction": 0.2, "resident_byte": 380.0}, id="a part"),
+        # 1,300 hold all.
+        pytest.param({"cache_byte": 2600.0}, {"held_weight_fraction": 1.0, "resident_byte": 700.0}, id="all"),
+        # Activations fill it.
+        pytest.param({"cache_byte": 600.0}, {"held_weight_fraction": 0.0, "resident_byte": 300.0}, id="none"),
+        pytest.param({"run_weight_byte": 0.0}, {"held_weight_fraction": 0.0, "resident_byte": 300.0}, id="no weights"),
+        # Three groups read them thrice, of which 10 of 1,000 bytes are on chip.
+        pytest.param(
+            {"is_staged": True, "batch": 8, "cache_byte": 240.0, "weight_byte": 100.0, "run_activation_byte": 110.0},
+            {"held_weight_fraction": 0.01, "moved_byte": 1100.0, "resident_byte": 303.0},
+            id="in groups",
+        ),
+    ],
+)
+def test_weights_that_stay(check: Callable[..., None], shape: dict[str, object], expected: dict[str, object]) -> None:
+    """As much of the weights as fits beside the activations is there from the run before."""
+    check("cost_traffic", expected, previous=SHAPE | {"cache_state": "weights_resident"} | shape)
 
 
 def test_sums_start_at_nothing(check: Callable[..., None]) -> None:

@@ -7,6 +7,11 @@ from typing import Any
 
 import pytest
 
+FAMILIES = [
+    {"family": "gpu", "tiles_second_level": False, "is_staged": False},
+    {"family": "cpu", "tiles_second_level": True, "is_staged": False},
+    {"family": "kpu", "tiles_second_level": True, "is_staged": True},
+]
 GPU = {"family": "gpu", "vendor": "maker", "architecture": "die", "status": "shipping"}
 CLUSTER = {"cluster": "sm", "unit_count": 10, "lanes": 64.0, "clock_boost_hz": 2e9}
 SHARED = {"level": "scratchpad", "depth": 1, "scope": "unit", "capacity_byte": 100.0, "bandwidth_byte_per_s": 8.0}
@@ -41,7 +46,14 @@ def test_memory_levels(check: Callable[..., None]) -> None:
         "is_simulated": False,
         "guess_count": 0,
     }
-    check("part", expected, hardware=GPU, hardware_cluster=CLUSTER, part_memory=[SHARED, CACHE, DRAM])
+    check(
+        "part",
+        expected,
+        hardware=GPU,
+        hardware_family=FAMILIES,
+        hardware_cluster=CLUSTER,
+        part_memory=[SHARED, CACHE, DRAM],
+    )
 
 
 @pytest.mark.parametrize(
@@ -57,6 +69,21 @@ def test_memory_levels(check: Callable[..., None]) -> None:
                 "tile_memory_byte_per_s": 400.0,
                 "cache_byte": 50_000.0,
                 "cache_byte_per_s": 400.0,
+                "stream_level": None,
+                "is_staged": False,
+            },
+        ),
+        # A domain-flow part too, behind the first, which operands stream through.
+        (
+            "kpu",
+            [SHARED | {"level": "l1"}, CACHE | {"scope": "unit"}, DRAM],
+            {
+                "tile_memory_level": "l2",
+                "tile_memory_byte": 5000.0,
+                "stream_level": "l1",
+                "stream_memory_byte": 100.0,
+                "stream_memory_byte_per_s": 80.0,
+                "is_staged": True,
             },
         ),
         # A second level that all share is no core's own: the first is.
@@ -80,6 +107,7 @@ def test_memory_levels(check: Callable[..., None]) -> None:
     ],
     ids=[
         "own second level",
+        "domain flow",
         "shared second level",
         "shared cache alone",
         "no cache",
@@ -91,7 +119,8 @@ def test_which_level_is_which(
     check: Callable[..., None], family: str, levels: list[dict[str, Any]], expected: dict[str, Any]
 ) -> None:
     """By family and by what the part has."""
-    check("part", expected, hardware=GPU | {"family": family}, hardware_cluster=CLUSTER, part_memory=levels)
+    part = GPU | {"family": family}
+    check("part", expected, hardware=part, hardware_family=FAMILIES, hardware_cluster=CLUSTER, part_memory=levels)
 
 
 def test_clusters_of_two_kinds(check: Callable[..., None]) -> None:
@@ -108,7 +137,7 @@ def test_clusters_of_two_kinds(check: Callable[..., None]) -> None:
         "array_columns": 208**0.5,  # (30 x 256 + 10 x 64) / 40
         "clock_hz": 3e9,
     }
-    check("part", expected, hardware=GPU, hardware_cluster=clusters, part_memory=DRAM)
+    check("part", expected, hardware=GPU, hardware_family=FAMILIES, hardware_cluster=clusters, part_memory=DRAM)
 
 
 def test_power_mode_overheads_and_energy(check: Callable[..., None]) -> None:
@@ -146,6 +175,7 @@ def test_power_mode_overheads_and_energy(check: Callable[..., None]) -> None:
         "part",
         expected,
         hardware=GPU | {"status": "simulated", "compute_capability": "9.0"},
+        hardware_family=FAMILIES,
         hardware_cluster=CLUSTER,
         part_memory=[SHARED, CACHE, DRAM],
         hardware_power=modes,

@@ -44,6 +44,44 @@ def test_listed_tile(check: Callable[..., None]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("tile", "rate", "level"),
+    [
+        # Results of 16 x 8 x 4 = 512 bytes; a step of 4 x (16 + 8) elements of 2 bytes is 192.
+        ({}, {"register_byte": 512.0, "tile_memory_byte": 704.0}, None),
+        ({}, {"tile_memory_byte": 703.0}, "tile"),
+        # Instructions for tiles keep the results in registers.
+        ({"matrix_instruction": "mma"}, {"register_byte": 512.0, "tile_memory_byte": 192.0}, None),
+        ({"matrix_instruction": "mma"}, {"register_byte": 512.0, "tile_memory_byte": 191.0}, "tile"),
+        ({"matrix_instruction": "mma"}, {"register_byte": 511.0}, "register"),
+        # Nothing known, nothing refused; what is fitted fits.
+        ({}, {"tile_memory_byte": None}, None),
+        ({"tile_m": 0}, {"tile_memory_byte": 1.0}, None),
+    ],
+)
+def test_what_no_level_holds(
+    check: Callable[..., None], tile: dict[str, Any], rate: dict[str, Any], level: str | None
+) -> None:
+    """A listed tile names the level that it overflows."""
+    check("part_tile", {"overflowing_level": level}, part_rate=RATE | rate, tiling_strategy=TILE | tile)
+
+
+@pytest.mark.parametrize(
+    ("memory_byte", "rows", "level"), [(80.0, 2.0, None), (79.0, 1.0, None), (55.0, 0.0, "tile"), (None, None, None)]
+)
+def test_rows_beside_the_weights(
+    check: Callable[..., None], memory_byte: float | None, rows: float | None, level: str | None
+) -> None:
+    """Two arrays of 4 x 2 weights of 2 bytes are 32; a row is twice 4 of 2 bytes and 2 results of 4: 24."""
+    tile = TILE | {"dataflow": "weight_stationary"}
+    expected = {"held_rows": rows, "overflowing_level": level}
+    tile |= {"tile_m": 0, "tile_n": 0, "tile_k": 0}
+    check("part_tile", expected, part_rate=RATE | {"tile_memory_byte": memory_byte}, tiling_strategy=tile)
+    # Three columns are more than the array has.
+    wide = tile | {"tile_n": 3}
+    check("part_tile", {"overflowing_level": "array"}, part_rate=RATE, tiling_strategy=wide)
+
+
+@pytest.mark.parametrize(
     ("fed_macs", "sustained"),
     [
         # Its units ask for 8,000 / (2 x 16) x 2 bytes = 500 a second, all that the memory beside them has: half the peak.

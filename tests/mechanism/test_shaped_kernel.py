@@ -124,6 +124,8 @@ def test_run_kernel_counts_what_is_issued_ahead(evaluate: Callable[..., list[Rec
 
 
 def test_shape_counts_its_kernels(check: Callable[..., None]) -> None:
-    """Two kernels of three views."""
+    """Two kernels of three views, in a run of 7 bytes of weights and buffers and 5 of activations."""
     kernels = [{"kernel_id": 4, "shape_id": 4, "view_count": 1}, {"kernel_id": 7, "shape_id": 4, "view_count": 2}]
-    check("shape", {"shape_id": 4, "kernel_count": 2, "view_count": 3}, shaped_kernel=kernels)
+    expected = {"shape_id": 4, "kernel_count": 2, "view_count": 3, "run_weight_byte": 7.0, "run_activation_byte": 5.0}
+    memory = {"weight_byte": 4.0, "buffer_byte": 3.0, "activation_byte": 5.0}
+    check("shape", expected, shaped_kernel=kernels, run_memory=memory)

@@ -11,13 +11,16 @@ import pytest
 SHAPE = {
     "matrix_half_ops": 0.0, "matrix_fraction": 1.0, "vector_half_ops": 0.0, "vector_fraction": 1.0, "vector_ideal_s": 0.0,
     "vector_op_s": 0.0, "vector_naive_s": 0.0, "vector_energy_j": 0.0, "memory_s": 1.0, "exposed_s": 0.0,
-    "overlap_fraction": 1.0, "tile_memory_level": "scratchpad", "tile_memory_byte_per_s": 100.0, "tile_j_per_byte": 0.01,
+    "overlap_fraction": 1.0, "tile_memory_level": "scratchpad", "tile_j_per_byte": 0.01, "stream_level": "l1",
+    "stream_j_per_byte": 0.001, "staged_byte": 0.0, "staged_load_s": 0.0, "passing_byte": 0.0, "passing_s": 0.0, "vector_stream_byte": 0.0,
+    "vector_stream_s": 0.0,
     "memory_energy_j": 1.0, "tdp_w": 120.0, "static_w": 20.0,
 }  # fmt: skip
 """100 W are left for the arithmetic; main memory takes a second."""
 TILE = {
     "matrix_ideal_s": 5.0, "direct_ideal_s": 0.0, "matrix_op_s": 0.0, "direct_op_s": 0.0, "matrix_naive_s": 1.0,
-    "direct_naive_s": 0.0, "product_energy_j": 10.0, "reload_byte": 100.0, "units_allocated": 4.0,
+    "direct_naive_s": 0.0, "product_energy_j": 10.0, "reload_byte": 100.0, "reload_s": 1.0, "stream_byte": 0.0, "stream_s": 0.0,
+    "units_allocated": 4.0,
 }  # fmt: skip
 
 
@@ -73,11 +76,40 @@ def choice(
         # 600 J in 4 s would be above the limit of 100 W: it acts on the run, not on a tile.
         pytest.param({}, [{"matrix_ideal_s": 4.0, "product_energy_j": 600.0}, {}], 0, id="no limit of its own"),
         # Loading 1,000 bytes takes 10 s.
-        pytest.param({}, [{"matrix_ideal_s": 4.0, "reload_byte": 1000.0}, {}], 1, id="reloads take time"),
+        pytest.param({}, [{"matrix_ideal_s": 4.0, "reload_byte": 1000.0, "reload_s": 10.0}, {}], 1, id="reloads take time"),
+        # Streams take 4 s beside 2 of other steps.
+        pytest.param({"vector_stream_s": 2.0}, [{"matrix_ideal_s": 4.0, "stream_s": 4.0}, {}], 1, id="streams take time"),
+        # As a memory of 6 s beside 4 of arithmetic, half of which does not overlap: 8 s, against 7.5.
+        pytest.param(
+            {"is_staged": True, "overlap_fraction": 0.5}, [{"matrix_ideal_s": 4.0, "stream_s": 6.0}, {"matrix_ideal_s": 7.0}], 1,
+            id="streams are a memory",
+        ),
+        # As part of the instructions: 6 s.
+        pytest.param(
+            {"overlap_fraction": 0.5}, [{"matrix_ideal_s": 4.0, "stream_s": 6.0}, {"matrix_ideal_s": 7.0}], 0,
+            id="streams are a bound",
+        ),
+        # 8 J and 1 of reloads and 2 of 2,000 bytes that stream, against 9 and 1.
+        pytest.param(
+            {"memory_s": 6.0},
+            [{"product_energy_j": 8.0, "stream_byte": 2000.0}, {"product_energy_j": 9.0}],
+            1,
+            id="streams cost energy",
+        ),
+        # 400 bytes pass the levels whatever the tile loads: 9 J of products against 8.
+        pytest.param(
+            {"memory_s": 6.0, "staged_byte": 400.0},
+            [{"product_energy_j": 9.0}, {"product_energy_j": 8.0, "reload_byte": 300.0}],
+            1,
+            id="what passes anyway",
+        ),
         # A sixth of 6 s of arithmetic does not overlap with 8 of reloads, nor a sixth of 5 with 8.5: 9 and 9.33.
         pytest.param(
             {"overlap_fraction": 5 / 6},
-            [{"matrix_ideal_s": 5.0, "reload_byte": 850.0}, {"matrix_ideal_s": 6.0, "reload_byte": 800.0}],
+            [
+                {"matrix_ideal_s": 5.0, "reload_byte": 850.0, "reload_s": 8.5},
+                {"matrix_ideal_s": 6.0, "reload_byte": 800.0, "reload_s": 8.0},
+            ],
             1,
             id="overlap",
         ),

@@ -57,10 +57,20 @@ def test_blocks_in_whole_waves(check: Callable[..., None]) -> None:
         ),
         # Half of the waves wait: 0.5 x 2 + 0.5 x 4 / 3 = 5 / 3 of 2,048 s.
         pytest.param({}, {"wave_quantization_fraction": 0.5}, {"ideal_s": 2048 * 5 / 3}, id="part of a wave"),
+        # Blocks of 16 in the first level: 4 bytes x 2 x (40 x 64 for each of two columns + 64 x 20 for each of three rows).
+        pytest.param(
+            {}, {"stream_memory_byte": 9000.0, "stream_block": 16.0, "stream_memory_byte_per_s": 512.0},
+            {"stream_byte": 71_680.0, "stream_s": 140.0}, id="first level",
+        ),
+        # No larger than the block they are part of, 32 x 24.
+        pytest.param(
+            {}, {"stream_memory_byte": 9000.0, "stream_block": 64.0}, {"stream_byte": 40_960.0, "stream_s": 0.0},
+            id="large first level",
+        ),
         # Never below the peak: 204,800 / 20.
         pytest.param({}, {"peak_ops_per_s": 20.0}, {"ideal_s": 10_240.0}, id="peak"),
     ],
-)
+)  # fmt: skip
 def test_each_term(
     check: Callable[..., None], step: dict[str, object], tile: dict[str, object], expected: dict[str, object]
 ) -> None:

@@ -13,7 +13,8 @@ STEP = {
 TILE = {
     "dataflow": "weight_stationary", "is_matrix": True, "matrix_array_rows": 4.0, "matrix_array_columns": 8.0,
     "array_clock_hz": 100.0, "filled_fraction": 0.5, "divisor": 1.0, "stages": 2.0, "element_byte": 1.0,
-    "tile_unit_count": 4.0, "peak_ops_per_s": 25_600.0, "unit_ops_per_s": 6400.0, "wave_quantization_fraction": 1.0,
+    "tile_unit_count": 4.0, "listed_m": 0.0, "listed_n": 0.0, "listed_k": 0.0,
+    "peak_ops_per_s": 25_600.0, "unit_ops_per_s": 6400.0, "wave_quantization_fraction": 1.0,
 }  # fmt: skip
 """Four arrays of 4 x 8, 50 cycles a second: peak 2 x 4 x 8 x 4 x 100."""
 
@@ -47,6 +48,20 @@ def test_passes_over_the_array(check: Callable[..., None]) -> None:
             {"divisor": 4.0},
             {"tile_m": 3.0, "tile_count": 24.0, "waves": 6.0, "ideal_s": 34 / 50},
             id="parts of the rows",
+        ),
+        # Four rows stay with their weights: these are read for each of three parts, in the same time.
+        pytest.param(
+            {},
+            {"held_rows": 4.0},
+            {"tile_m": 4.0, "tile_count": 6.0, "ideal_s": 0.6, "reload_byte": 180.0 + 360.0},
+            id="rows held",
+        ),
+        # Tiles of 5 x 4 x 3 on the same arrays: two by two by five.
+        pytest.param(
+            {},
+            {"listed_m": 5.0, "listed_n": 4.0, "listed_k": 3.0},
+            {"tile_m": 5.0, "tile_n": 4.0, "tile_k": 3.0, "tile_count": 20.0, "waves": 5.0, "ideal_s": 35 / 50},
+            id="listed sizes",
         ),
         # Eight products: 48 tiles, 12 waves of 10 cycles.
         pytest.param({"gemm_count": 8.0}, {}, {"tile_count": 48.0, "ideal_s": 130 / 50}, id="several products"),

@@ -55,6 +55,57 @@ def test_each_term(
     check("vector_step", expected, shape_step=STEP | step, part_rate=RATE | rate)
 
 
+SHARED = {"is_reducing": True, "threads": 512.0, "flops": 51_200.0}
+DOMAIN_FLOW = {
+    "is_staged": True, "unit_count": 8.0, "block_threads": 256.0, "vector_ops_per_s": 800.0, "element_byte": 1.0,
+    "load_unit_byte_per_s": 1024.0, "stream_unit_byte_per_s": 1536.0, "matrix_array_rows": 4.0, "matrix_array_columns": 4.0,
+    "matrix_unit_count": 8.0, "matrix_ops_per_s": 2560.0, "matrix_precision": "int8",
+    "vector_precision": "fp32", "vector_op_j": 0.5, "matrix_op_j": 0.25,
+}  # fmt: skip
+"""Eight units of 100 operations and 1,024 loaded bytes a second, arrays of 4 x 4 at 10 steps a second."""
+
+
+def test_units_share_the_elements_of_a_result(check: Callable[..., None]) -> None:
+    """Two blocks of 256 results of 100 elements each: 256 s in one unit. Four units have a block: 64 s, and two rounds in which
+    256 partial results of 4 bytes meet (1 s) and are added (2.56 s); more would pay: LN(2) x 256 / 3.56 = 49.8."""
+    expected = {
+        "tile_count": 8.0,
+        "units_allocated": 8.0,
+        # The first element crosses the array in 100 + 4 + 4 - 2 steps.
+        "ideal_s": 64.0 + 2 * 3.56 + 10.6,
+        # Each result's elements and itself, by eight units that draw 12,288 bytes a second.
+        "stream_byte": 512.0 * 101,
+        "stream_s": 512 * 101 / 12_288,
+        "is_matrix": False,
+    }
+    check("vector_step", expected, shape_step=STEP | SHARED, part_rate=DOMAIN_FLOW)
+
+
+@pytest.mark.parametrize(
+    ("step", "rate", "expected"),
+    [
+        # Rounds that take 40 and 2.56 s: four parts pay, LN(2) x 256 / 42.56 = 4.17, but a fifth does not.
+        pytest.param({"threads": 256.0, "flops": 25_600.0}, {"load_unit_byte_per_s": 25.6}, {"tile_count": 4.0}, id="slow rounds"),
+        # Nobody shares elements of an operator that reduces none, or on other parts.
+        pytest.param({"is_reducing": False}, {}, {"tile_count": 2.0, "ideal_s": 256.0, "stream_byte": 0.0}, id="no reduction"),
+        pytest.param({}, {"is_staged": False}, {"tile_count": 2.0, "ideal_s": 256.0, "stream_byte": 0.0}, id="no domain flow"),
+        # Streams that bring 51,712 bytes at 512 a second.
+        pytest.param({}, {"stream_unit_byte_per_s": 64.0}, {"stream_s": 101.0, "ideal_s": 101.0 + 10.6}, id="fed slowly"),
+        # In one column 512 results are 128 tiles, 16 for a unit: 25 + 3 and 15 x 25 steps at 10 a second. Vector units that do
+        # a hundredth of it take longer.
+        pytest.param(
+            {"macs": 12_800.0, "flops": 25_600.0}, {"vector_ops_per_s": 8.0},
+            {"is_matrix": True, "executed_precision": "int8", "op_j": 0.25, "ideal_s": 40.3}, id="one column",
+        ),
+    ],
+)  # fmt: skip
+def test_domain_flow(
+    check: Callable[..., None], step: dict[str, object], rate: dict[str, object], expected: dict[str, object]
+) -> None:
+    """What one number changes."""
+    check("vector_step", expected, shape_step=STEP | SHARED | step, part_rate=DOMAIN_FLOW | rate)
+
+
 def test_attention_cut_by_queries_is_elsewhere(evaluate: Callable[..., list[object]]) -> None:
     """`tile_query_block` has its softmax; products are no business of this view."""
     attention = STEP | {"query_count": 10.0}

@@ -11,8 +11,19 @@ STEP = {
     "peak_ops_per_s": 100.0,
     "op_j": 0.5,
     "units_allocated": 2.0,
+    "stream_byte": 30.0,
+    "stream_s": 3.0,
 }
-SLOW = {"step_id": 1, "ideal_s": 20.0, "flops": 100.0, "unit_ops_per_s": 5.0, "peak_ops_per_s": 10.0, "op_j": 0.25}
+SLOW = {
+    "step_id": 1,
+    "ideal_s": 20.0,
+    "flops": 100.0,
+    "unit_ops_per_s": 5.0,
+    "peak_ops_per_s": 10.0,
+    "op_j": 0.25,
+    "stream_byte": 5.0,
+    "stream_s": 1.0,
+}
 
 
 def test_steps_add_up(check: Callable[..., None]) -> None:
@@ -23,6 +34,8 @@ def test_steps_add_up(check: Callable[..., None]) -> None:
         "vector_naive_s": 18.0,  # 800 / 100 + 100 / 10
         "vector_energy_j": 425.0,  # 800 x 0.5 + 100 x 0.25
         "vector_units_allocated": 2.0,
+        "vector_stream_byte": 35.0,
+        "vector_stream_s": 4.0,
     }
     check("vector_time", expected, vector_step=[STEP, SLOW | {"units_allocated": 1.0}])
 

@@ -50,18 +50,25 @@ class Chip:
         limits = facts.where("cuda_limit", compute_capability=self.row["compute_capability"])
         self.instruction = limits[0]["matrix_instruction"] if limits else "mma"
         self.levels = {m["level"]: m for m in facts.where("part_memory", hardware=hardware)}
-        # A processor tiles for a core's own second level, the others for the memory beside their units.
-        nearest = (("l2", "unit") if self.family == "cpu" else ("scratchpad", None), ("l1", None))
+        # Processors and domain-flow parts tile for a unit's own second level, behind a first that operands stream through;
+        # the others for the memory beside their units.
+        kind = facts.one("hardware_family", family=self.family)
+        self.is_staged = bool(kind["is_staged"])
+        nearest = (("l2", "unit") if kind["tiles_second_level"] else ("scratchpad", None), ("l1", None))
         near = next((level for level, scope in nearest if self.has(level, scope)), None)
+        self.stream = "l1" if near in ("l2", "scratchpad") and self.has("l1", None) else None
         known = [
             m for m in self.levels.values() if m["level"] not in ("dram", "register") and m["capacity_byte"] is not None
         ]
         last = max(known, key=lambda m: m["depth"])["level"] if known else None
         self.near, self.last = near, last
         self.near_byte = (
-            self.levels[near]["capacity_byte"] if near else (self.whole(last, "capacity_byte") or 0.0) / self.units
+            (self.whole(near, "capacity_byte") or 0.0) / self.units
+            if near
+            else (self.whole(last, "capacity_byte") or 0.0) / self.units
         )
         self.near_bandwidth = self.whole(near, "bandwidth_byte_per_s")
+        self.stream_bandwidth = self.whole(self.stream, "bandwidth_byte_per_s")
         self.last_byte = self.whole(last, "capacity_byte") or 0.0
         self.last_bandwidth = self.whole(last, "bandwidth_byte_per_s")
         self.dram_bandwidth = self.whole("dram", "bandwidth_byte_per_s")
@@ -140,6 +147,21 @@ class Chip:
         if row is None or row[column] is None:
             return None
         return float(row[column]) * (self.units if row["scope"] == "unit" else 1)
+
+    @property
+    def load_rate(self) -> float | None:
+        """Bytes a second that one unit draws from the last-level cache: as the slower side of the border allows."""
+        return self.slower(self.near_bandwidth, self.last_bandwidth)
+
+    @property
+    def stream_rate(self) -> float | None:
+        """Bytes a second that one unit's stream buffers draw from its tile memory."""
+        return self.slower(self.stream_bandwidth, self.near_bandwidth)
+
+    def slower(self, *bandwidths: float | None) -> float | None:
+        """One unit's share of the least that is known."""
+        known = [b for b in bandwidths if b is not None]
+        return min(known) / self.units if known else None
 
     @cached_property
     def support(self) -> Record | None:

@@ -369,10 +369,15 @@ def memories(draw: st.DrawFn, part_id: str, family: str) -> list[Row]:
             achievable_fraction=None,
         )
 
-    near = "l2" if family == "cpu" else "scratchpad"
+    near = "l2" if family in ("cpu", "kpu") else "scratchpad"
     made = [level("dram", "chip", 16e9, draw(rate(1e10, 1e13)))]
     made.append(level(near, "unit", draw(rate(1e4, 1e7)), draw(st.none() | rate(1e10, 1e12))))
-    if draw(st.booleans()):
+    if family == "kpu":
+        made.append(level("l1", "unit", draw(rate(3e3, 1e5)), draw(st.none() | rate(1e10, 1e12))))
+        made.append(level("l3", "unit", draw(rate(1e4, 1e6)), draw(st.none() | rate(1e10, 1e12))))
+    elif family in ("gpu", "cpu") and draw(st.booleans()):
+        made.append(level("l1", "unit", draw(rate(3e3, 1e5)), draw(st.none() | rate(1e9, 1e12))))
+    if family != "kpu" and draw(st.booleans()):
         made.append(
             level("l3" if family == "cpu" else "l2", "chip", draw(rate(1e5, 1e9)), draw(st.none() | rate(1e11, 1e14)))
         )
@@ -396,7 +401,7 @@ def energies(draw: st.DrawFn, part_id: str, static_w: float, is_complete: bool) 
         )
 
     made = [coefficient("op", f"{p}.{u}", draw(rate(1e-13, 1e-11))) for p in PRECISIONS for u in ("vector", "matrix")]
-    made += [coefficient("byte", m, draw(rate(1e-12, 1e-10))) for m in ("dram", "l3", "l2", "scratchpad")]
+    made += [coefficient("byte", m, draw(rate(1e-12, 1e-10))) for m in ("dram", "l3", "l2", "l1", "scratchpad")]
     made.append(coefficient("static", "chip", static_w))
     return made if is_complete else made[1:]
 
@@ -450,7 +455,7 @@ def smallest_part(family: str, array: tuple[int, int] | None = None, units: int 
         for level, scope, size, bandwidth in [
             ("dram", "chip", 16e9, 1e11),
             ("l2", "chip", 8e6, 1e12),
-            ("scratchpad", "unit", 1e5, 1e12),
+            ("l1" if family == "kpu" else "scratchpad", "unit", 1e5, 1e12),
         ]
     ]
     hardware = Hardware(

@@ -79,6 +79,8 @@ class Kernel:
     links: list[float] = field(default_factory=list)
     call: Call = field(default_factory=Call)
     faults: float = 0.0
+    passes: int = 1
+    """Groups of samples that its chain passes in."""
 
     @property
     def traffic(self) -> float:

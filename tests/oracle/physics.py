@@ -32,6 +32,13 @@ class Placement:
     full: float = 1.0
     reload: float = 0.0
     held: float = 0.0
+    reload_s: float = 0.0
+    streamed: float = 0.0
+    stream_s: float = 0.0
+    spread: float | None = None
+    """Rounds of its tiles, where they are more than the tiles over the units."""
+    column: Rate | None = None
+    """The array whose one column runs a step that is no product."""
 
     @property
     def peak_s(self) -> float:
@@ -84,13 +91,18 @@ class Mapper:
     def step(self, step: Step, scores: Step | None) -> dict[int | None, Placement]:
         """All ways to run one step."""
         if not step.is_product and scores is None:
-            return {None: self.spread(step, self.chip.lanes_for(step.precision))}
+            lanes = self.chip.lanes_for(step.precision)
+            rule = self.facts.one("operator_class", operator_class=step.operator_class)
+            is_shared = self.chip.is_staged and rule["is_reducing"]
+            return {None: self.shared(step, lanes) if is_shared else self.spread(step, lanes)}
         ways: dict[int | None, Placement] = {}
         for s in self.chip.tiles():
             way = self.way(step, s, scores)
             if way is not None:
                 # What rides along with the products runs at the peak at best.
                 way.ideal_s = max(way.ideal_s, way.peak_s)
+                if not self.chip.is_staged:
+                    way.reload_s = way.reload / self.chip.near_bandwidth if self.chip.near_bandwidth else 0.0
                 ways[s["candidate"]] = way
         return ways
 
@@ -110,8 +122,21 @@ class Mapper:
         if dataflow in ("weight_stationary", "wavefront"):
             if matrix is None:
                 return self.spread(step, lanes) if s["divisor"] == 1 else None
-            return self.systolic(step, s, matrix)
-        return None if scores else self.output_stationary(step, s, matrix or lanes)
+            return self.wavefront(step, s, matrix) if dataflow == "wavefront" else self.systolic(step, s, matrix)
+        return None if scores or not self.fits(step, s) else self.output_stationary(step, s, matrix or lanes)
+
+    def fits(self, step: Step, s: Record) -> bool:
+        """Whether registers hold the results of a listed tile, and the tile memory a step of its operands: on units without
+        an instruction for tiles with the results."""
+        results = 4.0 * s["tile_m"] * s["tile_n"]
+        registers = self.chip.levels.get("register", {}).get("capacity_byte")
+        if not results:
+            return True
+        room = self.chip.near_byte if self.chip.near or self.chip.last else math.inf
+        operands = self.facts.width(step.precision) * (s["step_k"] or s["tile_k"]) * (s["tile_m"] + s["tile_n"])
+        if s["matrix_instruction"] is not None:
+            return results <= (registers or math.inf) and operands <= room
+        return operands + results <= room
 
     @staticmethod
     def suits(scores: Step, s: Record) -> bool:
@@ -126,7 +151,47 @@ class Mapper:
         count = max(1.0, math.ceil(threads / self.block))
         block_s = step.size("flops") * min(1.0, self.block / max(threads, 1.0)) / (rate.peak / units * sustained)
         ideal_s = max(self.waves(count, units, quantized) * block_s, step.size("flops") / rate.peak)
-        return Placement(rate, units, ideal_s, count, step.size("flops"), s and s["strategy"])
+        placed = Placement(rate, units, ideal_s, count, step.size("flops"), s and s["strategy"])
+        if self.chip.is_staged and step.is_product:
+            # Every operand of every result passes both borders.
+            m, n, k = step.size("m"), step.size("n"), step.size("k")
+            passing = self.facts.width(step.precision) * step.size("groups") * (m * k + k * n + m * n)
+            self.pass_borders(placed, passing, passing, math.ceil(count / units))
+        return placed
+
+    def pass_borders(self, placed: Placement, reload: float, streamed: float, rounds: float) -> None:
+        """Bytes into the tile memories and on to the arithmetic, as fast as the busiest unit takes its share."""
+        share = rounds / placed.count
+        placed.reload, placed.streamed = reload, streamed
+        placed.reload_s = reload * share / self.chip.load_rate if self.chip.load_rate else 0.0
+        placed.stream_s = streamed * share / self.chip.stream_rate if self.chip.stream_rate else 0.0
+
+    def shared(self, step: Step, rate: Rate) -> Placement:
+        """Results of many elements on a domain-flow part: units without a block share another's elements."""
+        chip, results, flops = self.chip, step.size("threads"), step.size("flops")
+        matrix = chip.rate("matrix", step.precision)
+        elements = max(1.0, (step.size("macs") or flops) / max(results, 1.0))
+        blocks = max(1.0, math.ceil(results / self.block))
+        rounds = math.ceil(blocks / chip.units)
+        block_s = flops * min(1.0, self.block / max(results, 1.0)) / (rate.peak / chip.units)
+        meeting_s = min(self.block, results) * (
+            (4 / chip.load_rate if chip.load_rate else 0.0) + chip.units / rate.peak
+        )
+        paying = math.log(2) * block_s / meeting_s if meeting_s else math.inf
+        sharers = max(1.0, min(float(chip.units // blocks), math.floor(paying) if paying < math.inf else math.inf))
+        placed = Placement(rate, chip.units, 0.0, blocks * sharers, flops)
+        passing = self.facts.width(step.precision) * results * (elements + 1)
+        self.pass_borders(placed, 0.0, passing, rounds)
+        clock = matrix and matrix.peak / (2 * matrix.rows * matrix.columns * matrix.units)
+        fill_s = (elements + matrix.rows + matrix.columns - 2) / clock if matrix and clock else 0.0
+        working_s = rounds * block_s / sharers + math.log2(sharers) * meeting_s
+        placed.ideal_s = max(working_s, placed.peak_s, placed.stream_s) + fill_s
+        if matrix and clock and step.size("macs"):
+            tiles = math.ceil(math.ceil(results / matrix.rows) / matrix.units)
+            column_s = (elements + matrix.rows - 1 + (tiles - 1) * max(elements, matrix.rows)) / clock
+            if column_s < placed.ideal_s:
+                placed.ideal_s, placed.column = column_s, matrix
+        return placed
 
     @staticmethod
     def waves(count: float, units: float, quantized: float) -> float:
@@ -147,6 +212,7 @@ class Mapper:
         m, n, k, count = step.size("m"), step.size("n"), step.size("k"), step.size("groups")
         width, unit_rate = self.facts.width(step.precision), rate.peak / units
         filled = sustained = s["efficiency_fraction"]
+        streamed = 0.0
         if s["fed_macs"] is not None and chip.near_bandwidth:
             # A small tile loses less on a unit that is slow for the memory beside it.
             hunger = min(1.0, rate.peak * width / (2 * s["fed_macs"] * chip.near_bandwidth))
@@ -159,6 +225,7 @@ class Mapper:
             count *= math.ceil(m / tile[0]) * math.ceil(n / tile[1])
             waves = self.waves(count, units, s["wave_quantization_fraction"])
             ideal_s, full = waves * 2 * tile[0] * tile[1] * k / (unit_rate * sustained), 1.0
+            streamed = self.first_level_blocks(step, tile)
         else:
             tile = s["tile_m"], s["tile_n"], s["tile_k"]
             count *= math.ceil(m / tile[0]) * math.ceil(n / tile[1]) * s["split_k"]
@@ -172,34 +239,99 @@ class Mapper:
             hidden_s = fill_s if s["exposed_fill"] is None else min(fill_s, s["exposed_fill"] * steady_s)
             filling_s = fill_s + (waves - 1) * hidden_s
             ideal_s, full = waves * steady_s + filling_s + begin_s, waves * steady_s / (waves * steady_s + filling_s)
+        bandwidth = chip.stream_bandwidth
         return Placement(
-            rate, units, ideal_s, count, step.size("flops"), s["strategy"], tile, full, *self.loads(step, s, tile)
-        )
+            rate, units, ideal_s, count, step.size("flops"), s["strategy"], tile, full, *self.loads(step, s, tile),
+            streamed=streamed, stream_s=streamed / bandwidth if bandwidth else 0.0,
+        )  # fmt: skip
+
+    def first_level_blocks(self, step: Step, tile: tuple[float, float, float]) -> float:
+        """Bytes into square blocks of a core's first level, within those of its second."""
+        if self.chip.stream is None:
+            return 0.0
+        width, lanes = self.facts.width(step.precision), self.chip.lanes
+        side = math.sqrt(self.chip.levels[self.chip.stream]["capacity_byte"] / (2 * (2 * width + 4)))
+        block = max(lanes, math.floor(side / lanes) * lanes)
+        m, n, k = step.size("m"), step.size("n"), step.size("k")
+        rows, columns = math.ceil(m / min(block, tile[0])), math.ceil(n / min(block, tile[1]))
+        return width * step.size("groups") * (m * k * columns + k * n * rows)
 
     def whole_vectors(self, size: float) -> float:
         """A size in whole vectors."""
         return math.ceil(size / self.chip.lanes) * self.chip.lanes
 
-    def systolic(self, step: Step, s: Record, rate: Rate) -> Placement:
-        """Arrays that hold weights or results of their own size."""
+    def systolic(self, step: Step, s: Record, rate: Rate) -> Placement | None:
+        """Arrays that hold weights of their own size."""
         m, n, k, count = step.size("m"), step.size("n"), step.size("k"), step.size("groups")
         hertz = rate.peak / (2 * rate.rows * rate.columns * rate.units) * s["efficiency_fraction"]
         quantized = s["wave_quantization_fraction"]
-        if s["dataflow"] == "weight_stationary":
-            tile = math.ceil(m / s["divisor"]), rate.columns, rate.rows
-            count *= math.ceil(k / tile[2]) * math.ceil(n / tile[1]) * math.ceil(m / tile[0])
-            useful = self.waves(count, rate.units, quantized) * max(tile[0], rate.rows)
-            cycles = useful + rate.rows + rate.columns - 2
-        else:
-            tile = rate.rows, rate.columns, k
-            count *= math.ceil(m / tile[0]) * math.ceil(n / tile[1])
-            waves = self.waves(count, rate.units, quantized)
-            useful = waves * k
-            cycles = k + rate.rows + rate.columns - 2 + (waves - 1) * max(k, rate.rows)
+        streamed = math.ceil(m / s["divisor"])
+        count *= math.ceil(k / rate.rows) * math.ceil(n / rate.columns) * math.ceil(m / streamed)
+        useful = self.waves(count, rate.units, quantized) * max(streamed, rate.rows)
+        # Rows beside two arrays of weights; a longer stream reads those again.
+        if self.chip.near or self.chip.last:
+            width, stages = self.facts.width(step.precision), s["stages"]
+            row = stages * width * rate.rows + 4 * rate.columns
+            held = math.floor((self.chip.near_byte - stages * width * rate.rows * rate.columns) / row)
+            if held < 1:
+                return None
+            streamed = min(streamed, held)
+        tile = streamed, rate.columns, rate.rows
+        cycles = useful + rate.rows + rate.columns - 2
         return Placement(
             rate, rate.units, cycles / hertz, count, step.size("flops"), s["strategy"], tile, useful / cycles,
             *self.loads(step, s, tile),
         )  # fmt: skip
+
+    def wavefront(self, step: Step, s: Record, rate: Rate) -> Placement | None:
+        """Blocks of a domain-flow array's tiles; None where a level cannot hold one."""
+        chip, width, stages = self.chip, self.facts.width(step.precision), s["stages"]
+        m, n, k, groups, split = step.size("m"), step.size("n"), step.size("k"), step.size("groups"), s["split_k"]
+        rows, columns, depth = rate.rows, rate.columns, math.ceil(step.size("k") / s["split_k"])
+        tile_m, tile_n = s["tile_m"] or rows, s["tile_n"] or columns
+        down, across = (sum(self.sides(size, t, a)) for size, t, a in ((m, tile_m, rows), (n, tile_n, columns)))
+        block = math.ceil(min(tile_m, m) / rows) * math.ceil(min(tile_n, n) / columns)
+        room = chip.near_byte if chip.near or chip.last else None
+        slab = stages * width * (tile_m + tile_n)
+        if s["tile_k"]:
+            tile_k = min(s["tile_k"], depth)
+        else:
+            tile_k = depth if block > 1 or room is None else min(depth, math.floor(room / slab))
+        slabs = math.ceil(depth / tile_k) if block > 1 and tile_k else 1
+        kept = 4 * tile_m * tile_n if slabs > 1 else 0.0
+        buffers = chip.levels[chip.stream]["capacity_byte"] if chip.stream else None
+        if (buffers is not None and stages * width * (rows + columns) > buffers) or tile_k < 1:
+            return None
+        if room is not None and slab * tile_k + kept > room:
+            return None
+        count = down * across * groups * split
+        most = max(math.ceil(count / rate.units), min(block, count))
+        quantized = s["wave_quantization_fraction"]
+        rounds = quantized * most + (1 - quantized) * max(1.0, count / rate.units)
+        cycles = depth / slabs + rows + columns - 2 + (rounds * slabs - 1) * max(depth / slabs, rows)
+        hertz = rate.peak / (2 * rows * columns * rate.units) * s["efficiency_fraction"]
+        if chip.stream_bandwidth is not None:
+            hertz = min(hertz, chip.stream_bandwidth / chip.units / (width * (rows + columns)))
+        meetings = max((split - 1).bit_length(), math.ceil(most * (split - 1) / split)) if split > 1 else 0
+        ideal_s = cycles / hertz + meetings * (4 * rows * columns / chip.load_rate if chip.load_rate else 0.0)
+        placed = Placement(
+            rate, rate.units, ideal_s, count, step.size("flops"), s["strategy"], (tile_m, tile_n, tile_k), rounds * depth / cycles,
+            held=slab * tile_k + kept, spread=most,
+        )  # fmt: skip
+        loaded = width * (m * k * math.ceil(n / tile_n) + k * n * math.ceil(m / tile_m) + m * n) + 4 * m * n * (
+            split - 1
+        )
+        stays = buffers is not None and width * (rows * depth / slabs + stages * columns) <= buffers
+        streamed = width * (m * k * (math.ceil(n / tile_n) if stays else across) + k * n * down + m * n)
+        self.pass_borders(placed, groups * loaded, groups * (streamed + 8 * m * n * (slabs - 1)), most)
+        return placed
+
+    @staticmethod
+    def sides(size: float, block: float, array: float) -> Iterable[int]:
+        """Tiles of an array along one side of each block of a product."""
+        while size > 0:
+            yield math.ceil(min(size, block) / array)
+            size -= block
 
     def query_block(self, step: Step, s: Record, scores: Step, rate: Rate, lanes: Rate) -> Placement:
         """Blocks of queries of every head, neighbours to a unit; the unit with most rows takes longest."""
@@ -261,19 +393,43 @@ class Machine:
         """Bytes that a domain-flow chain moves besides, and links that leave the chip."""
         batch, state = self.run.batch, self.chip.shares(kernel.kind, "*", "*", self.run.scenario["memory_format"])
         room = (state["residency"][0] or 0.0) * self.chip.last_byte
+        kernel.passes = 1
         samples = [min(batch, math.floor(room * batch / size)) for size in kernel.links]
         open_links = [2 * size for size in kernel.links if size > room]
         lost = [2 * size for size, most in zip(kernel.links, samples, strict=True) if most < 1]
         passes = max((math.ceil(batch / most) for most in samples if most >= 1), default=1)
         passed = sum(lost) + (passes - 1) * kernel.weights
-        return (passed, len(lost)) if passed < sum(open_links) else (float(sum(open_links)), len(open_links))
+        if passed >= sum(open_links):
+            return float(sum(open_links)), len(open_links)
+        kernel.passes = passes
+        return passed, len(lost)
+
+    def groups(self, kernel: Kernel, share: float) -> int:
+        """Groups of samples that a domain-flow part takes one after another, so that what they hand on stays on chip."""
+        local, room = kernel.produced + kernel.written, share * self.chip.last_byte
+        if not self.chip.is_staged or self.run.scenario["cache_state"] == "cold" or not room:
+            return 1
+        count = math.ceil(local / room)
+        anew = max(0, count - kernel.passes) * kernel.weights * (1 - self.kept_weights(share))
+        return count if 2 <= count <= self.run.batch and anew < local else 1
+
+    def kept_weights(self, share: float) -> float:
+        """Share of all weights that stay on chip from run to run, beside the activations at their peak."""
+        memory = self.run.memory()
+        total_byte = memory["weight_byte"] + memory["buffer_byte"]
+        if self.run.scenario["cache_state"] != "weights_resident" or not total_byte:
+            return 0.0
+        return min(1.0, max(0.0, share * self.chip.last_byte - memory["activation_byte"]) / total_byte)
 
     def resident(self, kernel: Kernel, share: float) -> float:
         """Bytes that the last-level cache serves."""
         state, local = self.run.scenario["cache_state"], kernel.produced + kernel.written
         if state == "hot" and kernel.traffic <= self.chip.last_byte:
             return kernel.traffic
-        return local if state != "cold" and local <= share * self.chip.last_byte else 0.0
+        room = share * self.chip.last_byte * self.groups(kernel, share)
+        again = max(self.groups(kernel, share), kernel.passes)
+        kept = self.kept_weights(share) * kernel.weights * again
+        return kept + (local if state != "cold" and local <= room else 0.0)
 
     def team(self, kernel: Kernel, loop: float) -> float:
         """Threads that run a loop: a library's product has all, a loop of the backend's own as many as it is long for."""
@@ -303,9 +459,22 @@ class Machine:
         compute_s = max(matrix_s, vector_s, naive_s)
         # Memory levels.
         spilled, cuts = self.chain(kernel)
-        moved, resident = kernel.traffic + spilled, self.resident(kernel, reach["residency"][0] or 0.0)
+        residency = reach["residency"][0] or 0.0
+        anew = max(0, self.groups(kernel, residency) - kernel.passes) * kernel.weights
+        moved, resident = kernel.traffic + spilled + anew, self.resident(kernel, residency)
         share, half = reach["memory"]
         dram, reload = moved - resident, math.fsum(p.reload for p in placed)
+        streamed = math.fsum(p.streamed for p in placed)
+        reload_s, stream_s = math.fsum(p.reload_s for p in placed), math.fsum(p.stream_s for p in placed)
+        if chip.is_staged:
+            # Whatever the tiles, every byte passes every level.
+            reload = max(reload, moved)
+            reload_s = max(reload_s, moved / chip.load_rate / chip.units if chip.load_rate else 0.0)
+        if chip.stream:
+            rate = chip.stream_rate if chip.is_staged else chip.slower(chip.stream_bandwidth)
+            streamed = max(streamed, moved)
+            stream_s = max(stream_s, moved / rate / chip.units if rate else 0.0)
+        feed_s = 0.0 if chip.is_staged else stream_s
         assert share is not None and half is not None
         loop = kernel.largest / chip.facts.width(kernel.precision)
         team, thread = self.team(kernel, loop), reach["thread"][0]
@@ -317,7 +486,8 @@ class Machine:
             "thread": moved / (chip.unit_bandwidth * thread * team)
             if chip.unit_bandwidth and thread and team < chip.units
             else 0.0,
-            "tile": reload / chip.near_bandwidth if chip.near_bandwidth else 0.0,
+            "tile": reload_s,
+            "stream": stream_s if chip.is_staged else 0.0,
         }
         memory_s = max(levels.values())
         slowest = max(levels, key=lambda level: levels[level])
@@ -334,15 +504,19 @@ class Machine:
         team_s = (reach["thread"][1] or 0.0) * chip.team_s if has_team else 0.0
         # Energy at the reference clock.
         joules = {
-            "compute_energy_j": total(times(p.flops, p.rate.joule) for p in placed),
+            "compute_energy_j": total(times(p.flops, (p.column or p.rate).joule) for p in placed),
             "dram_energy_j": times(dram, chip.energy.get(("byte", "dram"))),
             "cache_energy_j": times(moved, chip.energy.get(("byte", chip.last))) if chip.last else 0.0,
             "reload_energy_j": times(reload, chip.energy.get(("byte", chip.near))) if chip.near else 0.0,
+            # Where loads pass it, the first level is part of an operation's energy.
+            "stream_energy_j": times(streamed, chip.energy.get(("byte", chip.stream)))
+            if chip.stream and chip.is_staged
+            else 0.0,
             "reorder_energy_j": times(reorder, chip.energy.get(("byte", "dram"))),
         }
         exposed_s = reorder_s + paging_s + team_s
         serial_s = (1 - reach["overlap"][0]) * min(compute_s, memory_s)  # type: ignore[operator]
-        unlimited_s = max(compute_s, memory_s) + serial_s + exposed_s
+        unlimited_s = max(max(compute_s, memory_s) + serial_s, feed_s) + exposed_s
         busiest = max(ideal.values())
         return joules | {
             "kernel_id": kernel.kernel_id, "fused_kernel_id": kernel.fused_id, "kernel_class": kernel.kind,
@@ -353,13 +527,14 @@ class Machine:
             "produced_byte": kernel.produced, "traffic_byte": kernel.traffic, "moved_byte": moved, "cut_count": cuts,
             "loop_elements": loop, "resident_byte": resident, "dram_byte": dram, "reload_byte": reload,
             "matrix_s": matrix_s, "vector_s": vector_s, "compute_s": compute_s, "dram_s": levels["dram"],
-            "cache_s": levels["cache"], "reload_s": levels["tile"], "latency_bound_s": levels["latency"],
+            "cache_s": levels["cache"], "reload_s": levels["tile"], "stream_byte": streamed, "stream_s": stream_s, "feed_s": feed_s,
+            "latency_bound_s": levels["latency"],
             "thread_s": levels["thread"], "team_size": team, "team_s": team_s, "memory_s": memory_s,
-            "memory_level": {"cache": chip.last, "tile": chip.near}.get(slowest, slowest), "reorder_byte": reorder,
+            "memory_level": {"cache": chip.last, "tile": chip.near, "stream": chip.stream}.get(slowest, slowest), "reorder_byte": reorder,
             "reorder_s": reorder_s, "paged_byte": paged, "paging_s": paging_s, "exposed_s": exposed_s, "serial_s": serial_s,
             "memory_energy_j": total(v for name, v in joules.items() if name != "compute_energy_j"),
             "dynamic_energy_j": total(joules.values()), "unlimited_s": unlimited_s, "overlap_fraction": reach["overlap"][0],
-            "clocked_memory_s": max(levels["cache"], levels["tile"]), "naive_s": naive_s,
+            "clocked_memory_s": max(levels["cache"], levels["tile"], levels["stream"]), "naive_s": naive_s,
             "roofline_s": max(naive_s, dram / bandwidth), "utilization_fraction": naive_s / busiest if busiest else 1.0,
             "units_allocated": max((min(p.count, p.units) for p in placed), default=chip.units),
         }  # fmt: skip
@@ -401,10 +576,11 @@ class Machine:
     def step_row(self, kernel: Kernel, number: int, p: Placement, cost: Record) -> Record:
         """How one step sits on the part."""
         return {
-            "kernel_id": kernel.kernel_id, "step_id": number, "unit": p.rate.unit, "executed_precision": p.rate.precision,
+            "kernel_id": kernel.kernel_id, "step_id": number, "unit": (p.column or p.rate).unit,
+            "executed_precision": (p.column or p.rate).precision,
             "strategy": p.strategy, "flops": p.flops, "peak_ops_per_s": p.rate.peak, "tile_m": p.tile[0], "tile_n": p.tile[1],
             "tile_k": p.tile[2], "tile_count": p.count, "tile_unit_count": p.units, "units_allocated": min(p.count, p.units),
-            "waves": math.ceil(p.count / p.units), "pipelining_fraction": p.full, "reload_byte": p.reload,
+            "waves": p.spread or math.ceil(p.count / p.units), "pipelining_fraction": p.full, "reload_byte": p.reload,
             "tile_byte": p.held, "ideal_s": p.ideal_s,
             "utilization_fraction": min(1.0, p.peak_s / p.ideal_s) if p.ideal_s else 1.0,
         }  # fmt: skip
@@ -413,7 +589,8 @@ class Machine:
     def slowed(cost: Record, clock: float) -> float:
         """Time of a kernel at a clock, a share of the full one: what is not on the units' clock stays."""
         compute, memory = cost["compute_s"] / clock, max(cost["memory_s"], cost["clocked_memory_s"] / clock)
-        return float(max(compute, memory) + (1 - cost["overlap_fraction"]) * min(compute, memory) + cost["exposed_s"])
+        together = max(compute, memory) + (1 - cost["overlap_fraction"]) * min(compute, memory)
+        return float(max(together, cost["feed_s"] / clock) + cost["exposed_s"])
 
     def limit(self, costs: list[Record], kernels: list[Kernel], call_s: float) -> float | None:
         """Puts every kernel at the clock that the run sustains under the limit of its power mode; the static power there."""
@@ -424,7 +601,7 @@ class Machine:
         issue_s = (
             math.fsum(support["host_kernel_s"] + k.views * support["host_view_s"] for k in kernels) * factor * hosted
         )
-        swinging = ("compute_energy_j", "cache_energy_j", "reload_energy_j")
+        swinging = ("compute_energy_j", "cache_energy_j", "reload_energy_j", "stream_energy_j")
         clocked_j = total(c[name] for c in costs for name in swinging)
         dynamic_j = total(c["dynamic_energy_j"] for c in costs)
 
@@ -458,13 +635,13 @@ class Machine:
             busy_s = self.slowed(cost, clock) * pause
             for name in swinging:
                 cost[name] = times(cost[name], square)
-            joules = ("cache_energy_j", "reload_energy_j", "dram_energy_j", "reorder_energy_j")
+            joules = (*swinging[1:], "dram_energy_j", "reorder_energy_j")
             cost["memory_energy_j"] = total(cost[name] for name in joules)
             cost["dynamic_energy_j"] = total([cost["compute_energy_j"], cost["memory_energy_j"]])
             cost |= {
                 "busy_s": busy_s, "power_s": busy_s - cost["unlimited_s"], "clock_fraction": clock, "pause_ratio": pause,
                 "is_power_bound": busy_s > cost["unlimited_s"] * (1 + 1e-9) and (
-                    max(cost["compute_s"], cost["clocked_memory_s"]) >= clock * cost["memory_s"]
+                    max(cost["compute_s"], cost["clocked_memory_s"], cost["feed_s"]) >= clock * cost["memory_s"]
                     or busy_s - cost["unlimited_s"] > 0.5 * busy_s
                 ), "device_s": busy_s + gap_s,
                 "static_w": times(self.static_w, square),

@@ -53,6 +53,9 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("kernel_time", f"UPDATE kernel_time SET roofline_s = 2 * latency_s WHERE {FIRST_KERNEL}"),
         ("kernel_time", f"UPDATE kernel_time SET latency_s = NULL WHERE {FIRST_KERNEL}"),
     ],
+    "level_sum_mismatch": [
+        ("kernel_energy", f"UPDATE kernel_energy SET memory_energy_j = 1.001 * memory_energy_j WHERE {FIRST_KERNEL}"),
+    ],
     "mapping_mismatch": [
         ("kernel_mapping", f"UPDATE kernel_mapping SET mapped_count = mapped_count + 1 WHERE {FIRST_KERNEL}"),
         ("kernel_mapping", f"UPDATE kernel_mapping SET step_id = 1000 WHERE {FIRST_KERNEL}"),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from charz.schema.conditions import MEMORY_FORMATS
+from charz.schema.conditions import CACHE_STATES, MEMORY_FORMATS
 from charz.schema.errors import CharzError
 
 from .answer import Rows, answer
@@ -16,6 +16,7 @@ from .parameters import (
     Amount,
     Backends,
     Batches,
+    Cache,
     Model,
     Models,
     Part,
@@ -154,12 +155,14 @@ class Answers(Core):
         sequence: Sequences = None,
         precision: Precisions = None,
         backend: Backends = None,
+        cache: Cache = "warm",
         power: Powers = None,
         top: Top = 60,
         section: Literal["cost", "memory"] = "cost",
     ) -> Rows:
         """Compare models on parts: time, energy, energy-delay product, memory and what sets the pace."""
-        question = _question(models, on, batch, sequence, precision, backend, power)
+        held = one_of("cache state", cache, CACHE_STATES)
+        question = _question(models, on, batch, sequence, precision, backend, power, {"cache_state": held})
         narrowed = self.asked(question, "model_report")
         if section == "memory":
             order = f"ORDER BY batch, sequence, peak_memory_byte, model, hardware, backend, precision LIMIT {top}"
@@ -180,6 +183,7 @@ class Answers(Core):
         power: Powers = None,
         resolution: Annotated[Sizes | None, Text("Image sides, e.g. 192,224,288.")] = None,
         memory_format: Annotated[str, Text("nchw or nhwc.")] = "nchw",
+        cache: Cache = "warm",
     ) -> Rows:
         """Sweep models over every combination of the axes given, and mark where each part saturates.
 
@@ -187,7 +191,9 @@ class Answers(Core):
         """
         one_of("memory format", memory_format, MEMORY_FORMATS)
         wanted = self._at_resolutions(names(models), sizes(resolution))
-        question = _question(wanted, on, batch, sequence, precision, backend, power, {"memory_format": memory_format})
+        held = one_of("cache state", cache, CACHE_STATES)
+        conditions = {"memory_format": memory_format, "cache_state": held}
+        question = _question(wanted, on, batch, sequence, precision, backend, power, conditions)
         order = "ORDER BY model, hardware, backend, precision, sequence, batch"
         return self.asked(question, "batch_sweep").rows("batch_sweep", _SWEPT, order)
 

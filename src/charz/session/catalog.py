@@ -15,7 +15,7 @@ from charz.schema.errors import CharzError
 from .answer import Asked, Rows, answer, of_query
 from .axes import names, one_of
 from .core import Core
-from .parameters import Names, Power, Text
+from .parameters import Cache, Names, Power, Text
 
 if TYPE_CHECKING:
     import duckdb
@@ -251,7 +251,7 @@ class Scenarios:
         backend: Annotated[Names | None, Text("Backends, with commas; else each family's own.")] = None,
         memory_format: Annotated[str, Text("nchw or nhwc.")] = "nchw",
         host_factor: Annotated[float, Text("Host time over the reference.", least=0.0)] = 1.0,
-        cache: Annotated[str, Text("warm, cold or hot.")] = "warm",
+        cache: Cache = "warm",
         power: Power = None,
     ) -> Rows:
         """Add a scenario, or one for each family's default backend."""

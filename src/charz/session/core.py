@@ -465,6 +465,7 @@ class Core:
                 backends=question.backends,
                 powers=question.powers,
                 runs=[run],
+                fields=question.fields,
             ),
             *views,
         )

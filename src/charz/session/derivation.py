@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
-from charz.schema.errors import unknown_name
+from charz.schema.errors import CharzError, unknown_name
 from charz.schema.units import UNITS, ending
 
+from . import tiles
 from .answer import Rows, answer
 from .core import Core, Narrowed
-from .parameters import Backend, Batch, Model, Part, Power, Precision, Sequence_, Text
+from .parameters import Backend, Batch, Cache, Model, Part, Power, Precision, Sequence_, Text
 from .report import single
 
 Record = dict[str, Any]
@@ -83,9 +84,15 @@ _TILE = (
 )  # fmt: skip
 """Constants of the tile itself."""
 
+_TILED = (
+    "strategy", "tile_m", "tile_n", "tile_k", "split_k", "overflowing_level", "unlimited_s", "compute_s", "slowest_memory_s",
+    "dynamic_energy_j", "reload_byte", "stream_byte", "units_allocated",
+)  # fmt: skip
+"""What a kernel takes with a candidate tile."""
+
 _RESOURCES = ("matrix", "vector", "memory", "overlap", "residency", "reorder", "paging", "thread")
 
-_KINDS = ("engine", "memory", "overlap", "exposed", "power", "gap", "host")
+_KINDS = ("engine", "memory", "bound", "overlap", "exposed", "power", "gap", "host")
 """Kinds of terms, in the order in which they make up a kernel's time."""
 
 _NAMED = ("scope", "kernel_class", "operator_name", "backend", "precision_class", "memory_format")
@@ -115,13 +122,22 @@ class Derivations(Core):
         sequence: Sequence_ = None,
         precision: Precision = None,
         backend: Backend = None,
+        cache: Cache = "warm",
         power: Power = None,
+        tile: Annotated[
+            str | None, Text("Rows x columns x depth of a tile to hold against the chosen ones, e.g. 64x64x64.")
+        ] = None,
     ) -> Rows:
         """Show how the time and energy of a model, kernel or operator come about on one part: each mechanism with its
         formula, its inputs, the catalog numbers behind them, down to tensor shapes."""
-        narrowed, keys = self.target(single(model, on, batch, sequence, precision, backend, power), "model_report")
+        question = single(model, on, batch, sequence, precision, backend, cache, power)
+        # A tile by hand is a candidate on a connection of its own.
+        asked = self if tile is None else self.child(self._scope)
+        narrowed, keys = asked.target(question, "model_report")
         told = _Told(narrowed, keys)
-        if piece is None:
+        if tile is not None:
+            told.tiles(tiles.offer(narrowed, tile), tile, piece)
+        elif piece is None:
             told.run()
             for line in told.hints:
                 self.voice.remark(line)
@@ -218,6 +234,40 @@ class _Told:
         self._tensors(where)
         self._efficiencies(kernel)
         self._catalog_numbers(self._rows("kernel_mapping", where)[0])
+
+    def tiles(self, candidate: int, size: str, piece: str | None) -> None:
+        """What kernels with products take with the tile they run with and with another, side by side: one kernel or operator,
+        or those that take most of the run."""
+        if piece is None:
+            where = "TRUE"
+        elif piece.isascii() and piece.isdigit():
+            where = f"kernel_id = {int(piece)}"
+        else:
+            where = f"kernel_id = {self.operator(piece)}"
+        order = f"WHERE is_rival AND {where} ORDER BY unlimited_s DESC, kernel_id LIMIT {SHOWN_KERNELS}"
+        # The offered tile may be the fastest: it is held against the best of the others.
+        query = f"""
+            WITH rivals AS (
+                SELECT *, candidate <> {candidate}
+                    AND unlimited_s = MIN(CASE WHEN candidate <> {candidate} THEN unlimited_s END) OVER (PARTITION BY kernel_id) AS is_rival
+                FROM kernel_tile
+            )
+            SELECT * FROM rivals {order}
+        """
+        rivals = {row["kernel_id"]: row for row in self.narrowed.records(query)}
+        mine = {row["kernel_id"]: row for row in self._rows("kernel_tile", f"WHERE candidate = {candidate}")}
+        if not rivals:
+            next = f"`charz explain {self.keys['model']} {self._as_asked()}` lists kernels"
+            raise CharzError("no product to tile", piece or str(self.keys["model"]), next=next)
+        for kernel_id, rival in rivals.items():
+            title = f"Kernel {kernel_id}: {rival['kernel']}"
+            self._facts(title, f"chosen, candidate {rival['candidate']}", "kernel_tile", rival, _TILED)
+            if kernel_id in mine:
+                self._facts(title, size, "kernel_tile", mine[kernel_id], _TILED)
+            else:
+                self._line(
+                    title, size, "overflowing_level", "no product of it", None, "none of its products takes the tile"
+                )
 
     def _terms(self, kernel: Record, where: str) -> None:
         """Every mechanism that takes time or energy: its numbers, what its columns hold, and where its share of the peak

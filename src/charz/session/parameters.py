@@ -45,6 +45,9 @@ Batch = Annotated[int | None, Text("Samples in one run.", least=1)]
 Sequence_ = Annotated[int | None, Text("Tokens a sample.", least=1)]
 Precision = Annotated[str | None, Text("Precision policy, e.g. fp16.")]
 Backend = Annotated[str | None, Text("Backend, e.g. inductor.")]
+Cache = Annotated[
+    str, Text("What the last-level cache holds when a kernel begins: warm, cold, hot or weights_resident.")
+]
 Power = Annotated[str | None, Text("Power mode of the part, e.g. 15w, or a limit in watts, e.g. 150w.")]
 Powers = Annotated[Names | None, Text("Power modes or limits in watts, with commas.")]
 Batches = Annotated[Sizes | None, Text("Batches: 8, 1,8,64 or 1:256 (doubling).")]

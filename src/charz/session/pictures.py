@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from charz.schema import user_file
+from charz.schema.conditions import CACHE_STATES
 from charz.schema.errors import CharzError, unknown_name
 
 from .answer import Asked, Rows
-from .axes import names, sizes
+from .axes import names, one_of, sizes
 from .core import KEYS, Core, Question
-from .parameters import Backends, Batches, Names, Parts, Precisions, Sequences, Text
+from .parameters import Backends, Batches, Cache, Names, Parts, Precisions, Sequences, Text
 
 if TYPE_CHECKING:
     from .core import Narrowed, Voice
@@ -58,6 +59,7 @@ class Pictures(Core):
         sequence: Sequences = None,
         precision: Precisions = None,
         backend: Backends = None,
+        cache: Cache = "warm",
         force: Annotated[bool, Text("Let --out write over a file that charz did not write.")] = False,
     ) -> Chart:
         """Draw a picture of report views: an Altair chart for Python, a file for the command line."""
@@ -76,6 +78,7 @@ class Pictures(Core):
             names(backend),
             every_backend=drawn.every_backend,
             is_first=not drawn.every_precision,
+            fields={"cache_state": one_of("cache state", cache, CACHE_STATES)},
         )
         narrowed = self.asked(question, drawn.view, *drawn.also)
         if not narrowed.records(f"SELECT 1 FROM {drawn.view} LIMIT 1"):

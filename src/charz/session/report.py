@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from charz.schema.conditions import CACHE_STATES
+
 from .answer import Rows, answer
+from .axes import one_of
 from .core import Core, Narrowed, Question
-from .parameters import Backend, Batch, Model, Part, Power, Precision, Sequence_, Top
+from .parameters import Backend, Batch, Cache, Model, Part, Power, Precision, Sequence_, Top
 
 _RUN = (
     "model", "hardware", "backend", "precision", "batch", "sequence", "power", "is_simulated", "latency_s", "throughput_per_s",
@@ -70,6 +73,11 @@ _SECTIONS: dict[str, tuple[str, tuple[str, ...], str]] = {
         ("level", "capacity_byte", "fits_weight", "fits_activation", "fits_all"),
         "ORDER BY depth",
     ),
+    "traffic": (
+        "kernel_level",
+        ("kernel_id", "kernel", "border", "level", "level_byte", "level_s", "level_j", "is_slowest"),
+        "ORDER BY level_s DESC, kernel_id, border LIMIT {top}",
+    ),
     "timeline": (
         "memory_timeline",
         ("kernel_id", "kernel", "module", "live_byte", "total_byte"),
@@ -125,8 +133,8 @@ class Reports(Core):
     @answer(
         "run", "memory", "mapping", "kernels", "energy", "sentences", "checks",
         more=(
-            "partition", "concurrency", "validation", "stages", "levels", "timeline", "largest_batch", "energy_delay_product", "modules",
-            "operators", "cost", "checkpointing",
+            "partition", "concurrency", "validation", "stages", "levels", "traffic", "timeline", "largest_batch", "energy_delay_product",
+            "modules", "operators", "cost", "checkpointing",
         ),
     )  # fmt: skip
     def report(
@@ -138,15 +146,17 @@ class Reports(Core):
         sequence: Sequence_ = None,
         precision: Precision = None,
         backend: Backend = None,
+        cache: Cache = "warm",
         power: Power = None,
         top: Top = 10,
         section: Literal[
             "run", "memory", "mapping", "kernels", "energy", "sentences", "checks", "partition", "concurrency", "validation",
-            "stages", "levels", "timeline", "largest_batch", "energy_delay_product", "modules", "operators", "cost", "checkpointing",
+            "stages", "levels", "traffic", "timeline", "largest_batch", "energy_delay_product", "modules", "operators", "cost",
+            "checkpointing",
         ] = "run",
     ) -> Rows:  # fmt: skip
         """Report one model on one part. Options left out take the model's and the part's defaults."""
-        question = single(model, on, batch, sequence, precision, backend, power)
+        question = single(model, on, batch, sequence, precision, backend, cache, power)
         if section == "checks":
             narrowed, keys = self.target(question, "model_report")
             return _checks(narrowed, keys)
@@ -164,6 +174,7 @@ def single(
     sequence: Sequence_,
     precision: Precision,
     backend: Backend,
+    cache: Cache = "warm",
     power: Power = None,
 ) -> Question:
     """A question about one target; what is left open takes the defaults."""
@@ -175,6 +186,7 @@ def single(
         [precision] if precision else [],
         [backend] if backend else [],
         [power] if power else [],
+        fields={"cache_state": one_of("cache state", cache, CACHE_STATES)},
     )
 
 

@@ -1,0 +1,134 @@
+-- Blocks of a domain-flow product that a unit works on, for every candidate: as many array tiles as the block has, the depth
+-- of the slabs that the tile memory holds of both operands, and the level that cannot hold it. A block of one array tile
+-- keeps its results in the array, so that slabs of any depth do; a larger one whose reduction is cut keeps them beside the
+-- slabs (kpu_tiling: Ti*Tk + Tk*Tj + Ti*Tj <= L2, operands double-buffered).
+-- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, step_id, candidate
+CREATE VIEW tile_block AS
+WITH sized_blocks AS (
+    SELECT
+        s.model,
+        s.backend,
+        s.precision,
+        s.batch,
+        s.sequence,
+        s.scenario_id,
+        s.shape_id,
+        g.hardware,
+        s.step_id,
+        s.is_product,
+        s.product_count,
+        g.candidate,
+        g.is_matrix,
+        g.executed_precision,
+        g.strategy,
+        g.tile_unit_count,
+        g.peak_ops_per_s,
+        g.unit_ops_per_s,
+        g.op_j,
+        s.flops,
+        s.m,
+        s.n,
+        s.k,
+        s.gemm_count,
+        g.element_byte,
+        g.stages,
+        g.array_clock_hz,
+        g.filled_fraction,
+        g.fed_array_hz,
+        g.load_unit_byte_per_s,
+        g.stream_unit_byte_per_s,
+        g.tile_memory_byte,
+        g.stream_memory_byte,
+        g.wave_quantization_fraction,
+        g.split_k,
+        g.listed_k,
+        g.matrix_array_rows AS array_rows,
+        g.matrix_array_columns AS array_columns,
+        CASE WHEN g.listed_m = 0e0 THEN g.matrix_array_rows ELSE g.listed_m END AS tile_m,
+        CASE WHEN g.listed_n = 0e0 THEN g.matrix_array_columns ELSE g.listed_n END AS tile_n,
+        CEIL(s.k / NULLIF(g.split_k, 0e0)) AS slice_k
+    FROM shape_step AS s
+    INNER JOIN part_tile AS g
+        ON g.backend = s.backend AND g.compute_precision = s.compute_precision AND g.dataflow = 'wavefront'
+    WHERE s.is_product
+),
+
+counted_tiles AS (
+    SELECT
+        *,
+        CEIL(LEAST(tile_m, m) / NULLIF(array_rows, 0e0)) * CEIL(LEAST(tile_n, n) / NULLIF(array_columns, 0e0)) AS block_tiles,
+        FLOOR(m / NULLIF(tile_m, 0e0)) * CEIL(tile_m / NULLIF(array_rows, 0e0))
+        + CEIL(m % NULLIF(tile_m, 0e0) / NULLIF(array_rows, 0e0)) AS product_count_m,
+        FLOOR(n / NULLIF(tile_n, 0e0)) * CEIL(tile_n / NULLIF(array_columns, 0e0))
+        + CEIL(n % NULLIF(tile_n, 0e0) / NULLIF(array_columns, 0e0)) AS product_count_n
+    FROM sized_blocks
+),
+
+deep_blocks AS (
+    SELECT
+        *,
+        CASE
+            WHEN listed_k > 0e0 THEN LEAST(listed_k, slice_k)
+            WHEN block_tiles > 1e0 THEN slice_k
+            ELSE LEAST(slice_k, FLOOR(tile_memory_byte / NULLIF(stages * element_byte * (tile_m + tile_n), 0e0)))
+        END AS tile_k
+    FROM counted_tiles
+),
+
+slabbed_blocks AS (
+    SELECT
+        *,
+        CASE WHEN block_tiles > 1e0 THEN CEIL(slice_k / NULLIF(tile_k, 0e0)) ELSE 1e0 END AS slab_count
+    FROM deep_blocks
+),
+
+kept_blocks AS (
+    SELECT
+        *,
+        CASE WHEN slab_count > 1e0 THEN 4e0 * tile_m * tile_n ELSE 0e0 END AS kept_result_byte
+    FROM slabbed_blocks
+)
+
+SELECT
+    * EXCLUDE (
+        slab_count, kept_result_byte, array_rows, array_columns, block_tiles, product_count_m, product_count_n, slice_k, tile_k,
+        tile_m, tile_n
+    ),
+    -- Rows of the array.
+    array_rows,
+    -- Columns of the array.
+    array_columns,
+    -- Rows of the block.
+    tile_m,
+    -- Columns of the block.
+    tile_n,
+    -- Depth of both operands that the tile memory holds at a time.
+    tile_k,
+    -- Tiles of the array that a block of the product has at most.
+    block_tiles,
+    -- Tiles of the array down a product.
+    product_count_m,
+    -- Tiles of the array across a product.
+    product_count_n,
+    -- Depth of a slice of the reduction.
+    slice_k,
+    -- Slabs that the reduction of a block is cut into.
+    slab_count,
+    -- Depth of one of them.
+    slice_k / NULLIF(slab_count, 0e0) AS slab_k,
+    -- Results that wait in the tile memory between slabs. [byte]
+    kept_result_byte,
+    -- True where the stream buffers keep a slab of an array tile's rows while columns stream past.
+    COALESCE(
+        element_byte * (array_rows * slice_k / NULLIF(slab_count, 0e0) + stages * array_columns) <= stream_memory_byte, FALSE
+    ) AS holds_rows,
+    -- Bytes of the tile memory that the block takes. [byte]
+    stages * element_byte * (tile_m + tile_n) * tile_k + kept_result_byte AS block_byte,
+    -- Bytes of the stream buffers that one step of the array takes. [byte]
+    stages * element_byte * (array_rows + array_columns) AS step_byte,
+    -- Innermost level that cannot hold what it must: `stream` or `tile`; null where both can or nothing is known of them.
+    CASE
+        WHEN stages * element_byte * (array_rows + array_columns) > stream_memory_byte THEN 'stream'
+        WHEN tile_k < 1e0 OR stages * element_byte * (tile_m + tile_n) * tile_k + kept_result_byte > tile_memory_byte THEN 'tile'
+    END AS overflowing_level
+FROM kept_blocks

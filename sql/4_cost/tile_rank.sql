@@ -1,0 +1,44 @@
+-- What a shape takes with each candidate tile: the time of `shape_cost` at full clock, on the columns in which candidates differ. Of times
+-- equal within rounding the one of less energy ranks first, then the lower number: both are added to the time in shares too
+-- small to outweigh any real difference, too large for rounding.
+-- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, candidate
+CREATE VIEW tile_rank AS
+SELECT
+    t.*,
+    -- Time of the first level, where there is one. [s]
+    GREATEST(t.stream_s + p.vector_stream_s, p.passing_s) AS first_level_s,
+    -- Time of the arithmetic with the tile. [s]
+    GREATEST(
+        (t.matrix_ideal_s + p.matrix_half_ops * t.matrix_op_s) / NULLIF(p.matrix_fraction, 0e0),
+        (t.direct_ideal_s + p.vector_ideal_s + p.vector_half_ops * GREATEST(t.direct_op_s, p.vector_op_s))
+        / NULLIF(p.vector_fraction, 0e0),
+        t.matrix_naive_s,
+        t.direct_naive_s + p.vector_naive_s
+    ) AS compute_s,
+    -- Time of the slowest memory level with the tile. [s]
+    GREATEST(p.memory_s, t.reload_s, p.staged_load_s, CASE WHEN p.is_staged THEN first_level_s ELSE 0e0 END)
+        AS slowest_memory_s,
+    -- Energy of the products and of the memories next to the units; null when a coefficient is missing. [J]
+    t.product_energy_j
+    + CASE WHEN p.tile_memory_level IS NULL THEN 0e0 ELSE GREATEST(t.reload_byte, p.staged_byte) * p.tile_j_per_byte END
+    + CASE
+        WHEN p.stream_level IS NULL THEN 0e0
+        ELSE GREATEST(t.stream_byte + p.vector_stream_byte, p.passing_byte) * p.stream_j_per_byte
+    END AS tile_energy_j,
+    -- Energy of arithmetic and traffic; null when a coefficient is missing. [J]
+    tile_energy_j + p.memory_energy_j + p.vector_energy_j AS dynamic_energy_j,
+    -- Time the kernel keeps the device busy at full clock. [s]
+    GREATEST(
+        GREATEST(compute_s, slowest_memory_s) + (1e0 - p.overlap_fraction) * LEAST(compute_s, slowest_memory_s),
+        CASE WHEN p.is_staged THEN 0e0 ELSE first_level_s END
+    ) + p.exposed_s AS unlimited_s,
+    -- That time, with energy and number in shares of it. A difference of logarithms is a relative difference of energy,
+    -- whatever else the kernel takes. [s]
+    unlimited_s * (
+        1e0 + 1e-9 * COALESCE(LN(NULLIF(GREATEST(dynamic_energy_j, 0e0), 0e0)), 0e0) + 1e-14 * t.candidate
+    ) AS rank_s
+FROM tile_time AS t
+INNER JOIN cost_border AS p
+    ON p.model = t.model AND p.backend = t.backend AND p.precision = t.precision AND p.batch = t.batch
+    AND p.sequence = t.sequence AND p.scenario_id = t.scenario_id AND p.shape_id = t.shape_id
+    AND p.hardware = t.hardware

@@ -1,0 +1,84 @@
+-- Memory levels that a kernel's bytes cross, one row each, from main memory inwards: what crosses into the level with the tile
+-- chosen at it, how long that takes and how many joules. The joules of a kernel's levels are its memory energy.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id, border
+CREATE VIEW kernel_level AS
+WITH borders AS (
+    SELECT 'dram' AS border
+    UNION ALL
+    SELECT 'cache' AS border
+    UNION ALL
+    SELECT 'tile' AS border
+    UNION ALL
+    SELECT 'stream' AS border
+),
+
+crossed_levels AS (
+    SELECT
+        k.*,
+        b.border,
+        CASE b.border
+            WHEN 'dram' THEN 'dram'
+            WHEN 'cache' THEN k.cache_level
+            WHEN 'tile' THEN k.tile_memory_level
+            ELSE k.stream_level
+        END AS level
+    FROM kernel_time AS k
+    CROSS JOIN borders AS b
+)
+
+SELECT
+    k.model,
+    k.hardware,
+    k.backend,
+    k.precision,
+    k.batch,
+    k.sequence,
+    k.scenario_id,
+    k.kernel_id,
+    -- Place of the level in the hierarchy: `dram`, `cache` (the last level before it), `tile` (what tiles must fit) or
+    -- `stream` (the first level, where tiles lie in another).
+    k.border,
+    k.kernel,
+    k.kernel_class,
+    -- Name of the level on this part; one level may be both `cache` and `tile`.
+    k.level,
+    -- Size of the level, of all units together where each has its own; null when unknown. [byte]
+    CASE k.border
+        WHEN 'dram' THEN k.main_memory_byte
+        WHEN 'cache' THEN k.cache_byte
+        WHEN 'tile' THEN h.tile_memory_byte * h.unit_count
+        ELSE h.stream_memory_byte * h.unit_count
+    END AS capacity_byte,
+    -- Bytes that cross into the level, or out of it. [byte]
+    CASE k.border
+        WHEN 'dram' THEN k.dram_byte + k.reorder_byte
+        WHEN 'cache' THEN k.moved_byte
+        WHEN 'tile' THEN k.reload_byte
+        ELSE k.stream_byte
+    END AS level_byte,
+    -- Peak bandwidth of the level, of all units together; null when unknown. [byte/s]
+    CASE k.border
+        WHEN 'dram' THEN k.dram_byte_per_s
+        WHEN 'cache' THEN k.cache_byte_per_s
+        WHEN 'tile' THEN k.tile_memory_byte_per_s
+        ELSE k.stream_memory_byte_per_s
+    END AS bandwidth_byte_per_s,
+    -- Time it takes. [s]
+    CASE k.border
+        WHEN 'dram' THEN k.dram_s + k.reorder_s
+        WHEN 'cache' THEN k.cache_s
+        WHEN 'tile' THEN k.reload_s
+        ELSE k.stream_s
+    END AS level_s,
+    -- Energy it takes, of the first level only what no operation's energy holds; null when a coefficient is missing. [J]
+    CASE k.border
+        WHEN 'dram' THEN k.dram_energy_j + k.reorder_energy_j
+        WHEN 'cache' THEN k.cache_energy_j
+        WHEN 'tile' THEN k.reload_energy_j
+        ELSE k.stream_energy_j
+    END AS level_j,
+    -- True of the level that sets the pace of the kernel's memory.
+    COALESCE(k.memory_level = k.level, FALSE) AS is_slowest
+FROM crossed_levels AS k
+INNER JOIN part AS h ON h.hardware = k.hardware
+WHERE k.level IS NOT NULL

@@ -1,0 +1,112 @@
+-- Every candidate tile of every kernel that has a product, on every part: what the kernel takes with it at full clock, or the level that
+-- cannot hold it. Rows of `tiling_strategy` that people add are candidates like the others.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id, candidate
+CREATE VIEW kernel_tile AS
+WITH refused_steps AS (
+    SELECT s.model, s.backend, s.precision, s.batch, s.sequence, s.scenario_id, s.shape_id, g.hardware, g.candidate, g.overflowing_level
+    FROM shape_step AS s
+    INNER JOIN part_tile AS g ON g.backend = s.backend AND g.compute_precision = s.compute_precision
+    WHERE s.is_product AND g.overflowing_level IS NOT NULL
+    UNION ALL
+    SELECT model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, candidate, overflowing_level
+    FROM tile_block
+    WHERE overflowing_level IS NOT NULL
+),
+
+candidates AS (
+    SELECT
+        model,
+        backend,
+        precision,
+        batch,
+        sequence,
+        scenario_id,
+        shape_id,
+        hardware,
+        candidate,
+        CAST(NULL AS VARCHAR) AS overflowing_level,
+        unlimited_s,
+        compute_s,
+        slowest_memory_s,
+        dynamic_energy_j,
+        reload_byte,
+        stream_byte,
+        units_allocated,
+        rank_s
+    FROM tile_rank
+    UNION ALL
+    SELECT
+        model,
+        backend,
+        precision,
+        batch,
+        sequence,
+        scenario_id,
+        shape_id,
+        hardware,
+        candidate,
+        MIN(overflowing_level) AS overflowing_level,
+        CAST(NULL AS DOUBLE) AS unlimited_s,
+        CAST(NULL AS DOUBLE) AS compute_s,
+        CAST(NULL AS DOUBLE) AS slowest_memory_s,
+        CAST(NULL AS DOUBLE) AS dynamic_energy_j,
+        CAST(NULL AS DOUBLE) AS reload_byte,
+        CAST(NULL AS DOUBLE) AS stream_byte,
+        CAST(NULL AS DOUBLE) AS units_allocated,
+        CAST(NULL AS DOUBLE) AS rank_s
+    FROM refused_steps
+    GROUP BY model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, candidate
+),
+
+compared_candidates AS (
+    SELECT
+        *,
+        MIN(rank_s) OVER (
+            PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id, shape_id
+        ) AS least_s
+    FROM candidates
+)
+
+SELECT
+    k.model,
+    c.hardware,
+    k.backend,
+    k.precision,
+    k.batch,
+    k.sequence,
+    k.scenario_id,
+    k.kernel_id,
+    k.kernel,
+    c.candidate,
+    s.strategy,
+    s.dataflow,
+    -- Rows of the tile as listed; 0 where they are fitted.
+    s.tile_m,
+    -- Columns of the tile as listed; 0 where they are fitted.
+    s.tile_n,
+    -- Depth of the tile as listed; 0 where it is fitted.
+    s.tile_k,
+    s.divisor,
+    s.split_k,
+    -- True of the tile that the kernel runs with.
+    COALESCE(c.rank_s = c.least_s, FALSE) AS is_chosen,
+    -- Level that cannot hold the tile; null where all do.
+    CASE c.overflowing_level
+        WHEN 'tile' THEN h.tile_memory_level
+        WHEN 'stream' THEN h.stream_level
+        ELSE c.overflowing_level
+    END AS overflowing_level,
+    -- Time the kernel keeps the device busy with the tile at full clock; null where a level cannot hold it. [s]
+    c.unlimited_s,
+    c.compute_s,
+    c.slowest_memory_s,
+    c.dynamic_energy_j,
+    c.reload_byte,
+    c.stream_byte,
+    c.units_allocated
+FROM run_kernel AS k
+INNER JOIN compared_candidates AS c
+    ON c.model = k.model AND c.backend = k.backend AND c.precision = k.precision AND c.batch = k.batch
+    AND c.sequence = k.sequence AND c.scenario_id = k.scenario_id AND c.shape_id = k.shape_id
+INNER JOIN part AS h ON h.hardware = c.hardware
+INNER JOIN tiling_strategy AS s ON s.family = h.family AND s.candidate = c.candidate

@@ -1,0 +1,149 @@
+"""Monotone and alive: more of a memory level never makes an answer slower, and each level matters to some workload."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from charz.schema.scenario import Scenario
+
+from .database import Bench, scenario
+from .test_known_figures import product
+
+PARTS = {
+    "rtx4090": ("fp16", "inductor"),
+    "i7_13700k": ("fp32", "openvino"),
+    "tpu_v4": ("bf16", "xla"),
+    "kpu_t256": ("int8", "kpu"),
+    "hexagon698": ("int8", "onnxruntime"),
+}
+"""A part of each of five families, with the precision and backend that it is asked in."""
+BATCHES = (1, 64)
+ROUNDING = 1e-9
+ELSEWHERE = {
+    ("rtx4090", "register", "bandwidth"): "the peak of the vector units is four operands a lane and clock",
+    ("rtx4090", "l1", "capacity"): "libraries stage through the scratchpad beside it",
+    **{(part, "dram", "capacity"): "whether a model fits (`model_memory`)" for part in PARTS},
+}
+"""What has no time of its own, and where it shows instead."""
+
+DIVIDED_BLOCKS = {("i7_13700k", "l2"): 0.45}
+"""A core's square block grows with its second level, and one of the old size then counts as a divided block, which the fitted
+rows of `tiling_strategy` give less of the pace and divide by 16 at most: a level eight times as large takes up to so much
+longer at batch 1. Known, not right."""
+
+Times = dict[tuple[str, int, str], tuple[float, float]]
+"""Time and energy by model, batch and part; infinite where no tile fits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Factors on one level of every part, by its place from the arithmetic."""
+
+    place: int
+    bandwidth: float = 1.0
+    capacity: float = 1.0
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Bench]:
+    """ResNet-18 and two products, on five parts."""
+    with Bench(["model_cost"], with_parts=True) as made:
+        made.execute(f"DELETE FROM hardware WHERE hardware NOT IN {tuple(PARTS)}")
+        made.replace_rows(
+            Scenario,
+            [
+                scenario(10 * i + j, batch=batch, precision=precision, backend=backend)
+                for i, (precision, backend) in enumerate(PARTS.values())
+                for j, batch in enumerate(BATCHES)
+            ],
+        )
+        made.add_model("resnet18")
+        made.add_graph(product(2048, 512, 96), "wide")
+        made.add_graph(product(512, 1024, 4096), "deep")
+        yield made
+
+
+def levels(bench: Bench) -> dict[str, list[str]]:
+    """Levels of each part from the arithmetic outwards."""
+    rows = bench.rows(
+        "SELECT hardware, level FROM hardware_memory JOIN memory_level USING (level) ORDER BY hardware, depth"
+    )
+    return {part: [level for name, level in rows if name == part] for part in PARTS}
+
+
+def measured(bench: Bench, change: Change | None = None) -> Times:
+    """Answers with the change in force."""
+    places = levels(bench)
+    if change is not None:
+        chosen = [(part, found[change.place]) for part, found in places.items() if change.place < len(found)]
+        for part, level in chosen:
+            for column, factor in (("bandwidth_byte_per_s", change.bandwidth), ("capacity_byte", change.capacity)):
+                query = f"UPDATE hardware_memory SET {column} = {column} * ? WHERE hardware = ? AND level = ?"
+                bench.execute(query, [factor, part, level])
+    query = "SELECT model, batch, hardware, precision, backend, latency_s, energy_j FROM model_cost"
+    found = {
+        (model, batch, part): (math.inf if latency is None else latency, math.inf if energy is None else energy)
+        for model, batch, part, precision, backend, latency, energy in bench.rows(query)
+        if PARTS[part] == (precision, backend)
+    }
+    if change is not None:
+        for part, level in chosen:
+            for column, factor in (("bandwidth_byte_per_s", change.bandwidth), ("capacity_byte", change.capacity)):
+                query = f"UPDATE hardware_memory SET {column} = {column} / ? WHERE hardware = ? AND level = ?"
+                bench.execute(query, [factor, part, level])
+    return found
+
+
+def moved(before: Times, after: Times, part: str) -> list[tuple[str, int, float, float]]:
+    """Workloads of a part whose time and energy differ, with both ratios."""
+    ratios = [
+        (model, batch, after[model, batch, name][0] / time, after[model, batch, name][1] / energy)
+        for (model, batch, name), (time, energy) in before.items()
+        if name == part and math.isfinite(after[model, batch, name][0])
+    ]
+    return [row for row in ratios if abs(row[2] - 1) > ROUNDING and abs(row[3] - 1) > ROUNDING]
+
+
+def slower(less: Times, more: Times, allowed: dict[str, float] | None = None) -> list[object]:
+    """Workloads that take longer with more, by more than is allowed to a part."""
+    shares = {key: (allowed or {}).get(key[2], 0.0) for key in less}
+    return [(key, less[key], more[key]) for key in less if more[key][0] > less[key][0] * (1 + ROUNDING + shares[key])]
+
+
+@pytest.mark.slow
+def test_more_is_never_slower_and_every_level_matters(bench: Bench) -> None:
+    """Each level of each part: its bandwidth at a 64th, its capacity at a 16th, and at that bandwidth at a half too, and
+    more of both. What is printed stands in docs/cost-model/levels.md."""
+    base, places = measured(bench), levels(bench)
+    assert len({part for _, _, part in base}) == len(PARTS)
+    dead = []
+    for place in range(max(map(len, places.values()))):
+        starved, smaller = measured(bench, Change(place, 1 / 64)), measured(bench, Change(place, capacity=1 / 16))
+        halved, least = measured(bench, Change(place, 1 / 64, 1 / 2)), measured(bench, Change(place, 1 / 64, 1 / 16))
+        allowed = {p: DIVIDED_BLOCKS.get((p, found[place]), 0.0) for p, found in places.items() if place < len(found)}
+        assert not slower(starved, base)
+        for less, more in (
+            (smaller, base),
+            (halved, starved),
+            (least, halved),
+            (base, measured(bench, Change(place, 4.0, 8.0))),
+        ):
+            assert not slower(less, more, allowed)
+        for part, found in places.items():
+            if place >= len(found):
+                continue
+            for what, pairs in (
+                ("bandwidth", [(base, starved)]),
+                ("capacity", [(base, smaller), (starved, halved), (starved, least)]),
+            ):
+                rows = [row for before, after in pairs for row in moved(before, after, part)]
+                if rows:
+                    model, batch, time, energy = max(rows, key=lambda row: row[2])
+                    print(f"| {part} | {found[place]} | {what} | {model}, {batch} | {time:.2f} | {energy:.2f} |")
+                elif (part, found[place], what) not in ELSEWHERE:
+                    dead.append((part, found[place], what))
+    assert not dead
