@@ -82,4 +82,5 @@ SELECT
     -- Anything a reader must know.
     n.note
 FROM found_numbers AS n
+INNER JOIN hardware AS h ON h.hardware = n.hardware
 LEFT JOIN confidence AS c ON c.confidence = n.confidence
