@@ -43,7 +43,8 @@ READS: dict[str, tuple[list[str], dict[str, Any]]] = {
 """Arguments and options of each command that only reads."""
 
 OTHERS = {
-    "calibrate", "doctor", "export", "fusion", "hardware add", "hardware remove", "hardware sync", "ingest", "measure",
+    "calibrate", "doctor", "export", "fusion", "hardware add", "hardware dump", "hardware remove", "hardware sync",
+    "hardware template", "ingest", "measure",
     "measurements import", "measurements list", "plot", "refresh", "scenario add", "scenario remove", "validate",
     "what-if",
 }  # fmt: skip

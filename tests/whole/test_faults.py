@@ -125,4 +125,5 @@ def test_a_price_or_link_that_cannot_be_leaves_what_rests_on_it_null(
     connection.execute("ROLLBACK")
     assert any(value is not None for (value,) in before)
     assert len(after) == len(before) and all(value is None for (value,) in after)
-    assert still == times
+    assert still.keys() == times.keys()
+    assert all(still[key] == pytest.approx(times[key]) for key in times)  # sums may come in another order

@@ -244,18 +244,17 @@ class _Told:
             where = f"kernel_id = {int(piece)}"
         else:
             where = f"kernel_id = {self.operator(piece)}"
-        order = f"WHERE is_rival AND {where} ORDER BY unlimited_s DESC, kernel_id LIMIT {SHOWN_KERNELS}"
+        tiles = self._rows("kernel_tile", f"WHERE {where} ORDER BY kernel_id, candidate")
+        mine = {row["kernel_id"]: row for row in tiles if row["candidate"] == candidate}
         # The offered tile may be the fastest: it is held against the best of the others.
-        query = f"""
-            WITH rivals AS (
-                SELECT *, candidate <> {candidate}
-                    AND unlimited_s = MIN(CASE WHEN candidate <> {candidate} THEN unlimited_s END) OVER (PARTITION BY kernel_id) AS is_rival
-                FROM kernel_tile
-            )
-            SELECT * FROM rivals {order}
-        """
-        rivals = {row["kernel_id"]: row for row in self.narrowed.records(query)}
-        mine = {row["kernel_id"]: row for row in self._rows("kernel_tile", f"WHERE candidate = {candidate}")}
+        others: dict[int, Record] = {}
+        for row in tiles:
+            best = others.get(row["kernel_id"])
+            is_other = row["candidate"] != candidate and row["unlimited_s"] is not None
+            if is_other and (best is None or row["unlimited_s"] < best["unlimited_s"]):
+                others[row["kernel_id"]] = row
+        slowest = sorted(others.values(), key=lambda row: (-row["unlimited_s"], row["kernel_id"]))
+        rivals = {row["kernel_id"]: row for row in slowest[:SHOWN_KERNELS]}
         if not rivals:
             next = f"`charz explain {self.keys['model']} {self._as_asked()}` lists kernels"
             raise CharzError("no product to tile", piece or str(self.keys["model"]), next=next)
