@@ -368,7 +368,8 @@ class _Told:
             rule = (
                 f" by rule {row['derivation_rule']}" if row["stated_value"] is None and row["derivation_rule"] else ""
             )
-            meaning = f"{row['standing']}{rule}{edited}; {row['source_id'] or '?'}{formula}"
+            trust = row["standing"] if row["stated_value"] is None else row["confidence"] or "?"
+            meaning = f"{trust}{rule}{edited}; {row['source_id'] or '?'}{formula}"
             self._line(title, "", row["field"], row["value"], row["unit"], meaning)
 
     def _facts(self, step: str, item: str, view: str, row: Record, columns: Iterable[str]) -> None:
