@@ -1,6 +1,7 @@
 -- Every row of `tiling_strategy` on every part of its family, with the part's rates, and the level that cannot hold it: one
--- stage of both operands beside the units, with the results where those are not in registers. What is fitted to its level, or
--- depends on the product (`tile_block`), is no question here.
+-- stage of both operands beside the units, with the results where those are not in registers. A memory that all units share
+-- takes as many tiles as it holds, however many units there are. What is fitted to its level, or depends on the product
+-- (`tile_block`), is no question here.
 -- Grain: hardware, backend, compute_precision, candidate
 CREATE VIEW offered_tile AS
 WITH listed_tiles AS (
@@ -26,7 +27,13 @@ WITH listed_tiles AS (
         s.wave_quantization_fraction,
         s.efficiency_fraction,
         s.fed_macs,
-        s.matrix_instruction IS NOT NULL AS has_results_in_registers
+        s.matrix_instruction IS NOT NULL AS has_results_in_registers,
+        -- One stage of both operands, and the results where those are not in registers.
+        CASE
+            WHEN s.dataflow = 'output_stationary' AND s.tile_m > 0
+                THEN r.element_byte * COALESCE(s.step_k, s.tile_k) * (s.tile_m + s.tile_n)
+                    + CASE WHEN s.matrix_instruction IS NOT NULL THEN 0e0 ELSE 4e0 * s.tile_m * s.tile_n END
+        END AS listed_byte
     FROM part_rate AS r
     INNER JOIN tiling_strategy AS s
         ON s.family = r.family AND COALESCE(s.matrix_instruction = r.matrix_instruction, TRUE)
@@ -35,7 +42,7 @@ WITH listed_tiles AS (
 )
 
 SELECT
-    * EXCLUDE (has_results_in_registers, is_systolic, listed_m, listed_n, listed_k),
+    * EXCLUDE (has_results_in_registers, listed_byte, is_systolic, listed_m, listed_n, listed_k),
     -- True where operands move through an array: one of another element type leaves the product to the vector units.
     is_systolic,
     -- Rows of the tile as listed; 0 where it is fitted.
@@ -62,9 +69,9 @@ SELECT
         WHEN held_rows < 1e0 AND matrix_ops_per_s IS NOT NULL THEN 'tile'
         WHEN dataflow <> 'output_stationary' OR listed_m = 0e0 THEN NULL
         WHEN has_results_in_registers AND 4e0 * listed_m * listed_n > register_byte THEN 'register'
-        WHEN element_byte * step_k * (listed_m + listed_n)
-            + CASE WHEN has_results_in_registers THEN 0e0 ELSE 4e0 * listed_m * listed_n END > tile_memory_byte
-            THEN 'tile'
-    END AS overflowing_level
+        WHEN listed_byte > COALESCE(tile_memory_pool_byte, tile_memory_byte) THEN 'tile'
+    END AS overflowing_level,
+    -- Units that hold one at a time of a tile memory that all share; null where each has its own.
+    FLOOR(tile_memory_pool_byte / NULLIF(listed_byte, 0e0)) AS pooled_unit_count
 FROM listed_tiles
 WHERE NOT (is_systolic AND matrix_ops_per_s IS NULL AND divisor > 1e0)

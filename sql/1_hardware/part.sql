@@ -48,6 +48,7 @@ SELECT
     c.array_columns,
     m.register_byte,
     m.tile_memory_byte,
+    m.tile_memory_pool_byte,
     m.tile_memory_level,
     m.tile_memory_byte_per_s,
     m.stream_level,

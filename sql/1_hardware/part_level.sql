@@ -37,6 +37,7 @@ memory_totals AS (
         MAX(CASE WHEN m.depth = k.depth THEN m.total_byte_per_s END) AS cache_byte_per_s,
         MAX(CASE WHEN m.depth = k.depth THEN m.level END) AS cache_level,
         MAX(CASE WHEN m.level = 'scratchpad' THEN m.total_byte / NULLIF(m.unit_count, 0e0) END) AS scratchpad_byte,
+        MAX(CASE WHEN m.level = 'scratchpad' AND m.scope <> 'unit' THEN m.total_byte END) AS chip_scratchpad_byte,
         MAX(CASE WHEN m.level = 'register' AND m.scope = 'unit' THEN m.capacity_byte END) AS register_byte,
         MAX(CASE WHEN m.level = 'scratchpad' THEN m.total_byte_per_s END) AS scratchpad_byte_per_s,
         MAX(CASE WHEN m.level = 'l1' AND m.capacity_byte IS NOT NULL THEN m.level END) AS first_level,
@@ -77,6 +78,8 @@ SELECT
         WHEN f.tiles_second_level THEN COALESCE(m.unit_l2_byte, m.l1_byte, m.cache_byte / NULLIF(c.unit_count, 0e0))
         ELSE COALESCE(m.scratchpad_byte, m.l1_byte, m.cache_byte / NULLIF(c.unit_count, 0e0))
     END AS tile_memory_byte,
+    -- Size of a tile memory that all units share; null where each has its own. [byte]
+    CASE WHEN NOT f.tiles_second_level THEN m.chip_scratchpad_byte END AS tile_memory_pool_byte,
     -- Peak bandwidth of all units' tile memories together; null when unknown. [byte/s]
     CASE
         WHEN f.tiles_second_level AND m.unit_l2_byte IS NOT NULL THEN m.unit_l2_byte_per_s

@@ -5,12 +5,22 @@ CREATE TABLE part_tile AS
 WITH rated_tiles AS (
     SELECT
         *,
-        CASE WHEN is_systolic THEN COALESCE(matrix_unit_count, unit_count) ELSE unit_count END AS tile_unit_count,
-        CASE WHEN is_matrix THEN matrix_ops_per_s ELSE COALESCE(vector_ops_per_s, matrix_ops_per_s) END AS peak_ops_per_s,
+        CASE WHEN is_systolic THEN COALESCE(matrix_unit_count, unit_count) ELSE unit_count END AS rated_unit_count,
+        CASE WHEN is_matrix THEN matrix_ops_per_s ELSE COALESCE(vector_ops_per_s, matrix_ops_per_s) END AS rated_ops_per_s,
         CASE WHEN is_matrix THEN matrix_precision ELSE COALESCE(vector_precision, matrix_precision) END AS executed_precision,
         CASE WHEN is_matrix THEN matrix_op_j ELSE vector_op_j END AS op_j,
         CASE WHEN is_left_to_vector THEN 1e0 ELSE efficiency_fraction END AS filled_fraction
     FROM offered_tile
+),
+
+-- Units beyond those that a shared memory has tiles for stand still (LEAST passes over nulls).
+working_units AS (
+    SELECT
+        *,
+        LEAST(rated_unit_count, pooled_unit_count) AS tile_unit_count,
+        rated_ops_per_s * COALESCE(LEAST(1e0, pooled_unit_count / NULLIF(rated_unit_count, 0e0)), 1e0) AS peak_ops_per_s
+    FROM rated_tiles
+    WHERE rated_ops_per_s > 0e0
 ),
 
 -- Small tiles reuse their operands less: what they lose is the share of the unit's pace at which the memory beside it can
@@ -25,8 +35,7 @@ fed_tiles AS (
                 1e0, peak_ops_per_s * element_byte / NULLIF(2e0 * fed_macs * tile_memory_byte_per_s, 0e0)
             ), 0e0
         ) AS sustained_fraction
-    FROM rated_tiles
-    WHERE peak_ops_per_s > 0e0
+    FROM working_units
 )
 
 SELECT

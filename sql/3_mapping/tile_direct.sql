@@ -53,6 +53,19 @@ waved_blocks AS (
         + (1e0 - wave_quantization_fraction) * GREATEST(1e0, tile_count / NULLIF(tile_unit_count, 0e0)) AS effective_waves,
         CASE WHEN is_staged THEN element_byte * gemm_count * (m * k + k * n + m * n) ELSE 0e0 END AS staged_byte
     FROM counted_blocks
+),
+
+-- The busiest unit moves the rows and results of its own threads and all columns of each product that they belong to.
+busy_blocks AS (
+    SELECT
+        *,
+        staged_byte / NULLIF(
+            element_byte * (
+                waves * block_fraction * gemm_count * m * (k + n)
+                + LEAST(waves * GREATEST(1e0, block_fraction * gemm_count), gemm_count) * k * n
+            ), 0e0
+        ) AS busy_units
+    FROM waved_blocks
 )
 
 SELECT
@@ -97,7 +110,7 @@ SELECT
     -- Results that the tile keeps next to its unit; null where no tile is cut. [byte]
     CAST(NULL AS DOUBLE) AS kept_result_byte,
     -- Rate at which all units' tiles are loaded together; null when unknown. [byte/s]
-    CASE WHEN is_staged THEN load_unit_byte_per_s * tile_count / NULLIF(waves, 0e0) ELSE tile_memory_byte_per_s END
+    CASE WHEN is_staged THEN load_unit_byte_per_s * busy_units ELSE tile_memory_byte_per_s END
         AS load_byte_per_s,
     -- Bytes that cross the border of the tile memory where software moves all of them: operands for each result, and results.
     -- [byte]
@@ -105,7 +118,7 @@ SELECT
     -- Bytes that stream from the tile memory to the arithmetic, where buffers between them are told apart. [byte]
     staged_byte AS stream_byte,
     -- Rate at which all units draw them together; null when unknown. [byte/s]
-    stream_unit_byte_per_s * tile_count / NULLIF(waves, 0e0) AS stream_byte_per_s,
+    stream_unit_byte_per_s * busy_units AS stream_byte_per_s,
     -- Time of its tiles, filled and drained, with no other bound. [s]
     effective_waves * flops * block_fraction / NULLIF(unit_ops_per_s * filled_fraction, 0e0) AS tiled_s
-FROM waved_blocks
+FROM busy_blocks

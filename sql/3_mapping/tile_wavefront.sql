@@ -2,7 +2,8 @@
 -- max(K, R) more for each that follows (kpu_tilesched). A unit takes its tiles in blocks of several arrays' size; where the
 -- reduction of a block is cut into slabs, its partial results wait in the tile memory between them. A split reduction is
 -- summed in rounds of pairs. Blocks that a level cannot hold are no rows here (`tile_block`). Derived in
--- docs/cost-model/kpu.md. What no array computes goes to `tile_direct`.
+-- docs/cost-model/kpu.md. Bytes take as long as those of the busiest unit, whose tiles are whole ones. What no array computes
+-- goes to `tile_direct`.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_wavefront AS
 WITH counted_tiles AS (
@@ -34,7 +35,16 @@ timed_tiles AS (
                 THEN GREATEST(CEIL(LOG2(split_k) - 1e-9), CEIL(waves * (split_k - 1e0) / NULLIF(split_k, 0e0)))
             ELSE 0e0
         END AS combining_rounds,
-        COALESCE(4e0 * array_rows * array_columns / NULLIF(load_unit_byte_per_s, 0e0), 0e0) AS round_s
+        COALESCE(4e0 * array_rows * array_columns / NULLIF(load_unit_byte_per_s, 0e0), 0e0) AS round_s,
+        -- Rows and columns of all tiles over those of the product, were every tile as large as the largest.
+        LEAST(m, array_rows) * product_count_m / NULLIF(m, 0e0) AS whole_m,
+        LEAST(n, array_columns) * product_count_n / NULLIF(n, 0e0) AS whole_n,
+        element_byte * m * k * CEIL(n / NULLIF(tile_n, 0e0)) AS loaded_row_byte,
+        element_byte * k * n * CEIL(m / NULLIF(tile_m, 0e0)) AS loaded_column_byte,
+        m * n * (element_byte + 4e0 * (split_k - 1e0)) AS carried_result_byte,
+        element_byte * m * k * CASE WHEN holds_rows THEN CEIL(n / NULLIF(tile_n, 0e0)) ELSE product_count_n END AS streamed_row_byte,
+        element_byte * k * n * product_count_m AS streamed_column_byte,
+        m * n * (element_byte + 8e0 * (slab_count - 1e0)) AS streamed_result_byte
     FROM waved_tiles
 )
 
@@ -79,19 +89,20 @@ SELECT
     effective_waves * slice_k / NULLIF(cycles, 0e0) AS pipelining_fraction,
     kept_result_byte,
     -- Rate at which all units' tiles are loaded together; null when unknown. [byte/s]
-    load_unit_byte_per_s * tile_count / NULLIF(waves, 0e0) AS load_byte_per_s,
+    load_unit_byte_per_s * tile_count / NULLIF(waves, 0e0)
+    * (loaded_row_byte + loaded_column_byte + carried_result_byte)
+    / NULLIF(loaded_row_byte * whole_m + loaded_column_byte * whole_n + carried_result_byte * whole_m * whole_n, 0e0)
+        AS load_byte_per_s,
     -- Bytes that cross the border of the tile memory besides operands: results, and partial ones of a split. [byte]
-    gemm_count * m * n * (element_byte + 4e0 * (split_k - 1e0)) AS carried_byte,
+    gemm_count * carried_result_byte AS carried_byte,
     -- Bytes that stream from the tile memory to the arithmetic and back: operands for each array's tile (rows once a block
     -- where the buffers hold a slab of them), results, and partial ones between slabs. [byte]
-    gemm_count * (
-        element_byte * (
-            m * k * CASE WHEN holds_rows THEN CEIL(n / NULLIF(tile_n, 0e0)) ELSE product_count_n END + k * n * product_count_m
-            + m * n
-        ) + 8e0 * m * n * (slab_count - 1e0)
-    ) AS stream_byte,
+    gemm_count * (streamed_row_byte + streamed_column_byte + streamed_result_byte) AS stream_byte,
     -- Rate at which all units draw them together; null when unknown. [byte/s]
-    stream_unit_byte_per_s * tile_count / NULLIF(waves, 0e0) AS stream_byte_per_s,
+    stream_unit_byte_per_s * tile_count / NULLIF(waves, 0e0)
+    * (streamed_row_byte + streamed_column_byte + streamed_result_byte)
+    / NULLIF(streamed_row_byte * whole_m + streamed_column_byte * whole_n + streamed_result_byte * whole_m * whole_n, 0e0)
+        AS stream_byte_per_s,
     -- Time of its tiles, filled and drained, with no other bound. [s]
     cycles / NULLIF(LEAST(array_clock_hz * filled_fraction, fed_array_hz), 0e0) + combining_rounds * round_s AS tiled_s
 FROM timed_tiles

@@ -17,7 +17,8 @@ WITH blocked_steps AS (
         r.matrix_op_j,
         s.is_reducing AND r.is_staged AS is_shared,
         GREATEST(1e0, CEIL(s.threads / NULLIF(r.block_threads, 0e0))) AS block_count,
-        s.flops * LEAST(1e0, r.block_threads / GREATEST(s.threads, 1e0)) AS block_flops,
+        LEAST(1e0, r.block_threads / GREATEST(s.threads, 1e0)) AS block_fraction,
+        s.flops * block_fraction AS block_flops,
         LEAST(r.block_threads, s.threads) AS block_results,
         GREATEST(1e0, COALESCE(NULLIF(s.macs, 0e0), s.flops) / GREATEST(s.threads, 1e0)) AS window_elements,
         r.load_unit_byte_per_s,
@@ -71,7 +72,7 @@ shared_steps AS (
 streamed_steps AS (
     SELECT
         *,
-        COALESCE(stream_byte * waves / NULLIF(block_count * part_count * stream_unit_byte_per_s, 0e0), 0e0) AS stream_s,
+        COALESCE(stream_byte * block_fraction * waves / NULLIF(part_count * stream_unit_byte_per_s, 0e0), 0e0) AS stream_s,
         CASE WHEN is_shared THEN window_elements + matrix_array_rows + matrix_array_columns - 2e0 END AS fill_cycles
     FROM shared_steps
 ),

@@ -155,16 +155,20 @@ class Mapper:
         if self.chip.is_staged and step.is_product:
             # Every operand of every result passes both borders.
             m, n, k = step.size("m"), step.size("n"), step.size("k")
-            passing = self.facts.width(step.precision) * step.size("groups") * (m * k + k * n + m * n)
-            self.pass_borders(placed, passing, passing, math.ceil(count / units))
+            width, groups = self.facts.width(step.precision), step.size("groups")
+            passing = width * groups * (m * k + k * n + m * n)
+            # Products of one unit, whole or in part, and whole ones whose columns it reads.
+            own = math.ceil(count / units) * groups * min(1.0, self.block / max(threads, 1.0))
+            read = min(groups, max(own, math.ceil(count / units)))
+            busiest = width * (own * m * (k + n) + read * k * n)
+            self.pass_borders(placed, (passing, busiest), (passing, busiest))
         return placed
 
-    def pass_borders(self, placed: Placement, reload: float, streamed: float, rounds: float) -> None:
-        """Bytes into the tile memories and on to the arithmetic, as fast as the busiest unit takes its share."""
-        share = rounds / placed.count
-        placed.reload, placed.streamed = reload, streamed
-        placed.reload_s = reload * share / self.chip.load_rate if self.chip.load_rate else 0.0
-        placed.stream_s = streamed * share / self.chip.stream_rate if self.chip.stream_rate else 0.0
+    def pass_borders(self, placed: Placement, loaded: tuple[float, float], streamed: tuple[float, float]) -> None:
+        """Bytes into the tile memories and on to the arithmetic, of all units and of the busiest, whose time it is."""
+        placed.reload, placed.streamed = loaded[0], streamed[0]
+        placed.reload_s = loaded[1] / self.chip.load_rate if self.chip.load_rate else 0.0
+        placed.stream_s = streamed[1] / self.chip.stream_rate if self.chip.stream_rate else 0.0
 
     def shared(self, step: Step, rate: Rate) -> Placement:
         """Results of many elements on a domain-flow part: units without a block share another's elements."""
@@ -181,7 +185,8 @@ class Mapper:
         sharers = max(1.0, min(float(chip.units // blocks), math.floor(paying) if paying < math.inf else math.inf))
         placed = Placement(rate, chip.units, 0.0, blocks * sharers, flops)
         passing = self.facts.width(step.precision) * results * (elements + 1)
-        self.pass_borders(placed, 0.0, passing, rounds)
+        busiest = passing * min(1.0, self.block / max(results, 1.0)) * rounds / sharers
+        self.pass_borders(placed, (0.0, 0.0), (passing, busiest))
         clock = matrix and matrix.peak / (2 * matrix.rows * matrix.columns * matrix.units)
         fill_s = (elements + matrix.rows + matrix.columns - 2) / clock if matrix and clock else 0.0
         working_s = rounds * block_s / sharers + math.log2(sharers) * meeting_s
@@ -323,7 +328,18 @@ class Mapper:
         )
         stays = buffers is not None and width * (rows * depth / slabs + stages * columns) <= buffers
         streamed = width * (m * k * (math.ceil(n / tile_n) if stays else across) + k * n * down + m * n)
-        self.pass_borders(placed, groups * loaded, groups * (streamed + 8 * m * n * (slabs - 1)), most)
+        streamed += 8 * m * n * (slabs - 1)
+        # The largest tile of the array, one of `split` slices of its reduction.
+        m, n = min(rows, m), min(columns, n)
+        one = (
+            width
+            * k
+            * (m * math.ceil(step.size("n") / tile_n) / across + n * math.ceil(step.size("m") / tile_m) / down)
+        )
+        one += m * n * (width + 4 * (split - 1))
+        passed = width * k * (m * (math.ceil(step.size("n") / tile_n) / across if stays else 1) + n)
+        passed += m * n * (width + 8 * (slabs - 1))
+        self.pass_borders(placed, (groups * loaded, most * one / split), (groups * streamed, most * passed / split))
         return placed
 
     @staticmethod
@@ -483,12 +499,13 @@ class Machine:
             "dram": (dram + (half * chip.units if moved > 0 else 0.0)) / (bandwidth * share),
             "cache": moved / (chip.last_bandwidth * share) if chip.last_bandwidth else 0.0,
             "latency": max((s.size("accesses") for s in kernel.steps), default=0.0) * chip.latency_s if walks else 0.0,
-            "thread": moved / (chip.unit_bandwidth * thread * team)
-            if chip.unit_bandwidth and thread and team < chip.units
-            else 0.0,
             "tile": reload_s,
             "stream": stream_s if chip.is_staged else 0.0,
         }
+        # A unit alone draws no less than its share of what all draw.
+        fair_s = max(levels["dram"], levels["cache"], levels["latency"]) * chip.units
+        alone_s = moved / (chip.unit_bandwidth * thread) if chip.unit_bandwidth and thread else 0.0
+        levels["thread"] = min(alone_s, fair_s) / team if team < chip.units else 0.0
         memory_s = max(levels.values())
         slowest = max(levels, key=lambda level: levels[level])
         # What is exposed: the library's own order, fresh pages, teams of threads.

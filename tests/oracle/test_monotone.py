@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -29,21 +30,26 @@ RUNS = [("fp32", "eager"), ("fp16", "inductor"), ("bf16", "xla"), ("int8", "kpu"
 WHOLE = """
     SELECT CONCAT(c.model, ' ', c.hardware, ' ', c.precision, ' ', c.backend) AS key, c.batch, c.latency_s AS value
     FROM model_cost AS c JOIN part_support AS t USING (hardware, backend, precision)
-    WHERE t.chunk_element IS NULL OR t.shares_by_chunk
+    WHERE t.chunk_element IS NULL
 """
-"""Runs in which no loop passes from one thread to all."""
+"""Runs in which no loop passes from few threads to more."""
 KERNELS = """
     SELECT
-        CONCAT(model, ' ', hardware, ' ', precision, ' ', kernel_id, ' ', team_size > 1) AS key, batch,
-        device_s - paging_s AS value
+        CONCAT(
+            model, ' ', hardware, ' ', precision, ' ', kernel_id, ' ', kernel_class, ' ', operator_name, ' ',
+            CASE WHEN shares_by_chunk THEN team_size >= unit_count ELSE team_size > 1 END
+        ) AS key,
+        batch,
+        (device_s - paging_s) * CASE WHEN shares_by_chunk AND team_size < unit_count THEN team_size ELSE 1 END AS value
     FROM kernel_cost
-    WHERE chunk_element IS NOT NULL AND NOT shares_by_chunk
+    WHERE chunk_element IS NOT NULL
 """
-"""Kernels of the other runs, in one thread and in all."""
+"""Kernels of the other runs, in one thread and in all; of those that take a thread a chunk, the time of all threads
+together while there are few: a loop twice as long has twice the threads, which share what they all read."""
 PAGES = """
     SELECT CONCAT(model, ' ', hardware, ' ', precision) AS key, batch, SUM(paging_s) AS value
     FROM kernel_cost
-    WHERE chunk_element IS NOT NULL AND NOT shares_by_chunk
+    WHERE chunk_element IS NOT NULL
     GROUP BY ALL
 """
 """Fresh pages of those runs: they belong to the run, not to one kernel."""
@@ -58,9 +64,9 @@ def generated() -> Iterator[Bench]:
 
 
 def latencies(bench: Bench) -> dict[tuple[int, str], float]:
-    """Time of every target by scenario and part."""
+    """Time of every target by scenario and part; infinite where no tile fits."""
     query = "SELECT scenario_id, hardware, latency_s FROM model_cost"
-    return {(s, h): t for s, h, t in bench.rows(query)}
+    return {(s, h): math.inf if t is None else t for s, h, t in bench.rows(query)}
 
 
 def with_clock(row: Row, factor: float) -> Row:
@@ -97,6 +103,7 @@ def improved(bench: Bench, improve: Callable[[Row, float], Row], data: st.DataOb
     bench.replace_part([improve(row, factor) for row in rows])
     after = latencies(bench)
     assert before.keys() == after.keys()
+    assert any(map(math.isfinite, before.values()))
     slower = {k: (before[k], after[k]) for k in before if after[k] > before[k] * (1 + ROUNDING)}
     assert not slower
 

@@ -22,6 +22,7 @@ PARTS = {
     "tpu_v4": ("xla", "bf16"),
     "kpu_t64": ("kpu", "bf16"),
     "hexagon698": ("onnxruntime", "int8"),
+    "gaudi2": ("onnxruntime", "bf16"),
 }
 """One of each family, with the backend and precision that it is asked about."""
 
@@ -35,15 +36,6 @@ UNLIMITED = (
 DOUBLED = {
     "units": (f"UPDATE hardware_cluster SET unit_count = 2 * unit_count {_OF}",),
     "clock": (f"UPDATE hardware_cluster SET clock_boost_hz = 2 * clock_boost_hz {_OF}",),
-    "main memory bandwidth": (
-        f"UPDATE hardware_memory SET bandwidth_byte_per_s = 2 * bandwidth_byte_per_s {_OF} AND level = 'dram'",
-    ),
-    "main memory size": (f"UPDATE hardware_memory SET capacity_byte = 2 * capacity_byte {_OF} AND level = 'dram'",),
-    "on-chip sizes": (f"UPDATE hardware_memory SET capacity_byte = 2 * capacity_byte {_OF} AND level <> 'dram'",),
-    "on-chip bandwidths": (
-        "UPDATE hardware_memory SET bandwidth_byte_per_s = 2 * (SELECT bandwidth_byte_per_s FROM part_memory AS m"
-        f" WHERE m.hardware = hardware_memory.hardware AND m.level = hardware_memory.level) {_OF} AND level <> 'dram'",
-    ),
     "energies": (
         f"UPDATE energy_profile SET value = 2 * value {_OF} AND what <> 'static'",
         "INSERT INTO energy_profile BY NAME SELECT * EXCLUDE (is_stated) REPLACE (2 * value AS value) FROM part_energy"
@@ -52,6 +44,11 @@ DOUBLED = {
     "power limit": (f"UPDATE hardware_power SET tdp_w = 2 * tdp_w {_OF}",),
 }
 """Statements that double one kind of number of a part."""
+
+_LEVEL = "UPDATE hardware_memory SET {column} = 2 * (SELECT {column} FROM part_memory AS m WHERE m.hardware = '{part}'"
+_LEVEL += " AND m.level = '{level}') WHERE hardware = '{part}' AND level = '{level}'"
+LEVEL_COLUMNS = {"bandwidth": "bandwidth_byte_per_s", "size": "capacity_byte"}
+"""Numbers of a memory level."""
 
 LIMITED = ("energies", "power limit")
 """What is doubled with the part's power limit in force; the others without one."""
@@ -85,13 +82,30 @@ def make(path: Path) -> None:
 
 def effects(connection: duckdb.DuckDBPyConnection, part: str) -> Iterator[Effect]:
     """Every doubling of a part; the file is as before afterwards."""
-    for doubled, statements in DOUBLED.items():
-        without = () if doubled in LIMITED else (UNLIMITED,)
-        before, after = _answers(connection, part, without), _answers(connection, part, (*without, *statements))
-        for batch, (time, energy, static) in after.items():
-            old_time, old_energy, old_static = before[batch]
+    befores = {limit: _answers(connection, part, limit) for limit in ((), (UNLIMITED,))}
+    for doubled, statements in _doublings(connection, part):
+        limit = () if doubled in LIMITED else (UNLIMITED,)
+        for batch, (time, energy, static) in _answers(connection, part, (*limit, *statements)).items():
+            old_time, old_energy, old_static = befores[limit][batch]
             dynamic = (energy - static) / (old_energy - old_static)
             yield Effect(part, doubled, batch, old_time / time, energy / old_energy, static / old_static, dynamic)
+
+
+def _doublings(connection: duckdb.DuckDBPyConnection, part: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """What there is to double in a part: units and clock where it states them, and each of its memory levels."""
+    (has_clock,) = _row(connection, f"SELECT BOOL_OR(clock_boost_hz IS NOT NULL) FROM hardware_cluster {_OF}", part)
+    yield from ((doubled, made) for doubled, made in DOUBLED.items() if has_clock or doubled != "clock")
+    query = f"SELECT level, {', '.join(LEVEL_COLUMNS.values())} FROM part_memory {_OF}"
+    for level, *numbers in connection.execute(f"{query} ORDER BY depth".format(part=part)).fetchall():
+        for (what, column), number in zip(LEVEL_COLUMNS.items(), numbers, strict=True):
+            if number is not None:
+                yield f"{level} {what}", (_LEVEL.format(column=column, part=part, level=level),)
+
+
+def _row(connection: duckdb.DuckDBPyConnection, query: str, part: str) -> tuple[object, ...]:
+    """The one row of a question about a part."""
+    (row,) = connection.execute(query.format(part=part)).fetchall()
+    return row
 
 
 def _answers(
@@ -117,13 +131,15 @@ def main() -> None:
     path = Path(sys.argv[1])
     if not path.exists():
         make(path)
-    print("| part | doubled | batch | time before / after | energy after / before | static | dynamic |")
-    print("|---|---|---|---|---|---|---|")
+    print(f"| part | doubled | time, {COMPUTE_BOUND:,} | energy | static | time, {MEMORY_BOUND} | energy | static |")
+    print("|---|---|---|---|---|---|---|---|")
     with duckdb.connect(str(path), config={"threads": 1}) as connection:
         for part in PARTS:
-            for e in effects(connection, part):
-                numbers = " | ".join(f"{number:.3f}" for number in (e.speedup, e.energy, e.static, e.dynamic))
-                print(f"| `{e.part}` | {e.doubled} | {e.batch} | {numbers} |")
+            found = {(e.doubled, e.batch): e for e in effects(connection, part)}
+            for doubled in dict.fromkeys(name for name, _ in found):
+                both = (found[doubled, batch] for batch in (COMPUTE_BOUND, MEMORY_BOUND))
+                numbers = " | ".join(f"{number:.3f}" for e in both for number in (e.speedup, e.energy, e.static))
+                print(f"| `{part}` | {doubled} | {numbers} |")
 
 
 if __name__ == "__main__":

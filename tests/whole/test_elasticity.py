@@ -31,14 +31,24 @@ def effects(request: pytest.FixtureRequest, connection: duckdb.DuckDBPyConnectio
     return {(e.doubled, e.batch): e for e in elasticities.effects(connection, request.param)}
 
 
+POOLED = {("hexagon698", "units")}
+"""Its units share one scratchpad, which twice as many find full: they take smaller tiles and load more."""
+WITHOUT_CLOCK = {("gaudi2", "clock")}
+
+
 @pytest.mark.parametrize("doubled", ["units", "clock"])
 def test_arithmetic_goes_nearly_twice_as_fast(effects: dict[tuple[str, int], Effect], doubled: str) -> None:
-    assert 1.7 <= effects[doubled, COMPUTE_BOUND].speedup <= 2.0 + ROUNDING
+    part = next(iter(effects.values())).part
+    if (part, doubled) in WITHOUT_CLOCK:
+        assert (doubled, COMPUTE_BOUND) not in effects
+    else:
+        least = 1.0 if (part, doubled) in POOLED else 1.7
+        assert least < effects[doubled, COMPUTE_BOUND].speedup <= 2.0 + ROUNDING
 
 
 def test_reading_weights_goes_with_main_memory(effects: dict[tuple[str, int], Effect]) -> None:
     """What one call costs the host, and what is exposed, does not."""
-    read, computed = (effects["main memory bandwidth", batch].speedup for batch in (MEMORY_BOUND, COMPUTE_BOUND))
+    read, computed = (effects["dram bandwidth", batch].speedup for batch in (MEMORY_BOUND, COMPUTE_BOUND))
     assert 1.05 < read <= 2.0 + ROUNDING
     assert 1.0 - ROUNDING <= computed < read
 
@@ -59,10 +69,18 @@ def test_a_higher_limit_never_slows(effects: dict[tuple[str, int], Effect]) -> N
 
 def test_a_larger_main_memory_changes_nothing(effects: dict[tuple[str, int], Effect]) -> None:
     for batch in (COMPUTE_BOUND, MEMORY_BOUND):
-        effect = effects["main memory size", batch]
+        effect = effects["dram size", batch]
         assert (effect.speedup, effect.energy) == pytest.approx((1.0, 1.0))
 
 
-@pytest.mark.parametrize("doubled", ["on-chip sizes", "on-chip bandwidths", "clock", "main memory bandwidth"])
-def test_more_of_anything_never_slows(effects: dict[tuple[str, int], Effect], doubled: str) -> None:
-    assert all(effects[doubled, batch].speedup >= 1.0 - ROUNDING for batch in (COMPUTE_BOUND, MEMORY_BOUND))
+def test_more_of_anything_never_slows(effects: dict[tuple[str, int], Effect]) -> None:
+    """Units of processors apart: a team of threads takes longer to begin when it grows."""
+    part = next(iter(effects.values())).part
+    slowed = {e.doubled for e in effects.values() if e.doubled != "energies" and e.speedup < 1.0 - ROUNDING}
+    assert slowed <= ({"units"} if part == "i9_10940x" else set())
+
+
+def test_every_level_is_asked(effects: dict[tuple[str, int], Effect]) -> None:
+    """Sizes and bandwidths singly, main memory and at least one on the chip."""
+    asked = {e.doubled.split()[0] for e in effects.values() if e.doubled.endswith(("size", "bandwidth"))}
+    assert "dram" in asked and len(asked) > 1
