@@ -193,7 +193,7 @@ def test_any_file_is_read_or_refused(tmp_path: Path, catalog: Catalog, content: 
     _refused_or_read(path, catalog)
 
 
-@pytest.mark.slow
+@pytest.mark.anew
 @settings(max_examples=3000, derandomize=False, suppress_health_check=_FIXTURES)
 @given(data=st.data())
 def test_three_thousand_changed_parts(tmp_path: Path, catalog: Catalog, small_part: str, data: st.DataObject) -> None:

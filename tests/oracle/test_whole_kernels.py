@@ -154,7 +154,7 @@ def test_generated(generated: Bench, data: st.DataObject) -> None:
     compare(generated, data)
 
 
-@pytest.mark.slow
+@pytest.mark.anew
 @settings(max_examples=30, derandomize=False, **USUAL)
 @given(data=st.data())
 def test_generated_anew(generated: Bench, data: st.DataObject) -> None:
@@ -188,10 +188,13 @@ def test_real_models() -> None:
 
 
 @pytest.mark.slow
-def test_more_real_models() -> None:
-    """Ten, several samples at a time."""
-    names = (
+@pytest.mark.parametrize(
+    "name",
+    (
         "resnet18", "resnet50", "mobilenet_v2", "mobilenet_v3_large", "efficientnet_b0", "vgg16", "vit_b_16", "swin_t",
         "densenet121", "convnext_tiny",
-    )  # fmt: skip
-    compare_real(names, 3)
+    ),
+)  # fmt: skip
+def test_more_real_models(name: str) -> None:
+    """Several samples at a time."""
+    compare_real((name,), 3)

@@ -209,7 +209,7 @@ def test_any_file_is_read_or_refused(tmp_path: Path, name: str, data: st.DataObj
     read_or_refused(tmp_path / name, MAPPING if name == "a.csv" else ())
 
 
-@pytest.mark.slow
+@pytest.mark.anew
 @pytest.mark.parametrize("name", KINDS)
 @settings(max_examples=3000, derandomize=False, **_SETTINGS)  # type: ignore[arg-type]
 @given(data=st.data())

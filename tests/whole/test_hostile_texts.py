@@ -59,7 +59,7 @@ def test_any_text_is_read_or_refused(name: str, text: str) -> None:
     read_or_refused(READERS[name], text)
 
 
-@pytest.mark.slow
+@pytest.mark.anew
 @pytest.mark.parametrize("name", READERS)
 @settings(max_examples=3000, derandomize=False)
 @given(text=TEXTS)
@@ -97,7 +97,7 @@ def test_any_configuration_is_read_or_refused(tmp_path: Path, data: bytes) -> No
     read_or_refused(lambda _: _configured(path), "")
 
 
-@pytest.mark.slow
+@pytest.mark.anew
 @settings(
     max_examples=3000,
     derandomize=False,
