@@ -13,14 +13,11 @@ SELECT
         WHEN loop_elements >= chunk_element * unit_count THEN unit_count
         ELSE 1e0
     END AS team_size,
-    -- Time in which few threads move all traffic, each at the bandwidth of a unit alone, or at what it draws when all do, if
-    -- that is more; 0 where all do or nothing is known of threads. [s]
+    -- Time in which few threads move all traffic, each at the bandwidth of a unit alone; 0 where all do or nothing is known
+    -- of threads. [s]
     CASE
         WHEN team_size >= unit_count THEN 0e0
-        ELSE COALESCE(
-            LEAST(moved_byte / NULLIF(unit_dram_byte_per_s * thread_fraction, 0e0), memory_s * unit_count)
-            / NULLIF(team_size, 0e0), 0e0
-        )
+        ELSE COALESCE(moved_byte / NULLIF(unit_dram_byte_per_s * thread_fraction * team_size, 0e0), 0e0)
     END AS thread_s,
     GREATEST(memory_s, thread_s) AS memory_s,
     CASE WHEN thread_s > memory_s THEN 'thread' ELSE memory_level END AS memory_level

@@ -37,7 +37,7 @@ def numbers(connection: duckdb.DuckDBPyConnection, part: str) -> dict[str, Recor
         ("gaudi2", "peak.bf16.vector.fp32.peak_ops_per_s", 432e12 / 16),
         ("gaudi2", "peak.fp16.vector.fp32.peak_ops_per_s", 108e12 / 16),
         ("hailo8", "peak.int8.vector.int32.peak_ops_per_s", 26e12 / 16),
-        ("hexagon698", "memory.scratchpad.bandwidth_byte_per_s", 8 * 44e9),
+        ("hexagon698", "memory.scratchpad.bandwidth_byte_per_s", 32 * 1.5e9 * 8),
         ("hexagon698", "memory.l2.bandwidth_byte_per_s", 4 * 44e9),
     ],
 )

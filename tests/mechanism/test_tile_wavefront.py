@@ -119,5 +119,5 @@ def test_the_example_of_the_page(evaluate: Callable[..., list[dict[str, float]]]
     ):
         assert f"{round(value):,}" == text
         assert f" {text} " in page
-    assert round(halves["reload_s"] * 1e9) == 541
-    assert round(halves["stream_s"] * 1e9) == 244
+    assert round(halves["reload_s"] * 1e9) == 547
+    assert round(halves["stream_s"] * 1e9) == 247

@@ -499,13 +499,12 @@ class Machine:
             "dram": (dram + (half * chip.units if moved > 0 else 0.0)) / (bandwidth * share),
             "cache": moved / (chip.last_bandwidth * share) if chip.last_bandwidth else 0.0,
             "latency": max((s.size("accesses") for s in kernel.steps), default=0.0) * chip.latency_s if walks else 0.0,
+            "thread": moved / (chip.unit_bandwidth * thread * team)
+            if chip.unit_bandwidth and thread and team < chip.units
+            else 0.0,
             "tile": reload_s,
             "stream": stream_s if chip.is_staged else 0.0,
         }
-        # A unit alone draws no less than its share of what all draw.
-        fair_s = max(levels["dram"], levels["cache"], levels["latency"]) * chip.units
-        alone_s = moved / (chip.unit_bandwidth * thread) if chip.unit_bandwidth and thread else 0.0
-        levels["thread"] = min(alone_s, fair_s) / team if team < chip.units else 0.0
         memory_s = max(levels.values())
         slowest = max(levels, key=lambda level: levels[level])
         # What is exposed: the library's own order, fresh pages, teams of threads.
