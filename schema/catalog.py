@@ -541,9 +541,13 @@ class Backend(Row):
     KEY: ClassVar[tuple[str, ...]] = ("backend",)
 
     backend: str
-    """`eager`, `inductor`, `tensorrt`, `onnxruntime`, `openvino`, `xla` or `kpu`."""
+    """`eager`, `inductor`, `tensorrt`, `onnxruntime`, `openvino`, `xla`, `kpu`, or one of them `_unfused`."""
     name: str
     """Name in full."""
+    unfused_backend: str | None
+    """Backend that runs the same graph one kernel an operator, held against which it shows what fusion saves; null: none.
+    Without rows of its own in `backend_support`, that one runs where this one does, with its dispatch, efficiencies and
+    bands."""
     folds_norm: bool
     """True when weights are constants to it: batch normalization is folded into those before it, and
     what depends on weights alone is computed once."""
@@ -579,7 +583,8 @@ class Backend(Row):
 
 
 class BackendSupport(Row):
-    """Which backend runs on which family, and what its dispatch costs there."""
+    """Which backend runs on which family, and what its dispatch costs there. One without rows that is the
+    `backend.unfused_backend` of another has those of the other."""
 
     TABLE: ClassVar[str] = "backend_support"
     KEY: ClassVar[tuple[str, ...]] = ("backend", "family", "vendor")

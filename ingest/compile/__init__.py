@@ -1,7 +1,8 @@
 """From a graph and the rules to the compiled tables: element types under every precision policy,
 kernels under every backend, what crosses their borders, their paths and lifetimes.
 
-Plain lists and dictionaries throughout: this runs for every policy and backend of every model.
+Plain lists and dictionaries throughout: this runs for every policy and backend of every model. Backends that make the
+same of a graph are compiled once.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from .heap import growth
 from .lifetime import lifetimes
 from .paths import path_segments
 from .precision import propagate
-from .rules import Rules
+from .rules import Recipe, Rules
 from .wide import stored_wide
 
 Columns = dict[type[Row], dict[str, list[Any]]]
@@ -49,13 +50,24 @@ def compile_graph(graph: Graph, rules: Rules) -> Columns:
     columns: Columns = {}
     for policy in rules.policies:
         _add_policy(columns, flow, policy, rules)
+    compiled: dict[Recipe, Columns] = {}
     for backend, folds_norm in rules.folds_norm.items():
-        backend_flow = folding_flow if folds_norm else flow
-        kernels = partition(backend_flow, backend, rules.fusion[backend], folds_norm)
-        _add_kernels(columns, backend_flow, kernels)
-        _add_borders(columns, backend_flow, kernels, backend in rules.stores_wide)
-        _add_paths(columns, kernels)
-        _add_memory(columns, graph, kernels, backend_flow.constants, rules)
+        recipe = rules.recipe(backend)
+        if recipe not in compiled:
+            compiled[recipe] = _compiled(graph, folding_flow if folds_norm else flow, backend, rules)
+        for row_type, table in compiled[recipe].items():
+            _extend(columns, row_type, len(next(iter(table.values()))), backend=backend, **table)
+    return columns
+
+
+def _compiled(graph: Graph, flow: Flow, backend: str, rules: Rules) -> Columns:
+    """Rows of a backend, without its name."""
+    columns: Columns = {}
+    kernels = partition(flow, backend, rules.fusion[backend], rules.folds_norm[backend])
+    _add_kernels(columns, flow, kernels)
+    _add_borders(columns, flow, kernels, backend in rules.stores_wide)
+    _add_paths(columns, kernels)
+    _add_memory(columns, graph, kernels, flow.constants, rules)
     return columns
 
 
@@ -101,7 +113,6 @@ def _add_kernels(columns: Columns, flow: Flow, kernels: Partition) -> None:
         columns,
         Kernel,
         kernels.count,
-        backend=kernels.backend,
         kernel_id=list(range(kernels.count)),
         kernel=[name_of([operators[o].operator_class for o in inside]) for inside in kernels.members],
         anchor_operator_id=kernels.anchor,
@@ -115,7 +126,6 @@ def _add_kernels(columns: Columns, flow: Flow, kernels: Partition) -> None:
         columns,
         KernelOperator,
         len(placed),
-        backend=kernels.backend,
         operator_id=placed,
         kernel_id=[kernels.kernel_of[o] for o in placed],
         is_folded=[o in kernels.folded for o in placed],
@@ -124,7 +134,6 @@ def _add_kernels(columns: Columns, flow: Flow, kernels: Partition) -> None:
         columns,
         KernelEdge,
         len(kernels.edges),
-        backend=kernels.backend,
         producer_kernel_id=[p for p, _ in kernels.edges],
         consumer_kernel_id=[c for _, c in kernels.edges],
     )
@@ -137,7 +146,6 @@ def _add_borders(columns: Columns, flow: Flow, kernels: Partition, stores_wide: 
         columns,
         KernelTensor,
         len(border.tensor),
-        backend=kernels.backend,
         kernel_id=border.kernel,
         tensor_id=border.tensor,
         direction=border.direction,
@@ -154,7 +162,6 @@ def _add_paths(columns: Columns, kernels: Partition) -> None:
         columns,
         PathSegment,
         len(rows),
-        backend=kernels.backend,
         segment_id=[s[0] for s in rows],
         path_id=[s[1] for s in rows],
         kernel_id=[s[2] for s in rows],
@@ -171,7 +178,6 @@ def _add_memory(columns: Columns, graph: Graph, kernels: Partition, constants: s
         columns,
         TensorLifetime,
         len(held),
-        backend=kernels.backend,
         tensor_id=list(held),
         first_kernel_id=[first for first, _ in held.values()],
         last_kernel_id=[last for _, last in held.values()],
@@ -183,7 +189,6 @@ def _add_memory(columns: Columns, graph: Graph, kernels: Partition, constants: s
             columns,
             HeapGrowth,
             len(found),
-            backend=kernels.backend,
             batch=[batch for batch, _ in found],
             growth_fraction=[fraction for _, fraction in found],
         )

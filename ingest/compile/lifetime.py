@@ -15,15 +15,13 @@ from collections.abc import Container, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ..graph import Graph, GraphOperator
+from .rules import EAGER
 
 if TYPE_CHECKING:
     from .fusion import Partition
 
 BEFORE_RUN = -1
 """Allocated before the first kernel: a model input, or what was computed once for all runs."""
-
-EAGER = "eager"
-"""The backend in which Python's references decide."""
 
 RESIDENT_ROLES = frozenset({"weight", "buffer", "constant", "kv_cache"})
 """Roles of tensors that are held outside the timeline."""

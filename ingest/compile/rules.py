@@ -20,12 +20,18 @@ if TYPE_CHECKING:
 COMPILER_VERSION = 5
 """Raised when the compiler itself gives other rows for the same rules; part of the fingerprint."""
 
+EAGER = "eager"
+"""The backend in which Python's references decide how long a tensor lives."""
+
 FUSION_CONDITIONS = frozenset({"always", "single_consumer", "same_elements", "chained", "innermost", "inlined"})
 POLICY_RULES = frozenset({"drop", "keep", "widen", "promote", "follow"})
 
 FusionTable = dict[tuple[str, str], frozenset[str]]
 """Producer and consumer (operator class, or ATen operator such as `aten.sum`) to the conditions that
 must all hold."""
+
+Recipe = tuple[tuple[bool, ...], frozenset[tuple[tuple[str, str], frozenset[str]]]]
+"""What a backend folds, stores and allocates, whether it is `EAGER`, and its fusions."""
 
 _COLUMNS: dict[type[Row], tuple[str, ...]] = {
     Backend: ("backend", "folds_norm", "stores_wide", "plans_layout", "plans_memory", "calls_aten"),
@@ -89,6 +95,12 @@ class Rules:
     """By policy and class, ATen operator or `*`."""
     fingerprint: str
     """Compiler version and hash of the rows."""
+
+    def recipe(self, backend: str) -> Recipe:
+        """All that decides what a backend makes of a graph: backends with equal ones have equal kernels."""
+        named = (self.stores_wide, self.plans_memory, self.calls_aten, frozenset({EAGER}))
+        flags = (self.folds_norm[backend], *(backend in names for names in named))
+        return flags, frozenset(self.fusion[backend].items())
 
 
 def from_rows(rows: Mapping[type[Row], Sequence[Row]]) -> Rules:

@@ -60,7 +60,7 @@ backend_rows AS (
     FROM supporting_rows AS s
     INNER JOIN confidence AS c ON c.confidence = s.confidence
     INNER JOIN supported_backend AS h
-        ON s.backend IN ('*', h.backend) AND s.family IN ('*', h.family) AND s.vendor IN ('*', h.vendor)
+        ON s.backend IN ('*', h.row_backend) AND s.family IN ('*', h.family) AND s.vendor IN ('*', h.vendor)
     WHERE c.is_guess
     GROUP BY h.hardware, h.backend
 ),

@@ -29,7 +29,7 @@ matching_rows AS (
         + CASE WHEN s.backend = '*' THEN 0 ELSE 2 END
         + CASE WHEN s.batch_class = '*' THEN 0 ELSE 1 END AS specificity
     FROM scoped_rows AS s
-    INNER JOIN supported_backend AS b ON b.hardware = s.hardware AND s.backend IN ('*', b.backend)
+    INNER JOIN supported_backend AS b ON b.hardware = s.hardware AND s.backend IN ('*', b.row_backend)
     INNER JOIN batch_class AS c ON s.batch_class IN ('*', c.batch_class)
 )
 

@@ -1,7 +1,7 @@
 -- The efficiencies that hold for a part, backend, kernel class, element type and layout. Of each resource the most
 -- specific row of `efficiency` wins: scope first (the part's own, a sibling's (`lending_part`), its architecture's, its
 -- family's, any), then ATen operator, class, backend, precision and format. A backend's own rows win over those it takes
--- from another (`backend_support.efficiency_backend`). Element types and operators without rows share `*`
+-- from another (`backend_support.efficiency_backend`); an unfused counterpart has those of the backend it stands against. Element types and operators without rows share `*`
 -- (`efficiency_precision`, `efficiency_operator`).
 -- Grain: hardware, backend, kernel_class, operator_name, precision_class, layout
 CREATE TABLE part_efficiency AS
@@ -21,7 +21,7 @@ WITH part_scopes AS (
 accepted_backends AS (
     SELECT hardware, backend, '*' AS row_backend, 0 AS backend_rank FROM supported_backend
     UNION ALL
-    SELECT hardware, backend, backend AS row_backend, 16 AS backend_rank FROM supported_backend
+    SELECT hardware, backend, row_backend, 16 AS backend_rank FROM supported_backend
     UNION ALL
     SELECT hardware, backend, efficiency_backend AS row_backend, 8 AS backend_rank
     FROM supported_backend

@@ -1,7 +1,17 @@
--- What a backend does on a part that it supports: the row of `backend_support` for the part's maker, or the one for all.
+-- What a backend does on a part that it supports: the row of `backend_support` for the part's maker, or the one for all. A
+-- backend without rows that runs the graph of another one kernel an operator (`backend.unfused_backend`) does what that does.
 -- Grain: hardware, backend
 CREATE VIEW supported_backend AS
-WITH chosen_vendors AS (
+WITH supporting_backends AS (
+    SELECT DISTINCT backend AS row_backend, backend, FALSE AS is_counterpart FROM backend_support
+    UNION ALL
+    SELECT b.backend AS row_backend, b.unfused_backend AS backend, TRUE AS is_counterpart
+    FROM backend AS b
+    LEFT JOIN backend_support AS own ON own.backend = b.unfused_backend
+    WHERE b.unfused_backend IS NOT NULL AND own.backend IS NULL
+),
+
+chosen_vendors AS (
     SELECT h.hardware, b.backend, MAX_BY(b.vendor, CASE WHEN b.vendor = '*' THEN 0 ELSE 1 END) AS row_vendor
     FROM hardware AS h
     INNER JOIN backend_support AS b ON b.family = h.family AND b.vendor IN ('*', h.vendor)
@@ -10,12 +20,17 @@ WITH chosen_vendors AS (
 
 SELECT
     h.hardware,
-    b.backend,
+    a.backend,
+    -- Backend whose rows hold: itself, or the one whose unfused counterpart it is.
+    a.row_backend,
+    -- True of an unfused counterpart without rows of its own.
+    a.is_counterpart,
     -- Hardware family.
     h.family,
     -- Maker of the part.
     h.vendor,
-    b.is_default,
+    -- True of the backend that answers assume on the part.
+    b.is_default AND NOT a.is_counterpart AS is_default,
     -- `async_queue`, `serial` or `graph`.
     b.dispatch,
     -- Host time to issue one kernel. [s]
@@ -37,6 +52,7 @@ SELECT
     -- Backend whose efficiencies hold where this one has none; null: none.
     b.efficiency_backend
 FROM chosen_vendors AS c
+INNER JOIN supporting_backends AS a ON a.row_backend = c.backend
 INNER JOIN hardware AS h ON h.hardware = c.hardware
 INNER JOIN backend_support AS b ON b.backend = c.backend AND b.family = h.family AND b.vendor = c.row_vendor
 

@@ -1,35 +1,45 @@
--- A run under its backend beside the same run unfused, operator by operator under `eager`: what fusion and
--- the backend's dispatch save together. Both must be among the scenarios.
+-- A run under its backend beside the same run one kernel an operator (`backend.unfused_backend`): what fusion saves. Both must
+-- be among the scenarios. What stands against `eager` differs in dispatch too; other counterparts differ in their kernels alone.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW fusion_benefit AS
 WITH beside_unfused AS (
     SELECT
-        *,
-        MAX(CASE WHEN backend = 'eager' THEN kernel_count END) OVER same_conditions AS unfused_kernel_count,
-        MAX(CASE WHEN backend = 'eager' THEN traffic_byte END) OVER same_conditions AS unfused_traffic_byte,
-        MAX(CASE WHEN backend = 'eager' THEN latency_s END) OVER same_conditions AS unfused_latency_s,
-        MAX(CASE WHEN backend = 'eager' THEN energy_j END) OVER same_conditions AS unfused_energy_j
-    FROM model_cost
+        c.*,
+        s.fused_backend,
+        s.unfused_backend,
+        s.is_unfused,
+        MAX(CASE WHEN s.is_unfused THEN c.kernel_count END) OVER same_conditions AS unfused_kernel_count,
+        MAX(CASE WHEN s.is_unfused THEN c.traffic_byte END) OVER same_conditions AS unfused_traffic_byte,
+        MAX(CASE WHEN s.is_unfused THEN c.dram_byte END) OVER same_conditions AS unfused_dram_byte,
+        MAX(CASE WHEN s.is_unfused THEN c.latency_s END) OVER same_conditions AS unfused_latency_s,
+        MAX(CASE WHEN s.is_unfused THEN c.energy_j END) OVER same_conditions AS unfused_energy_j
+    FROM model_cost AS c
+    INNER JOIN fusion_side AS s ON s.backend = c.backend
     WINDOW same_conditions AS (
         PARTITION BY
-            model, hardware, precision, batch, sequence, context, phase, memory_format, host_factor, cache_state, power
+            s.fused_backend, c.model, c.hardware, c.precision, c.batch, c.sequence, c.context, c.phase, c.memory_format,
+            c.host_factor, c.cache_state, c.power
     )
 )
 
 SELECT
     f.model,
     f.hardware,
-    f.backend,
+    f.fused_backend AS backend,
     f.precision,
     f.batch,
     f.sequence,
     f.scenario_id,
+    f.unfused_backend,
     -- Kernels launched without fusion.
     f.unfused_kernel_count,
     f.kernel_count,
     -- Bytes across kernel borders without fusion. [byte]
     f.unfused_traffic_byte,
     f.traffic_byte,
+    -- Traffic of main memory without fusion. [byte]
+    f.unfused_dram_byte,
+    f.dram_byte,
     -- Time without fusion. [s]
     f.unfused_latency_s,
     f.latency_s,
@@ -41,4 +51,4 @@ SELECT
     -- Energy-delay product without fusion over that with it.
     f.unfused_energy_j * f.unfused_latency_s / NULLIF(f.energy_j * f.latency_s, 0e0) AS edp_ratio
 FROM beside_unfused AS f
-WHERE f.backend <> 'eager' AND f.unfused_latency_s IS NOT NULL
+WHERE NOT f.is_unfused AND f.unfused_latency_s IS NOT NULL

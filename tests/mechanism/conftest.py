@@ -28,7 +28,7 @@ PLACE = re.compile(r"\b(previous|last_link)\b")
 FIRST = "shape_target"
 """What the first link of the chain of mechanisms reads."""
 USUAL: Record = {
-    "model": "net", "hardware": "chip", "backend": "eager", "precision": "fp32", "policy": "fp32", "batch": 1, "sequence": 0,
+    "model": "net", "hardware": "chip", "backend": "eager", "row_backend": "eager", "precision": "fp32", "policy": "fp32", "batch": 1, "sequence": 0,
     "scenario_id": 1, "shape_id": 0, "kernel_id": 0, "operator_id": 0, "tensor_id": 0, "step_id": 0, "candidate": 0,
     "compute_precision": "fp32", "memory_format": "nchw", "layout": "nchw",
 }  # fmt: skip

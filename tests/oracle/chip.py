@@ -164,12 +164,17 @@ class Chip:
         return min(known) / self.units if known else None
 
     @cached_property
+    def runs_as(self) -> str:
+        """The backend itself, or the one whose unfused counterpart it is."""
+        name = str(self.backend["backend"])
+        if self.facts.where("backend_support", backend=name):
+            return name
+        return next((str(b["backend"]) for b in self.facts.where("backend", unfused_backend=name)), name)
+
+    @cached_property
     def support(self) -> Record | None:
         """How the backend runs here: a row of the maker's before one for all."""
-        rows = {
-            r["vendor"]: r
-            for r in self.facts.where("backend_support", backend=self.backend["backend"], family=self.family)
-        }
+        rows = {r["vendor"]: r for r in self.facts.where("backend_support", backend=self.runs_as, family=self.family)}
         return rows.get(self.vendor, rows.get("*"))
 
     def runs(self, policy: str) -> bool:
@@ -301,7 +306,7 @@ class Chip:
     ) -> dict[str, tuple[float | None, float | None]]:
         """Share of the peak and half-work for each resource, by what a kernel is."""
         assert self.support is not None
-        backends = ["*", self.support["efficiency_backend"], self.backend["backend"]]
+        backends = ["*", self.support["efficiency_backend"], self.runs_as]
         best: dict[str, tuple[tuple[int, ...], Record]] = {}
         for row in self.facts.rows["efficiency"]:
             scope = max(self.scopes.get((row["scope"], lent), -1) for lent in (None, row["backend"]))

@@ -148,3 +148,52 @@ def test_errors_say_what_to_do(db: Session, method: str, given: str, options: di
     with pytest.raises(CharzError) as raised:
         getattr(db, method)(given, **options)
     assert says.lower() in raised.value.line.lower()
+
+
+@pytest.mark.parametrize(
+    ("part", "backend", "counterpart"),
+    [
+        ("kpu_t64", "kpu", "kpu_unfused"),
+        ("tpu_v4", "xla", "xla_unfused"),
+        ("i7_13700k", "openvino", "openvino_unfused"),
+        (PART, "tensorrt", "tensorrt_unfused"),
+        (PART, "inductor", "eager"),
+    ],
+)
+def test_fused_stands_beside_unfused(db: Session, part: str, backend: str, counterpart: str) -> None:
+    """Whichever of the two is asked about; fewer kernels move no more bytes, and kernels add up to the run but for the call."""
+    asked = {
+        "on": part,
+        "batch": 3,
+        "precision": "int8" if backend == "kpu" else "fp32" if backend != "tensorrt" else "fp16",
+    }
+    run = db.report("small", **asked, backend=backend, section="fusion")
+    assert run.select("backend", "unfused_backend").rows() == [(backend, counterpart)]
+    other = db.report("small", **asked, backend=counterpart, section="fusion")
+    assert other.filter(backend=backend).equals(run)
+    row = run.row(0, named=True)
+    assert row["kernel_count"] < row["unfused_kernel_count"]
+    assert row["traffic_byte"] < row["unfused_traffic_byte"] and row["dram_byte"] <= row["unfused_dram_byte"]
+    kernels = db.report("small", **asked, backend=backend, section="fusions", top=1000)
+    assert kernels["unfused_kernel_count"].sum() == row["unfused_kernel_count"]
+    for name in ("traffic_byte", "unfused_traffic_byte"):
+        assert kernels[name].sum() == pytest.approx(row[name], rel=1e-12)
+    if backend != "inductor":  # one dispatch: what the run pays once is the same on both sides
+        call = row["latency_s"] - kernels["latency_s"].sum()
+        assert row["unfused_latency_s"] - kernels["unfused_latency_s"].sum() == pytest.approx(call, rel=1e-9)
+
+
+def test_counterparts_are_asked_for_by_name_alone(db: Session) -> None:
+    assert not any(name.endswith("_unfused") for name in db.opportunities("small", on=PART)["backend"])
+
+
+def test_every_precision_of_a_part_is_compared(db: Session) -> None:
+    """Though the file holds runs of `kpu` in int8 alone."""
+    held = db.sql("SELECT DISTINCT precision FROM run WHERE backend = 'kpu'")["precision"].to_list()
+    assert held == ["int8"]
+    rows = db.report("small", on="kpu_t64", section="precisions", batch=3)
+    native = db.sql("SELECT precision FROM part_support WHERE hardware = 'kpu_t64' AND backend = 'kpu'")["precision"]
+    assert sorted(rows["precision"]) == sorted(native) and len(native) > 4
+    assert set(rows["base_precision"]) == {"fp32"}
+    same = db.report("small", on="kpu_t64", batch=3, precision="bf16")
+    assert rows.filter(precision="bf16")["latency_s"][0] == pytest.approx(same["latency_s"][0], rel=1e-12)

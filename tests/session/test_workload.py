@@ -26,6 +26,30 @@ def db(tmp_path: Path, said: list[str]) -> Iterator[Session]:
         yield session
 
 
+def test_a_users_own_fusion_rule_makes_fewer_kernels(db: Session) -> None:
+    """Inductor leaves products to libraries: linear, ReLU, linear are three kernels. With a rule of one's own two."""
+    query = "SELECT kernel FROM kernel WHERE backend = 'inductor' ORDER BY kernel_id"
+    asked = ["synthetic:mlp", "in=16", "hidden=32", "layers=2"]
+    db.ingest(asked)
+    assert db.sql(query)["kernel"].to_list() == ["linear", "activation", "linear"]
+    name = db.models()["model"][0]
+    before = db.report(name, on="t4", backend="inductor", section="fusion")
+    db.close()
+    with duckdb.connect(db.path) as connection:
+        connection.execute(
+            "INSERT INTO fusion_rule VALUES ('inductor', 'linear', 'activation', 'always', 'assumption', 'assumed')"
+        )
+    with charz.open(db.path) as changed:
+        assert changed.sql("SELECT model FROM stale_compilation")["model"].to_list() == [name]
+        changed.ingest(asked)
+        assert changed.sql(query)["kernel"].to_list() == ["linear+activation", "linear"]
+        after = changed.report(name, on="t4", backend="inductor", section="fusion")
+    assert (before["kernel_count"][0], after["kernel_count"][0]) == (3, 2)
+    assert after["unfused_latency_s"][0] == pytest.approx(before["unfused_latency_s"][0], rel=1e-12)
+    # The result of the first product, written and read: 2 x 32 elements of 4 bytes.
+    assert before["traffic_byte"][0] - after["traffic_byte"][0] == 2 * 32 * 4
+
+
 @pytest.fixture
 def unsized(file: Path, tmp_path: Path) -> Iterator[Session]:
     """Three models, one with operators that no rule sizes."""

@@ -57,10 +57,6 @@ _HELPED = (
     "model", "hardware", "backend", "precision", "batch", "kind", "change", "sample_s", "saved_s", "saved_time_fraction",
     "saved_j", "saved_energy_fraction", "saved_memory_byte", "saved_million_usd", "trade",
 )  # fmt: skip
-_FUSED = (
-    "model", "hardware", "backend", "precision", "batch", "kernel_id", "kernel", "unfused_byte", "saved_byte",
-    "saved_memory_s", "saved_launch_count",
-)  # fmt: skip
 _COST = (
     *TARGET, "latency_s", "throughput_per_s", "price_usd_per_hour", "inference_usd", "million_inference_usd",
     "inference_j", "million_inference_j", "fits_device", "is_simulated",
@@ -261,7 +257,7 @@ class Answers(Core):
             self.voice.warn("no choice meets all limits; --section others says which limit each choice misses")
         return Rows(_CHOSEN[:-2], kept[:top], ("recommendation",), is_failure=not kept)
 
-    @answer("changes", "fusions")
+    @answer()
     def opportunities(
         self,
         model: Model,
@@ -274,7 +270,6 @@ class Answers(Core):
         power: Powers = None,
         parts: Annotated[bool, Text("Other parts as well.")] = False,
         top: Top = 15,
-        section: Literal["changes", "fusions"] = "changes",
     ) -> Rows:
         """List changes with what each saves and its trade, from the smallest batch and the first precision named that the
         part computes in."""
@@ -298,9 +293,6 @@ class Answers(Core):
             where, next = f"{model} on {part}", "name another --precision or --backend"
             raise CharzError("this part does not run this model so", where, next=next)
         start = "WHERE hardware = ? AND batch = ? AND precision = ?"
-        if section == "fusions":
-            order = f"{start} ORDER BY saved_byte DESC, backend, kernel_id LIMIT {top}"
-            return narrowed.rows("fusion_saving", _FUSED, order, [part, batches[-1], asked_precision])
         order = f"{start} ORDER BY saved_time_fraction DESC NULLS LAST, kind, change, backend LIMIT {top}"
         found = narrowed.rows("opportunity", _HELPED, order, [part, batches[0], asked_precision])
         if not found.fetch():

@@ -86,7 +86,7 @@ class Question:
     powers: Sequence[str] = ()
     """Power modes by name, or limits as `150w`; without, each part's default."""
     every_backend: bool = False
-    """Without backends, every one that runs and not the one that answers assume."""
+    """Without backends, every one that runs, but for unfused counterparts, and not the one that answers assume."""
     fields: Mapping[str, Any] = field(default_factory=dict)
     """Further columns of every scenario."""
     runs: Sequence[Mapping[str, Any]] = ()
@@ -513,13 +513,13 @@ class Core:
         """What of the question runs: each part, or every one if none is named, under each backend, or under the one that
         answers assume on it, in each precision, or in the first of them that it computes in."""
         connection = self.connection()
-        support = (
-            "SELECT hardware, backend, is_default FROM supported_backend ORDER BY hardware, is_default DESC, backend"
-        )
+        support = "SELECT hardware, backend, is_counterpart FROM supported_backend ORDER BY hardware, is_default DESC, backend"
         backends: dict[str, list[str]] = {}
-        for part, backend, _ in connection.execute(support).fetchall():
+        for part, backend, is_counterpart in connection.execute(support).fetchall():
             is_wanted = (
-                backend in question.backends if question.backends else question.every_backend or part not in backends
+                backend in question.backends
+                if question.backends
+                else part not in backends or (question.every_backend and not is_counterpart)
             )
             if is_wanted and backend not in untrained and (not parts or part in parts):
                 backends.setdefault(part, []).append(backend)
@@ -587,7 +587,10 @@ class Core:
         return [name for (name,) in self.connection().execute(query, [part]).fetchall()]
 
     def _has(self, part: str) -> str:
-        return f"it has {', '.join(self._backends(part))}"
+        """Backends of a part, but for unfused counterparts, which go without saying."""
+        query = "SELECT backend FROM supported_backend WHERE hardware = ? AND is_counterpart"
+        hidden = {name for (name,) in self.connection().execute(query, [part]).fetchall()}
+        return f"it has {', '.join(name for name in self._backends(part) if name not in hidden)}"
 
     def _computes_in(self, part: str) -> str:
         query = "SELECT precision FROM hardware_rate WHERE hardware = ? AND is_native ORDER BY precision"

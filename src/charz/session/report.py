@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 from charz.schema.conditions import CACHE_STATES
@@ -106,6 +107,31 @@ _SECTIONS: dict[str, tuple[str, tuple[str, ...], str]] = {
         ("operator", "operator_class", "module", "modifier", "share_fraction", "edp_js"),
         "ORDER BY edp_js DESC NULLS LAST, operator_id LIMIT {top}",
     ),
+    "fusion": (
+        "fusion_benefit",
+        (
+            "backend", "unfused_backend", "kernel_count", "unfused_kernel_count", "traffic_byte", "unfused_traffic_byte",
+            "dram_byte", "unfused_dram_byte", "latency_s", "unfused_latency_s", "energy_j", "unfused_energy_j", "speedup",
+            "edp_ratio",
+        ),
+        "ORDER BY backend",
+    ),
+    "fusions": (
+        "kernel_fusion",
+        (
+            "kernel_id", "kernel", "unfused_kernel_count", "traffic_byte", "unfused_traffic_byte", "latency_s",
+            "unfused_latency_s", "energy_j", "unfused_energy_j", "speedup", "edp_ratio",
+        ),
+        "ORDER BY unfused_latency_s - latency_s DESC, backend, kernel_id LIMIT {top}",
+    ),
+    "precisions": (
+        "precision_comparison",
+        (
+            "precision", "base_precision", "latency_s", "energy_j", "peak_memory_byte", "speedup", "energy_ratio", "memory_ratio",
+            "assumed_count",
+        ),
+        "ORDER BY latency_s, precision",
+    ),
     "cost": (
         "inference_cost",
         ("price_usd_per_hour", "inference_usd", "million_inference_usd", "inference_j"),
@@ -123,6 +149,9 @@ _BESIDE = {"run": ("model_energy", "model_latency")}
 """Views whose columns stand beside a section's own."""
 
 
+_SIDES = {"fusion": "backends", "fusions": "backends", "precisions": "precisions"}
+"""Sections that hold a run against others of the same conditions, by the axis these differ in."""
+
 _MAPPED = frozenset({"kernel_mapping", "mapping_summary"})
 """Views that rest on how each kernel is mapped, which is found once for both."""
 
@@ -134,7 +163,7 @@ class Reports(Core):
         "run", "memory", "mapping", "kernels", "energy", "sentences", "checks",
         more=(
             "partition", "concurrency", "validation", "stages", "levels", "traffic", "timeline", "largest_batch", "energy_delay_product",
-            "modules", "operators", "cost", "checkpointing",
+            "modules", "operators", "fusion", "fusions", "precisions", "cost", "checkpointing",
         ),
     )  # fmt: skip
     def report(
@@ -151,8 +180,8 @@ class Reports(Core):
         top: Top = 10,
         section: Literal[
             "run", "memory", "mapping", "kernels", "energy", "sentences", "checks", "partition", "concurrency", "validation",
-            "stages", "levels", "traffic", "timeline", "largest_batch", "energy_delay_product", "modules", "operators", "cost",
-            "checkpointing",
+            "stages", "levels", "traffic", "timeline", "largest_batch", "energy_delay_product", "modules", "operators",
+            "fusion", "fusions", "precisions", "cost", "checkpointing",
         ] = "run",
     ) -> Rows:  # fmt: skip
         """Report one model on one part. Options left out take the model's and the part's defaults."""
@@ -161,10 +190,27 @@ class Reports(Core):
             narrowed, keys = self.target(question, "model_report")
             return _checks(narrowed, keys)
         view, columns, order = _SECTIONS[section]
-        narrowed, _ = self.target(question, view)
+        if section in _SIDES:
+            narrowed = self.asked(self._sides(question, _SIDES[section]), view)
+        else:
+            narrowed, _ = self.target(question, view)
         if view in _MAPPED:
             narrowed.keep("kernel_mapping")
         return narrowed.rows(view, columns, order.format(top=top), beside=_BESIDE.get(section, ()))
+
+    def _sides(self, question: Question, axis: str) -> Question:
+        """A question about one target, widened to what it is held against: its backend's counterparts, fused or not, or
+        every precision that the part computes in."""
+        _, keys = self.target(question)
+        backend, precision = keys["backend"], keys["precision"]
+        asked = replace(question, batches=[keys["batch"]], backends=[backend], precisions=[precision])
+        if axis == "backends":
+            query = "SELECT DISTINCT o.backend FROM fusion_side AS s JOIN fusion_side AS o USING (fused_backend)"
+            found = self.connection().execute(f"{query} WHERE s.backend = ? ORDER BY ALL", [backend]).fetchall()
+            return replace(asked, backends=[name for (name,) in found] or [backend])
+        query = "SELECT precision FROM part_support WHERE hardware = ? AND backend = ? ORDER BY precision"
+        found = self.connection().execute(query, [keys["hardware"], backend]).fetchall()
+        return replace(asked, precisions=[name for (name,) in found])
 
 
 def single(

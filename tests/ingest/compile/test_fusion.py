@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from charz.ingest.compile import name_of
+from charz.ingest.compile import compile_graph, name_of
 from charz.ingest.compile.dataflow import flow_of
 from charz.ingest.compile.fusion import Partition, partition
 from charz.ingest.compile.rules import Rules
 from charz.ingest.graph import Graph
+from charz.schema.compiled import Kernel, KernelOperator, KernelTensor, PathSegment, TensorLifetime
 
 
 def kernels(graph: Graph, rules: Rules, backend: str) -> list[str]:
@@ -50,6 +53,24 @@ def residual(make):
 )
 def test_residual_block(residual, rules, backend, expected):
     assert kernels(residual, rules, backend) == expected
+
+
+@pytest.mark.parametrize("backend", ["tensorrt", "onnxruntime", "openvino", "xla", "kpu"])
+def test_an_unfused_counterpart_has_a_kernel_an_operator(residual, rules, backend):
+    """Batch normalization too is a kernel there; the rows are those that a compilation of its own gives."""
+    name = f"{backend}_unfused"
+    expected = ["conv", "batch_norm", "activation", "conv", "batch_norm", "elementwise", "activation"]
+    assert kernels(residual, rules, name) == expected
+    assert partition_of(residual, rules, name).folded == set()
+    compiled = compile_graph(residual, rules)
+    for row_type in (Kernel, KernelOperator, KernelTensor, PathSegment, TensorLifetime):
+        assert rows_of(compiled[row_type], name) == rows_of(compiled[row_type], "tensorrt_unfused") != []
+
+
+def rows_of(table: dict[str, list[Any]], backend: str) -> list[tuple[Any, ...]]:
+    """Rows of a backend, without its name."""
+    names = [name for name in table if name != "backend"]
+    return [row[1:] for row in zip(table["backend"], *(table[n] for n in names), strict=True) if row[0] == backend]
 
 
 def test_batch_norm_folds_only_where_weights_are_constants(residual, rules):
