@@ -52,8 +52,10 @@ SELECT
     CASE WHEN latency_s IS NOT NULL THEN GREATEST(0e0, latency_s - busy_s) END AS overhead_s,
     -- Static power times latency_s; null when a coefficient is missing. [J]
     static_w * latency_s AS static_energy_j,
-    -- Static energy of units without work; null when a coefficient is missing. [J]
-    static_w * (latency_s - busy_s * units_allocated / NULLIF(unit_count, 0e0)) AS wasted_energy_j,
+    -- Static energy of units for the time and the share in which they do not work: without work, or idle by the kernel's
+    -- shape and waves; null when a coefficient is missing. [J]
+    static_w * (latency_s - busy_s * LEAST(utilization_fraction, units_allocated / NULLIF(unit_count, 0e0)))
+        AS wasted_energy_j,
     -- Total energy; null when a coefficient is missing. [J]
     dynamic_energy_j + static_w * latency_s AS energy_j,
     -- What sets its pace: `compute`, `memory:LEVEL`, `overhead`, `power`, `threads` or `balanced` between the first two.

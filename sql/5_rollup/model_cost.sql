@@ -79,8 +79,9 @@ SELECT
     memory_energy_j,
     -- Static power times latency_s; null when a coefficient is missing. [J]
     static_w * latency_s AS static_energy_j,
-    -- Static energy of units without work; null when a coefficient is missing. [J]
-    static_w * (latency_s - allocated_s) AS wasted_energy_j,
+    -- Static energy of units for the time and the share in which they do not work; null when a coefficient is missing. [J]
+    static_w * (latency_s - working_s) AS wasted_energy_j,
+    peak_energy_j,
     -- Total energy; null when a coefficient is missing. [J]
     compute_energy_j + memory_energy_j + static_w * latency_s AS energy_j,
     static_w,

@@ -72,10 +72,12 @@ summed_shapes AS (
             AS compute_energy_j,
         SUM(kernel_count * memory_energy_j) + CASE WHEN COUNT(*) > COUNT(memory_energy_j) THEN NULL ELSE 0e0 END
             AS memory_energy_j,
-        SUM(kernel_count * busy_s * units_allocated) / NULLIF(MAX(unit_count), 0e0) AS allocated_s,
+        SUM(kernel_count * busy_s * LEAST(utilization_fraction, units_allocated / NULLIF(unit_count, 0e0))) AS working_s,
         SUM(kernel_count * busy_s * utilization_fraction) AS utilized_s,
         MAX(dynamic_energy_j / NULLIF(busy_s, 0e0))
         + CASE WHEN COUNT(*) > COUNT(dynamic_energy_j) THEN NULL ELSE 0e0 END AS peak_dynamic_w,
+        MAX(dynamic_energy_j + static_w * device_s)
+        + CASE WHEN COUNT(*) > COUNT(dynamic_energy_j) THEN NULL ELSE 0e0 END AS peak_energy_j,
         -- A kernel that cannot be costed leaves none of the run's sums.
         MAX(fault) AS fault,
         MAX(static_w) AS static_w,
@@ -123,12 +125,14 @@ SELECT
     CASE WHEN s.fault IS NULL THEN s.roofline_s END AS roofline_s,
     s.compute_energy_j,
     s.memory_energy_j,
-    -- Busy time weighted by the share of units that get work. [s]
-    CASE WHEN s.fault IS NULL THEN s.allocated_s END AS allocated_s,
+    -- Busy time weighted by the share of units that work: those that get work, and of them what shapes and waves leave. [s]
+    CASE WHEN s.fault IS NULL THEN s.working_s END AS working_s,
     -- Busy time weighted by the share of the peak that shapes and waves leave. [s]
     CASE WHEN s.fault IS NULL THEN s.utilized_s END AS utilized_s,
     -- Highest dynamic power of any kernel while it is busy; null when a coefficient is missing. [W]
     s.peak_dynamic_w,
+    -- Energy of the kernel that takes most, without the wait for the host; null when a coefficient is missing. [J]
+    CASE WHEN s.fault IS NULL THEN s.peak_energy_j END AS peak_energy_j,
     s.static_w,
     s.tdp_w,
     s.clock_fraction,

@@ -32,6 +32,8 @@ SELECT
     k.static_energy_j,
     k.wasted_energy_j,
     k.energy_j,
+    -- Share of the energy that is not wasted.
+    1e0 - k.wasted_energy_j / NULLIF(k.energy_j, 0e0) AS efficiency_fraction,
     -- Average power while it runs: energy over latency. [W]
     k.energy_j / NULLIF(k.latency_s, 0e0) AS power_w,
     h.energy_scope

@@ -15,7 +15,7 @@ def kernel(position: int, device_s: float, host_issue_s: float, **changed: Any) 
     usual = {
         "kernel_id": position, "position": position, "dispatch": "async_queue", "device_s": device_s,
         "busy_s": device_s - 0.5, "host_issue_s": host_issue_s, "team_s": 0.0, "compute_s": 1.0, "memory_s": 2.0,
-        "memory_level": "dram", "units_allocated": 2.0, "unit_count": 4.0, "static_w": 10.0, "dynamic_energy_j": 100.0,
+        "memory_level": "dram", "units_allocated": 2.0, "unit_count": 4.0, "utilization_fraction": 0.4, "static_w": 10.0, "dynamic_energy_j": 100.0,
     }  # fmt: skip
     return usual | changed
 
@@ -56,15 +56,17 @@ def test_other_targets_have_queues_of_their_own(evaluate: Callable[..., list[Rec
 
 
 def test_energy(check: Callable[..., None]) -> None:
-    """Static power flows while the device waits; half of the units have no work."""
+    """Static power flows while the device waits; half of the units have no work, and of the others a fifth is idle."""
     expected = {
         "latency_s": 5.0,
         "overhead_s": 1.5,  # 5 - 3.5
         "static_energy_j": 50.0,
-        "wasted_energy_j": 32.5,  # 10 x (5 - 3.5 x 2 / 4)
+        "wasted_energy_j": 36.0,  # 10 x (5 - 3.5 x 0.4)
         "energy_j": 150.0,
     }
     check("kernel_time", expected, kernel_cost=kernel(0, 4.0, 1.0))
+    # Units without work waste, however full the others are: 10 x (5 - 3.5 x 2 / 4).
+    check("kernel_time", {"wasted_energy_j": 32.5}, kernel_cost=kernel(0, 4.0, 1.0, utilization_fraction=0.9))
     check("kernel_time", {"energy_j": None}, kernel_cost=kernel(0, 4.0, 1.0, dynamic_energy_j=None))
 
 
@@ -90,7 +92,7 @@ SHAPE = {
     "kernel_count": 2, "view_count": 1, "device_s": 4.0, "busy_s": 3.5, "team_s": 0.0, "compute_s": 1.0, "memory_s": 2.0,
     "macs": 5.0, "flops": 10.0, "moved_byte": 7.0, "dram_byte": 6.0, "naive_s": 0.25, "roofline_s": 0.5,
     "compute_energy_j": 60.0, "memory_energy_j": 40.0, "dynamic_energy_j": 100.0, "units_allocated": 2.0, "unit_count": 4.0,
-    "utilization_fraction": 0.5, "static_w": 10.0,
+    "utilization_fraction": 0.4, "static_w": 10.0,
 }  # fmt: skip
 OTHER = SHAPE | {
     "shape_id": 2, "kernel_count": 1, "view_count": 0, "device_s": 1.5, "busy_s": 1.0, "compute_s": 1.0, "memory_s": 0.5,
@@ -128,10 +130,11 @@ def test_sums_of_a_run(check: Callable[..., None]) -> None:
         "compute_energy_j": 125.0,
         "memory_energy_j": 80.0,
         "static_energy_j": 175.0,
-        "wasted_energy_j": 130.0,  # 10 x (17.5 - 7 x 2 / 4 - 1 x 4 / 4)
+        "wasted_energy_j": 137.0,  # 10 x (17.5 - 7 x 0.4 - 1 x 1)
+        "peak_energy_j": 140.0,  # the first two: 100 + 10 x 4
         "energy_j": 380.0,
         "peak_power_w": 10 + 100 / 3.5,
-        "utilization_fraction": (7 * 0.5 + 1 * 1.0) / 8,
+        "utilization_fraction": (7 * 0.4 + 1 * 1.0) / 8,
         "bottleneck": "overhead",
     }
     check("model_cost", expected, run=RUN, run_kernel=KERNELS, clocked_shape=[SHAPE, OTHER])
@@ -194,3 +197,21 @@ def test_kernels_of_a_run_add_up_to_it(evaluate: Callable[..., list[Record]]) ->
         (whole,) = evaluate("model_cost", run=[RUN], run_kernel=KERNELS, clocked_shape=shapes)
         for column, once in (("latency_s", 6.0), ("energy_j", 60.0), ("wasted_energy_j", 60.0)):
             assert sum(row[column] for row in kernels) + once == pytest.approx(whole[column])
+
+
+def test_efficiency_is_what_is_not_wasted(check: Callable[..., None]) -> None:
+    """36 J of 150 wasted by a kernel, 137 J of 380 by a run."""
+    part = {"energy_scope": "board"}
+    check(
+        "kernel_energy",
+        {"efficiency_fraction": 0.76, "wasted_energy_j": 36.0},
+        kernel_time={"energy_j": 150.0, "wasted_energy_j": 36.0, "latency_s": 5.0},
+        part=part,
+    )
+    check(
+        "model_energy",
+        {"efficiency_fraction": 243 / 380, "peak_energy_j": 140.0},
+        model_cost={"energy_j": 380.0, "wasted_energy_j": 137.0, "peak_energy_j": 140.0, "latency_s": 17.5},
+        run={"batch_class": "1"},
+        part=part,
+    )

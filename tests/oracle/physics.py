@@ -577,7 +577,8 @@ class Machine:
             end_s = start + cost["device_s"]
             latency_s = end_s - ended
             static_j = times(static_w, latency_s)
-            idle_s = latency_s - cost["busy_s"] * cost["units_allocated"] / self.chip.units
+            working = min(cost["utilization_fraction"], cost["units_allocated"] / self.chip.units)
+            idle_s = latency_s - cost["busy_s"] * working
             cost |= {
                 "position": position, "host_issue_s": issue_s, "run_call_s": call_s, "end_s": end_s, "latency_s": latency_s,
                 "overhead_s": max(0.0, latency_s - cost["busy_s"]), "static_energy_j": static_j,
@@ -713,6 +714,7 @@ class Machine:
             "overhead_s": latency_s - busy_s,
             "energy_j": total([sums["energy_j"], call_j]), "static_energy_j": total([sums["static_energy_j"], call_j]),
             "wasted_energy_j": total([sums["wasted_energy_j"], call_j]),
+            "peak_energy_j": max(k["dynamic_energy_j"] + static_w * k["device_s"] for k in ks) if watts else None,
             "peak_power_w": static_w + max(watts) if watts else None,  # type: ignore[operator]
             "utilization_fraction": used_s / busy_s if busy_s else None,
         }  # fmt: skip

@@ -15,7 +15,7 @@ from .parameters import Backend, Batch, Cache, Model, Part, Power, Precision, Se
 _RUN = (
     "model", "hardware", "backend", "precision", "batch", "sequence", "power", "is_simulated", "latency_s", "throughput_per_s",
     "bottleneck", "clock_fraction", "compute_s", "memory_s", "power_s", "team_s", "overhead_s", "energy_j", "energy_per_sample_j",
-    "compute_energy_j", "memory_energy_j", "static_energy_j", "wasted_energy_j", "energy_scope", "average_power_w",
+    "compute_energy_j", "memory_energy_j", "static_energy_j", "wasted_energy_j", "efficiency_fraction", "peak_energy_j", "energy_scope", "average_power_w",
     "peak_power_w", "edp_js", "macs", "flops", "kernel_count", "utilization_fraction", "naive_s", "correction_factor",
     "assumed_count",
 )  # fmt: skip
@@ -43,7 +43,8 @@ _SECTIONS: dict[str, tuple[str, tuple[str, ...], str]] = {
     "energy": (
         "kernel_energy",
         (
-            "kernel_id", "kernel_class", "energy_j", "compute_energy_j", "memory_energy_j", "static_energy_j", "power_w",
+            "kernel_id", "kernel_class", "energy_j", "compute_energy_j", "memory_energy_j", "static_energy_j", "wasted_energy_j",
+            "efficiency_fraction", "power_w",
         ),
         "ORDER BY energy_j DESC NULLS LAST, position LIMIT {top}",
     ),
