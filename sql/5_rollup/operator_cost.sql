@@ -39,24 +39,16 @@ kernel_members AS (
     WHERE NOT o.is_view AND NOT m.is_folded
 ),
 
-modifiers AS (
-    SELECT
-        h.hardware,
-        a.operator_class,
-        a.is_fused,
-        a.modifier
-    FROM part AS h
-    INNER JOIN hardware_family AS f ON f.family = h.family
-    INNER JOIN architectural_modifier AS a ON a.architecture_class = f.architecture_class
-),
-
 weighted_members AS (
     SELECT
         k.*,
         COALESCE(m.operator_id, k.anchor_operator_id) AS operator_id,
         COALESCE(f.threads, 0e0) AS threads,
-        COALESCE(own.modifier, general.modifier, 1e0) AS modifier,
-        COALESCE(f.flops, 0e0) * COALESCE(own.modifier, general.modifier, 1e0) AS weight
+        COALESCE(f.flops, 0e0) AS flops,
+        COALESCE(m.is_fused, FALSE) AS is_fused,
+        a.base_modifier,
+        CASE WHEN m.is_fused THEN a.fused_modifier ELSE a.base_modifier END AS modifier,
+        COALESCE(f.flops, 0e0) * CASE WHEN m.is_fused THEN a.fused_modifier ELSE a.base_modifier END AS weight
     FROM kernel_edp AS k
     -- An inserted kernel has no members but its anchor.
     LEFT JOIN kernel_members AS m
@@ -65,11 +57,8 @@ weighted_members AS (
         ON f.model = k.model AND f.backend = k.backend AND f.precision = k.precision AND f.batch = k.batch
         AND f.sequence = k.sequence AND f.scenario_id = k.scenario_id AND f.kernel_id = k.kernel_id
         AND f.operator_id = m.operator_id
-    LEFT JOIN modifiers AS own
-        ON own.hardware = k.hardware AND own.operator_class = COALESCE(m.operator_class, k.kernel_class)
-        AND own.is_fused = COALESCE(m.is_fused, FALSE)
-    LEFT JOIN modifiers AS general
-        ON general.hardware = k.hardware AND general.operator_class = '*' AND general.is_fused = COALESCE(m.is_fused, FALSE)
+    INNER JOIN part_modifier AS a
+        ON a.hardware = k.hardware AND a.operator_class = COALESCE(m.operator_class, k.kernel_class)
 ),
 
 kernel_weights AS (
@@ -111,8 +100,19 @@ SELECT
     memory_format,
     kernel_id,
     operator_id,
-    -- Relative weight of its class on the architecture.
+    kernel_class,
+    -- True of a kernel that the backend inserts for the operator.
+    kernel_id <> fused_kernel_id AS is_inserted,
+    -- True of an operator that shares its kernel with others.
+    is_fused,
+    -- Relative weight of its class on the architecture in a kernel of its own.
+    base_modifier,
+    -- Relative weight of its class on the architecture that is in force here: the base, or the one within a fused kernel.
     modifier,
+    -- Operations.
+    flops,
+    -- Independent output elements.
+    threads,
     -- Share of the kernel it answers for; a kernel's shares sum to 1.
     share_fraction,
     -- Share of the kernel's latency. [s]
@@ -120,5 +120,7 @@ SELECT
     -- Share of the kernel's energy. [J]
     share_fraction * energy_j AS energy_j,
     -- Share of the kernel's attributed energy-delay product. [J s]
-    share_fraction * edp_js AS edp_js
+    share_fraction * edp_js AS edp_js,
+    -- Its edp_js as a share of the run's.
+    share_fraction * edp_fraction AS edp_fraction
 FROM shared_members

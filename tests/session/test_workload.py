@@ -50,6 +50,42 @@ def test_a_users_own_fusion_rule_makes_fewer_kernels(db: Session) -> None:
     assert before["traffic_byte"][0] - after["traffic_byte"][0] == 2 * 32 * 4
 
 
+def test_a_linear_its_bias_and_its_relu_are_three_rows(db: Session) -> None:
+    """64 to 128 features in one kernel of a KPU: 2 x 64 x 128 operations of weight 1 and 128 of ReLU, of weight 0.05 when
+    fused; of the product's share 128 additions of weight 0.05 are the bias's."""
+    db.ingest(["synthetic:mlp", "in=64", "hidden=128", "out=1", "layers=2"])
+    name = db.models()["model"][0]
+    keys = "hardware = 'kpu_t256' AND backend = 'kpu' AND batch = 1"
+    columns = "operator_class, step, is_fused, base_modifier, modifier, share_fraction"
+    rows = db.sql(f"SELECT {columns} FROM operator_edp WHERE {keys} AND kernel_id = 0 ORDER BY operator_id, step DESC")
+    product, added = 2 * 64 * 128, 0.05 * 128
+    assert rows.drop("share_fraction").rows()[:3] == [
+        ("linear", "main", True, 1.0, 1.0),
+        ("bias", "bias", True, 1.0, 0.05),
+        ("activation", "main", True, 1.5, 0.05),
+    ]
+    assert rows["share_fraction"].sum() == pytest.approx(1)
+    share = dict(zip(rows["operator_class"][:3], rows["share_fraction"][:3], strict=True))
+    assert share["bias"] / share["linear"] == pytest.approx(added / product)
+    assert share["activation"] / (share["linear"] + share["bias"]) == pytest.approx(added / product)
+    # Shares of the run: all but those of its call.
+    run = db.sql(f"SELECT sum(model_fraction) AS f, sum(edp_js) AS edp FROM operator_edp WHERE {keys}").row(
+        0, named=True
+    )
+    total = db.sql(f"SELECT edp_js FROM model_edp WHERE {keys}")["edp_js"][0]
+    assert run["f"] == pytest.approx(run["edp"] / total) and 0 < run["f"] < 1
+    # One by one ReLU weighs 1.5, and the product keeps its bias.
+    told = db.report(name, on="kpu_t256", section="operators", precision="int8", batch=1)
+    assert len(told) == len(db.sql(f"SELECT 1 FROM operator_edp WHERE {keys}"))
+    alone = db.sql("SELECT * FROM operator_edp WHERE hardware = 'kpu_t256' AND backend = 'kpu_unfused'")
+    assert alone.filter(operator_class="activation").select("is_fused", "modifier", "share_fraction").rows() == [
+        (False, 1.5, 1.0)
+    ]
+    relu = told.filter(operator_class="activation").row(0, named=True)
+    ratio = alone.filter(operator_class="activation")["edp_js"][0] / relu["edp_js"]
+    assert relu["fusion_ratio"] == pytest.approx(ratio)
+
+
 @pytest.fixture
 def unsized(file: Path, tmp_path: Path) -> Iterator[Session]:
     """Three models, one with operators that no rule sizes."""

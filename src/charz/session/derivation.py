@@ -204,15 +204,18 @@ class _Told:
 
     def operator(self, name: str) -> int:
         """An operator's share of its kernel; returns the kernel."""
-        rows = self._rows("operator_edp", "ORDER BY kernel_id")
+        rows = self._rows("operator_edp", "ORDER BY kernel_id, step DESC")
         mine = [row for row in rows if row["operator"] == name]
         if not mine:
             next = f"`charz explain {self.keys['model']} {self._as_asked()}` lists kernels"
             raise unknown_name("operator", name, {row["operator"] for row in rows}, next)
-        columns = ("operator_class", "module", "share_fraction", "modifier", "latency_s", "energy_j", "edp_js")
-        self._facts(
-            f"Operator {name}: its share of kernel {mine[0]['kernel_id']}", "", "operator_edp", mine[0], columns
-        )
+        columns = (
+            "operator_class", "module", "share_fraction", "model_fraction", "is_fused", "base_modifier", "modifier", "latency_s",
+            "energy_j", "edp_js",
+        )  # fmt: skip
+        for row in mine:
+            which = name if row["step"] == "main" else f"{name}, {row['step']}"
+            self._facts(f"Operator {which}: its share of kernel {row['kernel_id']}", "", "operator_edp", row, columns)
         return int(mine[0]["kernel_id"])
 
     def kernel(self, kernel_id: int) -> None:

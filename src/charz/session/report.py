@@ -104,9 +104,12 @@ _SECTIONS: dict[str, tuple[str, tuple[str, ...], str]] = {
         "WHERE depth <= 1 ORDER BY edp_js DESC NULLS LAST, module LIMIT {top}",
     ),
     "operators": (
-        "operator_edp",
-        ("operator", "operator_class", "module", "modifier", "share_fraction", "edp_js"),
-        "ORDER BY edp_js DESC NULLS LAST, operator_id LIMIT {top}",
+        "operator_fusion",
+        (
+            "operator", "step", "operator_class", "module", "is_fused", "base_modifier", "modifier", "share_fraction",
+            "model_fraction", "edp_js", "fusion_ratio",
+        ),
+        "WHERE backend = '{backend}' ORDER BY edp_js DESC NULLS LAST, operator_id, step LIMIT {top}",
     ),
     "fusion": (
         "fusion_benefit",
@@ -150,7 +153,7 @@ _BESIDE = {"run": ("model_energy", "model_latency")}
 """Views whose columns stand beside a section's own."""
 
 
-_SIDES = {"fusion": "backends", "fusions": "backends", "precisions": "precisions"}
+_SIDES = {"operators": "backends", "fusion": "backends", "fusions": "backends", "precisions": "precisions"}
 """Sections that hold a run against others of the same conditions, by the axis these differ in."""
 
 _MAPPED = frozenset({"kernel_mapping", "mapping_summary"})
@@ -191,18 +194,18 @@ class Reports(Core):
             narrowed, keys = self.target(question, "model_report")
             return _checks(narrowed, keys)
         view, columns, order = _SECTIONS[section]
+        narrowed, keys = self.target(question, *(() if section in _SIDES else (view,)))
         if section in _SIDES:
-            narrowed = self.asked(self._sides(question, _SIDES[section]), view)
-        else:
-            narrowed, _ = self.target(question, view)
+            narrowed = self.asked(self._sides(question, keys, _SIDES[section]), view)
         if view in _MAPPED:
             narrowed.keep("kernel_mapping")
-        return narrowed.rows(view, columns, order.format(top=top), beside=_BESIDE.get(section, ()))
+        return narrowed.rows(
+            view, columns, order.format(top=top, backend=keys["backend"]), beside=_BESIDE.get(section, ())
+        )
 
-    def _sides(self, question: Question, axis: str) -> Question:
+    def _sides(self, question: Question, keys: dict[str, Any], axis: str) -> Question:
         """A question about one target, widened to what it is held against: its backend's counterparts, fused or not, or
         every precision that the part computes in."""
-        _, keys = self.target(question)
         backend, precision = keys["backend"], keys["precision"]
         asked = replace(question, batches=[keys["batch"]], backends=[backend], precisions=[precision])
         if axis == "backends":
