@@ -21,6 +21,7 @@ from charz.schema.workload import (
     Term,
 )
 
+from .compile.kinds import kinds
 from .graph import Graph, GraphOperator, Polynomial
 
 Columns = dict[str, list[Any]]
@@ -68,7 +69,8 @@ def workload(graph: Graph) -> dict[type[Row], Columns]:
                 "source_file",
                 "source_line",
             ),
-        ),
+        )
+        | {"operator_kind": kinds(graph)},
         OperatorLayout: _transposed(
             ("memory_format", "operator_id", "layout"),
             [

@@ -100,6 +100,9 @@ class Operator(ModelRow):
     """ATen overload it calls, e.g. `aten.conv2d.default`."""
     operator_class: str
     """What it is to the cost model: `conv`, `depthwise_conv`, `linear`, `matmul`, `attention`, `norm`, ..."""
+    operator_kind: str
+    """What it is to people: `pointwise_conv` of a convolution of single pixels, `squeeze_excite` of a member of such a gate,
+    else its class."""
     module_id: int
     """Innermost module whose forward made it."""
     stage: int

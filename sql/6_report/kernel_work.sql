@@ -15,6 +15,8 @@ SELECT
     k.position,
     k.kernel,
     s.kernel_class,
+    -- Kind of its anchor operator; the class of an inserted kernel.
+    CASE WHEN k.kernel_id = k.fused_kernel_id THEN o.operator_kind ELSE s.kernel_class END AS kernel_kind,
     k.operator_count,
     s.macs,
     s.flops,
@@ -47,3 +49,4 @@ INNER JOIN run AS r
 INNER JOIN shape AS s
     ON s.model = k.model AND s.backend = k.backend AND s.precision = k.precision AND s.batch = k.batch
     AND s.sequence = k.sequence AND s.scenario_id = k.scenario_id AND s.shape_id = k.shape_id
+INNER JOIN operator AS o ON o.model = k.model AND o.operator_id = k.anchor_operator_id

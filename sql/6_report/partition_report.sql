@@ -1,9 +1,11 @@
--- How a run divides into kernels: counts and shares by class, by independent threads and by arithmetic
+-- How a run divides into kernels: counts and shares by class, by kind, by independent threads and by arithmetic
 -- intensity.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, aspect, bucket
 CREATE VIEW partition_report AS
 WITH aspects AS (
     SELECT 'class' AS aspect
+    UNION ALL
+    SELECT 'kind' AS aspect
     UNION ALL
     SELECT 'threads' AS aspect
     UNION ALL
@@ -16,11 +18,12 @@ bucketed_kernels AS (
         a.aspect,
         CASE a.aspect
             WHEN 'class' THEN k.kernel_class
+            WHEN 'kind' THEN k.kernel_kind
             WHEN 'threads' THEN k.parallelism
             ELSE CONCAT(k.intensity, ' ops/byte')
         END AS bucket,
         CASE
-            WHEN a.aspect = 'class' THEN 0
+            WHEN a.aspect IN ('class', 'kind') THEN 0
             WHEN a.aspect = 'threads'
                 THEN CASE k.parallelism WHEN '<1K' THEN 1 WHEN '1K-10K' THEN 2 WHEN '10K-100K' THEN 3 ELSE 4 END
             ELSE CASE k.intensity WHEN '<1' THEN 1 WHEN '1-10' THEN 2 WHEN '10-100' THEN 3 ELSE 4 END
@@ -70,9 +73,9 @@ SELECT
     context,
     phase,
     memory_format,
-    -- By what kernels are grouped: `class`, `threads` or `intensity`.
+    -- By what kernels are grouped: `class`, `kind`, `threads` or `intensity`.
     aspect,
-    -- The group, e.g. `conv`, `1K-10K`, `10-100 ops/byte`.
+    -- The group, e.g. `conv`, `pointwise_conv`, `squeeze_excite`, `1K-10K`, `10-100 ops/byte`.
     bucket,
     -- Order of the groups within the aspect.
     CAST(bucket_order AS BIGINT) AS bucket_order,

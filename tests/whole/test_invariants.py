@@ -115,6 +115,9 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("precision_policy", "UPDATE precision_policy SET rule = 'keep' WHERE policy = 'fp16' AND operator_class = '*'"),
         ("operator_class", "UPDATE operator_class SET is_foldable = NOT is_foldable WHERE operator_class = 'softmax'"),
     ],
+    "units_above_part": [
+        ("kernel_cost", f"UPDATE kernel_cost SET units_allocated = unit_count + 1 WHERE {FIRST_KERNEL}"),
+    ],
     "utilization_out_of_range": [
         ("mapped_step", f"UPDATE mapped_step SET utilization_fraction = 1.5 WHERE {FIRST_KERNEL}"),
         ("mapped_step", f"UPDATE mapped_step SET utilization_fraction = NULL WHERE {FIRST_KERNEL}"),

@@ -1,0 +1,16 @@
+-- Kernels that are given more units than the part has.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
+CREATE VIEW units_above_part AS
+SELECT
+    model,
+    hardware,
+    backend,
+    precision,
+    batch,
+    sequence,
+    scenario_id,
+    kernel_id,
+    units_allocated,
+    unit_count
+FROM kernel_cost
+WHERE units_allocated > unit_count
