@@ -16,6 +16,19 @@ chosen_vendors AS (
     FROM hardware AS h
     INNER JOIN backend_support AS b ON b.family = h.family AND b.vendor IN ('*', h.vendor)
     GROUP BY h.hardware, b.backend
+),
+
+-- One counterpart of several backends does what the first of them by name does on the part.
+chosen_rows AS (
+    SELECT
+        v.hardware,
+        s.backend,
+        s.is_counterpart,
+        MIN(s.row_backend) AS row_backend,
+        MIN_BY(v.row_vendor, s.row_backend) AS row_vendor
+    FROM chosen_vendors AS v
+    INNER JOIN supporting_backends AS s ON s.row_backend = v.backend
+    GROUP BY v.hardware, s.backend, s.is_counterpart
 )
 
 SELECT
@@ -51,8 +64,7 @@ SELECT
     b.shares_by_chunk,
     -- Backend whose efficiencies hold where this one has none; null: none.
     b.efficiency_backend
-FROM chosen_vendors AS c
-INNER JOIN supporting_backends AS a ON a.row_backend = c.backend
-INNER JOIN hardware AS h ON h.hardware = c.hardware
-INNER JOIN backend_support AS b ON b.backend = c.backend AND b.family = h.family AND b.vendor = c.row_vendor
+FROM chosen_rows AS a
+INNER JOIN hardware AS h ON h.hardware = a.hardware
+INNER JOIN backend_support AS b ON b.backend = a.row_backend AND b.family = h.family AND b.vendor = a.row_vendor
 

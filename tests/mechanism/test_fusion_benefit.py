@@ -48,6 +48,19 @@ def test_a_counterpart_runs_where_its_backend_does(evaluate: Evaluate) -> None:
     ]
 
 
+def test_one_counterpart_of_two_backends_runs_as_the_first(evaluate: Evaluate) -> None:
+    backends = [{"backend": name, "unfused_backend": "plain"} for name in ("second", "first")]
+    support = [
+        {"backend": name, "family": "kpu", "vendor": "*", "run_s": time}
+        for name, time in (("second", 2.0), ("first", 1.0))
+    ]
+    rows = evaluate(
+        "supported_backend", backend=backends, backend_support=support, hardware=[{"family": "kpu", "vendor": "a"}]
+    )
+    found = {row["backend"]: (row["row_backend"], row["call_s"]) for row in rows}
+    assert len(rows) == 3 and found["plain"] == ("first", 1.0)
+
+
 def run(backend: str, scenario: int, kernels: int, time: float, energy: float | None, **changed: Any) -> Record:
     usual = {
         "backend": backend, "scenario_id": scenario, "kernel_count": kernels, "traffic_byte": 10.0 * kernels,
