@@ -18,6 +18,8 @@ from ..trace.export import BATCH, SEQUENCE, Request
 from .spec import Spec
 
 Parameters = dict[str, int]
+Default = int | Callable[[Parameters], int]
+"""A number, or what follows from the parameters before it."""
 Shape = tuple[str | int, ...]
 
 
@@ -25,7 +27,7 @@ Shape = tuple[str | int, ...]
 class Kind:
     """A family of synthetic networks: its parameters with defaults, its module and its inputs."""
 
-    parameters: Parameters
+    parameters: dict[str, Default]
     module: Callable[[Parameters], nn.Module]
     inputs: Callable[[Parameters], list[Shape]]
 
@@ -34,7 +36,7 @@ KINDS: dict[str, Kind] = {}
 
 
 def kind(
-    inputs: Callable[[Parameters], list[Shape]], **parameters: int
+    inputs: Callable[[Parameters], list[Shape]], **parameters: Default
 ) -> Callable[[Callable[[Parameters], nn.Module]], Callable[[Parameters], nn.Module]]:
     """Register a family under its function's name."""
 
@@ -55,19 +57,22 @@ def build(spec: Spec) -> Request:
     found = KINDS.get(spec.name)
     if found is None:
         raise unknown_name("synthetic model", spec.name, KINDS)
-    values = {**found.parameters, **_given(spec, found)}
+    values = given = _given(spec, found)
     try:
+        values = _resolved(found, given)
+        shapes = found.inputs(values)
         with torch.device("meta"):
             module = found.module(values).eval()
     except (ValueError, RuntimeError, AssertionError) as error:
         raise CharzError(
             "these sizes do not fit together", f"{spec.source} {_suffix(values)}", str(error).splitlines()[0]
         ) from None
+    named = {k: v for k, v in values.items() if k in given or isinstance(found.parameters[k], int)}
     request = Request(
-        name=f"{spec.source},{_suffix(values)}", source=spec.source, module=module, family="synthetic",
+        name=f"{spec.source},{_suffix(named)}", source=spec.source, module=module, family="synthetic",
         default_batch=spec.batch or 2,
     )  # fmt: skip
-    for number, shape in enumerate(found.inputs(values)):
+    for number, shape in enumerate(shapes):
         _add_input(request, number, shape, spec)
     return request
 
@@ -77,10 +82,18 @@ def _given(spec: Spec, found: Kind) -> Parameters:
     for key, text in spec.settings:
         if key not in found.parameters:
             raise unknown_name("parameter", f"{key} of {spec.source}", found.parameters)
-        if not re.fullmatch("0*[1-9][0-9]{0,8}", text):
+        if not re.fullmatch("0*[1-9][0-9]{0,8}", text) and not (key == "padding" and text == "0"):
             raise CharzError("a size must be a whole number above 0 and below a billion", f"{key}={text}")
         given[key] = int(text)
     return given
+
+
+def _resolved(found: Kind, given: Parameters) -> Parameters:
+    """Values of all parameters; raises ValueError where one that follows from others cannot."""
+    values: Parameters = {}
+    for name, default in found.parameters.items():
+        values[name] = given[name] if name in given else default if isinstance(default, int) else default(values)
+    return values
 
 
 def _suffix(values: Parameters) -> str:
@@ -132,44 +145,41 @@ class Product(nn.Module):
 
 
 class Residual(nn.Module):
-    """A block with a connection around it."""
+    """A block with a connection around it, through a projection where the block changes the shape."""
 
-    def __init__(self, block: nn.Module, last: nn.Module) -> None:
+    def __init__(self, block: nn.Module, shortcut: nn.Module, last: nn.Module) -> None:
         super().__init__()
         self.block = block
+        self.shortcut = shortcut
         self.last = last
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.last(self.block(x) + x)  # type: ignore[no-any-return]
+        return self.last(self.block(x) + self.shortcut(x))  # type: ignore[no-any-return]
 
 
 class Attention(nn.Module):
     """Projections, heads, output projection."""
 
-    def __init__(self, width: int, heads: int) -> None:
+    def __init__(self, width: int, heads: int, head_width: int) -> None:
         super().__init__()
-        if width % heads:
-            raise ValueError(f"width {width} is no multiple of {heads} heads")
-        self.heads = heads
-        self.project = nn.Linear(width, 3 * width)
-        self.out = nn.Linear(width, width)
+        self.heads, self.head_width = heads, head_width
+        self.project = nn.Linear(width, 3 * heads * head_width)
+        self.out = nn.Linear(heads * head_width, width)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        batch, length, width = x.shape
-        q, k, v = (
-            self.project(x).view(batch, length, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4).unbind(0)
-        )
+        batch, length, _ = x.shape
+        q, k, v = self.project(x).view(batch, length, 3, self.heads, self.head_width).permute(2, 0, 3, 1, 4).unbind(0)
         mixed = nn.functional.scaled_dot_product_attention(q, k, v)
-        return self.out(mixed.transpose(1, 2).reshape(batch, length, width))  # type: ignore[no-any-return]
+        return self.out(mixed.transpose(1, 2).reshape(batch, length, self.heads * self.head_width))  # type: ignore[no-any-return]
 
 
 class TransformerBlock(nn.Module):
     """Pre-norm attention and MLP."""
 
-    def __init__(self, width: int, heads: int, hidden: int) -> None:
+    def __init__(self, width: int, heads: int, head_width: int, hidden: int) -> None:
         super().__init__()
         self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.attention = Attention(width, heads)
+        self.attention = Attention(width, heads, head_width)
         self.mlp = nn.Sequential(nn.Linear(width, hidden), nn.GELU(), nn.Linear(hidden, width))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -178,7 +188,28 @@ class TransformerBlock(nn.Module):
 
 
 def _image(p: Parameters) -> list[Shape]:
-    return [("B", p["channels"], p["size"], p["size"])]
+    """Of `size` x `width` pixels. Raises ValueError where the window that goes over it does not fit in."""
+    for name in ("size", "width"):
+        reach, padded = p.get("dilation", 1) * (p["kernel"] - 1) + 1, p[name] + 2 * p["padding"]
+        if reach > padded:
+            raise ValueError(f"a window of {reach} does not fit into {name} {p[name]} with a border of {p['padding']}")
+    return [("B", p["channels"], p["size"], p["width"])]
+
+
+def _same(name: str) -> Callable[[Parameters], int]:
+    """As another parameter."""
+    return lambda p: p[name]
+
+
+def _half_kernel(p: Parameters) -> int:
+    """The border with which a window of odd size keeps the image's."""
+    return p["kernel"] // 2
+
+
+def _head_width(p: Parameters) -> int:
+    if p["width"] % p["heads"]:
+        raise ValueError(f"width {p['width']} is no multiple of {p['heads']} heads")
+    return p["width"] // p["heads"]
 
 
 def _matrix(p: Parameters) -> list[Shape]:
@@ -195,43 +226,65 @@ def mlp(p: Parameters) -> nn.Module:
     return nn.Sequential(*layers[:-1])
 
 
-@kind(_image, channels=64, out=64, size=56, kernel=3, stride=1, groups=1)
+@kind(
+    _image, channels=64, out=64, size=56, kernel=3, stride=1, groups=1, width=_same("size"), padding=_half_kernel,
+    dilation=lambda _: 1,
+)  # fmt: skip
 def conv2d(p: Parameters) -> nn.Module:
     """One convolution."""
-    return nn.Conv2d(p["channels"], p["out"], p["kernel"], p["stride"], p["kernel"] // 2, groups=p["groups"])
+    return nn.Conv2d(p["channels"], p["out"], p["kernel"], p["stride"], p["padding"], p["dilation"], groups=p["groups"])
 
 
-@kind(_image, channels=64, out=64, size=56, kernel=3, stride=1)
+@kind(
+    _image, channels=64, out=64, size=56, kernel=3, stride=1, width=_same("size"), padding=_half_kernel,
+    dilation=lambda _: 1, groups=lambda _: 1,
+)  # fmt: skip
 def conv2d_bn_act(p: Parameters) -> nn.Module:
     """Convolution, batch normalization, ReLU."""
-    conv = nn.Conv2d(p["channels"], p["out"], p["kernel"], p["stride"], p["kernel"] // 2, bias=False)
+    conv = nn.Conv2d(
+        p["channels"], p["out"], p["kernel"], p["stride"], p["padding"], p["dilation"], groups=p["groups"], bias=False
+    )
     return nn.Sequential(conv, nn.BatchNorm2d(p["out"]), nn.ReLU())
 
 
-@kind(_image, channels=64, size=56, kernel=3)
+@kind(
+    _image, channels=64, size=56, kernel=3, out=_same("channels"), stride=lambda _: 1, width=_same("size"),
+    padding=_half_kernel,
+)  # fmt: skip
 def resnet_block(p: Parameters) -> nn.Module:
-    """Two convolutions and a residual."""
-    c, k = p["channels"], p["kernel"]
-    block = [
-        m for _ in range(2) for m in (nn.Conv2d(c, c, k, padding=k // 2, bias=False), nn.BatchNorm2d(c), nn.ReLU())
-    ]
-    return Residual(nn.Sequential(*block[:-1]), nn.ReLU())
+    """Two convolutions and a residual, through a projection of single pixels where channels or pixels change."""
+    channels, out, k = p["channels"], p["out"], p["kernel"]
+    if k % 2 == 0 or p["padding"] != k // 2:
+        raise ValueError(f"kernel {k} with a border of {p['padding']} gives another size than the shortcut")
+    block = nn.Sequential(
+        nn.Conv2d(channels, out, k, p["stride"], k // 2, bias=False), nn.BatchNorm2d(out), nn.ReLU(),
+        nn.Conv2d(out, out, k, padding=k // 2, bias=False), nn.BatchNorm2d(out),
+    )  # fmt: skip
+    if (channels, 1) == (out, p["stride"]):
+        return Residual(block, nn.Identity(), nn.ReLU())
+    projection = nn.Sequential(nn.Conv2d(channels, out, 1, p["stride"], bias=False), nn.BatchNorm2d(out))
+    return Residual(block, projection, nn.ReLU())
 
 
-@kind(_image, channels=64, out=128, size=56, kernel=3, stride=1)
+@kind(
+    _image, channels=64, out=128, size=56, kernel=3, stride=1, width=_same("size"), padding=_half_kernel,
+    dilation=lambda _: 1,
+)  # fmt: skip
 def depthwise_separable(p: Parameters) -> nn.Module:
     """Depthwise then pointwise convolution."""
     c, k = p["channels"], p["kernel"]
     return nn.Sequential(
-        nn.Conv2d(c, c, k, p["stride"], k // 2, groups=c, bias=False), nn.BatchNorm2d(c), nn.ReLU6(),
+        nn.Conv2d(c, c, k, p["stride"], p["padding"], p["dilation"], groups=c, bias=False), nn.BatchNorm2d(c), nn.ReLU6(),
         nn.Conv2d(c, p["out"], 1, bias=False), nn.BatchNorm2d(p["out"]), nn.ReLU6(),
     )  # fmt: skip
 
 
-@kind(_image, channels=64, size=56, kernel=3, stride=2)
+@kind(_image, channels=64, size=56, kernel=3, stride=2, width=_same("size"), padding=_half_kernel)
 def pooling(p: Parameters) -> nn.Module:
     """Max pooling."""
-    return nn.MaxPool2d(p["kernel"], p["stride"], p["kernel"] // 2)
+    if p["padding"] > p["kernel"] // 2:
+        raise ValueError(f"a border of {p['padding']} is more than half of the window of {p['kernel']}")
+    return nn.MaxPool2d(p["kernel"], p["stride"], p["padding"])
 
 
 @kind(lambda p: [("B", f"S={p['length']}", p["width"])], length=196, width=768)
@@ -240,16 +293,23 @@ def norm(p: Parameters) -> nn.Module:
     return nn.LayerNorm(p["width"])
 
 
-@kind(lambda p: [("B", f"S={p['length']}", p["width"])], length=512, width=64, heads=1)
+@kind(lambda p: [("B", f"S={p['length']}", p["width"])], length=512, width=64, heads=1, head_width=_head_width)
 def attention_head(p: Parameters) -> nn.Module:
     """Attention with its projections; one head unless asked for more."""
-    return Attention(p["width"], p["heads"])
+    return Attention(p["width"], p["heads"], p["head_width"])
 
 
-@kind(lambda p: [("B", f"S={p['length']}", p["width"])], length=512, width=768, heads=12, hidden=3072)
+@kind(
+    lambda p: [("B", f"S={p['length']}", p["width"])],
+    length=512,
+    width=768,
+    heads=12,
+    hidden=3072,
+    head_width=_head_width,
+)
 def transformer_block(p: Parameters) -> nn.Module:
     """Pre-norm attention and MLP with residuals."""
-    return TransformerBlock(p["width"], p["heads"], p["hidden"])
+    return TransformerBlock(p["width"], p["heads"], p["head_width"], p["hidden"])
 
 
 @kind(lambda p: [("B", p["m"], p["k"]), ("B", p["k"], p["n"])], m=1024, n=1024, k=1024)
