@@ -132,6 +132,36 @@ def pareto(points: Rows, title: str) -> Any:
     )
 
 
+def explored(points: Rows, front: Rows, title: str) -> Any:
+    """Time against energy of every part of a design space by what limits it; those that none beats are numbered."""
+    alt = library()
+    scale = alt.Scale(type="log", nice=False, padding=24)
+    x = alt.X("latency_s:Q", axis=si("time of a run [s]"), scale=scale)
+    y = alt.Y("energy_j:Q", axis=si("energy of a run [J]"), scale=scale)
+    color = alt.Color("limited_by:N", title="limited by", legend=alt.Legend(symbolOpacity=1))
+    tooltip = ["point:Q", "precision:N", "limited_by:N"]
+    ordered = sorted(front, key=lambda p: p["latency_s"])
+    others = alt.Chart(data(points)).mark_circle(opacity=0.3, size=24).encode(x=x, y=y, color=color, tooltip=tooltip)
+    line = alt.Chart(data(ordered)).mark_line(color="#222", strokeWidth=1, interpolate="step-after").encode(x=x, y=y)
+    marks = alt.Chart(data(ordered)).mark_point(filled=True, size=80, stroke="#222", strokeWidth=0.8)
+    span = max(p["latency_s"] for p in points) / min(p["latency_s"] for p in points)
+    texts = alt.Chart(data(_spread(ordered, span ** (1 / 20)))).mark_text(align="right", dx=-6, dy=11, fontSize=10)
+    return titled(
+        others + line + marks.encode(x=x, y=y, color=color, tooltip=tooltip) + texts.encode(x=x, y=y, text="point:Q"),
+        title,
+        "line: the parts that none beats in both; numbers are those of the table",
+    )
+
+
+def _spread(ordered: Rows, ratio: float) -> Rows:
+    """Rows in order of time, each later than the one before by a ratio: names of others would lie over one another."""
+    kept: Rows = []
+    for row in ordered:
+        if not kept or row["latency_s"] >= ratio * kept[-1]["latency_s"]:
+            kept.append(row)
+    return kept
+
+
 def _apart(front: Rows) -> Rows:
     """Rows to name: the lower left border of the front, of silicon and of simulated parts each, far enough
     apart for the names not to overlap."""
