@@ -95,20 +95,30 @@ def test_several_models_run_one_after_another(file: Path) -> None:
 
 
 def test_what_limits_a_run_adds_up_to_its_time(file: Path) -> None:
-    """On a processor threads begin and end, on a GPU the host is behind, a KPU has neither."""
+    """On a processor threads begin and end, a KPU has none."""
     query = """
-        SELECT p.hardware, scenario_id, m.latency_s, SUM(p.pace_s), LIST(p.pace)
-        FROM model_pace AS p JOIN model_cost AS m USING (model, hardware, backend, precision, batch, sequence, scenario_id)
-        WHERE p.hardware IN ('t4', 'kpu_t64', 'i7_13700k') AND model = 'small'
+        SELECT p.hardware, scenario_id, m.latency_s - m.overhead_s, SUM(p.pace_s), LIST(p.pace)
+        FROM busy_pace AS p JOIN model_cost AS m USING (model, hardware, backend, precision, batch, sequence, scenario_id)
+        WHERE p.hardware IN ('kpu_t64', 'i7_13700k') AND model = 'small'
         GROUP BY ALL
     """
     with duckdb.connect(str(file), read_only=True) as connection:
         rows = connection.execute(query).fetchall()
     found: dict[str, set[str]] = {}
-    for part, _, latency, total, paces in rows:
-        assert total == pytest.approx(latency, rel=1e-9)
+    for part, _, busy, total, paces in rows:
+        assert total == pytest.approx(busy, rel=1e-9)
         found.setdefault(part, set()).update(paces)
-    assert "threads" in found["i7_13700k"] and "overhead" in found["t4"] and "threads" not in found["kpu_t64"]
+    assert "threads" in found["i7_13700k"] and "threads" not in found["kpu_t64"]
+
+
+def test_a_host_that_is_behind_limits_a_run(file: Path) -> None:
+    with charz.open(file) as db:
+        (point,) = db.explore(base="t4", vary="units=40", models="small", backend="eager").to_dicts()
+        (run,) = db.sql(
+            "SELECT overhead_s, latency_s FROM model_cost", model="small", on="t4", batch=1, backend="eager"
+        ).to_dicts()
+    assert point["limited_by"] == "overhead"
+    assert point["limited_fraction"] == pytest.approx(run["overhead_s"] / run["latency_s"], rel=1e-9)
 
 
 @pytest.mark.parametrize(

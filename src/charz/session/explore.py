@@ -32,8 +32,11 @@ LIMITS = {
 }
 """What may be limited: column and unit."""
 
-VIEWS = ("target_cost", "model_pace")
-"""Views that a point is made of."""
+VIEW = "design_point"
+"""View whose rows the points are."""
+
+SHARED = ("target_cost", "busy_pace")
+"""Views that it reads; what both rest on is evaluated once."""
 
 EQUAL = 1e-9
 """Two times or energies are the same within this share."""
@@ -41,7 +44,7 @@ EQUAL = 1e-9
 OUTPUTS = ("csv", "json", "parquet")
 """Formats of a file of points, by its suffix."""
 
-_KEYS = ("hardware", "backend", "precision", "batch", "sequence")
+_KEYS = ("hardware", "backend", "precision", "batch")
 _FOUND = (
     "latency_s", "energy_j", "edp_js", "average_power_w", "limited_by", "limited_fraction", "peak_memory_byte", "fits_device",
 )  # fmt: skip
@@ -133,7 +136,7 @@ class Exploring(Core):
         parts = len(designs.points)
         self.voice.remark(f"{parts} parts, {len(points)} points, {sum(p['is_front'] for p in points)} on the front")
         kept = found if every_point else found[:top]
-        return Rows(columns, [[point[name] for name in columns] for point in kept], ("target_cost", "model_pace"))
+        return Rows(columns, [[point[name] for name in columns] for point in kept], (VIEW,))
 
     def _say_kept(self, narrowed: Narrowed, part: str) -> None:
         """Say which numbers decide energies and do not follow what is varied."""
@@ -172,7 +175,7 @@ class Exploring(Core):
             known = {number for (number,) in cursor.execute("SELECT scenario_id FROM scenario").fetchall()}
             varied = designs.varied(list(portion.values()))
             backends = sorted({backend for backend, _ in targets})
-            hypothetical.add(cursor, designs.base, list(copies), varied, VIEWS, backends)
+            hypothetical.add(cursor, designs.base, list(copies), varied, [VIEW], backends)
             narrow.narrow(
                 cursor,
                 scenarios=scenarios,
@@ -181,9 +184,9 @@ class Exploring(Core):
                 hardware=list(copies),
                 targets=[(copy, *target) for copy in copies for target in targets],
             )
-            stream.hold(cursor, stages.stages(cursor, VIEWS).part_pins)
-            rows = cursor.execute(_POINTS, [len(models)]).fetchall()
-        columns = (*_KEYS, *_FOUND)
+            stream.hold(cursor, stages.stages(cursor, SHARED).part_pins)
+            columns = (*_KEYS, *_FOUND)
+            rows = cursor.execute(f"SELECT {', '.join(columns)} FROM {VIEW} ORDER BY {', '.join(_KEYS)}").fetchall()
         for row in rows:
             point = dict(zip(columns, row, strict=True))
             number = copies[point["hardware"]]
@@ -207,53 +210,6 @@ class Exploring(Core):
             for rows in (points, front)
         )
         drawing.save(drawing.explored(drawn, named, title), picture, force)
-
-
-_POINTS = """
-WITH paces AS (
-    SELECT hardware, backend, precision, batch, pace, SUM(pace_s) AS pace_s
-    FROM model_pace
-    GROUP BY hardware, backend, precision, batch, pace
-),
-limiting_paces AS (
-    SELECT hardware, backend, precision, batch, MAX_BY(pace, pace_s) AS pace, MAX(pace_s) / SUM(pace_s) AS fraction
-    FROM paces
-    GROUP BY hardware, backend, precision, batch
-),
-points AS (
-    SELECT
-        hardware,
-        backend,
-        precision,
-        batch,
-        MAX(sequence) AS sequence,
-        COUNT(latency_s) = ? AS is_known,
-        SUM(latency_s) AS latency_s,
-        CASE WHEN COUNT(energy_j) = COUNT(*) THEN SUM(energy_j) END AS energy_j,
-        MAX(peak_memory_byte) AS peak_memory_byte,
-        BOOL_AND(fits_device) AS fits_device
-    FROM target_cost
-    GROUP BY hardware, backend, precision, batch
-)
-SELECT
-    p.hardware,
-    p.backend,
-    p.precision,
-    p.batch,
-    p.sequence,
-    CASE WHEN p.is_known THEN p.latency_s END AS latency_s,
-    CASE WHEN p.is_known THEN p.energy_j END AS energy_j,
-    CASE WHEN p.is_known THEN p.latency_s * p.energy_j END AS edp_js,
-    CASE WHEN p.is_known THEN p.energy_j / NULLIF(p.latency_s, 0e0) END AS average_power_w,
-    CASE WHEN p.is_known THEN l.pace END AS limited_by,
-    CASE WHEN p.is_known THEN l.fraction END AS limited_fraction,
-    p.peak_memory_byte,
-    p.fits_device
-FROM points AS p
-LEFT JOIN limiting_paces AS l
-    ON l.hardware = p.hardware AND l.backend = p.backend AND l.precision = p.precision AND l.batch = p.batch
-ORDER BY p.hardware, p.backend, p.precision
-"""
 
 
 def _limit(text: str) -> Limit:

@@ -1,7 +1,7 @@
--- What sets the pace of every run on every part, and for how long: arithmetic, each memory level by its name, the power limit,
--- teams of threads, and what the device waits for. `model_cost.bottleneck` takes all memory levels together.
+-- What sets the pace of every run on every part while kernels keep the device busy, and for how long: arithmetic, each memory
+-- level by its name, the power limit, teams of threads. `model_cost.bottleneck` takes all memory levels together.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, pace
-CREATE VIEW model_pace AS
+CREATE VIEW busy_pace AS
 WITH times AS (
     SELECT 'kernel' AS kind
     UNION ALL
@@ -30,9 +30,6 @@ shape_paces AS (
         END AS pace_s
     FROM clocked_shape AS s
     CROSS JOIN times AS t
-    UNION ALL
-    SELECT model, hardware, backend, precision, batch, sequence, scenario_id, 'overhead' AS pace, overhead_s AS pace_s
-    FROM model_cost
 )
 
 SELECT
@@ -43,10 +40,10 @@ SELECT
     batch,
     sequence,
     scenario_id,
-    -- `arithmetic`, a memory level, `latency` of one access after another, one `thread` that moves all bytes, `power`, `threads`
-    -- that begin and end, or `overhead`: the call, dispatch and gaps.
+    -- `arithmetic`, a memory level, `latency` of one access after another, one `thread` that moves all bytes, `power`, or `threads`
+    -- that begin and end.
     pace,
-    -- Time for which it does; together they are the time of the run. [s]
+    -- Time for which it does; together they are the time in which kernels keep the device busy. [s]
     SUM(pace_s) AS pace_s
 FROM shape_paces
 WHERE pace_s > 0e0
