@@ -296,32 +296,39 @@ def fusion(bars: Rows, title: str) -> Any:
 def shmoo(points: Rows, levels: Rows, title: str) -> Any:
     """Attained rate as a size grows out of one memory level after the other; each tile has its color."""
     alt = library()
-    x = alt.X("footprint_byte:Q", **_positive("unique bytes of the largest kernel [byte]"))
-    y = alt.Y("attained_ops_per_s:Q", **_positive("attained rate [operations/s]"))
+    scale = alt.Scale(type="log", nice=False, padding=30)
+    x = alt.X("footprint_byte:Q", axis=si("unique bytes of the largest kernel [byte]"), scale=scale)
+    y = alt.Y("attained_ops_per_s:Q", axis=si("attained rate [operations/s]"), scale=scale)
     ordered = sorted(points, key=lambda p: p["footprint_byte"])
     line = alt.Chart(data(ordered)).mark_line(color="#999", strokeWidth=1).encode(x=x, y=y, detail="series:N")
     ends = {p["series"]: p for p in ordered}.values()
     name = (
         alt.Chart(data(list(ends)))
-        .mark_text(align="left", dx=8, color="#555", fontSize=11)
+        .mark_text(align="right", dy=16, color="#555", fontSize=11)
         .encode(x=x, y=y, text="series:N")
     )
+    tiles = list(dict.fromkeys(p["tile"] for p in ordered))
     mark = (
         alt.Chart(data(ordered))
         .mark_point(filled=True, size=60)
         .encode(
             x=x,
             y=y,
-            color=alt.Color("tile:N", title="tile (m x n x k)", sort=None),
-            shape=alt.Shape("served:N", title="slowest level"),
-            tooltip=["model:N", "batch:Q", "tile:N"],
+            color=alt.Color(
+                "tile:N",
+                title="tile (m x n x k)",
+                scale=alt.Scale(domain=tiles, range=_colors(len(tiles))),
+                legend=alt.Legend(symbolLimit=0),
+            ),
+            shape=alt.Shape("weights:N", title="weights come from"),
+            tooltip=["model:N", "batch:Q", "tile:N", "served:N"],
         )
     )
     low, high = ordered[0]["footprint_byte"], ordered[-1]["footprint_byte"]
-    inside = _merged([level for level in levels if low <= level["capacity_byte"] <= high])
+    inside = [level for level in levels if low <= level["capacity_byte"] <= high]
     rule = alt.Chart(data(inside)).mark_rule(strokeDash=[5, 4], color="#b00").encode(x=alt.X("capacity_byte:Q"))
     text = (
-        alt.Chart(data(inside))
+        alt.Chart(data(_merged(inside)))
         .mark_text(angle=270, align="right", dy=-6, color="#b00")
         .encode(x="capacity_byte:Q", y=alt.value(8), text="label:N")
     )
@@ -330,8 +337,13 @@ def shmoo(points: Rows, levels: Rows, title: str) -> Any:
     )
 
 
-def _merged(levels: Rows, nearness: float = 1.1) -> Rows:
-    """Levels in order of size, those too near to be told apart under one name."""
+def _colors(count: int) -> list[str]:
+    """As many colors, hues in equal steps and every other one darker."""
+    return [f"hsl({360 * i / max(count, 1):.0f}, 75%, {(55, 35)[i % 2]}%)" for i in range(count)]
+
+
+def _merged(levels: Rows, nearness: float = 1.2) -> Rows:
+    """Names of levels in order of size, those whose texts would lie over one another as one."""
     kept: Rows = []
     for level in levels:
         if kept and level["capacity_byte"] <= nearness * kept[-1]["capacity_byte"]:
