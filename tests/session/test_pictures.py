@@ -124,3 +124,10 @@ def test_a_shmoo_has_as_many_colors_as_tiles() -> None:
     assert [{"label": "l2", "capacity_byte": 64.0}] in values(
         drawing.shmoo(points, [{"label": "l2", "capacity_byte": 64.0}], "title")
     )
+
+
+def test_a_single_point_is_drawn(db: Session, tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    db.plot("shmoo", "small", on="t4", out=tmp_path / "one.svg")
+    db.explore(base="t4", vary="units=40", models="small", picture=tmp_path / "front.svg")
+    assert all((tmp_path / name).read_text().startswith("<svg") for name in ("one.svg", "front.svg"))

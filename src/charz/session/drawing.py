@@ -68,6 +68,13 @@ def _positive(title: str) -> dict[str, Any]:
     return {"axis": si(title), "scale": alt.Scale(type="log", nice=True)}
 
 
+def _tight(title: str, rows: Rows, column: str) -> dict[str, Any]:
+    """A logarithmic axis as long as what is drawn; of a single value, which has no length, decades."""
+    if len({row[column] for row in rows}) < 2:
+        return _positive(title)
+    return {"axis": si(title), "scale": library().Scale(type="log", nice=False, padding=30)}
+
+
 def roofline(points: Rows, roofs: Rows, title: str) -> Any:
     """Every kernel under the roofs of its part: attained rate against arithmetic intensity."""
     alt = library()
@@ -135,9 +142,8 @@ def pareto(points: Rows, title: str) -> Any:
 def explored(points: Rows, front: Rows, title: str) -> Any:
     """Time against energy of every part of a design space by what limits it; those that none beats are numbered."""
     alt = library()
-    scale = alt.Scale(type="log", nice=False, padding=24)
-    x = alt.X("latency_s:Q", axis=si("time of a run [s]"), scale=scale)
-    y = alt.Y("energy_j:Q", axis=si("energy of a run [J]"), scale=scale)
+    x = alt.X("latency_s:Q", **_tight("time of a run [s]", points, "latency_s"))
+    y = alt.Y("energy_j:Q", **_tight("energy of a run [J]", points, "energy_j"))
     color = alt.Color("limited_by:N", title="limited by", legend=alt.Legend(symbolOpacity=1))
     tooltip = ["point:Q", "precision:N", "limited_by:N"]
     ordered = sorted(front, key=lambda p: p["latency_s"])
@@ -296,9 +302,8 @@ def fusion(bars: Rows, title: str) -> Any:
 def shmoo(points: Rows, levels: Rows, title: str) -> Any:
     """Attained rate as a size grows out of one memory level after the other; each tile has its color."""
     alt = library()
-    scale = alt.Scale(type="log", nice=False, padding=30)
-    x = alt.X("footprint_byte:Q", axis=si("unique bytes of the largest kernel [byte]"), scale=scale)
-    y = alt.Y("attained_ops_per_s:Q", axis=si("attained rate [operations/s]"), scale=scale)
+    x = alt.X("footprint_byte:Q", **_tight("unique bytes of the largest kernel [byte]", points, "footprint_byte"))
+    y = alt.Y("attained_ops_per_s:Q", **_tight("attained rate [operations/s]", points, "attained_ops_per_s"))
     ordered = sorted(points, key=lambda p: p["footprint_byte"])
     line = alt.Chart(data(ordered)).mark_line(color="#999", strokeWidth=1).encode(x=x, y=y, detail="series:N")
     ends = {p["series"]: p for p in ordered}.values()
@@ -307,7 +312,7 @@ def shmoo(points: Rows, levels: Rows, title: str) -> Any:
         .mark_text(align="right", dy=16, color="#555", fontSize=11)
         .encode(x=x, y=y, text="series:N")
     )
-    tiles = list(dict.fromkeys(p["tile"] for p in ordered))
+    tiles = list(dict.fromkeys(printable(p["tile"]) for p in ordered))
     mark = (
         alt.Chart(data(ordered))
         .mark_point(filled=True, size=60)
