@@ -104,6 +104,7 @@ def function(method: Method, changes: Mapping[str, str] | None = None) -> Callab
         common |= {"trust": (_TRUST, False), "wait": (_WAIT, Access.wait_s)}
     if method.asked.more:
         common = {"full": (_FULL, False), **common}
+    common = {**{name: (_alone(name), False) for name in method.asked.alone}, **common}
     added = {name: pair for name, pair in common.items() if name not in names}
     parameters += [_keyword(name, hint, default) for name, (hint, default) in added.items()]
 
@@ -111,6 +112,9 @@ def function(method: Method, changes: Mapping[str, str] | None = None) -> Callab
         path, format, out, full = (
             given.pop(name) if name in added else None for name in ("db", "format", "out", "full")
         )
+        for name in method.asked.alone:
+            if given.pop(name):
+                given["section"] = name
         trust, wait = (given.pop(name, None) for name in ("trust", "wait"))
         force = bool(given.pop("force") if "force" in added else given["force"])
         if out is not None:
@@ -185,6 +189,10 @@ def _parameter(parameter: inspect.Parameter, hint: Any, is_several: bool) -> ins
     if taken == list[str] and isinstance(default, str):
         default = [default]
     return _keyword(parameter.name, Annotated[taken, declared], default)
+
+
+def _alone(section: str) -> Any:
+    return Annotated[bool, typer.Option(f"--{section}", help=f"As --section {section}.")]
 
 
 def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:

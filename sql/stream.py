@@ -84,10 +84,10 @@ class Streamed:
     ) -> Iterator[tuple[str, pyarrow.RecordBatchReader]]:
         about = " to ".join(dict.fromkeys((*portion.models[:1], *portion.models[-1:])))
         self._narrow(cursor, portion.models)
-        _hold(cursor, self.stages.run_pins)
+        hold(cursor, self.stages.run_pins)
         for i, parts in enumerate(portion.parts):
             _keep_parts(cursor, parts)
-            _hold(cursor, self.stages.part_pins)
+            hold(cursor, self.stages.part_pins)
             for name in self.stages.by_part:
                 yield name, _reader(cursor, ddl.quote(name))
             _carry(cursor, self.stages.carried, is_first=i == 0)
@@ -96,7 +96,7 @@ class Streamed:
         _keep_parts(cursor, self.extent.hardware)
         for pin in self.stages.carried:
             cursor.execute(f"ALTER TABLE temp.{ddl.quote(_carried(pin.name))} RENAME TO {ddl.quote(pin.name)}")
-        _hold(cursor, self.stages.target_pins)
+        hold(cursor, self.stages.target_pins)
         for name in self.stages.by_model:
             yield name, _reader(cursor, ddl.quote(name))
         done(about)
@@ -174,7 +174,8 @@ def _reader(cursor: duckdb.DuckDBPyConnection, source: str) -> pyarrow.RecordBat
     return cursor.sql(f"SELECT * FROM {source}").to_arrow_reader(ROWS_AT_ONCE)
 
 
-def _hold(cursor: duckdb.DuckDBPyConnection, pins: Sequence[Pin]) -> None:
+def hold(cursor: duckdb.DuckDBPyConnection, pins: Sequence[Pin]) -> None:
+    """Evaluate views that several others read, once."""
     for pin in pins:
         cursor.execute(f"CREATE TEMP TABLE {ddl.quote(pin.name)} AS {_selected(pin)}")
 

@@ -1,4 +1,5 @@
--- The kernel with the most operations of each run on each part: its footprint, rate, tile and slowest level.
+-- The kernel with the most operations of each run on each part: its footprint, rate, tile, slowest level and the level that its
+-- weights come from.
 -- Over synthetic sizes or batches it shows where a part's memory tiers end and its tiling changes.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW shmoo_point AS
@@ -72,6 +73,16 @@ SELECT
     tile_count,
     -- `arithmetic`, or the memory level that sets the pace.
     CASE WHEN compute_s >= memory_s THEN 'arithmetic' ELSE memory_level END AS served,
+    -- Level that serves its weights: the last-level cache where all of them are there when it begins, main memory where it is not
+    -- all; null without weights. Levels nearer to the units keep nothing from kernel to kernel.
+    CASE
+        WHEN COALESCE(weight_byte, 0e0) = 0e0 THEN NULL
+        WHEN cache_state = 'hot' AND traffic_byte <= cache_byte THEN cache_level
+        WHEN held_weight_fraction >= 1e0 - 1e-9 THEN cache_level
+        ELSE 'dram'
+    END AS weight_level,
+    held_weight_fraction,
+    unit_count,
     -- True when the footprint fits the part's last-level cache.
     moved_byte <= cache_byte AS fits_cache
 FROM ranked_steps

@@ -24,6 +24,7 @@ READS: dict[str, tuple[list[str], dict[str, Any]]] = {
     "coverage": (["small"], {}),
     "describe": (["model_report"], {}),
     "explain": (["small", "0"], {"on": "t4"}),
+    "explore": ([], {"base": "t4", "vary": ["units=20,80", "l2=4MiB:16MiB"], "models": ["small"]}),
     "hardware diff": (["t4", "l4"], {}),
     "hardware check": ([], {}),
     "hardware list": ([], {"family": "kpu"}),

@@ -133,3 +133,36 @@ def test_fresh_pages(evaluate: Callable[..., list[Record]]) -> None:
     faults = {row["kernel_id"]: row["fault_byte"] for row in rows if row["fault_byte"]}
     # A quarter of the block of 400; 2,000 whole, a quarter of 200 and 1,200 of channels-last weights once.
     assert faults == {0: 100.0, 1: 2000.0 + 50.0 + 1200.0}
+
+
+def test_sizes_of_a_family_that_stay_in_a_level(evaluate: Callable[..., list[Record]]) -> None:
+    """An MLP n - n - n in int8 at batch 4: 2 n^2 of weights, 2 n of biases, at most 12 n of activations. Twice that is 480 bytes
+    for n = 8, 1,472 for 16 and 4,992 for 32: four units of 120 bytes hold the first, a level of 4,991 the second."""
+    widths = (8, 16, 32)
+    memory = [
+        {"model": f"n={n}", "weight_byte": 2.0 * n * n, "buffer_byte": 2.0 * n, "activation_byte": 12.0 * n}
+        for n in widths
+    ]
+    levels = [
+        {"level": "register", "depth": 0, "scope": "unit", "capacity_byte": 1e9},
+        {"level": "l1", "depth": 1, "scope": "unit", "capacity_byte": 120.0},
+        {"level": "l2", "depth": 2, "scope": "chip", "capacity_byte": 4991.0},
+        {"level": "dram", "depth": 3, "scope": "chip", "capacity_byte": 4992.0},
+    ]
+    rows = evaluate(
+        "family_fit",
+        model=[{"model": f"n={n}", "source": "synthetic:mlp"} for n in widths],
+        run=[{"model": f"n={n}"} for n in widths],
+        run_memory=memory,
+        part_memory=levels,
+        part=[{"unit_count": 4.0}],
+        part_support=[{}],
+    )
+    found = {
+        row["level"]: (row["largest_model"], row["largest_byte"], row["next_model"], row["next_byte"]) for row in rows
+    }
+    assert found == {
+        "l1": ("n=8", 480.0, "n=16", 1472.0),
+        "l2": ("n=16", 1472.0, "n=32", 4992.0),
+        "dram": ("n=32", 4992.0, None, None),
+    }

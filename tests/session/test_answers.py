@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ import polars as pl
 import pytest
 
 import charz
+from charz.cli import dispatch
 from charz.schema.errors import CharzError
 from charz.session import CharzWarning, Session
 
@@ -197,3 +199,23 @@ def test_every_precision_of_a_part_is_compared(db: Session) -> None:
     assert set(rows["base_precision"]) == {"fp32"}
     same = db.report("small", on="kpu_t64", batch=3, precision="bf16")
     assert rows.filter(precision="bf16")["latency_s"][0] == pytest.approx(same["latency_s"][0], rel=1e-12)
+
+
+def test_a_family_is_planned_by_the_name_of_a_member_or_its_own(file: Path) -> None:
+    """The generated models are each the only one of its source; nothing of one stays where twice of it does not fit."""
+    with charz.open(file) as db:
+        by_model = db.memory("small", on="t4", section="fits")
+        by_source = db.memory("test:small", on="t4", section="fits")
+        levels = db.sql("SELECT level, fits_double_buffered FROM memory_fit", model="small", on="t4", batch=1)
+        assert by_model.equals(by_source)
+        expected = {level: "small" if fits else None for level, fits in levels.rows() if level != "register"}
+        assert dict(by_model.select("level", "largest_model").rows()) == expected
+        with pytest.raises(CharzError, match="unknown model or family: test:smal. Nearest: test:small"):
+            db.memory("test:smal", on="t4", section="fits")
+
+
+def test_fits_is_an_option_of_memory(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert dispatch.run(["memory", "small", "--on", "t4", "--fits", "--db", str(file), "--format", "json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    with charz.open(file) as db:
+        assert [row["level"] for row in printed] == db.memory("small", on="t4", section="fits")["level"].to_list()

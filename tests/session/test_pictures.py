@@ -104,7 +104,30 @@ def test_control_characters_of_names_are_written_out_in_a_picture(tmp_path: Path
     pytest.importorskip("vl_convert")
     name = "\x1b[2J\x00\u202e<b>&"
     point = {"footprint_byte": 1.0, "attained_ops_per_s": 2.0, "series": name, "model": name, "batch": 1, "tile": name}
-    drawing.save(drawing.shmoo([{**point, "served": name}], [], name), tmp_path / "odd.svg")
+    drawing.save(drawing.shmoo([{**point, "served": name, "weights": name}], [], name), tmp_path / "odd.svg")
     drawn = (tmp_path / "odd.svg").read_text()
     assert minidom.parseString(drawn) and "\u202e" not in drawn
     assert drawn.count("\\x1b[2J\\x00\\u202e&lt;b&gt;&amp;") >= 2, "the title and the name of the line"
+
+
+def test_a_shmoo_has_as_many_colors_as_tiles() -> None:
+    """Twelve tiles: more than a default palette has; a level is drawn at its capacity, its name nowhere near the legend."""
+    points = [
+        {"footprint_byte": 2.0**i, "attained_ops_per_s": 1.0, "series": "a", "model": "m", "batch": 1, "tile": f"{i}",
+         "served": "dram", "weights": "dram"}
+        for i in range(12)
+    ]  # fmt: skip
+    chart = drawing.shmoo(points, [{"label": "l2", "capacity_byte": 64.0}], "title").to_dict()
+    (scale,) = [layer["encoding"]["color"]["scale"] for layer in chart["layer"] if "color" in layer.get("encoding", {})]
+    assert scale["domain"] == [f"{i}" for i in range(12)]
+    assert len(set(scale["range"])) == 12
+    assert [{"label": "l2", "capacity_byte": 64.0}] in values(
+        drawing.shmoo(points, [{"label": "l2", "capacity_byte": 64.0}], "title")
+    )
+
+
+def test_a_single_point_is_drawn(db: Session, tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    db.plot("shmoo", "small", on="t4", out=tmp_path / "one.svg")
+    db.explore(base="t4", vary="units=40", models="small", picture=tmp_path / "front.svg")
+    assert all((tmp_path / name).read_text().startswith("<svg") for name in ("one.svg", "front.svg"))

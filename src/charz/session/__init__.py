@@ -12,6 +12,7 @@ from .answers import Answers
 from .catalog import Hardware, Scenarios
 from .core import CharzWarning, Voice
 from .derivation import Derivations
+from .explore import Exploring
 from .exporting import Exporting
 from .keeping import Keeping
 from .pictures import Pictures
@@ -23,7 +24,7 @@ from .workload import Workload
 __all__ = ["CharzWarning", "Session", "Voice"]
 
 
-class Session(Answers, Reports, Derivations, Workload, Keeping, Exporting, Pictures, Truth, WhatIf):
+class Session(Answers, Reports, Derivations, Workload, Keeping, Exporting, Pictures, Truth, WhatIf, Exploring):
     """A database of charz: what it knows, what it answers, how it is changed.
 
     Use it as a context manager, or `close` it. `path` is a file, else `$CHARZ_DB`, else `charz.duckdb` in the working

@@ -119,10 +119,12 @@ class Asked:
     """Further ones, which the command shows with `--full`."""
     is_writing: bool = False
     """Whether it changes the database."""
+    alone: tuple[str, ...] = ()
+    """Further ones that answer a question of their own: shown where they are asked for, each by an option of its name."""
 
 
 def answer(
-    *sections: str, more: tuple[str, ...] = (), is_writing: bool = False
+    *sections: str, more: tuple[str, ...] = (), is_writing: bool = False, alone: tuple[str, ...] = ()
 ) -> Callable[[Callable[Concatenate[S, P], Rows]], Callable[Concatenate[S, P], pl.DataFrame]]:
     """Make a method that gives rows one that returns a frame, and a command of its name."""
 
@@ -131,7 +133,7 @@ def answer(
         def method(self: S, *args: P.args, **kwargs: P.kwargs) -> pl.DataFrame:
             return body(self, *args, **kwargs).frame()
 
-        method.asked = Asked(body, sections, more, is_writing)  # type: ignore[attr-defined]
+        method.asked = Asked(body, sections, more, is_writing, alone)  # type: ignore[attr-defined]
         return cast("Callable[Concatenate[S, P], pl.DataFrame]", method)
 
     return decorated

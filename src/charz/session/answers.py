@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from charz.schema.conditions import CACHE_STATES, MEMORY_FORMATS
-from charz.schema.errors import CharzError
+from charz.schema.errors import CharzError, unknown_name
 
 from .answer import Rows, answer
 from .axes import amount, names, one_of, sizes
@@ -100,6 +100,14 @@ _MEMORY = {
             *TARGET, "group_count", "stored_byte", "checkpointed_byte", "saved_byte", "saved_fraction", "recompute_s",
         ),
         "ORDER BY backend, precision, batch, sequence",
+    ),
+    "fits": (
+        "family_fit",
+        (
+            "hardware", "backend", "precision", "batch", "sequence", "level", "capacity_byte", "largest_byte", "next_byte",
+            "largest_model", "next_model",
+        ),
+        "ORDER BY backend, precision, batch, sequence, depth",
     ),
     "timeline": (
         "memory_timeline",
@@ -301,7 +309,7 @@ class Answers(Core):
             )
         return found
 
-    @answer("split", "levels", "largest_batch", "checkpointing", "timeline")
+    @answer("split", "levels", "largest_batch", "checkpointing", "timeline", alone=("fits",))
     def memory(
         self,
         model: Model,
@@ -313,12 +321,27 @@ class Answers(Core):
         backend: Backends = None,
         power: Powers = None,
         top: Top = 8,
-        section: Literal["split", "levels", "largest_batch", "checkpointing", "timeline"] = "split",
+        section: Literal["split", "levels", "largest_batch", "checkpointing", "timeline", "fits"] = "split",
     ) -> Rows:
-        """Show where memory goes and what would fit. `charz plot memory` draws the timeline."""
+        """Show where memory goes and what would fit. `charz plot memory` draws the timeline.
+
+        `charz memory synthetic:mlp --fits` says of a family, or of the one a model belongs to, the largest of its ingested
+        sizes that stays in each level, weights and activations held twice.
+        """
         view, columns, order = _MEMORY[section]
-        narrowed = self.asked(_question([model], [on], batch, sequence, precision, backend, power), view)
+        models = self._family(model) if section == "fits" else [model]
+        narrowed = self.asked(_question(models, [on], batch, sequence, precision, backend, power), view)
         return narrowed.rows(view, columns, order.format(top=top))
+
+    def _family(self, name: str) -> list[str]:
+        """Ingested models of a source, or of the one a model has. Raises `CharzError` where there are none."""
+        rows = self.connection().execute("SELECT model, source FROM model ORDER BY model").fetchall()
+        sources = dict(rows)
+        found = [model for model, source in rows if source == sources.get(name, name)]
+        if not found:
+            next = f"`charz ingest {name} --set ...` adds sizes of a synthetic family"
+            raise unknown_name("model or family", name, {*sources, *sources.values()}, next)
+        return found
 
     @answer("bounds", "stages", "validation")
     def concurrency(

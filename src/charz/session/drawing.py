@@ -68,6 +68,13 @@ def _positive(title: str) -> dict[str, Any]:
     return {"axis": si(title), "scale": alt.Scale(type="log", nice=True)}
 
 
+def _tight(title: str, rows: Rows, column: str) -> dict[str, Any]:
+    """A logarithmic axis as long as what is drawn; of a single value, which has no length, decades."""
+    if len({row[column] for row in rows}) < 2:
+        return _positive(title)
+    return {"axis": si(title), "scale": library().Scale(type="log", nice=False, padding=30)}
+
+
 def roofline(points: Rows, roofs: Rows, title: str) -> Any:
     """Every kernel under the roofs of its part: attained rate against arithmetic intensity."""
     alt = library()
@@ -130,6 +137,35 @@ def pareto(points: Rows, title: str) -> Any:
         title,
         "large marks: no other choice is better in latency, energy, memory and price alike",
     )
+
+
+def explored(points: Rows, front: Rows, title: str) -> Any:
+    """Time against energy of every part of a design space by what limits it; those that none beats are numbered."""
+    alt = library()
+    x = alt.X("latency_s:Q", **_tight("time of a run [s]", points, "latency_s"))
+    y = alt.Y("energy_j:Q", **_tight("energy of a run [J]", points, "energy_j"))
+    color = alt.Color("limited_by:N", title="limited by", legend=alt.Legend(symbolOpacity=1))
+    tooltip = ["point:Q", "precision:N", "limited_by:N"]
+    ordered = sorted(front, key=lambda p: p["latency_s"])
+    others = alt.Chart(data(points)).mark_circle(opacity=0.3, size=24).encode(x=x, y=y, color=color, tooltip=tooltip)
+    line = alt.Chart(data(ordered)).mark_line(color="#222", strokeWidth=1, interpolate="step-after").encode(x=x, y=y)
+    marks = alt.Chart(data(ordered)).mark_point(filled=True, size=80, stroke="#222", strokeWidth=0.8)
+    span = max(p["latency_s"] for p in points) / min(p["latency_s"] for p in points)
+    texts = alt.Chart(data(_spread(ordered, span ** (1 / 20)))).mark_text(align="right", dx=-6, dy=11, fontSize=10)
+    return titled(
+        others + line + marks.encode(x=x, y=y, color=color, tooltip=tooltip) + texts.encode(x=x, y=y, text="point:Q"),
+        title,
+        "line: the parts that none beats in both; numbers are those of the table",
+    )
+
+
+def _spread(ordered: Rows, ratio: float) -> Rows:
+    """Rows in order of time, each later than the one before by a ratio: names of others would lie over one another."""
+    kept: Rows = []
+    for row in ordered:
+        if not kept or row["latency_s"] >= ratio * kept[-1]["latency_s"]:
+            kept.append(row)
+    return kept
 
 
 def _apart(front: Rows) -> Rows:
@@ -266,32 +302,38 @@ def fusion(bars: Rows, title: str) -> Any:
 def shmoo(points: Rows, levels: Rows, title: str) -> Any:
     """Attained rate as a size grows out of one memory level after the other; each tile has its color."""
     alt = library()
-    x = alt.X("footprint_byte:Q", **_positive("unique bytes of the largest kernel [byte]"))
-    y = alt.Y("attained_ops_per_s:Q", **_positive("attained rate [operations/s]"))
+    x = alt.X("footprint_byte:Q", **_tight("unique bytes of the largest kernel [byte]", points, "footprint_byte"))
+    y = alt.Y("attained_ops_per_s:Q", **_tight("attained rate [operations/s]", points, "attained_ops_per_s"))
     ordered = sorted(points, key=lambda p: p["footprint_byte"])
     line = alt.Chart(data(ordered)).mark_line(color="#999", strokeWidth=1).encode(x=x, y=y, detail="series:N")
     ends = {p["series"]: p for p in ordered}.values()
     name = (
         alt.Chart(data(list(ends)))
-        .mark_text(align="left", dx=8, color="#555", fontSize=11)
+        .mark_text(align="right", dy=16, color="#555", fontSize=11)
         .encode(x=x, y=y, text="series:N")
     )
+    tiles = list(dict.fromkeys(printable(p["tile"]) for p in ordered))
     mark = (
         alt.Chart(data(ordered))
         .mark_point(filled=True, size=60)
         .encode(
             x=x,
             y=y,
-            color=alt.Color("tile:N", title="tile (m x n x k)", sort=None),
-            shape=alt.Shape("served:N", title="slowest level"),
-            tooltip=["model:N", "batch:Q", "tile:N"],
+            color=alt.Color(
+                "tile:N",
+                title="tile (m x n x k)",
+                scale=alt.Scale(domain=tiles, range=_colors(len(tiles))),
+                legend=alt.Legend(symbolLimit=0),
+            ),
+            shape=alt.Shape("weights:N", title="weights come from"),
+            tooltip=["model:N", "batch:Q", "tile:N", "served:N"],
         )
     )
     low, high = ordered[0]["footprint_byte"], ordered[-1]["footprint_byte"]
-    inside = _merged([level for level in levels if low <= level["capacity_byte"] <= high])
+    inside = [level for level in levels if low <= level["capacity_byte"] <= high]
     rule = alt.Chart(data(inside)).mark_rule(strokeDash=[5, 4], color="#b00").encode(x=alt.X("capacity_byte:Q"))
     text = (
-        alt.Chart(data(inside))
+        alt.Chart(data(_merged(inside)))
         .mark_text(angle=270, align="right", dy=-6, color="#b00")
         .encode(x="capacity_byte:Q", y=alt.value(8), text="label:N")
     )
@@ -300,8 +342,13 @@ def shmoo(points: Rows, levels: Rows, title: str) -> Any:
     )
 
 
-def _merged(levels: Rows, nearness: float = 1.1) -> Rows:
-    """Levels in order of size, those too near to be told apart under one name."""
+def _colors(count: int) -> list[str]:
+    """As many colors, hues in equal steps and every other one darker."""
+    return [f"hsl({360 * i / max(count, 1):.0f}, 75%, {(55, 35)[i % 2]}%)" for i in range(count)]
+
+
+def _merged(levels: Rows, nearness: float = 1.2) -> Rows:
+    """Names of levels in order of size, those whose texts would lie over one another as one."""
     kept: Rows = []
     for level in levels:
         if kept and level["capacity_byte"] <= nearness * kept[-1]["capacity_byte"]:

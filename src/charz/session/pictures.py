@@ -253,14 +253,20 @@ def _shmoo(narrowed: Narrowed, _: Voice) -> Chart:
     points = [
         {
             **_of(row, "model", "batch", "footprint_byte", "attained_ops_per_s", "tile", "served"),
+            "weights": row["weight_level"] or "no weights",
             "series": f"{row['part']}, {row['backend']}",
         }
         for row in narrowed.records("SELECT * FROM shmoo_point ORDER BY footprint_byte")
     ]
     query = "SELECT DISTINCT level, hardware, capacity_byte FROM memory_fit WHERE level <> 'register' ORDER BY ALL"
+    rows = sorted(narrowed.records(query), key=lambda row: row["capacity_byte"])
+    is_shared = len({row["hardware"] for row in rows}) > 1
     levels = [
-        {"label": f"{row['level']} of {row['hardware']}", "capacity_byte": row["capacity_byte"]}
-        for row in sorted(narrowed.records(query), key=lambda row: row["capacity_byte"])
+        {
+            "label": f"{row['level']} of {row['hardware']}" if is_shared else row["level"],
+            "capacity_byte": row["capacity_byte"],
+        }
+        for row in rows
     ]
     return drawing.shmoo(points, levels, f"From on-chip to off-chip: {_subject(narrowed, 'shmoo_point')}")
 

@@ -1,0 +1,50 @@
+-- What sets the pace of every run on every part while kernels keep the device busy, and for how long: arithmetic, each memory
+-- level by its name, the power limit, teams of threads. `model_cost.bottleneck` takes all memory levels together.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, pace
+CREATE VIEW busy_pace AS
+WITH times AS (
+    SELECT 'kernel' AS kind
+    UNION ALL
+    SELECT 'threads' AS kind
+),
+
+shape_paces AS (
+    SELECT
+        s.model,
+        s.hardware,
+        s.backend,
+        s.precision,
+        s.batch,
+        s.sequence,
+        s.scenario_id,
+        CASE
+            WHEN s.is_power_bound THEN 'power'
+            WHEN t.kind = 'threads' THEN 'threads'
+            WHEN s.compute_s >= s.memory_s THEN 'arithmetic'
+            ELSE s.memory_level
+        END AS pace,
+        s.kernel_count * CASE
+            WHEN s.is_power_bound THEN CASE WHEN t.kind = 'kernel' THEN s.busy_s ELSE 0e0 END
+            WHEN t.kind = 'kernel' THEN s.busy_s - s.team_s
+            ELSE s.team_s
+        END AS pace_s
+    FROM clocked_shape AS s
+    CROSS JOIN times AS t
+)
+
+SELECT
+    model,
+    hardware,
+    backend,
+    precision,
+    batch,
+    sequence,
+    scenario_id,
+    -- `arithmetic`, a memory level, `latency` of one access after another, one `thread` that moves all bytes, `power`, or `threads`
+    -- that begin and end.
+    pace,
+    -- Time for which it does; together they are the time in which kernels keep the device busy. [s]
+    SUM(pace_s) AS pace_s
+FROM shape_paces
+WHERE pace_s > 0e0
+GROUP BY model, hardware, backend, precision, batch, sequence, scenario_id, pace

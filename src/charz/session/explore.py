@@ -1,0 +1,274 @@
+"""Design spaces: what a model would take on thousands of parts that do not exist, and which of them none other beats."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from charz.schema import user_file
+from charz.schema.conditions import CACHE_STATES
+from charz.schema.errors import CharzError, unknown_name
+
+from . import space
+from .answer import Rows, answer
+from .axes import names, one_of, quantity
+from .core import Core, Question
+from .parameters import Backend, Batch, Cache, Names, Part, Power, Precisions, Sequence_, Text, Top
+
+if TYPE_CHECKING:
+    from .core import Narrowed
+
+OBJECTIVES = {"edp": "edp_js", "latency": "latency_s", "energy": "energy_j"}
+"""What the front is ordered by, and its column."""
+
+LIMITS = {
+    "power": ("average_power_w", "W"),
+    "latency": ("latency_s", "s"),
+    "energy": ("energy_j", "J"),
+    "memory": ("peak_memory_byte", "byte"),
+}
+"""What may be limited: column and unit."""
+
+VIEW = "design_point"
+"""View whose rows the points are."""
+
+SHARED = ("target_cost", "busy_pace")
+"""Views that it reads; what both rest on is evaluated once."""
+
+EQUAL = 1e-9
+"""Two times or energies are the same within this share."""
+
+OUTPUTS = ("csv", "json", "parquet")
+"""Formats of a file of points, by its suffix."""
+
+_KEYS = ("hardware", "backend", "precision", "batch")
+_FOUND = (
+    "latency_s", "energy_j", "edp_js", "average_power_w", "limited_by", "limited_fraction", "peak_memory_byte", "fits_device",
+)  # fmt: skip
+_SHOWN = ("latency_s", "energy_j", "limited_by", "limited_fraction", "edp_js", "average_power_w")
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The most of something that a point may take."""
+
+    text: str
+    column: str
+    most: float
+
+
+class Exploring(Core):
+    """Questions about design spaces."""
+
+    @answer()
+    def explore(
+        self,
+        *,
+        base: Part,
+        vary: Annotated[
+            space.Given,
+            Text(
+                "NAME=LOW:HIGH, NAME=LOW:HIGH:COUNT or NAME=a,b,c, again for each. NAME is a field of `charz hardware show` or,"
+                " of the whole part: tiles or units, clock, a level for its size (l2), dram or LEVEL.bandwidth for its rate.",
+                taken=list[str],
+            ),
+        ],
+        models: Annotated[Names, Text("Ingested models; with several a point runs each once.")],
+        batch: Batch = None,
+        sequence: Sequence_ = None,
+        precision: Precisions = None,
+        backend: Backend = None,
+        cache: Cache = "warm",
+        power: Power = None,
+        objective: Annotated[str, Text("What comes first: edp, latency or energy.")] = "edp",
+        limit: Annotated[
+            Names | None, Text("power=30W, latency=1ms, energy=5mJ or memory=8GiB, again for each: the most of a run.")
+        ] = None,
+        top: Top = 50,
+        every_point: Annotated[bool, Text("List every point and not the front alone.")] = False,
+        out: Annotated[Path | None, Text("File of all points with is_front: .parquet, .csv or .json.")] = None,
+        picture: Annotated[Path | None, Text("Picture of all points: .svg, .png, .pdf, .html or .json.")] = None,
+        force: Annotated[bool, Text("Let --out and --picture write over files that charz did not write.")] = False,
+    ) -> Rows:
+        """List the parts of a design space that no other beats in time and energy, with what limits each; nothing is written.
+
+        Every combination of the values is a copy of the base with these numbers and all that follows from them; what does
+        not follow (power limit, idle power) stays. Of points that are equal the one with the smallest numbers is listed.
+        """
+        column = OBJECTIVES[one_of("objective", objective, OBJECTIVES)]
+        limits = [_limit(text) for text in names(limit)]
+        for path in (out, picture):
+            if path is not None:
+                user_file.check(path, force)
+        _check_output(out)
+        part = self.part_name(base)
+        designs = space.space(self.connection(), part, vary)
+        question = Question(
+            names(models),
+            [part],
+            precisions=names(precision),
+            backends=[backend] if backend else [],
+            powers=[power] if power else [],
+            runs=[{"batch": batch or 1, "sequence": sequence}],
+            fields={"cache_state": one_of("cache state", cache, CACHE_STATES)},
+        )
+        narrowed = self.asked(question, "model_report")
+        self._say_kept(narrowed, part)
+        points = self._points(narrowed, designs)
+        front = _marked(points, limits)
+        found = sorted(points if every_point else front, key=lambda point: (point[column] is None, point[column]))
+        if out is not None:
+            _write(out, points, force)
+        if picture is not None:
+            self._draw(picture, points, front, f"{part}: {', '.join(names(models))}", force)
+        varied = tuple(axis.column for axis in designs.axes)
+        shown = tuple(k for k in _KEYS[1:] if len({point[k] for point in points}) > 1)
+        columns = (
+            "point",
+            *varied,
+            *shown,
+            *(_FOUND if every_point else _SHOWN),
+            *(("is_front",) if every_point else ()),
+        )
+        parts = len(designs.points)
+        self.voice.remark(f"{parts} parts, {len(points)} points, {sum(p['is_front'] for p in points)} on the front")
+        kept = found if every_point else found[:top]
+        return Rows(columns, [[point[name] for name in columns] for point in kept], (VIEW,))
+
+    def _say_kept(self, narrowed: Narrowed, part: str) -> None:
+        """Say which numbers decide energies and do not follow what is varied."""
+        query = "SELECT tdp_w, static_w FROM part WHERE hardware = ?"
+        ((tdp, static),) = narrowed.connection.execute(query, [part]).fetchall()
+        if static is None:
+            raise CharzError("the energy of this part is not known", part, next="explore another part")
+        limit = "no power limit" if tdp is None else f"a power limit of {tdp:g} W"
+        self.voice.remark(f"every part keeps {limit} and, unless a rule says otherwise, {static:.3g} W of static power")
+
+    def _points(self, narrowed: Narrowed, designs: space.Space) -> list[dict[str, Any]]:
+        """Every part of the space under every backend and precision, portion by portion."""
+        from charz.sql.stream import KERNELS_AT_ONCE
+
+        kernels = narrowed.value("SELECT COUNT(*) FROM run_kernel")
+        found: list[dict[str, Any]] = []
+        numbered = list(enumerate(designs.points, start=1))
+        at_once = max(1, KERNELS_AT_ONCE // max(kernels, 1))
+        with self.voice.progress("parts", math.ceil(len(numbered) / at_once)) as done:
+            for start in range(0, len(numbered), at_once):
+                portion = dict(numbered[start : start + at_once])
+                found += self._portion(narrowed, designs, portion)
+                done(f"{start + len(portion)} parts")
+        return found
+
+    def _portion(
+        self, narrowed: Narrowed, designs: space.Space, portion: Mapping[int, tuple[float, ...]]
+    ) -> Iterator[dict[str, Any]]:
+        from charz.sql import hypothetical, narrow, stages, stream
+
+        targets = narrowed.connection.execute("SELECT backend, precision FROM part_support").fetchall()
+        scenarios = narrowed.records("SELECT * FROM scenario")
+        models = [model for (model,) in narrowed.connection.execute("SELECT model FROM model").fetchall()]
+        copies = {f"{designs.base}#{number}": number for number in portion}
+        with self.connection().cursor() as cursor:
+            known = {number for (number,) in cursor.execute("SELECT scenario_id FROM scenario").fetchall()}
+            varied = designs.varied(list(portion.values()))
+            backends = sorted({backend for backend, _ in targets})
+            hypothetical.add(cursor, designs.base, list(copies), varied, [VIEW], backends)
+            narrow.narrow(
+                cursor,
+                scenarios=scenarios,
+                stored_scenarios=known,
+                models=models,
+                hardware=list(copies),
+                targets=[(copy, *target) for copy in copies for target in targets],
+            )
+            stream.hold(cursor, stages.stages(cursor, SHARED).part_pins)
+            columns = (*_KEYS, *_FOUND)
+            rows = cursor.execute(f"SELECT {', '.join(columns)} FROM {VIEW} ORDER BY {', '.join(_KEYS)}").fetchall()
+        for row in rows:
+            point = dict(zip(columns, row, strict=True))
+            number = copies[point["hardware"]]
+            varied_to = {axis.column: value for axis, value in zip(designs.axes, portion[number], strict=True)}
+            yield {"point": number, **varied_to, **point}
+
+    def _draw(
+        self,
+        picture: Path,
+        points: Sequence[Mapping[str, Any]],
+        front: Sequence[Mapping[str, Any]],
+        title: str,
+        force: bool,
+    ) -> None:
+        from . import drawing
+
+        drawing.library()
+        columns = ("point", "precision", "latency_s", "energy_j", "limited_by")
+        drawn, named = (
+            [{name: point[name] for name in columns} for point in rows if point["latency_s"] is not None]
+            for rows in (points, front)
+        )
+        drawing.save(drawing.explored(drawn, named, title), picture, force)
+
+
+def _limit(text: str) -> Limit:
+    name, sign, amount = text.partition("=")
+    if not sign:
+        raise CharzError("not a limit", text, next="write e.g. --limit power=30W")
+    if name not in LIMITS:
+        raise unknown_name("limit", name, LIMITS)
+    column, unit = LIMITS[name]
+    return Limit(text, column, quantity(amount, unit, name))
+
+
+def _check_output(out: Path | None) -> None:
+    if out is not None and out.suffix.lower().lstrip(".") not in OUTPUTS:
+        raise CharzError("unknown format of a file", out.name, f"there are {', '.join(OUTPUTS)}")
+
+
+def _marked(points: Sequence[dict[str, Any]], limits: Sequence[Limit]) -> list[dict[str, Any]]:
+    """The front, each of equal points once; every point is told whether it is on it. Raises `CharzError` where no point meets
+    the limits."""
+    able = [p for p in points if p["energy_j"] is not None and p["fits_device"]]
+    if not able:
+        raise CharzError(
+            "no part of this space runs the models", next="vary less: memories too small for a tile, or for them"
+        )
+    within = [p for p in able if all(p[limit.column] <= limit.most for limit in limits)]
+    if not within:
+        least = "; ".join(f"{limit.column} is at least {min(p[limit.column] for p in able):.3g}" for limit in limits)
+        raise CharzError("no part meets the limits", ", ".join(limit.text for limit in limits), least)
+    for point in points:
+        point["is_front"] = False
+    front: list[dict[str, Any]] = []
+    for point in sorted(within, key=lambda p: (p["latency_s"], p["energy_j"])):
+        last = front[-1] if front else None
+        if last is None or point["energy_j"] < last["energy_j"] * (1 - EQUAL):
+            front.append(point)
+            point["is_front"] = True
+        elif _is_same(point, last):
+            point["is_front"] = True
+            front[-1] = min(last, point, key=lambda p: p["point"])
+    return front
+
+
+def _is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return all(math.isclose(one[name], other[name], rel_tol=EQUAL) for name in ("latency_s", "energy_j"))
+
+
+def _write(out: Path, points: Sequence[Mapping[str, Any]], force: bool) -> None:
+    """Every point in the format of the file's suffix."""
+    import io
+
+    import polars as pl
+
+    frame = pl.DataFrame(list(points), infer_schema_length=None)
+    buffer = io.BytesIO()
+    writers: dict[str, Callable[[io.BytesIO], object]] = {
+        "csv": frame.write_csv,
+        "json": frame.write_json,
+        "parquet": frame.write_parquet,
+    }
+    writers[out.suffix.lower()[1:]](buffer)
+    user_file.write(out, buffer.getvalue(), force)
