@@ -135,34 +135,18 @@ def test_fresh_pages(evaluate: Callable[..., list[Record]]) -> None:
     assert faults == {0: 100.0, 1: 2000.0 + 50.0 + 1200.0}
 
 
-def test_sizes_of_a_family_that_stay_in_a_level(evaluate: Callable[..., list[Record]]) -> None:
-    """An MLP n - n - n in int8 at batch 4: 2 n^2 of weights, 2 n of biases, at most 12 n of activations. Twice that is 480 bytes
-    for n = 8, 1,472 for 16 and 4,992 for 32: four units of 120 bytes hold the first, a level of 4,991 the second."""
-    widths = (8, 16, 32)
-    memory = [
-        {"model": f"n={n}", "weight_byte": 2.0 * n * n, "buffer_byte": 2.0 * n, "activation_byte": 12.0 * n}
-        for n in widths
-    ]
-    levels = [
-        {"level": "register", "depth": 0, "scope": "unit", "capacity_byte": 1e9},
-        {"level": "l1", "depth": 1, "scope": "unit", "capacity_byte": 120.0},
-        {"level": "l2", "depth": 2, "scope": "chip", "capacity_byte": 4991.0},
-        {"level": "dram", "depth": 3, "scope": "chip", "capacity_byte": 4992.0},
-    ]
+def test_a_run_stays_where_it_fits_twice(evaluate: Callable[..., list[Record]]) -> None:
+    """An MLP n - n - n in int8 at batch 4: 2 n^2 of weights, 2 n of biases, at most 12 n of activations: of n = 8 480 bytes twice."""
     rows = evaluate(
-        "family_fit",
-        model=[{"model": f"n={n}", "source": "synthetic:mlp"} for n in widths],
-        run=[{"model": f"n={n}"} for n in widths],
-        run_memory=memory,
-        part_memory=levels,
+        "memory_fit",
+        run=[{}],
+        run_memory=[{"weight_byte": 128.0, "buffer_byte": 16.0, "activation_byte": 96.0}],
+        part_memory=[
+            {"level": "l1", "depth": 1, "scope": "unit", "capacity_byte": 120.0},
+            {"level": "l2", "depth": 2, "scope": "chip", "capacity_byte": 479.0},
+        ],
         part=[{"unit_count": 4.0}],
         part_support=[{}],
     )
-    found = {
-        row["level"]: (row["largest_model"], row["largest_byte"], row["next_model"], row["next_byte"]) for row in rows
-    }
-    assert found == {
-        "l1": ("n=8", 480.0, "n=16", 1472.0),
-        "l2": ("n=16", 1472.0, "n=32", 4992.0),
-        "dram": ("n=32", 4992.0, None, None),
-    }
+    assert {row["level"]: row["fits_double_buffered"] for row in rows} == {"l1": True, "l2": False}
+    assert {row["double_buffered_byte"] for row in rows} == {480.0}

@@ -13,7 +13,7 @@ import pytest
 import charz
 from charz.cli import dispatch
 from charz.schema.errors import CharzError
-from charz.session import CharzWarning, Session
+from charz.session import CharzWarning, Session, family
 
 PART = "h100_sxm5_80"
 
@@ -219,3 +219,24 @@ def test_fits_is_an_option_of_memory(file: Path, capsys: pytest.CaptureFixture[s
     printed = json.loads(capsys.readouterr().out)
     with charz.open(file) as db:
         assert [row["level"] for row in printed] == db.memory("small", on="t4", section="fits")["level"].to_list()
+
+
+def test_sizes_of_a_family_that_stay_in_a_level() -> None:
+    """As `test_a_run_stays_where_it_fits_twice`: 480 bytes for n = 8, 1,472 for 16 and 4,992 for 32."""
+    twice = {8: 480.0, 16: 1472.0, 32: 4992.0}
+    target = {"hardware": "t4", "backend": "eager", "precision": "int8", "batch": 4, "sequence": 0}
+    rows = [
+        {**target, "level": level, "capacity_byte": size, "model": f"n={n}", "double_buffered_byte": needed,
+         "fits_double_buffered": needed <= size}
+        for level, size in (("register", 1e9), ("l1", 480.0), ("l2", 4991.0), ("dram", 4992.0))
+        for n, needed in twice.items()
+    ]  # fmt: skip
+    assert [dict(zip(family.COLUMNS[5:], row[5:], strict=True)) for row in family.fits(rows)] == [
+        {"level": level, "capacity_byte": size, "largest_byte": largest, "next_byte": following, "largest_model": stays,
+         "next_model": leaves}
+        for level, size, largest, following, stays, leaves in (
+            ("l1", 480.0, 480.0, 1472.0, "n=8", "n=16"),
+            ("l2", 4991.0, 1472.0, 4992.0, "n=16", "n=32"),
+            ("dram", 4992.0, 4992.0, None, "n=32", None),
+        )
+    ]  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from charz.schema.conditions import CACHE_STATES, MEMORY_FORMATS
 from charz.schema.errors import CharzError, unknown_name
 
+from . import family
 from .answer import Rows, answer
 from .axes import amount, names, one_of, sizes
 from .core import PREFERRED_PRECISIONS, Core, Question
@@ -100,14 +101,6 @@ _MEMORY = {
             *TARGET, "group_count", "stored_byte", "checkpointed_byte", "saved_byte", "saved_fraction", "recompute_s",
         ),
         "ORDER BY backend, precision, batch, sequence",
-    ),
-    "fits": (
-        "family_fit",
-        (
-            "hardware", "backend", "precision", "batch", "sequence", "level", "capacity_byte", "largest_byte", "next_byte",
-            "largest_model", "next_model",
-        ),
-        "ORDER BY backend, precision, batch, sequence, depth",
     ),
     "timeline": (
         "memory_timeline",
@@ -328,9 +321,12 @@ class Answers(Core):
         `charz memory synthetic:mlp --fits` says of a family, or of the one a model belongs to, the largest of its ingested
         sizes that stays in each level, weights and activations held twice.
         """
+        if section == "fits":
+            asked = _question(self._family(model), [on], batch, sequence, precision, backend, power)
+            ordered = "SELECT * FROM memory_fit ORDER BY hardware, backend, precision, batch, sequence, depth"
+            return Rows(family.COLUMNS, family.fits(self.asked(asked, "memory_fit").records(ordered)), ("memory_fit",))
         view, columns, order = _MEMORY[section]
-        models = self._family(model) if section == "fits" else [model]
-        narrowed = self.asked(_question(models, [on], batch, sequence, precision, backend, power), view)
+        narrowed = self.asked(_question([model], [on], batch, sequence, precision, backend, power), view)
         return narrowed.rows(view, columns, order.format(top=top))
 
     def _family(self, name: str) -> list[str]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from charz.schema import user_file
 from charz.schema.conditions import CACHE_STATES
@@ -15,11 +15,8 @@ from charz.schema.errors import CharzError, unknown_name
 from . import space
 from .answer import Rows, answer
 from .axes import names, one_of, quantity
-from .core import Core, Question
+from .core import Core, Narrowed, Question
 from .parameters import Backend, Batch, Cache, Names, Part, Power, Precisions, Sequence_, Text, Top
-
-if TYPE_CHECKING:
-    from .core import Narrowed
 
 OBJECTIVES = {"edp": "edp_js", "latency": "latency_s", "energy": "energy_j"}
 """What the front is ordered by, and its column."""
@@ -32,11 +29,8 @@ LIMITS = {
 }
 """What may be limited: column and unit."""
 
-VIEW = "design_point"
-"""View whose rows the points are."""
-
-SHARED = ("target_cost", "busy_pace")
-"""Views that it reads; what both rest on is evaluated once."""
+VIEWS = ("target_cost", "busy_pace")
+"""Views that the points are made of; what both rest on is evaluated once."""
 
 EQUAL = 1e-9
 """Two times or energies are the same within this share."""
@@ -136,7 +130,7 @@ class Exploring(Core):
         parts = len(designs.points)
         self.voice.remark(f"{parts} parts, {len(points)} points, {sum(p['is_front'] for p in points)} on the front")
         kept = found if every_point else found[:top]
-        return Rows(columns, [[point[name] for name in columns] for point in kept], (VIEW,))
+        return Rows(columns, [[point[name] for name in columns] for point in kept], VIEWS)
 
     def _say_kept(self, narrowed: Narrowed, part: str) -> None:
         """Say which numbers decide energies and do not follow what is varied."""
@@ -175,7 +169,7 @@ class Exploring(Core):
             known = {number for (number,) in cursor.execute("SELECT scenario_id FROM scenario").fetchall()}
             varied = designs.varied(list(portion.values()))
             backends = sorted({backend for backend, _ in targets})
-            hypothetical.add(cursor, designs.base, list(copies), varied, [VIEW], backends)
+            hypothetical.add(cursor, designs.base, list(copies), varied, VIEWS, backends)
             narrow.narrow(
                 cursor,
                 scenarios=scenarios,
@@ -184,11 +178,9 @@ class Exploring(Core):
                 hardware=list(copies),
                 targets=[(copy, *target) for copy in copies for target in targets],
             )
-            stream.hold(cursor, stages.stages(cursor, SHARED).part_pins)
-            columns = (*_KEYS, *_FOUND)
-            rows = cursor.execute(f"SELECT {', '.join(columns)} FROM {VIEW} ORDER BY {', '.join(_KEYS)}").fetchall()
-        for row in rows:
-            point = dict(zip(columns, row, strict=True))
+            stream.hold(cursor, stages.stages(cursor, VIEWS).part_pins)
+            found = _summed(Narrowed(cursor))
+        for point in found:
             number = copies[point["hardware"]]
             varied_to = {axis.column: value for axis, value in zip(designs.axes, portion[number], strict=True)}
             yield {"point": number, **varied_to, **point}
@@ -210,6 +202,42 @@ class Exploring(Core):
             for rows in (points, front)
         )
         drawing.save(drawing.explored(drawn, named, title), picture, force)
+
+
+def _summed(narrowed: Narrowed) -> list[dict[str, Any]]:
+    """Every part under every backend and precision, with all models run once one after another. What limits it is what sets the
+    pace for the largest part of the time."""
+    paces: dict[tuple[Any, ...], dict[str, float]] = {}
+    order = f"ORDER BY {', '.join(_KEYS)}, model"
+    for row in narrowed.records(f"SELECT * FROM busy_pace {order}, pace"):
+        times = paces.setdefault(tuple(row[name] for name in _KEYS), {})
+        times[row["pace"]] = times.get(row["pace"], 0.0) + row["pace_s"]
+    runs: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in narrowed.records(f"SELECT * FROM target_cost {order}"):
+        runs.setdefault(tuple(row[name] for name in _KEYS), []).append(row)
+    return [
+        {**dict(zip(_KEYS, key, strict=True)), **_point(members, paces.get(key, {}))} for key, members in runs.items()
+    ]
+
+
+def _point(runs: Sequence[Mapping[str, Any]], paces: dict[str, float]) -> dict[str, Any]:
+    held = {
+        "peak_memory_byte": max(run["peak_memory_byte"] for run in runs),
+        "fits_device": all(run["fits_device"] for run in runs),
+    }
+    if any(run["latency_s"] is None or run["energy_j"] is None for run in runs):
+        return {**dict.fromkeys(_FOUND), **held}
+    latency, energy, overhead = (sum(run[name] for run in runs) for name in ("latency_s", "energy_j", "overhead_s"))
+    limit, longest = max({**paces, "overhead": overhead}.items(), key=lambda pair: pair[1])
+    return {
+        "latency_s": latency,
+        "energy_j": energy,
+        "edp_js": energy * latency,
+        "average_power_w": energy / latency,
+        "limited_by": limit,
+        "limited_fraction": longest / latency,
+        **held,
+    }
 
 
 def _limit(text: str) -> Limit:

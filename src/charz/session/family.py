@@ -1,0 +1,28 @@
+"""Which of several models, such as the sizes of a synthetic family, stay in each memory level of a part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+KEYS = ("hardware", "backend", "precision", "batch", "sequence", "level", "capacity_byte")
+COLUMNS = (*KEYS, "largest_byte", "next_byte", "largest_model", "next_model")
+REGISTER = "register"
+"""Level in which nothing stays."""
+
+
+def fits(rows: Sequence[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
+    """Of rows of `memory_fit`, by target and level in their order: bytes and name of the largest model that fits twice, and of
+    the smallest that does not; None where there is none."""
+    found: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        if row["level"] != REGISTER:
+            found.setdefault(tuple(row[name] for name in KEYS), []).append(row)
+    return [(*key, *_bounds(members)) for key, members in found.items()]
+
+
+def _bounds(members: Sequence[Mapping[str, Any]]) -> tuple[Any, ...]:
+    staying = [(row["double_buffered_byte"], row["model"]) for row in members if row["fits_double_buffered"]]
+    leaving = [(row["double_buffered_byte"], row["model"]) for row in members if not row["fits_double_buffered"]]
+    largest, following = max(staying, default=(None, None)), min(leaving, default=(None, None))
+    return largest[0], following[0], largest[1], following[1]
