@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -181,18 +180,6 @@ def test_a_picture(file: Path, tmp_path: Path) -> None:
         front = db.explore(base="t4", vary="units=20:80", models="small", picture=picture)
     drawn = json.loads(picture.read_text())
     assert len(drawn["layer"][0]["data"]["values"]) == 3 and len(drawn["layer"][2]["data"]["values"]) == len(front)
-
-
-@pytest.mark.slow
-def test_two_thousand_parts_in_half_a_minute(tmp_path: Path) -> None:
-    """ResNet-50 in three precisions, of this process' CPU time."""
-    vary = ["tiles=64:1024:20", "l2=4MiB:64MiB:10", "dram=128GB/s:1TB/s:10"]
-    with charz.open(tmp_path / "charz.duckdb") as db:
-        db.ingest("resnet50")
-        begun = time.process_time()
-        found = db.explore(base="kpu_t256", vary=vary, models="resnet50", precision="int8,bf16,fp16", every_point=True)
-    assert len(found) == 6000
-    assert time.process_time() - begun <= 30
 
 
 @pytest.mark.parametrize(
