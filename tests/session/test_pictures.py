@@ -70,6 +70,11 @@ def test_bars_of_a_backend_add_up_to_its_time(db: Session) -> None:
         assert sum(bar["seconds"] for bar in bars if bar["backend"] == backend) == pytest.approx(latency_s, rel=1e-9)
 
 
+def test_fused_stands_beside_unfused_on_every_family(db: Session) -> None:
+    bars, _ = values(db.plot("fusion", "small", on="kpu_t64"))
+    assert {bar["backend"] for bar in bars} == {"kpu", "kpu_unfused"}
+
+
 def test_a_pattern_names_models(file: Path) -> None:
     said: list[str] = []
     with Session(file, voice=Voice(remark=said.append)) as db:

@@ -87,6 +87,8 @@ class Question:
     """Power modes by name, or limits as `150w`; without, each part's default."""
     every_backend: bool = False
     """Without backends, every one that runs, but for unfused counterparts, and not the one that answers assume."""
+    with_counterparts: bool = False
+    """Whether every backend means its unfused counterpart too."""
     fields: Mapping[str, Any] = field(default_factory=dict)
     """Further columns of every scenario."""
     runs: Sequence[Mapping[str, Any]] = ()
@@ -519,7 +521,8 @@ class Core:
             is_wanted = (
                 backend in question.backends
                 if question.backends
-                else part not in backends or (question.every_backend and not is_counterpart)
+                else part not in backends
+                or (question.every_backend and (question.with_counterparts or not is_counterpart))
             )
             if is_wanted and backend not in untrained and (not parts or part in parts):
                 backends.setdefault(part, []).append(backend)

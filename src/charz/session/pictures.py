@@ -77,6 +77,7 @@ class Pictures(Core):
             names(precision),
             names(backend),
             every_backend=drawn.every_backend,
+            with_counterparts=drawn.with_counterparts,
             is_first=not drawn.every_precision,
             fields={"cache_state": one_of("cache state", cache, CACHE_STATES)},
         )
@@ -281,6 +282,8 @@ class Picture:
     """Further views that it reads."""
     batches: Sequence[int] = ()
     every_backend: bool = False
+    with_counterparts: bool = False
+    """Unfused counterparts of them too."""
     every_precision: bool = False
     """All preferred precisions of a part, and not the first that it computes in."""
 
@@ -292,7 +295,7 @@ PICTURES = {
     "memory": Picture("memory_timeline", _memory),
     "edp": Picture("kernel_edp", _edp),
     "batch": Picture("batch_sweep", _batch, batches=tuple(2**i for i in range(11))),
-    "fusion": Picture("model_report", _fusion, every_backend=True),
+    "fusion": Picture("model_report", _fusion, every_backend=True, with_counterparts=True),
     "shmoo": Picture("shmoo_point", _shmoo, ("memory_fit",)),
 }
 """Pictures by kind."""
