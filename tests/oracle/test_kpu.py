@@ -53,3 +53,51 @@ def test_dense_convolutions_reach_the_rate_of_depthwise(bench: Bench) -> None:
     assert len(rates) == 2 * 4 * len(BATCHES)
     slower = [key for key in rates if key[2] == "conv" and rates[key] < rates[*key[:2], "depthwise_conv"]]
     assert not slower
+
+
+KERNELS = {
+    # The first convolution: 3 x 224 x 224 in, 64 x 147 weights, 64 x 112 x 112 out; M = 12,544, N = 64, K = 147. 392 x 2 tiles of
+    # 32 x 32: rows cross twice, columns 392 times. Only what the run begins with lies in main memory.
+    "conv1": (
+        150_528 + 9_408,
+        150_528 + 9_408 + 802_816,
+        12_544 * 147 * 2 + 147 * 64 * 392 + 802_816,
+        12_544 * 147 * 2 + 147 * 64 * 392 + 802_816,
+    ),
+    # The first of the second layer (docs/cost-model/kpu.md): 64 x 56 x 56 in, 128 x 576 weights, 128 x 28 x 28 out; 25 x 4 tiles
+    # in two halves, whose partial results are 4 bytes.
+    "layer2.0.conv1": (
+        73_728,
+        200_704 + 73_728 + 100_352,
+        784 * 576 * 4 + 576 * 128 * 25 + 100_352 * (1 + 4),
+        784 * 576 * 4 + 576 * 128 * 25 + 100_352,
+    ),
+    # The classifier: 512 in, 1,000 x 512 weights, and 1,000 biases and results of 2 bytes, which no integer holds; 32 tiles in four
+    # quarters, and a row of a tile crosses with each.
+    "fc": (
+        512_000 + 2_000,
+        512 + 512_000 + 2_000 + 2_000,
+        512 * 32 + 512_000 + 1_000 * (1 + 3 * 4),
+        512 * 32 + 512_000 + 1_000,
+    ),
+}
+"""Bytes across main memory, L3, L2 and L1 of kernels of ResNet-18 at int8 on KPU-T256, one operator each, by module."""
+
+
+def test_bytes_of_three_kernels_by_hand() -> None:
+    with Bench(["kernel_level"], with_parts=True) as bench:
+        bench.execute("DELETE FROM hardware WHERE hardware <> 'kpu_t256'")
+        bench.replace_rows(Scenario, [scenario(0, batch=1, precision="int8", backend="kpu_unfused")])
+        bench.add_model("resnet18")
+        query = """
+            SELECT m.path, MAP(LIST(l.border), LIST(l.level_byte))
+            FROM kernel_level AS l
+            JOIN kernel AS k USING (model, backend, kernel_id)
+            JOIN operator AS o ON o.model = k.model AND o.operator_id = k.anchor_operator_id
+            JOIN module AS m ON m.model = o.model AND m.module_id = o.module_id
+            WHERE l.kernel_class IN ('conv', 'linear')
+            GROUP BY m.path, l.kernel_id
+        """
+        found = dict(bench.rows(query))
+    borders = ("dram", "cache", "tile", "stream")
+    assert {path: tuple(found[path][b] for b in borders) for path in KERNELS} == KERNELS

@@ -296,7 +296,7 @@ def fusion(bars: Rows, title: str) -> Any:
         .mark_text(align="left", dx=5, color="#333")
         .encode(y=alt.Y("backend:N", sort=slowest_first), x="total_s:Q", text="label:N")
     )
-    return titled(chart + text, title, "eager runs every operator by itself; the others fuse")
+    return titled(chart + text, title, "eager and backends named unfused run every operator by itself; the others fuse")
 
 
 def shmoo(points: Rows, levels: Rows, title: str) -> Any:
