@@ -14,7 +14,7 @@ from charz.session import tiles
 def test_a_tile_is_three_sizes() -> None:
     """None of them 0."""
     assert tiles.sizes("64x32x128") == (64, 32, 128)
-    for text in ("64x64", "64x0x64", "0x1x1", "axbxc", "64 x 64 x 64", ""):
+    for text in ("64x64", "64x0x64", "0x1x1", "00x1x1", "axbxc", "64 x 64 x 64", ""):
         with pytest.raises(CharzError, match="not a tile"):
             tiles.sizes(text)
 

@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from charz.schema.conditions import CACHE_STATES, MEMORY_FORMATS
+from charz.schema.conditions import MEMORY_FORMATS
 from charz.schema.errors import CharzError, unknown_name
 
 from . import family
 from .answer import Rows, answer
-from .axes import amount, names, one_of, sizes
+from .axes import amount, cache_state, names, one_of, sizes
 from .core import PREFERRED_PRECISIONS, Core, Question
 from .parameters import (
     Amount,
@@ -158,7 +158,7 @@ class Answers(Core):
         section: Literal["cost", "memory"] = "cost",
     ) -> Rows:
         """Compare models on parts: time, energy, energy-delay product, memory and what sets the pace."""
-        held = one_of("cache state", cache, CACHE_STATES)
+        held = cache_state(cache)
         question = _question(models, on, batch, sequence, precision, backend, power, {"cache_state": held})
         narrowed = self.asked(question, "model_report")
         if section == "memory":
@@ -188,7 +188,7 @@ class Answers(Core):
         """
         one_of("memory format", memory_format, MEMORY_FORMATS)
         wanted = self._at_resolutions(names(models), sizes(resolution))
-        held = one_of("cache state", cache, CACHE_STATES)
+        held = cache_state(cache)
         conditions = {"memory_format": memory_format, "cache_state": held}
         question = _question(wanted, on, batch, sequence, precision, backend, power, conditions)
         order = "ORDER BY model, hardware, backend, precision, sequence, batch"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from charz.schema.conditions import CACHE_STATES
 from charz.schema.errors import CharzError
 
 from .parameters import MOST, Amount, Names, Sizes
@@ -107,3 +108,8 @@ def one_of(kind: str, value: str, known: Iterable[str]) -> str:
     if value not in listed:
         raise CharzError(f"unknown {kind}", value, f"there are {', '.join(listed)}")
     return value
+
+
+def cache_state(value: str) -> str:
+    """What caches hold when a run begins. Raises `CharzError` where it is no such state."""
+    return one_of("cache state", value, CACHE_STATES)

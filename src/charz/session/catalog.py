@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from charz.schema import user_file
-from charz.schema.conditions import CACHE_STATES, MEMORY_FORMATS, PHASES
+from charz.schema.conditions import MEMORY_FORMATS, PHASES
 from charz.schema.errors import CharzError
 
 from .answer import Asked, Rows, answer, of_query
-from .axes import names, one_of
+from .axes import cache_state, names, one_of
 from .core import Core
 from .parameters import Cache, Names, Power, Text
 
@@ -262,7 +262,7 @@ class Scenarios:
             "phase": one_of("phase", phase, PHASES),
             "memory_format": one_of("memory format", memory_format, MEMORY_FORMATS),
             "host_factor": host_factor,
-            "cache_state": one_of("cache state", cache, CACHE_STATES),
+            "cache_state": cache_state(cache),
             "power": power,
         }
         session = self.session

@@ -591,9 +591,8 @@ class Core:
 
     def _has(self, part: str) -> str:
         """Backends of a part, but for unfused counterparts, which go without saying."""
-        query = "SELECT backend FROM supported_backend WHERE hardware = ? AND is_counterpart"
-        hidden = {name for (name,) in self.connection().execute(query, [part]).fetchall()}
-        return f"it has {', '.join(name for name in self._backends(part) if name not in hidden)}"
+        query = "SELECT backend FROM supported_backend WHERE hardware = ? AND NOT is_counterpart ORDER BY is_default DESC, backend"
+        return f"it has {', '.join(name for (name,) in self.connection().execute(query, [part]).fetchall())}"
 
     def _computes_in(self, part: str) -> str:
         query = "SELECT precision FROM hardware_rate WHERE hardware = ? AND is_native ORDER BY precision"

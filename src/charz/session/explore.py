@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from charz.schema import user_file
-from charz.schema.conditions import CACHE_STATES
 from charz.schema.errors import CharzError, unknown_name
 
 from . import space
 from .answer import Rows, answer
-from .axes import names, one_of, quantity
+from .axes import cache_state, names, one_of, quantity
 from .core import Core, Narrowed, Question
 from .parameters import Backend, Batch, Cache, Names, Part, Power, Precisions, Sequence_, Text, Top
 
@@ -107,7 +106,7 @@ class Exploring(Core):
             backends=[backend] if backend else [],
             powers=[power] if power else [],
             runs=[{"batch": batch or 1, "sequence": sequence}],
-            fields={"cache_state": one_of("cache state", cache, CACHE_STATES)},
+            fields={"cache_state": cache_state(cache)},
         )
         narrowed = self.asked(question, "model_report")
         self._say_kept(narrowed, part)

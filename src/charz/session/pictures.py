@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from charz.schema import user_file
-from charz.schema.conditions import CACHE_STATES
 from charz.schema.errors import CharzError, unknown_name
 
 from .answer import Asked, Rows
-from .axes import names, one_of, sizes
+from .axes import cache_state, names, sizes
 from .core import KEYS, Core, Question
 from .parameters import Backends, Batches, Cache, Names, Parts, Precisions, Sequences, Text
 
@@ -79,7 +78,7 @@ class Pictures(Core):
             every_backend=drawn.every_backend,
             with_counterparts=drawn.with_counterparts,
             is_first=not drawn.every_precision,
-            fields={"cache_state": one_of("cache state", cache, CACHE_STATES)},
+            fields={"cache_state": cache_state(cache)},
         )
         narrowed = self.asked(question, drawn.view, *drawn.also)
         if not narrowed.records(f"SELECT 1 FROM {drawn.view} LIMIT 1"):

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Literal
 
-from charz.schema.conditions import CACHE_STATES
-
 from .answer import Rows, answer
-from .axes import one_of
+from .axes import cache_state
 from .core import Core, Narrowed, Question
 from .parameters import Backend, Batch, Cache, Model, Part, Power, Precision, Sequence_, Top
 
@@ -236,7 +234,7 @@ def single(
         [precision] if precision else [],
         [backend] if backend else [],
         [power] if power else [],
-        fields={"cache_state": one_of("cache state", cache, CACHE_STATES)},
+        fields={"cache_state": cache_state(cache)},
     )
 
 

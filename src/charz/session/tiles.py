@@ -15,9 +15,9 @@ SIZES = re.compile(r"(\d{1,6})x(\d{1,6})x(\d{1,6})")
 def sizes(text: str) -> tuple[int, int, int]:
     """Rows, columns and depth of a tile from `64x64x64`. Raises `CharzError` for other texts and sizes of 0."""
     found = SIZES.fullmatch(text)
-    if found is None or "0" in found.groups():
+    rows, columns, depth = map(int, found.groups()) if found else (0, 0, 0)
+    if 0 in (rows, columns, depth):
         raise CharzError("not a tile", text, next="write rows x columns x depth, e.g. 64x64x64")
-    rows, columns, depth = map(int, found.groups())
     return rows, columns, depth
 
 
