@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from charz.hardware_catalog import loader
+from charz.hardware_catalog import loader, sync
 from charz.hardware_catalog.loader import Catalog
 from charz.schema import file
 
@@ -36,7 +36,7 @@ def one_part(catalog: Catalog, part: str) -> Catalog:
 def write(catalog: Catalog, path: Path) -> None:
     """A new database with the catalog."""
     with file.replace(path, create=True) as connection:
-        loader.write(connection, catalog)
+        sync.write(connection, catalog)
 
 
 def open_and_ask(path: Path) -> None:

@@ -35,7 +35,7 @@ def tracked_byte(name: str, side: int) -> float:
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.distributed._tools.mem_tracker import MemTracker
 
-    from charz.ingest.sources.torchvision import construct
+    from charz.ingest.sources.torchvision_builders import construct
 
     module = construct(name).eval()
     with FakeTensorMode(allow_non_fake_inputs=True) as mode, torch.no_grad():

@@ -14,7 +14,7 @@ from datetime import datetime
 import typer
 
 from charz.schema.errors import printable
-from charz.session.core import Voice
+from charz.session.voice import Voice
 
 _DECIMAL = (
     (1e18, "E"),

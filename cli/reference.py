@@ -18,7 +18,7 @@ from charz.hardware_catalog import reference as hardware
 from charz.ingest import reference as operators
 from charz.schema import database, ddl
 from charz.session import Session
-from charz.sql import views
+from charz.sql import layers, views
 from charz.sql.keys import KEYS
 
 from . import display
@@ -74,7 +74,7 @@ def _views() -> Iterator[str]:
     yield "A column passed on holds what it holds where it is made; these are found all over:\n"
     yield display.markdown(["key", "what it holds"], list(KEYS.items()))
     installed = _installed()
-    for layer in views.LAYERS:
+    for layer in layers.LAYERS:
         members = sorted((one for one in installed if one.view.layer == layer), key=lambda one: one.view.name)
         if members:
             yield f"\n## {layer}\n"

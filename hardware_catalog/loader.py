@@ -12,9 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import duckdb
-
-from charz.schema import database
 from charz.schema.catalog import (
     EnergyProfile,
     Hardware,
@@ -97,16 +94,6 @@ def load_part(path: Path, catalog: Catalog | None = None) -> dict[type[Row], lis
     if problems:
         raise CatalogError(problems)
     return rows_of(part, origin="user")
-
-
-def write(con: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
-    """Insert every row of the catalog into the tables of a database that has none of them yet, and
-    write down which rows those were (see `sync`)."""
-    from . import sync
-
-    for row_type, rows in catalog.rows.items():
-        database.insert(con, row_type, columns_of(row_type, rows))
-    sync.remember(con, catalog)
 
 
 def columns_of(row_type: type[Row], rows: Iterable[Row]) -> dict[str, list[Any]]:

@@ -14,11 +14,11 @@ from typing import Any
 
 import duckdb
 
-from charz.schema import database, ddl, file
+from charz.schema import about, database, ddl
 from charz.schema.catalog import Source
 from charz.schema.row import Row
 
-from .loader import Catalog
+from .loader import Catalog, columns_of
 
 ROWS_KEY = "catalog_rows"
 VERSION_KEY = "catalog_version"
@@ -38,14 +38,22 @@ class Change:
     detail: str
 
 
+def write(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
+    """Insert every row of the catalog into the tables of a database that has none of them yet, and write down which rows
+    those were."""
+    for row_type, rows in catalog.rows.items():
+        database.insert(connection, row_type, columns_of(row_type, rows))
+    remember(connection, catalog)
+
+
 def remember(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
     """Write down which rows the catalog brought, so that a later sync tells edits from them."""
-    file.set_meta(connection, **{VERSION_KEY: catalog.version, ROWS_KEY: _dumped(_hashes(catalog.rows))})
+    about.write(connection, **{VERSION_KEY: catalog.version, ROWS_KEY: _dumped(_hashes(catalog.rows))})
 
 
 def shipped_sources(connection: duckdb.DuckDBPyConnection) -> set[str]:
     """Sources that the catalog brought; others came with parts or measurements of the user's."""
-    known = json.loads(file.meta(connection).get(ROWS_KEY, "{}"))
+    known = json.loads(about.read(connection).get(ROWS_KEY, "{}"))
     return {source_id for key in known.get(Source.TABLE, {}) for source_id in json.loads(key)}
 
 
@@ -79,7 +87,7 @@ def _dumped(hashes: dict[str, dict[str, str]]) -> str:
 
 
 def _decide(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> list[tuple[Change, Row | None]]:
-    known: dict[str, dict[str, str]] = json.loads(file.meta(connection).get(ROWS_KEY, "{}"))
+    known: dict[str, dict[str, str]] = json.loads(about.read(connection).get(ROWS_KEY, "{}"))
     decided: list[tuple[Change, Row | None]] = []
     for row_type, rows in catalog.rows.items():
         decided += _decide_table(connection, row_type, rows, known.get(row_type.TABLE, {}))

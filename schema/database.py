@@ -10,7 +10,7 @@ from pathlib import Path
 
 import duckdb
 
-from . import ddl, file, layout, opening
+from . import about, ddl, layout
 from .errors import CharzError, nearest_names
 from .row import Row
 
@@ -62,7 +62,7 @@ def write_empty(path: Path) -> None:
         for row_type in TABLES:
             connection.execute(ddl.create_table(row_type))
         connection.execute(";\n".join(text for row_type in TABLES for text in ddl.comments(row_type)))
-        file.set_meta(connection, **{opening.FINGERPRINT: layout.fingerprint()})
+        about.write(connection, **{about.LAYOUT: layout.fingerprint()})
         connection.commit()
 
 

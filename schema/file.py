@@ -22,7 +22,7 @@ import duckdb
 
 from . import disk, lock
 from .errors import CharzError
-from .opening import META, check_is_file, not_permitted, open_existing
+from .opening import check_is_file, not_permitted, open_existing
 
 _SETTLE_S = 0.1
 """How long writers are kept out of a file that has just taken another's place. DuckDB 2.0 reads the header of a file, opens
@@ -85,17 +85,6 @@ def replace(
             connection.execute("CHECKPOINT")  # a checkpoint on closing says nothing when it fails
             connection.close()
         _put_in_place(copy, path, name)
-
-
-def meta(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """What the file says of itself."""
-    return dict(connection.execute(f"SELECT key, value FROM {META}").fetchall())
-
-
-def set_meta(connection: duckdb.DuckDBPyConnection, **values: str) -> None:
-    """Change what the file says of itself."""
-    for key, value in values.items():
-        connection.execute(f"INSERT OR REPLACE INTO {META} VALUES (?, ?)", [key, value])
 
 
 @contextlib.contextmanager

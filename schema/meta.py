@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from .opening import META
+from . import about
 from .row import Row
 
 
 class Meta(Row):
     """What the file is: version of its layout, of charz, of its catalog, of its views."""
 
-    TABLE: ClassVar[str] = META
+    TABLE: ClassVar[str] = about.TABLE
     KEY: ClassVar[tuple[str, ...]] = ("key",)
 
     key: str

@@ -7,15 +7,8 @@ from pathlib import Path
 
 import duckdb
 
-from . import layout
+from . import about, layout
 from .errors import CharzError
-
-FINGERPRINT = "schema_fingerprint"
-"""Key under which a file says what layout it has."""
-
-META = "charz_meta"
-"""Table in which a file says what it is."""
-
 
 _ATTEMPTS = 20
 """How often a file is opened again that was replaced meanwhile."""
@@ -111,10 +104,10 @@ def _opening_failed(path: Path, error: duckdb.Error) -> CharzError:
 
 def _check_layout(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     query = "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main' AND table_name = ?"
-    if not connection.execute(query, [META]).fetchall():
+    if not connection.execute(query, [about.TABLE]).fetchall():
         raise CharzError("a DuckDB file that charz did not write", str(path), next="name a charz database with --db")
-    query = f"SELECT value FROM {META} WHERE key = ?"
-    if connection.execute(query, [FINGERPRINT]).fetchall() != [(layout.fingerprint(),)]:
+    query = f"SELECT value FROM {about.TABLE} WHERE key = ?"
+    if connection.execute(query, [about.LAYOUT]).fetchall() != [(layout.fingerprint(),)]:
         raise CharzError(
             "another version of charz made this database",
             str(path),

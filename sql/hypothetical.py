@@ -17,9 +17,9 @@ from charz.schema.row import Row
 
 from . import restate
 from .installed import Relation, relations
+from .layers import HARDWARE
 from .maintain import stored
 from .narrow import ENERGY
-from .views import HARDWARE
 
 COPIES = "hypothetical_part"
 """Temporary table of the copies, and of their numbers a column each."""

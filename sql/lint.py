@@ -22,7 +22,7 @@ from charz.schema.errors import CharzError
 from charz.schema.row import ModelRow
 from charz.schema.units import UNITS
 
-from . import reading, texts, views
+from . import layers, reading, texts, views
 from .keys import KEYS
 from .views import View
 
@@ -55,7 +55,7 @@ _BANNED_PREFIXES = ("LIST_", "ARRAY_", "STRUCT_", "MAP_")
 MOST_LINES = 150
 """Lines of a file."""
 
-PORTABLE = views.LAYERS[2:6]
+PORTABLE = layers.MODELS
 """Layers whose views other engines evaluate."""
 
 _OF_PARTS = frozenset({"hardware", "family", "scope", "compute_capability", "architecture_class"})
@@ -78,7 +78,7 @@ def typed_numbers(root: Path | None = None) -> list[str]:
     return [
         f"{view.document.place}: {node.name} in {_shown(node.parent or node)}"
         for view in views.load(root)
-        if view.layer in views.LAYERS[:4]
+        if view.layer in layers.LAYERS[:4]
         for node in reading.syntax_tree(view.body, view.document.path).find_all(exp.Literal)
         if node.is_number and not _is_plain(float(node.name))
     ]
@@ -119,18 +119,18 @@ def unit_problem(name: str, unit: str | None) -> str | None:
 
 def _check_layers(loaded: list[View]) -> Iterator[tuple[View, str]]:
     by_name = {view.name: view for view in loaded}
-    read = {name for view in loaded for name in view.relations if view.layer != views.INVARIANT}
+    read = {name for view in loaded for name in view.relations if view.layer != layers.INVARIANT}
     tables = {row_type.TABLE for row_type in database.TABLES}
     for view in loaded:
         for name in sorted(set(view.relations) & by_name.keys()):
-            if views.LAYERS.index(by_name[name].layer) > views.LAYERS.index(view.layer):
+            if layers.LAYERS.index(by_name[name].layer) > layers.LAYERS.index(view.layer):
                 yield view, f"reads {name} of the later layer {by_name[name].layer}"
         for name in sorted(set(view.relations) - by_name.keys() - tables):
             yield view, f"reads {name}, which is neither a view nor a table"
         if view.name in tables:
             yield view, f"there is a table {view.name}"
-        if view.name not in read and view.layer not in (views.REPORT, views.INVARIANT):
-            yield view, f"no view reads it; a report stands in {views.REPORT}"
+        if view.name not in read and view.layer not in (layers.REPORT, layers.INVARIANT):
+            yield view, f"no view reads it; a report stands in {layers.REPORT}"
         if view.is_table:
             yield from ((view, message) for message in _check_root(view, by_name))
 
@@ -138,17 +138,17 @@ def _check_layers(loaded: list[View]) -> Iterator[tuple[View, str]]:
 def _check_root(view: View, by_name: dict[str, View]) -> Iterator[str]:
     """A maintained table rests on parts alone or on runs alone, so that a change of either touches few rows."""
     facts = {row_type.TABLE: row_type for row_type in database.TABLES}
-    if view.layer not in (views.HARDWARE, views.WORKLOAD):
-        yield f"rows are kept in {views.HARDWARE} and {views.WORKLOAD} only; write CREATE VIEW"
+    if view.layer not in (layers.HARDWARE, layers.WORKLOAD):
+        yield f"rows are kept in {layers.HARDWARE} and {layers.WORKLOAD} only; write CREATE VIEW"
         return
     for name in sorted(_facts_of(view, by_name)):
         row_type = facts.get(name)
         if row_type is None:
             continue
         is_of_runs = issubclass(row_type, ModelRow) or name in ("model", "scenario")
-        if view.layer == views.HARDWARE and is_of_runs:
+        if view.layer == layers.HARDWARE and is_of_runs:
             yield f"a maintained table of parts rests on {name}, a table of models or scenarios"
-        if view.layer == views.WORKLOAD and _OF_PARTS & row_type.model_fields.keys() and not is_of_runs:
+        if view.layer == layers.WORKLOAD and _OF_PARTS & row_type.model_fields.keys() and not is_of_runs:
             yield f"a maintained table of runs rests on {name}, a table of the hardware"
 
 
@@ -191,7 +191,7 @@ def _check_columns(view: View, columns: list[texts.Column]) -> Iterator[str]:
     for name in view.grain:
         if name not in names:
             yield f"grain column {name} is not a column"
-    if view.is_table and view.layer == views.WORKLOAD and not {"model", "scenario_id"} <= set(names):
+    if view.is_table and view.layer == layers.WORKLOAD and not {"model", "scenario_id"} <= set(names):
         yield "a maintained table of runs has the columns model and scenario_id"
     for column in columns:
         if column.is_inherited:

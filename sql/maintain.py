@@ -16,7 +16,7 @@ from charz.schema import ddl
 
 from . import restate, triggers
 from .installed import Relation, column_names, relations
-from .views import HARDWARE, REBUILD, WORKLOAD
+from .layers import HARDWARE, REBUILD, WORKLOAD
 
 RUNS_AT_ONCE = 400
 """Runs whose intermediate results are held at once: about half a MB each."""

@@ -16,8 +16,8 @@ from charz.schema import ddl
 
 from . import restate
 from .installed import Relation, column_names, relations
+from .layers import HARDWARE, WORKLOAD
 from .maintain import chunked, evaluated, of_runs, stored
-from .views import HARDWARE, WORKLOAD
 
 COSTED = "shape_cost"
 """View that most of the time of an answer goes into, and that all reports of time and energy read: evaluated once for a few

@@ -12,10 +12,9 @@ from pathlib import Path
 import duckdb
 
 from .installed import Relation, column_names, relations
+from .layers import MODELS
 from .portable import expanded_tree
-from .views import LAYERS
 
-MODELS = LAYERS[2:6]
 """Layers that are views there."""
 
 

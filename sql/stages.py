@@ -13,11 +13,8 @@ from dataclasses import dataclass
 import duckdb
 
 from .installed import Relation, column_names, relations
+from .layers import COST, MAPPING, REPORT, ROLLUP, WORKLOAD
 from .narrow import COSTED
-from .views import LAYERS, WORKLOAD
-
-MAPPING, COST, ROLLUP, REPORT = LAYERS[2:6]
-
 
 TARGET = ("model", "hardware", "backend", "precision", "batch", "sequence", "scenario_id")
 """Columns that tell targets apart."""

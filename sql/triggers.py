@@ -26,7 +26,7 @@ from charz.schema.row import Row
 
 from . import compose, restate
 from .installed import Relation, column_names, relations
-from .views import HARDWARE, REBUILD, WORKLOAD
+from .layers import HARDWARE, REBUILD, WORKLOAD
 
 NEW, OLD = "charz_new", "charz_old"
 """Transition tables: rows as a statement leaves them, and as it found them."""

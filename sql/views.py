@@ -15,26 +15,14 @@ from pathlib import Path
 
 import duckdb
 
-from charz.schema import ddl, file
+from charz.schema import about, ddl
 from charz.schema.errors import CharzError
 
 from . import compose, documents, terms, texts
 from .documents import Document
+from .layers import LAYERS, REBUILD, WORKLOAD
 
 ROOT = Path(__file__).parent
-HARDWARE = "1_hardware"
-"""Layer of what is known of the parts alone."""
-WORKLOAD = "2_workload"
-"""Layer of what is known of the runs alone."""
-REPORT = "6_report"
-"""Layer whose views are read by people, not by views."""
-INVARIANT = "invariant"
-"""Layer of the views that must be empty."""
-LAYERS = (HARDWARE, WORKLOAD, "3_mapping", "4_cost", "5_rollup", REPORT, INVARIANT)
-"""Folders in the order in which a view may read the ones before."""
-
-REBUILD = "rebuild"
-"""Schema of the views that evaluate maintained tables anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +109,7 @@ def install(connection: duckdb.DuckDBPyConnection, root: Path | None = None) -> 
     maintain.refill(connection, with_runs=not kept)
     restate.settle(connection)
     triggers.install(connection)
-    file.set_meta(connection, views_fingerprint=_hash(found))
+    about.write(connection, views_fingerprint=_hash(found))
     return installed
 
 

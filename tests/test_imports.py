@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -67,14 +68,46 @@ def broken(module: str, text: str, allowed: Rules) -> list[str]:
     return found
 
 
+def sources() -> dict[str, str]:
+    """Text of every module, by its path below the package."""
+    package = ROOT / "src/charz"
+    folders = [folder for folder in rules((ROOT / "CONTRIBUTING.md").read_text()) if "/" not in folder]
+    found = [path for folder in folders for path in sorted((package / folder).resolve().rglob("*.py"))]
+    modules = {path.relative_to(package if package in path.parents else ROOT).as_posix(): path for path in found}
+    return {module: path.read_text() for module, path in modules.items()}
+
+
+def circles(texts: dict[str, str]) -> list[list[str]]:
+    """Modules that import each other, wherever the imports stand."""
+    named = {module.removesuffix(".py").removesuffix("/__init__"): module for module in texts}
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    for module, text in texts.items():
+        for name in imported(text, module):
+            # a name that no module has is what a module defines
+            other = named.get(name) or named.get(name.rpartition("/")[0])
+            if other not in (None, module):
+                graph.add_edge(module, other)
+    return sorted(sorted(circle) for circle in nx.strongly_connected_components(graph) if len(circle) > 1)
+
+
 def test_every_module_keeps_to_the_table() -> None:
     allowed = rules((ROOT / "CONTRIBUTING.md").read_text())
-    top = [folder for folder in allowed if "/" not in folder]
-    package = ROOT / "src/charz"
-    found = [path for folder in top for path in sorted((package / folder).resolve().rglob("*.py"))]
-    modules = {path.relative_to(package if package in path.parents else ROOT).as_posix(): path for path in found}
-    assert len(modules) > 150
-    assert [line for module, path in modules.items() for line in broken(module, path.read_text(), allowed)] == []
+    assert len(sources()) > 150
+    assert [line for module, text in sources().items() for line in broken(module, text, allowed)] == []
+
+
+def test_no_modules_import_each_other() -> None:
+    assert circles(sources()) == []
+
+
+def test_a_circle_is_told() -> None:
+    texts = {
+        "sql/views.py": "def install():\n    from . import maintain",
+        "sql/maintain.py": "from .triggers import suspended",
+        "sql/triggers.py": "from charz.sql.views import HARDWARE",
+        "sql/lint.py": "from . import views",
+    }
+    assert circles(texts) == [["sql/maintain.py", "sql/triggers.py", "sql/views.py"]]
 
 
 def test_the_table_names_every_package() -> None:

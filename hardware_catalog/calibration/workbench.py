@@ -19,7 +19,7 @@ from charz.schema.catalog import Efficiency
 from charz.schema.scenario import Scenario
 from charz.sql import narrow
 from charz.sql.installed import column_names, relations
-from charz.sql.views import HARDWARE, WORKLOAD
+from charz.sql.layers import HARDWARE, WORKLOAD
 
 CASE_COLUMNS = ("model", "hardware", "backend", "precision", "memory_format", "batch", "sequence", "host_factor")
 """What tells predictions apart; `sequence` is null for the model's default."""

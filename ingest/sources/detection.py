@@ -23,7 +23,7 @@ from charz.schema.errors import CharzError
 from ..trace.bounded import BoundedSizes
 from ..trace.export import Request
 from .spec import Spec, shown_sides
-from .torchvision import construct, family, published_macs
+from .torchvision_builders import construct, family, published_macs
 
 IMAGE_SIDE = 800
 """Default height and width; the size the references of DETR and the R-CNNs are stated at."""

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from types import ModuleType
 
 import torch
 
 from charz.schema.errors import CharzError, unknown_name
 
-from ..trace import torchvision_schemas
 from ..trace.export import BATCH, Request
+from . import detection, huggingface, timm
 from .images import request
 from .spec import Spec, shown_sides
+from .torchvision_builders import construct, family, library, published_macs
 
 CLIP_FRAMES = 16
 """Frames of a clip for the video models, at which their operation counts are stated."""
+
+OTHERS = {"hf": huggingface, "timm": timm}
+"""Sources that may have a model of a name that torchvision does not, by their prefix."""
 
 FLOW_SIDE = 512
 """Image size at which torchvision's operation counts of RAFT are met (its cards do not state it)."""
@@ -23,24 +27,15 @@ FLOW_SIDE = 512
 
 def names() -> list[str]:
     """All float models."""
-    return [n for n in _library().models.list_models() if not n.startswith("quantized_")]
-
-
-def _library() -> Any:
-    torchvision_schemas.prepare()
-    import torchvision
-
-    return torchvision
+    return [n for n in library().models.list_models() if not n.startswith("quantized_")]
 
 
 def build(spec: Spec) -> Request:
     """Model on the meta device with the input size of its default weights."""
-    models = _library().models
+    models = library().models
     known = models.list_models()
     if spec.name not in known:
-        raise unknown_name(
-            "model", spec.name, known, "see `charz ingest --list torchvision`; timm:NAME and hf:NAME name other sources"
-        )
+        raise _unknown(spec.name, known)
     if spec.name.startswith("quantized_"):
         raise CharzError(
             "a quantized model", spec.name, "its kernels are int8 and have no export",
@@ -48,41 +43,28 @@ def build(spec: Spec) -> Request:
         )  # fmt: skip
     kind = models.get_model_builder(spec.name).__module__.split(".")[2]
     if kind == "detection":
-        from .detection import build as build_detector
-
-        return build_detector(spec)
+        return detection.build(spec)
     module = construct(spec.name)
     made = optical_flow(spec, module) if kind == "optical_flow" else _from_images(spec, module, kind)
     made.published_macs = published_macs(spec.name) if made.name == spec.name else None
     return made
 
 
-def construct(name: str, **arguments: Any) -> torch.nn.Module:
-    """The module with random weights on meta; built on the CPU first where its constructor computes."""
-    models = _library().models
-    parameters = inspect.signature(models.get_model_builder(name)).parameters
-    if "weights_backbone" in parameters:
-        arguments = {"weights_backbone": None, **arguments}
-    if "aux_loss" in parameters:  # the published weights have the auxiliary head, and inference runs it
-        arguments = {"aux_loss": True, **arguments}
-    if name.startswith(("googlenet", "inception")):
-        arguments = {"init_weights": False, "aux_logits": False, **arguments}
+def _unknown(name: str, known: list[str]) -> CharzError:
+    """The error for a name that torchvision does not have; it says which other source has it."""
+    found = [f"`charz ingest {prefix}:{name}`" for prefix, source in OTHERS.items() if name in _names(source)]
+    if found:
+        return CharzError("not a torchvision model", name, next=f"{' or '.join(found)} names one")
+    elsewhere = "see `charz ingest --list torchvision`; timm:NAME and hf:NAME name other sources"
+    return unknown_name("model", name, known, elsewhere)
+
+
+def _names(source: ModuleType) -> list[str]:
+    """Names of a source's models; none where its library is not installed."""
     try:
-        with torch.device("meta"):
-            return models.get_model(name, weights=None, **arguments).eval()
-    except (RuntimeError, NotImplementedError):  # the regnets read a tensor's values while they are built
-        return models.get_model(name, weights=None, **arguments).eval().to("meta")
-
-
-def family(name: str) -> str:
-    """Module that defines the architecture, e.g. `resnet`."""
-    return str(_library().models.get_model_builder(name).__module__.rsplit(".", 1)[-1])
-
-
-def published_macs(name: str) -> float | None:
-    """Multiply-accumulates that the default weights' card states; its unit is 1e9."""
-    weights = getattr(_library().models.get_model_weights(name), "DEFAULT", None)
-    return None if weights is None else round(weights.meta["_ops"] * 1e9)
+        return list(source.names())
+    except CharzError:
+        return []
 
 
 def _from_images(spec: Spec, module: torch.nn.Module, kind: str) -> Request:
@@ -100,7 +82,7 @@ def _from_images(spec: Spec, module: torch.nn.Module, kind: str) -> Request:
 
 def _native_side(name: str, kind: str) -> int:
     """Image size of the default weights' recipe."""
-    transforms = _library().models.get_model_weights(name).DEFAULT.transforms()
+    transforms = library().models.get_model_weights(name).DEFAULT.transforms()
     size = transforms.resize_size if kind == "segmentation" else transforms.crop_size
     return int(size[-1] if isinstance(size, (list, tuple)) else size)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
-from charz.hardware_catalog import loader, names, sync
+from charz.hardware_catalog import names, sync
 from charz.hardware_catalog.loader import Catalog
 from charz.schema import database, ddl
 from charz.schema.catalog import HardwarePower, Price
@@ -22,7 +22,7 @@ def filled(catalog: Catalog) -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as connection:
         for row_type in database.TABLES:
             connection.execute(ddl.create_table(row_type))
-        loader.write(connection, catalog)
+        sync.write(connection, catalog)
         views.install(connection)
         yield connection
 

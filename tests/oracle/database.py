@@ -29,10 +29,10 @@ from charz.schema.catalog import (
 from charz.schema.row import Row
 from charz.schema.scenario import Scenario
 from charz.schema.workload import Model
-from charz.sql import views
+from charz.sql import layers, views
 
 PART_TABLES = (Hardware, HardwareCluster, HardwareMemory, HardwarePeak, HardwarePower, HardwareOverhead, EnergyProfile)
-EVALUATED = (views.HARDWARE, views.WORKLOAD)
+EVALUATED = (layers.HARDWARE, layers.WORKLOAD)
 """Layers whose relations are evaluated once, after the facts were written; the others are views."""
 
 

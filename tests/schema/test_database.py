@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from charz.schema import database, file, layout
+from charz.schema import about, database, file, layout
 from charz.schema.catalog import Confidence, Source
 from charz.schema.errors import CharzError
 from charz.schema.workload import Edge
@@ -25,7 +25,7 @@ from .conftest import add_source, sources
 def test_a_new_file_has_every_table(path: Path) -> None:
     with file.connect(path) as connection:
         names = {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
-        meta = file.meta(connection)
+        meta = about.read(connection)
     assert {t.TABLE for t in database.TABLES} <= names
     assert meta["schema_fingerprint"] == layout.fingerprint()
 

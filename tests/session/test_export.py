@@ -15,7 +15,7 @@ import pytest
 import charz
 from charz.schema.errors import CharzError
 from charz.session import Session, exporting
-from charz.session.core import Voice
+from charz.session.voice import Voice
 from charz.sql import spark, stream
 
 PARTS = ["t4", "i7_13700k", "kpu_t64"]

@@ -8,13 +8,13 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from charz.schema import database, file
+from charz.schema import about, database
 from charz.session import template, workspace
 
 
 def fill(connection: duckdb.DuckDBPyConnection) -> None:
     """Stands in for catalog and views."""
-    file.set_meta(connection, filled="yes")
+    about.write(connection, filled="yes")
 
 
 def test_made_once_and_older_ones_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,5 +60,5 @@ def test_a_copy_has_what_a_new_database_has(tmp_path: Path, monkeypatch: pytest.
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / cache))
         with workspace.change(tmp_path / f"{len(counts)}.duckdb") as connection:
             rows = {t.TABLE: connection.table(t.TABLE).count("*").fetchall() for t in database.TABLES}
-            counts.append((rows, sorted(file.meta(connection))))
+            counts.append((rows, sorted(about.read(connection))))
     assert counts[0] == counts[1] == counts[2]

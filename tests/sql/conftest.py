@@ -21,7 +21,7 @@ from charz.ingest.rows import Ingested, workload
 from charz.schema import database, file
 from charz.schema.scenario import Scenario
 from charz.schema.workload import Model
-from charz.sql import maintain, views
+from charz.sql import layers, maintain, views
 
 sys.path.insert(0, str(Path(__file__).parent))  # `folders`: test folders are no packages
 
@@ -114,7 +114,7 @@ def rules() -> Rules:
 def kept_layers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The first two layers as they ship, without the views that only later layers read."""
     root = tmp_path_factory.mktemp("sql")
-    for layer in (views.HARDWARE, views.WORKLOAD):
+    for layer in (layers.HARDWARE, layers.WORKLOAD):
         (root / layer).symlink_to(views.ROOT / layer)
     return root
 

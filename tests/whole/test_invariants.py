@@ -8,11 +8,11 @@ import pytest
 from oracle.database import Bench, relations, scenario
 
 from charz.schema.scenario import Scenario
-from charz.sql import views
+from charz.sql import layers
 
 from .generated import graph
 
-INVARIANTS = sorted(view.name for view in relations() if view.layer == views.INVARIANT)
+INVARIANTS = sorted(view.name for view in relations() if view.layer == layers.INVARIANT)
 PARTS = ("h100_sxm5_80", "i9_10940x", "kpu_t64")
 SCENARIOS = [
     scenario(1, batch=3),

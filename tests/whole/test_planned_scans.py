@@ -10,11 +10,11 @@ from typing import Any
 import duckdb
 import pytest
 
-from charz.sql import views
+from charz.sql import layers, views
 
 MOST = 60
 TARGET = {"model": "'small'", "hardware": "'h100_sxm5_80'", "batch": "1"}
-REPORTS = sorted(view.name for view in views.load() if view.layer == views.REPORT)
+REPORTS = sorted(view.name for view in views.load() if view.layer == layers.REPORT)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,6 @@ import inspect
 
 from .answers import Answers
 from .catalog import Hardware, Scenarios
-from .core import CharzWarning, Voice
 from .derivation import Derivations
 from .explore import Exploring
 from .exporting import Exporting
@@ -18,6 +17,7 @@ from .keeping import Keeping
 from .pictures import Pictures
 from .report import Reports
 from .truth import Measurements, Truth
+from .voice import CharzWarning, Voice
 from .whatif import WhatIf
 from .workload import Workload
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from .core import Narrowed, Voice
+from .narrowed import Narrowed
+from .voice import Voice
 
 _BESIDES = {
     "recommendation": "price_count",

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import re
-import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -15,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Self
 from charz.schema.errors import CharzError, unknown_name
 
 from .access import Access, database_path
-from .answer import Rows, of_query
 from .axes import check_size
+from .narrowed import Narrowed, Said
+from .voice import Voice
 
 if TYPE_CHECKING:
     import duckdb
@@ -27,50 +26,11 @@ PREFERRED_PRECISIONS = ("fp32", "bf16", "fp16", "int8")
 """Policies a part is asked in when none is named, of which it takes the first it computes in: the model's own
 format where the part has it."""
 
-KEYS = ("model", "hardware", "backend", "precision", "batch", "sequence", "scenario_id")
-"""Natural keys of a target."""
-
 COSTED_TARGETS = 200
 """Targets up to which a question's costs are evaluated once for all views that read them: more are streamed."""
 
 KEPT_NARROWINGS = 4
 """Narrowed connections that stay for the next question."""
-
-
-class CharzWarning(UserWarning):
-    """Something that an answer leaves out, in one line."""
-
-
-def _warn(text: str) -> None:
-    warnings.warn(text, CharzWarning, stacklevel=2)
-
-
-@dataclass(frozen=True, slots=True)
-class Voice:
-    """Where a session says what stands beside its answers."""
-
-    warn: Callable[[str], None] = _warn
-    """What an answer leaves out."""
-    remark: Callable[[str], None] = lambda _: None
-    """What an answer rests on, and what is done."""
-    progress: Callable[[str, int], contextlib.AbstractContextManager[Callable[[str], None]]] = lambda _, __: (
-        contextlib.nullcontext(lambda _: None)
-    )
-    """Given a title and a count of steps: a function to call with what each step did."""
-
-    def once(self) -> Voice:
-        """The same voice, which says each line once."""
-        said: set[str] = set()
-
-        def once(say: Callable[[str], None]) -> Callable[[str], None]:
-            def tell(text: str) -> None:
-                if text not in said:
-                    said.add(text)
-                    say(text)
-
-            return tell
-
-        return Voice(once(self.warn), once(self.remark), self.progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,71 +57,6 @@ class Question:
     """Without precisions, each part takes the first of these that it computes in, or all of them."""
     is_first: bool = True
     """Whether without precisions a part takes the first alone."""
-
-
-Said = list[tuple[bool, str]]
-"""Lines beside an answer: whether it is about what is left out, and the text."""
-
-
-class Narrowed:
-    """A connection whose views answer for one question and nothing else."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self.connection = connection
-        self.notes: dict[tuple[str, ...], Said] = {}
-        """What answers rest on, by the columns of `assumed_input` that they count."""
-
-    def rows(
-        self,
-        view: str,
-        columns: Sequence[str] = (),
-        tail: str = "",
-        values: Sequence[Any] = (),
-        beside: Sequence[str] = (),
-    ) -> Rows:
-        """Columns of a view, or all; `tail` follows the relation, with `values` for its parameters.
-
-        `beside` are views of the same grain whose columns may stand beside its own.
-        """
-        selected = ", ".join(columns) or "*"
-        query = f"SELECT {selected} FROM {self._joined(view, *beside)} {tail}"
-        return of_query(self.connection.sql(query, params=list(values) or None), view, *beside)
-
-    @functools.cached_property
-    def target(self) -> dict[str, Any]:
-        """Keys and conditions of the one target that there is."""
-        query = "SELECT t.hardware, r.* FROM run AS r JOIN part_support AS t USING (backend, precision)"
-        (keys,) = self.records(query)
-        return keys
-
-    def records(self, query: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
-        """Rows of a query by column name."""
-        relation = self.connection.sql(query, params=list(values) or None)
-        return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
-
-    def keep(self, view: str) -> None:
-        """Evaluate a view once, for several questions to it."""
-        query = "SELECT 1 FROM duckdb_tables() WHERE temporary AND table_name = ?"
-        if not self.value(query, [view]):
-            self.connection.execute(f"CREATE TEMP TABLE {view} AS SELECT * FROM {view}")
-
-    def value(self, query: str, values: Sequence[Any] = ()) -> Any:
-        """The first column of the first row of a query; None without a row."""
-        rows = self.connection.execute(query, list(values)).fetchall()
-        return rows[0][0] if rows else None
-
-    def _joined(self, view: str, *beside: str) -> str:
-        seen = set(self._columns(view))
-        parts = [view]
-        for other in beside:
-            new = [column for column in self._columns(other) if column not in seen]
-            seen.update(new)
-            parts.append(f"(SELECT {', '.join((*KEYS, *new))} FROM {other}) USING ({', '.join(KEYS)})")
-        return " JOIN ".join(parts)
-
-    def _columns(self, view: str) -> list[str]:
-        query = "SELECT column_name FROM view_column WHERE view = ? ORDER BY position"
-        return [name for (name,) in self.connection.execute(query, [view]).fetchall()]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from charz.schema.units import UNITS, ending
 
 from . import tiles
 from .answer import Rows, answer
-from .core import Core, Narrowed
+from .core import Core
+from .narrowed import Narrowed
 from .parameters import Backend, Batch, Cache, Model, Part, Power, Precision, Sequence_, Text
 from .report import single
 

@@ -14,7 +14,8 @@ from charz.schema.errors import CharzError, unknown_name
 from . import space
 from .answer import Rows, answer
 from .axes import cache_state, names, one_of, quantity
-from .core import Core, Narrowed, Question
+from .core import Core, Question
+from .narrowed import Narrowed
 from .parameters import Backend, Batch, Cache, Names, Part, Power, Precisions, Sequence_, Text, Top
 
 OBJECTIVES = {"edp": "edp_js", "latency": "latency_s", "energy": "energy_j"}

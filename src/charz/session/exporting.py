@@ -13,7 +13,8 @@ from charz.schema.errors import CharzError, unknown_name
 
 from .answer import Rows, answer
 from .axes import names, sizes
-from .core import KEYS, Core, Question
+from .core import Core, Question
+from .narrowed import KEYS
 from .parameters import Backends, Batches, Names, Parts, Precisions, Sequences, Text
 
 if TYPE_CHECKING:

@@ -123,12 +123,12 @@ class Keeping(Core):
         return Rows(_FINDING, rows, is_failure=not all(row[1] for row in rows))
 
     def _version(self) -> tuple[str, bool, str, str]:
-        from charz.schema import file, opening
+        from charz.schema import about
         from charz.sql import views
 
-        known = file.meta(self.connection())
+        known = about.read(self.connection())
         is_same = known.get("views_fingerprint") == views.fingerprint()
-        found = f"charz {known.get('charz_version')}, layout {known.get(opening.FINGERPRINT)}, views {known.get('views_fingerprint')}"
+        found = f"charz {known.get('charz_version')}, layout {known.get(about.LAYOUT)}, views {known.get('views_fingerprint')}"
         return "version", is_same, found, "" if is_same else "`charz doctor --repair` installs this charz's views"
 
     def _foreign(self) -> tuple[str, bool, str, str]:

@@ -7,18 +7,17 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from charz.schema import user_file
 from charz.schema.errors import CharzError, unknown_name
 
 from .answer import Asked, Rows
 from .axes import cache_state, names, sizes
-from .core import KEYS, Core, Question
+from .core import Core, Question
+from .narrowed import KEYS, Narrowed
 from .parameters import Backends, Batches, Cache, Names, Parts, Precisions, Sequences, Text
-
-if TYPE_CHECKING:
-    from .core import Narrowed, Voice
+from .voice import Voice
 
 Chart = Any
 """An Altair chart."""

@@ -15,8 +15,9 @@ from charz.schema.units import UNITS, ending
 from . import interruption
 from .answer import Rows, answer, of_arrow
 from .axes import names
-from .core import Core, Question, Scope, Voice
+from .core import Core, Question, Scope
 from .parameters import AnyModels, Backend, Batch, Names, Parts, Precision, Sequence_, Text
+from .voice import Voice
 
 if TYPE_CHECKING:
     import duckdb

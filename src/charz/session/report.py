@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from .answer import Rows, answer
 from .axes import cache_state
-from .core import Core, Narrowed, Question
+from .core import Core, Question
+from .narrowed import Narrowed
 from .parameters import Backend, Batch, Cache, Model, Part, Power, Precision, Sequence_, Top
 
 _RUN = (

@@ -6,7 +6,7 @@ import re
 
 from charz.schema.errors import CharzError
 
-from .core import Narrowed
+from .narrowed import Narrowed
 
 SIZES = re.compile(r"(\d{1,6})x(\d{1,6})x(\d{1,6})")
 """Rows, columns and depth of a tile."""

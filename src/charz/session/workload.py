@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from charz.ingest.run import Outcome
     from charz.ingest.sources.spec import Spec
 
-    from .core import Narrowed
+    from .narrowed import Narrowed
 
 CLOSING_PARTS = ("i7_13700k", "h100_sxm5_80", "tpu_v4", "kpu_t256")
 """One CPU, GPU, TPU and KPU that everybody has heard of, or should."""

@@ -13,7 +13,7 @@ from pathlib import Path
 import duckdb
 
 from charz import __version__
-from charz.schema import file
+from charz.schema import about, file
 from charz.schema.errors import CharzError
 from charz.sql import foreign, views
 
@@ -30,7 +30,7 @@ def read(path: Path, create: bool = False, access: Access = Access()) -> duckdb.
         with change(path, access=access):
             pass
     connection = file.connect(path)
-    if file.meta(connection).get("views_fingerprint") == views.fingerprint():
+    if about.read(connection).get("views_fingerprint") == views.fingerprint():
         return connection
     connection.close()
     with change(path, access=access):
@@ -60,7 +60,7 @@ def check_own(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Raise `CharzError` where a file holds views, triggers or macros that charz did not put there."""
     with contextlib.closing(empty()) as own:
         known = foreign.objects(own)
-    is_same = file.meta(connection).get("views_fingerprint") == views.fingerprint()
+    is_same = about.read(connection).get("views_fingerprint") == views.fingerprint()
     found = foreign.foreign_objects(connection, known, compare_texts=is_same)
     if found:
         more = f" and {len(found) - 5} more" if len(found) > 5 else ""
@@ -88,19 +88,19 @@ def empty() -> duckdb.DuckDBPyConnection:
 
 def _complete(connection: duckdb.DuckDBPyConnection) -> None:
     """Catalog, default scenarios and views, where they are missing, and this charz's views in place of another's."""
-    known = file.meta(connection)
+    known = about.read(connection)
     if "catalog_version" not in known:
         _fill_catalog(connection)
     if known.get("views_fingerprint") != views.fingerprint():
         views.install(connection)
     if known.get("charz_version") != __version__:
-        file.set_meta(connection, charz_version=__version__)
+        about.write(connection, charz_version=__version__)
 
 
 def _fill_catalog(connection: duckdb.DuckDBPyConnection) -> None:
-    from charz.hardware_catalog import loader
+    from charz.hardware_catalog import loader, sync
 
     catalog = loader.load()
-    loader.write(connection, catalog)
-    if "catalog_version" not in file.meta(connection):
-        file.set_meta(connection, catalog_version=getattr(catalog, "version", __version__))
+    sync.write(connection, catalog)
+    if "catalog_version" not in about.read(connection):
+        about.write(connection, catalog_version=getattr(catalog, "version", __version__))
