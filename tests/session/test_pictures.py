@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -136,3 +137,11 @@ def test_a_single_point_is_drawn(db: Session, tmp_path: Path) -> None:
     db.plot("shmoo", "small", on="t4", out=tmp_path / "one.svg")
     db.explore(base="t4", vary="units=40", models="small", picture=tmp_path / "front.svg")
     assert all((tmp_path / name).read_text().startswith("<svg") for name in ("one.svg", "front.svg"))
+
+
+def test_a_page_holds_its_scripts(tmp_path: Path) -> None:
+    """A browser without a network shows it."""
+    pytest.importorskip("vl_convert")
+    point = {"footprint_byte": 1.0, "attained_ops_per_s": 2.0, "series": "a", "model": "m", "batch": 1, "tile": "t"}
+    drawing.save(drawing.shmoo([{**point, "served": "l2", "weights": "l2"}], [], "title"), tmp_path / "page.html")
+    assert not re.findall(r"<script[^>]*\ssrc=", (tmp_path / "page.html").read_text())

@@ -19,6 +19,9 @@ HEIGHT = 380
 SUFFIXES = ("svg", "png", "html", "json", "pdf")
 """Formats a picture can be saved in, by the file's suffix."""
 
+_SETTINGS: dict[str, dict[str, Any]] = {"png": {"scale_factor": 2}, "html": {"inline": True}}
+"""What Altair is told by format: a page holds its scripts, so that it opens without a network."""
+
 
 def library() -> Any:
     """Altair. Raises `CharzError` where it is not installed."""
@@ -37,7 +40,7 @@ def save(chart: Any, out: Path, force: bool = False) -> None:
         raise CharzError("unknown picture format", out.name, f"there are {', '.join(SUFFIXES)}")
     with tempfile.TemporaryDirectory(prefix="charz-") as folder:
         drawn = Path(folder, f"picture.{suffix}")
-        chart.save(str(drawn), **({"scale_factor": 2} if suffix == "png" else {}))
+        chart.save(str(drawn), **_SETTINGS.get(suffix, {}))
         user_file.write(out, drawn.read_bytes(), force)
 
 
