@@ -169,6 +169,8 @@ def _given(parameter: inspect.Parameter, dice: random.Random, is_junk: bool) -> 
             flag,
             dice.choice(("rows.csv", "charz.duckdb", "none/rows.csv", "", ".", "/dev/full", "/dev/null", "x" * 300)),
         ]
+    if parameter.name == "characterize":  # ten minutes with a name that is one
+        return [flag, dice.choice(("", "../none", "a b", "é"))]
     if parameter.name == "all_":
         return [flag, dice.choice(("", "none"))]
     return [flag, _value(parameter.name, hint, dice, is_junk)]

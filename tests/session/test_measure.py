@@ -81,6 +81,12 @@ def test_characterize_refuses_other_parts(
     assert not list(tmp_path.glob("*.yaml"))
 
 
+def test_characterize_refuses_what_its_suite_has_no_use_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(characterize, "probe", lambda: pytest.fail("probed"))
+    with Session(tmp_path / "new.duckdb") as db, pytest.raises(CharzError, match="of its own: models, --batch. Leave"):
+        db.measure("resnet18", batch=8, characterize="mine")
+
+
 @pytest.mark.slow
 def test_characterize_keeps_a_file_and_can_be_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

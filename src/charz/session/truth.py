@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -137,6 +137,13 @@ class Truth(Core):
         was moved or removed.
         """
         if characterize is not None:
+            _check_suite_alone(
+                {
+                    "models": models, "--device": device != "cpu", "--backend": backend, "--batch": batch,
+                    "--sequence": sequence, "--precision": precision, "--memory-format": memory_format != "nchw",
+                    "--set": settings, "--no-operators": not operators, "--hardware": hardware,
+                }
+            )  # fmt: skip
             return self._characterize(characterize, seconds, quantile, rounds)
         listed = [models] if isinstance(models, str) else list(models or ())
         if not listed:
@@ -516,6 +523,16 @@ def _row(request: Request, settings: Settings, result: Result, hardware: str) ->
         "note": f"{date.today().isoformat()}; p10 {result.low_s:.6g} s, p90 {result.high_s:.6g} s of {len(result.times_s)} runs,"
         f" quantile {result.quantile:g}",
     }
+
+
+def _check_suite_alone(options: Mapping[str, object]) -> None:
+    """Raise `CharzError` if one is given that the suite of `--characterize` has no use for."""
+    given = [name for name, value in options.items() if value]
+    if given:
+        raise CharzError(
+            "--characterize measures a suite of its own", ", ".join(given),
+            next="leave that out, or --characterize; --seconds, --quantile and --rounds go with it",
+        )  # fmt: skip
 
 
 def host_factor(connection: duckdb.DuckDBPyConnection, operator_s: float) -> float:
