@@ -60,8 +60,7 @@ def foreign_objects(
 def lacking(connection: duckdb.DuckDBPyConnection, own: duckdb.DuckDBPyConnection) -> list[str]:
     """Views, macros, columns, and tables on what it is made of that a file lacks or has otherwise, sorted; `own` is one that
     this charz has just made. Triggers are left to `triggers.missing`."""
-    known = [name for name in objects(own) if not name.startswith("trigger ")]
-    names = [name for name in known if name not in objects(connection)]
+    names = [name for name in objects(own).keys() - objects(connection).keys() if not name.startswith("trigger ")]
     columns = [f"column {column}" for column in sorted(_columns(own) - _columns(connection))]
     rows = [f"rows of {table}" for table in _OWN_ROWS if _rows(own, table) != _rows(connection, table)]
     return [*sorted(names), *columns, *(rows if not columns else [])]

@@ -6,6 +6,7 @@ that it inserts.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import defaultdict
 from collections.abc import Callable
@@ -408,6 +409,7 @@ class Run:
             found.append((tensor_id, True, precision, min(readers), last, self.byte(tensor_id, precision)))
         return found
 
+    @functools.cached_property
     def memory(self) -> Record:
         """Peak memory and what it is made of."""
         sums = dict.fromkeys(("weight", "buffer", "kv_cache"), 0.0)

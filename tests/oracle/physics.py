@@ -431,7 +431,7 @@ class Machine:
 
     def kept_weights(self, share: float) -> float:
         """Share of all weights that stay on chip from run to run, beside the activations at their peak."""
-        memory = self.run.memory()
+        memory = self.run.memory
         total_byte = memory["weight_byte"] + memory["buffer_byte"]
         if self.run.scenario["cache_state"] != "weights_resident" or not total_byte:
             return 0.0
@@ -559,7 +559,7 @@ class Machine:
 
     def predict(self) -> Prediction:
         """All kernels in order, behind the host's queue."""
-        made = Prediction(memory=self.run.memory())
+        made = Prediction(memory=self.run.memory)
         factor, dispatch = self.run.scenario["host_factor"], self.support["dispatch"]
         call_s, issued, ended = self.support["run_s"] * factor, 0.0, 0.0
         kernels = [
