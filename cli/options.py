@@ -18,7 +18,7 @@ from charz.schema import user_file
 from charz.session import GROUPS, Session
 from charz.session.access import Access
 from charz.session.answer import Asked, Rows
-from charz.session.parameters import Amount, Names, Sizes, Text
+from charz.session.parameters import Amount, File, Names, Sizes, Text
 
 from . import display
 from .output import Format, write
@@ -203,7 +203,7 @@ def _typed(hint: Any) -> Any:
     """The type that a command line can give for a parameter's."""
     is_optional = type(None) in typing.get_args(hint)
     members = {member for member in typing.get_args(hint) or (hint,) if member is not type(None)}
-    for several, single in ((Names, list[str]), (Sizes, str), (Amount, str)):
+    for several, single in ((Names, list[str]), (Sizes, str), (Amount, str), (File, Path)):
         if set(typing.get_args(several)) <= members:
             return single | None if is_optional else single
     kept = [m for m in members if m in (bool, int, float, str, Path) or typing.get_origin(m) is Literal]

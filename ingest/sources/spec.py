@@ -59,11 +59,18 @@ class Spec:
         return self.name if self.module in ("factory", "exported") else self.source
 
 
+WITH_SETTINGS = ("synthetic", "huggingface")
+"""Modules whose names end in settings, e.g. `synthetic:mlp,in=512,layers=2`."""
+
+_ENDING = re.compile(r"(.+?)((?:,(?:train|[\w.]+=[^,]+))+)")
+
+
 def parse(text: str, **options: object) -> Spec:
-    """Read a model's name as typed. Raises CharzError when it cannot mean anything."""
+    """Read a model's name as typed, or as the `model` table has it. Raises CharzError when it cannot mean anything."""
     name, sides = text.strip(), None
     if not name:
         raise CharzError("empty model name", next="try `charz ingest resnet50`")
+    name, options = _with_ending(name, options)
     if match := re.fullmatch(r"(.+)@(\d+(?:x\d+)?)", name):
         name, sides = match[1], parse_sides(match[2])
     module, name = _module(name)
@@ -76,6 +83,31 @@ def parse(text: str, **options: object) -> Spec:
     height, width = sides or (None, None)
     spec = Spec(name, module, resolution=height, width=None if width == height else width)
     return replace(spec, **given)  # type: ignore[arg-type]
+
+
+def _with_ending(name: str, options: dict[str, object]) -> tuple[str, dict[str, object]]:
+    """The name without what a stored one ends in, and that among the options: `resnet18,batch=8,train`. Raises CharzError
+    where both say something, and not the same."""
+    match = _ENDING.fullmatch(name)
+    if not match:
+        return name, options
+    short, pairs = match[1], [part.partition("=")[::2] for part in match[2][1:].split(",")]
+    settings = tuple(pair for pair in pairs if pair[1] and pair[0] != "batch")
+    if settings and _module(short)[0] not in WITH_SETTINGS:
+        return name, options
+    found: dict[str, object] = {"settings": settings}
+    for key, value in pairs:
+        if key == "batch":
+            if not re.fullmatch("[1-9][0-9]{0,8}", value):
+                raise CharzError("not a batch", f"{name}: {value}", next="write e.g. resnet18,batch=8")
+            found["batch"] = int(value)
+        elif key == "train" and not value:
+            found["train"] = True
+    for key, value in found.items():
+        given = options.get(key)
+        if value and given and given != value:
+            raise CharzError(f"two of {key}", name, f"an option says {given}", "give one of them")
+    return short, {**options, **{key: value for key, value in found.items() if value}}
 
 
 def parse_sides(text: str) -> tuple[int, int]:

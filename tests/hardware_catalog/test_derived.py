@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import pytest
 
 import charz
 from charz.sql import maintain
+
+from .conftest import SMALL_PART
 
 Record = dict[str, Any]
 
@@ -58,11 +61,17 @@ def test_a_stated_number_is_met_exactly(shipped: duckdb.DuckDBPyConnection) -> N
 
 
 @pytest.fixture
-def small(tmp_path: Path, write_part: Callable[..., Path]) -> duckdb.DuckDBPyConnection:
+def small(tmp_path: Path, once: Callable[..., Path]) -> duckdb.DuckDBPyConnection:
     """A file of the shipped parts and the small one, as a client opens it."""
-    with charz.open(tmp_path / "parts.duckdb") as session:
-        session.hardware.add(write_part())
+    shutil.copy(once("parts.duckdb", _with_small_part), tmp_path / "parts.duckdb")
     return duckdb.connect(str(tmp_path / "parts.duckdb"), config={"threads": 1})
+
+
+def _with_small_part(path: Path) -> None:
+    part = path.with_name("small_gpu.yaml")
+    part.write_text(SMALL_PART)
+    with charz.open(path) as session:
+        session.hardware.add(part)
 
 
 PEAK = "peak.fp16.matrix.fp32.peak_ops_per_s"

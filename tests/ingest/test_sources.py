@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from charz.ingest.sources import build, timm
-from charz.ingest.sources.spec import parse
+from charz.ingest.sources.spec import Spec, parse
 from charz.schema.errors import CharzError
 
 
@@ -32,3 +32,39 @@ def test_a_name_of_another_source_is_named_with_it(name: str, line: str) -> None
     with pytest.raises(CharzError) as raised:
         build(parse(name))
     assert raised.value.line.startswith(line)
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("resnet18,batch=8", parse("resnet18", batch=8)),
+        ("resnet18@288,batch=8,train", parse("resnet18", resolution="288", batch=8, train=True)),
+        ("timm:vit_tiny_patch16_224,train", parse("timm:vit_tiny_patch16_224", train=True)),
+        ("synthetic:mlp,in=8,layers=2", parse("synthetic:mlp", settings=(("in", "8"), ("layers", "2")))),
+        ("hf:gpt2,n_layer=2,batch=1", parse("hf:gpt2", settings=(("n_layer", "2"),), batch=1)),
+        ("net.py:make,train", parse("net.py:make", train=True)),
+        ("some,folder/net.pt2", Spec("some,folder/net.pt2", "exported")),
+        ("resnet18,in=8", Spec("resnet18,in=8", "torchvision")),
+    ],
+)
+def test_a_stored_models_name_asks_for_the_same(text: str, same: Spec) -> None:
+    assert parse(text) == same
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "line"),
+    [
+        ("resnet18,batch=8", {"batch": 4}, "two of batch: resnet18,batch=8"),
+        ("synthetic:mlp,in=8", {"settings": (("in", "4"),)}, "two of settings"),
+        ("resnet18,batch=0", {}, "not a batch: resnet18,batch=0: 0"),
+    ],
+)
+def test_a_name_and_an_option_that_differ_are_refused(text: str, options: dict[str, Any], line: str) -> None:
+    with pytest.raises(CharzError) as raised:
+        parse(text, **options)
+    assert raised.value.line.startswith(line)
+
+
+def test_a_models_name_is_one_to_ingest() -> None:
+    made = build(parse("synthetic:mlp", settings=(("in", "8"), ("hidden", "4"))))
+    assert build(parse(made.name)).name == made.name

@@ -62,8 +62,8 @@ SWEEPS = [
 def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     path = tmp_path_factory.mktemp("shmoo") / "charz.duckdb"
     with charz.open(Path(path)) as session:
-        for width in sorted({width for sweep in SWEEPS for width in sweep.widths}):
-            session.ingest("synthetic:mlp", settings=[f"in={width}", f"hidden={width}", f"out={width}"])
+        widths = sorted({width for sweep in SWEEPS for width in sweep.widths})
+        session.ingest([f"synthetic:mlp,in={n},hidden={n},out={n}" for n in widths])
         yield session
 
 

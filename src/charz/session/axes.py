@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 
 from charz.schema.conditions import CACHE_STATES
 from charz.schema.errors import CharzError
 
-from .parameters import MOST, Amount, Names, Sizes
+from .parameters import MOST, Amount, File, Names, Sizes
 
 MOST_SIZES = 1000
 """Sizes on one axis: each is a scenario of its own on every part."""
@@ -113,3 +114,8 @@ def one_of(kind: str, value: str, known: Iterable[str]) -> str:
 def cache_state(value: str) -> str:
     """What caches hold when a run begins. Raises `CharzError` where it is no such state."""
     return one_of("cache state", value, CACHE_STATES)
+
+
+def path_of(given: File | None) -> Path | None:
+    """A file as its path, where one is given."""
+    return None if given is None else Path(given)

@@ -15,7 +15,7 @@ from charz.schema.errors import CharzError
 from .answer import Asked, Rows, answer, of_query
 from .axes import cache_state, names, one_of
 from .core import Core
-from .parameters import Cache, Names, Power, Text
+from .parameters import Cache, File, Names, Power, Text
 
 if TYPE_CHECKING:
     import duckdb
@@ -41,16 +41,16 @@ def _written(make: Callable[..., PartText]) -> Callable[..., str]:
     """Make a method that writes a part as text a command that writes a file and answers with its name."""
 
     @functools.wraps(make)
-    def text(self: Hardware, *args: Any, out: Path | None = None, force: bool = False, **given: Any) -> str:
+    def text(self: Hardware, *args: Any, out: File | None = None, force: bool = False, **given: Any) -> str:
         made = make(self, *args, **given)
         if out is not None:
-            user_file.write(out, made.text.encode(), force)
+            user_file.write(Path(out), made.text.encode(), force)
         return made.text
 
     @functools.wraps(make)
-    def rows(self: Hardware, *args: Any, out: Path | None = None, force: bool = False, **given: Any) -> Rows:
+    def rows(self: Hardware, *args: Any, out: File | None = None, force: bool = False, **given: Any) -> Rows:
         made = make(self, *args, **given)
-        file = out or Path(f"{made.name}.yaml")
+        file = Path(out or f"{made.name}.yaml")
         user_file.write(file, made.text.encode(), force)
         return Rows(("written",), [(str(file),)])
 
@@ -118,7 +118,7 @@ class Hardware:
         part: AnyPart,
         *,
         id: Annotated[str | None, Text("Id of the part in the file; else that of the part and _copy.")] = None,
-        out: Annotated[Path | None, Text("File to write; on the command line else ID.yaml in this folder.")] = None,
+        out: Annotated[File | None, Text("File to write; on the command line else ID.yaml in this folder.")] = None,
         force: Force = False,
     ) -> PartText:
         """Write a part as YAML, its numbers with their sources; `charz hardware add` accepts it unchanged.
@@ -138,7 +138,7 @@ class Hardware:
         family: Annotated[str, Text("cpu, gpu, tpu, kpu, npu or dsp.")],
         *,
         id: Annotated[str | None, Text("Id of the part in the file; else my_FAMILY.")] = None,
-        out: Annotated[Path | None, Text("File to write; on the command line else ID.yaml in this folder.")] = None,
+        out: Annotated[File | None, Text("File to write; on the command line else ID.yaml in this folder.")] = None,
         force: Force = False,
     ) -> PartText:
         """Write a YAML file to fill in for a part of your own, each number with what it means and an example."""
@@ -151,7 +151,7 @@ class Hardware:
 
     @answer()
     def check(
-        self, file: Annotated[Path | None, Text("YAML file of a part; without one, the shipped catalog.")] = None
+        self, file: Annotated[File | None, Text("YAML file of a part; without one, the shipped catalog.")] = None
     ) -> Rows:
         """Apply every lint to a part file, or to the whole shipped catalog; exit code 1 at a fault."""
         from charz.hardware_catalog import loader
@@ -159,7 +159,7 @@ class Hardware:
 
         try:
             catalog = loader.load()
-            rows = loader.load_part(file, catalog) if file else catalog.rows
+            rows = loader.load_part(Path(file), catalog) if file else catalog.rows
         except CatalogError as error:
             self.session.voice.remark(f"{len(error.problems)} faults")
             return Rows(("fault",), [(str(problem),) for problem in error.problems], is_failure=True)
@@ -169,7 +169,7 @@ class Hardware:
     @answer(is_writing=True)
     def add(
         self,
-        file: Annotated[Path, Text("YAML file of a part.")],
+        file: Annotated[File, Text("YAML file of a part.")],
         *,
         replace: Annotated[bool, Text("Take the place of a part of your own.")] = False,
     ) -> Rows:
@@ -181,6 +181,7 @@ class Hardware:
         from charz.schema.catalog import HardwareAlias
         from charz.sql import restate
 
+        file = Path(file)
         wanted = part_file.read(file).hardware
         with self.session.changing() as connection:
             if replace:

@@ -13,10 +13,10 @@ from charz.schema.errors import CharzError, unknown_name
 
 from . import space
 from .answer import Rows, answer
-from .axes import cache_state, names, one_of, quantity
+from .axes import cache_state, names, one_of, path_of, quantity
 from .core import Core, Question
 from .narrowed import Narrowed
-from .parameters import Backend, Batch, Cache, Names, Part, Power, Precisions, Sequence_, Text, Top
+from .parameters import Backend, Batch, Cache, File, Names, Part, Power, Precisions, Sequence_, Text, Top
 
 OBJECTIVES = {"edp": "edp_js", "latency": "latency_s", "energy": "energy_j"}
 """What the front is ordered by, and its column."""
@@ -83,8 +83,8 @@ class Exploring(Core):
         ] = None,
         top: Top = 50,
         every_point: Annotated[bool, Text("List every point and not the front alone.")] = False,
-        out: Annotated[Path | None, Text("File of all points with is_front: .parquet, .csv or .json.")] = None,
-        picture: Annotated[Path | None, Text("Picture of all points: .svg, .png, .pdf, .html or .json.")] = None,
+        out: Annotated[File | None, Text("File of all points with is_front: .parquet, .csv or .json.")] = None,
+        picture: Annotated[File | None, Text("Picture of all points: .svg, .png, .pdf, .html or .json.")] = None,
         force: Annotated[bool, Text("Let --out and --picture write over files that charz did not write.")] = False,
     ) -> Rows:
         """List the parts of a design space that no other beats in time and energy, with what limits each; nothing is written.
@@ -94,9 +94,10 @@ class Exploring(Core):
         """
         column = OBJECTIVES[one_of("objective", objective, OBJECTIVES)]
         limits = [_limit(text) for text in names(limit)]
-        for path in (out, picture):
-            if path is not None:
-                user_file.check(path, force)
+        out, picture = path_of(out), path_of(picture)
+        for file in (out, picture):
+            if file is not None:
+                user_file.check(file, force)
         _check_output(out)
         part = self.part_name(base)
         designs = space.space(self.connection(), part, vary)

@@ -15,7 +15,7 @@ from .answer import Rows, answer
 from .axes import names, sizes
 from .core import Core, Question
 from .narrowed import KEYS
-from .parameters import Backends, Batches, Names, Parts, Precisions, Sequences, Text
+from .parameters import Backends, Batches, File, Names, Parts, Precisions, Sequences, Text
 
 if TYPE_CHECKING:
     import duckdb
@@ -53,7 +53,7 @@ class Exporting(Core):
     @answer()
     def export(
         self,
-        folder: Annotated[Path, Text("Folder to make, new or empty; with --format duckdb a new file.")],
+        folder: Annotated[File, Text("Folder to make, new or empty; with --format duckdb a new file.")],
         *,
         models: Annotated[Names | None, Text("Models; all when none is named.")] = None,
         on: Parts = None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 MOST = 10**9
@@ -35,6 +36,9 @@ Sizes = int | str | Sequence[int]
 
 Amount = float | str
 """A number in SI units, or a text with its unit: `5ms`, `50mJ`, `8GiB`."""
+
+File = str | Path
+"""A file or folder."""
 
 Model = Annotated[str, Text("Ingested model; `charz models` lists them.")]
 Models = Annotated[Names, Text("Ingested models; `charz models` lists them.")]

@@ -16,7 +16,7 @@ from .answer import Asked, Rows
 from .axes import cache_state, names, sizes
 from .core import Core, Question
 from .narrowed import KEYS, Narrowed
-from .parameters import Backends, Batches, Cache, Names, Parts, Precisions, Sequences, Text
+from .parameters import Backends, Batches, Cache, File, Names, Parts, Precisions, Sequences, Text
 from .voice import Voice
 
 Chart = Any
@@ -31,10 +31,10 @@ def _saving(draw: Callable[..., Chart]) -> Callable[..., Chart]:
     """Make a method that draws a command that writes the picture and answers with the file's name."""
 
     @functools.wraps(draw)
-    def rows(self: Core, *args: Any, out: Path | None = None, **given: Any) -> Rows:
+    def rows(self: Core, *args: Any, out: File | None = None, **given: Any) -> Rows:
         if out is None:
             raise CharzError("no file to draw into", next="write e.g. --out picture.svg")
-        user_file.check(out, given.get("force", False))
+        user_file.check(Path(out), given.get("force", False))
         draw(self, *args, out=out, **given)
         return Rows(("picture",), [(str(out),)])
 
@@ -51,7 +51,7 @@ class Pictures(Core):
         kind: Annotated[str, Text("roofline, tiling, pareto, memory, edp, batch, fusion or shmoo.")],
         models: Annotated[Names, Text("Ingested models; * stands for any text.")],
         *,
-        out: Annotated[Path | None, Text("Picture to write: .svg, .png, .pdf, .html or .json.")] = None,
+        out: Annotated[File | None, Text("Picture to write: .svg, .png, .pdf, .html or .json.")] = None,
         on: Parts = None,
         batch: Batches = None,
         sequence: Sequences = None,

@@ -15,10 +15,10 @@ from charz.schema.errors import CharzError
 
 from . import interruption
 from .answer import Rows, answer, of_frame
-from .axes import names, one_of, sizes
+from .axes import names, one_of, path_of, sizes
 from .catalog import Hardware
 from .core import Core
-from .parameters import Names, Sizes, Text
+from .parameters import File, Names, Sizes, Text
 
 if TYPE_CHECKING:
     import duckdb
@@ -55,7 +55,7 @@ class Measurements:
     def import_(
         self,
         file: Annotated[
-            Path, Text("timm CSV, any CSV or parquet, PyTorch trace (.json, .json.gz), or a folder of them.")
+            File, Text("timm CSV, any CSV or parquet, PyTorch trace (.json, .json.gz), or a folder of them.")
         ],
         *,
         map: Annotated[Names | None, Text("field=column, field=column*1e-3 or field:=text; repeat.")] = None,
@@ -316,15 +316,16 @@ class Truth(Core):
             ),
         ] = None,
         package: Annotated[
-            Path | None, Text("Unpacked aiconfigurator_core folder for --shipped; default the installed one.")
+            File | None, Text("Unpacked aiconfigurator_core folder for --shipped; default the installed one.")
         ] = None,
         write: Annotated[bool, Text("Store the rows in the database.")] = True,
-        csv: Annotated[Path | None, Text("Folder whose tables get the rows, e.g. hardware_catalog/tables.")] = None,
+        csv: Annotated[File | None, Text("Folder whose tables get the rows, e.g. hardware_catalog/tables.")] = None,
     ) -> Rows:
         """Fit few parameters a kernel class, give the error on model families and parts left out, store the rows.
 
         The database keeps its other rows: those of a part win over those of its family.
         """
+        package, csv = path_of(package), path_of(csv)
         if shipped is not None:
             own = {
                 "TARGET": target is not None, "--hardware": bool(hardware), "--backend": bool(backend),
