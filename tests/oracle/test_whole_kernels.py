@@ -190,10 +190,15 @@ def test_real_models() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
-    (
-        "resnet18", "resnet50", "mobilenet_v2", "mobilenet_v3_large", "efficientnet_b0", "vgg16", "vit_b_16", "swin_t",
-        "densenet121", "convnext_tiny",
-    ),
+    [
+        "mobilenet_v3_large", "swin_t",
+        *(
+            pytest.param(name, marks=pytest.mark.broad)
+            for name in (
+                "resnet18", "resnet50", "mobilenet_v2", "efficientnet_b0", "vgg16", "vit_b_16", "densenet121", "convnext_tiny",
+            )
+        ),
+    ],
 )  # fmt: skip
 def test_more_real_models(name: str) -> None:
     """Several samples at a time."""

@@ -82,11 +82,25 @@ def make(path: Path) -> None:
 
 def effects(connection: duckdb.DuckDBPyConnection, part: str) -> Iterator[Effect]:
     """Every doubling of a part; the file is as before afterwards."""
-    befores = {limit: _answers(connection, part, limit) for limit in ((), (UNLIMITED,))}
-    for doubled, statements in _doublings(connection, part):
-        limit = () if doubled in LIMITED else (UNLIMITED,)
-        for batch, (time, energy, static) in _answers(connection, part, (*limit, *statements)).items():
-            old_time, old_energy, old_static = befores[limit][batch]
+    doublings = list(_doublings(connection, part))
+    yield from _effects(connection, part, [d for d in doublings if d[0] in LIMITED])
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE modes AS SELECT * FROM hardware_power {_OF}".format(part=part))
+    connection.execute(UNLIMITED.format(part=part))
+    try:
+        yield from _effects(connection, part, [d for d in doublings if d[0] not in LIMITED])
+    finally:
+        connection.execute(f"DELETE FROM hardware_power {_OF}".format(part=part))
+        connection.execute("INSERT INTO hardware_power BY NAME SELECT * FROM modes")
+
+
+def _effects(
+    connection: duckdb.DuckDBPyConnection, part: str, doublings: list[tuple[str, tuple[str, ...]]]
+) -> Iterator[Effect]:
+    """What each doubling does to the part as it stands in the file."""
+    before = _answers(connection, part, ())
+    for doubled, statements in doublings:
+        for batch, (time, energy, static) in _answers(connection, part, statements).items():
+            old_time, old_energy, old_static = before[batch]
             dynamic = (energy - static) / (old_energy - old_static)
             yield Effect(part, doubled, batch, old_time / time, energy / old_energy, static / old_static, dynamic)
 

@@ -25,7 +25,14 @@ def connection(once: object, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield opened
 
 
-@pytest.fixture(scope="module", params=sorted(elasticities.PARTS))
+FURTHER = ("gaudi2", "hexagon698", "tpu_v4")
+"""Families beside the GPU, the processor and the KPU that every change is tried on."""
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(p, marks=pytest.mark.broad) if p in FURTHER else p for p in sorted(elasticities.PARTS)],
+)
 def effects(request: pytest.FixtureRequest, connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, int], Effect]:
     """What each doubling does to a part's two runs."""
     return {(e.doubled, e.batch): e for e in elasticities.effects(connection, request.param)}

@@ -22,6 +22,8 @@ IMAGE_MODELS = [
     "convnext_tiny", "regnet_y_400mf", "vit_b_32", "swin_t", "lraspp_mobilenet_v3_large",
     "synthetic:conv2d_bn_act", "synthetic:depthwise_separable", "synthetic:lstm",
 ]  # fmt: skip
+FURTHER = ("densenet121", "regnet_y_400mf", "efficientnet_b0", "convnext_tiny", "resnet18")
+"""Models that take long and whose operators the others have too."""
 SEQUENCE_MODELS = [
     ("hf:bert-base-uncased", "num_hidden_layers=2"), ("hf:distilbert-base-uncased", "n_layers=2"),
     ("hf:gpt2", "n_layer=2"),
@@ -85,7 +87,9 @@ def assert_equal(name: str, settings: str, sizes: list[tuple[int, int]]) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", IMAGE_MODELS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(m, marks=pytest.mark.broad) if m in FURTHER else m for m in IMAGE_MODELS]
+)
 def test_batch_polynomials(name):
     draw = random.Random(name)
     assert_equal(name, "", [(1, 1), *((draw.randint(2, 64), 1) for _ in range(PAIRS))])
