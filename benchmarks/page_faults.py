@@ -25,7 +25,7 @@ from benchmarks.this_machine import charz
 from charz.hardware_catalog.calibration.shipped import live
 from charz.hardware_catalog.calibration.workbench import Workbench
 from charz.session import workspace
-from charz.session.derivation import KEPT_HEAP
+from charz.session.explain.explain import KEPT_HEAP
 
 MODELS = (
     "alexnet", "densenet121", "efficientnet_b0", "mobilenet_v2", "resnet18", "resnet50", "squeezenet1_1", "vgg11",

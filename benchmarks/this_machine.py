@@ -26,7 +26,7 @@ from benchmarks import page
 from charz.hardware_catalog.calibration import errors, validation
 from charz.hardware_catalog.calibration.workbench import Workbench, measured_cases
 from charz.ingest.measure import characterize
-from charz.session.truth import host_factor
+from charz.session.catalog.measure import host_factor
 
 PART = "this_machine"
 MODELS = (

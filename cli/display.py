@@ -14,7 +14,7 @@ from datetime import datetime
 import typer
 
 from charz.schema.errors import printable
-from charz.session.voice import Voice
+from charz.session.messages import Messages
 
 _DECIMAL = (
     (1e18, "E"),
@@ -194,12 +194,12 @@ def _markdown_row(parts: Sequence[str]) -> str:
 
 
 @contextlib.contextmanager
-def voice() -> Iterator[Voice]:
+def messages() -> Iterator[Messages]:
     """What a session says beside its answers, on standard error, each line once: what is left out at once, the rest below
     an answer that came."""
     remarks: list[str] = []
-    spoken = Voice(warn=note, remark=remarks.append, progress=progress).once()
-    yield spoken
+    said = Messages(warn=note, remark=remarks.append, progress=progress).once()
+    yield said
     for text in remarks:
         note(text)
 

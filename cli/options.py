@@ -122,8 +122,8 @@ def function(method: Method, changes: Mapping[str, str] | None = None) -> Callab
         access = Access(bool(trust), Access.wait_s if wait is None else wait)
         sections = (*method.asked.sections, *(method.asked.more if full else ()))
         with (
-            display.voice() as voice,
-            Session(path, voice=voice, is_guarded=True, access=access) as session,
+            display.messages() as messages,
+            Session(path, messages=messages, is_guarded=True, access=access) as session,
         ):
             _answer(session, method, given, sections, format or Format.table, Target(out, force), changes)
 
@@ -156,7 +156,7 @@ def _answer(
             display.heading((section or "").replace("_", " ").capitalize())
         write(rows, format, target.out, functools.partial(session.texts, rows.views), target.force)
     if sections and not is_page and chosen is None:
-        session.voice.remark(f"--section {sections[0]}; there are also {', '.join(sections[1:])}")
+        session.messages.remark(f"--section {sections[0]}; there are also {', '.join(sections[1:])}")
     if failed:
         raise typer.Exit(1)
 

@@ -20,8 +20,8 @@ from uuid import UUID
 from charz.schema import user_file
 from charz.schema.errors import CharzError, printable
 from charz.schema.units import UNITS, ending
-from charz.session import derivation
 from charz.session.answer import Rows
+from charz.session.explain import explain
 
 from . import display
 
@@ -101,7 +101,7 @@ def encode(columns: Sequence[str], rows: Sequence[Sequence[Any]], format: Format
     """An answer in a format of text. Numbers keep every digit except in `table` and `markdown`."""
     if format in (Format.csv, Format.json):
         return b"".join(_streamed(columns, [rows], format))
-    if format is Format.table and tuple(columns) == derivation.COLUMNS:
+    if format is Format.table and tuple(columns) == explain.COLUMNS:
         return printable(f"{_derivation(rows)}\n").encode()
     columns, cells = _cells(columns, rows[:TABLE_ROWS])
     if format is Format.markdown:

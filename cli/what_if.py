@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from charz.schema.errors import CharzError, unknown_name
+from charz.session.decide.what_if import METHODS, WhatIf
 from charz.session.parameters import Text
-from charz.session.whatif import METHODS, WhatIf
 
 from .options import Method, function, methods
 

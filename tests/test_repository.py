@@ -17,7 +17,7 @@ from charz.cli import reference
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("cli", "hardware_catalog", "ingest", "schema", "sql")
-MODULES = ("__init__.py", "confined.py", "py.typed", "sandbox.py", "session")
+MODULES = ("__init__.py", "__main__.py", "confined.py", "py.typed", "sandbox.py", "session")
 """What stands in `src/charz` beside the links."""
 
 

@@ -160,3 +160,12 @@ def test_exit_codes_are_documented() -> None:
     assert [row[0] for row in reference.EXIT_CODES] == ["0", "1", "2", "130", "143"]
     page = reference.pages()["cli.md"]
     assert all(text in page for _, text in reference.EXIT_CODES)
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["report", "--help"], ["no-such-command"]])
+def test_python_m_charz_is_the_command(arguments: list[str], charz: Charz, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "charz", *arguments]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    wanted = charz(*arguments)
+    assert (done.returncode, done.stdout, done.stderr) == (wanted.returncode, wanted.stdout, wanted.stderr)
+    assert done.stdout or done.stderr

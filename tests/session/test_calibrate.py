@@ -11,7 +11,7 @@ from charz.hardware_catalog.calibration import shipped
 from charz.hardware_catalog.calibration.rows import FittedRows
 from charz.schema.catalog import Collective
 from charz.schema.errors import CharzError
-from charz.session import Session, Voice
+from charz.session import Messages, Session
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_shipped_rows_go_to_the_folder_named(tmp_path: Path, monkeypatch: pytest
     )
     monkeypatch.setattr(shipped, "fit", lambda *_: FittedRows(constants=[row]))
     said: list[str] = []
-    with Session(tmp_path / "t.duckdb", voice=Voice(remark=said.append)) as db:
+    with Session(tmp_path / "t.duckdb", messages=Messages(remark=said.append)) as db:
         db.calibrate(shipped="collectives")
         assert not (tmp_path / "collective.csv").exists()
         assert "1 rows fitted" in said[0]

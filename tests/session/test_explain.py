@@ -11,7 +11,7 @@ import pytest
 
 import charz
 from charz.schema.errors import CharzError
-from charz.session import Session, Voice
+from charz.session import Messages, Session
 
 TARGET: dict[str, Any] = {"on": "rtx4090", "backend": "eager", "precision": "fp32", "batch": 1}
 
@@ -113,7 +113,7 @@ def test_unknown_pieces(resnet18: Path) -> None:
 
 def _remarks(path: Path, *given: str, **options: Any) -> str:
     said: list[str] = []
-    with Session(path, voice=Voice(remark=said.append)) as db:
+    with Session(path, messages=Messages(remark=said.append)) as db:
         db.explain(*given, **options)
     return " ".join(said)
 

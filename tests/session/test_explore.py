@@ -13,7 +13,7 @@ import pytest
 
 import charz
 from charz.schema.errors import CharzError
-from charz.session.space import space
+from charz.session.decide.design_space import design_space
 
 KPU = {"cluster.int8_tile.unit_count": 44, "cluster.bf16_tile.unit_count": 13, "cluster.matrix_tile.unit_count": 7}
 """64 of the 179 + 51 + 26 tiles: each kind has one, of the other 61 its share, 42.7 and 12.2 and 6.2, rounded down; the first
@@ -133,7 +133,7 @@ def test_a_host_that_is_behind_limits_a_run(file: Path) -> None:
 )
 def test_ranges_and_lists(given: str, values: list[float], file: Path) -> None:
     with charz.open(file) as db:
-        (axis,) = space(db.connection(), "kpu_t256", given).axes
+        (axis,) = design_space(db.connection(), "kpu_t256", given).axes
     assert axis.values == pytest.approx(values, rel=1e-12)
 
 

@@ -14,8 +14,9 @@ import pytest
 
 import charz
 from charz.schema.errors import CharzError
-from charz.session import Session, exporting
-from charz.session.voice import Voice
+from charz.session import Session
+from charz.session.file import export
+from charz.session.messages import Messages
 from charz.sql import spark, stream
 
 PARTS = ["t4", "i7_13700k", "kpu_t64"]
@@ -150,7 +151,7 @@ def test_spark_gets_what_the_models_read(db: Session, tmp_path: Path) -> None:
 
 
 def test_a_large_answer_set_is_asked_for_first(db: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exporting, "ASKS_FIRST_BYTE", 1)
+    monkeypatch.setattr(export, "ASKS_FIRST_BYTE", 1)
     with pytest.raises(CharzError, match=r"a large export: about .* kernels on parts.*--force"):
         db.export(tmp_path / "out", on="t4")
     assert list(tmp_path.iterdir()) == []
@@ -160,7 +161,7 @@ def test_a_large_answer_set_is_asked_for_first(db: Session, tmp_path: Path, monk
 
 def test_a_summary_has_a_row_a_run_at_most(db: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many kernels there are, it is small."""
-    monkeypatch.setattr(exporting, "ASKS_FIRST_BYTE", 1)
+    monkeypatch.setattr(export, "ASKS_FIRST_BYTE", 1)
     written = db.export(tmp_path / "out", on=PARTS, summary=True).filter(kind="view")
     targets = len(db.scope(hardware=PARTS).sql("SELECT 1 FROM model_cost"))
     assert 0 < written["row_count"].max() <= targets
@@ -238,7 +239,7 @@ def test_what_cannot_run_is_said(file: Path, tmp_path: Path) -> None:
     with duckdb.connect(str(path)) as connection:
         connection.execute("UPDATE model SET is_batch_symbolic = false, default_batch = 3 WHERE model = 'other'")
     said: list[str] = []
-    with Session(path, voice=Voice(warn=said.append)) as session:
+    with Session(path, messages=Messages(warn=said.append)) as session:
         session.export(tmp_path / "out", on="t4,rtx4090", precision="bf16", batch=8, views="model_report")
         with pytest.raises(CharzError, match="does not compute in this precision: bf16 on t4"):
             session.export(tmp_path / "none", on="t4", precision="bf16")
@@ -256,7 +257,7 @@ def test_a_full_disk_is_named_with_its_folder(db: Session, tmp_path: Path, monke
     def full(*_: object) -> int:
         raise duckdb.TransactionException(text)
 
-    monkeypatch.setattr("charz.session.files._count", full)
+    monkeypatch.setattr("charz.session.file.export_files._count", full)
     with pytest.raises(CharzError, match=f"the disk is full: {tmp_path}"):
         db.export(tmp_path / "out.duckdb", models="small", on="t4", views="model_report", format="duckdb")
     assert list(tmp_path.iterdir()) == []

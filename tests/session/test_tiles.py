@@ -8,7 +8,7 @@ import pytest
 
 import charz
 from charz.schema.errors import CharzError
-from charz.session import tiles
+from charz.session.explain import tiles
 
 
 def test_a_tile_is_three_sizes() -> None:

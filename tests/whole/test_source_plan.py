@@ -11,7 +11,7 @@ from typing import get_args
 import pytest
 
 from charz.cli.options import Method, function, methods
-from charz.session.pictures import PICTURES
+from charz.session.ask.plot import PICTURES
 from charz.sql import views
 
 TABLE = Path(__file__).parents[2] / "docs" / "source_plan.md"

@@ -8,23 +8,70 @@ from __future__ import annotations
 
 import inspect
 
-from .answers import Answers
-from .catalog import Hardware, Scenarios
-from .derivation import Derivations
-from .explore import Exploring
-from .exporting import Exporting
-from .keeping import Keeping
-from .pictures import Pictures
-from .report import Reports
-from .truth import Measurements, Truth
-from .voice import CharzWarning, Voice
-from .whatif import WhatIf
-from .workload import Workload
+from .ask.compare import Compare
+from .ask.concurrency import Concurrency
+from .ask.cost import Cost
+from .ask.describe import Describe
+from .ask.llm import Llm
+from .ask.memory import Memory
+from .ask.parallel import Parallel
+from .ask.plot import Plot
+from .ask.report import Report
+from .ask.sql import Sql
+from .ask.sweep import Sweep
+from .catalog.calibrate import Calibrate
+from .catalog.coverage import Coverage
+from .catalog.hardware import Hardware
+from .catalog.measure import Measure
+from .catalog.measurements import Measurements
+from .catalog.models import Models
+from .catalog.scenario import Scenario
+from .catalog.validate import Validate
+from .decide.explore import Explore
+from .decide.opportunities import Opportunities
+from .decide.recommend import Recommend
+from .decide.what_if import WhatIf
+from .explain.explain import Explain
+from .explain.fusion import Fusion
+from .file.check import Check
+from .file.doctor import Doctor
+from .file.export import Export
+from .file.ingest import Ingest
+from .file.refresh import Refresh
+from .messages import CharzWarning, Messages
 
-__all__ = ["CharzWarning", "Session", "Voice"]
+__all__ = ["CharzWarning", "Messages", "Session"]
 
 
-class Session(Answers, Reports, Derivations, Workload, Keeping, Exporting, Pictures, Truth, WhatIf, Exploring):
+class Session(
+    Compare,
+    Concurrency,
+    Cost,
+    Describe,
+    Llm,
+    Memory,
+    Parallel,
+    Plot,
+    Report,
+    Sweep,
+    Coverage,
+    Models,
+    Measure,
+    Calibrate,
+    Validate,
+    Explore,
+    Opportunities,
+    Recommend,
+    WhatIf,
+    Explain,
+    Fusion,
+    Doctor,
+    Check,
+    Export,
+    Ingest,
+    Sql,
+    Refresh,
+):
     """A database of charz: what it knows, what it answers, how it is changed.
 
     Use it as a context manager, or `close` it. `path` is a file, else `$CHARZ_DB`, else `charz.duckdb` in the working
@@ -37,9 +84,9 @@ class Session(Answers, Reports, Derivations, Workload, Keeping, Exporting, Pictu
         return Hardware(self)
 
     @property
-    def scenario(self) -> Scenarios:
+    def scenario(self) -> Scenario:
         """Scenarios: the conditions a model is asked about."""
-        return Scenarios(self)
+        return Scenario(self)
 
     @property
     def measurements(self) -> Measurements:
@@ -47,7 +94,7 @@ class Session(Answers, Reports, Derivations, Workload, Keeping, Exporting, Pictu
         return Measurements(self)
 
 
-GROUPS: dict[str, type] = {"hardware": Hardware, "measurements": Measurements, "scenario": Scenarios}
+GROUPS: dict[str, type] = {"hardware": Hardware, "measurements": Measurements, "scenario": Scenario}
 """Methods that stand together under a name, as `db.hardware.show`."""
 
 GROUP_LINES = {name: inspect.getdoc(getattr(Session, name)) or "" for name in GROUPS}

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 S = TypeVar("S")
 
-
 PIECE_ROWS = 8192
 """Rows of an Arrow table that are tuples at a time."""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .narrowed import Narrowed
-from .voice import Voice
+from .messages import Messages
+from .scoped import Scoped
 
 _BESIDES = {
     "recommendation": "price_count",
@@ -25,46 +25,46 @@ def counted(views: Sequence[str]) -> tuple[str, ...]:
     return ("assumed_count", *sorted({_BESIDES[view] for view in views if view in _BESIDES}))
 
 
-def note(narrowed: Narrowed, voice: Voice, counted: Sequence[str]) -> None:
+def note(scoped: Scoped, messages: Messages, counted: Sequence[str]) -> None:
     """Say how many assumed inputs, of the columns `counted`, an answer rests on, which of its models have operators that
     count for nothing, and which of its parts have no answer."""
-    note_unsized(narrowed, voice)
-    note_faulty(narrowed, voice)
+    note_unsized(scoped, messages)
+    note_faulty(scoped, messages)
     query = f"SELECT hardware, {' + '.join(counted)} FROM assumed_input ORDER BY 2"
-    found = narrowed.connection.execute(query).fetchall()
+    found = scoped.connection.execute(query).fetchall()
     if not found or not found[-1][1]:
         return
     (part, fewest), (_, most), parts = found[0], found[-1], len({hardware for hardware, _ in found})
     count = f"{most}" if fewest == most else f"{fewest} to {most}"
     shown = f"{part} --sources` lists those of the part" if parts == 1 else "PART --sources` lists those of a part"
-    voice.remark(
+    messages.remark(
         f"rests on {count} assumed inputs{'' if parts == 1 else ' a part'}: `charz hardware show {shown},"
         " the view assumed_input counts all"
     )
 
 
-def note_faulty(narrowed: Narrowed, voice: Voice) -> None:
+def note_faulty(scoped: Scoped, messages: Messages) -> None:
     """Say which parts have numbers that cannot be: their answers are null."""
     faulty = dict(
-        narrowed.connection.execute("SELECT hardware, fault FROM part_support WHERE fault IS NOT NULL").fetchall()
+        scoped.connection.execute("SELECT hardware, fault FROM part_support WHERE fault IS NOT NULL").fetchall()
     )
-    known = narrowed.connection.execute(
+    known = scoped.connection.execute(
         "SELECT hardware, field, value, rule FROM part_fault ORDER BY hardware"
     ).fetchall()
     found = [row for row in known if faulty.get(row[0]) == row[1]]
     for part, field, value, rule in found[:MOST_FAULTY]:
         stands = "is missing" if value is None else f"is {value:g}"
-        voice.warn(f"{part} has no answer: {field} {stands}, {rule}")
+        messages.warn(f"{part} has no answer: {field} {stands}, {rule}")
     if len(found) > MOST_FAULTY:
-        voice.warn(f"{len(found) - MOST_FAULTY} more parts have no answer: `charz check` names what cannot be")
+        messages.warn(f"{len(found) - MOST_FAULTY} more parts have no answer: `charz check` names what cannot be")
 
 
-def note_unsized(narrowed: Narrowed, voice: Voice) -> None:
+def note_unsized(scoped: Scoped, messages: Messages) -> None:
     """Say which of the models have operators without a rule: their work is unknown and every sum too small."""
     query = (
         "SELECT model, count(*) FROM operator SEMI JOIN model USING (model) WHERE rule IS NULL GROUP BY 1 ORDER BY 1"
     )
-    found = narrowed.connection.execute(query).fetchall()
+    found = scoped.connection.execute(query).fetchall()
     if not found:
         return
     count = sum(n for _, n in found)
@@ -72,4 +72,4 @@ def note_unsized(narrowed: Narrowed, voice: Voice) -> None:
     names = " ".join(name for name, _ in found[:3])
     of = names if len(found) == 1 else f"{len(found)} models"
     have, whose = "has" if count == 1 else "have", "its" if len(found) == 1 else "their"
-    voice.warn(f"{operators} of {of} {have} no rule, {whose} figures are too small: `charz coverage {names}`")
+    messages.warn(f"{operators} of {of} {have} no rule, {whose} figures are too small: `charz coverage {names}`")

@@ -1,4 +1,4 @@
-"""What a session knows and asks: its file, its scope, and the one place where views are narrowed to a question."""
+"""What a session knows and asks: its file, its scope, and the one place where views are scoped to a question."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from charz.schema.errors import CharzError, unknown_name
 
 from .access import Access, database_path
 from .axes import check_size
-from .narrowed import Narrowed, Said
-from .voice import Voice
+from .messages import Messages
+from .scoped import Said, Scoped
 
 if TYPE_CHECKING:
     import duckdb
@@ -29,8 +29,8 @@ format where the part has it."""
 COSTED_TARGETS = 200
 """Targets up to which a question's costs are evaluated once for all views that read them: more are streamed."""
 
-KEPT_NARROWINGS = 4
-"""Narrowed connections that stay for the next question."""
+KEPT_SCOPED = 4
+"""Scoped connections that stay for the next question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Core:
         path: str | Path | None = None,
         *,
         scope: Scope = Scope(),
-        voice: Voice | None = None,
+        messages: Messages | None = None,
         is_guarded: bool = False,
         access: Access = Access(),
         parent: Core | None = None,
@@ -90,10 +90,10 @@ class Core:
         """Whether SQL comes from anybody: it reads the database and nothing else."""
         self.path = database_path(path)
         self._scope = scope
-        self.voice = voice or Voice()
+        self.messages = messages or Messages()
         self._opened: tuple[tuple[int, int], duckdb.DuckDBPyConnection] | None = None
-        self._narrowed: OrderedDict[object, Narrowed] = OrderedDict()
-        self._answered: dict[str, tuple[Narrowed, Said]] = {}
+        self._scoped: OrderedDict[object, Scoped] = OrderedDict()
+        self._answered: dict[str, tuple[Scoped, Said]] = {}
         self._empty: duckdb.DuckDBPyConnection | None = None
         self._of_parent: duckdb.DuckDBPyConnection | None = None
         self._altered: duckdb.DuckDBPyConnection | None = None
@@ -106,9 +106,9 @@ class Core:
 
     def close(self) -> None:
         """Let go of the file; the next question opens it again."""
-        for narrowed in self._narrowed.values():
-            narrowed.connection.close()
-        self._narrowed.clear()
+        for scoped in self._scoped.values():
+            scoped.connection.close()
+        self._scoped.clear()
         self._answered.clear()
         if self._opened:
             self._opened[1].close()
@@ -192,29 +192,29 @@ class Core:
         return type(self)(
             self.path,
             scope=scope,
-            voice=self.voice,
+            messages=self.messages,
             is_guarded=self.is_guarded,
             access=self.access,
             parent=self._parent or self,
             changes=(*self._changes, *changes),
         )
 
-    def scoped(self, model: str, parts: Sequence[str]) -> Scope:
+    def scope_of(self, model: str, parts: Sequence[str]) -> Scope:
         """The session's scope with one model and these parts, or its own."""
         chosen = tuple(self.part_name(name) for name in parts) or self._scope.hardware
         return Scope((model,), chosen, self._scope.scenarios)
 
-    def whole(self) -> Narrowed:
+    def whole(self) -> Scoped:
         """Every view for all that the session is about."""
         connection = self.connection()
         if self._scope == Scope():
-            return Narrowed(connection)
-        if self._scope not in self._narrowed:
+            return Scoped(connection)
+        if self._scope not in self._scoped:
             from charz.sql import narrow
 
             models, parts, numbers = self._scope.models, self._scope.hardware, self._scope.scenarios
             cursor = self.cursor(list(parts) or None)
-            rows = Narrowed(connection).records(
+            rows = Scoped(connection).records(
                 "SELECT * FROM scenario WHERE list_contains(?, scenario_id)", [list(numbers)]
             )
             narrow.narrow(
@@ -224,13 +224,13 @@ class Core:
                 models=list(models) or None,
                 hardware=list(parts) or None,
             )
-            self._keep(self._scope, Narrowed(cursor))
-        return self._narrowed[self._scope]
+            self._keep(self._scope, Scoped(cursor))
+        return self._scoped[self._scope]
 
-    def _keep(self, key: object, narrowed: Narrowed) -> None:
-        self._narrowed[key] = narrowed
-        while len(self._narrowed) > KEPT_NARROWINGS:
-            _, oldest = self._narrowed.popitem(last=False)
+    def _keep(self, key: object, scoped: Scoped) -> None:
+        self._scoped[key] = scoped
+        while len(self._scoped) > KEPT_SCOPED:
+            _, oldest = self._scoped.popitem(last=False)
             oldest.connection.close()
             self._answered = {asked: known for asked, known in self._answered.items() if known[0] is not oldest}
 
@@ -286,9 +286,9 @@ class Core:
                     "unknown power mode", power, f"there are {', '.join(known) or 'none'}", "or write a limit as 150w"
                 )
             if lacking := [part for part in parts if part not in able]:
-                self.voice.warn(f"left out: {power} on {', '.join(lacking)}, which have no such mode")
+                self.messages.warn(f"left out: {power} on {', '.join(lacking)}, which have no such mode")
 
-    def asked(self, question: Question, *views: str) -> Narrowed:
+    def asked(self, question: Question, *views: str) -> Scoped:
         """Views that answer for a question alone: its models on its parts under its scenarios.
 
         What of it cannot run is said in one line, and raised as `CharzError` when nothing can. `views` are those that the
@@ -298,39 +298,39 @@ class Core:
         key = repr(question)
         if key not in self._answered:
             with self._recorded() as said:
-                self._answered[key] = (self._narrowed_for(question), said)
-        narrowed, said = self._answered[key]
+                self._answered[key] = (self._scoped_for(question), said)
+        scoped, said = self._answered[key]
         self._say(said)
         if views:
             from . import assumed
 
             counted = assumed.counted(views)
-            if counted not in narrowed.notes:
-                with self._recorded() as narrowed.notes[counted]:
-                    assumed.note(narrowed, self.voice, counted)
-            self._say(narrowed.notes[counted])
-        return narrowed
+            if counted not in scoped.notes:
+                with self._recorded() as scoped.notes[counted]:
+                    assumed.note(scoped, self.messages, counted)
+            self._say(scoped.notes[counted])
+        return scoped
 
     def _say(self, said: Said) -> None:
         for is_left_out, text in said:
-            (self.voice.warn if is_left_out else self.voice.remark)(text)
+            (self.messages.warn if is_left_out else self.messages.remark)(text)
 
     @contextlib.contextmanager
     def _recorded(self) -> Iterator[Said]:
         """What the session says meanwhile, kept to be said each time."""
         said: Said = []
-        voice = self.voice
-        self.voice = Voice(
+        messages = self.messages
+        self.messages = Messages(
             warn=lambda text: said.append((True, text)),
             remark=lambda text: said.append((False, text)),
-            progress=voice.progress,
+            progress=messages.progress,
         )
         try:
             yield said
         finally:
-            self.voice = voice
+            self.messages = messages
 
-    def _narrowed_for(self, question: Question) -> Narrowed:
+    def _scoped_for(self, question: Question) -> Scoped:
         models = [self.model_name(name) for name in question.models] or list(self._scope.models)
         parts = [self.part_name(name) for name in question.hardware] or list(self._scope.hardware)
         self.check_run(question.backends, question.precisions)
@@ -342,19 +342,19 @@ class Core:
         runs = self._runs(question)
         self._say_left_out(parts, question, precisions, targets, untrained)
         key = (tuple(models), tuple(targets), tuple(tuple(sorted(run.items())) for run in runs))
-        if key not in self._narrowed:
+        if key not in self._scoped:
             self._keep(key, self._narrow(models, parts, targets, runs))
-        narrowed = self._narrowed[key]
-        self._check_sizes(narrowed, models, runs)
-        return narrowed
+        scoped = self._scoped[key]
+        self._check_sizes(scoped, models, runs)
+        return scoped
 
-    def target(self, question: Question, *views: str) -> tuple[Narrowed, dict[str, Any]]:
+    def target(self, question: Question, *views: str) -> tuple[Scoped, dict[str, Any]]:
         """As `asked`, for one model on one part under one scenario; also the keys and conditions of it."""
         ((batch,),) = self.connection().execute(
             "SELECT default_batch FROM model WHERE model = ?", [self.model_name(question.models[0])]
         ).fetchall()  # fmt: skip
         run = {"batch": (*question.batches, batch)[0], "sequence": (*question.sequences, None)[0]}
-        narrowed = self.asked(
+        scoped = self.asked(
             Question(
                 question.models,
                 question.hardware,
@@ -366,7 +366,7 @@ class Core:
             ),
             *views,
         )
-        return narrowed, narrowed.target
+        return scoped, scoped.target
 
     def _runs(self, question: Question) -> list[dict[str, Any]]:
         """Runs as columns of a scenario, without what depends on the target."""
@@ -401,7 +401,7 @@ class Core:
             trained = ", ".join(sorted(self._training("trains")))
             if (question.backends and not backends) or (question.precisions and not precisions):
                 raise CharzError("this does not train", ", ".join(lost), f"what does: {trained}")
-            self.voice.warn(f"left out: {', '.join(lost)}, which does not train a model; what does: {trained}")
+            self.messages.warn(f"left out: {', '.join(lost)}, which does not train a model; what does: {trained}")
         return replace(question, backends=backends, precisions=precisions, preferred=preferred)
 
     def _targets(
@@ -456,14 +456,14 @@ class Core:
             )
             raise reasons[0] if reasons else nothing
         if reasons:
-            self.voice.warn("left out: " + "; ".join(f"{reason.where}, {reason.exists}" for reason in reasons))
+            self.messages.warn("left out: " + "; ".join(f"{reason.where}, {reason.exists}" for reason in reasons))
         elif not parts and (question.backends or question.precisions):
             query = "SELECT count(*) FROM hardware"
             ((count,),) = self.connection().execute(query).fetchall()
             running = len({target[0] for target in targets})
             if running < count:
                 named = ", ".join((*question.backends, *question.precisions))
-                self.voice.warn(f"left out: {count - running} of {count} parts, which do not run {named}")
+                self.messages.warn(f"left out: {count - running} of {count} parts, which do not run {named}")
 
     def _not_executed(
         self, part: str, backends: Sequence[str], precisions: Sequence[str], untrained: set[str]
@@ -499,7 +499,7 @@ class Core:
         parts: Sequence[str],
         targets: Sequence[Triple],
         runs: Sequence[Mapping[str, Any]],
-    ) -> Narrowed:
+    ) -> Scoped:
         """A connection of its own on which every view knows nothing else."""
         from charz.sql import narrow
 
@@ -516,10 +516,10 @@ class Core:
             hardware=hardware if parts or len(hardware) < len(self._names("hardware")) else None,
             targets=targets,
         )
-        narrowed = Narrowed(connection)
+        scoped = Scoped(connection)
         if len(models or self._names("model")) * len(targets) * len(runs) <= COSTED_TARGETS:
-            narrowed.keep(narrow.COSTED)
-        return narrowed
+            scoped.keep(narrow.COSTED)
+        return scoped
 
     @staticmethod
     def conditions(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -549,28 +549,28 @@ class Core:
             rows.append({"scenario_id": number, **row})
         return rows, known.intersection(row["scenario_id"] for row in rows)
 
-    def _check_sizes(self, narrowed: Narrowed, models: Sequence[str], runs: Sequence[Mapping[str, Any]]) -> None:
+    def _check_sizes(self, scoped: Scoped, models: Sequence[str], runs: Sequence[Mapping[str, Any]]) -> None:
         """Say which models have no run of these sizes, or in training, or raise it when none has."""
         counted = dict(
-            narrowed.connection.execute("SELECT model, count(DISTINCT scenario_id) FROM run GROUP BY model").fetchall()
+            scoped.connection.execute("SELECT model, count(DISTINCT scenario_id) FROM run GROUP BY model").fetchall()
         )
-        missing = [self._no_run(narrowed, model, runs[0]) for model in models if model not in counted]
+        missing = [self._no_run(scoped, model, runs[0]) for model in models if model not in counted]
         if counted and missing:
-            self.voice.warn("left out: " + "; ".join(f"{error.where}, {error.exists}" for error in missing))
+            self.messages.warn("left out: " + "; ".join(f"{error.where}, {error.exists}" for error in missing))
         if not counted:
             nothing = CharzError("no models yet", str(self.path), next="`charz ingest efficientnet_b0` adds one")
             raise missing[0] if missing else nothing
         most = max(counted.values())
         fewer = [model for model, count in counted.items() if count < most]
         if fewer:
-            self.voice.warn(f"left out: some of the runs asked for, which {', '.join(fewer)} has not")
+            self.messages.warn(f"left out: some of the runs asked for, which {', '.join(fewer)} has not")
 
-    def _no_run(self, narrowed: Narrowed, model: str, run: Mapping[str, Any]) -> CharzError:
+    def _no_run(self, scoped: Scoped, model: str, run: Mapping[str, Any]) -> CharzError:
         query = "SELECT is_training, is_batch_symbolic, default_batch, default_sequence FROM model WHERE model = ?"
         ((is_training, is_batch_free, batch, sequence),) = self.connection().execute(query, [model]).fetchall()
         query = "SELECT backend, precision FROM scenario"
         untrained = self._training("NOT trains") if is_training else set()
-        if all(untrained.intersection(pair) for pair in narrowed.connection.execute(query).fetchall()):
+        if all(untrained.intersection(pair) for pair in scoped.connection.execute(query).fetchall()):
             return CharzError("this does not train", model, "asked by itself it takes a backend that trains")
         fixed = f"its sequence is {sequence}" if is_batch_free else f"its batch is fixed at {batch}"
         size = f"batch {run['batch']}" + (f", sequence {run['sequence']}" if run.get("sequence") else "")

@@ -1,0 +1,6 @@
+"""The command line, as `python -m charz`."""
+
+from charz.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""How fast, how many joules, how much memory, at what cost."""

@@ -1,0 +1,68 @@
+"""What can run at the same time, and what that bounds."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ..answer import Rows, answer
+from ..core import Core
+from ..parameters import (
+    Backends,
+    Batches,
+    Model,
+    Parts,
+    Powers,
+    Precisions,
+    Sequences,
+    Top,
+)
+from ..question import TARGET, of_axes
+
+_CONCURRENT = {
+    "bounds": (
+        "model_concurrency",
+        (
+            *TARGET, "kernel_count", "stage_count", "widest_stage", "widest_stage_kernels", "mean_stage_kernels",
+            "critical_path_kernels", "sequential_s", "critical_path_s", "is_exact", "latency_s", "concurrent_s",
+            "speedup_bound", "flops_speedup_bound", "critical_path_edp_js",
+        ),
+        "ORDER BY hardware, backend, precision, batch, sequence",
+    ),
+    "stages": (
+        "stage_allocation",
+        (
+            *TARGET, "stage", "kernel_count", "flops", "threads", "units_allocated", "unit_count", "allocated_fraction",
+            "sequential_s", "longest_s",
+        ),
+        "ORDER BY longest_s DESC, stage, hardware, backend, precision, batch LIMIT {top}",
+    ),
+    "validation": (
+        "concurrency_check",
+        (*TARGET, "line", "value", "bound", "holds"),
+        "ORDER BY hardware, backend, precision, batch, line",
+    ),
+}  # fmt: skip
+"""View, columns and order of each section of `concurrency`."""
+
+
+class Concurrency(Core):
+    """What can run at the same time, and what that bounds."""
+
+    @answer("bounds", "stages", "validation")
+    def concurrency(
+        self,
+        model: Model,
+        *,
+        on: Parts = None,
+        batch: Batches = None,
+        sequence: Sequences = None,
+        precision: Precisions = None,
+        backend: Backends = None,
+        power: Powers = None,
+        top: Top = 10,
+        section: Literal["bounds", "stages", "validation"] = "bounds",
+    ) -> Rows:
+        """Show stages, critical path and the bounds they set, with the lines that validate them."""
+        view, columns, order = _CONCURRENT[section]
+        scoped = self.asked(of_axes([model], on, batch, sequence, precision, backend, power), view)
+        return scoped.rows(view, columns, order.format(top=top))

@@ -1,0 +1,72 @@
+"""What a sample costs: USD, energy, CO2."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+from charz.schema.errors import CharzError
+
+from ..answer import Rows, answer
+from ..core import Core
+from ..parameters import (
+    Backends,
+    Batches,
+    Models,
+    Parts,
+    Powers,
+    Precisions,
+    Sequences,
+    Text,
+)
+from ..question import TARGET, of_axes
+
+_COST = (
+    *TARGET, "latency_s", "throughput_per_s", "price_usd_per_hour", "inference_usd", "million_inference_usd",
+    "inference_j", "million_inference_j", "fits_device", "is_simulated",
+)  # fmt: skip
+
+
+_CO2 = ("inference_co2_gram", "million_inference_co2_gram")
+
+_ENERGY_PRICE = ("million_inference_energy_usd",)
+
+_STATED = ("electricity", "co2_gram_per_kwh", "price_usd_per_kwh", "overhead_factor")
+"""Columns of `electricity` that options state."""
+
+ELECTRICITY = "stated"
+"""Name of the supply of electricity that the options of `cost` state."""
+
+
+class Cost(Core):
+    """What a sample costs: USD, energy, CO2."""
+
+    @answer()
+    def cost(
+        self,
+        models: Models,
+        *,
+        on: Parts = None,
+        co2: Annotated[float | None, Text("Grams of CO2 a kWh of your supply.", least=0.0)] = None,
+        kwh: Annotated[float | None, Text("USD a kWh of your supply.", least=0.0)] = None,
+        overhead: Annotated[float, Text("Energy drawn for each joule of the part.", least=1.0)] = 1.0,
+        batch: Batches = None,
+        sequence: Sequences = None,
+        precision: Precisions = None,
+        backend: Backends = None,
+        power: Powers = None,
+    ) -> Rows:
+        """Price a sample and a million of them, runs that do not fit last. Without --co2 no CO2 is given: charz knows no rate."""
+        for option, value in {"--co2": co2, "--kwh": kwh, "--overhead": overhead}.items():
+            if value is not None and not math.isfinite(value):
+                raise CharzError("not a finite number", f"{option} {value}")
+        scoped = self.asked(of_axes(models, on, batch, sequence, precision, backend, power), "inference_cost")
+        columns = _COST
+        if co2 is not None or kwh is not None:
+            connection = scoped.connection
+            connection.execute("CREATE OR REPLACE TEMP TABLE electricity AS SELECT * FROM electricity LIMIT 0")
+            stated = [ELECTRICITY, co2 or 0.0, kwh, overhead]
+            connection.execute(f"INSERT INTO temp.electricity ({', '.join(_STATED)}) VALUES (?, ?, ?, ?)", stated)
+            columns = (*columns, *(_CO2 if co2 is not None else ()), *(_ENERGY_PRICE if kwh is not None else ()))
+        order = "ORDER BY model, coalesce(fits_device, false) DESC, million_inference_usd, hardware, backend, precision, batch"
+        return scoped.rows("inference_cost", columns, order)

@@ -1,0 +1,96 @@
+"""What views, tables and the columns of queries hold."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+from charz import sandbox
+from charz.schema.errors import unknown_name
+from charz.schema.units import UNITS, ending
+
+from ..answer import Rows, answer
+from ..core import Core
+from ..parameters import Text
+
+if TYPE_CHECKING:
+    import duckdb
+
+_VIEWS = "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal AND schema_name = 'main'"
+
+_TABLES = "SELECT table_name, comment FROM duckdb_tables() WHERE NOT internal AND schema_name = 'main'"
+
+_COLUMNS = "SELECT column_name, data_type, comment FROM duckdb_columns() WHERE schema_name = 'main' AND table_name = ?"
+
+
+class Describe(Core):
+    """The texts of what SQL can read."""
+
+    @answer()
+    def describe(self, query: Annotated[str, Text("A query, or the name of a view or table.")]) -> Rows:
+        """Say of each column of a query its type, its unit and what it holds, where a view or table says so."""
+        scoped = self.whole()
+        text = f"SELECT * FROM {query}" if query.isidentifier() else query
+        with _named():
+            relation = scoped.connection.sql(text)
+        meanings = _meanings(scoped.connection, text)
+        rows = []
+        for name, kind in zip(relation.columns, relation.types, strict=True):
+            meaning = meanings.get(name)
+            unit = UNITS.get(ending(name)) or ("fraction" if name.endswith("_fraction") else None)
+            rows.append((name, str(kind), unit, meaning))
+        return Rows(("column", "type", "unit", "meaning"), rows)
+
+    @answer()
+    def schema(self, name: Annotated[str | None, Text("View or table; without one, all are listed.")] = None) -> Rows:
+        """List every view and table, or the columns of one with units and meaning."""
+        connection = self.connection()
+        if name is None:
+            query = "SELECT layer, view, description FROM view_catalog ORDER BY layer, view"
+            found = connection.execute(query).fetchall()
+            views = {name for _, name, _ in found}
+            tables = [("table", *row) for row in sorted(connection.execute(_TABLES).fetchall()) if row[0] not in views]
+            rows = [(layer, name, _first_sentence(text or "")) for layer, name, text in [*found, *tables]]
+            return Rows(("layer", "name", "holds"), rows)
+        known = dict([*connection.execute(_VIEWS).fetchall(), *connection.execute(_TABLES).fetchall()])
+        if name not in known:
+            raise unknown_name("view or table", name, known, "`charz schema` lists them")
+        self.messages.remark(f"{name}: {known[name] or ''}")
+        return Rows(
+            ("column", "type", "holds"), connection.execute(f"{_COLUMNS} ORDER BY column_index", [name]).fetchall()
+        )
+
+
+def _meanings(connection: duckdb.DuckDBPyConnection, query: str) -> dict[str, str]:
+    """What the columns of a query hold: those it passes on under their own names from what it reads."""
+    import sqlglot
+    from sqlglot import exp
+
+    tree = sqlglot.parse_one(query, dialect="duckdb")
+    read = dict.fromkeys(table.name for table in tree.find_all(exp.Table))
+    known: dict[str, str] = {}
+    for name in reversed(read):
+        known.update({column: text for column, _, text in connection.execute(_COLUMNS, [name]).fetchall() if text})
+    for select in tree.find_all(exp.Select):
+        for item in select.expressions:
+            if isinstance(item, exp.Alias) and isinstance(item.this, exp.Column) and item.this.name in known:
+                known.setdefault(item.alias, known[item.this.name])
+            elif isinstance(item, exp.Alias):
+                known.pop(item.alias, None)
+    return known
+
+
+@contextlib.contextmanager
+def _named() -> Iterator[None]:
+    """Errors of a query as one line."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        raise sandbox.query_failed(error) from error
+
+
+def _first_sentence(text: str) -> str:
+    return text.partition(". ")[0].rstrip(".")

@@ -1,0 +1,81 @@
+"""Serving language models."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from charz.schema.errors import CharzError
+
+from ..answer import Rows, answer
+from ..axes import names, sizes
+from ..core import Core, Question
+from ..parameters import (
+    Backends,
+    Batches,
+    Models,
+    Parts,
+    Powers,
+    Precisions,
+    Sizes,
+    Text,
+)
+
+SERVED_PRECISIONS = ("fp16", "bf16", "fp32", "int8")
+"""As `PREFERRED_PRECISIONS`, but in the 16 bits that language models are served in where the part has them."""
+
+_SERVED = (
+    "model", "hardware", "backend", "precision", "batch", "context", "ttft_s", "tpot_s", "tokens_per_s",
+    "prompt_tokens_per_s", "token_j", "tokens_per_j", "million_tokens_usd", "weight_byte", "kv_cache_byte",
+    "kv_cache_token_byte", "peak_memory_byte", "fits_device", "is_simulated",
+)  # fmt: skip
+
+_NO_CACHE = "no step of one token follows from its graph"
+
+
+class Llm(Core):
+    """Serving language models."""
+
+    @answer()
+    def llm(
+        self,
+        models: Models,
+        *,
+        on: Parts = None,
+        batch: Batches = None,
+        context: Annotated[Sizes | None, Text("Tokens attended to: 1024 or 512:8192.")] = None,
+        precision: Precisions = None,
+        backend: Backends = None,
+        power: Powers = None,
+    ) -> Rows:
+        """Serve language models: time to first token, time, energy and cost of each token after it, by batch and context."""
+        lengths = sizes(context) or [1024]
+        runs = [
+            {"batch": b, "phase": phase, "sequence": sequence, "context": length}
+            for b in sizes(batch) or [1]
+            for length in lengths
+            for phase, sequence in (("prefill", length), ("decode", None))
+        ]
+        question = Question(
+            self._decoders(names(models)),
+            names(on),
+            precisions=names(precision),
+            backends=names(backend),
+            powers=names(power),
+            runs=runs,
+            preferred=SERVED_PRECISIONS,
+        )
+        order = "ORDER BY model, hardware, backend, precision, batch, context"
+        self.messages.remark("a decode step makes one token for each sample of the batch")
+        return self.asked(question, "llm_serving").rows("llm_serving", _SERVED, order)
+
+    def _decoders(self, models: list[str]) -> list[str]:
+        """Those of the models that decode; a line names the others, and with no other left they are an error."""
+        query = "SELECT model FROM model WHERE has_context"
+        known = {model for (model,) in self.connection().execute(query).fetchall()}
+        others = [name for name in models if self.model_name(name) not in known]
+        if len(others) == len(models):
+            next = "ingest a causal language model, one with recurrent states as `charz ingest NAME --sequence 1`"
+            raise CharzError("nothing to serve", ", ".join(others), _NO_CACHE, next)
+        if others:
+            self.messages.warn(f"left out: {', '.join(others)}, {_NO_CACHE}")
+        return [name for name in models if name in known]

@@ -1,0 +1,101 @@
+"""Where memory goes, and what would fit."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from charz.schema.errors import unknown_name
+
+from ..answer import Rows, answer
+from ..core import Core
+from ..parameters import (
+    Backends,
+    Batches,
+    Model,
+    Part,
+    Powers,
+    Precisions,
+    Sequences,
+    Top,
+)
+from ..question import TARGET, of_axes
+from . import memory_fits
+
+_MEMORY = {
+    "split": (
+        "model_memory",
+        (
+            *TARGET, "weight_byte", "buffer_byte", "kv_cache_byte", "activation_byte", "rounding_byte", "workspace_byte",
+            "peak_memory_byte", "reserved_byte", "device_fraction", "fits_device", "peak_operator", "peak_module",
+        ),
+        "ORDER BY backend, precision, batch, sequence",
+    ),
+    "levels": (
+        "memory_fit",
+        (*TARGET, "level", "capacity_byte", "fits_weight", "fits_activation", "fits_all"),
+        "ORDER BY backend, precision, batch, sequence, depth",
+    ),
+    "largest_batch": (
+        "largest_batch",
+        (
+            *TARGET, "fixed_byte", "sample_byte", "largest_batch", "peak_memory_byte", "largest_on_chip_batch", "is_exact",
+        ),
+        "ORDER BY backend, precision, batch, sequence",
+    ),
+    "checkpointing": (
+        "checkpoint_saving",
+        (
+            *TARGET, "group_count", "stored_byte", "checkpointed_byte", "saved_byte", "saved_fraction", "recompute_s",
+        ),
+        "ORDER BY backend, precision, batch, sequence",
+    ),
+    "timeline": (
+        "memory_timeline",
+        ("model", "backend", "precision", "batch", "kernel_id", "kernel", "module", "storage_count", "live_byte", "total_byte"),
+        "ORDER BY live_byte DESC, kernel_id, backend, precision, batch LIMIT {top}",
+    ),
+}  # fmt: skip
+"""View, columns and order of each section of `memory`."""
+
+
+class Memory(Core):
+    """Where memory goes, and what would fit."""
+
+    @answer("split", "levels", "largest_batch", "checkpointing", "timeline", alone=("fits",))
+    def memory(
+        self,
+        model: Model,
+        *,
+        on: Part,
+        batch: Batches = None,
+        sequence: Sequences = None,
+        precision: Precisions = None,
+        backend: Backends = None,
+        power: Powers = None,
+        top: Top = 8,
+        section: Literal["split", "levels", "largest_batch", "checkpointing", "timeline", "fits"] = "split",
+    ) -> Rows:
+        """Show where memory goes and what would fit. `charz plot memory` draws the timeline.
+
+        `charz memory synthetic:mlp --fits` says of a family, or of the one a model belongs to, the largest of its ingested
+        sizes that stays in each level, weights and activations held twice.
+        """
+        if section == "fits":
+            asked = of_axes(self._family(model), [on], batch, sequence, precision, backend, power)
+            ordered = "SELECT * FROM memory_fit ORDER BY hardware, backend, precision, batch, sequence, depth"
+            return Rows(
+                memory_fits.COLUMNS, memory_fits.fits(self.asked(asked, "memory_fit").records(ordered)), ("memory_fit",)
+            )
+        view, columns, order = _MEMORY[section]
+        scoped = self.asked(of_axes([model], [on], batch, sequence, precision, backend, power), view)
+        return scoped.rows(view, columns, order.format(top=top))
+
+    def _family(self, name: str) -> list[str]:
+        """Ingested models of a source, or of the one a model has. Raises `CharzError` where there are none."""
+        rows = self.connection().execute("SELECT model, source FROM model ORDER BY model").fetchall()
+        sources = dict(rows)
+        found = [model for model, source in rows if source == sources.get(name, name)]
+        if not found:
+            next = f"`charz ingest {name} --set ...` adds sizes of a synthetic family"
+            raise unknown_name("model or family", name, {*sources, *sources.values()}, next)
+        return found

@@ -1,0 +1,297 @@
+"""Pictures of reports: which rows each kind is drawn from."""
+
+from __future__ import annotations
+
+import fnmatch
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from charz.schema import user_file
+from charz.schema.errors import CharzError, unknown_name
+
+from ..answer import Asked, Rows
+from ..axes import cache_state, names, sizes
+from ..core import Core, Question
+from ..messages import Messages
+from ..parameters import Backends, Batches, Cache, File, Names, Parts, Precisions, Sequences, Text
+from ..scoped import KEYS, Scoped
+
+Chart = Any
+"""An Altair chart."""
+
+Records = list[dict[str, Any]]
+
+_NAMES = ("model", "hardware", "backend", "precision", "batch")
+
+
+def _saving(draw: Callable[..., Chart]) -> Callable[..., Chart]:
+    """Make a method that draws a command that writes the picture and answers with the file's name."""
+
+    @functools.wraps(draw)
+    def rows(self: Core, *args: Any, out: File | None = None, **given: Any) -> Rows:
+        if out is None:
+            raise CharzError("no file to draw into", next="write e.g. --out picture.svg")
+        user_file.check(Path(out), given.get("force", False))
+        draw(self, *args, out=out, **given)
+        return Rows(("picture",), [(str(out),)])
+
+    draw.asked = Asked(rows, ())  # type: ignore[attr-defined]
+    return draw
+
+
+class Plot(Core):
+    """Pictures of what a session answers."""
+
+    @_saving
+    def plot(
+        self,
+        kind: Annotated[str, Text("roofline, tiling, pareto, memory, edp, batch, fusion or shmoo.")],
+        models: Annotated[Names, Text("Ingested models; * stands for any text.")],
+        *,
+        out: Annotated[File | None, Text("Picture to write: .svg, .png, .pdf, .html or .json.")] = None,
+        on: Parts = None,
+        batch: Batches = None,
+        sequence: Sequences = None,
+        precision: Precisions = None,
+        backend: Backends = None,
+        cache: Cache = "warm",
+        force: Annotated[bool, Text("Let --out write over a file that charz did not write.")] = False,
+    ) -> Chart:
+        """Draw a picture of report views: an Altair chart for Python, a file for the command line."""
+        from . import charts
+
+        drawn = PICTURES.get(kind)
+        if drawn is None:
+            raise unknown_name("picture", kind, PICTURES)
+        charts.library()
+        question = Question(
+            self._expanded(names(models)),
+            names(on),
+            sizes(batch) or drawn.batches,
+            sizes(sequence),
+            names(precision),
+            names(backend),
+            every_backend=drawn.every_backend,
+            with_counterparts=drawn.with_counterparts,
+            is_first=not drawn.every_precision,
+            fields={"cache_state": cache_state(cache)},
+        )
+        scoped = self.asked(question, drawn.view, *drawn.also)
+        if not scoped.records(f"SELECT 1 FROM {drawn.view} LIMIT 1"):
+            next = "name others with --on, --precision or --backend"
+            raise CharzError("no part runs this so", ", ".join(question.models), next=next)
+        chart = drawn.draw(scoped, self.messages)
+        if out is not None:
+            charts.save(chart, Path(out), force)
+        return chart
+
+    def _expanded(self, patterns: Sequence[str]) -> list[str]:
+        """Model names, with those that a pattern with * matches."""
+        known = self._names("model")
+        found = [name for p in patterns for name in (fnmatch.filter(known, p) if "*" in p else [p])]
+        if not found:
+            raise unknown_name("model", ", ".join(patterns), known)
+        return list(dict.fromkeys(found))
+
+
+def _subject(scoped: Scoped, view: str, condition: str = "TRUE") -> str:
+    """What a picture is of: the names its rows have in common."""
+    columns = ", ".join(f"any_value({c}) AS {c}, count(DISTINCT {c}) AS {c}_count" for c in _NAMES)
+    (common,) = scoped.records(f"SELECT {columns} FROM {view} WHERE {condition}")
+    shared = [column for column in _NAMES if common[f"{column}_count"] == 1]
+    return ", ".join(f"batch {common[c]}" if c == "batch" else str(common[c]) for c in shared)
+
+
+def _one_target(scoped: Scoped, view: str, messages: Messages) -> tuple[str, str]:
+    """Condition that picks one target, the first by name, and its part; says so when there were more."""
+    from charz.schema import ddl
+
+    found = scoped.records(f"SELECT DISTINCT {', '.join(_NAMES)}, scenario_id FROM {view} ORDER BY ALL")
+    first = found[0]
+    if len(found) > 1:
+        messages.remark(f"{len(found)} targets fit; drawing {', '.join(str(first[name]) for name in _NAMES)}")
+    model, part = ddl.literal(first["model"]), ddl.literal(first["hardware"])
+    return f"model = {model} AND hardware = {part} AND scenario_id = {first['scenario_id']}", first["hardware"]
+
+
+def _shown_part(row: dict[str, Any]) -> str:
+    return f"{row['hardware']} (simulated)" if row["is_simulated"] else row["hardware"]
+
+
+def _apart(rows: Records) -> Records:
+    """The rows with the part as people read it, beside its backend where one part runs under several."""
+    is_shared = len({(row["hardware"], row["backend"]) for row in rows}) > len({row["hardware"] for row in rows})
+    return [{**row, "part": f"{_shown_part(row)} {row['backend']}" if is_shared else _shown_part(row)} for row in rows]
+
+
+def _of(row: dict[str, Any], *columns: str) -> dict[str, Any]:
+    return {column: row[column] for column in columns}
+
+
+def _roofline(scoped: Scoped, messages: Messages) -> Chart:
+    from . import charts
+
+    condition, part = _one_target(scoped, "kernel_latency", messages)
+    columns = (
+        "kernel, kernel_class, latency_s, bottleneck, attained_ops_per_s, flops / moved_byte AS arithmetic_intensity"
+    )
+    query = f"SELECT {columns} FROM kernel_latency WHERE {condition} AND attained_ops_per_s > 0 AND moved_byte > 0"
+    points = scoped.records(query)
+    if not points:
+        raise CharzError("no kernel computes", _subject(scoped, "kernel_latency", condition), next="draw another model")
+    executed = scoped.records(f"SELECT DISTINCT executed_precision FROM kernel_mapping WHERE {condition}")
+    intensities = [point["arithmetic_intensity"] for point in points]
+    precisions = [row["executed_precision"] for row in executed]
+    query = "SELECT * FROM roofline_roof WHERE hardware = ? AND list_contains(?, precision)"
+    low, high = min(intensities) / 2, max(intensities) * 2
+    drawn = ("roof", "arithmetic_intensity", "rate_ops_per_s")
+    roofs = [
+        {column: row[column] for column in drawn}
+        for row in scoped.records(query, [part, precisions])
+        if low <= row["arithmetic_intensity"] <= high
+    ]
+    return charts.roofline(points, roofs, f"Roofline: {_subject(scoped, 'kernel_latency', condition)}")
+
+
+def _tiling(scoped: Scoped, _: Messages) -> Chart:
+    from . import charts
+
+    columns = "m.kernel, m.tile_m, m.tile_n, m.tile_k, m.tile_count, m.strategy, hardware, m.is_simulated, backend"
+    both = f"kernel_mapping AS m JOIN kernel_latency AS l USING ({', '.join(KEYS)}, kernel_id)"
+    query = (
+        f"SELECT {columns}, l.moved_byte AS footprint_byte FROM {both} WHERE m.tile_m IS NOT NULL AND l.moved_byte > 0"
+    )
+    points = [
+        _of(row, "kernel", "tile_m", "tile_n", "tile_k", "tile_count", "strategy", "part", "footprint_byte")
+        for row in _apart(scoped.records(query))
+    ]
+    return charts.tiling(points, f"Tiles against footprint: {_subject(scoped, 'kernel_mapping')}")
+
+
+def _pareto(scoped: Scoped, _: Messages) -> Chart:
+    from . import charts
+
+    query = (
+        "SELECT r.*, h.family FROM recommendation AS r JOIN hardware AS h USING (hardware) WHERE sample_j IS NOT NULL"
+    )
+    points = [
+        {
+            **_of(row, "latency_s", "sample_j", "family"),
+            "is_front": row["dominated_by"] is None and row["fits_device"],
+            "silicon": "simulated" if row["is_simulated"] else "silicon",
+            "label": f"{row['hardware']} {row['precision']} {row['backend']} b{row['batch']}",
+        }
+        for row in scoped.records(query)
+    ]
+    return charts.pareto(points, f"Latency against energy: {_subject(scoped, 'recommendation')}")
+
+
+def _memory(scoped: Scoped, messages: Messages) -> Chart:
+    from . import charts
+
+    runs = scoped.records("SELECT DISTINCT model, scenario_id FROM memory_timeline ORDER BY ALL")
+    if len(runs) > 1:
+        messages.remark(f"{len(runs)} runs fit; drawing the first")
+    query = "SELECT * FROM memory_timeline WHERE model = ? AND scenario_id = ? ORDER BY kernel_id"
+    steps = scoped.records(query, [runs[0]["model"], runs[0]["scenario_id"]])
+    first = steps[0]
+    return charts.memory(
+        [_of(row, "kernel_id", "resident_byte", "allocated_byte", "total_byte", "operator", "module") for row in steps],
+        f"Memory: {first['model']}, {first['backend']}, {first['precision']}, batch {first['batch']}",
+    )
+
+
+def _edp(scoped: Scoped, messages: Messages) -> Chart:
+    from . import charts
+
+    condition, _ = _one_target(scoped, "kernel_edp", messages)
+    columns = "kernel_class, edp_fraction, edp_rank, cumulative_fraction"
+    rows = scoped.records(f"SELECT {columns} FROM kernel_edp WHERE {condition} ORDER BY edp_rank")
+    return charts.edp(rows, f"Energy-delay product: {_subject(scoped, 'kernel_edp', condition)}")
+
+
+def _batch(scoped: Scoped, _: Messages) -> Chart:
+    from . import charts
+
+    rows = _apart(scoped.records("SELECT * FROM batch_sweep WHERE fits_device ORDER BY batch"))
+    points = [_of(row, "part", "backend", "batch", "throughput_per_s", "saturating_batch") for row in rows]
+    return charts.batch(points, f"Batch sweep: {_subject(scoped, 'batch_sweep')}")
+
+
+def _fusion(scoped: Scoped, _: Messages) -> Chart:
+    from charz.sql import PACES
+
+    from . import charts
+
+    found = scoped.rows("model_latency", tail="ORDER BY model, hardware, scenario_id", beside=("model_report",))
+    rows = [dict(zip(found.columns, row, strict=True)) for row in found.fetch()]
+    first = rows[0]
+    bars = [
+        {
+            **_of(row, "backend", "kernel_count"),
+            "pace": pace,
+            "rank": rank,
+            "seconds": row[column],
+            "total_s": row["latency_s"],
+        }
+        for row in rows
+        if (row["model"], row["hardware"]) == (first["model"], first["hardware"])
+        for rank, (pace, column) in enumerate(PACES.items())
+    ]
+    return charts.fusion(bars, f"Fused against unfused: {_subject(scoped, 'model_report')}")
+
+
+def _shmoo(scoped: Scoped, _: Messages) -> Chart:
+    from . import charts
+
+    points = [
+        {
+            **_of(row, "model", "batch", "footprint_byte", "attained_ops_per_s", "tile", "served"),
+            "weights": row["weight_level"] or "no weights",
+            "series": f"{row['part']}, {row['backend']}",
+        }
+        for row in scoped.records("SELECT * FROM shmoo_point ORDER BY footprint_byte")
+    ]
+    query = "SELECT DISTINCT level, hardware, capacity_byte FROM memory_fit WHERE level <> 'register' ORDER BY ALL"
+    rows = sorted(scoped.records(query), key=lambda row: row["capacity_byte"])
+    is_shared = len({row["hardware"] for row in rows}) > 1
+    levels = [
+        {
+            "label": f"{row['level']} of {row['hardware']}" if is_shared else row["level"],
+            "capacity_byte": row["capacity_byte"],
+        }
+        for row in rows
+    ]
+    return charts.shmoo(points, levels, f"From on-chip to off-chip: {_subject(scoped, 'shmoo_point')}")
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A kind of picture: the view it is drawn from, how, and the axes it takes where none are given."""
+
+    view: str
+    draw: Callable[[Scoped, Messages], Chart]
+    also: tuple[str, ...] = ()
+    """Further views that it reads."""
+    batches: Sequence[int] = ()
+    every_backend: bool = False
+    with_counterparts: bool = False
+    """Unfused counterparts of them too."""
+    every_precision: bool = False
+    """All preferred precisions of a part, and not the first that it computes in."""
+
+
+PICTURES = {
+    "roofline": Picture("kernel_latency", _roofline, ("roofline_roof", "kernel_mapping")),
+    "tiling": Picture("kernel_mapping", _tiling, ("kernel_latency",)),
+    "pareto": Picture("recommendation", _pareto, batches=(1, 8, 64), every_backend=True, every_precision=True),
+    "memory": Picture("memory_timeline", _memory),
+    "edp": Picture("kernel_edp", _edp),
+    "batch": Picture("batch_sweep", _batch, batches=tuple(2**i for i in range(11))),
+    "fusion": Picture("model_report", _fusion, every_backend=True, with_counterparts=True),
+    "shmoo": Picture("shmoo_point", _shmoo, ("memory_fit",)),
+}
+"""Pictures by kind."""

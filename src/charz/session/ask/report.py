@@ -1,0 +1,239 @@
+"""One model on one part: time, energy, memory, what sets the pace, and where it goes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal
+
+from ..answer import Rows, answer
+from ..core import Core, Question
+from ..parameters import Backend, Batch, Cache, Model, Part, Power, Precision, Sequence_, Top
+from ..question import single
+from ..scoped import Scoped
+
+_RUN = (
+    "model", "hardware", "backend", "precision", "batch", "sequence", "power", "is_simulated", "latency_s", "throughput_per_s",
+    "bottleneck", "clock_fraction", "compute_s", "memory_s", "power_s", "team_s", "overhead_s", "energy_j", "energy_per_sample_j",
+    "compute_energy_j", "memory_energy_j", "static_energy_j", "wasted_energy_j", "efficiency_fraction", "peak_energy_j", "energy_scope", "average_power_w",
+    "peak_power_w", "edp_js", "macs", "flops", "kernel_count", "utilization_fraction", "naive_s", "correction_factor",
+    "assumed_count",
+)  # fmt: skip
+
+_MEMORY = (
+    "peak_memory_byte", "weight_byte", "buffer_byte", "kv_cache_byte", "activation_byte", "workspace_byte",
+    "peak_operator", "peak_module", "device_byte", "fits_device", "device_fraction", "cache_byte", "fits_cache",
+    "fits_activation_in_cache",
+)  # fmt: skip
+
+_SECTIONS: dict[str, tuple[str, tuple[str, ...], str]] = {
+    "run": ("model_report", _RUN, ""),
+    "memory": ("model_memory", _MEMORY, ""),
+    "mapping": (
+        "mapping_summary",
+        ("dimension", "bucket", "kernel_count", "latency_s", "kernel_fraction", "latency_fraction"),
+        "ORDER BY dimension, latency_s DESC, bucket",
+    ),
+    "kernels": (
+        "kernel_latency",
+        (
+            "kernel_id", "kernel", "latency_s", "compute_s", "memory_s", "overhead_s", "bottleneck",
+            "utilization_fraction",
+        ),
+        "ORDER BY latency_s DESC, position LIMIT {top}",
+    ),
+    "energy": (
+        "kernel_energy",
+        (
+            "kernel_id", "kernel_class", "energy_j", "compute_energy_j", "memory_energy_j", "static_energy_j", "wasted_energy_j",
+            "efficiency_fraction", "power_w",
+        ),
+        "ORDER BY energy_j DESC NULLS LAST, position LIMIT {top}",
+    ),
+    "sentences": ("kernel_mapping", ("kernel_id", "sentence"), "ORDER BY latency_s DESC, position LIMIT {top}"),
+    "partition": (
+        "partition_report",
+        ("aspect", "bucket", "kernel_count", "flops", "flops_fraction", "traffic_byte", "traffic_fraction"),
+        "ORDER BY aspect, bucket_order, kernel_count DESC",
+    ),
+    "concurrency": (
+        "model_concurrency",
+        (
+            "stage_count", "widest_stage_kernels", "critical_path_kernels", "sequential_s", "critical_path_s", "is_exact",
+            "latency_s", "concurrent_s", "speedup_bound", "flops_speedup_bound",
+        ),
+        "",
+    ),
+    "validation": ("concurrency_check", ("line", "value", "bound", "holds"), "ORDER BY line"),
+    "stages": (
+        "stage_allocation",
+        (
+            "stage", "kernel_count", "flops", "threads", "units_allocated", "unit_count", "allocated_fraction", "longest_s",
+        ),
+        "ORDER BY longest_s DESC, stage LIMIT {top}",
+    ),
+    "levels": (
+        "memory_fit",
+        ("level", "capacity_byte", "fits_weight", "fits_activation", "fits_all"),
+        "ORDER BY depth",
+    ),
+    "traffic": (
+        "kernel_level",
+        ("kernel_id", "kernel", "border", "level", "level_byte", "level_s", "level_j", "is_slowest"),
+        "ORDER BY level_s DESC, kernel_id, border LIMIT {top}",
+    ),
+    "timeline": (
+        "memory_timeline",
+        ("kernel_id", "kernel", "module", "live_byte", "total_byte"),
+        "ORDER BY live_byte DESC, kernel_id LIMIT {top}",
+    ),
+    "largest_batch": (
+        "largest_batch",
+        ("sample_byte", "largest_batch", "peak_memory_byte", "largest_on_chip_batch"),
+        "",
+    ),
+    "energy_delay_product": (
+        "model_edp",
+        (
+            "edp_js", "local_edp_js", "local_gap_fraction", "compute_edp_js", "memory_edp_js", "static_edp_js",
+            "kernels_for_half", "kernels_for_ninety",
+        ),
+        "",
+    ),
+    "modules": (
+        "module_edp",
+        ("module", "class_name", "operator_count", "latency_s", "energy_j", "edp_js"),
+        "WHERE depth <= 1 ORDER BY edp_js DESC NULLS LAST, module LIMIT {top}",
+    ),
+    "operators": (
+        "operator_fusion",
+        (
+            "operator", "step", "operator_class", "module", "is_fused", "base_modifier", "modifier", "share_fraction",
+            "model_fraction", "edp_js", "fusion_ratio",
+        ),
+        "WHERE backend = '{backend}' ORDER BY edp_js DESC NULLS LAST, operator_id, step LIMIT {top}",
+    ),
+    "fusion": (
+        "fusion_benefit",
+        (
+            "backend", "unfused_backend", "kernel_count", "unfused_kernel_count", "traffic_byte", "unfused_traffic_byte",
+            "dram_byte", "unfused_dram_byte", "latency_s", "unfused_latency_s", "energy_j", "unfused_energy_j", "speedup",
+            "edp_ratio",
+        ),
+        "ORDER BY backend",
+    ),
+    "fusions": (
+        "kernel_fusion",
+        (
+            "kernel_id", "kernel", "unfused_kernel_count", "traffic_byte", "unfused_traffic_byte", "latency_s",
+            "unfused_latency_s", "energy_j", "unfused_energy_j", "speedup", "edp_ratio",
+        ),
+        "ORDER BY unfused_latency_s - latency_s DESC, backend, kernel_id LIMIT {top}",
+    ),
+    "precisions": (
+        "precision_comparison",
+        (
+            "precision", "base_precision", "latency_s", "energy_j", "peak_memory_byte", "speedup", "energy_ratio", "memory_ratio",
+            "assumed_count",
+        ),
+        "ORDER BY latency_s, precision",
+    ),
+    "cost": (
+        "inference_cost",
+        ("price_usd_per_hour", "inference_usd", "million_inference_usd", "inference_j"),
+        "",
+    ),
+    "checkpointing": (
+        "checkpoint_saving",
+        ("group_count", "stored_byte", "checkpointed_byte", "saved_fraction", "recompute_s"),
+        "",
+    ),
+}  # fmt: skip
+"""View, columns and order of each section."""
+
+_BESIDE = {"run": ("model_energy", "model_latency")}
+"""Views whose columns stand beside a section's own."""
+
+_SIDES = {"operators": "backends", "fusion": "backends", "fusions": "backends", "precisions": "precisions"}
+"""Sections that hold a run against others of the same conditions, by the axis these differ in."""
+
+_MAPPED = frozenset({"kernel_mapping", "mapping_summary"})
+"""Views that rest on how each kernel is mapped, which is found once for both."""
+
+
+class Report(Core):
+    """The report of one model on one part."""
+
+    @answer(
+        "run", "memory", "mapping", "kernels", "energy", "sentences", "checks",
+        more=(
+            "partition", "concurrency", "validation", "stages", "levels", "traffic", "timeline", "largest_batch", "energy_delay_product",
+            "modules", "operators", "fusion", "fusions", "precisions", "cost", "checkpointing",
+        ),
+    )  # fmt: skip
+    def report(
+        self,
+        model: Model,
+        *,
+        on: Part,
+        batch: Batch = None,
+        sequence: Sequence_ = None,
+        precision: Precision = None,
+        backend: Backend = None,
+        cache: Cache = "warm",
+        power: Power = None,
+        top: Top = 10,
+        section: Literal[
+            "run", "memory", "mapping", "kernels", "energy", "sentences", "checks", "partition", "concurrency", "validation",
+            "stages", "levels", "traffic", "timeline", "largest_batch", "energy_delay_product", "modules", "operators",
+            "fusion", "fusions", "precisions", "cost", "checkpointing",
+        ] = "run",
+    ) -> Rows:  # fmt: skip
+        """Report one model on one part. Options left out take the model's and the part's defaults."""
+        question = single(model, on, batch, sequence, precision, backend, cache, power)
+        if section == "checks":
+            scoped, keys = self.target(question, "model_report")
+            return _checks(scoped, keys)
+        view, columns, order = _SECTIONS[section]
+        scoped, keys = self.target(question, *(() if section in _SIDES else (view,)))
+        if section in _SIDES:
+            scoped = self.asked(self._sides(question, keys, _SIDES[section]), view)
+        if view in _MAPPED:
+            scoped.keep("kernel_mapping")
+        return scoped.rows(
+            view, columns, order.format(top=top, backend=keys["backend"]), beside=_BESIDE.get(section, ())
+        )
+
+    def _sides(self, question: Question, keys: dict[str, Any], axis: str) -> Question:
+        """A question about one target, widened to what it is held against: its backend's counterparts, fused or not, or
+        every precision that the part computes in."""
+        backend, precision = keys["backend"], keys["precision"]
+        asked = replace(question, batches=[keys["batch"]], backends=[backend], precisions=[precision])
+        if axis == "backends":
+            query = "SELECT DISTINCT o.backend FROM fusion_side AS s JOIN fusion_side AS o USING (fused_backend)"
+            found = self.connection().execute(f"{query} WHERE s.backend = ? ORDER BY ALL", [backend]).fetchall()
+            return replace(asked, backends=[name for (name,) in found] or [backend])
+        query = "SELECT precision FROM part_support WHERE hardware = ? AND backend = ? ORDER BY precision"
+        found = self.connection().execute(query, [keys["hardware"], backend]).fetchall()
+        return replace(asked, precisions=[name for (name,) in found])
+
+
+def _checks(scoped: Scoped, keys: dict[str, Any]) -> Rows:
+    """What in this answer needs a second look; invariants are `check`'s."""
+    (run,) = scoped.records("SELECT latency_s, run_call_s FROM model_latency")
+    total = scoped.value("SELECT sum(latency_s) FROM kernel_latency") + run["run_call_s"]
+    unruled = scoped.value("SELECT count(*) FROM operator WHERE rule IS NULL AND model = ?", [keys["model"]])
+    published = scoped.value("SELECT published_macs FROM model WHERE model = ?", [keys["model"]])
+    fits = bool(scoped.value("SELECT fits_device FROM model_memory"))
+    rows: list[tuple[str, bool, float]] = [
+        ("operators without a rule", unruled == 0, float(unruled)),
+        (
+            "kernels and call over the run",
+            abs(total - run["latency_s"]) <= 1e-9 * run["latency_s"],
+            total / run["latency_s"],
+        ),
+        ("peak memory fits the part", fits, float(fits)),
+    ]
+    if published:
+        ratio = scoped.value("SELECT macs FROM model_report") / keys["batch"] / published
+        rows.append(("MACs a sample over the published figure", abs(ratio - 1) < 0.01, ratio))
+    return Rows(("check", "holds", "value"), rows)

@@ -1,0 +1,116 @@
+"""Anybody's SQL, and a session about a part of the file."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+from charz import sandbox
+from charz.schema.errors import CharzError
+
+from .. import interruption
+from ..answer import Rows, answer, of_arrow
+from ..axes import names
+from ..core import Core, Question, Scope
+from ..messages import Messages
+from ..parameters import AnyModels, Backend, Batch, Names, Parts, Precision, Sequence_, Text
+
+if TYPE_CHECKING:
+    import duckdb
+    import polars as pl
+
+    from charz.sql.narrow import Change
+
+
+class Sql(Core):
+    """SQL, and a session about a part of the file."""
+
+    @answer()
+    def sql(
+        self,
+        query: Annotated[str, Text("One SQL statement, or - to read it from standard input.")],
+        *,
+        model: Annotated[Names | None, Text("Models the views answer for, again for each or with commas.")] = None,
+        on: Parts = None,
+        batch: Batch = None,
+        sequence: Sequence_ = None,
+        precision: Precision = None,
+        backend: Backend = None,
+        timeout: Annotated[float, Text("Seconds after which it is stopped; 0 for none.", least=0.0)] = 60.0,
+        memory: Annotated[str, Text("Memory it may use.")] = "4GB",
+    ) -> Rows:
+        """Ask the database in SQL: one statement, read only; from the command line kept away from files and network.
+
+        With a batch, sequence, precision or backend the views answer for that one scenario, with a model and parts for these
+        alone: in a file of many models that takes a fraction of the time.
+        """
+        text = sandbox.one_statement(sys.stdin.read() if query == "-" else query)
+        limits = sandbox.Limits(sandbox.memory_byte(memory), timeout)
+        narrowing = (names(model), names(on), batch, sequence, precision, backend)
+        if self.is_guarded:
+            self.connection()  # brings a file of another charz up to this one: the other process cannot write
+            with sandbox.asked(
+                scoped_to, (self.path, self._scope, self._changes, *narrowing), text, limits
+            ) as answered:
+                table = answered.table()
+                for line in answered.said:
+                    self.messages.warn(line)
+                return of_arrow(table, answered.check_time)
+        connection = self._scoped_to(*narrowing)
+
+        def guard() -> contextlib.AbstractContextManager[None]:
+            return interruption.guarded(connection, timeout)
+
+        with guard():
+            relation: duckdb.DuckDBPyRelation | None = connection.sql(text)
+        if relation is None:
+            next = "charz only reads in SQL; change rows with a DuckDB client"
+            raise CharzError("the statement gives no rows", text, next=next)
+        relation = sandbox.held(relation)
+        return Rows(tuple(relation.columns), relation, guard=guard)
+
+    def _scoped_to(
+        self,
+        models: Sequence[str],
+        parts: Sequence[str],
+        batch: int | None,
+        sequence: int | None,
+        precision: str | None,
+        backend: str | None,
+    ) -> duckdb.DuckDBPyConnection:
+        """A connection whose views answer for these alone; what is left open is as the session has it."""
+        if batch or sequence or precision or backend:
+            one = [batch] if batch else [], [sequence] if sequence else []
+            asked = Question(models, parts, *one, [precision or "fp32"], [backend] if backend else [])
+            return self.asked(asked).connection
+        if models or parts:
+            return self.scope(models=models, hardware=parts).whole().connection
+        return self.whole().connection
+
+    def lazy(self, query: str) -> pl.LazyFrame:
+        """Ask the database in SQL, for an answer that need not fit in memory: a lazy polars frame, read as it is used."""
+        return self.whole().connection.sql(query).pl(lazy=True)
+
+    def scope(
+        self, *, models: AnyModels = None, hardware: Parts = None, scenarios: list[int] | tuple[int, ...] = ()
+    ) -> Self:
+        """A session about these models, parts and scenarios of the file (by number) alone; what is left out stays open."""
+        numbers = tuple(sorted(set(scenarios) or self._scope.scenarios))
+        known = {i for (i,) in self.connection().execute("SELECT scenario_id FROM scenario").fetchall()}
+        for number in numbers:
+            if number not in known:
+                raise CharzError(
+                    "unknown scenario", str(number), f"there are {len(known)}", "`db.scenario.list()` shows them"
+                )
+        chosen = tuple(self.model_name(name) for name in names(models)) or self._scope.models
+        parts = tuple(self.part_name(name) for name in names(hardware)) or self._scope.hardware
+        return self.child(Scope(chosen, parts, numbers))
+
+
+def scoped_to(path: Path, scope: Scope, changes: Sequence[Change], *narrowing: Any) -> duckdb.DuckDBPyConnection:
+    """Opens a database for the process in which anybody's SQL runs; what is left out is said on standard error."""
+    messages = Messages(warn=lambda text: print(text, file=sys.stderr))
+    return Sql(path, messages=messages).child(scope, changes)._scoped_to(*narrowing)

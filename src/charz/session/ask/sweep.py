@@ -1,0 +1,73 @@
+"""Models over every combination of axes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from charz.schema.conditions import MEMORY_FORMATS
+from charz.schema.errors import CharzError
+
+from ..answer import Rows, answer
+from ..axes import cache_state, names, one_of, sizes
+from ..core import Core
+from ..parameters import (
+    Backends,
+    Batches,
+    Cache,
+    Models,
+    Parts,
+    Powers,
+    Precisions,
+    Sequences,
+    Sizes,
+    Text,
+)
+from ..question import TARGET, of_axes
+
+_SWEPT = (
+    *TARGET, "power", "latency_s", "throughput_per_s", "sample_j", "peak_memory_byte", "fits_device", "throughput_fraction",
+    "saturating_batch", "is_simulated",
+)  # fmt: skip
+
+
+class Sweep(Core):
+    """Models over every combination of axes."""
+
+    @answer()
+    def sweep(
+        self,
+        models: Models,
+        *,
+        on: Parts = None,
+        batch: Batches = None,
+        sequence: Sequences = None,
+        precision: Precisions = None,
+        backend: Backends = None,
+        power: Powers = None,
+        resolution: Annotated[Sizes | None, Text("Image sides, e.g. 192,224,288.")] = None,
+        memory_format: Annotated[str, Text("nchw or nhwc.")] = "nchw",
+        cache: Cache = "warm",
+    ) -> Rows:
+        """Sweep models over every combination of the axes given, and mark where each part saturates.
+
+        Resolutions and synthetic sizes are models of their own: `charz ingest` them first.
+        """
+        one_of("memory format", memory_format, MEMORY_FORMATS)
+        wanted = self._at_resolutions(names(models), sizes(resolution))
+        held = cache_state(cache)
+        conditions = {"memory_format": memory_format, "cache_state": held}
+        question = of_axes(wanted, on, batch, sequence, precision, backend, power, conditions)
+        order = "ORDER BY model, hardware, backend, precision, sequence, batch"
+        return self.asked(question, "batch_sweep").rows("batch_sweep", _SWEPT, order)
+
+    def _at_resolutions(self, models: list[str], sides: list[int]) -> list[str]:
+        """Names of the models at each image side; the side a model has by itself goes without a suffix."""
+        if not sides:
+            return models
+        own = dict(self.connection().execute("SELECT model, resolution FROM model").fetchall())
+        wanted = [m if own.get(m) == side else f"{m}@{side}" for m in models for side in sides]
+        missing = [name for name in wanted if name not in own]
+        if missing:
+            next = f"`charz ingest {' '.join(missing)}`"
+            raise CharzError("not ingested at this resolution", ", ".join(missing), next=next)
+        return wanted

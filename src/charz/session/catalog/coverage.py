@@ -1,0 +1,53 @@
+"""How the operators of models were sized."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from ..answer import Rows, answer
+from ..axes import names
+from ..parameters import AnyModels
+from .models import Models
+
+if TYPE_CHECKING:
+    from ..scoped import Scoped
+
+_COVERAGE = (
+    "model", "operator_count", "view_count", "sized_count", "unsized_count", "bounded_count", "is_batch_symbolic",
+    "is_sequence_symbolic", "specialized_reason",
+)  # fmt: skip
+
+_UNSIZED = ("aten_operator", "operator_count", "model_count", "first_model")
+
+
+class Coverage(Models):
+    """How the operators of models were sized."""
+
+    @answer("model", "operator")
+    def coverage(self, models: AnyModels = None, *, section: Literal["model", "operator"] = "model") -> Rows:
+        """List each model's operators by how they were sized; `operator`: every operator without a rule.
+
+        Exit code 1 when there is one: its work is unknown, and every sum over that model too small.
+        """
+        chosen = [self.model_name(name) for name in names(models)] or self._names("model")
+        scoped = self.whole()
+        rows = scoped.rows("ingest_coverage", _COVERAGE, "WHERE list_contains(?, model) ORDER BY model", [chosen])
+        found = self._some(rows.fetch())
+        if section == "operator":
+            listed = _unsized(scoped, chosen)
+            return Rows(_UNSIZED, listed, is_failure=bool(listed))
+        is_failure = any(row[_COVERAGE.index("unsized_count")] for row in found)
+        if found and not is_failure:
+            self.messages.remark(f"every operator of {len(found)} models has a rule")
+        return Rows(_COVERAGE, found, rows.views, is_failure)
+
+
+def _unsized(scoped: Scoped, models: Sequence[str]) -> list[tuple[str, int, int, str]]:
+    """ATen operators without a rule: how many operators they are, of how many models, and the first of these."""
+    query = "SELECT aten_operator, model FROM operator_without_rule WHERE list_contains(?, model) ORDER BY model"
+    found: dict[str, list[str]] = {}
+    for operator, model in scoped.connection.execute(query, [list(models)]).fetchall():
+        found.setdefault(operator, []).append(model)
+    rows = [(operator, len(of), len(set(of)), of[0]) for operator, of in found.items()]
+    return sorted(rows, key=lambda row: (-row[1], row[0]))

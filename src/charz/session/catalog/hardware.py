@@ -1,0 +1,264 @@
+"""Parts of the hardware catalog: what people add, change and look up."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from charz.schema import user_file
+from charz.schema.errors import CharzError
+
+from ..answer import Asked, Rows, answer, of_query
+from ..core import Core
+from ..parameters import File, Text
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+Force = Annotated[bool, Text("Let --out write over a file that charz did not write.")]
+
+
+AnyPart = Annotated[str, Text("Part, by id or any other name it has.")]
+
+_FACTS = ("name", "vendor", "family", "market", "architecture", "form_factor", "status", "origin", "note")
+
+_NUMBERS = ("field", "value", "unit", "standing", "is_edited", "follows_edit", "formula")
+
+_SOURCES = ("confidence", "source_id", "derivation_rule", "note", "locator")
+
+
+@dataclass(frozen=True, slots=True)
+class PartText:
+    """A part as the text of a YAML file."""
+
+    name: str
+    """Id of the part in it."""
+    text: str
+
+
+def _written(make: Callable[..., PartText]) -> Callable[..., str]:
+    """Make a method that writes a part as text a command that writes a file and answers with its name."""
+
+    @functools.wraps(make)
+    def text(self: Hardware, *args: Any, out: File | None = None, force: bool = False, **given: Any) -> str:
+        made = make(self, *args, **given)
+        if out is not None:
+            user_file.write(Path(out), made.text.encode(), force)
+        return made.text
+
+    @functools.wraps(make)
+    def rows(self: Hardware, *args: Any, out: File | None = None, force: bool = False, **given: Any) -> Rows:
+        made = make(self, *args, **given)
+        file = Path(out or f"{made.name}.yaml")
+        user_file.write(file, made.text.encode(), force)
+        return Rows(("written",), [(str(file),)])
+
+    text.asked = Asked(rows, ())  # type: ignore[attr-defined]
+    return text
+
+
+class Hardware:
+    """Parts of the catalog of a session's database; without a file, of the shipped catalog."""
+
+    def __init__(self, session: Core) -> None:
+        self.session = session
+
+    @answer()
+    def list(self, *, family: Annotated[str | None, Text("cpu, gpu, tpu, kpu, npu or dsp.")] = None) -> Rows:
+        """List the parts with their peaks, memory and power."""
+        connection = self.session.catalog()
+        if family is not None:
+            _check_family(connection, family)
+        query = "SELECT * FROM part_list WHERE ?1 IS NULL OR family = ?1 ORDER BY family, hardware"
+        return of_query(connection.sql(query, params=[family]), "part_list")
+
+    @answer("numbers", "part", "conflicts")
+    def show(
+        self,
+        part: AnyPart,
+        *,
+        sources: Annotated[bool, Text("Say of each number where it comes from.")] = False,
+        section: Literal["numbers", "part", "conflicts"] = "numbers",
+    ) -> Rows:
+        """Show every number of a part, with --sources where each comes from, and where sources disagree."""
+        connection = self.session.catalog()
+        hardware = resolve(connection, part)
+        if section == "part":
+            return of_query(
+                connection.sql(
+                    f"SELECT hardware, {', '.join(_FACTS)} FROM hardware WHERE hardware = ?", params=[hardware]
+                )
+            )
+        if section == "conflicts":
+            query = "SELECT field, values_by_source, chosen, reason FROM hardware_conflict WHERE hardware = ? ORDER BY field"
+            return of_query(connection.sql(query, params=[hardware]), "hardware_conflict")
+        columns = (*_NUMBERS, *(_SOURCES if sources else ()))
+        query = f"SELECT {', '.join(columns)} FROM hardware_value WHERE hardware = ? ORDER BY field"
+        counted = "SELECT count(*), count(*) FILTER (is_guess) FROM hardware_value WHERE hardware = ?"
+        ((count, guesses),) = connection.execute(counted, [hardware]).fetchall()
+        more = "" if sources else "; --sources says where each comes from"
+        self.session.messages.remark(f"{count} numbers, {guesses} of them guesses{more}")
+        return of_query(connection.sql(query, params=[hardware]), "hardware_value")
+
+    @answer()
+    def diff(self, first: AnyPart, second: AnyPart) -> Rows:
+        """Compare two parts number by number; numbers of other scopes, such as a unit's and a chip's, have no ratio."""
+        connection = self.session.catalog()
+        parts = [resolve(connection, name) for name in (first, second)]
+        query = "SELECT * EXCLUDE (first_hardware, second_hardware) FROM part_difference WHERE first_hardware = ? AND second_hardware = ?"
+        found = of_query(connection.sql(f"{query} ORDER BY field", params=parts), "part_difference")
+        if not found.fetch():
+            self.session.messages.remark(f"{parts[0]} and {parts[1]} agree in every number")
+        return found
+
+    @_written
+    def dump(
+        self,
+        part: AnyPart,
+        *,
+        id: Annotated[str | None, Text("Id of the part in the file; else that of the part and _copy.")] = None,
+        out: Annotated[File | None, Text("File to write; on the command line else ID.yaml in this folder.")] = None,
+        force: Force = False,
+    ) -> PartText:
+        """Write a part as YAML, its numbers with their sources; `charz hardware add` accepts it unchanged.
+
+        What follows from the numbers is left out: twice the tiles need one number changed.
+        """
+        from charz.hardware_catalog import part_text
+
+        connection = self.session.catalog()
+        hardware = resolve(connection, part)
+        name = id or f"{hardware}_copy"
+        return PartText(name, part_text.dumped(connection, hardware, name))
+
+    @_written
+    def template(
+        self,
+        family: Annotated[str, Text("cpu, gpu, tpu, kpu, npu or dsp.")],
+        *,
+        id: Annotated[str | None, Text("Id of the part in the file; else my_FAMILY.")] = None,
+        out: Annotated[File | None, Text("File to write; on the command line else ID.yaml in this folder.")] = None,
+        force: Force = False,
+    ) -> PartText:
+        """Write a YAML file to fill in for a part of your own, each number with what it means and an example."""
+        from charz.hardware_catalog import part_text
+
+        connection = self.session.catalog()
+        _check_family(connection, family)
+        name = id or f"my_{family}"
+        return PartText(name, part_text.template(connection, family, name))
+
+    @answer()
+    def check(
+        self, file: Annotated[File | None, Text("YAML file of a part; without one, the shipped catalog.")] = None
+    ) -> Rows:
+        """Apply every lint to a part file, or to the whole shipped catalog; exit code 1 at a fault."""
+        from charz.hardware_catalog import loader
+        from charz.hardware_catalog.problem import CatalogError
+
+        try:
+            catalog = loader.load()
+            rows = loader.load_part(Path(file), catalog) if file else catalog.rows
+        except CatalogError as error:
+            self.session.messages.remark(f"{len(error.problems)} faults")
+            return Rows(("fault",), [(str(problem),) for problem in error.problems], is_failure=True)
+        self.session.messages.remark(f"no fault in {sum(map(len, rows.values()))} rows")
+        return Rows(("fault",), [])
+
+    @answer(is_writing=True)
+    def add(
+        self,
+        file: Annotated[File, Text("YAML file of a part.")],
+        *,
+        replace: Annotated[bool, Text("Take the place of a part of your own.")] = False,
+    ) -> Rows:
+        """Add a part of your own from a YAML file, checked by the lints of the shipped catalog."""
+        from charz.hardware_catalog import loader, part_file
+        from charz.hardware_catalog.sync import stored
+        from charz.schema import database
+        from charz.schema.catalog import Hardware as Part
+        from charz.schema.catalog import HardwareAlias
+        from charz.sql import restate
+
+        file = Path(file)
+        wanted = part_file.read(file).hardware
+        with self.session.changing() as connection:
+            if replace:
+                _remove_own(connection, wanted)
+            catalog = loader.load()
+            catalog.rows[Part] = stored(connection, Part)
+            catalog.rows[HardwareAlias] = stored(connection, HardwareAlias)
+            for rows in loader.load_part(file, catalog).values():
+                database.insert_rows(connection, rows)
+            restate.settle(connection)
+        self.session.messages.remark(f"`charz hardware show {wanted} --sources` shows what follows from its numbers")
+        return Rows(("added",), [(wanted,)])
+
+    @answer(is_writing=True)
+    def remove(self, part: AnyPart) -> Rows:
+        """Remove a part of your own."""
+        with self.session.changing(create=False) as connection:
+            hardware = resolve(connection, part)
+            _remove_own(connection, hardware)
+        return Rows(("removed",), [(hardware,)])
+
+    @answer(is_writing=True)
+    def sync(self, *, dry_run: Annotated[bool, Text("Show what would change and change nothing.")] = False) -> Rows:
+        """Bring the shipped catalog into an older database, keeping your parts and edits."""
+        from charz.hardware_catalog import loader
+        from charz.hardware_catalog import sync as syncing
+        from charz.sql import maintain
+
+        catalog = loader.load()
+        if dry_run:
+            changes = syncing.plan(self.session.connection(), catalog)
+        else:
+            with self.session.changing(create=False) as connection:
+                changes = syncing.plan(connection, catalog)
+                if changes:
+                    with maintain.bulk(connection):
+                        syncing.apply(connection, catalog)
+        if not changes:
+            self.session.messages.remark("the database has this catalog already")
+        kept = sum(1 for c in changes if c.action == "keep")
+        self.session.messages.remark(
+            f"{len(changes) - kept} rows {'would change' if dry_run else 'changed'}, {kept} edits of yours kept"
+        )
+        rows = [(c.action, c.table, c.key.strip("[]").replace('"', ""), c.detail) for c in changes]
+        return Rows(("action", "table", "row", "what"), rows)
+
+
+def resolve(connection: duckdb.DuckDBPyConnection, part: str) -> str:
+    """A part's id by any name it has."""
+    from charz.hardware_catalog import names
+
+    return names.resolve(connection, part)
+
+
+def _check_family(connection: duckdb.DuckDBPyConnection, family: str) -> None:
+    families = [f for (f,) in connection.execute("SELECT DISTINCT family FROM hardware ORDER BY 1").fetchall()]
+    if family not in families:
+        raise CharzError("no part of this family", family, f"there are: {', '.join(families)}")
+
+
+def _remove_own(connection: duckdb.DuckDBPyConnection, hardware: str) -> None:
+    """Delete every row of a part of the user's; a shipped part stays, an unknown one is no matter."""
+    from charz.hardware_catalog.sync import shipped_sources
+    from charz.schema import database
+    from charz.schema.catalog import Hardware as Part
+
+    found = connection.execute("SELECT origin FROM hardware WHERE hardware = ?", [hardware]).fetchall()
+    if found and found[0][0] != "user":
+        raise CharzError("a part of the shipped catalog", hardware, next="give yours another id")
+    cited = "SELECT DISTINCT source_id FROM hardware_provenance WHERE hardware = ?"
+    own = {source for (source,) in connection.execute(cited, [hardware]).fetchall()} - shipped_sources(connection)
+    for row_type in database.TABLES:
+        if row_type.__module__ == Part.__module__ and "hardware" in row_type.model_fields:
+            connection.execute(f"DELETE FROM {row_type.TABLE} WHERE hardware = ?", [hardware])
+    for source in sorted(own):
+        others = "SELECT source_id FROM hardware_provenance"
+        connection.execute(f"DELETE FROM source WHERE source_id = ? AND source_id NOT IN ({others})", [source])

@@ -1,0 +1,70 @@
+"""Measured results: files of them brought in, and what a database holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from charz.schema.errors import CharzError
+
+from ..answer import Rows, answer, of_frame
+from ..core import Core
+from ..parameters import File, Names, Text
+
+if TYPE_CHECKING:
+    from charz.ingest.sources.spec import Spec
+
+    Wanted = list[tuple[Spec, list[dict[str, Any]]]]
+    """Models, each with its settings."""
+
+
+class Measurements:
+    """Measured results in a session's database."""
+
+    def __init__(self, session: Core) -> None:
+        self.session = session
+
+    @answer(is_writing=True)
+    def import_(
+        self,
+        file: Annotated[
+            File, Text("timm CSV, any CSV or parquet, PyTorch trace (.json, .json.gz), or a folder of them.")
+        ],
+        *,
+        map: Annotated[Names | None, Text("field=column, field=column*1e-3 or field:=text; repeat.")] = None,
+        source: Annotated[str | None, Text("Name of the data set; default the file's name without its suffix.")] = None,
+        hardware: Annotated[str | None, Text("Part a PyTorch trace ran on.")] = None,
+        model: Annotated[str | None, Text("Model a PyTorch trace ran.")] = None,
+        backend: Annotated[str, Text("Backend a PyTorch trace ran under.")] = "eager",
+    ) -> Rows:
+        """Add a file of measured results, replacing what was imported under the same name."""
+        from charz.ingest.measurements import files
+
+        file = Path(file)
+        paths = files.in_folder(file) if file.is_dir() else [file]
+        trace = files.TraceContext(hardware, model, backend)
+        mapping = [map] if isinstance(map, str) else list(map or ())
+        batches = [files.read(path, mapping, source, trace) for path in paths]
+        with self.session.changing() as connection:
+            files.store_batches(connection, batches)
+            unknown = files.unmatched(connection)
+        if unknown:
+            more = ", ..." if len(unknown) > 6 else ""
+            self.session.messages.warn(
+                f"not in the catalog: {', '.join(unknown[:6])}{more} (their rows stay, unscored; `charz hardware add` adds a part)"
+            )
+        rows = [
+            (path.name, batch.row_type.TABLE, len(batch.frame), batch.untimed_count)
+            for path, batch in zip(paths, batches, strict=True)
+        ]
+        return Rows(("file", "table", "row_count", "untimed_count"), rows)
+
+    @answer()
+    def list(self) -> Rows:
+        """Data sets in the database, with how many of their rows can be scored."""
+        from charz.ingest.measurements import files
+
+        table = files.overview(self.session.connection())
+        if not len(table):
+            raise CharzError("no measurements in the database", next="charz measurements import FILE")
+        return of_frame(table)

@@ -1,0 +1,86 @@
+"""Scenarios: the conditions that models are asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from charz.schema.conditions import MEMORY_FORMATS, PHASES
+from charz.schema.errors import CharzError
+
+from ..answer import Rows, answer, of_query
+from ..axes import cache_state, names, one_of
+from ..core import Core
+from ..parameters import Cache, Names, Power, Text
+
+
+class Scenario:
+    """Conditions that models are asked about."""
+
+    def __init__(self, session: Core) -> None:
+        self.session = session
+
+    @answer()
+    def list(self) -> Rows:
+        """List every scenario."""
+        return of_query(self.session.connection().sql("SELECT * FROM scenario ORDER BY scenario_id"))
+
+    @answer(is_writing=True)
+    def add(
+        self,
+        *,
+        batch: Annotated[int, Text("Samples in one run.", least=1)] = 1,
+        sequence: Annotated[int | None, Text("Tokens a sample.", least=1)] = None,
+        context: Annotated[int | None, Text("Tokens attended to.", least=1)] = None,
+        phase: Annotated[str, Text("forward, prefill or decode.")] = "forward",
+        precision: Annotated[Names, Text("Precision policies, with commas.")] = "fp32",
+        backend: Annotated[Names | None, Text("Backends, with commas; else each family's own.")] = None,
+        memory_format: Annotated[str, Text("nchw or nhwc.")] = "nchw",
+        host_factor: Annotated[float, Text("Host time over the reference.", least=0.0)] = 1.0,
+        cache: Cache = "warm",
+        power: Power = None,
+    ) -> Rows:
+        """Add a scenario, or one for each family's default backend."""
+        fields: dict[str, Any] = {
+            "batch": batch,
+            "sequence": sequence,
+            "context": context,
+            "phase": one_of("phase", phase, PHASES),
+            "memory_format": one_of("memory format", memory_format, MEMORY_FORMATS),
+            "host_factor": host_factor,
+            "cache_state": cache_state(cache),
+            "power": power,
+        }
+        session = self.session
+        session.conditions(fields)  # what cannot be is said before a file is made
+        session.connection(create=True)
+        session.check_run(names(backend), names(precision))
+        query = "SELECT DISTINCT backend FROM backend_support WHERE is_default ORDER BY backend"
+        backends = names(backend) or [name for (name,) in session.connection().execute(query).fetchall()]
+        wanted = [
+            session.conditions({**fields, "backend": b, "precision": p}) for p in names(precision) for b in backends
+        ]
+        rows, held = session.numbered(wanted)
+        new: Sequence[dict[str, Any]] = []
+        if not held.issuperset(row["scenario_id"] for row in rows):
+            with session.changing() as connection:
+                rows, held = session.numbered(wanted, connection)
+                new = [row for row in rows if row["scenario_id"] not in held]
+                for row in new:
+                    query = f"INSERT INTO scenario ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
+                    connection.execute(query, [*row.values()])
+        if len(new) < len(rows):
+            session.messages.remark(f"{len(rows) - len(new)} of {len(rows)} exist already")
+        return Rows(tuple(rows[0]), [tuple(row.values()) for row in new])
+
+    @answer(is_writing=True)
+    def remove(self, scenario_id: Annotated[int, Text("Number in `charz scenario list`.")]) -> Rows:
+        """Remove a scenario."""
+        with self.session.changing(create=False) as connection:
+            query = "SELECT scenario_id FROM scenario ORDER BY 1"
+            known = [i for (i,) in connection.execute(query).fetchall()]
+            if scenario_id not in known:
+                exists = f"there are {len(known)}, {known[0]} to {known[-1]}" if known else "there are none"
+                raise CharzError("unknown scenario", str(scenario_id), exists, "`charz scenario list` shows them")
+            connection.execute("DELETE FROM scenario WHERE scenario_id = ?", [scenario_id])
+        return Rows(("removed",), [(scenario_id,)])

@@ -1,0 +1,69 @@
+"""How far predictions are from measured runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from charz.hardware_catalog.calibration.questions import CELLS, SCORED
+
+from .. import interruption
+from ..answer import Rows, answer, of_frame
+from ..axes import one_of
+from ..core import Core
+from ..parameters import Text
+from .condition import of_text
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from charz.ingest.sources.spec import Spec
+
+    Wanted = list[tuple[Spec, list[dict[str, Any]]]]
+    """Models, each with its settings."""
+
+
+class Validate(Core):
+    """How far predictions are from measured runs."""
+
+    @answer(*CELLS, "worst")
+    def validate(
+        self,
+        *,
+        where: Annotated[str, Text("SQL condition on measurement rows, alias x.")] = SCORED,
+        least_rows: Annotated[int, Text("Leave out groups with fewer rows.", least=1)] = 5,
+        worst: Annotated[int, Text("How many of the worst rows to explain.", least=0)] = 10,
+        family_only: Annotated[bool, Text("Ignore efficiency rows fitted to single parts.")] = False,
+        section: Literal["part", "source", "precision", "batch", "family", "worst"] = "part",
+    ) -> Rows:
+        """Give the error of predictions by part, source, precision, batch class and model family, and the worst rows.
+
+        The error of a row is the natural logarithm of predicted over measured time: `median_error` and `p90_error` are of
+        its absolute value, `bias` is its median (above 0 predicts too slow), `mape` the mean of |predicted / measured - 1|.
+        """
+        import polars as pl
+
+        from charz.hardware_catalog.calibration import validation
+
+        frame = self._scored(where, family_only)
+        if section == "worst":
+            columns = ("model", "hardware", "backend", "batch", "measured_s", "latency_s", "log_ratio", "why")
+            return of_frame(validation.worst(frame, worst).select(columns))
+        kept = validation.score(frame, one_of("breakdown", section, CELLS), least_rows)
+        few = len(validation.score(frame, section)) - len(kept)
+        if few:
+            self.messages.warn(f"left out: {few} groups by {section} of fewer than {least_rows} rows (--least-rows)")
+        return of_frame(kept.with_columns(pl.selectors.float().round(3)))
+
+    def _scored(self, where: str, is_family_only: bool) -> pl.DataFrame:
+        """Measured runs with their predictions, kept for the next section of the same question."""
+        from charz.hardware_catalog.calibration import validation
+
+        connection = self.connection()
+        key = (id(connection), where, is_family_only)
+        if self._validated is None or self._validated[0] != key:
+            condition = of_text(where)
+            with interruption.guarded(connection, timeout_s=0):
+                self._validated = (key, validation.validate(connection, condition, is_family_only))
+        return self._validated[1]
+
+    _validated: tuple[tuple[Any, ...], pl.DataFrame] | None = None

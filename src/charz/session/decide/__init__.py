@@ -1,0 +1,1 @@
+"""What to take, what to change, what to build."""

@@ -1,0 +1,233 @@
+"""A design space: which numbers of a part are varied, through which values, and the parts that this makes."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from charz.schema.errors import CharzError
+from charz.schema.units import UNITS
+
+from ..parameters import Amount
+from ..part_fields import PartField, named, part_fields
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from charz.sql.hypothetical import Varied
+
+MOST_PARTS = 10_000
+"""Parts of one design space."""
+
+UNIT_NAMES = ("tiles", "units")
+"""Short names of the compute units of all clusters together."""
+
+GEOMETRIC = frozenset({"", "byte", "byte/s", "Hz", "ops/s"})
+"""Units of numbers whose steps are ratios: counts, sizes and rates."""
+
+NEXT = "write e.g. tiles=64:1024, l2=4MiB:64MiB:5 or dram=128GB/s,1TB/s"
+
+Given = Mapping[str, Amount | Sequence[Amount]] | Sequence[str] | str
+"""Values by name, or texts `NAME=LOW:HIGH`, `NAME=LOW:HIGH:COUNT` and `NAME=a,b,c`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A number of the whole part that is varied."""
+
+    name: str
+    part_fields: tuple[PartField, ...]
+    """Where it stands in the rows of the part."""
+    shared: Callable[[float, int], Sequence[float]]
+    """Number in each place, by the axis' value and the units of the part."""
+    values: tuple[float, ...]
+
+    @property
+    def column(self) -> str:
+        """Name of its column: with the unit in its ending."""
+        plain = re.sub(r"\W", "_", self.name)
+        unit = next((end for end, unit in UNITS.items() if unit == self.part_fields[0].unit), "")
+        return plain if plain.endswith(unit) else f"{plain}{unit}"
+
+
+@dataclass(frozen=True, slots=True)
+class DesignSpace:
+    """Every combination of the values of some axes."""
+
+    base: str
+    axes: tuple[Axis, ...]
+    clusters: Mapping[PartField, int]
+    """Units of each cluster of the part as it is."""
+
+    @property
+    def points(self) -> list[tuple[float, ...]]:
+        """Values of the axes, the first changing slowest."""
+        return list(itertools.product(*(axis.values for axis in self.axes)))
+
+    def varied(self, points: Sequence[tuple[float, ...]]) -> list[Varied]:
+        """Numbers of the parts at some points."""
+        from charz.sql.hypothetical import Varied
+
+        rows = [self._numbers(point) for point in points]
+        return [
+            Varied(part_field.table, part_field.key, part_field.column, [row[part_field] for row in rows])
+            for axis in self.axes
+            for part_field in axis.part_fields
+        ]
+
+    def _numbers(self, point: tuple[float, ...]) -> dict[PartField, float]:
+        found: dict[PartField, float] = dict(self.clusters)
+        for axis, value in zip(self.axes, point, strict=True):
+            if axis.part_fields[0] in self.clusters:
+                found.update(zip(axis.part_fields, axis.shared(value, 0), strict=True))
+        units = int(sum(found[part_field] for part_field in self.clusters))
+        for axis, value in zip(self.axes, point, strict=True):
+            if axis.part_fields[0] not in self.clusters:
+                numbers = axis.shared(value, units)
+                for part_field, number in zip(axis.part_fields, numbers, strict=True):
+                    part_field.checked(number, f"{axis.name}={value:g}")
+                found.update(zip(axis.part_fields, numbers, strict=True))
+        return found
+
+
+def design_space(connection: duckdb.DuckDBPyConnection, base: str, given: Given) -> DesignSpace:
+    """The parts that values of some numbers of one make. Raises `CharzError` for a number that there is not, values that cannot
+    be, and too many parts."""
+    texts = _texts(given)
+    if not texts:
+        raise CharzError("nothing is varied", next=NEXT)
+    resolver = _Resolver(connection, base)
+    axes = tuple(resolver.axis(name, values) for name, values in texts)
+    seen: dict[PartField, str] = {}
+    for axis in axes:
+        for part_field in axis.part_fields:
+            if part_field in seen:
+                raise CharzError("two names mean the same number", f"{seen[part_field]}, {axis.name}", part_field.field)
+            seen[part_field] = axis.name
+    count = math.prod(len(axis.values) for axis in axes)
+    if count > MOST_PARTS:
+        sizes = " x ".join(f"{len(axis.values)} {axis.name}" for axis in axes)
+        raise CharzError("too many parts", f"{count} ({sizes})", f"at most {MOST_PARTS} are possible")
+    return DesignSpace(base, axes, resolver.clusters)
+
+
+def _texts(given: Given) -> list[tuple[str, str | Sequence[Amount]]]:
+    if isinstance(given, Mapping):
+        return [(name, values if isinstance(values, str | Sequence) else [values]) for name, values in given.items()]
+    found: list[tuple[str, str | Sequence[Amount]]] = []
+    for text in [given] if isinstance(given, str) else given:
+        name, sign, values = text.partition("=")
+        if not sign or not name.strip() or not values.strip():
+            raise CharzError("not a number with its values", text, next=NEXT)
+        found.append((name.strip(), values.strip()))
+    return found
+
+
+class _Resolver:
+    """What names mean on one part."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, base: str) -> None:
+        self.base = base
+        self.known = part_fields(connection, base)
+        query = "SELECT cluster, unit_count, clock_boost_hz FROM hardware_cluster WHERE hardware = ? ORDER BY cluster"
+        rows = connection.execute(query, [base]).fetchall()
+        self.clusters = {self._field(f"cluster.{cluster}.unit_count"): count for cluster, count, _ in rows}
+        self.clocks = {self._field(f"cluster.{cluster}.clock_boost_hz"): clock for cluster, _, clock in rows if clock}
+        query = "SELECT level, scope FROM hardware_memory WHERE hardware = ? ORDER BY level"
+        self.levels = dict(connection.execute(query, [base]).fetchall())
+
+    def axis(self, name: str, given: str | Sequence[Amount]) -> Axis:
+        """What a name means, and the values it takes."""
+        found, shared = self._meaning(name)
+        values = _values(given, name, found[0])
+        if name in UNIT_NAMES and values[0] < len(found):
+            raise CharzError("too few units", f"{name}={values[0]:g}", f"{self.base} has {len(found)} kinds of them")
+        if shared is _same:
+            for value in values:
+                found[0].checked(value, f"{name}={value:g}")
+        return Axis(name, found, shared, values)
+
+    def _meaning(self, name: str) -> tuple[tuple[PartField, ...], Callable[[float, int], Sequence[float]]]:
+        level, _, what = name.partition(".")
+        if name in UNIT_NAMES:
+            return tuple(self.clusters), lambda value, _: _split(int(value), list(self.clusters.values()))
+        if name == "clock" and self.clocks:
+            fastest = max(self.clocks.values())
+            return tuple(self.clocks), lambda value, _: [value * clock / fastest for clock in self.clocks.values()]
+        if level in self.levels and what in ("", "capacity", "bandwidth"):
+            column = "bandwidth_byte_per_s" if what == "bandwidth" or name == "dram" else "capacity_byte"
+            part_field = self._field(f"memory.{level}.{column}")
+            return (part_field,), _divided if self.levels[level] == "unit" else _same
+        return (named(self.known, self.base, name, self._short()),), _same
+
+    def _field(self, field: str) -> PartField:
+        return next(part_field for part_field in self.known if part_field.field == field)
+
+    def _short(self) -> tuple[str, ...]:
+        return (*UNIT_NAMES, *(["clock"] if self.clocks else []), *self.levels)
+
+
+def _same(value: float, _: int) -> Sequence[float]:
+    return [value]
+
+
+def _divided(value: float, units: int) -> Sequence[float]:
+    """A level of the whole part, of which each unit has its share."""
+    return [value / units]
+
+
+def _split(total: int, counts: Sequence[int]) -> Sequence[float]:
+    """Units of each cluster, as near as can be to the shares they have, at least one each."""
+    free = total - len(counts)
+    shares = [free * count / sum(counts) for count in counts]
+    found = [math.floor(share) for share in shares]
+    order = sorted(range(len(counts)), key=lambda i: (found[i] - shares[i], i))
+    for i in order[: free - sum(found)]:
+        found[i] += 1
+    return [float(share + 1) for share in found]
+
+
+def _values(given: str | Sequence[Amount], name: str, part_field: PartField) -> tuple[float, ...]:
+    """Values of an axis in order. Raises `CharzError` for what is no list and no range."""
+    if isinstance(given, str) and ":" in given:
+        return _range(given, name, part_field)
+    texts = [text.strip() for text in given.split(",")] if isinstance(given, str) else list(given)
+    if not texts or "" in texts:
+        raise CharzError("a number without a value", name, next=NEXT)
+    return tuple(sorted({_amount(text, name, part_field) for text in texts}))
+
+
+def _amount(text: Amount, name: str, part_field: PartField) -> float:
+    from ..axes import quantity
+
+    value = quantity(text, part_field.unit, name)
+    if not math.isfinite(value) or value < 0 or (part_field.is_count and value != int(value)):
+        raise CharzError("not a count" if part_field.is_count else "not an amount", f"{name}={text}", next=NEXT)
+    return value
+
+
+def _range(text: str, name: str, part_field: PartField) -> tuple[float, ...]:
+    """Values from the low to the high end: doubling where both are powers of two, else in equal ratios, of at most two each
+    where no count is given; powers, times and shares in equal steps."""
+    low_text, _, rest = text.partition(":")
+    high_text, _, count_text = rest.partition(":")
+    low, high = _amount(low_text, name, part_field), _amount(high_text, name, part_field)
+    is_geometric = part_field.unit in GEOMETRIC and not part_field.column.endswith("_fraction")
+    if not low < high or (is_geometric and low <= 0):
+        raise CharzError("not a range", f"{name}={text}", "the low end comes first" if low > high else "", NEXT)
+    if count_text and not re.fullmatch(r"[1-9]\d{0,4}", count_text):
+        raise CharzError("not a count of values", f"{name}={text}", next=NEXT)
+    octaves = math.log2(high / low) if low else 1.0
+    count = int(count_text) if count_text else math.ceil(octaves - 1e-9) + 1
+    if count < 2:
+        raise CharzError("not a count of values", f"{name}={text}", "a range has two or more", NEXT)
+    shares = [i / (count - 1) for i in range(count)]
+    values = [low * (high / low) ** share if is_geometric else low + (high - low) * share for share in shares]
+    if not count_text and math.log2(low or 1).is_integer() and math.log2(high).is_integer():
+        values = [math.ldexp(low, i) for i in range(count)] if is_geometric else values
+    values[0], values[-1] = low, high
+    return tuple(sorted({float(round(value)) if part_field.is_count else value for value in values}))

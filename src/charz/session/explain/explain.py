@@ -1,0 +1,418 @@
+"""How one number comes about: each mechanism with its formula, its inputs, the catalog numbers behind them, down to the
+shapes of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any
+
+from charz.schema.errors import CharzError, unknown_name
+from charz.schema.units import UNITS, ending
+
+from ..answer import Rows, answer
+from ..core import Core
+from ..parameters import Backend, Batch, Cache, Model, Part, Power, Precision, Sequence_, Text
+from ..question import single
+from ..scoped import Scoped
+from . import tiles
+
+Record = dict[str, Any]
+
+COLUMNS = ("step", "item", "name", "value", "word", "unit", "meaning")
+"""Of an answer of `explain`: `value` is a number in SI units of `unit`, `word` what is none; `meaning` says what it is,
+with its source."""
+
+KEPT_HEAP = {"MALLOC_TRIM_THRESHOLD_": "4000000000", "MALLOC_MMAP_THRESHOLD_": "4000000000"}
+"""Environment in which glibc's `malloc` never gives memory back."""
+
+SHOWN_KERNELS = 10
+"""Kernels that the explanation of a run lists."""
+
+_RUN_CHAIN = (
+    (
+        "Time",
+        "model_latency",
+        (
+            "latency_s", "compute_s", "memory_s", "power_s", "team_s", "overhead_s", "run_call_s", "device_s",
+            "host_issue_s",
+        ),
+    ),
+    ("Power", "model_report", ("power", "clock_fraction")),
+    ("Power", "model_energy", ("average_power_w", "tdp_w")),
+    ("Bounds", "model_latency", ("roofline_s", "naive_s", "correction_factor")),
+    ("Work", "model_report", ("macs", "flops", "traffic_byte", "utilization_fraction")),
+    (
+        "Energy",
+        "model_energy",
+        ("energy_j", "compute_energy_j", "memory_energy_j", "static_energy_j", "wasted_energy_j", "energy_scope"),
+    ),
+    ("Energy-delay product", "model_edp", ("edp_js", "local_edp_js", "local_gap_fraction")),
+)  # fmt: skip
+"""Steps of a whole run: title, view, columns, the result first."""
+
+_KERNEL_CHAIN = (
+    (
+        "1. Time it adds to the run",
+        "kernel_time",
+        ("latency_s", "overhead_s", "host_issue_s", "device_s", "busy_s", "kernel_gap_s", "bottleneck"),
+    ),
+    (
+        "2. How its terms make up the time",
+        "kernel_time",
+        (
+            "busy_s", "unlimited_s", "compute_s", "memory_s", "memory_level", "serial_s", "exposed_s", "clock_fraction",
+            "pause_ratio", "power_s", "naive_s", "roofline_s",
+        ),
+    ),
+    (
+        "3. Energy",
+        "kernel_time",
+        ("energy_j", "compute_energy_j", "memory_energy_j", "static_energy_j", "wasted_energy_j"),
+    ),
+    ("4. Energy-delay product", "kernel_edp", ("edp_js", "local_edp_js", "edp_fraction")),
+)  # fmt: skip
+"""Steps of one kernel, each explaining inputs of the one before."""
+
+_STEP = (
+    "unit", "executed_precision", "strategy", "tile_m", "tile_n", "tile_k", "tile_count", "waves", "units_allocated",
+    "pipelining_fraction", "utilization_fraction", "reload_byte", "tile_byte", "peak_ops_per_s", "unit_ops_per_s", "ideal_s",
+)  # fmt: skip
+"""What a step's tile comes out as."""
+
+_TILE = (
+    "dataflow", "step_k", "stages", "split_k", "fill_k", "longest_fill_s", "exposed_fill", "start_s",
+    "wave_quantization_fraction", "sustained_fraction", "filled_fraction",
+)  # fmt: skip
+"""Constants of the tile itself."""
+
+_TILED = (
+    "strategy", "tile_m", "tile_n", "tile_k", "split_k", "overflowing_level", "unlimited_s", "compute_s", "slowest_memory_s",
+    "dynamic_energy_j", "reload_byte", "stream_byte", "units_allocated",
+)  # fmt: skip
+"""What a kernel takes with a candidate tile."""
+
+_RESOURCES = ("matrix", "vector", "memory", "overlap", "residency", "reorder", "paging", "thread")
+
+_KINDS = ("engine", "memory", "bound", "overlap", "exposed", "power", "gap", "host")
+"""Kinds of terms, in the order in which they make up a kernel's time."""
+
+_NAMED = ("scope", "kernel_class", "operator_name", "backend", "precision_class", "memory_format")
+"""What tells rows of `efficiency` apart."""
+
+_FIELDS = (
+    "memory.%.bandwidth_byte_per_s", "memory.%.unit_bandwidth_byte_per_s", "memory.scratchpad.%", "memory.l_.%",
+    "cluster.%.unit_count", "cluster.%.clock_boost_hz", "cluster.%.array%", "power.%.tdp_w", "power.%.clock_fraction",
+    "overhead.%", "energy.byte.%", "energy.static.%",
+)  # fmt: skip
+"""Fields of a part that any kernel may rest on."""
+
+
+class Explain(Core):
+    """The derivation of a run, a kernel or an operator."""
+
+    @answer()
+    def explain(
+        self,
+        model: Model,
+        piece: Annotated[
+            str | None, Text("Operator by name, or kernel by number; none explains the whole run.")
+        ] = None,
+        *,
+        on: Part,
+        batch: Batch = None,
+        sequence: Sequence_ = None,
+        precision: Precision = None,
+        backend: Backend = None,
+        cache: Cache = "warm",
+        power: Power = None,
+        tile: Annotated[
+            str | None, Text("Rows x columns x depth of a tile to hold against the chosen ones, e.g. 64x64x64.")
+        ] = None,
+    ) -> Rows:
+        """Show how the time and energy of a model, kernel or operator come about on one part: each mechanism with its
+        formula, its inputs, the catalog numbers behind them, down to tensor shapes."""
+        question = single(model, on, batch, sequence, precision, backend, cache, power)
+        # A tile by hand is a candidate on a connection of its own.
+        asked = self if tile is None else self.child(self._scope)
+        scoped, keys = asked.target(question, "model_report")
+        told = _Told(scoped, keys)
+        if tile is not None:
+            told.tiles(tiles.offer(scoped, tile), tile, piece)
+        elif piece is None:
+            told.run()
+            for line in told.hints:
+                self.messages.remark(line)
+        elif piece.isascii() and piece.isdigit():
+            told.kernel(int(piece))
+        else:
+            told.kernel(told.operator(piece))
+        return Rows(COLUMNS, told.lines)
+
+
+class _Told:
+    """Lines of a derivation, as they are found."""
+
+    def __init__(self, scoped: Scoped, keys: Record) -> None:
+        self.scoped = scoped
+        self.keys = keys
+        self.lines: list[tuple[Any, ...]] = []
+        self.hints: list[str] = []
+        self._known: dict[str, dict[str, tuple[str | None, str]]] = {}
+
+    def run(self) -> None:
+        """The steps of a whole run, and the kernels that take most of it."""
+        for title, view, columns in _RUN_CHAIN:
+            self._facts(title, "", view, self._rows(view)[0], columns)
+        kernels = self._rows("kernel_time", "ORDER BY latency_s DESC, kernel_id")
+        total = sum(k["latency_s"] for k in kernels) + kernels[0]["run_call_s"]
+        for kernel in kernels[:SHOWN_KERNELS]:
+            meaning = (
+                f"{kernel['kernel']}; {100 * kernel['latency_s'] / total:.1f} % of the run; {kernel['bottleneck']}"
+            )
+            self._line(
+                "Kernels that take the most time", "", str(kernel["kernel_id"]), kernel["latency_s"], "s", meaning
+            )
+        teams = [k["team_s"] for k in kernels if k["team_s"]]
+        self._hint(
+            sum(teams),
+            total,
+            f"pass while threads begin and end, once in each of {len(teams)} kernels; a larger batch"
+            " spreads it over more samples, fewer threads begin sooner",
+        )
+        self._hint(
+            sum(k["paging_s"] for k in kernels),
+            total,
+            "go to memory that the system hands out anew in every run; with"
+            f" {' '.join(f'{name}={value}' for name, value in KEPT_HEAP.items())} it is kept",
+        )
+        self._hint(
+            sum(k["device_s"] for k in kernels if k["layout"] == "aliased"),
+            total,
+            "go to linear layers whose rows are a multiple of 2 KiB long and evict one another from the first-level cache;"
+            " rows stored 64 bytes longer do not",
+        )
+        self.hints.append(
+            f"one kernel: charz explain {self.keys['model']} {kernels[0]['kernel_id']} {self._as_asked()}"
+        )
+
+    def _as_asked(self) -> str:
+        """Options with which a command answers for the same part and scenario."""
+        keys = self.keys
+        sequence = f" --sequence {keys['sequence']}" if keys["sequence"] > 1 else ""
+        options = f"--batch {keys['batch']}{sequence} --precision {keys['precision']} --backend {keys['backend']}"
+        power = "" if keys["power"] == "default" else f" --power {keys['power']}"
+        return f"--on {keys['hardware']} {options}{power}"
+
+    def operator(self, name: str) -> int:
+        """An operator's share of its kernel; returns the kernel."""
+        rows = self._rows("operator_edp", "ORDER BY kernel_id, step DESC")
+        mine = [row for row in rows if row["operator"] == name]
+        if not mine:
+            next = f"`charz explain {self.keys['model']} {self._as_asked()}` lists kernels"
+            raise unknown_name("operator", name, {row["operator"] for row in rows}, next)
+        columns = (
+            "operator_class", "module", "share_fraction", "model_fraction", "is_fused", "base_modifier", "modifier", "latency_s",
+            "energy_j", "edp_js",
+        )  # fmt: skip
+        for row in mine:
+            which = name if row["step"] == "main" else f"{name}, {row['step']}"
+            self._facts(f"Operator {which}: its share of kernel {row['kernel_id']}", "", "operator_edp", row, columns)
+        return int(mine[0]["kernel_id"])
+
+    def kernel(self, kernel_id: int) -> None:
+        """The steps of one kernel, down to the part's numbers."""
+        where = f"WHERE kernel_id = {kernel_id}"
+        kernels = self._rows("kernel_time", where)
+        if not kernels:
+            known = [str(row["kernel_id"]) for row in self._rows("run_kernel", "ORDER BY kernel_id")]
+            next = f"`charz explain {self.keys['model']} {self._as_asked()}` lists kernels"
+            raise unknown_name("kernel", str(kernel_id), known, next)
+        kernel = kernels[0]
+        for title, view, columns in _KERNEL_CHAIN:
+            self._facts(
+                title, kernel["kernel"], view, kernel if view == "kernel_time" else self._rows(view, where)[0], columns
+            )
+        self._terms(kernel, where)
+        self._steps(where)
+        self._layout(kernel)
+        self._tensors(where)
+        self._efficiencies(kernel)
+        self._catalog_numbers(self._rows("kernel_mapping", where)[0])
+
+    def tiles(self, candidate: int, size: str, piece: str | None) -> None:
+        """What kernels with products take with the tile they run with and with another, side by side: one kernel or operator,
+        or those that take most of the run."""
+        if piece is None:
+            where = "TRUE"
+        elif piece.isascii() and piece.isdigit():
+            where = f"kernel_id = {int(piece)}"
+        else:
+            where = f"kernel_id = {self.operator(piece)}"
+        tiles = self._rows("kernel_tile", f"WHERE {where} ORDER BY kernel_id, candidate")
+        mine = {row["kernel_id"]: row for row in tiles if row["candidate"] == candidate}
+        # The offered tile may be the fastest: it is held against the best of the others.
+        others: dict[int, Record] = {}
+        for row in tiles:
+            best = others.get(row["kernel_id"])
+            is_other = row["candidate"] != candidate and row["unlimited_s"] is not None
+            if is_other and (best is None or row["unlimited_s"] < best["unlimited_s"]):
+                others[row["kernel_id"]] = row
+        slowest = sorted(others.values(), key=lambda row: (-row["unlimited_s"], row["kernel_id"]))
+        rivals = {row["kernel_id"]: row for row in slowest[:SHOWN_KERNELS]}
+        if not rivals:
+            next = f"`charz explain {self.keys['model']} {self._as_asked()}` lists kernels"
+            raise CharzError("no product to tile", piece or str(self.keys["model"]), next=next)
+        for kernel_id, rival in rivals.items():
+            title = f"Kernel {kernel_id}: {rival['kernel']}"
+            self._facts(title, f"chosen, candidate {rival['candidate']}", "kernel_tile", rival, _TILED)
+            if kernel_id in mine:
+                self._facts(title, size, "kernel_tile", mine[kernel_id], _TILED)
+            else:
+                self._line(
+                    title, size, "overflowing_level", "no product of it", None, "none of its products takes the tile"
+                )
+
+    def _terms(self, kernel: Record, where: str) -> None:
+        """Every mechanism that takes time or energy: its numbers, what its columns hold, and where its share of the peak
+        comes from."""
+        title = "5. Terms, each by the mechanism that adds it"
+        explained: set[str] = set()
+        order = f"ORDER BY list_position({list(_KINDS)}, kind), term_s DESC, term"
+        for term in self._rows("kernel_term", f"{where} {order}"):
+            item = f"{term['term']} ({term['kind']}, {term['mechanism']})"
+            self._facts(title, item, "kernel_term", term, [c for c in _TERM if term[c] is not None])
+            if term["mechanism"] not in explained:
+                made = [c for c in self._made_by(term["mechanism"]) if kernel.get(c) is not None]
+                self._facts(title, item, term["mechanism"], kernel, made)
+                explained.add(term["mechanism"])
+            if term["efficiency_id"] is not None:
+                source = f"row {term['efficiency_id']} of efficiency, {term['scope']}; {term['source_id']}, {term['confidence']}"
+                self._line(title, item, "share of the peak", term["fraction"], "fraction", source)
+
+    def _made_by(self, mechanism: str) -> list[str]:
+        """Columns that a view adds to those it reads, in order."""
+        reads = self.scoped.value("SELECT reads FROM view_catalog WHERE view = ?", [mechanism])
+        passed_on = {name for view in reads.split(", ") for name in self._documented(view)}
+        return [name for name in self._documented(mechanism) if name not in passed_on]
+
+    def _steps(self, where: str) -> None:
+        """The tile of every step, and the constants of the tile itself."""
+        title = "6. Steps of its operators"
+        steps = self._rows("step_mapping", f"{where} ORDER BY step_id")
+        if steps:
+            self._line(title, "", "mapping", self._rows("kernel_mapping", where)[0]["sentence"], None, "")
+        for step in steps:
+            item = f"{step['operator']} ({step['operator_class']}), {step['step']}"
+            self._facts(title, item, "step_mapping", step, ["flops", *(c for c in _STEP if step[c] is not None)])
+            if step["tile_m"] is not None:
+                self._tile(title, item, step)
+
+    def _tile(self, title: str, item: str, step: Record) -> None:
+        query = "SELECT precision FROM operator_precision WHERE model = ? AND policy = ? AND operator_id = ?"
+        asked = [self.keys["model"], self.keys["precision"], step["operator_id"]]
+        precision, candidate = self.scoped.value(query, asked), step["candidate"]
+        for tile in self._rows("part_tile", f"WHERE compute_precision = '{precision}' AND candidate = {candidate}"):
+            self._facts(title, item, "part_tile", tile, [c for c in _TILE if tile[c] is not None])
+            query = "SELECT DISTINCT source_id, confidence FROM tiling_strategy WHERE strategy = ? AND candidate = ?"
+            for source, confidence in self.scoped.connection.execute(query, [tile["strategy"], candidate]).fetchall():
+                meaning = f"candidate {candidate} of tiling_strategy; {source}, {confidence}"
+                self._line(title, item, "tile", tile["strategy"], None, meaning)
+
+    def _layout(self, kernel: Record) -> None:
+        """Why its tensors lie as they do."""
+        run = self.keys
+        query = "SELECT layout FROM operator_layout WHERE model = ? AND memory_format = ? AND operator_id = ?"
+        own = self.scoped.value(query, [run["model"], run["memory_format"], kernel["anchor_operator_id"]])
+        if kernel["layout"] == run["run_layout"] and run["run_layout"] == run["memory_format"]:
+            why = "the memory format that is asked for"
+        elif kernel["layout"] == run["run_layout"]:
+            why = f"{run['backend']} plans its layouts, and this one for the model's images (model.planned_format)"
+        elif own == kernel["layout"] and kernel["follows_strides"]:
+            why = "the strides of its operands say so (operator_layout), which the backend follows"
+        elif kernel["layout"] == "aliased":
+            why = "rows of both operands evict one another from a first-level cache (linear_call)"
+        elif kernel["kernel_class"] == "copy":
+            why = "it copies a tensor whose strides the operator after it cannot take (layout_copy)"
+        else:
+            why = "the library takes its image for one that is not channels-last (convolution_call)"
+        self._line("7. Layout", "", "layout", kernel["layout"], None, why)
+
+    def _tensors(self, where: str) -> None:
+        for row in self._rows("kernel_border", f"{where} ORDER BY direction, tensor_id"):
+            meaning = f"{row['direction']}, {row['role']}, {row['shape']}, by {row['operator']}"
+            self._line("8. Tensors that cross its border", "", row["tensor"], row["moved_byte"], "byte", meaning)
+
+    def _efficiencies(self, kernel: Record) -> None:
+        """The row of `efficiency` in force for each resource."""
+        same = ("kernel_class", "operator_name", "precision_class", "layout")
+        where = " AND ".join(f"{column} = '{kernel[column]}'" for column in same)
+        (chosen,) = self._rows("part_efficiency", f"WHERE {where}")
+        ids = {r: chosen[f"{r}_efficiency_id"] for r in _RESOURCES if chosen[f"{r}_efficiency_id"] is not None}
+        query = "SELECT * FROM efficiency WHERE list_contains(?, efficiency_id)"
+        rows = {row["efficiency_id"]: row for row in self.scoped.records(query, [list(ids.values())])}
+        for resource, number in ids.items():
+            row = rows[number]
+            half = f"; half of it at {row['half_work']:.3g} a unit" if row["half_work"] else ""
+            meaning = f"{', '.join(str(row[c]) for c in _NAMED)}{half}; {row['source_id']}, {row['confidence']}"
+            self._line(
+                "9. Efficiency rows that hold", "", resource, chosen[f"{resource}_fraction"], "fraction", meaning
+            )
+
+    def _catalog_numbers(self, mapping: Record) -> None:
+        """The part's numbers this kernel rests on, each with its source."""
+        precision, unit = mapping["executed_precision"], mapping["unit"]
+        fields = [f"peak.{precision}.{unit}.%.peak_ops_per_s", *_FIELDS, f"energy.op.{precision}.{unit}"]
+        test = " OR ".join(f"field LIKE '{field}'" for field in fields)
+        title = f"10. Numbers of {self.keys['hardware']} it rests on"
+        for row in self._rows(
+            "hardware_value", f"WHERE hardware = '{self.keys['hardware']}' AND ({test}) ORDER BY field"
+        ):
+            edited = ", edited" if row["is_edited"] else ", follows an edit" if row["follows_edit"] else ""
+            formula = f"; {row['formula']}" if row["formula"] else ""
+            rule = (
+                f" by rule {row['derivation_rule']}" if row["stated_value"] is None and row["derivation_rule"] else ""
+            )
+            trust = row["standing"] if row["stated_value"] is None else row["confidence"] or "?"
+            meaning = f"{trust}{rule}{edited}; {row['source_id'] or '?'}{formula}"
+            self._line(title, "", row["field"], row["value"], row["unit"], meaning)
+
+    def _facts(self, step: str, item: str, view: str, row: Record, columns: Iterable[str]) -> None:
+        """Values with the words in which the view itself documents each column."""
+        documented = self._documented(view)
+        for column in columns:
+            unit, meaning = documented[column]
+            self._line(step, item, column, row[column], unit or _unit(column), meaning)
+
+    def _line(self, step: str, item: str, name: str, value: object, unit: str | None, meaning: str) -> None:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        number = float(value) if is_number else None  # type: ignore[arg-type]
+        word = None if is_number or value is None else _word(value)
+        self.lines.append((step, item, name, number, word, unit, meaning))
+
+    def _hint(self, spent_s: float, latency_s: float, what: str) -> None:
+        """Say where more than a twentieth of a run's time goes and what would help."""
+        if spent_s > latency_s / 20:
+            self.hints.append(f"{100 * spent_s / latency_s:.0f} % of the time {what}")
+
+    def _rows(self, view: str, tail: str = "") -> list[Record]:
+        return self.scoped.records(f"SELECT * FROM {view} {tail}")
+
+    def _documented(self, view: str) -> dict[str, tuple[str | None, str]]:
+        """Unit and text of each column of a view, in order."""
+        if view not in self._known:
+            query = "SELECT column_name, unit, description FROM view_column WHERE view = ? ORDER BY position"
+            rows = self.scoped.connection.execute(query, [view]).fetchall()
+            self._known[view] = {name: (unit, text) for name, unit, text in rows}
+        return self._known[view]
+
+
+_TERM: Sequence[str] = ("term_s", "term_j", "amount", "rate_per_s", "fraction")
+"""Numbers of a term."""
+
+
+def _unit(column: str) -> str | None:
+    return "fraction" if column.endswith("fraction") else UNITS.get(ending(column))
+
+
+def _word(value: object) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)

@@ -1,0 +1,56 @@
+"""A tile of somebody's own, held against the one that a kernel runs with."""
+
+from __future__ import annotations
+
+import re
+
+from charz.schema.errors import CharzError
+
+from ..scoped import Scoped
+
+SIZES = re.compile(r"(\d{1,6})x(\d{1,6})x(\d{1,6})")
+"""Rows, columns and depth of a tile."""
+
+
+def sizes(text: str) -> tuple[int, int, int]:
+    """Rows, columns and depth of a tile from `64x64x64`. Raises `CharzError` for other texts and sizes of 0."""
+    found = SIZES.fullmatch(text)
+    rows, columns, depth = map(int, found.groups()) if found else (0, 0, 0)
+    if 0 in (rows, columns, depth):
+        raise CharzError("not a tile", text, next="write rows x columns x depth, e.g. 64x64x64")
+    return rows, columns, depth
+
+
+def offer(scoped: Scoped, text: str) -> int:
+    """Make a tile one more candidate of the part, with the constants of its family's first; returns its number."""
+    from charz.sql.installed import relations
+    from charz.sql.maintain import stored
+
+    rows, columns, depth = sizes(text)
+    connection = scoped.connection
+    strategies = stored(connection, "tiling_strategy")
+    query = f"""
+        SELECT s.family, MIN(s.candidate), (SELECT MAX(candidate) + 1 FROM {strategies} WHERE family = s.family)
+        FROM {strategies} AS s
+        JOIN part AS h ON h.family = s.family AND COALESCE(s.matrix_instruction = h.matrix_instruction, TRUE)
+        WHERE s.dataflow NOT IN ('direct', 'query_block')
+        GROUP BY s.family
+    """
+    ((family, first, number),) = connection.execute(query).fetchall()
+    connection.execute(
+        f"""
+        CREATE TEMP TABLE tiling_strategy AS
+        SELECT * FROM {strategies}
+        UNION ALL
+        SELECT * REPLACE (
+            'by hand' AS strategy, {number} AS candidate, {rows} AS tile_m, {columns} AS tile_n, {depth} AS tile_k,
+            1 AS divisor, 1 AS split_k
+        )
+        FROM {strategies}
+        WHERE family = ? AND candidate = ?
+        """,
+        [family, first],
+    )
+    (body,) = (relation.body for relation in relations(connection) if relation.name == "part_tile")
+    connection.execute(f"INSERT INTO temp.part_tile BY NAME SELECT * FROM ({body}) WHERE candidate = {number}")
+    return int(number)

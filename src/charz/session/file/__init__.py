@@ -1,0 +1,1 @@
+"""The file itself: filled, checked, repaired, exported."""

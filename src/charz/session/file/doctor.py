@@ -1,0 +1,126 @@
+"""What is wrong with a file, and its repair."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated
+
+from charz.schema.errors import CharzError
+
+from ..answer import Rows, answer
+from ..parameters import Text
+from .check import Check
+
+_FINDING = ("what", "is_well", "found", "next")
+
+
+class Doctor(Check):
+    """What is wrong with a file, and its repair."""
+
+    @answer(is_writing=True)
+    def doctor(
+        self,
+        *,
+        repair: Annotated[bool, Text("Install this charz's views and triggers and rebuild their tables.")] = False,
+    ) -> Rows:
+        """Examine the file itself: whose it is, what it holds that charz did not put there, what it lacks, triggers, maintained
+        tables, keys, invariants and the lints of the catalog, each with what was found and what to do. Exit code 1 if
+        something is wrong.
+
+        `--repair` installs views and triggers anew and evaluates every maintained table; what people and models wrote stays.
+        """
+        from charz.schema import database
+        from charz.sql import maintain, views
+
+        if repair:
+            with self.changing(create=False) as connection:
+                views.install(connection)
+                maintain.refresh(connection)
+        rows = [self._version(), self._foreign(), self._lacking()]
+        if not rows[-1][1]:
+            self.messages.remark("the rest is examined when nothing is missing")
+            return Rows(_FINDING, rows, is_failure=True)
+        checked = [*self._maintained(), *self._missing()]
+        rows += [_finding(kind, of, "rebuilt by `charz doctor --repair`") for kind, of in _by_kind(checked).items()]
+        repeated = database.repeated_keys(self.connection())
+        rows.append(_finding("key", repeated, "ingest the model again with --force"))
+        rows.append(_finding("invariant", self._broken(), "`charz check` shows them model by model"))
+        rows.append(self._linted())
+        return Rows(_FINDING, rows, is_failure=not all(row[1] for row in rows))
+
+    def _version(self) -> tuple[str, bool, str, str]:
+        from charz.schema import about
+        from charz.sql import views
+
+        known = about.read(self.connection())
+        is_same = known.get("views_fingerprint") == views.fingerprint()
+        found = f"charz {known.get('charz_version')}, layout {known.get(about.LAYOUT)}, views {known.get('views_fingerprint')}"
+        return "version", is_same, found, "" if is_same else "`charz doctor --repair` installs this charz's views"
+
+    def _foreign(self) -> tuple[str, bool, str, str]:
+        """Views, triggers and macros that charz did not put there."""
+        from .. import workspace
+
+        try:
+            workspace.check_own(self.connection(), self.path)
+        except CharzError as error:
+            return "foreign object", False, error.exists, "drop them, or write with --trust"
+        return "foreign object", True, "none", ""
+
+    def _lacking(self) -> tuple[str, bool, str, str]:
+        """Views, macros, columns and descriptions that charz put there and that are gone or others."""
+        from charz.sql import foreign
+
+        from .. import workspace
+
+        with contextlib.closing(workspace.empty()) as own:
+            lacking = foreign.lacking(self.connection(), own)
+        is_of_tables = any(name.startswith("column ") for name in lacking)
+        next = "ingest again into a new file" if is_of_tables else "`charz doctor --repair` puts them back"
+        return "missing object", not lacking, _some(lacking) or "none", next if lacking else ""
+
+    def _linted(self) -> tuple[str, bool, str, str]:
+        """Faults of the catalog as the file has it."""
+        from charz.hardware_catalog import lints, sync
+        from charz.hardware_catalog.part import SECTIONS
+        from charz.hardware_catalog.uniform import TYPES
+
+        tables = {t: sync.stored(self.connection(), t) for t in (*TYPES.values(), *SECTIONS.values())}
+        problems = lints.check_tables(self._names("hardware"), tables)
+        next = "correct the rows with a DuckDB client" if problems else ""
+        return "catalog lint", not problems, _some([str(problem) for problem in problems]) or "no fault", next
+
+    def _broken(self) -> dict[str, int]:
+        """Rows of each invariant that has any, over all models."""
+        query = "SELECT view FROM view_catalog WHERE layer = 'invariant' ORDER BY view"
+        names = [name for (name,) in self.connection().execute(query).fetchall()]
+        models = self._names("model")
+        found: dict[str, int] = {}
+        with self.messages.progress("invariants", len(models)) as done:
+            for model in models:
+                for name, count in self._counts(model, [], names).items():
+                    if count:
+                        found[name] = found.get(name, 0) + count
+                done(model)
+        return found
+
+
+def _by_kind(rows: Iterable[tuple[str, str, int, str]]) -> dict[str, dict[str, int]]:
+    """What has rows, by kind; a kind of which nothing has any is there and empty."""
+    found: dict[str, dict[str, int]] = {}
+    for kind, name, count, _ in rows:
+        of_kind = found.setdefault(kind, {})
+        if count:
+            of_kind[name] = count
+    return found
+
+
+def _finding(what: str, counts: Mapping[str, int], next: str) -> tuple[str, bool, str, str]:
+    found = _some([f"{name} {count}" for name, count in counts.items()])
+    return what, not counts, found or "all well", next if counts else ""
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(names[:5]) + more

@@ -1,0 +1,263 @@
+"""Files for other tools: every table and answer, one after another in bounded memory."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from charz.schema import disk
+from charz.schema.errors import CharzError, unknown_name
+
+from ..answer import Rows, answer
+from ..axes import names, sizes
+from ..core import Core, Question
+from ..parameters import Backends, Batches, File, Names, Parts, Precisions, Sequences, Text
+from ..scoped import KEYS
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from charz.sql.stream import Extent
+
+    from .export_files import Target
+
+ASKS_FIRST_BYTE = 10**9
+"""Size of the answers from which an export wants `force`. [byte]"""
+
+ANSWER_BYTE = {"parquet": 400, "csv": 4400, "duckdb": 1900}
+"""Size of all answers about a kernel of a run on a part, by format, measured on models of torchvision; within a third. [byte]"""
+
+REPORT = "6_report"
+"""Layer of the views that people read."""
+
+MEMORY = "1GB"
+"""Memory that DuckDB may fill; what does not fit goes to disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What an export holds."""
+
+    tables: Sequence[str]
+    views: Sequence[str]
+    statements: str
+    """What makes a database of the files."""
+
+
+class Export(Core):
+    """What other tools read."""
+
+    @answer()
+    def export(
+        self,
+        folder: Annotated[File, Text("Folder to make, new or empty; with --format duckdb a new file.")],
+        *,
+        models: Annotated[Names | None, Text("Models; all when none is named.")] = None,
+        on: Parts = None,
+        batch: Batches = None,
+        sequence: Sequences = None,
+        precision: Precisions = None,
+        backend: Backends = None,
+        views: Annotated[Names | None, Text("Reports to write; else all.")] = None,
+        summary: Annotated[bool, Text("Of the reports only those of at most a row for each run on each part.")] = False,
+        format: Annotated[Literal["parquet", "csv", "duckdb"], Text("Kind of file.")] = "parquet",
+        storage: Annotated[str, Text("Oldest DuckDB that shall read --format duckdb.")] = "v2.0.0",
+        for_: Annotated[
+            Literal["files", "spark"], Text("`spark` gets what the models read, and the models.")
+        ] = "files",
+        force: Annotated[bool, Text("Write more than a gigabyte of answers.")] = False,
+    ) -> Rows:
+        """Write every table and every report to files that other tools read.
+
+        FOLDER/table and FOLDER/view hold a file each. FOLDER/load.sql makes tables of the table files and views of the
+        model's statements in DuckDB: a copy that answers, but without the triggers by which an edit of a number changes the
+        answers. With `--format duckdb` the tables of one file hold the rows of both. With `--for spark` the files hold what
+        the models read, and load.sql the statements that make them, in order. A batch, sequence, precision or backend takes
+        the place of those of the file's scenarios.
+        """
+        from charz.sql.stream import Streamed
+
+        if for_ == "spark" and (format != "parquet" or views or summary):
+            exists = "parquet files of what all models read"
+            raise CharzError("not for Spark", "--format, --views or --summary", exists, "leave them out")
+        folder = Path(folder)
+        connection = self.writing_files()
+        extent = self._extent(names(models), names(on), sizes(batch), sizes(sequence), names(precision), names(backend))
+        contents = (
+            _for_spark(connection, folder) if for_ == "spark" else _for_files(connection, names(views), summary, format)
+        )
+        with _memory_limited(connection), _writable(folder):
+            streamed = Streamed(connection, extent, [*contents.tables, *contents.views])
+            self._check_size(sum(streamed.kernels.values()), _share(connection, contents.views), format, force)
+            counts = dict.fromkeys([*contents.tables, *contents.views], 0)
+            with (
+                _target(folder, format, storage, contents, is_flat=for_ == "spark") as target,
+                self.messages.progress("export", streamed.step_count) as done,
+            ):
+                for name, reader in streamed.readers(done):
+                    counts[name] += target.append(name, reader)
+        kinds = {"table": contents.tables, "view": contents.views}
+        rows = [(kind, name, counts[name], target.byte(name)) for kind, listed in kinds.items() for name in listed]
+        return Rows(("kind", "name", "row_count", "file_byte"), rows)
+
+    def _extent(
+        self,
+        models: Sequence[str],
+        parts: Sequence[str],
+        batches: Sequence[int],
+        sequences: Sequence[int],
+        precisions: Sequence[str],
+        backends: Sequence[str],
+    ) -> Extent:
+        """What is exported: the models and parts under the scenarios of the file or of the session, each condition that was
+        named in the place of theirs."""
+        from charz.sql.stream import Extent
+
+        self.check_run(backends, precisions)
+        limited = {"model": models or self._scope.models, "hardware": parts or self._scope.hardware}
+        given = {"batch": batches, "sequence": sequences, "precision": precisions, "backend": backends}
+        rows = self.whole().records("SELECT * FROM scenario ORDER BY scenario_id")
+        for column, values in given.items():
+            rows = [{**row, column: value} for row in rows for value in values or [row[column]]]
+        if any(given.values()):
+            rows, held = self.numbered([{k: v for k, v in row.items() if k != "scenario_id"} for row in rows])
+            rows = list({row["scenario_id"]: row for row in rows}.values())
+        else:
+            held = {row["scenario_id"] for row in rows}
+        named = [self.part_name(name) for name in parts]
+        chosen = [self.model_name(name) for name in models] or self._names("model")
+        if precisions or backends:
+            policies = sorted({str(row["precision"]) for row in rows})
+            asked = Question(
+                models, named, precisions=precisions, backends=backends, every_backend=True, is_first=False
+            )
+            untrained = self._untrained(chosen)
+            targets = self._targets(named, asked, policies, untrained)
+            self._say_left_out(named, asked, policies, targets, untrained)
+        self._say_fixed(chosen, batches, sequences)
+        return Extent(
+            chosen,
+            named or self._names("hardware"),
+            rows,
+            held,
+            [column for column, named in limited.items() if named],
+        )
+
+    def _say_fixed(self, models: Sequence[str], batches: Sequence[int], sequences: Sequence[int]) -> None:
+        """Say which models have none of the sizes that were named."""
+        fixed = [
+            f"{model}, its {name} is fixed at {size}"
+            for name, sizes in (("batch", batches), ("sequence", sequences))
+            for model, size in self.connection()
+            .execute(f"SELECT model, default_{name} FROM model WHERE NOT is_{name}_symbolic ORDER BY model")
+            .fetchall()
+            if sizes and model in models and size not in sizes
+        ]
+        if fixed:
+            self.messages.warn(f"left out: {'; '.join(fixed)}")
+
+    def _check_size(self, kernels: int, share: float, format: str, force: bool) -> None:
+        """Say how large the answers become, or raise it where they are larger than people expect."""
+        size = kernels * share * ANSWER_BYTE[format]
+        if size <= ASKS_FIRST_BYTE:
+            return
+        text = f"about {size / 1e9:.1f} GB of answers: {kernels:,} kernels on parts"
+        if not force:
+            next = "--summary, --views, --models, --on and --batch narrow it, --force writes it"
+            raise CharzError("a large export", text, next=next)
+        self.messages.remark(f"writes {text}")
+
+
+def _share(connection: duckdb.DuckDBPyConnection, views: Sequence[str]) -> float:
+    """Columns of some reports over those of all, of reports with more than a row for each run on each part."""
+    query = "SELECT view, grain, count(*) FROM view_catalog JOIN view_column USING (view) WHERE layer = ? GROUP BY ALL"
+    found = connection.execute(query, [REPORT]).fetchall()
+    wide = {view: count for view, grain, count in found if not set(grain.split(", ")) <= set(KEYS)}
+    return sum(wide.get(view, 0) for view in views) / sum(wide.values())
+
+
+def _for_files(connection: duckdb.DuckDBPyConnection, views: Sequence[str], is_summary: bool, format: str) -> Contents:
+    known = _reports(connection)
+    for name in views:
+        if name not in known:
+            raise unknown_name("report", name, known, "`charz schema` lists them")
+    grains = dict(connection.execute("SELECT view, grain FROM view_catalog").fetchall())
+    chosen = [name for name in views or known if not is_summary or set(grains.get(name, "").split(", ")) <= {*KEYS, ""}]
+    tables = _listed(connection, _TABLES)
+    return Contents(tables, chosen, _load_script(connection, tables, format))
+
+
+def _for_spark(connection: duckdb.DuckDBPyConnection, folder: Path) -> Contents:
+    from charz.sql import spark
+
+    statements = spark.statements(connection, folder.resolve())
+    return Contents(spark.sources(connection), [], "".join(f"{statement.text};\n" for statement in statements))
+
+
+def _load_script(connection: duckdb.DuckDBPyConnection, tables: Sequence[str], format: str) -> str:
+    """Statements that make the tables from the files, then the views over them; run in the folder."""
+    from charz.schema import ddl
+
+    # An empty text is written as "" and a missing one as nothing: keep them apart.
+    options = ", HEADER, ALLOW_QUOTED_NULLS false" if format == "csv" else ""
+    made = _listed(connection, _TABLES.replace("table_name", "sql", 1))
+    filled = [
+        f"COPY {ddl.quote(t)} FROM {ddl.literal(f'table/{t}.{format}')} (FORMAT {format}{options});" for t in tables
+    ]
+    query = "SELECT view, body FROM view_catalog WHERE kind = 'view' ORDER BY position"
+    views = [f"CREATE VIEW {ddl.quote(name)} AS\n{body};" for name, body in connection.execute(query).fetchall()]
+    return "\n".join([*made, *filled, *views]) + "\n"
+
+
+def _target(folder: Path, format: str, storage: str, contents: Contents, is_flat: bool) -> Target:
+    from .export_files import Database, Folder
+
+    if format == "duckdb":
+        return Database(folder, storage, MEMORY)
+    kinds = {"table": contents.tables, "view": contents.views}
+    places = {name: name if is_flat else f"{kind}/{name}" for kind, listed in kinds.items() for name in listed}
+    return Folder(folder, format, places, {"load.sql": contents.statements}, contents.views)
+
+
+@contextlib.contextmanager
+def _writable(folder: Path) -> Iterator[None]:
+    """A full disk or a missing right as one line."""
+    import duckdb
+
+    try:
+        yield
+    except (OSError, duckdb.Error) as error:
+        if disk.is_full(error):
+            raise disk.full(folder) from error
+        if not isinstance(error, OSError | duckdb.IOException):
+            raise
+        raise CharzError("cannot write the export", str(folder), str(error).splitlines()[0]) from error
+
+
+@contextlib.contextmanager
+def _memory_limited(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Let the engine hold no more than an export needs to be fast."""
+    ((before,),) = connection.execute("SELECT value FROM duckdb_settings() WHERE name = 'memory_limit'").fetchall()
+    connection.execute(f"SET memory_limit = '{MEMORY}'")
+    try:
+        yield
+    finally:
+        connection.execute(f"SET memory_limit = '{before}'")
+
+
+_TABLES = "SELECT table_name FROM duckdb_tables() WHERE NOT internal AND schema_name = 'main' AND NOT temporary ORDER BY table_name"
+_VIEWS = "SELECT view_name FROM duckdb_views() WHERE NOT internal AND schema_name = 'main' AND NOT temporary ORDER BY 1"
+_INNER = f"SELECT view FROM view_catalog WHERE layer <> '{REPORT}'"
+
+
+def _reports(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Views that are read by people, and a user's own."""
+    inner = set(_listed(connection, _INNER))
+    return [name for name in _listed(connection, _VIEWS) if name not in inner]
+
+
+def _listed(connection: duckdb.DuckDBPyConnection, query: str) -> list[str]:
+    return [name for (name,) in connection.execute(query).fetchall()]

@@ -1,0 +1,178 @@
+"""Models brought into the database."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+from charz.schema.errors import CharzError
+
+from ..answer import Rows, answer
+from ..ask.sql import Sql
+from ..assumed import counted, note
+from ..axes import names
+from ..parameters import Names, Text
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from charz.ingest.run import Outcome
+    from charz.ingest.sources.spec import Spec
+
+CLOSING_PARTS = ("i7_13700k", "h100_sxm5_80", "tpu_v4", "kpu_t256")
+"""One CPU, GPU, TPU and KPU that everybody has heard of, or should."""
+
+CLOSING_MODELS = 3
+"""Models about which `ingest` answers, of those it brought in."""
+
+_CLOSING = (
+    "model", "hardware", "is_simulated", "backend", "precision", "latency_s", "energy_j", "edp_js", "peak_memory_byte"
+)  # fmt: skip
+
+_CLOSING_TAIL = (
+    "JOIN (SELECT hardware, backend, is_default FROM supported_backend) USING (hardware, backend)"
+    " QUALIFY backend = first_value(backend) OVER (PARTITION BY model, hardware ORDER BY is_default DESC, backend)"
+    " ORDER BY list_position(?, model), list_position(?, hardware), scenario_id"
+)
+
+_SETTING = re.compile(r"[A-Za-z_]\w*=")
+
+
+class Ingest(Sql):
+    """Models brought into the database."""
+
+    @answer(is_writing=True)
+    def ingest(
+        self,
+        models: Annotated[
+            Any,
+            Text(
+                "resnet50, timm:NAME, hf:NAME, config.json, file.py, module:factory (imports and calls your own code),"
+                " model.pt2, synthetic:KIND; in Python also an `nn.Module`.",
+                taken=list[str] | None,
+            ),
+        ] = None,
+        *,
+        all_: Annotated[str | None, Text("Every model of a source: torchvision, timm or hf.")] = None,
+        list_: Annotated[str | None, Text("Only list the names of a source.")] = None,
+        jobs: Annotated[int, Text("Models worked on at once.", short="-j", least=1)] = 1,
+        batch: Annotated[int | None, Text("Fix the batch instead of leaving it open.", least=1)] = None,
+        resolution: Annotated[
+            int | str | None, Text("Image side, e.g. 288, or height x width: 800x1066.", taken=str | None)
+        ] = None,
+        sequence: Annotated[int | None, Text("Default sequence length.", least=1)] = None,
+        inputs: Annotated[
+            Any,
+            Text(
+                "Shape and type of an input of your own model, e.g. B,3,224,224:fp32; in Python also example tensors.",
+                flag="input",
+                taken=list[str] | None,
+            ),
+        ] = None,
+        settings: Annotated[
+            Names | None,
+            Text("KEY=VALUE of a synthetic model or configuration; KEY=V1,V2 makes a sweep.", flag="set"),
+        ] = None,
+        train: Annotated[bool, Text("Add the backward pass.")] = False,
+        force: Annotated[bool, Text("Trace again what has not changed.")] = False,
+        name: Annotated[str | None, Text("Name of a live module, else its class's.", is_python_only=True)] = None,
+    ) -> Rows:
+        """Trace models without weights and write what they compute and move into the database.
+
+        Sizes stay symbolic in batch and sequence, so one ingest answers every batch. Models that have
+        not changed are skipped. Answers with the first models at batch 1 on a few parts. A live module is neither changed
+        nor run; its inputs are a tensor, a tuple or mapping of them, or shapes as texts.
+        """
+        from charz.ingest.run import run
+        from charz.ingest.sources.listing import names_of
+        from charz.sql import maintain
+
+        if hasattr(models, "forward"):
+            return self._closing([self._live(models, inputs, name, train, force)])
+        if list_:
+            return Rows(("model",), [(name,) for name in names_of(list_)])
+        options = {
+            "batch": batch,
+            "resolution": resolution,
+            "sequence": sequence,
+            "train": train,
+            "trust": self.access.trust,
+        }
+        specs = _specs(_listed(models), all_, _listed(settings), inputs=tuple(_listed(inputs)), **options)
+        with self.messages.progress("ingest", len(specs)) as done:
+
+            def report(outcome: Outcome) -> None:
+                done(outcome.model)
+                if outcome.state == "failed":
+                    self.messages.warn(f"failed: {outcome.model}: {outcome.message}")
+                elif outcome.message:
+                    self.messages.remark(f"{outcome.model}: {outcome.message}")
+
+            return self._closing(run(specs, self.changing, maintain.add_runs, jobs, force, report))
+
+    def _live(self, module: nn.Module, inputs: Any, name: str | None, train: bool, force: bool) -> Outcome:
+        """Trace a module in memory and write it. Raises `CharzError` where another model has its name."""
+        from charz.ingest.compile.rules import from_connection
+        from charz.ingest.pipeline import ingest_request
+        from charz.ingest.run import Outcome
+        from charz.ingest.sources import live
+        from charz.ingest.sources.spec import Spec
+        from charz.ingest.write import write
+        from charz.sql import maintain
+
+        rules = from_connection(self.connection(create=True))
+        request = live.request(module, inputs, name, train)
+        made = ingest_request(request, rules, train)
+        query = "SELECT source FROM model WHERE model = ?"
+        held = self.connection().execute(query, [request.name]).fetchall()
+        if held and held[0][0] != request.source and not force:
+            next = "give yours another with name=, or force=True puts it in that one's place"
+            raise CharzError("the name is taken", request.name, f"{held[0][0]} has it", next)
+        with self.changing() as connection:
+            write(connection, [made], maintain.add_runs)
+        return Outcome(Spec(request.name, "live"), "written", request.name, "", made.model["ingest_s"])
+
+    def _closing(self, outcomes: Sequence[Outcome]) -> Rows:
+        """Latency, energy, EDP and peak memory of the first models on a few parts: batch 1, the default backend or else the
+        first that trains, every precision that the database has such a scenario of."""
+        counts = Counter(outcome.state for outcome in outcomes)
+        states = ("written", "unchanged", "failed")
+        self.messages.remark("models: " + ", ".join(f"{counts[state]} {state}" for state in states if counts[state]))
+        known = list(dict.fromkeys(outcome.model for outcome in outcomes if outcome.state != "failed"))
+        shown = known[:CLOSING_MODELS]
+        if not shown:
+            return Rows(_CLOSING, [], is_failure=True)
+        parts = [part for part in CLOSING_PARTS if part in self._names("hardware")]
+        query = "SELECT scenario_id FROM scenario WHERE batch = 1 AND phase = 'forward'"
+        numbers = [number for (number,) in self.connection().execute(query).fetchall()]
+        scoped = self.scope(models=shown, hardware=parts, scenarios=numbers).whole()
+        rows = scoped.rows("target_cost", _CLOSING, _CLOSING_TAIL, [shown, parts]).fetch()
+        if lost := [part for part in parts if rows and all(part not in row for row in rows)]:
+            self.messages.remark(f"no answer on {', '.join(lost)}: nothing that runs there trains")
+        note(scoped, self.messages, counted(["target_cost"]))
+        self.messages.remark(
+            f"next: charz {'report' if len(known) == 1 else 'compare'} {' '.join(shown)} --on {CLOSING_PARTS[1]}"
+        )
+        return Rows(_CLOSING, rows, ("target_cost",), is_failure=counts["failed"] > 0)
+
+
+def _specs(given: Sequence[str], source: str | None, settings: Sequence[str], **options: object) -> list[Spec]:
+    """One request for each name, and each of a source, and combination of settings."""
+    from charz.ingest.sources.listing import names_of
+    from charz.ingest.sources.spec import parse, sweep
+
+    # `--set in=128 hidden=256,512`: what looks like a setting is one, whichever option stood before it
+    swept = sweep([*settings, *(text for text in given if _SETTING.match(text))])
+    requested = names([text for text in given if not _SETTING.match(text)]) + (names_of(source) if source else [])
+    if not requested:
+        raise CharzError(
+            "no model named", next="try `charz ingest efficientnet_b0`, or `charz ingest --all torchvision`"
+        )
+    return [parse(name, settings=chosen, **options) for name in requested for chosen in swept]
+
+
+def _listed(given: Names | None) -> list[str]:
+    """The texts as they are: commas within may be part of a setting or a shape."""
+    return [given] if isinstance(given, str) else list(given or ())

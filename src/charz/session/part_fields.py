@@ -1,0 +1,100 @@
+"""Numbers of a part: where each stands, and what it may be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from charz.schema import ddl
+from charz.schema.errors import CharzError, nearest_names, unknown_name
+from charz.schema.units import UNITS, ending
+
+from .axes import quantity
+from .parameters import Amount
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from charz.schema.row import Row
+
+
+@dataclass(frozen=True, slots=True)
+class PartField:
+    """Where a number of a part stands."""
+
+    field: str
+    """As `hardware_value.field` names it."""
+    table: str
+    key: tuple[tuple[str, str], ...]
+    column: str
+    unit: str
+    is_count: bool
+    bounds: tuple[float, float]
+    """Least and most that it may be (`number_rule`)."""
+
+    def value(self, given: Amount, name: str) -> float:
+        """A value of the number in SI units, `name` as the user calls it. Raises `CharzError` for one that cannot be."""
+        return self.checked(quantity(given, self.unit, name), f"{name}={given}")
+
+    def checked(self, value: float, text: str) -> float:
+        """The value. Raises `CharzError` where no part has such a number."""
+        least, most = self.bounds
+        if not least <= value <= most:  # NaN is not
+            raise CharzError("no part has such a number", text, f"numbers from {least:g} to {most:g} are possible")
+        if self.is_count and value != int(value):
+            raise CharzError("not a count", text, "whole numbers are possible")
+        return value
+
+
+def part_fields(connection: duckdb.DuckDBPyConnection, hardware: str) -> list[PartField]:
+    """Every number that a part has a row for, known or not, and every energy, stated or by a rule."""
+    from charz.hardware_catalog.part import ENERGY_UNITS, ORDINALS, SECTIONS
+    from charz.schema.catalog import Price
+    from charz.sql.narrow import ENERGY
+
+    tables: dict[str, type[Row]] = {**SECTIONS, "price": Price}
+    query = "SELECT kind, quantity, least, most FROM number_rule"
+    rules = {(kind, what): (least, most) for kind, what, least, most in connection.execute(query).fetchall()}
+    every = rules["*", "*"]
+    found = []
+    for section, row_type in tables.items():
+        columns = [c for c in ddl.columns(row_type) if c.python_type in (int, float) and c.name not in ORDINALS]
+        for key in _keys(connection, row_type, hardware):
+            named = ".".join((section, *(value for _, value in key[1:])))
+            for column in columns:
+                unit, is_count = UNITS.get(ending(column.name), ""), column.python_type is int
+                bounds = rules.get((section, column.name), every)
+                found.append(
+                    PartField(f"{named}.{column.name}", row_type.TABLE, key, column.name, unit, is_count, bounds)
+                )
+    query = "SELECT what, key FROM part_energy WHERE hardware = ? ORDER BY ALL"
+    for what, of in connection.execute(query, [hardware]).fetchall():
+        energy = (("hardware", hardware), ("what", what), ("key", of))
+        found.append(PartField(f"energy.{what}.{of}", ENERGY, energy, "value", ENERGY_UNITS[what], False, every))
+    return found
+
+
+def named(known: list[PartField], hardware: str, field: str, also: tuple[str, ...] = ()) -> PartField:
+    """The number of a part that a field means, or the end of a field that no other has; `also` are other names that a user
+    could have meant. Raises `CharzError` naming the nearest, or these."""
+    found = [part_field for part_field in known if part_field.field == field] or [
+        part_field for part_field in known if part_field.field.endswith(f".{field}")
+    ]
+    if len(found) > 1:
+        candidates = ", ".join(part_field.field for part_field in found[:12])
+        raise CharzError("several numbers have this name", field, f"candidates: {candidates}", "name one of them")
+    if not found:
+        lists = f"`charz hardware show {hardware}` lists {'all' if also else 'them'}"
+        every = [*also, *(part_field.field for part_field in known)]
+        listed = also if also and not nearest_names(field, every) else every
+        raise unknown_name(f"number of {hardware}", field, listed, lists)
+    return found[0]
+
+
+def _keys(
+    connection: duckdb.DuckDBPyConnection, row_type: type[Row], hardware: str
+) -> list[tuple[tuple[str, str], ...]]:
+    """Keys of a part's rows in a table, the part first."""
+    names = ", ".join(map(ddl.quote, row_type.KEY))
+    query = f"SELECT {names} FROM {row_type.TABLE} WHERE hardware = ? ORDER BY ALL"
+    return [tuple(zip(row_type.KEY, row, strict=True)) for row in connection.execute(query, [hardware]).fetchall()]

@@ -1,0 +1,243 @@
+"""What the methods of a session answer on a small database."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import charz
+from charz.cli import dispatch
+from charz.schema.errors import CharzError
+from charz.session import CharzWarning, Session
+from charz.session.ask import memory_fits
+
+PART = "h100_sxm5_80"
+
+
+@pytest.fixture
+def db(file: Path) -> Iterator[Session]:
+    with charz.open(file) as session:
+        yield session
+
+
+def parts(frame: pl.DataFrame) -> dict[str, str]:
+    return dict(frame.select("hardware", "precision").iter_rows())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("method", "models", "options"),
+    [
+        ("recommend", "small", {"latency": "5ms", "energy": "50J", "memory": "8GiB", "price": 5, "on": f"{PART},t4"}),
+        ("compare", ["small", "other"], {"on": [PART, "kpu_t64"], "precision": "int8,fp32"}),
+        ("sweep", "small", {"on": "t4", "batch": "1:64", "precision": ["fp32", "fp16"], "backend": "eager,inductor"}),
+        ("parallel", "small", {"on": PART}),
+        ("memory", "small", {"on": PART}),
+        ("cost", "small", {"on": PART, "co2": 400.0, "kwh": 0.2}),
+        ("concurrency", "small", {"on": PART}),
+        ("opportunities", "small", {"on": PART}),
+        ("report", "small", {"on": PART}),
+    ],
+)
+def test_every_section_answers(db: Session, method: str, models: str | list[str], options: dict[str, object]) -> None:
+    asked = getattr(db, method).asked
+    for section in (*asked.sections, *asked.more) or (None,):
+        frame = getattr(db, method)(models, **options, **({"section": section} if section else {}))
+        assert isinstance(frame, pl.DataFrame) and frame.width > 1
+        assert not any(frame[name].is_nan().any() for name in frame.columns if frame[name].dtype.is_float())
+
+
+def test_cost_ranks_what_does_not_fit_last(db: Session) -> None:
+    """A batch of 10 million floods any part, and is the cheapest a sample."""
+    frame = db.cost("small", on="t4", batch=[1, 10_000_000])
+    assert frame.select("batch", "fits_device").rows() == [(1, True), (10_000_000, False)]
+    one, many = frame["million_inference_usd"]
+    assert one > many
+
+
+@pytest.mark.parametrize("method", ["compare", "cost", "sweep", "concurrency"])
+def test_each_part_is_asked_in_a_precision_it_has(method: str, db: Session) -> None:
+    """The first of fp32, bf16, fp16 and int8: Gaudi 3 states no fp32, Groq's LPU no bf16 either, TPU v1 int8 alone."""
+    expected = {"t4": "fp32", "gaudi3": "bf16", "groq_lpu_v1": "fp16", "tpu_v1": "int8"}
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        frame = getattr(db, method)("small", backend="onnxruntime,xla", on=list(expected))
+    assert parts(frame) == expected
+    (line,) = {str(warning.message) for warning in said}
+    assert line == (
+        "left out: xla on gaudi3, it has onnxruntime; xla on groq_lpu_v1, it has onnxruntime; onnxruntime on tpu_v1, it has xla"
+    )
+
+
+@pytest.mark.parametrize("method", ["memory", "parallel", "opportunities"])
+def test_a_part_without_fp32_is_answered(method: str, db: Session) -> None:
+    assert set(getattr(db, method)("small", on="gaudi3")["precision"]) == {"bf16"}
+
+
+def test_what_cannot_run_so_is_named(db: Session) -> None:
+    with pytest.warns(CharzWarning) as said:
+        frame = db.compare("small", on="t4,tpu_v1,kpu_t64", precision="fp16", backend="inductor,xla")
+    assert set(frame["hardware"]) == {"t4"}
+    assert "fp16 on tpu_v1, it computes in int8; inductor, xla on kpu_t64, it has kpu" in str(said[0].message)
+
+
+def test_a_precision_that_one_part_has_not_is_named(db: Session) -> None:
+    with pytest.warns(CharzWarning, match="left out: bf16 on t4, it computes in fp16"):
+        assert set(db.compare("small", on="t4,a100_pcie_40", precision="fp16,bf16")["precision"]) == {"fp16", "bf16"}
+
+
+def test_parts_that_are_not_named_are_counted(db: Session) -> None:
+    with pytest.warns(CharzWarning, match=r"left out: \d+ of \d+ parts, which do not run kpu"):
+        assert set(db.compare("small", backend="kpu")["backend"]) == {"kpu"}
+
+
+def test_serving_takes_16_bits_where_the_part_has_them(db: Session) -> None:
+    """The EPYC 9654 has bf16 and no fp16, the i9-10940X neither."""
+    with pytest.warns(CharzWarning, match="left out: small, no step of one token follows from its graph"):
+        frame = db.llm(["decoder", "small"], on=["t4", "epyc_9654", "i9_10940x"])
+    assert set(frame["model"]) == {"decoder"}
+    assert parts(frame) == {"t4": "fp16", "epyc_9654": "bf16", "i9_10940x": "fp32"}
+
+
+def test_an_answer_says_what_it_leaves_out(file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "unsized.duckdb"
+    path.write_bytes(file.read_bytes())
+    with charz.open(path) as db:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            db.compare("small,other", on="t4")
+        with db.changing() as connection:
+            connection.execute("UPDATE operator SET rule = NULL WHERE model = 'small' AND operator_id < 3")
+        with pytest.warns(CharzWarning, match="operators of small have no rule, its figures are too small"):
+            db.compare("small,other", on="t4")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            db.compare("other", on="t4")
+
+
+def test_limits_leave_choices_out_by_reason(db: Session) -> None:
+    """What is too slow, too dear or of unknown price is told apart, and the fastest of each named."""
+    lost = db.recommend("small", latency="1ns", on="t4", section="others")
+    assert lost["reason"].to_list() == ["too slow"] and lost["fastest"][0].startswith("t4 ")
+    priced = db.recommend("small", price=1e-6, on=["t4", "kpu_t64"], section="others")
+    assert dict(priced.select("reason", "choice_count").iter_rows()).keys() == {"too expensive", "price unknown"}
+
+
+@pytest.mark.parametrize(
+    ("method", "given", "options", "says"),
+    [
+        ("recommend", "small", {"latency": "5parsec"}, "not an amount: --latency 5parsec"),
+        ("recommend", "small", {"latency": "20"}, "a number without its unit: --latency 20. Units: s, ms"),
+        ("recommend", "small", {"memory": "8"}, "write e.g. --memory 8GiB"),
+        ("sweep", "small", {"batch": "many"}, "not a size"),
+        ("sweep", "small", {"batch": [0]}, "size out of range: 0"),
+        ("llm", "small", {"on": "t4"}, "nothing to serve: small. No step of one token follows from its graph"),
+        ("llm", "decoder", {"on": "tpu_v1", "precision": "fp16"}, "precision: fp16 on tpu_v1. It computes in int8"),
+        ("memory", "small", {"on": "tpu_v1", "precision": "fp16"}, "precision: fp16 on tpu_v1. It computes in int8"),
+        ("cost", "small", {"on": "tpu_v1", "backend": "kpu"}, "part: kpu on tpu_v1. It has xla"),
+        ("cost", "small", {"on": "t4", "kwh": float("inf")}, "not a finite number: --kwh inf"),
+        ("compare", "small", {"precision": "fp8", "backend": "openvino"}, "no part runs this so: small"),
+        ("opportunities", "small", {"on": "tpu_v1", "precision": "fp16", "parts": True}, "does not run this model so"),
+        ("sweep", "small", {"resolution": 288}, "not ingested at this resolution"),
+        ("compare", "smal", {}, "unknown model: smal. Nearest: small"),
+    ],
+)
+def test_errors_say_what_to_do(db: Session, method: str, given: str, options: dict[str, object], says: str) -> None:
+    with pytest.raises(CharzError) as raised:
+        getattr(db, method)(given, **options)
+    assert says.lower() in raised.value.line.lower()
+
+
+@pytest.mark.parametrize(
+    ("part", "backend", "counterpart"),
+    [
+        ("kpu_t64", "kpu", "kpu_unfused"),
+        ("tpu_v4", "xla", "xla_unfused"),
+        ("i7_13700k", "openvino", "openvino_unfused"),
+        (PART, "tensorrt", "tensorrt_unfused"),
+        (PART, "inductor", "eager"),
+    ],
+)
+def test_fused_stands_beside_unfused(db: Session, part: str, backend: str, counterpart: str) -> None:
+    """Whichever of the two is asked about; fewer kernels move no more bytes, and kernels add up to the run but for the call."""
+    asked = {
+        "on": part,
+        "batch": 3,
+        "precision": "int8" if backend == "kpu" else "fp32" if backend != "tensorrt" else "fp16",
+    }
+    run = db.report("small", **asked, backend=backend, section="fusion")
+    assert run.select("backend", "unfused_backend").rows() == [(backend, counterpart)]
+    other = db.report("small", **asked, backend=counterpart, section="fusion")
+    assert other.filter(backend=backend).equals(run)
+    row = run.row(0, named=True)
+    assert row["kernel_count"] < row["unfused_kernel_count"]
+    assert row["traffic_byte"] < row["unfused_traffic_byte"] and row["dram_byte"] <= row["unfused_dram_byte"]
+    kernels = db.report("small", **asked, backend=backend, section="fusions", top=1000)
+    assert kernels["unfused_kernel_count"].sum() == row["unfused_kernel_count"]
+    for name in ("traffic_byte", "unfused_traffic_byte"):
+        assert kernels[name].sum() == pytest.approx(row[name], rel=1e-12)
+    if backend != "inductor":  # one dispatch: what the run pays once is the same on both sides
+        call = row["latency_s"] - kernels["latency_s"].sum()
+        assert row["unfused_latency_s"] - kernels["unfused_latency_s"].sum() == pytest.approx(call, rel=1e-9)
+
+
+def test_counterparts_are_asked_for_by_name_alone(db: Session) -> None:
+    assert not any(name.endswith("_unfused") for name in db.opportunities("small", on=PART)["backend"])
+
+
+def test_every_precision_of_a_part_is_compared(db: Session) -> None:
+    """Though the file holds runs of `kpu` in int8 alone."""
+    held = db.sql("SELECT DISTINCT precision FROM run WHERE backend = 'kpu'")["precision"].to_list()
+    assert held == ["int8"]
+    rows = db.report("small", on="kpu_t64", section="precisions", batch=3)
+    native = db.sql("SELECT precision FROM part_support WHERE hardware = 'kpu_t64' AND backend = 'kpu'")["precision"]
+    assert sorted(rows["precision"]) == sorted(native) and len(native) > 4
+    assert set(rows["base_precision"]) == {"fp32"}
+    same = db.report("small", on="kpu_t64", batch=3, precision="bf16")
+    assert rows.filter(precision="bf16")["latency_s"][0] == pytest.approx(same["latency_s"][0], rel=1e-12)
+
+
+def test_a_family_is_planned_by_the_name_of_a_member_or_its_own(file: Path) -> None:
+    """The generated models are each the only one of its source; nothing of one stays where twice of it does not fit."""
+    with charz.open(file) as db:
+        by_model = db.memory("small", on="t4", section="fits")
+        by_source = db.memory("test:small", on="t4", section="fits")
+        levels = db.sql("SELECT level, fits_double_buffered FROM memory_fit", model="small", on="t4", batch=1)
+        assert by_model.equals(by_source)
+        expected = {level: "small" if fits else None for level, fits in levels.rows() if level != "register"}
+        assert dict(by_model.select("level", "largest_model").rows()) == expected
+        with pytest.raises(CharzError, match="unknown model or family: test:smal. Nearest: test:small"):
+            db.memory("test:smal", on="t4", section="fits")
+
+
+def test_fits_is_an_option_of_memory(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert dispatch.run(["memory", "small", "--on", "t4", "--fits", "--db", str(file), "--format", "json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    with charz.open(file) as db:
+        assert [row["level"] for row in printed] == db.memory("small", on="t4", section="fits")["level"].to_list()
+
+
+def test_sizes_of_a_family_that_stay_in_a_level() -> None:
+    """As `test_a_run_stays_where_it_fits_twice`: 480 bytes for n = 8, 1,472 for 16 and 4,992 for 32."""
+    twice = {8: 480.0, 16: 1472.0, 32: 4992.0}
+    target = {"hardware": "t4", "backend": "eager", "precision": "int8", "batch": 4, "sequence": 0}
+    rows = [
+        {**target, "level": level, "capacity_byte": size, "model": f"n={n}", "double_buffered_byte": needed,
+         "fits_double_buffered": needed <= size}
+        for level, size in (("register", 1e9), ("l1", 480.0), ("l2", 4991.0), ("dram", 4992.0))
+        for n, needed in twice.items()
+    ]  # fmt: skip
+    assert [dict(zip(memory_fits.COLUMNS[5:], row[5:], strict=True)) for row in memory_fits.fits(rows)] == [
+        {"level": level, "capacity_byte": size, "largest_byte": largest, "next_byte": following, "largest_model": stays,
+         "next_model": leaves}
+        for level, size, largest, following, stays, leaves in (
+            ("l1", 480.0, 480.0, 1472.0, "n=8", "n=16"),
+            ("l2", 4991.0, 1472.0, 4992.0, "n=16", "n=32"),
+            ("dram", 4992.0, 4992.0, None, "n=32", None),
+        )
+    ]  # fmt: skip

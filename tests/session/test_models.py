@@ -1,0 +1,209 @@
+"""Models are brought in, listed, covered, and their fusion held against inductor's."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import charz
+from charz.schema.errors import CharzError
+from charz.session import CharzWarning, Messages, Session
+
+
+@pytest.fixture
+def said() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def db(tmp_path: Path, said: list[str]) -> Iterator[Session]:
+    """A session with a file that is not there yet."""
+    with Session(tmp_path / "new.duckdb", messages=Messages(warn=said.append, remark=said.append)) as session:
+        yield session
+
+
+def test_a_users_own_fusion_rule_makes_fewer_kernels(db: Session) -> None:
+    """Inductor leaves products to libraries: linear, ReLU, linear are three kernels. With a rule of one's own two."""
+    query = "SELECT kernel FROM kernel WHERE backend = 'inductor' ORDER BY kernel_id"
+    asked = ["synthetic:mlp", "in=16", "hidden=32", "layers=2"]
+    db.ingest(asked)
+    assert db.sql(query)["kernel"].to_list() == ["linear", "activation", "linear"]
+    name = db.models()["model"][0]
+    before = db.report(name, on="t4", backend="inductor", section="fusion")
+    db.close()
+    with duckdb.connect(db.path) as connection:
+        connection.execute(
+            "INSERT INTO fusion_rule VALUES ('inductor', 'linear', 'activation', 'always', 'assumption', 'assumed')"
+        )
+    with charz.open(db.path) as changed:
+        assert changed.sql("SELECT model FROM stale_compilation")["model"].to_list() == [name]
+        changed.ingest(asked)
+        assert changed.sql(query)["kernel"].to_list() == ["linear+activation", "linear"]
+        after = changed.report(name, on="t4", backend="inductor", section="fusion")
+    assert (before["kernel_count"][0], after["kernel_count"][0]) == (3, 2)
+    assert after["unfused_latency_s"][0] == pytest.approx(before["unfused_latency_s"][0], rel=1e-12)
+    # The result of the first product, written and read: 2 x 32 elements of 4 bytes.
+    assert before["traffic_byte"][0] - after["traffic_byte"][0] == 2 * 32 * 4
+
+
+def test_a_linear_its_bias_and_its_relu_are_three_rows(db: Session) -> None:
+    """64 to 128 features in one kernel of a KPU: 2 x 64 x 128 operations of weight 1 and 128 of ReLU, of weight 0.05 when
+    fused; of the product's share 128 additions of weight 0.05 are the bias's."""
+    db.ingest(["synthetic:mlp", "in=64", "hidden=128", "out=1", "layers=2"])
+    name = db.models()["model"][0]
+    keys = "hardware = 'kpu_t256' AND backend = 'kpu' AND batch = 1"
+    columns = "operator_class, step, is_fused, base_modifier, modifier, share_fraction"
+    rows = db.sql(f"SELECT {columns} FROM operator_edp WHERE {keys} AND kernel_id = 0 ORDER BY operator_id, step DESC")
+    product, added = 2 * 64 * 128, 0.05 * 128
+    assert rows.drop("share_fraction").rows()[:3] == [
+        ("linear", "main", True, 1.0, 1.0),
+        ("bias", "bias", True, 1.0, 0.05),
+        ("activation", "main", True, 1.5, 0.05),
+    ]
+    assert rows["share_fraction"].sum() == pytest.approx(1)
+    share = dict(zip(rows["operator_class"][:3], rows["share_fraction"][:3], strict=True))
+    assert share["bias"] / share["linear"] == pytest.approx(added / product)
+    assert share["activation"] / (share["linear"] + share["bias"]) == pytest.approx(added / product)
+    # Shares of the run: all but those of its call.
+    run = db.sql(f"SELECT sum(model_fraction) AS f, sum(edp_js) AS edp FROM operator_edp WHERE {keys}").row(
+        0, named=True
+    )
+    total = db.sql(f"SELECT edp_js FROM model_edp WHERE {keys}")["edp_js"][0]
+    assert run["f"] == pytest.approx(run["edp"] / total) and 0 < run["f"] < 1
+    # One by one ReLU weighs 1.5, and the product keeps its bias.
+    told = db.report(name, on="kpu_t256", section="operators", precision="int8", batch=1)
+    assert len(told) == len(db.sql(f"SELECT 1 FROM operator_edp WHERE {keys}"))
+    alone = db.sql("SELECT * FROM operator_edp WHERE hardware = 'kpu_t256' AND backend = 'kpu_unfused'")
+    assert alone.filter(operator_class="activation").select("is_fused", "modifier", "share_fraction").rows() == [
+        (False, 1.5, 1.0)
+    ]
+    relu = told.filter(operator_class="activation").row(0, named=True)
+    ratio = alone.filter(operator_class="activation")["edp_js"][0] / relu["edp_js"]
+    assert relu["fusion_ratio"] == pytest.approx(ratio)
+
+
+@pytest.fixture
+def unsized(file: Path, tmp_path: Path) -> Iterator[Session]:
+    """Three models, one with operators that no rule sizes."""
+    path = tmp_path / "unsized.duckdb"
+    path.write_bytes(file.read_bytes())
+    with charz.open(path) as session:
+        with session.changing() as connection:
+            connection.execute("UPDATE operator SET rule = NULL WHERE model = 'small' AND operator_id < 3")
+        yield session
+
+
+def failure(method: Callable[..., object], *arguments: object, **options: object) -> bool:
+    """Whether the command would end with exit code 1."""
+    return bool(method.asked.rows(*arguments, **options).is_failure)  # type: ignore[attr-defined]
+
+
+def test_ingest_makes_the_file_and_answers_about_what_it_brought_in(db: Session, said: list[str]) -> None:
+    closing = db.ingest(["synthetic:mlp", "in=16", "hidden=32,64"])
+    assert db.path.exists()
+    listed = db.models()
+    assert len(listed) == 2 and set(closing["model"]) == set(listed["model"])
+    assert list(dict.fromkeys(closing["hardware"])) == ["i7_13700k", "h100_sxm5_80", "tpu_v4", "kpu_t256"]
+    report = db.report(listed["model"][0], on="h100_sxm5_80", batch=1, precision="fp16", backend="inductor")
+    rows = closing.filter(model=listed["model"][0], hardware="h100_sxm5_80", precision="fp16")
+    assert rows["backend"].to_list() == ["inductor"]
+    assert rows["latency_s"][0] == pytest.approx(report["latency_s"][0], rel=1e-9)
+    assert "models: 2 written" in said
+    assert any(line.startswith("next: charz compare ") for line in said)
+    db.ingest(["synthetic:mlp", "in=16", "hidden=32"])
+    assert "models: 1 unchanged" in said
+
+
+def test_the_work_listed_is_that_of_one_input(db: Session) -> None:
+    """A perceptron from 16 over 32 to 4 for 3 rows multiplies 3 * (16 * 32 + 32 * 4) = 1,920 times."""
+    db.ingest(["synthetic:mlp", "in=16", "hidden=32", "out=4"], batch=3)
+    (row,) = db.models().iter_rows(named=True)
+    assert row["macs"] == 1920
+    assert row["parameter_count"] == 16 * 32 + 32 + 32 * 4 + 4
+
+
+def test_a_model_that_fails_leaves_the_others(db: Session, said: list[str]) -> None:
+    assert failure(Session.ingest, db, ["synthetic:mlp", "synthetic:nothing"])
+    assert any(line.startswith("failed: synthetic:nothing: ") for line in said)
+    assert len(db.models()) == 1
+    with pytest.raises(CharzError, match=r"no model named.*charz ingest"):
+        db.ingest()
+
+
+def test_a_failure_is_a_warning_for_python(tmp_path: Path) -> None:
+    with Session(tmp_path / "new.duckdb") as db, pytest.warns(CharzWarning, match="failed: synthetic:nothing"):
+        assert len(db.ingest("synthetic:nothing")) == 0
+
+
+def test_names_of_a_source_are_listed_without_a_file(db: Session) -> None:
+    assert "synthetic:mlp" in db.ingest(list_="synthetic")["model"]
+    assert not db.path.exists()
+
+
+def test_models_are_those_of_the_scope(file: Path) -> None:
+    with charz.open(file) as db:
+        assert db.models()["model"].to_list() == ["decoder", "other", "small"]
+        assert db.scope(models="small").models()["model"].to_list() == ["small"]
+        with duckdb.connect(str(file), read_only=True) as connection:
+            query = "SELECT count(*) FROM operator WHERE model = 'small' AND NOT is_view"
+            ((count,),) = connection.execute(query).fetchall()
+        assert db.models().filter(model="small")["operator_count"].to_list() == [count]
+
+
+def test_coverage_tells_what_has_no_rule(unsized: Session) -> None:
+    known = unsized.coverage("other")
+    assert known["unsized_count"].to_list() == [0]
+    with pytest.raises(CharzError, match="unknown model"):
+        unsized.coverage("smal")
+    ((count,),) = unsized.connection().execute("SELECT count(*) FROM operator WHERE rule IS NULL").fetchall()
+    assert count > 0
+    assert dict(unsized.coverage().select("model", "unsized_count").iter_rows()) == {
+        "decoder": 0,
+        "other": 0,
+        "small": count,
+    }
+    operators = unsized.coverage(section="operator")
+    assert operators["operator_count"].sum() == count
+    assert set(operators["first_model"]) == {"small"}
+    for section in ("model", "operator"):
+        assert failure(Session.coverage, unsized, section=section)
+        assert not failure(Session.coverage, unsized, "other", section=section)
+
+
+@pytest.mark.slow
+def test_fusion_is_held_against_inductors_plan(db: Session) -> None:
+    """Of ResNet-18's 75 pairs the rules and inductor differ on one: a CPU's loops take in the last mean."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        (row,) = db.fusion("resnet18").iter_rows(named=True)
+        (pair,) = db.fusion("resnet18", section="pair").iter_rows(named=True)
+    assert row["pair_count"] == 75
+    assert row["agreement_fraction"] == pytest.approx(74 / 75)
+    assert row["both_count"] + row["neither_count"] == 74
+    assert pair["consumer"] == "aten.adaptive_avg_pool2d" and pair["pair_count"] == 1
+
+
+def test_a_backward_pass_is_answered_for_where_something_trains(db: Session, said: list[str]) -> None:
+    small = ["synthetic:mlp", "in=16", "hidden=32"]
+    closing = db.ingest(small, train=True)
+    assert list(dict.fromkeys(closing["hardware"])) == ["i7_13700k", "h100_sxm5_80", "tpu_v4"]
+    assert set(closing["backend"]) == {"eager", "inductor", "xla"}  # eager in place of openvino on the processor
+    assert "no answer on kpu_t256: nothing that runs there trains" in said
+    (trained,) = closing["model"].unique()
+    assert db.report(trained, on="i7_13700k")["backend"].to_list() == ["eager"]
+    for options in ({"backend": "tensorrt"}, {"precision": "int8"}):
+        with pytest.raises(CharzError, match="this does not train"):
+            db.report(trained, on="h100_sxm5_80", **options)
+    with pytest.raises(CharzError, match="nothing that runs on this part trains: kpu_t256"):
+        db.report(trained, on="kpu_t256")
+    rows = db.compare([trained], on=["h100_sxm5_80"], backend=["inductor", "tensorrt"], precision=["fp16", "int8"])
+    assert set(zip(rows["backend"], rows["precision"], strict=True)) == {("inductor", "fp16")}
+    assert any(line.startswith("left out: tensorrt, int8, which does not train") for line in said)
+    db.ingest(small)
+    (other,) = set(db.models()["model"]) - {trained}
+    assert db.compare([trained, other], on=["i7_13700k"])["model"].to_list() == [other]  # under openvino
+    assert f"left out: {trained}, asked by itself it takes a backend that trains" in said
