@@ -48,7 +48,8 @@ MODEL_TABLES: tuple[type[Row], ...] = (
 
 
 class AddRuns(Protocol):
-    """Evaluates the runs of models just written, in the caller's transaction: `charz.sql.maintain.add_runs`."""
+    """Evaluates the runs of models just written, in the caller's transaction: `add_models` or, without answers at hand,
+    `add_runs` of `charz.sql.maintain`."""
 
     def __call__(self, connection: duckdb.DuckDBPyConnection, *, models: Sequence[str]) -> None:
         """Evaluate the runs of these models."""

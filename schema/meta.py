@@ -40,6 +40,9 @@ class ViewCatalog(Row):
     """Columns that tell its rows apart, comma-separated."""
     reads: str
     """Views and tables it reads, comma-separated."""
+    at_hand: str
+    """`stored` where its rows are kept at hand for every stored run on every part, `as NAME` where they are those of another,
+    `derived` where it rests on such relations: `answer.NAME` has them. Empty for what answers live alone."""
     body: str
     """The query that gives its rows."""
 

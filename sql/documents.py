@@ -28,7 +28,7 @@ from charz.schema import ddl
 from charz.schema.errors import CharzError
 
 _HEAD = re.compile(r"^CREATE\s+(VIEW|TABLE)\s+(\w+)\s+AS\b", re.IGNORECASE | re.MULTILINE)
-_TAG = re.compile(r"^(Grain|Link|Term):\s*(.+?)\.?$")
+_TAG = re.compile(r"^(Grain|Link|Term|At hand):\s*(.+?)\.?$")
 _SELECT = re.compile(r"^SELECT\b(\s+DISTINCT\b)?", re.IGNORECASE | re.MULTILINE)
 _END_OF_ITEMS = re.compile(r"(FROM|UNION|EXCEPT|INTERSECT|WHERE|GROUP|ORDER)\b", re.IGNORECASE)
 _NAMED = re.compile(r"\bAS\s+\"?(\w+)\"?$", re.IGNORECASE)
@@ -88,6 +88,8 @@ class Document:
     """Line of the file on which the body starts."""
     link: int | None = None
     """Place in the chain of mechanisms (`-- Link: 30`)."""
+    at_hand: str = ""
+    """`stored` or `as NAME` where its rows are kept at hand (`-- At hand: stored`, see `answers`)."""
     terms: tuple[Term, ...] = ()
     """What it adds to the rows of `kernel_term` (`-- Term: ...`)."""
 
@@ -127,6 +129,7 @@ def parse(path: Path, text: str) -> Document:
         body=body,
         body_line=body_line,
         link=int(tags["Link"]) if "Link" in tags else None,
+        at_hand=tags.get("At hand", ""),
         terms=tuple(_term(path, line) for line in tags.get("Term", "").splitlines()),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import duckdb
@@ -16,15 +17,60 @@ class Relation:
     layer: str
     reads: tuple[str, ...]
     body: str
+    grain: tuple[str, ...]
+    at_hand: str
+    """How it is kept at hand (`answers`): `stored`, `as NAME`, `derived`, or nothing."""
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """Every view and maintained table of a file, each after those it reads."""
+
+    relations: dict[str, Relation]
+
+    def of(self, *layers: str) -> list[Relation]:
+        """The relations of some layers."""
+        return [relation for relation in self.relations.values() if relation.layer in layers]
+
+    def tables(self, layer: str) -> list[Relation]:
+        """The maintained tables of a layer."""
+        return [relation for relation in self.of(layer) if relation.is_table]
+
+    def upstream(self, names: Iterable[str], ends: Collection[str] = ()) -> set[str]:
+        """Some relations and all that they read, facts among them; what is read only by one of `ends` is left out."""
+        found: set[str] = set()
+        waiting = list(names)
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found.add(name)
+                if name in self.relations and name not in ends:
+                    waiting += self.relations[name].reads
+        return found
+
+
+def catalog(connection: duckdb.DuckDBPyConnection) -> Catalog:
+    """What the file of a connection says of its relations."""
+    query = """
+        SELECT view, kind, layer, reads, body, grain, at_hand, columns
+        FROM view_catalog
+        JOIN (SELECT view, LIST(column_name ORDER BY position) AS columns FROM view_column GROUP BY view) USING (view)
+        ORDER BY position
+    """
+    return Catalog(
+        {
+            view: Relation(
+                view, kind == "table", layer, tuple(reads.split(", ")), body, tuple(grain.split(", ")), at_hand, tuple(columns)
+            )
+            for view, kind, layer, reads, body, grain, at_hand, columns in connection.execute(query).fetchall()
+        }
+    )
 
 
 def relations(connection: duckdb.DuckDBPyConnection) -> list[Relation]:
     """Every view and maintained table, each after those it reads."""
-    query = "SELECT view, kind, layer, reads, body FROM view_catalog ORDER BY position"
-    return [
-        Relation(view, kind == "table", layer, tuple(reads.split(", ")), body)
-        for view, kind, layer, reads, body in connection.execute(query).fetchall()
-    ]
+    return list(catalog(connection).relations.values())
 
 
 def column_names(connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:

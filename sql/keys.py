@@ -18,3 +18,6 @@ KEYS = {
     "step_id": "Number of the step within the shape, from 0.",
 }
 """Description by name of column."""
+
+TARGET = ("model", "hardware", "backend", "precision", "batch", "sequence", "scenario_id")
+"""Columns that tell runs on parts apart."""

@@ -12,12 +12,16 @@ ROLLUP = "5_rollup"
 """Sums over the kernels of a run."""
 REPORT = "6_report"
 """Views that are read by people, not by views."""
+ANSWER = "7_answer"
+"""Views over what is at hand (`answers`)."""
 INVARIANT = "invariant"
 """Views that must be empty."""
 MODELS = (MAPPING, COST, ROLLUP, REPORT)
 """Layers of parts and runs together."""
-LAYERS = (HARDWARE, WORKLOAD, *MODELS, INVARIANT)
+LAYERS = (HARDWARE, WORKLOAD, *MODELS, ANSWER, INVARIANT)
 """Every layer, in the order in which one may read those before."""
 
 REBUILD = "rebuild"
 """Schema of the views that evaluate maintained tables anew."""
+ANSWERS = "answer"
+"""Schema of what is at hand."""

@@ -24,8 +24,8 @@ import duckdb
 from charz.schema import ddl
 from charz.schema.row import Row
 
-from . import compose, restate
-from .installed import Relation, column_names, relations
+from . import answers, compose, restate
+from .installed import Relation, catalog, column_names, relations
 from .layers import HARDWARE, REBUILD, WORKLOAD
 
 NEW, OLD = "charz_new", "charz_old"
@@ -178,6 +178,7 @@ class _Maker:
         self._facts = {t.TABLE: list(t.model_fields) for t in database.TABLES if not issubclass(t, ModelRow)}
         self._tables = {queue: self._kept(queue) for queue in (PARTS, RUNS)}
         self.staged = {queue: self._shared(queue) for queue in (PARTS, RUNS)}
+        self._answered = answers.facts_read(catalog(connection)) if answers.relations(connection) else set()
 
     def triggers(self) -> Iterator[Trigger]:
         """All of them, those of facts before those of queues: the engine binds one with all that it fires."""
@@ -190,6 +191,8 @@ class _Maker:
             queues = [queue for queue in (PARTS, RUNS) if fact in self._read(queue)]
             for event in EVENTS:
                 yield from self._queueing(fact, event, queues)
+                if fact in self._answered and PARTS not in queues:
+                    yield self._forgetting(fact, event)
         for queue, tables in self._tables.items():
             statements = list(self._rebuilding(queue, tables))
             for number, (what, statement) in enumerate(statements):
@@ -247,6 +250,8 @@ class _Maker:
                 yield f"insert_{relation.name}", f"INSERT INTO {name} BY NAME\n{self._evaluation(queue, relation)}"
         for view in self.staged[queue]:
             yield f"empty_{view}", f"DELETE FROM {_stage(view)}"
+        if self._answered:
+            yield "forget_answers", f"DELETE FROM {answers.STORED} WHERE {queue.holds(queue.keys)}"
 
     def _evaluation(self, queue: Queue, relation: Relation, staged: bool = True) -> str:
         """A relation's rows of the keys queued: what it reads is cut down to those keys first."""
@@ -278,12 +283,22 @@ class _Maker:
             name = f"charz_{event.lower()}_{queue.table.rpartition('_')[2]}"
             yield Trigger(f"main.{fact}", name, event, f"INSERT INTO {queue.table} {keys}", transitions)
 
+    def _forgetting(self, fact: str, event: str) -> Trigger:
+        """Delete the answers of the parts whose rows of a fact change that answers read by themselves."""
+        transitions = _TRANSITIONS[event]
+        changed = "SELECT hardware FROM (" + self._changed_parts(fact, transitions) + ")"
+        statement = f"DELETE FROM {answers.STORED} WHERE hardware IN ({changed})"
+        return Trigger(f"main.{fact}", f"charz_{event.lower()}_answers", event, statement, transitions)
+
     def _of_model(self, event: str) -> Iterator[Trigger]:
         """Ingest writes models and their runs itself; by hand a model is deleted, or a number of it changed."""
         if event == "DELETE":
             for table in self._tables[RUNS]:
                 statement = f"DELETE FROM main.{ddl.quote(table.name)} WHERE model IN (SELECT model FROM {OLD})"
                 yield Trigger("main.model", f"charz_delete_{table.name}", event, statement, (OLD,))
+            if self._answered:
+                statement = f"DELETE FROM {answers.STORED} WHERE model IN (SELECT model FROM {OLD})"
+                yield Trigger("main.model", "charz_delete_answers", event, statement, (OLD,))
         if event == "UPDATE":
             changed = f"SELECT model FROM {OLD} UNION SELECT model FROM {NEW}"
             keys = f"SELECT m.model, s.scenario_id FROM ({changed}) AS m CROSS JOIN main.scenario AS s"

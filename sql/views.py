@@ -20,7 +20,8 @@ from charz.schema.errors import CharzError
 
 from . import compose, documents, terms, texts
 from .documents import Document
-from .layers import LAYERS, REBUILD, WORKLOAD
+from .installed import Relation
+from .layers import ANSWER, ANSWERS, LAYERS, REBUILD, WORKLOAD
 
 ROOT = Path(__file__).parent
 
@@ -72,6 +73,14 @@ class Installed:
 
     view: View
     columns: tuple[texts.Column, ...]
+    at_hand: str
+    """How it is kept at hand, as `view_catalog` says."""
+
+    @property
+    def relation(self) -> Relation:
+        """Its row of `view_catalog` with its columns."""
+        view, names = self.view, tuple(column.name for column in self.columns)
+        return Relation(view.name, view.is_table, view.layer, view.relations, view.body, view.grain, self.at_hand, names)
 
 
 def load(root: Path | None = None) -> list[View]:
@@ -122,12 +131,17 @@ def create(
     stack. So an empty temporary table, found before a view of its name, stands in for each view that is
     made until all are. Raises `CharzError` naming the file whose SQL does not bind.
     """
-    ordered = list(ordered)
+    from . import answers
+
+    ordered = sorted(ordered, key=lambda view: view.layer == ANSWER)
+    at_hand = answers.kinds(ordered)
     installed: list[Installed] = []
     known: dict[str, texts.Texts] = dict(texts.of_tables())
     connection.execute(f"CREATE SCHEMA IF NOT EXISTS {REBUILD}")
     with _stand_ins(connection) as made:
         for view in ordered:
+            if view.layer == ANSWER and installed[-1].view.layer != ANSWER:
+                answers.create(connection, [one.relation for one in installed])
             try:
                 outputs = _outputs(connection, f"DESCRIBE {view.body}")
                 _make(connection, view, outputs, ordered, is_kept=view.name in kept)
@@ -139,7 +153,7 @@ def create(
                 made.append(view.name)
             columns = texts.resolve(view.document, outputs, view.relations, view.aliases, known)
             known[view.name] = {c.name: (c.description, c.unit) for c in columns}
-            installed.append(Installed(view, tuple(columns)))
+            installed.append(Installed(view, tuple(columns), at_hand[view.name]))
     connection.execute(";\n".join(text for one in installed for text in _comments(one)))
     return installed
 
@@ -193,16 +207,17 @@ def _definition(outputs: Iterable[tuple[str, str]]) -> str:
 
 
 def _comments(installed: Installed) -> Iterable[str]:
-    """`COMMENT ON` of the relation and each of its columns."""
+    """`COMMENT ON` of the relation and each of its columns, and of the relation at hand of its name."""
     view = installed.view
-    name = ddl.quote(view.name)
     kind = "TABLE" if view.is_table else "VIEW"
     grain = f" One row for each {', '.join(view.grain)}." if view.grain else ""
     kept = f" Kept equal to {REBUILD}.{view.name}: do not write to it." if view.is_table else ""
-    yield f"COMMENT ON {kind} {name} IS {ddl.literal(view.description + grain + kept)}"
-    for column in installed.columns:
-        text = f"{column.description} [{column.unit}]" if column.unit else column.description
-        yield f"COMMENT ON COLUMN {name}.{ddl.quote(column.name)} IS {ddl.literal(text)}"
+    places = [(kind, ddl.quote(view.name)), *([("VIEW", f"{ANSWERS}.{ddl.quote(view.name)}")] if installed.at_hand else [])]
+    for kind, name in places:
+        yield f"COMMENT ON {kind} {name} IS {ddl.literal(view.description + grain + kept)}"
+        for column in installed.columns:
+            text = f"{column.description} [{column.unit}]" if column.unit else column.description
+            yield f"COMMENT ON COLUMN {name}.{ddl.quote(column.name)} IS {ddl.literal(text)}"
 
 
 def drop(connection: duckdb.DuckDBPyConnection, kept: Collection[str] = (), own: Iterable[View] = ()) -> None:
@@ -211,7 +226,7 @@ def drop(connection: duckdb.DuckDBPyConnection, kept: Collection[str] = (), own:
     from . import triggers
 
     triggers.drop(connection)
-    connection.execute(f"DROP SCHEMA IF EXISTS {REBUILD} CASCADE")
+    connection.execute(f"DROP SCHEMA IF EXISTS {REBUILD} CASCADE; DROP SCHEMA IF EXISTS {ANSWERS} CASCADE")
     installed = dict(connection.execute("SELECT view, kind FROM view_catalog").fetchall())
     for name, kind in ({v.name: "table" if v.is_table else "view" for v in own} | installed).items():
         if name not in kept:
@@ -285,6 +300,7 @@ def _fill_catalog(connection: duckdb.DuckDBPyConnection, installed: Sequence[Ins
             description=one.view.description,
             grain=", ".join(one.view.grain),
             reads=", ".join(sorted(one.view.relations)),
+            at_hand=one.at_hand,
             body=one.view.body,
         )
         for i, one in enumerate(installed)

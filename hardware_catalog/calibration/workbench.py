@@ -2,7 +2,7 @@
 
 The views answer every model under every scenario on every part; a data set asks for a few of those.
 Here a cursor of the caller's connection has the maintained tables hidden behind those of the measured runs, evaluated
-anew (`narrow.narrow`), so that scoring costs what it asks for. Nothing of the cost model is repeated: every number comes from
+anew (`evaluate.hold`), so that scoring costs what it asks for. Nothing of the cost model is repeated: every number comes from
 the SQL.
 """
 
@@ -17,7 +17,7 @@ import polars as pl
 from charz.schema import ddl
 from charz.schema.catalog import Efficiency
 from charz.schema.scenario import Scenario
-from charz.sql import narrow
+from charz.sql import evaluate
 from charz.sql.installed import column_names, relations
 from charz.sql.layers import HARDWARE, WORKLOAD
 
@@ -50,7 +50,7 @@ class Workbench:
         self._evaluate_parts(set(replaced))
         scenarios = _scenarios(self.cases).to_dicts()
         wanted = "(model, scenario_id) IN (SELECT (model, scenario_id) FROM wanted_run)"
-        narrow.narrow(self.connection, scenarios=scenarios, runs=wanted)
+        evaluate.hold(self.connection, evaluate.Scope(scenarios=scenarios, runs=wanted))
         self._groups = self._parts_with_equal_runs()
         self._tables = [r for r in relations(self.connection) if r.is_table and r.layer in (HARDWARE, WORKLOAD)]
         self._copy("every {}", "{}")

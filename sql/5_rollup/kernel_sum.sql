@@ -2,6 +2,7 @@
 -- targets with targets may read it twice, and a filter still reaches the scans. `model_cost` says the same from distinct
 -- shapes, faster.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
+-- At hand: as model_cost
 CREATE VIEW kernel_sum AS
 WITH summed_kernels AS (
     SELECT

@@ -2,6 +2,7 @@
 -- that the run ends at the sum of device times plus the largest lead of the host, as in `kernel_time`. Host and device add
 -- where dispatch is `serial`; a `graph` is launched once. What the run pays once is run_call_s.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
+-- At hand: stored
 CREATE VIEW model_cost AS
 WITH issued_runs AS (
     SELECT

@@ -1,6 +1,7 @@
 -- One line a target: time, energy, memory and price of a run and of one sample of it. The row the
 -- comparisons, sweeps and recommendations are made of.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
+-- At hand: stored
 CREATE VIEW target_cost AS
 SELECT
     c.model,

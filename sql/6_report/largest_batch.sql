@@ -1,6 +1,7 @@
 -- Largest batch of a model that fits a part's main memory, all other conditions of the scenario kept: of the few batches
 -- between the two limits of `batch_limit`, evaluated with the true rounding of their storages, the largest that fits.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
+-- At hand: stored
 CREATE VIEW largest_batch AS
 WITH limits AS (
     SELECT * FROM batch_limit

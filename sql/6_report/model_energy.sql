@@ -1,5 +1,6 @@
 -- Energy of a whole run on every part by component. Null where a coefficient of the part is missing.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
+-- At hand: stored
 CREATE VIEW model_energy AS
 SELECT
     c.model,

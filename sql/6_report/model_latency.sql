@@ -1,5 +1,6 @@
 -- Time of a whole run on every part, split by what sets the pace.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
+-- At hand: stored
 CREATE VIEW model_latency AS
 SELECT
     c.model,

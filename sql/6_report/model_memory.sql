@@ -1,5 +1,6 @@
 -- Peak memory of every run on every part that can execute it, and whether it fits.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
+-- At hand: stored
 CREATE VIEW model_memory AS
 SELECT
     r.model,

@@ -1,6 +1,7 @@
 -- One row a run and part: how long, how many joules, how much memory, what sets the pace. More of each in
 -- `model_latency`, `model_energy`, `model_edp` and `model_memory`.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
+-- At hand: stored
 CREATE VIEW model_report AS
 SELECT
     c.model,

@@ -19,15 +19,21 @@ __version__ = "0.1.0"
 
 
 def open(
-    path: str | Path | None = None, *, is_guarded: bool = False, trust: bool = False, wait_s: float = 30.0
+    path: str | Path | None = None,
+    *,
+    is_guarded: bool = False,
+    trust: bool = False,
+    wait_s: float = 30.0,
+    is_live: bool = False,
 ) -> Session:
     """A session with a database file, else with `$CHARZ_DB`, else with `charz.duckdb` in the working folder.
 
     With `is_guarded`, SQL given to it reads the database and nothing else: no files, no network, no settings. With `trust`,
     what others put into a file may run when it is written: triggers, views, the code of a `.pt2`. `wait_s` is how long another
-    charz that changes the file is waited for [s].
+    charz that changes the file is waited for [s]. With `is_live`, every answer is evaluated when it is asked for, and none taken
+    that is at hand.
     """
     from .session import Session
     from .session.access import Access
 
-    return Session(path, is_guarded=is_guarded, access=Access(trust, wait_s))
+    return Session(path, is_guarded=is_guarded, access=Access(trust, wait_s, is_live))

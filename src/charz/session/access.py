@@ -19,6 +19,8 @@ class Access:
     """Whether views, triggers and macros that charz did not put there may run when it is written."""
     wait_s: float = WAIT_S
     """How long another charz that changes the file is waited for. [s]"""
+    is_live: bool = False
+    """Whether every answer is evaluated when it is asked for, and none taken that is at hand."""
 
 
 def database_path(path: str | Path | None = None) -> Path:

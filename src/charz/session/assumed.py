@@ -31,7 +31,7 @@ def note(scoped: Scoped, messages: Messages, counted: Sequence[str]) -> None:
     note_unsized(scoped, messages)
     note_faulty(scoped, messages)
     query = f"SELECT hardware, {' + '.join(counted)} FROM assumed_input ORDER BY 2"
-    found = scoped.connection.execute(query).fetchall()
+    found = scoped.execute(query).fetchall()
     if not found or not found[-1][1]:
         return
     (part, fewest), (_, most), parts = found[0], found[-1], len({hardware for hardware, _ in found})
@@ -46,9 +46,9 @@ def note(scoped: Scoped, messages: Messages, counted: Sequence[str]) -> None:
 def note_faulty(scoped: Scoped, messages: Messages) -> None:
     """Say which parts have numbers that cannot be: their answers are null."""
     faulty = dict(
-        scoped.connection.execute("SELECT hardware, fault FROM part_support WHERE fault IS NOT NULL").fetchall()
+        scoped.execute("SELECT hardware, fault FROM part_support WHERE fault IS NOT NULL").fetchall()
     )
-    known = scoped.connection.execute(
+    known = scoped.execute(
         "SELECT hardware, field, value, rule FROM part_fault ORDER BY hardware"
     ).fetchall()
     found = [row for row in known if faulty.get(row[0]) == row[1]]
@@ -64,7 +64,7 @@ def note_unsized(scoped: Scoped, messages: Messages) -> None:
     query = (
         "SELECT model, count(*) FROM operator SEMI JOIN model USING (model) WHERE rule IS NULL GROUP BY 1 ORDER BY 1"
     )
-    found = scoped.connection.execute(query).fetchall()
+    found = scoped.execute(query).fetchall()
     if not found:
         return
     count = sum(n for _, n in found)

@@ -20,7 +20,7 @@ from .scoped import Said, Scoped
 if TYPE_CHECKING:
     import duckdb
 
-    from charz.sql.narrow import Change, Triple
+    from charz.sql.evaluate import Triple, Varied
 
 PREFERRED_PRECISIONS = ("fp32", "bf16", "fp16", "int8")
 """Policies a part is asked in when none is named, of which it takes the first it computes in: the model's own
@@ -28,6 +28,10 @@ format where the part has it."""
 
 COSTED_TARGETS = 200
 """Targets up to which a question's costs are evaluated once for all views that read them: more are streamed."""
+
+FILLED_U = 10.0
+"""Work up to which a command that writes fills the answers that are missing, in the CPU time of ten million empty passes of a
+Python loop."""
 
 KEPT_SCOPED = 4
 """Scoped connections that stay for the next question."""
@@ -81,7 +85,7 @@ class Core:
         is_guarded: bool = False,
         access: Access = Access(),
         parent: Core | None = None,
-        changes: Sequence[Change] = (),
+        changes: Sequence[Varied] = (),
     ) -> None:
         self._parent = parent
         self._changes = tuple(changes)
@@ -107,7 +111,7 @@ class Core:
     def close(self) -> None:
         """Let go of the file; the next question opens it again."""
         for scoped in self._scoped.values():
-            scoped.connection.close()
+            scoped.close()
         self._scoped.clear()
         self._answered.clear()
         if self._opened:
@@ -130,7 +134,10 @@ class Core:
             if not self._changes:
                 return connection
             if self._altered is None:
+                from charz.sql import evaluate
+
                 self._altered = self.cursor()
+                evaluate.hold(self._altered, evaluate.Scope(copies=evaluate.changed(self._changes)))
             return self._altered
         if self._opened and self._opened[0] != _state(self.path):
             self.close()
@@ -143,16 +150,9 @@ class Core:
             self._opened = (_state(self.path), connection)
         return self._opened[1]
 
-    def cursor(self, hardware: Sequence[str] | None = None) -> duckdb.DuckDBPyConnection:
-        """A connection of its own to the same file, with the numbers that this session takes as changed, for some parts or
-        all."""
-        if not self._changes or not self._parent:
-            return self.connection().cursor()
-        from charz.sql import narrow
-
-        made = self._parent.connection().cursor()
-        narrow.alter(made, self._changes, hardware)
-        return made
+    def cursor(self) -> duckdb.DuckDBPyConnection:
+        """A connection of its own to the same file, as it is."""
+        return (self._parent or self).connection().cursor()
 
     def writing_files(self) -> duckdb.DuckDBPyConnection:
         """A connection that may write files. Raises `CharzError` where a guarded session's file holds what charz did not put
@@ -177,8 +177,11 @@ class Core:
         return self._empty
 
     @contextlib.contextmanager
-    def changing(self, create: bool = True) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A connection for one transaction; what it writes takes the file's place when the block ends without an error."""
+    def changing(self, create: bool = True, fills: bool = True) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A connection for one transaction; what it writes takes the file's place when the block ends without an error.
+
+        Answers at hand that are missing then are filled, unless that takes long.
+        """
         self.close()
         if self._parent:
             self._parent.close()
@@ -186,8 +189,22 @@ class Core:
 
         with workspace.change(self.path, create, self.access) as connection:
             yield connection
+            if fills:
+                self._fill(connection)
 
-    def child(self, scope: Scope, changes: Sequence[Change] = ()) -> Self:
+    def _fill(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Fill the answers at hand that are missing, or say that it takes long."""
+        from charz.sql import answers
+
+        lacking = answers.missing(connection)
+        if lacking.work > FILLED_U:
+            self.messages.remark(f"{lacking.count:,} answers at hand are missing: `charz refresh` fills them")
+        elif lacking.count:
+            with self.messages.progress("answers", answers.portion_count(connection, lacking)) as done:
+                answers.fill(connection, lacking, done)
+            self.messages.remark(f"{lacking.count:,} answers at hand filled")
+
+    def child(self, scope: Scope, changes: Sequence[Varied] = ()) -> Self:
         """A session about less of the same file, or with numbers of parts taken as changed, on the connection of this one."""
         return type(self)(
             self.path,
@@ -207,31 +224,34 @@ class Core:
     def whole(self) -> Scoped:
         """Every view for all that the session is about."""
         connection = self.connection()
-        if self._scope == Scope():
-            return Scoped(connection)
         if self._scope not in self._scoped:
-            from charz.sql import narrow
-
-            models, parts, numbers = self._scope.models, self._scope.hardware, self._scope.scenarios
-            cursor = self.cursor(list(parts) or None)
-            rows = Scoped(connection).records(
-                "SELECT * FROM scenario WHERE list_contains(?, scenario_id)", [list(numbers)]
-            )
-            narrow.narrow(
-                cursor,
-                scenarios=rows if numbers else None,
-                stored_scenarios=numbers,
-                models=list(models) or None,
-                hardware=list(parts) or None,
-            )
-            self._keep(self._scope, Scoped(cursor))
+            self._keep(self._scope, self._whole(connection))
         return self._scoped[self._scope]
+
+    def _whole(self, connection: duckdb.DuckDBPyConnection) -> Scoped:
+        from charz.sql import answers, evaluate
+
+        models, parts, numbers = self._scope.models, self._scope.hardware, self._scope.scenarios
+        if self._scope == Scope():
+            cursor = connection if self._changes else self.cursor()
+            if not self._changes and not self.access.is_live and answers.is_complete(cursor):
+                answers.show(cursor, answers.STORED)
+            return Scoped(cursor)
+        rows = evaluate.scenario_rows(connection, numbers) if numbers else None
+        scope = evaluate.Scope(
+            models=list(models) or None,
+            hardware=list(parts) or None,
+            scenarios=rows,
+            stored=numbers,
+            copies=evaluate.changed(self._changes),
+        )
+        return Scoped(self.cursor(), scope, is_live=self.access.is_live, progress=self.messages.progress)
 
     def _keep(self, key: object, scoped: Scoped) -> None:
         self._scoped[key] = scoped
         while len(self._scoped) > KEPT_SCOPED:
             _, oldest = self._scoped.popitem(last=False)
-            oldest.connection.close()
+            oldest.close()
             self._answered = {asked: known for asked, known in self._answered.items() if known[0] is not oldest}
 
     def texts(self, views: Sequence[str]) -> dict[str, str]:
@@ -501,25 +521,28 @@ class Core:
         runs: Sequence[Mapping[str, Any]],
     ) -> Scoped:
         """A connection of its own on which every view knows nothing else."""
-        from charz.sql import narrow
+        from charz.sql import evaluate
 
         pairs = sorted({(precision, backend) for _, backend, precision in targets})
         wanted = [self.conditions({**run, "backend": b, "precision": p}) for run in runs for p, b in pairs]
         rows, held = self.numbered(wanted)
         hardware = list(dict.fromkeys(part for part, *_ in targets))
-        connection = self.cursor(hardware)
-        narrow.narrow(
-            connection,
-            scenarios=rows,
-            stored_scenarios=held,
+        scope = evaluate.Scope(
             models=list(models) or None,
             hardware=hardware if parts or len(hardware) < len(self._names("hardware")) else None,
             targets=targets,
+            scenarios=rows,
+            stored=held,
+            copies=evaluate.changed([number for number in self._changes if number.hardware in hardware]),
         )
-        scoped = Scoped(connection)
-        if len(models or self._names("model")) * len(targets) * len(runs) <= COSTED_TARGETS:
-            scoped.keep(narrow.COSTED)
-        return scoped
+        count = len(models or self._names("model")) * len(targets) * len(runs)
+        return Scoped(
+            self.cursor(),
+            scope,
+            is_live=self.access.is_live,
+            keeps_costs=count <= COSTED_TARGETS,
+            progress=self.messages.progress,
+        )
 
     @staticmethod
     def conditions(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -551,9 +574,7 @@ class Core:
 
     def _check_sizes(self, scoped: Scoped, models: Sequence[str], runs: Sequence[Mapping[str, Any]]) -> None:
         """Say which models have no run of these sizes, or in training, or raise it when none has."""
-        counted = dict(
-            scoped.connection.execute("SELECT model, count(DISTINCT scenario_id) FROM run GROUP BY model").fetchall()
-        )
+        counted = dict(scoped.execute("SELECT model, count(DISTINCT scenario_id) FROM run GROUP BY model").fetchall())
         missing = [self._no_run(scoped, model, runs[0]) for model in models if model not in counted]
         if counted and missing:
             self.messages.warn("left out: " + "; ".join(f"{error.where}, {error.exists}" for error in missing))
@@ -570,7 +591,7 @@ class Core:
         ((is_training, is_batch_free, batch, sequence),) = self.connection().execute(query, [model]).fetchall()
         query = "SELECT backend, precision FROM scenario"
         untrained = self._training("NOT trains") if is_training else set()
-        if all(untrained.intersection(pair) for pair in scoped.connection.execute(query).fetchall()):
+        if all(untrained.intersection(pair) for pair in scoped.execute(query).fetchall()):
             return CharzError("this does not train", model, "asked by itself it takes a backend that trains")
         fixed = f"its sequence is {sequence}" if is_batch_free else f"its batch is fixed at {batch}"
         size = f"batch {run['batch']}" + (f", sequence {run['sequence']}" if run.get("sequence") else "")

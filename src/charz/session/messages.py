@@ -16,6 +16,15 @@ def _warn(text: str) -> None:
     warnings.warn(text, CharzWarning, stacklevel=2)
 
 
+Progress = Callable[[str, int], contextlib.AbstractContextManager[Callable[[str], None]]]
+"""Given a title and a count of steps: a function to call with what each step did."""
+
+
+def no_progress(_: str, __: int) -> contextlib.AbstractContextManager[Callable[[str], None]]:
+    """Progress that nobody is shown."""
+    return contextlib.nullcontext(lambda _: None)
+
+
 @dataclass(frozen=True, slots=True)
 class Messages:
     """Where a session says what it has to say beside its answers."""
@@ -24,10 +33,8 @@ class Messages:
     """What an answer leaves out."""
     remark: Callable[[str], None] = lambda _: None
     """What an answer rests on, and what is done."""
-    progress: Callable[[str, int], contextlib.AbstractContextManager[Callable[[str], None]]] = lambda _, __: (
-        contextlib.nullcontext(lambda _: None)
-    )
-    """Given a title and a count of steps: a function to call with what each step did."""
+    progress: Progress = no_progress
+    """How far long work is."""
 
     def once(self) -> Messages:
         """The same, which says each line once."""

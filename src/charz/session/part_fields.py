@@ -50,7 +50,7 @@ def part_fields(connection: duckdb.DuckDBPyConnection, hardware: str) -> list[Pa
     """Every number that a part has a row for, known or not, and every energy, stated or by a rule."""
     from charz.hardware_catalog.part import ENERGY_UNITS, ORDINALS, SECTIONS
     from charz.schema.catalog import Price
-    from charz.sql.narrow import ENERGY
+    from charz.sql.evaluate import ENERGY
 
     tables: dict[str, type[Row]] = {**SECTIONS, "price": Price}
     query = "SELECT kind, quantity, least, most FROM number_rule"

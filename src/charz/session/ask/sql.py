@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import duckdb
     import polars as pl
 
-    from charz.sql.narrow import Change
+    from charz.sql.evaluate import Varied
 
 
 class Sql(Core):
@@ -110,7 +110,7 @@ class Sql(Core):
         return self.child(Scope(chosen, parts, numbers))
 
 
-def scoped_to(path: Path, scope: Scope, changes: Sequence[Change], *narrowing: Any) -> duckdb.DuckDBPyConnection:
+def scoped_to(path: Path, scope: Scope, changes: Sequence[Varied], *narrowing: Any) -> duckdb.DuckDBPyConnection:
     """Opens a database for the process in which anybody's SQL runs; what is left out is said on standard error."""
     messages = Messages(warn=lambda text: print(text, file=sys.stderr))
     return Sql(path, messages=messages).child(scope, changes)._scoped_to(*narrowing)

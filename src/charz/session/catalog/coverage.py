@@ -47,7 +47,7 @@ def _unsized(scoped: Scoped, models: Sequence[str]) -> list[tuple[str, int, int,
     """ATen operators without a rule: how many operators they are, of how many models, and the first of these."""
     query = "SELECT aten_operator, model FROM operator_without_rule WHERE list_contains(?, model) ORDER BY model"
     found: dict[str, list[str]] = {}
-    for operator, model in scoped.connection.execute(query, [list(models)]).fetchall():
+    for operator, model in scoped.execute(query, [list(models)]).fetchall():
         found.setdefault(operator, []).append(model)
     rows = [(operator, len(of), len(set(of)), of[0]) for operator, of in found.items()]
     return sorted(rows, key=lambda row: (-row[1], row[0]))

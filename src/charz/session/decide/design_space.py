@@ -18,7 +18,7 @@ from ..part_fields import PartField, named, part_fields
 if TYPE_CHECKING:
     import duckdb
 
-    from charz.sql.hypothetical import Varied
+    from charz.sql.evaluate import Varied
 
 MOST_PARTS = 10_000
 """Parts of one design space."""
@@ -70,7 +70,7 @@ class DesignSpace:
 
     def varied(self, points: Sequence[tuple[float, ...]]) -> list[Varied]:
         """Numbers of the parts at some points."""
-        from charz.sql.hypothetical import Varied
+        from charz.sql.evaluate import Varied
 
         rows = [self._numbers(point) for point in points]
         return [

@@ -136,7 +136,7 @@ class Explore(Core):
     def _say_kept(self, scoped: Scoped, part: str) -> None:
         """Say which numbers decide energies and do not follow what is varied."""
         query = "SELECT tdp_w, static_w FROM part WHERE hardware = ?"
-        ((tdp, static),) = scoped.connection.execute(query, [part]).fetchall()
+        ((tdp, static),) = scoped.execute(query, [part]).fetchall()
         if static is None:
             raise CharzError("the energy of this part is not known", part, next="explore another part")
         limit = "no power limit" if tdp is None else f"a power limit of {tdp:g} W"
@@ -146,7 +146,7 @@ class Explore(Core):
 
     def _points(self, scoped: Scoped, designs: design_space.DesignSpace) -> list[dict[str, Any]]:
         """Every part of the space under every backend and precision, portion by portion."""
-        from charz.sql.stream import KERNELS_AT_ONCE
+        from charz.sql.evaluate import KERNELS_AT_ONCE
 
         kernels = scoped.value("SELECT COUNT(*) FROM run_kernel")
         found: list[dict[str, Any]] = []
@@ -162,27 +162,23 @@ class Explore(Core):
     def _portion(
         self, scoped: Scoped, designs: design_space.DesignSpace, portion: Mapping[int, tuple[float, ...]]
     ) -> Iterator[dict[str, Any]]:
-        from charz.sql import hypothetical, narrow, stages, stream
+        from charz.sql import evaluate
 
-        targets = scoped.connection.execute("SELECT backend, precision FROM part_support").fetchall()
+        targets = scoped.execute("SELECT backend, precision FROM part_support").fetchall()
         scenarios = scoped.records("SELECT * FROM scenario")
-        models = [model for (model,) in scoped.connection.execute("SELECT model FROM model").fetchall()]
+        models = [model for (model,) in scoped.execute("SELECT model FROM model").fetchall()]
         copies = {f"{designs.base}#{number}": number for number in portion}
-        with self.connection().cursor() as cursor:
+        with self.cursor() as cursor:
             known = {number for (number,) in cursor.execute("SELECT scenario_id FROM scenario").fetchall()}
-            varied = designs.varied(list(portion.values()))
-            backends = sorted({backend for backend, _ in targets})
-            hypothetical.add(cursor, designs.base, list(copies), varied, VIEWS, backends)
-            narrow.narrow(
-                cursor,
-                scenarios=scenarios,
-                stored_scenarios=known,
+            scope = evaluate.Scope(
                 models=models,
                 hardware=list(copies),
                 targets=[(copy, *target) for copy in copies for target in targets],
+                scenarios=scenarios,
+                stored=known,
+                copies=[evaluate.Copies(designs.base, list(copies), designs.varied(list(portion.values())))],
             )
-            stream.hold(cursor, stages.stages(cursor, VIEWS).part_pins)
-            found = _summed(Scoped(cursor))
+            found = [point for _ in evaluate.evaluated(cursor, scope, VIEWS) for point in _summed(Scoped(cursor))]
         for point in found:
             number = copies[point["hardware"]]
             varied_to = {axis.column: value for axis, value in zip(designs.axes, portion[number], strict=True)}

@@ -69,7 +69,7 @@ class WhatIf(Core):
     def variants(self, changes: Mapping[str, Value]) -> dict[str, Core]:
         """A session of the file's own numbers, and one for each combination of the values, by what is changed. Raises `CharzError` for a number
         that there is not, and a value that cannot be."""
-        from charz.sql.narrow import Change
+        from charz.sql.evaluate import Varied
 
         if not changes:
             raise CharzError("nothing is changed", next="name a number and its value, e.g. rtx4090.sm.unit_count=256")
@@ -89,7 +89,7 @@ class WhatIf(Core):
         messages = found[AS_IS].messages = self.messages.once()
         for chosen in itertools.product(*axes):
             changed = [
-                Change(part_field.table, part_field.key, part_field.column, value) for _, part_field, value in chosen
+                Varied(part_field.table, part_field.key, part_field.column, [value]) for _, part_field, value in chosen
             ]
             session = self.child(self._scope, changed)
             session.messages = messages

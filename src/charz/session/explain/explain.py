@@ -314,7 +314,7 @@ class _Told:
         for tile in self._rows("part_tile", f"WHERE compute_precision = '{precision}' AND candidate = {candidate}"):
             self._facts(title, item, "part_tile", tile, [c for c in _TILE if tile[c] is not None])
             query = "SELECT DISTINCT source_id, confidence FROM tiling_strategy WHERE strategy = ? AND candidate = ?"
-            for source, confidence in self.scoped.connection.execute(query, [tile["strategy"], candidate]).fetchall():
+            for source, confidence in self.scoped.execute(query, [tile["strategy"], candidate]).fetchall():
                 meaning = f"candidate {candidate} of tiling_strategy; {source}, {confidence}"
                 self._line(title, item, "tile", tile["strategy"], None, meaning)
 
@@ -401,7 +401,7 @@ class _Told:
         """Unit and text of each column of a view, in order."""
         if view not in self._known:
             query = "SELECT column_name, unit, description FROM view_column WHERE view = ? ORDER BY position"
-            rows = self.scoped.connection.execute(query, [view]).fetchall()
+            rows = self.scoped.execute(query, [view]).fetchall()
             self._known[view] = {name: (unit, text) for name, unit, text in rows}
         return self._known[view]
 

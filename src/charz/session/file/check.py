@@ -7,10 +7,6 @@ from ..axes import names
 from ..core import Core
 from ..parameters import AnyModels, Parts
 
-_SHARED = "5_rollup"
-"""Layer whose views many invariants read."""
-
-
 class Check(Core):
     """Whether what must be empty in a database is."""
 
@@ -27,15 +23,7 @@ class Check(Core):
         query = "SELECT view, description FROM view_catalog WHERE layer = 'invariant' ORDER BY view"
         invariants = dict(connection.execute(query).fetchall())
         rows = [*self._maintained(), *self._missing()]
-        counts = dict.fromkeys(invariants, 0)
-        first: dict[str, str] = {}
-        with self.messages.progress("check", len(chosen)) as done:
-            for model in chosen:
-                for name, count in self._counts(model, names(on), list(invariants)).items():
-                    counts[name] += count
-                    if count:
-                        first.setdefault(name, model)
-                done(model)
+        counts, first = self._counts(chosen, names(on), list(invariants))
         for name, model in first.items():
             self.messages.warn(f'{name} is broken, first in {model}: `charz sql "SELECT * FROM {name}"` shows the rows')
         rows += [("invariant", name, counts[name], text) for name, text in invariants.items()]
@@ -62,11 +50,36 @@ class Check(Core):
         missing = [("trigger", name, 1, text) for name in triggers.missing(self.connection())]
         return missing or [("trigger", "all", 0, text)]
 
-    def _counts(self, model: str, parts: list[str], invariants: list[str]) -> dict[str, int]:
-        """Rows of each invariant for one model, with what many of them read evaluated once."""
-        with self.child(self.scope_of(model, parts)) as one:
-            scoped = one.whole()
-            query = f"SELECT view FROM view_catalog WHERE layer = '{_SHARED}' AND kind = 'view' ORDER BY position"
-            for (view,) in scoped.connection.execute(query).fetchall():
-                scoped.keep(view)
-            return {name: int(scoped.value(f"SELECT count(*) FROM {name}")) for name in invariants}
+    def _counts(
+        self, models: list[str], parts: list[str], invariants: list[str]
+    ) -> tuple[dict[str, int], dict[str, str]]:
+        """Rows of each invariant over some models, and the models among which one is broken first; what many of them read is
+        evaluated once."""
+        from charz.sql import evaluate
+        from charz.sql.installed import catalog
+        from charz.sql.layers import MODELS, WORKLOAD
+
+        known = catalog(self.connection())
+        of_parts, of_runs = ({r.name for r in known.of(*layers)} for layers in (MODELS, (*MODELS, WORKLOAD)))
+        read = {name: known.upstream([name]) for name in invariants}
+        scope = self.scope_of("", parts)
+        rows = evaluate.scenario_rows(self.connection(), scope.scenarios or None)
+        asked = evaluate.Scope(
+            models=models,
+            hardware=list(scope.hardware) or None,
+            scenarios=rows,
+            stored=[row["scenario_id"] for row in rows],
+        )
+        counts = dict.fromkeys(invariants, 0)
+        first: dict[str, str] = {}
+        with self.cursor() as cursor:
+            steps = evaluate.portion_count(cursor, asked, invariants)
+            with self.messages.progress("invariants", steps) as done:
+                for number, portion in enumerate(evaluate.evaluated(cursor, asked, invariants, done)):
+                    for name in invariants:
+                        is_new = read[name] & of_parts or (portion.is_first and read[name] & of_runs) or number == 0
+                        count = cursor.execute(f"SELECT count(*) FROM {name}").fetchall()[0][0] if is_new else 0
+                        counts[name] += count
+                        if count:
+                            first.setdefault(name, ", ".join(portion.scope.models or ()))
+        return counts, first

@@ -11,11 +11,12 @@ from charz.schema.errors import CharzError
 from ..answer import Rows, answer
 from ..parameters import Text
 from .check import Check
+from .refresh import Refresh
 
 _FINDING = ("what", "is_well", "found", "next")
 
 
-class Doctor(Check):
+class Doctor(Check, Refresh):
     """What is wrong with a file, and its repair."""
 
     @answer(is_writing=True)
@@ -31,12 +32,12 @@ class Doctor(Check):
         `--repair` installs views and triggers anew and evaluates every maintained table; what people and models wrote stays.
         """
         from charz.schema import database
-        from charz.sql import maintain, views
+        from charz.sql import views
 
         if repair:
             with self.changing(create=False) as connection:
                 views.install(connection)
-                maintain.refresh(connection)
+                self._refreshed(connection)
         rows = [self._version(), self._foreign(), self._lacking()]
         if not rows[-1][1]:
             self.messages.remark("the rest is examined when nothing is missing")
@@ -45,6 +46,7 @@ class Doctor(Check):
         rows += [_finding(kind, of, "rebuilt by `charz doctor --repair`") for kind, of in _by_kind(checked).items()]
         repeated = database.repeated_keys(self.connection())
         rows.append(_finding("key", repeated, "ingest the model again with --force"))
+        rows.append(_finding("answer at hand", self._answers(), "`charz doctor --repair` evaluates them anew"))
         rows.append(_finding("invariant", self._broken(), "`charz check` shows them model by model"))
         rows.append(self._linted())
         return Rows(_FINDING, rows, is_failure=not all(row[1] for row in rows))
@@ -80,6 +82,13 @@ class Doctor(Check):
         next = "ingest again into a new file" if is_of_tables else "`charz doctor --repair` puts them back"
         return "missing object", not lacking, _some(lacking) or "none", next if lacking else ""
 
+    def _answers(self) -> dict[str, int]:
+        """Rows at hand that are not what the live views give, by relation."""
+        from charz.sql import answers
+
+        with self.cursor() as cursor, self.messages.progress("answers", answers.portion_count(cursor)) as done:
+            return answers.differences(cursor, done)
+
     def _linted(self) -> tuple[str, bool, str, str]:
         """Faults of the catalog as the file has it."""
         from charz.hardware_catalog import lints, sync
@@ -95,15 +104,8 @@ class Doctor(Check):
         """Rows of each invariant that has any, over all models."""
         query = "SELECT view FROM view_catalog WHERE layer = 'invariant' ORDER BY view"
         names = [name for (name,) in self.connection().execute(query).fetchall()]
-        models = self._names("model")
-        found: dict[str, int] = {}
-        with self.messages.progress("invariants", len(models)) as done:
-            for model in models:
-                for name, count in self._counts(model, [], names).items():
-                    if count:
-                        found[name] = found.get(name, 0) + count
-                done(model)
-        return found
+        counts, _ = self._counts(self._names("model"), [], names)
+        return {name: count for name, count in counts.items() if count}
 
 
 def _by_kind(rows: Iterable[tuple[str, str, int, str]]) -> dict[str, dict[str, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from charz.ingest.run import Outcome
+    from charz.ingest.write import AddRuns
     from charz.ingest.sources.spec import Spec
 
 CLOSING_PARTS = ("i7_13700k", "h100_sxm5_80", "tpu_v4", "kpu_t256")
@@ -77,6 +79,7 @@ class Ingest(Sql):
         ] = None,
         train: Annotated[bool, Text("Add the backward pass.")] = False,
         force: Annotated[bool, Text("Trace again what has not changed.")] = False,
+        no_answers: Annotated[bool, Text("Leave the answers at hand to `charz refresh`.")] = False,
         name: Annotated[str | None, Text("Name of a live module, else its class's.", is_python_only=True)] = None,
     ) -> Rows:
         """Trace models without weights and write what they compute and move into the database.
@@ -89,8 +92,10 @@ class Ingest(Sql):
         from charz.ingest.sources.listing import names_of
         from charz.sql import maintain
 
+        evaluate = maintain.add_runs if no_answers else maintain.add_models
+        changing = functools.partial(self.changing, fills=not no_answers)
         if hasattr(models, "forward"):
-            return self._closing([self._live(models, inputs, name, train, force)])
+            return self._closing([self._live(models, inputs, name, train, force, evaluate)])
         if list_:
             return Rows(("model",), [(name,) for name in names_of(list_)])
         options = {
@@ -110,9 +115,11 @@ class Ingest(Sql):
                 elif outcome.message:
                     self.messages.remark(f"{outcome.model}: {outcome.message}")
 
-            return self._closing(run(specs, self.changing, maintain.add_runs, jobs, force, report))
+            return self._closing(run(specs, changing, evaluate, jobs, force, report))
 
-    def _live(self, module: nn.Module, inputs: Any, name: str | None, train: bool, force: bool) -> Outcome:
+    def _live(
+        self, module: nn.Module, inputs: Any, name: str | None, train: bool, force: bool, evaluate: AddRuns
+    ) -> Outcome:
         """Trace a module in memory and write it. Raises `CharzError` where another model has its name."""
         from charz.ingest.compile.rules import from_connection
         from charz.ingest.pipeline import ingest_request
@@ -120,7 +127,6 @@ class Ingest(Sql):
         from charz.ingest.sources import live
         from charz.ingest.sources.spec import Spec
         from charz.ingest.write import write
-        from charz.sql import maintain
 
         rules = from_connection(self.connection(create=True))
         request = live.request(module, inputs, name, train)
@@ -130,8 +136,8 @@ class Ingest(Sql):
         if held and held[0][0] != request.source and not force:
             next = "give yours another with name=, or force=True puts it in that one's place"
             raise CharzError("the name is taken", request.name, f"{held[0][0]} has it", next)
-        with self.changing() as connection:
-            write(connection, [made], maintain.add_runs)
+        with self.changing(fills=False) as connection:
+            write(connection, [made], evaluate)
         return Outcome(Spec(request.name, "live"), "written", request.name, "", made.model["ingest_s"])
 
     def _closing(self, outcomes: Sequence[Outcome]) -> Rows:

@@ -1,0 +1,348 @@
+"""Answers at hand: what the models say of every stored run on every part, kept in the schema `answer`.
+
+A file of `sql/` that says `-- At hand: stored` has its rows kept: all such relations tell runs on parts apart by the same keys, so
+that `answer.stored` holds them in one row, each column once, and a column that says of which relations the row is one.
+`-- At hand: as NAME` says that a relation gives the same rows and columns by another way. Every report that rests on parts, runs
+and these relations alone has a view of its name in `answer` too, with the text of its file.
+
+Triggers delete what a change of a fact touches, so a row is right or not there; `answer_state` counts what is missing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from charz.schema import database, ddl
+
+from . import evaluate
+from .evaluate import SUPPORT, Scope, evaluated, listed, scenario_rows, stored
+from .installed import Catalog, Relation, catalog
+from .keys import TARGET as KEYS
+from .layers import ANSWERS as SCHEMA
+from .layers import COST, HARDWARE, MAPPING, REPORT, ROLLUP, WORKLOAD
+
+if TYPE_CHECKING:
+    from .views import View
+
+STORED = f"{SCHEMA}.stored"
+"""Table of all rows at hand."""
+
+
+def relations(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Names of the relations whose rows are kept."""
+    return [relation.name for relation in _stored(catalog(connection))]
+
+
+def _stored(known: Catalog) -> list[Relation]:
+    return [relation for relation in known.relations.values() if relation.at_hand == "stored"]
+
+
+def table(connection: duckdb.DuckDBPyConnection) -> str:
+    """`answer.stored` of the file, whatever database is current."""
+    ((current,),) = connection.execute("SELECT current_database()").fetchall()
+    return f"{ddl.quote(current)}.{STORED}"
+
+
+def _flag(name: str) -> str:
+    return f"is_in_{name}"
+
+
+def _new_columns(known: Catalog) -> Iterator[tuple[Relation, list[str]]]:
+    """Each kept relation with the columns that none before it has."""
+    seen = set(KEYS)
+    for relation in _stored(known):
+        new = [column for column in relation.columns if column not in seen]
+        seen.update(new)
+        yield relation, new
+
+
+def evaluation(known: Catalog) -> str:
+    """Query of the rows of every run on every part that the views of a connection know."""
+    keys = ", ".join(KEYS)
+    columns, joins = [f"k.{key}" for key in KEYS], []
+    for i, (relation, new) in enumerate(_new_columns(known)):
+        columns.append(f"r{i}.model IS NOT NULL AS {_flag(relation.name)}")
+        columns += [f"r{i}.{ddl.quote(column)}" for column in new]
+        joins.append(f"LEFT JOIN {relation.name} AS r{i} ON {' AND '.join(f'r{i}.{key} = k.{key}' for key in KEYS)}")
+    pairs = f"SELECT {keys} FROM run JOIN {SUPPORT} USING (backend, precision)"
+    return f"SELECT {', '.join(columns)} FROM ({pairs}) AS k {' '.join(joins)}"
+
+
+def kinds(views: Iterable[View]) -> dict[str, str]:
+    """How each relation is at hand: as its file says, `derived` for a report that reads costs of such relations alone."""
+    found: dict[str, str] = {}
+    live: set[str] = set()
+    for view in views:
+        at_hand = [name for name in view.relations if found.get(name)]
+        is_live = view.layer in (MAPPING, COST) or any(name in live for name in view.relations)
+        derived = "derived" if at_hand and not is_live and view.layer in (ROLLUP, REPORT) else ""
+        found[view.name] = view.document.at_hand or derived
+        if is_live and not found[view.name]:
+            live.add(view.name)
+    return found
+
+
+def create(connection: duckdb.DuckDBPyConnection, installed: Iterable[Relation]) -> None:
+    """Make the table without rows and the views over it; none may be there."""
+    known = Catalog({relation.name: relation for relation in installed})
+    connection.execute(f"CREATE SCHEMA {SCHEMA}; CREATE TABLE {STORED} AS {evaluation(known)} LIMIT 0")
+    for name, body in _views(known, STORED):
+        connection.execute(f"CREATE VIEW {SCHEMA}.{ddl.quote(name)} AS {body}")
+
+
+def _views(known: Catalog, source: str) -> Iterator[tuple[str, str]]:
+    """Relations at hand with the query that takes them from a table of the rows, each after those it reads."""
+    for relation in known.relations.values():
+        kind, _, other = relation.at_hand.partition(" ")
+        if kind in ("stored", "as"):
+            columns = ", ".join(map(ddl.quote, relation.columns))
+            yield relation.name, f"SELECT {columns} FROM {source} WHERE {_flag(other or relation.name)}"
+        elif kind == "derived":
+            yield relation.name, _qualified(relation, known)
+
+
+def _qualified(relation: Relation, known: Catalog) -> str:
+    """The text of a report with the relations at hand that it reads named by their schema."""
+    names = "|".join(name for name in relation.reads if name in known.relations and known.relations[name].at_hand)
+    return re.sub(rf"\b(FROM|JOIN)(\s+)({names})\b(?!\s*\.)", rf"\1\2{SCHEMA}.\3", relation.body, flags=re.IGNORECASE)
+
+
+def insert(connection: duckdb.DuckDBPyConnection, into: str) -> None:
+    """Add the rows of every run on every part that the views of the connection know."""
+    connection.execute(f"INSERT INTO {into} BY NAME {evaluation(catalog(connection))}")
+
+
+def forget(connection: duckdb.DuckDBPyConnection, condition: str) -> None:
+    """Delete the answers for which the condition holds."""
+    connection.execute(f"DELETE FROM {table(connection)} WHERE {condition}")
+
+
+# What they rest on
+
+
+def facts_read(known: Catalog) -> set[str]:
+    """Facts that the answers read by themselves, not through a maintained table."""
+    tables = [relation.name for relation in known.of(HARDWARE, WORKLOAD) if relation.is_table]
+    return known.upstream((r.name for r in _stored(known)), ends=tables) - known.relations.keys()
+
+
+def fingerprints(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, tuple[int, int]]]:
+    """A number for what the answers rest on of each part, or of all under an empty name, by table."""
+    known = catalog(connection)
+    models = {row_type.TABLE for row_type in database.TABLES if "model" in row_type.model_fields}
+    columns: dict[str, Sequence[str]] = {table.name: table.columns for table in known.tables(HARDWARE)}
+    columns |= {t.TABLE: list(t.model_fields) for t in database.TABLES if t.TABLE in facts_read(known) - models}
+    found = {}
+    for name, names in columns.items():
+        key = "hardware" if "hardware" in names else "''"
+        query = f"SELECT {key}, COUNT(*), BIT_XOR(HASH(t)) FROM {name} AS t GROUP BY 1"
+        found[name] = {part: (count, number) for part, count, number in connection.execute(query).fetchall()}
+    return found
+
+
+def forget_changed(connection: duckdb.DuckDBPyConnection, before: Mapping[str, Mapping[str, tuple[int, int]]]) -> None:
+    """Delete the answers that rest on what is not as it was when the numbers were taken."""
+    changed: set[str] = set()
+    for name, now in fingerprints(connection).items():
+        changed |= {part for part, _ in now.items() ^ before.get(name, {}).items()}
+    if changed:
+        forget(connection, "TRUE" if "" in changed else f"hardware IN {listed(sorted(changed))}")
+
+
+# What is missing
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Runs on parts whose answers are not at hand."""
+
+    scopes: Sequence[Scope]
+    count: int
+    kernels: int
+    """Kernels of these runs."""
+
+    @property
+    def work(self) -> float:
+        """About how long it takes to fill them, in the CPU time of ten million empty passes of a Python loop (U)."""
+        return self.kernels / KERNELS_A_U + SCOPE_U * len(self.scopes)
+
+
+KERNELS_A_U = 40_000
+"""Kernels on parts that are evaluated and kept in one U, measured on CNNs and transformers (docs/benchmark-engine.md)."""
+
+SCOPE_U = 2.0
+"""What one scope takes besides: planning."""
+
+
+def missing(connection: duckdb.DuckDBPyConnection) -> Missing:
+    """Every stored run on every part that has no answer at hand."""
+    query = f"""
+        SELECT r.model, t.hardware, LIST(r.scenario_id ORDER BY r.scenario_id), COUNT(*), CAST(SUM(k.kernels) AS BIGINT)
+        FROM run AS r
+        JOIN {SUPPORT} AS t USING (backend, precision)
+        JOIN (SELECT model, backend, COUNT(*) AS kernels FROM kernel GROUP BY model, backend) AS k USING (model, backend)
+        ANTI JOIN {table(connection)} AS s
+            ON s.model = r.model AND s.hardware = t.hardware AND s.scenario_id = r.scenario_id
+        GROUP BY r.model, t.hardware
+        ORDER BY r.model, t.hardware
+    """
+    rows = connection.execute(query).fetchall()
+    parts: dict[tuple[str, tuple[int, ...]], list[str]] = {}
+    for model, part, scenarios, _, _ in rows:
+        parts.setdefault((model, tuple(scenarios)), []).append(part)
+    models: dict[tuple[tuple[int, ...], tuple[str, ...]], list[str]] = {}
+    for (model, scenarios), named in parts.items():
+        models.setdefault((scenarios, tuple(named)), []).append(model)
+    stored = {row["scenario_id"]: row for row in scenario_rows(connection)} if rows else {}
+    scopes = [
+        Scope(models=of, hardware=named, scenarios=[stored[number] for number in numbers], stored=numbers)
+        for (numbers, named), of in models.items()
+    ]
+    return Missing(scopes, sum(row[3] for row in rows), sum(row[4] for row in rows))
+
+
+def portion_count(connection: duckdb.DuckDBPyConnection, lacking: Missing | None = None) -> int:
+    """Portions in which what is missing is filled, or all answers are evaluated."""
+    scopes = (_every(connection),) if lacking is None else lacking.scopes
+    return sum(evaluate.portion_count(connection, scope, relations(connection)) for scope in scopes)
+
+
+def _every(connection: duckdb.DuckDBPyConnection) -> Scope:
+    rows = scenario_rows(connection)
+    return Scope(scenarios=rows, stored=[row["scenario_id"] for row in rows])
+
+
+def fill(
+    connection: duckdb.DuckDBPyConnection, lacking: Missing, done: Callable[[str], None] = lambda _: None
+) -> int:
+    """Evaluate the answers that are missing, in the caller's transaction; gives their number."""
+    for scope in lacking.scopes:
+        for _ in evaluated(connection, scope, relations(connection), done):
+            insert(connection, table(connection))
+    return lacking.count
+
+
+# Asked
+
+
+def take(connection: duckdb.DuckDBPyConnection, scope: Scope) -> bool:
+    """Let the relations at hand of a connection answer from rows that are kept, where all of the scope are; else False."""
+    numbers = None if scope.scenarios is None else [row["scenario_id"] for row in scope.scenarios]
+    if scope.copies or scope.hidden or scope.runs != "TRUE" or (numbers and not set(numbers) <= set(scope.stored)):
+        return False
+    limits = {"model": scope.models, "scenario_id": numbers, "hardware": scope.hardware}
+    condition = " AND ".join(f"{name} IN {listed(v)}" for name, v in limits.items() if v is not None) or "TRUE"
+    chosen = ""
+    if scope.targets is not None:
+        rows = ", ".join(f"({', '.join(map(ddl.literal, target))})" for target in scope.targets) or "(NULL, NULL, NULL)"
+        chosen = f"SEMI JOIN (VALUES {rows}) AS c (hardware, backend, precision) USING (hardware, backend, precision)"
+    pairs = f"SELECT * FROM {stored(connection, 'run')} JOIN {stored(connection, SUPPORT)} USING (backend, precision)"
+    query = f"SELECT COUNT(*) FROM ({pairs}) {chosen} WHERE {condition}"
+    ((asked,),) = connection.execute(query).fetchall()
+    kept = f"SELECT s.* FROM {table(connection)} AS s {chosen} WHERE {condition}"
+    connection.execute(f"CREATE TEMP TABLE {TAKEN} AS {kept}")
+    ((found,),) = connection.execute(f"SELECT COUNT(*) FROM {TAKEN}").fetchall()
+    if found != asked:
+        connection.execute(f"DROP TABLE temp.{TAKEN}")
+        return False
+    show(connection)
+    return True
+
+
+TAKEN = "taken_answer"
+"""Temporary table of the rows that a question is answered from."""
+
+
+def evaluate_rows(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let the relations at hand of a connection answer from rows that its views, scoped already, give now."""
+    connection.execute(f"CREATE TEMP TABLE {TAKEN} AS {_evaluated(connection)}")
+    show(connection)
+
+
+def _evaluated(connection: duckdb.DuckDBPyConnection) -> str:
+    return evaluation(catalog(connection))
+
+
+def evaluate_portions(
+    connection: duckdb.DuckDBPyConnection, scope: Scope, done: Callable[[str], None] = lambda _: None
+) -> None:
+    """As `evaluate_rows`, for a scope too large to be held at once; the portions are evaluated beside the connection."""
+    connection.execute(f"CREATE TEMP TABLE {TAKEN} AS SELECT * FROM {table(connection)} LIMIT 0")
+    with connection.cursor() as beside:
+        for _ in evaluated(beside, scope, relations(connection), done):
+            connection.register("arriving_answer", beside.sql(_evaluated(beside)).to_arrow_table())
+            connection.execute(f"INSERT INTO temp.{TAKEN} BY NAME SELECT * FROM arriving_answer")
+            connection.unregister("arriving_answer")
+    show(connection)
+
+
+def is_complete(connection: duckdb.DuckDBPyConnection) -> bool:
+    """True when every stored run on every part has its answers at hand; no row is there that is not right."""
+    query = f"SELECT (SELECT COUNT(*) FROM run JOIN {SUPPORT} USING (backend, precision)) = (SELECT COUNT(*) FROM {STORED})"
+    return bool(connection.execute(query).fetchall()[0][0])
+
+
+def covers(known: Catalog, name: str, is_stored: bool) -> bool:
+    """Whether a relation answers from rows at hand alone; where the runs are not the file's (`is_stored`), only if it reads
+    nothing else of them than their conditions."""
+    relation = known.relations[name]
+    if relation.at_hand != "derived":
+        return bool(relation.at_hand)
+    ends = [r.name for r in known.relations.values() if r.is_table or (r.at_hand and r.at_hand != "derived")]
+    workload = {r.name for r in known.of(WORKLOAD)} - {"run"}
+    return is_stored or not known.upstream([name], ends) & workload
+
+
+def show(connection: duckdb.DuckDBPyConnection, source: str = f"temp.{TAKEN}") -> None:
+    """Put the rows of a table in front of the live views that give them; reports over these follow by themselves."""
+    known = catalog(connection)
+    for name, body in _views(known, source):
+        if known.relations[name].at_hand != "derived":
+            connection.execute(f"CREATE OR REPLACE TEMP VIEW {ddl.quote(name)} AS {body}")
+
+
+def differences(connection: duckdb.DuckDBPyConnection, done: Callable[[str], None] = lambda _: None) -> dict[str, int]:
+    """Rows at hand that the live views give otherwise, by relation: other texts and integers, and numbers that are apart by
+    more than rounding; and those of runs and parts that are no more. Reads, writes nothing."""
+    known = catalog(connection)
+    pairs = f"SELECT r.model, t.hardware, r.scenario_id FROM run AS r JOIN {SUPPORT} AS t USING (backend, precision)"
+    lost = f"SELECT COUNT(*) FROM {table(connection)} ANTI JOIN ({pairs}) USING (model, hardware, scenario_id)"
+    found = {"stored": connection.execute(lost).fetchall()[0][0]}
+    for _ in evaluated(connection, _every(connection), relations(connection), done):
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE {EVALUATED} AS {evaluation(known)}")
+        described = connection.execute(f"DESCRIBE temp.{EVALUATED}").fetchall()
+        types = {name: kind for name, kind, *_ in described}
+        for relation, columns in _new_columns(known):
+            differing = " OR ".join(_differs(c, types[c] == "DOUBLE") for c in (_flag(relation.name), *columns))
+            query = (
+                f"SELECT COUNT(*) FROM {table(connection)} AS s JOIN temp.{EVALUATED} AS l"
+                f" USING (model, hardware, scenario_id) WHERE {differing}"
+            )
+            found[relation.name] = found.get(relation.name, 0) + connection.execute(query).fetchall()[0][0]
+    connection.execute(f"DROP TABLE IF EXISTS temp.{EVALUATED}")
+    return {name: count for name, count in found.items() if count}
+
+
+def _differs(column: str, is_number: bool) -> str:
+    """Condition that a kept and a live value are not the same. A part of a time or energy is held against the whole, since what
+    is left of a difference is as exact as what it is a difference of."""
+    kept, live = f"s.{ddl.quote(column)}", f"l.{ddl.quote(column)}"
+    apart = f"{kept} IS DISTINCT FROM {live}"
+    whole = next((f"l.{name}" for end, name in _WHOLE.items() if column.endswith(end)), "0e0")
+    size = f"GREATEST(ABS({kept}), ABS({live}), COALESCE({whole}, 0e0))"
+    near = f"COALESCE(ABS({kept} - {live}) <= {ROUNDING} * {size}, FALSE)"
+    return f"({apart} AND NOT {near})" if is_number else apart
+
+
+_WHOLE = {"_s": "latency_s", "_j": "energy_j"}
+"""Column of the whole by the end of a column's name."""
+
+EVALUATED = "evaluated_answer"
+
+ROUNDING = 1e-12
+"""Two numbers are the same within this share: the order of a sum follows threads and plan."""

@@ -1,0 +1,622 @@
+"""Evaluates relations for a scope: some models, scenarios and parts, and parts whose numbers are not the file's.
+
+A temporary table is found before a table or view of its name, also within views. So a scope is a set of temporary tables: facts
+as the scope has them, maintained tables copied where the file has their rows and evaluated where it has not, and views that
+several others read, each once. `hold` makes them, `release` drops them, `evaluated` goes through a large scope in portions of
+bounded memory. Nothing is written to the file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import itertools
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import duckdb
+
+from charz.schema import database, ddl
+from charz.schema.row import Row
+
+from . import restate
+from .installed import Catalog, Relation, catalog
+from .layers import COST, HARDWARE, MODELS, REPORT, ROLLUP, WORKLOAD
+
+K = TypeVar("K")
+
+COSTED = "shape_cost"
+"""View that most of the time of an answer goes into, and that all reports of time and energy read."""
+
+ENERGY = "energy_profile"
+"""Fact whose rows stand in front of what rules give (`part_energy`): a changed energy that a part leaves open is a new row."""
+
+SUPPORT = "part_support"
+"""Maintained table through which every model meets the parts."""
+
+RUNS_AT_ONCE = 400
+"""Runs whose intermediate results are held at once: about half a MB each."""
+
+KERNELS_AT_ONCE = 250_000
+"""Kernels on targets that are costed together: about 2 kB each is held."""
+
+MEMORY_GB = 1
+"""Memory for the evaluation of several portions. [GB]"""
+
+Triple = tuple[str, str, str]
+"""Part, backend and precision of a target."""
+
+
+@dataclass(frozen=True, slots=True)
+class Varied:
+    """A number in which copies of a part differ from it."""
+
+    table: str
+    key: tuple[tuple[str, str], ...]
+    """Columns that name its row, each with its value; the part is among them."""
+    column: str
+    values: Sequence[float]
+    """That of each copy."""
+
+    @property
+    def hardware(self) -> str:
+        """Part that the number belongs to."""
+        return dict(self.key)["hardware"]
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """Copies of a part with other numbers. One under the part's own name takes its place."""
+
+    base: str
+    names: Sequence[str]
+    varied: Sequence[Varied]
+
+
+def changed(numbers: Sequence[Varied]) -> list[Copies]:
+    """Parts with some of their numbers changed, each in its own place; of a number given twice the last counts."""
+    last = {(number.table, number.key, number.column): number for number in numbers}
+    parts = dict.fromkeys(number.hardware for number in last.values())
+    return [Copies(part, [part], [n for n in last.values() if n.hardware == part]) for part in parts]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What relations are evaluated for; None leaves what the file has."""
+
+    models: Sequence[str] | None = None
+    hardware: Sequence[str] | None = None
+    targets: Collection[Triple] | None = None
+    scenarios: Sequence[Mapping[str, Any]] | None = None
+    """Rows of `scenario`."""
+    stored: Collection[int] = ()
+    """Numbers of those scenarios whose runs are copied from the file; the others are evaluated."""
+    runs: str = "TRUE"
+    """Condition on the rows of `run`."""
+    copies: Sequence[Copies] = ()
+    hidden: Collection[str] = ()
+    """Facts that the caller has put temporary tables in front of: what rests on them is evaluated anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """A part of a scope, as `evaluated` hands it on."""
+
+    scope: Scope
+    is_first: bool
+    """True for the first with these models and scenarios: relations without parts are read in it alone."""
+
+
+def hold(connection: duckdb.DuckDBPyConnection, scope: Scope, wanted: Collection[str] | None = None) -> list[str]:
+    """Make every view of a connection answer for the scope and nothing else, and hold what several of the wanted ones read.
+
+    Gives the temporary tables made, for `release`. With `wanted` only what these rest on is scoped.
+    """
+    holder = _Holder(connection, scope, wanted)
+    holder.hold()
+    return holder.made
+
+
+def release(connection: duckdb.DuckDBPyConnection, made: Sequence[str]) -> None:
+    """Drop temporary tables; in a transaction that failed they are gone already."""
+    with contextlib.suppress(duckdb.TransactionException):
+        for name in reversed(made):
+            connection.execute(f"DROP TABLE IF EXISTS temp.{ddl.quote(name)}")
+
+
+def evaluated(
+    connection: duckdb.DuckDBPyConnection,
+    scope: Scope,
+    wanted: Collection[str],
+    done: Callable[[str], None] = lambda _: None,
+) -> Iterator[Portion]:
+    """Portions of a scope one after another, so small that each fits in memory; while a portion is the caller's, the wanted
+    relations answer for it. `done` is told each portion."""
+    blocks = _blocks(connection, scope, wanted)
+    with _memory_spared(connection) if sum(len(parts) for _, parts in blocks) > 1 else contextlib.nullcontext():
+        for block, parts_at_once in blocks:
+            held = hold(connection, block, wanted)
+            try:
+                for number, parts in enumerate(parts_at_once):
+                    portion = dataclasses.replace(block, hardware=parts) if len(parts_at_once) > 1 else block
+                    if portion is not block:
+                        _keep_parts(connection, parts, held)
+                    pinned = _hold_views(connection, wanted)
+                    try:
+                        yield Portion(portion, number == 0)
+                    finally:
+                        release(connection, pinned)
+                    done(_about(portion))
+            finally:
+                release(connection, held)
+
+
+def portion_count(connection: duckdb.DuckDBPyConnection, scope: Scope, wanted: Collection[str]) -> int:
+    """Portions that `evaluated` goes through."""
+    return sum(len(parts) for _, parts in _blocks(connection, scope, wanted))
+
+
+def _about(scope: Scope) -> str:
+    models = scope.models or ()
+    names = " to ".join(dict.fromkeys((*models[:1], *models[-1:])))
+    return f"{names} on {len(scope.hardware)} parts" if scope.hardware else names
+
+
+def stored(connection: duckdb.DuckDBPyConnection, name: str) -> str:
+    """A table of the file, whatever temporary table has its name."""
+    ((current,),) = connection.execute("SELECT current_database()").fetchall()
+    return f"{ddl.quote(current)}.main.{ddl.quote(name)}"
+
+
+def listed(values: Collection[object]) -> str:
+    """Texts or numbers as the right side of `IN`."""
+    literals = (ddl.literal(value) if isinstance(value, str) else str(value) for value in values)
+    return f"({', '.join(literals) or 'NULL'})"
+
+
+def scenario_rows(
+    connection: duckdb.DuckDBPyConnection, scenarios: Sequence[int] | None = None
+) -> list[dict[str, Any]]:
+    """Rows of `scenario` by column name, of some numbers or all."""
+    condition = "TRUE" if scenarios is None else f"scenario_id IN {listed(scenarios)}"
+    found = connection.execute(f"SELECT * FROM scenario WHERE {condition} ORDER BY scenario_id")
+    names = [column[0] for column in found.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+
+class _Holder:
+    """The temporary tables of one scope."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, scope: Scope, wanted: Collection[str] | None) -> None:
+        self.connection, self.scope = connection, scope
+        self.known = catalog(connection)
+        self.wanted = wanted
+        self.read = self.known.upstream(self.known.relations if wanted is None else wanted, self._copied_tables())
+        self.made: list[str] = []
+
+    def hold(self) -> None:
+        if self.scope.copies:
+            self._copy_facts()
+        self._hold_parts()
+        self._hold_runs()
+        self._limit_facts()
+        if self.wanted is not None:
+            for name, columns in _pins(self.known, self.wanted, (WORKLOAD,)):
+                self._table(name, _selected(name, columns))
+
+    def _copied_tables(self) -> list[str]:
+        """Maintained tables whose rows the file has, so that what they rest on does not matter."""
+        is_anew = {
+            HARDWARE: bool(self.scope.copies or self.scope.hidden),
+            WORKLOAD: self.scope.scenarios is not None
+            and any(row["scenario_id"] not in self.scope.stored for row in self.scope.scenarios),
+        }
+        return [table.name for layer in (HARDWARE, WORKLOAD) if not is_anew[layer] for table in self.known.tables(layer)]
+
+    def _table(self, name: str, query: str) -> None:
+        """Make a temporary table, or put another in its place."""
+        self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {ddl.quote(name)} AS {query}")
+        if name not in self.made:
+            self.made.append(name)
+
+    def _file(self, name: str) -> str:
+        return stored(self.connection, name)
+
+    # Parts
+
+    def _hold_parts(self) -> None:
+        """Maintained tables of the hardware: rows of parts as the file has them, and evaluated of parts that are not."""
+        anew = self._parts_anew()
+        tables = [table for table in self.known.tables(HARDWARE) if table.name in self.read]
+        made: list[str] = []
+        if anew is not None:
+            changed = self._rests_on_changed()
+            made = self._evaluate(
+                [r for r in self.known.of(HARDWARE) if r.name in self.read and r.name in changed],
+                lambda relation: f"hardware IN {listed(anew)}" if "hardware" in relation.columns else "TRUE",
+            )
+        for table in tables:
+            limits = self._limits(table)
+            if table.name in made:
+                if "hardware" in table.columns and anew is not None:
+                    kept = " AND ".join([*limits, f"hardware NOT IN {listed(anew)}"])
+                    self._append(table.name, f"SELECT * FROM {self._file(table.name)} WHERE {kept}")
+            elif limits:
+                self._table(table.name, f"SELECT * FROM {self._file(table.name)} WHERE {' AND '.join(limits)}")
+        self._drop([name for name in made if not self.known.relations[name].is_table])
+        self._keep_targets(tables)
+
+    def _append(self, name: str, query: str) -> None:
+        self.connection.execute(f"INSERT INTO temp.{ddl.quote(name)} BY NAME {query}")
+
+    def _parts_anew(self) -> list[str] | None:
+        """Parts that are evaluated anew; None where all are as the file has them."""
+        if self.scope.copies:
+            names = [name for copies in self.scope.copies for name in copies.names]
+            return [*names, *self._siblings()]
+        if self.scope.hidden:
+            return list(self.scope.hardware) if self.scope.hardware is not None else self._every_part()
+        return None
+
+    def _every_part(self) -> list[str]:
+        return [part for (part,) in self.connection.execute("SELECT hardware FROM hardware").fetchall()]
+
+    def _siblings(self) -> list[str]:
+        """Parts of the same die, which lend efficiencies, that are not copies themselves."""
+        names = [name for copies in self.scope.copies for name in copies.names]
+        bases = [copies.base for copies in self.scope.copies]
+        file = self._file("hardware")
+        query = (
+            f"SELECT hardware FROM {file} WHERE architecture IN (SELECT architecture FROM {file} WHERE hardware IN"
+            f" {listed(bases)}) AND hardware NOT IN {listed(names)}"
+        )
+        return [part for (part,) in self.connection.execute(query).fetchall()]
+
+    def _rests_on_changed(self) -> set[str]:
+        """Relations of the hardware that rest on facts which are not the file's."""
+        changed = set(self.scope.hidden)
+        if self.scope.copies:
+            changed |= {name for name in self.made if name not in self.known.relations}
+        for relation in self.known.of(HARDWARE):
+            if changed & set(relation.reads):
+                changed.add(relation.name)
+        return changed
+
+    def _limits(self, table: Relation) -> list[str]:
+        """Conditions on the rows of a maintained table of the hardware."""
+        asked = {"hardware": self.scope.hardware, "backend": self._backends()}
+        return [f"{name} IN {listed(v)}" for name, v in asked.items() if v is not None and name in table.columns]
+
+    def _backends(self) -> list[str] | None:
+        targets = self.scope.targets
+        return None if targets is None else sorted({backend for _, backend, _ in targets})
+
+    def _keep_targets(self, tables: Sequence[Relation]) -> None:
+        if self.scope.targets is None:
+            return
+        keys = ("hardware", "backend", "precision")
+        rows = ", ".join(f"({', '.join(map(ddl.literal, target))})" for target in self.scope.targets)
+        chosen = f"(VALUES {rows or '(NULL, NULL, NULL)'}) AS k ({', '.join(keys)})"
+        for table in tables:
+            if set(keys) <= set(table.columns):
+                name = ddl.quote(table.name)
+                self._table(table.name, f"SELECT t.* FROM {name} AS t SEMI JOIN {chosen} USING ({', '.join(keys)})")
+
+    # Runs
+
+    def _hold_runs(self) -> None:
+        """Maintained tables of the workload: rows of runs that the file has, and of others evaluated."""
+        tables = [table for table in self.known.tables(WORKLOAD) if table.name in self.read]
+        limits = [] if self.scope.models is None else [f"model IN {listed(self.scope.models)}"]
+        if self.scope.runs != "TRUE":
+            limits.append(f"({self.scope.runs})")
+        made: list[str] = []
+        is_copied = bool(limits)
+        if self.scope.scenarios is not None:
+            file = self._file("scenario")
+            self._table("scenario", f"SELECT * FROM {file} LIMIT 0")
+            _insert_rows(self.connection, "scenario", self.scope.scenarios)
+            numbers = {row["scenario_id"] for row in self.scope.scenarios}
+            new, held = (sorted(found) for found in (numbers.difference(self.scope.stored), numbers & set(self.scope.stored)))
+            if new or not numbers:
+                made = self._evaluate_runs([*limits, f"scenario_id IN {listed(new)}"])
+            limits.append(f"scenario_id IN {listed(held)}")
+            is_copied = bool(held) or not made
+        for table in tables:
+            query = f"SELECT * FROM {self._file(table.name)} WHERE {' AND '.join(limits)}"
+            if table.name not in made and is_copied:
+                self._table(table.name, query)
+            elif is_copied:
+                self._append(table.name, query)
+        self._drop([name for name in made if not self.known.relations[name].is_table])
+
+    def _evaluate_runs(self, limits: Sequence[str]) -> list[str]:
+        of_models = "TRUE" if self.scope.models is None else f"model IN {listed(self.scope.models)}"
+
+        def condition(relation: Relation) -> str:
+            if relation.name == "run":
+                return " AND ".join(limits)
+            # What holds rows of models whatever the runs is cut down by name, the others by the runs they read.
+            is_of_models = "model" in relation.columns and "run" not in self.known.upstream([relation.name])
+            return of_models if is_of_models else "TRUE"
+
+        return self._evaluate([r for r in self.known.of(WORKLOAD) if r.name in self.read], condition)
+
+    def _evaluate(self, found: Sequence[Relation], condition: Callable[[Relation], str]) -> list[str]:
+        """Temporary tables of relations of a layer, each after those it reads."""
+        for relation in found:
+            limit = condition(relation)
+            query = relation.body if limit == "TRUE" else f"SELECT * FROM ({relation.body}) WHERE {limit}"
+            self._table(relation.name, query)
+        return [relation.name for relation in found]
+
+    def _drop(self, names: Sequence[str]) -> None:
+        release(self.connection, names)
+        self.made = [name for name in self.made if name not in names]
+
+    # Facts
+
+    def _limit_facts(self) -> None:
+        """Let the views know these models and parts and no others; after what rests on facts of others is evaluated."""
+        for name, values in (("model", self.scope.models), ("hardware", self.scope.hardware)):
+            if values is not None and name in self.read:
+                self._table(name, f"SELECT * FROM {ddl.quote(name)} WHERE {name} IN {listed(values)}")
+
+    def _copy_facts(self) -> None:
+        """Hide facts of parts behind those of the copies, with their numbers, and of the other parts."""
+        for number, copies in enumerate(self.scope.copies):
+            columns = ["CAST(UNNEST(?) AS VARCHAR) AS hardware"]
+            columns += [f"CAST(UNNEST(?) AS DOUBLE) AS {_number(i)}" for i in range(len(copies.varied))]
+            values = [list(copies.names), *(list(varied.values) for varied in copies.varied)]
+            self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {_copies(number)} AS SELECT {', '.join(columns)}", values)
+            self.made.append(_copies(number))
+        for row_type in database.TABLES:
+            if row_type.TABLE in self.read and {"hardware", "scope"} & set(row_type.model_fields):
+                self._copy_fact(row_type)
+        backends = self._backends()
+        if backends is not None:
+            support = "backend_support"
+            self._table(support, f"SELECT * FROM {self._file(support)} WHERE backend IN {listed(backends)}")
+
+    def _copy_fact(self, row_type: type[Row]) -> None:
+        key = "hardware" if "hardware" in row_type.model_fields else "scope"
+        file = self._file(row_type.TABLE)
+        names = [f"hardware:{n}" if key == "scope" else n for copies in self.scope.copies for n in copies.names]
+        kept = [f"{key} NOT IN {listed(names)}"]
+        if key == "hardware" and self.scope.hardware is not None:
+            kept.append(f"hardware IN {listed([*self.scope.hardware, *self._siblings()])}")
+        self._table(row_type.TABLE, f"SELECT * FROM {file} WHERE {' AND '.join(kept)}")
+        for number, copies in enumerate(self.scope.copies):
+            base = f"hardware:{copies.base}" if key == "scope" else copies.base
+            name = "CONCAT('hardware:', c.hardware)" if key == "scope" else "c.hardware"
+            rows = f"SELECT * FROM {file} WHERE {key} = {ddl.literal(base)}{_dropped(row_type, copies.varied)}"
+            if row_type.TABLE == ENERGY:
+                rows += self._derived_energies(copies.varied)
+            replaced = ", ".join([f"{name} AS {key}", *_replaced(row_type, copies.varied)])
+            self._append(row_type.TABLE, f"SELECT b.* REPLACE ({replaced}) FROM ({rows}) AS b CROSS JOIN {_copies(number)} AS c")
+
+    def _derived_energies(self, varied: Sequence[Varied]) -> str:
+        """Rows of energies that follow from rules, where the copies state them."""
+        keys = [f"({', '.join(ddl.literal(v) for _, v in n.key)})" for n in varied if n.table == ENERGY]
+        if not keys:
+            return ""
+        condition = f"NOT is_stated AND (hardware, what, key) IN ({', '.join(keys)})"
+        return f" UNION ALL BY NAME SELECT * EXCLUDE (is_stated) FROM {self._file('part_energy')} WHERE {condition}"
+
+
+def _copies(number: int) -> str:
+    return f"copied_part_{number}"
+
+
+def _number(i: int) -> str:
+    return f"number_{i}"
+
+
+def _replaced(row_type: type[Row], varied: Sequence[Varied]) -> Iterator[str]:
+    """Columns of a fact with the numbers of the copies in them, and without what a stated number of before was derived beside."""
+    columns: dict[str, list[str]] = {}
+    for i, number in enumerate(varied):
+        if number.table != row_type.TABLE:
+            continue
+        tests = [f"b.{ddl.quote(name)} = {ddl.literal(value)}" for name, value in number.key if name != "hardware"]
+        row = " AND ".join(tests) or "TRUE"
+        columns.setdefault(number.column, []).append(f"WHEN {row} THEN c.{_number(i)}")
+        kept = restate.kept_in(number.table, number.column)
+        if kept is not None:
+            columns.setdefault(kept, []).append(f"WHEN {row} THEN NULL")
+    for column, cases in columns.items():
+        yield f"CASE {' '.join(cases)} ELSE b.{ddl.quote(column)} END AS {ddl.quote(column)}"
+
+
+def _dropped(row_type: type[Row], varied: Sequence[Varied]) -> str:
+    """Condition that leaves out what was kept of numbers that are stated anew."""
+    if row_type.TABLE != restate.RESTATED:
+        return ""
+    fields = [
+        restate.place(number.table, [value for _, value in number.key], number.column)
+        for number in varied
+        if restate.kept_in(number.table, number.column) is not None
+    ]
+    return f" AND field NOT IN {listed(fields)}" if fields else ""
+
+
+def _insert_rows(connection: duckdb.DuckDBPyConnection, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    for row in rows:
+        marks = ", ".join("?" * len(row))
+        connection.execute(f"INSERT INTO temp.{table} ({', '.join(row)}) VALUES ({marks})", list(row.values()))
+
+
+# What several views read
+
+
+def _keep_parts(connection: duckdb.DuckDBPyConnection, parts: Sequence[str], held: list[str]) -> None:
+    """Let the views know some parts of a block and no others."""
+    every = f"{SUPPORT} of all parts"
+    if every not in held:
+        connection.execute(f"CREATE TEMP TABLE {ddl.quote(every)} AS SELECT * FROM {SUPPORT}")
+        held += [every, SUPPORT]
+    limited = f"SELECT * FROM {ddl.quote(every)} WHERE hardware IN {listed(parts)}"
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE {SUPPORT} AS {limited}")
+
+
+def _hold_views(connection: duckdb.DuckDBPyConnection, wanted: Collection[str]) -> list[str]:
+    """Views of costs, sums and reports that several of the wanted ones read, each evaluated once."""
+    made = []
+    for name, columns in _pins(catalog(connection), wanted, (COST, ROLLUP, REPORT)):
+        connection.execute(f"CREATE TEMP TABLE {ddl.quote(name)} AS {_selected(name, columns)}")
+        made.append(name)
+    return made
+
+
+def _pins(known: Catalog, wanted: Collection[str], layers: Collection[str]) -> Iterator[tuple[str, list[str]]]:
+    """Views of some layers that the wanted ones read more than once, each after those it reads, with the columns that they
+    name; of the costs the last alone, since each link before is read by the next."""
+    below = known.upstream(wanted, [table.name for layer in (HARDWARE, WORKLOAD) for table in known.tables(layer)])
+    readers: Counter[str] = Counter(read for name in below if name in known.relations for read in known.relations[name].reads)
+    needed = _columns(known, wanted, below)
+    for relation in known.of(*layers):
+        count = readers[relation.name] + (relation.name in wanted)
+        is_held = relation.layer != COST or relation.name == COSTED
+        if relation.name in below and not relation.is_table and count > 1 and is_held:
+            yield relation.name, needed[relation.name]
+
+
+def _columns(known: Catalog, wanted: Collection[str], below: Collection[str]) -> dict[str, list[str]]:
+    """Columns of each view that those reading it name, or pass on to who asks for them."""
+    named: dict[str, set[str]] = {name: set() for name in below}
+    for relation in reversed(list(known.relations.values())):
+        if relation.name not in below:
+            continue
+        if relation.name in wanted:
+            named[relation.name].update(relation.columns)
+        words = named[relation.name] | set(re.findall(r"\w+", relation.body))
+        for read in relation.reads:
+            named.setdefault(read, set()).update(words)
+    return {
+        name: [column for column in known.relations[name].columns if column in words]
+        for name, words in named.items()
+        if name in known.relations
+    }
+
+
+def _selected(name: str, columns: Sequence[str]) -> str:
+    return f"SELECT {', '.join(map(ddl.quote, columns))} FROM {ddl.quote(name)}"
+
+
+# Portions
+
+
+def _blocks(
+    connection: duckdb.DuckDBPyConnection, scope: Scope, wanted: Collection[str]
+) -> list[tuple[Scope, list[Sequence[str]]]]:
+    """The scope cut into models and scenarios whose runs are held together, each with the parts at a time."""
+    known = catalog(connection)
+    is_of_parts = bool(known.upstream(wanted) & {r.name for r in known.of(*MODELS)})
+    weights = _weights(connection, scope, is_of_parts)
+    found: list[tuple[Scope, list[Sequence[str]]]] = []
+    for models, rows in _packed_runs(weights, scope):
+        numbers = None if rows is None else {row["scenario_id"] for row in rows}
+        block = dataclasses.replace(scope, models=models, scenarios=rows) if models is not None else scope
+        of_part: Counter[str] = Counter()
+        for model in models or ():
+            for number, _, kernels in weights[model]:
+                if numbers is None or number in numbers:
+                    of_part.update(kernels)
+        found.append((block, list(_packed(of_part, KERNELS_AT_ONCE)) if is_of_parts else [()]))
+    return found or [(scope, [scope.hardware or ()])]
+
+
+Weight = tuple[int, Mapping[str, Any], Mapping[str, int]]
+"""Number of a scenario, its row, and the kernels of its run on each part."""
+
+
+def _weights(connection: duckdb.DuckDBPyConnection, scope: Scope, is_of_parts: bool) -> dict[str, list[Weight]]:
+    """Scenarios of each model with the kernels of its run by part, without those that a backend inserts."""
+    models = scope.models
+    of_models = "TRUE" if models is None else f"model IN {listed(models)}"
+    if models is None:
+        models = [m for (m,) in connection.execute("SELECT model FROM model ORDER BY model").fetchall()]
+    query = f"SELECT model, backend, COUNT(*) FROM kernel WHERE {of_models} GROUP BY model, backend"
+    kernels = {(model, backend): count for model, backend, count in connection.execute(query).fetchall()}
+    rows = scenario_rows(connection) if scope.scenarios is None else scope.scenarios
+    parts: dict[tuple[str, str], list[str]] = {}
+    for part, backend, precision in _targets(connection, scope) if is_of_parts else ():
+        parts.setdefault((backend, precision), []).append(part)
+    return {
+        model: [
+            (
+                row["scenario_id"],
+                row,
+                dict.fromkeys(parts.get((row["backend"], row["precision"]), ()), kernels.get((model, row["backend"]), 0)),
+            )
+            for row in rows
+        ]
+        for model in models
+    }
+
+
+CONDITIONS = (
+    "batch", "sequence", "context", "phase", "precision", "memory_format", "host_factor", "cache_state", "power", "backend"
+)  # fmt: skip
+"""Columns of a scenario; runs that differ in the last alone are compared with one another kernel by kernel."""
+
+
+def _targets(connection: duckdb.DuckDBPyConnection, scope: Scope) -> Collection[Triple]:
+    if scope.targets is not None:
+        return scope.targets
+    condition = "TRUE" if scope.hardware is None else f"hardware IN {listed(scope.hardware)}"
+    return connection.execute(f"SELECT hardware, backend, precision FROM {SUPPORT} WHERE {condition}").fetchall()
+
+
+def _packed_runs(
+    weights: Mapping[str, Sequence[Weight]], scope: Scope
+) -> Iterator[tuple[Sequence[str] | None, Sequence[Mapping[str, Any]] | None]]:
+    """Models together as long as their runs are not too many; a model of too many runs in groups of its scenarios."""
+    counts = {model: len(found) for model, found in weights.items()}
+    for models in _packed(counts, RUNS_AT_ONCE):
+        runs = sum(counts[model] for model in models)
+        if runs <= RUNS_AT_ONCE or scope.scenarios is None:
+            yield models, scope.scenarios
+            continue
+        groups = _grouped(scope.scenarios)
+        for numbers in _packed({i: len(group) for i, group in enumerate(groups)}, RUNS_AT_ONCE):
+            yield models, [row for i in numbers for row in groups[i]]
+
+
+def _grouped(rows: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
+    """Scenarios that are alike but for the backend."""
+
+    def alike(row: Mapping[str, Any]) -> str:
+        return repr([row.get(name) for name in CONDITIONS[:-1]])
+
+    return [list(group) for _, group in itertools.groupby(sorted(rows, key=alike), alike)]
+
+
+def _packed(sizes: Mapping[K, int], most: int) -> list[list[K]]:
+    """Keys in order, together as long as their sizes are not too much; at least one list."""
+    found: list[list[K]] = [[]]
+    held = 0
+    for name, size in sizes.items():
+        if found[-1] and held + size > most:
+            found.append([])
+            held = 0
+        found[-1].append(name)
+        held += size
+    return found
+
+
+@contextlib.contextmanager
+def _memory_spared(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Keep the engine from filling the memory with temporary tables: dropped ones stay until the transaction ends, but may
+    go to disk."""
+    query = "SELECT value FROM duckdb_settings() WHERE name = 'memory_limit'"
+    ((before,),) = connection.execute(query).fetchall()
+    try:
+        connection.execute(f"SET memory_limit = '{MEMORY_GB}GB'")
+        yield
+    finally:
+        with contextlib.suppress(duckdb.TransactionException):
+            connection.execute(f"SET memory_limit = '{before}'")
