@@ -145,7 +145,7 @@ def measured() -> None:
 def run_memory(batches: list[int]) -> dict[tuple[str, int], tuple[float, float]]:
     """Peak of a prefill under eager and the key-value cache in it, by precision and batch. [byte]"""
     from charz.session import Session, workspace
-    from charz.sql import narrow
+    from charz.sql import evaluate
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "peak.duckdb"
@@ -168,7 +168,7 @@ def run_memory(batches: list[int]) -> dict[tuple[str, int], tuple[float, float]]
             for i, (p, b) in enumerate(keys)
         ]
         with workspace.read(path) as connection:
-            narrow.narrow(connection, scenarios=scenarios)
+            evaluate.hold(connection, evaluate.Scope(scenarios=scenarios))
             found = connection.execute("SELECT scenario_id, peak_memory_byte, kv_cache_byte FROM run_memory").fetchall()
     return {keys[scenario_id]: (peak, cache) for scenario_id, peak, cache in found}
 

@@ -261,7 +261,7 @@ def _asked(stranger: Stranger, folder: Path, size: tuple[int, int], found: dict[
     """charz's figures at a size: of the model ingested for the first, or of one ingested for this size alone."""
     from charz.ingest.run import run
     from charz.session import Session, workspace
-    from charz.sql import maintain, narrow
+    from charz.sql import evaluate, maintain
 
     batch, sequence = size
     database = folder / "strangers.duckdb"
@@ -303,7 +303,7 @@ def _asked(stranger: Stranger, folder: Path, size: tuple[int, int], found: dict[
         ).fetchone()
         unruled = connection.execute("SELECT count(*) FROM operator WHERE rule IS NULL").fetchone()
         scenario = Session.conditions({"batch": batch, "sequence": sequence, "precision": "fp32", "backend": "eager"})
-        narrow.narrow(connection, scenarios=[{"scenario_id": 0, **scenario}])
+        evaluate.hold(connection, evaluate.Scope(scenarios=[{"scenario_id": 0, **scenario}]))
         memory = connection.execute("SELECT activation_byte, kv_cache_byte FROM run_memory").fetchone()
     assert macs is not None and unruled is not None
     return {

@@ -118,8 +118,9 @@ def insert(connection: duckdb.DuckDBPyConnection, into: str) -> None:
 
 
 def forget(connection: duckdb.DuckDBPyConnection, condition: str) -> None:
-    """Delete the answers for which the condition holds."""
-    connection.execute(f"DELETE FROM {table(connection)} WHERE {condition}")
+    """Delete the answers for which the condition holds; a file of less than all layers has none."""
+    if relations(connection):
+        connection.execute(f"DELETE FROM {table(connection)} WHERE {condition}")
 
 
 # What they rest on
@@ -217,9 +218,7 @@ def _every(connection: duckdb.DuckDBPyConnection) -> Scope:
     return Scope(scenarios=rows, stored=[row["scenario_id"] for row in rows])
 
 
-def fill(
-    connection: duckdb.DuckDBPyConnection, lacking: Missing, done: Callable[[str], None] = lambda _: None
-) -> int:
+def fill(connection: duckdb.DuckDBPyConnection, lacking: Missing, done: Callable[[str], None] = lambda _: None) -> int:
     """Evaluate the answers that are missing, in the caller's transaction; gives their number."""
     for scope in lacking.scopes:
         for _ in evaluated(connection, scope, relations(connection), done):
@@ -283,7 +282,9 @@ def evaluate_portions(
 
 def is_complete(connection: duckdb.DuckDBPyConnection) -> bool:
     """True when every stored run on every part has its answers at hand; no row is there that is not right."""
-    query = f"SELECT (SELECT COUNT(*) FROM run JOIN {SUPPORT} USING (backend, precision)) = (SELECT COUNT(*) FROM {STORED})"
+    query = (
+        f"SELECT (SELECT COUNT(*) FROM run JOIN {SUPPORT} USING (backend, precision)) = (SELECT COUNT(*) FROM {STORED})"
+    )
     return bool(connection.execute(query).fetchall()[0][0])
 
 

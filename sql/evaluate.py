@@ -24,6 +24,7 @@ from charz.schema.row import Row
 
 from . import restate
 from .installed import Catalog, Relation, catalog
+from .keys import TARGET
 from .layers import COST, HARDWARE, MODELS, REPORT, ROLLUP, WORKLOAD
 
 K = TypeVar("K")
@@ -41,7 +42,10 @@ RUNS_AT_ONCE = 400
 """Runs whose intermediate results are held at once: about half a MB each."""
 
 KERNELS_AT_ONCE = 250_000
-"""Kernels on targets that are costed together: about 2 kB each is held."""
+"""Kernels on parts that are costed together: about 2 kB each is held."""
+
+SUMMED_AT_ONCE = 1_000_000
+"""Kernels on parts of which sums alone are asked for: the engine holds their shapes, narrower and fewer."""
 
 MEMORY_GB = 1
 """Memory for the evaluation of several portions. [GB]"""
@@ -159,6 +163,12 @@ def portion_count(connection: duckdb.DuckDBPyConnection, scope: Scope, wanted: C
     return sum(len(parts) for _, parts in _blocks(connection, scope, wanted))
 
 
+def kernel_count(connection: duckdb.DuckDBPyConnection, scope: Scope) -> int:
+    """Kernels of all runs of a scope on all its parts, without those that a backend inserts."""
+    weights = _weights(connection, scope, is_of_parts=True)
+    return sum(sum(kernels.values()) for found in weights.values() for _, _, kernels in found)
+
+
 def _about(scope: Scope) -> str:
     models = scope.models or ()
     names = " to ".join(dict.fromkeys((*models[:1], *models[-1:])))
@@ -214,7 +224,9 @@ class _Holder:
             WORKLOAD: self.scope.scenarios is not None
             and any(row["scenario_id"] not in self.scope.stored for row in self.scope.scenarios),
         }
-        return [table.name for layer in (HARDWARE, WORKLOAD) if not is_anew[layer] for table in self.known.tables(layer)]
+        return [
+            table.name for layer in (HARDWARE, WORKLOAD) if not is_anew[layer] for table in self.known.tables(layer)
+        ]
 
     def _table(self, name: str, query: str) -> None:
         """Make a temporary table, or put another in its place."""
@@ -320,7 +332,9 @@ class _Holder:
             self._table("scenario", f"SELECT * FROM {file} LIMIT 0")
             _insert_rows(self.connection, "scenario", self.scope.scenarios)
             numbers = {row["scenario_id"] for row in self.scope.scenarios}
-            new, held = (sorted(found) for found in (numbers.difference(self.scope.stored), numbers & set(self.scope.stored)))
+            new, held = (
+                sorted(found) for found in (numbers.difference(self.scope.stored), numbers & set(self.scope.stored))
+            )
             if new or not numbers:
                 made = self._evaluate_runs([*limits, f"scenario_id IN {listed(new)}"])
             limits.append(f"scenario_id IN {listed(held)}")
@@ -371,7 +385,9 @@ class _Holder:
             columns = ["CAST(UNNEST(?) AS VARCHAR) AS hardware"]
             columns += [f"CAST(UNNEST(?) AS DOUBLE) AS {_number(i)}" for i in range(len(copies.varied))]
             values = [list(copies.names), *(list(varied.values) for varied in copies.varied)]
-            self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {_copies(number)} AS SELECT {', '.join(columns)}", values)
+            self.connection.execute(
+                f"CREATE OR REPLACE TEMP TABLE {_copies(number)} AS SELECT {', '.join(columns)}", values
+            )
             self.made.append(_copies(number))
         for row_type in database.TABLES:
             if row_type.TABLE in self.read and {"hardware", "scope"} & set(row_type.model_fields):
@@ -396,7 +412,9 @@ class _Holder:
             if row_type.TABLE == ENERGY:
                 rows += self._derived_energies(copies.varied)
             replaced = ", ".join([f"{name} AS {key}", *_replaced(row_type, copies.varied)])
-            self._append(row_type.TABLE, f"SELECT b.* REPLACE ({replaced}) FROM ({rows}) AS b CROSS JOIN {_copies(number)} AS c")
+            self._append(
+                row_type.TABLE, f"SELECT b.* REPLACE ({replaced}) FROM ({rows}) AS b CROSS JOIN {_copies(number)} AS c"
+            )
 
     def _derived_energies(self, varied: Sequence[Varied]) -> str:
         """Rows of energies that follow from rules, where the copies state them."""
@@ -475,7 +493,9 @@ def _pins(known: Catalog, wanted: Collection[str], layers: Collection[str]) -> I
     """Views of some layers that the wanted ones read more than once, each after those it reads, with the columns that they
     name; of the costs the last alone, since each link before is read by the next."""
     below = known.upstream(wanted, [table.name for layer in (HARDWARE, WORKLOAD) for table in known.tables(layer)])
-    readers: Counter[str] = Counter(read for name in below if name in known.relations for read in known.relations[name].reads)
+    readers: Counter[str] = Counter(
+        read for name in below if name in known.relations for read in known.relations[name].reads
+    )
     needed = _columns(known, wanted, below)
     for relation in known.of(*layers):
         count = readers[relation.name] + (relation.name in wanted)
@@ -515,6 +535,8 @@ def _blocks(
     """The scope cut into models and scenarios whose runs are held together, each with the parts at a time."""
     known = catalog(connection)
     is_of_parts = bool(known.upstream(wanted) & {r.name for r in known.of(*MODELS)})
+    is_summed = all(set(known.relations[name].grain) <= set(TARGET) for name in wanted if name in known.relations)
+    most = SUMMED_AT_ONCE if is_summed else KERNELS_AT_ONCE
     weights = _weights(connection, scope, is_of_parts)
     found: list[tuple[Scope, list[Sequence[str]]]] = []
     for models, rows in _packed_runs(weights, scope):
@@ -525,7 +547,7 @@ def _blocks(
             for number, _, kernels in weights[model]:
                 if numbers is None or number in numbers:
                     of_part.update(kernels)
-        found.append((block, list(_packed(of_part, KERNELS_AT_ONCE)) if is_of_parts else [()]))
+        found.append((block, list(_packed(of_part, most)) if is_of_parts else [()]))
     return found or [(scope, [scope.hardware or ()])]
 
 
@@ -550,7 +572,9 @@ def _weights(connection: duckdb.DuckDBPyConnection, scope: Scope, is_of_parts: b
             (
                 row["scenario_id"],
                 row,
-                dict.fromkeys(parts.get((row["backend"], row["precision"]), ()), kernels.get((model, row["backend"]), 0)),
+                dict.fromkeys(
+                    parts.get((row["backend"], row["precision"]), ()), kernels.get((model, row["backend"]), 0)
+                ),
             )
             for row in rows
         ]

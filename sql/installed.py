@@ -61,7 +61,14 @@ def catalog(connection: duckdb.DuckDBPyConnection) -> Catalog:
     return Catalog(
         {
             view: Relation(
-                view, kind == "table", layer, tuple(reads.split(", ")), body, tuple(grain.split(", ")), at_hand, tuple(columns)
+                view,
+                kind == "table",
+                layer,
+                tuple(reads.split(", ")),
+                body,
+                tuple(grain.split(", ")),
+                at_hand,
+                tuple(columns),
             )
             for view, kind, layer, reads, body, grain, at_hand, columns in connection.execute(query).fetchall()
         }

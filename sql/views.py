@@ -80,7 +80,9 @@ class Installed:
     def relation(self) -> Relation:
         """Its row of `view_catalog` with its columns."""
         view, names = self.view, tuple(column.name for column in self.columns)
-        return Relation(view.name, view.is_table, view.layer, view.relations, view.body, view.grain, self.at_hand, names)
+        return Relation(
+            view.name, view.is_table, view.layer, view.relations, view.body, view.grain, self.at_hand, names
+        )
 
 
 def load(root: Path | None = None) -> list[View]:
@@ -141,6 +143,7 @@ def create(
     with _stand_ins(connection) as made:
         for view in ordered:
             if view.layer == ANSWER and installed[-1].view.layer != ANSWER:
+                _check_at_hand(installed)
                 answers.create(connection, [one.relation for one in installed])
             try:
                 outputs = _outputs(connection, f"DESCRIBE {view.body}")
@@ -156,6 +159,19 @@ def create(
             installed.append(Installed(view, tuple(columns), at_hand[view.name]))
     connection.execute(";\n".join(text for one in installed for text in _comments(one)))
     return installed
+
+
+def _check_at_hand(installed: Iterable[Installed]) -> None:
+    """Raise `CharzError` for a column that two relations share whose rows are kept as one, and that means different things."""
+    seen: dict[str, tuple[str, str]] = {}
+    for one in installed:
+        for column in one.columns if one.at_hand == "stored" else ():
+            name, text = seen.setdefault(column.name, (one.view.name, column.description))
+            if text != column.description:
+                where = f"{column.name} of {name} and of {one.view.name}"
+                raise CharzError(
+                    "one column at hand with two meanings", where, next="give one of them another name or text"
+                )
 
 
 def _make(
@@ -212,7 +228,10 @@ def _comments(installed: Installed) -> Iterable[str]:
     kind = "TABLE" if view.is_table else "VIEW"
     grain = f" One row for each {', '.join(view.grain)}." if view.grain else ""
     kept = f" Kept equal to {REBUILD}.{view.name}: do not write to it." if view.is_table else ""
-    places = [(kind, ddl.quote(view.name)), *([("VIEW", f"{ANSWERS}.{ddl.quote(view.name)}")] if installed.at_hand else [])]
+    places = [
+        (kind, ddl.quote(view.name)),
+        *([("VIEW", f"{ANSWERS}.{ddl.quote(view.name)}")] if installed.at_hand else []),
+    ]
     for kind, name in places:
         yield f"COMMENT ON {kind} {name} IS {ddl.literal(view.description + grain + kept)}"
         for column in installed.columns:

@@ -97,7 +97,7 @@ SELECT
     -- Largest batch that fits; 0 when none does, null when memory does not grow with the batch.
     CASE WHEN l.upper_batch IS NOT NULL THEN CAST(ROUND(COALESCE(f.largest_batch, 0e0)) AS BIGINT) END AS largest_batch,
     -- Peak memory at that batch. [byte]
-    f.peak_memory_byte,
+    f.peak_memory_byte AS largest_batch_byte,
     -- Largest batch whose weights and activations together stay in the last-level cache, every block rounded
     -- up by a whole one; 0 when none does, null when memory does not grow with the batch.
     CASE WHEN l.upper_batch IS NOT NULL THEN CAST(ROUND(l.on_chip_batch) AS BIGINT) END AS largest_on_chip_batch,

@@ -21,7 +21,7 @@ SELECT
     c.flops,
     c.traffic_byte,
     c.latency_s,
-    -- Samples a second. [1/s]
+    -- Samples finished in a second. [1/s]
     c.batch / NULLIF(c.latency_s, 0e0) AS throughput_per_s,
     c.bottleneck,
     c.utilization_fraction,

@@ -17,7 +17,7 @@ from charz.schema.errors import CharzError
 from charz.session import Session
 from charz.session.file import export
 from charz.session.messages import Messages
-from charz.sql import spark, stream
+from charz.sql import evaluate, spark
 
 PARTS = ["t4", "i7_13700k", "kpu_t64"]
 """A part of each family but one."""
@@ -38,8 +38,8 @@ def reports(session: Session) -> list[str]:
 
 def test_every_report_is_what_its_view_answers(db: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With room for one kernel every model stands alone, and every part."""
-    monkeypatch.setattr(stream, "KERNELS_AT_ONCE", 1)
-    written = db.export(tmp_path / "out", on=PARTS)
+    monkeypatch.setattr(evaluate, "KERNELS_AT_ONCE", 1)
+    written = db.export(tmp_path / "out", on=PARTS, tiles=True)
     whole = db.scope(hardware=PARTS).whole().connection
     for name in reports(db):
         columns = ", ".join(f'"{column}"' for column, *_ in whole.sql(f"SELECT * FROM {name} LIMIT 0").description)

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 from conftest import scenario
 
-from charz.sql import maintain, narrow, triggers, views
+from charz.sql import evaluate, maintain, triggers, views
 
 Adder = Callable[[duckdb.DuckDBPyConnection, str, int], None]
 
@@ -82,10 +82,15 @@ def test_runs_are_evaluated_where_their_text_or_rules_changed(
 
 def test_chunks_give_the_rows_of_the_whole(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with duckdb.connect(str(small), config={"threads": 1}) as connection:
-        chunks = maintain.chunked(connection, None, None)
-        assert chunks == [["narrow", "wide"]]
-        monkeypatch.setattr(maintain, "RUNS_AT_ONCE", 1)
-        assert maintain.chunked(connection, None, None) == [["narrow"], ["wide"]]
+        runs = maintain.runs_anew(connection, None, None)
+        portions = [portion.scope for portion in evaluate.evaluated(connection, runs, ["shape"])]
+        assert [portion.models for portion in portions] == [["narrow", "wide"]]
+        monkeypatch.setattr(evaluate, "RUNS_AT_ONCE", 1)
+        portions = [portion.scope for portion in evaluate.evaluated(connection, runs, ["shape"])]
+        found = [(model, row["scenario_id"]) for p in portions for model in p.models for row in p.scenarios]
+        numbers = [row["scenario_id"] for row in runs.scenarios]
+        assert sorted(found) == sorted((model, number) for model in ("narrow", "wide") for number in numbers)
+        assert len(portions) == len(found)
         connection.begin()
         maintain.refresh(connection)
         connection.commit()
@@ -102,7 +107,7 @@ def test_a_what_if_knows_its_scenario_alone_and_leaves_the_file(small: Path, hel
         ).fetchall()
     with duckdb.connect(str(small), read_only=True) as connection:
         asked_runs = [dict(scenario(1, "eager")), dict(scenario(7, "xla", batch=5))]
-        narrow.narrow(connection, scenarios=asked_runs, stored_scenarios=held, models=["wide"])
+        evaluate.hold(connection, evaluate.Scope(scenarios=asked_runs, stored=held, models=["wide"]))
         assert keys(connection, "shape") == {("wide", 1), ("wide", 7)}
         asked = connection.execute("SELECT * FROM shape WHERE scenario_id = 1 ORDER BY ALL").fetchall()
         assert asked == stored
@@ -113,7 +118,7 @@ def test_a_what_if_knows_its_scenario_alone_and_leaves_the_file(small: Path, hel
 
 def test_a_scope_hides_the_other_models_and_parts(small: Path) -> None:
     with duckdb.connect(str(small), read_only=True) as connection:
-        narrow.narrow(connection, models=["narrow"], hardware=["tpu_v4", "kpu_t64"])
+        evaluate.hold(connection, evaluate.Scope(models=["narrow"], hardware=["tpu_v4", "kpu_t64"]))
         assert {m for m, _ in keys(connection, "shape_step")} == {"narrow"}
         for table in ("hardware", "part", "part_tile", "part_efficiency"):
             found = connection.execute(f"SELECT DISTINCT hardware FROM {table} ORDER BY hardware").fetchall()

@@ -118,10 +118,10 @@ def test_the_fingerprint_changes_with_a_file(tmp_path: Path) -> None:
 
 def test_opening_and_asking_imports_no_sqlglot(installed: Path) -> None:
     code = (
-        "import sys, duckdb; from charz.sql import maintain, narrow, triggers, views\n"
+        "import sys, duckdb; from charz.sql import evaluate, maintain, triggers, views\n"
         f"connection = duckdb.connect({str(installed)!r})\n"
         "views.fingerprint(); connection.begin(); maintain.refresh(connection); connection.commit()\n"
-        "maintain.differences(connection), triggers.missing(connection); narrow.narrow(connection, hardware=[])\n"
+        "maintain.differences(connection), triggers.missing(connection); evaluate.hold(connection, evaluate.Scope(hardware=[]))\n"
         "sys.exit('sqlglot' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

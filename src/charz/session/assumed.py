@@ -45,12 +45,8 @@ def note(scoped: Scoped, messages: Messages, counted: Sequence[str]) -> None:
 
 def note_faulty(scoped: Scoped, messages: Messages) -> None:
     """Say which parts have numbers that cannot be: their answers are null."""
-    faulty = dict(
-        scoped.execute("SELECT hardware, fault FROM part_support WHERE fault IS NOT NULL").fetchall()
-    )
-    known = scoped.execute(
-        "SELECT hardware, field, value, rule FROM part_fault ORDER BY hardware"
-    ).fetchall()
+    faulty = dict(scoped.execute("SELECT hardware, fault FROM part_support WHERE fault IS NOT NULL").fetchall())
+    known = scoped.execute("SELECT hardware, field, value, rule FROM part_fault ORDER BY hardware").fetchall()
     found = [row for row in known if faulty.get(row[0]) == row[1]]
     for part, field, value, rule in found[:MOST_FAULTY]:
         stands = "is missing" if value is None else f"is {value:g}"

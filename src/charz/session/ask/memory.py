@@ -38,7 +38,7 @@ _MEMORY = {
     "largest_batch": (
         "largest_batch",
         (
-            *TARGET, "fixed_byte", "sample_byte", "largest_batch", "peak_memory_byte", "largest_on_chip_batch", "is_exact",
+            *TARGET, "fixed_byte", "sample_byte", "largest_batch", "largest_batch_byte", "largest_on_chip_batch", "is_exact",
         ),
         "ORDER BY backend, precision, batch, sequence",
     ),

@@ -11,13 +11,14 @@ from typing import Annotated, Any
 
 from charz.schema import user_file
 from charz.schema.errors import CharzError, unknown_name
+from charz.sql.keys import TARGET as KEYS
 
 from ..answer import Asked, Rows
 from ..axes import cache_state, names, sizes
 from ..core import Core, Question
 from ..messages import Messages
 from ..parameters import Backends, Batches, Cache, File, Names, Parts, Precisions, Sequences, Text
-from ..scoped import KEYS, Scoped
+from ..scoped import Scoped
 
 Chart = Any
 """An Altair chart."""

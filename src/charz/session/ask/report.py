@@ -88,7 +88,7 @@ _SECTIONS: dict[str, tuple[str, tuple[str, ...], str]] = {
     ),
     "largest_batch": (
         "largest_batch",
-        ("sample_byte", "largest_batch", "peak_memory_byte", "largest_on_chip_batch"),
+        ("sample_byte", "largest_batch", "largest_batch_byte", "largest_on_chip_batch"),
         "",
     ),
     "energy_delay_product": (

@@ -23,8 +23,8 @@ def sizes(text: str) -> tuple[int, int, int]:
 
 def offer(scoped: Scoped, text: str) -> int:
     """Make a tile one more candidate of the part, with the constants of its family's first; returns its number."""
-    from charz.sql.installed import relations
     from charz.sql.evaluate import stored
+    from charz.sql.installed import relations
 
     rows, columns, depth = sizes(text)
     connection = scoped.connection

@@ -7,6 +7,7 @@ from ..axes import names
 from ..core import Core
 from ..parameters import AnyModels, Parts
 
+
 class Check(Core):
     """Whether what must be empty in a database is."""
 

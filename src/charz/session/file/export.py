@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from charz.schema import disk
+from charz.schema import ddl, disk
 from charz.schema.errors import CharzError, unknown_name
+from charz.sql.keys import TARGET as KEYS
+from charz.sql.layers import ANSWER, REPORT
 
 from ..answer import Rows, answer
 from ..axes import names, sizes
 from ..core import Core, Question
 from ..parameters import Backends, Batches, File, Names, Parts, Precisions, Sequences, Text
-from ..scoped import KEYS
+from ..scoped import Scoped
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow
 
-    from charz.sql.stream import Extent
+    from charz.sql.evaluate import Scope
+    from charz.sql.installed import Catalog
 
     from .export_files import Target
 
@@ -30,8 +34,12 @@ ASKS_FIRST_BYTE = 10**9
 ANSWER_BYTE = {"parquet": 400, "csv": 4400, "duckdb": 1900}
 """Size of all answers about a kernel of a run on a part, by format, measured on models of torchvision; within a third. [byte]"""
 
-REPORT = "6_report"
-"""Layer of the views that people read."""
+
+TILES = "kernel_tile"
+"""Report of all candidate tiles, as large as all others together."""
+
+ROWS_AT_ONCE = 122_880
+"""Rows handed on together."""
 
 MEMORY = "1GB"
 """Memory that DuckDB may fill; what does not fit goes to disk."""
@@ -45,6 +53,37 @@ class Contents:
     views: Sequence[str]
     statements: str
     """What makes a database of the files."""
+
+
+class _Wanted:
+    """Relations to be written, by what they are evaluated for."""
+
+    def __init__(self, names: Sequence[str], connection: duckdb.DuckDBPyConnection) -> None:
+        from charz.schema import database
+        from charz.sql import answers
+        from charz.sql.evaluate import SUPPORT
+        from charz.sql.installed import catalog
+        from charz.sql.layers import MODELS
+
+        known: Catalog = catalog(connection)
+        facts = {t.TABLE: tuple(t.model_fields) for t in database.TABLES}
+        self.names = names
+        self.columns = facts | {r.name: r.columns for r in known.relations.values()}
+        self.own = [name for name in names if name not in self.columns]
+        """Views of the user."""
+        self.once = [n for n in names if n in facts or (n in known.relations and "model" not in self.columns[n])]
+        """Facts, and what knows no model."""
+        rest = [name for name in names if name not in self.own and name not in self.once]
+        self.summed = [name for name in rest if answers.covers(known, name, is_stored=False)]
+        """What is at hand."""
+        parts = {SUPPORT, *(r.name for r in known.of(*MODELS) if "hardware" in r.columns)}
+        tables = [r.name for r in known.relations.values() if r.is_table]
+        live = [name for name in rest if name not in self.summed]
+        self.of_parts = [name for name in live if known.upstream([name], tables) & parts]
+        """What runs on parts are known by, kernel by kernel."""
+        self.of_runs = [name for name in live if name not in self.of_parts]
+        """What runs alone are known by."""
+        self.portioned = [*self.of_runs, *self.of_parts]
 
 
 class Export(Core):
@@ -62,6 +101,7 @@ class Export(Core):
         precision: Precisions = None,
         backend: Backends = None,
         views: Annotated[Names | None, Text("Reports to write; else all.")] = None,
+        tiles: Annotated[bool, Text("Write every candidate tile of every kernel too.")] = False,
         summary: Annotated[bool, Text("Of the reports only those of at most a row for each run on each part.")] = False,
         format: Annotated[Literal["parquet", "csv", "duckdb"], Text("Kind of file.")] = "parquet",
         storage: Annotated[str, Text("Oldest DuckDB that shall read --format duckdb.")] = "v2.0.0",
@@ -78,26 +118,32 @@ class Export(Core):
         the models read, and load.sql the statements that make them, in order. A batch, sequence, precision or backend takes
         the place of those of the file's scenarios.
         """
-        from charz.sql.stream import Streamed
+        from charz.sql import evaluate
 
         if for_ == "spark" and (format != "parquet" or views or summary):
             exists = "parquet files of what all models read"
             raise CharzError("not for Spark", "--format, --views or --summary", exists, "leave them out")
         folder = Path(folder)
         connection = self.writing_files()
-        extent = self._extent(names(models), names(on), sizes(batch), sizes(sequence), names(precision), names(backend))
+        scope, limited = self._extent(
+            names(models), names(on), sizes(batch), sizes(sequence), names(precision), names(backend)
+        )
         contents = (
-            _for_spark(connection, folder) if for_ == "spark" else _for_files(connection, names(views), summary, format)
+            _for_spark(connection, folder)
+            if for_ == "spark"
+            else _for_files(connection, names(views), summary, tiles, format)
         )
         with _memory_limited(connection), _writable(folder):
-            streamed = Streamed(connection, extent, [*contents.tables, *contents.views])
-            self._check_size(sum(streamed.kernels.values()), _share(connection, contents.views), format, force)
-            counts = dict.fromkeys([*contents.tables, *contents.views], 0)
+            kernels = evaluate.kernel_count(connection, scope)
+            self._check_size(kernels, _share(connection, contents.views), format, force)
+            wanted = _Wanted([*contents.tables, *contents.views], connection)
+            counts = dict.fromkeys(wanted.names, 0)
+            steps = 1 + evaluate.portion_count(connection, scope, wanted.portioned) if wanted.portioned else 1
             with (
                 _target(folder, format, storage, contents, is_flat=for_ == "spark") as target,
-                self.messages.progress("export", streamed.step_count) as done,
+                self.messages.progress("export", steps) as done,
             ):
-                for name, reader in streamed.readers(done):
+                for name, reader in self._readers(connection, scope, wanted, limited, done):
                     counts[name] += target.append(name, reader)
         kinds = {"table": contents.tables, "view": contents.views}
         rows = [(kind, name, counts[name], target.byte(name)) for kind, listed in kinds.items() for name in listed]
@@ -111,10 +157,10 @@ class Export(Core):
         sequences: Sequence[int],
         precisions: Sequence[str],
         backends: Sequence[str],
-    ) -> Extent:
+    ) -> tuple[Scope, dict[str, Sequence[str]]]:
         """What is exported: the models and parts under the scenarios of the file or of the session, each condition that was
-        named in the place of theirs."""
-        from charz.sql.stream import Extent
+        named in the place of theirs; and the models and parts that were named, of which alone facts are written."""
+        from charz.sql.evaluate import Scope
 
         self.check_run(backends, precisions)
         limited = {"model": models or self._scope.models, "hardware": parts or self._scope.hardware}
@@ -138,13 +184,38 @@ class Export(Core):
             targets = self._targets(named, asked, policies, untrained)
             self._say_left_out(named, asked, policies, targets, untrained)
         self._say_fixed(chosen, batches, sequences)
-        return Extent(
-            chosen,
-            named or self._names("hardware"),
-            rows,
-            held,
-            [column for column, named in limited.items() if named],
-        )
+        parts_asked = named or self._names("hardware")
+        scope = Scope(models=chosen, hardware=parts_asked, scenarios=rows, stored=held)
+        of = {"model": chosen, "hardware": parts_asked}
+        return scope, {column: of[column] for column, given_names in limited.items() if given_names}
+
+    def _readers(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        scope: Scope,
+        wanted: _Wanted,
+        limited: Mapping[str, Sequence[str]],
+        done: Callable[[str], None],
+    ) -> Iterator[tuple[str, pyarrow.RecordBatchReader]]:
+        """A relation and some of its rows, to be read before the next; every relation at least once."""
+        from charz.sql import evaluate
+
+        with connection.cursor() as cursor:
+            evaluate.hold(cursor, scope, wanted.once)
+            for name in wanted.once:
+                yield name, _reader(cursor, _limited(cursor, name, wanted.columns.get(name, ()), limited))
+        done("facts")
+        whole = Scoped(connection.cursor(), scope, is_live=self.access.is_live)
+        if wanted.own:
+            whole.connection  # noqa: B018  everything is scoped, since a view of the user may read anything
+        for name in (*wanted.own, *wanted.summed):
+            yield name, whole.sql(f"SELECT * FROM {ddl.quote(name)}").to_arrow_reader(ROWS_AT_ONCE)
+        whole.close()
+        if wanted.portioned:
+            with connection.cursor() as cursor:
+                for portion in evaluate.evaluated(cursor, scope, wanted.portioned, done):
+                    for name in (*(wanted.of_runs if portion.is_first else ()), *wanted.of_parts):
+                        yield name, _reader(cursor, ddl.quote(name))
 
     def _say_fixed(self, models: Sequence[str], batches: Sequence[int], sequences: Sequence[int]) -> None:
         """Say which models have none of the sizes that were named."""
@@ -171,6 +242,28 @@ class Export(Core):
         self.messages.remark(f"writes {text}")
 
 
+def _reader(cursor: duckdb.DuckDBPyConnection, source: str) -> pyarrow.RecordBatchReader:
+    return cursor.sql(f"SELECT * FROM {source}").to_arrow_reader(ROWS_AT_ONCE)
+
+
+def _limited(
+    cursor: duckdb.DuckDBPyConnection, name: str, columns: Sequence[str], limited: Mapping[str, Sequence[str]]
+) -> str:
+    """The rows of a relation that are about the models and parts named, or about none."""
+    from charz.sql.evaluate import listed, stored
+
+    limits = [f"({c} IN {listed(values)} OR {c} IS NULL)" for c, values in limited.items() if c in columns]
+    is_fact = name not in ("scenario", "run") and name in _facts()
+    source = stored(cursor, name) if is_fact else ddl.quote(name)
+    return f"{source} WHERE {' AND '.join(limits) or 'TRUE'}"
+
+
+def _facts() -> set[str]:
+    from charz.schema import database
+
+    return {row_type.TABLE for row_type in database.TABLES}
+
+
 def _share(connection: duckdb.DuckDBPyConnection, views: Sequence[str]) -> float:
     """Columns of some reports over those of all, of reports with more than a row for each run on each part."""
     query = "SELECT view, grain, count(*) FROM view_catalog JOIN view_column USING (view) WHERE layer = ? GROUP BY ALL"
@@ -179,13 +272,19 @@ def _share(connection: duckdb.DuckDBPyConnection, views: Sequence[str]) -> float
     return sum(wide.get(view, 0) for view in views) / sum(wide.values())
 
 
-def _for_files(connection: duckdb.DuckDBPyConnection, views: Sequence[str], is_summary: bool, format: str) -> Contents:
+def _for_files(
+    connection: duckdb.DuckDBPyConnection, views: Sequence[str], is_summary: bool, with_tiles: bool, format: str
+) -> Contents:
     known = _reports(connection)
     for name in views:
         if name not in known:
             raise unknown_name("report", name, known, "`charz schema` lists them")
     grains = dict(connection.execute("SELECT view, grain FROM view_catalog").fetchall())
-    chosen = [name for name in views or known if not is_summary or set(grains.get(name, "").split(", ")) <= {*KEYS, ""}]
+    chosen = [
+        name
+        for name in views or [name for name in known if with_tiles or name != TILES]
+        if not is_summary or set(grains.get(name, "").split(", ")) <= {*KEYS, ""}
+    ]
     tables = _listed(connection, _TABLES)
     return Contents(tables, chosen, _load_script(connection, tables, format))
 
@@ -199,15 +298,13 @@ def _for_spark(connection: duckdb.DuckDBPyConnection, folder: Path) -> Contents:
 
 def _load_script(connection: duckdb.DuckDBPyConnection, tables: Sequence[str], format: str) -> str:
     """Statements that make the tables from the files, then the views over them; run in the folder."""
-    from charz.schema import ddl
-
     # An empty text is written as "" and a missing one as nothing: keep them apart.
     options = ", HEADER, ALLOW_QUOTED_NULLS false" if format == "csv" else ""
     made = _listed(connection, _TABLES.replace("table_name", "sql", 1))
     filled = [
         f"COPY {ddl.quote(t)} FROM {ddl.literal(f'table/{t}.{format}')} (FORMAT {format}{options});" for t in tables
     ]
-    query = "SELECT view, body FROM view_catalog WHERE kind = 'view' ORDER BY position"
+    query = f"SELECT view, body FROM view_catalog WHERE kind = 'view' AND layer <> '{ANSWER}' ORDER BY position"
     views = [f"CREATE VIEW {ddl.quote(name)} AS\n{body};" for name, body in connection.execute(query).fetchall()]
     return "\n".join([*made, *filled, *views]) + "\n"
 

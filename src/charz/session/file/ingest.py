@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from torch import nn
 
     from charz.ingest.run import Outcome
-    from charz.ingest.write import AddRuns
     from charz.ingest.sources.spec import Spec
+    from charz.ingest.write import AddRuns
 
 CLOSING_PARTS = ("i7_13700k", "h100_sxm5_80", "tpu_v4", "kpu_t256")
 """One CPU, GPU, TPU and KPU that everybody has heard of, or should."""

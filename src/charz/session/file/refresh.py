@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     import duckdb
 
 
-
 class Refresh(Core):
     """Maintained tables, triggers and answers made anew."""
 
