@@ -95,6 +95,12 @@ def create(connection: duckdb.DuckDBPyConnection, installed: Iterable[Relation])
         connection.execute(f"CREATE VIEW {SCHEMA}.{ddl.quote(name)} AS {body}")
 
 
+def stand_in(connection: duckdb.DuckDBPyConnection) -> None:
+    """Make the table with its keys alone, so that views over it bind where there is nothing at hand."""
+    keys = ", ".join(f"{key} {'BIGINT' if key in ('batch', 'sequence', 'scenario_id') else 'VARCHAR'}" for key in KEYS)
+    connection.execute(f"CREATE SCHEMA {SCHEMA}; CREATE TABLE {STORED} ({keys})")
+
+
 def _views(known: Catalog, source: str) -> Iterator[tuple[str, str]]:
     """Relations at hand with the query that takes them from a table of the rows, each after those it reads."""
     for relation in known.relations.values():

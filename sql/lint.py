@@ -22,7 +22,7 @@ from charz.schema.errors import CharzError
 from charz.schema.row import ModelRow
 from charz.schema.units import UNITS
 
-from . import layers, reading, texts, views
+from . import answers, layers, reading, texts, views
 from .keys import KEYS
 from .views import View
 
@@ -129,7 +129,7 @@ def _check_layers(loaded: list[View]) -> Iterator[tuple[View, str]]:
             yield view, f"reads {name}, which is neither a view nor a table"
         if view.name in tables:
             yield view, f"there is a table {view.name}"
-        if view.name not in read and view.layer not in (layers.REPORT, layers.INVARIANT):
+        if view.name not in read and view.layer not in (layers.REPORT, layers.ANSWER, layers.INVARIANT):
             yield view, f"no view reads it; a report stands in {layers.REPORT}"
         if view.is_table:
             yield from ((view, message) for message in _check_root(view, by_name))
@@ -169,6 +169,7 @@ def _check_bound(loaded: list[View]) -> list[str]:
     with duckdb.connect() as connection:
         for row_type in database.TABLES:
             connection.execute(ddl.create_table(row_type))
+        answers.stand_in(connection)
         for view in loaded:
             place = view.document.place
             try:
