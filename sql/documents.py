@@ -18,17 +18,17 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from charz.schema import ddl
 from charz.schema.errors import CharzError
 
 _HEAD = re.compile(r"^CREATE\s+(VIEW|TABLE)\s+(\w+)\s+AS\b", re.IGNORECASE | re.MULTILINE)
-_TAG = re.compile(r"^(Grain|Link|Term|At hand):\s*(.+?)\.?$")
+_TAG = re.compile(r"^(Grain|Term|Sum|At hand):\s*(.+?)\.?$")
 _SELECT = re.compile(r"^SELECT\b(\s+DISTINCT\b)?", re.IGNORECASE | re.MULTILINE)
 _END_OF_ITEMS = re.compile(r"(FROM|UNION|EXCEPT|INTERSECT|WHERE|GROUP|ORDER)\b", re.IGNORECASE)
 _NAMED = re.compile(r"\bAS\s+\"?(\w+)\"?$", re.IGNORECASE)
@@ -72,6 +72,17 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
+class Sum:
+    """A column that holds what the terms of some kinds come to, seconds or joules: `lint` holds it against them."""
+
+    column: str
+    field: str
+    """`seconds` or `joules`."""
+    kinds: str
+    """Kinds of terms, with a space between."""
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """One file, parsed."""
 
@@ -86,12 +97,12 @@ class Document:
     body: str
     body_line: int
     """Line of the file on which the body starts."""
-    link: int | None = None
-    """Place in the chain of mechanisms (`-- Link: 30`)."""
     at_hand: str = ""
     """`stored` or `as NAME` where its rows are kept at hand (`-- At hand: stored`, see `answers`)."""
     terms: tuple[Term, ...] = ()
     """What it adds to the rows of `kernel_term` (`-- Term: ...`)."""
+    sums: tuple[Sum, ...] = ()
+    """What it sums (`-- Sum: ...`)."""
 
     @property
     def is_table(self) -> bool:
@@ -128,37 +139,10 @@ def parse(path: Path, text: str) -> Document:
         items=tuple(_items(path, body, body_line)),
         body=body,
         body_line=body_line,
-        link=int(tags["Link"]) if "Link" in tags else None,
         at_hand=tags.get("At hand", ""),
-        terms=tuple(_term(path, line) for line in tags.get("Term", "").splitlines()),
+        terms=tuple(_tagged(path, line, Term) for line in tags.get("Term", "").splitlines()),
+        sums=tuple(_tagged(path, line, Sum) for line in tags.get("Sum", "").splitlines()),
     )
-
-
-def chained(found: Iterable[Document]) -> list[Document]:
-    """The files with `FROM previous` put as the link before, `FROM last_link` as the last.
-
-    A mechanism is a link: a file with a number that adds its columns to the link before, whatever that is, so that a new
-    one is a file and no change to another. Raises `CharzError` for two links of one number and a first that reads `previous`.
-    """
-    found = list(found)
-    links = sorted((d for d in found if d.link is not None), key=lambda d: (d.link or 0, d.name))
-    before: dict[str, str] = {}
-    for first, second in itertools.pairwise(links):
-        if first.link == second.link:
-            raise CharzError("two links have the same number", f"{first.place} and {second.place}: {first.link}")
-        before[second.name] = first.name
-    last = links[-1].name if links else None
-    return [_with_names(d, {"previous": before.get(d.name), "last_link": last}) for d in found]
-
-
-def _with_names(document: Document, meant: dict[str, str | None]) -> Document:
-    body = document.body
-    for word, name in meant.items():
-        pattern = re.compile(rf"\b(FROM|JOIN)(\s+){word}\b(?!\s*\.)", re.IGNORECASE)
-        if name is None and pattern.search(body):
-            raise CharzError(f"no link is meant by `{word}`", document.place, next="name the relation it reads")
-        body = pattern.sub(rf"\1\2{name}", body)
-    return dataclasses.replace(document, body=body)
 
 
 def _parse_header(text: str) -> tuple[str, dict[str, str]]:
@@ -173,12 +157,18 @@ def _parse_header(text: str) -> tuple[str, dict[str, str]]:
     return " ".join(words), tags
 
 
-def _term(path: Path, line: str) -> Term:
+_Tag = TypeVar("_Tag", Term, Sum)
+
+
+def _tagged(path: Path, line: str, tag: type[_Tag]) -> _Tag:
     words = [word.strip() for word in line.split(",")]
-    if len(words) != len(dataclasses.fields(Term)):
-        expected = ", ".join(field.name for field in dataclasses.fields(Term))
-        raise CharzError("a term does not say all it should", str(path), f"found {line!r}", f"write {expected}")
-    return Term(*words)
+    names = [field.name for field in dataclasses.fields(tag)]
+    if len(words) != len(names):
+        what = tag.__name__.lower()
+        raise CharzError(
+            f"a {what} does not say all it should", str(path), f"found {line!r}", f"write {', '.join(names)}"
+        )
+    return tag(*words)
 
 
 def _items(path: Path, body: str, body_line: int) -> Iterator[Item]:

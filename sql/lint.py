@@ -1,9 +1,10 @@
 """What a file of `sql/` must keep to, checked: `python -m charz.sql.lint`.
 
-The contract: one file a relation named as it, a description, a grain, a text and a unit for each column, outputs of plain
-types. The layers: a relation reads its own layer or an earlier one, one that nobody reads is a report, and a maintained
-table rests on parts or on runs alone. The dialect: layers 3 to 6 run in DuckDB and Spark alike. Numbers typed in a file
-(`typed_numbers`) are listed: most belong into a row with a source.
+The contract: one file a relation or macro named as it, a description, a grain, a text and a unit for each column, outputs of
+plain types. The layers: a relation reads its own layer or an earlier one, one that nobody reads is a report, and a maintained
+table rests on parts or on runs alone. The sums: each holds the terms of its kinds and nothing else, and no mechanism makes a
+column anew. The dialect: layers 3 to 6 run in DuckDB and Spark alike. Numbers typed in a file (`typed_numbers`) are listed:
+most belong into a row with a source.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from charz.schema.units import UNITS
 
 from . import answers, layers, reading, texts, views
 from .keys import KEYS
+from .macros import Macro
 from .views import View
 
 OUTPUT_TYPES = frozenset(ddl.DUCKDB_TYPES.values())
@@ -32,7 +34,7 @@ OUTPUT_TYPES = frozenset(ddl.DUCKDB_TYPES.values())
 _BANNED_WORDS = {
     "QUALIFY": "put the window in a subquery and filter on it",
     "RECURSIVE": "compile it at ingest",
-    "MACRO": "write the expression out",
+    "MACRO": "put it into sql/macro",
     "PIVOT": "write CASE columns",
     "UNPIVOT": "write a UNION ALL",
     "ASOF": "use a window",
@@ -69,17 +71,25 @@ def check(root: Path | None = None) -> list[str]:
     """Every problem of every file as `file: message`, in the order of the files."""
     loaded = views.load(root)
     problems = [f"{view.document.place}: {message}" for view in loaded for message in _check_text(view)]
-    problems += [f"{view.document.place}: {message}" for view, message in _check_layers(loaded)]
+    problems += [
+        f"{view.document.place}: {message}" for view, message in (*_check_layers(loaded), *_check_sums(loaded))
+    ]
+    formulas = views.formulas(root)
+    callers = [*(view.document.body for view in loaded), *(macro.expression for macro in formulas)]
+    problems += [f"{macro.place}: {message}" for macro in formulas for message in _check_macro(macro, callers)]
     return sorted(problems + _check_bound(loaded))
 
 
 def typed_numbers(root: Path | None = None) -> list[str]:
     """Numbers typed in files of the first four layers, as `file: number in expression`."""
+    texts = [
+        (v.document.place, v.document.body, v.document.path) for v in views.load(root) if v.layer in layers.LAYERS[:4]
+    ]
+    texts += [(macro.place, f"SELECT {macro.expression}", macro.path) for macro in views.formulas(root)]
     return [
-        f"{view.document.place}: {node.name} in {_shown(node.parent or node)}"
-        for view in views.load(root)
-        if view.layer in layers.LAYERS[:4]
-        for node in reading.syntax_tree(view.body, view.document.path).find_all(exp.Literal)
+        f"{place}: {node.name} in {_shown(node.parent or node)}"
+        for place, text, path in texts
+        for node in reading.syntax_tree(text, path).find_all(exp.Literal)
         if node.is_number and not _is_plain(float(node.name))
     ]
 
@@ -165,6 +175,7 @@ def _facts_of(view: View, by_name: dict[str, View]) -> set[str]:
 def _check_bound(loaded: list[View]) -> list[str]:
     """Problems that show once a body is bound to the tables: names, texts and types of its outputs."""
     problems: list[str] = []
+    failed: set[str] = set()
     known: dict[str, texts.Texts] = dict(texts.of_tables())
     with duckdb.connect() as connection:
         for row_type in database.TABLES:
@@ -172,12 +183,16 @@ def _check_bound(loaded: list[View]) -> list[str]:
         answers.stand_in(connection)
         for view in loaded:
             place = view.document.place
+            if failed & set(view.relations):  # what is wrong with it is said where it is wrong
+                failed.add(view.name)
+                continue
             try:
                 described = connection.execute(f"DESCRIBE {view.body}").fetchall()
                 outputs = [(name, kind) for name, kind, *_ in described]
                 columns = texts.resolve(view.document, outputs, view.relations, view.aliases, known)
             except (duckdb.Error, CharzError) as error:
                 problems.append(f"{place}: {error.line if isinstance(error, CharzError) else _first_line(error)}")
+                failed.add(view.name)
                 continue
             # An empty table stands in for it, since the engine binds a view together with all that it reads.
             definition = ", ".join(f"{ddl.quote(name)} {kind}" for name, kind in outputs)
@@ -209,22 +224,82 @@ def _first_line(error: Exception) -> str:
     return str(error).splitlines()[0]
 
 
-def _check_dialect(view: View) -> Iterator[str]:
-    yield from _check_tokens(view)
+def _check_sums(loaded: list[View]) -> Iterator[tuple[View, str]]:
+    """A sum holds each term of its kinds once, itself or through another sum, and nothing else."""
+    terms = [term for view in loaded for term in view.document.terms]
+    sums = {one.column: (view, one) for view in loaded for one in view.document.sums}
+    found = {column: _summands(view, column) for column, (view, _) in sums.items()}
+    partial = {name for names in found.values() for name in names} & sums.keys()
+    for column, (view, one) in sums.items():
+        of_kind = {getattr(term, one.field) for term in terms if term.kind in one.kinds.split()} - {""}
+        added = _leaves(column, found)
+        yield from (
+            (view, f"{column} sums {n}, which no term of {one.kinds} names") for n in sorted({*added} - of_kind)
+        )
+        yield from ((view, f"{column} sums {n} twice") for n in sorted({n for n in added if added.count(n) > 1}))
+        if column not in partial:
+            missing = sorted(of_kind - {*added})
+            yield from ((view, f"{column} lacks {name}, which a term of {one.kinds} names") for name in missing)
+
+
+def _summands(view: View, column: str) -> list[str]:
+    """Columns of which an output is made."""
     tree = reading.syntax_tree(view.body, view.document.path)
+    items = [item for item in tree.expressions if item.alias_or_name == column]
+    return [node.name for item in items for node in item.find_all(exp.Column)]
+
+
+def _leaves(column: str, sums: dict[str, list[str]]) -> list[str]:
+    """What a sum holds, each sum in it opened."""
+    return [leaf for name in sums[column] for leaf in (_leaves(name, sums) if name in sums else [name])]
+
+
+def _remade(tree: exp.Expression) -> Iterator[tuple[exp.Expression, str]]:
+    """Columns that a mechanism leaves out of what it reads and makes anew: one name would mean two things."""
+    for item in tree.expressions if isinstance(tree, exp.Select) else []:
+        star = item.this if isinstance(item, exp.Column) else item
+        left_out = (
+            {c.name for c in star.args.get("except_") or star.args.get("except") or ()}
+            if isinstance(star, exp.Star)
+            else set()
+        )
+        made = [o for o in tree.expressions if isinstance(o, exp.Alias) and o.alias in left_out]
+        yield from ((output, f"a mechanism adds; it makes {output.alias} anew") for output in made)
+
+
+def _check_macro(macro: Macro, callers: list[str]) -> Iterator[str]:
+    if macro.path.stem != macro.name:
+        yield f"the file is named {macro.path.stem}, the macro {macro.name}"
+    if not macro.description:
+        yield "no description above CREATE MACRO"
+    if not any(f"{macro.name}(" in text for text in callers):
+        yield "nobody calls it"
+    yield from _check_text_of(f"SELECT {macro.expression} AS x", 1, macro.path, is_portable=True)
+
+
+def _check_dialect(view: View) -> Iterator[str]:
     is_portable = view.layer in PORTABLE and not view.is_table
+    document = view.document
+    yield from _check_text_of(document.body, document.body_line, document.path, is_portable=is_portable)
+    if view.layer == layers.COST:
+        tree = reading.syntax_tree(document.body, document.path)
+        yield from (f"{message}: {_shown(node)}" for node, message in _remade(tree))
+
+
+def _check_text_of(text: str, first_line: int, path: Path, *, is_portable: bool) -> Iterator[str]:
+    yield from _check_tokens(text, first_line, is_portable=is_portable)
+    tree = reading.syntax_tree(text, path)
     for rule in (*_TREE_RULES, *(_PORTABLE_RULES if is_portable else ())):
         for node, message in rule(tree):
             yield f"{message}: {_shown(node)}"
 
 
-def _check_tokens(view: View) -> Iterator[str]:
-    tokens = sqlglot.tokenize(view.body, read="duckdb")
-    is_portable = view.layer in PORTABLE and not view.is_table
+def _check_tokens(text: str, first_line: int, *, is_portable: bool) -> Iterator[str]:
+    tokens = sqlglot.tokenize(text, read="duckdb")
     for token, following in zip(tokens, [*tokens[1:], None], strict=True):
         if token.token_type == TokenType.IDENTIFIER:
             continue
-        line = view.document.body_line + token.line - 1
+        line = first_line + token.line - 1
         if _is_decimal(token):
             yield f"line {line}: {token.text} is a DECIMAL; write {token.text.rstrip('0').rstrip('.') or '0'}e0"
         elif is_portable and (message := _banned(token, following)):

@@ -57,14 +57,14 @@ def syntax_tree(body: str, path: Path) -> Any:
     return statements[0]
 
 
-def order(relations: Mapping[str, tuple[str, ...]]) -> list[str]:
+def order(relations: Mapping[str, tuple[str, ...]], circle: str = "views read each other in a circle") -> list[str]:
     """Names, each after those it reads. Raises `CharzError` with the circle, if there is one."""
     # Alphabetical input and sorted edges make the order the same on every machine.
     graph = {name: sorted(set(relations[name]) & relations.keys()) for name in sorted(relations)}
     try:
         return list(graphlib.TopologicalSorter(graph).static_order())
     except graphlib.CycleError as error:
-        raise CharzError("views read each other in a circle", " -> ".join(error.args[1])) from None
+        raise CharzError(circle, " -> ".join(error.args[1])) from None
 
 
 def _first_line(error: Exception) -> str:

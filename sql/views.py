@@ -18,7 +18,7 @@ import duckdb
 from charz.schema import about, ddl
 from charz.schema.errors import CharzError
 
-from . import compose, documents, terms, texts
+from . import compose, documents, macros, terms, texts
 from .documents import Document
 from .installed import Relation
 from .layers import ANSWER, ANSWERS, LAYERS, REBUILD, WORKLOAD
@@ -35,6 +35,8 @@ class View:
     """Tables and views it reads, those of the outermost `FROM` first."""
     aliases: Mapping[str, str]
     """Name in the outermost `FROM` -> relation."""
+    body: str
+    """The query that gives its rows, every macro written out."""
 
     @property
     def name(self) -> str:
@@ -60,11 +62,6 @@ class View:
     def grain(self) -> tuple[str, ...]:
         """Columns that tell its rows apart."""
         return self.document.grain
-
-    @property
-    def body(self) -> str:
-        """The query that gives its rows."""
-        return self.document.body
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +90,19 @@ def load(root: Path | None = None) -> list[View]:
     return list(_parsed(_read(root or ROOT)))
 
 
+def formulas(root: Path | None = None) -> list[macros.Macro]:
+    """Every macro as its file has it, by name."""
+    return [macros.parse(path, text) for path, text in _read(root or ROOT) if _is_macro(path)]
+
+
 def fingerprint(root: Path | None = None) -> str:
     """Hash of every file, and of the code that makes triggers and texts of them."""
     return _hash(_read(root or ROOT))
 
 
 def files(root: Path) -> list[Path]:
-    """Files by layer and name."""
-    return [path for layer in LAYERS for path in sorted((root / layer).glob("*.sql"))]
+    """Files of macros, then those of relations by layer and name."""
+    return [path for folder in (macros.FOLDER, *LAYERS) for path in sorted((root / folder).glob("*.sql"))]
 
 
 def install(connection: duckdb.DuckDBPyConnection, root: Path | None = None) -> list[Installed]:
@@ -281,6 +283,10 @@ def _read(root: Path) -> tuple[tuple[Path, str], ...]:
     return tuple((path, path.read_text()) for path in files(root))
 
 
+def _is_macro(path: Path) -> bool:
+    return path.parent.name == macros.FOLDER
+
+
 def _hash(found: Iterable[tuple[Path, str]]) -> str:
     digest = hashlib.sha256()
     code = ((path, path.read_text()) for path in sorted(ROOT.glob("*.py")))
@@ -294,15 +300,17 @@ def _parsed(found: tuple[tuple[Path, str], ...]) -> tuple[View, ...]:
     from . import reading
 
     views: dict[str, View] = {}
-    parsed = documents.chained(documents.parse(path, text) for path, text in found)
+    written = macros.written_out(macros.parse(path, text) for path, text in found if _is_macro(path))
+    parsed = [documents.parse(path, text) for path, text in found if not _is_macro(path)]
     if any(document.terms for document in parsed):
         parsed.append(terms.document(parsed, ROOT))
     for document in parsed:
         if document.name in views:
             other = views[document.name].document.path
             raise CharzError("two views have the same name", f"{document.name}: {other} and {document.path}")
-        read = reading.read(document.body, document.path)
-        views[document.name] = View(document, read.relations, read.aliases)
+        body = macros.expanded(document.body, written, document.path)
+        read = reading.read(body, document.path)
+        views[document.name] = View(document, read.relations, read.aliases, body)
     return tuple(views[name] for name in reading.order({name: view.relations for name, view in views.items()}))
 
 

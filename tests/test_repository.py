@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import shutil
 import subprocess
@@ -125,3 +126,26 @@ def test_ci_runs_the_command_of_the_readme() -> None:
 @pytest.mark.slow
 def test_reference_pages_are_current() -> None:
     assert reference.stale() == [], "run `python -m charz.cli.reference`"
+
+
+@pytest.mark.parametrize(
+    ("body", "ci", "outcome"),
+    [
+        ("def test_x():\n    pytest.importorskip('no_such_package')", "true", {"failed": 1}),
+        ("def test_x():\n    pytest.importorskip('no_such_package')", "", {"skipped": 1}),
+        ("pytest.importorskip('no_such_package')\ndef test_x():\n    pass", "true", {"errors": 1}),
+        ("@pytest.mark.skipif(True, reason='needs /dev/full')\ndef test_x():\n    pass", "true", {"skipped": 1}),
+        ("@pytest.mark.xfail\ndef test_x():\n    assert 0", "true", {"xfailed": 1}),
+    ],
+)
+def test_a_skipped_test_fails_where_nothing_may_be_missing(
+    tmp_path: Path, body: str, ci: str, outcome: dict[str, int]
+) -> None:
+    (tmp_path / "test_it.py").write_text(f"import pytest\n{body}\n")
+    (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "--rootdir", str(tmp_path), str(tmp_path)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=tmp_path, env={**os.environ, "CI": ci}
+    )
+    (word, count), *_ = outcome.items()
+    assert f"{count} {word.removesuffix('s')}" in done.stdout.splitlines()[-1], done.stdout

@@ -2,17 +2,7 @@
 -- Grain: hardware, cluster
 CREATE VIEW part_cluster AS
 SELECT
-    c.hardware,
-    c.cluster,
-    c.kind,
-    c.cluster_rank,
-    c.unit_count,
-    c.lanes,
-    c.array_rows,
-    c.array_columns,
-    c.thread_count,
-    c.clock_base_hz,
-    c.clock_boost_hz,
+    c.* EXCLUDE (clock_matrix_hz, derived_matrix_hz),
     -- Clock of the matrix units: as stated beside the boost clock of then, moved with the boost clock; null where they have
     -- no other than that. [Hz]
     c.clock_matrix_hz * COALESCE(c.clock_boost_hz / NULLIF(COALESCE(s.derived_value, c.derived_matrix_hz), 0e0), 1e0)

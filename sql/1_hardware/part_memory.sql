@@ -12,16 +12,26 @@ WITH derived_levels AS (
         MAX(CASE WHEN quantity = 'memory.unit_bandwidth_byte_per_s' THEN value END) AS unit_bandwidth_byte_per_s
     FROM derived_memory
     GROUP BY hardware, level, scope
+),
+
+levels AS (
+    SELECT hardware, level FROM hardware_memory
+    UNION
+    SELECT hardware, level FROM derived_levels
 )
 
 SELECT
-    m.hardware,
-    m.level,
+    l.hardware,
+    l.level,
     d.depth,
-    m.scope,
-    m.management,
-    m.technology,
-    m.capacity_byte,
+    -- `unit` when each compute unit has its own, `chip` when all share it.
+    COALESCE(m.scope, r.scope) AS scope,
+    -- `hardware` for a cache, `software` for a scratchpad or main memory.
+    COALESCE(m.management, 'software') AS management,
+    -- `SRAM`, `HBM3`, `GDDR6X`, `DDR5`, `LPDDR5`, ...
+    CASE WHEN m.level IS NULL THEN 'SRAM' ELSE m.technology END AS technology,
+    -- Size, of one unit's share where scope is `unit`. [byte]
+    CASE WHEN m.level IS NULL THEN r.capacity_byte ELSE m.capacity_byte END AS capacity_byte,
     -- Peak bandwidth, of one unit's share where scope is `unit`; null when neither stated nor derived. [byte/s]
     COALESCE(
         m.bandwidth_byte_per_s
@@ -30,25 +40,13 @@ SELECT
     ) AS bandwidth_byte_per_s,
     -- Most that one compute unit alone draws of a level that all share; null when unknown. [byte/s]
     COALESCE(m.unit_bandwidth_byte_per_s, r.unit_bandwidth_byte_per_s) AS unit_bandwidth_byte_per_s,
-    m.achievable_fraction
-FROM hardware_memory AS m
-LEFT JOIN memory_level AS d ON d.level = m.level
-LEFT JOIN derived_levels AS r ON r.hardware = m.hardware AND r.level = m.level
+    m.* EXCLUDE (
+        hardware, level, scope, management, technology, capacity_byte, bandwidth_byte_per_s, derived_byte_per_s,
+        unit_bandwidth_byte_per_s
+    )
+FROM levels AS l
+LEFT JOIN memory_level AS d ON d.level = l.level
+LEFT JOIN hardware_memory AS m ON m.hardware = l.hardware AND m.level = l.level
+LEFT JOIN derived_levels AS r ON r.hardware = l.hardware AND r.level = l.level
 LEFT JOIN restated_number AS s
-    ON s.hardware = m.hardware AND s.field = CONCAT('memory.', m.level, '.bandwidth_byte_per_s')
-UNION ALL
-SELECT
-    r.hardware,
-    r.level,
-    d.depth,
-    r.scope,
-    'software' AS management,
-    'SRAM' AS technology,
-    r.capacity_byte,
-    r.bandwidth_byte_per_s,
-    r.unit_bandwidth_byte_per_s,
-    CAST(NULL AS DOUBLE) AS achievable_fraction
-FROM derived_levels AS r
-INNER JOIN memory_level AS d ON d.level = r.level
-LEFT JOIN hardware_memory AS m ON m.hardware = r.hardware AND m.level = r.level
-WHERE m.level IS NULL
+    ON s.hardware = l.hardware AND s.field = CONCAT('memory.', l.level, '.bandwidth_byte_per_s')

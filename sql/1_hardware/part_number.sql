@@ -1,4 +1,5 @@
--- Every number of every part as the cost model reads it, stated or derived.
+-- Every number of every part as the cost model reads it, stated or derived: a column of a cluster, a memory level, a power
+-- mode or an interconnect is one as soon as it is declared.
 -- Grain: hardware, field
 CREATE VIEW part_number AS
 WITH listed_numbers AS (
@@ -10,28 +11,13 @@ WITH listed_numbers AS (
         UNNEST([process_nm, year]) AS value
     FROM hardware
     UNION ALL
-    SELECT
-        hardware,
-        'cluster' AS kind,
-        CONCAT('cluster.', cluster) AS row_key,
-        UNNEST([
-            'unit_count', 'lanes', 'array_rows', 'array_columns', 'thread_count', 'clock_base_hz', 'clock_boost_hz',
-            'clock_matrix_hz'
-        ]) AS column_name,
-        UNNEST([
-            unit_count, lanes, array_rows, array_columns, thread_count, clock_base_hz, clock_boost_hz, clock_matrix_hz
-        ]) AS value
-    FROM part_cluster
+    SELECT hardware, 'cluster' AS kind, CONCAT('cluster.', cluster) AS row_key, column_name, value
+    FROM part_cluster UNPIVOT (value FOR column_name IN (COLUMNS(* EXCLUDE (hardware, cluster, kind, cluster_rank))))
     UNION ALL
-    SELECT
-        hardware,
-        'memory' AS kind,
-        CONCAT('memory.', level) AS row_key,
-        UNNEST([
-            'capacity_byte', 'bandwidth_byte_per_s', 'unit_bandwidth_byte_per_s', 'achievable_fraction'
-        ]) AS column_name,
-        UNNEST([capacity_byte, bandwidth_byte_per_s, unit_bandwidth_byte_per_s, achievable_fraction]) AS value
-    FROM part_memory
+    SELECT hardware, 'memory' AS kind, CONCAT('memory.', level) AS row_key, column_name, value
+    FROM part_memory UNPIVOT (
+        value FOR column_name IN (COLUMNS(* EXCLUDE (hardware, level, depth, scope, management, technology)))
+    )
     UNION ALL
     SELECT
         hardware,
@@ -49,21 +35,11 @@ WITH listed_numbers AS (
         ops_per_clock_per_unit AS value
     FROM hardware_peak
     UNION ALL
-    SELECT
-        hardware,
-        'power' AS kind,
-        CONCAT('power.', mode) AS row_key,
-        UNNEST(['tdp_w', 'idle_w', 'clock_fraction']) AS column_name,
-        UNNEST([tdp_w, idle_w, clock_fraction]) AS value
-    FROM hardware_power
+    SELECT hardware, 'power' AS kind, CONCAT('power.', mode) AS row_key, column_name, value
+    FROM hardware_power UNPIVOT (value FOR column_name IN (COLUMNS(* EXCLUDE (hardware, mode, is_default))))
     UNION ALL
-    SELECT
-        hardware,
-        'interconnect' AS kind,
-        CONCAT('interconnect.', interconnect) AS row_key,
-        UNNEST(['bandwidth_byte_per_s', 'latency_s', 'device_count']) AS column_name,
-        UNNEST([bandwidth_byte_per_s, latency_s, device_count]) AS value
-    FROM hardware_interconnect
+    SELECT hardware, 'interconnect' AS kind, CONCAT('interconnect.', interconnect) AS row_key, column_name, value
+    FROM hardware_interconnect UNPIVOT (value FOR column_name IN (COLUMNS(* EXCLUDE (hardware, interconnect))))
 )
 
 SELECT

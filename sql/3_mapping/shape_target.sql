@@ -4,7 +4,8 @@ CREATE VIEW shape_target AS
 WITH placed_shapes AS (
     SELECT
         s.*,
-        t.* EXCLUDE (backend, precision),
+        t.* EXCLUDE (backend, precision, fault),
+        t.fault AS part_fault,
         -- PyTorch on a processor has layouts and algorithms of its own: see `convolution_call` and `linear_call`.
         CASE
             WHEN t.family = 'cpu' AND s.is_misread THEN 'strided'
@@ -23,7 +24,9 @@ WITH placed_shapes AS (
 )
 
 SELECT
-    s.* EXCLUDE (layout, operator_name, executed_layout, efficiency_name, is_native, is_misread, is_aliased),
+    s.* EXCLUDE (layout, operator_name, executed_layout, efficiency_name, is_native, is_misread, is_aliased, part_fault),
+    -- A number of the part that cannot be; null where there is none.
+    s.part_fault,
     -- How its anchor's tensors lie in memory: `nchw`, `nhwc` or `strided`, on Intel's processors also `aliased`
     -- (`linear_call`).
     s.executed_layout AS layout,

@@ -49,8 +49,7 @@ waved_blocks AS (
     SELECT
         *,
         CEIL(tile_count / NULLIF(tile_unit_count, 0e0)) AS waves,
-        wave_quantization_fraction * CEIL(tile_count / NULLIF(tile_unit_count, 0e0))
-        + (1e0 - wave_quantization_fraction) * GREATEST(1e0, tile_count / NULLIF(tile_unit_count, 0e0)) AS effective_waves,
+        wave_count(waves, tile_count, tile_unit_count, wave_quantization_fraction) AS effective_waves,
         CASE WHEN is_staged THEN element_byte * gemm_count * (m * k + k * n + m * n) ELSE 0e0 END AS staged_byte
     FROM counted_blocks
 ),

@@ -56,8 +56,7 @@ waved_tiles AS (
     SELECT
         *,
         CEIL(tile_count / NULLIF(tile_unit_count, 0e0)) AS waves,
-        wave_quantization_fraction * CEIL(tile_count / NULLIF(tile_unit_count, 0e0))
-        + (1e0 - wave_quantization_fraction) * GREATEST(1e0, tile_count / NULLIF(tile_unit_count, 0e0)) AS effective_waves,
+        wave_count(waves, tile_count, tile_unit_count, wave_quantization_fraction) AS effective_waves,
         step_s * padded_k AS steady_s,
         CASE WHEN is_continued THEN 0e0 ELSE LEAST(step_s * fill_k, longest_fill_s) END AS fill_s,
         CASE WHEN is_continued THEN 0e0 ELSE start_s END AS begin_s

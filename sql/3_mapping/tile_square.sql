@@ -56,8 +56,7 @@ waved_blocks AS (
     SELECT
         *,
         CEIL(tile_count / NULLIF(tile_unit_count, 0e0)) AS waves,
-        wave_quantization_fraction * CEIL(tile_count / NULLIF(tile_unit_count, 0e0))
-        + (1e0 - wave_quantization_fraction) * GREATEST(1e0, tile_count / NULLIF(tile_unit_count, 0e0)) AS effective_waves
+        wave_count(waves, tile_count, tile_unit_count, wave_quantization_fraction) AS effective_waves
     FROM counted_blocks
 )
 

@@ -19,9 +19,7 @@ waved_tiles AS (
     SELECT
         *,
         GREATEST(CEIL(tile_count / NULLIF(tile_unit_count, 0e0)), LEAST(block_tiles, tile_count)) AS waves,
-        wave_quantization_fraction
-        * GREATEST(CEIL(tile_count / NULLIF(tile_unit_count, 0e0)), LEAST(block_tiles, tile_count))
-        + (1e0 - wave_quantization_fraction) * GREATEST(1e0, tile_count / NULLIF(tile_unit_count, 0e0)) AS effective_waves
+        wave_count(waves, tile_count, tile_unit_count, wave_quantization_fraction) AS effective_waves
     FROM counted_tiles
 ),
 

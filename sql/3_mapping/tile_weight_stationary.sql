@@ -57,10 +57,7 @@ waved_tiles AS (
     SELECT
         *,
         CEIL(tile_count / NULLIF(tile_unit_count, 0e0)) AS waves,
-        (
-            wave_quantization_fraction * CEIL(tile_count / NULLIF(tile_unit_count, 0e0))
-            + (1e0 - wave_quantization_fraction) * GREATEST(1e0, tile_count / NULLIF(tile_unit_count, 0e0))
-        ) * GREATEST(streamed_m, matrix_array_rows) AS streaming_cycles,
+        wave_count(waves, tile_count, tile_unit_count, wave_quantization_fraction) * GREATEST(streamed_m, matrix_array_rows) AS streaming_cycles,
         matrix_array_rows + matrix_array_columns - 2e0 AS fill_cycles
     FROM counted_tiles
 )

@@ -25,7 +25,7 @@ SELECT
         ), 0e0
     ) AS passing_s,
     COALESCE(v.vector_units_allocated, 0e0) AS vector_units_allocated
-FROM last_link AS p
+FROM cost_untiled AS p
 LEFT JOIN vector_time AS v
     ON v.model = p.model AND v.backend = p.backend AND v.precision = p.precision AND v.batch = p.batch
     AND v.sequence = p.sequence AND v.scenario_id = p.scenario_id AND v.shape_id = p.shape_id

@@ -6,5 +6,5 @@ CREATE VIEW cost_matrix AS
 SELECT
     *,
     -- Time of the matrix units: operations over peak, utilization and efficiency. [s]
-    (matrix_ideal_s + matrix_half_ops * matrix_op_s) / NULLIF(matrix_fraction, 0e0) AS matrix_s
-FROM cost_stream
+    unit_time(matrix_ideal_s, matrix_half_ops, matrix_op_s, matrix_fraction) AS matrix_s
+FROM cost_memory

@@ -1,14 +1,12 @@
 -- Fresh pages that a processor's system hands out for a kernel's results and scratch memory (`page_fault`).
 -- Term: paging, exposed, paged_byte, dram_byte_per_s, paging_fraction, paging_s,
--- Link: 80
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
 CREATE VIEW cost_paging AS
 SELECT
-    * EXCLUDE (exposed_s),
+    *,
     -- Fresh pages. [byte]
     CASE WHEN paging_fraction IS NULL OR family <> 'cpu' THEN 0e0 ELSE fault_byte END AS paged_byte,
     -- Time in which they are handed out: paged_byte over peak bandwidth and its efficiency; 0 where memory is kept from run
     -- to run. [s]
-    COALESCE(paged_byte / NULLIF(dram_byte_per_s * paging_fraction, 0e0), 0e0) AS paging_s,
-    exposed_s + paging_s AS exposed_s
-FROM previous
+    COALESCE(paged_byte / NULLIF(dram_byte_per_s * paging_fraction, 0e0), 0e0) AS paging_s
+FROM cost_reorder

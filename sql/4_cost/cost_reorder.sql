@@ -1,11 +1,10 @@
 -- What a library on a processor writes and reads again at every call: weights and images in its own order, results that
 -- are to hold a bias, weights whose rows evict one another (`convolution_call`, `linear_call`).
 -- Term: reorder, exposed, reorder_byte, dram_byte_per_s, reorder_fraction, reorder_s, reorder_energy_j
--- Link: 70
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
 CREATE VIEW cost_reorder AS
 SELECT
-    * EXCLUDE (exposed_s, memory_energy_j),
+    *,
     -- Written and read again. [byte]
     CASE
         WHEN reorder_fraction IS NULL OR family <> 'cpu' THEN 0e0
@@ -15,7 +14,5 @@ SELECT
     -- Time of it: reorder_byte over peak bandwidth and its efficiency; 0 where operands are used as they lie. [s]
     COALESCE(reorder_byte / NULLIF(dram_byte_per_s * reorder_fraction, 0e0), 0e0) AS reorder_s,
     -- Energy of it; null when a coefficient is missing. [J]
-    reorder_byte * dram_j_per_byte AS reorder_energy_j,
-    exposed_s + reorder_s AS exposed_s,
-    memory_energy_j + reorder_energy_j AS memory_energy_j
-FROM previous
+    reorder_byte * dram_j_per_byte AS reorder_energy_j
+FROM cost_team

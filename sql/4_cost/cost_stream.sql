@@ -6,14 +6,11 @@
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
 CREATE VIEW cost_stream AS
 SELECT
-    * EXCLUDE (memory_s, memory_level, memory_energy_j),
+    *,
     -- Time of the first level as a memory: stream_s where software moves all bytes, else 0. [s]
     CASE WHEN is_staged THEN stream_s ELSE 0e0 END AS staged_stream_s,
     -- Time in which the first level feeds the arithmetic: stream_s where loads pass it, else 0. [s]
     CASE WHEN is_staged THEN 0e0 ELSE stream_s END AS feed_s,
     -- Energy of the first level that no operation's energy holds; null when a coefficient is missing. [J]
-    CASE WHEN stream_level IS NULL THEN 0e0 ELSE stream_byte * stream_j_per_byte END AS stream_energy_j,
-    GREATEST(memory_s, staged_stream_s) AS memory_s,
-    CASE WHEN staged_stream_s > memory_s THEN stream_level ELSE memory_level END AS memory_level,
-    memory_energy_j + stream_energy_j AS memory_energy_j
+    level_energy(stream_level, stream_byte, stream_j_per_byte) AS stream_energy_j
 FROM cost_reload

@@ -1,11 +1,10 @@
 -- Threads of a processor: where the backend leaves a short loop to few of them, what their units alone draw of main memory
 -- bounds it. Libraries share every product.
 -- Term: thread, memory, moved_byte, unit_dram_byte_per_s, thread_fraction, thread_s,
--- Link: 50
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
 CREATE VIEW cost_thread AS
 SELECT
-    * EXCLUDE (memory_s, memory_level),
+    *,
     -- Units whose threads run it, on average; fewer than the part's where the backend leaves a short loop to few.
     CASE
         WHEN chunk_element IS NULL OR macs > 0e0 THEN unit_count
@@ -18,7 +17,5 @@ SELECT
     CASE
         WHEN team_size >= unit_count THEN 0e0
         ELSE COALESCE(moved_byte / NULLIF(unit_dram_byte_per_s * thread_fraction * team_size, 0e0), 0e0)
-    END AS thread_s,
-    GREATEST(memory_s, thread_s) AS memory_s,
-    CASE WHEN thread_s > memory_s THEN 'thread' ELSE memory_level END AS memory_level
-FROM previous
+    END AS thread_s
+FROM cost_latency_bound

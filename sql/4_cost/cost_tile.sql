@@ -2,12 +2,12 @@
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
 CREATE VIEW cost_tile AS
 SELECT
-    p.* EXCLUDE (fault),
+    p.* EXCLUDE (part_fault),
     -- Why nothing is said of the kernel: a number of the part that cannot be, or a memory that holds no tile of its products;
     -- null where there is no such thing.
     CASE
-        WHEN p.fault IS NULL AND p.product_count > 0 AND c.shape_id IS NULL THEN 'no tile fits'
-        ELSE p.fault
+        WHEN p.part_fault IS NULL AND p.product_count > 0 AND c.shape_id IS NULL THEN 'no tile fits'
+        ELSE p.part_fault
     END AS fault,
     -- Number of the chosen tile; 0 without a product.
     COALESCE(c.candidate, 0) AS candidate,

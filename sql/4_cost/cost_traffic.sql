@@ -2,9 +2,8 @@
 -- last-level cache serves, where it holds a kernel's inputs from earlier kernels and its results together. What streams
 -- through a cache that is too small for it is evicted before it is read again; where software moves every byte, the batch is
 -- taken in groups that fit, if reading the weights again for each costs less. `weights_resident` keeps what of a model's
--- weights fits beside its activations from run to run. The links that follow each add a mechanism, and what it means for the
--- slowest memory level, for what comes one after another, and for energy.
--- Link: 10
+-- weights fits beside its activations from run to run. Each file that follows adds one mechanism to the one it reads;
+-- `cost_untiled` and `cost_memory` sum them.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
 CREATE VIEW cost_traffic AS
 SELECT
@@ -45,16 +44,7 @@ SELECT
         WHEN p.cache_state <> 'cold' AND local_byte <= room_byte * group_count
             THEN local_byte
         ELSE 0e0
-    END + held_weight_fraction * (p.weight_byte + reread_weight_byte) AS resident_byte,
-    -- Time of the slowest memory level. [s]
-    0e0 AS memory_s,
-    -- Level of memory_s: `dram`, the last-level cache or the tile memory; `latency` where dependent accesses take longest,
-    -- `thread` where few threads do.
-    'dram' AS memory_level,
-    -- Time of what neither overlaps with arithmetic nor with memory: library calls, pages, teams of threads. [s]
-    0e0 AS exposed_s,
-    -- Energy of all traffic; null when a coefficient is missing. [J]
-    0e0 AS memory_energy_j
+    END + held_weight_fraction * (p.weight_byte + reread_weight_byte) AS resident_byte
 FROM shape_target AS p
 LEFT JOIN chain_cut AS c
     ON c.model = p.model AND c.backend = p.backend AND c.precision = p.precision AND c.batch = p.batch

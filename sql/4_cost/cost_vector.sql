@@ -5,6 +5,5 @@ CREATE VIEW cost_vector AS
 SELECT
     *,
     -- Time of the vector units: operations over peak, utilization and efficiency. [s]
-    (direct_ideal_s + vector_ideal_s + vector_half_ops * GREATEST(direct_op_s, vector_op_s)) / NULLIF(vector_fraction, 0e0)
-        AS vector_s
+    unit_time(direct_ideal_s + vector_ideal_s, vector_half_ops, GREATEST(direct_op_s, vector_op_s), vector_fraction) AS vector_s
 FROM cost_matrix

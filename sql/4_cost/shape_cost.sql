@@ -28,7 +28,7 @@ WITH possible_costs AS (
 SELECT
     *,
     -- The part of the faster of compute_s and memory_s that does not overlap. [s]
-    (1e0 - overlap_fraction) * LEAST(compute_s, memory_s) AS serial_s,
+    serial_time(compute_s, memory_s, overlap_fraction) AS serial_s,
     -- Time at full clock: the larger of compute_s and memory_s plus serial_s, at least feed_s, and exposed_s. [s]
-    GREATEST(GREATEST(compute_s, memory_s) + serial_s, feed_s) + exposed_s AS unlimited_s
+    busy_time(compute_s, memory_s, feed_s, exposed_s, overlap_fraction) AS unlimited_s
 FROM possible_costs

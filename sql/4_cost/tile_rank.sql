@@ -9,29 +9,27 @@ SELECT
     GREATEST(t.stream_s + p.vector_stream_s, p.passing_s) AS first_level_s,
     -- Time of the arithmetic with the tile. [s]
     GREATEST(
-        (t.matrix_ideal_s + p.matrix_half_ops * t.matrix_op_s) / NULLIF(p.matrix_fraction, 0e0),
-        (t.direct_ideal_s + p.vector_ideal_s + p.vector_half_ops * GREATEST(t.direct_op_s, p.vector_op_s))
-        / NULLIF(p.vector_fraction, 0e0),
+        unit_time(t.matrix_ideal_s, p.matrix_half_ops, t.matrix_op_s, p.matrix_fraction),
+        unit_time(
+            t.direct_ideal_s + p.vector_ideal_s, p.vector_half_ops, GREATEST(t.direct_op_s, p.vector_op_s), p.vector_fraction
+        ),
         t.matrix_naive_s,
         t.direct_naive_s + p.vector_naive_s
     ) AS compute_s,
     -- Time of the slowest memory level with the tile. [s]
-    GREATEST(p.memory_s, t.reload_s, p.staged_load_s, CASE WHEN p.is_staged THEN first_level_s ELSE 0e0 END)
+    GREATEST(p.untiled_s, t.reload_s, p.staged_load_s, CASE WHEN p.is_staged THEN first_level_s ELSE 0e0 END)
         AS slowest_memory_s,
     -- Energy of the products and of the memories next to the units; null when a coefficient is missing. [J]
     t.product_energy_j
-    + CASE WHEN p.tile_memory_level IS NULL THEN 0e0 ELSE GREATEST(t.reload_byte, p.staged_byte) * p.tile_j_per_byte END
-    + CASE
-        WHEN p.stream_level IS NULL THEN 0e0
-        ELSE GREATEST(t.stream_byte + p.vector_stream_byte, p.passing_byte) * p.stream_j_per_byte
-    END AS tile_energy_j,
+    + level_energy(p.tile_memory_level, GREATEST(t.reload_byte, p.staged_byte), p.tile_j_per_byte)
+    + level_energy(p.stream_level, GREATEST(t.stream_byte + p.vector_stream_byte, p.passing_byte), p.stream_j_per_byte)
+        AS tile_energy_j,
     -- Energy of arithmetic and traffic; null when a coefficient is missing. [J]
-    tile_energy_j + p.memory_energy_j + p.vector_energy_j AS dynamic_energy_j,
+    tile_energy_j + p.untiled_energy_j + p.vector_energy_j AS dynamic_energy_j,
     -- Time the kernel keeps the device busy at full clock. [s]
-    GREATEST(
-        GREATEST(compute_s, slowest_memory_s) + (1e0 - p.overlap_fraction) * LEAST(compute_s, slowest_memory_s),
-        CASE WHEN p.is_staged THEN 0e0 ELSE first_level_s END
-    ) + p.exposed_s AS unlimited_s,
+    busy_time(
+        compute_s, slowest_memory_s, CASE WHEN p.is_staged THEN 0e0 ELSE first_level_s END, p.exposed_s, p.overlap_fraction
+    ) AS unlimited_s,
     -- That time, with energy and number in shares of it. A difference of logarithms is a relative difference of energy,
     -- whatever else the kernel takes. [s]
     unlimited_s * (

@@ -6,13 +6,8 @@ CREATE VIEW clocked_shape AS
 WITH clocked_times AS (
     SELECT
         *,
-        POWER(GREATEST(voltage_floor, 1e0 - voltage_slope * (1e0 - reference_fraction * clock_fraction)), 2) AS voltage_square,
-        GREATEST(
-            GREATEST(compute_s / NULLIF(clock_fraction, 0e0), memory_s, clocked_memory_s / NULLIF(clock_fraction, 0e0))
-            + (1e0 - overlap_fraction)
-            * LEAST(compute_s / NULLIF(clock_fraction, 0e0), GREATEST(memory_s, clocked_memory_s / NULLIF(clock_fraction, 0e0))),
-            feed_s / NULLIF(clock_fraction, 0e0)
-        ) + exposed_s AS clocked_s
+        voltage_square(clock_fraction, reference_fraction, voltage_slope, voltage_floor) AS voltage_square,
+        clocked_time(clock_fraction, compute_s, memory_s, clocked_memory_s, feed_s, exposed_s, overlap_fraction) AS clocked_s
     FROM run_clock
 ),
 

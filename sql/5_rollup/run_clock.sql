@@ -22,26 +22,11 @@ chosen_clocks AS (
         *,
         CASE step
             WHEN 0 THEN clock_0
-            WHEN 1 THEN clock_1 * POWER(
-                limit_w / NULLIF(power_1_w, 0e0),
-                LN(clock_0 / NULLIF(clock_1, 0e0)) / NULLIF(LN(power_0_w / NULLIF(power_1_w, 0e0)), 0e0)
-            )
-            WHEN 2 THEN clock_2 * POWER(
-                limit_w / NULLIF(power_2_w, 0e0),
-                LN(clock_1 / NULLIF(clock_2, 0e0)) / NULLIF(LN(power_1_w / NULLIF(power_2_w, 0e0)), 0e0)
-            )
-            WHEN 3 THEN clock_3 * POWER(
-                limit_w / NULLIF(power_3_w, 0e0),
-                LN(clock_2 / NULLIF(clock_3, 0e0)) / NULLIF(LN(power_2_w / NULLIF(power_3_w, 0e0)), 0e0)
-            )
-            WHEN 4 THEN clock_4 * POWER(
-                limit_w / NULLIF(power_4_w, 0e0),
-                LN(clock_3 / NULLIF(clock_4, 0e0)) / NULLIF(LN(power_3_w / NULLIF(power_4_w, 0e0)), 0e0)
-            )
-            WHEN 5 THEN clock_5 * POWER(
-                limit_w / NULLIF(power_5_w, 0e0),
-                LN(clock_4 / NULLIF(clock_5, 0e0)) / NULLIF(LN(power_4_w / NULLIF(power_5_w, 0e0)), 0e0)
-            )
+            WHEN 1 THEN clock_at_power(limit_w, clock_1, power_1_w, clock_0, power_0_w)
+            WHEN 2 THEN clock_at_power(limit_w, clock_2, power_2_w, clock_1, power_1_w)
+            WHEN 3 THEN clock_at_power(limit_w, clock_3, power_3_w, clock_2, power_2_w)
+            WHEN 4 THEN clock_at_power(limit_w, clock_4, power_4_w, clock_3, power_3_w)
+            WHEN 5 THEN clock_at_power(limit_w, clock_5, power_5_w, clock_4, power_4_w)
             ELSE clock_5
         END AS clock_fraction
     FROM limited_steps
@@ -60,26 +45,26 @@ SELECT
         WHEN 0 THEN busy_0_s
         WHEN 1 THEN GREATEST(
             busy_0_s,
-            busy_1_s - (1e0 / NULLIF(clock_1, 0e0) - 1e0 / NULLIF(clock_fraction, 0e0)) * (busy_2_s - busy_1_s) / NULLIF(1e0 / NULLIF(clock_2, 0e0) - 1e0 / NULLIF(clock_1, 0e0), 0e0)
+            time_at_clock(clock_fraction, clock_1, busy_1_s, clock_2, busy_2_s)
         )
         WHEN 2 THEN GREATEST(
             busy_1_s,
-            busy_1_s + (1e0 / NULLIF(clock_fraction, 0e0) - 1e0 / NULLIF(clock_1, 0e0)) * (busy_1_s - busy_0_s) / NULLIF(1e0 / NULLIF(clock_1, 0e0) - 1e0 / NULLIF(clock_0, 0e0), 0e0),
-            busy_2_s - (1e0 / NULLIF(clock_2, 0e0) - 1e0 / NULLIF(clock_fraction, 0e0)) * (busy_3_s - busy_2_s) / NULLIF(1e0 / NULLIF(clock_3, 0e0) - 1e0 / NULLIF(clock_2, 0e0), 0e0)
+            time_at_clock(clock_fraction, clock_1, busy_1_s, clock_0, busy_0_s),
+            time_at_clock(clock_fraction, clock_2, busy_2_s, clock_3, busy_3_s)
         )
         WHEN 3 THEN GREATEST(
             busy_2_s,
-            busy_2_s + (1e0 / NULLIF(clock_fraction, 0e0) - 1e0 / NULLIF(clock_2, 0e0)) * (busy_2_s - busy_1_s) / NULLIF(1e0 / NULLIF(clock_2, 0e0) - 1e0 / NULLIF(clock_1, 0e0), 0e0),
-            busy_3_s - (1e0 / NULLIF(clock_3, 0e0) - 1e0 / NULLIF(clock_fraction, 0e0)) * (busy_4_s - busy_3_s) / NULLIF(1e0 / NULLIF(clock_4, 0e0) - 1e0 / NULLIF(clock_3, 0e0), 0e0)
+            time_at_clock(clock_fraction, clock_2, busy_2_s, clock_1, busy_1_s),
+            time_at_clock(clock_fraction, clock_3, busy_3_s, clock_4, busy_4_s)
         )
         WHEN 4 THEN GREATEST(
             busy_3_s,
-            busy_3_s + (1e0 / NULLIF(clock_fraction, 0e0) - 1e0 / NULLIF(clock_3, 0e0)) * (busy_3_s - busy_2_s) / NULLIF(1e0 / NULLIF(clock_3, 0e0) - 1e0 / NULLIF(clock_2, 0e0), 0e0),
-            busy_4_s - (1e0 / NULLIF(clock_4, 0e0) - 1e0 / NULLIF(clock_fraction, 0e0)) * (busy_5_s - busy_4_s) / NULLIF(1e0 / NULLIF(clock_5, 0e0) - 1e0 / NULLIF(clock_4, 0e0), 0e0)
+            time_at_clock(clock_fraction, clock_3, busy_3_s, clock_2, busy_2_s),
+            time_at_clock(clock_fraction, clock_4, busy_4_s, clock_5, busy_5_s)
         )
         WHEN 5 THEN GREATEST(
             busy_4_s,
-            busy_4_s + (1e0 / NULLIF(clock_fraction, 0e0) - 1e0 / NULLIF(clock_4, 0e0)) * (busy_4_s - busy_3_s) / NULLIF(1e0 / NULLIF(clock_4, 0e0) - 1e0 / NULLIF(clock_3, 0e0), 0e0)
+            time_at_clock(clock_fraction, clock_4, busy_4_s, clock_3, busy_3_s)
         )
         ELSE busy_5_s
     END AS least_busy_s

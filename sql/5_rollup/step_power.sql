@@ -11,66 +11,18 @@ WITH summed_shapes AS (
         COUNT(*) OVER same_run = COUNT(dynamic_energy_j) OVER same_run AS is_energy_known,
         SUM(issue_s) OVER same_run AS run_issue_s,
         SUM(kernel_count * kernel_gap_s) OVER same_run AS run_gap_s,
-        SUM(
-            kernel_count * (
-                GREATEST(
-                    GREATEST(compute_s / NULLIF(clock_0, 0e0), memory_s, clocked_memory_s / NULLIF(clock_0, 0e0))
-                    + (1e0 - overlap_fraction)
-                    * LEAST(compute_s / NULLIF(clock_0, 0e0), GREATEST(memory_s, clocked_memory_s / NULLIF(clock_0, 0e0))),
-                    feed_s / NULLIF(clock_0, 0e0)
-                ) + exposed_s
-            )
-        ) OVER same_run AS busy_0_s,
-        SUM(
-            kernel_count * (
-                GREATEST(
-                    GREATEST(compute_s / NULLIF(clock_1, 0e0), memory_s, clocked_memory_s / NULLIF(clock_1, 0e0))
-                    + (1e0 - overlap_fraction)
-                    * LEAST(compute_s / NULLIF(clock_1, 0e0), GREATEST(memory_s, clocked_memory_s / NULLIF(clock_1, 0e0))),
-                    feed_s / NULLIF(clock_1, 0e0)
-                ) + exposed_s
-            )
-        ) OVER same_run AS busy_1_s,
-        SUM(
-            kernel_count * (
-                GREATEST(
-                    GREATEST(compute_s / NULLIF(clock_2, 0e0), memory_s, clocked_memory_s / NULLIF(clock_2, 0e0))
-                    + (1e0 - overlap_fraction)
-                    * LEAST(compute_s / NULLIF(clock_2, 0e0), GREATEST(memory_s, clocked_memory_s / NULLIF(clock_2, 0e0))),
-                    feed_s / NULLIF(clock_2, 0e0)
-                ) + exposed_s
-            )
-        ) OVER same_run AS busy_2_s,
-        SUM(
-            kernel_count * (
-                GREATEST(
-                    GREATEST(compute_s / NULLIF(clock_3, 0e0), memory_s, clocked_memory_s / NULLIF(clock_3, 0e0))
-                    + (1e0 - overlap_fraction)
-                    * LEAST(compute_s / NULLIF(clock_3, 0e0), GREATEST(memory_s, clocked_memory_s / NULLIF(clock_3, 0e0))),
-                    feed_s / NULLIF(clock_3, 0e0)
-                ) + exposed_s
-            )
-        ) OVER same_run AS busy_3_s,
-        SUM(
-            kernel_count * (
-                GREATEST(
-                    GREATEST(compute_s / NULLIF(clock_4, 0e0), memory_s, clocked_memory_s / NULLIF(clock_4, 0e0))
-                    + (1e0 - overlap_fraction)
-                    * LEAST(compute_s / NULLIF(clock_4, 0e0), GREATEST(memory_s, clocked_memory_s / NULLIF(clock_4, 0e0))),
-                    feed_s / NULLIF(clock_4, 0e0)
-                ) + exposed_s
-            )
-        ) OVER same_run AS busy_4_s,
-        SUM(
-            kernel_count * (
-                GREATEST(
-                    GREATEST(compute_s / NULLIF(clock_5, 0e0), memory_s, clocked_memory_s / NULLIF(clock_5, 0e0))
-                    + (1e0 - overlap_fraction)
-                    * LEAST(compute_s / NULLIF(clock_5, 0e0), GREATEST(memory_s, clocked_memory_s / NULLIF(clock_5, 0e0))),
-                    feed_s / NULLIF(clock_5, 0e0)
-                ) + exposed_s
-            )
-        ) OVER same_run AS busy_5_s
+        SUM(kernel_count * clocked_time(clock_0, compute_s, memory_s, clocked_memory_s, feed_s, exposed_s, overlap_fraction))
+            OVER same_run AS busy_0_s,
+        SUM(kernel_count * clocked_time(clock_1, compute_s, memory_s, clocked_memory_s, feed_s, exposed_s, overlap_fraction))
+            OVER same_run AS busy_1_s,
+        SUM(kernel_count * clocked_time(clock_2, compute_s, memory_s, clocked_memory_s, feed_s, exposed_s, overlap_fraction))
+            OVER same_run AS busy_2_s,
+        SUM(kernel_count * clocked_time(clock_3, compute_s, memory_s, clocked_memory_s, feed_s, exposed_s, overlap_fraction))
+            OVER same_run AS busy_3_s,
+        SUM(kernel_count * clocked_time(clock_4, compute_s, memory_s, clocked_memory_s, feed_s, exposed_s, overlap_fraction))
+            OVER same_run AS busy_4_s,
+        SUM(kernel_count * clocked_time(clock_5, compute_s, memory_s, clocked_memory_s, feed_s, exposed_s, overlap_fraction))
+            OVER same_run AS busy_5_s
     FROM clock_step
     WINDOW same_run AS (PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id)
 )
@@ -90,43 +42,37 @@ SELECT
     -- Time that its kernels keep the device busy at clock 0. [s]
     busy_0_s,
     -- Voltage at clock 0 against the one at the reference clock, squared.
-    POWER(GREATEST(voltage_floor, 1e0 - voltage_slope * (1e0 - reference_fraction * clock_0)), 2) AS voltage_0,
+    voltage_square(clock_0, reference_fraction, voltage_slope, voltage_floor) AS voltage_0,
     -- Average power at clock 0; null when a coefficient is missing. [W]
-    (run_clocked_j * voltage_0 + run_memory_j) / NULLIF(GREATEST(busy_0_s + beside_s, host_s), 0e0)
-    + static_w * voltage_0 AS power_0_w,
+    run_power(run_clocked_j, run_memory_j, GREATEST(busy_0_s + beside_s, host_s), static_w, voltage_0) AS power_0_w,
     -- Time that its kernels keep the device busy at clock 1. [s]
     busy_1_s,
     -- Voltage at clock 1 against the one at the reference clock, squared.
-    POWER(GREATEST(voltage_floor, 1e0 - voltage_slope * (1e0 - reference_fraction * clock_1)), 2) AS voltage_1,
+    voltage_square(clock_1, reference_fraction, voltage_slope, voltage_floor) AS voltage_1,
     -- Average power at clock 1; null when a coefficient is missing. [W]
-    (run_clocked_j * voltage_1 + run_memory_j) / NULLIF(GREATEST(busy_1_s + beside_s, host_s), 0e0)
-    + static_w * voltage_1 AS power_1_w,
+    run_power(run_clocked_j, run_memory_j, GREATEST(busy_1_s + beside_s, host_s), static_w, voltage_1) AS power_1_w,
     -- Time that its kernels keep the device busy at clock 2. [s]
     busy_2_s,
     -- Voltage at clock 2 against the one at the reference clock, squared.
-    POWER(GREATEST(voltage_floor, 1e0 - voltage_slope * (1e0 - reference_fraction * clock_2)), 2) AS voltage_2,
+    voltage_square(clock_2, reference_fraction, voltage_slope, voltage_floor) AS voltage_2,
     -- Average power at clock 2; null when a coefficient is missing. [W]
-    (run_clocked_j * voltage_2 + run_memory_j) / NULLIF(GREATEST(busy_2_s + beside_s, host_s), 0e0)
-    + static_w * voltage_2 AS power_2_w,
+    run_power(run_clocked_j, run_memory_j, GREATEST(busy_2_s + beside_s, host_s), static_w, voltage_2) AS power_2_w,
     -- Time that its kernels keep the device busy at clock 3. [s]
     busy_3_s,
     -- Voltage at clock 3 against the one at the reference clock, squared.
-    POWER(GREATEST(voltage_floor, 1e0 - voltage_slope * (1e0 - reference_fraction * clock_3)), 2) AS voltage_3,
+    voltage_square(clock_3, reference_fraction, voltage_slope, voltage_floor) AS voltage_3,
     -- Average power at clock 3; null when a coefficient is missing. [W]
-    (run_clocked_j * voltage_3 + run_memory_j) / NULLIF(GREATEST(busy_3_s + beside_s, host_s), 0e0)
-    + static_w * voltage_3 AS power_3_w,
+    run_power(run_clocked_j, run_memory_j, GREATEST(busy_3_s + beside_s, host_s), static_w, voltage_3) AS power_3_w,
     -- Time that its kernels keep the device busy at clock 4. [s]
     busy_4_s,
     -- Voltage at clock 4 against the one at the reference clock, squared.
-    POWER(GREATEST(voltage_floor, 1e0 - voltage_slope * (1e0 - reference_fraction * clock_4)), 2) AS voltage_4,
+    voltage_square(clock_4, reference_fraction, voltage_slope, voltage_floor) AS voltage_4,
     -- Average power at clock 4; null when a coefficient is missing. [W]
-    (run_clocked_j * voltage_4 + run_memory_j) / NULLIF(GREATEST(busy_4_s + beside_s, host_s), 0e0)
-    + static_w * voltage_4 AS power_4_w,
+    run_power(run_clocked_j, run_memory_j, GREATEST(busy_4_s + beside_s, host_s), static_w, voltage_4) AS power_4_w,
     -- Time that its kernels keep the device busy at clock 5. [s]
     busy_5_s,
     -- Voltage at clock 5 against the one at the reference clock, squared.
-    POWER(GREATEST(voltage_floor, 1e0 - voltage_slope * (1e0 - reference_fraction * clock_5)), 2) AS voltage_5,
+    voltage_square(clock_5, reference_fraction, voltage_slope, voltage_floor) AS voltage_5,
     -- Average power at clock 5; null when a coefficient is missing. [W]
-    (run_clocked_j * voltage_5 + run_memory_j) / NULLIF(GREATEST(busy_5_s + beside_s, host_s), 0e0)
-    + static_w * voltage_5 AS power_5_w
+    run_power(run_clocked_j, run_memory_j, GREATEST(busy_5_s + beside_s, host_s), static_w, voltage_5) AS power_5_w
 FROM summed_shapes

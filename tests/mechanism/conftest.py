@@ -17,16 +17,13 @@ import pytest
 
 from charz import sql
 from charz.schema import database, ddl
+from charz.sql import macros
 from charz.sql.reading import read
 
 Record = dict[str, Any]
 Evaluate = Callable[..., list[Record]]
 
 HEAD = re.compile(r"^CREATE (?:VIEW|TABLE) (\w+) AS\s*\n", re.MULTILINE)
-LINK = re.compile(r"^-- Link: (\d+)", re.MULTILINE)
-PLACE = re.compile(r"\b(previous|last_link)\b")
-FIRST = "shape_target"
-"""What the first link of the chain of mechanisms reads."""
 USUAL: Record = {
     "model": "net", "hardware": "chip", "backend": "eager", "row_backend": "eager", "precision": "fp32", "policy": "fp32", "batch": 1, "sequence": 0,
     "scenario_id": 1, "shape_id": 0, "kernel_id": 0, "operator_id": 0, "tensor_id": 0, "step_id": 0, "candidate": 0,
@@ -42,10 +39,9 @@ class Bench:
     def __init__(self) -> None:
         self.connection = duckdb.connect(config={"threads": 1})
         root = Path(sql.__file__).parent
-        self.files = {path.stem: path for path in sorted(root.glob("*/*.sql"))}
+        self.files = {path.stem: path for path in sorted(root.glob("*/*.sql")) if path.parent.name != macros.FOLDER}
+        self.macros = macros.written_out(macros.parse(path, path.read_text()) for path in root.glob("macro/*.sql"))
         self.facts = {row_type.TABLE: row_type for row_type in database.TABLES}
-        links = [(int(match[1]), name) for name, path in self.files.items() if (match := LINK.search(path.read_text()))]
-        self.links = [name for _, name in sorted(links)]
         self.bodies: dict[str, str] = {}
         self.reads: dict[str, list[str]] = {}
         self.columns: dict[str, dict[str, str]] = {}
@@ -58,20 +54,13 @@ class Bench:
             head = HEAD.search(text)
             assert head and head.group(1) == relation, f"{path} does not create {relation}"
             body = text[head.end() :].rstrip().removesuffix(";")
-            self.bodies[relation] = PLACE.sub(lambda match: self.named(match[0], relation), body)
+            self.bodies[relation] = macros.expanded(body, self.macros, path)
             self.reads[relation] = [
                 r for r in read(self.bodies[relation], path).relations if r in self.files or r in self.facts
             ]
             for name in self.reads[relation]:
                 self.make(name)
         return self.bodies[relation]
-
-    def named(self, place: str, relation: str) -> str:
-        """The relation that `previous` and `last_link` stand for in the chain of mechanisms."""
-        if place == "previous":
-            number = self.links.index(relation)
-            return self.links[number - 1] if number else FIRST
-        return self.links[-1] if place == "last_link" else place
 
     def make(self, relation: str) -> None:
         """An empty table with the columns of a relation."""
@@ -92,14 +81,13 @@ class Bench:
         body = self.body(relation)
         self.connection.execute("BEGIN")
         try:
-            given = {self.named(name, relation): records for name, records in rows.items()}
-            assert given.keys() <= self.ancestors(relation), (
-                f"{relation} reads no {given.keys() - self.ancestors(relation)}"
+            assert rows.keys() <= self.ancestors(relation), (
+                f"{relation} reads no {rows.keys() - self.ancestors(relation)}"
             )
-            for name, records in given.items():
+            for name, records in rows.items():
                 for record in records:
                     self.insert(name, record)
-            self.fill(relation, set(given))
+            self.fill(relation, set(rows))
             cursor = self.connection.execute(body)
             names = [column[0] for column in cursor.description]
             return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
@@ -120,6 +108,15 @@ class Bench:
                 self.fill(name, filled)
                 filled.add(name)
                 self.connection.execute(f"INSERT INTO {name} {self.body(name)}")
+
+    def call(self, macro: str, **given: float | str | None) -> Any:
+        """What a formula gives for these arguments."""
+        assert set(given) == set(self.macros[macro].parameters), f"{macro} has {self.macros[macro].parameters}"
+        row = ", ".join(
+            f"CAST(? AS {'VARCHAR' if isinstance(v, str) else 'DOUBLE'}) AS {name}" for name, v in given.items()
+        )
+        query = f"SELECT {self.macros[macro].expression} FROM (SELECT {row})"
+        return self.connection.execute(query, list(given.values())).fetchall()[0][0]
 
     def insert(self, relation: str, record: Record) -> None:
         """One row, completed."""
@@ -156,6 +153,12 @@ def evaluate(bench: Bench) -> Evaluate:
         return bench.evaluate(relation, given)
 
     return rows
+
+
+@pytest.fixture
+def call(bench: Bench) -> Callable[..., Any]:
+    """`call("serial_time", compute_s=8.0, memory_s=4.0, overlap_fraction=0.75)` -> 1.0."""
+    return bench.call
 
 
 @pytest.fixture

@@ -12,13 +12,13 @@ VECTOR = {
 
 def test_with_steps(check: Callable[..., None]) -> None:
     """As they are; an unknown energy stays unknown."""
-    check("cost_border", VECTOR, last_link={}, vector_time=VECTOR)
-    check("cost_border", {"vector_energy_j": None}, last_link={}, vector_time=VECTOR | {"vector_energy_j": None})
+    check("cost_border", VECTOR, cost_untiled={}, vector_time=VECTOR)
+    check("cost_border", {"vector_energy_j": None}, cost_untiled={}, vector_time=VECTOR | {"vector_energy_j": None})
 
 
 def test_without_steps(check: Callable[..., None]) -> None:
     """Nothing, and no energy: known, not unknown."""
-    check("cost_border", dict.fromkeys(VECTOR, 0.0), last_link={}, vector_time=VECTOR | {"shape_id": 1})
+    check("cost_border", dict.fromkeys(VECTOR, 0.0), cost_untiled={}, vector_time=VECTOR | {"shape_id": 1})
 
 
 def test_what_passes_every_level(check: Callable[..., None]) -> None:
@@ -28,11 +28,11 @@ def test_what_passes_every_level(check: Callable[..., None]) -> None:
     check(
         "cost_border",
         {"staged_byte": 1200.0, "staged_load_s": 4.0, "passing_byte": 1200.0, "passing_s": 2.0},
-        last_link=part,
+        cost_untiled=part,
     )
     # Loads of a cache pass by the tile memory, and the first level at its own pace: 1,200 / 800.
     beside = {"staged_byte": 0.0, "staged_load_s": 0.0, "passing_byte": 1200.0, "passing_s": 1.5}
-    check("cost_border", beside, last_link=part | {"is_staged": False})
-    check("cost_border", {"passing_byte": 0.0, "staged_byte": 1200.0}, last_link=part | {"stream_level": None})
+    check("cost_border", beside, cost_untiled=part | {"is_staged": False})
+    check("cost_border", {"passing_byte": 0.0, "staged_byte": 1200.0}, cost_untiled=part | {"stream_level": None})
     unknown = part | dict.fromkeys(rates)
-    check("cost_border", {"staged_load_s": 0.0, "passing_s": 0.0}, last_link=unknown)
+    check("cost_border", {"staged_load_s": 0.0, "passing_s": 0.0}, cost_untiled=unknown)

@@ -8,7 +8,6 @@ import pytest
 
 SHAPE = {
     "moved_byte": 1000.0, "cache_byte_per_s": 500.0, "memory_fraction": 0.5, "cache_level": "l2", "cache_j_per_byte": 0.125,
-    "memory_s": 3.0, "memory_level": "dram", "memory_energy_j": 10.0,
 }  # fmt: skip
 
 
@@ -18,22 +17,18 @@ SHAPE = {
         # All of 1,000 bytes at 500 x 0.5 a second.
         pytest.param(
             {},
-            {"cache_s": 4.0, "memory_s": 4.0, "memory_level": "l2", "cache_energy_j": 125.0, "memory_energy_j": 135.0},
-            id="slower than main memory",
+            {"cache_s": 4.0, "cache_energy_j": 125.0},
+            id="traffic over bandwidth",
         ),
-        pytest.param({"memory_s": 5.0}, {"cache_s": 4.0, "memory_s": 5.0, "memory_level": "dram"}, id="faster"),
-        pytest.param({"memory_s": 4.0}, {"memory_s": 4.0, "memory_level": "dram"}, id="equal"),
-        pytest.param({"cache_byte_per_s": None}, {"cache_s": 0.0, "memory_s": 3.0}, id="unknown bandwidth"),
-        pytest.param(
-            {"cache_j_per_byte": None}, {"cache_energy_j": None, "memory_energy_j": None}, id="unknown energy"
-        ),
+        pytest.param({"cache_byte_per_s": None}, {"cache_s": 0.0}, id="unknown bandwidth"),
+        pytest.param({"cache_j_per_byte": None}, {"cache_energy_j": None}, id="unknown energy"),
         pytest.param(
             {"cache_level": None, "cache_byte_per_s": None, "cache_j_per_byte": None},
-            {"cache_s": 0.0, "cache_energy_j": 0.0, "memory_energy_j": 10.0},
+            {"cache_s": 0.0, "cache_energy_j": 0.0},
             id="no cache",
         ),
     ],
 )
 def test_each_term(check: Callable[..., None], shape: dict[str, object], expected: dict[str, object]) -> None:
     """What one number changes."""
-    check("cost_cache", expected, previous=SHAPE | shape)
+    check("cost_cache", expected, cost_dram=SHAPE | shape)

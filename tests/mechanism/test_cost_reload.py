@@ -8,7 +8,6 @@ import pytest
 
 SHAPE = {
     "reload_byte": 1000.0, "reload_s": 4.0, "tile_memory_level": "scratchpad", "tile_j_per_byte": 0.125,
-    "memory_s": 3.0, "memory_level": "dram", "memory_energy_j": 10.0,
 }  # fmt: skip
 
 
@@ -20,21 +19,14 @@ SHAPE = {
             {},
             {
                 "reload_s": 4.0,
-                "memory_s": 4.0,
-                "memory_level": "scratchpad",
                 "reload_energy_j": 125.0,
-                "memory_energy_j": 135.0,
             },
-            id="slowest level",
+            id="energy",
         ),
-        pytest.param({"memory_s": 4.0}, {"memory_s": 4.0, "memory_level": "dram"}, id="not slower"),
-        pytest.param({"reload_s": 0.0}, {"memory_s": 3.0, "memory_level": "dram"}, id="unknown bandwidth"),
-        pytest.param(
-            {"tile_j_per_byte": None}, {"reload_energy_j": None, "memory_energy_j": None}, id="unknown energy"
-        ),
+        pytest.param({"tile_j_per_byte": None}, {"reload_energy_j": None}, id="unknown energy"),
         pytest.param(
             {"tile_memory_level": None, "reload_s": 0.0, "tile_j_per_byte": None},
-            {"reload_s": 0.0, "reload_energy_j": 0.0, "memory_energy_j": 10.0},
+            {"reload_s": 0.0, "reload_energy_j": 0.0},
             id="no such memory",
         ),
     ],

@@ -8,7 +8,7 @@ import pytest
 
 SHAPE = {
     "family": "cpu", "reorder_fraction": 0.25, "dram_byte_per_s": 400.0, "convolution_reorder_byte": 300.0,
-    "linear_reorder_byte": 100.0, "weight_byte": 1000.0, "dram_j_per_byte": 0.5, "exposed_s": 2.0, "memory_energy_j": 10.0,
+    "linear_reorder_byte": 100.0, "weight_byte": 1000.0, "dram_j_per_byte": 0.5,
 }  # fmt: skip
 
 
@@ -21,25 +21,21 @@ SHAPE = {
             {
                 "reorder_byte": 400.0,
                 "reorder_s": 4.0,
-                "exposed_s": 6.0,
                 "reorder_energy_j": 200.0,
-                "memory_energy_j": 210.0,
             },
             id="in another order",
         ),
         # Rows that evict one another: the weights once more, beside the bias.
         pytest.param({"layout": "aliased"}, {"reorder_byte": 1100.0, "reorder_s": 11.0}, id="aliased"),
-        pytest.param({"family": "gpu"}, {"reorder_byte": 0.0, "reorder_s": 0.0, "exposed_s": 2.0}, id="no processor"),
+        pytest.param({"family": "gpu"}, {"reorder_byte": 0.0, "reorder_s": 0.0}, id="no processor"),
         pytest.param(
             {"reorder_fraction": None},
-            {"reorder_byte": 0.0, "reorder_s": 0.0, "reorder_energy_j": 0.0, "memory_energy_j": 10.0},
+            {"reorder_byte": 0.0, "reorder_s": 0.0, "reorder_energy_j": 0.0},
             id="as they lie",
         ),
-        pytest.param(
-            {"dram_j_per_byte": None}, {"reorder_energy_j": None, "memory_energy_j": None}, id="unknown energy"
-        ),
+        pytest.param({"dram_j_per_byte": None}, {"reorder_energy_j": None}, id="unknown energy"),
     ],
 )
 def test_each_term(check: Callable[..., None], shape: dict[str, object], expected: dict[str, object]) -> None:
     """What one number changes."""
-    check("cost_reorder", expected, previous=SHAPE | shape)
+    check("cost_reorder", expected, cost_team=SHAPE | shape)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 SHAPE = {
-    "chunk_element": 100.0, "team_size": 4.0, "team_overhead_s": 0.5, "team_ratio": 1.5, "moved_byte": 1.0, "exposed_s": 1.0,
+    "chunk_element": 100.0, "team_size": 4.0, "team_overhead_s": 0.5, "team_ratio": 1.5, "moved_byte": 1.0
 }  # fmt: skip
 
 
@@ -25,4 +25,4 @@ SHAPE = {
 )
 def test_each_term(check: Callable[..., None], shape: dict[str, object], team_s: float) -> None:
     """What one number changes."""
-    check("cost_team", {"team_s": team_s, "exposed_s": 1.0 + team_s}, previous=SHAPE | shape)
+    check("cost_team", {"team_s": team_s}, cost_thread=SHAPE | shape)

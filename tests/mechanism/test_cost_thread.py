@@ -8,7 +8,7 @@ import pytest
 
 SHAPE = {
     "chunk_element": 100.0, "loop_elements": 399.0, "unit_count": 4.0, "macs": 0.0, "moved_byte": 600.0,
-    "unit_dram_byte_per_s": 500.0, "thread_fraction": 0.8, "memory_s": 1.0, "memory_level": "dram",
+    "unit_dram_byte_per_s": 500.0, "thread_fraction": 0.8,
 }  # fmt: skip
 """A unit alone draws 500 bytes a second, of which a thread reaches 400."""
 
@@ -17,14 +17,10 @@ SHAPE = {
     ("shape", "expected"),
     [
         # One element short of a chunk for each of four threads: one thread moves all, 600 / 400.
-        pytest.param(
-            {}, {"team_size": 1.0, "thread_s": 1.5, "memory_s": 1.5, "memory_level": "thread"}, id="one thread"
-        ),
-        pytest.param({"loop_elements": 400.0}, {"team_size": 4.0, "thread_s": 0.0, "memory_s": 1.0}, id="all threads"),
+        pytest.param({}, {"team_size": 1.0, "thread_s": 1.5}, id="one thread"),
+        pytest.param({"loop_elements": 400.0}, {"team_size": 4.0, "thread_s": 0.0}, id="all threads"),
         # As many threads as there are chunks, on average: 600 / (3.99 x 400).
-        pytest.param(
-            {"shares_by_chunk": True}, {"team_size": 3.99, "thread_s": 600 / 1596, "memory_s": 1.0}, id="by chunk"
-        ),
+        pytest.param({"shares_by_chunk": True}, {"team_size": 3.99, "thread_s": 600 / 1596}, id="by chunk"),
         pytest.param(
             {"shares_by_chunk": True, "loop_elements": 9.0}, {"team_size": 1.0, "thread_s": 1.5}, id="part of a chunk"
         ),
@@ -42,4 +38,4 @@ SHAPE = {
 )
 def test_each_term(check: Callable[..., None], shape: dict[str, object], expected: dict[str, object]) -> None:
     """What one number changes."""
-    check("cost_thread", expected, previous=SHAPE | shape)
+    check("cost_thread", expected, cost_latency_bound=SHAPE | shape)

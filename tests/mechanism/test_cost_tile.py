@@ -39,7 +39,7 @@ def test_without_products(check: Callable[..., None]) -> None:
 def test_what_no_tile_suits(check: Callable[..., None]) -> None:
     """A product without a tile has no cost, and says why."""
     check("cost_tile", {"fault": "no tile fits"}, cost_border=SHAPE)
-    check("cost_tile", {"fault": "clock"}, cost_border=SHAPE | {"fault": "clock"})
+    check("cost_tile", {"fault": "clock"}, cost_border=SHAPE | {"part_fault": "clock"})
 
 
 def test_what_passes_every_level(check: Callable[..., None]) -> None:

@@ -29,16 +29,16 @@ SHAPE = {
 def test_what_the_cache_serves(check: Callable[..., None], shape: dict[str, object], resident_byte: float) -> None:
     """Produced inputs and results together, or nothing."""
     expected = {"moved_byte": 900.0, "resident_byte": resident_byte, "cut_count": 0}
-    check("cost_traffic", expected, previous=SHAPE | shape)
+    check("cost_traffic", expected, shape_target=SHAPE | shape)
 
 
 def test_what_a_chain_spills_moves_besides(check: Callable[..., None]) -> None:
     """1,600 bytes more, none of them served by the cache."""
     expected = {"moved_byte": 2500.0, "resident_byte": 300.0, "cut_count": 1}
-    check("cost_traffic", expected, previous=SHAPE, chain_cut={"spilled_byte": 1600.0, "cut_count": 1})
+    check("cost_traffic", expected, shape_target=SHAPE, chain_cut={"spilled_byte": 1600.0, "cut_count": 1})
     # That of another part is not this one's.
     chain = {"hardware": "other", "spilled_byte": 1600.0, "cut_count": 1}
-    check("cost_traffic", expected | {"moved_byte": 900.0, "cut_count": 0}, previous=SHAPE, chain_cut=chain)
+    check("cost_traffic", expected | {"moved_byte": 900.0, "cut_count": 0}, shape_target=SHAPE, chain_cut=chain)
 
 
 @pytest.mark.parametrize(
@@ -61,14 +61,14 @@ def test_what_a_chain_spills_moves_besides(check: Callable[..., None]) -> None:
 )  # fmt: skip
 def test_the_batch_in_groups(check: Callable[..., None], shape: dict[str, object], expected: dict[str, object]) -> None:
     """Where software moves every byte, samples pass in groups whose 300 bytes fit, if their weights cost less."""
-    check("cost_traffic", expected, previous=SHAPE | {"is_staged": True, "batch": 8} | shape)
+    check("cost_traffic", expected, shape_target=SHAPE | {"is_staged": True, "batch": 8} | shape)
 
 
 def test_groups_that_a_chain_needs_anyway(check: Callable[..., None]) -> None:
     """Three groups, two of which are passes of the chain already: 100 of weights once more beside what it spills."""
     shape = SHAPE | {"is_staged": True, "cache_byte": 240.0, "weight_byte": 100.0, "batch": 8}
     chain = {"batch": 8, "spilled_byte": 100.0, "cut_count": 0, "pass_count": 2}
-    check("cost_traffic", {"moved_byte": 1100.0, "group_count": 3.0}, previous=shape, chain_cut=chain)
+    check("cost_traffic", {"moved_byte": 1100.0, "group_count": 3.0}, shape_target=shape, chain_cut=chain)
 
 
 @pytest.mark.parametrize(
@@ -91,10 +91,4 @@ def test_groups_that_a_chain_needs_anyway(check: Callable[..., None]) -> None:
 )
 def test_weights_that_stay(check: Callable[..., None], shape: dict[str, object], expected: dict[str, object]) -> None:
     """As much of the weights as fits beside the activations is there from the run before."""
-    check("cost_traffic", expected, previous=SHAPE | {"cache_state": "weights_resident"} | shape)
-
-
-def test_sums_start_at_nothing(check: Callable[..., None]) -> None:
-    """The links that follow add to them."""
-    expected = {"memory_s": 0.0, "memory_level": "dram", "exposed_s": 0.0, "memory_energy_j": 0.0}
-    check("cost_traffic", expected, previous=SHAPE)
+    check("cost_traffic", expected, shape_target=SHAPE | {"cache_state": "weights_resident"} | shape)

@@ -10,11 +10,11 @@ import pytest
 
 SHAPE = {
     "matrix_half_ops": 0.0, "matrix_fraction": 1.0, "vector_half_ops": 0.0, "vector_fraction": 1.0, "vector_ideal_s": 0.0,
-    "vector_op_s": 0.0, "vector_naive_s": 0.0, "vector_energy_j": 0.0, "memory_s": 1.0, "exposed_s": 0.0,
+    "vector_op_s": 0.0, "vector_naive_s": 0.0, "vector_energy_j": 0.0, "untiled_s": 1.0, "exposed_s": 0.0,
     "overlap_fraction": 1.0, "tile_memory_level": "scratchpad", "tile_j_per_byte": 0.01, "stream_level": "l1",
     "stream_j_per_byte": 0.001, "staged_byte": 0.0, "staged_load_s": 0.0, "passing_byte": 0.0, "passing_s": 0.0, "vector_stream_byte": 0.0,
     "vector_stream_s": 0.0,
-    "memory_energy_j": 1.0, "tdp_w": 120.0, "static_w": 20.0,
+    "untiled_energy_j": 1.0, "tdp_w": 120.0, "static_w": 20.0,
 }  # fmt: skip
 """100 W are left for the arithmetic; main memory takes a second."""
 TILE = {
@@ -42,28 +42,28 @@ def choice(
         pytest.param({}, [{"matrix_ideal_s": 5.0}, {"matrix_ideal_s": 4.0}], 1, id="faster"),
         # Main memory hides 4 and 5 s alike; 8 and 9 J of products, and a joule of reloads each: less energy.
         pytest.param(
-            {"memory_s": 6.0},
+            {"untiled_s": 6.0},
             [{"matrix_ideal_s": 4.0, "product_energy_j": 9.0}, {"matrix_ideal_s": 5.0, "product_energy_j": 8.0}],
             1,
             id="less energy at the same time",
         ),
         # Half the energy, though nothing else costs any.
         pytest.param(
-            {"memory_s": 6.0, "memory_energy_j": 0.0},
+            {"untiled_s": 6.0, "untiled_energy_j": 0.0},
             [{"product_energy_j": 20.0}, {"product_energy_j": 10.0}],
             1,
             id="energy of the tile alone",
         ),
-        pytest.param({"memory_s": 6.0}, [{"product_energy_j": 10.0}, {"product_energy_j": 9.999}], 1, id="a little less energy"),
+        pytest.param({"untiled_s": 6.0}, [{"product_energy_j": 10.0}, {"product_energy_j": 9.999}], 1, id="a little less energy"),
         # What the first reloads more costs more than its products save: 8 + 3 against 9 + 1.
         pytest.param(
-            {"memory_s": 6.0},
+            {"untiled_s": 6.0},
             [{"product_energy_j": 8.0, "reload_byte": 300.0}, {"product_energy_j": 9.0}],
             1,
             id="reloads cost energy",
         ),
-        pytest.param({"memory_s": 6.0}, [{}, {"matrix_ideal_s": 4.0}], 0, id="the lower number of equals"),
-        pytest.param({"memory_s": 6.0}, [{"matrix_ideal_s": 4.0}, {}], 0, id="the lower number of equals, faster or not"),
+        pytest.param({"untiled_s": 6.0}, [{}, {"matrix_ideal_s": 4.0}], 0, id="the lower number of equals"),
+        pytest.param({"untiled_s": 6.0}, [{"matrix_ideal_s": 4.0}, {}], 0, id="the lower number of equals, faster or not"),
         # Three times that differ by rounding alone, the last the smallest: 8 J wins.
         pytest.param(
             {},
@@ -91,14 +91,14 @@ def choice(
         ),
         # 8 J and 1 of reloads and 2 of 2,000 bytes that stream, against 9 and 1.
         pytest.param(
-            {"memory_s": 6.0},
+            {"untiled_s": 6.0},
             [{"product_energy_j": 8.0, "stream_byte": 2000.0}, {"product_energy_j": 9.0}],
             1,
             id="streams cost energy",
         ),
         # 400 bytes pass the levels whatever the tile loads: 9 J of products against 8.
         pytest.param(
-            {"memory_s": 6.0, "staged_byte": 400.0},
+            {"untiled_s": 6.0, "staged_byte": 400.0},
             [{"product_energy_j": 9.0}, {"product_energy_j": 8.0, "reload_byte": 300.0}],
             1,
             id="what passes anyway",

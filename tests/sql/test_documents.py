@@ -71,7 +71,10 @@ def test_of_a_union_the_first_branch_has_the_texts() -> None:
         (with_body("SELECT 1 + 1"), r"an output needs AS name: .*v.sql:4. Found '1 \+ 1'"),
         (with_body(item("1 AS a, FROM WHERE")), "does not parse"),
         (with_body("SELECT 1 AS a; SELECT 2"), "holds one statement|needs AS name"),
-        ("-- Link: 1\n" + with_body("SELECT\n    *\nFROM previous"), "no link is meant by `previous`"),
+        (
+            "-- Sum: a, seconds\n" + with_body(item("rank AS a")),
+            "a sum does not say all it should.*column, field, kinds",
+        ),
     ],
 )
 def test_a_file_that_does_not_parse_is_named(tmp_path: Path, text: str, message: str) -> None:
@@ -100,24 +103,32 @@ def test_a_name_is_used_once(tmp_path: Path) -> None:
         views.load(folder(tmp_path, {"3_mapping/v.sql": text, "4_cost/v.sql": text}))
 
 
-def test_a_mechanism_is_a_link_put_between_two_others(tmp_path: Path) -> None:
-    def link(name: str, number: int, source: str) -> str:
-        return f"-- Link: {number}\n" + with_body(
-            f"SELECT\n    *,\n    -- What.\n    1 AS {name}_x\nFROM {source}", name
-        )
+MACROS = {
+    "macro/half.sql": "-- Half of it.\nCREATE MACRO half(x) AS\n    -- Not the whole.\n    x / 2e0;",
+    "macro/quarter.sql": "-- A fourth of it.\nCREATE MACRO quarter(y) AS half(half(y));",
+}
 
-    files = {
-        "4_cost/first.sql": link("first", 10, "confidence"),
-        "4_cost/third.sql": link("third", 30, "previous"),
-        "4_cost/whole.sql": with_body("SELECT\n    *\nFROM last_link AS p", "whole"),
-    }
-    root = folder(tmp_path, files)
-    assert {v.name: v.relations for v in views.load(root)}["third"] == ("first",)
-    folder(tmp_path, {"4_cost/second.sql": link("second", 20, "previous")})
-    read = {v.name: v.relations for v in views.load(root)}
-    assert read["second"] == ("first",)
-    assert read["third"] == ("second",)
-    assert read["whole"] == ("third",)
-    folder(tmp_path, {"4_cost/second.sql": link("second", 10, "previous")})
-    with pytest.raises(CharzError, match="two links have the same number"):
-        views.load(root)
+
+def test_a_macro_is_written_out_where_it_is_called(tmp_path: Path) -> None:
+    """Also within another and within its own arguments, and every line stays where it is."""
+    body = "SELECT\n    -- What. 'half(1)'\n    quarter(\n        rank + half\n    ) || 'half(2)' AS a,\n    half(half(b.rank)) AS half\nFROM b"
+    root = folder(tmp_path, {**MACROS, "3_mapping/v.sql": with_body(body)})
+    (view,) = views.load(root)
+    assert view.body == (
+        "SELECT\n    -- What. 'half(1)'\n    (((((rank + half) / 2e0)) / 2e0))\n\n || 'half(2)' AS a,\n    (((b.rank / 2e0)) / 2e0) AS half\nFROM b"
+    )
+    assert [macro.name for macro in views.formulas(root)] == ["half", "quarter"]
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"macro/half.sql": "SELECT 1"}, "no `CREATE MACRO name"),
+        ({"macro/other.sql": "CREATE MACRO half(x) AS x;"}, "two macros have the same name"),
+        ({"macro/half.sql": "CREATE MACRO half(x) AS quarter(x);"}, "in a circle: half -> quarter -> half"),
+        ({"3_mapping/v.sql": with_body(item("half(1, 2) AS a"))}, "other arguments than it has: .*v.sql. Found 2 of x"),
+    ],
+)
+def test_a_macro_that_cannot_be_written_out_is_named(tmp_path: Path, files: dict[str, str], message: str) -> None:
+    with pytest.raises(CharzError, match=message):
+        views.load(folder(tmp_path, {**MACROS, **files}))

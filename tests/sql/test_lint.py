@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 from folders import GOOD, folder, item, with_body
 
-from charz.sql import lint
+from charz.sql import lint, views
 
 
 def test_good_files_have_no_problems(tmp_path: Path) -> None:
@@ -123,6 +124,82 @@ def test_a_missing_head_and_a_text_are_reported_once(tmp_path: Path) -> None:
         "5_rollup/other.sql: no description above CREATE VIEW",
         "5_rollup/other.sql: the file is named other, the relation w",
     ]
+
+
+def test_one_error_a_cause(tmp_path: Path) -> None:
+    """What reads a view that does not bind has no errors of its own."""
+    files = {
+        "3_mapping/u.sql": with_body(item("nothing AS a"), "u"),
+        "4_cost/v.sql": with_body("SELECT\n    a\nFROM u"),
+        "6_report/w.sql": with_body("SELECT\n    a\nFROM v", "w"),
+    }
+    (problem,) = lint.check(folder(tmp_path, files))
+    assert problem.startswith("3_mapping/u.sql: Binder Error") and "nothing" in problem
+
+
+CHAIN = {
+    "4_cost/cost_wire.sql": "-- Term: wire, memory, wire_s, wire_s, wire_fraction, wire_s, wire_j\n"
+    + with_body(
+        item("1e0 AS wire_s,\n    -- What. [J]\n    2e0 AS wire_j").replace("What.", "What. [s]", 1), "cost_wire"
+    ),
+    "4_cost/cost_call.sql": "-- Term: call, exposed, , , , call_s,\n"
+    + with_body("SELECT\n    *,\n    -- What. [s]\n    3e0 AS call_s\nFROM cost_wire", "cost_call"),
+    "6_report/total.sql": "-- Sum: near_s, seconds, memory\n-- Sum: all_s, seconds, memory exposed\n-- Sum: all_j, joules, memory exposed\n"
+    + with_body(
+        "SELECT\n    *,\n    -- What. [s]\n    wire_s AS near_s,\n    -- What. [s]\n    near_s + call_s AS all_s,\n"
+        "    -- What. [J]\n    wire_j AS all_j\nFROM cost_call",
+        "total",
+    ),
+}
+"""Two mechanisms and what they come to."""
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "message"),
+    [
+        ("6_report/total.sql", "near_s + call_s", "near_s", "all_s lacks call_s, which a term of memory exposed names"),
+        ("6_report/total.sql", "near_s + call_s", "call_s", "all_s lacks wire_s, which a term of memory exposed names"),
+        ("6_report/total.sql", "    wire_s AS", "    call_s AS", "near_s sums call_s, which no term of memory names"),
+        ("6_report/total.sql", "near_s + call_s", "near_s + call_s + wire_s", "all_s sums wire_s twice"),
+        ("6_report/total.sql", "    wire_j AS", "    wire_s AS", "all_j lacks wire_j, which a term of memory exposed names"),
+        ("4_cost/cost_call.sql", "    *,", "    * EXCLUDE (wire_s),\n    -- What. [s]\n    2e0 * wire_s AS wire_s,", "it makes wire_s anew"),
+    ],
+)  # fmt: skip
+def test_a_sum_holds_every_term_of_its_kinds(tmp_path: Path, name: str, old: str, new: str, message: str) -> None:
+    good = {path: text.replace("Grain: a", "Grain: wire_s") for path, text in CHAIN.items()}
+    assert [p for p in lint.check(folder(tmp_path, good)) if "kernel_term" not in p] == []
+    assert old in good[name]
+    problems = lint.check(folder(tmp_path, good | {name: good[name].replace(old, new)}))
+    assert any(problem.startswith(name) and message in problem for problem in problems), problems
+
+
+def test_the_shipped_sums_hold_every_term(tmp_path: Path) -> None:
+    """A summand that is taken from the shipped sum is missed, by name."""
+    shutil.copytree(views.ROOT, tmp_path / "sql", ignore=shutil.ignore_patterns("__pycache__", "*.py"))
+    for name, summand, column in (("untiled", " + paging_s", "exposed_s"), ("memory", ", reload_s", "memory_s")):
+        path = tmp_path / "sql" / "4_cost" / f"cost_{name}.sql"
+        text = path.read_text()
+        path.write_text(text.replace(summand, "", 1))
+        assert any(f"{column} lacks {summand.strip(' +,')}" in problem for problem in lint.check(tmp_path / "sql"))
+        path.write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("CREATE MACRO half(x) AS x / 2e0;", "no description above CREATE MACRO"),
+        ("-- Half.\nCREATE MACRO halve(x) AS x / 2e0;", "the file is named half, the macro halve"),
+        ("-- Half.\nCREATE MACRO half(x) AS x / x;", "a division needs NULLIF"),
+        ("-- Half.\nCREATE MACRO half(x) AS CAST(0.5 * x AS DOUBLE);", "0.5 is a DECIMAL"),
+        ("-- Half.\nCREATE MACRO half(x) AS LOG(x);", "LOG() does not port"),
+        ("-- Half.\nCREATE MACRO half(x) AS x / 2e0;", "nobody calls it"),
+    ],
+)
+def test_a_macro_keeps_to_the_contract(tmp_path: Path, text: str, message: str) -> None:
+    """One problem, however many call it."""
+    body = item("rank AS a") if "nobody" in message else item(f"{text.split('MACRO ')[1].split('(')[0]}(rank) AS a")
+    problems = lint.check(folder(tmp_path, {"macro/half.sql": text, "6_report/v.sql": with_body(body)}))
+    assert len(problems) == 1 and message in problems[0], problems
 
 
 def test_numbers_typed_in_a_file_are_listed(tmp_path: Path) -> None:

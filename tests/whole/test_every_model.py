@@ -1,6 +1,6 @@
 """Critical path, stages and peak memory of every model of a database against plain computations.
 
-    CHARZ_EVERY_MODEL=zoo.duckdb pytest tests/whole/test_every_model.py
+    CHARZ_EVERY_MODEL=zoo.duckdb pytest -m broad tests/whole/test_every_model.py
 
 `charz ingest torchvision --db zoo.duckdb` makes one of all torchvision models.
 """
@@ -23,7 +23,7 @@ PART = "h100_sxm5_80"
 RUNS = (("eager", "fp32"), ("inductor", "amp-fp16"), ("tensorrt", "fp16"))
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.broad,
     pytest.mark.skipif(not PLACE, reason="CHARZ_EVERY_MODEL names no database of ingested models"),
 ]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -90,8 +89,7 @@ def test_commands_say_why_there_is_no_answer(file: Path, tmp_path: Path) -> None
     assert report["latency_s"][0] is None and report["energy_j"][0] is None and report["bottleneck"][0] is None
 
 
-@pytest.mark.slow
-@pytest.mark.skipif("CHARZ_EVERY_FAULT" not in os.environ, reason="CHARZ_EVERY_FAULT is not set: minutes a part")
+@pytest.mark.broad
 @pytest.mark.parametrize("part", ["t4", "kpu_t64", "i7_13700k"])
 def test_no_fault_makes_a_part_faster(part: str, connection: duckdb.DuckDBPyConnection) -> None:
     before = faults.answers(connection, part)

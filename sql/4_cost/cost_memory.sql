@@ -1,0 +1,22 @@
+-- All memory levels of a shape with its tile, summed.
+-- Sum: memory_s, seconds, memory
+-- Sum: memory_energy_j, joules, memory exposed
+-- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+CREATE VIEW cost_memory AS
+SELECT
+    *,
+    -- Time of the slowest memory level. [s]
+    GREATEST(untiled_s, reload_s, staged_stream_s) AS memory_s,
+    -- Level of memory_s, of equal ones the outermost: `dram`, the last-level cache or the tile memory; `latency` where
+    -- dependent accesses take longest, `thread` where few threads do.
+    CASE memory_s
+        WHEN COALESCE(dram_s, 0e0) THEN 'dram'
+        WHEN cache_s THEN cache_level
+        WHEN latency_bound_s THEN 'latency'
+        WHEN thread_s THEN 'thread'
+        WHEN reload_s THEN tile_memory_level
+        WHEN staged_stream_s THEN stream_level
+    END AS memory_level,
+    -- Energy of all traffic; null when a coefficient is missing. [J]
+    untiled_energy_j + reload_energy_j + stream_energy_j AS memory_energy_j
+FROM cost_stream

@@ -1,0 +1,16 @@
+-- What no tile changes, summed: the memory levels but those beside the units, and what is exposed. The choice of a tile
+-- needs it before there is one (`tile_rank`), so that `cost_memory` takes it as one of its summands.
+-- Sum: untiled_s, seconds, memory
+-- Sum: untiled_energy_j, joules, memory exposed
+-- Sum: exposed_s, seconds, exposed
+-- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+CREATE VIEW cost_untiled AS
+SELECT
+    *,
+    -- Time of the slowest memory level but those beside the units. [s]
+    GREATEST(dram_s, cache_s, latency_bound_s, thread_s) AS untiled_s,
+    -- Energy of those levels; null when a coefficient is missing. [J]
+    dram_energy_j + cache_energy_j + reorder_energy_j AS untiled_energy_j,
+    -- Time of what neither overlaps with arithmetic nor with memory: library calls, pages, teams of threads. [s]
+    team_s + reorder_s + paging_s AS exposed_s
+FROM cost_paging

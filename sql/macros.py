@@ -1,0 +1,133 @@
+"""Formulas that several relations need: each a file of `sql/macro`, written out where a relation calls it.
+
+    -- What it gives. [unit]
+    CREATE MACRO name(parameter, ...) AS expression;
+
+What is installed holds the expression and not the call, so that a file needs nothing but its views, and other engines
+read them too.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from charz.schema import ddl
+from charz.schema.errors import CharzError
+
+FOLDER = "macro"
+_HEAD = re.compile(r"^CREATE\s+MACRO\s+(\w+)\s*\(([^()]*)\)\s+AS\b", re.IGNORECASE | re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Macro:
+    """One file, parsed."""
+
+    name: str
+    path: Path
+    parameters: tuple[str, ...]
+    description: str
+    unit: str | None
+    expression: str
+    """On one line."""
+
+    @property
+    def place(self) -> str:
+        """`macro/file.sql`, for messages."""
+        return f"{FOLDER}/{self.path.name}"
+
+
+def parse(path: Path, text: str) -> Macro:
+    """One formula from the text of its file. Raises `CharzError` naming the file."""
+    head = _HEAD.search(text)
+    if head is None:
+        raise CharzError("no `CREATE MACRO name(parameter, ...) AS` in the file", str(path), next="see sql/macros.py")
+    above = (line.strip().removeprefix("--").strip() for line in text[: head.start()].splitlines())
+    expression = " ".join(re.sub("--.*", "", text[head.end() :]).split()).removesuffix(";").rstrip()
+    parameters = tuple(name.strip() for name in head.group(2).split(",") if name.strip())
+    return Macro(head.group(1), path, parameters, *ddl.split_unit(" ".join(above)), expression)
+
+
+def written_out(found: Iterable[Macro]) -> dict[str, Macro]:
+    """Formulas by name, each without calls of others. Raises `CharzError` for a name used twice and for those that call
+    each other in a circle."""
+    from . import reading
+
+    macros: dict[str, Macro] = {}
+    for macro in found:
+        if macro.name in macros:
+            raise CharzError("two macros have the same name", f"{macros[macro.name].path} and {macro.path}")
+        macros[macro.name] = macro
+    calls = {name: tuple(_called(macro.expression, macros)) for name, macro in macros.items()}
+    done: dict[str, Macro] = {}
+    for name in reading.order(calls, "macros call each other in a circle"):
+        macro = macros[name]
+        done[name] = replace(macro, expression=expanded(macro.expression, done, macro.path))
+    return done
+
+
+def expanded(text: str, macros: Mapping[str, Macro], path: Path) -> str:
+    """A statement with the expression of each macro in place of its calls; every line stays where it is."""
+    while (call := next(_calls(text, macros), None)) is not None:
+        name, begin, arguments, end = call
+        macro = macros[name]
+        if len(arguments) != len(macro.parameters):
+            found = f"{len(arguments)} of {', '.join(macro.parameters)}"
+            raise CharzError(f"{name} is called with other arguments than it has", str(path), f"found {found}")
+        lines = "\n" * text.count("\n", begin, end)
+        text = f"{text[:begin]}({_filled(macro, arguments)}){lines}{text[end:]}"
+    return text
+
+
+def _called(text: str, macros: Mapping[str, Macro]) -> list[str]:
+    tokens = _tokens(text)
+    return [a.text for a, b in itertools.pairwise(tokens) if a.text in macros and b.text == "("]
+
+
+def _calls(text: str, macros: Mapping[str, Macro]) -> Iterable[tuple[str, int, list[str], int]]:
+    """Name, place, arguments and end of each call whose arguments hold none, the last first."""
+    tokens = _tokens(text) if any(name in text for name in macros) else []
+    for i in reversed(range(len(tokens) - 1)):
+        if tokens[i].text in macros and tokens[i + 1].text == "(":
+            yield tokens[i].text, tokens[i].start, *_arguments(text, tokens[i + 1 :])
+
+
+def _arguments(text: str, tokens: list[Any]) -> tuple[list[str], int]:
+    """Texts between the commas of a parenthesis that the first token opens, and the place after it."""
+    arguments: list[str] = []
+    depth, begin = 0, tokens[0].end + 1
+    for token in tokens:
+        depth += (token.text == "(") - (token.text == ")")
+        if depth == 0 or (depth == 1 and token.text == ","):
+            arguments.append(" ".join(text[begin : token.start].split()))
+            begin = token.end + 1
+        if depth == 0:
+            return arguments, begin
+    raise CharzError("a call of a macro does not end", text[tokens[0].start :][:60], next="close its parenthesis")
+
+
+def _filled(macro: Macro, arguments: list[str]) -> str:
+    """The expression with an argument in place of each parameter."""
+    given = dict(zip(macro.parameters, arguments, strict=True))
+    parts: list[str] = []
+    place = 0
+    for token in _tokens(macro.expression):
+        if token.text in given:
+            argument = given[token.text]
+            parts += [macro.expression[place : token.start], argument if _is_plain(argument) else f"({argument})"]
+            place = token.end + 1
+    return "".join([*parts, macro.expression[place:]])
+
+
+def _is_plain(argument: str) -> bool:
+    return re.fullmatch(r"[\w.]+", argument) is not None
+
+
+def _tokens(text: str) -> list[Any]:
+    import sqlglot
+
+    return list(sqlglot.tokenize(text, read="duckdb"))

@@ -1,0 +1,72 @@
+"""Formulas that several relations share, each by numbers computed by hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from charz.sql import views
+
+KERNEL = {"compute_s": 8.0, "memory_s": 4.0, "feed_s": 0.0, "exposed_s": 2.0, "overlap_fraction": 0.75}
+CLOCKED = KERNEL | {"clock_fraction": 0.5, "clocked_memory_s": 1.0}
+RUN = {"clocked_j": 30.0, "memory_j": 10.0, "run_s": 4.0, "static_w": 8.0, "voltage_square": 0.5}
+CASES = [
+    # A quarter of 4 s.
+    ("serial_time", {"compute_s": 8.0, "memory_s": 4.0, "overlap_fraction": 0.75}, 1.0),
+    ("serial_time", {"compute_s": 2.0, "memory_s": 4.0, "overlap_fraction": 0.75}, 0.5),
+    # 8 + 4 / 4 + 2.
+    ("busy_time", KERNEL, 11.0),
+    # 12 + 8 / 4 + 2.
+    ("busy_time", KERNEL | {"memory_s": 12.0}, 16.0),
+    ("busy_time", KERNEL | {"overlap_fraction": 1.0}, 10.0),
+    # The first level feeds it in as long as that, and in longer.
+    ("busy_time", KERNEL | {"feed_s": 9.0}, 11.0),
+    ("busy_time", KERNEL | {"feed_s": 12.0}, 14.0),
+    ("busy_time", KERNEL | {"exposed_s": None}, None),
+    # 8 / 0.5 + 4 / 4 + 2.
+    ("clocked_time", CLOCKED, 19.0),
+    ("clocked_time", CLOCKED | {"clock_fraction": 1.0}, 11.0),
+    # 16 + (3 / 0.5) / 4 + 2.
+    ("clocked_time", CLOCKED | {"clocked_memory_s": 3.0}, 19.5),
+    # Main memory keeps its clock: 40 + 16 / 4 + 2.
+    ("clocked_time", CLOCKED | {"memory_s": 40.0}, 46.0),
+    # 10 / 0.5 is longer than 16 + 4 / 4.
+    ("clocked_time", CLOCKED | {"feed_s": 10.0}, 22.0),
+    ("clocked_time", CLOCKED | {"exposed_s": None}, None),
+    # (6 + 8 x 0.25) / 0.8.
+    ("unit_time", {"ideal_s": 6.0, "half_ops": 8.0, "op_s": 0.25, "fraction": 0.8}, 10.0),
+    ("unit_time", {"ideal_s": 6.0, "half_ops": 8.0, "op_s": 0.25, "fraction": 0.0}, None),
+    ("level_energy", {"level": "l2", "moved_byte": 8.0, "j_per_byte": 0.25}, 2.0),
+    ("level_energy", {"level": "l2", "moved_byte": 8.0, "j_per_byte": None}, None),
+    ("level_energy", {"level": None, "moved_byte": 8.0, "j_per_byte": None}, 0.0),
+    # A clock of half the reference is 0.25 down: 1 - 0.5 x (1 - 0.5), squared; at most down to 0.9.
+    ("voltage_square", {"clock_fraction": 0.25, "reference_fraction": 2.0, "voltage_slope": 0.5, "voltage_floor": 0.5}, 0.5625),
+    ("voltage_square", {"clock_fraction": 0.25, "reference_fraction": 2.0, "voltage_slope": 0.5, "voltage_floor": 0.9}, 0.81),
+    # (30 x 0.5 + 10) / 4 + 8 x 0.5.
+    ("run_power", RUN, 10.25),
+    ("run_power", RUN | {"clocked_j": None}, None),
+    # Twice the clock draws four times the power: half of four times the limit, at the root of two over the lower clock.
+    ("clock_at_power", {"limit_w": 20.0, "clock": 0.5, "power_w": 10.0, "fuller_clock": 1.0, "fuller_power_w": 40.0}, 0.5 * 2**0.5),
+    # The times of a clock are 1, 2 and 4: half of the way from 2 s to 4 s at 3.
+    ("time_at_clock", {"clock": 1 / 3, "first_clock": 0.5, "first_s": 2.0, "second_clock": 0.25, "second_s": 4.0}, 3.0),
+    ("time_at_clock", {"clock": 1.0, "first_clock": 0.5, "first_s": 2.0, "second_clock": 0.25, "second_s": 4.0}, 1.0),
+    # 9 tiles on 4 units: three rounds, or two and a quarter; a quarter of the way between them.
+    ("wave_count", {"waves": 3.0, "tile_count": 9.0, "unit_count": 4.0, "wave_quantization_fraction": 1.0}, 3.0),
+    ("wave_count", {"waves": 3.0, "tile_count": 9.0, "unit_count": 4.0, "wave_quantization_fraction": 0.25}, 2.4375),
+    ("wave_count", {"waves": 1.0, "tile_count": 1.0, "unit_count": 4.0, "wave_quantization_fraction": 0.0}, 1.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("macro", "given", "expected"), CASES)
+def test_by_hand(call: Callable[..., Any], macro: str, given: dict[str, Any], expected: float | None) -> None:
+    """One call."""
+    found = call(macro, **given)
+    assert found is None if expected is None else math.isclose(found, expected, rel_tol=1e-12)
+
+
+def test_each_has_numbers() -> None:
+    """No formula without a call above."""
+    assert {macro.name for macro in views.formulas()} == {name for name, *_ in CASES}
