@@ -51,7 +51,7 @@ def alter(
 ) -> None:
     """Make every view answer as if these numbers stood in the file, for some parts or all; before `narrow`.
 
-    What is known of the parts changed, and of their siblings, to which efficiencies are lent, is evaluated anew.
+    What is known of the parts changed is evaluated anew; of all others the file's rows hold.
     """
     if not changes:
         return
@@ -74,17 +74,15 @@ def alter(
             connection.execute(f"DELETE FROM temp.{restate.RESTATED} WHERE hardware = ? AND field = ?", number)
         values = [change.value, *(value for _, value in change.key)]
         connection.execute(f"UPDATE temp.{change.table} SET {assigned} WHERE {row}", values)
-    changed = f"hardware IN {_listed(sorted({change.hardware for change in changes}))}"
-    anew = f"architecture IN (SELECT architecture FROM hardware WHERE {changed})"
+    changed = sorted({change.hardware for change in changes})
     asked = "TRUE" if hardware is None else f"hardware IN {_listed(hardware)}"
-    query = f"SELECT hardware, {anew} FROM hardware WHERE {asked}"
-    parts: dict[bool, list[str]] = {True: [], False: []}
-    for part, is_anew in connection.execute(query).fetchall():
-        parts[is_anew].append(part)
+    anew = _listed([part for part in changed if hardware is None or part in hardware])
     for table in _maintained(connection, HARDWARE):
         if "hardware" in column_names(connection, table.name):
-            kept = f"SELECT * FROM {stored(connection, table.name)} WHERE hardware IN {_listed(parts[False])}"
-            made = f"SELECT * FROM ({table.body}) WHERE hardware IN {_listed(parts[True])}"
+            kept = (
+                f"SELECT * FROM {stored(connection, table.name)} WHERE {asked} AND hardware NOT IN {_listed(changed)}"
+            )
+            made = f"SELECT * FROM ({table.body}) WHERE hardware IN {anew}"
             connection.execute(f"CREATE TEMP TABLE {ddl.quote(table.name)} AS {kept} UNION ALL BY NAME {made}")
 
 

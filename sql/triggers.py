@@ -42,6 +42,10 @@ SHARED_VALUES = {"efficiency": ("kernel_class", "operator_name", "precision_clas
 """Columns by which rows of one part decide which rows others have: every value that any row has is a row of all."""
 
 
+SHIPPED = "shipped_part"
+"""Fact by which parts are compared with each other: rules read it of all parts, whichever are evaluated."""
+
+
 @dataclass(frozen=True, slots=True)
 class Queue:
     """Keys whose rows have changed, of one layer."""
@@ -257,7 +261,7 @@ class _Maker:
         read = dict.fromkeys(name for part in (relation.name, *parts) for name in reads[part] if name not in parts)
         inputs = []
         for name in read:
-            columns = self._columns.get(name) or self._facts.get(name) or []
+            columns = [] if name == SHIPPED else self._columns.get(name) or self._facts.get(name) or []
             condition = queue.holds(columns)
             if name in stages:
                 inputs.append((name, f"SELECT * FROM {_stage(name)}"))
@@ -297,24 +301,19 @@ class _Maker:
         return f"SELECT m.model, s.scenario_id FROM main.model AS m CROSS JOIN {changed} AS s"
 
     def _changed_parts(self, fact: str, transitions: Sequence[str]) -> str:
-        """Parts by the narrowest column that the fact shares with them, with their siblings: efficiencies are lent between
-        parts of one architecture."""
+        """Parts by the narrowest column that the fact shares with them; of facts that decide what parts lend each other, their
+        siblings too."""
         columns = self._facts[fact]
         condition = next((c for name, c in _NARROWING.items() if name in columns), None)
         if condition is None:
             return "SELECT hardware FROM main.hardware"
         changed = " UNION ALL ".join(f"SELECT * FROM {t}" for t in transitions)
+        parts = f"SELECT h.hardware FROM main.hardware AS h SEMI JOIN ({changed}) AS c ON {condition}"
         if fact == "hardware":
-            named = f"SELECT hardware, architecture FROM ({changed})"
-        else:
-            named = (
-                f"SELECT h.hardware, h.architecture FROM main.hardware AS h SEMI JOIN ({changed}) AS c ON {condition}"
-            )
-        parts = (
-            f"WITH charz_named AS ({named})\n"
-            "SELECT hardware FROM charz_named UNION\n"
-            "SELECT hardware FROM main.hardware WHERE architecture IN (SELECT architecture FROM charz_named)"
-        )
+            parts = f"SELECT DISTINCT hardware FROM ({changed})"
+        if fact in _SIBLINGS:
+            lending = _SIBLINGS[fact].format(changed=changed)
+            parts += f" UNION\nSELECT hardware FROM main.{SHIPPED} WHERE architecture IN ({lending})"
         if fact in SHARED_VALUES:
             parts += f" UNION\nSELECT hardware FROM main.hardware WHERE {_values_differ(fact, transitions)}"
         return parts
@@ -328,6 +327,13 @@ _NARROWING = {
     "family": "c.family IN ('*', h.family)",
 }
 """Which parts a row of a fact concerns, by the column it has, the narrowest first."""
+
+_SIBLINGS = {
+    SHIPPED: "SELECT architecture FROM ({changed})",
+    "efficiency": f"SELECT l.architecture FROM main.{SHIPPED} AS l"
+    " SEMI JOIN ({changed}) AS c ON c.scope = CONCAT('hardware:', l.hardware)",
+}
+"""Facts that decide what parts of one architecture lend each other, with the architectures that a change of theirs concerns."""
 
 
 def _values_differ(fact: str, transitions: Sequence[str]) -> str:

@@ -19,7 +19,7 @@ FACTS = (
     "energy_profile", "energy_rule", "fusion_rule", "hardware", "hardware_cluster", "hardware_family", "hardware_interconnect",
     "hardware_memory", "hardware_overhead", "hardware_peak", "hardware_power", "hardware_provenance", "library_constant",
     "memory_level", "model", "number_rule", "operator_class", "precision", "precision_policy", "prediction_band", "price",
-    "scenario", "tiling_strategy",
+    "scenario", "shipped_part", "tiling_strategy",
 )  # fmt: skip
 """Tables whose changes reach a maintained table."""
 
@@ -92,13 +92,66 @@ def test_a_change_of_a_fact_reaches_what_is_kept(small: Path, tables: tuple[str,
         assert maintain.differences(connection) == {}
 
 
-def test_one_number_of_one_part_changes_its_rows_alone(small: Path) -> None:
+EDITS = (
+    "UPDATE hardware_cluster SET clock_boost_hz = 2 * clock_boost_hz, unit_count = 3 * unit_count WHERE hardware = ?",
+    "UPDATE hardware_peak SET peak_ops_per_s = 2 * peak_ops_per_s WHERE hardware = ?",
+    "UPDATE hardware_memory SET bandwidth_byte_per_s = 5 * bandwidth_byte_per_s WHERE hardware = ?",
+    "UPDATE hardware_power SET tdp_w = tdp_w / 2 WHERE hardware = ?",
+    "UPDATE hardware_overhead SET overhead_s = 2 * overhead_s WHERE hardware = ?",
+    "UPDATE hardware SET architecture = 'another die', process_nm = 7 WHERE hardware = ?",
+    "UPDATE hardware_provenance SET confidence = 'assumed' WHERE hardware = ?",
+    "DELETE FROM hardware_peak WHERE hardware = ?",
+    "DELETE FROM hardware_memory WHERE hardware = ?",
+    "DELETE FROM hardware WHERE hardware = ?",
+)
+
+
+@pytest.mark.parametrize("part", ["l40s", "rtx4090", "tpu_v4"])
+def test_an_edit_of_one_part_leaves_the_rows_of_all_others_in_place(small: Path, part: str) -> None:
+    """Two siblings lend each other their efficiencies, and go on to, whatever either becomes."""
     with opened(small) as connection:
-        query = "SELECT hardware, SUM(hash(t)::HUGEINT) FROM part_tile AS t GROUP BY hardware"
+        lend_each_other(connection)
+        connection.execute("DELETE FROM rebuild.changed_hardware")
+        before = rows_in_place(connection, part)
+        assert [name for name, rows in before.items() if not rows] == ["part_fault"]
+        for edit in EDITS:
+            connection.execute(edit, [part])
+            assert rows_in_place(connection, part) == before, edit
+        assert connection.execute("SELECT DISTINCT hardware FROM rebuild.changed_hardware").fetchall() == [(part,)]
+        assert connection.execute("SELECT COUNT(*) FROM part WHERE hardware = ?", [part]).fetchall() == [(0,)]
+        assert maintain.differences(connection) == {}
+
+
+def lend_each_other(connection: duckdb.DuckDBPyConnection) -> None:
+    """Make the two siblings alike as shipped, so that one lends rows of eager, the other those of all backends."""
+    connection.execute("UPDATE shipped_part SET unit_ops_per_s = 1e12 WHERE hardware IN ('rtx4090', 'l40s')")
+    lent = connection.execute("SELECT hardware, backend, lender FROM lending_part ORDER BY hardware").fetchall()
+    assert lent == [("l40s", "eager", "rtx4090"), ("rtx4090", "*", "l40s")]
+
+
+def rows_in_place(connection: duckdb.DuckDBPyConnection, changed: str) -> dict[str, list[tuple[int, int]]]:
+    """Rows of every maintained table of parts but those of one, by place and content."""
+    query = (
+        "SELECT DISTINCT v.view FROM view_catalog AS v INNER JOIN duckdb_columns() AS c ON c.table_name = v.view"
+        " WHERE v.kind = 'table' AND c.schema_name = 'main' AND c.column_name = 'hardware'"
+    )
+    return {
+        name: connection.execute(f"SELECT rowid, hash(t) FROM {name} AS t WHERE hardware <> ?", [changed]).fetchall()
+        for (name,) in connection.execute(query).fetchall()
+    }
+
+
+def test_a_row_learned_of_one_part_reaches_those_that_borrow_from_it(small: Path) -> None:
+    with opened(small) as connection:
+        lend_each_other(connection)
+        query = "SELECT hardware, SUM(hash(t)::HUGEINT) FROM part_efficiency AS t GROUP BY hardware"
         before = dict(connection.execute(query).fetchall())
-        connection.execute("UPDATE hardware_peak SET peak_ops_per_s = 2 * peak_ops_per_s WHERE hardware = 'tpu_v4'")
+        connection.execute(
+            "UPDATE efficiency SET maximum_fraction = maximum_fraction / 2 WHERE scope = 'hardware:rtx4090'"
+        )
         after = dict(connection.execute(query).fetchall())
-        assert {hardware for hardware in after if after[hardware] != before[hardware]} == {"tpu_v4"}
+        assert {part for part in after if after[part] != before[part]} == {"rtx4090", "l40s"}
+        assert maintain.differences(connection) == {}
 
 
 def test_a_value_no_part_had_reaches_all_parts(small: Path) -> None:
