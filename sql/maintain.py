@@ -54,8 +54,15 @@ def add_runs(
 ) -> None:
     """Evaluate the runs of some models or scenarios anew, whether they were there or not; in the caller's transaction.
 
-    For a model just written, or deleted. Fires no trigger: nothing hangs on maintained tables.
+    For a model just written, or deleted.
     """
+    with triggers.writing(connection):
+        _add_runs(connection, models, scenarios)
+
+
+def _add_runs(
+    connection: duckdb.DuckDBPyConnection, models: Sequence[str] | None, scenarios: Sequence[int] | None
+) -> None:
     condition = of_runs(models, scenarios)
     tables = [r for r in relations(connection) if r.is_table and r.layer == WORKLOAD]
     for table in tables:

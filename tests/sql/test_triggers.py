@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -48,7 +49,8 @@ def kept_rows(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
 def test_every_fact_that_is_read_has_triggers(small: Path) -> None:
     with opened(small) as connection:
         tables = {trigger.table for trigger in triggers.expected(connection)}
-        assert tables == {f"main.{fact}" for fact in FACTS} | {triggers.PARTS.table, triggers.RUNS.table}
+        kept = {f"main.{name}" for name in kept_rows(connection)}
+        assert tables == {f"main.{fact}" for fact in FACTS} | kept | {triggers.PARTS.table, triggers.RUNS.table}
         assert triggers.missing(connection) == []
         assert maintain.differences(connection) == {}
 
@@ -186,6 +188,68 @@ def test_a_scenario_is_there_as_soon_as_its_row(small: Path) -> None:
         assert connection.execute(query).fetchall() == [("narrow", 33), ("wide", 33)]
         connection.execute("DELETE FROM scenario WHERE scenario_id = 99")
         assert connection.execute(query).fetchall() == []
+
+
+NAMED = {
+    "part": "hardware_cluster", "part_rate": "hardware_peak", "part_energy": "energy_profile", "part_support": "hardware_power",
+    "traced_number": "hardware_provenance", "assumed_input": "price", "part_fault": "hardware_memory", "part_tile": "hardware_peak",
+    "part_efficiency": "efficiency", "part_band": "prediction_band", "efficiency_operator": "efficiency",
+    "efficiency_precision": "efficiency", "run": "scenario", "run_kernel": "scenario", "shape": "scenario",
+    "shape_step": "scenario", "run_memory": "scenario",
+}  # fmt: skip
+"""A fact to change in place of each maintained table."""
+
+
+def test_a_write_that_would_have_no_effect_is_refused(small: Path, tmp_path: Path) -> None:
+    with opened(small) as connection:
+        before = kept_rows(connection)
+        assert NAMED.keys() <= before.keys()
+        for table in before:
+            column = connection.execute(f"SELECT * FROM {table} LIMIT 1").description[0][0]
+            connection.execute(f"COPY (SELECT * FROM {table} LIMIT 1) TO '{tmp_path}/row.parquet'")
+            for statement in (
+                f"UPDATE {table} SET {column} = {column}",
+                f"INSERT INTO {table} SELECT * FROM {table} LIMIT 1",
+                f"DELETE FROM {table}",
+                f"COPY {table} FROM '{tmp_path}/row.parquet'",
+            ):
+                with pytest.raises(duckdb.InvalidInputException, match=f"{table} is computed.*no effect") as refused:
+                    connection.execute(statement)
+                assert NAMED.get(table, "") in str(refused.value)
+        assert kept_rows(connection) == before
+        connection.execute("UPDATE hardware_power SET tdp_w = 1 WHERE hardware = 'tpu_v4'")
+        assert kept_rows(connection) != before and maintain.differences(connection) == {}
+
+
+def test_a_refusal_ends_with_its_transaction_and_lets_facts_be(small: Path) -> None:
+    with opened(small) as connection:
+        before = kept_rows(connection)
+        connection.begin()
+        connection.execute("UPDATE hardware_power SET tdp_w = 1 WHERE hardware = 'tpu_v4'")
+        with pytest.raises(duckdb.InvalidInputException, match="change hardware, hardware_cluster"):
+            connection.execute("UPDATE part SET tdp_w = 1 WHERE hardware = 'rtx4090'")
+        connection.rollback()
+        assert kept_rows(connection) == before
+        connection.execute("DELETE FROM model WHERE model = 'wide'; DELETE FROM scenario WHERE scenario_id = 1")
+        assert connection.execute("SELECT DISTINCT model, scenario_id > 1 FROM shape").fetchall() == [("narrow", True)]
+        with pytest.raises(duckdb.InvalidInputException, match="change model, scenario"):
+            connection.execute("DELETE FROM run")
+
+
+def test_what_charz_writes_itself_is_taken_and_leaves_the_tables_shut(
+    small: Path, add_model: Callable[[duckdb.DuckDBPyConnection, str, int], None]
+) -> None:
+    with opened(small) as connection:
+        connection.begin()
+        add_model(connection, "third", 64)
+        maintain.add_runs(connection, models=["narrow"])
+        maintain.refresh(connection)
+        maintain.add_runs(connection, scenarios=[2])
+        connection.commit()
+        assert connection.execute(f"SELECT COUNT(*) FROM {triggers.WRITING}").fetchall() == [(0,)]
+        with pytest.raises(duckdb.InvalidInputException, match="no effect"):
+            connection.execute("DELETE FROM run")
+        assert maintain.differences(connection) == {}
 
 
 def test_what_is_rolled_back_leaves_everything(small: Path) -> None:
