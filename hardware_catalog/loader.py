@@ -19,6 +19,7 @@ from charz.schema.catalog import (
     HardwareConflict,
     HardwareProvenance,
     Price,
+    ShippedPart,
     Source,
 )
 from charz.schema.row import Row
@@ -111,6 +112,7 @@ def rows_of(part: Part, origin: str) -> dict[type[Row], list[Row]]:
         else:
             made = [row_type(**_columns(part, section, key)) for key in part.section(section)]
         rows[row_type] = made
+    rows[ShippedPart] = [_shipped(part)]
     rows[Source] = [*part.sources]
     rows[HardwareAlias] = [HardwareAlias(alias=alias, hardware=part.hardware) for alias in part.aliases]
     rows[HardwareConflict] = [HardwareConflict(hardware=part.hardware, **entry) for entry in part.conflicts]
@@ -143,6 +145,26 @@ def rows_of(part: Part, origin: str) -> dict[type[Row], list[Row]]:
 def _hardware_columns(part: Part) -> dict[str, Any]:
     columns = dict.fromkeys(Hardware.model_fields.keys() - {"hardware", "origin"})
     return columns | part.rows["hardware"]["hardware"]
+
+
+def _shipped(part: Part) -> ShippedPart:
+    return ShippedPart(
+        hardware=part.hardware,
+        architecture=part.text("architecture"),
+        dram_byte_per_s=part.value("memory.dram.bandwidth_byte_per_s"),
+        unit_ops_per_s=_unit_rate(part),
+    )
+
+
+def _unit_rate(part: Part) -> float | None:
+    """Dense peak of a unit in half precision on matrix units, summed in single; None of a part without. [ops/s]"""
+    rates = [
+        row.get("peak_ops_per_s") or max(lints.expected_peaks(part, key), default=None)
+        for key, row in part.section("peak").items()
+        if (row["precision"], row["unit"], row["accumulator"]) == ("fp16", "matrix", "fp32")
+    ]
+    most = max((row["unit_count"] for row in part.section("cluster").values()), default=0)
+    return max((rate / most for rate in rates if rate and most), default=None)
 
 
 def _columns(part: Part, section: str, key: str) -> dict[str, Any]:

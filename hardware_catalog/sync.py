@@ -23,7 +23,7 @@ from .loader import Catalog, columns_of
 ROWS_KEY = "catalog_rows"
 VERSION_KEY = "catalog_version"
 
-_REFERENCE_ONLY = {"hardware_provenance"}
+_REFERENCE_ONLY = {"hardware_provenance", "shipped_part"}
 """Tables that say what the catalog states: never an edit of the user's, always brought up to date."""
 
 

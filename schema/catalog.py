@@ -66,7 +66,7 @@ class Hardware(Row):
     year: int | None
     """Year of introduction."""
     architecture: str
-    """Microarchitecture and die, e.g. `Hopper GH100`: parts of the same are siblings (`lending_part`)."""
+    """Microarchitecture and die, e.g. `Hopper GH100`; rules hold for its first words."""
     compute_capability: str | None
     """CUDA compute capability, e.g. `9.0`; null for others. Joins `cuda_limit`."""
     process_nm: float | None
@@ -79,6 +79,23 @@ class Hardware(Row):
     """`charz` for the shipped catalog, `user` for a part added by `charz hardware add`."""
     note: str | None
     """Anything a reader must know."""
+
+
+class ShippedPart(Row):
+    """What decides whose efficiencies a part borrows (`lending_part`), as the part's file states it: written with the part, and
+    no edit of the part changes it, so that a part edited moves by its own numbers and no other part moves with it."""
+
+    TABLE: ClassVar[str] = "shipped_part"
+    KEY: ClassVar[tuple[str, ...]] = ("hardware",)
+
+    hardware: str
+    """Part it belongs to."""
+    architecture: str
+    """Microarchitecture and die: parts of the same are siblings."""
+    dram_byte_per_s: float | None
+    """Peak bandwidth of main memory. [byte/s]"""
+    unit_ops_per_s: float | None
+    """Dense peak of a unit in half precision on matrix units, summed in single; null of a part without. [ops/s]"""
 
 
 class HardwareFamily(Row):

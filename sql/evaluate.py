@@ -267,25 +267,13 @@ class _Holder:
     def _parts_anew(self) -> list[str] | None:
         """Parts that are evaluated anew; None where all are as the file has them."""
         if self.scope.copies:
-            names = [name for copies in self.scope.copies for name in copies.names]
-            return [*names, *self._siblings()]
+            return [name for copies in self.scope.copies for name in copies.names]
         if self.scope.hidden:
             return list(self.scope.hardware) if self.scope.hardware is not None else self._every_part()
         return None
 
     def _every_part(self) -> list[str]:
         return [part for (part,) in self.connection.execute("SELECT hardware FROM hardware").fetchall()]
-
-    def _siblings(self) -> list[str]:
-        """Parts of the same die, which lend efficiencies, that are not copies themselves."""
-        names = [name for copies in self.scope.copies for name in copies.names]
-        bases = [copies.base for copies in self.scope.copies]
-        file = self._file("hardware")
-        query = (
-            f"SELECT hardware FROM {file} WHERE architecture IN (SELECT architecture FROM {file} WHERE hardware IN"
-            f" {listed(bases)}) AND hardware NOT IN {listed(names)}"
-        )
-        return [part for (part,) in self.connection.execute(query).fetchall()]
 
     def _rests_on_changed(self) -> set[str]:
         """Relations of the hardware that rest on facts which are not the file's."""
@@ -401,10 +389,7 @@ class _Holder:
         key = "hardware" if "hardware" in row_type.model_fields else "scope"
         file = self._file(row_type.TABLE)
         names = [f"hardware:{n}" if key == "scope" else n for copies in self.scope.copies for n in copies.names]
-        kept = [f"{key} NOT IN {listed(names)}"]
-        if key == "hardware" and self.scope.hardware is not None:
-            kept.append(f"hardware IN {listed([*self.scope.hardware, *self._siblings()])}")
-        self._table(row_type.TABLE, f"SELECT * FROM {file} WHERE {' AND '.join(kept)}")
+        self._table(row_type.TABLE, f"SELECT * FROM {file} WHERE {key} NOT IN {listed(names)}")
         for number, copies in enumerate(self.scope.copies):
             base = f"hardware:{copies.base}" if key == "scope" else copies.base
             name = "CONCAT('hardware:', c.hardware)" if key == "scope" else "c.hardware"

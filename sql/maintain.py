@@ -73,14 +73,16 @@ def _evaluate_runs(
     with_answers: bool = False,
 ) -> None:
     tables = [table.name for table in catalog(connection).tables(WORKLOAD)]
-    for name in tables:
-        connection.execute(f"DELETE FROM {stored(connection, name)} WHERE {of_runs(models, scenarios)}")
     wanted = [*tables, *(answers.relations(connection) if with_answers else ())]
-    for portion in evaluate.evaluated(connection, runs_anew(connection, models, scenarios), wanted):
-        for name in tables if portion.is_first else ():
-            connection.execute(f"INSERT INTO {stored(connection, name)} BY NAME SELECT * FROM temp.{ddl.quote(name)}")
-        if with_answers:
-            answers.insert(connection, answers.table(connection))
+    with triggers.writing(connection):
+        for name in tables:
+            connection.execute(f"DELETE FROM {stored(connection, name)} WHERE {of_runs(models, scenarios)}")
+        for portion in evaluate.evaluated(connection, runs_anew(connection, models, scenarios), wanted):
+            for name in tables if portion.is_first else ():
+                rows = f"SELECT * FROM temp.{ddl.quote(name)}"
+                connection.execute(f"INSERT INTO {stored(connection, name)} BY NAME {rows}")
+            if with_answers:
+                answers.insert(connection, answers.table(connection))
 
 
 def runs_anew(

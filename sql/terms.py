@@ -43,6 +43,8 @@ WITH named_terms AS (
 
 SELECT
 {keys}    k.kernel,
+    k.operator,
+    k.module,
     k.kernel_class,
     -- Mechanism, by a short name.
     t.term,

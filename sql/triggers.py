@@ -7,6 +7,10 @@ several tables read is evaluated once, in a table of `rebuild` that is empty aft
 views between, so that views can be replaced beneath them. A queue stays as a list of what was evaluated since the last
 refresh: a trigger may not empty the table that fires it, and one more on every fact would cost each opening of the file.
 
+A client's own write to a maintained table would move nothing and be gone at the next change, so that it is refused: every
+statement on one fails but while `rebuild.writing` has a row, which the first trigger of a queue, and charz where it writes
+them itself (`writing`), puts there and the last takes away.
+
 What DuckDB 2.0 does with triggers: `MERGE` and `ON CONFLICT DO UPDATE` into these facts are refused; names resolve in
 the current database; `EXPORT DATABASE` and `COPY FROM DATABASE` leave triggers behind.
 """
@@ -42,6 +46,10 @@ SHARED_VALUES = {"efficiency": ("kernel_class", "operator_name", "precision_clas
 """Columns by which rows of one part decide which rows others have: every value that any row has is a row of all."""
 
 
+SHIPPED = "shipped_part"
+"""Fact by which parts are compared with each other: rules read it of all parts, whichever are evaluated."""
+
+
 @dataclass(frozen=True, slots=True)
 class Queue:
     """Keys whose rows have changed, of one layer."""
@@ -65,6 +73,12 @@ class Queue:
 
 PARTS = Queue(HARDWARE, f"{REBUILD}.changed_hardware", ("hardware",))
 RUNS = Queue(WORKLOAD, f"{REBUILD}.changed_run", ("model", "scenario_id"))
+
+
+WRITING = f"{REBUILD}.writing"
+"""Table that has a row while maintained tables are written by whoever may."""
+
+_OPEN, _CLOSE = f"INSERT INTO {WRITING} VALUES (TRUE)", f"DELETE FROM {WRITING}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +107,7 @@ def install(connection: duckdb.DuckDBPyConnection) -> None:
     maker = _Maker(connection)
     for queue in (PARTS, RUNS):
         connection.execute(queue.definition)
+    connection.execute(f"CREATE TABLE {WRITING} (is_open BOOLEAN NOT NULL)")
     for name in [*maker.staged[PARTS], *maker.staged[RUNS]]:
         connection.execute(f"CREATE TABLE {_stage(name)} AS SELECT * FROM {ddl.quote(name)} LIMIT 0")
     made = list(maker.triggers())
@@ -131,6 +146,22 @@ def suspended(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
     drop(connection)
     yield
     install(connection)
+
+
+@contextlib.contextmanager
+def writing(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Maintained tables take what is written to them within the block; in the caller's transaction."""
+    schema, table = WRITING.split(".")
+    query = "SELECT 1 FROM duckdb_tables() WHERE (database_name, schema_name, table_name) = (current_database(), ?, ?)"
+    if not connection.execute(query, [schema, table]).fetchall():  # no trigger is there that refuses
+        yield
+        return
+    connection.execute(_OPEN)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(duckdb.TransactionException):  # a failed statement has undone it already
+            connection.execute(_CLOSE)
 
 
 def missing(connection: duckdb.DuckDBPyConnection) -> list[str]:
@@ -194,6 +225,11 @@ class _Maker:
                 if fact in self._answered and PARTS not in queues:
                     yield self._forgetting(fact, event)
         for queue, tables in self._tables.items():
+            for table in tables:
+                yield from self._refusing(queue, table)
+        for queue, tables in self._tables.items():
+            if not tables:
+                continue
             statements = list(self._rebuilding(queue, tables))
             for number, (what, statement) in enumerate(statements):
                 yield Trigger(queue.table, f"charz_{number:02d}_{what}", "INSERT", statement, (NEW,))
@@ -214,6 +250,23 @@ class _Maker:
             )
             yield Trigger(fact, f"{name}_1_restate", event, insert, transitions)
 
+    def _refusing(self, queue: Queue, table: Relation) -> Iterator[Trigger]:
+        """Fail a client's statement on a maintained table, and name the facts to change instead."""
+        read = self._upstream([table.name])
+        own = [fact for fact, columns in self._facts.items() if fact in read and queue.keys[0] in columns]
+        own += [fact for fact in ("scenario",) if fact in read and queue is RUNS]
+        rules = [fact for fact in self._facts if fact in read and fact not in own]
+        message = (
+            f"{table.name} is computed, and a write to it would have no effect: change {', '.join(own)}"
+            if own
+            else f"{table.name} is computed from rules, and a write to it would have no effect"
+        )
+        message += f"; the rules are {', '.join(rules)}" if rules else ""
+        refusal = f"SELECT CAST(error({ddl.literal(message)}) AS BOOLEAN) WHERE NOT EXISTS (SELECT 1 FROM {WRITING})"
+        for event in EVENTS:
+            name = f"charz_{event.lower()}_refused"
+            yield Trigger(f"main.{table.name}", name, event, f"INSERT INTO {WRITING} {refusal}", ())
+
     def _kept(self, queue: Queue) -> list[Relation]:
         return [r for r in self._relations.values() if r.is_table and r.layer == queue.layer]
 
@@ -228,8 +281,12 @@ class _Maker:
 
     def _read(self, queue: Queue) -> set[str]:
         """All that the maintained tables of a layer read."""
+        return self._upstream([table.name for table in self._tables[queue]])
+
+    def _upstream(self, names: Sequence[str]) -> set[str]:
+        """All that some relations read."""
         found: set[str] = set()
-        waiting = [table.name for table in self._tables[queue]]
+        waiting = list(names)
         while waiting:
             new = [r for r in self._relations[waiting.pop()].reads if r not in found]
             found.update(new)
@@ -238,6 +295,7 @@ class _Maker:
 
     def _rebuilding(self, queue: Queue, tables: Sequence[Relation]) -> Iterator[tuple[str, str]]:
         """Statements of a queue's triggers, in order, each with a word for its name."""
+        yield "open", _OPEN
         for relation in self._relations.values():
             if relation.name in self.staged[queue]:
                 name = _stage(relation.name)
@@ -252,6 +310,7 @@ class _Maker:
             yield f"empty_{view}", f"DELETE FROM {_stage(view)}"
         if self._answered:
             yield "forget_answers", f"DELETE FROM {answers.STORED} WHERE {queue.holds(queue.keys)}"
+        yield "close", _CLOSE
 
     def _evaluation(self, queue: Queue, relation: Relation, staged: bool = True) -> str:
         """A relation's rows of the keys queued: what it reads is cut down to those keys first."""
@@ -262,7 +321,7 @@ class _Maker:
         read = dict.fromkeys(name for part in (relation.name, *parts) for name in reads[part] if name not in parts)
         inputs = []
         for name in read:
-            columns = self._columns.get(name) or self._facts.get(name) or []
+            columns = [] if name == SHIPPED else self._columns.get(name) or self._facts.get(name) or []
             condition = queue.holds(columns)
             if name in stages:
                 inputs.append((name, f"SELECT * FROM {_stage(name)}"))
@@ -292,7 +351,9 @@ class _Maker:
 
     def _of_model(self, event: str) -> Iterator[Trigger]:
         """Ingest writes models and their runs itself; by hand a model is deleted, or a number of it changed."""
-        if event == "DELETE":
+        if event == "DELETE" and self._tables[RUNS]:
+            yield Trigger("main.model", "charz_0_open", event, _OPEN, ())
+            yield Trigger("main.model", "charz_z_close", event, _CLOSE, ())
             for table in self._tables[RUNS]:
                 statement = f"DELETE FROM main.{ddl.quote(table.name)} WHERE model IN (SELECT model FROM {OLD})"
                 yield Trigger("main.model", f"charz_delete_{table.name}", event, statement, (OLD,))
@@ -312,24 +373,19 @@ class _Maker:
         return f"SELECT m.model, s.scenario_id FROM main.model AS m CROSS JOIN {changed} AS s"
 
     def _changed_parts(self, fact: str, transitions: Sequence[str]) -> str:
-        """Parts by the narrowest column that the fact shares with them, with their siblings: efficiencies are lent between
-        parts of one architecture."""
+        """Parts by the narrowest column that the fact shares with them; of facts that decide what parts lend each other, their
+        siblings too."""
         columns = self._facts[fact]
         condition = next((c for name, c in _NARROWING.items() if name in columns), None)
         if condition is None:
             return "SELECT hardware FROM main.hardware"
         changed = " UNION ALL ".join(f"SELECT * FROM {t}" for t in transitions)
+        parts = f"SELECT h.hardware FROM main.hardware AS h SEMI JOIN ({changed}) AS c ON {condition}"
         if fact == "hardware":
-            named = f"SELECT hardware, architecture FROM ({changed})"
-        else:
-            named = (
-                f"SELECT h.hardware, h.architecture FROM main.hardware AS h SEMI JOIN ({changed}) AS c ON {condition}"
-            )
-        parts = (
-            f"WITH charz_named AS ({named})\n"
-            "SELECT hardware FROM charz_named UNION\n"
-            "SELECT hardware FROM main.hardware WHERE architecture IN (SELECT architecture FROM charz_named)"
-        )
+            parts = f"SELECT DISTINCT hardware FROM ({changed})"
+        if fact in _SIBLINGS:
+            lending = _SIBLINGS[fact].format(changed=changed)
+            parts += f" UNION\nSELECT hardware FROM main.{SHIPPED} WHERE architecture IN ({lending})"
         if fact in SHARED_VALUES:
             parts += f" UNION\nSELECT hardware FROM main.hardware WHERE {_values_differ(fact, transitions)}"
         return parts
@@ -343,6 +399,13 @@ _NARROWING = {
     "family": "c.family IN ('*', h.family)",
 }
 """Which parts a row of a fact concerns, by the column it has, the narrowest first."""
+
+_SIBLINGS = {
+    SHIPPED: "SELECT architecture FROM ({changed})",
+    "efficiency": f"SELECT l.architecture FROM main.{SHIPPED} AS l"
+    " SEMI JOIN ({changed}) AS c ON c.scope = CONCAT('hardware:', l.hardware)",
+}
+"""Facts that decide what parts of one architecture lend each other, with the architectures that a change of theirs concerns."""
 
 
 def _values_differ(fact: str, transitions: Sequence[str]) -> str:

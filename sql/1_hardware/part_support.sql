@@ -64,11 +64,13 @@ SELECT
     h.voltage_slope,
     h.voltage_floor,
     h.clock_floor,
-    -- A number of the part that cannot be (`part_fault`), for which its answers are null; null where there is none.
-    f.fault
+    -- A number of the part that cannot be (`part_fault`), or a resource without efficiency (`missing_efficiency`), for which its
+    -- answers are null; null where there is none.
+    COALESCE(f.fault, CASE WHEN e.resource IS NOT NULL THEN CONCAT('efficiency.', e.resource) END) AS fault
 FROM supported_backend AS s
 INNER JOIN backend AS b ON b.backend = s.backend
 INNER JOIN part AS h ON h.hardware = s.hardware
 INNER JOIN hardware_rate AS r ON r.hardware = s.hardware AND r.is_native
 INNER JOIN policy_precisions AS p ON p.precision = r.precision
 LEFT JOIN faulty_parts AS f ON f.hardware = s.hardware
+LEFT JOIN missing_efficiency AS e ON e.hardware = s.hardware AND e.backend = s.backend

@@ -2,30 +2,36 @@
 -- Grain: model, backend, precision, batch, sequence, scenario_id, kernel_id
 CREATE TABLE run_kernel AS
 SELECT
-    model,
-    backend,
-    precision,
-    batch,
-    sequence,
-    scenario_id,
-    kernel_id,
-    position,
-    shape_id,
-    fused_kernel_id,
-    kernel,
-    anchor_operator_id,
-    operator_count,
-    view_count,
+    k.model,
+    k.backend,
+    k.precision,
+    k.batch,
+    k.sequence,
+    k.scenario_id,
+    k.kernel_id,
+    k.position,
+    k.shape_id,
+    k.fused_kernel_id,
+    k.kernel,
+    k.anchor_operator_id,
+    -- Name of its anchor in the graph, of an inserted kernel that of the operator it is made for.
+    o.operator,
+    -- Dotted path of the module whose forward made that.
+    m.path AS module,
+    k.operator_count,
+    k.view_count,
     -- Views dispatched before it and before every kernel ahead of it.
     CAST(
-        SUM(view_count) OVER (
-            PARTITION BY model, scenario_id ORDER BY position ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        SUM(k.view_count) OVER (
+            PARTITION BY k.model, k.scenario_id ORDER BY k.position ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         ) AS BIGINT
     ) AS issued_view_count,
     -- Kernels that add the bias of a convolution, up to it: some parts have none (`part_support.bias_is_kernel`).
     CAST(
-        SUM(CASE WHEN kernel_class = 'bias' THEN 1 ELSE 0 END) OVER (
-            PARTITION BY model, scenario_id ORDER BY position ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        SUM(CASE WHEN k.kernel_class = 'bias' THEN 1 ELSE 0 END) OVER (
+            PARTITION BY k.model, k.scenario_id ORDER BY k.position ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         ) AS BIGINT
     ) AS issued_bias_count
-FROM shaped_kernel
+FROM shaped_kernel AS k
+INNER JOIN operator AS o ON o.model = k.model AND o.operator_id = k.anchor_operator_id
+INNER JOIN module AS m ON m.model = o.model AND m.module_id = o.module_id

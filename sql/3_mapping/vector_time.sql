@@ -10,6 +10,8 @@ SELECT
     scenario_id,
     shape_id,
     hardware,
+    -- Such steps that the part has a rate for.
+    COUNT(*) AS vector_step_count,
     -- Time of those steps at full efficiency. [s]
     SUM(ideal_s) AS vector_ideal_s,
     -- Time of an operation on a vector unit, of the slowest step. [s]

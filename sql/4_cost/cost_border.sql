@@ -4,6 +4,7 @@
 CREATE VIEW cost_border AS
 SELECT
     p.*,
+    COALESCE(v.vector_step_count, 0) AS vector_step_count,
     COALESCE(v.vector_ideal_s, 0e0) AS vector_ideal_s,
     COALESCE(v.vector_op_s, 0e0) AS vector_op_s,
     COALESCE(v.vector_naive_s, 0e0) AS vector_naive_s,

@@ -9,6 +9,8 @@ SELECT
     k.fused_kernel_id,
     k.kernel,
     k.anchor_operator_id,
+    k.operator,
+    k.module,
     k.operator_count,
     k.view_count,
     -- Host time to issue the kernel and the views before it; 0 where one launch starts them all. [s]

@@ -35,6 +35,8 @@ SELECT
     k.kernel_id,
     k.position,
     k.kernel,
+    k.operator,
+    k.module,
     k.kernel_class,
     k.latency_s,
     k.bottleneck,

@@ -16,6 +16,8 @@ SELECT
     kernel_id,
     position,
     kernel,
+    operator,
+    module,
     kernel_class,
     macs,
     flops,

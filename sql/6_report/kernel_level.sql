@@ -39,6 +39,8 @@ SELECT
     -- `stream` (the first level, where tiles lie in another).
     k.border,
     k.kernel,
+    k.operator,
+    k.module,
     k.kernel_class,
     -- Name of the level on this part; one level may be both `cache` and `tile`.
     k.level,

@@ -40,6 +40,8 @@ SELECT
     m.kernel_id,
     m.position,
     m.kernel,
+    m.operator,
+    m.module,
     m.kernel_class,
     m.latency_s,
     m.bottleneck,

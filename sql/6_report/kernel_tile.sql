@@ -77,6 +77,8 @@ SELECT
     k.scenario_id,
     k.kernel_id,
     k.kernel,
+    k.operator,
+    k.module,
     c.candidate,
     s.strategy,
     s.dataflow,

@@ -14,6 +14,8 @@ SELECT
     k.kernel_id,
     k.position,
     k.kernel,
+    k.operator,
+    k.module,
     s.kernel_class,
     -- Kind of its anchor operator; the class of an inserted kernel.
     CASE WHEN k.kernel_id = k.fused_kernel_id THEN o.operator_kind ELSE s.kernel_class END AS kernel_kind,

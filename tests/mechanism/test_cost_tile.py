@@ -49,3 +49,12 @@ def test_what_passes_every_level(check: Callable[..., None]) -> None:
     check("cost_tile", expected, cost_border=shape, tile_choice=CHOSEN)
     beside = shape | {"vector_stream_byte": 3.0, "vector_stream_s": 1.0}
     check("cost_tile", {"stream_byte": 10.0, "stream_s": 3.0}, cost_border=beside, tile_choice=CHOSEN)
+
+
+def test_a_step_that_the_part_has_no_rate_for(check: Callable[..., None]) -> None:
+    """Of two steps beside a product one has a rate: the kernel has no cost. Blocks of queries hold such steps themselves."""
+    shape = SHAPE | {"step_count": 3, "vector_step_count": 1}
+    check("cost_tile", {"fault": "no rate for a step"}, cost_border=shape, tile_choice=CHOSEN)
+    check("cost_tile", {"fault": None}, cost_border=shape | {"vector_step_count": 2}, tile_choice=CHOSEN)
+    check("cost_tile", {"fault": None}, cost_border=shape | {"query_count": 196}, tile_choice=CHOSEN)
+    check("cost_tile", {"fault": "clock"}, cost_border=shape | {"fault": "clock"}, tile_choice=CHOSEN)

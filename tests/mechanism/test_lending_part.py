@@ -12,21 +12,14 @@ def lender(evaluate: Callable[..., list[dict[str, Any]]], parts: dict[str, dict[
     """Who lends rows of eager to `asked`, of parts given by bandwidth, peak of a unit and architecture."""
     found = evaluate(
         "lending_part",
-        hardware=[{"hardware": name, "architecture": part.get("architecture", "die")} for name, part in parts.items()],
-        hardware_memory=[
-            {"hardware": n, "level": "dram", "bandwidth_byte_per_s": p["bandwidth"]} for n, p in parts.items()
-        ],
-        hardware_cluster=[{"hardware": name, "unit_count": 10} for name in parts],
-        part_peak=[
+        shipped_part=[
             {
                 "hardware": name,
-                "precision": "fp16",
-                "unit": "matrix",
-                "accumulator": "fp32",
-                "peak_ops_per_s": 10 * part.get("unit_ops", 8.0),
+                "architecture": part.get("architecture", "die"),
+                "dram_byte_per_s": part["bandwidth"],
+                "unit_ops_per_s": part.get("unit_ops", 8.0),
             }
             for name, part in parts.items()
-            if part.get("unit_ops", 8.0)
         ],
         efficiency=[{"scope": f"hardware:{name}", "backend": backend} for name, backend in rows.items()],
     )

@@ -247,33 +247,26 @@ class Chip:
 
     def lenders(self) -> dict[str, str]:
         """Part whose rows of a backend stand in for the part's own: of the same die, units as fast within a quarter, and of
-        these the nearest in bandwidth."""
-
-        def numbers(name: str) -> tuple[float, float | None]:
-            rows = self.facts.where("part_peak", hardware=name, precision="fp16", unit="matrix", accumulator="fp32")
-            most = max(c["unit_count"] for c in self.facts.where("hardware_cluster", hardware=name))
-            (dram,) = self.facts.where("part_memory", hardware=name, level="dram")
-            return dram["bandwidth_byte_per_s"], max((r["peak_ops_per_s"] / most for r in rows), default=None)
-
+        these the nearest in bandwidth, all as their files state them."""
+        shipped = {row["hardware"]: row for row in self.facts.rows["shipped_part"]}
+        if self.name not in shipped:
+            return {}
         measured: dict[str, set[str]] = {}
         for row in self.facts.rows["efficiency"]:
             if row["scope"].startswith("hardware:"):
                 measured.setdefault(row["backend"], set()).add(row["scope"].removeprefix("hardware:"))
-        mine_bandwidth, mine_rate = numbers(self.name)
-        siblings = {h["hardware"] for h in self.facts.where("hardware", architecture=self.row["architecture"])} - {
-            self.name
-        }
+        mine = shipped[self.name]
+        siblings = {name for name, row in shipped.items() if row["architecture"] == mine["architecture"]} - {self.name}
         found = {}
         for backend, parts in measured.items():
             if self.name in parts:
                 continue
             able = []
             for part in sorted(parts & siblings):
-                bandwidth, rate = numbers(part)
-                if (rate is None) == (mine_rate is None) and (
-                    not rate or not mine_rate or 0.8 <= mine_rate / rate <= 1.25
-                ):
-                    able.append((abs(math.log(mine_bandwidth / bandwidth)), part))
+                rate, own = shipped[part]["unit_ops_per_s"], mine["unit_ops_per_s"]
+                if (rate is None) == (own is None) and (not rate or not own or 0.8 <= own / rate <= 1.25):
+                    distance = abs(math.log(mine["dram_byte_per_s"] / shipped[part]["dram_byte_per_s"]))
+                    able.append((distance, part))
             if able:
                 found[backend] = min(able)[1]
         return found

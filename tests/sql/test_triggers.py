@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -19,7 +20,7 @@ FACTS = (
     "energy_profile", "energy_rule", "fusion_rule", "hardware", "hardware_cluster", "hardware_family", "hardware_interconnect",
     "hardware_memory", "hardware_overhead", "hardware_peak", "hardware_power", "hardware_provenance", "library_constant",
     "memory_level", "model", "number_rule", "operator_class", "precision", "precision_policy", "prediction_band", "price",
-    "scenario", "tiling_strategy",
+    "scenario", "shipped_part", "tiling_strategy",
 )  # fmt: skip
 """Tables whose changes reach a maintained table."""
 
@@ -48,7 +49,8 @@ def kept_rows(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
 def test_every_fact_that_is_read_has_triggers(small: Path) -> None:
     with opened(small) as connection:
         tables = {trigger.table for trigger in triggers.expected(connection)}
-        assert tables == {f"main.{fact}" for fact in FACTS} | {triggers.PARTS.table, triggers.RUNS.table}
+        kept = {f"main.{name}" for name in kept_rows(connection)}
+        assert tables == {f"main.{fact}" for fact in FACTS} | kept | {triggers.PARTS.table, triggers.RUNS.table}
         assert triggers.missing(connection) == []
         assert maintain.differences(connection) == {}
 
@@ -92,13 +94,66 @@ def test_a_change_of_a_fact_reaches_what_is_kept(small: Path, tables: tuple[str,
         assert maintain.differences(connection) == {}
 
 
-def test_one_number_of_one_part_changes_its_rows_alone(small: Path) -> None:
+EDITS = (
+    "UPDATE hardware_cluster SET clock_boost_hz = 2 * clock_boost_hz, unit_count = 3 * unit_count WHERE hardware = ?",
+    "UPDATE hardware_peak SET peak_ops_per_s = 2 * peak_ops_per_s WHERE hardware = ?",
+    "UPDATE hardware_memory SET bandwidth_byte_per_s = 5 * bandwidth_byte_per_s WHERE hardware = ?",
+    "UPDATE hardware_power SET tdp_w = tdp_w / 2 WHERE hardware = ?",
+    "UPDATE hardware_overhead SET overhead_s = 2 * overhead_s WHERE hardware = ?",
+    "UPDATE hardware SET architecture = 'another die', process_nm = 7 WHERE hardware = ?",
+    "UPDATE hardware_provenance SET confidence = 'assumed' WHERE hardware = ?",
+    "DELETE FROM hardware_peak WHERE hardware = ?",
+    "DELETE FROM hardware_memory WHERE hardware = ?",
+    "DELETE FROM hardware WHERE hardware = ?",
+)
+
+
+@pytest.mark.parametrize("part", ["l40s", "rtx4090", "tpu_v4"])
+def test_an_edit_of_one_part_leaves_the_rows_of_all_others_in_place(small: Path, part: str) -> None:
+    """Two siblings lend each other their efficiencies, and go on to, whatever either becomes."""
     with opened(small) as connection:
-        query = "SELECT hardware, SUM(hash(t)::HUGEINT) FROM part_tile AS t GROUP BY hardware"
+        lend_each_other(connection)
+        connection.execute("DELETE FROM rebuild.changed_hardware")
+        before = rows_in_place(connection, part)
+        assert [name for name, rows in before.items() if not rows] == ["part_fault"]
+        for edit in EDITS:
+            connection.execute(edit, [part])
+            assert rows_in_place(connection, part) == before, edit
+        assert connection.execute("SELECT DISTINCT hardware FROM rebuild.changed_hardware").fetchall() == [(part,)]
+        assert connection.execute("SELECT COUNT(*) FROM part WHERE hardware = ?", [part]).fetchall() == [(0,)]
+        assert maintain.differences(connection) == {}
+
+
+def lend_each_other(connection: duckdb.DuckDBPyConnection) -> None:
+    """Make the two siblings alike as shipped, so that one lends rows of eager, the other those of all backends."""
+    connection.execute("UPDATE shipped_part SET unit_ops_per_s = 1e12 WHERE hardware IN ('rtx4090', 'l40s')")
+    lent = connection.execute("SELECT hardware, backend, lender FROM lending_part ORDER BY hardware").fetchall()
+    assert lent == [("l40s", "eager", "rtx4090"), ("rtx4090", "*", "l40s")]
+
+
+def rows_in_place(connection: duckdb.DuckDBPyConnection, changed: str) -> dict[str, list[tuple[int, int]]]:
+    """Rows of every maintained table of parts but those of one, by place and content."""
+    query = (
+        "SELECT DISTINCT v.view FROM view_catalog AS v INNER JOIN duckdb_columns() AS c ON c.table_name = v.view"
+        " WHERE v.kind = 'table' AND c.schema_name = 'main' AND c.column_name = 'hardware'"
+    )
+    return {
+        name: connection.execute(f"SELECT rowid, hash(t) FROM {name} AS t WHERE hardware <> ?", [changed]).fetchall()
+        for (name,) in connection.execute(query).fetchall()
+    }
+
+
+def test_a_row_learned_of_one_part_reaches_those_that_borrow_from_it(small: Path) -> None:
+    with opened(small) as connection:
+        lend_each_other(connection)
+        query = "SELECT hardware, SUM(hash(t)::HUGEINT) FROM part_efficiency AS t GROUP BY hardware"
         before = dict(connection.execute(query).fetchall())
-        connection.execute("UPDATE hardware_peak SET peak_ops_per_s = 2 * peak_ops_per_s WHERE hardware = 'tpu_v4'")
+        connection.execute(
+            "UPDATE efficiency SET maximum_fraction = maximum_fraction / 2 WHERE scope = 'hardware:rtx4090'"
+        )
         after = dict(connection.execute(query).fetchall())
-        assert {hardware for hardware in after if after[hardware] != before[hardware]} == {"tpu_v4"}
+        assert {part for part in after if after[part] != before[part]} == {"rtx4090", "l40s"}
+        assert maintain.differences(connection) == {}
 
 
 def test_a_value_no_part_had_reaches_all_parts(small: Path) -> None:
@@ -133,6 +188,68 @@ def test_a_scenario_is_there_as_soon_as_its_row(small: Path) -> None:
         assert connection.execute(query).fetchall() == [("narrow", 33), ("wide", 33)]
         connection.execute("DELETE FROM scenario WHERE scenario_id = 99")
         assert connection.execute(query).fetchall() == []
+
+
+NAMED = {
+    "part": "hardware_cluster", "part_rate": "hardware_peak", "part_energy": "energy_profile", "part_support": "hardware_power",
+    "traced_number": "hardware_provenance", "assumed_input": "price", "part_fault": "hardware_memory", "part_tile": "hardware_peak",
+    "part_efficiency": "efficiency", "part_band": "prediction_band", "efficiency_operator": "efficiency",
+    "efficiency_precision": "efficiency", "run": "scenario", "run_kernel": "scenario", "shape": "scenario",
+    "shape_step": "scenario", "run_memory": "scenario",
+}  # fmt: skip
+"""A fact to change in place of each maintained table."""
+
+
+def test_a_write_that_would_have_no_effect_is_refused(small: Path, tmp_path: Path) -> None:
+    with opened(small) as connection:
+        before = kept_rows(connection)
+        assert NAMED.keys() <= before.keys()
+        for table in before:
+            column = connection.execute(f"SELECT * FROM {table} LIMIT 1").description[0][0]
+            connection.execute(f"COPY (SELECT * FROM {table} LIMIT 1) TO '{tmp_path}/row.parquet'")
+            for statement in (
+                f"UPDATE {table} SET {column} = {column}",
+                f"INSERT INTO {table} SELECT * FROM {table} LIMIT 1",
+                f"DELETE FROM {table}",
+                f"COPY {table} FROM '{tmp_path}/row.parquet'",
+            ):
+                with pytest.raises(duckdb.InvalidInputException, match=f"{table} is computed.*no effect") as refused:
+                    connection.execute(statement)
+                assert NAMED.get(table, "") in str(refused.value)
+        assert kept_rows(connection) == before
+        connection.execute("UPDATE hardware_power SET tdp_w = 1 WHERE hardware = 'tpu_v4'")
+        assert kept_rows(connection) != before and maintain.differences(connection) == {}
+
+
+def test_a_refusal_ends_with_its_transaction_and_lets_facts_be(small: Path) -> None:
+    with opened(small) as connection:
+        before = kept_rows(connection)
+        connection.begin()
+        connection.execute("UPDATE hardware_power SET tdp_w = 1 WHERE hardware = 'tpu_v4'")
+        with pytest.raises(duckdb.InvalidInputException, match="change hardware, hardware_cluster"):
+            connection.execute("UPDATE part SET tdp_w = 1 WHERE hardware = 'rtx4090'")
+        connection.rollback()
+        assert kept_rows(connection) == before
+        connection.execute("DELETE FROM model WHERE model = 'wide'; DELETE FROM scenario WHERE scenario_id = 1")
+        assert connection.execute("SELECT DISTINCT model, scenario_id > 1 FROM shape").fetchall() == [("narrow", True)]
+        with pytest.raises(duckdb.InvalidInputException, match="change model, scenario"):
+            connection.execute("DELETE FROM run")
+
+
+def test_what_charz_writes_itself_is_taken_and_leaves_the_tables_shut(
+    small: Path, add_model: Callable[[duckdb.DuckDBPyConnection, str, int], None]
+) -> None:
+    with opened(small) as connection:
+        connection.begin()
+        add_model(connection, "third", 64)
+        maintain.add_runs(connection, models=["narrow"])
+        maintain.refresh(connection)
+        maintain.add_runs(connection, scenarios=[2])
+        connection.commit()
+        assert connection.execute(f"SELECT COUNT(*) FROM {triggers.WRITING}").fetchall() == [(0,)]
+        with pytest.raises(duckdb.InvalidInputException, match="no effect"):
+            connection.execute("DELETE FROM run")
+        assert maintain.differences(connection) == {}
 
 
 def test_what_is_rolled_back_leaves_everything(small: Path) -> None:

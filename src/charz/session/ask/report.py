@@ -36,7 +36,7 @@ _SECTIONS: dict[str, tuple[str, tuple[str, ...], str]] = {
     "kernels": (
         "kernel_latency",
         (
-            "kernel_id", "kernel", "latency_s", "compute_s", "memory_s", "overhead_s", "bottleneck",
+            "kernel_id", "kernel", "operator", "module", "latency_s", "compute_s", "memory_s", "overhead_s", "bottleneck",
             "utilization_fraction",
         ),
         "ORDER BY latency_s DESC, position LIMIT {top}",
@@ -44,12 +44,12 @@ _SECTIONS: dict[str, tuple[str, tuple[str, ...], str]] = {
     "energy": (
         "kernel_energy",
         (
-            "kernel_id", "kernel_class", "energy_j", "compute_energy_j", "memory_energy_j", "static_energy_j", "wasted_energy_j",
+            "kernel_id", "kernel", "operator", "module", "energy_j", "compute_energy_j", "memory_energy_j", "static_energy_j", "wasted_energy_j",
             "efficiency_fraction", "power_w",
         ),
         "ORDER BY energy_j DESC NULLS LAST, position LIMIT {top}",
     ),
-    "sentences": ("kernel_mapping", ("kernel_id", "sentence"), "ORDER BY latency_s DESC, position LIMIT {top}"),
+    "sentences": ("kernel_mapping", ("kernel_id", "operator", "sentence"), "ORDER BY latency_s DESC, position LIMIT {top}"),
     "partition": (
         "partition_report",
         ("aspect", "bucket", "kernel_count", "flops", "flops_fraction", "traffic_byte", "traffic_fraction"),
@@ -78,7 +78,7 @@ _SECTIONS: dict[str, tuple[str, tuple[str, ...], str]] = {
     ),
     "traffic": (
         "kernel_level",
-        ("kernel_id", "kernel", "border", "level", "level_byte", "level_s", "level_j", "is_slowest"),
+        ("kernel_id", "kernel", "operator", "border", "level", "level_byte", "level_s", "level_j", "is_slowest"),
         "ORDER BY level_s DESC, kernel_id, border LIMIT {top}",
     ),
     "timeline": (

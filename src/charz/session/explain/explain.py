@@ -166,9 +166,7 @@ class _Told:
         kernels = self._rows("kernel_time", "ORDER BY latency_s DESC, kernel_id")
         total = sum(k["latency_s"] for k in kernels) + kernels[0]["run_call_s"]
         for kernel in kernels[:SHOWN_KERNELS]:
-            meaning = (
-                f"{kernel['kernel']}; {100 * kernel['latency_s'] / total:.1f} % of the run; {kernel['bottleneck']}"
-            )
+            meaning = f"{_name(kernel)}; {100 * kernel['latency_s'] / total:.1f} % of the run; {kernel['bottleneck']}"
             self._line(
                 "Kernels that take the most time", "", str(kernel["kernel_id"]), kernel["latency_s"], "s", meaning
             )
@@ -230,7 +228,7 @@ class _Told:
         kernel = kernels[0]
         for title, view, columns in _KERNEL_CHAIN:
             self._facts(
-                title, kernel["kernel"], view, kernel if view == "kernel_time" else self._rows(view, where)[0], columns
+                title, _name(kernel), view, kernel if view == "kernel_time" else self._rows(view, where)[0], columns
             )
         self._terms(kernel, where)
         self._steps(where)
@@ -263,7 +261,7 @@ class _Told:
             next = f"`charz explain {self.keys['model']} {self._as_asked()}` lists kernels"
             raise CharzError("no product to tile", piece or str(self.keys["model"]), next=next)
         for kernel_id, rival in rivals.items():
-            title = f"Kernel {kernel_id}: {rival['kernel']}"
+            title = f"Kernel {kernel_id}: {_name(rival)}"
             self._facts(title, f"chosen, candidate {rival['candidate']}", "kernel_tile", rival, _TILED)
             if kernel_id in mine:
                 self._facts(title, size, "kernel_tile", mine[kernel_id], _TILED)
@@ -408,6 +406,12 @@ class _Told:
 
 _TERM: Sequence[str] = ("term_s", "term_j", "amount", "rate_per_s", "fraction")
 """Numbers of a term."""
+
+
+def _name(kernel: Record) -> str:
+    """A kernel by the classes it fuses, and by its anchor's name and module."""
+    where = f" of {kernel['module']}" if kernel["module"] else ""
+    return f"{kernel['kernel']} ({kernel['operator']}{where})"
 
 
 def _unit(column: str) -> str | None:

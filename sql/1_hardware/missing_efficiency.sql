@@ -1,0 +1,41 @@
+-- Parts and backends for which no row of `efficiency` holds for a resource, of some kernel class at least: what is unknown must
+-- not make a part faster.
+-- Grain: hardware, backend
+CREATE VIEW missing_efficiency AS
+WITH counted_rows AS (
+    SELECT
+        hardware,
+        backend,
+        COUNT(*) AS row_count,
+        COUNT(matrix_fraction + matrix_half_ops) AS matrix_count,
+        COUNT(vector_fraction + vector_half_ops) AS vector_count,
+        COUNT(memory_fraction + memory_half_byte) AS memory_count,
+        COUNT(overlap_fraction) AS overlap_count,
+        COUNT(residency_fraction) AS residency_count
+    FROM part_efficiency
+    GROUP BY hardware, backend
+),
+
+named_resources AS (
+    SELECT
+        b.hardware,
+        b.backend,
+        CASE
+            WHEN c.hardware IS NULL THEN 'any resource'
+            WHEN c.matrix_count < c.row_count THEN 'matrix'
+            WHEN c.vector_count < c.row_count THEN 'vector'
+            WHEN c.memory_count < c.row_count THEN 'memory'
+            WHEN c.overlap_count < c.row_count THEN 'overlap'
+            WHEN c.residency_count < c.row_count THEN 'residency'
+        END AS resource
+    FROM supported_backend AS b
+    LEFT JOIN counted_rows AS c ON c.hardware = b.hardware AND c.backend = b.backend
+)
+
+SELECT
+    hardware,
+    backend,
+    -- The first resource, as in `efficiency`, that has none.
+    resource
+FROM named_resources
+WHERE resource IS NOT NULL

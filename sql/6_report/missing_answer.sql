@@ -1,0 +1,134 @@
+-- Why there is no answer: for any model on a part (`part_lack`), for a model on a part, or for a model on a part under a backend
+-- and precision, whatever the batch. `*` stands for all. Where none of these has a row, a time is answered.
+-- Grain: model, hardware, backend, precision
+CREATE VIEW missing_answer AS
+WITH ranked_lacks AS (
+    SELECT
+        *,
+        CASE lack
+            WHEN 'family' THEN 0
+            WHEN 'backend' THEN 1
+            WHEN 'rate' THEN 2
+            WHEN 'number' THEN 3
+            WHEN 'memory' THEN 4
+            WHEN 'tile' THEN 5
+            ELSE 6
+        END AS lack_rank
+    FROM part_lack
+    WHERE lack <> 'energy'
+),
+
+part_reasons AS (
+    SELECT
+        hardware,
+        backend,
+        reason,
+        next,
+        ROW_NUMBER() OVER (PARTITION BY hardware, backend ORDER BY lack_rank, lack) AS choice
+    FROM ranked_lacks
+),
+
+-- A model's steps by the element types they compute in: a part that has no rate for one, or for a product no tile, has no answer.
+needed_types AS (
+    SELECT
+        model, backend, precision, scenario_id, compute_precision, MAX(CASE WHEN is_product THEN 1 ELSE 0 END) AS has_product
+    FROM shape_step
+    GROUP BY model, backend, precision, scenario_id, compute_precision
+),
+
+fitting_tiles AS (
+    SELECT DISTINCT hardware, backend, compute_precision
+    FROM part_tile
+    WHERE overflowing_level IS NULL AND dataflow <> 'query_block'
+),
+
+lacking_runs AS (
+    SELECT
+        n.model,
+        t.hardware,
+        n.scenario_id,
+        MIN(CASE WHEN r.hardware IS NULL THEN n.compute_precision END) AS rateless_precision,
+        MIN(CASE WHEN n.has_product = 1 AND f.hardware IS NULL THEN n.compute_precision END) AS tileless_precision
+    FROM needed_types AS n
+    INNER JOIN part_support AS t ON t.backend = n.backend AND t.precision = n.precision
+    LEFT JOIN part_rate AS r
+        ON r.hardware = t.hardware AND r.backend = t.backend AND r.compute_precision = n.compute_precision
+    LEFT JOIN fitting_tiles AS f
+        ON f.hardware = t.hardware AND f.backend = t.backend AND f.compute_precision = n.compute_precision
+    GROUP BY n.model, t.hardware, n.scenario_id
+),
+
+explained_runs AS (
+    SELECT
+        r.model,
+        t.hardware,
+        r.backend,
+        r.precision,
+        CASE
+            WHEN l.rateless_precision IS NOT NULL
+                THEN CONCAT('a kernel of the model needs ', l.rateless_precision, ', which the part has no rate for')
+            WHEN l.tileless_precision IS NOT NULL
+                THEN CONCAT('no memory of the part holds a tile of a product in ', l.tileless_precision)
+            WHEN r.power <> 'default' AND r.power_w IS NULL AND m.hardware IS NULL
+                THEN CONCAT('the part has no power mode ', r.power)
+        END AS reason,
+        CASE
+            WHEN l.rateless_precision IS NOT NULL
+                THEN CONCAT('state a peak in ', l.rateless_precision, ' (hardware_peak) if it has one, or ask for another precision')
+            WHEN l.tileless_precision IS NOT NULL THEN 'state the memory on the chip (hardware_memory)'
+            ELSE 'name one of its modes (hardware_power), or a limit as `150w`'
+        END AS next
+    FROM run AS r
+    INNER JOIN part_support AS t ON t.backend = r.backend AND t.precision = r.precision
+    LEFT JOIN lacking_runs AS l
+        ON l.model = r.model AND l.hardware = t.hardware AND l.scenario_id = r.scenario_id
+    LEFT JOIN hardware_power AS m ON m.hardware = t.hardware AND m.mode = r.power
+    WHERE t.fault IS NULL
+),
+
+run_parts AS (
+    SELECT DISTINCT r.model, t.hardware
+    FROM run AS r
+    INNER JOIN part_support AS t ON t.backend = r.backend AND t.precision = r.precision
+),
+
+reached_parts AS (
+    SELECT DISTINCT t.hardware
+    FROM part_support AS t
+    INNER JOIN scenario AS s ON s.backend = t.backend AND s.precision = t.precision
+)
+
+SELECT
+    '*' AS model,
+    hardware,
+    backend,
+    '*' AS precision,
+    -- Why there is none.
+    reason,
+    -- What to do.
+    next
+FROM part_reasons
+WHERE choice = 1
+UNION ALL
+SELECT
+    m.model,
+    p.hardware,
+    '*' AS backend,
+    '*' AS precision,
+    'no stored scenario of the part is valid for the model: its batch or sequence is fixed, it trains, or has no context' AS reason,
+    CONCAT('add one with `charz scenario add --batch ', m.default_batch, '` and a backend of the part') AS next
+FROM model AS m
+CROSS JOIN reached_parts AS p
+LEFT JOIN run_parts AS r ON r.model = m.model AND r.hardware = p.hardware
+WHERE r.model IS NULL
+UNION ALL
+SELECT
+    model,
+    hardware,
+    backend,
+    precision,
+    MIN(reason) AS reason,
+    MIN(next) AS next
+FROM explained_runs
+GROUP BY model, hardware, backend, precision
+HAVING COUNT(*) = COUNT(reason)

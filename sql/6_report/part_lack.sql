@@ -1,0 +1,116 @@
+-- What a part lacks to answer for any model, or to give energies, and what to do about it: known before a model is ingested. A part
+-- without a row answers under each stored scenario that names a backend and a precision of it (`missing_answer` says which
+-- models do not).
+-- Grain: hardware, backend, lack
+CREATE VIEW part_lack AS
+WITH reached_parts AS (
+    SELECT DISTINCT t.hardware
+    FROM part_support AS t
+    INNER JOIN scenario AS s ON s.backend = t.backend AND s.precision = t.precision
+),
+
+backed_parts AS (
+    SELECT DISTINCT hardware FROM supported_backend
+),
+
+tiled_parts AS (
+    SELECT DISTINCT hardware FROM part_tile
+),
+
+faults AS (
+    SELECT hardware, MIN(CONCAT(field, ': ', rule)) AS first_fault, COUNT(*) AS fault_count
+    FROM part_fault
+    WHERE kind IN ('cluster', 'memory', 'peak', 'power', 'overhead', 'energy')
+    GROUP BY hardware
+)
+
+SELECT
+    h.hardware,
+    -- Backend under which it is missing; `*` for all.
+    '*' AS backend,
+    -- What is missing: `family`, `backend`, `rate`, `tile`, `number`, `memory`, `efficiency` or `scenario` for an answer, `energy`
+    -- for its joules.
+    'family' AS lack,
+    -- What is missing, in words.
+    CONCAT('its family ', h.family, ' is unknown') AS reason,
+    -- What to do.
+    'add the family to hardware_family' AS next
+FROM hardware AS h
+LEFT JOIN hardware_family AS f ON f.family = h.family
+WHERE f.family IS NULL
+UNION ALL
+SELECT
+    h.hardware,
+    '*' AS backend,
+    'backend' AS lack,
+    CONCAT('no backend runs the family ', h.family, ' of the maker ', h.vendor) AS reason,
+    'add a row to backend_support' AS next
+FROM hardware AS h
+LEFT JOIN backed_parts AS b ON b.hardware = h.hardware
+WHERE b.hardware IS NULL
+UNION ALL
+SELECT
+    b.hardware,
+    '*' AS backend,
+    'rate' AS lack,
+    'it has no peak in a precision that a policy computes in' AS reason,
+    'state a peak in fp32, fp16, bf16 or int8 (hardware_peak)' AS next
+FROM backed_parts AS b
+LEFT JOIN part_proposal AS t ON t.hardware = b.hardware
+WHERE t.hardware IS NULL
+UNION ALL
+SELECT
+    h.hardware,
+    '*' AS backend,
+    'tile' AS lack,
+    CONCAT('its family ', h.family, ' cuts no tiles that its units compute') AS reason,
+    'add a row to tiling_strategy' AS next
+FROM part AS h
+INNER JOIN part_proposal AS t ON t.hardware = h.hardware
+LEFT JOIN tiled_parts AS p ON p.hardware = h.hardware
+WHERE p.hardware IS NULL
+UNION ALL
+SELECT
+    hardware,
+    '*' AS backend,
+    'number' AS lack,
+    CONCAT(
+        'a number that cannot be: ', first_fault, CASE WHEN fault_count > 1 THEN CONCAT(', and ', fault_count - 1, ' more') ELSE '' END
+    ) AS reason,
+    CONCAT('correct it: SELECT * FROM part_fault WHERE hardware = ''', hardware, '''') AS next
+FROM faults
+UNION ALL
+SELECT
+    hardware,
+    '*' AS backend,
+    'memory' AS lack,
+    'no level of its memory holds a tile' AS reason,
+    'state a level on the chip (hardware_memory), e.g. a scratchpad' AS next
+FROM part
+WHERE tile_memory_byte IS NULL
+UNION ALL
+SELECT
+    hardware,
+    backend,
+    'efficiency' AS lack,
+    CONCAT('no efficiency of ', resource, ' holds under ', backend) AS reason,
+    'add a row to efficiency' AS next
+FROM missing_efficiency
+UNION ALL
+SELECT
+    t.hardware,
+    '*' AS backend,
+    'scenario' AS lack,
+    'no stored scenario names a backend and a precision that it computes in' AS reason,
+    CONCAT('`charz scenario add --backend ', t.backend, ' --precision ', t.precision, '`') AS next
+FROM part_proposal AS t
+LEFT JOIN reached_parts AS r ON r.hardware = t.hardware
+WHERE r.hardware IS NULL
+UNION ALL
+SELECT
+    hardware,
+    '*' AS backend,
+    'energy' AS lack,
+    CONCAT('nothing gives its ', field) AS reason,
+    'state it (energy_profile), or add a row to energy_rule' AS next
+FROM missing_energy

@@ -1,0 +1,185 @@
+"""Every part has an answer for every model, or a reason why not, and never both."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import charz
+
+UNREACHED = (
+    "aic100", "cerebras_wse3", "coral_edge_tpu", "gaudi2", "gaudi3", "groq_lpu_v1", "hailo8", "hexagon698", "tpu_v1",
+    "trainium2",
+)  # fmt: skip
+"""Parts that no shipped scenario named a backend and a precision of."""
+OWN = "my_npu"
+PART = "aic100"
+"""An accelerator that answers for all three."""
+
+
+@pytest.fixture(scope="module")
+def own_npu(file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The three generated models, and a part that a user made from the template, its numbers as they stand there."""
+    folder = tmp_path_factory.mktemp("npu")
+    path = folder / "npu.duckdb"
+    shutil.copy(file, path)
+    with charz.open(path) as db:
+        db.hardware.template("npu", id=OWN, out=folder / "npu.yaml")
+        db.hardware.add(folder / "npu.yaml")
+    return path
+
+
+@pytest.fixture
+def connection(own_npu: Path, tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A plain client of a copy."""
+    with duckdb.connect(str(shutil.copy(own_npu, tmp_path / "copy.duckdb")), config={"threads": 1}) as opened:
+        yield opened
+
+
+def asked(connection: duckdb.DuckDBPyConnection, *hardware: str) -> list[tuple[str, str, bool, bool]]:
+    """Model, part, whether there is a time under any stored scenario, and whether a reason says why not."""
+    query = """
+        WITH times AS (
+            SELECT model, hardware, COUNT(latency_s) > 0 AS is_answered FROM model_report WHERE hardware IN (SELECT UNNEST($1))
+            GROUP BY model, hardware
+        ),
+        reasons AS (SELECT * FROM missing_answer WHERE hardware IN (SELECT UNNEST($1)))
+        SELECT
+            m.model, h.hardware, COALESCE(t.is_answered, FALSE),
+            EXISTS (SELECT 1 FROM reasons AS r WHERE r.hardware = h.hardware AND r.model IN ('*', m.model))
+        FROM model AS m CROSS JOIN hardware AS h
+        LEFT JOIN times AS t ON t.model = m.model AND t.hardware = h.hardware
+        WHERE h.hardware IN (SELECT UNNEST($1)) ORDER BY ALL
+    """
+    return connection.execute(query, [list(hardware)]).fetchall()
+
+
+def test_every_target_has_a_time_or_a_reason(connection: duckdb.DuckDBPyConnection) -> None:
+    """By part, backend and precision, of all parts."""
+    connection.execute(
+        "CREATE TEMP TABLE target AS SELECT model, hardware, backend, precision, COUNT(latency_s) AS times, COUNT(*) AS runs"
+        " FROM model_report GROUP BY ALL"
+    )
+    explained = (
+        "SELECT t.* FROM target AS t SEMI JOIN missing_answer AS r ON r.hardware = t.hardware AND r.model IN ('*', t.model)"
+        " AND r.backend IN ('*', t.backend) AND r.precision IN ('*', t.precision)"
+    )
+    silent = connection.execute("SELECT * FROM target WHERE times = 0 ORDER BY ALL").fetchall()
+    assert connection.execute(f"{explained} ORDER BY ALL").fetchall() == silent
+    assert 0 < len(silent) < 60
+    assert connection.execute("SELECT COUNT(*) FROM target WHERE times NOT IN (0, runs)").fetchall() == [(0,)]
+    every = connection.execute("SELECT COUNT(*) FROM hardware").fetchall()
+    assert connection.execute("SELECT COUNT(DISTINCT hardware) FROM target").fetchall() == every
+    assert connection.execute("SELECT * FROM part_lack").fetchall() == []
+
+
+@pytest.mark.parametrize("part", [*UNREACHED, OWN])
+def test_a_part_that_no_scenario_named_answers_or_says_why(connection: duckdb.DuckDBPyConnection, part: str) -> None:
+    found = asked(connection, part)
+    assert [model for model, *_ in found] == ["decoder", "other", "small"]
+    assert all(is_answered != is_explained for *_, is_answered, is_explained in found)
+
+
+LACKS = {
+    "scenario": (
+        "DELETE FROM scenario WHERE backend = 'onnxruntime'",
+        "no stored scenario names a backend and a precision that it computes in",
+        "`charz scenario add --backend onnxruntime --precision fp16`",
+    ),
+    "backend": (
+        "DELETE FROM backend_support WHERE family = 'npu'",
+        "no backend runs the family npu of the maker qualcomm",
+        "add a row to backend_support",
+    ),
+    "rate": (
+        "DELETE FROM hardware_peak WHERE hardware = 'aic100'",
+        "it has no peak in a precision that a policy computes in",
+        "state a peak in fp32, fp16, bf16 or int8 (hardware_peak)",
+    ),
+    "tile": (
+        "DELETE FROM tiling_strategy WHERE family = 'npu'",
+        "its family npu cuts no tiles that its units compute",
+        "add a row to tiling_strategy",
+    ),
+    "family": (
+        "DELETE FROM hardware_family WHERE family = 'npu'",
+        "its family npu is unknown",
+        "add the family to hardware_family",
+    ),
+    "number": (
+        "UPDATE hardware_memory SET bandwidth_byte_per_s = -1 WHERE hardware = 'aic100'",
+        "a number that cannot be: memory.dram.bandwidth_byte_per_s: a number from ",
+        "correct it: SELECT * FROM part_fault WHERE hardware = 'aic100'",
+    ),
+    "efficiency": (
+        "DELETE FROM efficiency WHERE resource = 'memory' AND scope IN ('*', 'family:npu')",
+        "no efficiency of memory holds under onnxruntime",
+        "add a row to efficiency",
+    ),
+}
+"""What is taken from the part, with the reason and the remedy."""
+
+
+@pytest.mark.parametrize("lack", LACKS)
+def test_what_a_part_lacks_is_said_and_is_why(connection: duckdb.DuckDBPyConnection, lack: str) -> None:
+    statement, reason, remedy = LACKS[lack]
+    assert all(
+        (is_answered, is_explained) == (True, False) for *_, is_answered, is_explained in asked(connection, PART)
+    )
+    connection.execute(statement)
+    said = "SELECT reason, next FROM part_lack WHERE hardware = ? AND lack = ? AND backend IN ('*', 'onnxruntime')"
+    ((found, following),) = connection.execute(said, [PART, lack]).fetchall()
+    assert (found[: len(reason)], following) == (reason, remedy)
+    assert all(
+        (is_answered, is_explained) == (False, True) for *_, is_answered, is_explained in asked(connection, PART)
+    )
+
+
+def test_the_remedy_of_a_missing_scenario_helps(own_npu: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copy(own_npu, tmp_path / "npu.duckdb"))
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("DELETE FROM scenario WHERE backend = 'onnxruntime'")
+    with charz.open(path) as db:
+        db.scenario.add(backend="onnxruntime", precision="fp16")
+    with duckdb.connect(str(path)) as connection:
+        assert all(is_answered for *_, is_answered, _ in asked(connection, PART))
+
+
+def test_missing_energies_are_said_and_leave_the_time(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute("DELETE FROM energy_rule WHERE quantity = 'dram_pj_per_byte'")
+    query = "SELECT reason FROM part_lack WHERE hardware = 'aic100' AND lack = 'energy'"
+    assert connection.execute(query).fetchall() == [("nothing gives its energy.byte.dram",)]
+    report = "SELECT COUNT(latency_s) > 0, COUNT(energy_j) FROM model_report WHERE hardware = 'aic100'"
+    assert connection.execute(report).fetchall() == [(True, 0)]
+
+
+def test_a_model_that_no_scenario_fits_is_said(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute("UPDATE model SET is_batch_symbolic = FALSE, default_batch = 3 WHERE model = 'small'")
+    query = "SELECT reason, next FROM missing_answer WHERE model = 'small' AND hardware = 't4'"
+    ((reason, remedy),) = connection.execute(query).fetchall()
+    assert reason.startswith("no stored scenario of the part is valid for the model")
+    assert remedy.startswith("add one with `charz scenario add --batch 3`")
+    assert asked(connection, "t4")[-1] == ("small", "t4", False, True)
+
+
+def test_a_power_mode_that_a_part_has_not_is_said(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute("UPDATE scenario SET power = 'maxn' WHERE backend LIKE 'xla%'")
+    query = "SELECT reason FROM missing_answer WHERE model = 'small' AND hardware = 'tpu_v4'"
+    assert set(connection.execute(query).fetchall()) == {("the part has no power mode maxn",)}
+    assert {row[2:] for row in asked(connection, "tpu_v4")} == {(False, True)}
+
+
+def test_a_step_without_a_rate_takes_no_time_for_nothing(connection: duckdb.DuckDBPyConnection) -> None:
+    """A normalization in fp16 on a part of int8 alone, within a kernel of its own or of a product."""
+    query = """
+        SELECT DISTINCT t.is_product, c.latency_s FROM shape_step AS t
+        INNER JOIN model_report AS c ON c.model = t.model AND c.scenario_id = t.scenario_id AND c.hardware = 'my_npu'
+        LEFT JOIN part_rate AS r
+            ON r.hardware = c.hardware AND r.backend = t.backend AND r.compute_precision = t.compute_precision
+        WHERE r.hardware IS NULL ORDER BY ALL
+    """
+    assert connection.execute(query).fetchall() == [(False, None)]
