@@ -148,7 +148,9 @@ Answers = dict[tuple[object, ...], tuple[float | None, ...]]
 
 def answers(connection: duckdb.DuckDBPyConnection) -> Answers:
     """Time, energy and memory of every run on every part, and the numbers that the answer names."""
-    names = [c for (c,) in connection.execute("SELECT column_name FROM view_column WHERE view = 'model_report'").fetchall()]
+    names = [
+        c for (c,) in connection.execute("SELECT column_name FROM view_column WHERE view = 'model_report'").fetchall()
+    ]
     named = "implausible" if "implausible" in names else "NULL"
     query = f"SELECT hardware, scenario_id, latency_s, energy_j, peak_memory_byte, {named} FROM model_report"
     return {row[:2]: row[2:] for row in connection.execute(query).fetchall()}
@@ -161,7 +163,12 @@ def outcome(connection: duckdb.DuckDBPyConnection, fault: Fault, before: Answers
         connection.execute(fault.statement)
         after = answers(connection)
         listed = bool(connection.execute("SELECT 1 FROM impossible_number LIMIT 1").fetchall())
-    except (duckdb.ConversionException, duckdb.ConstraintException, duckdb.InvalidInputException, duckdb.OutOfRangeException):
+    except (
+        duckdb.ConversionException,
+        duckdb.ConstraintException,
+        duckdb.InvalidInputException,
+        duckdb.OutOfRangeException,
+    ):
         return Outcome(fault, "refused", True)
     finally:
         connection.execute("ROLLBACK")
@@ -196,4 +203,6 @@ def _compared(old: tuple[float | None, ...], new: tuple[float | None, ...] | Non
 
 
 def _literal(value: object) -> str:
-    return ddl.literal(value) if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+    return (
+        ddl.literal(value) if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+    )
