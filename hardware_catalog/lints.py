@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from charz.schema import ranges
 from charz.schema.catalog import (
     Confidence,
     Efficiency,
@@ -60,13 +61,12 @@ class Context:
     """Bits by precision; empty when the catalog has no precision table."""
     taken: dict[str, str]
     """Ids and aliases of parts already known, with the part each means."""
-    rules: dict[tuple[str, str], tuple[float, float]]
-    """Least and most of the numbers of a kind and quantity; `*` stands for all."""
+    rules: dict[ranges.Place, ranges.Bounds]
+    """Least and most that numbers can be (`number_rule`)."""
 
     def bounds(self, place: str) -> tuple[float, float]:
         """Least and most of the number at a place."""
-        kind, *_, quantity = place.split(".")
-        return self.rules.get((kind, quantity)) or self.rules.get(("*", "*"), (-math.inf, math.inf))
+        return ranges.closest(self.rules, *ranges.place(place)) or (-math.inf, math.inf)
 
 
 def check_parts(parts: list[Part], tables: dict[type[Row], list[Row]]) -> list[Problem]:
@@ -98,7 +98,9 @@ def _context(tables: dict[type[Row], list[Row]]) -> Context:
         precisions={row.precision: row.bits for row in tables.get(Precision, []) if isinstance(row, Precision)},
         taken=taken | aliases,
         rules={
-            (r.kind, r.quantity): (r.least, r.most) for r in tables.get(NumberRule, []) if isinstance(r, NumberRule)
+            (r.kind, r.quantity, r.row_kind, r.of_family): (r.least, r.most)
+            for r in tables.get(NumberRule, [])
+            if isinstance(r, NumberRule)
         },
     )
 

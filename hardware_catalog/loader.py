@@ -7,17 +7,19 @@ Loading applies every lint; a fault is an error. What follows from the numbers i
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from charz.schema import database, ranges
 from charz.schema.catalog import (
     EnergyProfile,
     Hardware,
     HardwareAlias,
     HardwareConflict,
     HardwareProvenance,
+    NumberRule,
     Price,
     ShippedPart,
     Source,
@@ -73,6 +75,7 @@ def load(root: Path | None = None) -> Catalog:
             problems += error.problems
     if problems:
         raise CatalogError(problems)
+    catalog.rows[NumberRule] = list(number_rules())
     known = {part.hardware for part in parts}
     problems = lints.check_parts(parts, catalog.rows) + lints.check_tables(known, catalog.rows)
     if problems:
@@ -95,6 +98,17 @@ def load_part(path: Path, catalog: Catalog | None = None) -> dict[type[Row], lis
     if problems:
         raise CatalogError(problems)
     return rows_of(part, origin="user")
+
+
+def number_rules() -> Iterator[Row]:
+    """What the numbers of every table of facts can be and usually are, as their columns declare it."""
+    for row_type in database.FACTS:
+        for said in ranges.ranges(row_type):
+            yield NumberRule(
+                kind=ranges.kind(row_type), quantity=said.quantity, row_kind=said.of, of_family=said.family,
+                least=said.possible.least, most=said.possible.most,
+                plausible_least=said.plausible.least, plausible_most=said.plausible.most,
+            )  # fmt: skip
 
 
 def columns_of(row_type: type[Row], rows: Iterable[Row]) -> dict[str, list[Any]]:
@@ -197,4 +211,5 @@ def _content_hash(root: Path, files: list[Path]) -> str:
     for path in files:
         digest.update(path.relative_to(root).as_posix().encode())
         digest.update(path.read_bytes())
+    digest.update(repr(list(number_rules())).encode())
     return digest.hexdigest()

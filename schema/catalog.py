@@ -8,8 +8,9 @@ and the view `hardware_value` joins the two into one long list.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
+from .ranges import ANY, HUGE, TINY, Ordinal, Plausible, Possible, Share, Size
 from .row import Row
 
 
@@ -39,7 +40,7 @@ class Confidence(Row):
 
     confidence: str
     """Level, e.g. `vendor_doc`."""
-    rank: int
+    rank: Ordinal
     """Order of trust, 1 the highest."""
     is_guess: bool
     """True for `assumed`: counted in every report that rests on it."""
@@ -63,13 +64,13 @@ class Hardware(Row):
     """`cpu`, `gpu`, `tpu`, `kpu`, `npu` or `dsp`."""
     market: str
     """`datacenter`, `desktop`, `server`, `consumer`, `workstation`, `edge`, `mobile`, ..."""
-    year: int | None
+    year: Annotated[int | None, Possible(1940, 2200), Plausible(1990, 2040)]
     """Year of introduction."""
     architecture: str
     """Microarchitecture and die, e.g. `Hopper GH100`; rules hold for its first words."""
     compute_capability: str | None
     """CUDA compute capability, e.g. `9.0`; null for others. Joins `cuda_limit`."""
-    process_nm: float | None
+    process_nm: Annotated[float | None, Plausible(0.5, 1000)]
     """Process node by its marketing name. [nm]"""
     form_factor: str
     """PCIe, SXM, socket, SoC, ..."""
@@ -144,25 +145,38 @@ class HardwareCluster(Row):
     """Part it belongs to."""
     cluster: str
     """`sm`, `cu`, `core`, `p_core`, `e_core`, `mxu`, `tile`, ..."""
-    cluster_rank: int | None
+    cluster_rank: Annotated[int | None, ANY]
     """Place among the part's clusters; rules that know of one cluster take the lowest."""
     kind: str
     """`simt`, `core`, `systolic` or `domain_flow`."""
-    unit_count: int
+    unit_count: Annotated[
+        int,
+        Plausible(1, 1000),
+        Plausible(1, 512, family="cpu"),
+        Plausible(1, 2000, family="kpu"),
+        Plausible(1, 2e6, family="npu"),
+        Plausible(1, 64, family="tpu"),
+    ]
     """Units of this kind on the part."""
-    lanes: float | None
+    lanes: Annotated[
+        float | None,
+        Plausible(1, 512),
+        Plausible(1, 128, family="cpu"),
+        Plausible(16, 16384, family="kpu"),
+        Plausible(16, 8192, family="tpu"),
+    ]
     """fp32 lanes of a unit: results a clock."""
-    array_rows: int | None
+    array_rows: Annotated[int | None, Plausible(4, 1024)]
     """Rows of a unit's systolic or processing-element array."""
-    array_columns: int | None
+    array_columns: Annotated[int | None, Plausible(4, 1024)]
     """Columns of that array."""
-    thread_count: int | None
+    thread_count: Annotated[int | None, Plausible(1, 4096), Plausible(1, 16, family="cpu")]
     """Hardware threads a unit holds at once."""
-    clock_base_hz: float | None
+    clock_base_hz: Annotated[float | None, Plausible(1e8, 1e10)]
     """Guaranteed clock. [Hz]"""
-    clock_boost_hz: float | None
+    clock_boost_hz: Annotated[float | None, Plausible(1e8, 1e10)]
     """Highest sustained clock, at which peaks are stated. [Hz]"""
-    clock_matrix_hz: float | None
+    clock_matrix_hz: Annotated[float | None, Plausible(1e8, 1e10)]
     """Clock of the matrix units where it differs, as stated; `part_cluster` has what follows of it. [Hz]"""
     derived_matrix_hz: float | None
     """Boost clock beside which the clock of the matrix units was stated: an edit of the boost clock moves both. [Hz]"""
@@ -173,6 +187,7 @@ class HardwareMemory(Row):
 
     TABLE: ClassVar[str] = "hardware_memory"
     KEY: ClassVar[tuple[str, ...]] = ("hardware", "level")
+    RANGES_BY: ClassVar[tuple[str, ...]] = ("level",)
     RATIO_TO: ClassVar[Mapping[str, str]] = {"bandwidth_byte_per_s": "derived_byte_per_s"}
 
     hardware: str
@@ -185,16 +200,39 @@ class HardwareMemory(Row):
     """`hardware` for a cache, `software` for a scratchpad or main memory."""
     technology: str | None
     """`SRAM`, `HBM3`, `GDDR6X`, `DDR5`, `LPDDR5`, ..."""
-    capacity_byte: float | None
+    capacity_byte: Annotated[
+        float | None,
+        Plausible(1e3, 1e9),
+        Plausible(1e8, 1e12, of="dram"),
+        Plausible(1e9, 2e13, of="dram", family="cpu"),
+        Plausible(1e3, 1e7, of="l1"),
+        Plausible(1e3, 5e5, of="l1", family="kpu"),
+        Plausible(1e3, 1e7, of="l2", family="kpu"),
+        Plausible(1e4, 1e8, of="l3", family="kpu"),
+        Plausible(1e5, 2e9, of="l3"),
+        Plausible(1e3, 1e7, of="register"),
+        Plausible(1e3, 1e7, of="scratchpad", family="gpu"),
+        Plausible(1e4, 1e11, of="scratchpad", family="npu"),
+    ]
     """Size, of one unit's share where scope is `unit`. [byte]"""
-    bandwidth_byte_per_s: float | None
+    bandwidth_byte_per_s: Annotated[
+        float | None,
+        Plausible(1e9, 2e13),
+        Plausible(1e9, 1e17, of="dram", family="npu"),
+        Plausible(1e9, 1e18, of="scratchpad", family="npu"),
+        Plausible(1e9, 1e15, of="scratchpad", family="tpu"),
+        Plausible(1e9, 1e14, of="l2", family="gpu"),
+        Plausible(1e9, 1e14, of="l3"),
+        Plausible(1e9, 2e12, of="dram", family="cpu"),
+        Plausible(1e9, 1e14, of="register", family="gpu"),
+    ]
     """Peak bandwidth as stated, of one unit's share where scope is `unit`; both directions together. `part_memory` has
     what follows where it is null. [byte/s]"""
     derived_byte_per_s: float | None
     """What `derivation_rule` gave for the level when its bandwidth was stated: what moves that moves both. [byte/s]"""
-    unit_bandwidth_byte_per_s: float | None
+    unit_bandwidth_byte_per_s: Annotated[float | None, Plausible(1e8, 1e12)]
     """Most that one compute unit alone draws of a level that all share; null when unknown. [byte/s]"""
-    achievable_fraction: float | None
+    achievable_fraction: Annotated[float | None, Possible(TINY, 1), Plausible(0.05, 1)]
     """Share of the peak that a streaming kernel reaches; null when only the family value is known."""
 
 
@@ -203,6 +241,7 @@ class HardwarePeak(Row):
 
     TABLE: ClassVar[str] = "hardware_peak"
     KEY: ClassVar[tuple[str, ...]] = ("hardware", "precision", "unit", "accumulator")
+    RANGES_BY: ClassVar[tuple[str, ...]] = ("precision",)
     RATIO_TO: ClassVar[Mapping[str, str]] = {"peak_ops_per_s": "derived_ops_per_s"}
 
     hardware: str
@@ -217,12 +256,24 @@ class HardwarePeak(Row):
     """What executes it, e.g. `AVX-512`, `AMX`, `tensor core gen4`."""
     cluster: str
     """Cluster whose units are counted; `all` when several add up."""
-    peak_ops_per_s: float | None
+    peak_ops_per_s: Annotated[
+        float | None,
+        Plausible(1e9, 3e16),
+        Plausible(1e9, 2e15, family="cpu"),
+        Plausible(1e9, 5e15, family="kpu"),
+        Plausible(1e9, 1e18, family="npu"),
+        Plausible(1e9, 1e15, of="fp32"),
+        Plausible(1e9, 1e14, of="fp32", family="cpu"),
+        Plausible(1e9, 1e15, of="fp64"),
+        Plausible(1e9, 1e17, of="fp32", family="npu"),
+    ]
     """Dense peak of the whole part as stated; a MAC is two operations. `part_peak` has what follows where it is null.
     [ops/s]"""
     derived_ops_per_s: float | None
     """Units x operations a clock x clock when the peak was stated: an edit of any moves the peak in proportion. [ops/s]"""
-    ops_per_clock_per_unit: float | None
+    ops_per_clock_per_unit: Annotated[
+        float | None, Plausible(1, 2e6), Plausible(1, 2e5, family="gpu"), Plausible(1, 1e5, family="cpu")
+    ]
     """Operations one unit finishes a clock."""
 
 
@@ -238,11 +289,13 @@ class HardwarePower(Row):
     """`default`, `15w`, `30w`, `maxn`, ..."""
     is_default: bool
     """True for the mode that answers assume."""
-    tdp_w: float | None
+    tdp_w: Annotated[
+        float | None, Plausible(1, 2000), Plausible(0.1, 500, family="kpu"), Plausible(0.5, 5e4, family="npu")
+    ]
     """Power the mode may draw on average. [W]"""
-    idle_w: float | None
+    idle_w: Annotated[float | None, Possible(0, HUGE), Plausible(0.01, 1000), Plausible(0.01, 5e4, family="npu")]
     """Power drawn with nothing running; null when unknown. [W]"""
-    clock_fraction: float
+    clock_fraction: Annotated[float, Possible(TINY, 10), Plausible(0.05, 1.5)]
     """Share of the boost clock this mode allows."""
 
 
@@ -251,13 +304,21 @@ class HardwareOverhead(Row):
 
     TABLE: ClassVar[str] = "hardware_overhead"
     KEY: ClassVar[tuple[str, ...]] = ("hardware", "overhead")
+    RANGES_BY: ClassVar[tuple[str, ...]] = ("overhead",)
 
     hardware: str
     """Part it belongs to."""
     overhead: str
     """`kernel_gap` (device time between two dependent kernels), `launch` (host to device), `memory_latency` (an access
     that another waits for) or `team` (the threads of all units begin and end a kernel together)."""
-    overhead_s: float
+    overhead_s: Annotated[
+        float,
+        Possible(0, HUGE),
+        Plausible(1e-8, 1e-3),
+        Plausible(5e-8, 1e-4, of="kernel_gap"),
+        Plausible(1e-9, 1e-5, of="memory_latency"),
+        Plausible(1e-7, 1e-2, of="team"),
+    ]
     """Its length. [s]"""
 
 
@@ -271,11 +332,11 @@ class HardwareInterconnect(Row):
     """Part it belongs to."""
     interconnect: str
     """`nvlink`, `pcie`, `ici`, `infinity_fabric`, `ethernet`, ..."""
-    bandwidth_byte_per_s: float
+    bandwidth_byte_per_s: Annotated[float, Plausible(1e8, 1e13)]
     """Bandwidth in one direction, all links of the part together. [byte/s]"""
-    latency_s: float
+    latency_s: Annotated[float, Possible(0, HUGE), Plausible(1e-8, 1e-1)]
     """Time of an empty message. [s]"""
-    device_count: int
+    device_count: Annotated[int, Plausible(1, 1e5)]
     """Most devices one such fabric joins."""
 
 
@@ -289,7 +350,7 @@ class HardwareProvenance(Row):
     """Part the number belongs to."""
     field: str
     """Its place, `table.row_key.column`, e.g. `memory.dram.bandwidth_byte_per_s`, `peak.fp16.matrix.fp32.peak_ops_per_s`."""
-    catalog_value: float
+    catalog_value: Annotated[float, ANY]
     """Value as the catalog file states it, in SI; differs from the live one after an edit."""
     unit: str
     """Unit of the value."""
@@ -308,10 +369,11 @@ class MemoryLevel(Row):
 
     TABLE: ClassVar[str] = "memory_level"
     KEY: ClassVar[tuple[str, ...]] = ("level",)
+    RANGES_BY: ClassVar[tuple[str, ...]] = ("level",)
 
     level: str
     """`register`, `scratchpad`, `l1`, `l2`, `l3` or `dram`."""
-    depth: int
+    depth: Annotated[int, Possible(0, 100), Plausible(1, 10), Plausible(0, 10, of="register")]
     """Distance from the arithmetic: 0 registers, rising to main memory."""
     meaning: str
     """What it is."""
@@ -347,6 +409,7 @@ class DerivationRule(Row):
 
     TABLE: ClassVar[str] = "derivation_rule"
     KEY: ClassVar[tuple[str, ...]] = ("derivation_rule",)
+    RANGES_BY: ClassVar[tuple[str, ...]] = ("quantity",)
 
     derivation_rule: str
     """Name of the rule."""
@@ -362,7 +425,12 @@ class DerivationRule(Row):
     """Scope of the level, or `*`."""
     basis: str
     """What `value` is multiplied by; joins `derivation_basis`."""
-    value: float
+    value: Annotated[
+        float,
+        Possible(0, HUGE, of="overhead.overhead_s"),
+        Plausible(TINY, 1e9, of="overhead.overhead_s"),
+        Plausible(1e-3, 1e6),
+    ]
     """The rule's own number."""
     unit: str
     """Unit of the value."""
@@ -390,22 +458,30 @@ class RestatedNumber(Row):
 
 
 class NumberRule(Row):
-    """What a number of a part may be; any other makes the part's answers null (`part_fault`). A row of a quantity wins over
-    the one for all."""
+    """What the numbers of a column can be and usually are, in rows of one kind and family, as the column's declaration says
+    (`charz.schema.ranges`). Answers that rest on a number that cannot be are null; answers that rest on one that is not
+    plausible name it. The most specific row wins, the kind before the family."""
 
     TABLE: ClassVar[str] = "number_rule"
-    KEY: ClassVar[tuple[str, ...]] = ("kind", "quantity")
+    KEY: ClassVar[tuple[str, ...]] = ("kind", "quantity", "row_kind", "of_family")
+    NUMBERS: ClassVar[Possible | None] = ANY
 
     kind: str
-    """What it is a number of, as in `hardware_value`; `*` for all."""
+    """Table of the number, without `hardware_`, as fields of `hardware_value` begin; `energy` of `energy_profile`."""
     quantity: str
-    """Last word of its field, e.g. `unit_count`; `*` for all."""
+    """Column of the number."""
+    row_kind: str
+    """Kind of the rows, e.g. the level of a memory or the backend; `*` for all."""
+    of_family: str
+    """Family of the parts, or `*` for all."""
     least: float
-    """Smallest number that a part may have, in SI."""
+    """Smallest number that is possible, in SI."""
     most: float
-    """Largest number that a part may have, in SI."""
-    reason: str
-    """Why."""
+    """Largest number that is possible, in SI."""
+    plausible_least: float
+    """Smallest number that is plausible, in SI."""
+    plausible_most: float
+    """Largest number that is plausible, in SI."""
 
 
 class HardwareConflict(Row):
@@ -434,17 +510,17 @@ class CudaLimit(Row):
 
     compute_capability: str
     """e.g. `9.0`."""
-    threads_per_sm: int
+    threads_per_sm: Annotated[int, Plausible(256, 8192)]
     """Resident threads of a multiprocessor."""
-    blocks_per_sm: int
+    blocks_per_sm: Annotated[int, Plausible(4, 128)]
     """Resident blocks of a multiprocessor."""
-    warps_per_sm: int
+    warps_per_sm: Annotated[int, Plausible(8, 256)]
     """Resident warps of a multiprocessor."""
-    registers_per_sm: int
+    registers_per_sm: Annotated[int, Plausible(4096, 1e6)]
     """32-bit registers of a multiprocessor."""
-    shared_memory_per_sm_byte: float
+    shared_memory_per_sm_byte: Annotated[float, Plausible(4096, 1e7)]
     """Most shared memory of a multiprocessor. [byte]"""
-    shared_memory_per_block_byte: float
+    shared_memory_per_block_byte: Annotated[float, Plausible(4096, 1e7)]
     """Most shared memory of a block, opt-in included. [byte]"""
     matrix_instruction: str
     """How blocks drive the tensor cores: `mma` (a warp with its own registers), `wgmma` (four warps from shared
@@ -464,7 +540,7 @@ class Precision(Row):
 
     precision: str
     """e.g. `fp16`, `tf32`, `int8`, `bool`."""
-    bits: int
+    bits: Annotated[int, Possible(1, 1024), Plausible(1, 128)]
     """Bits an element takes in memory; tf32 is stored as fp32. [bit]"""
     kind: str
     """`float`, `integer`, `boolean` or `complex`."""
@@ -556,6 +632,7 @@ class Backend(Row):
 
     TABLE: ClassVar[str] = "backend"
     KEY: ClassVar[tuple[str, ...]] = ("backend",)
+    RANGES_BY: ClassVar[tuple[str, ...]] = ("backend",)
 
     backend: str
     """`eager`, `inductor`, `tensorrt`, `onnxruntime`, `openvino`, `xla`, `kpu`, or one of them `_unfused`."""
@@ -589,7 +666,14 @@ class Backend(Row):
     adds_bias_kernels: bool
     """True when on some parts (`backend_support.bias_is_kernel`) it adds the bias of a convolution by a kernel of its
     own."""
-    workspace_fraction: float
+    workspace_fraction: Annotated[
+        float,
+        Possible(0, 10),
+        Plausible(0.001, 2),
+        Plausible(0, 2, of="eager"),
+        Plausible(0, 2, of="kpu"),
+        Plausible(0, 2, of="kpu_unfused"),
+    ]
     """Scratch memory as a share of peak activations."""
     trains: bool
     """True where it runs a backward pass; what is built to serve a trained model does not."""
@@ -605,6 +689,7 @@ class BackendSupport(Row):
 
     TABLE: ClassVar[str] = "backend_support"
     KEY: ClassVar[tuple[str, ...]] = ("backend", "family", "vendor")
+    RANGES_BY: ClassVar[tuple[str, ...]] = ("backend",)
 
     backend: str
     """Backend."""
@@ -617,20 +702,38 @@ class BackendSupport(Row):
     assume the first by name."""
     dispatch: str
     """`async_queue` (host runs ahead of the device), `serial` (they add) or `graph` (one launch)."""
-    host_kernel_s: float
+    host_kernel_s: Annotated[
+        float,
+        Possible(0, HUGE),
+        Plausible(1e-7, 1e-3),
+        Plausible(0, 1e-3, of="tensorrt"),
+        Plausible(0, 1e-3, of="kpu"),
+        Plausible(0, 1e-3, family="tpu"),
+        Plausible(0, 1e-3, family="npu"),
+        Plausible(0, 1e-3, family="dsp"),
+    ]
     """Host time to issue one kernel. [s]"""
-    host_view_s: float
+    host_view_s: Annotated[
+        float,
+        Possible(0, HUGE),
+        Plausible(1e-8, 1e-3),
+        Plausible(0, 1e-3, of="tensorrt"),
+        Plausible(0, 1e-3, of="kpu"),
+        Plausible(0, 1e-3, of="xla"),
+        Plausible(0, 1e-3, family="npu"),
+        Plausible(0, 1e-3, family="dsp"),
+    ]
     """Host time of a view. [s]"""
-    run_s: float
+    run_s: Annotated[float, Possible(0, HUGE), Plausible(1e-7, 0.1)]
     """Host time of one whole run, paid once. [s]"""
-    kernel_gap_fraction: float
+    kernel_gap_fraction: Annotated[float, Possible(0, HUGE), Plausible(0.05, 20)]
     """Share of the part's own gap between kernels that remains under this backend."""
     bias_is_kernel: bool
     """True where the bias of a convolution is added by a kernel of its own; only of a backend that
     `adds_bias_kernels`."""
     sums_in_half: bool
     """True where vector units sum products of half precision in half precision, at the rate they have for it."""
-    chunk_element: float | None
+    chunk_element: Annotated[float | None, Plausible(16, 1e6)]
     """Elements of a loop of its own that each thread must get, or not all of them run it. Null where that is not known or
     does not arise."""
     shares_by_chunk: bool
@@ -680,8 +783,9 @@ class Efficiency(Row):
     KEY: ClassVar[tuple[str, ...]] = (
         "scope", "backend", "kernel_class", "operator_name", "precision_class", "memory_format", "resource",
     )  # fmt: skip
+    RANGES_BY: ClassVar[tuple[str, ...]] = ("resource", "backend")
 
-    efficiency_id: int
+    efficiency_id: Annotated[int, Possible(1, HUGE)]
     """Number of the row, by which an answer names the rows it rests on; never used again for another. Rows fitted into
     a database start at a million."""
     scope: str
@@ -704,10 +808,20 @@ class Efficiency(Row):
     (share of peak bandwidth at which the system hands out fresh pages; no row: memory is kept from run to run) or
     `thread` (share of the bandwidth that one unit alone draws, `hardware_memory.unit_bandwidth_byte_per_s`, which a loop
     of one thread reaches; no row: nothing is known of threads)."""
-    maximum_fraction: float
+    maximum_fraction: Annotated[float, Possible(TINY, 1), Plausible(0.005, 1)]
     """Share of the peak reached by a large kernel, above 0 and at most 1. Of `matrix` it is the share of the pace of the
     tiles (`tiling_strategy`)."""
-    half_work: float
+    half_work: Annotated[
+        float,
+        Possible(0, HUGE),
+        Plausible(0, 1e8),
+        Plausible(0.01, 100, of="thread.inductor"),
+        Plausible(10, 1e7, of="matrix.eager", family="gpu"),
+        Plausible(10, 1e7, of="matrix.inductor", family="gpu"),
+        Plausible(10, 1e7, of="matrix.inductor", family="cpu"),
+        Plausible(10, 1e6, of="memory.eager", family="gpu"),
+        Plausible(10, 1e6, of="memory.inductor", family="gpu"),
+    ]
     """Work a unit at which half of that is reached: ops for arithmetic, bytes for memory. Of `thread`: the time in which
     the backend's team of threads begins and ends, as a multiple of the part's (`hardware_overhead`, `team`)."""
     source_id: str
@@ -733,11 +847,11 @@ class PredictionBand(Row):
     """`1`, `2-8`, `9-64`, `>64` samples, or `*`."""
     quantity: str
     """`latency` or `energy`."""
-    low_factor: float
+    low_factor: Annotated[float, Plausible(0.01, 10)]
     """Tenth percentile of measured over predicted."""
-    high_factor: float
+    high_factor: Annotated[float, Plausible(0.1, 100)]
     """Ninetieth percentile of measured over predicted."""
-    row_count: int
+    row_count: Size
     """Measurements it rests on; 0 for an assumed one."""
     source_id: str
     """Source of the row."""
@@ -750,13 +864,25 @@ class LibraryConstant(Row):
 
     TABLE: ClassVar[str] = "library_constant"
     KEY: ClassVar[tuple[str, ...]] = ("library_constant",)
+    RANGES_BY: ClassVar[tuple[str, ...]] = ("library_constant",)
 
     library_constant: str
     """Name, e.g. `mapped_block_byte`."""
-    value: float
+    value: Annotated[
+        float,
+        Plausible(1, 1e9),
+        Plausible(32, 1024, of="vector_block_threads"),
+        Plausible(1, 256, of="blocked_channels"),
+        Plausible(64, 1e6, of="aliased_row_byte"),
+        Plausible(16, 1e5, of="allocator_block_byte"),
+        Plausible(16, 1e6, of="native_convolution_elements"),
+    ]
     """Its value, in `unit`."""
     unit: str
     """`byte`, `element`, `channel` or `thread`."""
+    decides: str
+    """What rests on it: `memory` (what a run holds), `processor` (kernels of a backend that calls ATen, on a processor) or
+    `unit` (how work is spread over a part's units)."""
     source_id: str
     """Source of the value."""
     confidence: str
@@ -778,7 +904,7 @@ class ArchitecturalModifier(Row):
     """`sequential`, `data_parallel`, `systolic` or `domain_flow` (`hardware_family`)."""
     is_fused: bool
     """True inside a fused kernel."""
-    modifier: float
+    modifier: Annotated[float, Plausible(0.01, 100)]
     """Weight, 1 for a matrix operator."""
     source_id: str
     """Source of the row."""
@@ -804,7 +930,7 @@ class EnergyFact(Row):
     """Process node. [nm]"""
     technology: str | None
     """Memory technology."""
-    energy_j: float
+    energy_j: Annotated[float, Plausible(1e-16, 1e-3)]
     """Energy of one `per`. [J]"""
     per: str
     """`op`, `MAC`, `byte`, `bit`, `64-bit access`, ..."""
@@ -826,6 +952,7 @@ class EnergyProfile(Row):
 
     TABLE: ClassVar[str] = "energy_profile"
     KEY: ClassVar[tuple[str, ...]] = ("hardware", "what", "key")
+    RANGES_BY: ClassVar[tuple[str, ...]] = ("what",)
 
     hardware: str
     """Part."""
@@ -833,7 +960,9 @@ class EnergyProfile(Row):
     """`op`, `byte` or `static`."""
     key: str
     """Precision and unit, memory level, or `chip`."""
-    value: float
+    value: Annotated[
+        float, Plausible(1e-16, 1e-9, of="op"), Plausible(1e-15, 1e-8, of="byte"), Plausible(0.01, 1e4, of="static")
+    ]
     """Joule an operation or a byte; watt for `static`. [J]"""
     scope: str
     """Scope every row of the part is lifted to: `board` or `chip`."""
@@ -851,6 +980,7 @@ class EnergyRule(Row):
 
     TABLE: ClassVar[str] = "energy_rule"
     KEY: ClassVar[tuple[str, ...]] = ("energy_rule",)
+    RANGES_BY: ClassVar[tuple[str, ...]] = ("quantity",)
 
     energy_rule: str
     """Name of the rule."""
@@ -862,7 +992,30 @@ class EnergyRule(Row):
     """First words of their architecture, or `*`."""
     row_key: str
     """Precision, unit, level, technology or process it holds for, or `*`."""
-    value: float
+    value: Annotated[
+        float,
+        Plausible(0.01, 10, of="circuit_ratio"),
+        Plausible(0.1, 100, of="process_pj"),
+        Plausible(0.5, 1000, of="usual_process_nm"),
+        Plausible(0.01, 100, of="lift"),
+        Plausible(1e8, 1e10, of="reference_clock_hz"),
+        Plausible(0.05, 20, of="unit_factor"),
+        Plausible(0.3, 2, of="voltage_v"),
+        Plausible(0.3, 2, of="reference_voltage_v"),
+        Plausible(0.02, 100, of="byte_ratio"),
+        Plausible(0.5, 1000, of="dram_pj_per_byte"),
+        Possible(0, 0.99, of="static_fraction"),
+        Possible(0, 1, of="voltage_slope"),
+        Possible(0, 1, of="busy_memory_fraction"),
+        Possible(TINY, 1, of="voltage_floor"),
+        Possible(TINY, 1, of="clock_floor"),
+        Plausible(0.01, 0.9, of="static_fraction"),
+        Plausible(0.1, 1, of="voltage_slope"),
+        Plausible(0.05, 1, of="busy_memory_fraction"),
+        Plausible(0.2, 1, of="voltage_floor"),
+        Plausible(0.05, 1, of="clock_floor"),
+        Plausible(0.01, 100, of="unit_static_w"),
+    ]
     """The rule's own number."""
     unit: str
     """Unit of the value."""
@@ -882,10 +1035,11 @@ class TilingStrategy(Row):
 
     TABLE: ClassVar[str] = "tiling_strategy"
     KEY: ClassVar[tuple[str, ...]] = ("family", "candidate")
+    RANGES_BY: ClassVar[tuple[str, ...]] = ("strategy",)
 
     strategy: str
     """Name, e.g. `gpu_shared_memory`, `cpu_l2_square`, `tpu_weight_stationary`, `kpu_output_stationary`."""
-    candidate: int
+    candidate: Ordinal
     """Key within the family."""
     family: str
     """Hardware family it applies to."""
@@ -898,41 +1052,109 @@ class TilingStrategy(Row):
     wider than `tile_n`), `query_block` (PyTorch's fused attention on processors: blocks of `tile_m` queries),
     `weight_stationary` (weights stay in the array,
     rows stream through) or `wavefront` (domain flow, results stay in the array)."""
-    tile_m: int
+    tile_m: Annotated[
+        Size,
+        Plausible(0, 4096),
+        Plausible(1, 4096, of="gpu_shared_memory"),
+        Plausible(1, 4096, of="gpu_warpgroup"),
+        Plausible(1, 4096, of="gpu_tensor_memory"),
+        Plausible(1, 4096, of="cpu_query_block"),
+        Plausible(1, 4096, of="npu_output_tiles"),
+        Plausible(1, 4096, of="dsp_output_tiles"),
+    ]
     """Rows of the output tile."""
-    tile_n: int
+    tile_n: Annotated[
+        Size,
+        Plausible(0, 4096),
+        Plausible(1, 4096, of="gpu_shared_memory"),
+        Plausible(1, 4096, of="gpu_warpgroup"),
+        Plausible(1, 4096, of="gpu_tensor_memory"),
+        Plausible(1, 4096, of="cpu_query_block"),
+        Plausible(1, 4096, of="npu_output_tiles"),
+        Plausible(1, 4096, of="dsp_output_tiles"),
+        Plausible(1, 4096, of="gpu_direct"),
+        Plausible(1, 4096, of="kpu_direct"),
+    ]
     """Columns of the output tile."""
-    tile_k: int
+    tile_k: Annotated[
+        Size,
+        Plausible(0, 4096),
+        Plausible(1, 4096, of="gpu_shared_memory"),
+        Plausible(1, 4096, of="gpu_warpgroup"),
+        Plausible(1, 4096, of="gpu_tensor_memory"),
+        Plausible(1, 4096, of="cpu_query_block"),
+        Plausible(1, 4096, of="npu_output_tiles"),
+        Plausible(1, 4096, of="dsp_output_tiles"),
+    ]
     """Depth of one stage."""
-    from_m: int | None
+    from_m: Annotated[int | None, Possible(0, 1e9), Plausible(0, 1e5)]
     """Queries from which on a `query_block` is chosen; null for other dataflows."""
-    below_m: int | None
+    below_m: Annotated[int | None, Possible(0, 1e9), Plausible(0, 1e5)]
     """Queries from which on it is no longer chosen; null without a limit."""
-    divisor: int
+    divisor: Annotated[int, Plausible(1, 64)]
     """A fitted size is divided by it: smaller blocks for products too small to fill the part."""
-    split_k: int
+    split_k: Annotated[int, Plausible(1, 128)]
     """Slices of the reduction computed by different units and summed afterwards; 1 for none."""
-    stages: int
+    stages: Annotated[int, Plausible(1, 16)]
     """Buffers in flight: 2 is double buffering."""
-    step_k: int | None
+    step_k: Annotated[int | None, Plausible(1, 4096)]
     """Depth to which a tile's last stage is padded; null for all of `tile_k`."""
-    fill_k: float
+    fill_k: Annotated[
+        float,
+        Possible(0, HUGE),
+        Plausible(0, 1e5),
+        Plausible(1, 10000, of="gpu_shared_memory"),
+        Plausible(1, 10000, of="gpu_warpgroup"),
+        Plausible(1, 10000, of="gpu_tensor_memory"),
+        Plausible(1, 10000, of="npu_output_tiles"),
+        Plausible(1, 10000, of="dsp_output_tiles"),
+        Plausible(0.1, 1000, of="cpu_query_block"),
+    ]
     """Steps of the reduction spent filling and draining the pipeline of one tile; of `query_block` the rows in whose
     time a block brings its keys and values into the product's order."""
-    fill_clock: float
+    fill_clock: Annotated[
+        float,
+        Possible(0, HUGE),
+        Plausible(0, 1e7),
+        Plausible(10, 1e6, of="gpu_shared_memory"),
+        Plausible(10, 1e6, of="gpu_warpgroup"),
+        Plausible(10, 1e6, of="gpu_tensor_memory"),
+        Plausible(10, 1e7, of="npu_output_tiles"),
+        Plausible(10, 1e7, of="dsp_output_tiles"),
+    ]
     """Clocks that filling and draining takes at most, however slow the unit."""
-    exposed_fill: float | None
+    exposed_fill: Annotated[float | None, Possible(0, HUGE), Plausible(0.05, 100)]
     """Time of filling and draining that other tiles of the kernel on the same unit leave uncovered from the second wave
     on, at most, as a multiple of the tile's steady time; null where a unit holds one tile at a time and nothing is
     covered."""
-    latency_clock: float
+    latency_clock: Annotated[
+        float,
+        Possible(0, HUGE),
+        Plausible(0, 1e6),
+        Plausible(10, 1e6, of="gpu_shared_memory"),
+        Plausible(10, 1e6, of="gpu_warpgroup"),
+        Plausible(10, 1e6, of="gpu_tensor_memory"),
+        Plausible(10, 1e6, of="gpu_direct"),
+    ]
     """Clocks from the kernel's start to its first step and from its last step to its end: first loads,
     pipeline, write-back. A split reduction pays it again for the kernel that sums. [clock]"""
-    wave_quantization_fraction: float
+    wave_quantization_fraction: Annotated[
+        float,
+        Possible(0, 1),
+        Plausible(0.01, 1, of="gpu_shared_memory"),
+        Plausible(0.01, 1, of="gpu_direct"),
+        Plausible(0.01, 1, of="cpu_l2_square"),
+        Plausible(0.01, 1, of="cpu_query_block"),
+        Plausible(0.01, 1, of="tpu_weight_stationary"),
+        Plausible(0.01, 1, of="kpu_domain_flow"),
+        Plausible(0.01, 1, of="kpu_direct"),
+        Plausible(0.01, 1, of="npu_output_tiles"),
+        Plausible(0.01, 1, of="dsp_output_tiles"),
+    ]
     """Share of a last, partial wave that is not hidden by other tiles on the same unit: 1 is `ceil(waves)`."""
-    efficiency_fraction: float
+    efficiency_fraction: Share
     """Share of the matrix peak this tile can sustain once filled, on a unit too fast to be fed."""
-    fed_macs: float | None
+    fed_macs: Annotated[float | None, Plausible(1, 1000)]
     """Multiply-accumulates for every element the memory next to the unit can bring, from which on a unit pays all of
     `1 / efficiency_fraction - 1`; a slower one pays in proportion. Null where every unit pays. [MAC/element]"""
     source_id: str
@@ -951,11 +1173,11 @@ class Collective(Row):
 
     interconnect: str
     """`hardware_interconnect.interconnect`, or `*` for those without a row of their own."""
-    call_fraction: float
+    call_fraction: Annotated[float, Possible(0, HUGE), Plausible(0.01, 100)]
     """Time in which a call begins and ends, as a share of the link's latency."""
-    step_fraction: float
+    step_fraction: Annotated[float, Possible(0, HUGE), Plausible(0.001, 100)]
     """Time of each step of the ring, as a share of the link's latency."""
-    bandwidth_fraction: float
+    bandwidth_fraction: Annotated[float, Possible(TINY, 1), Plausible(0.05, 1)]
     """Share of the link's bandwidth that messages reach."""
     source_id: str
     """Source of the row."""
@@ -971,7 +1193,7 @@ class Price(Row):
 
     hardware: str
     """Part."""
-    price_usd_per_hour: float
+    price_usd_per_hour: Annotated[float, Plausible(0.001, 1000)]
     """Price of one part for an hour. [USD/h]"""
     dated: str
     """Month the price held, `YYYY-MM`."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import duckdb
 
-from . import about, ddl, layout
+from . import about, ddl, layout, meta
 from .errors import CharzError, nearest_names
 from .row import Row
 
@@ -46,6 +46,9 @@ def _row_types() -> list[type[Row]]:
 
 TABLES: list[type[Row]] = _row_types()
 """Row type of every table."""
+
+FACTS = [row_type for row_type in TABLES if row_type.__module__ != meta.__name__]
+"""Those that people and ingest write."""
 
 
 def write_empty(path: Path) -> None:

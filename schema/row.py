@@ -8,6 +8,8 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
+from .ranges import ANY, Possible
+
 
 class Row(BaseModel):
     """One row of one table.
@@ -27,6 +29,10 @@ class Row(BaseModel):
     RATIO_TO: ClassVar[Mapping[str, str]] = {}
     """Stated columns that move with what they follow from, each with the column that keeps what was derived when it was
     stated: no statement of the user's, null until charz fills it."""
+    RANGES_BY: ClassVar[tuple[str, ...]] = ()
+    """Columns whose values, joined by a point, are the kind of a row: numbers of rows of another kind have other ranges."""
+    NUMBERS: ClassVar[Possible | None] = None
+    """What a number of the table can be of which its column says nothing; without, a positive number, and a count from 1."""
 
 
 class ModelRow(Row):
@@ -37,6 +43,7 @@ class ModelRow(Row):
     """
 
     IS_KEY_ENFORCED: ClassVar[bool] = False
+    NUMBERS: ClassVar[Possible | None] = ANY
 
     model: str
     """Model it belongs to."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
+from .ranges import Ordinal, Plausible
 from .row import Row
 
 
@@ -13,13 +14,13 @@ class Scenario(Row):
     TABLE: ClassVar[str] = "scenario"
     KEY: ClassVar[tuple[str, ...]] = ("scenario_id",)
 
-    scenario_id: int
+    scenario_id: Ordinal
     """Key."""
-    batch: int
+    batch: Annotated[int, Plausible(1, 65536)]
     """Samples in one run."""
-    sequence: int | None
+    sequence: Annotated[int | None, Plausible(1, 1e8)]
     """Tokens processed a sample; null takes the model's default."""
-    context: int | None
+    context: Annotated[int | None, Plausible(1, 1e8)]
     """Tokens attended to a sample; null equals the sequence."""
     phase: str
     """`forward`, `prefill` or `decode`."""
@@ -29,7 +30,7 @@ class Scenario(Row):
     """Backend."""
     memory_format: str
     """`nchw` or `nhwc`."""
-    host_factor: float
+    host_factor: Annotated[float, Plausible(0.02, 50)]
     """Host dispatch time relative to the reference host; 1 is the reference."""
     cache_state: str
     """`warm` when the last-level cache may hold a tensor from its producer, `cold` when never, `hot` when
@@ -46,7 +47,7 @@ class Measurement(Row):
     TABLE: ClassVar[str] = "measurement"
     KEY: ClassVar[tuple[str, ...]] = ("measurement_id",)
 
-    measurement_id: int
+    measurement_id: Ordinal
     """Key."""
     model: str
     """Model as the source names it."""
@@ -101,7 +102,7 @@ class OperatorMeasurement(Row):
     TABLE: ClassVar[str] = "operator_measurement"
     KEY: ClassVar[tuple[str, ...]] = ("operator_measurement_id",)
 
-    operator_measurement_id: int
+    operator_measurement_id: Ordinal
     """Key."""
     model: str | None
     """Model it ran in; null for a micro-benchmark."""

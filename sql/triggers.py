@@ -71,6 +71,13 @@ class Queue:
         return " AND ".join(tests)
 
 
+TURN = f"{REBUILD}.turn"
+"""Table of one row that every maintaining transaction updates: of two at once, each evaluating from what it alone sees, the
+engine refuses the second."""
+
+READ = f"{REBUILD}.read_name"
+"""Table of the names by which triggers read tables and views."""
+
 PARTS = Queue(HARDWARE, f"{REBUILD}.changed_hardware", ("hardware",))
 RUNS = Queue(WORKLOAD, f"{REBUILD}.changed_run", ("model", "scenario_id"))
 
@@ -108,6 +115,8 @@ def install(connection: duckdb.DuckDBPyConnection) -> None:
     for queue in (PARTS, RUNS):
         connection.execute(queue.definition)
     connection.execute(f"CREATE TABLE {WRITING} (is_open BOOLEAN NOT NULL)")
+    connection.execute(f"CREATE TABLE {TURN} AS SELECT CAST(0 AS BIGINT) AS number")
+    connection.execute(f"CREATE TABLE {READ} AS SELECT UNNEST(?) AS name", [maker.names()])
     for name in [*maker.staged[PARTS], *maker.staged[RUNS]]:
         connection.execute(f"CREATE TABLE {_stage(name)} AS SELECT * FROM {ddl.quote(name)} LIMIT 0")
     made = list(maker.triggers())
@@ -225,12 +234,12 @@ class _Maker:
                 if fact in self._answered and PARTS not in queues:
                     yield self._forgetting(fact, event)
         for queue, tables in self._tables.items():
-            for table in tables:
-                yield from self._refusing(queue, table)
+            for kept in tables:
+                yield from self._refusing(queue, kept)
         for queue, tables in self._tables.items():
             if not tables:
                 continue
-            statements = list(self._rebuilding(queue, tables))
+            statements = [("turn", self._turn()), *self._rebuilding(queue, tables)]
             for number, (what, statement) in enumerate(statements):
                 yield Trigger(queue.table, f"charz_{number:02d}_{what}", "INSERT", statement, (NEW,))
 
@@ -266,6 +275,22 @@ class _Maker:
         for event in EVENTS:
             name = f"charz_{event.lower()}_refused"
             yield Trigger(f"main.{table.name}", name, event, f"INSERT INTO {WRITING} {refusal}", ())
+    def names(self) -> list[str]:
+        """Every name by which a statement of a trigger may read."""
+        return sorted({*self._relations, *(name for relation in self._relations.values() for name in relation.reads)})
+
+    def _turn(self) -> str:
+        """Statement that takes the turn of a transaction, and refuses it where a temporary table hides one that triggers read:
+        even `main.hardware` means the temporary one then."""
+        hiding = " UNION ALL ".join(
+            f"SELECT {kind}_name AS name FROM duckdb_{kind}s() WHERE temporary" for kind in ("table", "view")
+        )
+        message = (
+            "'the temporary table or view ' || MIN(name) || ' hides one of that name by which charz keeps its tables: drop temp.'"
+            " || MIN(name) || ', or write from another connection'"
+        )
+        found = f"SELECT CASE WHEN COUNT(*) > 0 THEN error({message}) ELSE 1 END FROM ({hiding})"
+        return f"UPDATE {TURN} SET number = number + ({found} WHERE name IN (SELECT name FROM {READ}))"
 
     def _kept(self, queue: Queue) -> list[Relation]:
         return [r for r in self._relations.values() if r.is_table and r.layer == queue.layer]
@@ -352,6 +377,7 @@ class _Maker:
     def _of_model(self, event: str) -> Iterator[Trigger]:
         """Ingest writes models and their runs itself; by hand a model is deleted, or a number of it changed."""
         if event == "DELETE" and self._tables[RUNS]:
+            yield Trigger("main.model", "charz_00_turn", event, self._turn(), (OLD,))
             yield Trigger("main.model", "charz_0_open", event, _OPEN, ())
             yield Trigger("main.model", "charz_z_close", event, _CLOSE, ())
             for table in self._tables[RUNS]:

@@ -70,6 +70,39 @@ policy_rows AS (
     FROM precision_policy AS r
     INNER JOIN confidence AS c ON c.confidence = r.confidence
     GROUP BY r.policy
+),
+
+doubted_numbers AS (
+    SELECT hardware, '*' AS backend, field
+    FROM part_fault
+    WHERE is_possible AND kind NOT IN ('interconnect', 'price') AND field <> 'hardware.year'
+    UNION ALL
+    SELECT s.hardware, s.backend, f.field
+    FROM supported_backend AS s
+    INNER JOIN rule_fault AS f ON f.kind = 'backend_support' AND f.row_key = s.support_row AND f.is_possible
+    UNION ALL
+    SELECT r.hardware, r.backend, f.field
+    FROM chosen_rows AS r
+    INNER JOIN rule_fault AS f
+        ON f.kind = 'efficiency' AND f.row_key = CAST(r.efficiency_id AS VARCHAR) AND f.is_possible
+    UNION ALL
+    SELECT h.hardware, '*' AS backend, f.field
+    FROM part AS h
+    INNER JOIN tiling_strategy AS s
+        ON s.family = h.family AND COALESCE(s.matrix_instruction = h.matrix_instruction, TRUE)
+    INNER JOIN rule_fault AS f
+        ON f.kind = 'tiling_strategy' AND f.row_key = CONCAT(s.family, '.', s.candidate) AND f.is_possible
+    UNION ALL
+    SELECT h.hardware, '*' AS backend, f.field
+    FROM hardware AS h
+    INNER JOIN rule_fault AS f ON f.kind = 'library_constant' AND f.is_possible
+),
+
+doubts AS (
+    SELECT t.hardware, t.backend, STRING_AGG(DISTINCT d.field, ', ' ORDER BY d.field) AS implausible
+    FROM supported_backend AS t
+    INNER JOIN doubted_numbers AS d ON d.hardware = t.hardware AND d.backend IN ('*', t.backend)
+    GROUP BY t.hardware, t.backend
 )
 
 SELECT
@@ -95,9 +128,13 @@ SELECT
     -- Prices of the part, which money rests on besides.
     CAST(COALESCE(n.price_count, 0) AS BIGINT) AS price_count,
     -- Numbers of the part's links, which a plan for several devices rests on besides.
-    CAST(COALESCE(n.link_count, 0) AS BIGINT) AS link_count
+    CAST(COALESCE(n.link_count, 0) AS BIGINT) AS link_count,
+    -- Numbers of the part and of the rules it runs by that may be, though they hardly are (`implausible_number`); null where there
+    -- are none.
+    d.implausible
 FROM part_support AS t
 INNER JOIN policy_rows AS p ON p.policy = t.precision
 LEFT JOIN part_numbers AS n ON n.hardware = t.hardware
 LEFT JOIN efficiency_rows AS e ON e.hardware = t.hardware AND e.backend = t.backend
 LEFT JOIN backend_rows AS b ON b.hardware = t.hardware AND b.backend = t.backend
+LEFT JOIN doubts AS d ON d.hardware = t.hardware AND d.backend = t.backend

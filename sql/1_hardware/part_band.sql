@@ -2,7 +2,12 @@
 -- row, scope first (the part's own, its family's, any), then backend, then batch class.
 -- Grain: hardware, backend, batch_class, quantity
 CREATE TABLE part_band AS
-WITH scoped_rows AS (
+WITH faulty_rows AS (
+    SELECT DISTINCT row_key FROM rule_fault
+    WHERE kind = 'prediction_band' AND NOT is_possible
+),
+
+scoped_rows AS (
     SELECT h.hardware, p.*, 200 AS scope_rank
     FROM prediction_band AS p
     INNER JOIN hardware AS h ON p.scope = CONCAT('hardware:', h.hardware)
@@ -22,8 +27,7 @@ matching_rows AS (
         b.backend,
         c.batch_class,
         s.quantity,
-        s.low_factor,
-        s.high_factor,
+        {'low_factor': s.low_factor, 'high_factor': s.high_factor, 'is_possible': f.row_key IS NULL} AS band,
         s.scope_rank,
         s.scope_rank
         + CASE WHEN s.backend = '*' THEN 0 ELSE 2 END
@@ -31,6 +35,19 @@ matching_rows AS (
     FROM scoped_rows AS s
     INNER JOIN supported_backend AS b ON b.hardware = s.hardware AND s.backend IN ('*', b.row_backend)
     INNER JOIN batch_class AS c ON s.batch_class IN ('*', c.batch_class)
+    LEFT JOIN faulty_rows AS f ON f.row_key = CONCAT(s.scope, '.', s.backend, '.', s.batch_class, '.', s.quantity)
+),
+
+closest_rows AS (
+    SELECT
+        hardware,
+        backend,
+        batch_class,
+        quantity,
+        MAX_BY(band, specificity) AS band,
+        MAX(scope_rank) = 200 AS is_part_measured
+    FROM matching_rows
+    GROUP BY hardware, backend, batch_class, quantity
 )
 
 SELECT
@@ -39,11 +56,10 @@ SELECT
     batch_class,
     -- `latency` or `energy`.
     quantity,
-    -- Tenth percentile of measured over predicted.
-    MAX_BY(low_factor, specificity) AS low_factor,
-    -- Ninetieth percentile of measured over predicted.
-    MAX_BY(high_factor, specificity) AS high_factor,
+    -- Tenth percentile of measured over predicted; null where a number of its row cannot be (`rule_fault`).
+    CASE WHEN band.is_possible THEN band.low_factor END AS low_factor,
+    -- Ninetieth percentile of measured over predicted; null likewise.
+    CASE WHEN band.is_possible THEN band.high_factor END AS high_factor,
     -- True when the band comes from measurements on the part itself.
-    MAX(scope_rank) = 200 AS is_part_measured
-FROM matching_rows
-GROUP BY hardware, backend, batch_class, quantity
+    is_part_measured
+FROM closest_rows

@@ -28,71 +28,24 @@ accepted_backends AS (
     WHERE efficiency_backend IS NOT NULL
 ),
 
-kernel_classes AS (
-    SELECT operator_class AS kernel_class, '*' AS operator_name FROM operator_class
-    UNION
-    SELECT kernel_class, operator_name FROM efficiency
-    WHERE kernel_class <> '*'
-),
-
-precision_classes AS (
-    SELECT DISTINCT precision_class FROM efficiency
-),
-
-layouts AS (
-    SELECT 'nchw' AS layout
-    UNION ALL
-    SELECT 'nhwc' AS layout
-    UNION ALL
-    SELECT 'strided' AS layout
-    UNION ALL
-    SELECT 'aliased' AS layout
-),
-
 -- Rows are first told apart by all but the part, of which there are many.
-ranked_rows AS (
-    SELECT
-        e.efficiency_id,
-        e.scope,
-        e.backend AS row_backend,
-        e.resource,
-        e.maximum_fraction,
-        e.half_work,
-        k.kernel_class,
-        k.operator_name,
-        p.precision_class,
-        f.layout,
-        CASE WHEN e.operator_name <> '*' THEN 64 WHEN e.kernel_class <> '*' THEN 32 ELSE 0 END
-        + CASE WHEN e.precision_class = '*' THEN 0 ELSE 4 END
-        + CASE WHEN e.memory_format = '*' THEN 0 ELSE 2 END AS row_rank
-    FROM efficiency AS e
-    INNER JOIN kernel_classes AS k
-        ON e.kernel_class IN ('*', k.kernel_class) AND e.operator_name IN ('*', k.operator_name)
-    INNER JOIN precision_classes AS p ON e.precision_class IN ('*', p.precision_class)
-    INNER JOIN layouts AS f ON e.memory_format IN ('*', f.layout)
-),
-
 matching_rows AS (
     SELECT
         s.hardware,
         a.backend,
         r.*,
-        s.scope_rank * 100 + r.row_rank + a.backend_rank AS specificity
+        CAST(s.scope_rank * 100 + r.row_rank + a.backend_rank AS INTEGER) AS specificity
     FROM part_scopes AS s
-    INNER JOIN ranked_rows AS r ON r.scope = s.scope AND COALESCE(r.row_backend = s.of_backend, TRUE)
+    INNER JOIN ranked_efficiency AS r ON r.scope = s.scope AND COALESCE(r.row_backend = s.of_backend, TRUE)
     INNER JOIN accepted_backends AS a ON a.hardware = s.hardware AND a.row_backend = r.row_backend
 )
 
 SELECT
     hardware,
     backend,
-    -- Class of the kernel's anchor.
     kernel_class,
-    -- ATen operator of the anchor where that has rows of its own, or `*`.
     operator_name,
-    -- Element type with rows of its own, or `*`.
     precision_class,
-    -- How the anchor's tensors lie in memory: `nchw`, `nhwc`, `strided` or `aliased`.
     layout,
     -- Share of the matrix units' peak reached by a large kernel.
     MAX_BY(maximum_fraction, CASE WHEN resource = 'matrix' THEN specificity END) AS matrix_fraction,
@@ -120,20 +73,35 @@ SELECT
     -- Time in which the backend's team of threads begins and ends, as a multiple of the part's; null where unknown.
     MAX_BY(half_work, CASE WHEN resource = 'thread' THEN specificity END) AS team_ratio,
     -- Row of `efficiency` behind matrix.
-    MAX_BY(efficiency_id, CASE WHEN resource = 'matrix' THEN specificity END) AS matrix_efficiency_id,
+    ABS(MAX_BY(signed_id, CASE WHEN resource = 'matrix' THEN specificity END)) AS matrix_efficiency_id,
     -- Row of `efficiency` behind vector.
-    MAX_BY(efficiency_id, CASE WHEN resource = 'vector' THEN specificity END) AS vector_efficiency_id,
+    ABS(MAX_BY(signed_id, CASE WHEN resource = 'vector' THEN specificity END)) AS vector_efficiency_id,
     -- Row of `efficiency` behind memory.
-    MAX_BY(efficiency_id, CASE WHEN resource = 'memory' THEN specificity END) AS memory_efficiency_id,
+    ABS(MAX_BY(signed_id, CASE WHEN resource = 'memory' THEN specificity END)) AS memory_efficiency_id,
     -- Row of `efficiency` behind overlap.
-    MAX_BY(efficiency_id, CASE WHEN resource = 'overlap' THEN specificity END) AS overlap_efficiency_id,
+    ABS(MAX_BY(signed_id, CASE WHEN resource = 'overlap' THEN specificity END)) AS overlap_efficiency_id,
     -- Row of `efficiency` behind residency.
-    MAX_BY(efficiency_id, CASE WHEN resource = 'residency' THEN specificity END) AS residency_efficiency_id,
+    ABS(MAX_BY(signed_id, CASE WHEN resource = 'residency' THEN specificity END)) AS residency_efficiency_id,
     -- Row of `efficiency` behind reorder; null where operands are used as they lie.
-    MAX_BY(efficiency_id, CASE WHEN resource = 'reorder' THEN specificity END) AS reorder_efficiency_id,
+    ABS(MAX_BY(signed_id, CASE WHEN resource = 'reorder' THEN specificity END)) AS reorder_efficiency_id,
     -- Row of `efficiency` behind paging; null where memory is kept from run to run.
-    MAX_BY(efficiency_id, CASE WHEN resource = 'paging' THEN specificity END) AS paging_efficiency_id,
+    ABS(MAX_BY(signed_id, CASE WHEN resource = 'paging' THEN specificity END)) AS paging_efficiency_id,
     -- Row of `efficiency` behind thread; null where nothing is known of threads.
-    MAX_BY(efficiency_id, CASE WHEN resource = 'thread' THEN specificity END) AS thread_efficiency_id
+    ABS(MAX_BY(signed_id, CASE WHEN resource = 'thread' THEN specificity END)) AS thread_efficiency_id,
+    -- The one of those rows of which a number cannot be (`rule_fault`), for which answers are null; null where there is none.
+    -NULLIF(
+        LEAST(
+            MAX_BY(signed_id, CASE WHEN resource = 'matrix' THEN specificity END),
+            MAX_BY(signed_id, CASE WHEN resource = 'vector' THEN specificity END),
+            MAX_BY(signed_id, CASE WHEN resource = 'memory' THEN specificity END),
+            MAX_BY(signed_id, CASE WHEN resource = 'overlap' THEN specificity END),
+            MAX_BY(signed_id, CASE WHEN resource = 'residency' THEN specificity END),
+            MAX_BY(signed_id, CASE WHEN resource = 'reorder' THEN specificity END),
+            MAX_BY(signed_id, CASE WHEN resource = 'paging' THEN specificity END),
+            MAX_BY(signed_id, CASE WHEN resource = 'thread' THEN specificity END),
+            0
+        ),
+        0
+    ) AS faulty_efficiency_id
 FROM matching_rows
 GROUP BY hardware, backend, kernel_class, operator_name, precision_class, layout

@@ -1,10 +1,19 @@
--- Numbers of parts that cannot be, whoever wrote them: not between the bounds of `number_rule` (NaN is not), stated by the
--- catalog and gone, or what no part is without. Answers that rest on one are null.
+-- Numbers of parts, and of the rules that they follow, that cannot be or are not plausible, whoever wrote them: not between the
+-- bounds of `number_rule` (NaN is not), stated by the catalog and gone, or what no part is without. Answers that rest on one
+-- that cannot be are null.
 -- Grain: hardware, field
 CREATE TABLE part_fault AS
 WITH named_numbers AS (
-    SELECT hardware, kind, field, value, REGEXP_EXTRACT(field, '[^.]+$') AS quantity
-    FROM traced_number
+    SELECT
+        n.hardware,
+        n.kind,
+        n.field,
+        n.value,
+        h.family,
+        CASE WHEN n.kind = 'energy' THEN 'value' ELSE REGEXP_EXTRACT(n.field, '[^.]+$') END AS quantity,
+        SPLIT_PART(n.field, '.', 2) AS row_kind
+    FROM traced_number AS n
+    INNER JOIN hardware AS h ON h.hardware = n.hardware
 ),
 
 ruled_numbers AS (
@@ -13,11 +22,19 @@ ruled_numbers AS (
         n.kind,
         n.field,
         n.value,
-        COALESCE(r.least, a.least) AS least,
-        COALESCE(r.most, a.most) AS most
+        MAX_BY(
+            {
+                'least': r.least,
+                'most': r.most,
+                'plausible_least': r.plausible_least,
+                'plausible_most': r.plausible_most
+            },
+            ROW(r.row_kind <> '*', r.of_family <> '*')
+        ) AS rule
     FROM named_numbers AS n
-    INNER JOIN number_rule AS a ON a.kind = '*' AND a.quantity = '*'
-    LEFT JOIN number_rule AS r ON r.kind = n.kind AND r.quantity = n.quantity
+    INNER JOIN number_rule AS r
+        ON r.kind = n.kind AND r.quantity = n.quantity AND r.row_kind IN ('*', n.row_kind) AND r.of_family IN ('*', n.family)
+    GROUP BY n.hardware, n.kind, n.field, n.value
 ),
 
 stated_numbers AS (
@@ -26,6 +43,14 @@ stated_numbers AS (
     INNER JOIN hardware AS h ON h.hardware = p.hardware
     LEFT JOIN traced_number AS v ON v.hardware = p.hardware AND v.field = p.field
     WHERE v.field IS NULL
+),
+
+-- Stated by the catalog and gone, so that a rule gives them.
+forgotten_numbers AS (
+    SELECT v.hardware, v.kind, v.field, v.value, CONCAT('the catalog states ', p.catalog_value) AS rule
+    FROM hardware_provenance AS p
+    INNER JOIN traced_number AS v ON v.hardware = p.hardware AND v.field = p.field
+    WHERE v.stated_value IS NULL
 ),
 
 needed_numbers AS (
@@ -50,6 +75,32 @@ missing_numbers AS (
     SELECT hardware, kind, field FROM stated_numbers
     UNION
     SELECT hardware, kind, field FROM needed_numbers
+),
+
+followed_rules AS (
+    SELECT p.hardware, 'energy' AS kind, 'energy_rule' AS rule_kind, p.energy_rule AS row_key
+    FROM part_rule AS p
+    UNION ALL
+    SELECT h.hardware, 'hardware' AS kind, 'cuda_limit' AS rule_kind, h.compute_capability AS row_key
+    FROM hardware AS h
+    WHERE h.compute_capability IS NOT NULL
+    UNION ALL
+    SELECT m.hardware, 'memory' AS kind, 'memory_level' AS rule_kind, m.level AS row_key
+    FROM part_memory AS m
+),
+
+-- A derived number is judged itself: what it follows is the reason.
+faulty_rules AS (
+    SELECT f.hardware, f.kind, r.field, r.value, r.rule, r.is_possible
+    FROM followed_rules AS f
+    INNER JOIN rule_fault AS r ON r.kind = f.rule_kind AND r.row_key = f.row_key
+    UNION ALL
+    SELECT i.hardware, 'interconnect' AS kind, CONCAT('interconnect.', i.interconnect, '.', r.field) AS field, r.value, r.rule, r.is_possible
+    FROM hardware_interconnect AS i
+    INNER JOIN collective AS c ON c.interconnect IN ('*', i.interconnect)
+    INNER JOIN rule_fault AS r ON r.kind = 'collective' AND r.row_key = c.interconnect
+    LEFT JOIN collective AS own ON c.interconnect = '*' AND own.interconnect = i.interconnect
+    WHERE own.interconnect IS NULL
 )
 
 SELECT
@@ -60,10 +111,20 @@ SELECT
     field,
     -- What stands there; null where nothing does. In the unit of the field.
     value,
-    -- What may stand there.
-    CONCAT('a number from ', least, ' to ', most) AS rule
+    -- What may stand there, or usually does.
+    CASE
+        WHEN value >= rule.least AND value <= rule.most
+            THEN CONCAT('usual are ', rule.plausible_least, ' to ', rule.plausible_most)
+        ELSE CONCAT('a number from ', rule.least, ' to ', rule.most)
+    END AS rule,
+    -- True of a number that may be, though it hardly is: answers that rest on it name it.
+    COALESCE(value >= rule.least AND value <= rule.most, FALSE) AS is_possible
 FROM ruled_numbers
-WHERE NOT (value >= least AND value <= most)
+WHERE NOT (value >= rule.least AND value <= rule.most AND value >= rule.plausible_least AND value <= rule.plausible_most)
 UNION ALL
-SELECT hardware, kind, field, CAST(NULL AS DOUBLE) AS value, 'a part is not without it' AS rule
+SELECT hardware, kind, field, CAST(NULL AS DOUBLE) AS value, 'a part is not without it' AS rule, FALSE AS is_possible
 FROM missing_numbers
+UNION ALL
+SELECT hardware, kind, field, value, rule, TRUE AS is_possible FROM forgotten_numbers
+UNION ALL
+SELECT DISTINCT hardware, kind, field, value, rule, is_possible FROM faulty_rules

@@ -5,7 +5,7 @@ CREATE VIEW part_link AS
 WITH faulty_links AS (
     SELECT DISTINCT hardware, SPLIT_PART(field, '.', 2) AS interconnect
     FROM part_fault
-    WHERE kind = 'interconnect'
+    WHERE kind = 'interconnect' AND NOT is_possible
 ),
 
 possible_links AS (

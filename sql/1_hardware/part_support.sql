@@ -10,12 +10,35 @@ WITH policy_precisions AS (
     GROUP BY policy
 ),
 
--- Links and prices decide nothing of one part's time and energy.
+-- Links, prices and years decide nothing of one part's time and energy.
 faulty_parts AS (
     SELECT hardware, MIN(field) AS fault
     FROM part_fault
-    WHERE kind IN ('cluster', 'memory', 'peak', 'power', 'overhead', 'energy')
+    WHERE NOT is_possible AND kind NOT IN ('interconnect', 'price') AND field <> 'hardware.year'
     GROUP BY hardware
+),
+
+faulty_rules AS (
+    SELECT kind, row_key, MIN(field) AS fault
+    FROM rule_fault
+    WHERE NOT is_possible
+    GROUP BY kind, row_key
+),
+
+-- The fastest of all candidates is chosen: where one cannot be judged, none is.
+faulty_tiles AS (
+    SELECT h.hardware, MIN(f.fault) AS fault
+    FROM part AS h
+    INNER JOIN tiling_strategy AS s
+        ON s.family = h.family AND COALESCE(s.matrix_instruction = h.matrix_instruction, TRUE)
+    INNER JOIN faulty_rules AS f ON f.kind = 'tiling_strategy' AND f.row_key = CONCAT(s.family, '.', s.candidate)
+    GROUP BY h.hardware
+),
+
+faulty_grains AS (
+    SELECT MIN(fault) AS fault
+    FROM faulty_rules
+    WHERE kind = 'library_constant'
 )
 
 SELECT
@@ -64,9 +87,11 @@ SELECT
     h.voltage_slope,
     h.voltage_floor,
     h.clock_floor,
-    -- A number of the part that cannot be (`part_fault`), or a resource without efficiency (`missing_efficiency`), for which its
-    -- answers are null; null where there is none.
-    COALESCE(f.fault, CASE WHEN e.resource IS NOT NULL THEN CONCAT('efficiency.', e.resource) END) AS fault
+    -- A number of the part, or of a rule that it runs by under the backend, that cannot be (`part_fault`, `rule_fault`), or a
+    -- resource without efficiency (`missing_efficiency`), for which its answers are null; null where there is none.
+    COALESCE(f.fault, d.fault, g.fault, CASE WHEN e.resource IS NOT NULL THEN CONCAT('efficiency.', e.resource) END) AS fault,
+    -- A number of one of its tiles that cannot be, for which kernels with products have no answer; null where there is none.
+    t.fault AS tile_fault
 FROM supported_backend AS s
 INNER JOIN backend AS b ON b.backend = s.backend
 INNER JOIN part AS h ON h.hardware = s.hardware
@@ -74,3 +99,6 @@ INNER JOIN hardware_rate AS r ON r.hardware = s.hardware AND r.is_native
 INNER JOIN policy_precisions AS p ON p.precision = r.precision
 LEFT JOIN faulty_parts AS f ON f.hardware = s.hardware
 LEFT JOIN missing_efficiency AS e ON e.hardware = s.hardware AND e.backend = s.backend
+LEFT JOIN faulty_rules AS d ON d.kind = 'backend_support' AND d.row_key = s.support_row
+LEFT JOIN faulty_tiles AS t ON t.hardware = s.hardware
+CROSS JOIN faulty_grains AS g

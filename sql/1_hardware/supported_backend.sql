@@ -36,6 +36,8 @@ SELECT
     a.backend,
     -- Backend whose rows hold: itself, or the one whose unfused counterpart it is.
     a.row_backend,
+    -- Row of `backend_support` that holds, its key joined by points.
+    CONCAT(a.row_backend, '.', h.family, '.', a.row_vendor) AS support_row,
     -- True of an unfused counterpart without rows of its own.
     a.is_counterpart,
     -- Hardware family.

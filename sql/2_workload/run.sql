@@ -2,6 +2,44 @@
 -- runs where backend and policy train.
 -- Grain: model, backend, precision, batch, sequence, scenario_id
 CREATE TABLE run AS
+WITH condition_faults AS (
+    SELECT
+        kind,
+        row_key,
+        MIN(CASE WHEN NOT is_possible THEN field END) AS fault,
+        STRING_AGG(CASE WHEN is_possible THEN field END, ', ' ORDER BY field) AS implausible
+    FROM condition_fault
+    GROUP BY kind, row_key
+),
+
+-- Formats of which a model has tensors or computes in under a policy.
+format_faults AS (
+    SELECT
+        t.model,
+        t.policy,
+        MIN(f.fault) AS fault,
+        STRING_AGG(DISTINCT f.implausible, ', ') AS implausible
+    FROM condition_faults AS f
+    INNER JOIN (
+        SELECT model, policy, precision FROM tensor_precision
+        UNION ALL
+        SELECT model, policy, precision FROM operator_precision
+    ) AS t ON t.precision = f.row_key
+    WHERE f.kind = 'precision'
+    GROUP BY t.model, t.policy
+),
+
+library_faults AS (
+    SELECT
+        c.decides,
+        MIN(f.fault) AS fault,
+        STRING_AGG(f.implausible, ', ' ORDER BY f.implausible) AS implausible
+    FROM condition_faults AS f
+    INNER JOIN library_constant AS c ON c.library_constant = f.row_key
+    WHERE f.kind = 'library_constant'
+    GROUP BY c.decides
+)
+
 SELECT
     m.model,
     s.backend,
@@ -23,7 +61,16 @@ SELECT
     -- Power mode: `default`, the name of one of the part's, or a number of watts as in `150w`.
     COALESCE(s.power, 'default') AS power,
     -- Watts that the name says; null where it says none. [W]
-    TRY_CAST(NULLIF(REGEXP_EXTRACT(s.power, '^([0-9]+(\.[0-9]+)?)w$', 1), '') AS DOUBLE) AS power_w
+    TRY_CAST(NULLIF(REGEXP_EXTRACT(s.power, '^([0-9]+(\.[0-9]+)?)w$', 1), '') AS DOUBLE) AS power_w,
+    -- A number of the scenario, of a format that the model has or of the library it calls that cannot be (`condition_fault`),
+    -- for which there is no answer; null where there is none.
+    COALESCE(f.fault, p.fault, l.fault) AS fault,
+    -- A number that what the run holds in memory rests on besides, and that cannot be; null where there is none.
+    COALESCE(w.fault, g.fault) AS memory_fault,
+    -- Numbers of both that may be, though they hardly are; null where there are none.
+    NULLIF(
+        CONCAT_WS(', ', f.implausible, p.implausible, l.implausible, w.implausible, g.implausible), ''
+    ) AS implausible
 FROM model AS m
 INNER JOIN scenario AS s
     ON (m.is_batch_symbolic OR s.batch = m.default_batch)
@@ -31,5 +78,10 @@ INNER JOIN scenario AS s
     AND (s.phase <> 'decode' OR m.has_context)
 INNER JOIN backend AS b ON b.backend = s.backend
 INNER JOIN batch_class AS c ON s.batch >= c.from_batch AND COALESCE(s.batch <= c.to_batch, TRUE)
+LEFT JOIN condition_faults AS f ON f.kind = 'scenario' AND f.row_key = CAST(s.scenario_id AS VARCHAR)
+LEFT JOIN condition_faults AS w ON w.kind = 'backend' AND w.row_key = s.backend
+LEFT JOIN format_faults AS p ON p.model = m.model AND p.policy = s.precision
+LEFT JOIN library_faults AS l ON l.decides = 'processor' AND b.calls_aten
+LEFT JOIN library_faults AS g ON g.decides = 'memory'
 LEFT JOIN untrained_policy AS u ON u.precision = s.precision
 WHERE NOT m.is_training OR (b.trains AND u.precision IS NULL)

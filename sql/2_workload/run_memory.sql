@@ -31,11 +31,15 @@ SELECT
     COALESCE(a.allocated_byte - a.live_byte, 0e0) AS rounding_byte,
     -- Scratch memory of the backend: its share of the activations. [byte]
     COALESCE(b.workspace_fraction * a.allocated_byte, 0e0) AS workspace_byte,
-    -- Sum of all of these. [byte]
-    s.weight_byte + s.buffer_byte + s.kv_cache_byte
-    + COALESCE((1e0 + b.workspace_fraction) * a.allocated_byte, 0e0) AS peak_memory_byte,
+    -- Sum of all of these; null where a number that it rests on cannot be (`condition_fault`). [byte]
+    CASE
+        WHEN r.fault IS NULL AND r.memory_fault IS NULL
+            THEN s.weight_byte + s.buffer_byte + s.kv_cache_byte
+                + COALESCE((1e0 + b.workspace_fraction) * a.allocated_byte, 0e0)
+    END AS peak_memory_byte,
     -- Kernel at which the activations peak, the first of equals.
-    a.peak_kernel_id
+    a.peak_kernel_id,
+    r.implausible
 FROM run AS r
 INNER JOIN backend AS b ON b.backend = r.backend
 INNER JOIN resident_byte AS s ON s.model = r.model AND s.scenario_id = r.scenario_id

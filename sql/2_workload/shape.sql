@@ -53,7 +53,8 @@ SELECT
     -- Weights, buffers and constants of the whole run. [byte]
     m.weight_byte + m.buffer_byte AS run_weight_byte,
     -- Most bytes of the run's activations held at once. [byte]
-    m.activation_byte AS run_activation_byte
+    m.activation_byte AS run_activation_byte,
+    s.fault
 FROM shaped_kernel AS s
 INNER JOIN kernel_counts AS c ON c.model = s.model AND c.scenario_id = s.scenario_id AND c.shape_id = s.kernel_id
 INNER JOIN run_memory AS m

@@ -41,6 +41,7 @@ wide_kernels AS (
         r.scenario_id,
         r.memory_format,
         r.cache_state,
+        r.fault,
         w.* EXCLUDE (model, scenario_id),
         w.loop_byte * 8e0 / NULLIF(p.bits, 0) AS loop_elements,
         COALESCE(s.macs, 0e0) AS macs,

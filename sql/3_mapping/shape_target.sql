@@ -3,9 +3,9 @@
 CREATE VIEW shape_target AS
 WITH placed_shapes AS (
     SELECT
-        s.*,
-        t.* EXCLUDE (backend, precision, fault),
-        t.fault AS part_fault,
+        s.* EXCLUDE (fault),
+        t.* EXCLUDE (backend, precision, fault, tile_fault),
+        COALESCE(t.fault, s.fault, CASE WHEN s.product_count > 0 THEN t.tile_fault END) AS known_fault,
         -- PyTorch on a processor has layouts and algorithms of its own: see `convolution_call` and `linear_call`.
         CASE
             WHEN t.family = 'cpu' AND s.is_misread THEN 'strided'
@@ -24,9 +24,7 @@ WITH placed_shapes AS (
 )
 
 SELECT
-    s.* EXCLUDE (layout, operator_name, executed_layout, efficiency_name, is_native, is_misread, is_aliased, part_fault),
-    -- A number of the part that cannot be; null where there is none.
-    s.part_fault,
+    s.* EXCLUDE (layout, operator_name, executed_layout, efficiency_name, is_native, is_misread, is_aliased, known_fault),
     -- How its anchor's tensors lie in memory: `nchw`, `nhwc` or `strided`, on Intel's processors also `aliased`
     -- (`linear_call`).
     s.executed_layout AS layout,
@@ -44,7 +42,12 @@ SELECT
     e.reorder_fraction,
     e.paging_fraction,
     e.thread_fraction,
-    e.team_ratio
+    e.team_ratio,
+    -- Number of the part, the run or a rule that cannot be, for which nothing is said of the shape; null where there is none.
+    COALESCE(
+        s.known_fault,
+        CASE WHEN e.faulty_efficiency_id IS NOT NULL THEN CONCAT('efficiency.', e.faulty_efficiency_id) END
+    ) AS number_fault
 FROM placed_shapes AS s
 INNER JOIN part_efficiency AS e
     ON e.hardware = s.hardware AND e.backend = s.backend AND e.kernel_class = s.kernel_class

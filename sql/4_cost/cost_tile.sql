@@ -2,15 +2,15 @@
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
 CREATE VIEW cost_tile AS
 SELECT
-    p.* EXCLUDE (part_fault, vector_step_count),
+    p.* EXCLUDE (number_fault, vector_step_count),
     -- Why nothing is said of the kernel: a number of the part that cannot be, a step that it has no rate for, or a memory that
     -- holds no tile of its products; null where there is no such thing. The steps between two products of an attention that
     -- goes by blocks of queries are part of them.
     CASE
-        WHEN p.part_fault IS NULL AND p.query_count IS NULL AND p.vector_step_count < p.step_count - p.product_count
+        WHEN p.number_fault IS NULL AND p.query_count IS NULL AND p.vector_step_count < p.step_count - p.product_count
             THEN 'no rate for a step'
-        WHEN p.part_fault IS NULL AND p.product_count > 0 AND c.shape_id IS NULL THEN 'no tile fits'
-        ELSE p.part_fault
+        WHEN p.number_fault IS NULL AND p.product_count > 0 AND c.shape_id IS NULL THEN 'no tile fits'
+        ELSE p.number_fault
     END AS fault,
     -- Number of the chosen tile; 0 without a product.
     COALESCE(c.candidate, 0) AS candidate,

@@ -35,7 +35,10 @@ SELECT
     -- True when it fits the part's main memory.
     m.peak_memory_byte <= h.dram_byte AS fits_device,
     h.is_simulated,
-    g.assumed_count
+    g.assumed_count,
+    -- Numbers that the answer rests on and that may be, though they hardly are: off by a unit, or forgotten
+    -- (`implausible_number`); null where there are none.
+    NULLIF(CONCAT_WS(', ', g.implausible, m.implausible), '') AS implausible
 FROM model_cost AS c
 INNER JOIN part AS h ON h.hardware = c.hardware
 INNER JOIN run_memory AS m

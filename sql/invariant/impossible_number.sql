@@ -1,4 +1,4 @@
--- Numbers of parts that cannot be, whoever wrote them; answers that rest on one are null.
+-- Numbers of parts, rules and conditions that cannot be, whoever wrote them; answers that rest on one are null.
 -- Grain: hardware, field
 CREATE VIEW impossible_number AS
 SELECT
@@ -7,3 +7,10 @@ SELECT
     value,
     rule
 FROM part_fault
+WHERE NOT is_possible
+UNION ALL
+SELECT '*' AS hardware, field, value, rule FROM rule_fault
+WHERE NOT is_possible
+UNION ALL
+SELECT '*' AS hardware, field, value, rule FROM condition_fault
+WHERE NOT is_possible

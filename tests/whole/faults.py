@@ -1,40 +1,97 @@
-"""What becomes of a part's answers when a plain client writes a number that cannot be."""
+"""What becomes of answers when a plain client writes a number that cannot be, or hardly can, into a table of facts."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import duckdb
+from oracle.database import ingested
 
-from charz.schema import ddl
-from charz.schema.catalog import (
-    EnergyProfile,
-    HardwareCluster,
-    HardwareInterconnect,
-    HardwareMemory,
-    HardwareOverhead,
-    HardwarePeak,
-    HardwarePower,
-    Price,
-)
+from charz.hardware_catalog import loader
+from charz.ingest import write
+from charz.schema import database, ddl, file
+from charz.schema.row import Row
+from charz.schema.scenario import Scenario
+from charz.sql import maintain, views
 
-TABLES = (
-    HardwareCluster, HardwareMemory, HardwarePeak, HardwarePower, HardwareOverhead, HardwareInterconnect, EnergyProfile, Price,
-)  # fmt: skip
-ORDINALS = ("cluster_rank", "is_default")
-VALUES = ("NULL", "0", "-1", "'nan'::DOUBLE", "'inf'::DOUBLE", "1e308")
+from .generated import graph
+
+PARTS = ("t4", "i7_13700k", "kpu_t64")
+"""One part of each way to compute."""
+
+SCENARIOS = (1, 9, 13, 17, 29, 37)
+"""Every backend that runs on one of them, and each kind of number format."""
+
+VALUES = ("NULL", "0", "-1", "'nan'::DOUBLE", "'inf'::DOUBLE", "1e30", "1000 * {column}")
+"""What is written."""
+
+META = "charz.schema.meta"
+"""Module of the tables by which a file describes itself: no facts."""
+
+RESTED_ON = {
+    "backend": "backend IN (SELECT backend FROM scenario)",
+    "backend_support": "(backend, family) IN (SELECT (backend, family) FROM part_support) AND backend IN (SELECT backend FROM scenario)",
+    "cuda_limit": "compute_capability IN (SELECT compute_capability FROM hardware)",
+    "derivation_rule": "derivation_rule IN (SELECT derivation_rule FROM traced_number)",
+    "efficiency": (
+        "efficiency_id IN (SELECT UNNEST([matrix_efficiency_id, vector_efficiency_id, memory_efficiency_id,"
+        " overlap_efficiency_id, residency_efficiency_id, reorder_efficiency_id, paging_efficiency_id, thread_efficiency_id])"
+        " FROM part_efficiency WHERE kernel_class IN ('linear', 'copy'))"
+    ),
+    "energy_rule": (
+        "EXISTS (SELECT 1 FROM part_rule AS p WHERE p.energy_rule = energy_rule.energy_rule AND (p.row_key IN ('*', 'fp32', 'fp16',"
+        " 'vector', 'matrix', 'l2') OR p.quantity = 'dram_pj_per_byte' AND p.row_key IN ('GDDR6', 'DDR5')"
+        " OR p.quantity = 'process_pj' AND p.row_key = '12'))"
+    ),
+    "hardware_memory": "hardware = 't4' OR level = 'dram'",
+    "precision": "precision IN ('fp32', 'fp16', 'int8')",
+    "scenario": "scenario_id = 9",
+    "tiling_strategy": "family IN (SELECT family FROM hardware) AND COALESCE(matrix_instruction = 'mma', TRUE)",
+}
+"""Rows of a table that the answers rest on; all, of others."""
+
+APART = {
+    "backend_support": "backend, family",
+    "derivation_rule": "derivation_rule",
+    "efficiency": "resource",
+    "energy_profile": "what",
+    "energy_rule": "quantity, row_key",
+    "hardware_memory": "hardware, level",
+    "hardware_overhead": "hardware, overhead",
+    "library_constant": "library_constant",
+    "memory_level": "level",
+    "precision": "precision",
+    "term": "quantity",
+    "tiling_strategy": "family",
+}
+"""Rows that are tried apart; of other tables one row of each part, or one in all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
     """One statement of a plain client."""
 
-    part: str
-    what: str
-    """Field as `hardware_value` names it, or the row."""
+    table: str
+    column: str
+    key: tuple[object, ...]
     value: str
-    statement: str
+
+    @property
+    def where(self) -> str:
+        """Condition that holds of its row alone."""
+        names = row_types()[self.table].KEY
+        return " AND ".join(f"{ddl.quote(n)} = {_literal(v)}" for n, v in zip(names, self.key, strict=True))
+
+    @property
+    def statement(self) -> str:
+        """The statement."""
+        return f"UPDATE {self.table} SET {self.column} = {self.value.format(column=self.column)} WHERE {self.where}"
+
+    def __str__(self) -> str:
+        return f"{'.'.join((self.table, *map(str, self.key), self.column))} = {self.value.format(column='itself')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,60 +100,109 @@ class Outcome:
 
     fault: Fault
     kind: str
-    """`refused` by the engine, `null`, `gone`, or `answered`."""
-    least_ratio: float
-    """Smallest latency over what it was before."""
+    """`refused` by the engine, `null`, `gone`, `same`, `slower`, `faster`, `frugal` or `NaN`."""
     is_named: bool
+    """Whether every answer that is faster, more frugal or none says which number it is."""
+
+    @property
+    def is_silent(self) -> bool:
+        """True of a fault that makes a part better, or the answer no number, without a word."""
+        return self.kind in ("faster", "frugal", "NaN") and not self.is_named
 
 
-def faults(connection: duckdb.DuckDBPyConnection, part: str) -> Iterator[Fault]:
-    """Every number of a part's rows with each value that cannot be, and every row deleted."""
-    for row_type in TABLES:
-        names = ", ".join(row_type.KEY)
-        for key in connection.execute(f"SELECT {names} FROM {row_type.TABLE} WHERE hardware = ?", [part]).fetchall():
-            where = " AND ".join(f"{n} = {ddl.literal(v)}" for n, v in zip(row_type.KEY, key, strict=True))
-            row = ".".join((row_type.TABLE, *key[1:]))
-            yield Fault(part, row, "row deleted", f"DELETE FROM {row_type.TABLE} WHERE {where}")
-            for column in ddl.columns(row_type):
-                if column.python_type not in (int, float) or column.name in ORDINALS:
-                    continue
-                query = f"SELECT {column.name} FROM {row_type.TABLE} WHERE {where}"
-                if connection.execute(query).fetchall() == [(None,)]:
-                    continue  # an unknown number is no fault
-                for value in VALUES:
-                    statement = f"UPDATE {row_type.TABLE} SET {column.name} = {value} WHERE {where}"
-                    yield Fault(part, f"{row}.{column.name}", value, statement)
-    for row_type in TABLES:
-        yield Fault(part, row_type.TABLE, "all rows deleted", f"DELETE FROM {row_type.TABLE} WHERE hardware = '{part}'")
+def row_types() -> dict[str, type[Row]]:
+    """Every table of facts by name."""
+    return {t.TABLE: t for t in database.TABLES if t.__module__ != META}
 
 
-def answers(connection: duckdb.DuckDBPyConnection, part: str) -> dict[tuple[object, ...], tuple[float | None, ...]]:
-    """Latency and energy of one model on a part, by run."""
-    query = """
-        SELECT backend, precision, batch, latency_s, energy_j FROM model_cost
-        WHERE model = 'small' AND hardware = ? AND batch IN (1, 64)
-    """
-    return {row[:3]: row[3:] for row in connection.execute(query, [part]).fetchall()}
+def make(path: Path) -> None:
+    """Write a file of three parts, six scenarios, one small model, and a row in the tables that are otherwise empty."""
+    with file.replace(path, create=True) as connection:
+        for row_type, rows in loader.load().rows.items():
+            kept = [row for row in rows if getattr(row, "hardware", PARTS[0]) in PARTS]
+            kept = [row for row in kept if not isinstance(row, Scenario) or row.scenario_id in SCENARIOS]
+            database.insert(connection, row_type, loader.columns_of(row_type, kept))
+        views.install(connection)
+        write.write(connection, [ingested(graph(1), "small")], maintain.add_runs)
 
 
-def outcome(
-    connection: duckdb.DuckDBPyConnection, fault: Fault, before: dict[tuple[object, ...], tuple[float | None, ...]]
-) -> Outcome:
+def faults(connection: duckdb.DuckDBPyConnection, *tables: str) -> Iterator[Fault]:
+    """Every value in every numeric column of every table, or of some, one row of each kind after another."""
+    for name, row_type in row_types().items():
+        columns = [c.name for c in ddl.columns(row_type) if c.python_type in (int, float)]
+        if not columns or (tables and name not in tables):
+            continue
+        apart = APART.get(name) or ("hardware" if "hardware" in row_type.model_fields else "TRUE")
+        keys = ", ".join(map(ddl.quote, row_type.KEY))
+        rows = connection.execute(
+            f"SELECT {keys} FROM {name} WHERE {RESTED_ON.get(name, 'TRUE')}"
+            f" QUALIFY ROW_NUMBER() OVER (PARTITION BY {apart} ORDER BY {keys}) = 1 ORDER BY {keys}"
+        ).fetchall()
+        for row in rows:
+            for column in columns:
+                yield from (Fault(name, column, row, value) for value in VALUES)
+
+
+Answers = dict[tuple[object, ...], tuple[float | None, ...]]
+
+
+def answers(connection: duckdb.DuckDBPyConnection) -> Answers:
+    """Time, energy and memory of every run on every part, and the numbers that the answer names."""
+    names = [
+        c for (c,) in connection.execute("SELECT column_name FROM view_column WHERE view = 'model_report'").fetchall()
+    ]
+    named = "implausible" if "implausible" in names else "NULL"
+    query = f"SELECT hardware, scenario_id, latency_s, energy_j, peak_memory_byte, {named} FROM model_report"
+    return {row[:2]: row[2:] for row in connection.execute(query).fetchall()}
+
+
+def outcome(connection: duckdb.DuckDBPyConnection, fault: Fault, before: Answers) -> Outcome:
     """What the file answers after the fault; the file is as before afterwards."""
     connection.execute("BEGIN")
     try:
         connection.execute(fault.statement)
-        after = answers(connection, fault.part)
-        found = connection.execute("SELECT 1 FROM impossible_number WHERE hardware = ?", [fault.part]).fetchall()
-    except (duckdb.ConversionException, duckdb.ConstraintException):
-        return Outcome(fault, "refused", 1.0, True)
+        after = answers(connection)
+        listed = bool(connection.execute("SELECT 1 FROM impossible_number LIMIT 1").fetchall())
+    except (
+        duckdb.ConversionException,
+        duckdb.ConstraintException,
+        duckdb.InvalidInputException,
+        duckdb.OutOfRangeException,
+    ):
+        return Outcome(fault, "refused", True)
     finally:
         connection.execute("ROLLBACK")
-    times = [after[key][0] for key in before if key in after]
-    if not times:
-        return Outcome(fault, "gone", 1.0, bool(found))
-    if all(time is None for time in times):
-        is_null = all(energy is None for _, energy in after.values())
-        return Outcome(fault, "null" if is_null else "energy", 1.0, bool(found))
-    ratios = [after[k][0] / before[k][0] for k in before if k in after and after[k][0] is not None]  # type: ignore[operator]
-    return Outcome(fault, "answered", min(ratios, key=lambda r: r if r == r else -1.0), bool(found))
+    found: dict[str, bool] = {}
+    for key, old in before.items():
+        kind, is_named = _compared(old, after.get(key)), True
+        if kind in ("null", "gone"):
+            is_named = listed
+        elif kind != "same":
+            is_named = after[key][3] is not None
+        found[kind] = found.get(kind, True) and is_named
+    kinds = ("NaN", "faster", "frugal", "null", "gone", "slower", "same")
+    # Of several the worst, and one without a word before one with.
+    kind = min(found, key=lambda k: (found[k] or k not in kinds[:3], kinds.index(k)))
+    return Outcome(fault, kind, found[kind])
+
+
+def _compared(old: tuple[float | None, ...], new: tuple[float | None, ...] | None) -> str:
+    if new is None:
+        return "gone"
+    pairs = [(a, b) for a, b in zip(old[:3], new[:3], strict=True) if a is not None]
+    given = [(a, b) for a, b in pairs if b is not None]
+    if any(not math.isfinite(b) or b < 0 for _, b in given):
+        return "NaN"
+    if new[0] is not None and new[0] < old[0] * (1 - 1e-9):  # type: ignore[operator]
+        return "faster"
+    if any(b < a * (1 - 1e-9) for a, b in given):
+        return "frugal"
+    if len(given) < len(pairs):
+        return "null"
+    return "slower" if any(b > a * (1 + 1e-9) for a, b in given) else "same"
+
+
+def _literal(value: object) -> str:
+    return (
+        ddl.literal(value) if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+    )

@@ -30,6 +30,7 @@ def note(scoped: Scoped, messages: Messages, counted: Sequence[str]) -> None:
     count for nothing, and which of its parts have no answer."""
     note_unsized(scoped, messages)
     note_faulty(scoped, messages)
+    note_implausible(scoped, messages)
     query = f"SELECT hardware, {' + '.join(counted)} FROM assumed_input ORDER BY 2"
     found = scoped.execute(query).fetchall()
     if not found or not found[-1][1]:
@@ -44,15 +45,63 @@ def note(scoped: Scoped, messages: Messages, counted: Sequence[str]) -> None:
 
 
 def note_faulty(scoped: Scoped, messages: Messages) -> None:
-    """Say which parts have numbers that cannot be: their answers are null."""
-    faulty = dict(scoped.execute("SELECT hardware, fault FROM part_support WHERE fault IS NOT NULL").fetchall())
-    known = scoped.execute("SELECT hardware, field, value, rule FROM part_fault ORDER BY hardware").fetchall()
-    found = [row for row in known if faulty.get(row[0]) == row[1]]
-    for part, field, value, rule in found[:MOST_FAULTY]:
-        stands = "is missing" if value is None else f"is {value:g}"
-        messages.warn(f"{part} has no answer: {field} {stands}, {rule}")
-    if len(found) > MOST_FAULTY:
-        messages.warn(f"{len(found) - MOST_FAULTY} more parts have no answer: `charz check` names what cannot be")
+    """Say which parts and runs rest on numbers that cannot be: their answers are null."""
+    query = """
+        SELECT DISTINCT hardware, COALESCE(fault, tile_fault) FROM part_support WHERE COALESCE(fault, tile_fault) IS NOT NULL
+        UNION ALL
+        SELECT DISTINCT hardware, CONCAT('efficiency.', faulty_efficiency_id) FROM part_efficiency
+        WHERE faulty_efficiency_id IS NOT NULL
+        UNION ALL
+        SELECT DISTINCT model, COALESCE(fault, memory_fault) FROM run WHERE COALESCE(fault, memory_fault) IS NOT NULL
+    """
+    faulty = scoped.execute(f"SELECT * FROM ({query}) ORDER BY ALL").fetchall() if _is_faulty(scoped) else []
+    known = _numbers(scoped, "NOT is_possible")
+    for of, field in faulty[:MOST_FAULTY]:
+        messages.warn(f"{of} has no answer: {_said(known, of, field)}")
+    if len(faulty) > MOST_FAULTY:
+        messages.warn(f"{len(faulty) - MOST_FAULTY} more have no answer: `charz check` names what cannot be")
+
+
+def note_implausible(scoped: Scoped, messages: Messages) -> None:
+    """Say which numbers may be, though they hardly are: off by a unit, or forgotten."""
+    query = """
+        SELECT DISTINCT hardware, UNNEST(SPLIT(implausible, ', ')) FROM assumed_input WHERE implausible IS NOT NULL
+        UNION
+        SELECT DISTINCT model, UNNEST(SPLIT(implausible, ', ')) FROM run WHERE implausible IS NOT NULL
+    """
+    doubtful = scoped.execute(f"SELECT * FROM ({query}) ORDER BY ALL").fetchall()
+    known = _numbers(scoped, "is_possible") if doubtful else []
+    for of, field in doubtful[:MOST_FAULTY]:
+        messages.warn(f"{of} rests on a number that is hardly so: {_said(known, of, field)}")
+    if len(doubtful) > MOST_FAULTY:
+        messages.warn(
+            f"{len(doubtful) - MOST_FAULTY} more numbers are hardly so: the view implausible_number lists them"
+        )
+
+
+def _is_faulty(scoped: Scoped) -> bool:
+    query = "SELECT 1 FROM part_fault WHERE NOT is_possible UNION ALL SELECT 1 FROM rule_fault UNION ALL SELECT 1 FROM condition_fault"
+    return bool(scoped.execute(f"{query} LIMIT 1").fetchall())
+
+
+def _numbers(scoped: Scoped, condition: str) -> list[tuple[str, str, float | None, str]]:
+    """Numbers that cannot be, or hardly are: of what, which, their value and what is expected."""
+    query = f"""
+        SELECT hardware, field, value, rule FROM part_fault WHERE {condition}
+        UNION ALL
+        SELECT '*', field, value, rule FROM rule_fault WHERE {condition}
+        UNION ALL
+        SELECT '*', field, value, rule FROM condition_fault WHERE {condition}
+    """
+    return scoped.execute(query).fetchall()
+
+
+def _said(known: Sequence[tuple[str, str, float | None, str]], of: str, field: str) -> str:
+    """A number with its value and what is expected; of a row that is named alone, its first number."""
+    for owner, name, value, rule in known:
+        if owner in (of, "*") and (name == field or name.startswith(f"{field}.")):
+            return f"{name} {'is missing' if value is None else f'is {value:g}'}, {rule}"
+    return field
 
 
 def note_unsized(scoped: Scoped, messages: Messages) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from charz.schema import ddl
+from charz.schema import ddl, ranges
 from charz.schema.errors import CharzError, nearest_names, unknown_name
 from charz.schema.units import UNITS, ending
 
@@ -53,9 +55,8 @@ def part_fields(connection: duckdb.DuckDBPyConnection, hardware: str) -> list[Pa
     from charz.sql.evaluate import ENERGY
 
     tables: dict[str, type[Row]] = {**SECTIONS, "price": Price}
-    query = "SELECT kind, quantity, least, most FROM number_rule"
-    rules = {(kind, what): (least, most) for kind, what, least, most in connection.execute(query).fetchall()}
-    every = rules["*", "*"]
+    query = "SELECT kind, quantity, row_kind, of_family, least, most FROM number_rule"
+    rules = {(*place,): (least, most) for *place, least, most in connection.execute(query).fetchall()}
     found = []
     for section, row_type in tables.items():
         columns = [c for c in ddl.columns(row_type) if c.python_type in (int, float) and c.name not in ORDINALS]
@@ -63,15 +64,18 @@ def part_fields(connection: duckdb.DuckDBPyConnection, hardware: str) -> list[Pa
             named = ".".join((section, *(value for _, value in key[1:])))
             for column in columns:
                 unit, is_count = UNITS.get(ending(column.name), ""), column.python_type is int
-                bounds = rules.get((section, column.name), every)
-                found.append(
-                    PartField(f"{named}.{column.name}", row_type.TABLE, key, column.name, unit, is_count, bounds)
-                )
+                place = f"{named}.{column.name}"
+                found.append(PartField(place, row_type.TABLE, key, column.name, unit, is_count, _bounds(rules, place)))
     query = "SELECT what, key FROM part_energy WHERE hardware = ? ORDER BY ALL"
     for what, of in connection.execute(query, [hardware]).fetchall():
         energy = (("hardware", hardware), ("what", what), ("key", of))
-        found.append(PartField(f"energy.{what}.{of}", ENERGY, energy, "value", ENERGY_UNITS[what], False, every))
+        place = f"energy.{what}.{of}"
+        found.append(PartField(place, ENERGY, energy, "value", ENERGY_UNITS[what], False, _bounds(rules, place)))
     return found
+
+
+def _bounds(rules: Mapping[ranges.Place, ranges.Bounds], place: str) -> ranges.Bounds:
+    return ranges.closest(rules, *ranges.place(place)) or (-math.inf, math.inf)
 
 
 def named(known: list[PartField], hardware: str, field: str, also: tuple[str, ...] = ()) -> PartField:

@@ -91,8 +91,16 @@ class Scoped:
         at_hand = {name for name in names if answers.covers(self._known, name, self._is_stored)}
         if at_hand and not self._is_answered:
             self._answer()
-        if names - at_hand and not self._is_held:
+        if not self._is_held and not all(self._is_light(name) for name in names - at_hand):
             self._hold()
+
+    def _is_light(self, name: str) -> bool:
+        """Whether a relation rests on no maintained table but those that are scoped for every question."""
+        from charz.sql.layers import MODELS
+
+        tables = [relation.name for relation in self._known.relations.values() if relation.is_table]
+        read = self._known.upstream([name], tables)
+        return not read.intersection({*tables, *(r.name for r in self._known.of(*MODELS))}.difference(LIGHT))
 
     @functools.cached_property
     def _is_stored(self) -> bool:

@@ -1,0 +1,60 @@
+-- Every row of `efficiency` for every kernel class, element type and layout that it fits, whatever the part.
+-- Grain: efficiency_id, kernel_class, operator_name, precision_class, layout
+CREATE VIEW ranked_efficiency AS
+WITH kernel_classes AS (
+    SELECT operator_class AS kernel_class, '*' AS operator_name FROM operator_class
+    UNION
+    SELECT kernel_class, operator_name FROM efficiency
+    WHERE kernel_class <> '*'
+),
+
+precision_classes AS (
+    SELECT DISTINCT precision_class FROM efficiency
+),
+
+layouts AS (
+    SELECT 'nchw' AS layout
+    UNION ALL
+    SELECT 'nhwc' AS layout
+    UNION ALL
+    SELECT 'strided' AS layout
+    UNION ALL
+    SELECT 'aliased' AS layout
+),
+
+faulty_rows AS (
+    SELECT DISTINCT row_key FROM rule_fault
+    WHERE kind = 'efficiency' AND NOT is_possible
+)
+
+SELECT
+    e.efficiency_id,
+    e.scope,
+    -- Backend of the row, or `*`.
+    e.backend AS row_backend,
+    e.resource,
+    e.maximum_fraction,
+    e.half_work,
+    -- Class of the kernel's anchor.
+    k.kernel_class,
+    -- ATen operator of the anchor where that has rows of its own, or `*`.
+    k.operator_name,
+    -- Element type with rows of its own, or `*`.
+    p.precision_class,
+    -- How the anchor's tensors lie in memory: `nchw`, `nhwc`, `strided` or `aliased`.
+    f.layout,
+    -- How specific the row is but for scope and backend.
+    CAST(
+        CASE WHEN e.operator_name <> '*' THEN 64 WHEN e.kernel_class <> '*' THEN 32 ELSE 0 END
+        + CASE WHEN e.precision_class = '*' THEN 0 ELSE 4 END
+        + CASE WHEN e.memory_format = '*' THEN 0 ELSE 2 END
+        AS BIGINT
+    ) AS row_rank,
+    -- Its number, negative where a number of the row cannot be (`rule_fault`): what carries the one carries the other.
+    CASE WHEN b.row_key IS NULL THEN e.efficiency_id ELSE -e.efficiency_id END AS signed_id
+FROM efficiency AS e
+INNER JOIN kernel_classes AS k
+    ON e.kernel_class IN ('*', k.kernel_class) AND e.operator_name IN ('*', k.operator_name)
+INNER JOIN precision_classes AS p ON e.precision_class IN ('*', p.precision_class)
+INNER JOIN layouts AS f ON e.memory_format IN ('*', f.layout)
+LEFT JOIN faulty_rows AS b ON b.row_key = CAST(e.efficiency_id AS VARCHAR)

@@ -1,0 +1,74 @@
+-- Numbers of scenarios, and of the rules about runs, that cannot be or are not plausible (`number_rule`), whoever wrote them.
+-- Grain: kind, row_key, quantity
+CREATE VIEW condition_fault AS
+WITH listed_numbers AS (
+    SELECT
+        'scenario' AS kind,
+        CAST(scenario_id AS VARCHAR) AS row_key,
+        '*' AS row_kind,
+        UNNEST(['batch', 'sequence', 'context', 'host_factor']) AS quantity,
+        UNNEST([batch, sequence, context, host_factor]) AS value
+    FROM scenario
+    UNION ALL
+    SELECT 'precision' AS kind, precision AS row_key, '*' AS row_kind, 'bits' AS quantity, bits AS value FROM precision
+    UNION ALL
+    SELECT
+        'backend' AS kind,
+        backend AS row_key,
+        backend AS row_kind,
+        'workspace_fraction' AS quantity,
+        workspace_fraction AS value
+    FROM backend
+    UNION ALL
+    SELECT
+        'library_constant' AS kind,
+        library_constant AS row_key,
+        library_constant AS row_kind,
+        'value' AS quantity,
+        value
+    FROM library_constant
+    WHERE decides <> 'unit'
+),
+
+ruled_numbers AS (
+    SELECT
+        n.kind,
+        n.row_key,
+        n.quantity,
+        n.value,
+        MAX_BY(
+            {
+                'least': r.least,
+                'most': r.most,
+                'plausible_least': r.plausible_least,
+                'plausible_most': r.plausible_most
+            },
+            r.row_kind <> '*'
+        ) AS rule
+    FROM listed_numbers AS n
+    INNER JOIN number_rule AS r ON r.kind = n.kind AND r.quantity = n.quantity AND r.row_kind IN ('*', n.row_kind)
+    WHERE n.value IS NOT NULL
+    GROUP BY n.kind, n.row_key, n.quantity, n.value
+)
+
+SELECT
+    -- Table of the number.
+    kind,
+    -- Key of its row.
+    row_key,
+    -- Column of the number.
+    quantity,
+    -- Place of the number: all three, joined by a point.
+    CONCAT(kind, '.', row_key, '.', quantity) AS field,
+    -- What stands there, in the unit of the column.
+    value,
+    -- What may stand there, or usually does.
+    CASE
+        WHEN value >= rule.least AND value <= rule.most
+            THEN CONCAT('usual are ', rule.plausible_least, ' to ', rule.plausible_most)
+        ELSE CONCAT('a number from ', rule.least, ' to ', rule.most)
+    END AS rule,
+    -- True of a number that may be, though it hardly is: answers that rest on it name it.
+    value >= rule.least AND value <= rule.most AS is_possible
+FROM ruled_numbers
+WHERE NOT (value >= rule.least AND value <= rule.most AND value >= rule.plausible_least AND value <= rule.plausible_most)
