@@ -24,7 +24,7 @@ import duckdb
 from charz.schema import ddl
 from charz.schema.row import Row
 
-from . import compose, restate
+from . import compose, graph, restate
 from .installed import Relation, column_names, relations
 from .layers import HARDWARE, REBUILD, WORKLOAD
 
@@ -225,13 +225,8 @@ class _Maker:
 
     def _read(self, queue: Queue) -> set[str]:
         """All that the maintained tables of a layer read."""
-        found: set[str] = set()
-        waiting = [table.name for table in self._tables[queue]]
-        while waiting:
-            new = [r for r in self._relations[waiting.pop()].reads if r not in found]
-            found.update(new)
-            waiting += [r for r in new if r in self._relations]
-        return found
+        reads = {name: relation.reads for name, relation in self._relations.items()}
+        return graph.ancestors([table.name for table in self._tables[queue]], reads)
 
     def _rebuilding(self, queue: Queue, tables: Sequence[Relation]) -> Iterator[tuple[str, str]]:
         """Statements of a queue's triggers, in order, each with a word for its name."""
