@@ -24,7 +24,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from charz import confined
 from charz.schema.errors import CharzError
@@ -39,6 +39,9 @@ _UNITS |= {f"{prefix}IB": 1024**i for i, prefix in enumerate("KMGT", start=1)}
 _AMOUNT = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([KMGT]?I?B?)", re.IGNORECASE)
 LEAST_MEMORY_BYTE = 100 * 10**6
 """What the engine takes besides what it counts would be more."""
+
+MOST_TIMEOUT_S = 1e9
+"""Longest time that may be asked for: the system's clocks end at ten times as much. [s]"""
 
 _ENDING = b"\0"
 """Stands before how the other process ended: nobody prints it."""
@@ -87,6 +90,28 @@ def memory_byte(text: str) -> int:
         least = f"at least {LEAST_MEMORY_BYTE // 10**6} MB are needed"
         raise CharzError("too little or too much memory", text, least, "write e.g. --memory 4GB")
     return amount
+
+
+def check_timeout(timeout_s: float) -> None:
+    """Raise `CharzError` for what is no time to wait."""
+    if not 0 <= timeout_s <= MOST_TIMEOUT_S:
+        exists = f"from 0, for none, to {MOST_TIMEOUT_S:g} s"
+        raise CharzError(
+            "not a time after which a query is stopped", f"{timeout_s:g}", exists, "write e.g. --timeout 60"
+        )
+
+
+def typed(stream: TextIO) -> str:
+    """The text of a stream in UTF-8. Raises `CharzError` for bytes that are none, such as UTF-16."""
+    data = stream.buffer.read() if hasattr(stream, "buffer") else stream.read().encode()
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        kind = "UTF-16, it seems" if b"\0" in data else ""
+        raise CharzError("standard input is no text in UTF-8", kind, next="convert it, e.g. with iconv -t UTF-8")
+    return text
 
 
 def one_statement(text: str) -> str:

@@ -47,7 +47,8 @@ class Sql(Core):
         With a batch, sequence, precision or backend the views answer for that one scenario, with a model and parts for these
         alone: in a file of many models that takes a fraction of the time.
         """
-        text = sandbox.one_statement(sys.stdin.read() if query == "-" else query)
+        sandbox.check_timeout(timeout)
+        text = sandbox.one_statement(sandbox.typed(sys.stdin) if query == "-" else query)
         limits = sandbox.Limits(sandbox.memory_byte(memory), timeout)
         narrowing = (names(model), names(on), batch, sequence, precision, backend)
         if self.is_guarded:
