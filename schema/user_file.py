@@ -31,7 +31,8 @@ def check(out: Path, force: bool = False) -> None:
     try:
         state = out.stat()
         if _is_stream(out):
-            return _check_is_no_database(out, state)
+            _check_is_no_database(out, state)
+            return
         if stat.S_ISDIR(state.st_mode):
             raise CharzError("a folder, not a file", f"--out {out}", next=_NEXT)
         _check_own(out, state, force)
@@ -159,7 +160,7 @@ def _is_stream(out: Path) -> bool:
         mode = out.stat().st_mode
     except (OSError, ValueError):
         return False
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) or _OPEN_FILE.fullmatch(os.path.abspath(out)) is not None
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) or bool(_OPEN_FILE.fullmatch(str(out.absolute())))
 
 
 def _digest() -> hashlib.blake2b:

@@ -129,6 +129,23 @@ def one_statement(text: str) -> str:
     return text
 
 
+def check_gives_rows(text: str) -> None:
+    """Raise `CharzError` for a statement that gives no rows, before it is run."""
+    import duckdb
+
+    if duckdb.extract_statements(text)[0].expected_result_type != [duckdb.ExpectedResultType.QUERY_RESULT]:
+        next = "charz only reads in SQL; change rows with a DuckDB client"
+        raise CharzError("the statement gives no rows", text[:200], next=next)
+
+
+def check_is_select(text: str) -> None:
+    """Raise `CharzError` for a statement that is no query, before it is run."""
+    import duckdb
+
+    if duckdb.extract_statements(text)[0].type != duckdb.StatementType.SELECT:
+        raise CharzError("not a query", text[:200], next="write one SELECT, or the name of a view or table")
+
+
 def lock(connection: duckdb.DuckDBPyConnection, memory: int, spill: Path | None = None, spill_byte: int = 0) -> None:
     """Close every way from SQL to files, network, Python variables and settings, for good.
 
@@ -409,9 +426,7 @@ def _write_rows(connection: duckdb.DuckDBPyConnection, text: str, rows: int) -> 
 
     with os.fdopen(rows, "wb", closefd=False) as pipe:
         try:
-            if duckdb.extract_statements(text)[0].expected_result_type != [duckdb.ExpectedResultType.QUERY_RESULT]:
-                next = "charz only reads; change rows with a DuckDB client"
-                raise CharzError("the statement gives no rows", text[:200], next=next)
+            check_gives_rows(text)
             relation = held(connection.sql(text))
             reader = relation.to_arrow_reader(_BATCH_ROWS)
             with pyarrow.ipc.new_stream(pipe, reader.schema) as stream:
