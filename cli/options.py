@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from charz.schema import user_file
+from charz.schema import damage, user_file
 from charz.schema.errors import CharzError
 from charz.session import GROUPS, Session
 from charz.session.access import Access, database_path
@@ -128,6 +128,7 @@ def function(method: Method, changes: Mapping[str, str] | None = None) -> Callab
         with (
             display.messages() as messages,
             Session(path, messages=messages, is_guarded=True, access=access) as session,
+            damage.named(session.path),
         ):
             _answer(session, method, given, sections, format or Format.table, Target(out, force), changes)
 

@@ -183,12 +183,15 @@ def held(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
     return relation.project(", ".join(f"#{number}{cast} AS {ddl.quote(name)}" for number, (cast, name) in columns))
 
 
-def query_failed(error: Exception) -> CharzError:
-    """An engine's message as one line: its text and suggestions without the drawing of the query."""
+def query_failed(error: Exception, path: str = "") -> CharzError:
+    """An engine's message about a query to the database at `path` as one line: its text and suggestions without the drawing
+    of the query."""
     import duckdb
 
-    from charz.schema import disk
+    from charz.schema import damage, disk
 
+    if damage.is_found(error):
+        return damage.error(path, error)
     if disk.is_full(error):
         exists = "the query writes there what its memory does not hold"
         next = "make room there, set TMPDIR to a folder elsewhere, or raise --memory"
@@ -424,6 +427,8 @@ def _write_rows(connection: duckdb.DuckDBPyConnection, text: str, rows: int) -> 
     import duckdb
     import pyarrow
 
+    query = "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
+    ((path,),) = connection.execute(query).fetchall()
     with os.fdopen(rows, "wb", closefd=False) as pipe:
         try:
             check_gives_rows(text)
@@ -433,7 +438,7 @@ def _write_rows(connection: duckdb.DuckDBPyConnection, text: str, rows: int) -> 
                 for batch in reader:
                     stream.write_batch(batch)
         except (duckdb.Error, MemoryError, pyarrow.ArrowMemoryError) as error:
-            raise query_failed(error) from error
+            raise query_failed(error, path) from error
         except OSError as error:
             if isinstance(error, BrokenPipeError):
                 raise
