@@ -25,7 +25,7 @@ from charz.session.parameters import Amount, File, Names, Sizes, Text
 from . import display
 from .output import Format, write
 
-_DATABASE = Annotated[
+DATABASE = Annotated[
     Path | None,
     typer.Option("--db", help="Database file; else $CHARZ_DB, else charz.duckdb in this folder.", show_default=False),
 ]
@@ -100,7 +100,7 @@ def function(method: Method, changes: Mapping[str, str] | None = None) -> Callab
         "format": (_FORMAT, Format.table),
         "out": (_OUT, None),
         "force": (_FORCE, False),
-        "db": (_DATABASE, None),
+        "db": (DATABASE, None),
     }
     if method.asked.is_writing:
         common |= {"trust": (_TRUST, False), "wait": (_WAIT, Access.wait_s)}

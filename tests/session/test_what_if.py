@@ -141,3 +141,21 @@ def test_what_is_left_out_is_said_once(file: Path) -> None:
         warnings.simplefilter("always")
         db.what_if({"t4.sm.unit_count": [20, 80]}, "compare", "small", on="t4", precision="fp32,fp8")
     assert [str(w.message) for w in said] == ["left out: fp8 on t4, it computes in fp16, fp32, fp64, int4, int8"]
+
+
+def test_the_database_may_be_named_before_the_command(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHARZ_DB", "")
+    asked = ["--", "report", "small", "--on", "t4", "--section", "run", "--format", "csv"]
+    changes = ["what-if", "--set", "t4.sm.unit_count=80"]
+    outputs = []
+    for arguments in (
+        ["--db", str(file), *changes, *asked],
+        [*changes, "--db", str(file), *asked],
+        [*changes, *asked, "--db", str(file)],
+    ):
+        assert dispatch.run(arguments) == 0
+        outputs.append(capsys.readouterr().out)
+        monkeypatch.setenv("CHARZ_DB", "")
+    assert outputs[0] == outputs[1] == outputs[2] and "unit_count=80" in outputs[0]
