@@ -102,16 +102,19 @@ def _scenarios(connection: duckdb.DuckDBPyConnection) -> set[tuple[int, int]]:
     return set(connection.execute("SELECT scenario_id, HASH(s) FROM scenario AS s").fetchall())
 
 
-def differences(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
-    """Rows by which each maintained table differs from its evaluation anew; empty when all is well. Reads, writes nothing."""
+def differences(connection: duckdb.DuckDBPyConnection, runs: str = "TRUE") -> dict[str, int]:
+    """Rows by which each maintained table differs from its evaluation anew; empty when all is well. Reads, writes nothing.
+
+    `runs` is a condition on the rows of `run`: of tables of runs only theirs are compared.
+    """
     found = {}
     for table in relations(connection):
         if table.is_table and table.layer == HARDWARE:
             found[table.name] = _difference(connection, table.name, f"{REBUILD}.{ddl.quote(table.name)}", "TRUE")
     names = [r.name for r in relations(connection) if r.is_table and r.layer == WORKLOAD]
     found |= dict.fromkeys(names, 0)
-    for chunk in chunked(connection, None, None):
-        condition = of_runs(chunk, None)
+    for chunk in chunked(connection, None, None, runs):
+        condition = f"{of_runs(chunk, None)} AND ({runs})"
         with evaluated(connection, condition, chunk):
             for name in names:
                 found[name] += _difference(connection, name, f"temp.{ddl.quote(name)}", condition)

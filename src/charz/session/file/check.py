@@ -2,54 +2,78 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
 from ..answer import Rows, answer
 from ..axes import names
 from ..core import Core
-from ..parameters import AnyModels, Parts
+from ..parameters import AnyModels, Parts, Text
+from ..scoped import Scoped
+from .sample import MOST_TARGETS, Grid, Sample
 
-_SHARED = "5_rollup"
-"""Layer whose views many invariants read."""
+Every = Annotated[bool, Text("Examine every model on every part under every scenario, however long it takes.")]
+
+Done = Callable[[str], None]
+"""Told what each step did."""
 
 
 class Check(Core):
     """Whether what must be empty in a database is."""
 
     @answer()
-    def check(self, models: AnyModels = None, *, on: Parts = None) -> Rows:
+    def check(self, models: AnyModels = None, *, on: Parts = None, every: Every = False) -> Rows:
         """List what must be empty with the rows it has: invariants, rows of maintained tables that are not as their facts say,
         triggers that are missing. Exit code 1 if one has any.
 
-        One model after the other, under every scenario of the database.
+        In a large file on some of the targets, in which every model, every part and every scenario is met; `--every` takes
+        all. With models and parts for these alone.
         """
-        connection = self.connection()
-        known = self._names("model")
-        chosen = [self.model_name(name) for name in names(models)] or known
-        query = "SELECT view, description FROM view_catalog WHERE layer = 'invariant' ORDER BY view"
-        invariants = dict(connection.execute(query).fetchall())
-        rows = [*self._maintained(), *self._missing()]
-        counts = dict.fromkeys(invariants, 0)
-        first: dict[str, str] = {}
-        with self.messages.progress("check", len(chosen)) as done:
-            for model in chosen:
-                for name, count in self._counts(model, names(on), list(invariants)).items():
-                    counts[name] += count
-                    if count:
-                        first.setdefault(name, model)
-                done(model)
-        for name, model in first.items():
-            self.messages.warn(f'{name} is broken, first in {model}: `charz sql "SELECT * FROM {name}"` shows the rows')
-        rows += [("invariant", name, counts[name], text) for name, text in invariants.items()]
+        chosen = [self.model_name(name) for name in names(models)] or self._names("model")
+        parts = [self.part_name(name) for name in names(on)] or self._names("hardware")
+        grid = Grid(self.connection(), chosen, parts)
+        texts = self._invariants()
+        with self.messages.progress("check", self._step_count(grid, every)) as done:
+            rows = [*self._maintained(grid, every, done), *self._missing()]
+            counts = self._counts(grid, every, done)
+        for name, count in counts.items():
+            if count:
+                self.messages.warn(f'{name} is broken: `charz sql "SELECT * FROM {name}"` shows the rows')
+        rows += [("invariant", name, counts[name], text) for name, text in texts.items()]
         is_failure = any(row[2] for row in rows)
         if not is_failure:
-            self.messages.remark(f"all {len(rows)} hold for {len(chosen)} models")
+            self.messages.remark(f"all {len(rows)} hold for {self._extent_of(grid, every)}")
         return Rows(("kind", "name", "rows", "must_be_empty_because"), rows, is_failure=is_failure)
 
-    def _maintained(self) -> list[tuple[str, str, int, str]]:
+    def _invariants(self) -> dict[str, str]:
+        """Views that must be empty, each with why."""
+        query = "SELECT view, description FROM view_catalog WHERE layer = 'invariant' ORDER BY view"
+        return dict(self.connection().execute(query).fetchall())
+
+    def _samples(self, grid: Grid, every: bool) -> list[Sample]:
+        """What is examined, one after another."""
+        return list(grid.whole()) if every or grid.total <= MOST_TARGETS else [grid.some()]
+
+    def _extent_of(self, grid: Grid, every: bool) -> str:
+        """What was examined, in words."""
+        if every or grid.total <= MOST_TARGETS:
+            return f"all {grid.total:,} targets"
+        (sample,) = self._samples(grid, every)
+        count = grid.count(sample.runs, sample.targets)
+        return f"{count:,} of {grid.total:,} targets, with every model, part and scenario among them; --every takes all"
+
+    def _step_count(self, grid: Grid, every: bool) -> int:
+        return 1 + len(self._samples(grid, every)) * len(self._invariants())
+
+    def _maintained(self, grid: Grid, every: bool, done: Done) -> list[tuple[str, str, int, str]]:
         """Maintained tables with the rows by which each differs from what its facts say."""
         from charz.sql import maintain
 
         query = "SELECT view FROM view_catalog WHERE kind = 'table' ORDER BY position"
-        differing = maintain.differences(self.connection())
+        runs = "TRUE" if every or grid.total <= MOST_TARGETS else grid.some().condition
+        differing = maintain.differences(self.connection(), runs)
+        done("maintained tables")
         text = "Its rows are what the view of its name evaluates to; `charz refresh` evaluates it anew."
         names = [name for (name,) in self.connection().execute(query).fetchall()]
         return [("maintained table", name, differing.get(name, 0), text) for name in names]
@@ -62,11 +86,33 @@ class Check(Core):
         missing = [("trigger", name, 1, text) for name in triggers.missing(self.connection())]
         return missing or [("trigger", "all", 0, text)]
 
-    def _counts(self, model: str, parts: list[str], invariants: list[str]) -> dict[str, int]:
-        """Rows of each invariant for one model, with what many of them read evaluated once."""
-        with self.child(self.scope_of(model, parts)) as one:
-            scoped = one.whole()
-            query = f"SELECT view FROM view_catalog WHERE layer = '{_SHARED}' AND kind = 'view' ORDER BY position"
-            for (view,) in scoped.connection.execute(query).fetchall():
-                scoped.keep(view)
-            return {name: int(scoped.value(f"SELECT count(*) FROM {name}")) for name in invariants}
+    def _counts(self, grid: Grid, every: bool, done: Done) -> dict[str, int]:
+        """Rows of each invariant, with what several of them read evaluated once."""
+        counts = dict.fromkeys(self._invariants(), 0)
+        for sample in self._samples(grid, every):
+            with self.connection().cursor() as cursor:
+                sample.narrow(cursor)
+                scoped = Scoped(cursor)
+                for view in self._shared(list(counts)):
+                    scoped.keep(view)
+                for name in counts:
+                    counts[name] += int(scoped.value(f"SELECT count(*) FROM {name}"))
+                    done(name)
+        return counts
+
+    def _shared(self, invariants: Sequence[str]) -> list[str]:
+        """The costs of shapes, and the views of sums that invariants rest on and that more than one view reads, each after
+        those it reads."""
+        from charz.sql import graph
+        from charz.sql.installed import relations
+        from charz.sql.layers import ROLLUP
+        from charz.sql.narrow import COSTED
+
+        known = relations(self.connection())
+        below = graph.ancestors(invariants, {r.name: () if r.is_table else r.reads for r in known})
+        readers = Counter(name for r in known if r.name in below or r.name in invariants for name in set(r.reads))
+        return [
+            r.name
+            for r in known
+            if r.name in below and not r.is_table and (r.name == COSTED or (r.layer == ROLLUP and readers[r.name] > 1))
+        ]
