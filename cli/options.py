@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import math
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
@@ -14,16 +15,17 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from charz.schema import user_file
+from charz.schema import damage, user_file
+from charz.schema.errors import CharzError
 from charz.session import GROUPS, Session
-from charz.session.access import Access
+from charz.session.access import Access, database_path
 from charz.session.answer import Asked, Rows
 from charz.session.parameters import Amount, File, Names, Sizes, Text
 
 from . import display
 from .output import Format, write
 
-_DATABASE = Annotated[
+DATABASE = Annotated[
     Path | None,
     typer.Option("--db", help="Database file; else $CHARZ_DB, else charz.duckdb in this folder.", show_default=False),
 ]
@@ -98,7 +100,7 @@ def function(method: Method, changes: Mapping[str, str] | None = None) -> Callab
         "format": (_FORMAT, Format.table),
         "out": (_OUT, None),
         "force": (_FORCE, False),
-        "db": (_DATABASE, None),
+        "db": (DATABASE, None),
     }
     if method.asked.is_writing:
         common |= {"trust": (_TRUST, False), "wait": (_WAIT, Access.wait_s)}
@@ -109,6 +111,7 @@ def function(method: Method, changes: Mapping[str, str] | None = None) -> Callab
     parameters += [_keyword(name, hint, default) for name, (hint, default) in added.items()]
 
     def command(**given: Any) -> None:
+        _check_finite(given)
         path, format, out, full = (
             given.pop(name) if name in added else None for name in ("db", "format", "out", "full")
         )
@@ -118,12 +121,14 @@ def function(method: Method, changes: Mapping[str, str] | None = None) -> Callab
         trust, wait = (given.pop(name, None) for name in ("trust", "wait"))
         force = bool(given.pop("force") if "force" in added else given["force"])
         if out is not None:
+            user_file.guard(database_path(path))
             user_file.check(out, force)
         access = Access(bool(trust), Access.wait_s if wait is None else wait)
         sections = (*method.asked.sections, *(method.asked.more if full else ()))
         with (
             display.messages() as messages,
             Session(path, messages=messages, is_guarded=True, access=access) as session,
+            damage.named(session.path),
         ):
             _answer(session, method, given, sections, format or Format.table, Target(out, force), changes)
 
@@ -131,6 +136,13 @@ def function(method: Method, changes: Mapping[str, str] | None = None) -> Callab
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in parameters}
     return command
+
+
+def _check_finite(given: Mapping[str, Any]) -> None:
+    """Raise `CharzError` for infinity and for what is no number, which typer takes for numbers."""
+    for name, value in given.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise CharzError("not a finite number", f"--{name.replace('_', '-')} {value:g}", next="write one, e.g. 60")
 
 
 def _answer(

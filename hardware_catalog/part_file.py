@@ -10,6 +10,7 @@ from typing import Any
 
 from charz.schema import ddl
 from charz.schema.catalog import Source
+from charz.schema.units import in_si, multiples
 
 from . import document
 from .part import ENERGY_UNITS, SECTIONS, EnergyCoefficient, Number, Part, integer_columns, numeric_columns
@@ -214,13 +215,10 @@ class _Reader:
         for name in leaf.keys() - _LEAF:
             self.fault(f"{place}.{name}", leaf[name], f"unknown; a number has {', '.join(sorted(_LEAF))}")
         value = leaf.get("value")
+        if isinstance(value, str):
+            value = self.written(place, value, str(leaf.get("unit")))
         if isinstance(value, bool) or not isinstance(value, int | float | None):
-            remedy = (
-                "write the exponent with a point and a sign, e.g. 7.565e+14"
-                if isinstance(value, str)
-                else "write a number"
-            )
-            self.fault(place, repr(value), remedy)
+            self.fault(place, repr(value), "write a number")
             value = None
         elif isinstance(value, int) and value.bit_length() > sys.float_info.max_exp:
             value = math.inf  # beyond every double, as the lints then say
@@ -229,6 +227,14 @@ class _Reader:
                 self.fault(f"{place}.{name}", leaf.get(name), f"state the {name}")
         text = {name: str(leaf[name]) for name in ("formula", "note") if leaf.get(name) is not None}
         return Number(value, str(leaf.get("unit")), str(leaf.get("source")), str(leaf.get("confidence")), **text)
+
+    def written(self, place: str, text: str, unit: str) -> float | None:
+        """A number that YAML takes for a text, `1e9`, or with a unit of its own, `128GB/s`, in the unit of the leaf."""
+        value = in_si(text, unit)
+        if value is None:
+            known = ", ".join(multiples(unit))
+            self.fault(place, repr(text), f"write a number in {unit}" + (f", or with one of {known}" if known else ""))
+        return value
 
     def fault(self, place: str, value: object, remedy: str) -> None:
         self.problems.append(Problem(self.path, place, value, remedy))

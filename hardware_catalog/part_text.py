@@ -19,8 +19,8 @@ from .sync import shipped_sources
 
 EDITED = "edited"
 """Source, in the file itself, of numbers that were changed in the database without one."""
-DATASHEET = "my_datasheet"
-"""Source, in the file itself, of the numbers of a template."""
+DATASHEET = "{}_datasheet"
+"""Source, in the file itself, of the numbers of a template, by the part's id: a database has one document of a name."""
 
 Record = dict[str, Any]
 
@@ -34,7 +34,7 @@ def template(connection: duckdb.DuckDBPyConnection, family: str, name: str) -> s
     """YAML of a part of a family to fill in, each number with what it means and none with a source; it can be added unchanged."""
     query = "SELECT template_part FROM hardware_family WHERE family = ?"
     ((example,),) = connection.execute(query, [family]).fetchall()
-    return "".join(f"{line}\n" for line in _Template(connection, example).lines(name))
+    return "".join(f"{line}\n" for line in _Template(connection, example, DATASHEET.format(name)).lines(name))
 
 
 class _Writer:
@@ -181,6 +181,10 @@ class _Writer:
 class _Template(_Writer):
     """Lines of a file to fill in: the numbers of an example, each with what it means."""
 
+    def __init__(self, connection: duckdb.DuckDBPyConnection, hardware: str, datasheet: str) -> None:
+        super().__init__(connection, hardware)
+        self.datasheet = datasheet
+
     def heading(self) -> Iterator[str]:
         yield "# A part of your own: put in its numbers, with the document each comes from, and `charz hardware add` it."
         yield "# What you leave out follows from the rest, or is taken as unknown; confidence says how far to trust a number"
@@ -191,17 +195,26 @@ class _Template(_Writer):
         return replaced.get(column, value)
 
     def top(self, name: str) -> Iterator[str]:
-        self.cite(DATASHEET)
+        self.cite(self.datasheet)
         return (line for line in super().top(name) if not line.startswith(("note:", "compute_capability:")))
 
     def energy(self) -> Iterator[str]:
         return iter(())
 
+    def conflicts(self) -> Iterator[str]:
+        return iter(())
+
     def cited(self, value: float, known: Mapping[str, Any]) -> str:
-        return f"{{value: {_number(value)}, unit: {known['unit']}, source: {DATASHEET}, confidence: assumed}}"
+        return (
+            f"{{value: {_number(value)}, unit: {known['unit']}, source: {_text(self.datasheet)}, confidence: assumed}}"
+        )
 
     def cite(self, source: str) -> None:
-        self.sources[DATASHEET] = {"kind": "vendor_doc", "locator": "title, page and address", "what": "what it says"}
+        self.sources[self.datasheet] = {
+            "kind": "vendor_doc",
+            "locator": "title, page and address",
+            "what": "what it says",
+        }
 
     def line(self, indent: int, row_type: type[Row], column: str, value: str) -> str:
         described = next(c.description for c in ddl.columns(row_type) if c.name == column)

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import duckdb
 
-from . import disk, lock
+from . import damage, disk, lock
 from .errors import CharzError
 from .opening import check_is_file, not_permitted, open_existing
 
@@ -64,8 +64,8 @@ def replace(
     The block runs in one transaction, so it must not begin another. With `create`, a missing file starts as a copy of
     `start`, or empty. A link stays one, and the file keeps its owner and mode. Until the new file is in place no client
     can open the old one for writing. Another charz that changes it is waited for, at most `wait_s` [s]. Raises `CharzError`
-    if it takes longer, a client has the file open for writing, it has other hard links, or it or its folder cannot be
-    written.
+    if it takes longer, a client has the file open for writing, it has other hard links, it or its folder cannot be
+    written, or a block of it is damaged.
     """
     name, path = Path(path), Path(os.path.realpath(path))
     copy = path.with_name(f".{path.name}.writing")
@@ -78,6 +78,7 @@ def replace(
         else:
             _create(copy, start, name)
         connection = stack.enter_context(contextlib.closing(open_existing(copy, read_only=False, name=name)))
+        damage.check_whole(connection, name)
         with _full_disk_named(name):
             connection.begin()
             yield connection

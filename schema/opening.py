@@ -7,7 +7,9 @@ from pathlib import Path
 
 import duckdb
 
-from . import about, layout
+from charz import __version__
+
+from . import about, damage, layout
 from .errors import CharzError
 
 _ATTEMPTS = 20
@@ -88,6 +90,8 @@ def _missing(path: Path) -> CharzError:
 
 def _opening_failed(path: Path, error: duckdb.Error) -> CharzError:
     text = str(error)
+    if damage.is_found(error):
+        return damage.error(path, error)
     if "not a valid DuckDB" in text or "not a DuckDB" in text:
         return CharzError("not a DuckDB database", str(path), next="name a charz database with --db")
     if "Could not set lock" in text or "different configuration" in text or "already open" in text:
@@ -108,9 +112,10 @@ def _check_layout(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
         raise CharzError("a DuckDB file that charz did not write", str(path), next="name a charz database with --db")
     query = f"SELECT value FROM {about.TABLE} WHERE key = ?"
     if connection.execute(query, [about.LAYOUT]).fetchall() != [(layout.fingerprint(),)]:
+        made = about.read(connection).get("charz_version", "of an unknown version")
         raise CharzError(
             "another version of charz made this database",
             str(path),
-            "its tables have another layout",
+            f"its tables have another layout: charz {made} wrote it, this is charz {__version__}",
             "ingest again into a new file, named with --db",
         )

@@ -1,6 +1,8 @@
-"""Units, as the ends of column names promise them."""
+"""Units: as the ends of column names promise them, and as people write them."""
 
 from __future__ import annotations
+
+import re
 
 UNITS = {
     "_byte_per_s": "byte/s",
@@ -26,3 +28,33 @@ UNITS = {
 def ending(column: str) -> str:
     """The end of a column's name that promises a unit; empty without one."""
     return next((end for end in UNITS if column.endswith(end)), "")
+
+
+MULTIPLES = {
+    "s": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0},
+    "J": {"J": 1.0, "mJ": 1e-3, "uJ": 1e-6, "µJ": 1e-6, "nJ": 1e-9, "pJ": 1e-12, "kJ": 1e3, "Wh": 3600.0},
+    "byte": {
+        "B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
+        "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40,
+    },
+    "Hz": {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6, "GHz": 1e9},
+    "W": {"W": 1.0, "mW": 1e-3, "kW": 1e3},
+    "ops": {"ops": 1.0, "Gops": 1e9, "Tops": 1e12, "Pops": 1e15},
+}  # fmt: skip
+"""Factor of each unit that people write, by the unit that it is a multiple of."""
+
+
+def multiples(unit: str) -> dict[str, float]:
+    """Factors of the units that stand for a unit such as `byte/s`: `GB/s`, `KiB/s`, ...; empty for a count."""
+    base, per, divisor = unit.partition("/")
+    return {f"{name}{per}{divisor}": factor for name, factor in MULTIPLES.get(base, {}).items()}
+
+
+def in_si(text: str, unit: str) -> float | None:
+    """A number with or without its unit (`1e9`, `64KiB`, `128GB/s`) in `unit`, empty for a count; None for a text that is no
+    number or has another unit."""
+    known = multiples(unit)
+    match = re.fullmatch(r"\s*((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?)\s*([A-Za-zµ/]*)\s*", text)
+    if not match or (match[2] and match[2] not in known):
+        return None
+    return float(match[1]) * known.get(match[2], 1.0)

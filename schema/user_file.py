@@ -5,16 +5,20 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import shutil
 import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from . import disk
+from . import disk, unfinished
 from .errors import CharzError
 
 _MARK = "user.charz"
 """Extended attribute of a file that charz wrote: the digest of what it wrote, so that an edited file is no longer charz's."""
+
+_OPEN_FILE = re.compile(r"/dev/(stdin|stdout|stderr|fd/\d+)|/proc/(self|thread-self|\d+)/(task/\d+/)?fd/\d+")
+"""Names that the system gives to files that a process has open."""
 
 _NEXT = "write e.g. --out rows.csv"
 
@@ -24,10 +28,11 @@ def check(out: Path, force: bool = False) -> None:
     did not write or that was changed since."""
     if not out.name:
         raise CharzError("not a file to write", f"--out {out}", next=_NEXT)
-    if _is_stream(out):
-        return
     try:
         state = out.stat()
+        if _is_stream(out):
+            _check_is_no_database(out, state)
+            return
         if stat.S_ISDIR(state.st_mode):
             raise CharzError("a folder, not a file", f"--out {out}", next=_NEXT)
         _check_own(out, state, force)
@@ -74,9 +79,9 @@ def _is_number(text: str) -> bool:
 
 
 def _replace(target: Path, pieces: Iterable[bytes]) -> None:
-    part = target.with_name(f".{target.name[:200]}.{os.getpid()}.part")
     digest = _digest()
-    try:
+    with unfinished.folder(target) as place:
+        part = place / "file"
         with part.open("wb") as file:
             for piece in pieces:
                 file.write(piece)
@@ -87,23 +92,55 @@ def _replace(target: Path, pieces: Iterable[bytes]) -> None:
             with contextlib.suppress(OSError):  # a file system without attributes: the next run asks for --force
                 os.setxattr(part, _MARK, digest.hexdigest().encode())
         os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _check_own(out: Path, state: os.stat_result, force: bool) -> None:
     if not state.st_size:
         return
-    with out.open("rb") as file:
-        head = file.read(16)
-    if head[8:12] == b"DUCK":
-        raise CharzError("a database is not overwritten", f"--out {out}", next="name another file")
+    _check_is_no_database(out, state)
     if state.st_nlink > 1:
         exists = f"it has {state.st_nlink}, and the others would keep what they hold"
         raise CharzError("a file with several names (hard links)", f"--out {out}", exists, "name another file")
     if not force and not _is_marked(out):
         next = "name another file, or add --force to write over it"
         raise CharzError("a file that charz did not write, or that was changed since", f"--out {out}", next=next)
+
+
+def _check_is_no_database(out: Path, state: os.stat_result) -> None:
+    """Raise `CharzError` for a database, or the log of one, under whatever name; a file that is not to be read is told by the
+    device and inode of those that this process uses."""
+    if not stat.S_ISREG(state.st_mode):
+        return
+    refused = CharzError("a database is not overwritten", f"--out {out}", next="name another file")
+    if (state.st_dev, state.st_ino) in _guarded():
+        raise refused
+    if state.st_size and os.access(out, os.R_OK):
+        with out.open("rb") as file:
+            if file.read(16)[8:12] == b"DUCK":
+                raise refused
+
+
+def guard(database: Path) -> None:
+    """Keep a database, its log and what its writers hold from being written over in this process, under any name."""
+    _databases.add(database)
+
+
+_databases: set[Path] = set()
+
+
+def _guarded() -> set[tuple[int, int]]:
+    """Device and inode of the files that belong to the databases in use."""
+    found = set()
+    for database in {Path(os.path.realpath(path)) for path in _databases}:
+        for path in (database, *(database.with_name(name.format(database.name)) for name in _BESIDE)):
+            with contextlib.suppress(OSError):
+                state = path.stat()
+                found.add((state.st_dev, state.st_ino))
+    return found
+
+
+_BESIDE = ("{}.wal", ".{}.writing", ".{}.writing.wal", ".{}.lock")
+"""Files beside a database that its writers hold."""
 
 
 def _is_marked(out: Path) -> bool:
@@ -123,7 +160,7 @@ def _is_stream(out: Path) -> bool:
         mode = out.stat().st_mode
     except (OSError, ValueError):
         return False
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) or out.absolute().parts[1:2] in (("dev",), ("proc",))
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) or bool(_OPEN_FILE.fullmatch(str(out.absolute())))
 
 
 def _digest() -> hashlib.blake2b:

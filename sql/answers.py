@@ -213,15 +213,9 @@ def missing(connection: duckdb.DuckDBPyConnection) -> Missing:
     return Missing(scopes, sum(row[3] for row in rows), sum(row[4] for row in rows))
 
 
-def portion_count(connection: duckdb.DuckDBPyConnection, lacking: Missing | None = None) -> int:
-    """Portions in which what is missing is filled, or all answers are evaluated."""
-    scopes = (_every(connection),) if lacking is None else lacking.scopes
-    return sum(evaluate.portion_count(connection, scope, relations(connection)) for scope in scopes)
-
-
-def _every(connection: duckdb.DuckDBPyConnection) -> Scope:
-    rows = scenario_rows(connection)
-    return Scope(scenarios=rows, stored=[row["scenario_id"] for row in rows])
+def portion_count(connection: duckdb.DuckDBPyConnection, lacking: Missing) -> int:
+    """Portions in which what is missing is filled."""
+    return sum(evaluate.portion_count(connection, scope, relations(connection)) for scope in lacking.scopes)
 
 
 def fill(connection: duckdb.DuckDBPyConnection, lacking: Missing, done: Callable[[str], None] = lambda _: None) -> int:
@@ -313,14 +307,14 @@ def show(connection: duckdb.DuckDBPyConnection, source: str = f"temp.{TAKEN}") -
             connection.execute(f"CREATE OR REPLACE TEMP VIEW {ddl.quote(name)} AS {body}")
 
 
-def differences(connection: duckdb.DuckDBPyConnection, done: Callable[[str], None] = lambda _: None) -> dict[str, int]:
-    """Rows at hand that the live views give otherwise, by relation: other texts and integers, and numbers that are apart by
-    more than rounding; and those of runs and parts that are no more. Reads, writes nothing."""
+def differences(connection: duckdb.DuckDBPyConnection, scope: Scope = Scope()) -> dict[str, int]:
+    """Rows at hand of a scope that the live views give otherwise, by relation: other texts and integers, and numbers that are
+    apart by more than rounding; and those of runs and parts that are no more. Reads, writes nothing."""
     known = catalog(connection)
     pairs = f"SELECT r.model, t.hardware, r.scenario_id FROM run AS r JOIN {SUPPORT} AS t USING (backend, precision)"
     lost = f"SELECT COUNT(*) FROM {table(connection)} ANTI JOIN ({pairs}) USING (model, hardware, scenario_id)"
     found = {"stored": connection.execute(lost).fetchall()[0][0]}
-    for _ in evaluated(connection, _every(connection), relations(connection), done):
+    for _ in evaluated(connection, scope, relations(connection)):
         connection.execute(f"CREATE OR REPLACE TEMP TABLE {EVALUATED} AS {evaluation(known)}")
         described = connection.execute(f"DESCRIBE temp.{EVALUATED}").fetchall()
         types = {name: kind for name, kind, *_ in described}

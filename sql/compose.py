@@ -6,18 +6,15 @@ from collections.abc import Mapping, Sequence
 
 from charz.schema import ddl
 
+from . import graph
+
 Bodies = Mapping[str, str]
 """Body by name of the views that a table is composed of, those it reads before it."""
 
 
 def ancestors(name: str, reads: Mapping[str, Sequence[str]], views: Sequence[str]) -> list[str]:
     """Views that a relation reads, directly or through views alone, in the order given."""
-    found: set[str] = set()
-    waiting = [name]
-    while waiting:
-        new = [r for r in reads[waiting.pop()] if r in views and r not in found]
-        found.update(new)
-        waiting += new
+    found = graph.ancestors([name], reads, through=views)
     return [view for view in views if view in found]
 
 

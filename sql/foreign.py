@@ -7,6 +7,7 @@ itself (`view_catalog`, `maintenance_trigger`) proves nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import duckdb
@@ -54,7 +55,15 @@ def foreign_objects(
     file that another charz made, whose objects of these names are dropped unevaluated when this charz's take their place.
     """
     found = objects(connection)
-    return sorted(name for name, text in found.items() if name not in known or (compare_texts and known[name] != text))
+    if compare_texts:
+        return sorted(name for name, text in found.items() if known.get(name) != text)
+    own = {_unnumbered(name) for name in known}
+    return sorted(name for name in found if _unnumbered(name) not in own)
+
+
+def _unnumbered(name: str) -> str:
+    """A name without the number by which charz's triggers are ordered: it is another where a relation has come or gone."""
+    return re.sub(r"^trigger charz_\d+_", "trigger charz_", name)
 
 
 def lacking(connection: duckdb.DuckDBPyConnection, own: duckdb.DuckDBPyConnection) -> list[str]:

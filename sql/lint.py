@@ -23,7 +23,7 @@ from charz.schema.errors import CharzError
 from charz.schema.row import ModelRow
 from charz.schema.units import UNITS
 
-from . import answers, layers, reading, texts, views
+from . import answers, graph, layers, reading, texts, views
 from .keys import KEYS
 from .macros import Macro
 from .views import View
@@ -163,13 +163,8 @@ def _check_root(view: View, by_name: dict[str, View]) -> Iterator[str]:
 
 
 def _facts_of(view: View, by_name: dict[str, View]) -> set[str]:
-    found: set[str] = set()
-    waiting = [view]
-    while waiting:
-        new = set(waiting.pop().relations) - found
-        found |= new
-        waiting += [by_name[name] for name in new & by_name.keys()]
-    return found - by_name.keys()
+    reads = {name: other.relations for name, other in by_name.items()}
+    return graph.ancestors([view.name], reads) - by_name.keys()
 
 
 def _check_bound(loaded: list[View]) -> list[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -55,7 +55,7 @@ def parse(path: Path, text: str) -> Macro:
 def written_out(found: Iterable[Macro]) -> dict[str, Macro]:
     """Formulas by name, each without calls of others. Raises `CharzError` for a name used twice and for those that call
     each other in a circle."""
-    from . import reading
+    from . import graph
 
     macros: dict[str, Macro] = {}
     for macro in found:
@@ -64,7 +64,7 @@ def written_out(found: Iterable[Macro]) -> dict[str, Macro]:
         macros[macro.name] = macro
     calls = {name: tuple(_called(macro.expression, macros)) for name, macro in macros.items()}
     done: dict[str, Macro] = {}
-    for name in reading.order(calls, "macros call each other in a circle"):
+    for name in graph.order(calls, "macros call each other in a circle"):
         macro = macros[name]
         done[name] = replace(macro, expression=expanded(macro.expression, done, macro.path))
     return done
@@ -88,7 +88,7 @@ def _called(text: str, macros: Mapping[str, Macro]) -> list[str]:
     return [a.text for a, b in itertools.pairwise(tokens) if a.text in macros and b.text == "("]
 
 
-def _calls(text: str, macros: Mapping[str, Macro]) -> Iterable[tuple[str, int, list[str], int]]:
+def _calls(text: str, macros: Mapping[str, Macro]) -> Iterator[tuple[str, int, list[str], int]]:
     """Name, place, arguments and end of each call whose arguments hold none, the last first."""
     tokens = _tokens(text) if any(name in text for name in macros) else []
     for i in reversed(range(len(tokens) - 1)):

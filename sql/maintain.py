@@ -6,6 +6,7 @@ Ingest writes models, so it builds their runs here; what people change with any 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Iterator, Sequence
 
 import duckdb
@@ -122,36 +123,40 @@ def _scenarios(connection: duckdb.DuckDBPyConnection) -> set[tuple[int, int]]:
     return set(connection.execute("SELECT scenario_id, HASH(s) FROM scenario AS s").fetchall())
 
 
-def differences(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
-    """Rows by which each maintained table differs from its evaluation anew; empty when all is well. Reads, writes nothing."""
+def differences(connection: duckdb.DuckDBPyConnection, runs: str = "TRUE") -> dict[str, int]:
+    """Rows by which each maintained table differs from its evaluation anew; empty when all is well. Reads, writes nothing.
+
+    `runs` is a condition on the rows of `run`: of tables of runs only theirs are compared.
+    """
     known = catalog(connection)
     found = {
-        table.name: _difference(connection, table.name, table.columns, f"{REBUILD}.{ddl.quote(table.name)}", "TRUE")
+        table.name: _difference(connection, table.name, f"{REBUILD}.{ddl.quote(table.name)}", "TRUE")
         for table in known.tables(HARDWARE)
     }
-    tables = known.tables(WORKLOAD)
-    found |= {table.name: 0 for table in tables}
-    for portion in evaluate.evaluated(connection, runs_anew(connection, None, None), [table.name for table in tables]):
-        condition = of_runs(portion.scope.models, [row["scenario_id"] for row in portion.scope.scenarios or ()])
-        for table in tables:
-            anew = f"temp.{ddl.quote(table.name)}"
-            found[table.name] += _difference(connection, table.name, table.columns, anew, condition)
-    for table in tables:  # rows of models and scenarios that are no more
-        query = (
-            f"SELECT count(*) FROM {stored(connection, table.name)}"
-            " WHERE model NOT IN (SELECT model FROM model) OR scenario_id NOT IN (SELECT scenario_id FROM scenario)"
-        )
-        found[table.name] += connection.execute(query).fetchall()[0][0]
+    names = [table.name for table in known.tables(WORKLOAD)]
+    found |= dict.fromkeys(names, 0)
+    scope = dataclasses.replace(runs_anew(connection, None, None), runs=runs)
+    for portion in evaluate.evaluated(connection, scope, names):
+        of_portion = of_runs(portion.scope.models, [row["scenario_id"] for row in portion.scope.scenarios or ()])
+        for name in names:
+            found[name] += _difference(connection, name, f"temp.{ddl.quote(name)}", f"{of_portion} AND ({runs})")
+    lost = "model NOT IN (SELECT model FROM model) OR scenario_id NOT IN (SELECT scenario_id FROM scenario)"
+    for name in names:  # rows of models and scenarios that are no more
+        query = f"SELECT count(*) FROM {stored(connection, name)} WHERE {lost}"
+        found[name] += connection.execute(query).fetchall()[0][0]
     return {name: count for name, count in found.items() if count}
 
 
-def _difference(
-    connection: duckdb.DuckDBPyConnection, name: str, names: Sequence[str], anew: str, condition: str
-) -> int:
-    columns = ", ".join(map(ddl.quote, names))
+def _difference(connection: duckdb.DuckDBPyConnection, name: str, anew: str, condition: str) -> int:
+    """Rows that one of two relations has and the other lacks, told apart by their hash: each is evaluated once."""
+    found = connection.execute(f"DESCRIBE {stored(connection, name)}").fetchall()
+    columns = ", ".join(ddl.quote(column) for column, *_ in found)
+    typed = ", ".join(f"CAST({ddl.quote(column)} AS {kind}) AS {ddl.quote(column)}" for column, kind, *_ in found)
     kept = f"SELECT {columns} FROM {stored(connection, name)} WHERE {condition}"
-    fresh = f"SELECT {columns} FROM {anew}"
-    query = f"SELECT count(*) FROM ((({kept}) EXCEPT ALL ({fresh})) UNION ALL (({fresh}) EXCEPT ALL ({kept})))"
+    fresh = f"SELECT {typed} FROM {anew}"
+    # Not of the row as one value: the engine gives equal rows of nested types other hashes.
+    hashed = f"SELECT HASH({columns}) AS h, 1 AS n FROM ({kept}) UNION ALL SELECT HASH({columns}), -1 FROM ({fresh})"
+    query = f"SELECT COALESCE(SUM(ABS(n)), 0) FROM (SELECT SUM(n) AS n FROM ({hashed}) GROUP BY h)"
     return int(connection.execute(query).fetchall()[0][0])
 
 

@@ -1,4 +1,4 @@
-"""What a query reads, by sqlglot, and the order that follows from it.
+"""What a query reads, by sqlglot.
 
 sqlglot takes 0.2 s to import, so nothing that only opens a database may come here: `view_catalog` holds
 the order and the reading of what is installed.
@@ -6,7 +6,6 @@ the order and the reading of what is installed.
 
 from __future__ import annotations
 
-import graphlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,16 +54,6 @@ def syntax_tree(body: str, path: Path) -> Any:
     if len(statements) != 1 or statements[0] is None:
         raise CharzError("a view file holds one statement", str(path), f"it has {len(statements)}")
     return statements[0]
-
-
-def order(relations: Mapping[str, tuple[str, ...]], circle: str = "views read each other in a circle") -> list[str]:
-    """Names, each after those it reads. Raises `CharzError` with the circle, if there is one."""
-    # Alphabetical input and sorted edges make the order the same on every machine.
-    graph = {name: sorted(set(relations[name]) & relations.keys()) for name in sorted(relations)}
-    try:
-        return list(graphlib.TopologicalSorter(graph).static_order())
-    except graphlib.CycleError as error:
-        raise CharzError(circle, " -> ".join(error.args[1])) from None
 
 
 def _first_line(error: Exception) -> str:

@@ -28,7 +28,7 @@ import duckdb
 from charz.schema import ddl
 from charz.schema.row import Row
 
-from . import answers, compose, restate
+from . import answers, compose, graph, restate
 from .installed import Relation, catalog, column_names, relations
 from .layers import HARDWARE, REBUILD, WORKLOAD
 
@@ -275,6 +275,7 @@ class _Maker:
         for event in EVENTS:
             name = f"charz_{event.lower()}_refused"
             yield Trigger(f"main.{table.name}", name, event, f"INSERT INTO {WRITING} {refusal}", ())
+
     def names(self) -> list[str]:
         """Every name by which a statement of a trigger may read."""
         return sorted({*self._relations, *(name for relation in self._relations.values() for name in relation.reads)})
@@ -310,13 +311,7 @@ class _Maker:
 
     def _upstream(self, names: Sequence[str]) -> set[str]:
         """All that some relations read."""
-        found: set[str] = set()
-        waiting = list(names)
-        while waiting:
-            new = [r for r in self._relations[waiting.pop()].reads if r not in found]
-            found.update(new)
-            waiting += [r for r in new if r in self._relations]
-        return found
+        return graph.ancestors(names, {name: relation.reads for name, relation in self._relations.items()})
 
     def _rebuilding(self, queue: Queue, tables: Sequence[Relation]) -> Iterator[tuple[str, str]]:
         """Statements of a queue's triggers, in order, each with a word for its name."""

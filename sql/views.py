@@ -18,7 +18,7 @@ import duckdb
 from charz.schema import about, ddl
 from charz.schema.errors import CharzError
 
-from . import compose, documents, macros, terms, texts
+from . import compose, documents, graph, macros, terms, texts
 from .documents import Document
 from .installed import Relation
 from .layers import ANSWER, ANSWERS, LAYERS, REBUILD, WORKLOAD
@@ -268,14 +268,8 @@ def _same_runs(connection: duckdb.DuckDBPyConnection, ordered: Sequence[View]) -
 
 def _upstream_text(name: str, known: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, str]:
     """Bodies of a relation and of all that it reads."""
-    found: dict[str, str] = {}
-    waiting = [name]
-    while waiting:
-        relation = waiting.pop()
-        if relation in known and relation not in found:
-            found[relation], reads = known[relation]
-            waiting += reads
-    return found
+    upstream = {name} | graph.ancestors([name], {relation: reads for relation, (_, reads) in known.items()})
+    return {relation: known[relation][0] for relation in upstream if relation in known}
 
 
 def _read(root: Path) -> tuple[tuple[Path, str], ...]:
@@ -311,7 +305,7 @@ def _parsed(found: tuple[tuple[Path, str], ...]) -> tuple[View, ...]:
         body = macros.expanded(document.body, written, document.path)
         read = reading.read(body, document.path)
         views[document.name] = View(document, read.relations, read.aliases, body)
-    return tuple(views[name] for name in reading.order({name: view.relations for name, view in views.items()}))
+    return tuple(views[name] for name in graph.order({name: view.relations for name, view in views.items()}))
 
 
 def _fill_catalog(connection: duckdb.DuckDBPyConnection, installed: Sequence[Installed]) -> None:

@@ -24,8 +24,9 @@ def table(
     frame: pl.DataFrame, by: Sequence[str], predicted: str = "latency_s", measured: str = "measured_s"
 ) -> pl.DataFrame:
     """Score of each group: `rows`, `median_error` and `p90_error` of |log ratio|, `bias` (median log
-    ratio: above 0 predicts too slow), `mape`, `within_30_fraction`, `spearman`, and where the columns
-    `p10_s` and `p90_s` exist, `interval_coverage_fraction`."""
+    ratio: above 0 predicts too slow), `mape`, `within_30_fraction`, `spearman`; where the columns `p10_s` and `p90_s` exist,
+    `interval_coverage_fraction`; and where `unfitted_s` does, the least and the largest factor on the host's time that the
+    predictions take, and `unfitted_median_error` and `unfitted_bias`, the score without it."""
     error, ratio = pl.col(LOG_RATIO).abs(), pl.col(predicted) / pl.col(measured)
     figures = [
         pl.len().alias("rows"),
@@ -40,6 +41,14 @@ def table(
     if {"p10_s", "p90_s"} <= set(frame.columns):
         inside = (pl.col(measured) >= pl.col("p10_s")) & (pl.col(measured) <= pl.col("p90_s"))
         figures.append(inside.mean().alias("interval_coverage_fraction"))
+    if "unfitted_s" in frame.columns:
+        unfitted = pl.col("unfitted_s").log() - pl.col(measured).log()
+        figures += [
+            pl.col("host_factor").min().alias("least_host_factor"),
+            pl.col("host_factor").max().alias("largest_host_factor"),
+            unfitted.abs().median().alias("unfitted_median_error"),
+            unfitted.median().alias("unfitted_bias"),
+        ]
     scored = with_log_ratio(frame, predicted, measured)
     if not by:
         return scored.select(figures)

@@ -69,12 +69,14 @@ def predicted(
     `overrides` whole tables by name.
 
     With `host_factor_by_source`, the rows of each data set share one factor on the host's dispatch time,
-    chosen on those that wait for the host: labs' hosts differ, and no row says which it was.
+    chosen on those that wait for the host: labs' hosts differ, and no row says which it was. `unfitted_s` is the time
+    without the factor.
     """
     cases = measured_cases(connection, where)
     if not len(cases):
         return cases
     first = _predict(connection, cases, efficiency, overrides)
+    unfitted = first["latency_s"]
     if host_factor_by_source:
         chosen = host_factors(first)
         if len(chosen):
@@ -84,7 +86,7 @@ def predicted(
                 .with_columns(pl.col("host_factor").fill_null(1.0))
             )
             first = _predict(connection, cases, efficiency, overrides)
-    return with_bands(connection, first, overrides)
+    return with_bands(connection, first.with_columns(unfitted_s=unfitted), overrides)
 
 
 def _predict(

@@ -21,6 +21,8 @@ from charz.sql import evaluate
 from charz.sql.installed import column_names, relations
 from charz.sql.layers import HARDWARE, WORKLOAD
 
+from .questions import MEASURED
+
 CASE_COLUMNS = ("model", "hardware", "backend", "precision", "memory_format", "batch", "sequence", "host_factor")
 """What tells predictions apart; `sequence` is null for the model's default."""
 
@@ -185,10 +187,7 @@ def measured_cases(connection: duckdb.DuckDBPyConnection, where: str = "TRUE") -
             m.architecture_family, x.source_id, x.software, x.mode, x.resolution,
             x.latency_s AS measured_s, x.energy_j, x.energy_scope, x.energy_per, x.peak_memory_byte,
             x.measurement_id
-        FROM measurement AS x
-        INNER JOIN measured_model AS i ON i.measurement_id = x.measurement_id
-        INNER JOIN model AS m ON m.model = i.model
-        INNER JOIN backend AS b ON b.backend = x.backend
+        FROM {MEASURED}
         WHERE x.hardware IS NOT NULL AND x.latency_s > 0 AND x.batch IS NOT NULL AND x.device_count = 1
             AND ({where})
         ORDER BY x.measurement_id

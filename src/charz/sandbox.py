@@ -24,7 +24,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from charz import confined
 from charz.schema.errors import CharzError
@@ -39,6 +39,9 @@ _UNITS |= {f"{prefix}IB": 1024**i for i, prefix in enumerate("KMGT", start=1)}
 _AMOUNT = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([KMGT]?I?B?)", re.IGNORECASE)
 LEAST_MEMORY_BYTE = 100 * 10**6
 """What the engine takes besides what it counts would be more."""
+
+MOST_TIMEOUT_S = 1e9
+"""Longest time that may be asked for: the system's clocks end at ten times as much. [s]"""
 
 _ENDING = b"\0"
 """Stands before how the other process ended: nobody prints it."""
@@ -89,6 +92,28 @@ def memory_byte(text: str) -> int:
     return amount
 
 
+def check_timeout(timeout_s: float) -> None:
+    """Raise `CharzError` for what is no time to wait."""
+    if not 0 <= timeout_s <= MOST_TIMEOUT_S:
+        exists = f"from 0, for none, to {MOST_TIMEOUT_S:g} s"
+        raise CharzError(
+            "not a time after which a query is stopped", f"{timeout_s:g}", exists, "write e.g. --timeout 60"
+        )
+
+
+def typed(stream: TextIO) -> str:
+    """The text of a stream in UTF-8. Raises `CharzError` for bytes that are none, such as UTF-16."""
+    data = stream.buffer.read() if hasattr(stream, "buffer") else stream.read().encode()
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        kind = "UTF-16, it seems" if b"\0" in data else ""
+        raise CharzError("standard input is no text in UTF-8", kind, next="convert it, e.g. with iconv -t UTF-8")
+    return text
+
+
 def one_statement(text: str) -> str:
     """The text, if it is exactly one statement that parses. Raises `CharzError`."""
     import duckdb
@@ -102,6 +127,23 @@ def one_statement(text: str) -> str:
             "more or less than one statement", f"this text has {len(statements)}", next="run them one by one"
         )
     return text
+
+
+def check_gives_rows(text: str) -> None:
+    """Raise `CharzError` for a statement that gives no rows, before it is run."""
+    import duckdb
+
+    if duckdb.extract_statements(text)[0].expected_result_type != [duckdb.ExpectedResultType.QUERY_RESULT]:
+        next = "charz only reads in SQL; change rows with a DuckDB client"
+        raise CharzError("the statement gives no rows", text[:200], next=next)
+
+
+def check_is_select(text: str) -> None:
+    """Raise `CharzError` for a statement that is no query, before it is run."""
+    import duckdb
+
+    if duckdb.extract_statements(text)[0].type != duckdb.StatementType.SELECT:
+        raise CharzError("not a query", text[:200], next="write one SELECT, or the name of a view or table")
 
 
 def lock(connection: duckdb.DuckDBPyConnection, memory: int, spill: Path | None = None, spill_byte: int = 0) -> None:
@@ -141,12 +183,15 @@ def held(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
     return relation.project(", ".join(f"#{number}{cast} AS {ddl.quote(name)}" for number, (cast, name) in columns))
 
 
-def query_failed(error: Exception) -> CharzError:
-    """An engine's message as one line: its text and suggestions without the drawing of the query."""
+def query_failed(error: Exception, path: str = "") -> CharzError:
+    """An engine's message about a query to the database at `path` as one line: its text and suggestions without the drawing
+    of the query."""
     import duckdb
 
-    from charz.schema import disk
+    from charz.schema import damage, disk
 
+    if damage.is_found(error):
+        return damage.error(path, error)
     if disk.is_full(error):
         exists = "the query writes there what its memory does not hold"
         next = "make room there, set TMPDIR to a folder elsewhere, or raise --memory"
@@ -382,18 +427,18 @@ def _write_rows(connection: duckdb.DuckDBPyConnection, text: str, rows: int) -> 
     import duckdb
     import pyarrow
 
+    query = "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
+    ((path,),) = connection.execute(query).fetchall()
     with os.fdopen(rows, "wb", closefd=False) as pipe:
         try:
-            if duckdb.extract_statements(text)[0].expected_result_type != [duckdb.ExpectedResultType.QUERY_RESULT]:
-                next = "charz only reads; change rows with a DuckDB client"
-                raise CharzError("the statement gives no rows", text[:200], next=next)
+            check_gives_rows(text)
             relation = held(connection.sql(text))
             reader = relation.to_arrow_reader(_BATCH_ROWS)
             with pyarrow.ipc.new_stream(pipe, reader.schema) as stream:
                 for batch in reader:
                     stream.write_batch(batch)
         except (duckdb.Error, MemoryError, pyarrow.ArrowMemoryError) as error:
-            raise query_failed(error) from error
+            raise query_failed(error, path) from error
         except OSError as error:
             if isinstance(error, BrokenPipeError):
                 raise

@@ -56,6 +56,39 @@ def test_no_database_is_written_over(
         assert out.read_bytes() == before
 
 
+@pytest.mark.skipif(not Path("/proc/self/root").exists(), reason="needs /proc")
+def test_no_database_is_written_over_under_any_name(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = tmp_path / "own.duckdb"
+    shutil.copy(file, own)
+    os.link(own, tmp_path / "hard")
+    before = own.read_bytes()
+    with own.open("rb+") as opened:
+        names = [f"/proc/self/root{own}", f"/proc/{os.getpid()}/root{own}", f"/proc/self/fd/{opened.fileno()}"]
+        names += [f"/dev/fd/{opened.fileno()}", f"/proc/thread-self/fd/{opened.fileno()}", str(tmp_path / "hard")]
+        for out in names:
+            assert asked(own, out, "--force") == 2
+            assert capsys.readouterr().err == f"charz: a database is not overwritten: --out {out}. Name another file.\n"
+    assert own.read_bytes() == before
+    assert asked(own, f"/proc/self/root{tmp_path}/plain.csv") == 0
+    assert (tmp_path / "plain.csv").read_bytes() == ANSWER
+    assert asked(own, f"/proc/self/root{tmp_path}/plain.csv") == 0  # replaced, not appended to
+
+
+def test_what_stands_beside_a_database_is_not_written_over(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own, log = tmp_path / "own.duckdb", tmp_path / "own.duckdb.wal"
+    shutil.copy(file, own)
+    log.write_bytes(b"log")
+    (tmp_path / "link").symlink_to(log)
+    for out in (log, tmp_path / "link"):
+        assert asked(own, out, "--force") == 2
+        assert "a database is not overwritten" in capsys.readouterr().err
+    assert log.read_bytes() == b"log"
+
+
 def test_a_file_of_others_needs_force_and_charz_its_own_does_not(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 
 import duckdb
 import polars as pl
 import pytest
+
+from charz.cli.dispatch import run
+from charz.schema.errors import CharzError
+from charz.session import Session
 
 from .conftest import Charz, assert_one_line_error, same
 
@@ -179,3 +184,30 @@ def test_a_file_of_another_charz_is_brought_up_to_this_one_first(charz: Charz, f
         connection.execute("UPDATE charz_meta SET value = 'other' WHERE key = 'views_fingerprint'")
     done = charz("sql", "SELECT count(*) AS n FROM model_report", "--db", str(path), "--on", "t4", "--format", "csv")
     assert done.returncode == 0 and done.stdout.startswith("n\n"), done.stderr
+
+
+@pytest.mark.parametrize("timeout", ["inf", "nan", "-1", "1e400", "1e300", "-inf"])
+def test_a_time_that_is_none_gets_one_line(workspace: Path, timeout: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--db", str(workspace), "sql", "SELECT 1", "--timeout", timeout]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "timeout" in line and not re.search(r"[A-Za-z]+Error", line)
+
+
+@pytest.mark.parametrize("timeout", [float("inf"), float("nan"), -1.0])
+def test_a_time_that_is_none_is_refused_in_python(workspace: Path, timeout: float) -> None:
+    with pytest.raises(CharzError, match="not a time"):
+        Session(workspace).sql("SELECT 1", timeout=timeout)
+
+
+@pytest.mark.parametrize("code", ["utf-16", "utf-16-le", "utf-16-be", "latin-1"])
+def test_a_query_in_another_code_gets_one_line(workspace: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    typed = io.TextIOWrapper(io.BytesIO("SELECT 'é'".encode(code)), encoding="utf-8")
+    monkeypatch.setattr("sys.stdin", typed)
+    with pytest.raises(CharzError, match="standard input is no text in UTF-8") as caught:
+        Session(workspace).sql("-")
+    assert ("UTF-16" in caught.value.line) is code.startswith("utf-16")
+
+
+def test_a_query_may_begin_with_the_mark_of_utf_8(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbfSELECT 2 AS a"), encoding="utf-8"))
+    assert Session(workspace).sql("-")["a"].to_list() == [2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import duckdb
 import pytest
 
 import charz
-from charz.hardware_catalog import loader, part_text
+from charz.hardware_catalog import loader, part_file, part_text
 from charz.hardware_catalog.loader import Catalog
 from charz.hardware_catalog.problem import CatalogError
 from charz.schema.catalog import HardwareAlias, HardwareProvenance
@@ -54,10 +55,51 @@ def test_a_template_can_be_added_unchanged(family: str, tmp_path: Path, capsys: 
         assert path.read_text() == text and "# Units of this kind on the part" in text
         session.hardware.add(path)
         assert session.sql(f"SELECT family FROM hardware WHERE hardware = 'my_{family}'").item() == family
-        sources = "SELECT COUNT(*) FROM source WHERE source_id = 'my_datasheet'"
+        sources = f"SELECT COUNT(*) FROM source WHERE source_id = 'my_{family}_datasheet'"
+        disputed = f"SELECT COUNT(*) FROM hardware_conflict WHERE hardware = 'my_{family}'"
+        assert session.sql(disputed).item() == 0
         assert session.sql(sources).item() == 1
         session.hardware.remove(f"my_{family}")
         assert session.sql(sources).item() == 0
+
+
+def test_two_templates_can_be_added(tmp_path: Path) -> None:
+    with charz.open(tmp_path / "parts.duckdb") as session:
+        for name in ("first", "second"):
+            session.hardware.template("gpu", id=name, out=tmp_path / f"{name}.yaml")
+            session.hardware.add(tmp_path / f"{name}.yaml")
+        query = "SELECT source_id FROM source WHERE source_id LIKE '%_datasheet' ORDER BY 1"
+        assert session.sql(query)["source_id"].to_list() == ["first_datasheet", "second_datasheet"]
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value"),
+    [
+        ("1e9", "Hz", 1e9), ("1E9", "Hz", 1e9), ("1.5GHz", "Hz", 1.5e9), ("64KiB", "byte", 65536), ("64 KiB", "byte", 65536),
+        ("16GB", "byte", 16e9), ("128GB/s", "byte/s", 128e9), ("8Tops/s", "ops/s", 8e12), ("75W", "W", 75), ("5us", "s", 5e-6),
+    ],
+)  # fmt: skip
+def test_a_number_may_be_written_with_its_unit(text: str, unit: str, value: float) -> None:
+    reader = part_file._Reader(Path("part.yaml"))
+    number = reader.leaf("x", {"value": text, "unit": unit, "source": "s", "confidence": "assumed"})
+    assert number.value == pytest.approx(value, rel=1e-15) and number.unit == unit and not reader.problems
+
+
+@pytest.mark.parametrize(("text", "unit"), [("64KiB", "byte/s"), ("128GB/s", "byte"), ("3GHz", "count"), ("many", "W")])
+def test_another_unit_is_a_fault(text: str, unit: str) -> None:
+    reader = part_file._Reader(Path("part.yaml"))
+    assert reader.leaf("x", {"value": text, "unit": unit, "source": "s", "confidence": "assumed"}).value is None
+    (problem,) = reader.problems
+    assert text in str(problem) and f"write a number in {unit}" in str(problem)
+
+
+def test_amounts_of_a_file_are_those_that_are_added(catalog: Catalog, small_part: str, tmp_path: Path) -> None:
+    path = tmp_path / "part.yaml"
+    path.write_text(small_part)
+    before = loader.load_part(path, catalog)
+    written = re.sub(r"value: (\d+)(?:e9|000000000), unit: Hz", r"value: \1GHz, unit: Hz", small_part)
+    path.write_text(re.sub(r"value: ([\d.]+e)\+?(\d+),", r"value: \1\2,", written))
+    assert path.read_text() != small_part and loader.load_part(path, catalog) == before
 
 
 def test_twice_the_tiles_need_one_number_changed(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
+import sys
 import venv
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +15,7 @@ import polars.testing
 import pytest
 
 import charz
+from charz.schema import unfinished
 from charz.schema.errors import CharzError
 from charz.session import Session
 from charz.session.file import export
@@ -48,6 +51,39 @@ def test_every_report_is_what_its_view_answers(db: Session, tmp_path: Path, monk
         pl.testing.assert_frame_equal(found, expected, rel_tol=1e-9)
         assert written.filter(pl.col("name") == name)["row_count"].to_list() == [len(expected)]
     assert len(pl.read_parquet(tmp_path / "out/view/kernel_latency.parquet")) > 100
+
+
+@pytest.mark.parametrize("format", ["parquet", "duckdb"])
+def test_what_a_killed_export_left_is_removed_and_nothing_else(db: Session, tmp_path: Path, format: str) -> None:
+    left, edited = tmp_path / ".old.abc.charz-unfinished", tmp_path / ".mine.part"
+    for place in (left, edited):
+        (place / "table").mkdir(parents=True)
+        (place / "table" / "run.parquet").write_bytes(b"half")
+    (tmp_path / ".link.charz-unfinished").symlink_to(edited)
+    with unfinished.folder(tmp_path / "other") as held:
+        (held / "rows").write_text("at work")
+        db.export(tmp_path / "out", models="small", on="t4", views="model_report", format=format)
+        assert (held / "rows").read_text() == "at work"
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"out", ".mine.part", ".link.charz-unfinished"} and (edited / "table/run.parquet").exists()
+
+
+_KILLED = """
+import os, signal, sys, charz
+from charz.session.file import export_files
+def killed(self, name, reader):
+    os.kill(os.getpid(), signal.SIGKILL)
+export_files.Folder.append = killed
+charz.open(sys.argv[1]).export(sys.argv[2], models="small", on="t4", views="model_report")
+"""
+
+
+def test_an_export_that_is_killed_is_cleaned_up_by_the_next(db: Session, tmp_path: Path) -> None:
+    killed = subprocess.run([sys.executable, "-c", _KILLED, str(db.path), str(tmp_path / "out")], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert [path.suffix for path in tmp_path.iterdir()] == [".charz-unfinished"]
+    db.export(tmp_path / "second", models="small", on="t4", views="model_report")
+    assert [path.name for path in tmp_path.iterdir()] == ["second"]
 
 
 def test_files_hold_the_models_and_parts_asked_for(db: Session, tmp_path: Path) -> None:

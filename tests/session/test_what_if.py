@@ -164,3 +164,19 @@ def test_a_faster_clock_is_never_slower(model: str, tmp_path: Path) -> None:
     for slower, faster in itertools.pairwise(by_clock):
         assert all(f <= 1.003 * s for s, f in zip(slower, faster, strict=True))
     assert sum(by_clock[-1]) < 0.99 * sum(by_clock[0])
+def test_the_database_may_be_named_before_the_command(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHARZ_DB", "")
+    asked = ["--", "report", "small", "--on", "t4", "--section", "run", "--format", "csv"]
+    changes = ["what-if", "--set", "t4.sm.unit_count=80"]
+    outputs = []
+    for arguments in (
+        ["--db", str(file), *changes, *asked],
+        [*changes, "--db", str(file), *asked],
+        [*changes, *asked, "--db", str(file)],
+    ):
+        assert dispatch.run(arguments) == 0
+        outputs.append(capsys.readouterr().out)
+        monkeypatch.setenv("CHARZ_DB", "")
+    assert outputs[0] == outputs[1] == outputs[2] and "unit_count=80" in outputs[0]

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from charz.hardware_catalog.calibration import bare, fit, kernels, validation
+from charz.hardware_catalog.calibration.questions import SCORED
 from charz.hardware_catalog.calibration.workbench import Workbench, measured_cases
 from charz.ingest.measurements import files, store
 from charz.ingest.run import run
@@ -16,7 +17,8 @@ from charz.ingest.sources.spec import parse
 from charz.schema.catalog import Source
 from charz.schema.errors import CharzError
 from charz.schema.scenario import Measurement
-from charz.session import workspace
+from charz.session import Messages, Session, workspace
+from charz.session.catalog import condition
 from charz.sql import maintain
 
 PART = "h100_sxm5_80"
@@ -81,6 +83,36 @@ def test_host_factor_is_chosen_from_batch_one_rows(database: Path) -> None:
     assert frame["host_factor"][0] > 0
     assert {"p10_s", "p90_s", "latency_s"} <= set(frame.columns)
     assert "predicted too" in validation.worst(frame, 1)["why"][0]
+
+
+def test_a_fitted_factor_stands_beside_the_score_with_the_score_without_it(database: Path) -> None:
+    """The one measured run waits for the host: 0.1 ms, of which the fitted factor explains nearly all."""
+    said: list[str] = []
+    with Session(database, messages=Messages(remark=said.append)) as db:
+        (cell,) = db.validate(least_rows=1).to_dicts()
+        (row,) = db.validate(section="worst").to_dicts()
+        db.scenario.add(batch=1, precision="fp16", backend="eager")
+        (reported,) = db.report(row["model"], on=PART, batch=1, precision="fp16", backend="eager")["latency_s"]
+    factor = row["host_factor"]
+    assert factor != 1.0 and said.count(f"factors on the host's time, fitted on the rows scored: t {factor:.2g}") == 1
+    assert cell["least_host_factor"] == cell["largest_host_factor"] == pytest.approx(factor, abs=1e-3)
+    assert row["unfitted_s"] == pytest.approx(reported, rel=1e-12) and row["unfitted_s"] != row["latency_s"]
+    expected = float(np.log(reported / 1e-4))
+    assert cell["unfitted_bias"] == pytest.approx(expected, abs=1e-3)
+    assert cell["unfitted_median_error"] == pytest.approx(abs(expected), abs=1e-3)
+    assert abs(row["log_ratio"]) < abs(expected)
+
+
+def test_a_condition_of_somebody_is_the_rows_that_it_holds_for(database: Path) -> None:
+    with Session(database) as db:
+        assert condition.of_session(db, SCORED) == SCORED
+        ((known,),) = (
+            db.connection().execute("SELECT measurement_id FROM measurement WHERE hardware IS NOT NULL").fetchall()
+        )
+        text = "x.batch = 1 AND m.model LIKE '%mlp%' AND x.hardware IS NOT NULL"
+        assert condition.of_session(db, text) == f"x.measurement_id IN ({known})"
+        assert condition.of_session(db, "x.batch > 1") == "x.measurement_id IN (NULL)"
+        assert db.validate(where=text, least_rows=1).equals(db.validate(least_rows=1))
 
 
 def test_a_score_is_of_the_cells_asked_for(database: Path) -> None:

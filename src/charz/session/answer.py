@@ -6,7 +6,10 @@ import contextlib
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
+
+from charz.schema import damage
 
 if TYPE_CHECKING:
     import duckdb
@@ -122,6 +125,12 @@ class Asked:
     """Further ones that answer a question of their own: shown where they are asked for, each by an option of its name."""
 
 
+def _path_of(owner: Any) -> Path:
+    """The database of a session, or of what has methods for one."""
+    path: Path = getattr(owner, "session", owner).path
+    return path
+
+
 def answer(
     *sections: str, more: tuple[str, ...] = (), is_writing: bool = False, alone: tuple[str, ...] = ()
 ) -> Callable[[Callable[Concatenate[S, P], Rows]], Callable[Concatenate[S, P], pl.DataFrame]]:
@@ -130,7 +139,8 @@ def answer(
     def decorated(body: Callable[Concatenate[S, P], Rows]) -> Callable[Concatenate[S, P], pl.DataFrame]:
         @functools.wraps(body)
         def method(self: S, *args: P.args, **kwargs: P.kwargs) -> pl.DataFrame:
-            return body(self, *args, **kwargs).frame()
+            with damage.named(_path_of(self)):
+                return body(self, *args, **kwargs).frame()
 
         method.asked = Asked(body, sections, more, is_writing, alone)  # type: ignore[attr-defined]
         return cast("Callable[Concatenate[S, P], pl.DataFrame]", method)

@@ -8,23 +8,13 @@ from pathlib import Path
 
 from charz.schema.conditions import CACHE_STATES
 from charz.schema.errors import CharzError
+from charz.schema.units import MULTIPLES, in_si, multiples
 
 from .parameters import MOST, Amount, File, Names, Sizes
 
 MOST_SIZES = 1000
 """Sizes on one axis: each is a scenario of its own on every part."""
 
-_UNITS = {
-    "s": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0},
-    "J": {"J": 1.0, "mJ": 1e-3, "uJ": 1e-6, "µJ": 1e-6, "nJ": 1e-9, "pJ": 1e-12, "kJ": 1e3, "Wh": 3600.0},
-    "byte": {
-        "B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
-        "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40,
-    },
-    "Hz": {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6, "GHz": 1e9},
-    "W": {"W": 1.0, "mW": 1e-3, "kW": 1e3},
-    "ops": {"ops": 1.0, "Gops": 1e9, "Tops": 1e12, "Pops": 1e15},
-}  # fmt: skip
 _EXAMPLES = {"s": "5ms", "J": "50mJ", "byte": "8GiB"}
 
 
@@ -78,7 +68,7 @@ def amount(given: Amount | None, unit: str, option: str) -> float | None:
     if given is None or not isinstance(given, str):
         return given
     match = re.fullmatch(r"\s*((?:\d+\.?\d*|\.\d+)(?:e[-+]?\d{1,2})?)\s*([A-Za-zµ]*)\s*", given)
-    known, example = _UNITS[unit], f"write e.g. {option} {_EXAMPLES[unit]}"
+    known, example = MULTIPLES[unit], f"write e.g. {option} {_EXAMPLES[unit]}"
     if match and not match[2]:
         raise CharzError("a number without its unit", f"{option} {given}", f"units: {', '.join(known)}", example)
     if not match or match[2] not in known:
@@ -91,16 +81,14 @@ def quantity(given: Amount, unit: str, name: str) -> float:
     for a count. Raises `CharzError` for a text that is no number or has another unit."""
     if not isinstance(given, str):
         return given
-    base, per, divisor = unit.partition("/")
-    tail = per + divisor
-    known = {f"{name}{tail}": factor for name, factor in _UNITS.get(base, {}).items()}
-    match = re.fullmatch(r"\s*((?:\d+\.?\d*|\.\d+)(?:e[-+]?\d{1,3})?)\s*([A-Za-zµ/]*)\s*", given)
-    if not match or (match[2] and match[2] not in known):
+    value = in_si(given, unit)
+    if value is None:
+        known = multiples(unit)
         units = (
             f"units: {', '.join(known)}" if known else "it has no unit" if not unit else f"in {unit}, without its unit"
         )
         raise CharzError("not an amount", f"{name}={given}", units)
-    return float(match[1]) * known.get(match[2], 1.0)
+    return value
 
 
 def one_of(kind: str, value: str, known: Iterable[str]) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from charz.schema import user_file
 from charz.schema.errors import CharzError, unknown_name
 
 from .access import Access, database_path
@@ -93,6 +94,7 @@ class Core:
         self.is_guarded = is_guarded
         """Whether SQL comes from anybody: it reads the database and nothing else."""
         self.path = database_path(path)
+        user_file.guard(self.path)
         self._scope = scope
         self.messages = messages or Messages()
         self._opened: tuple[tuple[int, int], duckdb.DuckDBPyConnection] | None = None

@@ -34,6 +34,19 @@ def guarded(connection: duckdb.DuckDBPyConnection, timeout_s: float) -> Iterator
 
 
 @contextlib.contextmanager
+def undone(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Take back what a query makes or changes, temporary tables that later answers would read among it."""
+    import duckdb
+
+    connection.begin()
+    try:
+        yield
+    finally:
+        with contextlib.suppress(duckdb.TransactionException):  # a failed statement may have ended it
+            connection.rollback()
+
+
+@contextlib.contextmanager
 def _time_limit(connection: duckdb.DuckDBPyConnection, timeout_s: float) -> Iterator[None]:
     """Interrupt whatever still runs on the connection after `timeout_s`; 0 sets no limit."""
     import duckdb

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import FrameType
 
 
 class CharzWarning(UserWarning):
@@ -13,7 +15,17 @@ class CharzWarning(UserWarning):
 
 
 def _warn(text: str) -> None:
-    warnings.warn(text, CharzWarning, stacklevel=2)
+    """Warn at the line that called charz, so that it is the one shown and filtered by."""
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and _is_inside(frame):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, CharzWarning, stacklevel=level)
+
+
+def _is_inside(frame: FrameType) -> bool:
+    """True for a function of charz, or one of the library that stands between two of them."""
+    module = str(frame.f_globals.get("__name__"))
+    return module.partition(".")[0] in ("charz", "contextlib", "functools")
 
 
 Progress = Callable[[str, int], contextlib.AbstractContextManager[Callable[[str], None]]]

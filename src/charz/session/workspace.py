@@ -7,6 +7,7 @@ not know each other, so it is put together here.
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,10 +33,28 @@ def read(path: Path, create: bool = False, access: Access = Access()) -> duckdb.
     connection = file.connect(path)
     if about.read(connection).get("views_fingerprint") == views.fingerprint():
         return connection
-    connection.close()
+    try:
+        _check_not_newer(connection, path)
+    finally:
+        connection.close()
     with change(path, access=access):
         pass
     return file.connect(path)
+
+
+def _check_not_newer(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Raise `CharzError` for a file with the views of a newer charz, in whose place this one would put older ones."""
+    known = about.read(connection)
+    made = known.get("charz_version", "")
+    if known.get("views_fingerprint") != views.fingerprint() and _numbers(made) > _numbers(__version__):
+        exists = f"charz {made} wrote it, this is charz {__version__}"
+        next = f"install charz {made} or a later one, or name another file with --db"
+        raise CharzError("a newer charz made this database", str(path), exists, next)
+
+
+def _numbers(version: str) -> list[int]:
+    """A version in an order: `1.10` is later than `1.9`."""
+    return [int(number) for number in re.findall(r"\d+", version)]
 
 
 @contextlib.contextmanager
@@ -50,6 +69,8 @@ def change(path: Path, create: bool = True, access: Access = Access()) -> Iterat
     start = template.ready(_complete) if create and not path.exists() else None
     is_there = path.exists()
     with file.replace(path, create=create, start=start, wait_s=access.wait_s) as connection:
+        if is_there:
+            _check_not_newer(connection, path)
         if is_there and not access.trust:
             check_own(connection, path)
         _complete(connection)
@@ -93,7 +114,6 @@ def _complete(connection: duckdb.DuckDBPyConnection) -> None:
         _fill_catalog(connection)
     if known.get("views_fingerprint") != views.fingerprint():
         views.install(connection)
-    if known.get("charz_version") != __version__:
         about.write(connection, charz_version=__version__)
 
 

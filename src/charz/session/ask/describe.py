@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 from charz import sandbox
@@ -11,11 +9,12 @@ from charz.schema.errors import unknown_name
 from charz.schema.units import UNITS, ending
 
 from ..answer import Rows, answer
-from ..core import Core
 from ..parameters import Text
+from .sql import Sql
 
 if TYPE_CHECKING:
     import duckdb
+    from sqlglot import exp
 
 _VIEWS = "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal AND schema_name = 'main'"
 
@@ -24,23 +23,31 @@ _TABLES = "SELECT table_name, comment FROM duckdb_tables() WHERE NOT internal AN
 _COLUMNS = "SELECT column_name, data_type, comment FROM duckdb_columns() WHERE schema_name = 'main' AND table_name = ?"
 
 
-class Describe(Core):
+class Describe(Sql):
     """The texts of what SQL can read."""
 
     @answer()
     def describe(self, query: Annotated[str, Text("A query, or the name of a view or table.")]) -> Rows:
         """Say of each column of a query its type, its unit and what it holds, where a view or table says so."""
-        scoped = self.whole()
-        text = f"SELECT * FROM {query}" if query.isidentifier() else query
-        with _named():
-            relation = scoped.connection.sql(text)
-        meanings = _meanings(scoped.connection, text)
+        text = sandbox.one_statement(f"SELECT * FROM {query}" if query.isidentifier() else query)
+        sandbox.check_is_select(text)
+        meanings = self._meanings(text)
         rows = []
-        for name, kind in zip(relation.columns, relation.types, strict=True):
-            meaning = meanings.get(name)
+        for name, kind, *_ in self.sql(f"DESCRIBE {text}").iter_rows():
             unit = UNITS.get(ending(name)) or ("fraction" if name.endswith("_fraction") else None)
-            rows.append((name, str(kind), unit, meaning))
+            rows.append((name, kind, unit, meanings.get(name)))
         return Rows(("column", "type", "unit", "meaning"), rows)
+
+    def _meanings(self, query: str) -> dict[str, str]:
+        import sqlglot
+        from sqlglot.errors import SqlglotError
+
+        try:
+            tree = sqlglot.parse_one(query, dialect="duckdb")
+        except (SqlglotError, RecursionError):
+            self.messages.warn("left out: meanings, which are not found in a query of this kind")
+            return {}
+        return _meanings(self.connection(), tree)
 
     @answer()
     def schema(self, name: Annotated[str | None, Text("View or table; without one, all are listed.")] = None) -> Rows:
@@ -62,12 +69,10 @@ class Describe(Core):
         )
 
 
-def _meanings(connection: duckdb.DuckDBPyConnection, query: str) -> dict[str, str]:
+def _meanings(connection: duckdb.DuckDBPyConnection, tree: exp.Expr) -> dict[str, str]:
     """What the columns of a query hold: those it passes on under their own names from what it reads."""
-    import sqlglot
     from sqlglot import exp
 
-    tree = sqlglot.parse_one(query, dialect="duckdb")
     read = dict.fromkeys(table.name for table in tree.find_all(exp.Table))
     known: dict[str, str] = {}
     for name in reversed(read):
@@ -79,17 +84,6 @@ def _meanings(connection: duckdb.DuckDBPyConnection, query: str) -> dict[str, st
             elif isinstance(item, exp.Alias):
                 known.pop(item.alias, None)
     return known
-
-
-@contextlib.contextmanager
-def _named() -> Iterator[None]:
-    """Errors of a query as one line."""
-    import duckdb
-
-    try:
-        yield
-    except duckdb.Error as error:
-        raise sandbox.query_failed(error) from error
 
 
 def _first_sentence(text: str) -> str:

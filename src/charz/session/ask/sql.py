@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
@@ -47,7 +47,8 @@ class Sql(Core):
         With a batch, sequence, precision or backend the views answer for that one scenario, with a model and parts for these
         alone: in a file of many models that takes a fraction of the time.
         """
-        text = sandbox.one_statement(sys.stdin.read() if query == "-" else query)
+        sandbox.check_timeout(timeout)
+        text = sandbox.one_statement(sandbox.typed(sys.stdin) if query == "-" else query)
         limits = sandbox.Limits(sandbox.memory_byte(memory), timeout)
         narrowing = (names(model), names(on), batch, sequence, precision, backend)
         if self.is_guarded:
@@ -59,17 +60,16 @@ class Sql(Core):
                 for line in answered.said:
                     self.messages.warn(line)
                 return of_arrow(table, answered.check_time)
+        sandbox.check_gives_rows(text)
         connection = self._scoped_to(*narrowing)
 
-        def guard() -> contextlib.AbstractContextManager[None]:
-            return interruption.guarded(connection, timeout)
+        @contextlib.contextmanager
+        def guard() -> Iterator[None]:
+            with interruption.guarded(connection, timeout), interruption.undone(connection):
+                yield
 
         with guard():
-            relation: duckdb.DuckDBPyRelation | None = connection.sql(text)
-        if relation is None:
-            next = "charz only reads in SQL; change rows with a DuckDB client"
-            raise CharzError("the statement gives no rows", text, next=next)
-        relation = sandbox.held(relation)
+            relation = sandbox.held(connection.sql(text))
         return Rows(tuple(relation.columns), relation, guard=guard)
 
     def _scoped_to(
@@ -92,7 +92,13 @@ class Sql(Core):
 
     def lazy(self, query: str) -> pl.LazyFrame:
         """Ask the database in SQL, for an answer that need not fit in memory: a lazy polars frame, read as it is used."""
-        return self.whole().connection.sql(query).pl(lazy=True)
+        connection = self.whole().connection
+        sandbox.check_is_select(sandbox.one_statement(query))
+        with interruption.guarded(connection, timeout_s=0):
+            connection.execute(
+                f"DESCRIBE {query}"
+            ).fetchall()  # which the engine refuses of what changes rows in a WITH
+        return connection.sql(query).pl(lazy=True)
 
     def scope(
         self, *, models: AnyModels = None, hardware: Parts = None, scenarios: list[int] | tuple[int, ...] = ()

@@ -14,7 +14,7 @@ from ..answer import Rows, answer, of_frame
 from ..axes import names, path_of
 from ..core import Core
 from ..parameters import File, Names, Text
-from .condition import of_text
+from .condition import of_session
 
 if TYPE_CHECKING:
     from charz.ingest.sources.spec import Spec
@@ -73,7 +73,7 @@ class Calibrate(Core):
             raise CharzError(
                 "needs a scope, or --shipped", where_wrong, next="write hardware:rtx4090 or --shipped gemm"
             )
-        condition = of_text(where)
+        condition = of_session(self, where)
         with interruption.guarded(self.connection(), timeout_s=0):
             return self._calibrated(
                 target,

@@ -4,13 +4,40 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from charz import sandbox
+from charz.hardware_catalog.calibration import questions
 from charz.schema.errors import CharzError
+
+from ..core import Core, Scope
 
 if TYPE_CHECKING:
     from charz.ingest.sources.spec import Spec
 
     Wanted = list[tuple[Spec, list[dict[str, Any]]]]
     """Models, each with its settings."""
+
+
+OWN = (questions.FITTED, questions.SCORED)
+"""Conditions that charz wrote itself."""
+
+
+LIMITS = sandbox.Limits()
+"""What a condition of somebody's may take."""
+
+
+def of_session(session: Core, text: str) -> str:
+    """A condition on measurement rows as charz may run it: its own as it is, anybody's as the rows for which it holds, found
+    in the sandbox within the limits of a query. Raises `CharzError` for what is none."""
+    if text in OWN:
+        return text
+    from ..ask.sql import scoped_to
+
+    session.connection()  # brings a file of another charz up to this one: the other process cannot write
+    query = questions.matching(of_text(text))
+    of_file = (session.path, Scope(), (), (), (), None, None, None, None)
+    with sandbox.asked(scoped_to, of_file, query, LIMITS) as answered:
+        (column,) = answered.table().columns
+    return f"x.measurement_id IN ({', '.join(map(str, column.to_pylist())) or 'NULL'})"
 
 
 def of_text(text: str) -> str:

@@ -11,7 +11,7 @@ from ..answer import Rows, answer, of_frame
 from ..axes import one_of
 from ..core import Core
 from ..parameters import Text
-from .condition import of_text
+from .condition import of_session
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
     Wanted = list[tuple[Spec, list[dict[str, Any]]]]
     """Models, each with its settings."""
+
+_WORST = (
+    "model", "hardware", "backend", "batch", "measured_s", "latency_s", "host_factor", "unfitted_s", "log_ratio", "why"
+)  # fmt: skip
 
 
 class Validate(Core):
@@ -39,6 +43,8 @@ class Validate(Core):
 
         The error of a row is the natural logarithm of predicted over measured time: `median_error` and `p90_error` are of
         its absolute value, `bias` is its median (above 0 predicts too slow), `mape` the mean of |predicted / measured - 1|.
+        The rows of each data set share one factor on the host's dispatch time, fitted on those of them that wait for the
+        host: it stands beside the score, with the score without it (`unfitted`), which is what `report` answers.
         """
         import polars as pl
 
@@ -46,8 +52,7 @@ class Validate(Core):
 
         frame = self._scored(where, family_only)
         if section == "worst":
-            columns = ("model", "hardware", "backend", "batch", "measured_s", "latency_s", "log_ratio", "why")
-            return of_frame(validation.worst(frame, worst).select(columns))
+            return of_frame(validation.worst(frame, worst).select(_WORST))
         kept = validation.score(frame, one_of("breakdown", section, CELLS), least_rows)
         few = len(validation.score(frame, section)) - len(kept)
         if few:
@@ -61,9 +66,17 @@ class Validate(Core):
         connection = self.connection()
         key = (id(connection), where, is_family_only)
         if self._validated is None or self._validated[0] != key:
-            condition = of_text(where)
+            condition = of_session(self, where)
             with interruption.guarded(connection, timeout_s=0):
                 self._validated = (key, validation.validate(connection, condition, is_family_only))
+            self._say_factors(self._validated[1])
         return self._validated[1]
+
+    def _say_factors(self, frame: pl.DataFrame) -> None:
+        """Say which factors on the host's time were fitted on the rows that are scored."""
+        fitted = frame.filter(frame["host_factor"] != 1.0).unique("source_id").sort("source_id")
+        listed = [f"{source} {factor:.2g}" for source, factor in fitted.select("source_id", "host_factor").iter_rows()]
+        if listed:
+            self.messages.remark(f"factors on the host's time, fitted on the rows scored: {', '.join(listed)}")
 
     _validated: tuple[tuple[Any, ...], pl.DataFrame] | None = None

@@ -10,8 +10,9 @@ from charz.schema.errors import CharzError
 
 from ..answer import Rows, answer
 from ..parameters import Text
-from .check import Check
+from .check import Check, Every
 from .refresh import Refresh
+from .sample import Grid
 
 _FINDING = ("what", "is_well", "found", "next")
 
@@ -24,10 +25,11 @@ class Doctor(Check, Refresh):
         self,
         *,
         repair: Annotated[bool, Text("Install this charz's views and triggers and rebuild their tables.")] = False,
+        every: Every = False,
     ) -> Rows:
         """Examine the file itself: whose it is, what it holds that charz did not put there, what it lacks, triggers, maintained
         tables, keys, invariants and the lints of the catalog, each with what was found and what to do. Exit code 1 if
-        something is wrong.
+        something is wrong. Tables of runs and invariants are examined as `check` does.
 
         `--repair` installs views and triggers anew and evaluates every maintained table; what people and models wrote stays.
         """
@@ -42,13 +44,19 @@ class Doctor(Check, Refresh):
         if not rows[-1][1]:
             self.messages.remark("the rest is examined when nothing is missing")
             return Rows(_FINDING, rows, is_failure=True)
-        checked = [*self._maintained(), *self._missing()]
+        grid = Grid(self.connection(), self._names("model"), self._names("hardware"))
+        with self.messages.progress("doctor", self._step_count(grid, every)) as done:
+            checked = [*self._maintained(grid, every, done), *self._missing()]
+            broken = {name: count for name, count in self._counts(grid, every, done).items() if count}
         rows += [_finding(kind, of, "rebuilt by `charz doctor --repair`") for kind, of in _by_kind(checked).items()]
         repeated = database.repeated_keys(self.connection())
         rows.append(_finding("key", repeated, "ingest the model again with --force"))
-        rows.append(_finding("answer at hand", self._answers(), "`charz doctor --repair` evaluates them anew"))
-        rows.append(_finding("invariant", self._broken(), "`charz check` shows them model by model"))
+        rows.append(
+            _finding("answer at hand", self._answers(grid, every), "`charz doctor --repair` evaluates them anew")
+        )
+        rows.append(_finding("invariant", broken, "`charz check` lists them"))
         rows.append(self._linted())
+        self.messages.remark(f"tables of runs and invariants were examined on {self._extent_of(grid, every)}")
         return Rows(_FINDING, rows, is_failure=not all(row[1] for row in rows))
 
     def _version(self) -> tuple[str, bool, str, str]:
@@ -82,12 +90,12 @@ class Doctor(Check, Refresh):
         next = "ingest again into a new file" if is_of_tables else "`charz doctor --repair` puts them back"
         return "missing object", not lacking, _some(lacking) or "none", next if lacking else ""
 
-    def _answers(self) -> dict[str, int]:
+    def _answers(self, grid: Grid, every: bool) -> dict[str, int]:
         """Rows at hand that are not what the live views give, by relation."""
         from charz.sql import answers
 
-        with self.cursor() as cursor, self.messages.progress("answers", answers.portion_count(cursor)) as done:
-            return answers.differences(cursor, done)
+        with self.cursor() as cursor:
+            return answers.differences(cursor, grid.scope(every))
 
     def _linted(self) -> tuple[str, bool, str, str]:
         """Faults of the catalog as the file has it."""
@@ -99,13 +107,6 @@ class Doctor(Check, Refresh):
         problems = lints.check_tables(self._names("hardware"), tables)
         next = "correct the rows with a DuckDB client" if problems else ""
         return "catalog lint", not problems, _some([str(problem) for problem in problems]) or "no fault", next
-
-    def _broken(self) -> dict[str, int]:
-        """Rows of each invariant that has any, over all models."""
-        query = "SELECT view FROM view_catalog WHERE layer = 'invariant' ORDER BY view"
-        names = [name for (name,) in self.connection().execute(query).fetchall()]
-        counts, _ = self._counts(self._names("model"), [], names)
-        return {name: count for name, count in counts.items() if count}
 
 
 def _by_kind(rows: Iterable[tuple[str, str, int, str]]) -> dict[str, dict[str, int]]:

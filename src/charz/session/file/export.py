@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from charz.schema import ddl, disk
+from charz.schema import damage, ddl, disk
 from charz.schema.errors import CharzError, unknown_name
 from charz.sql.keys import TARGET as KEYS
 from charz.sql.layers import ANSWER, REPORT
@@ -329,7 +329,7 @@ def _writable(folder: Path) -> Iterator[None]:
     except (OSError, duckdb.Error) as error:
         if disk.is_full(error):
             raise disk.full(folder) from error
-        if not isinstance(error, OSError | duckdb.IOException):
+        if not isinstance(error, OSError | duckdb.IOException) or damage.is_found(error):
             raise
         raise CharzError("cannot write the export", str(folder), str(error).splitlines()[0]) from error
 

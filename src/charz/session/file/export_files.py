@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import shutil
 from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from charz.schema import ddl, user_file
+from charz.schema import ddl, unfinished, user_file
 from charz.schema.errors import CharzError
 
 if TYPE_CHECKING:
@@ -39,36 +39,37 @@ class Folder:
         """`places` are paths within the folder by relation, without the ending; `texts` the files beside them. The CSV of
         those `for_people` has no cell that a spreadsheet would run."""
         self.folder, self.format = Path(os.path.realpath(folder)), format
-        self.part = self.folder.with_name(f".{self.folder.name}.part")
         self.texts = texts
         self.guarded = frozenset(for_people) if format == "csv" else frozenset()
         self.paths = {name: f"{place}.{format}" for name, place in places.items()}
         for name in places:
             _check_file_name(name)
         self.writers: dict[str, Any] = {}
+        self.held = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
         if self.folder.exists() and not self.folder.is_dir():
             raise CharzError("a file, not a folder", str(self.folder), next="name a new one")
         if self.folder.exists() and any(self.folder.iterdir()):
             raise CharzError("the folder is not empty", str(self.folder), next="name a new one")
-        shutil.rmtree(self.part, ignore_errors=True)
-        for path in self.paths.values():
-            (self.part / path).parent.mkdir(parents=True, exist_ok=True)
-        for name, text in self.texts.items():
-            (self.part / name).write_text(text)
+        with contextlib.ExitStack() as held:
+            self.part = held.enter_context(unfinished.folder(self.folder)) / self.folder.name
+            self.part.mkdir()
+            for path in self.paths.values():
+                (self.part / path).parent.mkdir(parents=True, exist_ok=True)
+            for name, text in self.texts.items():
+                (self.part / name).write_text(text)
+            self.held = held.pop_all()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        try:
+        with self.held:
             for writer in self.writers.values():
                 writer.close()
             if kind is None:
                 if self.folder.exists():
                     self.folder.rmdir()
                 os.replace(self.part, self.folder)
-        finally:
-            shutil.rmtree(self.part, ignore_errors=True)
 
     def append(self, name: str, reader: pyarrow.RecordBatchReader) -> int:
         """Add rows to a relation's file, a row group a piece."""
@@ -91,30 +92,34 @@ class Database:
     def __init__(self, path: Path, storage: str, memory: str) -> None:
         """`memory` is what DuckDB may fill, e.g. `1GB`."""
         self.path, self.storage, self.memory = Path(os.path.realpath(path)), storage, memory
-        self.part = self.path.with_name(f".{self.path.name}.part")
         self.made: set[str] = set()
 
     def __enter__(self) -> Self:
         import duckdb
 
-        if self.path.exists():
-            raise CharzError("the file exists already", str(self.path), next="name a new one")
-        self._forget()
-        self.connection = duckdb.connect(config={"memory_limit": self.memory})
-        place = f"{ddl.literal(str(self.part))} AS exported (STORAGE_VERSION {ddl.literal(self.storage)})"
-        try:
-            self.connection.execute(f"ATTACH {place}")
-        except duckdb.InvalidInputException as error:
-            self.connection.close()
-            raise CharzError("unknown storage", self.storage, "a version of DuckDB", "write e.g. v1.5.0") from error
-        self.connection.execute("USE exported")
+        self._check_is_new()
+        with contextlib.ExitStack() as held:
+            self.part = held.enter_context(unfinished.folder(self.path)) / self.path.name
+            self.connection = held.enter_context(duckdb.connect(config={"memory_limit": self.memory}))
+            place = f"{ddl.literal(str(self.part))} AS exported (STORAGE_VERSION {ddl.literal(self.storage)})"
+            try:
+                self.connection.execute(f"ATTACH {place}")
+            except duckdb.InvalidInputException as error:
+                raise CharzError("unknown storage", self.storage, "a version of DuckDB", "write e.g. v1.5.0") from error
+            self.connection.execute("USE exported")
+            self.held = held.pop_all()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self.connection.close()
-        if kind is None:
-            os.replace(self.part, self.path)
-        self._forget()
+        with self.held:
+            self.connection.close()
+            if kind is None:
+                self._check_is_new()
+                os.replace(self.part, self.path)
+
+    def _check_is_new(self) -> None:
+        if self.path.exists():
+            raise CharzError("the file exists already", str(self.path), next="name a new one")
 
     def append(self, name: str, reader: pyarrow.RecordBatchReader) -> int:
         """Add rows to a table."""
@@ -127,10 +132,6 @@ class Database:
     def byte(self, name: str) -> int | None:
         """None: all tables share the file."""
         return None
-
-    def _forget(self) -> None:
-        for path in (self.part, self.part.with_name(f"{self.part.name}.wal")):
-            path.unlink(missing_ok=True)
 
 
 def _count(connection: duckdb.DuckDBPyConnection, statement: str) -> int:

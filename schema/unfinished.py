@@ -1,0 +1,56 @@
+"""Folders for what is being written beside its place: held by a lock that dies with the process, and removed by the next
+one when that was killed."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+_ENDING = ".charz-unfinished"
+
+_NAME_LETTERS = 40
+"""Of the target's name, so that no name is too long for a file system."""
+
+
+@contextlib.contextmanager
+def folder(target: Path) -> Iterator[Path]:
+    """A new folder beside a target, on its file system, that is gone afterwards; those that killed processes have left
+    there are removed first."""
+    for other in target.parent.glob(f".*{_ENDING}"):
+        _remove_if_left(other)
+    place, descriptor = _held(target)
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+        os.close(descriptor)
+
+
+def _held(target: Path) -> tuple[Path, int]:
+    """A new folder and a descriptor with the lock on it; another one where a process took the first for left over."""
+    while True:
+        place = Path(tempfile.mkdtemp(prefix=f".{target.name[:_NAME_LETTERS]}.", suffix=_ENDING, dir=target.parent))
+        with contextlib.suppress(FileNotFoundError):
+            descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if place.exists():
+                return place, descriptor
+            os.close(descriptor)
+
+
+def _remove_if_left(place: Path) -> None:
+    """Remove a folder that this user made and that no living process holds."""
+    with contextlib.suppress(OSError):  # gone meanwhile, or somebody else's
+        if place.is_symlink() or place.stat().st_uid != os.getuid():
+            return
+        descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(place)
+        finally:
+            os.close(descriptor)

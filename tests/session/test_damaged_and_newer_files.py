@@ -1,0 +1,92 @@
+"""A file with a damaged block and a file of a newer charz: one line that says so, and nothing is written from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import charz
+from charz.cli.dispatch import run
+from charz.schema.errors import CharzError
+
+HEADERS_BYTE, BLOCK_BYTE = 3 * 4096, 262144
+"""Of DuckDB's storage: three headers, then blocks of one size."""
+
+
+@pytest.fixture
+def damaged(file: Path, tmp_path: Path) -> Path:
+    """A copy of the file with one byte of another value in a block that the operators are in."""
+    with duckdb.connect(str(file), read_only=True) as connection:
+        query = "SELECT max(block_id) FROM pragma_storage_info('operator') WHERE persistent"
+        ((block,),) = connection.execute(query).fetchall()
+    data = bytearray(file.read_bytes())
+    data[HEADERS_BYTE + block * BLOCK_BYTE + 20] ^= 0xFF
+    path = tmp_path / "damaged.duckdb"
+    path.write_bytes(data)
+    return path
+
+
+def line(capsys: pytest.CaptureFixture[str]) -> str:
+    (said,) = [text for text in capsys.readouterr().err.splitlines() if text.startswith("charz: ")]
+    return said
+
+
+def test_nothing_is_written_from_a_damaged_file(damaged: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = damaged.read_bytes()
+    for command in (["scenario", "add", "--batch", "3"], ["refresh"], ["hardware", "remove", "t4"]):
+        assert run(["--db", str(damaged), *command]) == 2
+        said = line(capsys)
+        assert said.startswith(f"charz: the database file is damaged: {damaged}. The checksum of the block at byte ")
+        assert "restore it from a copy" in said.lower()
+    assert damaged.read_bytes() == before and [p.name for p in damaged.parent.iterdir()] == [damaged.name]
+
+
+def test_a_damaged_file_is_named_wherever_it_is_read(
+    damaged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    all_of_it = "SELECT bit_xor(hash(o)) FROM operator AS o"
+    for command in (["sql", all_of_it], ["export", str(tmp_path / "out"), "--on", "t4"]):
+        assert run(["--db", str(damaged), *command]) == 2
+        assert line(capsys).startswith(f"charz: the database file is damaged: {damaged}. ")
+    with charz.open(damaged) as db, pytest.raises(CharzError, match="the database file is damaged"):
+        db.sql(all_of_it)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("version", "is_refused"), [("0.1.1", True), ("0.10.0", True), ("1.0", True), ("0.1.0", False), ("0.0.9", False)]
+)
+def test_a_file_of_a_newer_charz_keeps_its_views(
+    file: Path, tmp_path: Path, version: str, is_refused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("charz.session.workspace.__version__", "0.1.0")
+    path = tmp_path / "newer.duckdb"
+    path.write_bytes(file.read_bytes())
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("UPDATE charz_meta SET value = 'other' WHERE key = 'views_fingerprint'")
+        connection.execute("UPDATE charz_meta SET value = ? WHERE key = 'charz_version'", [version])
+    before = path.read_bytes()
+    for ask in (lambda db: db.models(), lambda db: db.scenario.add(batch=3), lambda db: db.doctor(repair=True)):
+        with charz.open(path) as db:
+            if not is_refused:
+                assert len(db.models())
+                return
+            with pytest.raises(CharzError) as caught:
+                ask(db)
+            assert f"Charz {version} wrote it, this is charz 0.1.0." in caught.value.line
+    assert path.read_bytes() == before
+
+
+def test_an_older_charz_with_the_same_views_leaves_the_version(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "newer.duckdb"
+    path.write_bytes(file.read_bytes())
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("UPDATE charz_meta SET value = '9.9' WHERE key = 'charz_version'")
+    with charz.open(path) as db:
+        db.scenario.add(batch=3)
+        query = "SELECT value FROM charz_meta WHERE key = 'charz_version'"
+        assert db.sql(query)["value"].to_list() == ["9.9"]

@@ -1,0 +1,88 @@
+"""Questions in words of SQL, and what they leave behind: one query, in the sandbox and its limits, no temporary object."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from polars.testing import assert_frame_equal
+
+import charz
+from charz import sandbox
+from charz.schema.errors import CharzError
+from charz.session.catalog import condition
+
+TABLE = "CREATE TEMP TABLE model_report AS SELECT 1 AS latency_s"
+CHANGES = [
+    f"EXPLAIN ANALYZE {TABLE}",
+    "WITH gone AS (DELETE FROM temp.run RETURNING *) SELECT * FROM gone",
+    "WITH made AS (INSERT INTO temp.run SELECT * FROM temp.run RETURNING *) SELECT * FROM made",
+]
+
+
+@pytest.mark.parametrize("query", CHANGES)
+def test_what_a_query_changes_no_later_answer_reads(file: Path, query: str) -> None:
+    with charz.open(file).scope(models="small", hardware="t4") as db:
+        asked = "SELECT scenario_id, latency_s FROM model_report ORDER BY 1"
+        before = db.sql(asked)
+        assert len(before) > 1
+        db.sql(query)
+        assert_frame_equal(db.sql(asked), before, rel_tol=1e-12)
+
+
+@pytest.mark.parametrize("query", [TABLE, "SET VARIABLE a = 1", "CREATE TEMP MACRO mod(a, b) AS 1", "SET threads = 1"])
+def test_a_statement_without_rows_is_refused_before_it_runs(file: Path, query: str) -> None:
+    with charz.open(file) as db:
+        before = db.report("small", on="t4")
+        with pytest.raises(CharzError, match="gives no rows"):
+            db.sql(query)
+        assert db.report("small", on="t4").equals(before)
+
+
+@pytest.mark.parametrize("query", [TABLE, *CHANGES])
+def test_a_lazy_answer_changes_nothing(file: Path, query: str) -> None:
+    with charz.open(file).scope(models="small", hardware="t4") as db:
+        before = db.sql("SELECT count(*) AS runs FROM run")
+        with pytest.raises(CharzError):
+            db.lazy(query)
+        assert db.sql("SELECT count(*) AS runs FROM run").equals(before)
+        assert db.lazy("SELECT 3 AS a").collect()["a"].to_list() == [3]
+
+
+@pytest.mark.parametrize("is_guarded", [False, True])
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        (TABLE, "not a query"),
+        ("SET threads = 100000; SELECT 1", "more or less than one statement"),
+        ("EXPLAIN ANALYZE SELECT 1", "not a query"),
+        ("COPY hardware TO 'rows.csv'", "not a query"),
+        ("PRAGMA threads = 1", "not a query"),
+    ],
+)
+def test_only_one_query_is_described(file: Path, query: str, said: str, is_guarded: bool) -> None:
+    with charz.open(file, is_guarded=is_guarded) as db, pytest.raises(CharzError, match=said):
+        db.describe(query)
+
+
+@pytest.mark.parametrize("is_guarded", [False, True])
+def test_a_query_is_described_without_being_run(file: Path, is_guarded: bool) -> None:
+    query = "SELECT latency_s, count(*) OVER () AS n FROM model_report, range(1000000000000) -- long;"
+    with charz.open(file, is_guarded=is_guarded) as db:
+        found = db.describe(query)
+    assert found["column"].to_list() == ["latency_s", "n"] and found["unit"].to_list() == ["s", None]
+    assert found["type"].to_list() == ["DOUBLE", "BIGINT"] and found["meaning"][0] and found["meaning"][1] is None
+
+
+def test_a_condition_of_somebody_is_asked_in_the_sandbox(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    endless = "x.batch < (SELECT count(*) FROM range(10000000) AS a(i), range(10000000) AS b(j) WHERE i * j = 7)"
+    large = "x.batch = (SELECT count(*) FROM (SELECT DISTINCT md5(i::VARCHAR) FROM range(100000000) AS a(i)))"
+    with charz.open(file) as db:
+        for text, limits, said in (
+            (endless, sandbox.Limits(timeout_s=1), "longer than 1 s"),
+            (large, sandbox.Limits(memory_byte=sandbox.LEAST_MEMORY_BYTE, spill_byte=10**6), "memory|disk"),
+        ):
+            monkeypatch.setattr(condition, "LIMITS", limits)
+            for ask in (db.validate, lambda where: db.calibrate("hardware:t4", where=where, write=False)):
+                with pytest.raises(CharzError, match=said):
+                    ask(where=text)

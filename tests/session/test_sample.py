@@ -1,0 +1,53 @@
+"""The sample that stands for a large file: it meets every model, part and scenario, and is small."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import charz
+from charz.session import Messages
+from charz.session.file import sample
+from charz.session.file.sample import Grid
+
+
+def test_every_model_part_and_scenario_is_met(file: Path) -> None:
+    with charz.open(file) as db:
+        grid = Grid(db.connection(), db._names("model"), db._names("hardware"))
+        some = grid.some()
+        count = "SELECT count(*) FROM run JOIN part_support USING (backend, precision)"
+        assert db.connection().execute(count).fetchall() == [(grid.total,)]
+        how = {backend_precision for run, backend_precision in grid.runs.items() if run in some.runs}
+        able = {part for part, *way in grid.triples if tuple(way) in how}
+    assert {model for model, _ in some.runs} == {model for model, _ in grid.runs}
+    assert {number for _, number in some.runs} == {number for _, number in grid.runs}
+    assert {part for part, *_ in some.targets} == able and len(some.targets) == len(able)
+    assert grid.count(some.runs, some.targets) < grid.total / 4
+
+
+def test_all_targets_are_examined_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sample, "MOST_TARGETS", 0)
+    with charz.open(file) as db:
+        grid = Grid(db.connection(), db._names("model"), db._names("hardware"))
+    samples = list(grid.whole())
+    assert len(samples) > 2 and sum(grid.count(one.runs, one.targets) for one in samples) == grid.total
+    assert all(len({model for model, _ in one.runs}) == 1 for one in samples)
+
+
+@pytest.mark.slow
+def test_a_sample_finds_what_is_wrong_and_says_what_it_took(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, said = tmp_path / "wrong.duckdb", list[str]()
+    path.write_bytes(file.read_bytes())
+    with charz.open(path) as db:
+        db.messages = Messages(remark=said.append)
+        assert set(db.check()["rows"]) == {0}
+        assert any("with every model, part and scenario among them; --every takes all" in text for text in said)
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("UPDATE shape SET kernel_count = kernel_count + 1")
+    with charz.open(path) as db:
+        wrong = {name for name, rows in db.check().select("name", "rows").iter_rows() if rows}
+    assert {"shape", "kernel_without_cost"} & wrong
