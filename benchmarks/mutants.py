@@ -6,6 +6,7 @@ sqlglot's tokens say where everything stands. Guards against a zero divisor (`NU
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -286,7 +287,9 @@ def _conditions(text: str, tokens: Sequence[Token], i: int) -> Iterator[Change]:
     while stop < len(tokens):
         token = tokens[stop]
         is_function = token.word == "LEFT" and not _follows(tokens, stop, "JOIN")
-        if token.depth < depth or (token.depth == depth and (token.word in ends or token.word == ";") and not is_function):
+        if token.depth < depth or (
+            token.depth == depth and (token.word in ends or token.word == ";") and not is_function
+        ):
             break
         stop += 1
     parts: list[tuple[int, int, str]] = []
@@ -311,7 +314,9 @@ def _partition(tokens: Sequence[Token], i: int) -> Iterator[Change]:
     """A window over the rows of one key fewer."""
     depth, first = tokens[i].depth, i + 1
     stop = next(
-        j for j in range(first, len(tokens)) if tokens[j].depth < depth or tokens[j].word in ("ORDER BY", "ROWS", "RANGE")
+        j
+        for j in range(first, len(tokens))
+        if tokens[j].depth < depth or tokens[j].word in ("ORDER BY", "ROWS", "RANGE")
     )
     commas = [j for j in range(first, stop) if tokens[j].word == "," and tokens[j].depth == depth]
     if not commas:
@@ -327,7 +332,9 @@ def _case(text: str, tokens: Sequence[Token], i: int) -> Iterator[Change]:
     """An arm left out; the values of two neighbours swapped."""
     inner = tokens[i].depth + 1
     last = next(j for j in range(i + 1, len(tokens)) if tokens[j].word == "END" and tokens[j].depth == inner - 1)
-    marks = [j for j in range(i + 1, last + 1) if tokens[j].depth == inner and tokens[j].word in ("WHEN", "THEN", "ELSE")]
+    marks = [
+        j for j in range(i + 1, last + 1) if tokens[j].depth == inner and tokens[j].word in ("WHEN", "THEN", "ELSE")
+    ]
     whens = [j for j in marks if tokens[j].word == "WHEN"]
     starts = [*marks, last]
     values = [  # first and last token of each value
@@ -341,7 +348,7 @@ def _case(text: str, tokens: Sequence[Token], i: int) -> Iterator[Change]:
         else:
             value = text[tokens[otherwise + 1].start : tokens[last - 1].end] if otherwise else "NULL"
             yield "arm", tokens[i].start, tokens[last].end, f"({value})"
-    for (a, b), (c, d) in zip(values, values[1:], strict=False):
+    for (a, b), (c, d) in itertools.pairwise(values):
         one, between, other = (
             text[tokens[a].start : tokens[b].end],
             text[tokens[b].end : tokens[c].start],

@@ -73,7 +73,9 @@ class Source:
 def sources() -> list[Source]:
     """Every file, and the relation that is made from lines of them."""
     found = [
-        Source(path.stem, layer, path.read_text()) for layer in layers.LAYERS for path in sorted((ROOT / layer).glob("*.sql"))
+        Source(path.stem, layer, path.read_text())
+        for layer in layers.LAYERS
+        for path in sorted((ROOT / layer).glob("*.sql"))
     ]
     made: list[str] = []
     original = terms._text
@@ -127,13 +129,13 @@ class Nearness:
     def _asked(self, item: pytest.Item) -> dict[str, float]:
         """Relations that a test names, with half a step for those that its module names outside its tests."""
         functions, outside = _texts(item.path)
-        asked = {name: 0.5 for name in self._relations(outside)}
-        asked |= {name: 0.0 for name in self._relations(functions.get(getattr(item, "originalname", ""), set()))}
+        asked = dict.fromkeys(self._relations(outside), 0.5)
+        asked |= dict.fromkeys(self._relations(functions.get(getattr(item, "originalname", ""), set())), 0.0)
         if (name := item.path.stem.removeprefix("test_")) in self.reads:
             asked[name] = 0.0
         callspec = getattr(item, "callspec", None)
         given = [value for value in callspec.params.values() if isinstance(value, str)] if callspec else []
-        return asked | {name: 0.0 for name in self._relations(set(given))}
+        return asked | dict.fromkeys(self._relations(set(given)), 0.0)
 
     def _relations(self, texts: Iterable[str]) -> set[str]:
         return {word for text in texts for word in (text, *OUTSIDE.findall(text)) if word in self.reads}
@@ -148,7 +150,9 @@ def _texts(path: Path) -> tuple[dict[str, set[str]], set[str]]:
     for node in tree.body:
         nodes = list(ast.walk(node))
         prose = {id(n.value) for n in nodes if isinstance(n, ast.Expr)}
-        found = {n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str) and id(n) not in prose}
+        found = {
+            n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str) and id(n) not in prose
+        }
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
             functions[node.name] = found
         else:
@@ -204,7 +208,9 @@ class Campaign:
         with self.options.results.open("a") as lines:
             lines.write(json.dumps(result) + "\n")
         if self.options.verbose or result["status"] not in ("killed", "invalid"):
-            print(f"{result['status']:9} {shown(result)} ({result['tests']} tests, {result['cpu_s']:.1f} s)", flush=True)
+            print(
+                f"{result['status']:9} {shown(result)} ({result['tests']} tests, {result['cpu_s']:.1f} s)", flush=True
+            )
 
 
 def _forget(items: Sequence[pytest.Item]) -> None:
@@ -271,7 +277,10 @@ def equivalents() -> dict[tuple[str, ...], str]:
     if not EQUIVALENT.exists():
         return {}
     with EQUIVALENT.open(newline="") as lines:
-        return {(r["relation"], r["body_hash"], r["kind"], r["change"], r["place"]): r["reason"] for r in csv.DictReader(lines)}
+        return {
+            (r["relation"], r["body_hash"], r["kind"], r["change"], r["place"]): r["reason"]
+            for r in csv.DictReader(lines)
+        }
 
 
 def key(result: Mapping[str, Any]) -> tuple[str, ...]:
@@ -332,7 +341,9 @@ def main() -> None:
     campaign = Campaign(options, wanted)
     arguments = ["-n", "0", "-s", "-q", "--no-header", "--no-summary", "-p", "no:cacheprovider", *options.tests]
     os.chdir(REPOSITORY)
-    pytest.main([name for name in arguments if not name.startswith("tests/") or Path(name).exists()], plugins=[campaign])
+    pytest.main(
+        [name for name in arguments if not name.startswith("tests/") or Path(name).exists()], plugins=[campaign]
+    )
     text = page(campaign.results, options.seed)
     print(text[text.index(next(line for line in text.splitlines() if " mutants, " in line)) :])
     if options.page:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -13,6 +13,10 @@ from charz.sql import documents, layers, terms, views
 Record = dict[str, Any]
 Rows = Mapping[str, list[Record]]
 KEYS = ("model", "hardware", "backend", "precision", "batch", "sequence", "scenario_id")
+CONDITIONS: Record = {
+    "context": 0, "phase": "forward", "memory_format": "nchw", "host_factor": 1.0, "cache_state": "warm", "power": "default",
+}  # fmt: skip
+"""What tells scenarios of equal keys apart, as it is unless the test says otherwise."""
 MADE = "kernel_term"
 """The one report without a file: it is made from what the files of mechanisms say."""
 
@@ -34,6 +38,11 @@ class ReportBench(Bench):
             for name in self.reads[relation]:
                 self.make(name)
         return super().body(relation)
+
+    def insert(self, relation: str, records: list[Record]) -> None:
+        """Rows, completed with the usual conditions too."""
+        usual = {name: value for name, value in CONDITIONS.items() if name in self.columns[relation]}
+        super().insert(relation, [usual | record for record in records])
 
     def columns_of(self, relation: str) -> list[str]:
         """Columns that a relation answers with."""
@@ -64,8 +73,8 @@ def gives(bench: ReportBench) -> Callable[..., None]:
     """`gives("model_work", [{"macs": 17.0}], run=[{...}], shape=[{...}])`: the view has as many rows as are expected, and each
     holds what is expected of it; `by` names the columns that tell them apart.
 
-    And the same with rows of other runs and parts beside them, which differ in one key alone, in one relation or in all:
-    those that join or sum rows of different keys answer otherwise. Keys that the report compares `across`, and those that
+    And the same with rows of other runs and parts beside them, which differ in one key each and hold other numbers: what
+    joins or sums rows of different keys answers otherwise. Keys that the report compares `across`, and those that
     it has not, stay as they are; `within` names further ones that must not mix,
     and `free` columns of a relation that are called like a key and are none.
     """
@@ -76,7 +85,7 @@ def gives(bench: ReportBench) -> Callable[..., None]:
         by: Sequence[str] = (),
         across: Sequence[str] = (),
         within: Sequence[str] = (),
-        free: Mapping[str, Sequence[str]] = {},  # noqa: B006
+        free: Mapping[str, Sequence[str]] = {},
         **given: list[Record],
     ) -> None:
         rows = bench.evaluate(relation, given)
@@ -85,29 +94,33 @@ def gives(bench: ReportBench) -> Callable[..., None]:
         columns = {name: bench.columns[bench.named(name, relation)] for name in given}
         own = {key: {values(record, key) for one in given.values() for record in one} for key in (*keys, *within)}
         bound = {name: [key for key in own if key in columns[name] and key not in free.get(name, ())] for name in given}
-        worlds = [{name: others(given[name], bound[name])} for name in given]
-        worlds += [{name: others(given[name], [key] if key in bound[name] else []) for name in given} for key in own]
-        for world in worlds:
-            beside = {name: [*records, *world.get(name, [])] for name, records in given.items()}
-            found = bench.evaluate(relation, beside)
-            mine = [row for row in found if all(row[key] in own[key] for key in own if key in row)]
-            compare(f"{relation} beside other {', '.join(name for name in world if world[name])}", mine, expected, by)
+        hidden = set(within) - set(bench.columns_of(relation))
+        beside = {name: [*records, *others(records, bound[name], hidden)] for name, records in given.items()}
+        found = bench.evaluate(relation, beside)
+        runs = {values(record, "scenario_id") for one in given.values() for record in one}
+        found = [row for row in found if row.get("scenario_id", min(runs)) in runs]
+        mine = [row for row in found if all(row[key] in own[key] for key in own if key in row)]
+        compare(f"{relation} beside other runs", mine, expected, by)
 
     return holds
 
 
 def values(record: Record, key: str) -> Any:
     """What a record holds as a key."""
-    return record.get(key, USUAL.get(key))
+    return record.get(key, (USUAL | CONDITIONS).get(key))
 
 
-def others(records: Sequence[Record], keys: Sequence[str]) -> list[Record]:
-    """The records under another value of each key, once with larger numbers and once with smaller ones."""
+def others(records: Sequence[Record], keys: Sequence[str], hidden: Collection[str]) -> list[Record]:
+    """The records under another value of each key, once with larger numbers and once with smaller ones; where the report
+    does not show the key, in another scenario."""
     made: list[Record] = []
     for key in keys:
         known = [record for record in records if values(record, key) is not None]
         for number, factor in ((1, 7.0), (2, 1 / 7)):
-            made += [scaled(record, factor) | {key: other(values(record, key), number)} for record in known]
+            changed = [scaled(record, factor) | {key: other(values(record, key), number)} for record in known]
+            if key in hidden and key in CONDITIONS:
+                changed = [r | {"scenario_id": other(values(r, "scenario_id"), number)} for r in changed]
+            made += changed
     return made
 
 

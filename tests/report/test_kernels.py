@@ -11,8 +11,6 @@ Record = dict[str, Any]
 Gives = Callable[..., None]
 Evaluate = Callable[..., list[Record]]
 
-RUN = {"context": 0, "phase": "forward"}
-
 
 def test_kernel_latency(gives: Gives) -> None:
     """24 operations on 6 of 12 bytes in 4 s, that take 2 at peak and 3 under the roof; 8 bytes a second meet the peak at 1.5."""
@@ -79,7 +77,7 @@ def work(**changed: float) -> dict[str, list[Record]]:
     usual: Record = {"shape_id": 4, "kernel_class": "conv", "threads": 1.0, "flops": 1.0, "traffic_byte": 1.0}
     kinds = [{"operator_id": 3, "operator_kind": "pointwise_conv"}, {"operator_id": 4, "operator_kind": "relu"}]
     return {
-        "run": [RUN],
+        "run": [{}],
         "run_kernel": [{"kernel_id": 1, "fused_kernel_id": 1, "shape_id": 4, "anchor_operator_id": 3}],
         "shape": [usual | changed, usual | {"shape_id": 5}],
         "operator": kinds,
@@ -93,7 +91,11 @@ def test_partition_report(gives: Gives) -> None:
         {"kernel_id": 1, "kernel_class": "conv", "kernel_kind": "pointwise", "parallelism": "1K-10K", "intensity": "1-10"},
         {"kernel_id": 2, "kernel_class": "pool", "kernel_kind": "pool", "parallelism": ">100K", "intensity": ">100"},
     ]  # fmt: skip
-    amounts = [{"flops": 10.0, "traffic_byte": 3.0}, {"flops": 20.0, "traffic_byte": 1.0}, {"flops": 10.0, "traffic_byte": 12.0}]
+    amounts = [
+        {"flops": 10.0, "traffic_byte": 3.0},
+        {"flops": 20.0, "traffic_byte": 1.0},
+        {"flops": 10.0, "traffic_byte": 12.0},
+    ]
     shares = {  # kernels, operations and their share, bytes and their share
         0: (1, 10.0, 0.25, 3.0, 3 / 16), 1: (1, 20.0, 0.5, 1.0, 1 / 16), 2: (1, 10.0, 0.25, 12.0, 0.75),
     }  # fmt: skip
@@ -118,13 +120,13 @@ def test_partition_report(gives: Gives) -> None:
             for aspect, bucket, order, values in expected
         ],
         by=["aspect", "bucket"],
-        kernel_work=[RUN | kernel | amount for kernel, amount in zip(kernels, amounts, strict=True)],
+        kernel_work=[kernel | amount for kernel, amount in zip(kernels, amounts, strict=True)],
     )
 
 
 def test_buckets_between(gives: Gives) -> None:
     """The third of four."""
-    row = RUN | {"kernel_class": "c", "kernel_kind": "k", "parallelism": "10K-100K", "intensity": "10-100", "flops": 1.0}
+    row = {"kernel_class": "c", "kernel_kind": "k", "parallelism": "10K-100K", "intensity": "10-100", "flops": 1.0}
     names = {"class": "c", "kind": "k", "threads": "10K-100K", "intensity": "10-100 ops/byte"}
     orders = {"class": 0, "kind": 0, "threads": 3, "intensity": 3}
     gives(
@@ -168,7 +170,7 @@ def test_kernel_border(gives: Gives) -> None:
         ],
         by=["direction"],
         free={"tensor": ["precision"]},
-        run=[RUN],
+        run=[{}],
         border_byte=[
             {"tensor_id": 1, "operator_id": 5, "direction": "read", "moved_byte": 4.0},
             {"tensor_id": 2, "operator_id": 6, "direction": "write", "moved_byte": 2.0},
@@ -181,7 +183,9 @@ def test_kernel_border(gives: Gives) -> None:
 COSTED = {"dispatch": "async_queue", "host_kernel_s": 1.0, "host_view_s": 0.5, "host_factor": 2.0, "device_s": 4.0}
 
 
-@pytest.mark.parametrize(("dispatch", "issued"), [("async_queue", (2.0, 5.0)), ("serial", (2.0, 5.0)), ("graph", (0.0, 0.0))])
+@pytest.mark.parametrize(
+    ("dispatch", "issued"), [("async_queue", (2.0, 5.0)), ("serial", (2.0, 5.0)), ("graph", (0.0, 0.0))]
+)
 def test_kernel_cost(gives: Gives, dispatch: str, issued: tuple[float, float]) -> None:
     """On a host of half the speed 2 s a kernel and 1 s a view; a graph is launched once."""
     gives(
@@ -203,7 +207,7 @@ def test_kernel_cost(gives: Gives, dispatch: str, issued: tuple[float, float]) -
 STEP = {
     "tile_count": 12.0, "tile_unit_count": 8.0, "units_allocated": 8.0, "waves": 2.0, "utilization_fraction": 0.75,
     "ideal_s": 3.0, "threads": 96.0, "result_columns": 4.0, "unit_count": 10.0, "unit": "matrix", "tile_m": 2.0,
-    "latency_s": 5.0, "bottleneck": "compute", **RUN, "batch": 3,
+    "latency_s": 5.0, "bottleneck": "compute", "batch": 3,
 }  # fmt: skip
 
 
@@ -262,7 +266,7 @@ def test_of_equal_steps_that_of_fewer_tiles_speaks(gives: Gives) -> None:
         STEP | {"kernel_id": 1, "step_id": 4, "tile_count": 4.0, "ideal_s": 3.0 * (1 - 1e-12)},
         STEP | {"kernel_id": 1, "step_id": 2, "tile_count": 5.0},
         STEP | {"kernel_id": 1, "step_id": 1, "tile_count": 3.0, "ideal_s": 3.0 * (1 - 1e-6)},
-        RUN | {"kernel_id": 2, "batch": 3, "step_id": None, "unit": None, "units_allocated": 10.0, "unit_count": 10.0,
+        {"kernel_id": 2, "batch": 3, "step_id": None, "unit": None, "units_allocated": 10.0, "unit_count": 10.0,
                "utilization_fraction": 1.0},
     ]  # fmt: skip
     gives(
@@ -279,7 +283,11 @@ def test_of_equal_steps_that_of_fewer_tiles_speaks(gives: Gives) -> None:
 
 def test_mapping_summary(gives: Gives) -> None:
     """Two of three kernels and 3 of 12 s on the matrix units."""
-    kernels = [("matrix", "compute", ">=90%", 1.0), ("matrix", "overhead", "<10%", 2.0), ("vector", "compute", "<10%", 9.0)]
+    kernels = [
+        ("matrix", "compute", ">=90%", 1.0),
+        ("matrix", "overhead", "<10%", 2.0),
+        ("vector", "compute", "<10%", 9.0),
+    ]
     expected = [
         ("unit", "matrix", 2, 3.0), ("unit", "vector", 1, 9.0), ("bottleneck", "compute", 2, 10.0),
         ("bottleneck", "overhead", 1, 2.0), ("utilization", ">=90%", 1, 1.0), ("utilization", "<10%", 2, 11.0),
@@ -293,7 +301,7 @@ def test_mapping_summary(gives: Gives) -> None:
         ],
         by=["dimension", "bucket"],
         kernel_mapping=[
-            RUN | {"kernel_id": i, "unit": unit, "bottleneck": pace, "utilization_bucket": bucket, "latency_s": time}
+            {"kernel_id": i, "unit": unit, "bottleneck": pace, "utilization_bucket": bucket, "latency_s": time}
             for i, (unit, pace, bucket, time) in enumerate(kernels)
         ],
     )  # fmt: skip
@@ -303,15 +311,18 @@ def test_step_mapping(gives: Gives) -> None:
     """Each step with its operator."""
     gives(
         "step_mapping",
-        [{"step_id": 1, "operator": "conv", "step": "main", "macs": 5.0}, {"step_id": 2, "operator": "relu", "macs": 0.0}],
+        [
+            {"step_id": 1, "operator": "conv", "step": "main", "macs": 5.0},
+            {"step_id": 2, "operator": "relu", "macs": 0.0},
+        ],
         by=["step_id"],
         within=["kernel_id"],
-        mapped_step=[RUN | {"step_id": 1, "macs": 5.0}, RUN | {"step_id": 2, "macs": 0.0}],
+        mapped_step=[{"step_id": 1, "macs": 5.0}, {"step_id": 2, "macs": 0.0}],
         kernel_step=[{"step_id": 1, "operator": "conv", "step": "main"}, {"step_id": 2, "operator": "relu"}],
     )
 
 
-PLACED = RUN | {
+PLACED = {
     "shape_id": 4, "kernel_id": 9, "candidate": 2, "unit_count": 8.0, "compute_s": 4.0, "matrix_ideal_s": 1.0,
     "direct_ideal_s": 0.5, "vector_ideal_s": 1.5, "dram_s": 5.0, "dram_byte": 20.0, "dram_byte_per_s": 8.0,
 }  # fmt: skip
@@ -386,7 +397,9 @@ def tiles() -> dict[str, list[Record]]:
         ],
         "part": [{"family": "gpu", "tile_memory_level": "shared", "stream_level": "registers"}],
         "tiling_strategy": [
-            {"family": family, "candidate": i, "strategy": f"{family}{i}"} for family in ("gpu", "cpu") for i in range(5)
+            {"family": family, "candidate": i, "strategy": f"{family}{i}"}
+            for family in ("gpu", "cpu")
+            for i in range(5)
         ],
     }
 
@@ -438,7 +451,17 @@ def test_shmoo_point(gives: Gives) -> None:
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [
-        ({}, {"tile": "none", "served": "dram", "weight_level": "dram", "fits_cache": False, "part": "chip", "tile_count": None}),
+        (
+            {},
+            {
+                "tile": "none",
+                "served": "dram",
+                "weight_level": "dram",
+                "fits_cache": False,
+                "part": "chip",
+                "tile_count": None,
+            },
+        ),
         ({"cache_state": "hot", "traffic_byte": 10.0}, {"weight_level": "l2"}),
         ({"cache_state": "hot", "traffic_byte": 11.0}, {"weight_level": "dram"}),
         ({"held_weight_fraction": 1.0 - 1e-10}, {"weight_level": "l2"}),

@@ -9,8 +9,6 @@ Record = dict[str, Any]
 Gives = Callable[..., None]
 Evaluate = Callable[..., list[Record]]
 
-CONDITIONS = {"context": 0, "phase": "forward", "host_factor": 1.0, "cache_state": "warm", "power": "default"}
-
 
 def test_model_report(gives: Gives) -> None:
     """4 samples in 2 s and 12 J: 2 a second, 3 J each, 24 J s; 100 bytes fill a memory of 100, 101 do not fit."""
@@ -98,8 +96,15 @@ def test_model_work(gives: Gives) -> None:
         {"shape_id": 0, "kernel_count": 2, "macs": 5.0, "flops": 10.0, "weight_byte": 3.0, "traffic_byte": 4.0},
         {"shape_id": 2, "kernel_count": 1, "macs": 7.0, "flops": 14.0, "weight_byte": 1.0, "traffic_byte": 2.0},
     ]
-    expected = {"kernel_count": 3, "macs": 17.0, "flops": 34.0, "weight_byte": 7.0, "traffic_byte": 10.0, "arithmetic_intensity": 3.4}
-    gives("model_work", [expected], run=[CONDITIONS], shape=shapes)
+    expected = {
+        "kernel_count": 3,
+        "macs": 17.0,
+        "flops": 34.0,
+        "weight_byte": 7.0,
+        "traffic_byte": 10.0,
+        "arithmetic_intensity": 3.4,
+    }
+    gives("model_work", [expected], run=[{}], shape=shapes)
 
 
 def test_model_list(gives: Gives) -> None:
@@ -111,7 +116,10 @@ def test_model_list(gives: Gives) -> None:
             {"model": "empty", "operator_count": 0, "macs": None, "unsized_count": 0},
         ],
         by=["model"],
-        model=[{"default_batch": 3, "default_sequence": 5}, {"model": "empty", "default_batch": 1, "default_sequence": 1}],
+        model=[
+            {"default_batch": 3, "default_sequence": 5},
+            {"model": "empty", "default_batch": 1, "default_sequence": 1},
+        ],
         operator=[
             {"operator_id": 0, "rule": "view", "is_view": True},
             {"operator_id": 1, "rule": "conv"},
@@ -155,7 +163,7 @@ def test_model_memory(gives: Gives) -> None:
              "fits_cache": True},
         ],
         by=["hardware"],
-        run=[CONDITIONS],
+        run=[{}],
         part_support=[{"hardware": name} for name in ("chip", "small", "large")],
         part=[
             {"hardware": "chip", "dram_byte": 200.0, "cache_byte": 35.0},
@@ -182,7 +190,7 @@ def test_memory_of_a_run_without_kernels(evaluate: Evaluate) -> None:
     """It has no peak kernel, and stays in the report."""
     (row,) = evaluate(
         "model_memory",
-        run=[CONDITIONS],
+        run=[{}],
         part_support=[{}],
         part=[{"dram_byte": 1.0}],
         run_memory=[{"peak_memory_byte": 1.0}],
@@ -191,7 +199,7 @@ def test_memory_of_a_run_without_kernels(evaluate: Evaluate) -> None:
     assert (row["peak_operator"], row["peak_module"], row["reserved_byte"]) == (None, None, 64.0)
 
 
-COST = {"batch": 4, "latency_s": 2.0, "energy_j": 12.0, **CONDITIONS}
+COST = {"batch": 4, "latency_s": 2.0, "energy_j": 12.0}
 
 
 def test_target_cost(gives: Gives) -> None:
@@ -240,7 +248,12 @@ def test_inference_cost(gives: Gives) -> None:
 
 def test_cost_without_a_supply(gives: Gives) -> None:
     """What the part draws is known all the same."""
-    expected = {"electricity": None, "million_inference_j": 3.6e6, "inference_co2_gram": None, "million_inference_energy_usd": None}
+    expected = {
+        "electricity": None,
+        "million_inference_j": 3.6e6,
+        "inference_co2_gram": None,
+        "million_inference_energy_usd": None,
+    }
     gives("inference_cost", [expected], target_cost=[SAMPLE], assumed_input=[ASSUMED])
 
 
