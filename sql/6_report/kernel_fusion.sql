@@ -6,17 +6,11 @@ CREATE VIEW kernel_fusion AS
 WITH sided_kernels AS (
     SELECT
         t.*,
-        r.host_factor,
-        r.cache_state,
-        r.power,
         s.fused_backend,
         s.unfused_backend,
         s.is_unfused,
         k.kernel_id AS fused_id
     FROM kernel_time AS t
-    INNER JOIN run AS r
-        ON r.model = t.model AND r.backend = t.backend AND r.precision = t.precision AND r.batch = t.batch
-        AND r.sequence = t.sequence AND r.scenario_id = t.scenario_id
     INNER JOIN fusion_side AS s ON s.backend = t.backend
     INNER JOIN kernel_operator AS k
         ON k.model = t.model AND k.backend = s.fused_backend AND k.operator_id = t.anchor_operator_id
