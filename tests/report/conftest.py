@@ -117,7 +117,10 @@ def others(records: Sequence[Record], keys: Sequence[str], hidden: Collection[st
     for key in keys:
         known = [record for record in records if values(record, key) is not None]
         for number, factor in ((1, 7.0), (2, 1 / 7)):
-            changed = [scaled(record, factor) | {key: other(values(record, key), number)} for record in known]
+            changed = [
+                scaled(record, factor * (1 + i)) | {key: other(values(record, key), number)}
+                for i, record in enumerate(known)
+            ]
             if key in hidden and key in CONDITIONS:
                 changed = [r | {"scenario_id": other(values(r, "scenario_id"), number)} for r in changed]
             made += changed

@@ -305,11 +305,14 @@ def chosen(evaluate: Evaluate, first: Record, second: Record, **run: Any) -> lis
     rows = evaluate(
         "recommendation",
         kernel_sum=[
-            cost | {k: v for k, v in one.items() if k in cost} | {"hardware": name, "scenario_id": i}
+            cost | {k: v for k, v in one.items() if k in (*cost, "batch")} | {"hardware": name, "scenario_id": i}
             for i, (cost, one, name) in enumerate(zip(costs, both, "ab", strict=True))
         ],
-        run=[{"scenario_id": 0}, {"scenario_id": 1} | run],
-        run_memory=[{"scenario_id": i, "peak_memory_byte": one["peak_memory_byte"]} for i, one in enumerate(both)],
+        run=[{"scenario_id": i, "batch": one.get("batch", 1)} | (run if i else {}) for i, one in enumerate(both)],
+        run_memory=[
+            {"scenario_id": i, "batch": one.get("batch", 1), "peak_memory_byte": one["peak_memory_byte"]}
+            for i, one in enumerate(both)
+        ],
         part=[
             {"hardware": name, "dram_byte": one["dram_byte"], "energy_scope": one["energy_scope"],
              "is_simulated": one.get("is_simulated", False)}
@@ -341,6 +344,8 @@ def test_better_in_one_respect(evaluate: Evaluate, better: Record) -> None:
         {"latency_s": 2.0, "usd": 0.4}, {"peak_memory_byte": 2.0, "energy_j": 0.5},
         # A cheaper part that takes so long that a sample costs more.
         {"latency_s": 4.0, "usd": 0.5},
+        # Faster for as many joules a sample, at 1.6 times the rent of it.
+        {"batch": 4, "latency_s": 2.5, "energy_j": 4.0},
     ],
 )  # fmt: skip
 def test_neither_beats_the_other(evaluate: Evaluate, other: Record) -> None:

@@ -280,7 +280,10 @@ def test_operator_fusion(gives: Gives) -> None:
         ],
         within=["context", "phase", "memory_format", "operator_id", "step"],
         free={"run": ["context", "phase", "memory_format"]},
-        run=[{"backend": name, "scenario_id": i} for i, name in enumerate(("inductor", "eager", "xla"), start=1)],
+        run=[
+            *({"backend": name, "scenario_id": i} for i, name in enumerate(("inductor", "eager", "xla"), start=1)),
+            {"backend": "inductor", "scenario_id": 9, "host_factor": 2.0},
+        ],
         fusion_side=[side | {"backend": "inductor"}, side | {"backend": "eager", "is_unfused": True}],
         backend=[{"backend": "inductor", "unfused_backend": "eager"}, {"backend": "xla"}],
     )

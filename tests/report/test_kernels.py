@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from charz.sql import documents
+
 Record = dict[str, Any]
 Gives = Callable[..., None]
 Evaluate = Callable[..., list[Record]]
@@ -439,6 +441,7 @@ def test_shmoo_point(gives: Gives) -> None:
             kernel | {"kernel_id": 2, "position": 0, "shape_id": 5, "flops": 23.0},
         ],
         tile_step=[
+            tile | {"shape_id": 5, "step_id": 0, "ideal_s": 1.0, "tile_count": 1.0, "tile_m": 5.0},
             tile | {"step_id": 0, "ideal_s": 1.0, "tile_count": 5.0, "tile_m": 1.0},
             tile | {"step_id": 3, "ideal_s": 1.0, "tile_count": 3.0, "tile_m": 2.0},
             tile | {"step_id": 1, "ideal_s": 1.0, "tile_count": 3.0},
@@ -498,6 +501,47 @@ def test_busy_pace(gives: Gives) -> None:
             shape | {"shape_id": 2, "team_s": 0.0, "memory_s": 2.5},
         ],
     )
+
+
+def test_paces_that_take_no_time(gives: Gives) -> None:
+    """No row of them."""
+    shape = {"kernel_count": 2, "busy_s": 5.0, "team_s": 0.0, "compute_s": 2.0, "memory_s": 1.0, "memory_level": "l2"}
+    gives("busy_pace", [{"pace": "arithmetic", "pace_s": 10.0}], clocked_shape=[shape])
+
+
+def test_every_term(bench: Any, gives: Gives) -> None:
+    """A row for each that a file names, with the columns that it names: every number of the kernel is another."""
+    texts = {path: path.read_text() for name, path in bench.files.items() if name != "kernel_term"}
+    named = [documents.parse(path, text) for path, text in texts.items() if "\n-- Term:" in text]
+    found = [(term, document.name) for document in named for term in document.terms]
+    fields = ("amount", "rate", "fraction", "seconds", "joules")
+    columns = sorted({getattr(term, field) for term, _ in found for field in fields} - {""})
+    kernel = {column: 1.0 + i for i, column in enumerate(columns)}
+    rows = sorted({term.efficiency_id for term, _ in found if term.fraction})
+    efficiency = {column: 1 + i for i, column in enumerate(rows)}
+    names = ("amount", "rate_per_s", "fraction", "term_s", "term_j")
+    gives(
+        "kernel_term",
+        [
+            {
+                "term": term.name,
+                "kind": term.kind,
+                "mechanism": mechanism,
+                "efficiency_id": efficiency.get(term.efficiency_id),
+            }
+            | {name: kernel.get(getattr(term, field)) for name, field in zip(names, fields, strict=True)}
+            for term, mechanism in found
+        ],
+        by=["term"],
+        free={"efficiency": ["hardware", "backend", "precision"]},
+        kernel_time=[kernel | CLASS],
+        part_efficiency=[efficiency | CLASS],
+        efficiency=[{"efficiency_id": i} for i in efficiency.values()],
+    )
+    assert {"dram", "issue", "power"} <= {term.name for term, _ in found}
+
+
+CLASS = {"kernel_class": "conv", "operator_name": "*", "precision_class": "single", "layout": "nchw"}
 
 
 def test_kernel_term(gives: Gives) -> None:
