@@ -44,6 +44,7 @@ class Bench:
         self.facts = {row_type.TABLE: row_type for row_type in database.TABLES}
         self.bodies: dict[str, str] = {}
         self.reads: dict[str, list[str]] = {}
+        self.all_reads: dict[str, set[str]] = {}
         self.columns: dict[str, dict[str, str]] = {}
 
     def body(self, relation: str) -> str:
@@ -85,8 +86,7 @@ class Bench:
                 f"{relation} reads no {rows.keys() - self.ancestors(relation)}"
             )
             for name, records in rows.items():
-                for record in records:
-                    self.insert(name, record)
+                self.insert(name, records)
             self.fill(relation, set(rows))
             cursor = self.connection.execute(body)
             names = [column[0] for column in cursor.description]
@@ -98,8 +98,10 @@ class Bench:
         """What a relation reads, directly or through others."""
         if relation in self.facts:
             return set()
-        direct = self.reads[relation]
-        return set(direct).union(*map(self.ancestors, direct))
+        if relation not in self.all_reads:
+            direct = self.reads[relation]
+            self.all_reads[relation] = set(direct).union(*map(self.ancestors, direct))
+        return self.all_reads[relation]
 
     def fill(self, relation: str, filled: set[str]) -> None:
         """Evaluate, once each, what stands between the relation and what is given, where it does not read that directly."""
@@ -118,16 +120,19 @@ class Bench:
         query = f"SELECT {self.macros[macro].expression} FROM (SELECT {row})"
         return self.connection.execute(query, list(given.values())).fetchall()[0][0]
 
-    def insert(self, relation: str, record: Record) -> None:
-        """One row, completed."""
-        unknown = record.keys() - self.columns[relation].keys()
+    def insert(self, relation: str, records: list[Record]) -> None:
+        """Rows, completed."""
+        columns = self.columns[relation]
+        unknown = {name for record in records for name in record} - columns.keys()
         assert not unknown, f"{relation} has no column {sorted(unknown)}"
-        given = {
-            name: record.get(name, USUAL.get(name, False if kind == "BOOLEAN" else None))
-            for name, kind in self.columns[relation].items()
-        }
-        marks = ", ".join("?" for _ in given)
-        self.connection.execute(f"INSERT INTO {relation} VALUES ({marks})", list(given.values()))
+        usual = {name: False for name, kind in columns.items() if kind == "BOOLEAN"} | USUAL
+        named = [n for n in columns if n in usual or any(n in record for record in records)]
+        if records and named:
+            row = f"({', '.join('?' for _ in named)})"
+            values = [record.get(name, usual.get(name)) for record in records for name in named]
+            names = ", ".join(map(ddl.quote, named))
+            statement = f"INSERT INTO {relation} ({names}) VALUES {', '.join(row for _ in records)}"
+            self.connection.execute(statement, values)
 
 
 def is_same(found: Any, expected: Any) -> bool:

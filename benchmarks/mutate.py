@@ -1,0 +1,354 @@
+"""Which changes of the SQL no test notices.
+
+    python -m benchmarks.mutate --seed 1 --count 600 --workers 2 --page docs/mutation.md   # every file of sql/
+    python -m benchmarks.mutate --layers 5_rollup 6_report                                 # every mutant of two layers
+    python -m benchmarks.mutate --relations inference_cost                                 # and of one relation
+
+pytest collects once; a process forked for each mutant reads the changed text where it reads that file of `sql/`, and runs
+the tests of relations that read it, nearest first, until one fails. `equivalent_mutants.csv` lists mutants that no row can
+tell from the original, each with the reason; an entry about a statement that was edited since counts for nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import csv
+import functools
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from _pytest.runner import runtestprotocol
+
+from charz import sql
+from charz.sql import layers, reading, terms, views
+
+from . import mutants
+from .mutants import Mutant
+
+ROOT = Path(sql.__file__).parent
+REPOSITORY = Path(__file__).parents[1]
+EQUIVALENT = Path(__file__).parent / "equivalent_mutants.csv"
+TESTS = ("tests/report", "tests/mechanism", "tests/oracle", "tests/whole")
+"""Folders whose tests evaluate relations."""
+SLOW = {"oracle": 3.0, "whole": 4.0}
+"""Steps by which tests of a folder count as farther than they are: they build a database first."""
+BINDING = re.compile(r"(Binder|Parser|Catalog|Conversion) Error|does not (bind|parse)")
+"""What the engine says of a statement that means nothing: no mutant, since nobody could ship it."""
+OUTSIDE = re.compile(r"\b(?:FROM|JOIN|UPDATE|INTO)\s+(\w+)", re.IGNORECASE)
+MADE = "made"
+"""Folder that stands for a relation made from what files say of themselves (`charz.sql.terms`)."""
+
+Result = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file of `sql/`."""
+
+    name: str
+    layer: str
+    text: str
+    is_made: bool = False
+
+    @property
+    def place(self) -> str:
+        """As `layer/name.sql`."""
+        return f"{self.layer}/{self.name}.sql"
+
+
+def sources() -> list[Source]:
+    """Every file, and the relation that is made from lines of them."""
+    found = [
+        Source(path.stem, layer, path.read_text())
+        for layer in layers.LAYERS
+        for path in sorted((ROOT / layer).glob("*.sql"))
+    ]
+    made: list[str] = []
+    original = terms._text
+    terms._text = lambda given: made.append(original(given)) or made[-1]  # type: ignore[func-returns-value]
+    views._parsed.cache_clear()
+    views.load()
+    terms._text = original
+    return [*found, *(Source("kernel_term", layers.REPORT, text, is_made=True) for text in made)]
+
+
+def drawn(found: Iterable[Source], seed: int, count: int | None) -> list[tuple[Source, Mutant]]:
+    """So many mutants, of every file one at least; all of them without a number."""
+    by_file = {source: mutants.of(source.text) for source in found}
+    every = [(source, mutant) for source, made in by_file.items() for mutant in made]
+    if count is None or count >= len(every):
+        return every
+    chance = random.Random(seed)
+    first = [(source, chance.choice(made)) for source, made in by_file.items() if made][:count]
+    rest = [one for one in every if one not in first]
+    return first + chance.sample(rest, count - len(first))
+
+
+class Nearness:
+    """How many relations lie between what a test asks for and a relation."""
+
+    def __init__(self, items: Sequence[pytest.Item]) -> None:
+        self.reads = {view.name: view.relations for view in views.load()}
+        self.readers: dict[str, list[str]] = defaultdict(list)
+        for name, relations in self.reads.items():
+            for relation in relations:
+                self.readers[relation].append(name)
+        self.names = {item.nodeid: self._asked(item) for item in items}
+
+    def order(self, relation: str, items: Sequence[pytest.Item]) -> list[pytest.Item]:
+        """The tests of relations that read a relation, nearest first."""
+        steps = {relation: 0}
+        waiting = [relation]
+        while waiting:
+            name = waiting.pop(0)
+            for reader in self.readers[name]:
+                if reader not in steps:
+                    steps[reader] = steps[name] + 1
+                    waiting.append(reader)
+        found = []
+        for place, item in enumerate(items):
+            near = [steps[name] + far for name, far in self.names[item.nodeid].items() if name in steps]
+            if near:
+                found.append((min(near) + SLOW.get(item.path.parent.name, 0.0), place, item))
+        return [item for *_, item in sorted(found, key=lambda one: one[:2])]
+
+    def _asked(self, item: pytest.Item) -> dict[str, float]:
+        """Relations that a test names, with half a step for those that its module names outside its tests."""
+        functions, outside = _texts(item.path)
+        asked = dict.fromkeys(self._relations(outside), 0.5)
+        asked |= dict.fromkeys(self._relations(functions.get(getattr(item, "originalname", ""), set())), 0.0)
+        if (name := item.path.stem.removeprefix("test_")) in self.reads:
+            asked[name] = 0.0
+        callspec = getattr(item, "callspec", None)
+        given = [value for value in callspec.params.values() if isinstance(value, str)] if callspec else []
+        return asked | dict.fromkeys(self._relations(set(given)), 0.0)
+
+    def _relations(self, texts: Iterable[str]) -> set[str]:
+        return {word for text in texts for word in (text, *OUTSIDE.findall(text)) if word in self.reads}
+
+
+@functools.cache
+def _texts(path: Path) -> tuple[dict[str, set[str]], set[str]]:
+    """Texts in each test function of a module, and those outside of them; docstrings are neither."""
+    tree = ast.parse(path.read_text())
+    functions: dict[str, set[str]] = {}
+    outside: set[str] = set()
+    for node in tree.body:
+        nodes = list(ast.walk(node))
+        prose = {id(n.value) for n in nodes if isinstance(n, ast.Expr)}
+        found = {
+            n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str) and id(n) not in prose
+        }
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
+            functions[node.name] = found
+        else:
+            outside |= found
+    return functions, outside
+
+
+class Campaign:
+    """The pytest plugin that runs tests against mutants in place of running them once."""
+
+    def __init__(self, options: argparse.Namespace, wanted: Sequence[tuple[Source, Mutant]]) -> None:
+        self.options = options
+        self.wanted = wanted
+        self.results: list[Result] = []
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Every mutant in a process of its own."""
+        _forget(session.items)
+        nearness = Nearness(session.items)
+        folder = Path(tempfile.mkdtemp(prefix="mutate"))
+        running: dict[int, tuple[Source, Mutant, Path]] = {}
+        try:
+            for number, (source, mutant) in enumerate(self.wanted):
+                while len(running) >= self.options.workers:
+                    self._take(running)
+                place = folder / str(number)
+                items = nearness.order(source.name, session.items)
+                pid = os.fork()
+                if not pid:
+                    _child(source, mutant, items, place, self.options.seconds)
+                running[pid] = (source, mutant, place)
+            while running:
+                self._take(running)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        return True
+
+    def _take(self, running: dict[int, tuple[Source, Mutant, Path]]) -> None:
+        pid, status, usage = os.wait4(-1, 0)
+        source, mutant, place = running.pop(pid)
+        answer = place / "result.json"
+        found = (
+            json.loads(answer.read_text())
+            if answer.exists()
+            else {"status": "killed", "by": f"the process ended with status {status}", "tests": 0}
+        )
+        shutil.rmtree(place, ignore_errors=True)
+        result = {
+            "file": source.place, "line": mutant.line, **mutants.row(mutant), **found,
+            "cpu_s": usage.ru_utime + usage.ru_stime,
+        }  # fmt: skip
+        self.results.append(result)
+        with self.options.results.open("a") as lines:
+            lines.write(json.dumps(result) + "\n")
+        if self.options.verbose or result["status"] not in ("killed", "invalid"):
+            print(
+                f"{result['status']:9} {shown(result)} ({result['tests']} tests, {result['cpu_s']:.1f} s)", flush=True
+            )
+
+
+def _forget(items: Sequence[pytest.Item]) -> None:
+    """Empty what test modules keep of the SQL they read while they were collected, and parse each statement once."""
+    modules = {name for name in sys.modules if name.split(".")[0] in ("oracle", "whole", "mechanism", "tests")}
+    for name in modules | {item.module.__name__ for item in items if hasattr(item, "module")}:
+        for value in vars(sys.modules[name]).values() if name in sys.modules else ():
+            if hasattr(value, "cache_clear") and getattr(value, "__name__", "") == "relations":
+                value.cache_clear()
+    if "oracle.database" in sys.modules:
+        sys.modules["oracle.database"].catalog()
+    views.load()
+
+
+def _child(source: Source, mutant: Mutant, items: Sequence[pytest.Item], place: Path, seconds: float) -> None:
+    """Run tests against a mutant, write what became of it, and end."""
+    place.mkdir()
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 1)
+    os.dup2(nothing, 2)
+    os.environ["XDG_CACHE_HOME"] = str(place / "cache")
+    limit = int(4 * seconds) + 5
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
+    _put(source, mutant.applied(source.text))
+    result: Result = {"status": "survived", "by": "", "tests": 0}
+    if items:
+        items[0].config._tmp_path_factory._given_basetemp = place / "base"  # type: ignore[attr-defined]
+    for number, item in enumerate(items):
+        if time.process_time() > seconds:
+            break
+        reports = runtestprotocol(item, nextitem=items[number + 1] if number + 1 < len(items) else None, log=False)
+        result["tests"] += sum(report.when == "call" for report in reports)
+        failed = [report for report in reports if report.failed]
+        if failed:
+            is_binding = BINDING.search(str(failed[0].longrepr)) is not None
+            result |= {"status": "invalid" if is_binding else "killed", "by": item.nodeid}
+            break
+    (place / "result.json").write_text(json.dumps(result))
+    os._exit(0)
+
+
+def _put(source: Source, text: str) -> None:
+    """Whoever reads the file from now on reads this text."""
+    if source.is_made:
+        terms._text = lambda _: text
+        views._parsed.cache_clear()
+        return
+    read_text, read_bytes = Path.read_text, Path.read_bytes
+
+    def is_it(path: Path) -> bool:
+        return path.name == f"{source.name}.sql" and path.parent.name == source.layer
+
+    Path.read_text = lambda path, *a, **k: text if is_it(path) else read_text(path, *a, **k)  # type: ignore[method-assign]
+    Path.read_bytes = lambda path: text.encode() if is_it(path) else read_bytes(path)  # type: ignore[method-assign]
+
+
+def shown(result: Mapping[str, Any]) -> str:
+    """A mutant in a line."""
+    return f"{result['file']}:{result['line']} {result['kind']}: {result['change']} in `{result['place']}`"
+
+
+def equivalents() -> dict[tuple[str, ...], str]:
+    """Mutants that no row tells from the original, and why."""
+    if not EQUIVALENT.exists():
+        return {}
+    with EQUIVALENT.open(newline="") as lines:
+        return {
+            (r["relation"], r["body_hash"], r["kind"], r["change"], r["place"]): r["reason"]
+            for r in csv.DictReader(lines)
+        }
+
+
+def key(result: Mapping[str, Any]) -> tuple[str, ...]:
+    """What an entry of the list and a result have in common."""
+    return tuple(result[name] for name in ("relation", "body_hash", "kind", "change", "place"))
+
+
+def page(results: Sequence[Result], seed: int) -> str:
+    """Mutants by file, and each that survived."""
+    known = equivalents()
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    survivors: list[Result] = []
+    for result in results:
+        status = "equivalent" if key(result) in known and result["status"] == "survived" else result["status"]
+        counts[result["file"]][status] += 1
+        if status == "survived":
+            survivors.append(result)
+    valid = [r for r in results if r["status"] != "invalid"]
+    share = len(survivors) / len(valid) if valid else 0.0
+    lines = [
+        "# Mutants of the SQL", "",
+        "One token or clause of a file of `sql/` is changed (constants, signs, functions, comparisons, arms of a CASE, join",
+        "keys, filters, keys of windows, defaults), and the tests of the relations that read it run until one fails. Written by",
+        f"`python -m benchmarks.mutate --page docs/mutation.md`, seed {seed}. Equivalent are those that no row can tell from the",
+        "original; `benchmarks/equivalent_mutants.csv` says why. Mutants that the engine refuses to bind are not counted.", "",
+        f"{len(valid)} mutants, {sum(c['killed'] for c in counts.values())} killed,"
+        f" {sum(c['equivalent'] for c in counts.values())} equivalent, {len(survivors)} survived ({100 * share:.1f} %).", "",
+        "| file | mutants | killed | equivalent | survived |", "|---|--:|--:|--:|--:|",
+    ]  # fmt: skip
+    for file, count in sorted(counts.items()):
+        total = count["killed"] + count["equivalent"] + count["survived"]
+        lines.append(f"| {file} | {total} | {count['killed']} | {count['equivalent']} | {count['survived']} |")
+    lines += ["", "## Survivors", ""]
+    lines += [f"- {shown(result)}" for result in sorted(survivors, key=lambda r: (r["file"], r["line"]))] or ["None."]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Draw mutants, run tests against each, and say which survive."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, help="mutants drawn, of every file one at least; all without it")
+    parser.add_argument("--layers", nargs="*", default=list(layers.LAYERS))
+    parser.add_argument("--relations", nargs="*", help="of these alone")
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=12.0, help="CPU time after which a mutant counts as survived")
+    parser.add_argument("--tests", nargs="*", default=list(TESTS))
+    parser.add_argument("--results", type=Path, default=Path(tempfile.gettempdir()) / "mutation.jsonl")
+    parser.add_argument("--page", type=Path, help="write the counts by file")
+    parser.add_argument("--verbose", action="store_true", help="print mutants that a test kills too")
+    options = parser.parse_args()
+    read = functools.cache(reading.read)
+    reading.read = read
+    found = [s for s in sources() if (s.name in options.relations if options.relations else s.layer in options.layers)]
+    wanted = drawn(found, options.seed, options.count)
+    print(f"seed {options.seed}: {len(wanted)} mutants of {len(found)} files", flush=True)
+    options.results.unlink(missing_ok=True)
+    campaign = Campaign(options, wanted)
+    arguments = ["-n", "0", "-s", "-q", "--no-header", "--no-summary", "-p", "no:cacheprovider", *options.tests]
+    os.chdir(REPOSITORY)
+    pytest.main(
+        [name for name in arguments if not name.startswith("tests/") or Path(name).exists()], plugins=[campaign]
+    )
+    text = page(campaign.results, options.seed)
+    print(text[text.index(next(line for line in text.splitlines() if " mutants, " in line)) :])
+    if options.page:
+        options.page.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

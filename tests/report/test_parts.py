@@ -1,0 +1,151 @@
+"""Reports of parts alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Record = dict[str, Any]
+Gives = Callable[..., None]
+Evaluate = Callable[..., list[Record]]
+
+
+def test_part_list(gives: Gives) -> None:
+    """The best of the vector units in fp32, and of halves that are not summed in fp16; a part of which nothing is known."""
+    peaks = [
+        ("fp32", "vector", "fp32", 10.0), ("fp32", "vector", "fp64", 11.0), ("fp32", "matrix", "fp32", 90.0),
+        ("fp64", "vector", "fp64", 99.0), ("fp16", "matrix", "fp32", 40.0), ("fp16", "matrix", "fp16", 80.0),
+        ("bf16", "matrix", "fp32", 41.0), ("int8", "matrix", "int32", 160.0),
+    ]  # fmt: skip
+    gives(
+        "part_list",
+        [
+            {"hardware": "chip", "fp32_ops_per_s": 11.0, "half_ops_per_s": 41.0, "memory_byte_per_s": 5.0, "memory_byte": 7.0,
+             "tdp_w": 50.0},
+            {"hardware": "bare", "fp32_ops_per_s": None, "half_ops_per_s": None, "memory_byte_per_s": None, "memory_byte": None,
+             "tdp_w": None},
+        ],
+        by=["hardware"],
+        hardware=[{"hardware": "chip"}, {"hardware": "bare"}],
+        part_peak=[
+            {"precision": precision, "unit": unit, "accumulator": accumulator, "peak_ops_per_s": peak}
+            for precision, unit, accumulator, peak in peaks
+        ],
+        hardware_memory=[
+            {"level": "dram", "bandwidth_byte_per_s": 5.0, "capacity_byte": 7.0},
+            {"level": "l2", "bandwidth_byte_per_s": 50.0, "capacity_byte": 1.0},
+        ],
+        hardware_power=[{"mode": "default", "is_default": True, "tdp_w": 50.0}, {"mode": "low", "tdp_w": 15.0}],
+    )  # fmt: skip
+
+
+def number(part: str, field: str, value: float | None, **changed: Any) -> Record:
+    """A number of a part."""
+    return {"hardware": part, "field": field, "value": value, "unit": f"unit of {field}"} | changed
+
+
+def test_part_difference(gives: Gives) -> None:
+    """8 against 4; equal numbers are no row; a level of each unit and one of all, and energies of other scopes, have no ratio."""
+    fields = {  # of a, of b, scopes, ratio
+        "clock_hz": (4.0, 8.0, None, 2.0),
+        "memory.l1.size": (2.0, 6.0, "unit, chip", None),
+        "memory.l2.size": (2.0, 6.0, None, 3.0),
+        "energy.op.fp32": (1.0, 5.0, "board, chip", None),
+        "only_a": (3.0, None, None, None),
+        "only_b": (None, 3.0, None, None),
+        "zero": (0.0, 3.0, None, None),
+    }
+    back = {"clock_hz": 0.5, "memory.l2.size": 1 / 3, "zero": 0.0}
+    scopes = {"memory.l1.size": "chip, unit", "energy.op.fp32": "chip, board"}
+    gives(
+        "part_difference",
+        [
+            {"first_hardware": "a", "second_hardware": "b", "field": name, "unit": f"unit of {name}", "first_value": a,
+             "second_value": b, "scopes": scope, "ratio": ratio}
+            for name, (a, b, scope, ratio) in fields.items()
+        ] + [
+            {"first_hardware": "b", "second_hardware": "a", "field": name, "unit": f"unit of {name}", "first_value": b,
+             "second_value": a, "scopes": scopes.get(name), "ratio": back.get(name)}
+            for name, (a, b, *_) in fields.items()
+        ],
+        by=["first_hardware", "second_hardware", "field"],
+        hardware=[{"hardware": "a"}, {"hardware": "b"}],
+        traced_number=[
+            number(part, name, value)
+            for name, values in (*fields.items(), ("same", (7.0, 7.0)))
+            for part, value in zip("ab", values, strict=False) if value is not None
+        ],
+        part_memory=[
+            {"hardware": "a", "level": "l1", "scope": "unit"}, {"hardware": "b", "level": "l1", "scope": "chip"},
+            {"hardware": "a", "level": "l2", "scope": "chip"}, {"hardware": "b", "level": "l2", "scope": "chip"},
+            {"hardware": "a", "level": "l", "scope": "other"},
+        ],
+        part_energy=[
+            {"hardware": "a", "what": "op", "scope": "board", "key": "x"}, {"hardware": "b", "what": "op", "scope": "chip", "key": "x"},
+            {"hardware": "a", "what": "op", "scope": "board", "key": "y"},
+        ],
+    )  # fmt: skip
+
+
+def test_hardware_value(gives: Gives) -> None:
+    """The clock was edited, and the peak follows from it; a number without a catalog was added; another part's stays."""
+    gives(
+        "hardware_value",
+        [
+            {"hardware": "a", "field": "clock_hz", "is_edited": True, "follows_edit": False, "locator": "https://a"},
+            {"hardware": "a", "field": "peak.fp32", "is_edited": False, "follows_edit": True, "locator": None},
+            {"hardware": "a", "field": "tdp_w", "is_edited": False, "follows_edit": False},
+            {"hardware": "a", "field": "added", "is_edited": True, "follows_edit": False},
+            {"hardware": "b", "field": "peak.fp32", "is_edited": False, "follows_edit": False},
+        ],
+        by=["hardware", "field"],
+        traced_number=[
+            number("a", "clock_hz", 2.0, stated_value=2.0, catalog_value=1.0, source_id="sheet", basis="clock"),
+            number("a", "peak.fp32", 8.0, basis="peak"),
+            number("a", "tdp_w", 5.0, stated_value=5.0, catalog_value=5.0, basis="power"),
+            number("a", "added", 5.0, stated_value=5.0),
+            number("b", "peak.fp32", 8.0, basis="peak"),
+        ],
+        derivation_input=[{"basis": "peak", "field": "clock%"}, {"basis": "clock", "field": "clock%"}, {"basis": "power", "field": "x%"}],
+        source=[{"source_id": "sheet", "locator": "https://a"}, {"source_id": "other", "locator": "https://b"}],
+    )  # fmt: skip
+
+
+def test_roofline_roof(evaluate: Evaluate) -> None:
+    """1000 operations a second and 10 bytes meet at 100, 40 bytes of the cache at 25; other units have no peak of their own."""
+    rate = {
+        "is_native": True,
+        "matrix_precision": "fp16",
+        "vector_precision": "fp32",
+        "matrix_ops_per_s": 1000.0,
+        "vector_ops_per_s": 100.0,
+    }
+    rows = evaluate(
+        "roofline_roof",
+        hardware_rate=[
+            rate | {"precision": "fp16"},
+            rate | {"precision": "fp32"},
+            rate | {"precision": "bf16", "is_native": False, "matrix_precision": "bf16", "vector_precision": "bf16"},
+            rate | {"precision": "int8", "matrix_precision": "int8", "matrix_ops_per_s": 0.0},
+            rate | {"precision": "fp16", "hardware": "other", "matrix_ops_per_s": 3.0},
+        ],
+        part=[
+            {"dram_byte_per_s": 10.0, "cache_byte_per_s": 40.0, "cache_level": "l2"},
+            {"hardware": "third", "dram_byte_per_s": 77.0, "cache_byte_per_s": 78.0},
+            {"hardware": "other", "dram_byte_per_s": 0.0, "cache_byte_per_s": None},
+        ],
+    )
+    peaks = {
+        "matrix fp16, main memory": ("fp16", 1000.0, 10.0), "matrix fp16, l2": ("fp16", 1000.0, 40.0),
+        "vector fp32, main memory": ("fp32", 100.0, 10.0), "vector fp32, l2": ("fp32", 100.0, 40.0),
+    }  # fmt: skip
+    assert {row["roof"] for row in rows} == set(peaks)
+    for roof, (precision, peak, byte_per_s) in peaks.items():
+        points = sorted((r["arithmetic_intensity"], r["rate_ops_per_s"]) for r in rows if r["roof"] == roof)
+        assert {r["precision"] for r in rows if r["roof"] == roof} == {precision}
+        steps = sorted([*(10 ** (i / 10) for i in range(-20, 50)), peak / byte_per_s])
+        assert [x for x, _ in points] == pytest.approx(steps)
+        assert [y for _, y in points] == pytest.approx([min(peak, byte_per_s * x) for x in steps])
+        assert (peak / byte_per_s, peak) in points

@@ -1,0 +1,626 @@
+"""Sums over the kernels of a run, with other runs beside them; their arithmetic alone is in `tests/mechanism`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Record = dict[str, Any]
+Gives = Callable[..., None]
+Evaluate = Callable[..., list[Record]]
+
+
+def test_kernel_sum(gives: Gives) -> None:
+    """4 s of arithmetic, 3 of memory, 5 at the power limit, 2 of teams, of which one at the limit is not told apart; the run
+    ends at 20 after a call of 1."""
+    kernel = {"run_call_s": 1.0, "static_w": 2.0, "utilization_fraction": 0.5, "dynamic_energy_j": 10.0, "team_s": 1.0}
+    times = [  # busy, arithmetic, memory, end
+        (5.0, 2.0, 2.0, 6.0, False), (4.0, 1.0, 2.0, 12.0, False), (5.0, 2.0, 1.0, 20.0, True),
+    ]  # fmt: skip
+    gives(
+        "kernel_sum",
+        [{"latency_s": 21.0, "compute_s": 4.0, "memory_s": 3.0, "power_s": 5.0, "team_s": 2.0, "overhead_s": 7.0,
+          "utilization_fraction": 9.5 / 14, "energy_j": 72.0}],
+        kernel_time=[
+            kernel | {"kernel_id": i, "busy_s": busy, "compute_s": compute, "memory_s": memory, "end_s": end,
+                      "is_power_bound": bound, "utilization_fraction": 1.0 if bound else 0.5}
+            for i, (busy, compute, memory, end, bound) in enumerate(times)
+        ],
+    )  # fmt: skip
+
+
+def test_a_sum_with_an_unknown_energy(gives: Gives) -> None:
+    kernel = {"run_call_s": 1.0, "static_w": 2.0, "end_s": 1.0, "busy_s": 1.0}
+    kernels = [kernel | {"dynamic_energy_j": 1.0}, kernel | {"dynamic_energy_j": None}]
+    gives("kernel_sum", [{"energy_j": None, "latency_s": 2.0}], kernel_time=kernels)
+
+
+def chain(**changed: Any) -> dict[str, list[Record]]:
+    """Kernel 0 and a conversion for it lead to 1 or, exactly, to 2, and both to 3. The last one's energy is as changed."""
+    columns = ("kernel_id", "fused_kernel_id", "flops", "device_s", "end_s", "energy_j", "latency_s")
+    rows = [
+        (0, 0, 10.0, 2.0, 2.0, 2.0, 3.0), (9, 0, 1.0, 0.5, 3.0, 1.0, 1.0), (1, 1, 5.0, 4.0, 7.0, 1.0, 1.0),
+        (2, 2, 7.0, 1.0, 8.0, 4.0, 2.0), (3, 3, 1.0, 1.0, 9.0, 2.0, 2.0),
+    ]  # fmt: skip
+    kernels: list[Record] = [
+        dict(zip(columns, row, strict=True)) | {"host_issue_s": 0.5, "run_call_s": 1.0} for row in rows
+    ]
+    kernels[3] |= changed
+    paths = [(0, 0, 0, False), (0, 0, 1, False), (0, 1, 0, True), (0, 1, 2, True), (1, 0, 3, True)]
+    return {
+        "kernel_time": kernels,
+        "path_segment": [
+            {"segment_id": segment, "path_id": path, "kernel_id": kernel, "is_exact": exact}
+            for segment, path, kernel, exact in paths
+        ],
+    }
+
+
+def test_critical_path(gives: Gives) -> None:
+    """Operations: 11 + 7 by the second path, and 1. Time: 2.5 + 4 by the first, 2.5 + 1 by the exact one, and 1. Joule-seconds:
+    6 + 1 + 8 by the second, and 4."""
+    gives(
+        "critical_path",
+        [{"critical_path_flops": 19.0, "critical_path_kernels": 3, "critical_path_s": 7.5, "critical_path_lower_s": 4.5,
+          "critical_path_edp_js": 19.0, "kernel_count": 5, "flops": 24.0, "sequential_s": 8.5, "host_issue_s": 3.5,
+          "latency_s": 10.0}],
+        within=["kernel_id"],
+        free={"kernel_time": ["kernel_id"]},
+        **chain(),
+    )  # fmt: skip
+
+
+def test_a_path_with_an_unknown_energy(gives: Gives) -> None:
+    """Of the second path, which may or may not be the one with the most."""
+    gives("critical_path", [{"critical_path_edp_js": None, "critical_path_s": 7.5}], **chain(energy_j=None))
+
+
+def test_an_unknown_energy_of_an_inserted_kernel(gives: Gives) -> None:
+    given = chain()
+    given["kernel_time"][1]["energy_j"] = None
+    gives("critical_path", [{"critical_path_edp_js": None}], **given)
+
+
+PATH = {
+    "critical_path_s": 4.0, "critical_path_lower_s": 4.0, "sequential_s": 10.0, "latency_s": 12.0, "host_issue_s": 3.0, "flops": 30.0,
+    "critical_path_flops": 20.0, "critical_path_kernels": 3, "kernel_count": 8,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({}, {"is_exact": True, "concurrent_s": 4.0}),
+        ({"host_issue_s": 5.0}, {"concurrent_s": 5.0}),
+        ({"host_issue_s": 13.0}, {"concurrent_s": 12.0}),
+        ({"critical_path_lower_s": 3.9}, {"is_exact": False}),
+        ({"critical_path_s": 4.0 + 1e-12}, {"is_exact": True}),
+    ],
+)
+def test_model_concurrency(gives: Gives, changed: Record, expected: Record) -> None:
+    """Six kernels at three depths, two of which hold two and three; the first of the widest counts. 10 s one after the other
+    are at most 2.5 times the path."""
+    stages = (0, 1, 1, 1, 2, 3, 3, 3)
+    usual = {
+        "fused_kernel_count": 8, "stage_count": 4, "widest_stage": 1, "widest_stage_kernels": 3, "mean_stage_kernels": 2.0,
+        "flops_speedup_bound": 1.5,
+    }  # fmt: skip
+    speedup = {} if changed.get("critical_path_s") else {"speedup_bound": 2.5}
+    gives(
+        "model_concurrency",
+        [usual | speedup | expected],
+        critical_path=[PATH | changed],
+        run=[{}],
+        kernel=[{"kernel_id": i, "stage": stage} for i, stage in enumerate(stages)],
+    )
+
+
+LINES = {
+    "critical path within sequential time [s]": ("critical_path_s", "sequential_s"),
+    "lower bound within critical path [s]": ("critical_path_lower_s", "critical_path_s"),
+    "critical path within all operations [op]": ("critical_path_flops", "flops"),
+    "stages within kernels": ("stage_count", "fused_kernel_count"),
+    "stages within kernels of the longest path": ("stage_count", "critical_path_kernels"),
+    "kernels' device time within the run [s]": ("sequential_s", "latency_s"),
+}
+
+
+@pytest.mark.parametrize("factor", [1.0, 0.5, -1.0])
+def test_concurrency_check(gives: Gives, factor: float) -> None:
+    """Each line compares two numbers; a bound that is equal within rounding holds."""
+    amounts: Record = {
+        "critical_path_s": 4.0, "critical_path_lower_s": 3.0, "sequential_s": 10.0, "latency_s": 12.0, "flops": 30.0,
+        "critical_path_flops": 20.0, "stage_count": 5, "fused_kernel_count": 7, "critical_path_kernels": 5,
+    }  # fmt: skip
+    for value, bound in LINES.values():
+        if factor < 0:
+            amounts = amounts | {value: amounts[bound]}
+    run = {name: value * abs(factor) if name == "latency_s" else value for name, value in amounts.items()}
+    gives(
+        "concurrency_check",
+        [
+            {"line": line, "value": float(run[value]), "bound": float(run[bound]),
+             "holds": run[value] <= run[bound] * (1 + 1e-9)}
+            for line, (value, bound) in LINES.items()
+        ],
+        by=["line"],
+        model_concurrency=[run],
+    )  # fmt: skip
+
+
+def test_rounding_is_no_fault(gives: Gives) -> None:
+    """A path longer by 1e-12 holds, one longer by 1e-6 does not."""
+    for more, holds in ((1e-12, True), (1e-6, False)):
+        gives(
+            "concurrency_check",
+            [{"line": line, "holds": holds if line.startswith("critical path within s") else None} for line in LINES],
+            by=["line"],
+            model_concurrency=[{"critical_path_s": 4.0 * (1 + more), "sequential_s": 4.0}],
+        )
+
+
+SHAPE: Record = {
+    "dispatch": "async_queue", "host_kernel_s": 1.0, "host_view_s": 0.5, "call_s": 3.0, "host_factor": 2.0, "run_call_s": 6.0, "bias_is_kernel": True,
+    "kernel_count": 2, "view_count": 1, "device_s": 4.0, "busy_s": 3.5, "team_s": 0.0, "compute_s": 1.0, "memory_s": 2.0,
+    "macs": 5.0, "flops": 10.0, "moved_byte": 7.0, "dram_byte": 6.0, "naive_s": 0.25, "roofline_s": 0.5, "compute_energy_j": 60.0,
+    "memory_energy_j": 40.0, "dynamic_energy_j": 100.0, "units_allocated": 2.0, "unit_count": 4.0, "utilization_fraction": 0.4,
+    "static_w": 10.0, "is_power_bound": False,
+}  # fmt: skip
+OTHER = SHAPE | {
+    "shape_id": 2, "kernel_count": 1, "view_count": 0, "device_s": 1.5, "busy_s": 1.0, "compute_s": 1.0, "memory_s": 0.5,
+    "dynamic_energy_j": 5.0, "compute_energy_j": 5.0, "memory_energy_j": 0.0, "units_allocated": 4.0, "utilization_fraction": 1.0,
+}  # fmt: skip
+KERNELS = [
+    {"kernel_id": 0, "position": 0, "shape_id": 0, "view_count": 0, "issued_view_count": 0, "issued_bias_count": 0},
+    {"kernel_id": 1, "position": 1, "shape_id": 0, "view_count": 1, "issued_view_count": 1, "issued_bias_count": 0},
+    {"kernel_id": 2, "position": 2, "shape_id": 2, "view_count": 0, "issued_view_count": 1, "issued_bias_count": 1},
+]
+
+
+def test_run_sum(gives: Gives) -> None:
+    """Two kernels of 4 s and one of 1.5, issued at 2, 5 and 7: the device waits for the first alone."""
+    gives(
+        "run_sum",
+        [{"kernel_count": 3, "view_count": 1, "macs": 15.0, "flops": 30.0, "traffic_byte": 21.0, "dram_byte": 18.0,
+          "busy_s": 8.0, "compute_s": 1.0, "memory_s": 7.0, "power_s": 0.0, "team_s": 0.0, "device_s": 9.5, "naive_s": 0.75,
+          "roofline_s": 1.5, "compute_energy_j": 125.0, "memory_energy_j": 80.0, "working_s": 3.8, "utilized_s": 3.8,
+          "peak_dynamic_w": 100 / 3.5, "peak_energy_j": 140.0, "lead_s": 2.0}],
+        within=["shape_id"],
+        free={"clocked_shape": ["shape_id"], "run_kernel": ["shape_id"]},
+        run_kernel=KERNELS,
+        clocked_shape=[SHAPE, OTHER],
+    )  # fmt: skip
+
+
+def test_a_host_slower_than_the_device(gives: Gives) -> None:
+    """Kernels of 0.5 s that are issued at 2, 5 and 7: the last starts after 7, not after 1; without a kernel for the bias, which
+    the queue then does not count, at 5."""
+    shapes = [SHAPE | {"device_s": 0.5}, OTHER | {"device_s": 0.5}]
+    gives("run_sum", [{"lead_s": 6.0}], run_kernel=KERNELS, clocked_shape=shapes)
+    plain = [shape | {"bias_is_kernel": False} for shape in shapes]
+    gives("run_sum", [{"lead_s": 4.5}], run_kernel=KERNELS, clocked_shape=plain)
+
+
+def test_a_device_that_only_waits_where_it_is_queued(gives: Gives) -> None:
+    """A graph has no lead."""
+    gives("run_sum", [{"lead_s": None}], run_kernel=KERNELS, clocked_shape=[SHAPE | {"dispatch": "graph"}])
+
+
+def test_sums_of_power_bound_shapes(gives: Gives) -> None:
+    """7 s at the limit with their teams; of 1 s a quarter is the team's; equal terms count to arithmetic."""
+    shapes = [SHAPE | {"is_power_bound": True, "team_s": 0.5}, OTHER | {"team_s": 0.25, "memory_s": 1.0}]
+    expected = {"power_s": 7.0, "compute_s": 0.75, "memory_s": 0.0, "team_s": 0.25}
+    gives("run_sum", [expected], run_kernel=KERNELS, clocked_shape=shapes)
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"fault": "no tile"}, {"busy_s": None, "compute_s": None, "memory_s": None, "power_s": None, "team_s": None,
+                                "device_s": None, "naive_s": None, "roofline_s": None, "working_s": None, "utilized_s": None,
+                                "peak_energy_j": None}),
+        ({"compute_energy_j": None}, {"compute_energy_j": None, "memory_energy_j": 80.0}),
+        ({"memory_energy_j": None}, {"compute_energy_j": 125.0, "memory_energy_j": None}),
+        ({"dynamic_energy_j": None}, {"peak_dynamic_w": None, "peak_energy_j": None, "busy_s": 8.0}),
+        ({"is_power_bound": None}, {"power_s": 0.0}),
+    ],
+)  # fmt: skip
+def test_what_one_shape_leaves_unknown(gives: Gives, changed: Record, expected: Record) -> None:
+    gives("run_sum", [expected], run_kernel=KERNELS, clocked_shape=[SHAPE, OTHER | changed])
+
+
+SUM: Record = {
+    "dispatch": "async_queue", "kernel_count": 3, "view_count": 1, "host_kernel_s": 1.0, "host_view_s": 0.5, "call_s": 3.0,
+    "device_s": 9.5, "busy_s": 8.0, "compute_s": 1.0, "memory_s": 7.0, "power_s": 0.0, "team_s": 0.0, "lead_s": 2.0,
+    "working_s": 3.8, "utilized_s": 4.0, "compute_energy_j": 125.0, "memory_energy_j": 80.0, "static_w": 10.0, "peak_dynamic_w": 30.0,
+}  # fmt: skip
+
+
+def test_model_cost(gives: Gives) -> None:
+    """A call of 3 s on a host of half the speed, 9.5 s of the device and a lead of 2."""
+    gives(
+        "model_cost",
+        [{"latency_s": 17.5, "overhead_s": 9.5, "run_call_s": 6.0, "host_issue_s": 13.0, "static_energy_j": 175.0,
+          "wasted_energy_j": 137.0, "energy_j": 380.0, "peak_power_w": 40.0, "utilization_fraction": 0.5,
+          "bottleneck": "overhead", "kernel_count": 3}],
+        run_sum=[SUM],
+        run=[{"host_factor": 2.0}],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changed", "latency_s", "bottleneck"),
+    [
+        ({"lead_s": None, "dispatch": "serial"}, 22.5, "overhead"),
+        ({"lead_s": None, "dispatch": "graph"}, 15.5, "overhead"),
+        ({"call_s": 0.0, "device_s": 8.0, "lead_s": 0.0}, 8.0, "memory"),
+        ({"call_s": 0.0, "device_s": 8.0, "lead_s": 7.0}, 15.0, "overhead"),
+        ({"call_s": 0.0, "device_s": 8.0, "lead_s": 6.5}, 14.5, "memory"),
+        ({"call_s": 0.0, "device_s": 8.0, "lead_s": 0.0, "memory_s": 4.0, "compute_s": 4.0}, 8.0, "compute"),
+        (
+            {"call_s": 0.0, "device_s": 8.0, "lead_s": 0.0, "memory_s": 1.0, "compute_s": 3.0, "power_s": 3.0},
+            8.0,
+            "power",
+        ),
+        (
+            {"call_s": 0.0, "device_s": 8.0, "lead_s": 0.0, "memory_s": 3.0, "compute_s": 1.0, "power_s": 3.0},
+            8.0,
+            "power",
+        ),
+        (
+            {"call_s": 0.0, "device_s": 8.0, "lead_s": 0.0, "memory_s": 2.0, "power_s": 3.0, "team_s": 3.0},
+            8.0,
+            "threads",
+        ),
+        (
+            {"call_s": 0.0, "device_s": 8.0, "lead_s": 0.0, "memory_s": 3.0, "power_s": 1.0, "team_s": 3.0},
+            8.0,
+            "threads",
+        ),
+        (
+            {"call_s": 0.0, "device_s": 8.0, "lead_s": 3.0, "memory_s": 1.0, "compute_s": 1.0, "team_s": 3.0},
+            11.0,
+            "overhead",
+        ),
+        (
+            {"call_s": 0.0, "device_s": 8.0, "lead_s": 3.0, "memory_s": 1.0, "compute_s": 3.0, "team_s": 1.0},
+            11.0,
+            "overhead",
+        ),
+        ({"call_s": 0.0, "device_s": 8.0, "lead_s": 3.0, "memory_s": 1.0, "power_s": 3.0}, 11.0, "overhead"),
+        ({"device_s": None}, None, None),
+    ],
+)
+def test_pace_of_a_run(gives: Gives, changed: Record, latency_s: float | None, bottleneck: str | None) -> None:
+    """Of equal times overhead comes first, then teams, power and arithmetic."""
+    expected = {"latency_s": latency_s, "bottleneck": bottleneck}
+    gives("model_cost", [expected], run_sum=[SUM | changed], run=[{"host_factor": 2.0}])
+
+
+KERNEL: Record = {
+    "dispatch": "async_queue", "device_s": 4.0, "busy_s": 3.5, "host_issue_s": 1.0, "team_s": 0.0, "compute_s": 1.0, "memory_s": 2.0,
+    "memory_level": "dram", "units_allocated": 2.0, "unit_count": 4.0, "utilization_fraction": 0.4, "static_w": 10.0,
+    "dynamic_energy_j": 100.0, "serial_s": 0.0, "feed_s": 0.0, "stream_level": "l1",
+}  # fmt: skip
+
+
+def test_kernel_time(gives: Gives) -> None:
+    """Issued at 1, 2 and 9: the second follows at once, the device waits for the third."""
+    gives(
+        "kernel_time",
+        [
+            {"kernel_id": 0, "end_s": 5.0, "latency_s": 5.0, "overhead_s": 1.5, "static_energy_j": 50.0, "wasted_energy_j": 36.0,
+             "energy_j": 150.0, "bottleneck": "memory:dram"},
+            {"kernel_id": 1, "end_s": 6.0, "latency_s": 1.0, "overhead_s": 0.0, "bottleneck": "memory:dram"},
+            {"kernel_id": 2, "end_s": 11.0, "latency_s": 5.0, "overhead_s": 4.0, "bottleneck": "overhead"},
+        ],
+        by=["kernel_id"],
+        kernel_cost=[
+            KERNEL | {"kernel_id": 0, "position": 0},
+            KERNEL | {"kernel_id": 1, "position": 1, "device_s": 1.0, "busy_s": 1.0},
+            KERNEL | {"kernel_id": 2, "position": 2, "device_s": 2.0, "busy_s": 1.0, "host_issue_s": 7.0},
+        ],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changed", "bottleneck"),
+    [
+        ({"feed_s": 2.1}, "memory:l1"), ({"feed_s": 2.1, "serial_s": 0.2}, "memory:dram"), ({"feed_s": 2.0}, "memory:dram"),
+        ({"compute_s": 2.5}, "compute"), ({"compute_s": 2.1}, "balanced"), ({"compute_s": 2.0, "memory_s": 2.2}, "memory:dram"),
+        ({"memory_s": 2.0, "compute_s": 2.2}, "compute"), ({"team_s": 2.5}, "memory:dram"), ({"team_s": 2.6}, "threads"),
+        ({"team_s": 2.6, "is_power_bound": True}, "power"), ({"host_issue_s": 3.0}, "memory:dram"),
+        ({"host_issue_s": 3.1, "is_power_bound": True}, "overhead"), ({"fault": "no tile"}, None),
+    ],
+)  # fmt: skip
+def test_pace_of_a_kernel(gives: Gives, changed: Record, bottleneck: str | None) -> None:
+    gives("kernel_time", [{"bottleneck": bottleneck}], kernel_cost=[KERNEL | {"position": 0} | changed])
+
+
+def test_a_kernel_that_cannot_be_costed_leaves_none_of_its_run(gives: Gives) -> None:
+    """Neither time nor overhead."""
+    gives(
+        "kernel_time",
+        [{"kernel_id": i, "latency_s": None, "overhead_s": None} for i in (0, 1)],
+        by=["kernel_id"],
+        kernel_cost=[
+            KERNEL | {"kernel_id": 0, "position": 0},
+            KERNEL | {"kernel_id": 1, "position": 1, "fault": "no tile"},
+        ],
+    )
+
+
+LEVELS = {
+    "dram_byte": 100.0, "reorder_byte": 20.0, "dram_s": 2.0, "reorder_s": 1.0, "dram_energy_j": 5.0, "reorder_energy_j": 1.0,
+    "moved_byte": 300.0, "cache_level": "l3", "cache_s": 4.0, "cache_energy_j": 3.0, "reload_byte": 900.0,
+    "tile_memory_level": "l2", "reload_s": 3.0, "reload_energy_j": 2.0, "stream_level": "l1", "stream_byte": 1000.0,
+    "stream_s": 1.0, "stream_energy_j": 0.5, "memory_level": "l3", "cache_byte": 4096.0, "main_memory_byte": 1e9,
+    "dram_byte_per_s": 11.0, "cache_byte_per_s": 12.0, "tile_memory_byte_per_s": 13.0, "stream_memory_byte_per_s": 14.0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("slowest", ["l3", None])
+def test_kernel_level(gives: Gives, slowest: str | None) -> None:
+    """Levels of units count as often as there are units; what is put in another order counts to main memory."""
+    columns = (
+        "border",
+        "level",
+        "capacity_byte",
+        "level_byte",
+        "bandwidth_byte_per_s",
+        "level_s",
+        "level_j",
+        "is_slowest",
+    )
+    rows = [
+        ("dram", "dram", 1e9, 120.0, 11.0, 3.0, 6.0, False),
+        ("cache", "l3", 4096.0, 300.0, 12.0, 4.0, 3.0, slowest == "l3"),
+        ("tile", "l2", 256.0, 900.0, 13.0, 3.0, 2.0, False),
+        ("stream", "l1", 32.0, 1000.0, 14.0, 1.0, 0.5, False),
+    ]
+    gives(
+        "kernel_level",
+        [dict(zip(columns, row, strict=True)) for row in rows],
+        by=["border"],
+        kernel_time=[LEVELS | {"memory_level": slowest}],
+        part=[{"tile_memory_byte": 64.0, "stream_memory_byte": 8.0, "unit_count": 4.0}],
+    )
+
+
+SIDES = [
+    {"backend": "kpu", "fused_backend": "kpu", "unfused_backend": "plain", "is_unfused": False},
+    {"backend": "plain", "fused_backend": "kpu", "unfused_backend": "plain", "is_unfused": True},
+]
+CONDITIONS = ["context", "phase", "memory_format", "host_factor", "cache_state", "power"]
+
+
+def test_fusion_benefit(gives: Gives) -> None:
+    """3 s and 8 J one by one against 2 s and 4 J: 1.5 times as fast, 24 / 8 of the energy-delay product."""
+    gives(
+        "fusion_benefit",
+        [{"backend": "kpu", "unfused_kernel_count": 5, "kernel_count": 2, "unfused_traffic_byte": 50.0, "unfused_dram_byte": 5.0,
+          "unfused_latency_s": 3.0, "speedup": 1.5, "unfused_energy_j": 8.0, "edp_ratio": 3.0}],
+        across=["backend", "scenario_id"],
+        within=CONDITIONS,
+        model_cost=[
+            {"backend": "kpu", "scenario_id": 1, "kernel_count": 2, "latency_s": 2.0, "energy_j": 4.0},
+            {"backend": "plain", "scenario_id": 2, "kernel_count": 5, "traffic_byte": 50.0, "dram_byte": 5.0, "latency_s": 3.0,
+             "energy_j": 8.0},
+        ],
+        fusion_side=SIDES,
+    )  # fmt: skip
+
+
+def sided(**changed: Any) -> dict[str, list[Record]]:
+    """Operators 0 and 1 are kernel 0; one by one they are kernels 0 and 1, and a conversion."""
+    kernels = [
+        ("kpu", 1, 0, 0, 1.0, 4.0), ("plain", 2, 0, 0, 1.0, 5.0), ("plain", 2, 1, 1, 2.0, 2.0), ("plain", 2, 2, 1, 0.5, 1.0),
+    ]  # fmt: skip
+    return {
+        "kernel_time": [
+            {"backend": backend, "scenario_id": scenario, "kernel_id": kernel, "anchor_operator_id": anchor,
+             "latency_s": time, "energy_j": energy, "moved_byte": 100 * time, "dram_byte": 10 * time} | (changed if backend == "plain" else {})
+            for backend, scenario, kernel, anchor, time, energy in kernels
+        ],
+        "fusion_side": SIDES,
+        "kernel_operator": [{"backend": "kpu", "operator_id": i, "kernel_id": 0} for i in (0, 1)],
+        "kernel": [{"backend": "kpu", "kernel_id": 0, "kernel": "conv+relu", "operator_count": 2},
+                   {"backend": "plain", "kernel_id": 0, "kernel": "conv", "operator_count": 1}],
+    }  # fmt: skip
+
+
+def test_kernel_fusion(gives: Gives) -> None:
+    """1 + 2 + 0.5 s and 8 J one by one against 1 s and 4 J."""
+    gives(
+        "kernel_fusion",
+        [{"kernel": "conv+relu", "operator_count": 2, "unfused_kernel_count": 3, "unfused_traffic_byte": 350.0,
+          "traffic_byte": 100.0, "unfused_dram_byte": 35.0, "dram_byte": 10.0, "unfused_latency_s": 3.5, "latency_s": 1.0,
+          "speedup": 3.5, "unfused_energy_j": 8.0, "energy_j": 4.0, "edp_ratio": 7.0, "scenario_id": 1}],
+        across=["backend", "scenario_id"],
+        within=[*CONDITIONS, "kernel_id"],
+        free={"kernel_time": ["kernel_id"]},
+        **sided(),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("changed", [{"host_factor": 2.0}, {"cache_state": "hot"}, {"power": "low"}])
+def test_no_fusion_across_conditions(evaluate: Evaluate, changed: Record) -> None:
+    assert evaluate("kernel_fusion", **sided(**changed)) == []
+
+
+POWER: Record = {
+    "kernel_count": 2, "view_count": 0, "host_kernel_s": 0.0, "host_view_s": 0.0, "call_s": 0.0, "dispatch": "graph",
+    "compute_s": 4.0, "memory_s": 0.0, "clocked_memory_s": 0.0, "overlap_fraction": 1.0, "exposed_s": 0.0,
+    "kernel_gap_s": 0.0, "unlimited_s": 4.0, "dynamic_energy_j": 400.0, "clocked_energy_j": 400.0, "compute_energy_j": 400.0,
+    "memory_energy_j": 0.0, "cache_energy_j": 0.0, "reload_energy_j": 0.0, "stream_energy_j": 0.0, "feed_s": 0.0,
+    "product_energy_j": 400.0, "vector_energy_j": 0.0, "static_w": 20.0, "tdp_w": 39.375, "reference_fraction": 1.0,
+    "default_clock_fraction": 1.0, "voltage_slope": 0.5, "voltage_floor": 0.7, "clock_floor": 0.03125,
+}  # fmt: skip
+
+
+def test_clock_step(gives: Gives) -> None:
+    """Steps of the fifth root of 1 / 32, a half; a mode at half the clock, watts at the full one; a mode that a part has not
+    leaves it out. Two kernels and three views take 2 * (2 + 1.5) s of a host of half the speed, the call 2 * 0.25."""
+    shape = POWER | {"dispatch": "serial", "host_kernel_s": 1.0, "host_view_s": 0.5, "view_count": 3, "call_s": 0.25}
+    runs = {1: ("default", None), 2: ("low", None), 3: ("30w", 30.0), 4: ("quiet", None)}
+    clocks = {1: (39.375, 1.0), 2: (15.0, 0.5), 3: (30.0, 1.0)}
+    gives(
+        "clock_step",
+        [
+            {"scenario_id": i, "limit_w": limit, "issue_s": 7.0, "run_call_s": 0.5, "clock_0": clock}
+            | {f"clock_{n}": clock * 0.5**n for n in range(1, 6)}
+            for i, (limit, clock) in clocks.items()
+        ],
+        by=["scenario_id"],
+        shape_cost=[shape | {"scenario_id": i, "default_clock_fraction": 0.8} for i in runs],
+        run=[{"scenario_id": i, "power": name, "power_w": limit, "host_factor": 2.0} for i, (name, limit) in runs.items()],
+        hardware_power=[
+            {"mode": "low", "tdp_w": 15.0, "clock_fraction": 0.4}, {"mode": "high", "tdp_w": 90.0, "clock_fraction": 0.8},
+        ],
+    )  # fmt: skip
+
+
+def test_a_graph_issues_nothing(gives: Gives) -> None:
+    gives("clock_step", [{"issue_s": 0.0}], shape_cost=[POWER | {"host_kernel_s": 1.0}], run=[{"host_factor": 2.0}])
+
+
+STEPS: Record = (
+    POWER | {"issue_s": 3.0, "run_call_s": 1.0, "limit_w": 39.375} | {f"clock_{n}": 0.5**n for n in range(6)}
+)
+
+
+@pytest.mark.parametrize("n", range(6))
+@pytest.mark.parametrize(("dispatch", "beside_s"), [("serial", 7.0), ("async_queue", 4.0)])
+def test_step_power(gives: Gives, n: int, dispatch: str, beside_s: float) -> None:
+    """Two kernels at each clock c: 2 / c s of arithmetic hidden by half behind the slower of memory and 1 / c of the cache, 1 s
+    exposed, and what feeds the units 3.5 / c. Of 100 J 80 fall with the square of the voltage, which is 1 - 0.5 * (1 - c / 2),
+    at least 0.51; a call of 1 s and gaps of 1.5 s a kernel."""
+    shape = STEPS | {
+        "dispatch": dispatch, "compute_s": 2.0, "memory_s": 3.0, "clocked_memory_s": 1.0, "overlap_fraction": 0.5,
+        "exposed_s": 1.0, "feed_s": 3.5, "kernel_gap_s": 1.5, "dynamic_energy_j": 50.0, "clocked_energy_j": 40.0,
+        "reference_fraction": 0.5, "voltage_floor": 0.51,
+    }  # fmt: skip
+    busy = 2 * {0: 5.0, 1: 8.0, 2: 15.0, 3: 29.0, 4: 57.0, 5: 113.0}[n]
+    # At full clock 3 + 0.5 * 2 hides what feeds, 3.5; then 7, 14, 28, 56 and 112 of feeding set the pace.
+    voltage = {0: 0.75, 1: 0.625, 2: 0.5625, 3: 0.53125, 4: 0.515625}.get(n, 0.51) ** 2
+    power = (80 * voltage + 20) / (busy + beside_s) + 20 * voltage
+    gives(
+        "step_power",
+        [{f"busy_{n}_s": busy, f"voltage_{n}": voltage, f"power_{n}_w": power, "beside_s": beside_s, "host_s": 4.0,
+          "run_clocked_j": 80.0, "run_memory_j": 20.0, "is_energy_known": True}],
+        clock_step=[shape],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("n", range(6))
+def test_busy_time_at_each_clock(gives: Gives, n: int) -> None:
+    """2 / c of arithmetic, 3 of memory and 1 / c of the cache, half of the shorter hidden, then 1 s exposed."""
+    shape = STEPS | {
+        "compute_s": 2.0, "memory_s": 3.0, "clocked_memory_s": 1.0, "overlap_fraction": 0.25, "exposed_s": 1.0, "kernel_count": 1,
+    }  # fmt: skip
+    # 3 + 0.75 * 2; 4 + 0.75 * 3; 8 + 0.75 * 4; 16 + 0.75 * 8; 32 + 0.75 * 16; 64 + 0.75 * 32
+    busy = {0: 4.5, 1: 6.25, 2: 11.0, 3: 22.0, 4: 44.0, 5: 88.0}[n] + 1.0
+    # The second shape's cache takes 5 / c.
+    more = {0: 6.5, 1: 13.0, 2: 26.0, 3: 52.0, 4: 104.0, 5: 208.0}[n] + 1.0
+    gives(
+        "step_power",
+        [{"shape_id": i, f"busy_{n}_s": busy + more, "is_energy_known": False} for i in (0, 1)],
+        by=["shape_id"],
+        clock_step=[shape, shape | {"shape_id": 1, "clocked_memory_s": 5.0, "dynamic_energy_j": None}],
+    )
+
+
+@pytest.mark.parametrize("n", range(1, 6))
+def test_power_of_a_run_that_the_host_paces(gives: Gives, n: int) -> None:
+    """800 J in 1000 s, however short the kernels are; a voltage that has no floor falls with the clock."""
+    voltage = {1: 0.75, 2: 0.625, 3: 0.5625, 4: 0.53125, 5: 0.515625}[n] ** 2
+    shape = STEPS | {"dispatch": "async_queue", "issue_s": 999.0, "kernel_count": 2, "voltage_floor": 0.1}
+    gives("step_power", [{f"power_{n}_w": 0.8 * voltage + 20 * voltage, "host_s": 1000.0}], clock_step=[shape])
+
+
+RATES = {f"clock_{n}": 0.5**n for n in range(6)} | {f"power_{n}_w": 64.0 * 0.25**n for n in range(6)}
+"""A step halves the clock and quarters the power."""
+TIMES = {f"busy_{n}_s": busy for n, busy in enumerate((10.0, 11.0, 14.0, 20.0, 40.0, 90.0))}
+
+
+@pytest.mark.parametrize(
+    ("limit", "clock", "busy"),
+    [
+        (64.0, 1.0, 10.0),
+        (None, 1.0, 10.0),
+        # Between two steps the clock is the square root of the power. At 1 / 1.5 of a step further the time is at least that of
+        # the step before, and what the line through two steps on either side says.
+        (16.0, 0.5, 11.0),
+        (36.0, 0.75, 10.0),  # 11 - (2 - 4 / 3) * 3 / 2
+        (9.0, 0.375, 12.0),  # 11 + 2 / 3 * 1, 14 - 4 / 3 * 6 / 4
+        (2.25, 0.1875, 16.0),  # 14 + 4 / 3 * 3 / 2, 20 - 8 / 3 * 20 / 8
+        (0.5625, 0.09375, 24.0),  # 20 + 8 / 3 * 6 / 4, 40 - 16 / 3 * 50 / 16
+        (0.140625, 0.046875, 160 / 3),  # 40 + 16 / 3 * 20 / 8
+        (0.01, 0.03125, 90.0),
+    ],
+)
+def test_run_clock(gives: Gives, limit: float | None, clock: float, busy: float) -> None:
+    gives(
+        "run_clock",
+        [{"clock_fraction": clock, "least_busy_s": busy}],
+        step_power=[POWER | RATES | TIMES | {"limit_w": limit, "is_energy_known": True}],
+    )
+
+
+def test_a_run_of_unknown_energy_keeps_its_clock(gives: Gives) -> None:
+    shape = POWER | RATES | TIMES | {"limit_w": 1.0, "is_energy_known": False}
+    gives("run_clock", [{"clock_fraction": 1.0, "least_busy_s": 10.0}], step_power=[shape])
+
+
+CLOCKED: Record = POWER | {
+    "clock_fraction": 0.5, "run_clocked_j": 160.0, "run_memory_j": 40.0, "is_energy_known": True, "beside_s": 2.0, "host_s": 1.0,
+    "least_busy_s": 20.0, "limit_w": 39.375, "compute_s": 2.0, "memory_s": 3.0, "clocked_memory_s": 1.0, "overlap_fraction": 0.25,
+    "exposed_s": 1.0, "kernel_gap_s": 0.5, "unlimited_s": 5.5, "product_energy_j": 32.0, "vector_energy_j": 16.0,
+    "compute_energy_j": 48.0, "cache_energy_j": 4.0, "reload_energy_j": 8.0, "stream_energy_j": 20.0, "memory_energy_j": 50.0,
+    "dynamic_energy_j": 98.0, "clocked_energy_j": 80.0,
+}  # fmt: skip
+
+
+def test_clocked_shape(gives: Gives) -> None:
+    """At half the clock 4 + 0.75 * 3 + 1 s, and 0.75 squared of what falls with the voltage: 9 / 16."""
+    gives(
+        "clocked_shape",
+        [{"busy_s": 7.25, "pause_ratio": 1.0, "power_s": 1.75, "device_s": 7.75, "static_w": 11.25, "product_energy_j": 18.0,
+          "vector_energy_j": 9.0, "compute_energy_j": 27.0, "cache_energy_j": 2.25, "reload_energy_j": 4.5,
+          "stream_energy_j": 11.25, "memory_energy_j": 36.0, "dynamic_energy_j": 63.0, "is_power_bound": True, "tdp_w": 39.375}],
+        run_clock=[CLOCKED],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        # (160 * 9 / 16 + 40) / (14.45 - 11.25) = 40.625 s are needed, 38.625 of them for kernels that take 20.
+        ({"limit_w": 14.45}, {"pause_ratio": 38.625 / 20, "busy_s": 7.25 * 38.625 / 20, "is_power_bound": True}),
+        # A host that takes 45 anyway.
+        ({"limit_w": 14.45, "host_s": 45.0}, {"pause_ratio": 1.0}),
+        ({"limit_w": 11.25}, {"pause_ratio": None, "busy_s": None}),
+        ({"limit_w": 11.0}, {"pause_ratio": None}),
+        ({"limit_w": None}, {"pause_ratio": 1.0}),
+        ({"static_w": None}, {"pause_ratio": 1.0, "static_w": None}),
+        ({"limit_w": 14.45, "is_energy_known": False}, {"pause_ratio": 1.0}),
+        # What feeds the units, 4 / 0.5, sets the pace; then the cache, 4 / 0.5 + 0.75 * 4.
+        ({"feed_s": 4.0}, {"busy_s": 9.0}),
+        ({"clocked_memory_s": 4.0}, {"busy_s": 12.0}),
+        # 16 s of memory beside 4: the clock adds 0.75 * 2 s and does not set the pace.
+        ({"memory_s": 16.0, "unlimited_s": 18.5}, {"busy_s": 20.0, "power_s": 1.5, "is_power_bound": False}),
+        ({"memory_s": 16.0, "unlimited_s": 18.5, "feed_s": 8.0}, {"busy_s": 20.0, "is_power_bound": True}),
+        ({"memory_s": 16.0, "unlimited_s": 18.5, "clocked_memory_s": 8.0}, {"busy_s": 20.0, "is_power_bound": True}),
+        ({"memory_s": 16.0, "unlimited_s": 18.5, "feed_s": 7.9}, {"is_power_bound": False}),
+        # Pauses take more than half of it: 0.5 * 20 = 10 s above 9.9, not above 10.
+        ({"memory_s": 16.0, "unlimited_s": 9.9}, {"is_power_bound": True}),
+        ({"memory_s": 16.0, "unlimited_s": 10.0}, {"is_power_bound": False}),
+        ({"unlimited_s": 7.25}, {"is_power_bound": False, "power_s": 0.0}),
+        ({"voltage_floor": 0.8}, {"static_w": 12.8}),
+        ({"reference_fraction": 0.5, "voltage_floor": 0.5}, {"static_w": 7.8125}),
+    ],
+)
+def test_a_shape_at_its_clock(gives: Gives, changed: Record, expected: Record) -> None:
+    gives("clocked_shape", [expected], run_clock=[CLOCKED | changed])

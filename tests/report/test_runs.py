@@ -1,0 +1,307 @@
+"""Reports of whole runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Record = dict[str, Any]
+Gives = Callable[..., None]
+Evaluate = Callable[..., list[Record]]
+
+
+def test_model_report(gives: Gives) -> None:
+    """4 samples in 2 s and 12 J: 2 a second, 3 J each, 24 J s; 100 bytes fill a memory of 100, 101 do not fit."""
+    gives(
+        "model_report",
+        [
+            {"scenario_id": 1, "throughput_per_s": 2.0, "energy_per_sample_j": 3.0, "edp_js": 24.0, "fits_device": True,
+             "assumed_count": 3},
+            {"scenario_id": 2, "throughput_per_s": 0.2, "energy_per_sample_j": None, "edp_js": None, "fits_device": False,
+             "assumed_count": 3},
+        ],
+        by=["scenario_id"],
+        model_cost=[
+            {"batch": 4, "scenario_id": 1, "latency_s": 2.0, "energy_j": 12.0},
+            {"batch": 1, "scenario_id": 2, "latency_s": 5.0},
+        ],
+        part=[{"dram_byte": 100.0}],
+        run_memory=[
+            {"batch": 4, "scenario_id": 1, "peak_memory_byte": 100.0},
+            {"batch": 1, "scenario_id": 2, "peak_memory_byte": 101.0},
+        ],
+        assumed_input=[{"assumed_count": 3}],
+    )  # fmt: skip
+
+
+def test_a_run_whose_inputs_nobody_counted(evaluate: Evaluate) -> None:
+    cost, memory = {"latency_s": 2.0}, {"peak_memory_byte": 1.0}
+    (row,) = evaluate("model_report", model_cost=[cost], part=[{"dram_byte": 1.0}], run_memory=[memory])
+    assert row["assumed_count"] is None
+
+
+BANDS = [
+    {"batch_class": "1", "quantity": "latency", "low_factor": 0.5, "high_factor": 2.0, "is_part_measured": True},
+    {"batch_class": "1", "quantity": "energy", "low_factor": 0.25, "high_factor": 4.0, "is_part_measured": True},
+    {"batch_class": "2-8", "quantity": "latency", "low_factor": 0.1, "high_factor": 9.0, "is_part_measured": True},
+    {"batch_class": "2-8", "quantity": "energy", "low_factor": 0.2, "high_factor": 8.0, "is_part_measured": True},
+]  # fmt: skip
+RUNS = [
+    {"scenario_id": 1, "batch": 1, "batch_class": "1"},
+    {"scenario_id": 2, "batch": 64, "batch_class": "> 8"},
+]
+
+
+def test_model_latency(gives: Gives) -> None:
+    """10 s, 5 to 20 of them by the band of its batches, 2.5 times the naive 4 s; no band for other batches."""
+    gives(
+        "model_latency",
+        [
+            {"scenario_id": 1, "p10_s": 5.0, "p90_s": 20.0, "is_part_measured": True, "correction_factor": 2.5},
+            {"scenario_id": 2, "p10_s": None, "p90_s": None, "is_part_measured": False, "correction_factor": 3.0},
+        ],
+        by=["scenario_id"],
+        model_cost=[
+            {"scenario_id": 1, "batch": 1, "latency_s": 10.0, "naive_s": 4.0},
+            {"scenario_id": 2, "batch": 64, "latency_s": 6.0, "naive_s": 2.0},
+        ],
+        run=RUNS,
+        part=[{}],
+        part_band=BANDS,
+    )
+
+
+def test_model_energy(gives: Gives) -> None:
+    """8 J, 2 to 32 of them, in 4 s; 2 of them wasted."""
+    gives(
+        "model_energy",
+        [
+            {"scenario_id": 1, "p10_j": 2.0, "p90_j": 32.0, "efficiency_fraction": 0.75, "average_power_w": 2.0},
+            {"scenario_id": 2, "p10_j": None, "p90_j": None, "efficiency_fraction": 0.9, "average_power_w": 5.0},
+        ],
+        by=["scenario_id"],
+        model_cost=[
+            {"scenario_id": 1, "batch": 1, "latency_s": 4.0, "energy_j": 8.0, "wasted_energy_j": 2.0},
+            {"scenario_id": 2, "batch": 64, "latency_s": 2.0, "energy_j": 10.0, "wasted_energy_j": 1.0},
+        ],
+        run=RUNS,
+        part=[{}],
+        part_band=BANDS,
+    )
+
+
+def test_model_work(gives: Gives) -> None:
+    """Two kernels of one shape and one of another."""
+    shapes = [
+        {"shape_id": 0, "kernel_count": 2, "macs": 5.0, "flops": 10.0, "weight_byte": 3.0, "traffic_byte": 4.0},
+        {"shape_id": 2, "kernel_count": 1, "macs": 7.0, "flops": 14.0, "weight_byte": 1.0, "traffic_byte": 2.0},
+    ]
+    expected = {
+        "kernel_count": 3,
+        "macs": 17.0,
+        "flops": 34.0,
+        "weight_byte": 7.0,
+        "traffic_byte": 10.0,
+        "arithmetic_intensity": 3.4,
+    }
+    gives("model_work", [expected], run=[{}], shape=shapes)
+
+
+def test_model_list(gives: Gives) -> None:
+    """2 * 3 * 5^2 + 7 MACs at batch 3 and 5 tokens; FLOPs are not among them. A view is no operator, though it has a rule."""
+    gives(
+        "model_list",
+        [
+            {"model": "net", "operator_count": 2, "macs": 157.0, "unsized_count": 1},
+            {"model": "empty", "operator_count": 0, "macs": None, "unsized_count": 0},
+        ],
+        by=["model"],
+        model=[
+            {"default_batch": 3, "default_sequence": 5},
+            {"model": "empty", "default_batch": 1, "default_sequence": 1},
+        ],
+        operator=[
+            {"operator_id": 0, "rule": "view", "is_view": True},
+            {"operator_id": 1, "rule": "conv"},
+            {"operator_id": 2, "rule": None},
+        ],
+        term=[
+            {"quantity": "macs", "coefficient": 2.0, "batch_power": 1, "sequence_power": 1, "context_power": 1},
+            {"quantity": "macs", "coefficient": 7.0, "batch_power": 0, "sequence_power": 0, "context_power": 0},
+            {"quantity": "flops", "coefficient": 9.0, "batch_power": 1, "sequence_power": 0, "context_power": 0},
+        ],
+    )
+
+
+def test_ingest_coverage(gives: Gives) -> None:
+    """Two views, of which one has no rule; three operators, one bounded, one without a rule."""
+    gives(
+        "ingest_coverage",
+        [{"operator_count": 3, "view_count": 2, "sized_count": 2, "unsized_count": 2, "bounded_count": 1}],
+        model=[{"source": "test", "specialized_reason": None}],
+        operator=[
+            {"operator_id": 0, "is_view": True, "rule": "view"},
+            {"operator_id": 1, "is_view": True, "rule": None},
+            {"operator_id": 2, "rule": "conv"},
+            {"operator_id": 3, "rule": "nms", "is_size_bound": True},
+            {"operator_id": 4, "rule": None},
+        ],
+    )
+
+
+def test_model_memory(gives: Gives) -> None:
+    """100 bytes are two segments of 64; a cache of 35 holds the activations, 30 + 2 + 3, and not all."""
+    gives(
+        "model_memory",
+        [
+            {"hardware": "chip", "reserved_byte": 128.0, "peak_operator": "conv", "peak_module": "stem",
+             "device_byte": 200.0, "device_fraction": 0.5, "fits_device": True, "fits_activation_in_cache": True,
+             "fits_cache": False},
+            {"hardware": "small", "reserved_byte": 128.0, "peak_operator": "conv", "device_fraction": 100 / 99,
+             "fits_device": False, "fits_activation_in_cache": False, "fits_cache": False},
+            {"hardware": "large", "device_fraction": 1.0, "fits_device": True, "fits_activation_in_cache": True,
+             "fits_cache": True},
+        ],
+        by=["hardware"],
+        run=[{}],
+        part_support=[{"hardware": name} for name in ("chip", "small", "large")],
+        part=[
+            {"hardware": "chip", "dram_byte": 200.0, "cache_byte": 35.0},
+            {"hardware": "small", "dram_byte": 99.0, "cache_byte": 34.0},
+            {"hardware": "large", "dram_byte": 100.0, "cache_byte": 100.0},
+        ],
+        run_memory=[
+            {"activation_byte": 30.0, "rounding_byte": 2.0, "workspace_byte": 3.0, "peak_memory_byte": 100.0, "peak_kernel_id": 7}
+        ],
+        library_constant=[
+            {"library_constant": "allocator_segment_byte", "value": 64.0},
+            {"library_constant": "allocator_block_byte", "value": 5.0},
+        ],
+        kernel=[{"kernel_id": 7, "anchor_operator_id": 3}, {"kernel_id": 8, "anchor_operator_id": 4}],
+        operator=[
+            {"operator_id": 3, "operator": "conv", "module_id": 1},
+            {"operator_id": 4, "operator": "relu", "module_id": 2},
+        ],
+        module=[{"module_id": 1, "path": "stem"}, {"module_id": 2, "path": "head"}],
+    )  # fmt: skip
+
+
+def test_memory_of_a_run_without_kernels(evaluate: Evaluate) -> None:
+    """It has no peak kernel, and stays in the report."""
+    (row,) = evaluate(
+        "model_memory",
+        run=[{}],
+        part_support=[{}],
+        part=[{"dram_byte": 1.0}],
+        run_memory=[{"peak_memory_byte": 1.0}],
+        library_constant=[{"library_constant": "allocator_segment_byte", "value": 64.0}],
+    )
+    assert (row["peak_operator"], row["peak_module"], row["reserved_byte"]) == (None, None, 64.0)
+
+
+COST = {"batch": 4, "latency_s": 2.0, "energy_j": 12.0}
+
+
+def test_target_cost(gives: Gives) -> None:
+    """Four samples in 2 s and 12 J at 7.2 dollars an hour, 0.002 a second; a part without a price."""
+    gives(
+        "target_cost",
+        [
+            {"hardware": "chip", "edp_js": 24.0, "throughput_per_s": 2.0, "sample_s": 0.5, "sample_j": 3.0, "fits_device": True,
+             "device_byte": 100.0, "sample_usd": 0.001},
+            {"hardware": "bare", "edp_js": None, "throughput_per_s": 0.5, "sample_s": 2.0, "sample_j": None, "fits_device": False,
+             "sample_usd": None},
+        ],
+        by=["hardware"],
+        model_cost=[COST, COST | {"hardware": "bare", "latency_s": 8.0, "energy_j": None}],
+        run_memory=[{"batch": 4, "peak_memory_byte": 100.0}],
+        part=[{"dram_byte": 100.0}, {"hardware": "bare", "dram_byte": 99.0}],
+        part_price=[{"price_usd_per_hour": 7.2}],
+    )  # fmt: skip
+
+
+SAMPLE = {"sample_usd": 0.001, "sample_j": 3.6, "latency_s": 2.0}
+ASSUMED = {"assumed_count": 2, "price_count": 3}
+
+
+def test_inference_cost(gives: Gives) -> None:
+    """3.6 J a sample are 5.4 from a supply that loses a third: 1.5e-6 kWh, at 400 g and 0.2 dollars each."""
+    gives(
+        "inference_cost",
+        [
+            {"electricity": "grid", "inference_usd": 0.001, "million_inference_usd": 1000.0, "inference_j": 3.6,
+             "million_inference_j": 5.4e6, "inference_co2_gram": 6e-4, "million_inference_co2_gram": 600.0,
+             "million_inference_energy_usd": 0.3, "assumed_count": 5},
+            {"electricity": "wind", "million_inference_j": 3.6e6, "inference_co2_gram": 1e-5,
+             "million_inference_co2_gram": 10.0, "million_inference_energy_usd": None, "assumed_count": 5},
+        ],
+        by=["electricity"],
+        target_cost=[SAMPLE],
+        electricity=[
+            {"electricity": "grid", "overhead_factor": 1.5, "co2_gram_per_kwh": 400.0, "price_usd_per_kwh": 0.2},
+            {"electricity": "wind", "overhead_factor": 1.0, "co2_gram_per_kwh": 10.0, "price_usd_per_kwh": None},
+            {"electricity": "unknown", "overhead_factor": 2.0, "co2_gram_per_kwh": None, "price_usd_per_kwh": 1.0},
+        ],
+        assumed_input=[ASSUMED],
+    )  # fmt: skip
+
+
+def test_cost_without_a_supply(gives: Gives) -> None:
+    """What the part draws is known all the same."""
+    expected = {
+        "electricity": None,
+        "million_inference_j": 3.6e6,
+        "inference_co2_gram": None,
+        "million_inference_energy_usd": None,
+    }
+    gives("inference_cost", [expected], target_cost=[SAMPLE], assumed_input=[ASSUMED])
+
+
+def test_prediction_error(gives: Gives) -> None:
+    """Predicted e times and 1 / e times what was measured; 2 of 8 s wait. A server, several parts and decoding stay out."""
+    measured = {"latency_s": 3.0, "device_count": 1, "mode": "run", "sequence": None}
+    gives(
+        "prediction_error",
+        [
+            {"measurement_id": 1, "measured_s": 3.0, "predicted_s": 8.0, "log_ratio": LN_8_3, "p10_s": 2.0,
+             "p90_s": 16.0, "is_inside": True, "overhead_fraction": 0.25},
+            {"measurement_id": 2, "measured_s": 1.0, "log_ratio": LN_8, "is_inside": False},
+        ],
+        by=["measurement_id"],
+        free={"measurement": ["model"]},
+        measurement=[
+            measured | {"measurement_id": 1},
+            measured | {"measurement_id": 2, "latency_s": 1.0, "mode": "single_stream", "sequence": 5},
+            measured | {"measurement_id": 3, "mode": "server"},
+            measured | {"measurement_id": 4, "device_count": 2},
+            measured | {"measurement_id": 5, "latency_s": 0.0},
+        ],
+        measured_model=[{"measurement_id": i} for i in range(1, 6)],
+        model=[{"default_sequence": 5}],
+        run=[
+            {"scenario_id": 1, "sequence": 5, "phase": "forward", "batch_class": "1"},
+            {"scenario_id": 3, "sequence": 5, "phase": "decode", "batch_class": "1"},
+            {"scenario_id": 4, "sequence": 5, "phase": "forward", "batch_class": "1", "memory_format": "nhwc"},
+        ],
+        model_cost=[{"scenario_id": i, "sequence": 5, "latency_s": 8.0, "overhead_s": 2.0} for i in (1, 3, 4)],
+        part_band=[{"batch_class": "1", "quantity": "latency", "low_factor": 0.25, "high_factor": 2.0},
+                   {"batch_class": "1", "quantity": "energy", "low_factor": 0.1, "high_factor": 9.0},
+                   {"batch_class": "2", "quantity": "latency", "low_factor": 0.1, "high_factor": 9.0}],
+    )  # fmt: skip
+
+
+LN_8_3 = 0.9808292530117262
+LN_8 = 2.0794415416798357
+"""Natural logarithms of 8 / 3 and 8."""
+
+
+def test_a_prediction_without_a_band(evaluate: Evaluate) -> None:
+    (row,) = evaluate(
+        "prediction_error",
+        measurement=[{"measurement_id": 1, "latency_s": 3.0, "device_count": 1, "mode": "run", "sequence": 0}],
+        measured_model=[{"measurement_id": 1}],
+        model=[{"default_sequence": 5}],
+        run=[{"phase": "forward", "batch_class": "1"}],
+        model_cost=[{"latency_s": 8.0, "overhead_s": 2.0}],
+    )
+    assert (row["p10_s"], row["is_inside"], row["predicted_s"]) == (None, None, 8.0)
