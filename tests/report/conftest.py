@@ -91,7 +91,7 @@ def gives(bench: ReportBench) -> Callable[..., None]:
         rows = bench.evaluate(relation, given)
         compare(relation, rows, expected, by)
         keys = [name for name in KEYS if name in bench.columns_of(relation) and name not in across]
-        columns = {name: bench.columns[bench.named(name, relation)] for name in given}
+        columns = {name: bench.columns[name] for name in given}
         own = {key: {values(record, key) for one in given.values() for record in one} for key in (*keys, *within)}
         bound = {name: [key for key in own if key in columns[name] and key not in free.get(name, ())] for name in given}
         hidden = set(within) - set(bench.columns_of(relation))

@@ -70,20 +70,20 @@ def test_largest_batch(gives: Gives) -> None:
     929, and 10 take 25 + 40 + 1.5 * (56 + 2 * 64) = 341. A second kernel takes less."""
     far = {"lower_batch": 10.0}
     parts: dict[str, tuple[Record, Record]] = {
-        "chip": ({}, {"largest_batch": 33, "peak_memory_byte": 973.0, "is_exact": True}),
-        "wide": ({"dram_byte": 1013.0}, {"largest_batch": 34, "peak_memory_byte": 1013.0, "is_exact": True}),
-        "edge": (far | {"dram_byte": 930.0}, {"largest_batch": 31, "peak_memory_byte": 929.0, "is_exact": True}),
-        "brim": (far | {"dram_byte": 929.0}, {"largest_batch": 31, "peak_memory_byte": 929.0, "is_exact": True}),
-        "gap": (far | {"dram_byte": 928.0}, {"largest_batch": 10, "peak_memory_byte": 341.0, "is_exact": False}),
+        "chip": ({}, {"largest_batch": 33, "largest_batch_byte": 973.0, "is_exact": True}),
+        "wide": ({"dram_byte": 1013.0}, {"largest_batch": 34, "largest_batch_byte": 1013.0, "is_exact": True}),
+        "edge": (far | {"dram_byte": 930.0}, {"largest_batch": 31, "largest_batch_byte": 929.0, "is_exact": True}),
+        "brim": (far | {"dram_byte": 929.0}, {"largest_batch": 31, "largest_batch_byte": 929.0, "is_exact": True}),
+        "gap": (far | {"dram_byte": 928.0}, {"largest_batch": 10, "largest_batch_byte": 341.0, "is_exact": False}),
         "none": (
             {"upper_batch": 2.0, "lower_batch": 0.0, "dram_byte": 30.0},
-            {"largest_batch": 0, "peak_memory_byte": None, "is_exact": True},
+            {"largest_batch": 0, "largest_batch_byte": None, "is_exact": True},
         ),
         "flat": ({"upper_batch": None, "lower_batch": None}, {"largest_batch": None, "largest_on_chip_batch": None}),
         # One sample takes 25 + 4 + 1.5 * (16 + 2 * 8) = 77.
         "one": (
             {"upper_batch": 1.0, "lower_batch": 1.0, "dram_byte": 77.0},
-            {"largest_batch": 1, "peak_memory_byte": 77.0, "is_exact": True},
+            {"largest_batch": 1, "largest_batch_byte": 77.0, "is_exact": True},
         ),
         "full": (
             {"upper_batch": -1.0, "lower_batch": 0.0, "dram_byte": 30.0, "on_chip_batch": 0.0},

@@ -1,0 +1,227 @@
+"""Answers at hand are what the live views give, or not there."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import polars.testing
+import pytest
+
+import charz
+from charz.schema.errors import CharzError
+from charz.session import Session
+from charz.session.messages import Messages
+from charz.sql import answers, evaluate, maintain
+from charz.sql.installed import catalog
+
+Rows = set[tuple[object, ...]]
+
+
+def kept(connection: duckdb.DuckDBPyConnection) -> Rows:
+    return set(connection.execute("SELECT model, hardware, scenario_id FROM answer.stored").fetchall())
+
+
+def test_every_relation_at_hand_is_the_live_one(connection: duckdb.DuckDBPyConnection) -> None:
+    assert answers.is_complete(connection)
+    assert answers.differences(connection) == {}
+    at_hand = [relation for relation in catalog(connection).relations.values() if relation.at_hand]
+    assert {"model_report", "recommendation", "target_cost", "batch_sweep"} <= {relation.name for relation in at_hand}
+    for relation in at_hand:
+        live, now = (
+            connection.sql(f"SELECT * FROM {schema}.{relation.name} ORDER BY {', '.join(relation.grain)}").pl()
+            for schema in ("main", "answer")
+        )
+        assert now.columns == list(relation.columns)
+        pl.testing.assert_frame_equal(live, now, rel_tol=1e-12, abs_tol=1e-15)
+
+
+def test_a_row_that_is_wrong_is_found(connection: duckdb.DuckDBPyConnection) -> None:
+    """Each on its own: a number, a text, a count, a row of a part that is gone."""
+    for change, relation in (
+        ("SET latency_s = latency_s * (1 + 1e-11)", "model_cost"),
+        ("SET bottleneck = 'gravity'", "model_cost"),
+        ("SET kernel_count = kernel_count + 1", "model_cost"),
+        ("SET hardware = 'gone'", "stored"),
+    ):
+        connection.begin()
+        connection.execute(f"UPDATE answer.stored {change} WHERE model = 'small' AND hardware = 't4'")
+        assert answers.differences(connection)[relation] > 0, change
+        connection.rollback()
+
+
+CHANGES = {
+    "a number of a part": (
+        "UPDATE hardware_memory SET bandwidth_byte_per_s = bandwidth_byte_per_s * 2 WHERE hardware = 't4' AND level = 'dram'",
+        "hardware = 't4'",
+    ),
+    "the price of a part": ("UPDATE price SET usd_per_hour = 9 WHERE hardware = 'a10'", "hardware = 'a10'"),
+    "a power mode": ("UPDATE hardware_power SET tdp_w = 40 WHERE hardware = 't4' AND is_default", "hardware = 't4'"),
+    "a part that goes": ("DELETE FROM hardware WHERE hardware = 'kpu_t64'", "hardware = 'kpu_t64'"),
+    "a scenario": ("UPDATE scenario SET batch = 5 WHERE scenario_id = 1", "scenario_id = 1"),
+    "a scenario that goes": ("DELETE FROM scenario WHERE scenario_id = 2", "scenario_id = 2"),
+    "a model that goes": ("DELETE FROM model WHERE model = 'other'", "model = 'other'"),
+    "a rule of parts": ("UPDATE library_constant SET value = value * 2", "TRUE"),
+    "an efficiency of one part": (
+        "UPDATE efficiency SET maximum_fraction = maximum_fraction * 0.9 WHERE scope = 'hardware:t4'",
+        "hardware = 't4'",
+    ),
+}
+"""Statements of a client, and the answers that they touch: no others may go."""
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_deletes_what_it_touches_and_no_more(connection: duckdb.DuckDBPyConnection, change: str) -> None:
+    statement, touched = CHANGES[change]
+    before = kept(connection)
+    query = f"SELECT model, hardware, scenario_id FROM answer.stored WHERE {touched}"
+    gone = set(connection.execute(query).fetchall())
+    assert gone
+    connection.execute(statement)
+    assert kept(connection) == before - gone
+    assert answers.differences(connection) == {}
+    connection.begin()
+    answers.fill(connection, answers.missing(connection))
+    connection.commit()
+    assert answers.is_complete(connection) and answers.differences(connection) == {}
+
+
+def test_the_state_counts_what_is_missing(connection: duckdb.DuckDBPyConnection) -> None:
+    query = "SELECT hardware, SUM(run_count), SUM(missing_count) FROM answer_state GROUP BY hardware ORDER BY hardware"
+    full = connection.execute(query).fetchall()
+    assert all(missing == 0 < runs for _, runs, missing in full)
+    connection.execute("UPDATE hardware SET clock_boost_hz = clock_boost_hz * 1.01 WHERE hardware = 't4'")
+    assert connection.execute(query).fetchall() == [
+        (part, runs, runs if part == "t4" else missing) for part, runs, missing in full
+    ]
+    lacking = answers.missing(connection)
+    (scope,) = lacking.scopes
+    assert scope.hardware == ["t4"] and lacking.count == dict((p, r) for p, r, _ in full)["t4"] and lacking.work > 0
+
+
+def test_a_change_that_is_undone_leaves_the_answers(connection: duckdb.DuckDBPyConnection) -> None:
+    before = kept(connection)
+    connection.begin()
+    connection.execute("UPDATE hardware SET clock_boost_hz = 1e9")
+    assert not kept(connection)
+    connection.rollback()
+    assert kept(connection) == before
+
+
+def test_facts_written_in_bulk_leave_the_answers_that_do_not_rest_on_them(
+    connection: duckdb.DuckDBPyConnection,
+) -> None:
+    before = kept(connection)
+    connection.begin()
+    with maintain.bulk(connection):
+        connection.execute("UPDATE hardware SET clock_boost_hz = clock_boost_hz * 1.5 WHERE hardware = 't4'")
+    connection.commit()
+    assert kept(connection) == {row for row in before if row[1] != "t4"}
+    connection.begin()
+    with maintain.bulk(connection):
+        connection.execute("DELETE FROM scenario WHERE scenario_id = 3")
+    connection.commit()
+    assert kept(connection) == {row for row in before if row[1] != "t4" and row[2] != 3}
+    assert answers.differences(connection) == {}
+
+
+@pytest.fixture
+def path(answered: Path, tmp_path: Path) -> Path:
+    made = tmp_path / "session.duckdb"
+    shutil.copy(answered, made)
+    made.chmod(0o600)
+    return made
+
+
+QUESTIONS = {
+    "compare": lambda db: db.compare("small,other", on="t4,kpu_t64", precision="fp16,int8"),
+    "recommend": lambda db: db.recommend("small"),
+    "sweep": lambda db: db.sweep("small", on="t4", batch="1,8", precision="fp32"),
+    "report": lambda db: db.report("small", on="t4", precision="fp16"),
+    "cost": lambda db: db.cost("small", on="t4,a10", co2=400.0),
+    "opportunities": lambda db: db.opportunities("small", on="t4"),
+    "sql": lambda db: db.sql("SELECT * FROM model_report ORDER BY ALL"),
+    "scope": lambda db: db.scope(models="other", hardware="t4").sql("SELECT * FROM model_report ORDER BY ALL"),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_question_is_answered_alike_from_rows_at_hand_and_live(path: Path, question: str) -> None:
+    with charz.open(path) as db:
+        found = QUESTIONS[question](db)
+    with charz.open(path, is_live=True) as db:
+        pl.testing.assert_frame_equal(found, QUESTIONS[question](db), rel_tol=1e-12, abs_tol=1e-15)
+    assert len(found)
+
+
+def test_a_row_at_hand_is_taken_and_a_live_session_takes_none(path: Path) -> None:
+    """A row that says what no view does shows where an answer comes from."""
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("UPDATE answer.stored SET latency_s = 7 WHERE model = 'small' AND hardware = 't4'")
+    with charz.open(path) as db:
+        assert db.compare("small", on="t4", precision="fp16", batch=1)["latency_s"].to_list() == [7.0]
+        assert db.compare("small", on="t4", precision="fp16", batch=3)["latency_s"][0] < 1  # no stored scenario
+        altered = db.what_if({"t4.sm.unit_count": 80}, "compare", "small", on="t4", precision="fp16")
+        assert altered["latency_s"][0] == 7.0 and altered["latency_s"][1] < 1
+    with charz.open(path, is_live=True) as db:
+        assert db.compare("small", on="t4", precision="fp16", batch=1)["latency_s"][0] < 1
+
+
+def test_a_large_question_is_evaluated_in_portions(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from charz.session import core
+
+    with charz.open(path, is_live=True) as db:
+        whole = db.compare("small,other", batch="1,3,5", precision="fp16,fp32", top=1000)
+    monkeypatch.setattr(core, "COSTED_TARGETS", 0)
+    monkeypatch.setattr(evaluate, "SUMMED_AT_ONCE", 1)
+    monkeypatch.setattr(evaluate, "RUNS_AT_ONCE", 1)
+    with charz.open(path, is_live=True) as db:
+        found = db.compare("small,other", batch="1,3,5", precision="fp16,fp32", top=1000)
+    pl.testing.assert_frame_equal(found, whole, rel_tol=1e-12, abs_tol=1e-15)
+
+
+def test_a_command_that_writes_fills_what_is_missing(path: Path) -> None:
+    said: list[str] = []
+    with Session(path, messages=Messages(remark=said.append)) as db:
+        before = db.sql("SELECT COUNT(*) FROM answer.stored").item()
+        db.scenario.add(batch=7, precision="fp16", backend="inductor")
+        assert db.sql("SELECT SUM(missing_count) FROM answer_state").item() == 0
+        # Three models on the two parts that inductor runs fp16 on and the processor.
+        added = db.sql("SELECT COUNT(*) FROM answer.stored WHERE batch = 7").item()
+        assert added > 3 and db.sql("SELECT COUNT(*) FROM answer.stored").item() == before + added
+    assert any(text == f"{added} answers at hand filled" for text in said)
+
+
+def test_much_work_is_left_to_refresh(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from charz.session import core
+
+    monkeypatch.setattr(core, "FILLED_U", 0.0)
+    said: list[str] = []
+    with Session(path, messages=Messages(remark=said.append)) as db:
+        db.scenario.add(batch=7, precision="fp16", backend="inductor")
+        missing = db.sql("SELECT SUM(missing_count) FROM answer_state").item()
+        assert missing > 3 and any("`charz refresh` fills them" in text for text in said)
+        changed = db.refresh()
+        assert changed.rows() == [("answer.stored", missing)]
+        assert db.sql("SELECT SUM(missing_count) FROM answer_state").item() == 0
+        assert db.refresh().is_empty()
+
+
+def test_one_column_at_hand_has_one_meaning(tmp_path: Path) -> None:
+    """Two relations kept in one row may not call different things alike."""
+    from charz.sql import views
+
+    root = tmp_path / "sql"
+    shutil.copytree(views.ROOT, root)
+    report = root / "6_report" / "model_latency.sql"
+    report.write_text(
+        report.read_text().replace("c.roofline_s,", "-- Something else. [s]\n    c.roofline_s + 0e0 AS energy_j,")
+    )
+    with duckdb.connect() as connection, pytest.raises(CharzError, match="energy_j of model_cost and of model_latency"):
+        from charz.schema import database, ddl
+
+        for row_type in database.TABLES:
+            connection.execute(ddl.create_table(row_type))
+        views.create(connection, views.load(root))
