@@ -98,7 +98,7 @@ def test_the_state_counts_what_is_missing(connection: duckdb.DuckDBPyConnection)
     ]
     lacking = answers.missing(connection)
     (scope,) = lacking.scopes
-    assert scope.hardware == ["t4"] and lacking.count == dict((p, r) for p, r, _ in full)["t4"] and lacking.work > 0
+    assert scope.hardware == ["t4"] and lacking.count == {p: r for p, r, _ in full}["t4"] and lacking.work > 0
 
 
 def test_a_change_that_is_undone_leaves_the_answers(connection: duckdb.DuckDBPyConnection) -> None:
