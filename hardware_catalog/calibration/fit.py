@@ -1,10 +1,10 @@
 """Few efficiency parameters from many whole-model times.
 
-A kernel's device time follows `shape_cost`, with the macro `busy_time` over arrays, to which tests hold it on every class
-of kernels: compute = max(matrix, vector, naive), memory = max(dram, cache, reload, thread), busy = max(max + (1 - overlap)
-· min, feed) + reorder + paging + team, plus the gap. A parameter is the maximum_fraction or half_work of one (kernel class or ATen operator, memory format, resource);
-those that matter little share the row of their class, or `*`. Robust least squares on log ratios of whole-model time, pulled
-toward prior values.
+A kernel's device time follows `shape_cost`, with the macro `busy_time` over arrays, to which tests hold it on every class of
+kernels: compute = max(matrix, vector, naive), memory = max(dram, cache, reload, thread), busy = max(max + (1 - overlap) · min,
+feed) + reorder + paging + team, plus the gap. A parameter is the maximum_fraction or half_work of one (kernel class or ATen
+operator, memory format, resource); those that matter little share the row of their class, or `*`. Robust least squares on log
+ratios of whole-model time, pulled toward prior values.
 """
 
 from __future__ import annotations

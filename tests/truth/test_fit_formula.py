@@ -14,7 +14,8 @@ import pytest
 from charz.hardware_catalog.calibration import bare, fit, kernels
 
 TARGETS = [
-    ("h100_sxm5_80", "eager", "fp16", 0.2),
+    # Kernels of few tiles may take other ones at other efficiencies, which a fit does not see: none does here.
+    ("rtx4090", "inductor", "fp32", 0.2),
     ("i9_10940x", "eager", "fp32", 0.2),
     ("i9_10940x", "eager", "fp32", 0.98),
     ("tpu_v4", "xla", "bf16", 0.2),
