@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -88,7 +88,7 @@ def _called(text: str, macros: Mapping[str, Macro]) -> list[str]:
     return [a.text for a, b in itertools.pairwise(tokens) if a.text in macros and b.text == "("]
 
 
-def _calls(text: str, macros: Mapping[str, Macro]) -> Iterable[tuple[str, int, list[str], int]]:
+def _calls(text: str, macros: Mapping[str, Macro]) -> Iterator[tuple[str, int, list[str], int]]:
     """Name, place, arguments and end of each call whose arguments hold none, the last first."""
     tokens = _tokens(text) if any(name in text for name in macros) else []
     for i in reversed(range(len(tokens) - 1)):
