@@ -1,10 +1,10 @@
 """Few efficiency parameters from many whole-model times.
 
-A kernel's device time follows `kernel_cost`: compute = max(matrix, vector, naive), memory = max(dram, cache,
-reload, thread), busy = max + (1 - overlap) · min + reorder + paging + team, at least the power limit's time, plus the
-gap. A parameter is the maximum_fraction or half_work of one (kernel class or ATen operator, memory format, resource);
-those that matter little share the row of their class, or `*`. Robust least squares on log ratios of whole-model time, pulled
-toward prior values.
+A kernel's device time follows `shape_cost`, with the macro `busy_time` over arrays, to which tests hold it on every class of
+kernels: compute = max(matrix, vector, naive), memory = max(dram, cache, reload, thread), busy = max(max + (1 - overlap) · min,
+feed) + reorder + paging + team, plus the gap. A parameter is the maximum_fraction or half_work of one (kernel class or ATen
+operator, memory format, resource); those that matter little share the row of their class, or `*`. Robust least squares on log
+ratios of whole-model time, pulled toward prior values.
 """
 
 from __future__ import annotations
@@ -130,6 +130,7 @@ def _kernel_time(kernels: Kernels, parameter: Parameters) -> Floats:
     memory = np.maximum(memory, kernels.thread_s / parameter[THREAD, "maximum_fraction"][of])
     overlap = parameter["overlap", "maximum_fraction"][of]
     busy = np.maximum(compute, memory) + (1 - overlap) * np.minimum(compute, memory)
+    busy = np.maximum(busy, kernels.feed_s)
     busy += kernels.reorder_s / parameter["reorder", "maximum_fraction"][of]
     busy += kernels.paging_s / parameter["paging", "maximum_fraction"][of]
     busy += kernels.team_s * parameter[THREAD, "half_work"][of]
@@ -361,6 +362,7 @@ def subset(kernels: Kernels, keep: NDArray[np.bool_]) -> Kernels:
         naive_s=kernels.naive_s[member],
         cache_s=kernels.cache_s[member],
         reload_s=kernels.reload_s[member],
+        feed_s=kernels.feed_s[member],
         reorder_s=kernels.reorder_s[member],
         paging_s=kernels.paging_s[member],
         thread_s=kernels.thread_s[member],

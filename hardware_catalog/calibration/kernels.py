@@ -55,7 +55,9 @@ class Kernels:
     cache_s: Floats
     """Time of the last-level cache at full efficiency. [s]"""
     reload_s: Floats
-    """Time of the memories next to the units, or of accesses one after another. [s]"""
+    """Time of the memories next to the units and of the first level as one of them, or of accesses one after another. [s]"""
+    feed_s: Floats
+    """Time in which the first level feeds the arithmetic, a bound. [s]"""
     reorder_s: Floats
     """Time of what a library writes and reads again before it computes, at the peak bandwidth. [s]"""
     paging_s: Floats
@@ -150,7 +152,7 @@ def _terms(bench: Workbench) -> pl.DataFrame:
                 ELSE '*'
             END AS operator_name,
             c.layout AS memory_format, c.matrix_s, c.vector_s, c.naive_s, c.dram_s, c.cache_s,
-            GREATEST(c.reload_s, c.latency_bound_s) AS reload_s, c.reorder_s, c.paging_s,
+            GREATEST(c.reload_s, c.staged_stream_s, c.latency_bound_s) AS reload_s, c.feed_s, c.reorder_s, c.paging_s,
             c.thread_s, c.team_s, c.kernel_gap_s, c.host_issue_s
         FROM kernel_cost AS c
         INNER JOIN operator AS o ON o.model = c.model AND o.operator_id = c.anchor_operator_id
@@ -168,6 +170,7 @@ def _arrays(terms: pl.DataFrame, cases: pl.DataFrame, flags: pl.DataFrame, keys:
         "naive_s",
         "cache_s",
         "reload_s",
+        "feed_s",
         "reorder_s",
         "paging_s",
         "thread_s",
@@ -199,6 +202,7 @@ def _arrays(terms: pl.DataFrame, cases: pl.DataFrame, flags: pl.DataFrame, keys:
         naive_s=value["naive_s"],
         cache_s=value["cache_s"],
         reload_s=value["reload_s"],
+        feed_s=value["feed_s"],
         reorder_s=value["reorder_s"],
         paging_s=value["paging_s"],
         thread_s=value["thread_s"],

@@ -68,32 +68,10 @@ busy_blocks AS (
 )
 
 SELECT
-    model,
-    backend,
-    precision,
-    batch,
-    sequence,
-    scenario_id,
-    shape_id,
-    hardware,
-    step_id,
-    is_product,
-    product_count,
-    candidate,
-    is_matrix,
-    executed_precision,
-    strategy,
-    tile_unit_count,
-    peak_ops_per_s,
-    unit_ops_per_s,
-    op_j,
-    flops,
-    m,
-    n,
-    k,
-    gemm_count,
-    element_byte,
-    stages,
+    * EXCLUDE (
+        tile_memory_byte_per_s, is_staged, load_unit_byte_per_s, stream_unit_byte_per_s, tile_count, block_fraction,
+        filled_fraction, wave_quantization_fraction, waves, effective_waves, staged_byte, busy_units
+    ),
     -- Rows of the tile; null where no tile is cut.
     CAST(NULL AS DOUBLE) AS tile_m,
     -- Columns of the tile; null where no tile is cut.

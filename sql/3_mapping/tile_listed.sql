@@ -72,32 +72,11 @@ filled_tiles AS (
 )
 
 SELECT
-    model,
-    backend,
-    precision,
-    batch,
-    sequence,
-    scenario_id,
-    shape_id,
-    hardware,
-    step_id,
-    is_product,
-    product_count,
-    candidate,
-    is_matrix,
-    executed_precision,
-    strategy,
-    tile_unit_count,
-    peak_ops_per_s,
-    unit_ops_per_s,
-    op_j,
-    flops,
-    m,
-    n,
-    k,
-    gemm_count,
-    element_byte,
-    stages,
+    * EXCLUDE (
+        is_continued, tile_memory_byte_per_s, exposed_fill, longest_fill_s, start_s, wave_quantization_fraction, tile_m,
+        tile_n, tile_k, tile_count, step_s, padded_k, fill_k, waves, effective_waves, steady_s, fill_s, begin_s, computing_s,
+        filling_s
+    ),
     -- Rows of the tile; null where no tile is cut.
     tile_m,
     -- Columns of the tile; null where no tile is cut.

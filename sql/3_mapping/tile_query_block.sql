@@ -67,32 +67,10 @@ shared_blocks AS (
 )
 
 SELECT
-    model,
-    backend,
-    precision,
-    batch,
-    sequence,
-    scenario_id,
-    shape_id,
-    hardware,
-    step_id,
-    is_product,
-    product_count,
-    candidate,
-    is_matrix,
-    executed_precision,
-    strategy,
-    tile_unit_count,
-    peak_ops_per_s,
-    unit_ops_per_s,
-    op_j,
-    flops,
-    m,
-    n,
-    k,
-    gemm_count,
-    element_byte,
-    stages,
+    * EXCLUDE (
+        query_count, query_heads, tile_memory_byte_per_s, lanes, fill_k, sustained_fraction, query_block, tile_m, tile_n,
+        tile_k, product_blocks, tile_count, waves, block_rows
+    ),
     -- Rows of the tile; null where no tile is cut.
     CASE WHEN is_product THEN tile_m END AS tile_m,
     -- Columns of the tile; null where no tile is cut.

@@ -61,32 +61,10 @@ waved_blocks AS (
 )
 
 SELECT
-    model,
-    backend,
-    precision,
-    batch,
-    sequence,
-    scenario_id,
-    shape_id,
-    hardware,
-    step_id,
-    is_product,
-    product_count,
-    candidate,
-    is_matrix,
-    executed_precision,
-    strategy,
-    tile_unit_count,
-    peak_ops_per_s,
-    unit_ops_per_s,
-    op_j,
-    flops,
-    m,
-    n,
-    k,
-    gemm_count,
-    element_byte,
-    stages,
+    * EXCLUDE (
+        tile_memory_byte_per_s, stream_memory_byte, stream_memory_byte_per_s, stream_block, sustained_fraction, tile_m,
+        tile_n, tile_k, wave_quantization_fraction, tile_count, waves, effective_waves
+    ),
     -- Rows of the tile; null where no tile is cut.
     tile_m,
     -- Columns of the tile; null where no tile is cut.

@@ -47,32 +47,14 @@ timed_tiles AS (
 )
 
 SELECT
-    model,
-    backend,
-    precision,
-    batch,
-    sequence,
-    scenario_id,
-    shape_id,
-    hardware,
-    step_id,
-    is_product,
-    product_count,
-    candidate,
-    is_matrix,
-    executed_precision,
-    strategy,
-    tile_unit_count,
-    peak_ops_per_s,
-    unit_ops_per_s,
-    op_j,
-    flops,
-    m,
-    n,
-    k,
-    gemm_count,
-    element_byte,
-    stages,
+    * EXCLUDE (
+        array_clock_hz, filled_fraction, fed_array_hz, load_unit_byte_per_s, stream_unit_byte_per_s, tile_memory_byte,
+        stream_memory_byte, wave_quantization_fraction, split_k, listed_k, array_rows, array_columns, tile_m, tile_n, tile_k,
+        block_tiles, product_count_m, product_count_n, slice_k, slab_count, slab_k, kept_result_byte, holds_rows, block_byte,
+        step_byte, overflowing_level, tile_count, waves, effective_waves, cycles, combining_rounds, round_s, whole_m, whole_n,
+        loaded_row_byte, loaded_column_byte, carried_result_byte, streamed_row_byte, streamed_column_byte,
+        streamed_result_byte
+    ),
     -- Rows of the tile; null where no tile is cut.
     tile_m,
     -- Columns of the tile; null where no tile is cut.
