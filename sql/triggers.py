@@ -222,8 +222,8 @@ class _Maker:
             for event in EVENTS:
                 yield from self._queueing(fact, event, queues)
         for queue, tables in self._tables.items():
-            for table in tables:
-                yield from self._refusing(queue, table)
+            for kept in tables:
+                yield from self._refusing(queue, kept)
         for queue, tables in self._tables.items():
             if not tables:
                 continue
