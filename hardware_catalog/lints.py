@@ -37,7 +37,6 @@ CLOSURE_TOLERANCE = 0.02
 """Most that a dense peak may differ from units * operations a clock * clock."""
 
 ALLOWED = {
-    "family": ("cpu", "gpu", "tpu", "kpu", "npu", "dsp"),
     "status": ("shipping", "announced", "simulated", "retired", "internal"),
     "kind": ("simt", "core", "systolic", "domain_flow"),
     "scope": ("unit", "chip"),
@@ -59,6 +58,8 @@ class Context:
     confidences: frozenset[str]
     precisions: dict[str, int]
     """Bits by precision; empty when the catalog has no precision table."""
+    families: tuple[str, ...]
+    """Families there are, in order."""
     taken: dict[str, str]
     """Ids and aliases of parts already known, with the part each means."""
     rules: dict[ranges.Place, ranges.Bounds]
@@ -96,6 +97,7 @@ def _context(tables: dict[type[Row], list[Row]]) -> Context:
         sources=frozenset(row.source_id for row in tables.get(Source, []) if isinstance(row, Source)),
         confidences=frozenset(row.confidence for row in tables.get(Confidence, []) if isinstance(row, Confidence)),
         precisions={row.precision: row.bits for row in tables.get(Precision, []) if isinstance(row, Precision)},
+        families=tuple(row.family for row in tables.get(HardwareFamily, []) if isinstance(row, HardwareFamily)),
         taken=taken | aliases,
         rules={
             (r.kind, r.quantity, r.row_kind, r.of_family): (r.least, r.most)
@@ -153,7 +155,9 @@ def impossible_value(part: Part, context: Context) -> Iterator[Problem]:
 
 def unknown_word(part: Part, context: Context) -> Iterator[Problem]:
     """A text column with a value outside its vocabulary."""
-    yield from _outside(part, "family", part.text("family"), "family")
+    if part.text("family") not in context.families:
+        remedy = f"write one of {', '.join(context.families)}, or add the family to tables/{HardwareFamily.TABLE}.csv"
+        yield Problem(part.path, "family", part.text("family"), remedy)
     yield from _outside(part, "status", part.text("status"), "status")
     for section, column in (("cluster", "kind"), ("memory", "scope"), ("memory", "management"), ("peak", "unit")):
         for key, row in part.section(section).items():
@@ -427,11 +431,6 @@ def _unplaced_rows(tables: dict[type[Row], list[Row]]) -> Iterator[Problem]:
             yield Problem(
                 path, f"{_key(row)}.from_m", row.from_m, "a query_block, and no other, has the queries it is for"
             )
-    known = {row.family for row in tables.get(HardwareFamily, []) if isinstance(row, HardwareFamily)}
-    for family in ALLOWED["family"] if known else ():
-        if family not in known:
-            path = Path(f"tables/{HardwareFamily.TABLE}.csv")
-            yield Problem(path, "family", family, "add a row with its class of architecture")
 
 
 def _repeated_numbers(tables: dict[type[Row], list[Row]]) -> Iterator[Problem]:

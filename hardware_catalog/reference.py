@@ -11,6 +11,7 @@ from charz.schema.catalog import (
     Hardware,
     HardwareCluster,
     HardwareConflict,
+    HardwareFamily,
     HardwareMemory,
     HardwarePeak,
     HardwarePower,
@@ -43,11 +44,12 @@ def lines(catalog: Catalog | None = None) -> Iterator[str]:
     yield f"{len(catalog.parts())} parts ship with charz. `charz hardware show PART --sources` lists every number of"
     yield "one with its source; `charz hardware add FILE` adds your own. Peaks are dense and a multiply-accumulate is"
     yield "two operations. Peaks with half-precision accumulation are left out here.\n"
-    for family, title in FAMILIES.items():
+    families = [row.family for row in catalog.rows.get(HardwareFamily, []) if isinstance(row, HardwareFamily)]
+    for family in dict.fromkeys([*FAMILIES, *families]):
         parts = [part for part in catalog.parts() if part.family == family]
         if not parts:
             continue
-        yield f"\n## {title}\n"
+        yield f"\n## {FAMILIES.get(family, family)}\n"
         if family == "kpu":
             yield "Every KPU is simulated: no silicon measurement exists.\n"
         yield _row(COLUMNS)

@@ -61,3 +61,19 @@ def test_check_lists_every_fault(capsys: pytest.CaptureFixture[str], write_part:
     code, out, _ = charz(capsys, "hardware", "check", broken, "--format", "csv")
     assert code == 1
     assert [line.split(": ")[1] for line in out.splitlines()[1:]] == ["memory.dram.bandwidth_byte_per_s.unit", "family"]
+
+
+def test_check_says_what_a_part_lacks_to_answer(
+    capsys: pytest.CaptureFixture[str], write_part: Callable[..., Path]
+) -> None:
+    """No policy computes in 4-bit integers; a part of the template and every shipped one can be asked."""
+    four_bits = write_part(
+        {"family: gpu": "family: npu", "precision: fp16": "precision: int4", "accumulator: fp32": "accumulator: int32"}
+    )
+    code, out, _ = charz(capsys, "hardware", "check", four_bits, "--format", "csv")
+    assert code == 1
+    assert "small_gpu: it has no peak in a precision that a policy computes in; state a peak" in out
+    for file in ((write_part(),), ()):
+        code, out, err = charz(capsys, "hardware", "check", *file, "--format", "csv")
+        assert (code, out.splitlines()) == (0, ["fault"])
+        assert "each part can answer" in err

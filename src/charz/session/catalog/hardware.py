@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -156,7 +156,11 @@ class Hardware:
     def check(
         self, file: Annotated[File | None, Text("YAML file of a part; without one, the shipped catalog.")] = None
     ) -> Rows:
-        """Apply every lint to a part file, or to the whole shipped catalog; exit code 1 at a fault."""
+        """Apply every lint to a part file, or to the whole shipped catalog, and say what parts lack to answer or to give energies;
+        exit code 1 at either.
+
+        Nothing is ingested or written. A file's part is asked about with the rules and scenarios that ship.
+        """
         from charz.hardware_catalog import loader
         from charz.hardware_catalog.problem import CatalogError
 
@@ -166,8 +170,21 @@ class Hardware:
         except CatalogError as error:
             self.session.messages.remark(f"{len(error.problems)} faults")
             return Rows(("fault",), [(str(problem),) for problem in error.problems], is_failure=True)
-        self.session.messages.remark(f"no fault in {sum(map(len, rows.values()))} rows")
-        return Rows(("fault",), [])
+        lacks = self._lacks(Path(file) if file else None)
+        found = f"{len(lacks)} parts and backends lack something" if lacks else "each part can answer"
+        self.session.messages.remark(f"no fault in {sum(map(len, rows.values()))} rows, {found}")
+        return Rows(("fault",), [(lack,) for lack in lacks], is_failure=bool(lacks))
+
+    def _lacks(self, file: Path | None) -> Sequence[str]:
+        """What keeps the part of a file, or any part of the catalog, from answering, a line each."""
+        if file is None:
+            return _lacks(self.session.catalog())
+        import tempfile
+
+        from .. import workspace
+
+        with tempfile.TemporaryDirectory() as folder, workspace.change(Path(folder) / "check.duckdb") as connection:
+            return _lacks(connection, _insert(connection, file))
 
     @answer(is_writing=True)
     def add(
@@ -177,24 +194,12 @@ class Hardware:
         replace: Annotated[bool, Text("Take the place of a part of your own.")] = False,
     ) -> Rows:
         """Add a part of your own from a YAML file, checked by the lints of the shipped catalog."""
-        from charz.hardware_catalog import loader, part_file
-        from charz.hardware_catalog.sync import stored
-        from charz.schema import database
-        from charz.schema.catalog import Hardware as Part
-        from charz.schema.catalog import HardwareAlias
-        from charz.sql import restate
-
         file = Path(file)
-        wanted = part_file.read(file).hardware
         with self.session.changing() as connection:
-            if replace:
-                _remove_own(connection, wanted)
-            catalog = loader.load()
-            catalog.rows[Part] = stored(connection, Part)
-            catalog.rows[HardwareAlias] = stored(connection, HardwareAlias)
-            for rows in loader.load_part(file, catalog).values():
-                database.insert_rows(connection, rows)
-            restate.settle(connection)
+            wanted = _insert(connection, file, replace)
+            lacks = _lacks(connection, wanted)
+        for lack in lacks:
+            self.session.messages.remark(lack)
         self.session.messages.remark(f"`charz hardware show {wanted} --sources` shows what follows from its numbers")
         return Rows(("added",), [(wanted,)])
 
@@ -243,6 +248,36 @@ def _check_family(connection: duckdb.DuckDBPyConnection, family: str) -> None:
     families = [f for (f,) in connection.execute("SELECT DISTINCT family FROM hardware ORDER BY 1").fetchall()]
     if family not in families:
         raise CharzError("no part of this family", family, f"there are: {', '.join(families)}")
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, file: Path, replace: bool = False) -> str:
+    """Add the part of a file, checked against the parts, families and element types that the database has; returns its id."""
+    from charz.hardware_catalog import loader, part_file
+    from charz.hardware_catalog.sync import stored
+    from charz.schema import database
+    from charz.schema.catalog import Hardware as Part
+    from charz.schema.catalog import HardwareAlias, HardwareFamily, Precision
+    from charz.sql import restate
+
+    wanted = part_file.read(file).hardware
+    if replace:
+        _remove_own(connection, wanted)
+    catalog = loader.load()
+    for row_type in (Part, HardwareAlias, HardwareFamily, Precision):
+        catalog.rows[row_type] = stored(connection, row_type)
+    for rows in loader.load_part(file, catalog).values():
+        database.insert_rows(connection, rows)
+    restate.settle(connection)
+    return wanted
+
+
+def _lacks(connection: duckdb.DuckDBPyConnection, hardware: str | None = None) -> list[str]:
+    """What a part, or any, lacks to answer and what to do about it, a line each."""
+    query = (
+        "SELECT CONCAT(hardware, ': ', reason, '; ', next) FROM part_lack WHERE ?1 IS NULL OR hardware = ?1"
+        " ORDER BY hardware, backend, lack"
+    )
+    return [line for (line,) in connection.execute(query, [hardware]).fetchall()]
 
 
 def _remove_own(connection: duckdb.DuckDBPyConnection, hardware: str) -> None:
