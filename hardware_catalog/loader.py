@@ -108,6 +108,7 @@ def number_rules() -> Iterator[Row]:
                 kind=ranges.kind(row_type), quantity=said.quantity, row_kind=said.of, of_family=said.family,
                 least=said.possible.least, most=said.possible.most,
                 plausible_least=said.plausible.least, plausible_most=said.plausible.most,
+                is_needed=said.plausible.is_needed,
             )  # fmt: skip
 
 

@@ -223,6 +223,7 @@ class HardwareMemory(Row):
         Plausible(1e9, 1e15, of="scratchpad", family="tpu"),
         Plausible(1e9, 1e14, of="l2", family="gpu"),
         Plausible(1e9, 1e14, of="l3"),
+        Plausible(1e9, 1e13, of="l3", family="kpu"),
         Plausible(1e9, 2e12, of="dram", family="cpu"),
         Plausible(1e9, 1e14, of="register", family="gpu"),
     ]
@@ -482,6 +483,8 @@ class NumberRule(Row):
     """Smallest number that is plausible, in SI."""
     plausible_most: float
     """Largest number that is plausible, in SI."""
+    is_needed: bool
+    """True where null is not plausible."""
 
 
 class HardwareConflict(Row):
@@ -733,7 +736,12 @@ class BackendSupport(Row):
     `adds_bias_kernels`."""
     sums_in_half: bool
     """True where vector units sum products of half precision in half precision, at the rate they have for it."""
-    chunk_element: Annotated[float | None, Plausible(16, 1e6)]
+    chunk_element: Annotated[
+        float | None,
+        Plausible(16, 1e6),
+        Plausible(16, 1e6, of="eager", family="cpu", is_needed=True),
+        Plausible(16, 1e6, of="inductor", family="cpu", is_needed=True),
+    ]
     """Elements of a loop of its own that each thread must get, or not all of them run it. Null where that is not known or
     does not arise."""
     shares_by_chunk: bool

@@ -44,6 +44,8 @@ class Plausible:
     most: float
     of: str = EVERY
     family: str = EVERY
+    is_needed: bool = False
+    """True where such a row hardly leaves the number open."""
 
 
 COUNT, ANY = Possible(1, 1e9), Possible(-HUGE, HUGE)

@@ -12,7 +12,8 @@ WITH ruled_numbers AS (
                 'least': r.least,
                 'most': r.most,
                 'plausible_least': r.plausible_least,
-                'plausible_most': r.plausible_most
+                'plausible_most': r.plausible_most,
+                'is_needed': r.is_needed
             },
             ROW(r.row_kind <> '*', r.of_family <> '*')
         ) AS rule
@@ -31,15 +32,18 @@ SELECT
     quantity,
     -- Place of the number: all three, joined by a point.
     CONCAT(kind, '.', row_key, '.', quantity) AS field,
-    -- What stands there, in the unit of the column.
+    -- What stands there, in the unit of the column; null where nothing does.
     value,
     -- What may stand there, or usually does.
     CASE
-        WHEN value >= rule.least AND value <= rule.most
+        WHEN COALESCE(value >= rule.least AND value <= rule.most, TRUE)
             THEN CONCAT('usual are ', rule.plausible_least, ' to ', rule.plausible_most)
         ELSE CONCAT('a number from ', rule.least, ' to ', rule.most)
     END AS rule,
     -- True of a number that may be, though it hardly is: answers that rest on it name it.
-    value >= rule.least AND value <= rule.most AS is_possible
+    COALESCE(value >= rule.least AND value <= rule.most, TRUE) AS is_possible
 FROM ruled_numbers
-WHERE NOT (value >= rule.least AND value <= rule.most AND value >= rule.plausible_least AND value <= rule.plausible_most)
+WHERE COALESCE(
+    NOT (value >= rule.least AND value <= rule.most AND value >= rule.plausible_least AND value <= rule.plausible_most),
+    rule.is_needed
+)

@@ -126,7 +126,6 @@ SELECT
     family,
     -- Column of the number.
     quantity,
-    -- The number, in the unit of the column.
+    -- The number, in the unit of the column; null where it is open.
     value
 FROM listed_numbers
-WHERE value IS NOT NULL

@@ -72,7 +72,10 @@ kernel_weights AS (
         ) AS kernel_threads,
         COUNT(*) OVER (
             PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
-        ) AS member_count
+        ) AS member_count,
+        COUNT(weight) OVER (
+            PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
+        ) AS weighed_count
     FROM weighted_members
 ),
 
@@ -80,6 +83,7 @@ shared_members AS (
     SELECT
         *,
         CASE
+            WHEN weighed_count < member_count THEN NULL
             WHEN kernel_weight > 0e0 THEN weight / NULLIF(kernel_weight, 0e0)
             WHEN kernel_threads > 0e0 THEN threads / NULLIF(kernel_threads, 0e0)
             ELSE 1e0 / NULLIF(CAST(member_count AS DOUBLE), 0e0)
@@ -113,7 +117,7 @@ SELECT
     flops,
     -- Independent output elements.
     threads,
-    -- Share of the kernel it answers for; a kernel's shares sum to 1.
+    -- Share of the kernel it answers for; a kernel's shares sum to 1. Null where the weight of a member cannot be.
     share_fraction,
     -- Share of the kernel's latency. [s]
     share_fraction * latency_s AS latency_s,

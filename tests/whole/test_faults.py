@@ -186,6 +186,17 @@ def test_commands_say_why_there_is_no_answer(file: Path, tmp_path: Path) -> None
     assert report["latency_s"][0] is None and report["energy_j"][0] is None and report["bottleneck"][0] is None
 
 
+def test_commands_name_a_number_that_is_hardly_so(file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "copy.duckdb"
+    shutil.copy(file, path)
+    with duckdb.connect(str(path)) as opened:
+        opened.execute("UPDATE hardware_power SET tdp_w = 1000 * tdp_w WHERE hardware = 't4'")
+    line = "t4 rests on a number that is hardly so: power.default.tdp_w is 70000, usual are 1.0 to 2000.0"
+    with charz.open(path) as db, pytest.warns(CharzWarning, match=line):
+        report = db.report("small", on="t4")
+    assert report["latency_s"][0] > 0
+
+
 @pytest.mark.slow
 @pytest.mark.broad
 def test_no_fault_is_answered_in_silence(connection: duckdb.DuckDBPyConnection, before: faults.Answers) -> None:
@@ -202,10 +213,13 @@ def test_no_fault_is_answered_in_silence(connection: duckdb.DuckDBPyConnection, 
             "UPDATE hardware_interconnect SET bandwidth_byte_per_s = 'inf'::DOUBLE WHERE hardware = 't4'",
             "SELECT latency_s FROM parallel_plan",
         ),
+        ("UPDATE collective SET bandwidth_fraction = 2", "SELECT latency_s FROM parallel_plan"),
+        ("UPDATE architectural_modifier SET modifier = 'nan'::DOUBLE", "SELECT edp_js FROM operator_edp"),
+        ("UPDATE prediction_band SET low_factor = -1", "SELECT p10_s FROM model_latency"),
     ],
-    ids=["price", "link"],
+    ids=["price", "link", "collective", "modifier", "band"],
 )
-def test_a_price_or_link_that_cannot_be_leaves_what_rests_on_it_null(
+def test_a_number_that_cannot_be_leaves_what_rests_on_it_null(
     statement: str, query: str, connection: duckdb.DuckDBPyConnection, before: faults.Answers
 ) -> None:
     """Time and energy of one part do not."""

@@ -44,7 +44,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
     "impossible_number": [
         (
             "part_fault",
-            "INSERT INTO part_fault VALUES ('t4', 'memory', 'memory.l2.capacity_byte', -1, 'a number from 1e-30 to 1e+30')",
+            "INSERT INTO part_fault VALUES ('t4', 'memory', 'memory.l2.capacity_byte', -1, 'a number from 1e-30 to 1e+30', FALSE)",
         )
     ],
     "kernel_without_cost": [("shape_cost", f"DELETE FROM shape_cost WHERE {FIRST_RUN} AND shape_id = 0")],
