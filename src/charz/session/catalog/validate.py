@@ -48,8 +48,8 @@ class Validate(Core):
 
         frame = self._scored(where, family_only)
         if section == "worst":
-            columns = ("model", "hardware", "backend", "batch", "measured_s", "latency_s", "host_factor", "unfitted_s")
-            columns += ("log_ratio", "why")
+            measured = ("model", "hardware", "backend", "batch", "measured_s", "latency_s")
+            columns = (*measured, "host_factor", "unfitted_s", "log_ratio", "why")
             return of_frame(validation.worst(frame, worst).select(columns))
         kept = validation.score(frame, one_of("breakdown", section, CELLS), least_rows)
         few = len(validation.score(frame, section)) - len(kept)
