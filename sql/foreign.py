@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 import duckdb
 
+from .layers import REBUILD
 from .triggers import comparable
 
 _OBJECTS = """
@@ -62,8 +63,9 @@ def foreign_objects(
 
 
 def _unnumbered(name: str) -> str:
-    """A name without the number by which charz's triggers are ordered: it is another where a relation has come or gone."""
-    return re.sub(r"^trigger charz_\d+_", "trigger charz_", name)
+    """A name without what is another where a relation has come or gone: the number by which the triggers of a queue are
+    ordered, and the queue."""
+    return re.sub(rf"^trigger charz_\d+_(\w+) on {REBUILD}\..*", r"trigger charz_\1", name)
 
 
 def lacking(connection: duckdb.DuckDBPyConnection, own: duckdb.DuckDBPyConnection) -> list[str]:

@@ -1,11 +1,11 @@
 """Triggers in the file that keep maintained tables equal to `rebuild.NAME` whichever client writes the facts.
 
-A statement on a fact queues the keys whose rows it may change, parts in `rebuild.changed_hardware` or runs in
-`rebuild.changed_run`. The queue's own triggers then delete the rows of those keys from each maintained table and insert
-them as evaluated anew, table after table: triggers of one event fire in the order of their names, each to its end. What
-several tables read is evaluated once, in a table of `rebuild` that is empty afterwards. Bodies hold the text of the
-views between, so that views can be replaced beneath them. A queue stays as a list of what was evaluated since the last
-refresh: a trigger may not empty the table that fires it, and one more on every fact would cost each opening of the file.
+A statement on a fact queues the keys whose rows it may change, parts (`PARTS`) or runs (`RUNS`). The queue's own
+triggers then delete the rows of those keys from each maintained table and insert them as evaluated anew, table after
+table: triggers of one event fire in the order of their names, each to its end. What several tables read is evaluated
+once, in a table of `rebuild` that is empty afterwards. Bodies hold the text of the views between, so that views can be
+replaced beneath them. A queue stays as a list of what was evaluated since the last refresh: a trigger may not empty the
+table that fires it, and one more on every fact would cost each opening of the file.
 
 A client's own write to a maintained table would move nothing and be gone at the next change, so that it is refused: every
 statement on one fails but while `rebuild.writing` has a row, which the first trigger of a queue, and charz where it writes
@@ -78,8 +78,12 @@ engine refuses the second."""
 READ = f"{REBUILD}.read_name"
 """Table of the names by which triggers read tables and views."""
 
-PARTS = Queue(HARDWARE, f"{REBUILD}.changed_hardware", ("hardware",))
-RUNS = Queue(WORKLOAD, f"{REBUILD}.changed_run", ("model", "scenario_id"))
+QUEUE = f"{REBUILD}.USE_this_database_before_you_write_to_it"
+"""How the names of the queues begin. A body names its tables in the current database; where a client writes through an alias
+(`UPDATE x.hardware_power`), the engine refuses with the name of the queue that it misses there: so it says what to do."""
+
+PARTS = Queue(HARDWARE, f"{QUEUE}_hardware", ("hardware",))
+RUNS = Queue(WORKLOAD, f"{QUEUE}_run", ("model", "scenario_id"))
 
 
 WRITING = f"{REBUILD}.writing"

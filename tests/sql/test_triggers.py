@@ -316,6 +316,22 @@ def test_a_copy_without_triggers_is_noticed(small: Path, tmp_path: Path) -> None
         assert maintain.differences(connection) == {}
 
 
+@pytest.mark.parametrize("table", ["hardware_power", "hardware_memory", "scenario", "efficiency"])
+def test_a_write_through_an_alias_is_refused_in_words_that_help(small: Path, table: str) -> None:
+    with duckdb.connect() as connection:
+        connection.execute(f"ATTACH '{small}' AS x")
+        with pytest.raises(duckdb.Error, match="USE_this_database_before_you_write_to_it"):
+            connection.execute(f"DELETE FROM x.{table}")
+
+
+def test_a_file_renamed_and_attached_keeps_its_tables_once_it_is_used(small: Path, tmp_path: Path) -> None:
+    renamed = tmp_path / "another name.duckdb"
+    small.rename(renamed)
+    with duckdb.connect() as connection:
+        connection.execute(f"ATTACH '{renamed}' AS x; USE x; UPDATE hardware_power SET tdp_w = 2 * tdp_w")
+        assert maintain.differences(connection) == {}
+
+
 def test_many_writes_at_once_are_evaluated_once(small: Path) -> None:
     with opened(small) as connection:
         connection.begin()
