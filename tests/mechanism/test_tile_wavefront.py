@@ -73,6 +73,8 @@ def test_two_tiles_on_each_array(check: Callable[..., None]) -> None:
             {}, {"split_k": 2.0},
             {"tile_count": 8.0, "waves": 4.0, "ideal_s": 2.0 + 2 * 8.0, "reload_byte": 384.0 + 256.0}, id="split reduction",
         ),
+        # Thirds of it, 4 deep, twelve tiles in six rounds: 4 + 6 + 5 x 4 cycles; 6 x 2 / 3 rounds of adding.
+        pytest.param({}, {"split_k": 3.0}, {"waves": 6.0, "ideal_s": 30 / 13 + 4 * 8.0}, id="thirds"),
         # Blocks of four tiles, all of the product: one unit has them. Operands cross once; rows do not stay in 32 bytes.
         pytest.param(
             {}, {"listed_m": 8.0, "listed_n": 8.0},

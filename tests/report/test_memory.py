@@ -76,7 +76,7 @@ def test_largest_batch(gives: Gives) -> None:
         "brim": (far | {"dram_byte": 929.0}, {"largest_batch": 31, "peak_memory_byte": 929.0, "is_exact": True}),
         "gap": (far | {"dram_byte": 928.0}, {"largest_batch": 10, "peak_memory_byte": 341.0, "is_exact": False}),
         "none": (
-            {"upper_batch": 2.0, "lower_batch": 0.0, "dram_byte": 30.0},
+            {"upper_batch": 2.0, "lower_batch": 0.0, "dram_byte": 50.0},
             {"largest_batch": 0, "peak_memory_byte": None, "is_exact": True},
         ),
         "flat": ({"upper_batch": None, "lower_batch": None}, {"largest_batch": None, "largest_on_chip_batch": None}),

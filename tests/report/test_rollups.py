@@ -532,6 +532,17 @@ def test_busy_time_at_each_clock(gives: Gives, n: int) -> None:
     )
 
 
+@pytest.mark.parametrize("n", range(6))
+@pytest.mark.parametrize(("feed_s", "busy_s"), [(0.0, 12.0), (3.5, 15.0)])
+def test_each_clock_is_the_same_formula(gives: Gives, n: int, feed_s: float, busy_s: float) -> None:
+    """At a quarter: 8 + 0.75 * 4 + 1 s, or 14 + 1 of feeding."""
+    shape = STEPS | {
+        "compute_s": 2.0, "memory_s": 3.0, "clocked_memory_s": 1.0, "overlap_fraction": 0.25, "exposed_s": 1.0, "kernel_count": 1,
+        "feed_s": feed_s, f"clock_{n}": 0.25,
+    }  # fmt: skip
+    gives("step_power", [{f"busy_{n}_s": busy_s, f"voltage_{n}": 0.49}], clock_step=[shape])
+
+
 @pytest.mark.parametrize("n", range(1, 6))
 def test_power_of_a_run_that_the_host_paces(gives: Gives, n: int) -> None:
     """800 J in 1000 s, however short the kernels are; a voltage that has no floor falls with the clock."""
