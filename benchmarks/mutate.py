@@ -3,6 +3,7 @@
     python -m benchmarks.mutate --seed 1 --count 600 --workers 2 --page docs/mutation.md   # every file of sql/
     python -m benchmarks.mutate --layers 5_rollup 6_report                                 # every mutant of two layers
     python -m benchmarks.mutate --relations inference_cost                                 # and of one relation
+    python -m benchmarks.mutate --again /tmp/mutation.jsonl --page docs/mutation.md        # what survived before, once more
     python -m benchmarks.mutate --relations run_sum --matching "MAX . MIN in .MAX.static_w" --mark "one value a run"
 
 pytest collects once; a process forked for each mutant reads the changed text where it reads that file of `sql/`, and runs
@@ -334,6 +335,14 @@ def page(results: Sequence[Result], seed: int) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _again(found: Iterable[Source], earlier: Sequence[Result]) -> tuple[list[tuple[Source, Mutant]], list[Result]]:
+    """Mutants that survived, to be run again, and results of the others; those of statements that are no more count no more."""
+    every = {mutant.key: (source, mutant) for source in found for mutant in mutants.of(source.text)}
+    last = {key(result): result for result in earlier if key(result) in every}
+    survived = {k for k, result in last.items() if result["status"] == "survived" and k not in equivalents()}
+    return [every[k] for k in last if k in survived], [result for k, result in last.items() if k not in survived]
+
+
 def main() -> None:
     """Draw mutants, run tests against each, and say which survive."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -345,6 +354,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=12.0, help="CPU time after which a mutant counts as survived")
     parser.add_argument("--tests", nargs="*", default=list(TESTS))
     parser.add_argument("--results", type=Path, default=Path(tempfile.gettempdir()) / "mutation.jsonl")
+    parser.add_argument(
+        "--again", type=Path, nargs="*", default=[], help="results of slices: run their survivors, keep the rest"
+    )
     parser.add_argument("--page", type=Path, help="write the counts by file")
     parser.add_argument("--matching", default="", help="those alone whose line, as printed, holds this pattern")
     parser.add_argument(
@@ -357,20 +369,24 @@ def main() -> None:
     found = [s for s in sources() if (s.name in options.relations if options.relations else s.layer in options.layers)]
     wanted = drawn(found, options.seed, options.count)
     wanted = [(s, m) for s, m in wanted if re.search(options.matching, shown(described(s, m)))]
+    earlier = [json.loads(line) for path in options.again for line in path.read_text().splitlines()]
+    if options.again:
+        wanted, earlier = _again(found, earlier)
     if options.mark:
         for source, mutant in wanted:
             print(shown(described(source, mutant)))
         mark(wanted, options.mark)
         return
     print(f"seed {options.seed}: {len(wanted)} mutants of {len(found)} files", flush=True)
-    options.results.unlink(missing_ok=True)
+    if options.results not in options.again:
+        options.results.unlink(missing_ok=True)
     campaign = Campaign(options, wanted)
     arguments = ["-n", "0", "-s", "-q", "--no-header", "--no-summary", "-p", "no:cacheprovider", *options.tests]
     os.chdir(REPOSITORY)
     pytest.main(
         [name for name in arguments if not name.startswith("tests/") or Path(name).exists()], plugins=[campaign]
     )
-    text = page(campaign.results, options.seed)
+    text = page([*earlier, *campaign.results], options.seed)
     print(text[text.index(next(line for line in text.splitlines() if " mutants, " in line)) :])
     if options.page:
         options.page.write_text(text)

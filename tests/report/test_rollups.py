@@ -414,9 +414,9 @@ def test_fusion_benefit(gives: Gives) -> None:
 
 
 def sided(**changed: Any) -> dict[str, list[Record]]:
-    """Operators 0 and 1 are kernel 0; one by one they are kernels 0 and 1, and a conversion."""
+    """Operators 0 and 1 are kernel 0 and a conversion; one by one they are kernels 0 and 1, and a conversion."""
     kernels = [
-        ("kpu", 1, 0, 0, 1.0, 4.0), ("plain", 2, 0, 0, 1.0, 5.0), ("plain", 2, 1, 1, 2.0, 2.0), ("plain", 2, 2, 1, 0.5, 1.0),
+        ("kpu", 1, 0, 0, 1.0, 4.0), ("kpu", 1, 5, 1, 0.25, 1.0), ("plain", 2, 0, 0, 1.0, 5.0), ("plain", 2, 1, 1, 2.0, 2.0), ("plain", 2, 2, 1, 0.5, 1.0),
     ]  # fmt: skip
     return {
         "kernel_time": [
@@ -432,12 +432,12 @@ def sided(**changed: Any) -> dict[str, list[Record]]:
 
 
 def test_kernel_fusion(gives: Gives) -> None:
-    """1 + 2 + 0.5 s and 8 J one by one against 1 s and 4 J."""
+    """1 + 2 + 0.5 s and 8 J one by one against 1.25 s and 5 J."""
     gives(
         "kernel_fusion",
         [{"kernel": "conv+relu", "operator_count": 2, "unfused_kernel_count": 3, "unfused_traffic_byte": 350.0,
-          "traffic_byte": 100.0, "unfused_dram_byte": 35.0, "dram_byte": 10.0, "unfused_latency_s": 3.5, "latency_s": 1.0,
-          "speedup": 3.5, "unfused_energy_j": 8.0, "energy_j": 4.0, "edp_ratio": 7.0, "scenario_id": 1}],
+          "traffic_byte": 125.0, "unfused_dram_byte": 35.0, "dram_byte": 12.5, "unfused_latency_s": 3.5, "latency_s": 1.25,
+          "speedup": 2.8, "unfused_energy_j": 8.0, "energy_j": 5.0, "edp_ratio": 4.48, "scenario_id": 1}],
         across=["backend", "scenario_id"],
         within=[*CONDITIONS, "kernel_id"],
         free={"kernel_time": ["kernel_id"]},
