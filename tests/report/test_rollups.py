@@ -551,7 +551,7 @@ def test_power_of_a_run_that_the_host_paces(gives: Gives, n: int) -> None:
     gives("step_power", [{f"power_{n}_w": 0.8 * voltage + 20 * voltage, "host_s": 1000.0}], clock_step=[shape])
 
 
-RATES = {f"clock_{n}": 0.5**n for n in range(6)} | {f"power_{n}_w": 64.0 * 0.25**n for n in range(6)}
+RATES = {f"clock_{n}": 0.5**n for n in range(6)} | {f"power_{n}_w": 96.0 * 0.25**n for n in range(6)}
 """A step halves the clock and quarters the power."""
 TIMES = {f"busy_{n}_s": busy for n, busy in enumerate((10.0, 11.0, 14.0, 20.0, 40.0, 90.0))}
 
@@ -559,16 +559,16 @@ TIMES = {f"busy_{n}_s": busy for n, busy in enumerate((10.0, 11.0, 14.0, 20.0, 4
 @pytest.mark.parametrize(
     ("limit", "clock", "busy"),
     [
-        (64.0, 1.0, 10.0),
+        (96.0, 1.0, 10.0),
         (None, 1.0, 10.0),
         # Between two steps the clock is the square root of the power. At 1 / 1.5 of a step further the time is at least that of
         # the step before, and what the line through two steps on either side says.
-        (16.0, 0.5, 11.0),
-        (36.0, 0.75, 10.0),  # 11 - (2 - 4 / 3) * 3 / 2
-        (9.0, 0.375, 12.0),  # 11 + 2 / 3 * 1, 14 - 4 / 3 * 6 / 4
-        (2.25, 0.1875, 16.0),  # 14 + 4 / 3 * 3 / 2, 20 - 8 / 3 * 20 / 8
-        (0.5625, 0.09375, 24.0),  # 20 + 8 / 3 * 6 / 4, 40 - 16 / 3 * 50 / 16
-        (0.140625, 0.046875, 160 / 3),  # 40 + 16 / 3 * 20 / 8
+        (24.0, 0.5, 11.0),
+        (54.0, 0.75, 10.0),  # 11 - (2 - 4 / 3) * 3 / 2
+        (13.5, 0.375, 12.0),  # 11 + 2 / 3 * 1, 14 - 4 / 3 * 6 / 4
+        (3.375, 0.1875, 16.0),  # 14 + 4 / 3 * 3 / 2, 20 - 8 / 3 * 20 / 8
+        (0.84375, 0.09375, 24.0),  # 20 + 8 / 3 * 6 / 4, 40 - 16 / 3 * 50 / 16
+        (0.2109375, 0.046875, 160 / 3),  # 40 + 16 / 3 * 20 / 8
         (0.01, 0.03125, 90.0),
     ],
 )
@@ -577,6 +577,22 @@ def test_run_clock(gives: Gives, limit: float | None, clock: float, busy: float)
         "run_clock",
         [{"clock_fraction": clock, "least_busy_s": busy}],
         step_power=[POWER | RATES | TIMES | {"limit_w": limit, "is_energy_known": True}],
+    )
+
+
+def test_sums_of_a_run_at_all_clocks(gives: Gives) -> None:
+    """Of two shapes, twice each: 2 * (400 + 100) J that fall with the voltage, 2 * (50 + 30) that do not, gaps of 2 * (0.5 + 0.25)
+    s, 3 + 2 s of the host and 1 of the call."""
+    other = {"shape_id": 1, "issue_s": 2.0, "kernel_gap_s": 0.25, "clocked_energy_j": 100.0, "dynamic_energy_j": 130.0}
+    sums = {"run_clocked_j": 1000.0, "run_memory_j": 160.0, "host_s": 6.0, "beside_s": 7.5, "is_energy_known": True}
+    gives(
+        "step_power",
+        [{"shape_id": i} | sums for i in (0, 1)],
+        by=["shape_id"],
+        clock_step=[
+            STEPS | {"kernel_gap_s": 0.5, "dynamic_energy_j": 450.0},
+            STEPS | other | {"dynamic_energy_j": 130.0},
+        ],
     )
 
 
