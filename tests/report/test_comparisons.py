@@ -447,3 +447,18 @@ def test_a_prompt_under_other_conditions(evaluate: Evaluate, changed: Record) ->
         assumed_input=[{}],
     )
     assert (row["ttft_s"], row["prompt_tokens"], row["peak_memory_byte"]) == (None, None, 1.0)
+
+
+def test_what_differs_by_rounding_is_no_gain(evaluate: Evaluate) -> None:
+    """A billionth of 4 s and of 8 J: 1 ns and 1 nJ are none, 6 ns and 12 nJ are."""
+    choices = {
+        "same_s": {"sample_s": 4.0 - 1e-9}, "same_j": {"sample_j": 8.0 - 1e-9}, "less_s": {"sample_s": 4.0 - 6e-9},
+        "less_j": {"sample_j": 8.0 - 12e-9},
+    }  # fmt: skip
+    rows = evaluate(
+        "opportunity",
+        run=[{"scenario_id": 1}],
+        part_support=[{}],
+        target_cost=[NOW, *(NOW | choice | {"hardware": name} for name, choice in choices.items())],
+    )
+    assert {row["change"] for row in rows} == {"less_s", "less_j"}

@@ -283,6 +283,7 @@ def test_operator_fusion(gives: Gives) -> None:
         run=[
             *({"backend": name, "scenario_id": i} for i, name in enumerate(("inductor", "eager", "xla"), start=1)),
             {"backend": "inductor", "scenario_id": 9, "host_factor": 2.0},
+            {"backend": "tensorrt", "scenario_id": 1, "host_factor": 3.0},
         ],
         fusion_side=[side | {"backend": "inductor"}, side | {"backend": "eager", "is_unfused": True}],
         backend=[{"backend": "inductor", "unfused_backend": "eager"}, {"backend": "xla"}],
