@@ -468,6 +468,7 @@ def test_shmoo_point(gives: Gives) -> None:
         ({"cache_state": "hot", "traffic_byte": 10.0}, {"weight_level": "l2"}),
         ({"cache_state": "hot", "traffic_byte": 11.0}, {"weight_level": "dram"}),
         ({"held_weight_fraction": 1.0 - 1e-10}, {"weight_level": "l2"}),
+        ({"held_weight_fraction": 1.0 - 1e-7}, {"weight_level": "dram"}),
         ({"weight_byte": 0.0}, {"weight_level": None}),
         ({"weight_byte": None}, {"weight_level": None}),
         ({"is_simulated": True, "moved_byte": 10.0}, {"part": "chip (simulated)", "fits_cache": True}),

@@ -596,6 +596,18 @@ def test_sums_of_a_run_at_all_clocks(gives: Gives) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("limit", "busy"),
+    [(54.0, 50 / 3), (13.5, 80 / 3), (3.375, 110 / 3), (0.84375, 200 / 3), (0.2109375, 400 / 3)],
+)
+def test_the_line_through_two_steps_bounds_the_time(gives: Gives, limit: float, busy: float) -> None:
+    """At 1.5 times the next clock: 20 - 2 / 3 * 10 / 2, 20 + 2 / 3 * 10, 30 + 4 / 3 * 10 / 2, 100 - 16 / 3 * 100 / 16 and
+    100 + 16 / 3 * 50 / 8."""
+    times = {f"busy_{n}_s": time for n, time in enumerate((10.0, 20.0, 30.0, 50.0, 100.0, 200.0))}
+    shape = POWER | RATES | times | {"limit_w": limit, "is_energy_known": True}
+    gives("run_clock", [{"least_busy_s": busy}], step_power=[shape])
+
+
 def test_a_run_of_unknown_energy_keeps_its_clock(gives: Gives) -> None:
     shape = POWER | RATES | TIMES | {"limit_w": 1.0, "is_energy_known": False}
     gives("run_clock", [{"clock_fraction": 1.0, "least_busy_s": 10.0}], step_power=[shape])
@@ -628,6 +640,8 @@ def test_clocked_shape(gives: Gives) -> None:
         ({"limit_w": 14.45}, {"pause_ratio": 38.625 / 20, "busy_s": 7.25 * 38.625 / 20, "is_power_bound": True}),
         # A host that takes 45 anyway.
         ({"limit_w": 14.45, "host_s": 45.0}, {"pause_ratio": 1.0}),
+        # 40 s are needed, as long as the host takes.
+        ({"limit_w": 14.5, "host_s": 40.0}, {"pause_ratio": 1.0}),
         ({"limit_w": 11.25}, {"pause_ratio": None, "busy_s": None}),
         ({"limit_w": 11.0}, {"pause_ratio": None}),
         ({"limit_w": None}, {"pause_ratio": 1.0}),
