@@ -3,6 +3,8 @@
     python -m benchmarks.mutate --seed 1 --count 600 --workers 2 --page docs/mutation.md   # every file of sql/
     python -m benchmarks.mutate --layers 5_rollup 6_report                                 # every mutant of two layers
     python -m benchmarks.mutate --relations inference_cost                                 # and of one relation
+    python -m benchmarks.mutate --again /tmp/mutation.jsonl --page docs/mutation.md        # what survived before, once more
+    python -m benchmarks.mutate --relations run_sum --matching "MAX . MIN in .MAX.static_w" --mark "one value a run"
 
 pytest collects once; a process forked for each mutant reads the changed text where it reads that file of `sql/`, and runs
 the tests of relations that read it, nearest first, until one fails. `equivalent_mutants.csv` lists mutants that no row can
@@ -167,6 +169,7 @@ class Campaign:
         self.options = options
         self.wanted = wanted
         self.results: list[Result] = []
+        self.known = equivalents()
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Every mutant in a process of its own."""
@@ -200,14 +203,12 @@ class Campaign:
             else {"status": "killed", "by": f"the process ended with status {status}", "tests": 0}
         )
         shutil.rmtree(place, ignore_errors=True)
-        result = {
-            "file": source.place, "line": mutant.line, **mutants.row(mutant), **found,
-            "cpu_s": usage.ru_utime + usage.ru_stime,
-        }  # fmt: skip
+        result = described(source, mutant) | found | {"cpu_s": usage.ru_utime + usage.ru_stime}
         self.results.append(result)
         with self.options.results.open("a") as lines:
             lines.write(json.dumps(result) + "\n")
-        if self.options.verbose or result["status"] not in ("killed", "invalid"):
+        is_open = result["status"] == "survived" and key(result) not in self.known
+        if self.options.verbose or is_open:
             print(
                 f"{result['status']:9} {shown(result)} ({result['tests']} tests, {result['cpu_s']:.1f} s)", flush=True
             )
@@ -267,6 +268,11 @@ def _put(source: Source, text: str) -> None:
     Path.read_bytes = lambda path: text.encode() if is_it(path) else read_bytes(path)  # type: ignore[method-assign]
 
 
+def described(source: Source, mutant: Mutant) -> Result:
+    """A mutant as a row of results."""
+    return {"file": source.place, "line": mutant.line, **mutants.row(mutant)}
+
+
 def shown(result: Mapping[str, Any]) -> str:
     """A mutant in a line."""
     return f"{result['file']}:{result['line']} {result['kind']}: {result['change']} in `{result['place']}`"
@@ -281,6 +287,17 @@ def equivalents() -> dict[tuple[str, ...], str]:
             (r["relation"], r["body_hash"], r["kind"], r["change"], r["place"]): r["reason"]
             for r in csv.DictReader(lines)
         }
+
+
+def mark(found: Iterable[tuple[Source, Mutant]], reason: str) -> None:
+    """Add mutants to the list of equivalent ones, and drop what it says of statements that are no more."""
+    present = {source.name: mutants.of(source.text) for source in sources()}
+    known = {mutant.key for made in present.values() for mutant in made}
+    kept = {k: r for k, r in equivalents().items() if k in known} | {mutant.key: reason for _, mutant in found}
+    with EQUIVALENT.open("w", newline="") as lines:
+        writer = csv.writer(lines, lineterminator="\n")
+        writer.writerow(["relation", "body_hash", "kind", "change", "place", "reason"])
+        writer.writerows([*k, kept[k]] for k in sorted(kept))
 
 
 def key(result: Mapping[str, Any]) -> tuple[str, ...]:
@@ -318,6 +335,14 @@ def page(results: Sequence[Result], seed: int) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _again(found: Iterable[Source], earlier: Sequence[Result]) -> tuple[list[tuple[Source, Mutant]], list[Result]]:
+    """Mutants that survived, to be run again, and results of the others; those of statements that are no more count no more."""
+    every = {mutant.key: (source, mutant) for source in found for mutant in mutants.of(source.text)}
+    last = {key(result): result for result in earlier if key(result) in every}
+    survived = {k for k, result in last.items() if result["status"] == "survived" and k not in equivalents()}
+    return [every[k] for k in last if k in survived], [result for k, result in last.items() if k not in survived]
+
+
 def main() -> None:
     """Draw mutants, run tests against each, and say which survive."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -329,22 +354,39 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=12.0, help="CPU time after which a mutant counts as survived")
     parser.add_argument("--tests", nargs="*", default=list(TESTS))
     parser.add_argument("--results", type=Path, default=Path(tempfile.gettempdir()) / "mutation.jsonl")
+    parser.add_argument(
+        "--again", type=Path, nargs="*", default=[], help="results of slices: run their survivors, keep the rest"
+    )
     parser.add_argument("--page", type=Path, help="write the counts by file")
+    parser.add_argument("--matching", default="", help="those alone whose line, as printed, holds this pattern")
+    parser.add_argument(
+        "--mark", metavar="REASON", help="run nothing; list these mutants as equivalent, for this reason"
+    )
     parser.add_argument("--verbose", action="store_true", help="print mutants that a test kills too")
     options = parser.parse_args()
     read = functools.cache(reading.read)
     reading.read = read
     found = [s for s in sources() if (s.name in options.relations if options.relations else s.layer in options.layers)]
     wanted = drawn(found, options.seed, options.count)
+    wanted = [(s, m) for s, m in wanted if re.search(options.matching, shown(described(s, m)))]
+    earlier = [json.loads(line) for path in options.again for line in path.read_text().splitlines()]
+    if options.again:
+        wanted, earlier = _again(found, earlier)
+    if options.mark:
+        for source, mutant in wanted:
+            print(shown(described(source, mutant)))
+        mark(wanted, options.mark)
+        return
     print(f"seed {options.seed}: {len(wanted)} mutants of {len(found)} files", flush=True)
-    options.results.unlink(missing_ok=True)
+    if options.results not in options.again:
+        options.results.unlink(missing_ok=True)
     campaign = Campaign(options, wanted)
     arguments = ["-n", "0", "-s", "-q", "--no-header", "--no-summary", "-p", "no:cacheprovider", *options.tests]
     os.chdir(REPOSITORY)
     pytest.main(
         [name for name in arguments if not name.startswith("tests/") or Path(name).exists()], plugins=[campaign]
     )
-    text = page(campaign.results, options.seed)
+    text = page([*earlier, *campaign.results], options.seed)
     print(text[text.index(next(line for line in text.splitlines() if " mutants, " in line)) :])
     if options.page:
         options.page.write_text(text)

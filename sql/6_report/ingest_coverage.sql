@@ -6,15 +6,15 @@ SELECT
     m.model,
     m.source,
     -- Operators, views not counted.
-    CAST(COALESCE(SUM(CASE WHEN o.is_view THEN 0 ELSE 1 END), 0) AS BIGINT) AS operator_count,
+    CAST(SUM(CASE WHEN o.is_view THEN 0 ELSE 1 END) AS BIGINT) AS operator_count,
     -- Operators that move nothing.
-    CAST(COALESCE(SUM(CASE WHEN o.is_view THEN 1 ELSE 0 END), 0) AS BIGINT) AS view_count,
+    CAST(SUM(CASE WHEN o.is_view THEN 1 ELSE 0 END) AS BIGINT) AS view_count,
     -- Operators sized by a rule.
-    CAST(COALESCE(SUM(CASE WHEN NOT o.is_view AND o.rule IS NOT NULL THEN 1 ELSE 0 END), 0) AS BIGINT) AS sized_count,
+    CAST(SUM(CASE WHEN NOT o.is_view AND o.rule IS NOT NULL THEN 1 ELSE 0 END) AS BIGINT) AS sized_count,
     -- Operators without a rule: their work is unknown.
-    CAST(COALESCE(SUM(CASE WHEN o.rule IS NULL THEN 1 ELSE 0 END), 0) AS BIGINT) AS unsized_count,
+    CAST(SUM(CASE WHEN o.rule IS NULL THEN 1 ELSE 0 END) AS BIGINT) AS unsized_count,
     -- Operators whose size is an upper bound of one that depends on data.
-    CAST(COALESCE(SUM(CASE WHEN o.is_size_bound THEN 1 ELSE 0 END), 0) AS BIGINT) AS bounded_count,
+    CAST(SUM(CASE WHEN o.is_size_bound THEN 1 ELSE 0 END) AS BIGINT) AS bounded_count,
     m.is_batch_symbolic,
     m.is_sequence_symbolic,
     m.specialized_reason

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ import pytest
 
 from charz import sql
 from charz.schema import database, ddl
-from charz.sql import macros
+from charz.sql import layers, macros
 from charz.sql.reading import read
 
 Record = dict[str, Any]
@@ -31,6 +31,13 @@ USUAL: Record = {
 }  # fmt: skip
 """What a row holds in these columns unless the test says otherwise; other columns are false where they are true or
 false and null where not, so that a formula that reads what the test left out comes out null."""
+CONDITIONS: Record = {
+    "context": 0, "phase": "forward", "memory_format": "nchw", "host_factor": 1.0, "cache_state": "warm", "power": "default",
+}  # fmt: skip
+"""What tells scenarios of equal keys apart, as it is in reports unless the test says otherwise."""
+KEYS = ("model", "hardware", "backend", "precision", "batch", "sequence", "scenario_id")
+RUN_KEYS = ("model", "hardware", "scenario_id", "shape_id")
+"""Keys of relations of the workload, where the others follow from the scenario."""
 
 
 class Bench:
@@ -120,6 +127,11 @@ class Bench:
         query = f"SELECT {self.macros[macro].expression} FROM (SELECT {row})"
         return self.connection.execute(query, list(given.values())).fetchall()[0][0]
 
+    def columns_of(self, relation: str) -> list[str]:
+        """Columns that a relation answers with."""
+        self.make(relation)
+        return list(self.columns[relation])
+
     def insert(self, relation: str, records: list[Record]) -> None:
         """Rows, completed."""
         columns = self.columns[relation]
@@ -140,6 +152,59 @@ def is_same(found: Any, expected: Any) -> bool:
     if isinstance(found, float) and isinstance(expected, float):
         return math.isclose(found, expected, rel_tol=1e-12, abs_tol=1e-30)
     return bool(found == expected and (found is None) == (expected is None))
+
+
+def rows_beside_others(
+    bench: Bench,
+    relation: str,
+    given: Mapping[str, list[Record]],
+    keys: Collection[str],
+    free: Mapping[str, Sequence[str]] = {},
+) -> list[Record]:
+    """What a relation answers for the rows given while rows of other runs and parts stand beside them, that differ in one key
+    each and hold other numbers: what joins or sums rows of different keys answers otherwise. `free` are columns of a
+    relation that are called like a key and are none."""
+    answered = bench.columns_of(relation)
+    columns = {name: bench.columns[bench.named(name, relation)] for name in given}
+    own = {key: {values(record, key) for one in given.values() for record in one} for key in keys}
+    bound = {name: [key for key in own if key in columns[name] and key not in free.get(name, ())] for name in given}
+    hidden = set(keys) - set(answered)
+    beside = {name: [*records, *others(records, bound[name], hidden)] for name, records in given.items()}
+    runs = {values(record, "scenario_id") for one in given.values() for record in one}
+    found = [row for row in bench.evaluate(relation, beside) if row.get("scenario_id", min(runs)) in runs]
+    return [row for row in found if all(row[key] in own[key] for key in own if key in row)]
+
+
+def values(record: Record, key: str) -> Any:
+    """What a record holds as a key."""
+    return record.get(key, (USUAL | CONDITIONS).get(key))
+
+
+def others(records: Sequence[Record], keys: Sequence[str], hidden: Collection[str]) -> list[Record]:
+    """The records under another value of each key, once with larger numbers and once with smaller ones; where the report
+    does not show the key, in another scenario."""
+    made: list[Record] = []
+    for key in keys:
+        known = [record for record in records if values(record, key) is not None]
+        for number, factor in ((1, 7.0), (2, 1 / 7)):
+            changed = [
+                scaled(record, factor * (1 + i)) | {key: other(values(record, key), number)}
+                for i, record in enumerate(known)
+            ]
+            if key in hidden and key in CONDITIONS:
+                changed = [r | {"scenario_id": other(values(r, "scenario_id"), number)} for r in changed]
+            made += changed
+    return made
+
+
+def scaled(record: Record, factor: float) -> Record:
+    """Its floating-point numbers times a factor."""
+    return {name: factor * value if isinstance(value, float) else value for name, value in record.items()}
+
+
+def other(value: Any, number: int) -> Any:
+    """A value that no row of the test holds."""
+    return f"{value}~{number}" if isinstance(value, str) else value + 1000 * number
 
 
 @pytest.fixture(scope="session")
@@ -169,12 +234,18 @@ def call(bench: Bench) -> Callable[..., Any]:
 @pytest.fixture
 def check(bench: Bench) -> Callable[..., None]:
     """`check("cost_dram", {"dram_s": 2.0}, cost_traffic={...})`: its only row over one row of each relation, or several in
-    a list, holds these values."""
+    a list, holds these values, with rows of other runs and parts beside them too."""
 
     def holds(relation: str, expected: Record, **given: Record | list[Record]) -> None:
-        rows = bench.evaluate(relation, {name: r if isinstance(r, list) else [r] for name, r in given.items()})
-        assert len(rows) == 1, f"{len(rows)} rows of {relation}"
-        wrong = {name: (rows[0][name], value) for name, value in expected.items() if not is_same(rows[0][name], value)}
-        assert not wrong, f"{relation} (found, expected): {wrong}"
+        all_rows = {name: r if isinstance(r, list) else [r] for name, r in given.items()}
+        keys = RUN_KEYS if bench.files[relation].parent.name == layers.WORKLOAD else (*KEYS, "shape_id")
+        keys = [name for name in keys if name in bench.columns_of(relation)]
+        beside = rows_beside_others(bench, relation, all_rows, keys)
+        for rows in (bench.evaluate(relation, all_rows), beside):
+            assert len(rows) == 1, f"{len(rows)} rows of {relation}"
+            wrong = {
+                name: (rows[0][name], value) for name, value in expected.items() if not is_same(rows[0][name], value)
+            }
+            assert not wrong, f"{relation} (found, expected): {wrong}"
 
     return holds

@@ -26,6 +26,7 @@ TILE = {
             id="array",
         ),
         pytest.param({"tile_memory_byte": None}, {"tile_k": 30.0, "overflowing_level": None}, id="unknown size"),
+        pytest.param({"tile_memory_byte": 16.0}, {"tile_k": 1.0, "overflowing_level": None}, id="one step"),
         pytest.param({"tile_memory_byte": 15.0}, {"overflowing_level": "tile"}, id="not one step"),
         pytest.param({"stream_memory_byte": 15.0}, {"overflowing_level": "stream"}, id="not one step of the buffers"),
         # Half the reduction a unit.

@@ -34,6 +34,7 @@ def test_two_units(check: Callable[..., None]) -> None:
         "is_matrix": True,
         "executed_precision": "bf16",
         "unit_ops_per_s": 256.0,
+        "peak_ops_per_s": 512.0,
         "op_j": 1e-12,
         # Ten rows, and two for each of three blocks to bring keys and values into order: 16 rows.
         "pipelining_fraction": 10 / 16,

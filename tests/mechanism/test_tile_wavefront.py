@@ -56,6 +56,12 @@ def test_two_tiles_on_each_array(check: Callable[..., None]) -> None:
             {"m": 1.0, "n": 1.0}, {}, {"tile_count": 1.0, "units_allocated": 1.0, "ideal_s": 16 / 13, "pipelining_fraction": 10 / 16},
             id="one tile",
         ),
+        # Three tiles on two arrays, 1.5 rounds of two: 16 cycles and (1.75 - 1) * 10.
+        pytest.param(
+            {"m": 12.0, "n": 4.0}, {"wave_quantization_fraction": 0.5}, {"tile_count": 3.0, "ideal_s": 23.5 / 13}, id="half of whole waves"
+        ),
+        # One tile is a round of its own, however many arrays there are.
+        pytest.param({"m": 1.0, "n": 1.0}, {"wave_quantization_fraction": 0.0}, {"ideal_s": 16 / 13}, id="less than a wave"),
         # Never below the peak.
         pytest.param({"flops": 16_640.0}, {}, {"ideal_s": 10.0}, id="peak"),
         # Streams that bring 6.5 steps a second.
@@ -67,6 +73,8 @@ def test_two_tiles_on_each_array(check: Callable[..., None]) -> None:
             {}, {"split_k": 2.0},
             {"tile_count": 8.0, "waves": 4.0, "ideal_s": 2.0 + 2 * 8.0, "reload_byte": 384.0 + 256.0}, id="split reduction",
         ),
+        # Thirds of it, 4 deep, twelve tiles in six rounds: 4 + 6 + 5 x 4 cycles; 6 x 2 / 3 rounds of adding.
+        pytest.param({}, {"split_k": 3.0}, {"waves": 6.0, "ideal_s": 30 / 13 + 4 * 8.0}, id="thirds"),
         # Blocks of four tiles, all of the product: one unit has them. Operands cross once; rows do not stay in 32 bytes.
         pytest.param(
             {}, {"listed_m": 8.0, "listed_n": 8.0},

@@ -67,6 +67,14 @@ def test_passes_over_the_array(check: Callable[..., None]) -> None:
         pytest.param({"gemm_count": 8.0}, {}, {"tile_count": 48.0, "ideal_s": 130 / 50}, id="several products"),
         # 6 tiles are 1.5 waves where they need not be whole: 15 + 10 cycles.
         pytest.param({}, {"wave_quantization_fraction": 0.0}, {"ideal_s": 0.5}, id="no whole waves"),
+        # One tile on four arrays takes a wave of ten cycles.
+        pytest.param(
+            {"n": 8.0, "k": 4.0}, {"wave_quantization_fraction": 0.0}, {"tile_count": 1.0, "ideal_s": 0.4}, id="less than a wave"
+        ),
+        # Half of it: 1.75 waves.
+        pytest.param({}, {"wave_quantization_fraction": 0.5}, {"ideal_s": 27.5 / 50}, id="half of whole waves"),
+        # Row by row.
+        pytest.param({}, {"listed_m": 1.0}, {"tile_m": 1.0, "tile_count": 60.0}, id="one row"),
         # Never below the peak.
         pytest.param({"flops": 51_200.0}, {}, {"ideal_s": 2.0}, id="peak"),
     ],

@@ -26,6 +26,7 @@ def test_whole_waves(check: Callable[..., None]) -> None:
         "units_allocated": 2.0,
         "waves": 2.0,
         "reload_byte": 0.0,
+        "stream_s": 0.0,
         "ideal_s": 8.0,  # 2 x 200 / 50
     }
     check("vector_step", expected, shape_step=STEP, part_rate=RATE)

@@ -35,6 +35,27 @@ def test_batch_sweep(gives: Gives) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("changed", [{name: "other"} for name in ("phase", "memory_format", "cache_state", "power")]
+                         + [{"context": 7}, {"host_factor": 2.0}])  # fmt: skip
+def test_batches_under_other_conditions(evaluate: Evaluate, changed: Record) -> None:
+    """They saturate for themselves."""
+    rows = evaluate(
+        "batch_sweep",
+        target_cost=[
+            {"batch": 4, "scenario_id": 1, "throughput_per_s": 5.0, "fits_device": True},
+            {"batch": 2, "scenario_id": 2, "throughput_per_s": 9.0, "fits_device": True} | changed,
+            {"batch": 8, "scenario_id": 3, "throughput_per_s": 10.0, "fits_device": True} | changed,
+        ],
+        assumed_input=[{}],
+    )
+    columns = ("scenario_id", "best_throughput_per_s", "saturating_batch", "largest_fitting_batch")
+    assert sorted(tuple(row[name] for name in columns) for row in rows) == [
+        (1, 5.0, 4, 4),
+        (2, 10.0, 2, 8),
+        (3, 10.0, 2, 8),
+    ]
+
+
 POLICIES = {"int8": (2.0, 1.0, 25.0), "fp16": (5.0, 2.0, 50.0), "bf16": (4.0, 4.0, 60.0), "fp32": (10.0, 8.0, 100.0)}
 """Precision -> its seconds, joules and bytes."""
 
@@ -426,3 +447,18 @@ def test_a_prompt_under_other_conditions(evaluate: Evaluate, changed: Record) ->
         assumed_input=[{}],
     )
     assert (row["ttft_s"], row["prompt_tokens"], row["peak_memory_byte"]) == (None, None, 1.0)
+
+
+def test_what_differs_by_rounding_is_no_gain(evaluate: Evaluate) -> None:
+    """A billionth of 4 s and of 8 J: 1 ns and 1 nJ are none, 6 ns and 12 nJ are."""
+    choices = {
+        "same_s": {"sample_s": 4.0 - 1e-9}, "same_j": {"sample_j": 8.0 - 1e-9}, "less_s": {"sample_s": 4.0 - 6e-9},
+        "less_j": {"sample_j": 8.0 - 12e-9},
+    }  # fmt: skip
+    rows = evaluate(
+        "opportunity",
+        run=[{"scenario_id": 1}],
+        part_support=[{}],
+        target_cost=[NOW, *(NOW | choice | {"hardware": name} for name, choice in choices.items())],
+    )
+    assert {row["change"] for row in rows} == {"less_s", "less_j"}

@@ -209,6 +209,26 @@ def test_operator_edp(gives: Gives) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [{"model": "x"}, {"hardware": "x"}, {"backend": "x"}, {"precision": "x"}, {"batch": 2}, {"sequence": 2}, {"scenario_id": 2},
+     {"operator_id": 2}],
+)  # fmt: skip
+def test_a_bias_kernel_of_another_run(evaluate: Evaluate, changed: Record) -> None:
+    """It leaves the bias within the product of this one."""
+    cost = {"operator_id": 1, "kernel_class": "conv", "threads": 1.0, "flops": 1.0, "modifier": 1.0}
+    rows = evaluate(
+        "operator_edp",
+        operator_cost=[cost, cost | {"kernel_class": "bias", "kernel_id": 1, "is_inserted": True} | changed],
+        part_modifier=[{"operator_class": "bias", "base_modifier": 5.0, "fused_modifier": 2.0}],
+        operator=[{"operator_id": 1, "operator_class": "conv", "module_id": 0}],
+        operator_class=[{"operator_class": "conv", "takes_bias": True}],
+        edge=[{"consumer_operator_id": 1, "position": 2}],
+        module=[{"module_id": 0}],
+    )
+    assert sorted(row["step"] for row in rows if row["kernel_id"] == 0) == ["bias", "main"]
+
+
 MODULES = [{"module_id": i, "path": path, "depth": path.count(".")} for i, path in enumerate(("", "a", "a.b", "ab"))]
 PIECES = [  # operator, kernel, s, J, J s
     (1, 1, 1.0, 10.0, 100.0), (1, 2, 2.0, 20.0, 200.0), (2, 1, 4.0, 40.0, 400.0), (3, 1, 8.0, 80.0, 800.0),
@@ -283,6 +303,7 @@ def test_operator_fusion(gives: Gives) -> None:
         run=[
             *({"backend": name, "scenario_id": i} for i, name in enumerate(("inductor", "eager", "xla"), start=1)),
             {"backend": "inductor", "scenario_id": 9, "host_factor": 2.0},
+            {"backend": "tensorrt", "scenario_id": 1, "host_factor": 3.0},
         ],
         fusion_side=[side | {"backend": "inductor"}, side | {"backend": "eager", "is_unfused": True}],
         backend=[{"backend": "inductor", "unfused_backend": "eager"}, {"backend": "xla"}],

@@ -468,6 +468,7 @@ def test_shmoo_point(gives: Gives) -> None:
         ({"cache_state": "hot", "traffic_byte": 10.0}, {"weight_level": "l2"}),
         ({"cache_state": "hot", "traffic_byte": 11.0}, {"weight_level": "dram"}),
         ({"held_weight_fraction": 1.0 - 1e-10}, {"weight_level": "l2"}),
+        ({"held_weight_fraction": 1.0 - 1e-7}, {"weight_level": "dram"}),
         ({"weight_byte": 0.0}, {"weight_level": None}),
         ({"weight_byte": None}, {"weight_level": None}),
         ({"is_simulated": True, "moved_byte": 10.0}, {"part": "chip (simulated)", "fits_cache": True}),
@@ -509,7 +510,7 @@ def test_paces_that_take_no_time(gives: Gives) -> None:
     gives("busy_pace", [{"pace": "arithmetic", "pace_s": 10.0}], clocked_shape=[shape])
 
 
-def test_every_term(bench: Any, gives: Gives) -> None:
+def test_every_term(bench: Any, gives: Gives, evaluate: Evaluate) -> None:
     """A row for each that a file names, with the columns that it names: every number of the kernel is another."""
     texts = {path: path.read_text() for name, path in bench.files.items() if name != "kernel_term"}
     named = [documents.parse(path, text) for path, text in texts.items() if "\n-- Term:" in text]
@@ -539,6 +540,10 @@ def test_every_term(bench: Any, gives: Gives) -> None:
         efficiency=[{"efficiency_id": i} for i in efficiency.values()],
     )
     assert {"dram", "issue", "power"} <= {term.name for term, _ in found}
+    for column in sorted({term.seconds for term, _ in found}):
+        # What takes no time has no row.
+        rows = evaluate("kernel_term", kernel_time=[kernel | CLASS | {column: 0.0}])
+        assert {row["term"] for row in rows} == {term.name for term, _ in found if term.seconds != column}
 
 
 CLASS = {"kernel_class": "conv", "operator_name": "*", "precision_class": "single", "layout": "nchw"}

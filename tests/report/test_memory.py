@@ -72,11 +72,12 @@ def test_largest_batch(gives: Gives) -> None:
     parts: dict[str, tuple[Record, Record]] = {
         "chip": ({}, {"largest_batch": 33, "largest_batch_byte": 973.0, "is_exact": True}),
         "wide": ({"dram_byte": 1013.0}, {"largest_batch": 34, "largest_batch_byte": 1013.0, "is_exact": True}),
+        "pair": (far | {"dram_byte": 945.0}, {"largest_batch": 32, "largest_batch_byte": 945.0, "is_exact": True}),
         "edge": (far | {"dram_byte": 930.0}, {"largest_batch": 31, "largest_batch_byte": 929.0, "is_exact": True}),
         "brim": (far | {"dram_byte": 929.0}, {"largest_batch": 31, "largest_batch_byte": 929.0, "is_exact": True}),
         "gap": (far | {"dram_byte": 928.0}, {"largest_batch": 10, "largest_batch_byte": 341.0, "is_exact": False}),
         "none": (
-            {"upper_batch": 2.0, "lower_batch": 0.0, "dram_byte": 30.0},
+            {"upper_batch": 2.0, "lower_batch": 0.0, "dram_byte": 50.0},
             {"largest_batch": 0, "largest_batch_byte": None, "is_exact": True},
         ),
         "flat": ({"upper_batch": None, "lower_batch": None}, {"largest_batch": None, "largest_on_chip_batch": None}),

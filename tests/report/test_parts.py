@@ -24,15 +24,16 @@ def test_part_list(gives: Gives) -> None:
         [
             {"hardware": "chip", "fp32_ops_per_s": 11.0, "half_ops_per_s": 41.0, "memory_byte_per_s": 5.0, "memory_byte": 7.0,
              "tdp_w": 50.0},
+            {"hardware": "half", "half_ops_per_s": 42.0},
             {"hardware": "bare", "fp32_ops_per_s": None, "half_ops_per_s": None, "memory_byte_per_s": None, "memory_byte": None,
              "tdp_w": None},
         ],
         by=["hardware"],
-        hardware=[{"hardware": "chip"}, {"hardware": "bare"}],
+        hardware=[{"hardware": "chip"}, {"hardware": "half"}, {"hardware": "bare"}],
         part_peak=[
             {"precision": precision, "unit": unit, "accumulator": accumulator, "peak_ops_per_s": peak}
             for precision, unit, accumulator, peak in peaks
-        ],
+        ] + [{"hardware": "half", "precision": "fp16", "unit": "matrix", "accumulator": "fp32", "peak_ops_per_s": 42.0}],
         hardware_memory=[
             {"level": "dram", "bandwidth_byte_per_s": 5.0, "capacity_byte": 7.0},
             {"level": "l2", "bandwidth_byte_per_s": 50.0, "capacity_byte": 1.0},

@@ -414,9 +414,9 @@ def test_fusion_benefit(gives: Gives) -> None:
 
 
 def sided(**changed: Any) -> dict[str, list[Record]]:
-    """Operators 0 and 1 are kernel 0; one by one they are kernels 0 and 1, and a conversion."""
+    """Operators 0 and 1 are kernel 0 and a conversion; one by one they are kernels 0 and 1, and a conversion."""
     kernels = [
-        ("kpu", 1, 0, 0, 1.0, 4.0), ("plain", 2, 0, 0, 1.0, 5.0), ("plain", 2, 1, 1, 2.0, 2.0), ("plain", 2, 2, 1, 0.5, 1.0),
+        ("kpu", 1, 0, 0, 1.0, 4.0), ("kpu", 1, 5, 1, 0.25, 1.0), ("plain", 2, 0, 0, 1.0, 5.0), ("plain", 2, 1, 1, 2.0, 2.0), ("plain", 2, 2, 1, 0.5, 1.0),
     ]  # fmt: skip
     return {
         "kernel_time": [
@@ -432,12 +432,12 @@ def sided(**changed: Any) -> dict[str, list[Record]]:
 
 
 def test_kernel_fusion(gives: Gives) -> None:
-    """1 + 2 + 0.5 s and 8 J one by one against 1 s and 4 J."""
+    """1 + 2 + 0.5 s and 8 J one by one against 1.25 s and 5 J."""
     gives(
         "kernel_fusion",
         [{"kernel": "conv+relu", "operator_count": 2, "unfused_kernel_count": 3, "unfused_traffic_byte": 350.0,
-          "traffic_byte": 100.0, "unfused_dram_byte": 35.0, "dram_byte": 10.0, "unfused_latency_s": 3.5, "latency_s": 1.0,
-          "speedup": 3.5, "unfused_energy_j": 8.0, "energy_j": 4.0, "edp_ratio": 7.0, "scenario_id": 1}],
+          "traffic_byte": 125.0, "unfused_dram_byte": 35.0, "dram_byte": 12.5, "unfused_latency_s": 3.5, "latency_s": 1.25,
+          "speedup": 2.8, "unfused_energy_j": 8.0, "energy_j": 5.0, "edp_ratio": 4.48, "scenario_id": 1}],
         across=["backend", "scenario_id"],
         within=[*CONDITIONS, "kernel_id"],
         free={"kernel_time": ["kernel_id"]},
@@ -532,6 +532,17 @@ def test_busy_time_at_each_clock(gives: Gives, n: int) -> None:
     )
 
 
+@pytest.mark.parametrize("n", range(6))
+@pytest.mark.parametrize(("feed_s", "busy_s"), [(0.0, 12.0), (3.5, 15.0)])
+def test_each_clock_is_the_same_formula(gives: Gives, n: int, feed_s: float, busy_s: float) -> None:
+    """At a quarter: 8 + 0.75 * 4 + 1 s, or 14 + 1 of feeding."""
+    shape = STEPS | {
+        "compute_s": 2.0, "memory_s": 3.0, "clocked_memory_s": 1.0, "overlap_fraction": 0.25, "exposed_s": 1.0, "kernel_count": 1,
+        "feed_s": feed_s, f"clock_{n}": 0.25,
+    }  # fmt: skip
+    gives("step_power", [{f"busy_{n}_s": busy_s, f"voltage_{n}": 0.49}], clock_step=[shape])
+
+
 @pytest.mark.parametrize("n", range(1, 6))
 def test_power_of_a_run_that_the_host_paces(gives: Gives, n: int) -> None:
     """800 J in 1000 s, however short the kernels are; a voltage that has no floor falls with the clock."""
@@ -540,7 +551,7 @@ def test_power_of_a_run_that_the_host_paces(gives: Gives, n: int) -> None:
     gives("step_power", [{f"power_{n}_w": 0.8 * voltage + 20 * voltage, "host_s": 1000.0}], clock_step=[shape])
 
 
-RATES = {f"clock_{n}": 0.5**n for n in range(6)} | {f"power_{n}_w": 64.0 * 0.25**n for n in range(6)}
+RATES = {f"clock_{n}": 0.5**n for n in range(6)} | {f"power_{n}_w": 96.0 * 0.25**n for n in range(6)}
 """A step halves the clock and quarters the power."""
 TIMES = {f"busy_{n}_s": busy for n, busy in enumerate((10.0, 11.0, 14.0, 20.0, 40.0, 90.0))}
 
@@ -548,16 +559,16 @@ TIMES = {f"busy_{n}_s": busy for n, busy in enumerate((10.0, 11.0, 14.0, 20.0, 4
 @pytest.mark.parametrize(
     ("limit", "clock", "busy"),
     [
-        (64.0, 1.0, 10.0),
+        (96.0, 1.0, 10.0),
         (None, 1.0, 10.0),
         # Between two steps the clock is the square root of the power. At 1 / 1.5 of a step further the time is at least that of
         # the step before, and what the line through two steps on either side says.
-        (16.0, 0.5, 11.0),
-        (36.0, 0.75, 10.0),  # 11 - (2 - 4 / 3) * 3 / 2
-        (9.0, 0.375, 12.0),  # 11 + 2 / 3 * 1, 14 - 4 / 3 * 6 / 4
-        (2.25, 0.1875, 16.0),  # 14 + 4 / 3 * 3 / 2, 20 - 8 / 3 * 20 / 8
-        (0.5625, 0.09375, 24.0),  # 20 + 8 / 3 * 6 / 4, 40 - 16 / 3 * 50 / 16
-        (0.140625, 0.046875, 160 / 3),  # 40 + 16 / 3 * 20 / 8
+        (24.0, 0.5, 11.0),
+        (54.0, 0.75, 10.0),  # 11 - (2 - 4 / 3) * 3 / 2
+        (13.5, 0.375, 12.0),  # 11 + 2 / 3 * 1, 14 - 4 / 3 * 6 / 4
+        (3.375, 0.1875, 16.0),  # 14 + 4 / 3 * 3 / 2, 20 - 8 / 3 * 20 / 8
+        (0.84375, 0.09375, 24.0),  # 20 + 8 / 3 * 6 / 4, 40 - 16 / 3 * 50 / 16
+        (0.2109375, 0.046875, 160 / 3),  # 40 + 16 / 3 * 20 / 8
         (0.01, 0.03125, 90.0),
     ],
 )
@@ -567,6 +578,34 @@ def test_run_clock(gives: Gives, limit: float | None, clock: float, busy: float)
         [{"clock_fraction": clock, "least_busy_s": busy}],
         step_power=[POWER | RATES | TIMES | {"limit_w": limit, "is_energy_known": True}],
     )
+
+
+def test_sums_of_a_run_at_all_clocks(gives: Gives) -> None:
+    """Of two shapes, twice each: 2 * (400 + 100) J that fall with the voltage, 2 * (50 + 30) that do not, gaps of 2 * (0.5 + 0.25)
+    s, 3 + 2 s of the host and 1 of the call."""
+    other = {"shape_id": 1, "issue_s": 2.0, "kernel_gap_s": 0.25, "clocked_energy_j": 100.0, "dynamic_energy_j": 130.0}
+    sums = {"run_clocked_j": 1000.0, "run_memory_j": 160.0, "host_s": 6.0, "beside_s": 7.5, "is_energy_known": True}
+    gives(
+        "step_power",
+        [{"shape_id": i} | sums for i in (0, 1)],
+        by=["shape_id"],
+        clock_step=[
+            STEPS | {"kernel_gap_s": 0.5, "dynamic_energy_j": 450.0},
+            STEPS | other | {"dynamic_energy_j": 130.0},
+        ],
+    )
+
+
+@pytest.mark.parametrize(
+    ("limit", "busy"),
+    [(54.0, 50 / 3), (13.5, 80 / 3), (3.375, 110 / 3), (0.84375, 200 / 3), (0.2109375, 400 / 3)],
+)
+def test_the_line_through_two_steps_bounds_the_time(gives: Gives, limit: float, busy: float) -> None:
+    """At 1.5 times the next clock: 20 - 2 / 3 * 10 / 2, 20 + 2 / 3 * 10, 30 + 4 / 3 * 10 / 2, 100 - 16 / 3 * 100 / 16 and
+    100 + 16 / 3 * 50 / 8."""
+    times = {f"busy_{n}_s": time for n, time in enumerate((10.0, 20.0, 30.0, 50.0, 100.0, 200.0))}
+    shape = POWER | RATES | times | {"limit_w": limit, "is_energy_known": True}
+    gives("run_clock", [{"least_busy_s": busy}], step_power=[shape])
 
 
 def test_a_run_of_unknown_energy_keeps_its_clock(gives: Gives) -> None:
@@ -601,6 +640,8 @@ def test_clocked_shape(gives: Gives) -> None:
         ({"limit_w": 14.45}, {"pause_ratio": 38.625 / 20, "busy_s": 7.25 * 38.625 / 20, "is_power_bound": True}),
         # A host that takes 45 anyway.
         ({"limit_w": 14.45, "host_s": 45.0}, {"pause_ratio": 1.0}),
+        # 40 s are needed, as long as the host takes.
+        ({"limit_w": 14.5, "host_s": 40.0}, {"pause_ratio": 1.0}),
         ({"limit_w": 11.25}, {"pause_ratio": None, "busy_s": None}),
         ({"limit_w": 11.0}, {"pause_ratio": None}),
         ({"limit_w": None}, {"pause_ratio": 1.0}),

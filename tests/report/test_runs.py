@@ -112,7 +112,7 @@ def test_model_list(gives: Gives) -> None:
     gives(
         "model_list",
         [
-            {"model": "net", "operator_count": 2, "macs": 157.0, "unsized_count": 1},
+            {"model": "net", "operator_count": 3, "macs": 157.0, "unsized_count": 2},
             {"model": "empty", "operator_count": 0, "macs": None, "unsized_count": 0},
         ],
         by=["model"],
@@ -124,6 +124,7 @@ def test_model_list(gives: Gives) -> None:
             {"operator_id": 0, "rule": "view", "is_view": True},
             {"operator_id": 1, "rule": "conv"},
             {"operator_id": 2, "rule": None},
+            {"operator_id": 3, "rule": None},
         ],
         term=[
             {"quantity": "macs", "coefficient": 2.0, "batch_power": 1, "sequence_power": 1, "context_power": 1},

@@ -113,13 +113,13 @@ def test_an_edit_of_one_part_leaves_the_rows_of_all_others_in_place(small: Path,
     """Two siblings lend each other their efficiencies, and go on to, whatever either becomes."""
     with opened(small) as connection:
         lend_each_other(connection)
-        connection.execute("DELETE FROM rebuild.changed_hardware")
+        connection.execute(f"DELETE FROM {triggers.PARTS.table}")
         before = rows_in_place(connection, part)
         assert [name for name, rows in before.items() if not rows] == ["part_fault"]
         for edit in EDITS:
             connection.execute(edit, [part])
             assert rows_in_place(connection, part) == before, edit
-        assert connection.execute("SELECT DISTINCT hardware FROM rebuild.changed_hardware").fetchall() == [(part,)]
+        assert connection.execute(f"SELECT DISTINCT hardware FROM {triggers.PARTS.table}").fetchall() == [(part,)]
         assert connection.execute("SELECT COUNT(*) FROM part WHERE hardware = ?", [part]).fetchall() == [(0,)]
         assert maintain.differences(connection) == {}
 
