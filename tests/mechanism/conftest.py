@@ -165,7 +165,7 @@ def rows_beside_others(
     each and hold other numbers: what joins or sums rows of different keys answers otherwise. `free` are columns of a
     relation that are called like a key and are none."""
     answered = bench.columns_of(relation)
-    columns = {name: bench.columns[bench.named(name, relation)] for name in given}
+    columns = {name: bench.columns[name] for name in given}
     own = {key: {values(record, key) for one in given.values() for record in one} for key in keys}
     bound = {name: [key for key in own if key in columns[name] and key not in free.get(name, ())] for name in given}
     hidden = set(keys) - set(answered)
