@@ -159,7 +159,61 @@ OWN = [
     _own("networks:super_resolution", "B,3,48,48"),
 ]
 
-STRANGERS = (*TORCHVISION, *TIMM, *TRANSFORMERS, *OWN)
+LIBRARIES = [
+    _own("libraries:smp_unet", "B,3,64,64"),
+    _own("libraries:smp_deeplab", "B,3,64,64"),
+    _own("libraries:smp_psp", "B,3,64,64"),
+    _own("libraries:monai_unet", "B,1,32,32,32"),
+    _own("libraries:monai_swin_unetr", "B,1,32,32,32"),
+    _own("libraries:monai_segresnet", "B,1,32,32,32"),
+    _own("libraries:monai_unetr", "B,1,64,64,64", sizes=((1, 1), (2, 1))),
+    _own("libraries:speechbrain_ecapa", "B,S,80"),
+    _own("libraries:speechbrain_xvector", "B,S,40"),
+    _own("libraries:speechbrain_crdnn", "B,S,40"),
+    _own("libraries:speechbrain_asr", "src=B,S,80", "tgt=B,12:int64"),
+    _own("libraries:x_decoder", "B,S:int64"),
+    _own("libraries:x_rotary_flash", "B,S:int64"),
+    _own("libraries:x_encoder", "B,S:int64"),
+    _own("libraries:vit_cct", "B,3,96,96"),
+    _own("libraries:vit_max", "B,3,112,112", sizes=((1, 1), (2, 1))),
+    _own("libraries:vit_region", "B,3,224,224", sizes=((1, 1), (2, 1))),
+    _own("libraries:vit_cross", "B,3,96,96"),
+    _own("libraries:vit_mobile", "B,3,128,128"),
+    _own("libraries:audio_conformer", "input=B,S,80", "lengths=B:int64"),
+    _own("libraries:audio_tasnet", "B,1,S", sizes=((2, 1600), (3, 3200))),
+    _own("libraries:audio_wav2letter", "B,13,S", sizes=((2, 160), (3, 320))),
+    _own("libraries:audio_deep_speech", "B,S,26", is_recurrent=True),
+    _own("libraries:audio_demucs", "B,2,16384", sizes=((1, 1), (2, 1)), is_recurrent=True),
+    _own("libraries:graph_convolution", "x=B,16", "edge_index=2,S:int64", sizes=((64, 200), (96, 320))),
+    _own("libraries:graph_attention", "x=B,16", "edge_index=2,S:int64", sizes=((64, 200), (96, 320))),
+    _own("libraries:graph_sage", "x=B,16", "edge_index=2,S:int64", sizes=((64, 200), (96, 320))),
+    _own("libraries:kornia_hardnet", "B,1,32,32"),
+    _own("libraries:kornia_tiny_vit", "B,3,224,224", sizes=((1, 1), (2, 1))),
+    _own("libraries:diffusion_unet", "x=B,3,32,32", "time=B:int64"),
+    _own("libraries:diffusers_unet", "sample=B,4,16,16", "timestep=B:int64", "encoder_hidden_states=B,S,32"),
+    _own("libraries:diffusers_autoencoder", "B,3,32,32"),
+    _own(
+        "libraries:diffusers_sd3",
+        *("hidden_states=B,4,16,16", "encoder_hidden_states=B,S,32", "pooled_projections=B,32", "timestep=B:int64"),
+    ),
+    _own("libraries:efficient_net", "B,3,96,96"),
+    _own("libraries:pretrained_xception", "B,3,128,128"),
+    _own("libraries:pretrained_dpn", "B,3,128,128"),
+    _own("libraries:perceiver", "B,24,24,3"),
+    _own("libraries:linformer", "B,128:int64"),
+    _own("libraries:performer", "B,S:int64"),
+    _own("libraries:encodec", "B,1,3200"),
+    _own("libraries:spandrel_swin_ir", "B,3,32,32"),
+    _own("libraries:spandrel_naf", "B,3,32,32"),
+    _own("libraries:open_clip", "image=B,3,224,224", "text=B,77:int64", sizes=((1, 1), (2, 1))),
+    _own("libraries:tab_net", "B,32"),
+    _own("libraries:tabular_transformer", "x_cont=B,8", "x_cat=B,2:int64"),
+    _own("libraries:mlp_mixer", "B,3,96,96"),
+    _own("libraries:conformer", "B,S,64"),
+]
+"""Of libraries that the hundred above have nothing of; see `strangers.libraries`."""
+
+STRANGERS = (*TORCHVISION, *TIMM, *TRANSFORMERS, *OWN, *LIBRARIES)
 
 
 def real(stranger: Stranger) -> Any:
