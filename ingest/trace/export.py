@@ -71,6 +71,10 @@ class Request:
     """Why a size is fixed, where the source itself knows."""
     is_step: bool = False
     """Whether it is one token, with the states that a prompt left among its inputs."""
+    left_out: list[str] = field(default_factory=list)
+    """Tensors that the model's forward would take and that the example has not."""
+    chosen: list[str] = field(default_factory=list)
+    """Sizes of the example that neither the user nor the model says."""
     forgets: bool = False
     """Set while tracing: a step would go on from a state that is not among the inputs."""
 
