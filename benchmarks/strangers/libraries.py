@@ -137,6 +137,11 @@ def audio_conformer() -> Any:
     return Conformer(80, 4, 128, 2, 31)
 
 
+def audio_conformer_arguments(flat: dict[str, Any]) -> dict[str, Any]:
+    """Every sample as long as the longest."""
+    return {**flat, "lengths": flat["lengths"] * 0 + flat["input"].shape[1]}
+
+
 def audio_tasnet() -> Any:
     from torchaudio.models import ConvTasNet
 
@@ -158,7 +163,7 @@ def audio_deep_speech() -> Any:
 def audio_demucs() -> Any:
     from torchaudio.models import HDemucs
 
-    return HDemucs(["drums", "vocals"], channels=8, depth=3, nfft=512)
+    return HDemucs(["drums", "vocals"], channels=8)
 
 
 def graph_convolution() -> Any:
@@ -302,6 +307,11 @@ def tabular_transformer() -> Any:
     from rtdl_revisiting_models import FTTransformer
 
     return FTTransformer(n_cont_features=8, cat_cardinalities=[4, 5], d_out=2, **FTTransformer.get_default_kwargs(1))
+
+
+def tabular_transformer_arguments(flat: dict[str, Any]) -> dict[str, Any]:
+    """Categories that there are."""
+    return {**flat, "x_cat": flat["x_cat"] % 4}
 
 
 def mlp_mixer() -> Any:
