@@ -5,6 +5,7 @@ The first symbolic dimension of an input is taken for the batch where it comes f
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ def build(spec: Spec) -> Request:
     names = {i.name: re.sub(r"\W", "_", i.name) for i in given}
     steps = [_step(node) for node in graph.node if node.op_type != "Constant"]
     module = OnnxModule(steps, numbers, weights, names, [o.name for o in graph.output])
-    request = Request(name=path.stem, source=str(path), module=module.eval(), family=path.stem)
+    request = Request(name=path.stem, source=str(path), module=module.eval(), family=path.stem, is_rebuilt=True)
     for value in given:
         _add_input(request, names[value.name], value, spec)
     for text in spec.inputs:
@@ -139,4 +140,13 @@ def _attribute(attribute: Any) -> Any:
 def _step(node: Any) -> Step:
     operator = node.op_type if node.domain in DOMAINS else f"{node.domain}.{node.op_type}"
     attributes = {a.name: _attribute(a) for a in node.attribute}
-    return Step(operator, node.name, tuple(node.input), tuple(node.output), attributes)
+    return Step(operator, node.name, tuple(node.input), tuple(node.output), attributes, _scope(node))
+
+
+def _scope(node: Any) -> tuple[str, ...]:
+    """Modules that a node is in: as the one exporter notes beside it, or as the other names it, `/layer/layer.0/conv/Conv`."""
+    noted = next((p.value for p in node.metadata_props if p.key == "pkg.torch.onnx.name_scopes"), None)
+    if noted is not None:
+        return tuple(name for name in ast.literal_eval(noted)[:-1] if name)
+    parts = node.name.split("/")[1:-1]
+    return tuple("/".join(parts[: i + 1]) for i in range(len(parts)))

@@ -7,6 +7,8 @@ scaled, which is how exporters spell `scaled_dot_product_attention`.
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -58,7 +60,7 @@ class OnnxModule(nn.Module):
                 else:
                     self.register_buffer(key, weight)
         last = {name: i for i, step in enumerate(self._steps) for name in step.inputs}
-        self._dropped = [
+        dropped = [
             [n for n in {*s.inputs, *s.outputs} if last.get(n, i) == i and n not in self._outputs]
             for i, s in enumerate(self._steps)
         ]
@@ -72,6 +74,7 @@ class OnnxModule(nn.Module):
         def forward(**given: torch.Tensor) -> list[torch.Tensor]:
             return self._run(given)
 
+        self.graph = Scope(self._steps, dropped)
         set_signature(forward, inputs.values())
         self.forward = forward
 
@@ -79,20 +82,47 @@ class OnnxModule(nn.Module):
         values: dict[str, Any] = dict(self._numbers)
         values.update({name: getattr(self, key) for name, key in self._held.items()})
         values.update({name: given.pop(key) for name, key in self._inputs.items()})
-        for step, dropped in zip(self._steps, self._dropped, strict=True):
-            made = self._call(step, [values[name] if name else None for name in step.inputs])
-            values.update(zip(step.outputs, made if isinstance(made, tuple) else (made,), strict=False))
-            del made
-            for name in dropped:
-                values.pop(name, None)
+        self.graph(values)
         return [values[name] for name in self._outputs if isinstance(values[name], torch.Tensor)]
 
-    @staticmethod
-    def _call(step: Step, operands: list[Any]) -> Any:
-        while operands and operands[-1] is None:
-            operands.pop()
-        table = HOST if step.operator in HOST and all(is_host(o) for o in operands) else TENSOR
-        return table[step.operator](step, *operands)
+
+class Scope(nn.Module):
+    """The steps that were one call of a module, those of the modules within it by modules of their own."""
+
+    def __init__(self, steps: Sequence[Step], dropped: Sequence[Collection[str]], depth: int = 0) -> None:
+        super().__init__()
+        self._parts: list[tuple[Step, Collection[str]] | str] = []
+        pairs = zip(steps, dropped, strict=True)
+        for path, group in itertools.groupby(pairs, lambda pair: pair[0].scope[depth : depth + 1]):
+            found = list(group)
+            if not path:
+                self._parts += found
+                continue
+            name = re.sub(r"\W", "_", path[0].rsplit(".", 1)[-1])
+            while name in self._modules or hasattr(self, name):
+                name += "_"
+            self.add_module(name, Scope(*zip(*found, strict=True), depth=depth + 1))
+            self._parts.append(name)
+
+    def forward(self, values: dict[str, Any]) -> None:
+        """Add what the steps make to the values, and take out what nobody reads any more."""
+        for part in self._parts:
+            if isinstance(part, str):
+                self._modules[part](values)  # type: ignore[misc]
+                continue
+            step, dropped = part
+            made = _called(step, [values[name] if name else None for name in step.inputs])
+            values.update(zip(step.outputs, made if isinstance(made, tuple) else (made,), strict=False))
+            for name in dropped:
+                values.pop(name, None)
+
+
+def _called(step: Step, operands: list[Any]) -> Any:
+    """What a step makes of its operands, of which those left out at the end are none."""
+    while operands and operands[-1] is None:
+        operands.pop()
+    table = HOST if step.operator in HOST and all(is_host(o) for o in operands) else TENSOR
+    return table[step.operator](step, *operands)
 
 
 def _with_silu(steps: list[Step]) -> list[Step]:

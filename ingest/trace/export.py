@@ -65,6 +65,8 @@ class Request:
     published_macs: float | None = None
     bounds: dict[str, int] = field(default_factory=dict)
     """Upper bounds of sizes that depend on data, in the order they arise; see `sources.detection`."""
+    is_rebuilt: bool = False
+    """Whether the module only stands for one that was: what its own code holds is not what that one's held."""
     program: ExportedProgram | None = None
     """Set when the model arrives exported."""
     reason: str | None = None
@@ -122,7 +124,7 @@ def trace(request: Request, excluded: Sequence[str] = ()) -> Traced:
             if fixed == {BATCH} and len(attempts) > 1:
                 attempts[0] = _without(axes, (BATCH,))
             continue
-        return replace(_traced(request, program, axes, reason), references=references)
+        return replace(_traced(request, program, axes, reason), references=None if request.is_rebuilt else references)
     raise AssertionError("the last attempt returns or raises")
 
 

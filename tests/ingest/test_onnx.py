@@ -125,6 +125,8 @@ def test_an_exported_model_is_the_model(tmp_path: Path, is_dynamo: bool) -> None
     assert moving(made) == moving(known)
     for quantity in ("macs", "flops"):
         assert total(made, quantity) == total(known, quantity), quantity
+    paths = {made.modules[o.module_id].path.rsplit(".", 1)[-1] for o in made.operators if o.operator_class == "linear"}
+    assert paths == {"qkv", "out"}
     assert sum(evaluate(t.elements, 1) for t in made.tensors if t.role == "weight") == sum(
         p.numel() for p in module.parameters()
     )

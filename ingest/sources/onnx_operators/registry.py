@@ -22,6 +22,8 @@ class Step:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     attributes: dict[str, Any] = field(default_factory=dict)
+    scope: tuple[str, ...] = ()
+    """Modules that the exporter found it in, from the outermost, each by its path."""
 
     def get(self, name: str, default: Any = None) -> Any:
         """An attribute."""
