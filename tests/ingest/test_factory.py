@@ -82,7 +82,7 @@ def test_a_file_without_models(tmp_path: Path) -> None:
         build(parse(str(path)))
 
 
-@pytest.mark.parametrize("name", ["model.onnx", "weights.pth", "model.gguf"])
+@pytest.mark.parametrize("name", ["model.tflite", "weights.pth", "model.gguf"])
 def test_files_without_code_say_how_to_export(name: str) -> None:
     with pytest.raises(CharzError, match=r"torch\.export\.save"):
         parse(name)

@@ -50,7 +50,7 @@ class Ingest(Sql):
             Any,
             Text(
                 "resnet50, timm:NAME, hf:NAME, config.json, file.py, module:factory (imports and calls your own code),"
-                " model.pt2, synthetic:KIND; in Python also an `nn.Module`.",
+                " model.pt2, model.onnx, synthetic:KIND; in Python also an `nn.Module`.",
                 taken=list[str] | None,
             ),
         ] = None,
