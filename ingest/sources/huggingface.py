@@ -183,7 +183,7 @@ def _construct(library: Any, model_class: str, config: Any) -> torch.nn.Module:
 def _adapt(request: Request, config: Any, is_step: bool) -> None:
     """Give the model's forward a cache as long as the context where it decodes token by token, the states that a prompt
     left where one token is asked for, and have it return plain tensors."""
-    from .language import EXPERTS, SymbolicCache, as_it_runs, join_experts
+    from .language import EXPERTS, SymbolicCache, as_it_runs, join_experts, windows
     from .step import CACHES, LISTED, States, StepCache, after_prompt, cache_name, make_step
 
     original: Callable[..., Any] = request.module.forward
@@ -195,6 +195,10 @@ def _adapt(request: Request, config: Any, is_step: bool) -> None:
     is_step = is_step and bool(cache or LISTED in parameters)
     states = after_prompt(request, original) if is_step else States()
     held = make_step(request, states) if is_step else []
+    slid = windows(config) if is_step and not states.tensors else []
+    if any(slid):
+        longest = max(length for length in slid if length)
+        request.reason = f"{request.reason}; a sliding window is full: a context of {longest} or more"
     names = list(request.keywords)
     fixed = {"use_cache": is_step} if "use_cache" in parameters else {}
     cache = cache if is_step or cache == CACHES[0] else None
@@ -209,7 +213,7 @@ def _adapt(request: Request, config: Any, is_step: bool) -> None:
         layers, listed = states.given([inputs.pop(name) for name in held])
         if listed:
             inputs[LISTED] = listed
-        past = StepCache(context, layers) if layers else SymbolicCache(context)
+        past = StepCache(context, layers, slid) if is_step else SymbolicCache(context)
         if cache:
             inputs[cache] = past
         with as_it_runs(request.module, config.model_type):

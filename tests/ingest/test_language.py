@@ -190,6 +190,22 @@ def test_a_prompt_that_keeps_states_answers_no_step(ingested: Ingest) -> None:
     assert ingested("Llama").model["has_context"]
 
 
+def test_a_step_attends_to_its_sliding_window(tmp_path: Path, rules: Rules) -> None:
+    """One of two layers sees 16 positions, the other all: 8 heads of 8, the scores and what they weigh."""
+    kinds = ["sliding_attention", "full_attention"]
+    values = {"model_type": "qwen3", **SMALL, "head_dim": 8, "use_sliding_window": True, "sliding_window": 16}
+    path = tmp_path / "slid.json"
+    path.write_text(json.dumps({**values, "layer_types": kinds, "architectures": ["Qwen3ForCausalLM"]}))
+    made = ingest(parse(str(path), sequence=1), rules)
+    terms = made.columns[Term]
+    attention = {o for o, c in zip(*(made.columns[Operator][n] for n in ("operator_id", "operator_class")), strict=True)
+                 if c == "attention"}  # fmt: skip
+    rows = zip(*(terms[n] for n in ("operator_id", "quantity", "context_power", "coefficient")), strict=True)
+    macs = sorted((power, c) for o, quantity, power, c in rows if o in attention and quantity == "macs")
+    assert macs == [(0, 8 * 16 * 8.0)] * 2 + [(1, 8 * 8.0)] * 2
+    assert "a sliding window is full: a context of 16 or more" in made.model["specialized_reason"]
+
+
 TINY = {
     "model_type": "granitemoehybrid", "architectures": ["GraniteMoeHybridForCausalLM"], "hidden_size": 32,
     "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 2, "intermediate_size": 32,
