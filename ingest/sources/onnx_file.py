@@ -25,6 +25,9 @@ from .spec import Spec
 MOST_NUMBERS = 64
 """Elements up to which a vector of whole numbers is taken for sizes."""
 
+RESIZING = ("Resize", "Upsample")
+"""Operators whose operands behind the first are factors and sizes."""
+
 DOMAINS = ("", "ai.onnx")
 
 
@@ -106,14 +109,15 @@ def _constants(graph: Any) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
                 found[node.output[0]] = attribute.t
             else:
                 numbers[node.output[0]] = _attribute(attribute)
+    factors = {name for node in graph.node if node.op_type in RESIZING for name in node.input[1:]}
     for name, stored in found.items():
-        value = _value(stored)
+        value = _value(stored, is_read=name in factors)
         (weights if isinstance(value, torch.Tensor) else numbers)[name] = value
     return numbers, weights
 
 
-def _value(stored: Any) -> Any:
-    """Numbers of a vector of sizes and of a scalar, else a tensor without values."""
+def _value(stored: Any, is_read: bool = False) -> Any:
+    """Numbers of a vector of sizes, of a scalar and of what is to be read, else a tensor without values."""
     import onnx
 
     kind = TYPES.get(stored.data_type)
@@ -121,7 +125,7 @@ def _value(stored: Any) -> Any:
         raise CharzError("a constant of a type that is not read", stored.name)
     count = torch.Size(stored.dims).numel()
     is_vector = len(stored.dims) <= 1 and count <= MOST_NUMBERS and not kind.is_floating_point
-    if (is_vector or not stored.dims) and stored.data_location != onnx.TensorProto.EXTERNAL:
+    if (is_vector or is_read or not stored.dims) and stored.data_location != onnx.TensorProto.EXTERNAL:
         return onnx.numpy_helper.to_array(stored).tolist()
     return torch.empty(tuple(stored.dims), dtype=kind, device="meta")
 

@@ -73,6 +73,14 @@ def test_an_uneven_border_is_put_around_first(tmp_path: Path) -> None:
     assert evaluate(total(graph, "macs"), 2) == 2 * 4 * 4 * 4 * 27  # 8 by 8 halved
 
 
+def test_pixels_are_repeated_by_the_factors_of_a_file(tmp_path: Path) -> None:
+    nodes = [onnx.helper.make_node("Resize", ["x", "", "factors"], ["out"], mode="nearest")]
+    weights = {"factors": torch.tensor([1.0, 1.0, 2.0, 3.0])}
+    graph = lowered(saved(tmp_path / "net.onnx", nodes, {"x": ["batch", 3, 4, 4]}, weights))
+    assert moving(graph) == ["upsample_nearest2d"]
+    assert graph.tensors[-1].shape == "[B, 3, 8, 12]"
+
+
 def test_an_operator_that_is_not_read_is_named(tmp_path: Path) -> None:
     nodes = [onnx.helper.make_node("Det", ["x"], ["out"], name="the_determinant")]
     path = saved(tmp_path / "net.onnx", nodes, {"x": ["batch", 8, 8]}, {})

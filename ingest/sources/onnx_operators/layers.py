@@ -174,7 +174,7 @@ def local_response_norm(step: Step, source: Tensor) -> Tensor:
 @operator("Resize", "Upsample")
 def resize(step: Step, source: Tensor, *rest: Any) -> Tensor:
     """To other sides, by the nearest pixel or between them."""
-    scales, sizes = (rest[1], rest[2] if len(rest) > 2 else None) if len(rest) > 1 else (rest[0], None)
+    scales, sizes = rest[0] if step.operator == "Upsample" else rest[1], rest[2] if len(rest) > 2 else None
     spatial = source.dim() - 2
     asked = [int(n) for n in numbers(sizes)[-spatial:]] if sizes else None
     factors = None if asked else [float(n) for n in numbers(scales)[-spatial:]]
