@@ -101,7 +101,8 @@ class Scope(nn.Module):
             name = re.sub(r"\W", "_", path[0].rsplit(".", 1)[-1])
             while name in self._modules or hasattr(self, name):
                 name += "_"
-            self.add_module(name, Scope(*zip(*found, strict=True), depth=depth + 1))
+            within = [step for step, _ in found], [names for _, names in found]
+            self.add_module(name, Scope(*within, depth=depth + 1))
             self._parts.append(name)
 
     def forward(self, values: dict[str, Any]) -> None:

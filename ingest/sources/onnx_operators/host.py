@@ -29,14 +29,15 @@ def _quotient(left: Any, right: Any) -> Any:
     return left / right if isinstance(left, float) or isinstance(right, float) else left // right
 
 
-for _name, _function in {
+_ARITHMETIC: dict[str, Any] = {
     "Add": python.add, "Sub": python.sub, "Mul": python.mul, "Div": _quotient, "Mod": python.mod, "Neg": python.neg,
     "Equal": python.eq, "Greater": python.gt, "GreaterOrEqual": python.ge, "Less": python.lt, "LessOrEqual": python.le,
     "And": python.and_, "Or": python.or_, "Not": python.not_, "Min": min, "Max": max, "Abs": abs,
     "Floor": math.floor, "Ceil": math.ceil, "Sqrt": lambda x: x**0.5, "Pow": python.pow,
     "Where": lambda condition, yes, no: yes if condition else no,
-}.items():  # fmt: skip
-    HOST[_name] = _each(_function)
+}  # fmt: skip
+
+HOST.update({name: _each(function) for name, function in _ARITHMETIC.items()})
 
 
 @operator("Identity", table=HOST)
