@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .sources.spec import Spec
 
-LIBRARIES = ("torch", "torchvision", "timm", "transformers")
+LIBRARIES = ("torch", "torchvision", "timm", "transformers", "onnx")
 
 DECIDING = ("sources", "trace", "operators", "compile", "graph.py", "rows.py", "pipeline.py")
 """Folders and modules of this package that decide the rows of a model; the others measure, import, write or show."""
@@ -21,7 +21,7 @@ def request_hash(spec: Spec) -> str | None:
         return None
     digest = hashlib.sha256(f"{spec!r}\n{_environment()}".encode())
     path = Path(spec.name)
-    if path.suffix in (".json", ".pt2") and path.is_file():
+    if path.suffix in (".json", ".pt2", ".onnx") and path.is_file():
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

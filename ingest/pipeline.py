@@ -30,6 +30,7 @@ def ingest(spec: Spec, rules: Rules) -> Ingested:
         request.module.train()
         request.name += ",train"
     made = ingest_request(request, rules, train=spec.train)
+    made.remark = remark(request, made, is_guess=spec.module == "factory" and not spec.inputs)
     made.model["request_hash"] = request_hash(spec)
     made.model["ingest_s"] = time.perf_counter() - started
     return made
@@ -52,6 +53,18 @@ def ingest_request(request: Request, rules: Rules, train: bool = False) -> Inges
     model["charz_version"] = charz.__version__
     model["ingest_s"] = time.perf_counter() - started
     return Ingested(model, columns)
+
+
+def remark(request: Request, made: Ingested, is_guess: bool = False) -> str:
+    """What the user did not say of the inputs: what was guessed, which sizes were chosen and which tensors left out."""
+    said = [f"takes {made.model['input_signature']}"] if is_guess else []
+    if is_guess and not made.model["is_batch_symbolic"]:
+        said.append(f"the batch is {made.model['default_batch']} alone ({made.model['specialized_reason']})")
+    if request.chosen:
+        said.append(f"chosen: {', '.join(request.chosen)}")
+    if request.left_out:
+        said.append(f"left out: {', '.join(request.left_out)}")
+    return "; ".join([*said, "--input NAME=DIMS:TYPE gives it another"]) if said else ""
 
 
 def to_graph(request: Request) -> tuple[Graph, Traced]:

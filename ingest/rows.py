@@ -35,6 +35,8 @@ class Ingested:
 
     model: dict[str, Any]
     columns: dict[type[Row], Columns]
+    remark: str = ""
+    """What was chosen and left out for the example that it was traced with."""
 
 
 def content_hash(columns: Mapping[type[Row], Columns], model: Mapping[str, Any]) -> str:

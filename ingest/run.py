@@ -48,7 +48,7 @@ class Outcome:
     model: str
     """Name in the database; that of the request when it failed."""
     message: str
-    """Why it failed; of a written one, the input that was found where none was given."""
+    """Why it failed; of a written one, what was chosen and left out where nothing was said."""
     ingest_s: float
 
 
@@ -108,9 +108,7 @@ def _run(
             report(outcomes[-1])
         for spec, ingested in kept:
             state = "written" if (spec, ingested) in fresh else "unchanged"
-            outcomes.append(
-                Outcome(spec, state, ingested.model["model"], _found(spec, ingested), ingested.model["ingest_s"])
-            )
+            outcomes.append(Outcome(spec, state, ingested.model["model"], ingested.remark, ingested.model["ingest_s"]))
             report(outcomes[-1])
         waiting.clear()
         since = time.monotonic()
@@ -127,12 +125,6 @@ def _run(
     finally:
         flush()
     return outcomes
-
-
-def _found(spec: Spec, ingested: Ingested) -> str:
-    """The input that a user's own model was taken to have."""
-    is_found = spec.module == "factory" and not spec.inputs
-    return f"takes {ingested.model['input_signature']}; --input NAME=DIMS:TYPE gives it another" if is_found else ""
 
 
 def _taken(connection: duckdb.DuckDBPyConnection, waiting: list[tuple[Spec, Ingested]], force: bool) -> dict[Spec, str]:

@@ -67,6 +67,7 @@ FLOPS_PER_ELEMENT: dict[str, int] = {
     "tanhshrink": 2,
     "glu": 5,  # a * sigmoid(b), an output element
     "dropout": 2,  # training only: mask, scale; in inference it is an alias
+    "fake_quantize": 7,  # multiply by 1/scale, round, add the zero, two bounds, subtract the zero, multiply by the scale
     # rows
     "softmax": 5,  # maximum, subtract, exp, sum, divide
     "log_softmax": 5,

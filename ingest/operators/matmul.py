@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from ..graph import Step
 from ..trace.symbolic import Size, product, size_product
-from .registry import Call, Value, gemm, rule
+from .elementwise import FLOPS_PER_ELEMENT
+from .registry import Call, Value, gemm, rule, vector
 
 
 @rule("aten.linear.default", operator_class="linear")
@@ -62,8 +63,10 @@ def _broadcast(left: tuple[Size, ...], right: tuple[Size, ...]) -> Size:
 
 @rule("aten.einsum.default", operator_class="matmul")
 def einsum(call: Call) -> list[Step]:
-    """A contraction of two operands as one GEMM: letters in both and in the result are groups, those
-    contracted are K, the rest M and N. More operands contract from left to right."""
+    """A contraction of two operands as one GEMM: letters in both and in the result are groups, those contracted are K, the
+    rest M and N. Letters of one operand alone that the result lacks are summed first; two operands of which nothing is
+    contracted are multiplied element by element, as `sumproduct_pair` in ATen's Linear.cpp does both. More operands contract
+    from left to right."""
     equation: str = call["equation"].replace(" ", "")
     operands = call.tensors()
     inputs, arrow, result = equation.partition("->")
@@ -78,24 +81,37 @@ def einsum(call: Call) -> list[Step]:
         result = "".join(sorted(c for c in set(joined) if joined.count(c) == 1))
     result = _spell_ellipsis(result, len(call.output.dims))
     if len(letters) == 1:
-        from .elementwise import FLOPS_PER_ELEMENT  # a single operand is a sum or a transpose
-        from .registry import vector
-
         call.operator_class = "reduction"
-        return [vector("main", product(FLOPS_PER_ELEMENT["sum"], operands[0].numel), call.output.numel)]
+        return [_summed("main", letters[0], set(letters[0]), sizes, call.output.numel)]
     steps: list[Step] = []
     current = letters[0]
     for index, term in enumerate(letters[1:], 1):
         later = set("".join(letters[index + 1 :])) | set(result)
+        name = "main" if len(letters) == 2 else f"step{index}"
+        for side, own, other in (("left", current, term), ("right", term, current)):
+            if alone := set(own) - set(other) - later:
+                steps.append(_summed(f"{name}_{side}", own, alone, sizes))
         kept = [c for c in dict.fromkeys(current + term) if c in later]
         groups = [c for c in kept if c in current and c in term]
         m = [c for c in kept if c in current and c not in term]
         n = [c for c in kept if c in term and c not in current]
-        k = [c for c in dict.fromkeys(current + term) if c not in later]
-        name = "main" if len(letters) == 2 else f"step{index}"
-        steps.append(gemm(name, *(product(*(sizes[c] for c in group)) for group in (groups, m, n, k))))
+        k = [c for c in dict.fromkeys(current) if c in term and c not in later]
+        if k:
+            steps.append(gemm(name, *(product(*(sizes[c] for c in group)) for group in (groups, m, n, k))))
+        else:
+            elements = product(*(sizes[c] for c in kept))
+            steps.append(vector(name, product(FLOPS_PER_ELEMENT["mul"], elements), elements))
         current = "".join(kept)
+    if all(step.step_class == "vector" for step in steps):
+        call.operator_class = "elementwise"
     return steps
+
+
+def _summed(name: str, letters: str, over: set[str], sizes: dict[str, Size], results: Size | None = None) -> Step:
+    """A sum of an operand over some of its letters."""
+    whole = product(*(sizes[c] for c in dict.fromkeys(letters)))
+    left = product(*(sizes[c] for c in dict.fromkeys(letters) if c not in over))
+    return vector(name, product(FLOPS_PER_ELEMENT["sum"], whole), left if results is None else results)
 
 
 def _spell_ellipsis(term: str, rank: int) -> str:

@@ -10,7 +10,7 @@ import dataclasses
 import inspect
 import types
 import typing
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -70,6 +70,17 @@ def required(module: nn.Module) -> list[str]:
     return [n for n, p in parameters(module).items() if p.default is inspect.Parameter.empty]
 
 
+def optional(parameters: Mapping[str, inspect.Parameter], given: Container[str]) -> list[str]:
+    """Names of the parameters that may be a tensor and are not given: their type says so, or no type does."""
+    return [
+        name
+        for name, p in parameters.items()
+        if name not in given
+        and p.kind not in VARIABLE
+        and ("Tensor" in str(p.annotation) if p.annotation is not p.empty else p.default is None)
+    ]
+
+
 def bind(request: Request, inputs: Sequence[Input]) -> None:
     """Give a request its example inputs, in the order of forward's parameters or by name.
 
@@ -95,6 +106,7 @@ def bind(request: Request, inputs: Sequence[Input]) -> None:
         raise CharzError(
             "inputs not given", f"{request.source}: {', '.join(missing)}", next="add --input NAME=DIMS:TYPE for each"
         )
+    request.left_out = optional(known, {path[0] for path in paths.values()})
     _adapt(request.module, paths)
     request.resolution = _side([t.shape for t in request.keywords.values()])
     batches = [i.tensor.shape[d] for i in inputs for d, powers in i.axes.items() if powers == BATCH]

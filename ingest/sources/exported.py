@@ -12,6 +12,7 @@ from charz.schema.errors import CharzError
 
 from ..trace import torchvision_schemas
 from ..trace.export import BATCH, SEQUENCE, Axes, Request
+from ..trace.views import show_views
 from . import untrusted
 from .spec import Spec
 
@@ -21,12 +22,21 @@ def build(spec: Spec) -> Request:
     torchvision_schemas.prepare()
     path = Path(spec.name)
     program = _load(path, spec)
+    show_views(program)
     axes, batch, sequence = _axes(program)
     return Request(
-        name=path.stem, source=str(path), module=program.graph_module, axes=axes, family=path.stem,
+        name=path.stem, source=str(path), module=_parameters(program), axes=axes, family=path.stem,
         default_batch=batch, default_sequence=sequence, program=program,
         reason=None if axes else "exported with fixed sizes",
     )  # fmt: skip
+
+
+def _parameters(program: torch.export.ExportedProgram) -> torch.nn.Module:
+    """A module that holds the program's parameters, each once."""
+    held = torch.nn.Module()
+    for i, parameter in enumerate(program.parameters()):
+        held.register_parameter(f"parameter_{i}", torch.nn.Parameter(parameter, requires_grad=False))
+    return held
 
 
 def _load(path: Path, spec: Spec) -> torch.export.ExportedProgram:

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from charz.schema.errors import CharzError, unknown_name
+from charz.schema.errors import CharzError, is_interrupt, unknown_name
 
 from ..trace import torchvision_schemas
 from ..trace.export import Request
@@ -93,11 +93,13 @@ def _file(path: Path) -> ModuleType:
 
 
 def _only_model(module: ModuleType, name: str) -> str:
-    """The one thing in a file that makes a model and is no part of another. Raises CharzError where there are more."""
+    """The one thing in a file that makes a model, can be built and is no part of another. Raises CharzError where there are
+    more."""
     found = {n: v for n, v in vars(module).items() if not n.startswith("_") and _makes_model(v, module)}
     if len(found) > 1:
-        used = {type(part) for n, v in found.items() for part in _parts(v)}
-        found = {n: v for n, v in found.items() if v not in used}
+        parts = {n: made for n, v in found.items() if (made := _parts(v)) is not None}
+        used = {type(part) for made in parts.values() for part in made}
+        found = {n: v for n, v in found.items() if n in parts and v not in used} or found
     if len(found) == 1:
         return next(iter(found))
     if not found:
@@ -127,14 +129,20 @@ def _makes_model(value: Any, module: ModuleType) -> bool:
     return is_class or "Module" in str(inspect.signature(value).return_annotation)
 
 
-def _parts(value: Any) -> list[torch.nn.Module]:
-    """The modules within what a callable makes, and what it makes where the callable is a function."""
+def _parts(value: Any) -> list[torch.nn.Module] | None:
+    """The modules within what a callable makes, and what it makes where the callable is a function; None where it makes
+    nothing that has a forward."""
     if isinstance(value, torch.nn.Module):
         return list(value.modules())
-    with torch.device("meta"):
-        made = value()
-    if not isinstance(made, torch.nn.Module):
-        return []
+    try:
+        with torch.device("meta"):
+            made = value()
+    except Exception as error:  # whatever a constructor raises that wants something else
+        if is_interrupt(error):
+            raise
+        return None
+    if not isinstance(made, torch.nn.Module) or type(made).forward is torch.nn.Module.forward:
+        return None
     return [part for part in made.modules() if part is not made or not inspect.isclass(value)]
 
 

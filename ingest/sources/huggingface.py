@@ -14,13 +14,17 @@ import torch
 from charz.schema.errors import CharzError, unknown_name
 
 from ..trace import torchvision_schemas
-from ..trace.export import BATCH, CONTEXT, CONTEXT_INPUT, Request
+from ..trace.export import BATCH, CONTEXT, CONTEXT_INPUT, SEQUENCE, Request
 from .architectures import ARCHITECTURES, Architecture
-from .arguments import set_signature, tensors
+from .arguments import optional, set_signature, tensors
+from .inputs import parse_input
 from .spec import Spec, shown_sides
 from .transformers_inputs import Wanted, add_inputs, image_sides
 
 EXAMPLE_BATCH = 2
+KEPT_BETWEEN_RUNS = ("past_key_values", "cache_params", "state", "encoder_outputs", "mems")
+"""Arguments that an earlier run leaves, which no user gives by name."""
+
 EXTRA_CONTEXT = 64
 """By how much the example's context exceeds its sequence, so that nothing takes the two for one."""
 
@@ -53,12 +57,43 @@ def build(spec: Spec) -> Request:
     )  # fmt: skip
     native = image_sides(config, architecture)
     add_inputs(request, config, Wanted(batch, spec.sequence, architecture.sequence, spec.sides or native))
+    request.chosen = _chosen(request, spec)
+    _take_given(request, spec)
+    request.left_out = [
+        name
+        for name in optional(inspect.signature(request.module.forward).parameters, request.keywords)
+        if name not in KEPT_BETWEEN_RUNS and "labels" not in name
+    ]
     if spec.sides not in (None, native):
         request.name += f"@{shown_sides(*spec.sides)}"
     if spec.batch:
         request.axes = {n: {d: p for d, p in dims.items() if p != BATCH} for n, dims in request.axes.items()}
     _adapt(request, config, is_step=spec.sequence == 1)
     return request
+
+
+def _chosen(request: Request, spec: Spec) -> list[str]:
+    """Sizes of the inputs that the user does not say and could."""
+    has_length = any(SEQUENCE in dims.values() for dims in request.axes.values())
+    sequence = [f"a length of {request.default_sequence}"] if has_length and spec.sequence is None else []
+    images = [v.shape[-2:] for n, v in request.keywords.items() if n == "pixel_values" and spec.sides is None]
+    return sequence + [f"images of {shown_sides(*sides)}" for sides in images]
+
+
+def _take_given(request: Request, spec: Spec) -> None:
+    """Put what the user gives in place of the inputs of those names, and beside them. Raises CharzError for a name that the
+    model's forward does not have."""
+    known = inspect.signature(request.module.forward).parameters
+    for given in (parse_input(text, spec.batch, spec.sequence) for text in spec.inputs):
+        name = given.name or request.module.main_input_name
+        if name not in known:
+            raise unknown_name("input", name, known, "name inputs as --input NAME=DIMS:TYPE")
+        request.keywords[name], request.axes[name] = given.tensor, given.axes
+        lengths = [given.tensor.shape[d] for d, powers in given.axes.items() if powers == SEQUENCE]
+        request.default_sequence = lengths[0] if lengths else request.default_sequence
+        if name == "pixel_values":
+            *_, height, width = given.tensor.shape
+            request.resolution = height if height == width else None
 
 
 def _described(library: Any, spec: Spec) -> tuple[Any, str, Architecture, str]:
@@ -73,10 +108,10 @@ def _described(library: Any, spec: Spec) -> tuple[Any, str, Architecture, str]:
     return config, architecture.model, architecture, f"hf:{short}"
 
 
-def _values(path: Path) -> dict[str, Any]:
-    """What a configuration file says. Raises `CharzError` for what is no JSON object."""
+def _values(library: Any, path: Path) -> dict[str, Any]:
+    """What a configuration file says, as transformers reads what it saves. Raises `CharzError` for what is no JSON object."""
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = library.PreTrainedConfig._dict_from_json_file(path)
     except FileNotFoundError:
         raise CharzError(
             "no such configuration file", str(path), next="hf:NAME takes a shipped one; `charz ingest --list hf`"
@@ -91,7 +126,7 @@ def _values(path: Path) -> dict[str, Any]:
 
 
 def _from_file(library: Any, path: Path) -> tuple[Any, str, Architecture, str]:
-    values = _values(path)
+    values = _values(library, path)
     kind = values.get("model_type")
     if not isinstance(kind, str) or kind not in library.CONFIG_MAPPING:
         raise unknown_name(
@@ -148,7 +183,7 @@ def _construct(library: Any, model_class: str, config: Any) -> torch.nn.Module:
 def _adapt(request: Request, config: Any, is_step: bool) -> None:
     """Give the model's forward a cache as long as the context where it decodes token by token, the states that a prompt
     left where one token is asked for, and have it return plain tensors."""
-    from .language import EXPERTS, SymbolicCache, as_it_runs, join_experts
+    from .language import EXPERTS, SymbolicCache, as_it_runs, join_experts, windows
     from .step import CACHES, LISTED, States, StepCache, after_prompt, cache_name, make_step
 
     original: Callable[..., Any] = request.module.forward
@@ -160,6 +195,10 @@ def _adapt(request: Request, config: Any, is_step: bool) -> None:
     is_step = is_step and bool(cache or LISTED in parameters)
     states = after_prompt(request, original) if is_step else States()
     held = make_step(request, states) if is_step else []
+    slid = windows(config) if is_step and not states.tensors else []
+    if any(slid):
+        longest = max(length for length in slid if length)
+        request.reason = f"{request.reason}; a sliding window is full: a context of {longest} or more"
     names = list(request.keywords)
     fixed = {"use_cache": is_step} if "use_cache" in parameters else {}
     cache = cache if is_step or cache == CACHES[0] else None
@@ -174,7 +213,7 @@ def _adapt(request: Request, config: Any, is_step: bool) -> None:
         layers, listed = states.given([inputs.pop(name) for name in held])
         if listed:
             inputs[LISTED] = listed
-        past = StepCache(context, layers) if layers else SymbolicCache(context)
+        past = StepCache(context, layers, slid) if is_step else SymbolicCache(context)
         if cache:
             inputs[cache] = past
         with as_it_runs(request.module, config.model_type):

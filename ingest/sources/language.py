@@ -31,12 +31,17 @@ ATTENTION = EXPERTS = "charz"
 
 _LIBRARY = torch.library.Library(bounded.NAMESPACE, "FRAGMENT")
 _LIBRARY.define("kv_cache(Tensor states, Tensor context) -> Tensor")
+_LIBRARY.define("kv_window(Tensor states, int length) -> Tensor")
 _LIBRARY.define("grouped_mm(Tensor input, Tensor weight, Tensor offsets, int chosen) -> Tensor")
 _LIBRARY.define("expert_linear(Tensor input, Tensor[] weights, Tensor[] biases, int chosen) -> Tensor")
 
 
 def _kv_cache(states: torch.Tensor, context: torch.Tensor) -> torch.Tensor:
     return states.new_empty((*states.shape[:-2], context.shape[0], states.shape[-1]))
+
+
+def _kv_window(states: torch.Tensor, length: int) -> torch.Tensor:
+    return states.new_empty((*states.shape[:-2], length, states.shape[-1]))
 
 
 def _grouped_mm(input: torch.Tensor, weight: torch.Tensor, offsets: torch.Tensor, chosen: int) -> torch.Tensor:
@@ -49,7 +54,9 @@ def _expert_linear(
     return input.new_empty((*input.shape[:-1], weights[0].shape[0]))
 
 
-for _name, _function in (("kv_cache", _kv_cache), ("grouped_mm", _grouped_mm), ("expert_linear", _expert_linear)):
+for _name, _function in (
+    ("kv_cache", _kv_cache), ("kv_window", _kv_window), ("grouped_mm", _grouped_mm), ("expert_linear", _expert_linear),
+):  # fmt: skip
     _LIBRARY.impl(_name, _function, "CompositeExplicitAutograd")
     torch.library.register_fake(f"{bounded.NAMESPACE}::{_name}", _function, lib=_LIBRARY)
 
@@ -102,6 +109,18 @@ def _capped(
     if mask is not None:
         scores = scores + mask
     return torch.matmul(torch.softmax(scores, dim=-1), value)
+
+
+def windows(config: Any) -> list[int | None]:
+    """Positions that each layer of a language model attends to, None where that is all."""
+    config = config.get_text_config()
+    length = getattr(config, "sliding_window", None)
+    kinds = getattr(config, "layer_types", None)
+    if not isinstance(length, int) or getattr(config, "use_sliding_window", True) is False:
+        return []
+    if kinds is None:
+        return [length] * config.num_hidden_layers
+    return [length if kind == "sliding_attention" else None for kind in kinds]
 
 
 class SymbolicCache:

@@ -56,7 +56,7 @@ class Spec:
     @property
     def shown(self) -> str:
         """The request as typed."""
-        return self.name if self.module in ("factory", "exported") else self.source
+        return self.name if self.module in ("factory", "exported", "onnx_file") else self.source
 
 
 WITH_SETTINGS = ("synthetic", "huggingface")
@@ -138,7 +138,9 @@ def _module(name: str) -> tuple[str, str]:
         return PREFIXES[prefix], rest
     if name.endswith(".pt2"):
         return "exported", name
-    if name.endswith((".onnx", ".pt", ".pth", ".safetensors", ".torchscript", ".ckpt", ".gguf", ".tflite")):
+    if name.endswith(".onnx"):
+        return "onnx_file", name
+    if name.endswith((".pt", ".pth", ".safetensors", ".torchscript", ".ckpt", ".gguf", ".tflite")):
         raise CharzError(
             f"a {Path(name).suffix} file has no code that could be traced", name,
             next="ingest the nn.Module (`charz ingest FILE.py:CALLABLE`), or torch.export.export(MODULE, ARGS) and"

@@ -69,9 +69,19 @@ _KINDS = ("conv_states", "recurrent_states")
 class StepCache(SymbolicCache):
     """Stands in for transformers' cache behind a prompt: keys and values as long as the context, states as they were left."""
 
-    def __init__(self, context: torch.Tensor, states: list[Any]) -> None:
+    def __init__(self, context: torch.Tensor, states: list[Any], windows: list[int | None]) -> None:
         super().__init__(context)
         self._states = states
+        self._windows = windows
+
+    def update(
+        self, keys: torch.Tensor, values: torch.Tensor, layer_idx: int = 0, *_unused: Any, **_more: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Keys and values of the whole context, of a layer with a window of that."""
+        window = self._windows[layer_idx] if layer_idx < len(self._windows) else None
+        if window is None:
+            return super().update(keys, values, layer_idx)
+        return torch.ops.charz.kv_window(keys, window), torch.ops.charz.kv_window(values, window)
 
     def get_conv_state(self, layer_idx: int = 0, state_idx: int = 0, **_more: Any) -> torch.Tensor | None:
         """What a convolution goes on from; None where a layer has none."""

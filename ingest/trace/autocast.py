@@ -71,11 +71,12 @@ def _function(node: torch.fx.Node) -> str:
 
 
 def on_processor() -> contextlib.AbstractContextManager[Any]:
-    """Within it, autocast for a GPU acts on tensors of the processor, in the GPU's type."""
+    """Within it, autocast for a GPU, or for the device that a traced tensor says it is on, acts on tensors of the processor,
+    in the GPU's type."""
     original = torch.autocast.__init__
 
     def made(self: Any, device_type: str, dtype: torch.dtype | None = None, *rest: Any, **more: Any) -> None:
-        if device_type == "cuda":
+        if device_type in ("cuda", "meta"):
             device_type, dtype = "cpu", dtype or torch.get_autocast_dtype("cuda")
         original(self, device_type, dtype, *rest, **more)
 

@@ -17,17 +17,19 @@ import torch
 import torch._dynamo.config
 from torch._C._functorch import is_batchedtensor
 from torch.export import Dim, ExportedProgram
+from torch.utils._pytree import tree_map_only
 
 from charz.schema.errors import is_interrupt
 
 from ..graph import Powers
-from . import autocast
+from . import autocast, missing
 from .attention import as_products
 from .processor import Processor
 from .recurrent import whole_layers
 from .references import References
+from .refusal import fixed_sizes, refusal
 from .refusal import reason as why_fixed
-from .refusal import refusal
+from .selected import bounds
 from .symbolic import Symbols
 
 BATCH: Powers = (1, 0, 0)
@@ -63,12 +65,18 @@ class Request:
     published_macs: float | None = None
     bounds: dict[str, int] = field(default_factory=dict)
     """Upper bounds of sizes that depend on data, in the order they arise; see `sources.detection`."""
+    is_rebuilt: bool = False
+    """Whether the module only stands for one that was: what its own code holds is not what that one's held."""
     program: ExportedProgram | None = None
     """Set when the model arrives exported."""
     reason: str | None = None
     """Why a size is fixed, where the source itself knows."""
     is_step: bool = False
     """Whether it is one token, with the states that a prompt left among its inputs."""
+    left_out: list[str] = field(default_factory=list)
+    """Tensors that the model's forward would take and that the example has not."""
+    chosen: list[str] = field(default_factory=list)
+    """Sizes of the example that neither the user nor the model says."""
     forgets: bool = False
     """Set while tracing: a step would go on from a state that is not among the inputs."""
 
@@ -94,20 +102,29 @@ def trace(request: Request, excluded: Sequence[str] = ()) -> Traced:
     """
     if request.program is not None:
         return _traced(request, request.program, request.axes, request.reason)
-    attempts = _attempts(request.axes)
+    attempts = _attempts(request.axes)[len(excluded) :]
     reason = "; ".join(filter(None, [request.reason, *excluded[:1]])) or None
-    for axes in attempts[len(excluded) :]:
+    while attempts:
+        axes = attempts.pop(0)
         try:
             references = References()
             program = _export(request, axes, references)
         except Exception as error:  # whatever the model's own code raises under symbolic sizes
-            if axes is attempts[-1]:
+            if not attempts:
                 if is_interrupt(error):
                     raise
-                raise refusal(error, request.module, request.source) from error
+                batch = _other_batch(error, request)
+                if batch is None:
+                    raise refusal(error, request.module, request.source) from error
+                _set_batch(request, batch)
+                attempts = [_without(request.axes, (BATCH,)), {}]
+                reason = f"the code takes a batch of {batch} alone" + (f"; {request.reason}" if request.reason else "")
             reason = reason or why_fixed(error, request.module)
+            fixed = {axes.get(name, {}).get(dimension) for name, dimension in fixed_sizes(error)}
+            if fixed == {BATCH} and len(attempts) > 1:
+                attempts[0] = _without(axes, (BATCH,))
             continue
-        return replace(_traced(request, program, axes, reason), references=references)
+        return replace(_traced(request, program, axes, reason), references=None if request.is_rebuilt else references)
     raise AssertionError("the last attempt returns or raises")
 
 
@@ -115,16 +132,50 @@ def _attempts(axes: Axes) -> list[Axes]:
     """All axes, then without the sequence, then without any."""
     attempts = [axes]
     for without in ((SEQUENCE, CONTEXT), (SEQUENCE, CONTEXT, BATCH)):
-        fewer = {n: {d: p for d, p in dims.items() if p not in without} for n, dims in axes.items()}
-        fewer = {n: dims for n, dims in fewer.items() if dims}
+        fewer = _without(axes, without)
         if fewer != attempts[-1]:
             attempts.append(fewer)
     return attempts
 
 
+def _without(axes: Axes, powers: Sequence[Powers]) -> Axes:
+    """The axes that stand for none of these sizes."""
+    fewer = {n: {d: p for d, p in dims.items() if p not in powers} for n, dims in axes.items()}
+    return {n: dims for n, dims in fewer.items() if dims}
+
+
+def _other_batch(error: BaseException, request: Request) -> int | None:
+    """The size that the code has where the example's batch does not fit it, None where that is not what was said."""
+    free = {name for name, dims in request.axes.items() if BATCH in dims.values()}
+    if not free or not free <= request.keywords.keys():
+        return None
+    said = next((found for pattern in _MISFITS if (found := re.search(pattern, str(error)))), None)
+    wanted = {int(size) for size in said.groups()} - {request.default_batch, 1} if said else set()
+    return wanted.pop() if len(wanted) == 1 else None
+
+
+_MISFITS = (
+    r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)",
+    r"broadcast a dimension of length (\d+)",
+    r"[Ee]xpected hidden\S* size \(\d+, (\d+), \d+\)",
+)
+"""What torch says of two sizes that do not go together."""
+
+
+def _set_batch(request: Request, batch: int) -> None:
+    """Give the request example inputs of this batch, which is no longer free."""
+    for name, dims in request.axes.items():
+        value = request.keywords[name]
+        shape = [batch if dims.get(d) == BATCH else size for d, size in enumerate(value.shape)]
+        request.keywords[name] = value.new_empty(shape)
+    request.axes = _without(request.axes, (BATCH,))
+    request.default_batch = batch
+
+
 def _export(request: Request, axes: Axes, references: References) -> ExportedProgram:
     dynamic: Any = None
-    request = _with_context(request, axes)
+    missing.register()
+    request = _anew(_with_context(request, axes))
     if any(axes.values()):
         dynamic = {name: _dims(axes.get(name, {}), value) for name, value in _inputs(request).items()}
     fast_path = torch.backends.mha.get_fastpath_enabled()
@@ -145,10 +196,18 @@ def _export(request: Request, axes: Axes, references: References) -> ExportedPro
             warnings.simplefilter("ignore")  # attributes a model caches in forward, deprecations in its code
             try:
                 return _call_export(request, dynamic)
-            except Exception as error:  # a forward that makes constants on the processor
-                if not re.search("meta|CPU", str(error)):
+            except Exception as error:
+                is_of_device = re.search(
+                    "[Mm]eta|CPU", str(error)
+                )  # as of a forward that makes constants on the processor
+                if not is_of_device and (dynamic is not None or is_interrupt(error)):
                     raise
-            return _export_on_processor(request, dynamic)
+                try:
+                    return _export_on_processor(request, dynamic)
+                except Exception:
+                    if is_of_device:
+                        raise
+                    raise error from None
     finally:
         torch.backends.mha.set_fastpath_enabled(fast_path)
 
@@ -206,6 +265,14 @@ def _with_context(request: Request, axes: Axes) -> Request:
     return replace(request, keywords={**request.keywords, CONTEXT_INPUT: context})
 
 
+def _anew(request: Request) -> Request:
+    """The request with inputs that no attempt has marked: a size once asked to be free stays so in its tensor."""
+    arguments, keywords = tree_map_only(
+        torch.Tensor, lambda value: value.detach(), (request.arguments, request.keywords)
+    )
+    return replace(request, arguments=arguments, keywords=keywords)
+
+
 def _call_export(request: Request, dynamic: Any) -> ExportedProgram:
     program = torch.export.export(
         request.module, request.arguments, request.keywords, dynamic_shapes=dynamic, strict=False
@@ -254,5 +321,6 @@ def _traced(request: Request, program: ExportedProgram, axes: Axes, reason: str 
             if not isinstance(size, int):
                 powers[size.node.expr] = power
     found = set(powers.values())
-    symbols = Symbols(powers)
-    return Traced(program, symbols, axes, BATCH in found, SEQUENCE in found, reason)
+    most, places = bounds(program)
+    reason = "; ".join(filter(None, [reason, *places])) or None
+    return Traced(program, Symbols(powers, most), axes, BATCH in found, SEQUENCE in found, reason)

@@ -146,6 +146,8 @@ class _Run:
             return arguments[0][arguments[1]]
         if isinstance(target, torch._ops.HigherOrderOperator):
             return self.block(*traced_block(node, arguments))
+        if node.meta.get("unbacked_bindings"):
+            raise UnknownSizeError(str(target))
         value = node.meta.get("val")
         if not has_tensor(value):
             return None if value is None else _known(value)

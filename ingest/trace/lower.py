@@ -57,8 +57,8 @@ VIEWS_IN_PLACE = {
 }
 """Operators that change how a tensor is seen, not what it holds, though their schema says they write."""
 
-KV_CACHE = "charz.kv_cache.default"
-"""Stands for a cache kept between runs: what it returns is resident, and nothing moves to make it."""
+KV_CACHE = ("charz.kv_cache.default", "charz.kv_window.default")
+"""Stand for a cache kept between runs: what they return is resident, and nothing moves to make it."""
 
 ZERO: Polynomial = {(0, 0, 0): 0.0}
 
@@ -237,9 +237,9 @@ def _add_operator(state: Lowering, node: Node, target: Any, name: str) -> None:
     owned = {graph.tensors[v.tensor_id].storage_tensor_id for v in inputs}
     outputs = _add_results(state, node, results, operator_id)
     call.outputs = [v for v in outputs if v is not None]
-    if name == KV_CACHE:
+    if name in KV_CACHE:
         graph.tensors[call.output.tensor_id].role = "kv_cache"
-    is_view = name == KV_CACHE or (
+    is_view = name in KV_CACHE or (
         not mutable
         and bool(call.outputs)
         and all(graph.tensors[v.tensor_id].storage_tensor_id in owned for v in call.outputs)

@@ -30,8 +30,8 @@ INTERNAL = re.compile(r"torch\._|aten[.:]|Sym(Int|Bool|Float)|FakeTensor|[Pp]rox
 _TRACED = re.compile(r"'(Functional|Fake|Meta)?(Tensor|Proxy)'")
 """How a message calls a tensor that is traced."""
 
-_FIXED = re.compile(r"Constraints violated \(L\['(\w+)'\]\.size\(\)\[(\d+)\]")
-"""A size that tracing found to be no free one, without saying where."""
+_FIXED = re.compile(r"L\['(\w+)'\]\.size\(\)\[(\d+)\]")
+"""A size that tracing found to be no free one, in the first line of what it says, without saying where."""
 
 VALUES = (
     "could not guard", "data-dependent", "data dependent", "could not extract specialized", "unbacked",
@@ -65,7 +65,7 @@ def refusal(error: BaseException, module: torch.nn.Module, name: str) -> CharzEr
         return CharzError("the model needs a package that is not installed", where, _plain(text), "pip install it")
     if INTERNAL.search(text):
         return CharzError(
-            "this cannot be traced", where, "torch.export refuses it at fixed sizes too",
+            "this cannot be traced", where, "torch.export refuses it at fixed sizes too, on the processor as well",
             "write it with other operations, or ingest the module around it: `charz ingest FILE:CLASS`",
         )  # fmt: skip
     return CharzError(
@@ -100,11 +100,18 @@ def depends_on_values(where: str) -> CharzError:
 def reason(error: BaseException, module: torch.nn.Module) -> str:
     """Why a size was fixed: the place in the model, and what was said there where that is no internal matter."""
     text = " ".join(str(error).split())[:120]
-    if fixed := _FIXED.search(text):
-        return f"the code takes dimension {fixed[2]} of {fixed[1]} for a number, as a loop over it does"
+    if fixed := fixed_sizes(error):
+        name, dimension = fixed[0]
+        return f"the code takes dimension {dimension} of {name} for a number, as a loop over it does"
     where = place(error, module)
     said = "a size that is not a free one" if INTERNAL.search(text) else _plain(text)
     return f"{said} at {where}" if where else said
+
+
+def fixed_sizes(error: BaseException) -> list[tuple[str, int]]:
+    """Input and dimension of each size that tracing found to be no free one."""
+    violated = str(error).partition("Constraints violated")[2].partition("\n")[0]
+    return [(name, int(dimension)) for name, dimension in _FIXED.findall(violated)]
 
 
 def place(error: BaseException, module: torch.nn.Module) -> str:

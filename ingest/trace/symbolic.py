@@ -111,10 +111,10 @@ class Symbols:
     """Turns torch's symbolic integers into sizes.
 
     `axes` maps a sympy symbol to its powers, e.g. batch to (1, 0, 0); `bounds` maps a symbol whose
-    value depends on data to the integer that bounds it.
+    value depends on data to what bounds it, a number or an expression of those.
     """
 
-    def __init__(self, axes: Mapping[Any, Powers], bounds: Mapping[Any, int] | None = None) -> None:
+    def __init__(self, axes: Mapping[Any, Powers], bounds: Mapping[Any, Any] | None = None) -> None:
         self.axes = dict(axes)
         self.bounds = dict(bounds or {})
         self._known: dict[Any, Size] = {}

@@ -14,9 +14,13 @@ from typing import Any
 import pytest
 import torch
 
-from charz.ingest.sources import exported, untrusted
+from charz.ingest import pipeline
+from charz.ingest.compile.rules import Rules
+from charz.ingest.sources import exported, live, untrusted
 from charz.ingest.sources.spec import Spec
+from charz.schema.compiled import HeapGrowth, Kernel, TensorLifetime
 from charz.schema.errors import CharzError
+from charz.schema.workload import Operator, Tensor
 
 
 class Net(torch.nn.Module):
@@ -82,6 +86,41 @@ def test_a_saved_program_is_loaded_as_it_is(saved: Path) -> None:
     request = load(saved)
     assert request.axes == {"x": {0: (1, 0, 0)}}
     assert request.name == "net"
+
+
+class Viewed(torch.nn.Module):
+    """Views of views; nothing is held longer than it is read, which no file tells."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.norm = torch.nn.Conv2d(3, 8, 3, padding=1), torch.nn.BatchNorm2d(8)
+        self.head = torch.nn.Linear(8 * 16, 10)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = torch.nn.functional.dropout(torch.relu(self.norm(self.conv(x))), training=self.training)
+        with torch.no_grad():
+            x = x.permute(0, 2, 3, 1).contiguous().reshape(x.shape[0], -1)
+        x = self.head(x.view(-1, 8, 16).flatten(1))
+        return torch.relu(x.t().t())
+
+
+def test_a_saved_program_is_the_model_that_it_was(tmp_path: Path, rules: Rules) -> None:
+    module = Viewed().eval()
+    shapes = ({0: torch.export.Dim("batch", min=2, max=64)},)
+    torch.export.save(
+        torch.export.export(module, (torch.randn(4, 3, 4, 4),), dynamic_shapes=shapes), tmp_path / "net.pt2"
+    )
+    made = pipeline.ingest_request(load(tmp_path / "net.pt2"), rules)
+    named = pipeline.ingest_request(live.request(module, "B,3,4,4"), rules)
+    assert made.model["parameter_count"] == 3 * 8 * 9 + 8 + 2 * 8 + 128 * 10 + 10
+    views = made.columns[Operator]
+    assert [n for n, v in zip(views["aten_operator"], views["is_view"], strict=True) if v] == [
+        "aten.dropout.default", "aten.permute.default", "aten.reshape.default", "aten.view.default",
+        "aten.flatten.using_ints", "aten.t.default", "aten.t.default",
+    ]  # fmt: skip
+    for table in (Operator, Tensor, TensorLifetime, HeapGrowth, Kernel):
+        known = {n: v for n, v in made.columns[table].items() if n not in ("source_file", "source_line", "class_name")}
+        assert known == {n: named.columns[table][n] for n in known}, table.TABLE
 
 
 def _saved_payload(path: Path) -> bytes:

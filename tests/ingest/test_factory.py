@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from charz.ingest.compile.rules import Rules
+from charz.ingest.pipeline import ingest
 from charz.ingest.sources import build
 from charz.ingest.sources.spec import parse
 from charz.schema.errors import CharzError
@@ -44,6 +46,35 @@ def test_a_file_with_two_models_names_them(tmp_path: Path) -> None:
     assert build(parse(f"{path}:Other")).name == "Other"
 
 
+def test_of_several_classes_the_one_that_can_be_built_is_taken(tmp_path: Path) -> None:
+    path = tmp_path / "one_of_three.py"
+    wants = "\nclass Wants(nn.Module):\n    def __init__(self, path=None):\n        open(path)\n"
+    base = "\nclass Base(nn.Module):\n    pass\n"
+    path.write_text(CODE + wants + base)
+    assert build(parse(str(path))).name == "Network"
+
+
+GUESSED = """
+import torch
+from torch import nn
+
+class Network(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(8, 4)
+    def forward(self, x, mask=None, scale: float = 1.0, bias: torch.Tensor | None = None):
+        return torch.cat([self.layer(x[i]) for i in range(x.shape[0])])
+"""
+
+
+def test_what_was_guessed_and_left_out_is_said(tmp_path: Path, rules: Rules) -> None:
+    path = tmp_path / "guessed.py"
+    path.write_text(GUESSED)
+    said = ingest(parse(str(path)), rules).remark
+    assert said.startswith("takes x: fp32[2, 8]; the batch is 2 alone (the code takes dimension 0 of x for a number")
+    assert said.endswith("; left out: mask, bias; --input NAME=DIMS:TYPE gives it another")
+
+
 def test_a_file_without_models(tmp_path: Path) -> None:
     path = tmp_path / "no_network.py"
     path.write_text("depth = 3\n")
@@ -51,7 +82,7 @@ def test_a_file_without_models(tmp_path: Path) -> None:
         build(parse(str(path)))
 
 
-@pytest.mark.parametrize("name", ["model.onnx", "weights.pth", "model.gguf"])
+@pytest.mark.parametrize("name", ["model.tflite", "weights.pth", "model.gguf"])
 def test_files_without_code_say_how_to_export(name: str) -> None:
     with pytest.raises(CharzError, match=r"torch\.export\.save"):
         parse(name)

@@ -16,9 +16,10 @@ from torch.utils.flop_counter import FlopCounterMode
 from charz.ingest.compile.rules import Rules
 from charz.ingest.pipeline import ingest
 from charz.ingest.rows import Ingested
-from charz.ingest.sources import language
+from charz.ingest.sources import build, language
 from charz.ingest.sources.spec import parse
 from charz.ingest.trace.export import STATE_INPUT
+from charz.schema.errors import CharzError
 from charz.schema.row import Row
 from charz.schema.workload import LayoutCopy, Operator, OperatorLayout, Tensor, TensorTerm, Term
 
@@ -187,3 +188,51 @@ def test_a_step_goes_on_from_what_a_prompt_left(ingested: Ingest, family: str) -
 def test_a_prompt_that_keeps_states_answers_no_step(ingested: Ingest) -> None:
     assert not ingested("Lfm2").model["has_context"]
     assert ingested("Llama").model["has_context"]
+
+
+def test_a_step_attends_to_its_sliding_window(tmp_path: Path, rules: Rules) -> None:
+    """One of two layers sees 16 positions, the other all: 8 heads of 8, the scores and what they weigh."""
+    kinds = ["sliding_attention", "full_attention"]
+    values = {"model_type": "qwen3", **SMALL, "head_dim": 8, "use_sliding_window": True, "sliding_window": 16}
+    path = tmp_path / "slid.json"
+    path.write_text(json.dumps({**values, "layer_types": kinds, "architectures": ["Qwen3ForCausalLM"]}))
+    made = ingest(parse(str(path), sequence=1), rules)
+    terms = made.columns[Term]
+    attention = {o for o, c in zip(*(made.columns[Operator][n] for n in ("operator_id", "operator_class")), strict=True)
+                 if c == "attention"}  # fmt: skip
+    rows = zip(*(terms[n] for n in ("operator_id", "quantity", "context_power", "coefficient")), strict=True)
+    macs = sorted((power, c) for o, quantity, power, c in rows if o in attention and quantity == "macs")
+    assert macs == [(0, 8 * 16 * 8.0)] * 2 + [(1, 8 * 8.0)] * 2
+    assert "a sliding window is full: a context of 16 or more" in made.model["specialized_reason"]
+
+
+TINY = {
+    "model_type": "granitemoehybrid", "architectures": ["GraniteMoeHybridForCausalLM"], "hidden_size": 32,
+    "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 2, "intermediate_size": 32,
+    "vocab_size": 64, "layer_types": ["mamba", "attention"], "mamba_n_heads": 4, "mamba_d_head": 16, "mamba_d_state": 8,
+}  # fmt: skip
+
+
+def test_a_configuration_is_read_as_the_library_saves_it(tmp_path: Path) -> None:
+    """An infinite bound is `{"__float__": "Infinity"}` there."""
+    kind = transformers.CONFIG_MAPPING["granitemoehybrid"]
+    config = kind(**{k: v for k, v in TINY.items() if k != "model_type"}, time_step_limit=(0.0, float("inf")))
+    config.save_pretrained(tmp_path)
+    assert '"__float__": "Infinity"' in (tmp_path / "config.json").read_text()
+    request = build(parse(str(tmp_path / "config.json")))
+    assert request.module.config.time_step_limit == (0.0, float("inf"))
+
+
+def test_an_input_given_takes_the_place_of_the_chosen_one(tmp_path: Path) -> None:
+    values = {
+        "model_type": "vit", "architectures": ["ViTForImageClassification"], "hidden_size": 32, "num_hidden_layers": 1,
+        "num_attention_heads": 2, "intermediate_size": 32, "image_size": 32, "patch_size": 16,
+    }  # fmt: skip
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(values))
+    request = build(parse(str(path), inputs=("B,3,32,32:fp16", "attention_mask=B,5,5")))
+    assert request.keywords["pixel_values"].dtype is torch.float16
+    assert request.axes["attention_mask"] == {0: (1, 0, 0)}
+    assert request.resolution == 32
+    with pytest.raises(CharzError, match="unknown input"):
+        build(parse(str(path), inputs=("pictures=B,3,32,32",)))

@@ -118,6 +118,12 @@ def test_ingest_makes_the_file_and_answers_about_what_it_brought_in(db: Session,
     assert "models: 1 unchanged" in said
 
 
+def test_of_more_models_each_has_a_line(db: Session) -> None:
+    closing = db.ingest(["synthetic:mlp", "in=16", "hidden=8,16,32,64"])
+    assert [name.split(",")[2] for name in closing["model"]] == ["hidden=8", "hidden=16", "hidden=32", "hidden=64"]
+    assert set(closing["hardware"]) == {"h100_sxm5_80"}
+
+
 def test_the_work_listed_is_that_of_one_input(db: Session) -> None:
     """A perceptron from 16 over 32 to 4 for 3 rows multiplies 3 * (16 * 32 + 32 * 4) = 1,920 times."""
     db.ingest(["synthetic:mlp", "in=16", "hidden=32", "out=4"], batch=3)

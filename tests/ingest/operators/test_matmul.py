@@ -54,3 +54,16 @@ def test_einsum(lowered, equation, left, right, expected):
     g = lowered(lambda x, y: torch.einsum(equation, x, y), torch.empty(left), torch.empty(right))
     op = g.only("matmul")
     assert [g.value(op, q) for q in ("groups", "m", "n", "k")] == list(expected)
+
+
+def test_einsum_of_which_nothing_is_contracted_is_an_elementwise_product(lowered):
+    g = lowered(lambda x, y: torch.einsum("bi,bj->bij", x, y), torch.empty(2, 5), torch.empty(2, 7))
+    op = g.only("elementwise")
+    assert (g.value(op, "macs"), g.value(op, "flops")) == (0, 5 * 7)
+
+
+def test_einsum_sums_what_one_operand_alone_has_before_it_multiplies(lowered):
+    g = lowered(lambda x, y: torch.einsum("bik,bjk->bi", x, y), torch.empty(2, 5, 6), torch.empty(2, 7, 6))
+    op = g.only("matmul")
+    assert g.value(op, "macs") == 5 * 6  # j is gone: five rows by a vector of six
+    assert g.value(op, "flops", "main_right") == 7 * 6

@@ -71,3 +71,25 @@ def test_a_region_that_switches_it_off_is_traced_as_it_is() -> None:
 
     graph, _ = to_graph(live.request(Off().eval(), torch.empty(2, 4)))
     assert [o.aten_operator for o in graph.operators] == ["aten.linear.default"]
+
+
+class SwitchedOff(nn.Module):
+    """A layer that runs in fp32 whatever is around it, as rotary embeddings do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(8, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Batch x 8 to batch x 8, on the device that the tensor says it is on."""
+        with torch.autocast("cuda", torch.bfloat16):
+            x = self.layer(x)
+            with torch.autocast(device_type=x.device.type, enabled=False):
+                return self.layer(x.float())
+
+
+def test_autocast_switched_off_on_the_device_of_a_tensor_makes_no_cast() -> None:
+    graph, traced = to_graph(live.request(SwitchedOff(), "B,8"))
+    assert traced.is_batch_symbolic
+    made = [graph.tensors[o.writes[0]].precision for o in graph.operators if o.operator_class == "linear"]
+    assert made == ["bf16", "fp32"]

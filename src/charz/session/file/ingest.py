@@ -27,7 +27,7 @@ CLOSING_PARTS = ("i7_13700k", "h100_sxm5_80", "tpu_v4", "kpu_t256")
 """One CPU, GPU, TPU and KPU that everybody has heard of, or should."""
 
 CLOSING_MODELS = 3
-"""Models about which `ingest` answers, of those it brought in."""
+"""Models up to which `ingest` answers about each on every such part; of more, each has one line, on the GPU."""
 
 _CLOSING = (
     "model", "hardware", "is_simulated", "backend", "precision", "latency_s", "energy_j", "edp_js", "peak_memory_byte"
@@ -52,7 +52,7 @@ class Ingest(Sql):
             Any,
             Text(
                 "resnet50, timm:NAME, hf:NAME, config.json, file.py, module:factory (imports and calls your own code),"
-                " model.pt2, synthetic:KIND; in Python also an `nn.Module`.",
+                " model.pt2, model.onnx, synthetic:KIND; in Python also an `nn.Module`.",
                 taken=list[str] | None,
             ),
         ] = None,
@@ -122,7 +122,7 @@ class Ingest(Sql):
     ) -> Outcome:
         """Trace a module in memory and write it. Raises `CharzError` where another model has its name."""
         from charz.ingest.compile.rules import from_connection
-        from charz.ingest.pipeline import ingest_request
+        from charz.ingest.pipeline import ingest_request, remark
         from charz.ingest.run import Outcome
         from charz.ingest.sources import live
         from charz.ingest.sources.spec import Spec
@@ -138,7 +138,9 @@ class Ingest(Sql):
             raise CharzError("the name is taken", request.name, f"{held[0][0]} has it", next)
         with self.changing(fills=False) as connection:
             write(connection, [made], evaluate)
-        return Outcome(Spec(request.name, "live"), "written", request.name, "", made.model["ingest_s"])
+        if said := remark(request, made, is_guess=inputs is None):
+            self.messages.remark(f"{request.name}: {said}")
+        return Outcome(Spec(request.name, "live"), "written", request.name, said, made.model["ingest_s"])
 
     def _closing(self, outcomes: Sequence[Outcome]) -> Rows:
         """Latency, energy, EDP and peak memory of the first models on a few parts: batch 1, the default backend or else the
@@ -147,19 +149,23 @@ class Ingest(Sql):
         states = ("written", "unchanged", "failed")
         self.messages.remark("models: " + ", ".join(f"{counts[state]} {state}" for state in states if counts[state]))
         known = list(dict.fromkeys(outcome.model for outcome in outcomes if outcome.state != "failed"))
-        shown = known[:CLOSING_MODELS]
-        if not shown:
+        if not known:
             return Rows(_CLOSING, [], is_failure=True)
+        is_brief = len(known) > CLOSING_MODELS
         parts = [part for part in CLOSING_PARTS if part in self._names("hardware")]
+        if is_brief:
+            parts = [part for part in parts if part == CLOSING_PARTS[1]]
         query = "SELECT scenario_id FROM scenario WHERE batch = 1 AND phase = 'forward'"
         numbers = [number for (number,) in self.connection().execute(query).fetchall()]
-        scoped = self.scope(models=shown, hardware=parts, scenarios=numbers).whole()
-        rows = scoped.rows("target_cost", _CLOSING, _CLOSING_TAIL, [shown, parts]).fetch()
+        scoped = self.scope(models=known, hardware=parts, scenarios=numbers).whole()
+        rows = scoped.rows("target_cost", _CLOSING, _CLOSING_TAIL, [known, parts]).fetch()
+        if is_brief:
+            rows = list({row[0]: row for row in reversed(rows)}.values())[::-1]
         if lost := [part for part in parts if rows and all(part not in row for row in rows)]:
             self.messages.remark(f"no answer on {', '.join(lost)}: nothing that runs there trains")
         note(scoped, self.messages, counted(["target_cost"]))
         self.messages.remark(
-            f"next: charz {'report' if len(known) == 1 else 'compare'} {' '.join(shown)} --on {CLOSING_PARTS[1]}"
+            f"next: charz {'report' if len(known) == 1 else 'compare'} {' '.join(known[:CLOSING_MODELS])} --on {CLOSING_PARTS[1]}"
         )
         return Rows(_CLOSING, rows, ("target_cost",), is_failure=counts["failed"] > 0)
 

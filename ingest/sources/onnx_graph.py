@@ -1,0 +1,255 @@
+"""An ONNX graph as a module: its nodes called one after the other, what exporters split up joined again.
+
+Exporters write a linear layer as a product and an addition, and fused attention as its parts. Each is one operator here, as it
+was in the model: a product with a weight and the bias added to it; and two products around a softmax whose operands are both
+scaled, which is how exporters spell `scaled_dot_product_attention`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import nn
+
+from charz.schema.errors import CharzError
+
+from .arguments import set_signature
+from .onnx_operators import HOST, TENSOR, Step, is_host
+
+IN_PLACE = ("Relu", "Clip", "HardSwish", "LeakyRelu", "charz.Silu")
+"""Activations that are written over what they are of where nothing else reads it, as models ask for and ONNX Runtime does
+(`MayInplace` of its kernels, https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/framework/allocation_planner.cc)."""
+
+OWNERS = ("Conv", "ConvTranspose", "Gemm", "charz.Linear", "BatchNormalization", "Add", "Mul", "Concat")
+"""Operators whose result is no view of another tensor."""
+
+SCALARS = ("Sqrt", "Div", "Cast", "Constant")
+"""Operators that make the scale of attention."""
+
+
+class OnnxModule(nn.Module):
+    """Runs the steps of a graph on its inputs; weights are its parameters."""
+
+    def __init__(
+        self,
+        steps: Sequence[Step],
+        numbers: dict[str, Any],
+        weights: dict[str, torch.Tensor],
+        inputs: dict[str, str],
+        outputs: Sequence[str],
+    ) -> None:
+        super().__init__()
+        self._numbers = numbers
+        self._outputs = list(outputs)
+        self._inputs = inputs
+        joined = _joined(_with_silu(list(steps)), numbers, weights)
+        self._steps = _in_place(_without_unused(joined, outputs), outputs)
+        self._held: dict[str, str] = {}
+        used = {name for step in self._steps for name in step.inputs} | set(outputs)
+        for i, (name, weight) in enumerate(weights.items()):
+            if name in used:
+                self._held[name] = key = f"weight_{i}"
+                if weight.is_floating_point():
+                    self.register_parameter(key, nn.Parameter(weight, requires_grad=False))
+                else:
+                    self.register_buffer(key, weight)
+        last = {name: i for i, step in enumerate(self._steps) for name in step.inputs}
+        dropped = [
+            [n for n in {*s.inputs, *s.outputs} if last.get(n, i) == i and n not in self._outputs]
+            for i, s in enumerate(self._steps)
+        ]
+        for step in self._steps:
+            if step.operator not in TENSOR and step.operator not in HOST:
+                raise CharzError(
+                    "an operator of ONNX that is not read", f"{step.operator}, node {step.name or step.outputs[0]}",
+                    next="ingest the nn.Module, or torch.export.save its program as model.pt2",
+                )  # fmt: skip
+
+        def forward(**given: torch.Tensor) -> list[torch.Tensor]:
+            return self._run(given)
+
+        self.graph = Scope(self._steps, dropped)
+        set_signature(forward, inputs.values())
+        self.forward = forward
+
+    def _run(self, given: dict[str, torch.Tensor]) -> list[torch.Tensor]:
+        values: dict[str, Any] = dict(self._numbers)
+        values.update({name: getattr(self, key) for name, key in self._held.items()})
+        values.update({name: given.pop(key) for name, key in self._inputs.items()})
+        self.graph(values)
+        return [values[name] for name in self._outputs if isinstance(values[name], torch.Tensor)]
+
+
+class Scope(nn.Module):
+    """The steps that were one call of a module, those of the modules within it by modules of their own."""
+
+    def __init__(self, steps: Sequence[Step], dropped: Sequence[Collection[str]], depth: int = 0) -> None:
+        super().__init__()
+        self._parts: list[tuple[Step, Collection[str]] | str] = []
+        pairs = zip(steps, dropped, strict=True)
+        for path, group in itertools.groupby(pairs, lambda pair: pair[0].scope[depth : depth + 1]):
+            found = list(group)
+            if not path:
+                self._parts += found
+                continue
+            name = re.sub(r"\W", "_", path[0].rsplit(".", 1)[-1])
+            while name in self._modules or hasattr(self, name):
+                name += "_"
+            within = [step for step, _ in found], [names for _, names in found]
+            self.add_module(name, Scope(*within, depth=depth + 1))
+            self._parts.append(name)
+
+    def forward(self, values: dict[str, Any]) -> None:
+        """Add what the steps make to the values, and take out what nobody reads any more."""
+        for part in self._parts:
+            if isinstance(part, str):
+                self._modules[part](values)  # type: ignore[misc]
+                continue
+            step, dropped = part
+            made = _called(step, [values[name] if name else None for name in step.inputs])
+            values.update(zip(step.outputs, made if isinstance(made, tuple) else (made,), strict=False))
+            for name in dropped:
+                values.pop(name, None)
+
+
+def _called(step: Step, operands: list[Any]) -> Any:
+    """What a step makes of its operands, of which those left out at the end are none."""
+    while operands and operands[-1] is None:
+        operands.pop()
+    table = HOST if step.operator in HOST and all(is_host(o) for o in operands) else TENSOR
+    return table[step.operator](step, *operands)
+
+
+def _with_silu(steps: list[Step]) -> list[Step]:
+    """Steps with a value multiplied by its sigmoid in one."""
+    uses = Counter(name for step in steps for name in step.inputs)
+    gates = {s.outputs[0]: s.inputs[0] for s in steps if s.operator == "Sigmoid" and uses[s.outputs[0]] == 1}
+    result = []
+    for step in steps:
+        gate = next((name for name in step.inputs if name in gates), None) if step.operator == "Mul" else None
+        if gate is not None and gates[gate] in step.inputs:
+            step = replace(step, operator="charz.Silu", inputs=(gates[gate],))
+        result.append(step)
+    return result
+
+
+def _in_place(steps: list[Step], outputs: Sequence[str]) -> list[Step]:
+    """Steps whose activations are marked to be written over what nothing else reads."""
+    made_by = {name: step.operator for step in steps for name in step.outputs}
+    uses = Counter([name for step in steps for name in step.inputs] + list(outputs))
+    return [
+        replace(step, attributes={**step.attributes, "is_in_place": True})
+        if step.operator in IN_PLACE and uses[step.inputs[0]] == 1 and made_by.get(step.inputs[0]) in OWNERS
+        else step
+        for step in steps
+    ]
+
+
+def _without_unused(steps: list[Step], outputs: Sequence[str]) -> list[Step]:
+    """The steps that an output follows from."""
+    needed, kept = set(outputs), []
+    for step in reversed(steps):
+        if needed.intersection(step.outputs):
+            needed.update(step.inputs)
+            kept.append(step)
+    return kept[::-1]
+
+
+def _joined(steps: list[Step], numbers: dict[str, Any], weights: dict[str, torch.Tensor]) -> list[Step]:
+    """Steps with linear layers and attention in one again."""
+    made_by = {name: step for step in steps for name in step.outputs}
+    uses = Counter(name for step in steps for name in step.inputs)
+    bound = {name: step for step in steps for name in step.inputs if uses[name] == 1}
+    single = {*numbers, *(name for name, weight in weights.items() if weight.numel() == 1)}
+    taken: set[int] = set()
+    result = []
+    for step in steps:
+        if id(step) in taken:
+            continue
+        if step.operator == "MatMul":
+            after = bound.get(step.outputs[0])
+            attention = _attention(step, made_by, single)
+            if attention is not None:
+                step = attention
+            elif step.inputs[1] in weights and weights[step.inputs[1]].dim() == 2:
+                bias = _bias(step, after, weights)
+                step = replace(step, operator="charz.Linear", inputs=(step.inputs[0], _turned(step.inputs[1], weights)))
+                if bias is not None and after is not None:
+                    taken.add(id(after))
+                    step = replace(step, inputs=(*step.inputs, bias), outputs=after.outputs)
+        result.append(step)
+    return result
+
+
+def _bias(step: Step, after: Step | None, weights: dict[str, torch.Tensor]) -> str | None:
+    """The bias that a step adds to what the one before it makes alone."""
+    if after is None or after.operator != "Add":
+        return None
+    other = next((n for n in after.inputs if n != step.outputs[0]), None)
+    columns = weights[step.inputs[1]].shape[1]
+    return other if other in weights and tuple(weights[other].shape) == (columns,) else None
+
+
+def _turned(name: str, weights: dict[str, torch.Tensor]) -> str:
+    """Name of a weight with its two dimensions the other way about, as a linear layer holds it."""
+    turned = f"{name}.turned"
+    if turned not in weights:
+        weight = weights[name]
+        weights[turned] = torch.empty(weight.shape[::-1], dtype=weight.dtype, device="meta")
+    return turned
+
+
+def _attention(step: Step, made_by: dict[str, Step], single: Collection[str]) -> Step | None:
+    """The attention whose last product a step is, None where it is none."""
+    weights = made_by.get(step.inputs[0])
+    if weights is not None and weights.operator == "Where":  # rows that see nothing are put to zero
+        weights = made_by.get(weights.inputs[2])
+    if weights is None or weights.operator != "Softmax":
+        return None
+    scores, mask = made_by.get(weights.inputs[0]), None
+    if scores is not None and scores.operator == "Add":
+        product = next((n for n in scores.inputs if getattr(made_by.get(n), "operator", "") == "MatMul"), None)
+        if product is None:
+            return None
+        mask = next(n for n in scores.inputs if n != product)
+        scores = made_by[product]
+    if scores is None or scores.operator != "MatMul":
+        return None
+    query, key = (_unscaled(name, made_by, single) for name in scores.inputs)
+    if query is None or key is None:
+        return None
+    found, is_turned = _unturned(key, made_by)
+    operands = (query, found, step.inputs[1], *([mask] if mask else []))
+    return replace(step, operator="charz.Attention", inputs=operands, attributes={"is_turned": is_turned})
+
+
+def _unscaled(name: str, made_by: dict[str, Step], single: Collection[str]) -> str | None:
+    """What is multiplied by a number here, None where nothing is."""
+    step = made_by.get(name)
+    if step is None or step.operator != "Mul":
+        return None
+    for operand, other in (step.inputs, step.inputs[::-1]):
+        if other in single or getattr(made_by.get(other), "operator", "") in SCALARS:
+            return operand
+    return None
+
+
+def _unturned(name: str, made_by: dict[str, Step]) -> tuple[str, bool]:
+    """The keys whose last two dimensions a value shows the other way about; else the value, and that it is turned."""
+    step = made_by.get(name)
+    inner = made_by.get(step.inputs[0]) if step is not None and step.operator == "Reshape" else step
+    if inner is not None and inner.operator == "Transpose":
+        perm = inner.attributes.get("perm", [])
+        if perm[:-2] == list(range(len(perm) - 2)) and perm[-2:] == [len(perm) - 1, len(perm) - 2]:
+            before = made_by.get(inner.inputs[0])
+            if inner is step:
+                return inner.inputs[0], False
+            if before is not None and before.operator == "Reshape":
+                return before.inputs[0], False
+    return name, True

@@ -1,0 +1,233 @@
+"""Views, copies, gathers and constants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from .registry import HOST, TENSOR, Step, number, numbers, operator, tensor
+
+TYPES = {
+    1: torch.float32, 2: torch.uint8, 3: torch.int8, 5: torch.int16, 6: torch.int32, 7: torch.int64, 9: torch.bool,
+    10: torch.float16, 11: torch.float64, 16: torch.bfloat16,
+}  # fmt: skip
+"""PyTorch's types by the numbers of `onnx.TensorProto`."""
+
+DEVICE = "meta"
+
+
+@operator("Identity", "Dropout")
+def same(_: Step, source: Tensor, *_rest: Any) -> Tensor:
+    """The value."""
+    return source
+
+
+@operator("Cast")
+def cast(step: Step, source: Tensor) -> Tensor:
+    """In another type."""
+    return source.to(TYPES[step.get("to")])
+
+
+@operator("CastLike")
+def cast_like(_: Step, source: Tensor, like: Tensor) -> Tensor:
+    """In the type of another."""
+    return source.to(like.dtype)
+
+
+@operator("Reshape")
+def reshape(step: Step, source: Tensor, shape: Any) -> Tensor:
+    """A size of 0 is that of the source."""
+    sizes = list(numbers(shape))
+    if not step.get("allowzero"):
+        sizes = [source.shape[i] if isinstance(n, int) and n == 0 else n for i, n in enumerate(sizes)]
+    return source.reshape(sizes)
+
+
+@operator("Flatten")
+def flatten(step: Step, source: Tensor) -> Tensor:
+    """To two dimensions."""
+    axis = step.get("axis", 1)
+    return source.flatten(1) if axis == 1 else source.flatten(axis).flatten(0, axis - 1)
+
+
+@operator("Transpose")
+def permute(step: Step, source: Tensor) -> Tensor:
+    """Dimensions in another order."""
+    return source.permute(step.get("perm", list(reversed(range(source.dim())))))
+
+
+@operator("Unsqueeze")
+def unsqueeze(step: Step, source: Tensor, axes: Any = None) -> Tensor:
+    """Dimensions of one put in."""
+    wanted = numbers(step.get("axes", axes))
+    rank = source.dim() + len(wanted)
+    for axis in sorted(a % rank for a in wanted):
+        source = source.unsqueeze(axis)
+    return source
+
+
+@operator("Squeeze")
+def squeeze(step: Step, source: Tensor, axes: Any = None) -> Tensor:
+    """Dimensions of one taken out."""
+    wanted = step.get("axes", axes)
+    if wanted is None:
+        return source.squeeze()
+    for axis in sorted((a % source.dim() for a in numbers(wanted)), reverse=True):
+        source = source.squeeze(axis)
+    return source
+
+
+@operator("Concat")
+def concatenate(step: Step, *parts: Any) -> Tensor:
+    """One after the other along an axis."""
+    like = next(p for p in parts if isinstance(p, Tensor))
+    return torch.cat([tensor(p, like) for p in parts], step.get("axis"))
+
+
+@operator("Split")
+def split(step: Step, source: Tensor, sizes: Any = None) -> tuple[Tensor, ...]:
+    """In parts along an axis."""
+    axis = step.get("axis", 0)
+    sizes = step.get("split", sizes)
+    if sizes is None:
+        return tuple(torch.chunk(source, step.get("num_outputs", len(step.outputs)), axis))
+    return tuple(torch.split(source, numbers(sizes), axis))
+
+
+@operator("Slice")
+def part(
+    step: Step, source: Tensor, start: Any = None, end: Any = None, axes: Any = None, strides: Any = None
+) -> Tensor:
+    """From a position to another along some axes."""
+    starts, ends = numbers(step.get("starts", start)), numbers(step.get("ends", end))
+    axes = step.get("axes", axes)
+    along = numbers(axes) if axes is not None else list(range(len(starts)))
+    steps = numbers(strides) if strides is not None else [1] * len(starts)
+    for axis, low, high, stride in zip(along, starts, ends, steps, strict=True):
+        if isinstance(stride, int) and stride < 0:
+            source = source.flip(axis)
+            continue
+        source = torch.ops.aten.slice.Tensor(source, axis, low, high, stride)
+    return source
+
+
+@operator("Gather")
+def gather(step: Step, source: Any, index: Any) -> Tensor:
+    """Rows of a table by one axis."""
+    axis = step.get("axis", 0)
+    if not isinstance(index, Tensor):
+        if isinstance(index, list):
+            return torch.index_select(source, axis, tensor(index, source))
+        return source.select(axis, index)
+    source = tensor(source, index)
+    axis %= source.dim()
+    if axis == 0 and source.dim() == 2:
+        return functional.embedding(index, source)
+    picked = torch.index_select(source, axis, index.reshape(-1))
+    return picked.reshape([*source.shape[:axis], *index.shape, *source.shape[axis + 1 :]])
+
+
+@operator("GatherElements")
+def gather_elements(step: Step, source: Tensor, index: Tensor) -> Tensor:
+    """An element by its index along one axis."""
+    return torch.gather(source, step.get("axis", 0), index)
+
+
+@operator("GatherND")
+def gather_points(_: Step, source: Tensor, index: Tensor) -> Tensor:
+    """Elements by their indices along the first axes."""
+    return source[tuple(index[..., i] for i in range(index.shape[-1]))]
+
+
+@operator("ScatterND")
+def scatter_points(_: Step, source: Tensor, index: Any, values: Tensor) -> Tensor:
+    """Values written over the elements that indices name."""
+    places = tensor(index, source)
+    if places.dtype != torch.int64 or places.dim() == 0:
+        places = places.reshape(-1, 1).to(torch.int64)
+    return source.index_put(tuple(places[..., i] for i in range(places.shape[-1])), values)
+
+
+@operator("ScatterElements")
+def scatter(step: Step, source: Tensor, index: Tensor, values: Tensor) -> Tensor:
+    """Values written over the elements that indices along one axis name."""
+    return torch.scatter(source, step.get("axis", 0), index, values)
+
+
+@operator("Expand")
+def expand(_: Step, source: Any, shape: Any) -> Tensor:
+    """Seen again and again along dimensions of one."""
+    sizes = numbers(shape)
+    source = source if isinstance(source, Tensor) else _filled([], source)
+    missing = len(sizes) - source.dim()
+    own = [1] * missing + list(source.shape)
+    return source.expand([o if isinstance(n, int) and n == 1 else n for o, n in zip(own, sizes, strict=True)])
+
+
+HOST["Expand"] = expand
+
+
+@operator("Tile")
+def tile(_: Step, source: Tensor, repeats: Any) -> Tensor:
+    """Copied again and again."""
+    return source.repeat(numbers(repeats))
+
+
+@operator("Pad")
+def pad(step: Step, source: Tensor, pads: Any = None, value: Any = None, axes: Any = None) -> Tensor:
+    """With a border; a negative one cuts off."""
+    widths = numbers(step.get("pads", pads))
+    count = len(widths) // 2
+    along = [a % source.dim() for a in numbers(axes)] if axes is not None else list(range(source.dim()))
+    by_axis = {axis: (widths[i], widths[i + count]) for i, axis in enumerate(along)}
+    first = min((axis for axis, pair in by_axis.items() if pair != (0, 0)), default=source.dim())
+    around = [side for axis in reversed(range(first, source.dim())) for side in by_axis.get(axis, (0, 0))]
+    if not around:
+        return source
+    modes = {"constant": "constant", "reflect": "reflect", "edge": "replicate", "wrap": "circular"}
+    filling = 0.0 if value is None or isinstance(value, Tensor) else number(value)
+    return functional.pad(source, around, modes[step.get("mode", "constant")], filling)
+
+
+def _filled(shape: Any, value: Any) -> Tensor:
+    kind = torch.bool if isinstance(value, bool) else torch.int64 if isinstance(value, int) else torch.float32
+    return torch.full(numbers(shape) if shape != [] else [], value, dtype=kind, device=DEVICE)
+
+
+@operator("ConstantOfShape", table=HOST)
+def filled(step: Step, shape: Any) -> Any:
+    """One value everywhere; as many whole numbers as there are sizes are sizes themselves."""
+    value = number(step.get("value", 0.0))
+    if len(numbers(shape)) == 1 and isinstance(number(shape), int) and not isinstance(value, float):
+        return [value] * number(shape)
+    return _filled(shape, value)
+
+
+@operator("Range", table=HOST)
+def counting(_: Step, start: Any, end: Any, stride: Any) -> Tensor:
+    """Numbers one after the other."""
+    return torch.arange(start, end, stride, device=DEVICE)
+
+
+@operator("Trilu")
+def triangle(step: Step, source: Tensor, offset: Any = None) -> Tensor:
+    """The upper or the lower triangle."""
+    return (torch.triu if step.get("upper", 1) else torch.tril)(source, 0 if offset is None else number(offset))
+
+
+@operator("OneHot")
+def one_hot(_: Step, index: Tensor, depth: Any, _values: Any = None) -> Tensor:
+    """A one at each index."""
+    return functional.one_hot(index, number(depth))
+
+
+@operator("NonZero")
+def positions(_: Step, mask: Tensor) -> Tensor:
+    """Where a mask is true, a column each."""
+    return mask.nonzero().t()
+
+
+TENSOR["Expand"] = expand
