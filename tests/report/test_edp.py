@@ -12,23 +12,23 @@ Gives = Callable[..., None]
 Evaluate = Callable[..., list[Record]]
 
 KERNELS = [
-    {"kernel_id": 5, "latency_s": 3.0, "energy_j": 2.0, "compute_energy_j": 1.0, "memory_energy_j": 0.5, "run_call_s": 1.0,
-     "static_w": 2.0},
-    {"kernel_id": 2, "latency_s": 1.0, "energy_j": 4.0, "compute_energy_j": 2.0, "memory_energy_j": 1.5, "run_call_s": 1.0,
-     "static_w": 2.0},
+    {"kernel_id": 5, "latency_s": 3.0, "energy_j": 2.0, "compute_energy_j": 1.0, "memory_energy_j": 0.5, "run_call_s": 2.0,
+     "static_w": 1.0},
+    {"kernel_id": 2, "latency_s": 1.0, "energy_j": 4.0, "compute_energy_j": 2.0, "memory_energy_j": 1.5, "run_call_s": 2.0,
+     "static_w": 1.0},
 ]  # fmt: skip
 
 
 def test_kernel_edp(gives: Gives) -> None:
-    """With the call 4 + 1 s and 6 + 2 J, 40 J s: (2 * 5 + 3 * 8) / 2 and (4 * 5 + 1 * 8) / 2 of them, and 9 of the call."""
+    """With the call 4 + 2 s and 6 + 2 J, 48 J s: (2 * 6 + 3 * 8) / 2 and (4 * 6 + 1 * 8) / 2 of them, and 14 of the call."""
     gives(
         "kernel_edp",
         [
-            {"kernel_id": 5, "local_edp_js": 6.0, "edp_js": 17.0, "compute_edp_js": 5.0, "memory_edp_js": 2.5,
-             "static_edp_js": 9.5, "edp_fraction": 0.425, "edp_rank": 1, "cumulative_fraction": 0.425, "run_s": 5.0,
+            {"kernel_id": 5, "local_edp_js": 6.0, "edp_js": 18.0, "compute_edp_js": 6.0, "memory_edp_js": 3.0,
+             "static_edp_js": 9.0, "edp_fraction": 0.375, "edp_rank": 1, "cumulative_fraction": 0.375, "run_s": 6.0,
              "run_j": 8.0},
-            {"kernel_id": 2, "local_edp_js": 4.0, "edp_js": 14.0, "compute_edp_js": 10.0, "memory_edp_js": 7.5,
-             "static_edp_js": -3.5, "edp_fraction": 0.35, "edp_rank": 2, "cumulative_fraction": 0.775, "run_s": 5.0,
+            {"kernel_id": 2, "local_edp_js": 4.0, "edp_js": 16.0, "compute_edp_js": 12.0, "memory_edp_js": 9.0,
+             "static_edp_js": -5.0, "edp_fraction": 1 / 3, "edp_rank": 2, "cumulative_fraction": 34 / 48, "run_s": 6.0,
              "run_j": 8.0},
         ],
         by=["kernel_id"],
@@ -37,7 +37,7 @@ def test_kernel_edp(gives: Gives) -> None:
 
 
 def test_one_unknown_energy_leaves_the_product_unknown(gives: Gives) -> None:
-    expected = [{"kernel_id": i, "run_j": None, "edp_js": None, "run_s": 5.0} for i in (5, 2)]
+    expected = [{"kernel_id": i, "run_j": None, "edp_js": None, "run_s": 6.0} for i in (5, 2)]
     gives("kernel_edp", expected, by=["kernel_id"], kernel_time=[KERNELS[0], KERNELS[1] | {"energy_j": None}])
 
 
@@ -102,7 +102,7 @@ def operators() -> dict[str, list[Record]]:
         ],
         "part_modifier": [
             {"operator_class": name, "base_modifier": base, "fused_modifier": fused}
-            for name, base, fused in (("conv", 1.5, 1.0), ("relu", 3.0, 2.0), ("cast", 4.0, 9.0), ("cat", 2.0, 1.0))
+            for name, base, fused in (("conv", 1.5, 1.0), ("relu", 3.0, 2.0), ("cast", 4.0, 9.0), ("cat", 2.0, 1.0), ("view", 1.0, 1.0), ("scale", 1.0, 1.0))
         ],
     }  # fmt: skip
 

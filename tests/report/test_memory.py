@@ -73,6 +73,7 @@ def test_largest_batch(gives: Gives) -> None:
         "chip": ({}, {"largest_batch": 33, "largest_batch_byte": 973.0, "is_exact": True}),
         "wide": ({"dram_byte": 1013.0}, {"largest_batch": 34, "largest_batch_byte": 1013.0, "is_exact": True}),
         "pair": (far | {"dram_byte": 945.0}, {"largest_batch": 32, "largest_batch_byte": 945.0, "is_exact": True}),
+        "low": ({"dram_byte": 901.0}, {"largest_batch": 30, "largest_batch_byte": 901.0, "is_exact": True}),
         "edge": (far | {"dram_byte": 930.0}, {"largest_batch": 31, "largest_batch_byte": 929.0, "is_exact": True}),
         "brim": (far | {"dram_byte": 929.0}, {"largest_batch": 31, "largest_batch_byte": 929.0, "is_exact": True}),
         "gap": (far | {"dram_byte": 928.0}, {"largest_batch": 10, "largest_batch_byte": 341.0, "is_exact": False}),

@@ -149,6 +149,12 @@ def test_four_strategies(gives: Gives) -> None:
             {"device_count": 1, "gather_share": 0.0},
             {"expert_memory_byte": 83.0, "expert_sent_byte": 0.0},
         ),
+        (
+            "parallel_pipeline",
+            {"run_call_s": 2.0},
+            # 16 * (8 + 3 * 2) / 4; 19 * (2 + 4 + 2.25) - 56 - 36; 8 + 6 + 3.5
+            {"pipeline_compute_s": 56.0, "pipeline_bubble_s": 64.75, "pipeline_latency_s": 17.5},
+        ),
         ("parallel_pipeline", {"group_sent_byte": 0.5}, {"pipeline_communication_s": 4.16}),  # 16 * (0.01 + 0.25)
     ],
 )

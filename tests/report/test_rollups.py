@@ -215,6 +215,24 @@ def test_sums_of_power_bound_shapes(gives: Gives) -> None:
     gives("run_sum", [expected], run_kernel=KERNELS, clocked_shape=shapes)
 
 
+def test_sums_of_shapes_that_memory_paces(gives: Gives) -> None:
+    """2 * 3.5 s and 1, of which 0.25 are a team's; 100 J in 3.5 s and 150 in 1."""
+    shapes = [SHAPE, OTHER | {"memory_s": 2.0, "team_s": 0.25, "dynamic_energy_j": 150.0, "view_count": 3}]
+    expected = {
+        "view_count": 4,
+        "memory_s": 7.75,
+        "compute_s": 0.0,
+        "team_s": 0.25,
+        "peak_dynamic_w": 150.0,
+        "peak_energy_j": 165.0,
+    }
+    gives("run_sum", [expected], run_kernel=KERNELS, clocked_shape=shapes)
+    both = [shape | {"compute_s": 9.0} for shape in shapes]
+    gives("run_sum", [{"memory_s": 0.0, "compute_s": 7.75}], run_kernel=KERNELS, clocked_shape=both)
+    bound = [shape | {"is_power_bound": True} for shape in shapes]
+    gives("run_sum", [{"power_s": 8.0, "team_s": 0.0}], run_kernel=KERNELS, clocked_shape=bound)
+
+
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [
