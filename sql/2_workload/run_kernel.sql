@@ -33,5 +33,5 @@ SELECT
         ) AS BIGINT
     ) AS issued_bias_count
 FROM shaped_kernel AS k
-INNER JOIN operator AS o ON o.model = k.model AND o.operator_id = k.anchor_operator_id
-INNER JOIN module AS m ON m.model = o.model AND m.module_id = o.module_id
+LEFT JOIN operator AS o ON o.model = k.model AND o.operator_id = k.anchor_operator_id
+LEFT JOIN module AS m ON m.model = o.model AND m.module_id = o.module_id

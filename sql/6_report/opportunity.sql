@@ -119,17 +119,17 @@ SELECT
     p.saved_latency_s,
     -- The trade in words.
     CASE
-        WHEN p.kind = 'batch' AND p.saved_latency_s < 0e0 THEN 'each result waits for the whole batch'
+        WHEN p.kind = 'batch' AND p.saved_latency_s < -1e-9 * p.now_s THEN 'each result waits for the whole batch'
         WHEN p.kind = 'precision' THEN 'accuracy must be checked'
         WHEN p.kind = 'backend' THEN 'the model must compile for it'
         WHEN p.kind = 'cache' THEN 'nothing else may use the cache'
         WHEN p.kind = 'part' AND p.is_simulated THEN 'simulated part: no silicon exists'
         WHEN p.kind = 'part' AND p.saved_million_usd < 0e0 THEN 'costs more'
-        WHEN p.saved_s < 0e0 THEN 'takes longer'
+        WHEN p.saved_s < -1e-9 * p.now_s THEN 'takes longer'
         WHEN p.saved_memory_byte < 0e0 THEN 'needs more memory'
-        WHEN p.saved_j < 0e0 THEN 'takes more energy'
+        WHEN p.saved_j < -1e-9 * p.now_j THEN 'takes more energy'
         ELSE 'none known'
     END AS trade
 FROM savings AS p
--- What differs by rounding alone is no gain.
+-- What differs by rounding alone is no gain, and in a trade no loss.
 WHERE p.saved_s > 1e-9 * p.now_s OR p.saved_j > 1e-9 * p.now_j

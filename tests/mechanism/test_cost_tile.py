@@ -39,7 +39,7 @@ def test_without_products(check: Callable[..., None]) -> None:
 def test_what_no_tile_suits(check: Callable[..., None]) -> None:
     """A product without a tile has no cost, and says why."""
     check("cost_tile", {"fault": "no tile fits"}, cost_border=SHAPE)
-    check("cost_tile", {"fault": "clock"}, cost_border=SHAPE | {"part_fault": "clock"})
+    check("cost_tile", {"fault": "clock"}, cost_border=SHAPE | {"number_fault": "clock"})
 
 
 def test_what_passes_every_level(check: Callable[..., None]) -> None:
@@ -57,4 +57,4 @@ def test_a_step_that_the_part_has_no_rate_for(check: Callable[..., None]) -> Non
     check("cost_tile", {"fault": "no rate for a step"}, cost_border=shape, tile_choice=CHOSEN)
     check("cost_tile", {"fault": None}, cost_border=shape | {"vector_step_count": 2}, tile_choice=CHOSEN)
     check("cost_tile", {"fault": None}, cost_border=shape | {"query_count": 196}, tile_choice=CHOSEN)
-    check("cost_tile", {"fault": "clock"}, cost_border=shape | {"fault": "clock"}, tile_choice=CHOSEN)
+    check("cost_tile", {"fault": "clock"}, cost_border=shape | {"number_fault": "clock"}, tile_choice=CHOSEN)
