@@ -73,7 +73,7 @@ def changes(table: str) -> list[str]:
             values.append(f"{column} = (SELECT MAX({column}) FROM {table})")
         elif "datetime" not in hint:
             values.append(f"{column} = {column} * 2")
-    key = kind.KEY[-1]
+    key = next(name for name in reversed(kind.KEY) if kind.model_fields[name].annotation is not bool)
     renamed = f"{key} || '_2'" if kind.model_fields[key].annotation is str else f"{key} + 1000"
     fresh = ", efficiency_id + 100000 AS efficiency_id" if table == "efficiency" else ""
     return [
