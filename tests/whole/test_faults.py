@@ -115,7 +115,11 @@ ONE_A_TABLE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("table", "column", "value", "where", "null"), ONE_A_TABLE, ids=lambda v: str(v)[:20])
+@pytest.mark.parametrize(
+    ("table", "column", "value", "where", "null"),
+    ONE_A_TABLE,
+    ids=[f"{table}.{column}" for table, column, *_ in ONE_A_TABLE],
+)
 def test_a_fault_of_a_rule_leaves_what_rests_on_it_without_an_answer(
     table: str, column: str, value: str, where: str, null: set[tuple[str, int]],
     connection: duckdb.DuckDBPyConnection, before: faults.Answers,

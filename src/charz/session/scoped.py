@@ -21,7 +21,7 @@ Said = list[tuple[bool, str]]
 """Lines beside an answer: whether it is about what is left out, and the text."""
 
 
-LIGHT = ("run", "part_support", "assumed_input", "part_fault")
+LIGHT = ("run", "part_support", "assumed_input", "part_fault", "rule_fault")
 """Maintained tables that are scoped for every question; the others only where what is asked rests on them."""
 
 
