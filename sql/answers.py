@@ -229,7 +229,7 @@ def fill(connection: duckdb.DuckDBPyConnection, lacking: Missing, done: Callable
 # Asked
 
 
-def take(connection: duckdb.DuckDBPyConnection, scope: Scope) -> bool:
+def take(connection: duckdb.DuckDBPyConnection, scope: Scope, known: Catalog) -> bool:
     """Let the relations at hand of a connection answer from rows that are kept, where all of the scope are; else False."""
     numbers = None if scope.scenarios is None else [row["scenario_id"] for row in scope.scenarios]
     if scope.copies or scope.hidden or scope.runs != "TRUE" or (numbers and not set(numbers) <= set(scope.stored)):
@@ -249,7 +249,7 @@ def take(connection: duckdb.DuckDBPyConnection, scope: Scope) -> bool:
     if found != asked:
         connection.execute(f"DROP TABLE temp.{TAKEN}")
         return False
-    show(connection)
+    show(connection, known)
     return True
 
 
@@ -257,27 +257,23 @@ TAKEN = "taken_answer"
 """Temporary table of the rows that a question is answered from."""
 
 
-def evaluate_rows(connection: duckdb.DuckDBPyConnection) -> None:
+def evaluate_rows(connection: duckdb.DuckDBPyConnection, known: Catalog) -> None:
     """Let the relations at hand of a connection answer from rows that its views, scoped already, give now."""
-    connection.execute(f"CREATE TEMP TABLE {TAKEN} AS {_evaluated(connection)}")
-    show(connection)
-
-
-def _evaluated(connection: duckdb.DuckDBPyConnection) -> str:
-    return evaluation(catalog(connection))
+    connection.execute(f"CREATE TEMP TABLE {TAKEN} AS {evaluation(known)}")
+    show(connection, known)
 
 
 def evaluate_portions(
-    connection: duckdb.DuckDBPyConnection, scope: Scope, done: Callable[[str], None] = lambda _: None
+    connection: duckdb.DuckDBPyConnection, scope: Scope, known: Catalog, done: Callable[[str], None] = lambda _: None
 ) -> None:
     """As `evaluate_rows`, for a scope too large to be held at once; the portions are evaluated beside the connection."""
     connection.execute(f"CREATE TEMP TABLE {TAKEN} AS SELECT * FROM {table(connection)} LIMIT 0")
     with connection.cursor() as beside:
         for _ in evaluated(beside, scope, relations(connection), done):
-            connection.register("arriving_answer", beside.sql(_evaluated(beside)).to_arrow_table())
+            connection.register("arriving_answer", beside.sql(evaluation(known)).to_arrow_table())
             connection.execute(f"INSERT INTO temp.{TAKEN} BY NAME SELECT * FROM arriving_answer")
             connection.unregister("arriving_answer")
-    show(connection)
+    show(connection, known)
 
 
 def is_complete(connection: duckdb.DuckDBPyConnection) -> bool:
@@ -299,9 +295,8 @@ def covers(known: Catalog, name: str, is_stored: bool) -> bool:
     return is_stored or not known.upstream([name], ends) & workload
 
 
-def show(connection: duckdb.DuckDBPyConnection, source: str = f"temp.{TAKEN}") -> None:
+def show(connection: duckdb.DuckDBPyConnection, known: Catalog, source: str = f"temp.{TAKEN}") -> None:
     """Put the rows of a table in front of the live views that give them; reports over these follow by themselves."""
-    known = catalog(connection)
     for name, body in _views(known, source):
         if known.relations[name].at_hand != "derived":
             connection.execute(f"CREATE OR REPLACE TEMP VIEW {ddl.quote(name)} AS {body}")

@@ -114,12 +114,18 @@ class Portion:
     """True for the first with these models and scenarios: relations without parts are read in it alone."""
 
 
-def hold(connection: duckdb.DuckDBPyConnection, scope: Scope, wanted: Collection[str] | None = None) -> list[str]:
+def hold(
+    connection: duckdb.DuckDBPyConnection,
+    scope: Scope,
+    wanted: Collection[str] | None = None,
+    known: Catalog | None = None,
+) -> list[str]:
     """Make every view of a connection answer for the scope and nothing else, and hold what several of the wanted ones read.
 
-    Gives the temporary tables made, for `release`. With `wanted` only what these rest on is scoped.
+    Gives the temporary tables made, for `release`. With `wanted` only what these rest on is scoped. `known` is what the file
+    says of its relations, where that is at hand.
     """
-    holder = _Holder(connection, scope, wanted)
+    holder = _Holder(connection, scope, wanted, known or catalog(connection))
     holder.hold()
     return holder.made
 
@@ -200,9 +206,11 @@ def scenario_rows(
 class _Holder:
     """The temporary tables of one scope."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, scope: Scope, wanted: Collection[str] | None) -> None:
-        self.connection, self.scope = connection, scope
-        self.known = catalog(connection)
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, scope: Scope, wanted: Collection[str] | None, known: Catalog
+    ) -> None:
+        self.connection, self.scope, self.known = connection, scope, known
+        ((self.database,),) = connection.execute("SELECT current_database()").fetchall()
         self.wanted = wanted
         self.read = self.known.upstream(self.known.relations if wanted is None else wanted, self._copied_tables())
         self.made: list[str] = []
@@ -235,7 +243,7 @@ class _Holder:
             self.made.append(name)
 
     def _file(self, name: str) -> str:
-        return stored(self.connection, name)
+        return f"{ddl.quote(self.database)}.main.{ddl.quote(name)}"
 
     # Parts
 

@@ -232,12 +232,13 @@ class Core:
 
     def _whole(self, connection: duckdb.DuckDBPyConnection) -> Scoped:
         from charz.sql import answers, evaluate
+        from charz.sql.installed import catalog
 
         models, parts, numbers = self._scope.models, self._scope.hardware, self._scope.scenarios
         if self._scope == Scope():
             cursor = connection if self._changes else self.cursor()
             if not self._changes and not self.access.is_live and answers.is_complete(cursor):
-                answers.show(cursor, answers.STORED)
+                answers.show(cursor, catalog(cursor), answers.STORED)
             return Scoped(cursor)
         rows = evaluate.scenario_rows(connection, numbers) if numbers else None
         scope = evaluate.Scope(

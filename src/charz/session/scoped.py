@@ -56,7 +56,7 @@ class Scoped:
             if scope.copies:
                 self._hold()
             else:
-                evaluate.hold(connection, scope, LIGHT)
+                evaluate.hold(connection, scope, LIGHT, self._known)
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
@@ -113,23 +113,23 @@ class Scoped:
 
         assert self.scope is not None
         self._is_answered = True
-        if not self._is_live and answers.take(self._connection, self.scope):
+        if not self._is_live and answers.take(self._connection, self.scope, self._known):
             return
         if self._keeps_costs:
             if not self._is_held:
                 self._hold()
-            answers.evaluate_rows(self._connection)
+            answers.evaluate_rows(self._connection, self._known)
             return
         count = evaluate.portion_count(self._connection, self.scope, answers.relations(self._connection))
         with self._progress("answers", count) as done:
-            answers.evaluate_portions(self._connection, self.scope, done)
+            answers.evaluate_portions(self._connection, self.scope, self._known, done)
 
     def _hold(self) -> None:
         from charz.sql import evaluate
 
         assert self.scope is not None
         self._is_held = True
-        evaluate.hold(self._connection, self.scope)
+        evaluate.hold(self._connection, self.scope, known=self._known)
         if self._keeps_costs:
             self.keep(evaluate.COSTED)
 
