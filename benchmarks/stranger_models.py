@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.strangers.configurations import CONFIGURATIONS
-from charz.cli import display
+from charz.cli import display, pages
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "strangers.md"
 TIMEOUT_S = 240
@@ -420,7 +420,7 @@ def write_page(results: Path) -> None:
     }
     tracked = [f for _, f in judged if "tracked_byte" in f]
     same = sum(f["tracked_byte"] == f["real"][-1]["activation_byte"] for f in tracked)
-    lines = ["# Models that nobody had tried", "", *_INTRODUCTION, "", _BEFORE, ""]
+    lines = ["# Models that nobody had tried", "", pages.line(), "", *_INTRODUCTION, "", _BEFORE, ""]
     rows = [["models judged", str(len(judged))], ["refused", str(len(refused))]]
     rows += [["of these refused by torch.export too", str(sum(bool(f["torch_refuses"]) for _, f in refused))]]
     rows += [
