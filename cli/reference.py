@@ -6,6 +6,7 @@ tables that pages of figures were made with (`pages`).
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import sys
 import typing
@@ -21,7 +22,7 @@ from charz.hardware_catalog import reference as hardware
 from charz.ingest import reference as operators
 from charz.schema import database, ddl
 from charz.session import Session
-from charz.sql import layers, views
+from charz.sql import layers, triggers, views
 from charz.sql.keys import KEYS
 
 from . import display, printed
@@ -77,18 +78,34 @@ def _tables() -> Iterator[str]:
     yield "# Tables\n"
     yield "What a charz database stores. SI units; a column without a unit is a count, a fraction or a name.\n"
     yield from _diagram()
+    clears = _clears()
     module = ""
     for row_type in database.TABLES:
         if row_type.__module__ != module:
             module = row_type.__module__
             yield f"\n## {module.rpartition('.')[2]}\n"
         yield f"\n### {row_type.TABLE}\n\n{ddl.table_description(row_type)}\n"
-        yield f"Key: {', '.join(row_type.KEY)}.\n"
+        cleared = _CLEARED.get(clears.get(row_type.TABLE, "none"))
+        more = " and of those of its architecture" if row_type.TABLE in triggers.SIBLINGS else ""
+        text = f" A changed row deletes the answers at hand of {cleared}{more}." if cleared else ""
+        yield f"Key: {', '.join(row_type.KEY)}.{text}\n"
         rows = [
             (c.name, c.duckdb_type + (" or null" if c.is_nullable else ""), c.unit or "", c.description)
             for c in ddl.columns(row_type)
         ]
         yield display.markdown(["column", "type", "unit", "what it holds"], rows)
+
+
+_CLEARED = {
+    "": "all parts and models",
+    "model": "the model",
+    "scenario_id": "the scenario",
+    "hardware": "the part that it names",
+    "scope": "the parts in its scope",
+    "compute_capability": "the parts of that compute capability",
+    "family": "the parts of that family",
+}
+"""What a changed row concerns, by the column that says so."""
 
 
 def _views() -> Iterator[str]:
@@ -149,10 +166,23 @@ def _formulas() -> Iterator[str]:
 
 
 def _installed() -> list[views.Installed]:
+    with _empty() as connection:
+        return views.create(connection, views.load())
+
+
+def _clears() -> dict[str, str]:
+    with _empty() as connection:
+        views.install(connection)
+        return triggers.clears(connection)
+
+
+@contextlib.contextmanager
+def _empty() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database with every table of facts and no row."""
     with duckdb.connect() as connection:
         for row_type in database.TABLES:
             connection.execute(ddl.create_table(row_type))
-        return views.create(connection, views.load())
+        yield connection
 
 
 def _commands() -> Iterator[str]:
