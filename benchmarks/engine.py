@@ -22,6 +22,7 @@ from typing import Any
 
 import duckdb
 
+from charz.cli import pages
 from charz.schema import database
 from charz.schema.row import ModelRow
 from charz.schema.workload import Model
@@ -200,6 +201,7 @@ def main() -> None:
     parser.add_argument("--copies", type=int, nargs="*", default=[])
     parser.add_argument("--writes", action="store_true")
     arguments = parser.parse_args()
+    print(pages.line())
     with tempfile.TemporaryDirectory() as folder:
         files = [arguments.file, *(copied(arguments.file, Path(folder) / f"{n}.duckdb", n) for n in arguments.copies)]
         for path in files:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import duckdb
 
+from charz.cli import pages
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "faults.md"
 BEGIN, END = "<!-- counted by benchmarks/every_fault.py -->", "<!-- end of what is counted -->"
@@ -34,7 +36,16 @@ def main(tables: list[str]) -> None:
                 counts[fault.value.format(column="itself"), found.kind] += 1
                 if found.is_silent:
                     silent.append(str(fault))
-    text = "\n".join([*_table(counts), "", f"Answered in silence: {len(silent)}.", *(f"- `{one}`" for one in silent)])
+    text = "\n".join(
+        [
+            pages.line(),
+            "",
+            *_table(counts),
+            "",
+            f"Answered in silence: {len(silent)}.",
+            *(f"- `{one}`" for one in silent),
+        ]
+    )
     print(text)
     if not tables:
         page = PAGE.read_text()

@@ -36,6 +36,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 from charz import sql
+from charz.cli import pages
 from charz.sql import layers, reading, terms, views
 
 from . import mutants
@@ -318,7 +319,7 @@ def page(results: Sequence[Result], seed: int) -> str:
     valid = [r for r in results if r["status"] != "invalid"]
     share = len(survivors) / len(valid) if valid else 0.0
     lines = [
-        "# Mutants of the SQL", "",
+        "# Mutants of the SQL", "", pages.line(), "",
         "One token or clause of a file of `sql/` is changed (constants, signs, functions, comparisons, arms of a CASE, join",
         "keys, filters, keys of windows, defaults), and the tests of the relations that read it run until one fails. Written by",
         f"`python -m benchmarks.mutate --page docs/mutation.md`, seed {seed}. Equivalent are those that no row can tell from the",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from charz.cli import display
+from charz.cli import display, pages
 
 HEADERS = {
     "hardware": "part", "operator_class": "class", "median_error": "median", "p90_error": "p90",
@@ -23,8 +23,8 @@ def print_wide(digits: int = 4) -> None:
 
 
 def write(path: Path, title: str, text: Sequence[str], tables: Sequence[tuple[str, pl.DataFrame]]) -> None:
-    """The page with its paragraphs and, under a heading each, its tables."""
-    lines = [f"# {title}", ""]
+    """The page with the version of the shipped tables, its paragraphs and, under a heading each, its tables."""
+    lines = [f"# {title}", "", pages.line(), ""]
     for paragraph in text:
         lines += [paragraph, ""]
     for heading, frame in tables:

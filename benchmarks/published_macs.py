@@ -11,6 +11,8 @@ from pathlib import Path
 
 import duckdb
 
+from charz.cli import pages
+
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "published-macs.md"
 
 ROUNDING = 0.5001e6
@@ -46,7 +48,7 @@ def differing(rows: list[Row]) -> list[Row]:
 def page(rows: list[Row]) -> str:
     """The page: the deviations with their causes, then every model."""
     apart = differing(rows)
-    lines = ["# MACs against torchvision's cards", ""]
+    lines = ["# MACs against torchvision's cards", "", pages.line(), ""]
     lines.append(f"{len(rows) - len(apart)} of {len(rows)} models agree to the last digit their card states (1e6).")
     lines += ["", "| model | card, GMAC | charz, GMAC | cause |", "|---|---|---|---|"]
     lines += [f"| {m} | {p / 1e9:.3f} | {c / 1e9:.3f} | {CAUSES.get(m, 'unexplained')} |" for m, _, p, c in apart]

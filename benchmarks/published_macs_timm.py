@@ -19,6 +19,8 @@ from pathlib import Path
 
 import duckdb
 
+from charz.cli import pages
+
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "published-macs-timm.md"
 
 TOLERANCE = 0.005
@@ -134,7 +136,7 @@ def page(rows: list[Row]) -> str:
     counts = Counter(row.verdict.partition(":")[0] for row in rows)
     names = {row.model for row in rows}
     notes = " ".join((__doc__ or "").partition("models.parquet\n")[2].split())
-    lines = ["# MACs against timm's own results", ""]
+    lines = ["# MACs against timm's own results", "", pages.line(), ""]
     lines += [f"{len(names)} architectures, drawn at random within each family, at {len(rows)} resolutions.", ""]
     lines += [notes, "", "| | models |", "|---|---|"]
     lines += [f"| {verdict} | {count} |" for verdict, count in counts.most_common()]

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import charz
+from charz.cli import pages
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmark-session.md"
 
@@ -84,7 +85,7 @@ def page(file: Path) -> str:
     rows += [(name, spent, 0.2) for name, spent in method_s(file).items()]
     lines = [f"| {name} | {spent:.2f} | {'' if most is None else most} |" for name, spent, most in rows]
     head = (
-        "# What a command costs\n\nWritten from `python -m benchmarks.session FILE` on a two-core machine; CPU seconds, the least of"
+        f"# What a command costs\n\n{pages.line()}\n\nWritten from `python -m benchmarks.session FILE` on a two-core machine; CPU seconds, the least of"
         f" {RUNS} runs.\n\n| command or method | CPU s | aim |\n|---|---|---|\n"
     )
     return head + "\n".join(lines) + "\n"

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.strangers.configurations import CONFIGURATIONS
-from charz.cli import display
+from charz.cli import display, pages
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "strangers.md"
 LIBRARIES_PAGE = PAGE.with_name("strangers-libraries.md")
@@ -500,7 +500,7 @@ def write_page(results: Path, is_libraries: bool) -> None:
     }
     tracked = [f for _, f in judged if "tracked_byte" in f]
     same = sum(f["tracked_byte"] == f["real"][-1]["activation_byte"] for f in tracked)
-    lines = ["# Models that nobody had tried", "", *said[0], "", said[1], ""]
+    lines = ["# Models that nobody had tried", "", pages.line(), "", *said[0], "", said[1], ""]
     rows = [["models judged", str(len(judged))], ["refused", str(len(refused))]]
     rows += [["of these refused by torch.export too", str(sum(bool(f["torch_refuses"]) for _, f in refused))]]
     rows += [

@@ -13,13 +13,15 @@ from pathlib import Path
 import polars as pl
 
 import charz
-from charz.cli import output
+from charz.cli import output, pages
 from charz.hardware_catalog.calibration import validation
 from charz.hardware_catalog.calibration.questions import CELLS, SCORED
 
 PAGE = Path(__file__).parents[1] / "docs" / "validation.md"
 
 HEAD = """# Validation
+
+{shipped}
 
 Written by `python -m benchmarks.validation FILE`; do not edit.
 
@@ -42,7 +44,12 @@ def page(file: Path) -> str:
         counts = {"rows": len(frame), "models": frame["model"].n_unique(), "parts": frame["hardware"].n_unique()}
         sections = {f"By {section}": db.validate(section=section) for section in CELLS}
         sections["The worst rows"] = db.validate(section="worst")
-    return "\n".join([HEAD.format(**counts), *(f"## {title}\n\n{_table(rows)}" for title, rows in sections.items())])
+    return "\n".join(
+        [
+            HEAD.format(shipped=pages.line(), **counts),
+            *(f"## {title}\n\n{_table(rows)}" for title, rows in sections.items()),
+        ]
+    )
 
 
 def _table(frame: pl.DataFrame) -> str:

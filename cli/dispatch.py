@@ -16,7 +16,7 @@ from charz.schema.errors import CharzError, is_interrupt, unknown_name
 from charz.session import GROUP_LINES
 
 from . import display, process
-from .options import Method, function, methods
+from .options import LIVE_HELP, Method, function, methods
 
 
 class LazyGroup(TyperGroup):
@@ -36,7 +36,7 @@ class LazyGroup(TyperGroup):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Usage and one line a command."""
         formatter.write(
-            "Usage: charz [--db FILE] COMMAND [ARGUMENTS]\n\n"
+            "Usage: charz [--db FILE] [--live] COMMAND [ARGUMENTS]\n\n"
             "How fast is a neural network on a machine, how many joules, how much memory, why, and\n"
             "what would help: answers in SQL over one DuckDB file.\n\n"
         )
@@ -46,6 +46,7 @@ class LazyGroup(TyperGroup):
             formatter.write_dl(
                 [
                     ("--db FILE", "Database; else $CHARZ_DB, else charz.duckdb in this folder"),
+                    ("--live", LIVE_HELP),
                     ("--version", "Print the version"),
                     ("--help", "This page; `charz COMMAND --help` for one command"),
                 ]
@@ -60,6 +61,7 @@ application = typer.Typer(cls=LazyGroup, add_completion=False, rich_markup_mode=
 def root(
     context: typer.Context,
     db: str = typer.Option("", "--db", help="Database file.", show_default=False),
+    live: bool = typer.Option(False, "--live", help=LIVE_HELP),
     version: bool = typer.Option(False, "--version", help="Print the version."),
 ) -> None:
     """Answers about neural networks on machines, in SQL."""
@@ -68,6 +70,7 @@ def root(
         raise typer.Exit
     if db:
         os.environ["CHARZ_DB"] = db
+    context.obj = live
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 

@@ -29,6 +29,8 @@ DATABASE = Annotated[
     Path | None,
     typer.Option("--db", help="Database file; else $CHARZ_DB, else charz.duckdb in this folder.", show_default=False),
 ]
+LIVE_HELP = "Evaluate every answer now, and take none that the file has at hand."
+LIVE = Annotated[bool, typer.Option("--live", help=LIVE_HELP)]
 _FORMAT = Annotated[Format, typer.Option("--format", help="How the answer is written.")]
 _TRUST = Annotated[
     bool, typer.Option("--trust", help="Let what others put into the file run: triggers, views, a .pt2's code.")
@@ -101,6 +103,7 @@ def function(method: Method, changes: Mapping[str, str] | None = None) -> Callab
         "out": (_OUT, None),
         "force": (_FORCE, False),
         "db": (DATABASE, None),
+        "live": (LIVE, False),
     }
     if method.asked.is_writing:
         common |= {"trust": (_TRUST, False), "wait": (_WAIT, Access.wait_s)}
@@ -109,8 +112,9 @@ def function(method: Method, changes: Mapping[str, str] | None = None) -> Callab
     common = {**{name: (_alone(name), False) for name in method.asked.alone}, **common}
     added = {name: pair for name, pair in common.items() if name not in names}
     parameters += [_keyword(name, hint, default) for name, (hint, default) in added.items()]
+    parameters.append(_keyword("invoked", typer.Context, inspect.Parameter.empty))
 
-    def command(**given: Any) -> None:
+    def command(invoked: typer.Context, **given: Any) -> None:
         _check_finite(given)
         path, format, out, full = (
             given.pop(name) if name in added else None for name in ("db", "format", "out", "full")
@@ -119,11 +123,12 @@ def function(method: Method, changes: Mapping[str, str] | None = None) -> Callab
             if given.pop(name):
                 given["section"] = name
         trust, wait = (given.pop(name, None) for name in ("trust", "wait"))
+        is_live = is_asked_live(invoked, given.pop("live"))
         force = bool(given.pop("force") if "force" in added else given["force"])
         if out is not None:
             user_file.guard(database_path(path))
             user_file.check(out, force)
-        access = Access(bool(trust), Access.wait_s if wait is None else wait)
+        access = Access(bool(trust), Access.wait_s if wait is None else wait, is_live)
         sections = (*method.asked.sections, *(method.asked.more if full else ()))
         with (
             display.messages() as messages,
@@ -136,6 +141,11 @@ def function(method: Method, changes: Mapping[str, str] | None = None) -> Callab
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in parameters}
     return command
+
+
+def is_asked_live(invoked: typer.Context, given: bool) -> bool:
+    """Whether `--live` stands behind the command or before it."""
+    return given or invoked.find_root().obj is True
 
 
 def _check_finite(given: Mapping[str, Any]) -> None:

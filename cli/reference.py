@@ -1,12 +1,16 @@
-"""Writes the reference pages from the code: `python -m charz.cli.reference`, or `--check` that the
-files under docs/reference are what it would write."""
+"""Writes what pages say of the code: `python -m charz.cli.reference`, or `--check` that all is as it would write it.
+
+That is docs/reference, the blocks of other pages that show what a command prints (`printed`), and the versions of the shipped
+tables that pages of figures were made with (`pages`).
+"""
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import sys
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +22,16 @@ from charz.hardware_catalog import reference as hardware
 from charz.ingest import reference as operators
 from charz.schema import database, ddl
 from charz.session import Session
-from charz.sql import layers, views
+from charz.sql import layers, triggers, views
 from charz.sql.keys import KEYS
 
-from . import display
+from . import display, printed
+from . import pages as made
 from .dispatch import LazyGroup
 from .options import Method, methods
 
-FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "docs" / "reference"
 _GENERATED = "<!-- Written by `python -m charz.cli.reference`; edit the code, not this page. -->\n"
 
 
@@ -49,17 +55,40 @@ def write(folder: Path = FOLDER) -> None:
         (folder / name).write_text(text)
 
 
+def shown(root: Path = ROOT) -> dict[Path, str]:
+    """Texts of the pages that show what commands print, README.md first."""
+    files = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
+    texts = {path: path.read_text() for path in files if path.exists() and path.parent != root / "docs" / "reference"}
+    return {path: text for path, text in texts.items() if printed.commands(text, str(path))}
+
+
+def answers(texts: Iterable[str]) -> dict[str, str]:
+    """What the commands of some pages print."""
+    return printed.answers(command for text in texts for command in printed.commands(text))
+
+
+def faults(answered: Mapping[str, str], root: Path = ROOT) -> list[str]:
+    """A line for each page that shows another answer than these, and for each made with other tables than the list of pages says."""
+    changed = [path for path, text in shown(root).items() if printed.written(text, answered) != text]
+    stale = [f"{path.relative_to(root)} shows what commands do not print: {_NEXT}" for path in changed]
+    return [*stale, *made.faults(root / "docs")]
+
+
 def _tables() -> Iterator[str]:
     yield "# Tables\n"
     yield "What a charz database stores. SI units; a column without a unit is a count, a fraction or a name.\n"
     yield from _diagram()
+    clears = _clears()
     module = ""
     for row_type in database.TABLES:
         if row_type.__module__ != module:
             module = row_type.__module__
             yield f"\n## {module.rpartition('.')[2]}\n"
         yield f"\n### {row_type.TABLE}\n\n{ddl.table_description(row_type)}\n"
-        yield f"Key: {', '.join(row_type.KEY)}.\n"
+        cleared = _CLEARED.get(clears.get(row_type.TABLE, "none"))
+        more = " and of those of its architecture" if row_type.TABLE in triggers.SIBLINGS else ""
+        text = f" A changed row deletes the answers at hand of {cleared}{more}." if cleared else ""
+        yield f"Key: {', '.join(row_type.KEY)}.{text}\n"
         rows = [
             (c.name, c.duckdb_type + (" or null" if c.is_nullable else ""), c.unit or "", c.description)
             for c in ddl.columns(row_type)
@@ -67,13 +96,29 @@ def _tables() -> Iterator[str]:
         yield display.markdown(["column", "type", "unit", "what it holds"], rows)
 
 
+_CLEARED = {
+    "": "all parts and models",
+    "model": "the model",
+    "scenario_id": "the scenario",
+    "hardware": "the part that it names",
+    "scope": "the parts in its scope",
+    "compute_capability": "the parts of that compute capability",
+    "family": "the parts of that family",
+}
+"""What a changed row concerns, by the column that says so."""
+
+
 def _views() -> Iterator[str]:
+    installed = _installed()
     yield "# Views\n"
     yield "The cost model. A view reads its own layer or an earlier one; every name below can be queried. The rows of a"
     yield "maintained table are kept, by triggers in the file, as `rebuild.NAME` gives them: read it, do not write to it.\n"
-    yield "A column passed on holds what it holds where it is made; these are found all over:\n"
+    yield "Of views *at hand* the file keeps the rows of every stored run on every part, in `answer.stored`: `answer.NAME` has the"
+    yield "columns of `NAME` and reads them from there, while `NAME` evaluates them. `view_catalog.at_hand` says which these are:\n"
+    yield from _at_hand(installed)
+    yield "\nA column passed on holds what it holds where it is made; these are found all over:\n"
     yield display.markdown(["key", "what it holds"], list(KEYS.items()))
-    installed = _installed()
+    yield from _formulas()
     for layer in layers.LAYERS:
         members = sorted((one for one in installed if one.view.layer == layer), key=lambda one: one.view.name)
         if members:
@@ -82,6 +127,7 @@ def _views() -> Iterator[str]:
             view = one.view
             yield f"\n### {view.name}\n\n{view.description}\n"
             kept = "Maintained table. " if view.is_table else ""
+            kept += f"At hand: `answer.{view.name}`. " if one.at_hand else ""
             yield f"{kept}One row for each {', '.join(view.grain)}. Reads {', '.join(sorted(view.relations))}.\n"
             passed_on = [c.name for c in one.columns if c.is_inherited or c.description == KEYS.get(c.name)]
             rows = [(c.name, c.type, c.unit or "", c.description) for c in one.columns if c.name not in passed_on]
@@ -91,17 +137,58 @@ def _views() -> Iterator[str]:
                 yield f"\nPassed on: {', '.join(passed_on)}."
 
 
+def _at_hand(installed: Iterable[views.Installed]) -> Iterator[str]:
+    kinds: dict[str, list[str]] = {}
+    for one in sorted(installed, key=lambda one: one.view.name):
+        kinds.setdefault(one.at_hand, []).append(one.view.name)
+    rows = [(kind, _KINDS[kind.partition(" ")[0]], ", ".join(names)) for kind, names in sorted(kinds.items()) if kind]
+    yield display.markdown(["at_hand", "what it means", "views"], rows)
+
+
+_KINDS = {
+    "stored": "its rows are kept",
+    "as": "gives the rows of the other, which are kept, by another way",
+    "derived": "reads nothing of the cost model but what is kept",
+}
+"""What `view_catalog.at_hand` says, by its first word."""
+
+
+def _formulas() -> Iterator[str]:
+    """The macros; `{` and `|` would end a cell of a table."""
+    yield "\n## macros\n"
+    yield "Formulas that several views need (`sql/macro`). They stand in the files alone: in a database each is written out where"
+    yield "a view calls it.\n"
+    rows = [
+        (f"`{one.name}({', '.join(one.parameters)})`", one.unit or "", one.description, f"`{one.expression}`")
+        for one in views.formulas()
+    ]
+    yield display.markdown(["macro", "unit", "what it gives", "expression"], rows)
+
+
 def _installed() -> list[views.Installed]:
+    with _empty() as connection:
+        return views.create(connection, views.load())
+
+
+def _clears() -> dict[str, str]:
+    with _empty() as connection:
+        views.install(connection)
+        return triggers.clears(connection)
+
+
+@contextlib.contextmanager
+def _empty() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database with every table of facts and no row."""
     with duckdb.connect() as connection:
         for row_type in database.TABLES:
             connection.execute(ddl.create_table(row_type))
-        return views.create(connection, views.load())
+        yield connection
 
 
 def _commands() -> Iterator[str]:
     yield "# Commands\n"
-    yield "Every command takes `--db FILE` (else `$CHARZ_DB`, else `charz.duckdb` in the working directory), `--format`"
-    yield "(`table`, `json`, `csv`, `markdown` or `parquet`), `--out FILE` and `--help`. Each prints what the"
+    yield "Every command takes `--db FILE` (else `$CHARZ_DB`, else `charz.duckdb` in the working directory), `--live`,"
+    yield "`--format` (`table`, `json`, `csv`, `markdown` or `parquet`), `--out FILE` and `--help`. Each prints what the"
     yield "[method](python.md) of its name returns. A wrong input gives one line on standard error.\n"
     yield "A file that charz did not write, or that was changed since, is written over only with `--force`; a database never.\n"
     yield display.markdown(["exit code", "meaning"], EXIT_CODES)
@@ -119,7 +206,7 @@ EXIT_CODES = (
     ("143", "Ended by SIGTERM, as by Ctrl-C."),
 )
 
-_EVERYWHERE = frozenset({"help", "db", "format", "out"})
+_EVERYWHERE = frozenset({"help", "db", "live", "format", "out"})
 """Options that every command has."""
 
 
@@ -200,19 +287,25 @@ def _is_named(table: Any) -> bool:
     return tuple(table.KEY) in ((table.TABLE,), ("model", f"{table.TABLE}_id"))
 
 
+_NEXT = "run `python -m charz.cli.reference`"
+
+
 def _read(path: Path) -> str | None:
     return path.read_text() if path.exists() else None
 
 
 def main(arguments: list[str]) -> int:
     """Write the pages, or with `--check` name the ones that are stale."""
+    texts = shown()
+    answered = answers(texts.values())
     if "--check" not in arguments:
         write()
-        return 0
-    names = stale()
-    for name in names:
-        print(f"docs/reference/{name} is stale; run `python -m charz.cli.reference`", file=sys.stderr)
-    return 1 if names else 0
+        for path, text in texts.items():
+            path.write_text(printed.written(text, answered))
+    found = [f"docs/reference/{name} is stale: {_NEXT}" for name in stale()] + faults(answered)
+    for line in found:
+        print(line, file=sys.stderr)
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

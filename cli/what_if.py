@@ -12,7 +12,7 @@ from charz.schema.errors import CharzError, unknown_name
 from charz.session.decide.what_if import METHODS, WhatIf
 from charz.session.parameters import Text
 
-from .options import DATABASE, Method, function, methods
+from .options import DATABASE, LIVE, Method, function, is_asked_live, methods
 
 _SETTINGS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 """Options that stand after the first word are the other command's."""
@@ -32,10 +32,14 @@ def command(method: Method) -> typer.Typer:
     single = typer.Typer(add_completion=False)
 
     @single.command(method.name, help=method.help, context_settings=_SETTINGS)
-    def what_if(changes: _CHANGES, words: _WORDS, db: DATABASE = None) -> None:
+    def what_if(
+        context: typer.Context, changes: _CHANGES, words: _WORDS, db: DATABASE = None, live: LIVE = False
+    ) -> None:
         asked, arguments = _asked(words)
         if db is not None:
             arguments = ["--db", str(db), *arguments]
+        if is_asked_live(context, live):
+            arguments = ["--live", *arguments]
         other = typer.Typer(add_completion=False)
         other.command(asked.name)(function(asked, _changes(changes)))
         outcome = typer.main.get_command(other).main(arguments, prog_name=f"charz {method.name}", standalone_mode=False)

@@ -198,6 +198,11 @@ def expected(connection: duckdb.DuckDBPyConnection) -> list[Trigger]:
     return list(_Maker(connection).triggers())
 
 
+def clears(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """By which of its columns a changed row of a fact finds the answers at hand that are deleted; empty where all are."""
+    return dict(_Maker(connection).clears())
+
+
 def _present(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str, str, str]]:
     query = (
         "SELECT table_name, trigger_name, schema_name, sql FROM duckdb_triggers()"
@@ -246,6 +251,15 @@ class _Maker:
             statements = [("turn", self._turn()), *self._rebuilding(queue, tables)]
             for number, (what, statement) in enumerate(statements):
                 yield Trigger(queue.table, f"charz_{number:02d}_{what}", "INSERT", statement, (NEW,))
+
+    def clears(self) -> Iterator[tuple[str, str]]:
+        """Each fact that answers rest on, with the column by which its rows find them."""
+        own = {"model": "model", "scenario": "scenario_id"}
+        for fact, columns in self._facts.items():
+            if fact == restate.RESTATED or not {fact} & (self._answered | self._read(PARTS) | self._read(RUNS)):
+                continue
+            is_of_runs = fact in self._read(RUNS)
+            yield fact, own.get(fact, "") if is_of_runs else next((n for n in _NARROWING if n in columns), "")
 
     def _restating(self, table: type[Row], stated: str, derived: str, event: str) -> Iterator[Trigger]:
         """Keep what the rules give for a number that a client states; before its part is evaluated anew."""
@@ -408,8 +422,8 @@ class _Maker:
         parts = f"SELECT h.hardware FROM main.hardware AS h SEMI JOIN ({changed}) AS c ON {condition}"
         if fact == "hardware":
             parts = f"SELECT DISTINCT hardware FROM ({changed})"
-        if fact in _SIBLINGS:
-            lending = _SIBLINGS[fact].format(changed=changed)
+        if fact in SIBLINGS:
+            lending = SIBLINGS[fact].format(changed=changed)
             parts += f" UNION\nSELECT hardware FROM main.{SHIPPED} WHERE architecture IN ({lending})"
         if fact in SHARED_VALUES:
             parts += f" UNION\nSELECT hardware FROM main.hardware WHERE {_values_differ(fact, transitions)}"
@@ -425,7 +439,7 @@ _NARROWING = {
 }
 """Which parts a row of a fact concerns, by the column it has, the narrowest first."""
 
-_SIBLINGS = {
+SIBLINGS = {
     SHIPPED: "SELECT architecture FROM ({changed})",
     "efficiency": f"SELECT l.architecture FROM main.{SHIPPED} AS l"
     " SEMI JOIN ({changed}) AS c ON c.scope = CONCAT('hardware:', l.hardware)",

@@ -128,6 +128,30 @@ def test_reference_pages_are_current() -> None:
     assert reference.stale() == [], "run `python -m charz.cli.reference`"
 
 
+def pages() -> list[Path]:
+    return [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+
+
+def test_every_link_of_a_page_reaches_a_file() -> None:
+    links = [(page, link) for page in pages() for link in re.findall(r"\]\(([^)#:\s]+)[^):\s]*\)", page.read_text())]
+    assert len(links) > 50
+    assert [f"{page.relative_to(ROOT)}: {link}" for page, link in links if not (page.parent / link).exists()] == []
+
+
+def test_every_benchmark_is_named_where_somebody_would_look() -> None:
+    folders = ("benchmarks", "docs", "hardware_catalog", "tests")
+    files = [p for name in folders for p in (ROOT / name).rglob("*") if p.suffix in (".py", ".md", ".csv")]
+    texts = {path: path.read_text() for path in [*files, ROOT / "CONTRIBUTING.md"]}
+    unnamed = []
+    for benchmark in (ROOT / "benchmarks").glob("[a-z]*.py"):
+        name = re.compile(
+            rf"benchmarks[./]{benchmark.stem}\b|^from (\.|benchmarks) import .*\b{benchmark.stem}\b", re.MULTILINE
+        )
+        if not any(name.search(text) for path, text in texts.items() if path != benchmark):
+            unnamed.append(benchmark.name)
+    assert unnamed == []
+
+
 @pytest.mark.parametrize(
     ("body", "ci", "outcome"),
     [

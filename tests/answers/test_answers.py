@@ -14,7 +14,7 @@ import charz
 from charz.schema.errors import CharzError
 from charz.session import Session
 from charz.session.messages import Messages
-from charz.sql import answers, evaluate, maintain
+from charz.sql import answers, evaluate, maintain, triggers
 from charz.sql.installed import Relation, catalog
 
 Rows = set[tuple[object, ...]]
@@ -22,7 +22,9 @@ Rows = set[tuple[object, ...]]
 
 def _order(relation: Relation) -> list[str]:
     """Keys, and what else tells rows apart that are equal in them."""
-    return [name for name in (*relation.grain, "kind", "change", "other_backend", "saved_s") if name in relation.columns]
+    return [
+        name for name in (*relation.grain, "kind", "change", "other_backend", "saved_s") if name in relation.columns
+    ]
 
 
 def kept(connection: duckdb.DuckDBPyConnection) -> Rows:
@@ -230,3 +232,16 @@ def test_one_column_at_hand_has_one_meaning(tmp_path: Path) -> None:
         for row_type in database.TABLES:
             connection.execute(ddl.create_table(row_type))
         views.create(connection, views.load(root))
+
+
+def test_which_facts_clear_which_answers(connection: duckdb.DuckDBPyConnection) -> None:
+    """What `CHANGES` tries of some facts, said of all; facts that no answer rests on are not there."""
+    found = triggers.clears(connection)
+    assert {
+        "hardware_cluster": "hardware", "hardware_power": "hardware", "price": "hardware", "hardware": "hardware",
+        "scenario": "scenario_id", "model": "model", "library_constant": "", "fusion_rule": "", "efficiency": "scope",
+        "tiling_strategy": "family", "cuda_limit": "compute_capability",
+    }.items() <= found.items()  # fmt: skip
+    assert not {"source", "hardware_alias", "hardware_conflict", "energy_fact", "measurement"} & found.keys()
+    queued = {trigger.table.removeprefix("main.") for trigger in triggers.expected(connection)}
+    assert found.keys() <= queued

@@ -174,7 +174,11 @@ def test_duplicate_ids_in_the_catalog(tmp_path: Path) -> None:
             "cpu,sequential,true,false,i7_13700k,assumption,assumed",
             r"family: gpu: write one of cpu, or add the family",
         ),
-        ("library_constant", "grain,1.0,byte,memory,heard_it,assumed,", r"library_constant.csv: grain.source_id: heard_it"),
+        (
+            "library_constant",
+            "grain,1.0,byte,memory,heard_it,assumed,",
+            r"library_constant.csv: grain.source_id: heard_it",
+        ),
         ("efficiency", "1,*,*,*,*,*,*,overlap,0,0,assumption,assumed,", r"maximum_fraction: 0.0: a share of a peak"),
     ],
 )

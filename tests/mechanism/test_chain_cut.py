@@ -46,7 +46,10 @@ SHARE = {"kernel_class": "linear", "operator_name": "*", "precision_class": "*",
         ),
         # One sample of 500 bytes at a time, in eight groups.
         pytest.param(
-            [4000.0], 100.0, {"cut_count": 0, "pass_count": 8, "held_byte": 500.0, "spilled_byte": 700.0}, id="one by one"
+            [4000.0],
+            100.0,
+            {"cut_count": 0, "pass_count": 8, "held_byte": 500.0, "spilled_byte": 700.0},
+            id="one by one",
         ),
         # Three samples of 150 bytes fit, in three groups of at most three: 450 bytes held at a time, weights read twice more.
         pytest.param(

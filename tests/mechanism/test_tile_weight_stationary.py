@@ -69,7 +69,10 @@ def test_passes_over_the_array(check: Callable[..., None]) -> None:
         pytest.param({}, {"wave_quantization_fraction": 0.0}, {"ideal_s": 0.5}, id="no whole waves"),
         # One tile on four arrays takes a wave of ten cycles.
         pytest.param(
-            {"n": 8.0, "k": 4.0}, {"wave_quantization_fraction": 0.0}, {"tile_count": 1.0, "ideal_s": 0.4}, id="less than a wave"
+            {"n": 8.0, "k": 4.0},
+            {"wave_quantization_fraction": 0.0},
+            {"tile_count": 1.0, "ideal_s": 0.4},
+            id="less than a wave",
         ),
         # Half of it: 1.75 waves.
         pytest.param({}, {"wave_quantization_fraction": 0.5}, {"ideal_s": 27.5 / 50}, id="half of whole waves"),

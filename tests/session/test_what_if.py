@@ -164,6 +164,8 @@ def test_a_faster_clock_is_never_slower(model: str, tmp_path: Path) -> None:
     for slower, faster in itertools.pairwise(by_clock):
         assert all(f <= 1.003 * s for s, f in zip(slower, faster, strict=True))
     assert sum(by_clock[-1]) < 0.99 * sum(by_clock[0])
+
+
 def test_the_database_may_be_named_before_the_command(
     file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -91,7 +91,9 @@ def test_chunks_give_the_rows_of_the_whole(small: Path, monkeypatch: pytest.Monk
         numbers = [row["scenario_id"] for row in runs.scenarios]
         assert sorted(found) == sorted((model, number) for model in ("narrow", "wide") for number in numbers)
         # Scenarios that differ in the backend alone stay together: what compares fused with unfused kernels reads both.
-        conditions = {(model, row["batch"], row["precision"]) for p in portions for model in p.models for row in p.scenarios}
+        conditions = {
+            (model, row["batch"], row["precision"]) for p in portions for model in p.models for row in p.scenarios
+        }
         assert len(portions) == len(conditions) == 2
         connection.begin()
         maintain.refresh(connection)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+import typer
 
 from charz.cli.options import Method, function, methods
 from charz.session.ask.plot import PICTURES
@@ -42,6 +43,8 @@ def test_command_and_view_exist(line: re.Match[str]) -> None:
 
 def _options(method: Method) -> Iterator[str]:
     for parameter in inspect.signature(function(method)).parameters.values():
+        if parameter.annotation is typer.Context:
+            continue
         declared = get_args(parameter.annotation)[1]
         yield from (name for name in (declared.default, *(declared.param_decls or ())) if isinstance(name, str))
 

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     import duckdb
     from sqlglot import exp
 
+_AT_HAND = "CASE WHEN at_hand <> '' THEN 'answer.' || view END"
+
+_CATALOG = f"SELECT layer, view, {_AT_HAND}, description FROM view_catalog ORDER BY layer, view"
+
 _VIEWS = "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal AND schema_name = 'main'"
 
 _TABLES = "SELECT table_name, comment FROM duckdb_tables() WHERE NOT internal AND schema_name = 'main'"
@@ -51,15 +55,16 @@ class Describe(Sql):
 
     @answer()
     def schema(self, name: Annotated[str | None, Text("View or table; without one, all are listed.")] = None) -> Rows:
-        """List every view and table, or the columns of one with units and meaning."""
+        """List every view and table with the name of its answers at hand, or the columns of one with units and meaning."""
         connection = self.connection()
+        found = connection.execute(_CATALOG).fetchall()
         if name is None:
-            query = "SELECT layer, view, description FROM view_catalog ORDER BY layer, view"
-            found = connection.execute(query).fetchall()
-            views = {name for _, name, _ in found}
-            tables = [("table", *row) for row in sorted(connection.execute(_TABLES).fetchall()) if row[0] not in views]
-            rows = [(layer, name, _first_sentence(text or "")) for layer, name, text in [*found, *tables]]
-            return Rows(("layer", "name", "holds"), rows)
+            views = {view for _, view, _, _ in found}
+            tables = sorted(row for row in connection.execute(_TABLES).fetchall() if row[0] not in views)
+            listed = [*found, *(("table", table, None, text) for table, text in tables)]
+            rows = [(layer, name, kept, _first_sentence(text or "")) for layer, name, kept, text in listed]
+            return Rows(("layer", "name", "at_hand", "holds"), rows)
+        name = {kept: view for _, view, kept, _ in found if kept}.get(name, name)
         known = dict([*connection.execute(_VIEWS).fetchall(), *connection.execute(_TABLES).fetchall()])
         if name not in known:
             raise unknown_name("view or table", name, known, "`charz schema` lists them")

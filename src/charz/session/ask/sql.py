@@ -12,6 +12,7 @@ from charz import sandbox
 from charz.schema.errors import CharzError
 
 from .. import interruption
+from ..access import Access
 from ..answer import Rows, answer, of_arrow
 from ..axes import names
 from ..core import Core, Question, Scope
@@ -54,7 +55,10 @@ class Sql(Core):
         if self.is_guarded:
             self.connection()  # brings a file of another charz up to this one: the other process cannot write
             with sandbox.asked(
-                scoped_to, (self.path, self._scope, self._changes, *narrowing), text, limits
+                scoped_to,
+                (self.path, self.access.is_live, self._scope, self._changes, *narrowing),
+                text,
+                limits,
             ) as answered:
                 table = answered.table()
                 for line in answered.said:
@@ -116,7 +120,9 @@ class Sql(Core):
         return self.child(Scope(chosen, parts, numbers))
 
 
-def scoped_to(path: Path, scope: Scope, changes: Sequence[Varied], *narrowing: Any) -> duckdb.DuckDBPyConnection:
+def scoped_to(
+    path: Path, is_live: bool, scope: Scope, changes: Sequence[Varied], *narrowing: Any
+) -> duckdb.DuckDBPyConnection:
     """Opens a database for the process in which anybody's SQL runs; what is left out is said on standard error."""
     messages = Messages(warn=lambda text: print(text, file=sys.stderr))
-    return Sql(path, messages=messages).child(scope, changes)._scoped_to(*narrowing)
+    return Sql(path, messages=messages, access=Access(is_live=is_live)).child(scope, changes)._scoped_to(*narrowing)
