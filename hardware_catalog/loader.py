@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from charz.schema import database, ranges
+from charz.schema import database, range_rules
 from charz.schema.catalog import (
     EnergyProfile,
     Hardware,
@@ -103,9 +103,9 @@ def load_part(path: Path, catalog: Catalog | None = None) -> dict[type[Row], lis
 def number_rules() -> Iterator[Row]:
     """What the numbers of every table of facts can be and usually are, as their columns declare it."""
     for row_type in database.FACTS:
-        for said in ranges.ranges(row_type):
+        for said in range_rules.ranges(row_type):
             yield NumberRule(
-                kind=ranges.kind(row_type), quantity=said.quantity, row_kind=said.of, of_family=said.family,
+                kind=range_rules.kind(row_type), quantity=said.quantity, row_kind=said.of, of_family=said.family,
                 least=said.possible.least, most=said.possible.most,
                 plausible_least=said.plausible.least, plausible_most=said.plausible.most,
                 is_needed=said.plausible.is_needed,

@@ -6,12 +6,12 @@ names it. The rows of `number_rule` come from here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 if TYPE_CHECKING:
-    from .row import Row
+    pass
 
 Place = tuple[str, str, str, str]
 """Kind, quantity, kind of row and family: the key of `number_rule`."""
@@ -78,11 +78,6 @@ class Range:
     plausible: Plausible
 
 
-def kind(row_type: type[Row]) -> str:
-    """What the numbers of a table are numbers of, as fields of `hardware_value` begin."""
-    return "energy" if row_type.TABLE == "energy_profile" else row_type.TABLE.removeprefix("hardware_")
-
-
 def closest(
     rules: Mapping[Place, Bounds], kind: str, quantity: str, row_kind: str, family: str = EVERY
 ) -> Bounds | None:
@@ -97,24 +92,3 @@ def place(field: str) -> tuple[str, str, str]:
         field.split(".") if field.count(".") > 1 else (field.split(".")[0], EVERY, field.split(".")[-1])
     )
     return kind, "value" if kind == "energy" else quantity, row_kind
-
-
-def ranges(row_type: type[Row]) -> Iterator[Range]:
-    """The ranges of every number of a table, of all rows and of each kind that has its own."""
-    from . import ddl
-
-    for column in ddl.columns(row_type):
-        if column.python_type not in (int, float):
-            continue
-        said = row_type.model_fields[column.name].metadata
-        possible = {given.of: given for given in said if isinstance(given, Possible)}
-        plausible = {(given.of, given.family): given for given in said if isinstance(given, Plausible)}
-        default = possible.get(EVERY) or row_type.NUMBERS or (COUNT if column.python_type is int else Possible())
-        for of, family in sorted({(EVERY, EVERY), *((of, EVERY) for of in possible), *plausible}):
-            can = possible.get(of, default)
-            usual = next(
-                (plausible[k] for k in ((of, family), (EVERY, family), (of, EVERY), (EVERY, EVERY)) if k in plausible),
-                None,
-            )
-            usual = usual or Plausible(can.least, can.most)
-            yield Range(column.name, of, family, can, usual)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import duckdb
 
@@ -24,10 +23,7 @@ from .evaluate import SUPPORT, Scope, evaluated, listed, scenario_rows, stored
 from .installed import Catalog, Relation, catalog
 from .keys import TARGET as KEYS
 from .layers import ANSWERS as SCHEMA
-from .layers import COST, HARDWARE, MAPPING, REPORT, ROLLUP, WORKLOAD
-
-if TYPE_CHECKING:
-    from .views import View
+from .layers import HARDWARE, WORKLOAD
 
 STORED = f"{SCHEMA}.stored"
 """Table of all rows at hand."""
@@ -71,20 +67,6 @@ def evaluation(known: Catalog) -> str:
         joins.append(f"LEFT JOIN {relation.name} AS r{i} ON {' AND '.join(f'r{i}.{key} = k.{key}' for key in KEYS)}")
     pairs = f"SELECT {keys} FROM run JOIN {SUPPORT} USING (backend, precision)"
     return f"SELECT {', '.join(columns)} FROM ({pairs}) AS k {' '.join(joins)}"
-
-
-def kinds(views: Iterable[View]) -> dict[str, str]:
-    """How each relation is at hand: as its file says, `derived` for a report that reads costs of such relations alone."""
-    found: dict[str, str] = {}
-    live: set[str] = set()
-    for view in views:
-        at_hand = [name for name in view.relations if found.get(name)]
-        is_live = view.layer in (MAPPING, COST) or any(name in live for name in view.relations)
-        derived = "derived" if at_hand and not is_live and view.layer in (ROLLUP, REPORT) else ""
-        found[view.name] = view.document.at_hand or derived
-        if is_live and not found[view.name]:
-            live.add(view.name)
-    return found
 
 
 def create(connection: duckdb.DuckDBPyConnection, installed: Iterable[Relation]) -> None:

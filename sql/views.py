@@ -21,7 +21,7 @@ from charz.schema.errors import CharzError
 from . import compose, documents, graph, macros, terms, texts
 from .documents import Document
 from .installed import Relation
-from .layers import ANSWER, ANSWERS, LAYERS, REBUILD, WORKLOAD
+from .layers import ANSWER, ANSWERS, COST, LAYERS, MAPPING, REBUILD, REPORT, ROLLUP, WORKLOAD
 
 ROOT = Path(__file__).parent
 
@@ -138,7 +138,7 @@ def create(
     from . import answers
 
     ordered = sorted(ordered, key=lambda view: view.layer == ANSWER)
-    at_hand = answers.kinds(ordered)
+    at_hand = kinds(ordered)
     installed: list[Installed] = []
     known: dict[str, texts.Texts] = dict(texts.of_tables())
     connection.execute(f"CREATE SCHEMA IF NOT EXISTS {REBUILD}")
@@ -161,6 +161,20 @@ def create(
             installed.append(Installed(view, tuple(columns), at_hand[view.name]))
     connection.execute(";\n".join(text for one in installed for text in _comments(one)))
     return installed
+
+
+def kinds(views: Iterable[View]) -> dict[str, str]:
+    """How each relation is at hand: as its file says, `derived` for a report that reads costs of such relations alone."""
+    found: dict[str, str] = {}
+    live: set[str] = set()
+    for view in views:
+        at_hand = [name for name in view.relations if found.get(name)]
+        is_live = view.layer in (MAPPING, COST) or any(name in live for name in view.relations)
+        derived = "derived" if at_hand and not is_live and view.layer in (ROLLUP, REPORT) else ""
+        found[view.name] = view.document.at_hand or derived
+        if is_live and not found[view.name]:
+            live.add(view.name)
+    return found
 
 
 def _check_at_hand(installed: Iterable[Installed]) -> None:

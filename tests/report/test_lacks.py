@@ -151,3 +151,29 @@ def test_numbers_that_are_hardly_so(evaluate: Callable[..., list[dict[str, objec
         ("*", "rule", 2520.0),
         ("chip", "clock", 2520.0),
     ]
+
+
+def test_what_rests_on_a_number_that_cannot_be(evaluate: Callable[..., list[dict[str, object]]]) -> None:
+    """Each once, whatever backends say it; a part's own number stands before one of its tiles, and so a run's before memory's."""
+    found = evaluate(
+        "faulty_answer",
+        part_support=[
+            {"fault": "memory.dram", "tile_fault": "tile"},
+            {"backend": "xla", "fault": "memory.dram"},
+            {"hardware": "card", "tile_fault": "tile"},
+            {"hardware": "well"},
+        ],
+        part_efficiency=[{"faulty_efficiency_id": 7}, {"hardware": "well"}],
+        run=[
+            {"fault": "host_factor", "memory_fault": "block"},
+            {"model": "big", "memory_fault": "block"},
+            {"model": "fine"},
+        ],
+    )
+    assert sorted((row["subject"], row["field"]) for row in found) == [
+        ("big", "block"),
+        ("card", "tile"),
+        ("chip", "efficiency.7"),
+        ("chip", "memory.dram"),
+        ("net", "host_factor"),
+    ]

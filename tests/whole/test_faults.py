@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 import charz
-from charz.schema import catalog, database, ddl, ranges
+from charz.schema import catalog, database, ddl, range_rules
 from charz.session import CharzWarning
 from charz.sql import layers, views
 
@@ -55,7 +55,7 @@ def test_every_number_of_a_rule_is_judged(connection: duckdb.DuckDBPyConnection)
         (kind, what) for kind, what in connection.execute("SELECT DISTINCT kind, quantity FROM number_rule").fetchall()
     }
     of_tables = {
-        (ranges.kind(t), c.name)
+        (range_rules.kind(t), c.name)
         for t in database.FACTS
         for c in ddl.columns(t)
         if t.__module__ == catalog.__name__ and c.python_type in (int, float) and "hardware" not in t.model_fields

@@ -46,16 +46,10 @@ def note(scoped: Scoped, messages: Messages, counted: Sequence[str]) -> None:
 
 def note_faulty(scoped: Scoped, messages: Messages) -> None:
     """Say which parts and runs rest on numbers that cannot be: their answers are null."""
-    query = """
-        SELECT DISTINCT hardware, COALESCE(fault, tile_fault) FROM part_support WHERE COALESCE(fault, tile_fault) IS NOT NULL
-        UNION ALL
-        SELECT DISTINCT hardware, CONCAT('efficiency.', faulty_efficiency_id) FROM part_efficiency
-        WHERE faulty_efficiency_id IS NOT NULL
-        UNION ALL
-        SELECT DISTINCT model, COALESCE(fault, memory_fault) FROM run WHERE COALESCE(fault, memory_fault) IS NOT NULL
-    """
-    faulty = scoped.execute(f"SELECT * FROM ({query}) ORDER BY ALL").fetchall() if _is_faulty(scoped) else []
-    known = _numbers(scoped, "NOT is_possible")
+    known = scoped.execute("SELECT hardware, field, value, rule FROM impossible_number").fetchall()
+    if not known:
+        return
+    faulty = scoped.execute("SELECT DISTINCT subject, field FROM faulty_answer ORDER BY ALL").fetchall()
     for of, field in faulty[:MOST_FAULTY]:
         messages.warn(f"{of} has no answer: {_said(known, of, field)}")
     if len(faulty) > MOST_FAULTY:
@@ -64,36 +58,19 @@ def note_faulty(scoped: Scoped, messages: Messages) -> None:
 
 def note_implausible(scoped: Scoped, messages: Messages) -> None:
     """Say which numbers may be, though they hardly are: off by a unit, or forgotten."""
-    query = """
-        SELECT DISTINCT hardware, UNNEST(SPLIT(implausible, ', ')) FROM assumed_input WHERE implausible IS NOT NULL
-        UNION
-        SELECT DISTINCT model, UNNEST(SPLIT(implausible, ', ')) FROM run WHERE implausible IS NOT NULL
-    """
-    doubtful = scoped.execute(f"SELECT * FROM ({query}) ORDER BY ALL").fetchall()
-    known = _numbers(scoped, "is_possible") if doubtful else []
+    found = [
+        *scoped.execute("SELECT hardware, implausible FROM assumed_input WHERE implausible IS NOT NULL").fetchall(),
+        *scoped.execute("SELECT model, implausible FROM run WHERE implausible IS NOT NULL").fetchall(),
+    ]
+    if not found:
+        return
+    doubtful = sorted({(of, field) for of, fields in found for field in fields.split(", ")})
+    known = scoped.execute("SELECT hardware, field, value, rule FROM implausible_number").fetchall()
     for of, field in doubtful[:MOST_FAULTY]:
         messages.warn(f"{of} rests on a number that is hardly so: {_said(known, of, field)}")
     if len(doubtful) > MOST_FAULTY:
-        messages.warn(
-            f"{len(doubtful) - MOST_FAULTY} more numbers are hardly so: the view implausible_number lists them"
-        )
-
-
-def _is_faulty(scoped: Scoped) -> bool:
-    query = "SELECT 1 FROM part_fault WHERE NOT is_possible UNION ALL SELECT 1 FROM rule_fault UNION ALL SELECT 1 FROM condition_fault"
-    return bool(scoped.execute(f"{query} LIMIT 1").fetchall())
-
-
-def _numbers(scoped: Scoped, condition: str) -> list[tuple[str, str, float | None, str]]:
-    """Numbers that cannot be, or hardly are: of what, which, their value and what is expected."""
-    query = f"""
-        SELECT hardware, field, value, rule FROM part_fault WHERE {condition}
-        UNION ALL
-        SELECT '*', field, value, rule FROM rule_fault WHERE {condition}
-        UNION ALL
-        SELECT '*', field, value, rule FROM condition_fault WHERE {condition}
-    """
-    return scoped.execute(query).fetchall()
+        more = len(doubtful) - MOST_FAULTY
+        messages.warn(f"{more} more numbers are hardly so: the view implausible_number lists them")
 
 
 def _said(known: Sequence[tuple[str, str, float | None, str]], of: str, field: str) -> str:

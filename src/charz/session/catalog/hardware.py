@@ -277,11 +277,9 @@ def _insert(connection: duckdb.DuckDBPyConnection, file: Path, replace: bool = F
 
 def _lacks(connection: duckdb.DuckDBPyConnection, hardware: str | None = None) -> list[str]:
     """What a part, or any, lacks to answer and what to do about it, a line each."""
-    query = (
-        "SELECT CONCAT(hardware, ': ', reason, '; ', next) FROM part_lack WHERE ?1 IS NULL OR hardware = ?1"
-        " ORDER BY hardware, backend, lack"
-    )
-    return [line for (line,) in connection.execute(query, [hardware]).fetchall()]
+    order = "ORDER BY hardware, backend, lack"
+    found = connection.execute(f"SELECT hardware, reason, next FROM part_lack {order}").fetchall()
+    return [f"{part}: {reason}; {next}" for part, reason, next in found if hardware in (None, part)]
 
 
 def _remove_own(connection: duckdb.DuckDBPyConnection, hardware: str) -> None:

@@ -1,0 +1,33 @@
+"""The ranges of every number of a table, read off its declarations (`ranges`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from . import ddl
+from .ranges import COUNT, EVERY, Plausible, Possible, Range
+from .row import Row
+
+
+def kind(row_type: type[Row]) -> str:
+    """What the numbers of a table are numbers of, as fields of `hardware_value` begin."""
+    return "energy" if row_type.TABLE == "energy_profile" else row_type.TABLE.removeprefix("hardware_")
+
+
+def ranges(row_type: type[Row]) -> Iterator[Range]:
+    """The ranges of every number of a table, of all rows and of each kind that has its own."""
+    for column in ddl.columns(row_type):
+        if column.python_type not in (int, float):
+            continue
+        said = row_type.model_fields[column.name].metadata
+        possible = {given.of: given for given in said if isinstance(given, Possible)}
+        plausible = {(given.of, given.family): given for given in said if isinstance(given, Plausible)}
+        default = possible.get(EVERY) or row_type.NUMBERS or (COUNT if column.python_type is int else Possible())
+        for of, family in sorted({(EVERY, EVERY), *((of, EVERY) for of in possible), *plausible}):
+            can = possible.get(of, default)
+            usual = next(
+                (plausible[k] for k in ((of, family), (EVERY, family), (of, EVERY), (EVERY, EVERY)) if k in plausible),
+                None,
+            )
+            usual = usual or Plausible(can.least, can.most)
+            yield Range(column.name, of, family, can, usual)

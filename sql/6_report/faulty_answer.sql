@@ -1,0 +1,19 @@
+-- Parts and models of which some answers are null since they rest on a number that cannot be (`impossible_number`), with that
+-- number.
+-- Grain: subject, field
+CREATE VIEW faulty_answer AS
+SELECT DISTINCT
+    -- Part or model.
+    hardware AS subject,
+    -- Number that cannot be, as `impossible_number` names it; of an efficiency its row.
+    COALESCE(fault, tile_fault) AS field
+FROM part_support
+WHERE COALESCE(fault, tile_fault) IS NOT NULL
+UNION ALL
+SELECT DISTINCT hardware AS subject, CONCAT('efficiency.', faulty_efficiency_id) AS field
+FROM part_efficiency
+WHERE faulty_efficiency_id IS NOT NULL
+UNION ALL
+SELECT DISTINCT model AS subject, COALESCE(fault, memory_fault) AS field
+FROM run
+WHERE COALESCE(fault, memory_fault) IS NOT NULL
