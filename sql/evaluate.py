@@ -372,7 +372,7 @@ class _Holder:
     def _limit_facts(self) -> None:
         """Let the views know these models and parts and no others; after what rests on facts of others is evaluated."""
         for name, values in (("model", self.scope.models), ("hardware", self.scope.hardware)):
-            if values is not None and name in self.read:
+            if values is not None:
                 self._table(name, f"SELECT * FROM {ddl.quote(name)} WHERE {name} IN {listed(values)}")
 
     def _copy_facts(self) -> None:

@@ -63,8 +63,8 @@ FAULTS: dict[str, tuple[dict[str, str], str, str, str]] = {
         "cluster.sm.lanes.formula", "missing", "formula",
     ),
     "string for a number": (
-        {"{value: 1.0e+11,": "{value: 1.0e11,"},
-        "memory.dram.bandwidth_byte_per_s", "'1.0e11'", "7.565e+14",
+        {"{value: 1.0e+11,": "{value: much,"},
+        "memory.dram.bandwidth_byte_per_s", "'much'", "write a number in byte/s",
     ),
     "bare number": ({TDP: "tdp_w: 40"}, "power.default.tdp_w", "40", "states its source"),
     "peak off its factors": ({PEAK: "peak_ops_per_s: {value: 1.06e+13"}, PEAK_PLACE, "1.06e+13", "conflicts entry"),

@@ -12,7 +12,7 @@ from charz import sandbox
 from charz.schema.errors import CharzError
 from charz.session.catalog import condition
 
-TABLE = "CREATE TEMP TABLE model_report AS SELECT 1 AS latency_s"
+TABLE = "CREATE TEMP TABLE kernel_time AS SELECT 1 AS latency_s"
 CHANGES = [
     f"EXPLAIN ANALYZE {TABLE}",
     "WITH gone AS (DELETE FROM temp.run RETURNING *) SELECT * FROM gone",
@@ -23,7 +23,7 @@ CHANGES = [
 @pytest.mark.parametrize("query", CHANGES)
 def test_what_a_query_changes_no_later_answer_reads(file: Path, query: str) -> None:
     with charz.open(file).scope(models="small", hardware="t4") as db:
-        asked = "SELECT scenario_id, latency_s FROM model_report ORDER BY 1"
+        asked = "SELECT scenario_id, SUM(latency_s) AS latency_s FROM kernel_latency GROUP BY 1 ORDER BY 1"
         before = db.sql(asked)
         assert len(before) > 1
         db.sql(query)

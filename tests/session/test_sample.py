@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import duckdb
@@ -11,6 +12,7 @@ import charz
 from charz.session import Messages
 from charz.session.file import sample
 from charz.session.file.sample import Grid
+from charz.sql import evaluate
 
 
 def test_every_model_part_and_scenario_is_met(file: Path) -> None:
@@ -29,11 +31,20 @@ def test_every_model_part_and_scenario_is_met(file: Path) -> None:
 
 def test_all_targets_are_examined_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sample, "MOST_TARGETS", 0)
+    monkeypatch.setattr(evaluate, "SUMMED_AT_ONCE", 20_000)
     with charz.open(file) as db:
         grid = Grid(db.connection(), db._names("model"), db._names("hardware"))
-    samples = list(grid.whole())
-    assert len(samples) > 2 and sum(grid.count(one.runs, one.targets) for one in samples) == grid.total
-    assert all(len({model for model, _ in one.runs}) == 1 for one in samples)
+        some, every = grid.scope(every=False), grid.scope(every=True)
+        seen = [
+            (model, part, row["scenario_id"])
+            for portion in evaluate.evaluated(db.cursor(), every, ["model_cost"])
+            for model, part, row in product(
+                portion.scope.models or (), portion.scope.hardware or (), evaluate.scenario_rows(db.connection())
+            )
+        ]
+    assert some.runs != "TRUE" == every.runs
+    assert len(seen) == len(set(seen)) and {model for model, *_ in seen} == {model for model, _ in grid.runs}
+    assert {part for _, part, _ in seen} == {part for part, *_ in grid.triples}
 
 
 @pytest.mark.slow

@@ -157,7 +157,7 @@ def test_the_fit_composes_a_kernels_time_as_the_views_do(tmp_path: Path) -> None
         "vector": 0.41,
         "memory": 0.73,
         "overlap": 0.85,
-        "thread": 2.0,
+        "thread": 0.9,
         "reorder": 0.3,
         "paging": 0.08,
     }

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import transformers
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -135,7 +136,7 @@ def test_lists_in_lists_are_no_configuration(tmp_path: Path) -> None:
     ):
         path.write_text(text)
         with pytest.raises(CharzError, match=message):
-            huggingface._values(path)
+            huggingface._values(transformers, path)
 
 
 def _text(value: Any) -> str:
