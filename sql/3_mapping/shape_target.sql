@@ -46,7 +46,7 @@ SELECT
     -- Number of the part, the run or a rule that cannot be, for which nothing is said of the shape; null where there is none.
     COALESCE(
         s.known_fault,
-        CASE WHEN e.faulty_efficiency_id IS NOT NULL THEN CONCAT('efficiency.', e.faulty_efficiency_id) END
+        CASE WHEN e.faulty_efficiency_id IS NOT NULL THEN CONCAT('efficiency.', CAST(e.faulty_efficiency_id AS VARCHAR)) END
     ) AS number_fault
 FROM placed_shapes AS s
 INNER JOIN part_efficiency AS e

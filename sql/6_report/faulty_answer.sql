@@ -10,7 +10,7 @@ SELECT DISTINCT
 FROM part_support
 WHERE COALESCE(fault, tile_fault) IS NOT NULL
 UNION ALL
-SELECT DISTINCT hardware AS subject, CONCAT('efficiency.', faulty_efficiency_id) AS field
+SELECT DISTINCT hardware AS subject, CONCAT('efficiency.', CAST(faulty_efficiency_id AS VARCHAR)) AS field
 FROM part_efficiency
 WHERE faulty_efficiency_id IS NOT NULL
 UNION ALL

@@ -71,13 +71,13 @@ explained_runs AS (
                 THEN CONCAT('no memory of the part holds a tile of a product in ', l.tileless_precision)
             WHEN r.power <> 'default' AND r.power_w IS NULL AND m.hardware IS NULL
                 THEN CONCAT('the part has no power mode ', r.power)
-        END AS reason,
+        END AS run_reason,
         CASE
             WHEN l.rateless_precision IS NOT NULL
                 THEN CONCAT('state a peak in ', l.rateless_precision, ' (hardware_peak) if it has one, or ask for another precision')
             WHEN l.tileless_precision IS NOT NULL THEN 'state the memory on the chip (hardware_memory)'
             ELSE 'name one of its modes (hardware_power), or a limit as `150w`'
-        END AS next
+        END AS run_next
     FROM run AS r
     INNER JOIN part_support AS t ON t.backend = r.backend AND t.precision = r.precision
     LEFT JOIN lacking_runs AS l
@@ -116,7 +116,7 @@ SELECT
     '*' AS backend,
     '*' AS precision,
     'no stored scenario of the part is valid for the model: its batch or sequence is fixed, it trains, or has no context' AS reason,
-    CONCAT('add one with `charz scenario add --batch ', m.default_batch, '` and a backend of the part') AS next
+    CONCAT('add one with `charz scenario add --batch ', CAST(m.default_batch AS VARCHAR), '` and a backend of the part') AS next
 FROM model AS m
 CROSS JOIN reached_parts AS p
 LEFT JOIN run_parts AS r ON r.model = m.model AND r.hardware = p.hardware
@@ -127,8 +127,8 @@ SELECT
     hardware,
     backend,
     precision,
-    MIN(reason) AS reason,
-    MIN(next) AS next
+    MIN(run_reason) AS reason,
+    MIN(run_next) AS next
 FROM explained_runs
 GROUP BY model, hardware, backend, precision
-HAVING COUNT(*) = COUNT(reason)
+HAVING COUNT(*) = COUNT(run_reason)

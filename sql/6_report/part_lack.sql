@@ -75,7 +75,7 @@ SELECT
     '*' AS backend,
     'number' AS lack,
     CONCAT(
-        'a number that cannot be: ', first_fault, CASE WHEN fault_count > 1 THEN CONCAT(', and ', fault_count - 1, ' more') ELSE '' END
+        'a number that cannot be: ', first_fault, CASE WHEN fault_count > 1 THEN CONCAT(', and ', CAST(fault_count - 1 AS VARCHAR), ' more') ELSE '' END
     ) AS reason,
     CONCAT('correct it: SELECT * FROM part_fault WHERE hardware = ''', hardware, '''') AS next
 FROM faults
