@@ -311,14 +311,14 @@ def _differs(column: str, is_number: bool) -> str:
     is left of a difference is as exact as what it is a difference of."""
     kept, live = f"s.{ddl.quote(column)}", f"l.{ddl.quote(column)}"
     apart = f"{kept} IS DISTINCT FROM {live}"
-    whole = next((f"l.{name}" for end, name in _WHOLE.items() if column.endswith(end)), "0e0")
+    whole = next((name for end, name in _WHOLE.items() if column.endswith(end)), "0e0")
     size = f"GREATEST(ABS({kept}), ABS({live}), COALESCE({whole}, 0e0))"
     near = f"COALESCE(ABS({kept} - {live}) <= {ROUNDING} * {size}, FALSE)"
     return f"({apart} AND NOT {near})" if is_number else apart
 
 
-_WHOLE = {"_s": "latency_s", "_j": "energy_j"}
-"""Column of the whole by the end of a column's name."""
+_WHOLE = {"_s": "l.latency_s", "_j": "l.energy_j", "_fraction": "1e0"}
+"""The whole by the end of a column's name."""
 
 EVALUATED = "evaluated_answer"
 

@@ -25,6 +25,10 @@ INNER JOIN kernel_cost AS c
     AND c.batch = m.batch AND c.sequence = m.sequence AND c.scenario_id = m.scenario_id AND c.kernel_id = m.kernel_id
 LEFT JOIN kernel_step AS t
     ON t.model = m.model AND t.backend = m.backend AND t.kernel_id = m.kernel_id AND t.step_id = m.step_id
-WHERE m.mapped_count <> c.step_count
-    OR (m.step_id IS NOT NULL AND t.operator_id IS NULL)
-    OR m.candidate <> c.candidate
+-- A kernel without an answer says why (`fault`), and has steps that the part has no rate for.
+WHERE c.fault IS NULL
+    AND (
+        m.mapped_count <> c.step_count
+        OR (m.step_id IS NOT NULL AND t.operator_id IS NULL)
+        OR m.candidate <> c.candidate
+    )

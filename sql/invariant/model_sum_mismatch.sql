@@ -44,7 +44,7 @@ FROM whole_runs AS m
 LEFT JOIN kernel_sums AS k
     ON k.model = m.model AND k.hardware = m.hardware AND k.backend = m.backend AND k.precision = m.precision
     AND k.batch = m.batch AND k.sequence = m.sequence AND k.scenario_id = m.scenario_id
-WHERE k.latency_s IS NULL
+WHERE (k.latency_s IS NULL AND m.latency_s IS NOT NULL)
     OR ABS(k.latency_s + m.run_call_s - m.latency_s) > 1e-9 * m.latency_s
     OR ABS(k.energy_j + m.call_energy_j - m.energy_j) > 1e-9 * m.energy_j
     OR ABS(k.edp_js + m.call_edp_js - m.edp_js) > 1e-9 * m.edp_js

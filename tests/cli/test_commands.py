@@ -16,6 +16,7 @@ from charz.cli.dispatch import line
 from charz.cli.options import methods
 from charz.session import Session
 from charz.session.answer import Rows, answer
+from charz.sql import triggers
 
 from .conftest import Charz, assert_one_line_error
 
@@ -215,7 +216,8 @@ def test_check_notices_what_is_kept_wrong_and_refresh_mends_it(workspace: Path, 
     path = tmp_path / "charz.duckdb"
     path.write_bytes(workspace.read_bytes())
     with duckdb.connect(str(path)) as connection:
-        connection.execute("UPDATE part_rate SET clock_hz = 1 WHERE hardware = 't4'")
+        wrong = "UPDATE part_rate SET clock_hz = 1 WHERE hardware = 't4'"  # as whoever may write it
+        connection.execute(f"INSERT INTO {triggers.WRITING} VALUES (TRUE); {wrong}; DELETE FROM {triggers.WRITING}")
         query = "SELECT trigger_name, table_name FROM maintenance_trigger WHERE table_name = 'hardware_peak'"
         name, table = connection.execute(query).fetchall()[0]
         connection.execute(f"DROP TRIGGER {name} ON {table}")

@@ -10,6 +10,7 @@ import pytest
 
 import charz
 from charz.session import Session
+from charz.sql import triggers
 
 
 def wrong(db: Session, **options: bool) -> dict[str, str]:
@@ -25,7 +26,9 @@ def test_the_doctor_names_each_fault_and_mends_what_can_be(file: Path, tmp_path:
     with charz.open(path) as db:
         assert wrong(db) == {}
     with duckdb.connect(str(path)) as connection:
+        connection.execute(f"INSERT INTO {triggers.WRITING} VALUES (TRUE)")
         connection.execute("UPDATE part_rate SET clock_hz = 1 WHERE hardware = 't4'")
+        connection.execute(f"DELETE FROM {triggers.WRITING}")
         connection.execute("CREATE VIEW mine AS SELECT 1 AS i")
         connection.execute("INSERT INTO operator SELECT * FROM operator WHERE model = 'small' AND operator_id = 1")
     with charz.open(path) as db:

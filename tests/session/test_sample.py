@@ -12,7 +12,7 @@ import charz
 from charz.session import Messages
 from charz.session.file import sample
 from charz.session.file.sample import Grid
-from charz.sql import evaluate
+from charz.sql import evaluate, triggers
 
 
 def test_every_model_part_and_scenario_is_met(file: Path) -> None:
@@ -58,7 +58,9 @@ def test_a_sample_finds_what_is_wrong_and_says_what_it_took(
         assert set(db.check()["rows"]) == {0}
         assert any("with every model, part and scenario among them; --every takes all" in text for text in said)
     with duckdb.connect(str(path)) as connection:
+        connection.execute(f"INSERT INTO {triggers.WRITING} VALUES (TRUE)")
         connection.execute("UPDATE shape SET kernel_count = kernel_count + 1")
+        connection.execute(f"DELETE FROM {triggers.WRITING}")
     with charz.open(path) as db:
         wrong = {name for name, rows in db.check().select("name", "rows").iter_rows() if rows}
     assert {"shape", "kernel_without_cost"} & wrong

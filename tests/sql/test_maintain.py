@@ -55,8 +55,13 @@ def test_runs_are_evaluated_where_their_text_or_rules_changed(
     small: Path, kept_layers: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     evaluated: list[object] = []
-    add_runs = maintain.add_runs
-    monkeypatch.setattr(maintain, "add_runs", lambda c, **given: (evaluated.append(given), add_runs(c, **given)))
+    evaluate_runs = maintain._evaluate_runs
+
+    def noted(c: duckdb.DuckDBPyConnection, models: object, scenarios: object) -> None:
+        evaluated.append({} if scenarios is None else {"scenarios": scenarios})
+        evaluate_runs(c, models, scenarios)
+
+    monkeypatch.setattr(maintain, "_evaluate_runs", noted)
     root = Path(shutil.copytree(kept_layers, tmp_path / "sql"))
     with duckdb.connect(str(small), config={"threads": 1}) as connection:
         views.install(connection, root)
