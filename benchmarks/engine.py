@@ -1,121 +1,194 @@
-"""CPU seconds of answers and writes, planned table scans, and the grid's rate, in files of several sizes.
+"""What questions, writes and exports cost in U, in files of several sizes.
 
-    python -m benchmarks.engine FILE [--models 20] [--copies 500] [--writes]
+    python -m benchmarks.engine FILE [--copies 20 100] [--live] [--writes] [--before FILE] [--export] [--ingest ROOT ...]
 
-FILE is a charz database with at least `--models` models. `--copies N` asks the same of a copy in which models stand
-several times under other names, up to N. Every figure is the least of three runs with one thread; results go to
-docs/benchmark-engine.md.
+U is the CPU time of ten million empty passes of a Python loop, taken in the same process right before each figure, so that
+figures of machines and of hours compare. FILE is a charz database with its answers at hand. `--copies N` asks the same of a file
+in which the models stand several times under other names, N in all; rows of their runs and answers are copied too, since nothing
+of them depends on a name. `--before` is a file of the same models by an earlier charz, whose writes are measured beside;
+`--ingest` are trees of charz whose ingest of five models is measured. What is found goes to docs/benchmark-engine.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import json
+import dataclasses
 import math
+import os
 import shutil
+import statistics
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 
-from charz.cli import pages
-from charz.schema import database
-from charz.schema.row import ModelRow
-from charz.schema.workload import Model
+import charz
+from charz.schema import ddl
+from charz.session import Session
+from charz.sql import answers, evaluate, triggers
+from charz.sql.installed import catalog
 
-ONE = "model = '{model}' AND hardware = 'rtx4090' AND backend = 'inductor' AND precision = 'fp16' AND batch = 1"
-"""The target of the first question."""
+T = TypeVar("T")
+Rows = list[tuple[Any, ...]]
 
-ANSWERS = {
-    "one model, one part": f"SELECT * FROM model_report WHERE {ONE}",
-    "its kernels": f"SELECT * FROM kernel_latency WHERE {ONE}",
-    "one model, all parts, all backends, batch 1": "SELECT * FROM model_report WHERE model = '{model}' AND batch = 1",
-}
-"""Answers of one model."""
+LOOP = "for _ in range(10_000_000): pass"
+"""What U is the CPU time of."""
 
-QUESTIONS = {
+TWELVE = {
     "fastest part for each model": """
-        SELECT model, MIN_BY(hardware, latency_s) AS part, MIN(latency_s) AS latency_s
-        FROM model_report WHERE batch = 1 AND NOT is_simulated GROUP BY model""",
-    "least energy a sample on any part": """
-        SELECT model, MIN_BY(hardware, energy_per_sample_j) AS part FROM model_report WHERE batch = 8 GROUP BY model""",
-    "all models on one part": """
-        SELECT model, backend, precision, latency_s, energy_j FROM model_report
-        WHERE hardware = 'h100_sxm5_80' AND batch = 64""",
-    "slowest kernels on a part": """
-        SELECT model, kernel, latency_s FROM kernel_latency
-        WHERE hardware = 'rtx4090' AND backend = 'inductor' AND precision = 'fp16' AND batch = 1
-        ORDER BY latency_s DESC, model, kernel_id LIMIT 20""",
-    "shares of bottlenecks": """
-        SELECT bottleneck, SUM(latency_s) AS latency_s FROM kernel_latency
-        WHERE hardware = 'rtx4090' AND batch = 64 GROUP BY bottleneck""",
-    "precisions compared": """
-        SELECT model, precision, speedup FROM precision_comparison
-        WHERE hardware = 'rtx4090' AND backend = 'inductor' AND batch = 64""",
-    "what fits": "SELECT model, hardware, peak_memory_byte FROM model_memory WHERE batch = 256 AND NOT fits_device",
-    "throughput by batch": """
-        SELECT model, batch, throughput_per_s FROM model_report
-        WHERE hardware = 'a100_sxm4_80' AND backend = 'tensorrt' AND precision = 'fp16'""",
-    "energy by component": """
-        SELECT model, compute_energy_j, memory_energy_j, static_energy_j FROM model_energy
-        WHERE hardware = 'tpu_v4' AND batch = 8""",
-    "modules by energy-delay product": """
-        SELECT module, edp_js FROM module_edp
-        WHERE model = '{model}' AND hardware = 'kpu_t256' AND batch = 1 ORDER BY edp_js DESC LIMIT 10""",
+        SELECT model, MIN_BY(hardware, latency_s), MIN(latency_s)
+        FROM {schema}.model_report WHERE batch = 1 AND NOT is_simulated GROUP BY model""",
+    "best precision by EDP for each model and part": """
+        SELECT model, hardware, MIN_BY(precision, edp_js), MIN(edp_js)
+        FROM {schema}.target_cost WHERE batch = 1 AND edp_js IS NOT NULL GROUP BY model, hardware""",
+    "share of time that is memory-bound by part": """
+        SELECT hardware, SUM(memory_s) / SUM(latency_s) FROM {schema}.model_cost GROUP BY hardware""",
+    "Pareto front of price and time": """
+        SELECT model, hardware, price_usd_per_hour, latency_s FROM (
+            SELECT model, hardware, price_usd_per_hour, MIN(latency_s) AS latency_s
+            FROM {schema}.target_cost WHERE batch = 1 AND price_usd_per_hour IS NOT NULL GROUP BY ALL)
+        QUALIFY latency_s < COALESCE(MIN(latency_s) OVER (
+            PARTITION BY model ORDER BY price_usd_per_hour, latency_s, hardware
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 'inf'::DOUBLE)""",
+    "energy a sample by batch": """
+        SELECT model, batch, MIN(energy_per_sample_j), MEDIAN(energy_per_sample_j)
+        FROM {schema}.model_report GROUP BY model, batch""",
+    "which parts fit which model": """
+        SELECT model, batch, COUNT(DISTINCT hardware) FILTER (fits_device),
+            LIST(DISTINCT hardware ORDER BY hardware) FILTER (NOT fits_device)
+        FROM {schema}.model_memory GROUP BY model, batch""",
+    "speed-up of fp16 and int8 over fp32": """
+        SELECT hardware, precision, MEDIAN(speedup) FROM {schema}.precision_comparison
+        WHERE precision IN ('fp16', 'int8') AND base_precision = 'fp32' GROUP BY hardware, precision""",
+    "saturating batch": """
+        SELECT model, hardware, MIN(saturating_batch) FROM {schema}.batch_sweep
+        WHERE precision = 'fp16' GROUP BY model, hardware""",
+    "ten hungriest runs": """
+        SELECT model, hardware, scenario_id, energy_j FROM {schema}.model_report
+        ORDER BY energy_j DESC NULLS LAST, model, hardware, scenario_id LIMIT 10""",
+    "throughput a dollar": """
+        SELECT model, MIN_BY(hardware, sample_usd), 1 / MIN(sample_usd)
+        FROM {schema}.target_cost WHERE fits_device GROUP BY model""",
+    "fastest part under 75 W": """
+        SELECT c.model, MIN_BY(c.hardware, c.latency_s), MIN(c.latency_s)
+        FROM {schema}.model_report AS c JOIN part AS p USING (hardware) WHERE p.tdp_w < 75 AND c.batch = 1 GROUP BY c.model""",
+    "cheapest under 10 ms": """
+        SELECT model, MIN_BY(hardware, price_usd_per_hour), MIN(price_usd_per_hour)
+        FROM {schema}.target_cost WHERE batch = 1 AND latency_s < 0.01 GROUP BY model""",
 }
-"""Ten natural questions to a whole file."""
+"""Questions that people ask of a whole file; `{schema}` is `answer` or, for the live views, `main`."""
 
-GRID = "SELECT SUM(latency_s), SUM(energy_j), SUM(kernel_count) FROM model_cost"
+MODEL, OTHER, PART = "vit_b_16", "resnet18", "rtx4090"
+PARTS = "rtx4090,t4,h100_sxm5_80,tpu_v4"
+CLOCK = f"{PART}.sm.clock_boost_hz"
+ASKED = {"on": PART, "batch": 1, "precision": "fp16"}
+
+SESSION: dict[str, Callable[[Session], Any]] = {
+    "one answer: a model on a part under a scenario": lambda db: db.sql(
+        "SELECT * FROM model_report", model=MODEL, backend="inductor", **ASKED
+    ),
+    "a model on all parts": lambda db: db.sql(
+        "SELECT * FROM model_report", model=MODEL, batch=1, precision="fp16", backend="inductor"
+    ),
+    "the same, each part's own backend (`compare`)": lambda db: db.compare(MODEL, batch=1, precision="fp16", top=1000),
+    "`report`": lambda db: db.report(MODEL, **ASKED),
+    "`report --section run`": lambda db: db.report(MODEL, section="run", **ASKED),
+    "`explain`": lambda db: db.explain(MODEL, on=PART),
+    "`compare`, two models on four parts": lambda db: db.compare(f"{MODEL},{OTHER}", on=PARTS),
+    "`recommend`, all parts": lambda db: db.recommend(OTHER),
+    "`what-if`, one variant (`compare`)": lambda db: db.what_if({CLOCK: 2.0e9}, "compare", MODEL, **ASKED),
+    "`what-if`, three variants (`compare`)": lambda db: db.what_if(
+        {CLOCK: [1.8e9, 2.0e9, 2.2e9]}, "compare", MODEL, **ASKED
+    ),
+    "`what-if`, one variant (`report`)": lambda db: db.what_if({CLOCK: 2.0e9}, "report", MODEL, section="run", **ASKED),
+}
+"""What is asked of a session that was just opened."""
+
+GRID = "SELECT SUM(kernel_count), SUM(latency_s), SUM(energy_j) FROM model_cost"
+
+UPDATE = f"UPDATE hardware_memory SET bandwidth_byte_per_s = bandwidth_byte_per_s * 1.01 WHERE hardware = '{PART}' AND level = 'dram'"
+
+SCENARIO = """
+    INSERT INTO scenario SELECT s.* REPLACE (100000 + s.scenario_id * 1000 + r.i AS scenario_id, 100 + r.i AS batch)
+    FROM (SELECT * FROM scenario WHERE phase = 'forward' AND batch = 1 ORDER BY scenario_id LIMIT {kinds}) AS s
+    CROSS JOIN RANGE({batches}) AS r (i)"""
+"""A statement that adds scenarios: some that the file has, under new batches."""
+
+PLAIN = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); c.execute('SET threads = 1'); c.execute(sys.argv[2]); c.close()"
+"""A plain client as a process."""
+
+FIVE = ("resnet18", "efficientnet_b0", "vit_b_16", "mobilenet_v2", "hf:gpt2")
+
+
+# Measuring
+
+
+def unit_s() -> float:
+    """U now. [CPU s]"""
+    start = time.process_time()
+    exec(LOOP, {})
+    return time.process_time() - start
+
+
+def in_units(call: Callable[[], T], repeat: int = 3) -> tuple[float, T]:
+    """Least U of a call, and what it gave."""
+    least = math.inf
+    for _ in range(repeat):
+        unit = unit_s()
+        start = time.process_time()
+        found = call()
+        least = min(least, (time.process_time() - start) / unit)
+    return least, found
+
+
+def process_in_units(*arguments: object, cwd: Path | None = None) -> tuple[float, float]:
+    """U of a process with all that it starts, and the memory at its peak in MiB. Raises where it fails."""
+    unit = unit_s()
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen([str(a) for a in arguments], stdout=said, stderr=said, cwd=cwd)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            said.seek(0)
+            raise RuntimeError(said.read().decode()[-2000:])
+    return (usage.ru_utime + usage.ru_stime) / statistics.mean((unit, unit_s())), usage.ru_maxrss / 1024
 
 
 @contextlib.contextmanager
 def client(path: Path, read_only: bool = True) -> Iterator[duckdb.DuckDBPyConnection]:
     """A plain client of one thread."""
-    connection = duckdb.connect(str(path), read_only=read_only)
-    connection.execute("SET threads = 1")
-    with contextlib.closing(connection):
+    with contextlib.closing(duckdb.connect(str(path), read_only=read_only)) as connection:
+        connection.execute("SET threads = 1")
         yield connection
 
 
-def seconds(path: Path, query: str, repeat: int = 3) -> tuple[float, float, list[tuple[Any, ...]]]:
-    """Least CPU and wall seconds of a query, each in a client of its own, and its rows."""
-    cpu = wall = math.inf
-    rows: list[tuple[Any, ...]] = []
+@contextlib.contextmanager
+def copy_of(path: Path) -> Iterator[Path]:
+    """A copy that may be written."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(shutil.copy(path, Path(folder) / "copy.duckdb"))
+
+
+def asked(path: Path, query: str, repeat: int = 1) -> tuple[float, Rows]:
+    """Least U of a query, each in a plain client that has just opened the file, and its rows."""
+    least, rows = math.inf, Rows()
     for _ in range(repeat):
         with client(path) as connection:
-            start, begun = time.process_time(), time.perf_counter()
-            rows = connection.execute(query).fetchall()
-            cpu, wall = min(cpu, time.process_time() - start), min(wall, time.perf_counter() - begun)
-    return cpu, wall, rows
-
-
-def plan(path: Path, query: str) -> tuple[int, list[tuple[str, float]]]:
-    """Table scans of a query, and the operators that take 80 % of its time with their shares."""
-    with client(path) as connection:
-        connection.execute("SET enable_profiling = 'no_output'; SET profiling_mode = 'detailed'")
-        connection.execute(query).fetchall()
-        profile = json.loads(connection.get_profiling_information(format="json"))
-    scans, spent = 0, dict[str, float]()
-    pending = list(profile["operator"])
-    while pending:
-        node = pending.pop()
-        scans += "SCAN" in node["type"]
-        spent[node["type"]] = spent.get(node["type"], 0.0) + float(node["timing"])
-        pending += node.get("children", [])
-    total = sum(spent.values())
-    ranked = sorted(((kind, share / total) for kind, share in spent.items()), key=lambda pair: -pair[1])
-    kept = 1 + next(i for i in range(len(ranked)) if sum(share for _, share in ranked[: i + 1]) >= 0.8)
-    return scans, ranked[:kept]
+            spent, rows = in_units(lambda: connection.execute(query).fetchall(), 1)
+            least = min(least, spent)
+    return least, rows
 
 
 def copied(path: Path, into: Path, count: int) -> Path:
-    """A copy of a file in which the models stand several times, `count` of them in all."""
-    from charz.sql import maintain
-
+    """A copy of a file in which the models stand several times, `count` of them in all: the rows of their facts, runs and answers
+    under other names, so that none is evaluated again."""
     shutil.copy(path, into)
     with client(into, read_only=False) as connection:
         names = [name for (name,) in connection.execute("SELECT model FROM model ORDER BY model").fetchall()]
@@ -126,99 +199,208 @@ def copied(path: Path, into: Path, count: int) -> Path:
         connection.execute("CREATE TEMP TABLE twin (model VARCHAR, name VARCHAR)")
         if twins:
             connection.executemany("INSERT INTO twin VALUES (?, ?)", twins)
-        for row_type in [Model, *(t for t in database.TABLES if issubclass(t, ModelRow))]:
-            table = row_type.TABLE
-            connection.execute(
-                f"INSERT INTO {table} BY NAME SELECT t.* REPLACE (w.name AS model) FROM {table} AS t JOIN twin AS w USING (model)"
-            )
-        maintain.add_runs(connection, models=[name for _, name in twins])
+        query = (
+            "SELECT DISTINCT schema_name, table_name FROM duckdb_columns() JOIN duckdb_tables() USING (schema_name, table_name)"
+            " WHERE column_name = 'model' AND schema_name IN ('main', 'answer')"
+        )
+        with triggers.writing(connection):
+            for schema, table in connection.execute(query).fetchall():
+                name = f"{schema}.{ddl.quote(table)}"
+                rows = f"SELECT t.* REPLACE (w.name AS model) FROM {name} AS t JOIN twin AS w USING (model)"
+                connection.execute(f"INSERT INTO {name} BY NAME {rows}")
         connection.commit()
         connection.execute("CHECKPOINT")
     return into
 
 
-def answers(path: Path, model: str) -> list[str]:
-    """Lines of the table of answers."""
-    lines = []
-    for name, query in ANSWERS.items():
-        asked = query.format(model=model)
-        cpu, _, rows = seconds(path, asked)
-        scans, operators = plan(path, asked)
-        shown = ", ".join(f"{kind.lower()} {share:.0%}" for kind, share in operators)
-        lines.append(f"| {name} | {cpu:.3f} | {len(rows)} | {scans} | {shown} |")
-    return lines
+# Tables of the page
 
 
-def questions(path: Path, model: str) -> list[str]:
-    """Lines of the table of natural questions."""
-    lines = []
-    for name, query in QUESTIONS.items():
-        asked = query.format(model=model)
-        cpu, wall, rows = seconds(path, asked)
-        scans, operators = plan(path, asked)
-        shown = ", ".join(f"{kind.lower()} {share:.0%}" for kind, share in operators)
-        lines.append(f"| {name} | {cpu:.2f} | {wall:.2f} | {len(rows)} | {scans} | {shown} |")
-    return lines
+def same(some: Rows, others: Rows) -> bool:
+    """Whether two lists hold the same rows in any order: numbers to 1e-12, all else exactly."""
+
+    def order(rows: Rows) -> Rows:
+        return sorted(rows, key=lambda row: [f"{v:.9e}" if isinstance(v, float) else str(v) for v in row])
+
+    def near(one: object, other: object) -> bool:
+        if isinstance(one, float) and isinstance(other, float):
+            return math.isclose(one, other, rel_tol=answers.ROUNDING)
+        return one == other
+
+    return len(some) == len(others) and all(
+        all(map(near, one, other)) for one, other in zip(order(some), order(others), strict=True)
+    )
 
 
-def grid(path: Path) -> str:
-    """The whole grid's rate."""
-    cpu, _, rows = seconds(path, GRID, repeat=1)
-    return f"{rows[0][2]:,} kernel-targets in {cpu:.1f} CPU s: {rows[0][2] / cpu:,.0f} a core-second"
+def twelve(files: Sequence[Path], is_live: bool) -> Iterator[str]:
+    """The twelve questions in every file, and live in the first."""
+    heads = [f"{asked(path, 'SELECT COUNT(*) FROM model')[1][0][0]} models" for path in files]
+    yield f"| question | {' | '.join(heads)} | last over first | rows |{' live | rows as live |' if is_live else ''}"
+    yield "|---" * (3 + len(files) + 2 * is_live) + "|"
+    for name, query in TWELVE.items():
+        found = [asked(path, query.format(schema="answer"), 5) for path in files]
+        figures = [f"{u:.3f}" for u, _ in found]
+        cells = [name, *figures, f"{found[-1][0] / found[0][0]:.1f}", f"{len(found[0][1])} to {len(found[-1][1])}"]
+        if is_live:
+            u, rows = asked(files[0], query.format(schema="main"))
+            cells += [f"{u:.1f}", "yes" if same(found[0][1], rows) else "**no**"]
+        yield f"| {' | '.join(cells)} |"
+    opened = [f"{in_units(partial(_open, path), 5)[0]:.3f}" for path in files]
+    yield f"| (opening the file, once a client) | {' | '.join(opened)} |"
 
 
-UPDATE = "UPDATE hardware_memory SET bandwidth_byte_per_s = bandwidth_byte_per_s * 1.01 WHERE hardware = '{part}' AND level = 'dram'"
-SCENARIO = """
-    INSERT INTO scenario SELECT * REPLACE (max_id + 1 AS scenario_id, 7 AS batch)
-    FROM scenario CROSS JOIN (SELECT MAX(scenario_id) AS max_id FROM scenario) WHERE scenario_id = 13"""
+def _open(path: Path) -> None:
+    with client(path):
+        pass
 
 
-def writes(path: Path) -> list[str]:
-    """Lines of the table of writes from a plain client."""
-    lines = []
-    with client(path, read_only=False) as connection:
-        parts = [part for (part,) in connection.execute("SELECT hardware FROM hardware ORDER BY 1 LIMIT 50").fetchall()]
-        start = time.process_time()
-        connection.execute(UPDATE.format(part="rtx4090"))
-        lines.append(f"| UPDATE of one hardware number | {time.process_time() - start:.3f} |")
-        start = time.process_time()
-        connection.begin()
-        for part in parts:
-            connection.execute(UPDATE.format(part=part))
-        connection.commit()
-        lines.append(f"| 50 of them in one transaction | {time.process_time() - start:.2f} |")
-        start = time.process_time()
-        connection.execute(SCENARIO.replace("* REPLACE (max_id", "scenario.* REPLACE (max_id"))
-        lines.append(f"| INSERT of a scenario | {time.process_time() - start:.2f} |")
-    return lines
+def sessions(path: Path) -> Iterator[str]:
+    """What a session answers live and from rows at hand, each opened for the question."""
+
+    def asks(question: Callable[[Session], Any], is_live: bool) -> Any:
+        with charz.open(path, is_live=is_live) as db:
+            return question(db)
+
+    asks(SESSION["`report`"], True)  # imports
+    yield "| question to a session | live | at hand |\n|---|---|---|"
+    for name, question in SESSION.items():
+        live, _ = in_units(partial(asks, question, True))
+        hand, _ = in_units(partial(asks, question, False))
+        yield f"| {name} | {live:.2f} | {hand:.2f} |"
+    u, rows = in_units(lambda: asks(lambda db: db.sql(GRID, timeout=0), True), 1)
+    kernels = int(rows[0, 0])
+    yield f"\nThe grid, live through a session: {kernels:,} kernel-targets in {u:.1f} U: {kernels / u:,.0f} a U."
+
+
+def planned(path: Path) -> Iterator[str]:
+    """Where the time of one live answer goes."""
+    with charz.open(path) as db:
+        row = db.conditions({"batch": 1, "precision": "fp16", "backend": "inductor"})
+        rows, held = db.numbered([row])
+    scope = evaluate.Scope(
+        models=[MODEL], hardware=[PART], targets=[(PART, "inductor", "fp16")], scenarios=rows, stored=held
+    )
+    spent: dict[str, list[float]] = {}
+    for _ in range(5):
+        unit = unit_s()
+        with client(path) as connection:
+
+            def step(name: str, call: Callable[[], object], unit: float = unit) -> None:
+                start = time.process_time()
+                call()
+                spent.setdefault(name, []).append((time.process_time() - start) / unit)
+
+            step("the first statement in the file", lambda: connection.execute("SELECT 1 FROM model").fetchall())
+            step("scoping the tables", lambda: evaluate.hold(connection, scope))
+            for name, query in (
+                ("model_report", "SELECT * FROM model_report"),
+                ("all relations at hand", answers.evaluation(catalog(connection))),
+            ):
+                step(f"{name}: planning", lambda: connection.execute(f"PREPARE planned AS {query}"))  # noqa: B023
+                step(f"{name}: planning and execution", lambda: connection.execute(query).fetchall())  # noqa: B023
+    yield "| one live answer | U |\n|---|---|"
+    for name, figures in spent.items():
+        yield f"| {name} | {min(figures):.2f} |"
+
+
+def writes(files: Sequence[Path]) -> Iterator[str]:
+    """Writes of a plain client to copies of files, and the processes' memory."""
+    yield f"| write | {' | '.join(f'{path.name}, U' for path in files)} | {' | '.join(f'{path.name}, MiB' for path in files)} |"
+    yield "|---" * (1 + 2 * len(files)) + "|"
+    statements = {
+        "nothing (the process alone)": "SELECT 1",
+        "UPDATE of one number of a part": UPDATE,
+        "INSERT of a scenario": SCENARIO.format(kinds=1, batches=1),
+        "INSERT of 500 scenarios in one statement": SCENARIO.format(kinds=10, batches=50),
+    }
+    for name, statement in statements.items():
+        found = []
+        for path in files:
+            figures = []
+            for _ in range(1 if "500" in name else 3):
+                with copy_of(path) as copy:
+                    figures.append(process_in_units(sys.executable, "-c", PLAIN, copy, statement))
+            found.append((min(u for u, _ in figures), max(peak for _, peak in figures)))
+        cells = [f"{u:.2f}" for u, _ in found] + [f"{peak:.0f}" for _, peak in found]
+        yield f"| {name} | {' | '.join(cells)} |"
+
+
+def exports(files: Sequence[Path]) -> Iterator[str]:
+    """Exports of whole files, tables and reports, as parquet."""
+    yield "| export | U | MiB at the peak | MiB written |\n|---|---|---|---|"
+    for path in files:
+        for options in ([], ["--summary"]):
+            with tempfile.TemporaryDirectory() as folder:
+                into = Path(folder) / "out"
+                run = (sys.executable, "-m", "charz", "export", into, "--force", "--db", path, *options)
+                u, peak = process_in_units(*run)
+                size = sum(file.stat().st_size for file in into.rglob("*") if file.is_file())
+            yield f"| {' '.join([path.name, *options])} | {u:.0f} | {peak:.0f} | {size / 2**20:.0f} |"
+
+
+def ingests(roots: Sequence[Path]) -> Iterator[str]:
+    """Ingest of five models by trees of charz, with answers and without where it has them, and of a sixth into a file of 20."""
+    yield "| ingest | U | MiB at the peak | file, MiB |\n|---|---|---|---|"
+    for root in roots:
+        python = root / ".venv" / "bin" / "python"
+        has_answers = (root / "src" / "charz" / "sql" / "answers.py").exists()
+        for options in ([], ["--no-answers"]) if has_answers else ([],):
+            with tempfile.TemporaryDirectory() as folder:
+                file = Path(folder) / "made.duckdb"
+                u, peak = process_in_units(python, "-m", "charz", "ingest", *FIVE, "--db", file, *options, cwd=root)
+                size = file.stat().st_size / 2**20
+            yield f"| {' '.join([root.name, 'five models', *options])} | {u:.0f} | {peak:.0f} | {size:.1f} |"
+
+
+@dataclasses.dataclass
+class Options:
+    """What is measured."""
+
+    file: Path
+    copies: list[int]
+    before: Path | None
+    ingest: list[Path]
+    live: bool
+    writes: bool
+    export: bool
 
 
 def main() -> None:
-    """Print every table."""
+    """Print every table asked for."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("file", type=Path)
-    parser.add_argument("--model", default="vit_b_16")
     parser.add_argument("--copies", type=int, nargs="*", default=[])
-    parser.add_argument("--writes", action="store_true")
-    arguments = parser.parse_args()
-    print(pages.line())
+    parser.add_argument("--before", type=Path)
+    parser.add_argument("--ingest", type=Path, nargs="*", default=[])
+    for name in ("live", "writes", "export"):
+        parser.add_argument(f"--{name}", action="store_true")
+    options = Options(**vars(parser.parse_args()))
+    print(f"U: {unit_s():.3f} CPU s; load {os.getloadavg()[0]:.1f}")
     with tempfile.TemporaryDirectory() as folder:
-        files = [arguments.file, *(copied(arguments.file, Path(folder) / f"{n}.duckdb", n) for n in arguments.copies)]
+
+        def made(source: Path, count: int) -> Path:
+            return copied(source, Path(folder) / f"{source.stem}_{count}.duckdb", count)
+
+        files = [options.file, *(made(options.file, count) for count in options.copies)]
         for path in files:
-            with client(path) as connection:
-                count = connection.execute("SELECT COUNT(*) FROM model").fetchall()[0][0]
-            print(f"\n## {count} models, {path.stat().st_size / 2**20:.0f} MiB\n")
-            print("| answer | CPU s | rows | scans | operators |\n|---|---|---|---|---|")
-            print("\n".join(answers(path, arguments.model)))
-            if count <= 40:
-                print("\n| question | CPU s | wall s | rows | scans | operators |\n|---|---|---|---|---|---|")
-                print("\n".join(questions(path, arguments.model)))
-                print(f"\nwhole grid: {grid(path)}")
-            if arguments.writes:
-                scratch = Path(folder) / "written.duckdb"
-                shutil.copy(path, scratch)
-                print("\n| write | CPU s |\n|---|---|")
-                print("\n".join(writes(scratch)))
+            print(f"{path.name}: {path.stat().st_size / 2**20:.1f} MiB")
+        tables = [twelve(files, options.live)]
+        if options.live:
+            tables += [sessions(options.file), planned(options.file)]
+        if options.writes:
+            for i, path in enumerate(files):
+                count = [len(FIVE), *options.copies][i]
+                before = [options.before if i == 0 else made(options.before, count)] if options.before else []
+                tables.append(writes([*before, path]))
+        if options.export:
+            tables.append(exports(files))
+        if options.ingest:
+            tables.append(ingests(options.ingest))
+        for lines in tables:
+            print(flush=True)
+            for line in lines:
+                print(line, flush=True)
+        print(f"\nload {os.getloadavg()[0]:.1f}")
 
 
 if __name__ == "__main__":

@@ -9,28 +9,18 @@ WITH ordered_policies AS (
     FROM target_cost
 ),
 
-ranked_policies AS (
-    SELECT
-        *,
-        ROW_NUMBER() OVER (
-            PARTITION BY
-                model, hardware, backend, batch, sequence, context, phase, memory_format, host_factor, cache_state, power
-            ORDER BY policy_order, precision, scenario_id
-        ) AS policy_rank
-    FROM ordered_policies
-),
-
 beside_base AS (
     SELECT
         *,
-        MAX(CASE WHEN policy_rank = 1 THEN precision END) OVER same_conditions AS base_precision,
-        MAX(CASE WHEN policy_rank = 1 THEN latency_s END) OVER same_conditions AS base_s,
-        MAX(CASE WHEN policy_rank = 1 THEN energy_j END) OVER same_conditions AS base_j,
-        MAX(CASE WHEN policy_rank = 1 THEN peak_memory_byte END) OVER same_conditions AS base_byte
-    FROM ranked_policies
+        FIRST_VALUE(precision) OVER same_conditions AS base_precision,
+        FIRST_VALUE(latency_s) OVER same_conditions AS base_s,
+        FIRST_VALUE(energy_j) OVER same_conditions AS base_j,
+        FIRST_VALUE(peak_memory_byte) OVER same_conditions AS base_byte
+    FROM ordered_policies
     WINDOW same_conditions AS (
         PARTITION BY
             model, hardware, backend, batch, sequence, context, phase, memory_format, host_factor, cache_state, power
+        ORDER BY policy_order, precision, scenario_id
     )
 )
 
