@@ -36,7 +36,10 @@ OTHER_PART = "rtx3090"
 OTHER_SCENARIO = 99
 REFUSED: dict[str, str] = {}
 """View -> why Sail does not make or run it. None at pysail 0.7.2."""
-EMPTY: dict[str, str] = {}
+EMPTY = dict.fromkeys(
+    ("faulty_answer", "implausible_number", "missing_answer", "missing_energy", "part_lack"),
+    "it has rows where something is wrong or missing alone",
+)
 """View -> why it has no rows here, so that nothing is compared."""
 DIFFERENCES = {"overhead_s": "latency_s", "wasted_energy_j": "energy_j"}
 """Column that is a small difference -> the column that it is small against: a window's sum ends in other digits with the

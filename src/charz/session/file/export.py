@@ -74,12 +74,17 @@ class _Wanted:
         self.once = [n for n in names if n in facts or (n in known.relations and "model" not in self.columns[n])]
         """Facts, and what knows no model."""
         rest = [name for name in names if name not in self.own and name not in self.once]
-        self.summed = [name for name in rest if answers.covers(known, name, is_stored=False)]
-        """What is at hand."""
-        parts = {SUPPORT, *(r.name for r in known.of(*MODELS) if "hardware" in r.columns)}
+        costed = {r.name for r in known.of(*MODELS[:2])}
         tables = [r.name for r in known.relations.values() if r.is_table]
+        read = {name: known.upstream([name], tables) for name in rest}
+        self.summed = [
+            name
+            for name in rest
+            if answers.covers(known, name, is_stored=False) or (SUPPORT in read[name] and not read[name] & costed)
+        ]
+        """What is at hand, and what is known of runs on parts without their costs."""
         live = [name for name in rest if name not in self.summed]
-        self.of_parts = [name for name in live if known.upstream([name], tables) & parts]
+        self.of_parts = [name for name in live if read[name] & costed]
         """What runs on parts are known by, kernel by kernel."""
         self.of_runs = [name for name in live if name not in self.of_parts]
         """What runs alone are known by."""
