@@ -88,10 +88,10 @@ class Scoped:
         from charz.sql import answers
 
         names = {word for word in words if word in self._known.relations}.difference(LIGHT)
-        at_hand = {name for name in names if answers.covers(self._known, name, self._is_stored)}
-        if at_hand and not self._is_answered:
+        if not self._is_answered and any(self._known.relations[name].at_hand for name in names):
             self._answer()
-        if not self._is_held and not all(self._is_light(name) for name in names - at_hand):
+        live = {name for name in names if not answers.covers(self._known, name, self._is_stored)}
+        if not self._is_held and not all(self._is_light(name) for name in live):
             self._hold()
 
     def _is_light(self, name: str) -> bool:

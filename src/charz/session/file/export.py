@@ -60,7 +60,6 @@ class _Wanted:
 
     def __init__(self, names: Sequence[str], connection: duckdb.DuckDBPyConnection) -> None:
         from charz.schema import database
-        from charz.sql import answers
         from charz.sql.evaluate import SUPPORT
         from charz.sql.installed import catalog
         from charz.sql.layers import MODELS
@@ -80,7 +79,7 @@ class _Wanted:
         self.summed = [
             name
             for name in rest
-            if answers.covers(known, name, is_stored=False) or (SUPPORT in read[name] and not read[name] & costed)
+            if known.relations[name].at_hand or (SUPPORT in read[name] and not read[name] & costed)
         ]
         """What is at hand, and what is known of runs on parts without their costs."""
         live = [name for name in rest if name not in self.summed]
