@@ -27,7 +27,7 @@ import duckdb
 import charz
 from charz.schema import database
 from charz.schema.errors import CharzError
-from charz.schema.row import Row
+from charz.schema.row import ModelRow, Row
 from charz.session import Session
 from charz.sql import answers, maintain
 
@@ -129,6 +129,11 @@ def _statements(connection: duckdb.DuckDBPyConnection, row_type: type[Row], wher
     rows = f"(SELECT MIN(rowid) FROM {table} WHERE {where})"
     if not connection.execute(f"SELECT 1 FROM {table} WHERE {where} LIMIT 1").fetchone():
         return
+    if issubclass(row_type, ModelRow):
+        columns = [column for column in row_type.model_fields if column not in keys]
+        swapped = ", ".join(f"{c} = (SELECT MAX({c}) FROM {table} WHERE {where})" for c in columns)
+        yield from [("UPDATE of all", f"UPDATE {table} SET {swapped} WHERE {where}")] if columns else []
+        yield "DELETE of all", f"DELETE FROM {table} WHERE {where}"
     for column, info in row_type.model_fields.items():
         hint = str(info.annotation)
         filled = f"SELECT MIN(rowid) FROM {table} WHERE {where} AND {column} IS NOT NULL"

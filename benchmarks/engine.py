@@ -202,6 +202,7 @@ def copied(path: Path, into: Path, count: int) -> Path:
         query = (
             "SELECT DISTINCT schema_name, table_name FROM duckdb_columns() JOIN duckdb_tables() USING (schema_name, table_name)"
             " WHERE column_name = 'model' AND schema_name IN ('main', 'answer')"
+            " ORDER BY schema_name DESC, table_name"  # answers last: triggers on rows of models delete them
         )
         with triggers.writing(connection):
             for schema, table in connection.execute(query).fetchall():

@@ -228,6 +228,9 @@ class _Maker:
         self._tables = {queue: self._kept(queue) for queue in (PARTS, RUNS)}
         self.staged = {queue: self._shared(queue) for queue in (PARTS, RUNS)}
         self._answered = answers.facts_read(catalog(connection)) if answers.relations(connection) else set()
+        self._answered_models = [
+            t.TABLE for t in database.TABLES if issubclass(t, ModelRow) and t.TABLE in self._answered
+        ]
 
     def triggers(self) -> Iterator[Trigger]:
         """All of them, those of facts before those of queues: the engine binds one with all that it fires."""
@@ -241,7 +244,12 @@ class _Maker:
             for event in EVENTS:
                 yield from self._queueing(fact, event, queues)
                 if fact in self._answered and PARTS not in queues:
-                    yield self._forgetting(fact, event)
+                    changed = "SELECT hardware FROM (" + self._changed_parts(fact, _TRANSITIONS[event]) + ")"
+                    yield self._forgetting(fact, event, "hardware", changed)
+        for fact in self._answered_models:
+            for event in EVENTS:
+                changed = " UNION ".join(f"SELECT model FROM {t}" for t in _TRANSITIONS[event])
+                yield self._forgetting(fact, event, "model", changed)
         for queue, tables in self._tables.items():
             for kept in tables:
                 yield from self._refusing(queue, kept)
@@ -380,12 +388,10 @@ class _Maker:
             name = f"charz_{event.lower()}_{queue.table.rpartition('_')[2]}"
             yield Trigger(f"main.{fact}", name, event, f"INSERT INTO {queue.table} {keys}", transitions)
 
-    def _forgetting(self, fact: str, event: str) -> Trigger:
-        """Delete the answers of the parts whose rows of a fact change that answers read by themselves."""
-        transitions = _TRANSITIONS[event]
-        changed = "SELECT hardware FROM (" + self._changed_parts(fact, transitions) + ")"
-        statement = f"DELETE FROM {answers.STORED} WHERE hardware IN ({changed})"
-        return Trigger(f"main.{fact}", f"charz_{event.lower()}_answers", event, statement, transitions)
+    def _forgetting(self, fact: str, event: str, key: str, changed: str) -> Trigger:
+        """Delete the answers of the parts or models whose rows of a fact change that answers read by themselves."""
+        statement = f"DELETE FROM {answers.STORED} WHERE {key} IN ({changed})"
+        return Trigger(f"main.{fact}", f"charz_{event.lower()}_answers", event, statement, _TRANSITIONS[event])
 
     def _of_model(self, event: str) -> Iterator[Trigger]:
         """Ingest writes models and their runs itself; by hand a model is deleted, or a number of it changed."""

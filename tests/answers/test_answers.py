@@ -70,6 +70,12 @@ CHANGES = {
     "a scenario": ("UPDATE scenario SET batch = 5 WHERE scenario_id = 1", "scenario_id = 1"),
     "a scenario that goes": ("DELETE FROM scenario WHERE scenario_id = 2", "scenario_id = 2"),
     "a model that goes": ("DELETE FROM model WHERE model = 'other'", "model = 'other'"),
+    "the names of operators": ("UPDATE operator SET operator = 'renamed' WHERE model = 'small'", "model = 'small'"),
+    "the modules that operators stand in": (
+        "UPDATE module SET path = 'moved' WHERE model = 'other'",
+        "model = 'other'",
+    ),
+    "kernels that go": ("DELETE FROM kernel WHERE model = 'small' AND kernel_id > 3", "model = 'small'"),
     "a rule of parts": ("UPDATE library_constant SET value = value * 2", "TRUE"),
     "an efficiency of one part": (
         "UPDATE efficiency SET maximum_fraction = maximum_fraction * 0.9 WHERE scope = 'hardware:t4'",
