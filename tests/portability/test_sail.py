@@ -3,6 +3,7 @@ rows. Wants `pip install -c constraints.txt -e '.[spark]'`."""
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -151,6 +152,9 @@ def sail() -> Iterator[Any]:
     """A Spark session with a server of its own."""
     from pysail.spark import SparkConnectServer
 
+    # pyspark takes a main module without a file, as that of a pytest-xdist worker, for its own doctests, and exits.
+    if not hasattr(sys.modules["__main__"], "__file__"):
+        sys.modules["__main__"].__file__ = __file__
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # of pandas 3
         from pyspark.sql import SparkSession
