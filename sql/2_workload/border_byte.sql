@@ -4,7 +4,31 @@
 -- independent draws take of it, such as the experts of n tokens, 1 - (1 - f)^n is expected to move.
 -- Grain: model, scenario_id, backend, kernel_id, tensor_id, direction
 CREATE VIEW border_byte AS
-WITH moved_elements AS (
+WITH planned_tensors AS (
+    SELECT
+        r.model,
+        r.backend AS run_backend,
+        r.precision,
+        st.backend,
+        st.kernel_id,
+        st.tensor_id,
+        st.direction,
+        st.role,
+        st.operator_id,
+        st.is_produced,
+        p.bits,
+        CASE WHEN st.is_wide THEN GREATEST(p.bits, 32) ELSE p.bits END AS stored_bits
+    FROM (SELECT DISTINCT model, backend, precision FROM run) AS r
+    INNER JOIN kernel_tensor AS st ON st.model = r.model AND st.backend IN (r.backend, 'eager')
+    INNER JOIN tensor_precision AS tp
+        ON tp.model = r.model AND tp.policy = r.precision AND tp.tensor_id = st.tensor_id
+    LEFT JOIN read_precision AS rp
+        ON rp.model = r.model AND rp.policy = r.precision
+        AND rp.operator_id = st.operator_id AND rp.tensor_id = st.tensor_id AND st.direction = 'read'
+    INNER JOIN precision AS p ON p.precision = COALESCE(rp.precision, tp.precision)
+),
+
+moved_elements AS (
     SELECT
         r.model,
         r.scenario_id,
@@ -24,6 +48,7 @@ moved_tensors AS (
     SELECT
         r.model,
         r.scenario_id,
+        st.run_backend,
         st.backend,
         st.kernel_id,
         st.tensor_id,
@@ -39,18 +64,13 @@ moved_tensors AS (
                 * 1024e0
             ) / 1024e0
         END AS elements,
-        p.bits,
-        CASE WHEN st.is_wide THEN GREATEST(p.bits, 32) ELSE p.bits END AS stored_bits
+        st.bits,
+        st.stored_bits
     FROM run AS r
-    INNER JOIN kernel_tensor AS st ON st.model = r.model AND st.backend IN (r.backend, 'eager')
+    INNER JOIN planned_tensors AS st
+        ON st.model = r.model AND st.run_backend = r.backend AND st.precision = r.precision
     INNER JOIN tensor_size AS z
         ON z.model = r.model AND z.scenario_id = r.scenario_id AND z.tensor_id = st.tensor_id
-    INNER JOIN tensor_precision AS tp
-        ON tp.model = r.model AND tp.policy = r.precision AND tp.tensor_id = st.tensor_id
-    LEFT JOIN read_precision AS rp
-        ON rp.model = r.model AND rp.policy = r.precision
-        AND rp.operator_id = st.operator_id AND rp.tensor_id = st.tensor_id AND st.direction = 'read'
-    INNER JOIN precision AS p ON p.precision = COALESCE(rp.precision, tp.precision)
     LEFT JOIN moved_elements AS me
         ON me.model = r.model AND me.scenario_id = r.scenario_id
         AND me.operator_id = st.operator_id AND me.tensor_id = st.tensor_id
@@ -59,6 +79,8 @@ moved_tensors AS (
 SELECT
     model,
     scenario_id,
+    -- Backend of the run.
+    run_backend,
     backend,
     kernel_id,
     tensor_id,

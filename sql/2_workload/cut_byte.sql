@@ -11,10 +11,8 @@ WITH crossing_storages AS (
         MAX(CASE WHEN b.direction = 'read' THEN b.kernel_id END) AS last_kernel_id,
         MAX(CASE WHEN b.direction = 'write' THEN b.moved_byte END) AS moved_byte
     FROM border_byte AS b
-    INNER JOIN run AS r
-        ON r.model = b.model AND r.scenario_id = b.scenario_id AND r.backend = b.backend
     INNER JOIN tensor AS t ON t.model = b.model AND t.tensor_id = b.tensor_id
-    WHERE b.direction = 'write' OR b.is_produced
+    WHERE b.backend = b.run_backend AND (b.direction = 'write' OR b.is_produced)
     GROUP BY b.model, b.scenario_id, t.storage_tensor_id
 ),
 

@@ -1,17 +1,36 @@
 -- Steps of every operator that a kernel executes in a run, with the element type each computes in.
 -- Grain: model, scenario_id, kernel_id, operator_id, step
 CREATE VIEW executed_step AS
+WITH planned_steps AS (
+    SELECT
+        r.model,
+        r.backend,
+        r.precision,
+        k.kernel_id,
+        k.step_id,
+        k.operator_id,
+        k.step,
+        k.step_class,
+        k.operator_class,
+        op.precision AS compute_precision
+    FROM (SELECT DISTINCT model, backend, precision FROM run) AS r
+    INNER JOIN kernel_step AS k ON k.model = r.model AND k.backend = r.backend
+    INNER JOIN operator_precision AS op
+        ON op.model = r.model AND op.policy = r.precision AND op.operator_id = k.operator_id
+)
+
 SELECT
     r.model,
     r.scenario_id,
     -- Kernel.
-    ko.kernel_id,
-    ko.operator_id,
+    p.kernel_id,
+    p.step_id,
+    p.operator_id,
     p.step,
     p.step_class,
-    o.operator_class,
+    p.operator_class,
     -- Element type of the arithmetic.
-    op.precision AS compute_precision,
+    p.compute_precision,
     z.macs,
     z.flops,
     z.threads,
@@ -22,12 +41,7 @@ SELECT
     z.gemm_count,
     z.sharing
 FROM run AS r
-INNER JOIN kernel_operator AS ko ON ko.model = r.model AND ko.backend = r.backend
-INNER JOIN operator AS o ON o.model = ko.model AND o.operator_id = ko.operator_id
-INNER JOIN operator_step AS p ON p.model = ko.model AND p.operator_id = ko.operator_id
-INNER JOIN operator_precision AS op
-    ON op.model = ko.model AND op.policy = r.precision AND op.operator_id = ko.operator_id
+INNER JOIN planned_steps AS p ON p.model = r.model AND p.backend = r.backend AND p.precision = r.precision
 INNER JOIN step_size AS z
     ON z.model = r.model AND z.scenario_id = r.scenario_id
     AND z.operator_id = p.operator_id AND z.step = p.step
-WHERE NOT ko.is_folded AND NOT o.is_view

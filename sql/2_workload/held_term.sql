@@ -4,50 +4,53 @@
 -- any batch and whose storages grow at most in proportion to it.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, kernel_id, fixed_byte, sample_byte
 CREATE TABLE held_term AS
-WITH growing_runs AS (
-    SELECT s.model, s.scenario_id
+WITH growing_plans AS (
+    SELECT s.model, s.backend, s.precision, s.sequence, s.context
     FROM storage_term AS s
     INNER JOIN model AS m ON m.model = s.model AND m.is_batch_symbolic
-    GROUP BY s.model, s.scenario_id
+    GROUP BY s.model, s.backend, s.precision, s.sequence, s.context
     HAVING MAX(s.batch_power) <= 1
 ),
 
 held_storages AS (
     SELECT
-        r.model,
-        r.backend,
-        r.precision,
-        r.batch,
-        r.sequence,
-        r.scenario_id,
+        g.model,
+        g.backend,
+        g.precision,
+        g.sequence,
+        g.context,
         k.kernel_id,
         s.fixed_byte,
         s.sample_byte
-    FROM growing_runs AS g
-    INNER JOIN run AS r ON r.model = g.model AND r.scenario_id = g.scenario_id
-    INNER JOIN storage_term AS s ON s.model = r.model AND s.scenario_id = r.scenario_id
+    FROM growing_plans AS g
+    INNER JOIN storage_term AS s
+        ON s.model = g.model AND s.backend = g.backend AND s.precision = g.precision AND s.sequence = g.sequence
+        AND s.context = g.context
     INNER JOIN kernel AS k
-        ON k.model = r.model AND k.backend = r.backend AND k.kernel_id BETWEEN s.first_kernel_id AND s.last_kernel_id
+        ON k.model = s.model AND k.backend = s.backend AND k.kernel_id BETWEEN s.first_kernel_id AND s.last_kernel_id
 ),
 
 kernel_sums AS (
     SELECT
         h.model,
-        h.scenario_id,
+        h.backend,
+        h.precision,
+        h.sequence,
+        h.context,
         h.kernel_id,
         SUM(h.fixed_byte) AS fixed_byte,
         SUM(h.fixed_byte + c.value) AS rounded_byte,
         SUM(h.sample_byte) AS sample_byte
     FROM held_storages AS h
     INNER JOIN library_constant AS c ON c.library_constant = 'allocator_block_byte'
-    GROUP BY h.model, h.scenario_id, h.kernel_id
+    GROUP BY h.model, h.backend, h.precision, h.sequence, h.context, h.kernel_id
 ),
 
 ranked_kernels AS (
     SELECT
         *,
         ROW_NUMBER() OVER (
-            PARTITION BY model, scenario_id ORDER BY sample_byte DESC, fixed_byte DESC, kernel_id
+            PARTITION BY model, backend, precision, sequence, context ORDER BY sample_byte DESC, fixed_byte DESC, kernel_id
         ) AS growth_rank
     FROM kernel_sums
 ),
@@ -55,26 +58,45 @@ ranked_kernels AS (
 compared_kernels AS (
     SELECT
         *,
-        MAX(CASE WHEN growth_rank = 1 THEN fixed_byte + sample_byte END) OVER (PARTITION BY model, scenario_id)
-            AS fastest_byte
+        MAX(CASE WHEN growth_rank = 1 THEN fixed_byte + sample_byte END) OVER (
+            PARTITION BY model, backend, precision, sequence, context
+        ) AS fastest_byte
     FROM ranked_kernels
+),
+
+counted_storages AS (
+    SELECT
+        h.model,
+        h.backend,
+        h.precision,
+        h.sequence,
+        h.context,
+        h.kernel_id,
+        h.fixed_byte,
+        h.sample_byte,
+        COUNT(*) AS storage_count
+    FROM held_storages AS h
+    INNER JOIN compared_kernels AS k
+        ON k.model = h.model AND k.backend = h.backend AND k.precision = h.precision AND k.sequence = h.sequence
+        AND k.context = h.context AND k.kernel_id = h.kernel_id
+    WHERE k.growth_rank = 1 OR k.rounded_byte + k.sample_byte > k.fastest_byte
+    GROUP BY
+        h.model, h.backend, h.precision, h.sequence, h.context, h.kernel_id, h.fixed_byte, h.sample_byte
 )
 
 SELECT
-    h.model,
-    h.backend,
-    h.precision,
-    h.batch,
-    h.sequence,
-    h.scenario_id,
-    h.kernel_id,
-    h.fixed_byte,
-    h.sample_byte,
+    r.model,
+    r.backend,
+    r.precision,
+    r.batch,
+    r.sequence,
+    r.scenario_id,
+    c.kernel_id,
+    c.fixed_byte,
+    c.sample_byte,
     -- Storages of that size held at the kernel.
-    COUNT(*) AS storage_count
-FROM held_storages AS h
-INNER JOIN compared_kernels AS k
-    ON k.model = h.model AND k.scenario_id = h.scenario_id AND k.kernel_id = h.kernel_id
-WHERE k.growth_rank = 1 OR k.rounded_byte + k.sample_byte > k.fastest_byte
-GROUP BY
-    h.model, h.backend, h.precision, h.batch, h.sequence, h.scenario_id, h.kernel_id, h.fixed_byte, h.sample_byte
+    c.storage_count
+FROM run AS r
+INNER JOIN counted_storages AS c
+    ON c.model = r.model AND c.backend = r.backend AND c.precision = r.precision AND c.sequence = r.sequence
+    AND c.context = r.context

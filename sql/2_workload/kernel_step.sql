@@ -10,6 +10,7 @@ SELECT
         AS step_id,
     k.operator_id,
     p.step,
+    p.step_class,
     o.operator,
     o.operator_class
 FROM kernel_operator AS k

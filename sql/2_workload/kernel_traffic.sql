@@ -2,8 +2,8 @@
 -- Grain: model, scenario_id, kernel_id
 CREATE VIEW kernel_traffic AS
 SELECT
-    r.model,
-    r.scenario_id,
+    b.model,
+    b.scenario_id,
     b.kernel_id,
     -- Activations and model inputs read. [byte]
     SUM(CASE WHEN b.direction = 'read' AND b.role = 'input' THEN b.moved_byte ELSE 0e0 END) AS input_byte,
@@ -17,8 +17,7 @@ SELECT
     SUM(CASE WHEN b.direction = 'read' AND b.is_produced THEN b.moved_byte ELSE 0e0 END) AS produced_byte,
     -- Largest activation, model input or result among them. [byte]
     MAX(CASE WHEN b.role IN ('input', 'output') THEN b.moved_byte ELSE 0e0 END) AS largest_byte
-FROM run AS r
-INNER JOIN border_byte AS b
-    ON b.model = r.model AND b.scenario_id = r.scenario_id AND b.backend = r.backend
-GROUP BY r.model, r.scenario_id, b.kernel_id
+FROM border_byte AS b
+WHERE b.backend = b.run_backend
+GROUP BY b.model, b.scenario_id, b.kernel_id
 

@@ -14,7 +14,7 @@ memory_blocks AS (
     SELECT model, scenario_id, MIN(first_kernel_id) AS kernel_id, MAX(held_byte) AS held_byte
     FROM storage_byte
     WHERE first_kernel_id >= 0
-    GROUP BY model, scenario_id, block_tensor_id, is_copy, precision
+    GROUP BY model, scenario_id, block_tensor_id, is_copy, storage_precision
     UNION ALL
     SELECT model, scenario_id, kernel_id, scratch_byte AS held_byte FROM convolution_call
     UNION ALL

@@ -9,8 +9,7 @@ SELECT
     s.sequence,
     s.scenario_id,
     s.shape_id,
-    CAST(ROW_NUMBER() OVER (PARTITION BY s.model, s.scenario_id, s.shape_id ORDER BY t.operator_id, t.step) - 1 AS BIGINT)
-        AS step_id,
+    t.step_id,
     t.operator_id,
     t.step,
     -- True for a matrix product.

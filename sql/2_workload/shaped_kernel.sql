@@ -1,5 +1,6 @@
 -- Every kernel of a run with all that its cost depends on: two kernels of a run whose columns agree cost the same, wherever
--- they stand, and share the number of the first of them as their shape.
+-- they stand, and share the number of the first of them as their shape. They are told apart by a hash of 64 bits: two of a
+-- run's thousand kernels would have the same by chance once in 4e13 runs.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, kernel_id
 CREATE VIEW shaped_kernel AS
 WITH step_sums AS (
@@ -15,11 +16,11 @@ WITH step_sums AS (
         SUM(CASE WHEN step_class = 'gemm' THEN 1 ELSE 0 END) AS product_count,
         MAX(CASE WHEN operator_class = 'attention' AND step = 'qk' THEN m / NULLIF(sharing, 0e0) END) AS query_count,
         MAX(CASE WHEN operator_class = 'attention' AND step = 'qk' THEN gemm_count * sharing END) AS query_heads,
-        STRING_AGG(
-            CONCAT_WS(
-                '|', operator_class, step, step_class, compute_precision, macs, flops, threads, accesses, m, n, k,
+        BIT_XOR(
+            HASH(
+                step_id, operator_class, step, step_class, compute_precision, macs, flops, threads, accesses, m, n, k,
                 gemm_count, sharing
-            ), ';' ORDER BY operator_id, step
+            )
         ) AS steps
     FROM executed_step
     GROUP BY model, scenario_id, kernel_id
@@ -96,8 +97,12 @@ SELECT
     linear_reorder_byte,
     MIN(kernel_id) OVER (
         PARTITION BY
-            model, scenario_id, kernel_class, operator_name, compute_precision, layout, input_byte, weight_byte,
-            kv_cache_byte, output_byte, produced_byte, loop_byte, steps, links, is_native, is_misread, is_aliased,
-            convolution_reorder_byte, linear_reorder_byte, fault_byte
+            model,
+            scenario_id,
+            HASH(
+                kernel_class, operator_name, compute_precision, layout, input_byte, weight_byte, kv_cache_byte, output_byte,
+                produced_byte, loop_byte, steps, links, is_native, is_misread, is_aliased, convolution_reorder_byte,
+                linear_reorder_byte, fault_byte
+            )
     ) AS shape_id
 FROM wide_kernels

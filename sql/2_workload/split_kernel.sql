@@ -15,15 +15,21 @@ WITH barriers AS (
     WHERE o.operator_class = 'norm' OR (o.operator_class = 'reduction' AND d.class_name LIKE '%Norm%')
 ),
 
-held_weights AS (
-    SELECT r.model, r.scenario_id, k.kernel_id, SUM(z.elements * p.bits / 8e0) AS weight_byte
-    FROM run AS r
+read_weights AS (
+    SELECT r.model, r.backend, r.precision, k.kernel_id, k.tensor_id, p.bits
+    FROM (SELECT DISTINCT model, backend, precision FROM run) AS r
     INNER JOIN kernel_tensor AS k
         ON k.model = r.model AND k.backend = r.backend AND k.role = 'weight' AND k.direction = 'read'
-    INNER JOIN tensor_size AS z ON z.model = r.model AND z.scenario_id = r.scenario_id AND z.tensor_id = k.tensor_id
     INNER JOIN tensor_precision AS t ON t.model = r.model AND t.policy = r.precision AND t.tensor_id = k.tensor_id
     INNER JOIN precision AS p ON p.precision = t.precision
-    GROUP BY r.model, r.scenario_id, k.kernel_id
+),
+
+held_weights AS (
+    SELECT r.model, r.scenario_id, w.kernel_id, SUM(z.elements * w.bits / 8e0) AS weight_byte
+    FROM run AS r
+    INNER JOIN read_weights AS w ON w.model = r.model AND w.backend = r.backend AND w.precision = r.precision
+    INNER JOIN tensor_size AS z ON z.model = r.model AND z.scenario_id = r.scenario_id AND z.tensor_id = w.tensor_id
+    GROUP BY r.model, r.scenario_id, w.kernel_id
 ),
 
 weighted_kernels AS (

@@ -1,99 +1,29 @@
--- Every storage a run allocates, from which to which kernel it is held, and how large it is: activations
--- and inputs, and the converted copies of a backend that converts by kernels of their own. Such a copy of
--- an activation is held until its last reader, that of a weight until the run ends (autocast's cache).
--- Allocators hand out whole blocks (`library_constant`).
--- Grain: model, scenario_id, tensor_id, precision
+-- How large every storage is that a run allocates. Allocators hand out whole blocks (`library_constant`).
+-- Grain: model, scenario_id, tensor_id, storage_precision
 CREATE VIEW storage_byte AS
-WITH wide_storages AS (
-    SELECT DISTINCT st.model, st.backend, t.storage_tensor_id
-    FROM kernel_tensor AS st
-    INNER JOIN tensor AS t ON t.model = st.model AND t.tensor_id = st.tensor_id
-    WHERE st.is_wide AND st.direction = 'write'
-),
-
-held_tensors AS (
+WITH sized_storages AS (
     SELECT
-        r.model,
         r.scenario_id,
-        l.tensor_id,
-        CASE WHEN w.storage_tensor_id IS NOT NULL AND p.bits < 32 THEN 'fp32' ELSE tp.precision END AS precision,
-        FALSE AS is_copy,
-        l.block_tensor_id,
-        l.first_kernel_id,
-        l.last_kernel_id
-    FROM run AS r
-    INNER JOIN tensor_lifetime AS l ON l.model = r.model AND l.backend = r.backend
-    INNER JOIN tensor_precision AS tp
-        ON tp.model = r.model AND tp.policy = r.precision AND tp.tensor_id = l.tensor_id
-    INNER JOIN precision AS p ON p.precision = tp.precision
-    LEFT JOIN wide_storages AS w
-        ON w.model = r.model AND w.backend = r.backend AND w.storage_tensor_id = l.tensor_id
-),
-
-last_kernels AS (
-    SELECT model, backend, MAX(kernel_id) AS kernel_id
-    FROM kernel
-    GROUP BY model, backend
-),
-
-converted_copies AS (
-    SELECT
-        r.model,
-        r.scenario_id,
-        rp.tensor_id,
-        rp.precision,
-        TRUE AS is_copy,
-        rp.tensor_id AS block_tensor_id,
-        MIN(so.kernel_id) AS first_kernel_id,
-        MAX(CASE WHEN t.role IN ('weight', 'buffer', 'constant') THEN k.kernel_id ELSE so.kernel_id END)
-            AS last_kernel_id
-    FROM run AS r
-    INNER JOIN backend AS b ON b.backend = r.backend
-    INNER JOIN read_precision AS rp ON rp.model = r.model AND rp.policy = r.precision
-    INNER JOIN tensor AS t ON t.model = rp.model AND t.tensor_id = rp.tensor_id
-    INNER JOIN kernel_operator AS so
-        ON so.model = rp.model AND so.backend = r.backend AND so.operator_id = rp.operator_id
-    INNER JOIN last_kernels AS k ON k.model = r.model AND k.backend = r.backend
-    WHERE CASE
-        WHEN t.role IN ('weight', 'buffer', 'constant') THEN b.weight_casts_are_kernels
-        ELSE b.casts_are_kernels
-    END
-    GROUP BY r.model, r.scenario_id, rp.tensor_id, rp.precision
-),
-
-all_storages AS (
-    SELECT * FROM held_tensors
-    UNION ALL
-    SELECT * FROM converted_copies
-),
-
-sized_storages AS (
-    SELECT
         s.*,
-        z.elements * p.bits / 8e0 AS held_byte
-    FROM all_storages AS s
+        z.elements * s.bits / 8e0 AS held_byte
+    FROM run AS r
+    INNER JOIN planned_storage AS s ON s.model = r.model AND s.backend = r.backend AND s.precision = r.precision
     INNER JOIN tensor_size AS z
-        ON z.model = s.model AND z.scenario_id = s.scenario_id AND z.tensor_id = s.tensor_id
-    INNER JOIN precision AS p ON p.precision = s.precision
+        ON z.model = r.model AND z.scenario_id = r.scenario_id AND z.tensor_id = s.tensor_id
 )
 
 SELECT
-    model,
-    scenario_id,
-    tensor_id,
-    precision,
-    -- True for a converted copy.
-    is_copy,
-    -- Tensor whose block of memory it lies in: its own, or one it takes over.
-    block_tensor_id,
-    -- Kernel that allocates it; -1 before the first kernel.
-    first_kernel_id,
-    -- Last kernel during which it is held.
-    last_kernel_id,
+    s.model,
+    s.scenario_id,
+    s.tensor_id,
+    s.storage_precision,
+    s.is_copy,
+    s.block_tensor_id,
+    s.first_kernel_id,
+    s.last_kernel_id,
     -- Bytes of its elements. [byte]
-    held_byte,
+    s.held_byte,
     -- Bytes of its blocks. [byte]
     CEIL(s.held_byte / NULLIF(c.value, 0e0)) * c.value AS allocated_byte
 FROM sized_storages AS s
 INNER JOIN library_constant AS c ON c.library_constant = 'allocator_block_byte'
-
