@@ -31,7 +31,9 @@ WITH planned_tensors AS (
 moved_elements AS (
     SELECT
         r.model,
-        r.scenario_id,
+        r.batch,
+        r.sequence,
+        r.context,
         a.operator_id,
         a.tensor_id,
         MAX(a.draw_fraction) AS draw_fraction,
@@ -39,9 +41,9 @@ moved_elements AS (
             a.coefficient
             * POWER(r.batch, a.batch_power) * POWER(r.sequence, a.sequence_power) * POWER(r.context, a.context_power)
         ) AS elements
-    FROM run AS r
+    FROM (SELECT DISTINCT model, batch, sequence, context FROM run) AS r
     INNER JOIN access_term AS a ON a.model = r.model
-    GROUP BY r.model, r.scenario_id, a.operator_id, a.tensor_id
+    GROUP BY r.model, r.batch, r.sequence, r.context, a.operator_id, a.tensor_id
 ),
 
 moved_tensors AS (
@@ -70,9 +72,10 @@ moved_tensors AS (
     INNER JOIN planned_tensors AS st
         ON st.model = r.model AND st.run_backend = r.backend AND st.precision = r.precision
     INNER JOIN tensor_size AS z
-        ON z.model = r.model AND z.scenario_id = r.scenario_id AND z.tensor_id = st.tensor_id
+        ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
+        AND z.tensor_id = st.tensor_id
     LEFT JOIN moved_elements AS me
-        ON me.model = r.model AND me.scenario_id = r.scenario_id
+        ON me.model = r.model AND me.batch = r.batch AND me.sequence = r.sequence AND me.context = r.context
         AND me.operator_id = st.operator_id AND me.tensor_id = st.tensor_id
 )
 

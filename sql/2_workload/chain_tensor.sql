@@ -6,11 +6,12 @@ CREATE VIEW chain_tensor AS
 WITH chain_links AS (
     SELECT DISTINCT
         r.model,
-        r.scenario_id,
+        r.backend,
         r.precision,
         consumer.kernel_id,
-        root.tensor_id
-    FROM run AS r
+        root.tensor_id,
+        p.bits
+    FROM (SELECT DISTINCT model, backend, precision FROM run) AS r
     INNER JOIN edge AS e ON e.model = r.model
     INNER JOIN operator AS o ON o.model = e.model AND o.operator_id = e.consumer_operator_id
     INNER JOIN operator_class AS c ON c.operator_class = o.operator_class
@@ -22,22 +23,24 @@ WITH chain_links AS (
     INNER JOIN kernel_operator AS consumer
         ON consumer.model = r.model AND consumer.backend = r.backend
         AND consumer.operator_id = e.consumer_operator_id
+    INNER JOIN tensor_precision AS tp
+        ON tp.model = r.model AND tp.policy = r.precision AND tp.tensor_id = root.tensor_id
+    INNER JOIN precision AS p ON p.precision = tp.precision
     WHERE producer.kernel_id = consumer.kernel_id
         AND root.role <> 'kv_cache'
         AND c.is_matrix AND o.operator_class <> 'rnn'
 )
 
 SELECT
-    c.model,
-    c.scenario_id,
+    r.model,
+    r.scenario_id,
     c.kernel_id,
     c.tensor_id,
     -- Its size. [byte]
-    z.elements * p.bits / 8e0 AS held_byte
-FROM chain_links AS c
+    z.elements * c.bits / 8e0 AS held_byte
+FROM run AS r
+INNER JOIN chain_links AS c ON c.model = r.model AND c.backend = r.backend AND c.precision = r.precision
 INNER JOIN tensor_size AS z
-    ON z.model = c.model AND z.scenario_id = c.scenario_id AND z.tensor_id = c.tensor_id
-INNER JOIN tensor_precision AS tp
-    ON tp.model = c.model AND tp.policy = c.precision AND tp.tensor_id = c.tensor_id
-INNER JOIN precision AS p ON p.precision = tp.precision
+    ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
+    AND z.tensor_id = c.tensor_id
 

@@ -46,13 +46,13 @@ convolutions AS (
         ON c.model = ei.model AND c.memory_format = r.run_layout
         AND c.operator_id = ei.consumer_operator_id AND c.tensor_id = ei.tensor_id
     INNER JOIN tensor_size AS image
-        ON image.model = w.model AND image.scenario_id = w.scenario_id AND image.tensor_id = ei.tensor_id
+        ON image.model = r.model AND image.batch = r.batch AND image.sequence = r.sequence AND image.context = r.context AND image.tensor_id = ei.tensor_id
     INNER JOIN edge AS ew
         ON ew.model = w.model AND ew.consumer_operator_id = w.anchor_operator_id AND ew.position = 1
     INNER JOIN tensor_size AS weight
-        ON weight.model = w.model AND weight.scenario_id = w.scenario_id AND weight.tensor_id = ew.tensor_id
+        ON weight.model = r.model AND weight.batch = r.batch AND weight.sequence = r.sequence AND weight.context = r.context AND weight.tensor_id = ew.tensor_id
     INNER JOIN step_size AS z
-        ON z.model = w.model AND z.scenario_id = w.scenario_id
+        ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
         AND z.operator_id = w.anchor_operator_id AND z.step = 'main'
 ),
 

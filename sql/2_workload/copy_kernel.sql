@@ -47,7 +47,9 @@ INNER JOIN layout_copy AS c ON c.model = r.model AND c.memory_format = r.run_lay
 INNER JOIN operator AS o ON o.model = c.model AND o.operator_id = c.operator_id
 INNER JOIN operator_class AS oc ON oc.operator_class = o.operator_class
 INNER JOIN tensor AS t ON t.model = c.model AND t.tensor_id = c.tensor_id
-INNER JOIN tensor_size AS z ON z.model = r.model AND z.scenario_id = r.scenario_id AND z.tensor_id = c.tensor_id
+INNER JOIN tensor_size AS z
+    ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
+    AND z.tensor_id = c.tensor_id
 INNER JOIN kernel_operator AS ko ON ko.model = r.model AND ko.backend = r.backend AND ko.operator_id = c.operator_id
 INNER JOIN operator_precision AS op
     ON op.model = r.model AND op.policy = r.precision AND op.operator_id = c.operator_id

@@ -15,15 +15,38 @@ WITH all_kernels AS (
     SELECT * FROM bias_kernel
 ),
 
+-- Runs of a backend under a policy and a layout have the same kernels: those of the first of them are numbered.
+first_runs AS (
+    SELECT
+        model,
+        scenario_id,
+        MIN(scenario_id) OVER (PARTITION BY model, backend, precision, memory_format, run_layout) AS first_scenario_id
+    FROM run
+),
+
 -- Inserted kernels are numbered after the fused ones.
 numbered_kernels AS (
     SELECT
-        *,
+        k.model,
+        k.scenario_id,
+        k.insertion,
+        k.insertion_id,
         ROW_NUMBER() OVER (
-            PARTITION BY model, scenario_id ORDER BY issue_place, insertion, insertion_id
+            PARTITION BY k.model, k.scenario_id ORDER BY k.issue_place, k.insertion, k.insertion_id
         ) - 1 AS position,
-        ROW_NUMBER() OVER (PARTITION BY model, scenario_id ORDER BY insertion, insertion_id) - 1 AS number
-    FROM all_kernels
+        ROW_NUMBER() OVER (PARTITION BY k.model, k.scenario_id ORDER BY k.insertion, k.insertion_id) - 1 AS number
+    FROM all_kernels AS k
+    INNER JOIN first_runs AS r
+        ON r.model = k.model AND r.scenario_id = k.scenario_id AND r.first_scenario_id = k.scenario_id
+),
+
+placed_kernels AS (
+    SELECT k.*, n.position, n.number
+    FROM all_kernels AS k
+    INNER JOIN first_runs AS r ON r.model = k.model AND r.scenario_id = k.scenario_id
+    INNER JOIN numbered_kernels AS n
+        ON n.model = r.model AND n.scenario_id = r.first_scenario_id AND n.insertion = k.insertion
+        AND n.insertion_id = k.insertion_id
 )
 
 SELECT
@@ -51,4 +74,4 @@ SELECT
     loop_byte,
     -- Everything that crosses its border. [byte]
     input_byte + weight_byte + kv_cache_byte + output_byte AS traffic_byte
-FROM numbered_kernels
+FROM placed_kernels

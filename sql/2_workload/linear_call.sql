@@ -18,7 +18,7 @@ INNER JOIN backend AS a ON a.backend = r.backend AND a.calls_aten
 INNER JOIN executed_kernel AS w ON w.model = r.model AND w.scenario_id = r.scenario_id AND w.kernel_class = 'linear'
 INNER JOIN precision AS p ON p.precision = w.compute_precision
 INNER JOIN step_size AS z
-    ON z.model = w.model AND z.scenario_id = w.scenario_id
+    ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
     AND z.operator_id = w.anchor_operator_id AND z.step = 'main' AND z.k IS NOT NULL
 INNER JOIN library_constant AS c ON c.library_constant = 'aliased_row_byte'
 LEFT JOIN edge AS b

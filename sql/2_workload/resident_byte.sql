@@ -2,32 +2,34 @@
 -- storages shared by several names counted once, and in prefill and decode the key-value cache.
 -- Grain: model, scenario_id
 CREATE VIEW resident_byte AS
+WITH resident_tensors AS (
+    SELECT r.model, r.precision, t.tensor_id, t.role, p.bits
+    FROM (SELECT DISTINCT model, precision FROM run) AS r
+    INNER JOIN tensor AS t
+        ON t.model = r.model
+        AND (t.role = 'kv_cache' OR (t.role IN ('weight', 'buffer', 'constant') AND t.storage_tensor_id = t.tensor_id))
+    INNER JOIN tensor_precision AS tp
+        ON tp.model = r.model AND tp.policy = r.precision AND tp.tensor_id = t.tensor_id
+    INNER JOIN precision AS p ON p.precision = tp.precision
+)
+
 SELECT
     r.model,
     r.scenario_id,
     -- Trainable parameters. [byte]
-    SUM(CASE WHEN t.role = 'weight' AND t.storage_tensor_id = t.tensor_id THEN z.elements * p.bits / 8e0 ELSE 0e0 END)
-        AS weight_byte,
+    SUM(CASE WHEN t.role = 'weight' THEN z.elements * t.bits / 8e0 ELSE 0e0 END) AS weight_byte,
     -- Buffers and constants. [byte]
-    SUM(
-        CASE
-            WHEN t.role IN ('buffer', 'constant') AND t.storage_tensor_id = t.tensor_id THEN z.elements * p.bits / 8e0
-            ELSE 0e0
-        END
-    ) AS buffer_byte,
+    SUM(CASE WHEN t.role IN ('buffer', 'constant') THEN z.elements * t.bits / 8e0 ELSE 0e0 END) AS buffer_byte,
     -- Keys and values of every token attended to; 0 outside prefill and decode. [byte]
     SUM(
         CASE
-            WHEN t.role = 'kv_cache' AND r.phase IN ('prefill', 'decode') THEN z.elements * p.bits / 8e0
+            WHEN t.role = 'kv_cache' AND r.phase IN ('prefill', 'decode') THEN z.elements * t.bits / 8e0
             ELSE 0e0
         END
     ) AS kv_cache_byte
 FROM run AS r
-INNER JOIN tensor AS t ON t.model = r.model
-INNER JOIN tensor_size AS z
-    ON z.model = r.model AND z.scenario_id = r.scenario_id AND z.tensor_id = t.tensor_id
-INNER JOIN tensor_precision AS tp
-    ON tp.model = r.model AND tp.policy = r.precision AND tp.tensor_id = t.tensor_id
-INNER JOIN precision AS p ON p.precision = tp.precision
+LEFT JOIN resident_tensors AS t ON t.model = r.model AND t.precision = r.precision
+LEFT JOIN tensor_size AS z
+    ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
+    AND z.tensor_id = t.tensor_id
 GROUP BY r.model, r.scenario_id
-

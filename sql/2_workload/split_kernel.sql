@@ -28,7 +28,9 @@ held_weights AS (
     SELECT r.model, r.scenario_id, w.kernel_id, SUM(z.elements * w.bits / 8e0) AS weight_byte
     FROM run AS r
     INNER JOIN read_weights AS w ON w.model = r.model AND w.backend = r.backend AND w.precision = r.precision
-    INNER JOIN tensor_size AS z ON z.model = r.model AND z.scenario_id = r.scenario_id AND z.tensor_id = w.tensor_id
+    INNER JOIN tensor_size AS z
+        ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
+        AND z.tensor_id = w.tensor_id
     GROUP BY r.model, r.scenario_id, w.kernel_id
 ),
 

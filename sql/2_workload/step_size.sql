@@ -1,22 +1,26 @@
--- Work of every operator step in every run: its polynomials in batch, sequence and context, evaluated.
--- Grain: model, scenario_id, operator_id, step
+-- Work of every operator step at every size of runs: its polynomials in batch, sequence and context, evaluated.
+-- Grain: model, batch, sequence, context, operator_id, step
 CREATE VIEW step_size AS
 WITH evaluated_terms AS (
     SELECT
         r.model,
-        r.scenario_id,
+        r.batch,
+        r.sequence,
+        r.context,
         t.operator_id,
         t.step,
         t.quantity,
         t.coefficient
         * POWER(r.batch, t.batch_power) * POWER(r.sequence, t.sequence_power) * POWER(r.context, t.context_power)
             AS amount
-    FROM run AS r
+    FROM (SELECT DISTINCT model, batch, sequence, context FROM run) AS r
     INNER JOIN term AS t ON t.model = r.model
 )
 SELECT
     model,
-    scenario_id,
+    batch,
+    sequence,
+    context,
     operator_id,
     -- Step of the operator.
     step,
@@ -45,5 +49,5 @@ SELECT
     -- Heads of queries whose rows are those of one product, as they share keys; 1 where none do.
     COALESCE(SUM(CASE WHEN quantity = 'sharing' THEN amount END), 1e0) AS sharing
 FROM evaluated_terms
-GROUP BY model, scenario_id, operator_id, step
+GROUP BY model, batch, sequence, context, operator_id, step
 

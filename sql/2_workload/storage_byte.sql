@@ -9,7 +9,8 @@ WITH sized_storages AS (
     FROM run AS r
     INNER JOIN planned_storage AS s ON s.model = r.model AND s.backend = r.backend AND s.precision = r.precision
     INNER JOIN tensor_size AS z
-        ON z.model = r.model AND z.scenario_id = r.scenario_id AND z.tensor_id = s.tensor_id
+        ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
+        AND z.tensor_id = s.tensor_id
 )
 
 SELECT

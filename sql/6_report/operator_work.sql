@@ -4,13 +4,15 @@ CREATE VIEW operator_work AS
 WITH operator_sums AS (
     SELECT
         model,
-        scenario_id,
+        batch,
+        sequence,
+        context,
         operator_id,
         SUM(macs) AS macs,
         SUM(flops) AS flops,
         MAX(threads) AS threads
     FROM step_size
-    GROUP BY model, scenario_id, operator_id
+    GROUP BY model, batch, sequence, context, operator_id
 ),
 
 unfused_bytes AS (
@@ -66,6 +68,7 @@ INNER JOIN module AS m ON m.model = o.model AND m.module_id = o.module_id
 INNER JOIN operator_precision AS p
     ON p.model = r.model AND p.policy = r.precision AND p.operator_id = o.operator_id
 LEFT JOIN operator_sums AS s
-    ON s.model = r.model AND s.scenario_id = r.scenario_id AND s.operator_id = o.operator_id
+    ON s.model = r.model AND s.batch = r.batch AND s.sequence = r.sequence AND s.context = r.context
+    AND s.operator_id = o.operator_id
 LEFT JOIN unfused_bytes AS b
     ON b.model = r.model AND b.scenario_id = r.scenario_id AND b.operator_id = o.operator_id
