@@ -34,14 +34,22 @@ numbered_kernels AS (
         ROW_NUMBER() OVER (
             PARTITION BY k.model, k.scenario_id ORDER BY k.issue_place, k.insertion, k.insertion_id
         ) - 1 AS position,
-        ROW_NUMBER() OVER (PARTITION BY k.model, k.scenario_id ORDER BY k.insertion, k.insertion_id) - 1 AS number
+        ROW_NUMBER() OVER (PARTITION BY k.model, k.scenario_id ORDER BY k.insertion, k.insertion_id) - 1 AS number,
+        SUM(k.view_count) OVER (
+            PARTITION BY k.model, k.scenario_id ORDER BY k.issue_place, k.insertion, k.insertion_id
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        ) AS issued_view_count,
+        SUM(CASE WHEN k.kernel_class = 'bias' THEN 1 ELSE 0 END) OVER (
+            PARTITION BY k.model, k.scenario_id ORDER BY k.issue_place, k.insertion, k.insertion_id
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        ) AS issued_bias_count
     FROM all_kernels AS k
     INNER JOIN first_runs AS r
         ON r.model = k.model AND r.scenario_id = k.scenario_id AND r.first_scenario_id = k.scenario_id
 ),
 
 placed_kernels AS (
-    SELECT k.*, n.position, n.number
+    SELECT k.*, n.position, n.number, n.issued_view_count, n.issued_bias_count
     FROM all_kernels AS k
     INNER JOIN first_runs AS r ON r.model = k.model AND r.scenario_id = k.scenario_id
     INNER JOIN numbered_kernels AS n
@@ -66,6 +74,10 @@ SELECT
     layout,
     operator_count,
     view_count,
+    -- Views dispatched before it and before every kernel ahead of it.
+    CAST(issued_view_count AS BIGINT) AS issued_view_count,
+    -- Kernels that add the bias of a convolution, up to it: some parts have none (`part_support.bias_is_kernel`).
+    CAST(issued_bias_count AS BIGINT) AS issued_bias_count,
     input_byte,
     weight_byte,
     kv_cache_byte,

@@ -20,18 +20,8 @@ SELECT
     m.path AS module,
     k.operator_count,
     k.view_count,
-    -- Views dispatched before it and before every kernel ahead of it.
-    CAST(
-        SUM(k.view_count) OVER (
-            PARTITION BY k.model, k.scenario_id ORDER BY k.position ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-        ) AS BIGINT
-    ) AS issued_view_count,
-    -- Kernels that add the bias of a convolution, up to it: some parts have none (`part_support.bias_is_kernel`).
-    CAST(
-        SUM(CASE WHEN k.kernel_class = 'bias' THEN 1 ELSE 0 END) OVER (
-            PARTITION BY k.model, k.scenario_id ORDER BY k.position ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-        ) AS BIGINT
-    ) AS issued_bias_count
+    k.issued_view_count,
+    k.issued_bias_count
 FROM shaped_kernel AS k
 LEFT JOIN operator AS o ON o.model = k.model AND o.operator_id = k.anchor_operator_id
 LEFT JOIN module AS m ON m.model = o.model AND m.module_id = o.module_id

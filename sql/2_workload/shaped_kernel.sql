@@ -53,14 +53,17 @@ wide_kernels AS (
         CAST(COALESCE(s.product_count, 0) AS BIGINT) AS product_count,
         s.query_count,
         s.query_heads,
-        s.steps,
-        c.links,
         v.is_native,
         v.is_misread,
         l.is_aliased,
         COALESCE(v.reorder_byte, 0e0) AS convolution_reorder_byte,
         COALESCE(l.reorder_byte, 0e0) AS linear_reorder_byte,
-        COALESCE(f.fault_byte, 0e0) AS fault_byte
+        COALESCE(f.fault_byte, 0e0) AS fault_byte,
+        HASH(
+            w.kernel_class, w.operator_name, w.compute_precision, w.layout, w.input_byte, w.weight_byte, w.kv_cache_byte,
+            w.output_byte, w.produced_byte, w.loop_byte, s.steps, c.links, v.is_native, v.is_misread, l.is_aliased,
+            COALESCE(v.reorder_byte, 0e0), COALESCE(l.reorder_byte, 0e0), COALESCE(f.fault_byte, 0e0)
+        ) AS cost_hash
     FROM run AS r
     INNER JOIN executed_kernel AS w ON w.model = r.model AND w.scenario_id = r.scenario_id
     INNER JOIN precision AS p ON p.precision = w.compute_precision
@@ -74,35 +77,34 @@ wide_kernels AS (
         ON l.model = w.model AND l.scenario_id = w.scenario_id AND l.kernel_id = w.kernel_id
     LEFT JOIN page_fault AS f
         ON f.model = w.model AND f.scenario_id = w.scenario_id AND f.kernel_id = w.kernel_id
+),
+
+first_kernels AS (
+    SELECT model, scenario_id, cost_hash, MIN(kernel_id) AS shape_id
+    FROM wide_kernels
+    GROUP BY model, scenario_id, cost_hash
 )
 
 SELECT
-    * EXCLUDE (
-        steps, links, loop_elements, step_count, product_count, query_count, query_heads, convolution_reorder_byte,
+    k.* EXCLUDE (
+        cost_hash, loop_elements, step_count, product_count, query_count, query_heads, convolution_reorder_byte,
         linear_reorder_byte
     ),
     -- Elements of its loop: the largest of what it reads and writes but weights.
-    loop_elements,
+    k.loop_elements,
     -- Steps of its operators.
-    step_count,
+    k.step_count,
     -- Matrix products among its steps.
-    product_count,
+    k.product_count,
     -- Queries of its attention; null without one.
-    query_count,
+    k.query_count,
     -- Heads with queries of their own; null without an attention.
-    query_heads,
+    k.query_heads,
     -- Written and read again in another order by a convolution on a processor. [byte]
-    convolution_reorder_byte,
+    k.convolution_reorder_byte,
     -- The bias written to every row of a linear layer's result on a processor, and read again. [byte]
-    linear_reorder_byte,
-    MIN(kernel_id) OVER (
-        PARTITION BY
-            model,
-            scenario_id,
-            HASH(
-                kernel_class, operator_name, compute_precision, layout, input_byte, weight_byte, kv_cache_byte, output_byte,
-                produced_byte, loop_byte, steps, links, is_native, is_misread, is_aliased, convolution_reorder_byte,
-                linear_reorder_byte, fault_byte
-            )
-    ) AS shape_id
-FROM wide_kernels
+    k.linear_reorder_byte,
+    f.shape_id
+FROM wide_kernels AS k
+INNER JOIN first_kernels AS f
+    ON f.model = k.model AND f.scenario_id = k.scenario_id AND f.cost_hash = k.cost_hash

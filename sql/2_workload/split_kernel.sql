@@ -64,16 +64,38 @@ weighted_kernels AS (
     LEFT JOIN cut_byte AS c ON c.model = k.model AND c.scenario_id = k.scenario_id AND c.kernel_id = k.kernel_id
 ),
 
+-- Runs whose kernels are weighted, barriers and of experts alike are paired alike: those of the first of them are ranked.
+run_patterns AS (
+    SELECT
+        model,
+        scenario_id,
+        BIT_XOR(HASH(kernel_id, position, stage, is_weighted, is_barrier, is_expert)) AS pattern
+    FROM weighted_kernels
+    GROUP BY model, scenario_id
+),
+
+first_runs AS (
+    SELECT model, scenario_id, MIN(scenario_id) OVER (PARTITION BY model, pattern) AS first_scenario_id
+    FROM run_patterns
+),
+
 regions AS (
     SELECT
-        *,
-        SUM(CASE WHEN is_barrier THEN 1 ELSE 0 END) OVER (
-            PARTITION BY model, scenario_id ORDER BY stage RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        k.model,
+        k.scenario_id,
+        k.kernel_id,
+        k.stage,
+        k.is_weighted,
+        k.is_expert,
+        SUM(CASE WHEN k.is_barrier THEN 1 ELSE 0 END) OVER (
+            PARTITION BY k.model, k.scenario_id ORDER BY k.stage RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         ) AS region,
-        is_weighted AND ROW_NUMBER() OVER (
-            PARTITION BY model, scenario_id, is_expert, stage ORDER BY is_weighted DESC, position
+        k.is_weighted AND ROW_NUMBER() OVER (
+            PARTITION BY k.model, k.scenario_id, k.is_expert, k.stage ORDER BY k.is_weighted DESC, k.position
         ) = 1 AS opens_stage
-    FROM weighted_kernels
+    FROM weighted_kernels AS k
+    INNER JOIN first_runs AS r
+        ON r.model = k.model AND r.scenario_id = k.scenario_id AND r.first_scenario_id = k.scenario_id
 ),
 
 ranked_stages AS (
@@ -101,30 +123,33 @@ paired_kernels AS (
 )
 
 SELECT
-    model,
-    backend,
-    precision,
-    batch,
-    sequence,
-    scenario_id,
-    kernel_id,
+    k.model,
+    k.backend,
+    k.precision,
+    k.batch,
+    k.sequence,
+    k.scenario_id,
+    k.kernel_id,
     -- True when tensor parallel splits it.
-    split <> 'whole' AS is_split,
+    p.split <> 'whole' AS is_split,
     -- Bytes an all-reduce after it adds up in tensor parallel; 0 without one. [byte]
-    CASE WHEN split = 'second' THEN output_byte ELSE 0e0 END AS all_reduce_byte,
+    CASE WHEN p.split = 'second' THEN k.output_byte ELSE 0e0 END AS all_reduce_byte,
     -- Bytes an all-gather after it collects in tensor parallel: the result of a pair without a second; else 0. [byte]
-    CASE WHEN split = 'alone' THEN output_byte ELSE 0e0 END AS all_gather_byte,
+    CASE WHEN p.split = 'alone' THEN k.output_byte ELSE 0e0 END AS all_gather_byte,
     -- True when expert parallel splits it.
-    is_expert,
+    k.is_expert,
     -- Bytes expert parallel sends to the experts before it or back after it; 0 elsewhere. [byte]
     CASE
-        WHEN NOT is_expert THEN 0e0
-        WHEN split = 'second' THEN output_byte
-        WHEN opens_stage THEN input_byte
+        WHEN NOT k.is_expert THEN 0e0
+        WHEN p.split = 'second' THEN k.output_byte
+        WHEN p.opens_stage THEN k.input_byte
         ELSE 0e0
     END AS all_to_all_byte,
     -- Weights it needs in memory, however many of them it reads. [byte]
-    weight_byte,
+    k.weight_byte,
     -- Bytes that cross a cut of the run after it (`cut_byte`); null after a kernel that the backend inserts. [byte]
-    crossing_byte
-FROM paired_kernels
+    k.crossing_byte
+FROM weighted_kernels AS k
+INNER JOIN first_runs AS r ON r.model = k.model AND r.scenario_id = k.scenario_id
+INNER JOIN paired_kernels AS p
+    ON p.model = r.model AND p.scenario_id = r.first_scenario_id AND p.kernel_id = k.kernel_id
