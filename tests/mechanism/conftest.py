@@ -25,9 +25,9 @@ Evaluate = Callable[..., list[Record]]
 
 HEAD = re.compile(r"^CREATE (?:VIEW|TABLE) (\w+) AS\s*\n", re.MULTILINE)
 USUAL: Record = {
-    "model": "net", "hardware": "chip", "backend": "eager", "row_backend": "eager", "precision": "fp32", "policy": "fp32", "batch": 1, "sequence": 0,
+    "model": "net", "hardware": "chip", "backend": "eager", "row_backend": "eager", "run_backend": "eager", "precision": "fp32", "policy": "fp32", "batch": 1, "sequence": 0, "context": 0,
     "scenario_id": 1, "shape_id": 0, "kernel_id": 0, "operator_id": 0, "tensor_id": 0, "step_id": 0, "candidate": 0,
-    "compute_precision": "fp32", "memory_format": "nchw", "layout": "nchw",
+    "compute_precision": "fp32", "storage_precision": "fp32", "memory_format": "nchw", "layout": "nchw",
 }  # fmt: skip
 """What a row holds in these columns unless the test says otherwise; other columns are false where they are true or
 false and null where not, so that a formula that reads what the test left out comes out null."""

@@ -15,7 +15,12 @@ CONSTANTS = [
 
 
 def given(
-    run: Record, backend: Record, step: Record, tensor: Record | None = None, copies: list[Record] | None = None
+    run: Record,
+    backend: Record,
+    step: Record,
+    tensor: Record | None = None,
+    copies: list[Record] | None = None,
+    sizes: Record | None = None,
 ) -> dict[str, Any]:
     """A convolution of an image of 100 elements by 36 weights, 25 bytes of results, in fp32: 400, 144 and 100 bytes."""
     return {
@@ -34,7 +39,9 @@ def given(
             {"tensor_id": 1, "storage_tensor_id": 1, "shape": "[9, 4]"},
             {"tensor_id": 2, "storage_tensor_id": 2, "shape": "[4]"},
         ],
-        "tensor_size": [{"tensor_id": 0, "elements": 100.0}, {"tensor_id": 1, "elements": 36.0}],
+        "tensor_size": [
+            {"tensor_id": i, "elements": elements} | (sizes or {}) for i, elements in enumerate((100.0, 36.0))
+        ],
         "step_size": {"step": "main", "m": 25.0, "k": 36.0, "taps": 9.0, "image": 100.0, "samples": 1.0} | step,
         "layout_copy": copies or [],
     }
@@ -99,7 +106,9 @@ VIEW: Record = {"storage_tensor_id": 2}
             id="misread and copied",
         ),
         pytest.param(
-            given({"run_layout": "nhwc", "batch": 2}, PLANNED, {"taps": 1.0}, VIEW), {"is_misread": False}, id="two samples seen"
+            given({"run_layout": "nhwc", "batch": 2}, PLANNED, {"taps": 1.0, "batch": 2}, VIEW, sizes={"batch": 2}),
+                {"is_misread": False},
+                id="two samples seen",
         ),
     ],
 )  # fmt: skip

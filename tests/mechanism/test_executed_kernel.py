@@ -87,6 +87,27 @@ def test_numbers_and_places(evaluate: Callable[..., list[Record]]) -> None:
     assert sorted(row["position"] for row in rows) == list(range(6))
 
 
+def test_what_is_issued_ahead(evaluate: Callable[..., list[Record]]) -> None:
+    """Views and biases up to each kernel, in order of execution; a second run of the plan, under another batch, is as the first."""
+    sized = given()
+    kernels = [kernel | {"view_count": i + 1} for i, kernel in enumerate(sized["kernel"])]
+    first, second = sized["run"][0], sized["run"][0] | {"scenario_id": 2, "batch": 8}
+    sizes = [size | {"batch": batch} for size in sized["tensor_size"] for batch in (first.get("batch", 1), 8)]
+    rows = evaluate("executed_kernel", **(sized | {"run": [first, second], "kernel": kernels, "tensor_size": sizes}))
+    issued = {
+        number: [
+            (row["kernel_class"], row["position"], row["issued_view_count"], row["issued_bias_count"])
+            for row in sorted(rows, key=lambda row: row["position"])
+            if row["scenario_id"] == number
+        ]
+        for number in (1, 2)
+    }
+    assert issued[1] == [
+        ("copy", 0, 0, 0), ("linear", 1, 1, 0), ("cast", 2, 1, 0), ("conv", 3, 3, 0), ("bias", 4, 3, 1), ("activation", 5, 6, 1),
+    ]  # fmt: skip
+    assert issued[2] == issued[1]
+
+
 def test_what_they_move(evaluate: Callable[..., list[Record]]) -> None:
     """Ten elements."""
     rows = {row["kernel_class"]: row for row in evaluate("executed_kernel", **given())}

@@ -51,16 +51,44 @@ def test_peak_is_the_first_of_equals(check: Callable[..., None], size: float) ->
         )
 
 
+def test_what_a_plan_holds(evaluate: Callable[..., list[Record]]) -> None:
+    """A result from its producer to its last reader, in 32 bits where a kernel writes it wide; its copy, and that of a weight
+    until the last kernel, from the first reader of each on."""
+    casts = {"casts_are_kernels": True, "weight_casts_are_kernels": True}
+    rows = evaluate(
+        "planned_storage",
+        run=[{"scenario_id": 1, "precision": "fp16"}, {"scenario_id": 2, "precision": "fp16", "batch": 8}],
+        backend=[casts],
+        precision=[{"precision": "fp16", "bits": 16}, {"precision": "fp32", "bits": 32}],
+        tensor=[{"tensor_id": 0, "storage_tensor_id": 0, "role": "activation"}, {"tensor_id": 1, "role": "weight"}],
+        tensor_lifetime=[{"tensor_id": 0, "first_kernel_id": 1, "last_kernel_id": 3, "block_tensor_id": 0}],
+        tensor_precision=[{"tensor_id": 0, "policy": "fp16", "precision": "fp16"}],
+        kernel_tensor=[{"tensor_id": 0, "kernel_id": 1, "direction": "write", "is_wide": True}],
+        read_precision=[
+            {"tensor_id": tensor, "operator_id": operator, "policy": "fp16", "precision": "fp16"}
+            for tensor, operator in ((0, 2), (0, 3), (1, 2))
+        ],
+        kernel_operator=[{"operator_id": i, "kernel_id": i} for i in (2, 3)],
+        kernel=[{"kernel_id": i} for i in range(6)],
+    )
+    held = {
+        (row["tensor_id"], row["is_copy"]): (row["storage_precision"], row["bits"], row["first_kernel_id"], row["last_kernel_id"])
+        for row in rows
+    }
+    assert len(rows) == 3
+    assert held == {
+        (0, False): ("fp32", 32, 1, 3), (0, True): ("fp16", 16, 2, 3), (1, True): ("fp16", 16, 2, 5),
+    }  # fmt: skip
+
+
 def test_blocks_are_rounded_up(check: Callable[..., None]) -> None:
     """513 bytes take two blocks of 512."""
     check(
         "storage_byte",
-        {"held_byte": 513.0, "allocated_byte": 1024.0, "is_copy": False, "precision": "int8"},
+        {"held_byte": 513.0, "allocated_byte": 1024.0, "is_copy": False, "storage_precision": "int8"},
         run={},
-        tensor_lifetime={"first_kernel_id": 0, "last_kernel_id": 1, "block_tensor_id": 0},
-        tensor_precision={"precision": "int8"},
+        planned_storage={"storage_precision": "int8", "bits": 8, "is_copy": False},
         tensor_size={"elements": 513.0},
-        precision=[{"precision": "int8", "bits": 8}],
         library_constant={"library_constant": "allocator_block_byte", "value": 512.0},
     )
 
@@ -109,10 +137,10 @@ def test_fresh_pages(evaluate: Callable[..., list[Record]]) -> None:
     """Blocks of 1,000 bytes and more are mapped anew; of the others the heap grows by a quarter at batches from 2 on. What
     takes over a block is not allocated; the converted copies of one size share theirs."""
     storages = [
-        storage(0, 1, 400.0, 512.0, tensor_id=0, block_tensor_id=0, precision="fp32"),
-        storage(1, 2, 300.0, 512.0, tensor_id=1, block_tensor_id=0, precision="fp32"),
-        storage(1, 2, 2000.0, 2048.0, tensor_id=2, block_tensor_id=2, precision="fp32"),
-        storage(-1, 2, 5000.0, 5120.0, tensor_id=3, block_tensor_id=3, precision="fp32"),
+        storage(0, 1, 400.0, 512.0, tensor_id=0, block_tensor_id=0, storage_precision="fp32"),
+        storage(1, 2, 300.0, 512.0, tensor_id=1, block_tensor_id=0, storage_precision="fp32"),
+        storage(1, 2, 2000.0, 2048.0, tensor_id=2, block_tensor_id=2, storage_precision="fp32"),
+        storage(-1, 2, 5000.0, 5120.0, tensor_id=3, block_tensor_id=3, storage_precision="fp32"),
     ]
     calls = [
         {"kernel_id": 1, "scratch_byte": 200.0, "channels_last_byte": 1200.0},

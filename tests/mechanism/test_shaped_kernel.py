@@ -108,21 +108,6 @@ def test_sums_over_steps(evaluate: Callable[..., list[Record]]) -> None:
     assert row["loop_elements"] == 0.75  # 3 bytes of 32 bits
 
 
-def test_run_kernel_counts_what_is_issued_ahead(evaluate: Callable[..., list[Record]]) -> None:
-    """Views and biases up to each kernel, in order of execution."""
-    rows = evaluate(
-        "run_kernel",
-        shaped_kernel=[
-            {"kernel_id": 0, "position": 1, "view_count": 2, "kernel_class": "conv"},
-            {"kernel_id": 1, "position": 3, "view_count": 1, "kernel_class": "linear"},
-            {"kernel_id": 2, "position": 0, "view_count": 0, "kernel_class": "cast"},
-            {"kernel_id": 3, "position": 2, "view_count": 0, "kernel_class": "bias"},
-        ],
-    )
-    issued = {row["kernel_id"]: (row["issued_view_count"], row["issued_bias_count"]) for row in rows}
-    assert issued == {2: (0, 0), 0: (2, 0), 3: (2, 1), 1: (3, 1)}
-
-
 def test_shape_counts_its_kernels(check: Callable[..., None]) -> None:
     """Two kernels of three views, in a run of 7 bytes of weights and buffers and 5 of activations."""
     kernels = [{"kernel_id": 4, "shape_id": 4, "view_count": 1}, {"kernel_id": 7, "shape_id": 4, "view_count": 2}]
