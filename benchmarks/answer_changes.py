@@ -1,12 +1,12 @@
 """Whether answers at hand are right or not there after changes of every fact, and after a writer's end at any moment.
 
-    python -m benchmarks.answer_changes FOLDER [--kills 30] [--seed 32]
+    python -m benchmarks.answer_changes FOLDER [--changes 70] [--kills 30] [--seed 32] [--page docs/answer-changes.md]
 
 FOLDER gets a file of three generated models on four parts with all its answers. Each change starts from that file: an UPDATE, an
 INSERT and a DELETE of a row of every fact by a plain client, and some by command. After it every answer is held against its live
 view, and those that went are counted by what they are of: a change of one part, scenario or model may touch no other's answers,
-only rules may. Then a writer is killed at random moments, and the answers held against the live views again. What is found goes
-to docs/answer-changes.md.
+only rules may. Then a writer is killed at random moments, and the answers held against the live views again. `--changes` draws
+so many of the statements by the seed. `--page` is written with what is found, and with the list of which facts clear which answers.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,7 +30,8 @@ from charz.schema import database
 from charz.schema.errors import CharzError
 from charz.schema.row import ModelRow, Row
 from charz.session import Session
-from charz.sql import answers, maintain
+from charz.cli import display, pages
+from charz.sql import answers, maintain, triggers
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -177,10 +179,25 @@ def commands() -> Iterator[Change]:
         ("scenario", "charz scenario add", lambda db: db.scenario.add(batch=7, precision="fp16"), "FALSE"),
         ("scenario", "charz scenario remove", lambda db: db.scenario.remove(2), "scenario_id = 2"),
         ("hardware", "charz hardware sync", lambda db: db.hardware.sync(), "TRUE"),
+        ("hardware", "charz hardware add", _add_own, "FALSE"),
+        ("hardware", "charz hardware add, then remove", _add_and_remove_own, "FALSE"),
         ("model", "charz ingest", lambda db: db.ingest("synthetic:mlp"), "FALSE"),
         ("(none)", "charz refresh", lambda db: db.refresh(), "FALSE"),
     ):
         yield Change(fact, kind, command(call), touched)
+
+
+def _add_own(db: Session) -> None:
+    """Add a copy of a part under a name of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "own.yaml"
+        db.hardware.dump(PART, id="own_part", out=file)
+        db.hardware.add(file)
+
+
+def _add_and_remove_own(db: Session) -> None:
+    _add_own(db)
+    db.hardware.remove("own_part")
 
 
 def tried(path: Path, change: Change) -> Outcome:
@@ -214,8 +231,13 @@ import duckdb, sys
 connection = duckdb.connect(sys.argv[1], config={"threads": 1})
 print("ready", flush=True)
 for i in range(1000):
-    connection.execute("UPDATE hardware_memory SET bandwidth_byte_per_s = bandwidth_byte_per_s * 1.01 WHERE level = 'dram'")
-    connection.execute("UPDATE scenario SET batch = batch + 1 WHERE scenario_id = 1 + ? % 9", [i])
+    for statement in (
+        "UPDATE hardware_memory SET bandwidth_byte_per_s = bandwidth_byte_per_s * 1.01 WHERE level = 'dram'",
+        f"UPDATE scenario SET batch = batch + 1 WHERE scenario_id = 1 + {i} % 9",
+    ):
+        print("writes", flush=True)
+        connection.execute(statement)
+        print("wrote", flush=True)
 """
 
 COMMAND = """
@@ -223,12 +245,29 @@ import charz, sys
 print("ready", flush=True)
 for i in range(1000):
     with charz.open(sys.argv[1]) as db:
+        print("writes", flush=True)
         db.scenario.add(batch=100 + i, precision="fp16", backend="inductor")
+        print("wrote", flush=True)
 """
 
 
-def killed(path: Path, writer: str, dice: random.Random) -> tuple[float, int, int]:
-    """Seconds after which a writer was killed, rows that differ then, and rows by which maintained tables do."""
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """A writer's end."""
+
+    writer: str
+    after_s: float
+    is_within: bool
+    """True where a write was under way."""
+    written: int
+    """Writes that had ended."""
+    differing: int
+    stale: int
+    """Rows by which maintained tables differ from their views."""
+
+
+def killed(path: Path, name: str, writer: str, dice: random.Random) -> Kill:
+    """What a writer leaves that is killed at a random moment."""
     copy = path.with_name("killed.duckdb")
     for left in path.parent.glob("killed.duckdb*"):
         left.unlink()
@@ -242,51 +281,132 @@ def killed(path: Path, writer: str, dice: random.Random) -> tuple[float, int, in
     time.sleep(after)
     assert process.poll() is None, "the writer ended by itself"
     process.send_signal(signal.SIGKILL)
+    said = process.stdout.read().split()
     process.wait()
     with duckdb.connect(str(copy), config={"threads": 1}) as connection:
         differing = sum(answers.differences(connection).values())
-        return after, differing, sum(maintain.differences(connection).values())
+        stale = sum(maintain.differences(connection).values())
+    return Kill(name, after, said[-1:] == [b"writes"], said.count(b"wrote"), differing, stale)
+
+
+HEADS = ("fact", "change", "answers gone", "of parts", "of others", "differing")
+
+
+def changed(path: Path, changes: Sequence[Change]) -> Iterator[tuple[bool, list[str]]]:
+    """Whether each change left something wrong, and its line of the table."""
+    for change in changes:
+        found = tried(path, change)
+        is_wrong = bool(found.differing or (change.touched is not None and found.others))
+        what = f"{change.kind} ({found.error})" if found.error else change.kind
+        others = "a rule" if change.touched is None else str(found.others)
+        yield is_wrong, [change.fact, what, str(found.gone), str(found.parts), others, str(found.differing)]
+
+
+def cleared(path: Path) -> Iterator[list[str]]:
+    """Facts by the answers that a change of a row clears."""
+    with duckdb.connect(str(path), read_only=True) as connection:
+        by = triggers.clears(connection)
+    for column, which in CLEARED.items():
+        yield [which, ", ".join(f"`{fact}`" for fact, found in by.items() if found == column)]
+
+
+CLEARED = {
+    "hardware": "of the part that the row names (and of its architecture: `efficiency`, `shipped_part`)",
+    "scope": "of the parts that the scope holds for",
+    "compute_capability": "of the parts of that compute capability",
+    "family": "of the parts of that family; all for `*`",
+    "scenario_id": "of the scenario",
+    "model": "of the model",
+    "": "all",
+}
+"""What a changed row of a fact clears, by the column that finds it (`triggers.clears`)."""
 
 
 def main() -> None:
-    """Print both tables."""
+    """Print what is found, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--changes", type=int, help="Statements to draw; all when not said.")
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--seed", type=int, default=32)
     parser.add_argument("--only", nargs="*", default=[], help="Facts.")
+    parser.add_argument("--page", type=Path, help="Page to write.")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     path = made(options.folder)
-    count = len(kept(path, "TRUE"))
-    print(f"{count} answers\n\n| fact | change | gone | parts | of others | differing |\n|---|---|---|---|---|---|")
-    wrong = total = 0
-    for change in (*statements(path), *commands()):
-        if options.only and change.fact not in options.only:
-            continue
-        found = tried(path, change)
-        total += 1
-        is_wrong = bool(found.differing or (change.touched is not None and found.others))
-        wrong += is_wrong
-        others = "rule" if change.touched is None else str(found.others)
-        cells = [
-            change.fact,
-            change.kind + (f" ({found.error})" if found.error else ""),
-            str(found.gone),
-            str(found.parts),
-            others,
-        ]
-        print(f"| {' | '.join(cells)} | {found.differing}{' **wrong**' if is_wrong else ''} |", flush=True)
-    print(f"\n{total} changes, {wrong} wrong\n\nseed {options.seed}")
     dice = random.Random(options.seed)
+    drawn = list(statements(path))
+    if options.changes is not None:
+        drawn = [drawn[i] for i in sorted(dice.sample(range(len(drawn)), min(options.changes, len(drawn))))]
+    changes = [change for change in (*drawn, *commands()) if not options.only or change.fact in options.only]
+    lines, wrong = [], 0
+    for is_wrong, line in changed(path, changes):
+        print(("WRONG " if is_wrong else "") + " | ".join(line), flush=True)
+        lines.append(line)
+        wrong += is_wrong
+    kills = []
     for i in range(options.kills):
-        writer = (CLIENT, COMMAND)[i % 2]
-        after, differing, stale = killed(path, writer, dice)
-        name = "client" if writer is CLIENT else "charz scenario add"
-        print(
-            f"kill {i}: {name} after {after:.2f} s: {differing} answers differ, {stale} rows of maintained tables",
-            flush=True,
-        )
+        kills.append(killed(path, *(("plain client", CLIENT), ("`charz scenario add`", COMMAND))[i % 2], dice))
+        print(kills[-1], flush=True)
+    if options.page:
+        options.page.write_text(page(path, lines, wrong, kills, options.seed))
+
+
+def page(path: Path, lines: Sequence[Sequence[str]], wrong: int, kills: Sequence[Kill], seed: int) -> str:
+    """The page of what was found."""
+    count, refused = len(kept(path, "TRUE")), sum("(" in line[1] for line in lines)
+    ends = [
+        [
+            name,
+            str(len(of)),
+            str(sum(kill.is_within for kill in of)),
+            str(sum(kill.written for kill in of)),
+            str(sum(kill.differing for kill in of)),
+            str(sum(kill.stale for kill in of)),
+        ]
+        for name in dict.fromkeys(kill.writer for kill in kills)
+        for of in [[kill for kill in kills if kill.writer == name]]
+    ]
+    return "\n".join(
+        [
+            "# Answers at hand after changes and kills",
+            "",
+            pages.line(),
+            "",
+            f"`python -m benchmarks.answer_changes FOLDER --page docs/answer-changes.md`, seed {seed}: a file of three generated models on",
+            f"four parts with {count} answers. Each change starts from it; afterwards every answer that is left is held against its live view.",
+            "",
+            "## Which facts clear which answers",
+            "",
+            display.markdown(["answers that go", "facts"], list(cleared(path))),
+            "",
+            "A change of `operator`, `module` or `kernel` by a client clears those of its model; facts that stand nowhere here clear none.",
+            "",
+            "## Changes",
+            "",
+            f"{len(lines)} changes, {refused} of them refused; after {wrong} of them an answer differed from its live view, or one went that is of",
+            "another part, scenario or model. Only rules may clear more than what a row names.",
+            "",
+            display.markdown(list(HEADS), list(lines)),
+            "",
+            "## Kills",
+            "",
+            "`kill -9` within four seconds of the first write.",
+            "",
+            display.markdown(
+                [
+                    "writer",
+                    "kills",
+                    "within a write",
+                    "writes that had ended",
+                    "answers that differ",
+                    "rows of maintained tables that differ",
+                ],
+                ends,
+            ),
+            "",
+        ]
+    )
 
 
 if __name__ == "__main__":
