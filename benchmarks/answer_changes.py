@@ -26,11 +26,11 @@ from pathlib import Path
 import duckdb
 
 import charz
+from charz.cli import display, pages
 from charz.schema import database
 from charz.schema.errors import CharzError
 from charz.schema.row import ModelRow, Row
 from charz.session import Session
-from charz.cli import display, pages
 from charz.sql import answers, maintain, triggers
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))

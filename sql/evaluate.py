@@ -527,8 +527,9 @@ def _blocks(
 ) -> list[tuple[Scope, list[Sequence[str]]]]:
     """The scope cut into models and scenarios whose runs are held together, each with the parts at a time."""
     known = catalog(connection)
-    is_of_parts = bool(known.upstream(wanted) & {r.name for r in known.of(*MODELS)})
-    is_summed = all(set(known.relations[name].grain) <= set(TARGET) for name in wanted if name in known.relations)
+    of_parts = {relation.name for relation in known.of(*MODELS)}
+    is_of_parts = bool(known.upstream(wanted) & of_parts)
+    is_summed = all(set(known.relations[name].grain) <= set(TARGET) for name in of_parts.intersection(wanted))
     most = SUMMED_AT_ONCE if is_summed else KERNELS_AT_ONCE
     weights = _weights(connection, scope, is_of_parts)
     found: list[tuple[Scope, list[Sequence[str]]]] = []
