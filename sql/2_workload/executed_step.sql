@@ -1,7 +1,8 @@
 -- Steps of every operator that a kernel executes in a run, with the element type each computes in.
 -- Grain: model, scenario_id, kernel_id, operator_id, step
 CREATE VIEW executed_step AS
-WITH planned_steps AS (
+-- Materialized, or the planner joins every step with every size first.
+WITH planned_steps AS MATERIALIZED (
     SELECT
         r.model,
         r.backend,
@@ -21,6 +22,8 @@ WITH planned_steps AS (
 
 SELECT
     r.model,
+    r.backend,
+    r.precision,
     r.scenario_id,
     -- Kernel.
     p.kernel_id,

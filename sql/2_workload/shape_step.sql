@@ -32,5 +32,7 @@ SELECT
     s.query_count,
     s.query_heads
 FROM shape AS s
-INNER JOIN executed_step AS t ON t.model = s.model AND t.scenario_id = s.scenario_id AND t.kernel_id = s.shape_id
+INNER JOIN executed_step AS t
+    ON t.model = s.model AND t.backend = s.backend AND t.precision = s.precision AND t.scenario_id = s.scenario_id
+    AND t.kernel_id = s.shape_id
 INNER JOIN operator_class AS c ON c.operator_class = t.operator_class

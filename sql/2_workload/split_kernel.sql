@@ -15,25 +15,6 @@ WITH barriers AS (
     WHERE o.operator_class = 'norm' OR (o.operator_class = 'reduction' AND d.class_name LIKE '%Norm%')
 ),
 
-read_weights AS (
-    SELECT r.model, r.backend, r.precision, k.kernel_id, k.tensor_id, p.bits
-    FROM (SELECT DISTINCT model, backend, precision FROM run) AS r
-    INNER JOIN kernel_tensor AS k
-        ON k.model = r.model AND k.backend = r.backend AND k.role = 'weight' AND k.direction = 'read'
-    INNER JOIN tensor_precision AS t ON t.model = r.model AND t.policy = r.precision AND t.tensor_id = k.tensor_id
-    INNER JOIN precision AS p ON p.precision = t.precision
-),
-
-held_weights AS (
-    SELECT r.model, r.scenario_id, w.kernel_id, SUM(z.elements * w.bits / 8e0) AS weight_byte
-    FROM run AS r
-    INNER JOIN read_weights AS w ON w.model = r.model AND w.backend = r.backend AND w.precision = r.precision
-    INNER JOIN tensor_size AS z
-        ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
-        AND z.tensor_id = w.tensor_id
-    GROUP BY r.model, r.scenario_id, w.kernel_id
-),
-
 weighted_kernels AS (
     SELECT
         k.model,
@@ -46,7 +27,7 @@ weighted_kernels AS (
         k.position,
         -- That of its product: what is fused behind one may read a kernel as deep, as in SiLU(gate) * up.
         o.stage,
-        COALESCE(h.weight_byte, 0e0) AS weight_byte,
+        COALESCE(h.held_byte, 0e0) AS weight_byte,
         c.crossing_byte,
         s.input_byte,
         s.output_byte,
@@ -60,7 +41,7 @@ weighted_kernels AS (
     INNER JOIN operator AS o ON o.model = k.model AND o.operator_id = k.anchor_operator_id
     INNER JOIN module AS d ON d.model = o.model AND d.module_id = o.module_id
     LEFT JOIN barriers AS n ON n.model = k.model AND n.backend = k.backend AND n.kernel_id = k.fused_kernel_id
-    LEFT JOIN held_weights AS h ON h.model = k.model AND h.scenario_id = k.scenario_id AND h.kernel_id = k.kernel_id
+    LEFT JOIN held_weight AS h ON h.model = k.model AND h.scenario_id = k.scenario_id AND h.kernel_id = k.kernel_id
     LEFT JOIN cut_byte AS c ON c.model = k.model AND c.scenario_id = k.scenario_id AND c.kernel_id = k.kernel_id
 ),
 

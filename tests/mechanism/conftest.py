@@ -25,7 +25,8 @@ Evaluate = Callable[..., list[Record]]
 
 HEAD = re.compile(r"^CREATE (?:VIEW|TABLE) (\w+) AS\s*\n", re.MULTILINE)
 USUAL: Record = {
-    "model": "net", "hardware": "chip", "backend": "eager", "row_backend": "eager", "run_backend": "eager", "precision": "fp32", "policy": "fp32", "batch": 1, "sequence": 0, "context": 0,
+    "model": "net", "hardware": "chip", "backend": "eager", "row_backend": "eager", "run_backend": "eager",
+    "precision": "fp32", "policy": "fp32", "batch": 1, "sequence": 0, "context": 0,
     "scenario_id": 1, "shape_id": 0, "kernel_id": 0, "operator_id": 0, "tensor_id": 0, "step_id": 0, "candidate": 0,
     "compute_precision": "fp32", "storage_precision": "fp32", "memory_format": "nchw", "layout": "nchw",
 }  # fmt: skip

@@ -72,13 +72,37 @@ def test_what_a_plan_holds(evaluate: Callable[..., list[Record]]) -> None:
         kernel=[{"kernel_id": i} for i in range(6)],
     )
     held = {
-        (row["tensor_id"], row["is_copy"]): (row["storage_precision"], row["bits"], row["first_kernel_id"], row["last_kernel_id"])
+        (row["tensor_id"], row["is_copy"]): (
+            row["storage_precision"],
+            row["bits"],
+            row["first_kernel_id"],
+            row["last_kernel_id"],
+        )
         for row in rows
     }
     assert len(rows) == 3
     assert held == {
         (0, False): ("fp32", 32, 1, 3), (0, True): ("fp16", 16, 2, 3), (1, True): ("fp16", 16, 2, 5),
     }  # fmt: skip
+
+
+def test_weights_of_a_kernel(check: Callable[..., None]) -> None:
+    """Two weights of ten elements of two bytes; an activation, what it writes and what another kernel reads do not count."""
+    crossing = [
+        {"tensor_id": 0, "direction": "read", "role": "weight"},
+        {"tensor_id": 1, "direction": "read", "role": "weight"},
+        {"tensor_id": 2, "direction": "read", "role": "input"},
+        {"tensor_id": 2, "direction": "write", "role": "weight"},
+    ]
+    check(
+        "held_weight",
+        {"kernel_id": 0, "held_byte": 40.0},
+        run={},
+        kernel_tensor=crossing,
+        tensor_size=[{"tensor_id": i, "elements": 10.0} for i in range(3)],
+        tensor_precision=[{"tensor_id": i, "precision": "fp16"} for i in range(3)],
+        precision={"precision": "fp16", "bits": 16},
+    )
 
 
 def test_blocks_are_rounded_up(check: Callable[..., None]) -> None:

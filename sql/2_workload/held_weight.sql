@@ -1,0 +1,24 @@
+-- Weights that a kernel of a run needs in memory, however many of them it reads.
+-- Grain: model, scenario_id, kernel_id
+CREATE VIEW held_weight AS
+WITH read_weights AS (
+    SELECT r.model, r.backend, r.precision, k.kernel_id, k.tensor_id, p.bits
+    FROM (SELECT DISTINCT model, backend, precision FROM run) AS r
+    INNER JOIN kernel_tensor AS k
+        ON k.model = r.model AND k.backend = r.backend AND k.role = 'weight' AND k.direction = 'read'
+    INNER JOIN tensor_precision AS t ON t.model = r.model AND t.policy = r.precision AND t.tensor_id = k.tensor_id
+    INNER JOIN precision AS p ON p.precision = t.precision
+)
+
+SELECT
+    r.model,
+    r.scenario_id,
+    w.kernel_id,
+    -- Their size. [byte]
+    SUM(z.elements * w.bits / 8e0) AS held_byte
+FROM run AS r
+INNER JOIN read_weights AS w ON w.model = r.model AND w.backend = r.backend AND w.precision = r.precision
+INNER JOIN tensor_size AS z
+    ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
+    AND z.tensor_id = w.tensor_id
+GROUP BY r.model, r.scenario_id, w.kernel_id
