@@ -21,7 +21,7 @@ from .scoped import Said, Scoped
 if TYPE_CHECKING:
     import duckdb
 
-    from charz.sql.evaluate import Triple, Varied
+    from charz.sql.evaluate import Ground, Triple, Varied
 
 PREFERRED_PRECISIONS = ("fp32", "bf16", "fp16", "int8")
 """Policies a part is asked in when none is named, of which it takes the first it computes in: the model's own
@@ -103,6 +103,7 @@ class Core:
         self._empty: duckdb.DuckDBPyConnection | None = None
         self._of_parent: duckdb.DuckDBPyConnection | None = None
         self._altered: duckdb.DuckDBPyConnection | None = None
+        self._ground: Ground | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -120,11 +121,20 @@ class Core:
             self._opened[1].close()
             self._opened = None
         if self._altered:
+            self._lift()
             self._altered.close()
             self._altered = None
         if self._empty:
             self._empty.close()
             self._empty = None
+
+    def _lift(self) -> None:
+        """Let go of the parts that are taken as changed."""
+        from charz.sql import evaluate
+
+        if self._ground and self._altered:
+            evaluate.lift(self._altered, self._ground)
+            self._ground = None
 
     def connection(self, create: bool = False) -> duckdb.DuckDBPyConnection:
         """A read-only connection to the whole file, as it is now. Raises `CharzError` where there is none."""
@@ -139,7 +149,8 @@ class Core:
                 from charz.sql import evaluate
 
                 self._altered = self.cursor()
-                evaluate.hold(self._altered, evaluate.Scope(copies=evaluate.changed(self._changes)))
+                self._ground = evaluate.lay(self._altered, evaluate.changed(self._changes))
+                evaluate.hold(self._altered, evaluate.Scope(ground=self._ground))
             return self._altered
         if self._opened and self._opened[0] != _state(self.path):
             self.close()
@@ -246,7 +257,7 @@ class Core:
             hardware=list(parts) or None,
             scenarios=rows,
             stored=numbers,
-            copies=evaluate.changed(self._changes),
+            ground=self._ground,
         )
         return Scoped(self.cursor(), scope, is_live=self.access.is_live, progress=self.messages.progress)
 
@@ -536,7 +547,7 @@ class Core:
             targets=targets,
             scenarios=rows,
             stored=held,
-            copies=evaluate.changed([number for number in self._changes if number.hardware in hardware]),
+            ground=self._ground,
         )
         count = len(models or self._names("model")) * len(targets) * len(runs)
         return Scoped(
