@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from charz.schema import database, ddl
+from charz.schema import ddl
 
 from . import evaluate
 from .evaluate import SUPPORT, Scope, evaluated, listed, scenario_rows, shared
@@ -123,6 +123,8 @@ def facts_read(known: Catalog) -> set[str]:
 
 def fingerprints(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, tuple[int, int]]]:
     """A number for what the answers rest on of each part, or of all under an empty name, by table."""
+    from charz.schema import database
+
     known = catalog(connection)
     models = {row_type.TABLE for row_type in database.TABLES if "model" in row_type.model_fields}
     columns: dict[str, Sequence[str]] = {table.name: table.columns for table in known.tables(HARDWARE)}

@@ -15,17 +15,18 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 
-from charz.schema import database, ddl
-from charz.schema.row import Row
+from charz.schema import ddl
 
-from . import restate
 from .installed import Catalog, Relation, catalog
 from .keys import TARGET
 from .layers import COST, HARDWARE, MODELS, REPORT, ROLLUP, WORKLOAD
+
+if TYPE_CHECKING:
+    from charz.schema.row import Row
 
 K = TypeVar("K")
 
@@ -497,6 +498,8 @@ class _Holder:
 
     def _copy_facts(self) -> list[str]:
         """Hide facts of parts behind those of the copies, with their numbers, and of the other parts; gives their names."""
+        from charz.schema import database
+
         facts = []
         for number, copies in enumerate(self.scope.copies):
             columns = ["CAST(UNNEST(?) AS VARCHAR) AS hardware"]
@@ -519,6 +522,8 @@ class _Holder:
     def _differs(self, row_type: type[Row]) -> bool:
         """Whether copies have rows in a fact that the file has not: other parts in all facts of parts, the same with other numbers
         in those that hold these."""
+        from . import restate
+
         if not {"hardware", "scope"} & set(row_type.model_fields):
             return False
         if any(list(copies.names) != [copies.base] for copies in self.scope.copies):
@@ -571,6 +576,8 @@ def _number(i: int) -> str:
 
 def _replaced(row_type: type[Row], varied: Sequence[Varied]) -> Iterator[str]:
     """Columns of a fact with the numbers of the copies in them, and without what a stated number of before was derived beside."""
+    from . import restate
+
     columns: dict[str, list[str]] = {}
     for i, number in enumerate(varied):
         if number.table != row_type.TABLE:
@@ -587,6 +594,8 @@ def _replaced(row_type: type[Row], varied: Sequence[Varied]) -> Iterator[str]:
 
 def _dropped(row_type: type[Row], varied: Sequence[Varied]) -> str:
     """Condition that leaves out what was kept of numbers that are stated anew."""
+    from . import restate
+
     if row_type.TABLE != restate.RESTATED:
         return ""
     fields = [
