@@ -32,7 +32,12 @@ STORED = f"{SCHEMA}.stored"
 
 def relations(connection: duckdb.DuckDBPyConnection) -> list[str]:
     """Names of the relations whose rows are kept."""
-    return [relation.name for relation in _stored(catalog(connection))]
+    return names(catalog(connection))
+
+
+def names(known: Catalog) -> list[str]:
+    """Names of the relations whose rows are kept."""
+    return [relation.name for relation in _stored(known)]
 
 
 def _stored(known: Catalog) -> list[Relation]:
@@ -249,7 +254,7 @@ TAKEN = "taken_answer"
 
 def evaluate_rows(connection: duckdb.DuckDBPyConnection, known: Catalog, held: Collection[str]) -> None:
     """Answer from rows that the views of a connection, scoped already and few, give now; `held` are temporary tables."""
-    with shared(connection, known, [relation.name for relation in _stored(known)], is_narrow=True, held=held):
+    with shared(connection, known, names(known), is_narrow=True, held=held):
         connection.execute(f"CREATE OR REPLACE TEMP TABLE {TAKEN} AS {evaluation(known)}")
 
 
@@ -260,7 +265,7 @@ def evaluate_portions(
     connection."""
     arriving = f"SELECT * FROM arriving_answer ANTI JOIN temp.{TAKEN} USING (model, hardware, scenario_id)"
     with connection.cursor() as beside:
-        for _ in evaluated(beside, scope, relations(connection), done):
+        for _ in evaluated(beside, scope, names(known), done):
             connection.register("arriving_answer", beside.sql(evaluation(known)).to_arrow_table())
             connection.execute(f"INSERT INTO temp.{TAKEN} BY NAME {arriving}")
             connection.unregister("arriving_answer")

@@ -154,9 +154,8 @@ def hold(
     return holder.made
 
 
-def lay(connection: duckdb.DuckDBPyConnection, copies: Sequence[Copies]) -> Ground:
+def lay(connection: duckdb.DuckDBPyConnection, copies: Sequence[Copies], known: Catalog) -> Ground:
     """Evaluate parts in whose place others stand, for scopes of cursors of the connection; `lift` lets go of them."""
-    known = catalog(connection)
     maintained = known.tables(HARDWARE)
     with connection.cursor() as cursor:
         tables = _Holder(cursor, Scope(copies=copies), [table.name for table in maintained], known, ()).change()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from charz.sql.evaluate import Scope
+    from charz.sql.installed import Catalog
 
 Said = list[tuple[bool, str]]
 """Lines beside an answer: whether it is about what is left out, and the text."""
@@ -50,13 +51,14 @@ class Scoped:
         self,
         connection: duckdb.DuckDBPyConnection,
         scope: Scope | None = None,
+        known: Catalog | None = None,
         *,
         is_live: bool = False,
         keeps_costs: bool = False,
         progress: Progress = no_progress,
     ) -> None:
-        """Without a scope the views answer for the whole file. `is_live` takes no row that is at hand, `keeps_costs` evaluates
-        the costs once for all views that read them."""
+        """Without a scope the views answer for the whole file. `known` is what the file says of its relations; `is_live` takes no
+        row that is at hand, `keeps_costs` evaluates the costs once for all views that read them."""
         self._connection, self.scope = connection, scope
         self._is_live, self._keeps_costs, self._progress = is_live, keeps_costs, progress
         self._is_answered = False
@@ -68,7 +70,7 @@ class Scoped:
         if scope is not None:
             from charz.sql.installed import catalog
 
-            self._known = catalog(connection)
+            self._known = known or catalog(connection)
             self._hold(LIGHT)
 
     @property
@@ -173,13 +175,14 @@ class Scoped:
 
         assert self.scope is not None
         self._is_answered = True
+        kept = answers.names(self._known)
         rest = answers.take(self._connection, self.scope, self._is_live)
         if rest is not None and self._keeps_costs:
-            self._hold(answers.relations(self._connection))
+            self._hold(kept)
             self._cost()
             answers.evaluate_rows(self._connection, self._known, self._held)
         elif rest is not None:
-            count = evaluate.portion_count(self._connection, rest, answers.relations(self._connection))
+            count = evaluate.portion_count(self._connection, rest, kept)
             with self._progress("answers", count) as done:
                 answers.evaluate_portions(self._connection, rest, self._known, done)
         self._held |= answers.show(self._connection, self._known)
