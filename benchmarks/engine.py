@@ -1,12 +1,13 @@
 """What questions, writes and exports cost in U, in files of several sizes.
 
-    python -m benchmarks.engine FILE [--copies 20 100] [--live] [--writes] [--before FILE] [--export] [--ingest ROOT ...]
+    python -m benchmarks.engine FILE [--session] [--copies 20 100] [--live] [--writes] [--before FILE] [--export] [--ingest ROOT ...]
 
 U is the CPU time of ten million empty passes of a Python loop, taken in the same process right before each figure, so that
 figures of machines and of hours compare. FILE is a charz database with its answers at hand. `--copies N` asks the same of a file
 in which the models stand several times under other names, N in all; rows of their runs and answers are copied too, since nothing
-of them depends on a name. `--before` is a file of the same models by an earlier charz, whose writes are measured beside;
-`--ingest` are trees of charz whose ingest of five models is measured. What is found goes to docs/benchmark-engine.md.
+of them depends on a name. `--session` asks what people ask of a session, live and of what is at hand. `--before` is a file of
+the same models by an earlier charz, whose writes are measured beside; `--ingest` are trees of charz whose ingest of five models
+is measured. What is found goes to docs/benchmark-engine.md.
 """
 
 from __future__ import annotations
@@ -33,7 +34,6 @@ import charz
 from charz.schema import ddl
 from charz.session import Session
 from charz.sql import answers, evaluate, triggers
-from charz.sql.installed import catalog
 
 T = TypeVar("T")
 Rows = list[tuple[Any, ...]]
@@ -90,26 +90,35 @@ PARTS = "rtx4090,t4,h100_sxm5_80,tpu_v4"
 CLOCK = f"{PART}.sm.clock_boost_hz"
 ASKED = {"on": PART, "batch": 1, "precision": "fp16"}
 
-SESSION: dict[str, Callable[[Session], Any]] = {
-    "one answer: a model on a part under a scenario": lambda db: db.sql(
-        "SELECT * FROM model_report", model=MODEL, backend="inductor", **ASKED
+SESSION: dict[str, tuple[Callable[[Session], Any], float | None]] = {
+    "nothing (opening and closing the file, in each figure below)": (lambda db: db.connection(), None),
+    "one answer: a model on a part under a scenario": (
+        lambda db: db.sql("SELECT * FROM model_report", model=MODEL, backend="inductor", **ASKED),
+        1.0,
     ),
-    "a model on all parts": lambda db: db.sql(
-        "SELECT * FROM model_report", model=MODEL, batch=1, precision="fp16", backend="inductor"
+    "a model on all parts": (
+        lambda db: db.sql("SELECT * FROM model_report", model=MODEL, batch=1, precision="fp16", backend="inductor"),
+        3.0,
     ),
-    "the same, each part's own backend (`compare`)": lambda db: db.compare(MODEL, batch=1, precision="fp16", top=1000),
-    "`report`": lambda db: db.report(MODEL, **ASKED),
-    "`report --section run`": lambda db: db.report(MODEL, section="run", **ASKED),
-    "`explain`": lambda db: db.explain(MODEL, on=PART),
-    "`compare`, two models on four parts": lambda db: db.compare(f"{MODEL},{OTHER}", on=PARTS),
-    "`recommend`, all parts": lambda db: db.recommend(OTHER),
-    "`what-if`, one variant (`compare`)": lambda db: db.what_if({CLOCK: 2.0e9}, "compare", MODEL, **ASKED),
-    "`what-if`, three variants (`compare`)": lambda db: db.what_if(
-        {CLOCK: [1.8e9, 2.0e9, 2.2e9]}, "compare", MODEL, **ASKED
+    "the same, each part's own backend (`compare`)": (
+        lambda db: db.compare(MODEL, batch=1, precision="fp16", top=1000),
+        3.0,
     ),
-    "`what-if`, one variant (`report`)": lambda db: db.what_if({CLOCK: 2.0e9}, "report", MODEL, section="run", **ASKED),
+    "`report`": (lambda db: db.report(MODEL, **ASKED), 3.0),
+    "`explain`": (lambda db: db.explain(MODEL, on=PART), 3.5),
+    "`compare`, two models on four parts": (lambda db: db.compare(f"{MODEL},{OTHER}", on=PARTS), 3.5),
+    "`recommend`, all parts": (lambda db: db.recommend(OTHER), 6.0),
+    "`what-if`, one variant (`compare`)": (lambda db: db.what_if({CLOCK: 2.0e9}, "compare", MODEL, **ASKED), None),
+    "`what-if`, three variants (`compare`)": (
+        lambda db: db.what_if({CLOCK: [1.8e9, 2.0e9, 2.2e9]}, "compare", MODEL, **ASKED),
+        None,
+    ),
+    "`what-if`, one variant (`report`)": (lambda db: db.what_if({CLOCK: 2.0e9}, "report", MODEL, **ASKED), None),
 }
-"""What is asked of a session that was just opened."""
+"""What is asked of a session that was just opened, and how many U it may take."""
+
+A_VARIANT = ("`what-if`, one variant (`compare`)", "`what-if`, three variants (`compare`)", 4.0)
+"""Two questions that differ by two variants, and how many U each of these may take."""
 
 GRID = "SELECT SUM(kernel_count), SUM(latency_s), SUM(energy_j) FROM model_cost"
 
@@ -262,46 +271,64 @@ def sessions(path: Path) -> Iterator[str]:
         with charz.open(path, is_live=is_live) as db:
             return question(db)
 
-    asks(SESSION["`report`"], True)  # imports
-    yield "| question to a session | live | at hand |\n|---|---|---|"
-    for name, question in SESSION.items():
-        live, _ = in_units(partial(asks, question, True))
-        hand, _ = in_units(partial(asks, question, False))
-        yield f"| {name} | {live:.2f} | {hand:.2f} |"
+    for question, _ in SESSION.values():
+        asks(question, True)  # imports
+    yield "| question to a session | live, U | at hand, U | asked for, U |\n|---|---|---|---|"
+    found: dict[str, list[float]] = {}
+    for name, (question, most) in SESSION.items():
+        found[name] = [in_units(partial(asks, question, is_live))[0] for is_live in (True, False)]
+        yield _row(name, found[name], most)
+    one, three, most = A_VARIANT
+    a_variant = [(c - a) / 2 for a, c in zip(found[one], found[three], strict=True)]
+    yield _row("a further variant of a `what-if`", a_variant, most)
     u, rows = in_units(lambda: asks(lambda db: db.sql(GRID, timeout=0), True), 1)
     kernels = int(rows[0, 0])
-    yield f"\nThe grid, live through a session: {kernels:,} kernel-targets in {u:.1f} U: {kernels / u:,.0f} a U."
+    yield f"\nThe grid, live through a session: {kernels:,} kernel-targets in {u:.1f} U: {kernels / u:,.0f} a U (100,000 asked for)."
+
+
+def _row(name: str, figures: Sequence[float], most: float | None) -> str:
+    return f"| {name} | {' | '.join(f'{u:.2f}' for u in figures)} | {'' if most is None else f'{most:g}'} |"
+
+
+STEPS = ("tile_step", "cost_border", evaluate.COSTED, "model_cost", "model_report")
+"""Relations that a session evaluates one after another for a live answer: what is read twice, and the costs."""
 
 
 def planned(path: Path) -> Iterator[str]:
-    """Where the time of one live answer goes."""
+    """Where the time of one live answer goes, as one statement of a plain client and step by step, as a session asks."""
     with charz.open(path) as db:
         row = db.conditions({"batch": 1, "precision": "fp16", "backend": "inductor"})
         rows, held = db.numbered([row])
     scope = evaluate.Scope(
         models=[MODEL], hardware=[PART], targets=[(PART, "inductor", "fp16")], scenarios=rows, stored=held
     )
-    spent: dict[str, list[float]] = {}
+    spent: dict[tuple[str, str], list[float]] = {}
+
+    def took(step: str, kind: str, call: Callable[[], object], unit: float) -> None:
+        start = time.process_time()
+        call()
+        spent.setdefault((step, kind), []).append((time.process_time() - start) / unit)
+
     for _ in range(5):
         unit = unit_s()
         with client(path) as connection:
 
-            def step(name: str, call: Callable[[], object], unit: float = unit) -> None:
-                start = time.process_time()
-                call()
-                spent.setdefault(name, []).append((time.process_time() - start) / unit)
+            def evaluated(step: str, query: str, unit: float, connection: duckdb.DuckDBPyConnection) -> None:
+                took(step, "planning", lambda: connection.execute(f"PREPARE planned AS {query}"), unit)
+                took(step, "both", lambda: connection.execute(query).fetchall(), unit)
 
-            step("the first statement in the file", lambda: connection.execute("SELECT 1 FROM model").fetchall())
-            step("scoping the tables", lambda: evaluate.hold(connection, scope))
-            for name, query in (
-                ("model_report", "SELECT * FROM model_report"),
-                ("all relations at hand", answers.evaluation(catalog(connection))),
-            ):
-                step(f"{name}: planning", lambda: connection.execute(f"PREPARE planned AS {query}"))  # noqa: B023
-                step(f"{name}: planning and execution", lambda: connection.execute(query).fetchall())  # noqa: B023
-    yield "| one live answer | U |\n|---|---|"
-    for name, figures in spent.items():
-        yield f"| {name} | {min(figures):.2f} |"
+            took("the first statement in the file", "both", lambda: connection.execute("FROM model").fetchall(), unit)
+            took("scoping the tables", "both", lambda: evaluate.hold(connection, scope), unit)
+            evaluated("model_report as one statement", "SELECT * FROM model_report", unit, connection)
+            with evaluate.planned_briefly(connection):
+                evaluated("the same, planned briefly", "SELECT * FROM model_report", unit, connection)
+                for name in STEPS:
+                    evaluated(f"step by step: {name}", f"SELECT * FROM {name}", unit, connection)
+                    connection.execute(f"CREATE TEMP TABLE {name} AS SELECT * FROM {name}")
+    yield "| one live answer | planning, U | planning and execution, U |\n|---|---|---|"
+    for step in dict.fromkeys(step for step, _ in spent):
+        planning, both = (spent.get((step, kind)) for kind in ("planning", "both"))
+        yield f"| {step} | {f'{min(planning):.2f}' if planning else ''} | {min(both or [math.nan]):.2f} |"
 
 
 def writes(files: Sequence[Path]) -> Iterator[str]:
@@ -361,6 +388,7 @@ class Options:
     copies: list[int]
     before: Path | None
     ingest: list[Path]
+    session: bool
     live: bool
     writes: bool
     export: bool
@@ -373,7 +401,7 @@ def main() -> None:
     parser.add_argument("--copies", type=int, nargs="*", default=[])
     parser.add_argument("--before", type=Path)
     parser.add_argument("--ingest", type=Path, nargs="*", default=[])
-    for name in ("live", "writes", "export"):
+    for name in ("session", "live", "writes", "export"):
         parser.add_argument(f"--{name}", action="store_true")
     options = Options(**vars(parser.parse_args()))
     print(f"U: {unit_s():.3f} CPU s; load {os.getloadavg()[0]:.1f}")
@@ -386,7 +414,7 @@ def main() -> None:
         for path in files:
             print(f"{path.name}: {path.stat().st_size / 2**20:.1f} MiB")
         tables = [twelve(files, options.live)]
-        if options.live:
+        if options.session:
             tables += [sessions(options.file), planned(options.file)]
         if options.writes:
             for i, path in enumerate(files):

@@ -10,16 +10,17 @@ Triggers delete what a change of a fact touches, so a row is right or not there;
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import duckdb
 
-from charz.schema import database, ddl
+from charz.schema import ddl
 
 from . import evaluate
-from .evaluate import SUPPORT, Scope, evaluated, listed, scenario_rows, stored
+from .evaluate import SUPPORT, Scope, evaluated, listed, scenario_rows, shared
 from .installed import Catalog, Relation, catalog
 from .keys import TARGET as KEYS
 from .layers import ANSWERS as SCHEMA
@@ -31,7 +32,12 @@ STORED = f"{SCHEMA}.stored"
 
 def relations(connection: duckdb.DuckDBPyConnection) -> list[str]:
     """Names of the relations whose rows are kept."""
-    return [relation.name for relation in _stored(catalog(connection))]
+    return names(catalog(connection))
+
+
+def names(known: Catalog) -> list[str]:
+    """Names of the relations whose rows are kept."""
+    return [relation.name for relation in _stored(known)]
 
 
 def _stored(known: Catalog) -> list[Relation]:
@@ -122,6 +128,8 @@ def facts_read(known: Catalog) -> set[str]:
 
 def fingerprints(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, tuple[int, int]]]:
     """A number for what the answers rest on of each part, or of all under an empty name, by table."""
+    from charz.schema import database
+
     known = catalog(connection)
     models = {row_type.TABLE for row_type in database.TABLES if "model" in row_type.model_fields}
     columns: dict[str, Sequence[str]] = {table.name: table.columns for table in known.tables(HARDWARE)}
@@ -211,51 +219,56 @@ def fill(connection: duckdb.DuckDBPyConnection, lacking: Missing, done: Callable
 # Asked
 
 
-def take(connection: duckdb.DuckDBPyConnection, scope: Scope, known: Catalog) -> bool:
-    """Let the relations at hand of a connection answer from rows that are kept, where all of the scope are; else False."""
-    numbers = None if scope.scenarios is None else [row["scenario_id"] for row in scope.scenarios]
-    if scope.copies or scope.hidden or scope.runs != "TRUE" or (numbers and not set(numbers) <= set(scope.stored)):
-        return False
-    limits = {"model": scope.models, "scenario_id": numbers, "hardware": scope.hardware}
-    condition = " AND ".join(f"{name} IN {listed(v)}" for name, v in limits.items() if v is not None) or "TRUE"
-    chosen = ""
-    if scope.targets is not None:
-        rows = ", ".join(f"({', '.join(map(ddl.literal, target))})" for target in scope.targets) or "(NULL, NULL, NULL)"
-        chosen = f"SEMI JOIN (VALUES {rows}) AS c (hardware, backend, precision) USING (hardware, backend, precision)"
-    pairs = f"SELECT * FROM {stored(connection, 'run')} JOIN {stored(connection, SUPPORT)} USING (backend, precision)"
-    query = f"SELECT COUNT(*) FROM ({pairs}) {chosen} WHERE {condition}"
-    ((asked,),) = connection.execute(query).fetchall()
-    kept = f"SELECT s.* FROM {table(connection)} AS s {chosen} WHERE {condition}"
-    connection.execute(f"CREATE TEMP TABLE {TAKEN} AS {kept}")
-    ((found,),) = connection.execute(f"SELECT COUNT(*) FROM {TAKEN}").fetchall()
-    if found != asked:
-        connection.execute(f"DROP TABLE temp.{TAKEN}")
-        return False
-    show(connection, known)
-    return True
+def take(connection: duckdb.DuckDBPyConnection, scope: Scope, is_live: bool) -> Scope | None:
+    """Begin the table that a question is answered from, with the rows at hand of a connection whose runs and targets are scoped
+    already, none where `is_live`; gives what of the scope is left to evaluate, None where nothing is."""
+    pairs = f"SELECT r.*, t.hardware FROM run AS r JOIN {SUPPORT} AS t USING (backend, precision)"
+    limits = [f"scenario_id IN {listed(scope.stored)}"] if scope.scenarios is not None else []
+    if scope.models is not None:
+        limits.append(f"model IN {listed(scope.models)}")
+    if scope.hardware is not None:
+        limits.append(f"hardware IN {listed(scope.hardware)}")
+    if scope.changed:
+        limits.append(f"hardware NOT IN {listed(scope.changed)}")
+    is_kept = "FALSE" if is_live or scope.runs != "TRUE" else " AND ".join(limits) or "TRUE"
+    kept = f"SELECT * FROM {table(connection)} SEMI JOIN ({pairs}) USING (model, hardware, scenario_id) WHERE {is_kept}"
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE {TAKEN} AS {kept}")
+    missing = f"SELECT * FROM ({pairs}) ANTI JOIN temp.{TAKEN} USING (model, hardware, scenario_id)"
+    query = f"""
+        SELECT LIST(DISTINCT model ORDER BY model), LIST(DISTINCT hardware ORDER BY hardware), LIST(DISTINCT scenario_id),
+            LIST(DISTINCT (hardware, backend, precision)), (SELECT COUNT(*) FROM temp.{TAKEN})
+        FROM ({missing})
+    """
+    ((models, hardware, numbers, targets, count),) = connection.execute(query).fetchall()
+    if numbers is None or not count:
+        return scope if numbers is not None else None
+    rows = [row for row in scenario_rows(connection) if row["scenario_id"] in numbers]
+    stored = numbers if scope.scenarios is None else scope.stored
+    rest = {"models": models, "targets": targets, "scenarios": rows, "stored": set(numbers).intersection(stored)}
+    return dataclasses.replace(scope, **rest, hardware=None if scope.hardware is None else hardware)
 
 
 TAKEN = "taken_answer"
 """Temporary table of the rows that a question is answered from."""
 
 
-def evaluate_rows(connection: duckdb.DuckDBPyConnection, known: Catalog) -> None:
-    """Let the relations at hand of a connection answer from rows that its views, scoped already, give now."""
-    connection.execute(f"CREATE TEMP TABLE {TAKEN} AS {evaluation(known)}")
-    show(connection, known)
+def evaluate_rows(connection: duckdb.DuckDBPyConnection, known: Catalog, held: Collection[str]) -> None:
+    """Answer from rows that the views of a connection, scoped already and few, give now; `held` are temporary tables."""
+    with shared(connection, known, names(known), is_narrow=True, held=held):
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE {TAKEN} AS {evaluation(known)}")
 
 
 def evaluate_portions(
     connection: duckdb.DuckDBPyConnection, scope: Scope, known: Catalog, done: Callable[[str], None] = lambda _: None
 ) -> None:
-    """As `evaluate_rows`, for a scope too large to be held at once; the portions are evaluated beside the connection."""
-    connection.execute(f"CREATE TEMP TABLE {TAKEN} AS SELECT * FROM {table(connection)} LIMIT 0")
+    """Add the rows of a scope too large to be held at once to those that were taken; the portions are evaluated beside the
+    connection."""
+    arriving = f"SELECT * FROM arriving_answer ANTI JOIN temp.{TAKEN} USING (model, hardware, scenario_id)"
     with connection.cursor() as beside:
-        for _ in evaluated(beside, scope, relations(connection), done):
+        for _ in evaluated(beside, scope, names(known), done):
             connection.register("arriving_answer", beside.sql(evaluation(known)).to_arrow_table())
-            connection.execute(f"INSERT INTO temp.{TAKEN} BY NAME SELECT * FROM arriving_answer")
+            connection.execute(f"INSERT INTO temp.{TAKEN} BY NAME {arriving}")
             connection.unregister("arriving_answer")
-    show(connection, known)
 
 
 def is_complete(connection: duckdb.DuckDBPyConnection) -> bool:
@@ -277,11 +290,13 @@ def covers(known: Catalog, name: str, is_stored: bool) -> bool:
     return is_stored or not known.upstream([name], ends) & workload
 
 
-def show(connection: duckdb.DuckDBPyConnection, known: Catalog, source: str = f"temp.{TAKEN}") -> None:
-    """Put the rows of a table in front of the live views that give them; reports over these follow by themselves."""
-    for name, body in _views(known, source):
-        if known.relations[name].at_hand != "derived":
-            connection.execute(f"CREATE OR REPLACE TEMP VIEW {ddl.quote(name)} AS {body}")
+def show(connection: duckdb.DuckDBPyConnection, known: Catalog, source: str = f"temp.{TAKEN}") -> set[str]:
+    """Put the rows of a table in front of the live views that give them; reports over these follow by themselves. Gives the names
+    of these views."""
+    shown = {name: body for name, body in _views(known, source) if known.relations[name].at_hand != "derived"}
+    for name, body in shown.items():
+        connection.execute(f"CREATE OR REPLACE TEMP VIEW {ddl.quote(name)} AS {body}")
+    return set(shown)
 
 
 def differences(connection: duckdb.DuckDBPyConnection, scope: Scope = Scope()) -> dict[str, int]:

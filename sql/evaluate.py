@@ -15,17 +15,18 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 
-from charz.schema import database, ddl
-from charz.schema.row import Row
+from charz.schema import ddl
 
-from . import restate
 from .installed import Catalog, Relation, catalog
 from .keys import TARGET
 from .layers import COST, HARDWARE, MODELS, REPORT, ROLLUP, WORKLOAD
+
+if TYPE_CHECKING:
+    from charz.schema.row import Row
 
 K = TypeVar("K")
 
@@ -46,6 +47,10 @@ KERNELS_AT_ONCE = 250_000
 
 SUMMED_AT_ONCE = 1_000_000
 """Kernels on parts of which sums alone are asked for: the engine holds their shapes, narrower and fewer."""
+
+NARROW = 100_000
+"""Kernels on parts up to which the costs are evaluated step by step: planning takes as long as evaluation, and what is read twice
+fits in memory (tiles of 100,000 kernels on parts are half a million rows)."""
 
 MEMORY_GB = 1
 """Memory for the evaluation of several portions: dropped temporary tables stay until the transaction ends, but may go to disk. [GB]"""
@@ -92,6 +97,17 @@ def changed(numbers: Sequence[Varied]) -> list[Copies]:
 
 
 @dataclass(frozen=True, slots=True)
+class Ground:
+    """Parts with other numbers under their own names, evaluated once for several scopes."""
+
+    database: str
+    """Database in memory that holds what is not as in the file."""
+    parts: Sequence[str]
+    tables: Mapping[str, bool]
+    """Its tables: facts and maintained tables, each with whether it has rows of these parts alone."""
+
+
+@dataclass(frozen=True, slots=True)
 class Scope:
     """What relations are evaluated for; None leaves what the file has."""
 
@@ -107,6 +123,13 @@ class Scope:
     copies: Sequence[Copies] = ()
     hidden: Collection[str] = ()
     """Facts that the caller has put temporary tables in front of: what rests on them is evaluated anew."""
+    ground: Ground | None = None
+    """Parts that are not as the file has them, evaluated already (`lay`)."""
+
+    @property
+    def changed(self) -> Sequence[str]:
+        """Parts in whose place others stand."""
+        return self.ground.parts if self.ground else [name for copies in self.copies for name in copies.names]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,22 +146,75 @@ def hold(
     scope: Scope,
     wanted: Collection[str] | None = None,
     known: Catalog | None = None,
+    held: Collection[str] = (),
 ) -> list[str]:
-    """Make every view of a connection answer for the scope and nothing else, and hold what several of the wanted ones read.
+    """Make every view of a connection answer for the scope and nothing else.
 
     Gives the temporary tables made, for `release`. With `wanted` only what these rest on is scoped. `known` is what the file
-    says of its relations, where that is at hand.
+    says of its relations, where that is at hand; `held` are temporary tables and views of the same scope, which stay.
     """
-    holder = _Holder(connection, scope, wanted, known or catalog(connection))
+    holder = _Holder(connection, scope, wanted, known or catalog(connection), held)
     holder.hold()
     return holder.made
 
 
+def lay(connection: duckdb.DuckDBPyConnection, copies: Sequence[Copies], known: Catalog) -> Ground:
+    """Evaluate parts in whose place others stand, for scopes of cursors of the connection; `lift` lets go of them."""
+    maintained = known.tables(HARDWARE)
+    with connection.cursor() as cursor:
+        tables = _Holder(cursor, Scope(copies=copies), [table.name for table in maintained], known, ()).change()
+        of_parts = {table.name for table in maintained if "hardware" in table.columns}
+        ground = Ground(
+            f"changed_parts_{next(_GROUNDS)}",
+            [copy.base for copy in copies],
+            {name: name in of_parts for name in tables},
+        )
+        cursor.execute(f"ATTACH ':memory:' AS {ground.database} (READ_WRITE)")
+        for name in tables:
+            cursor.execute(f"CREATE TABLE {ground.database}.{ddl.quote(name)} AS SELECT * FROM temp.{ddl.quote(name)}")
+    return ground
+
+
+@contextlib.contextmanager
+def planned_briefly(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Leave out most of what the engine does to a plan: of a question of few rows it takes longer than it saves. The setting is
+    the whole instance's, so it is put back."""
+    query = f"""
+        SELECT current_setting('disabled_optimizers'), STRING_AGG(name, ',')
+        FROM duckdb_optimizers() WHERE name NOT IN {listed(_PLANNED)}
+    """
+    ((before, disabled),) = connection.execute(query).fetchall()
+    connection.execute(f"SET disabled_optimizers = '{disabled}'")
+    try:
+        yield
+    finally:
+        with contextlib.suppress(duckdb.TransactionException):
+            connection.execute(f"SET disabled_optimizers = '{before}'")
+
+
+_PLANNED = (
+    "filter_pushdown", "filter_pullup", "unused_columns", "join_order", "build_side_probe_side", "cte_inlining", "deliminator",
+    "in_clause", "limit_pushdown", "top_n",
+)  # fmt: skip
+"""What the engine does to a plan of few rows."""
+
+
+def lift(connection: duckdb.DuckDBPyConnection, ground: Ground) -> None:
+    """Let go of parts that were evaluated for scopes; none of these may be in use."""
+    connection.execute(f"DETACH {ground.database}")
+
+
+_GROUNDS = itertools.count(1)
+
+
 def release(connection: duckdb.DuckDBPyConnection, made: Sequence[str]) -> None:
-    """Drop temporary tables; in a transaction that failed they are gone already."""
+    """Drop temporary tables and views; in a transaction that failed they are gone already."""
     with contextlib.suppress(duckdb.TransactionException):
+        query = "SELECT view_name FROM duckdb_views() WHERE temporary AND NOT internal"
+        views = {name for (name,) in connection.execute(query).fetchall()} if made else set()
         for name in reversed(made):
-            connection.execute(f"DROP TABLE IF EXISTS temp.{ddl.quote(name)}")
+            kind = "VIEW" if name in views else "TABLE"
+            connection.execute(f"DROP {kind} IF EXISTS temp.{ddl.quote(name)}")
 
 
 def evaluated(
@@ -149,22 +225,21 @@ def evaluated(
 ) -> Iterator[Portion]:
     """Portions of a scope one after another, so small that each fits in memory; while a portion is the caller's, the wanted
     relations answer for it. `done` is told each portion."""
+    known = catalog(connection)
     blocks = _blocks(connection, scope, wanted)
     spared = {"memory_limit": f"{MEMORY_GB}GB"} if sum(len(parts) for _, parts in blocks) > 1 else {}
     with _set(connection, spared):
         for block, parts_at_once in blocks:
-            held = hold(connection, block, wanted)
+            held = hold(connection, block, wanted, known)
             try:
+                held += _hold_views(connection, wanted, known, (WORKLOAD,))
                 for number, parts in enumerate(parts_at_once):
                     portion = dataclasses.replace(block, hardware=parts) if len(parts_at_once) > 1 else block
                     if portion is not block:
                         _keep_parts(connection, parts, held)
-                    with _set(connection, {"disabled_optimizers": REORDERING}):
-                        pinned = _hold_views(connection, wanted)
-                    try:
+                    is_narrow = kernel_count(connection, portion) <= NARROW
+                    with shared(connection, known, wanted, is_narrow, held):
                         yield Portion(portion, number == 0)
-                    finally:
-                        release(connection, pinned)
                     done(_about(portion))
             finally:
                 release(connection, held)
@@ -213,23 +288,33 @@ class _Holder:
     """The temporary tables of one scope."""
 
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, scope: Scope, wanted: Collection[str] | None, known: Catalog
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        scope: Scope,
+        wanted: Collection[str] | None,
+        known: Catalog,
+        held: Collection[str],
     ) -> None:
         self.connection, self.scope, self.known = connection, scope, known
         ((self.database,),) = connection.execute("SELECT current_database()").fetchall()
-        self.wanted = wanted
-        self.read = self.known.upstream(self.known.relations if wanted is None else wanted, self._copied_tables())
+        wanted = known.relations if wanted is None else wanted
+        self.held = held
+        self.read = known.upstream(wanted, {*self._copied_tables(), *held}).difference(held)
         self.made: list[str] = []
+
+    def change(self) -> list[str]:
+        """Evaluate the changed parts alone; gives the facts and maintained tables that are not as in the file."""
+        facts = self._copy_facts()
+        made = self._evaluate_parts(self._parts_anew() or ())
+        return [*facts, *(name for name in made if self.known.relations[name].is_table)]
 
     def hold(self) -> None:
         if self.scope.copies:
             self._copy_facts()
+        self._take_facts()
         self._hold_parts()
         self._hold_runs()
         self._limit_facts()
-        if self.wanted is not None:
-            for name, columns in _pins(self.known, self.wanted, (WORKLOAD,)):
-                self._table(name, _selected(name, columns))
 
     def _copied_tables(self) -> list[str]:
         """Maintained tables whose rows the file has, so that what they rest on does not matter."""
@@ -248,8 +333,19 @@ class _Holder:
         if name not in self.made:
             self.made.append(name)
 
+    def _view(self, name: str, query: str) -> None:
+        self.connection.execute(f"CREATE OR REPLACE TEMP VIEW {ddl.quote(name)} AS {query}")
+        self.made.append(name)
+
     def _file(self, name: str) -> str:
-        return f"{ddl.quote(self.database)}.main.{ddl.quote(name)}"
+        """A table as the scope's parts leave it: the file's, with the rows of those that were evaluated already."""
+        file, ground = f"{ddl.quote(self.database)}.main.{ddl.quote(name)}", self.scope.ground
+        if ground is None or name not in ground.tables:
+            return file
+        laid = f"SELECT * FROM {ground.database}.{ddl.quote(name)}"
+        if ground.tables[name]:
+            laid = f"SELECT * FROM {file} WHERE hardware NOT IN {listed(ground.parts)} UNION ALL BY NAME {laid}"
+        return f"({laid})"
 
     # Parts
 
@@ -259,21 +355,35 @@ class _Holder:
         tables = [table for table in self.known.tables(HARDWARE) if table.name in self.read]
         made: list[str] = []
         if anew is not None:
-            changed = self._rests_on_changed()
-            made = self._evaluate(
-                [r for r in self.known.of(HARDWARE) if r.name in self.read and r.name in changed],
-                lambda relation: f"hardware IN {listed(anew)}" if "hardware" in relation.columns else "TRUE",
-            )
+            made = self._evaluate_parts(anew)
+        self._list_targets()
         for table in tables:
-            limits = self._limits(table)
-            if table.name in made:
-                if "hardware" in table.columns and anew is not None:
-                    kept = " AND ".join([*limits, f"hardware NOT IN {listed(anew)}"])
-                    self._append(table.name, f"SELECT * FROM {self._file(table.name)} WHERE {kept}")
-            elif limits:
-                self._table(table.name, f"SELECT * FROM {self._file(table.name)} WHERE {' AND '.join(limits)}")
+            if table.name not in made:
+                self._copy_parts(table)
+            elif "hardware" in table.columns and anew is not None:
+                kept = " AND ".join([*self._limits(table), f"hardware NOT IN {listed(anew)}"])
+                self._append(table.name, f"SELECT * FROM {self._file(table.name)} WHERE {kept}")
+            if table.name in made and (chosen := self._chosen(table)):
+                self._table(table.name, f"SELECT t.* FROM {ddl.quote(table.name)} AS t {chosen}")
         self._drop([name for name in made if not self.known.relations[name].is_table])
-        self._keep_targets(tables)
+        release(self.connection, [_TARGETS])
+
+    def _copy_parts(self, table: Relation) -> None:
+        """Rows of a maintained table as the file has them: of some parts copied, of all seen through a view."""
+        limits, chosen = self._limits(table), self._chosen(table)
+        is_laid = self.scope.ground is not None and table.name in self.scope.ground.tables
+        if limits or chosen or is_laid:
+            query = f"SELECT t.* FROM {self._file(table.name)} AS t {chosen} WHERE {' AND '.join(limits) or 'TRUE'}"
+            put = self._table if chosen or (limits and self.scope.hardware is not None) else self._view
+            put(table.name, query)
+
+    def _evaluate_parts(self, anew: Sequence[str]) -> list[str]:
+        """Relations of the hardware that rest on what is not the file's, of some parts."""
+        changed = self._rests_on_changed()
+        return self._evaluate(
+            [r for r in self.known.of(HARDWARE) if r.name in self.read and r.name in changed],
+            lambda relation: f"hardware IN {listed(anew)}" if "hardware" in relation.columns else "TRUE",
+        )
 
     def _append(self, name: str, query: str) -> None:
         self.connection.execute(f"INSERT INTO temp.{ddl.quote(name)} BY NAME {query}")
@@ -308,16 +418,16 @@ class _Holder:
         targets = self.scope.targets
         return None if targets is None else sorted({backend for _, backend, _ in targets})
 
-    def _keep_targets(self, tables: Sequence[Relation]) -> None:
-        if self.scope.targets is None:
-            return
-        keys = ("hardware", "backend", "precision")
-        rows = ", ".join(f"({', '.join(map(ddl.literal, target))})" for target in self.scope.targets)
-        chosen = f"(VALUES {rows or '(NULL, NULL, NULL)'}) AS k ({', '.join(keys)})"
-        for table in tables:
-            if set(keys) <= set(table.columns):
-                name = ddl.quote(table.name)
-                self._table(table.name, f"SELECT t.* FROM {name} AS t SEMI JOIN {chosen} USING ({', '.join(keys)})")
+    def _list_targets(self) -> None:
+        if self.scope.targets is not None:
+            columns = ", ".join(f"CAST(UNNEST(?) AS VARCHAR) AS {key}" for key in _TARGET)
+            values = [[target[i] for target in self.scope.targets] for i in range(len(_TARGET))]
+            self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {_TARGETS} AS SELECT {columns}", values)
+
+    def _chosen(self, table: Relation) -> str:
+        """Join that leaves the scope's targets of a table `t`, where it has rows of targets."""
+        is_limited = self.scope.targets is not None and set(_TARGET) <= set(table.columns)
+        return f"SEMI JOIN {_TARGETS} AS c USING ({', '.join(_TARGET)})" if is_limited else ""
 
     # Runs
 
@@ -330,9 +440,9 @@ class _Holder:
         made: list[str] = []
         is_copied = bool(limits)
         if self.scope.scenarios is not None:
-            file = self._file("scenario")
-            self._table("scenario", f"SELECT * FROM {file} LIMIT 0")
-            _insert_rows(self.connection, "scenario", self.scope.scenarios)
+            if "scenario" not in self.held:
+                self._table("scenario", f"SELECT * FROM {self._file('scenario')} LIMIT 0")
+                _insert_rows(self.connection, "scenario", self.scope.scenarios)
             numbers = {row["scenario_id"] for row in self.scope.scenarios}
             new, held = (
                 sorted(found) for found in (numbers.difference(self.scope.stored), numbers & set(self.scope.stored))
@@ -355,7 +465,10 @@ class _Holder:
         def condition(relation: Relation) -> str:
             if relation.name == "run":
                 return " AND ".join(limits)
-            # What holds rows of models whatever the runs is cut down by name, the others by the runs they read.
+            # What holds rows of models whatever the runs is cut down by name, the others by the runs they read: the new ones, unless
+            # `run` was held before with all.
+            if "run" in self.held and "scenario_id" in relation.columns:
+                return limits[-1]
             is_of_models = "model" in relation.columns and "run" not in self.known.upstream([relation.name])
             return of_models if is_of_models else "TRUE"
 
@@ -378,11 +491,20 @@ class _Holder:
     def _limit_facts(self) -> None:
         """Let the views know these models and parts and no others; after what rests on facts of others is evaluated."""
         for name, values in (("model", self.scope.models), ("hardware", self.scope.hardware)):
-            if values is not None:
+            if values is not None and name not in self.held:
                 self._table(name, f"SELECT * FROM {ddl.quote(name)} WHERE {name} IN {listed(values)}")
 
-    def _copy_facts(self) -> None:
-        """Hide facts of parts behind those of the copies, with their numbers, and of the other parts."""
+    def _take_facts(self) -> None:
+        """Facts of parts that were evaluated already."""
+        for name in self.scope.ground.tables if self.scope.ground else ():
+            if name not in self.known.relations and name not in self.held:
+                self._table(name, f"SELECT * FROM {self._file(name)}")
+
+    def _copy_facts(self) -> list[str]:
+        """Hide facts of parts behind those of the copies, with their numbers, and of the other parts; gives their names."""
+        from charz.schema import database
+
+        facts = []
         for number, copies in enumerate(self.scope.copies):
             columns = ["CAST(UNNEST(?) AS VARCHAR) AS hardware"]
             columns += [f"CAST(UNNEST(?) AS DOUBLE) AS {_number(i)}" for i in range(len(copies.varied))]
@@ -392,12 +514,29 @@ class _Holder:
             )
             self.made.append(_copies(number))
         for row_type in database.TABLES:
-            if row_type.TABLE in self.read and {"hardware", "scope"} & set(row_type.model_fields):
+            if row_type.TABLE in self.read and self._differs(row_type):
                 self._copy_fact(row_type)
+                facts.append(row_type.TABLE)
         backends = self._backends()
         if backends is not None:
             support = "backend_support"
             self._table(support, f"SELECT * FROM {self._file(support)} WHERE backend IN {listed(backends)}")
+        return facts
+
+    def _differs(self, row_type: type[Row]) -> bool:
+        """Whether copies have rows in a fact that the file has not: other parts in all facts of parts, the same with other numbers
+        in those that hold these."""
+        from . import restate
+
+        if not {"hardware", "scope"} & set(row_type.model_fields):
+            return False
+        if any(list(copies.names) != [copies.base] for copies in self.scope.copies):
+            return True
+        numbers = [number for copies in self.scope.copies for number in copies.varied]
+        is_restated = any(restate.kept_in(number.table, number.column) for number in numbers)
+        return row_type.TABLE in {number.table for number in numbers} or (
+            is_restated and row_type.TABLE == restate.RESTATED
+        )
 
     def _copy_fact(self, row_type: type[Row]) -> None:
         key = "hardware" if "hardware" in row_type.model_fields else "scope"
@@ -424,6 +563,13 @@ class _Holder:
         return f" UNION ALL BY NAME SELECT * EXCLUDE (is_stated) FROM {self._file('part_energy')} WHERE {condition}"
 
 
+_TARGET = ("hardware", "backend", "precision")
+"""Columns of a target."""
+
+_TARGETS = "asked_target"
+"""Temporary table of the targets of a scope."""
+
+
 def _copies(number: int) -> str:
     return f"copied_part_{number}"
 
@@ -434,6 +580,8 @@ def _number(i: int) -> str:
 
 def _replaced(row_type: type[Row], varied: Sequence[Varied]) -> Iterator[str]:
     """Columns of a fact with the numbers of the copies in them, and without what a stated number of before was derived beside."""
+    from . import restate
+
     columns: dict[str, list[str]] = {}
     for i, number in enumerate(varied):
         if number.table != row_type.TABLE:
@@ -450,6 +598,8 @@ def _replaced(row_type: type[Row], varied: Sequence[Varied]) -> Iterator[str]:
 
 def _dropped(row_type: type[Row], varied: Sequence[Varied]) -> str:
     """Condition that leaves out what was kept of numbers that are stated anew."""
+    from . import restate
+
     if row_type.TABLE != restate.RESTATED:
         return ""
     fields = [
@@ -461,9 +611,12 @@ def _dropped(row_type: type[Row], varied: Sequence[Varied]) -> str:
 
 
 def _insert_rows(connection: duckdb.DuckDBPyConnection, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    for row in rows:
-        marks = ", ".join("?" * len(row))
-        connection.execute(f"INSERT INTO temp.{table} ({', '.join(row)}) VALUES ({marks})", list(row.values()))
+    if rows:
+        marks = f"({', '.join('?' * len(rows[0]))})"
+        values = [value for row in rows for value in row.values()]
+        connection.execute(
+            f"INSERT INTO temp.{table} ({', '.join(rows[0])}) VALUES {', '.join([marks] * len(rows))}", values
+        )
 
 
 # What several views read
@@ -479,28 +632,71 @@ def _keep_parts(connection: duckdb.DuckDBPyConnection, parts: Sequence[str], hel
     connection.execute(f"CREATE OR REPLACE TEMP TABLE {SUPPORT} AS {limited}")
 
 
-def _hold_views(connection: duckdb.DuckDBPyConnection, wanted: Collection[str]) -> list[str]:
-    """Views of costs, sums and reports that several of the wanted ones read, each evaluated once."""
+@contextlib.contextmanager
+def shared(
+    connection: duckdb.DuckDBPyConnection,
+    known: Catalog,
+    wanted: Collection[str],
+    is_narrow: bool,
+    held: Collection[str] = (),
+) -> Iterator[None]:
+    """Evaluate views of runs, costs, sums and reports that several of the wanted ones read once, while the block runs; where the
+    scope is narrow also those that one reads twice, of tiles and of every cost: the engine plans a view each time it is read.
+
+    `held` are views that are temporary tables already."""
+    layers = (WORKLOAD, *(MODELS if is_narrow else (COST, ROLLUP, REPORT)))
+    made = _hold_views(connection, wanted, known, layers, is_narrow, held)
+    try:
+        yield
+    finally:
+        release(connection, made)
+
+
+def _hold_views(
+    connection: duckdb.DuckDBPyConnection,
+    wanted: Collection[str],
+    known: Catalog,
+    layers: Collection[str],
+    is_narrow: bool = False,
+    held: Collection[str] = (),
+) -> list[str]:
+    """Views of some layers that the wanted ones read more than once, each evaluated into a temporary table."""
     made = []
-    for name, columns in _pins(catalog(connection), wanted, (COST, ROLLUP, REPORT)):
-        connection.execute(f"CREATE TEMP TABLE {ddl.quote(name)} AS {_selected(name, columns)}")
-        made.append(name)
+    with _set(connection, {} if is_narrow else {"disabled_optimizers": REORDERING}):
+        for name, columns in _pins(known, wanted, layers, is_narrow, held):
+            selected = ", ".join(map(ddl.quote, columns))
+            connection.execute(f"CREATE TEMP TABLE {ddl.quote(name)} AS SELECT {selected} FROM {ddl.quote(name)}")
+            made.append(name)
     return made
 
 
-def _pins(known: Catalog, wanted: Collection[str], layers: Collection[str]) -> Iterator[tuple[str, list[str]]]:
+def _pins(
+    known: Catalog, wanted: Collection[str], layers: Collection[str], is_narrow: bool, held: Collection[str]
+) -> Iterator[tuple[str, list[str]]]:
     """Views of some layers that the wanted ones read more than once, each after those it reads, with the columns that they
-    name; of the costs the last alone, since each link before is read by the next."""
-    below = known.upstream(wanted, [table.name for layer in (HARDWARE, WORKLOAD) for table in known.tables(layer)])
-    readers: Counter[str] = Counter(
-        read for name in below if name in known.relations for read in known.relations[name].reads
-    )
+    name; of the costs the last alone unless the scope is narrow, since each link before is read by the next."""
+    ends = {table.name for layer in (HARDWARE, WORKLOAD) for table in known.tables(layer)}.union(held)
+    below = known.upstream(wanted, ends)
+    readers: Counter[str] = Counter()
+    for name in below.difference(ends):
+        if name in known.relations:
+            readers.update(_read(known.relations[name]) if is_narrow else known.relations[name].reads)
     needed = _columns(known, wanted, below)
     for relation in known.of(*layers):
-        count = readers[relation.name] + (relation.name in wanted)
-        is_held = relation.layer != COST or relation.name == COSTED
-        if relation.name in below and not relation.is_table and count > 1 and is_held:
+        if relation.name not in below or relation.name in ends:
+            continue
+        is_shared = readers[relation.name] + (relation.name in wanted) > 1
+        is_one = is_narrow or relation.layer != COST or relation.name == COSTED
+        # What comes after the costs is planned by their number once they are there.
+        is_step = is_narrow and relation.name == COSTED and relation.name not in wanted
+        if (is_shared and is_one) or is_step:
             yield relation.name, needed[relation.name]
+
+
+def _read(relation: Relation) -> Iterator[str]:
+    """What a relation reads, each as often as its text does."""
+    for name in relation.reads:
+        yield from [name] * len(re.findall(rf"\b(?:FROM|JOIN)\s+{name}\b", relation.body, re.IGNORECASE))
 
 
 def _columns(known: Catalog, wanted: Collection[str], below: Collection[str]) -> dict[str, list[str]]:
@@ -519,10 +715,6 @@ def _columns(known: Catalog, wanted: Collection[str], below: Collection[str]) ->
         for name, words in named.items()
         if name in known.relations
     }
-
-
-def _selected(name: str, columns: Sequence[str]) -> str:
-    return f"SELECT {', '.join(map(ddl.quote, columns))} FROM {ddl.quote(name)}"
 
 
 # Portions

@@ -97,7 +97,14 @@ def formulas(root: Path | None = None) -> list[macros.Macro]:
 
 def fingerprint(root: Path | None = None) -> str:
     """Hash of every file, and of the code that makes triggers and texts of them."""
-    return _hash(_read(root or ROOT))
+    root = root or ROOT
+    return _fingerprint(root, tuple((path, path.stat().st_mtime_ns) for path in (*files(root), *ROOT.glob("*.py"))))
+
+
+@functools.lru_cache(maxsize=4)
+def _fingerprint(root: Path, changed: tuple[tuple[Path, int], ...]) -> str:
+    """Hash of the files as they are since they were changed last."""
+    return _hash(_read(root))
 
 
 def files(root: Path) -> list[Path]:

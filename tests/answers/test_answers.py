@@ -195,6 +195,95 @@ def test_a_large_question_is_evaluated_in_portions(path: Path, monkeypatch: pyte
     pl.testing.assert_frame_equal(found, whole, rel_tol=1e-12, abs_tol=1e-15)
 
 
+def test_what_is_not_at_hand_is_evaluated_beside_what_is(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batch 1 is a stored scenario, batch 3 is none; of a part at batch 1 the rows are gone."""
+    from charz.session import core
+
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("DELETE FROM answer.stored WHERE hardware = 'a10'")
+    asked = {"batch": "1,3", "precision": "fp16,int8", "top": 1000}
+    monkeypatch.setattr(core, "COSTED_TARGETS", 0)
+    with charz.open(path, is_live=True) as db:
+        live = db.compare("small,other", **asked)
+    with charz.open(path) as db:
+        mixed = db.compare("small,other", **asked)
+    pl.testing.assert_frame_equal(mixed, live, rel_tol=1e-12, abs_tol=1e-15)
+    assert {"a10", "t4"} <= set(mixed["hardware"]) and set(mixed["batch"]) == {1, 3}
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("UPDATE answer.stored SET latency_s = 7 WHERE hardware = 't4'")
+    with charz.open(path) as db:
+        found = db.compare("small,other", **asked).filter(latency_s=7.0)
+    assert set(found["hardware"]) == {"t4"} and set(found["batch"]) == {1}
+
+
+SCOPED = {
+    "at hand": (
+        "SELECT * FROM model_report",
+        {"taken_answer"},
+        {"part", "part_tile", "shape", "run_kernel", "shape_cost"},
+    ),
+    "at hand, capitals": ("select * from Model_Report", {"taken_answer"}, {"part_tile", "shape_cost"}),
+    "the whole file's": ("SELECT * FROM answer.model_report LIMIT 1", {"run"}, {"taken_answer", "part_tile"}),
+    "runs": ("SELECT * FROM run_memory", {"run_memory"}, {"taken_answer", "part_tile", "shape_step"}),
+    "kernels": ("SELECT * FROM kernel_latency", {"shape_cost", "part_tile"}, {"taken_answer", "held_term"}),
+    "a view of the user": ("SELECT * FROM mine", {"taken_answer"}, {"part_tile", "shape_cost"}),
+    "a macro of the user": ("SELECT * FROM ours()", {"run_memory"}, {"taken_answer", "part_tile"}),
+    "a name that is made": (
+        "FROM query_table('model_' || 'report')",
+        {"shape_cost", "held_term", "taken_answer"},
+        set(),
+    ),
+}
+"""Statements with temporary tables that they need, and some that they do not."""
+
+
+@pytest.mark.parametrize("name", SCOPED)
+def test_a_statement_scopes_what_it_names_and_no_more(path: Path, name: str) -> None:
+    statement, needed, spared = SCOPED[name]
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE VIEW mine AS SELECT * FROM model_report")
+        connection.execute("CREATE MACRO ours() AS TABLE SELECT * FROM run_memory")
+    with charz.open(path) as db:
+        rows = db.sql(statement, model="small", on="t4", batch=1, precision="fp16", backend="inductor")
+        (scoped,) = db._scoped.values()
+        query = "SELECT table_name FROM duckdb_tables() WHERE temporary"
+        made = {table for (table,) in scoped.execute(query).fetchall()}
+    assert needed <= made and not spared & made
+    assert len(rows) and (name == "the whole file's" or set(rows["model"]) == {"small"})
+    if "hardware" in rows.columns and name != "the whole file's":
+        assert set(rows["hardware"]) == {"t4"} and set(rows["batch"]) == {1}
+
+
+def test_what_is_scoped_twice_is_scoped_alike(path: Path) -> None:
+    """A run of the file and one that it has not, whose tables are scoped when first named."""
+    first, second = "SELECT * FROM run_memory ORDER BY ALL", "SELECT * FROM run_kernel ORDER BY ALL"
+    asked = {"on": "t4", "batch": "1,3", "precision": "fp16", "backend": "inductor"}
+    from charz.session.question import of_axes
+
+    question = of_axes("small", asked["on"], asked["batch"], None, asked["precision"], asked["backend"], None)
+    with charz.open(path) as db:
+        scoped = db.asked(question)
+        one_by_one = [scoped.execute(query).fetchall() for query in (first, second)]
+    with charz.open(path) as db:
+        connection = db.asked(question).connection
+        at_once = [connection.execute(query).fetchall() for query in (first, second)]
+    assert one_by_one == at_once and all(one_by_one)
+
+
+def test_the_engine_plans_as_before_once_a_question_is_answered(path: Path) -> None:
+    with charz.open(path, is_live=True) as db:
+        db.report("small", on="t4", precision="fp16")
+        query = "SELECT current_setting('disabled_optimizers')"
+        assert db.sql(query).item() == ""
+
+
+def test_changed_parts_are_let_go(path: Path) -> None:
+    with charz.open(path) as db:
+        found = db.what_if({"t4.sm.unit_count": [20, 80]}, "report", "small", on="t4", precision="fp16")
+        assert found["latency_s"].n_unique() == 3
+        assert db.sql("SELECT database_name FROM duckdb_databases() WHERE database_name LIKE 'changed%'").is_empty()
+
+
 def test_a_command_that_writes_fills_what_is_missing(path: Path) -> None:
     said: list[str] = []
     with Session(path, messages=Messages(remark=said.append)) as db:

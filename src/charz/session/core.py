@@ -21,7 +21,8 @@ from .scoped import Said, Scoped
 if TYPE_CHECKING:
     import duckdb
 
-    from charz.sql.evaluate import Triple, Varied
+    from charz.sql.evaluate import Ground, Triple, Varied
+    from charz.sql.installed import Catalog
 
 PREFERRED_PRECISIONS = ("fp32", "bf16", "fp16", "int8")
 """Policies a part is asked in when none is named, of which it takes the first it computes in: the model's own
@@ -103,6 +104,8 @@ class Core:
         self._empty: duckdb.DuckDBPyConnection | None = None
         self._of_parent: duckdb.DuckDBPyConnection | None = None
         self._altered: duckdb.DuckDBPyConnection | None = None
+        self._ground: Ground | None = None
+        self._known: Catalog | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -116,15 +119,25 @@ class Core:
             scoped.close()
         self._scoped.clear()
         self._answered.clear()
+        self._known = None
         if self._opened:
             self._opened[1].close()
             self._opened = None
         if self._altered:
+            self._lift()
             self._altered.close()
             self._altered = None
         if self._empty:
             self._empty.close()
             self._empty = None
+
+    def _lift(self) -> None:
+        """Let go of the parts that are taken as changed."""
+        from charz.sql import evaluate
+
+        if self._ground and self._altered:
+            evaluate.lift(self._altered, self._ground)
+            self._ground = None
 
     def connection(self, create: bool = False) -> duckdb.DuckDBPyConnection:
         """A read-only connection to the whole file, as it is now. Raises `CharzError` where there is none."""
@@ -139,7 +152,9 @@ class Core:
                 from charz.sql import evaluate
 
                 self._altered = self.cursor()
-                evaluate.hold(self._altered, evaluate.Scope(copies=evaluate.changed(self._changes)))
+                known = self._relations()
+                self._ground = evaluate.lay(self._altered, evaluate.changed(self._changes), known)
+                evaluate.hold(self._altered, evaluate.Scope(ground=self._ground), known=known)
             return self._altered
         if self._opened and self._opened[0] != _state(self.path):
             self.close()
@@ -151,6 +166,16 @@ class Core:
                 interruption.shut(connection)
             self._opened = (_state(self.path), connection)
         return self._opened[1]
+
+    def _relations(self) -> Catalog:
+        """What the file says of its views and maintained tables, read once."""
+        from charz.sql.installed import catalog
+
+        if self._parent:
+            return self._parent._relations()
+        connection = self.connection()
+        self._known = self._known or catalog(connection)
+        return self._known
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """A connection of its own to the same file, as it is."""
@@ -232,13 +257,12 @@ class Core:
 
     def _whole(self, connection: duckdb.DuckDBPyConnection) -> Scoped:
         from charz.sql import answers, evaluate
-        from charz.sql.installed import catalog
 
         models, parts, numbers = self._scope.models, self._scope.hardware, self._scope.scenarios
         if self._scope == Scope():
             cursor = connection if self._changes else self.cursor()
             if not self._changes and not self.access.is_live and answers.is_complete(cursor):
-                answers.show(cursor, catalog(cursor), answers.STORED)
+                answers.show(cursor, self._relations(), answers.STORED)
             return Scoped(cursor)
         rows = evaluate.scenario_rows(connection, numbers) if numbers else None
         scope = evaluate.Scope(
@@ -246,9 +270,11 @@ class Core:
             hardware=list(parts) or None,
             scenarios=rows,
             stored=numbers,
-            copies=evaluate.changed(self._changes),
+            ground=self._ground,
         )
-        return Scoped(self.cursor(), scope, is_live=self.access.is_live, progress=self.messages.progress)
+        return Scoped(
+            self.cursor(), scope, self._relations(), is_live=self.access.is_live, progress=self.messages.progress
+        )
 
     def _keep(self, key: object, scoped: Scoped) -> None:
         self._scoped[key] = scoped
@@ -536,12 +562,13 @@ class Core:
             targets=targets,
             scenarios=rows,
             stored=held,
-            copies=evaluate.changed([number for number in self._changes if number.hardware in hardware]),
+            ground=self._ground,
         )
         count = len(models or self._names("model")) * len(targets) * len(runs)
         return Scoped(
             self.cursor(),
             scope,
+            self._relations(),
             is_live=self.access.is_live,
             keeps_costs=count <= COSTED_TARGETS,
             progress=self.messages.progress,

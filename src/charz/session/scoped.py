@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from charz.sql.keys import TARGET as KEYS
+from charz.sql.layers import ANSWERS, REBUILD
 
 from .answer import Rows, of_query
 from .messages import Progress, no_progress
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from charz.sql.evaluate import Scope
+    from charz.sql.installed import Catalog
 
 Said = list[tuple[bool, str]]
 """Lines beside an answer: whether it is about what is left out, and the text."""
@@ -25,10 +28,22 @@ LIGHT = ("run", "part_support", "assumed_input", "part_fault", "rule_fault")
 """Maintained tables that are scoped for every question; the others only where what is asked rests on them."""
 
 
+_AT_HAND = re.compile(rf'\b{ANSWERS}"?\s*\.\s*"?\w+', re.IGNORECASE)
+"""A relation named in the schema of what is at hand: it answers for the whole file."""
+
+_DYNAMIC = frozenset({"query", "query_table"})
+"""Functions that read a relation whose name a statement need not hold."""
+
+
+def _words(text: str) -> set[str]:
+    """Words of a statement, which the engine reads without regard to capitals."""
+    return set(re.findall(r"\w+", text.lower()))
+
+
 class Scoped:
     """A connection whose views answer for one question and nothing else.
 
-    What is scoped follows from the relations that a query names: rows at hand answer for those that `answers` keeps and for
+    What is scoped follows from the relations that a statement names: rows at hand answer for those that `answers` keeps and for
     what rests on these alone, and the live views for all others.
     """
 
@@ -36,71 +51,117 @@ class Scoped:
         self,
         connection: duckdb.DuckDBPyConnection,
         scope: Scope | None = None,
+        known: Catalog | None = None,
         *,
         is_live: bool = False,
         keeps_costs: bool = False,
         progress: Progress = no_progress,
     ) -> None:
-        """Without a scope the views answer for the whole file. `is_live` takes no row that is at hand, `keeps_costs` evaluates
-        the costs once for all views that read them."""
+        """Without a scope the views answer for the whole file. `known` is what the file says of its relations; `is_live` takes no
+        row that is at hand, `keeps_costs` evaluates the costs once for all views that read them."""
         self._connection, self.scope = connection, scope
         self._is_live, self._keeps_costs, self._progress = is_live, keeps_costs, progress
-        self._is_answered = self._is_held = scope is None
+        self._is_answered = False
+        self._held: set[str] = set()
+        """Relations that are temporary tables or views over these."""
+        self._named: set[str] = set()
         self.notes: dict[tuple[str, ...], Said] = {}
         """What answers rest on, by the columns of `assumed_input` that they count."""
         if scope is not None:
-            from charz.sql import evaluate
             from charz.sql.installed import catalog
 
-            self._known = catalog(connection)
-            if scope.copies:
-                self._hold()
-            else:
-                evaluate.hold(connection, scope, LIGHT, self._known)
+            self._known = known or catalog(connection)
+            self._hold(LIGHT)
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
         """The connection with every view scoped."""
-        self._prepare(self._names())
+        self._prepare(self._known.relations if self.scope else ())
         return self._connection
 
     def close(self) -> None:
         """Let go of the connection."""
         self._connection.close()
 
+    def prepared(self, statement: str) -> duckdb.DuckDBPyConnection:
+        """The connection with what anybody's statement reads scoped: what it names, by itself or through views and macros of the
+        user's own."""
+        if self.scope is not None:
+            self._prepare(self._read_by(statement))
+        return self._connection
+
     def execute(self, query: str, values: Sequence[Any] = ()) -> duckdb.DuckDBPyConnection:
-        """Run a statement with what it names scoped."""
-        self._prepare(re.findall(r"\w+", query))
+        """Run a statement of charz with what it names scoped."""
+        self._prepare_named(query)
         return self._connection.execute(query, list(values))
 
     def sql(self, query: str, values: Sequence[Any] = ()) -> duckdb.DuckDBPyRelation:
-        """A query, not yet evaluated, with what it names scoped."""
-        self._prepare(re.findall(r"\w+", query))
+        """A query of charz, not yet evaluated, with what it names scoped."""
+        self._prepare_named(query)
         return self._connection.sql(query, params=list(values) or None)
 
-    def _names(self) -> list[str]:
-        return [] if self.scope is None else list(self._known.relations)
+    def _prepare_named(self, query: str) -> None:
+        if self.scope is not None:
+            self._prepare(_words(query) & self._known.relations.keys())
 
-    def _prepare(self, words: Iterable[str]) -> None:
-        """Scope the relations among some words."""
-        if self._is_held and self._is_answered:
+    def _read_by(self, statement: str) -> set[str]:
+        """Relations whose names stand in a statement, and in views and macros of the user that it names."""
+        words: set[str] = set()
+        waiting = [statement]
+        while waiting:
+            text = _AT_HAND.sub("", waiting.pop())
+            found = _words(text) - words
+            words |= found
+            own = [*self._own_views, *(self._own_macros if "(" in text else ())]
+            waiting += [text for name, text in own if name in found]
+        return set(self._known.relations) if words & _DYNAMIC else words & self._known.relations.keys()
+
+    @functools.cached_property
+    def _own_views(self) -> list[tuple[str, str]]:
+        """Views of the file that are not charz's, each with its text."""
+        query = f"""
+            SELECT LOWER(view_name), sql FROM duckdb_views()
+            WHERE database_name = current_database() AND schema_name NOT IN ('{ANSWERS}', '{REBUILD}')
+                AND NOT internal AND view_name NOT IN (SELECT view FROM view_catalog)
+        """
+        return self._connection.execute(query).fetchall()
+
+    @functools.cached_property
+    def _own_macros(self) -> list[tuple[str, str]]:
+        """Macros of the file, each with its text; charz has none there."""
+        query = """
+            SELECT LOWER(function_name), macro_definition FROM duckdb_functions()
+            WHERE database_name = current_database() AND NOT internal AND macro_definition IS NOT NULL
+        """
+        return self._connection.execute(query).fetchall()
+
+    def _prepare(self, names: Iterable[str]) -> None:
+        """Scope some relations."""
+        from charz.sql import evaluate
+
+        new = set(names).difference(self._named, self._held)
+        if not new:
             return
+        self._named |= new
+        with evaluate.planned_briefly(self._connection) if self._keeps_costs else contextlib.nullcontext():
+            self._scope_to(new)
+
+    def _scope_to(self, new: set[str]) -> None:
+        from charz.sql.evaluate import COSTED
+
+        if not self._is_answered and any(self._known.relations[name].at_hand for name in new):
+            self._answer()
+        live = {name for name in new - self._held if not self._covers(name)}
+        self._hold(live)
+        if self._keeps_costs and COSTED in self._known.upstream(live, self._held):
+            self._cost()
+
+    def _covers(self, name: str) -> bool:
+        """Whether a relation answers from rows at hand and the file alone."""
         from charz.sql import answers
 
-        names = {word for word in words if word in self._known.relations}.difference(LIGHT)
-        if not self._is_answered and any(self._known.relations[name].at_hand for name in names):
-            self._answer()
-        live = {name for name in names if not answers.covers(self._known, name, self._is_stored)}
-        if not self._is_held and not all(self._is_light(name) for name in live):
-            self._hold()
-
-    def _is_light(self, name: str) -> bool:
-        """Whether a relation rests on no maintained table but those that are scoped for every question."""
-        from charz.sql.layers import MODELS
-
-        tables = [relation.name for relation in self._known.relations.values() if relation.is_table]
-        read = self._known.upstream([name], tables)
-        return not read.intersection({*tables, *(r.name for r in self._known.of(*MODELS))}.difference(LIGHT))
+        assert self.scope is not None
+        return not self.scope.changed and answers.covers(self._known, name, self._is_stored)
 
     @functools.cached_property
     def _is_stored(self) -> bool:
@@ -109,29 +170,39 @@ class Scoped:
         return rows is None or all(row["scenario_id"] in self.scope.stored for row in rows)  # type: ignore[union-attr]
 
     def _answer(self) -> None:
+        """Let the relations at hand answer: from rows that are kept where all are, or where the rest is less work than all."""
         from charz.sql import answers, evaluate
 
         assert self.scope is not None
         self._is_answered = True
-        if not self._is_live and answers.take(self._connection, self.scope, self._known):
-            return
-        if self._keeps_costs:
-            if not self._is_held:
-                self._hold()
-            answers.evaluate_rows(self._connection, self._known)
-            return
-        count = evaluate.portion_count(self._connection, self.scope, answers.relations(self._connection))
-        with self._progress("answers", count) as done:
-            answers.evaluate_portions(self._connection, self.scope, self._known, done)
+        kept = answers.names(self._known)
+        rest = answers.take(self._connection, self.scope, self._is_live)
+        if rest is not None and self._keeps_costs:
+            self._hold(kept)
+            self._cost()
+            answers.evaluate_rows(self._connection, self._known, self._held)
+        elif rest is not None:
+            count = evaluate.portion_count(self._connection, rest, kept)
+            with self._progress("answers", count) as done:
+                answers.evaluate_portions(self._connection, rest, self._known, done)
+        self._held |= answers.show(self._connection, self._known)
 
-    def _hold(self) -> None:
+    def _cost(self) -> None:
+        """Evaluate the costs once for all views that read them."""
+        from charz.sql import evaluate
+
+        if evaluate.COSTED not in self._held:
+            with evaluate.shared(self._connection, self._known, [evaluate.COSTED], is_narrow=True, held=self._held):
+                self._connection.execute(f"CREATE TEMP TABLE {evaluate.COSTED} AS SELECT * FROM {evaluate.COSTED}")
+            self._held.add(evaluate.COSTED)
+
+    def _hold(self, wanted: Iterable[str]) -> None:
+        """Scope what some relations rest on and is not scoped yet."""
         from charz.sql import evaluate
 
         assert self.scope is not None
-        self._is_held = True
-        evaluate.hold(self._connection, self.scope, known=self._known)
-        if self._keeps_costs:
-            self.keep(evaluate.COSTED)
+        if wanted := set(wanted) - self._held:
+            self._held.update(evaluate.hold(self._connection, self.scope, wanted, self._known, self._held))
 
     def rows(
         self,

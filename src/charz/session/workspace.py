@@ -16,7 +16,7 @@ import duckdb
 from charz import __version__
 from charz.schema import about, file
 from charz.schema.errors import CharzError
-from charz.sql import foreign, views
+from charz.sql import views
 
 from . import template
 from .access import Access
@@ -79,6 +79,8 @@ def change(path: Path, create: bool = True, access: Access = Access()) -> Iterat
 
 def check_own(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Raise `CharzError` where a file holds views, triggers or macros that charz did not put there."""
+    from charz.sql import foreign
+
     with contextlib.closing(empty()) as own:
         known = foreign.objects(own)
     is_same = about.read(connection).get("views_fingerprint") == views.fingerprint()

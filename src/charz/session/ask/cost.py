@@ -63,10 +63,9 @@ class Cost(Core):
         scoped = self.asked(of_axes(models, on, batch, sequence, precision, backend, power), "inference_cost")
         columns = _COST
         if co2 is not None or kwh is not None:
-            connection = scoped.connection
-            connection.execute("CREATE OR REPLACE TEMP TABLE electricity AS SELECT * FROM electricity LIMIT 0")
+            scoped.execute("CREATE OR REPLACE TEMP TABLE electricity AS SELECT * FROM electricity LIMIT 0")
             stated = [ELECTRICITY, co2 or 0.0, kwh, overhead]
-            connection.execute(f"INSERT INTO temp.electricity ({', '.join(_STATED)}) VALUES (?, ?, ?, ?)", stated)
+            scoped.execute(f"INSERT INTO temp.electricity ({', '.join(_STATED)}) VALUES (?, ?, ?, ?)", stated)
             columns = (*columns, *(_CO2 if co2 is not None else ()), *(_ENERGY_PRICE if kwh is not None else ()))
         order = "ORDER BY model, coalesce(fits_device, false) DESC, million_inference_usd, hardware, backend, precision, batch"
         return scoped.rows("inference_cost", columns, order)

@@ -51,7 +51,7 @@ class Sql(Core):
         sandbox.check_timeout(timeout)
         text = sandbox.one_statement(sandbox.typed(sys.stdin) if query == "-" else query)
         limits = sandbox.Limits(sandbox.memory_byte(memory), timeout)
-        narrowing = (names(model), names(on), batch, sequence, precision, backend)
+        narrowing = (text, names(model), names(on), batch, sequence, precision, backend)
         if self.is_guarded:
             self.connection()  # brings a file of another charz up to this one: the other process cannot write
             with sandbox.asked(
@@ -78,6 +78,7 @@ class Sql(Core):
 
     def _scoped_to(
         self,
+        text: str,
         models: Sequence[str],
         parts: Sequence[str],
         batch: int | None,
@@ -85,18 +86,19 @@ class Sql(Core):
         precision: str | None,
         backend: str | None,
     ) -> duckdb.DuckDBPyConnection:
-        """A connection whose views answer for these alone; what is left open is as the session has it."""
+        """A connection on which the views that a statement reads answer for these alone; what is left open is as the session has
+        it."""
         if batch or sequence or precision or backend:
             one = [batch] if batch else [], [sequence] if sequence else []
             asked = Question(models, parts, *one, [precision or "fp32"], [backend] if backend else [])
-            return self.asked(asked).connection
+            return self.asked(asked).prepared(text)
         if models or parts:
-            return self.scope(models=models, hardware=parts).whole().connection
-        return self.whole().connection
+            return self.scope(models=models, hardware=parts).whole().prepared(text)
+        return self.whole().prepared(text)
 
     def lazy(self, query: str) -> pl.LazyFrame:
         """Ask the database in SQL, for an answer that need not fit in memory: a lazy polars frame, read as it is used."""
-        connection = self.whole().connection
+        connection = self.whole().prepared(query)
         sandbox.check_is_select(sandbox.one_statement(query))
         with interruption.guarded(connection, timeout_s=0):
             connection.execute(

@@ -61,9 +61,10 @@ class WhatIf(Core):
         views: tuple[str, ...] = ()
         rows: list[tuple[Any, ...]] = []
         for label, session in self.variants(changes).items():
-            found = asked.rows(_owner(session, group), *arguments, **options)
-            columns, views = found.columns, found.views
-            rows += [(label, *row) for row in found.fetch()]
+            with session:
+                found = asked.rows(_owner(session, group), *arguments, **options)
+                columns, views = found.columns, found.views
+                rows += [(label, *row) for row in found.fetch()]
         return Rows(("variant", *columns), rows, views)
 
     def variants(self, changes: Mapping[str, Value]) -> dict[str, Core]:

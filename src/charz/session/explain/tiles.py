@@ -27,7 +27,8 @@ def offer(scoped: Scoped, text: str) -> int:
     from charz.sql.installed import relations
 
     rows, columns, depth = sizes(text)
-    connection = scoped.connection
+    scoped.prepared("part_tile")
+    connection = scoped.prepared("part")
     strategies = stored(connection, "tiling_strategy")
     query = f"""
         SELECT s.family, MIN(s.candidate), (SELECT MAX(candidate) + 1 FROM {strategies} WHERE family = s.family)

@@ -203,11 +203,14 @@ class Export(Core):
     ) -> Iterator[tuple[str, pyarrow.RecordBatchReader]]:
         """A relation and some of its rows, to be read before the next; every relation at least once."""
         from charz.sql import evaluate
+        from charz.sql.installed import catalog
 
         with connection.cursor() as cursor:
-            evaluate.hold(cursor, scope, wanted.once)
-            for name in wanted.once:
-                yield name, _reader(cursor, _limited(cursor, name, wanted.columns.get(name, ()), limited))
+            known = catalog(cursor)
+            evaluate.hold(cursor, scope, wanted.once, known)
+            with evaluate.shared(cursor, known, wanted.once, is_narrow=False):
+                for name in wanted.once:
+                    yield name, _reader(cursor, _limited(cursor, name, wanted.columns.get(name, ()), limited))
         done("facts")
         whole = Scoped(connection.cursor(), scope, is_live=self.access.is_live)
         if wanted.own:
