@@ -35,11 +35,7 @@ SELECT
     -- What stands there, in the unit of the column; null where nothing does.
     value,
     -- What may stand there, or usually does.
-    CASE
-        WHEN COALESCE(value >= rule.least AND value <= rule.most, TRUE)
-            THEN CONCAT('usual are ', rule.plausible_least, ' to ', rule.plausible_most)
-        ELSE CONCAT('a number from ', rule.least, ' to ', rule.most)
-    END AS rule,
+    fault_reason(COALESCE(value, rule.least), rule.least, rule.most, rule.plausible_least, rule.plausible_most) AS rule,
     -- True of a number that may be, though it hardly is: answers that rest on it name it.
     COALESCE(value >= rule.least AND value <= rule.most, TRUE) AS is_possible
 FROM ruled_numbers
