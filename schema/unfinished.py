@@ -13,8 +13,28 @@ from pathlib import Path
 
 _ENDING = ".charz-unfinished"
 
+_places: set[Path] = set()
+"""What this process writes beside its place."""
+
 _NAME_LETTERS = 40
 """Of the target's name, so that no name is too long for a file system."""
+
+
+@contextlib.contextmanager
+def known(*places: Path) -> Iterator[None]:
+    """Files or folders that `remove` takes away where the process ends within the block."""
+    _places.update(places)
+    try:
+        yield
+    finally:
+        _places.difference_update(places)
+
+
+def remove() -> None:
+    """Take away what this process has not finished; it does nothing after that but end."""
+    for place in list(_places):
+        with contextlib.suppress(OSError):
+            shutil.rmtree(place) if place.is_dir() else place.unlink()
 
 
 @contextlib.contextmanager
@@ -25,7 +45,8 @@ def folder(target: Path) -> Iterator[Path]:
         _remove_if_left(other)
     place, descriptor = _held(target)
     try:
-        yield place
+        with known(place):
+            yield place
     finally:
         shutil.rmtree(place, ignore_errors=True)
         os.close(descriptor)

@@ -169,3 +169,25 @@ def test_python_m_charz_is_the_command(arguments: list[str], charz: Charz, tmp_p
     wanted = charz(*arguments)
     assert (done.returncode, done.stdout, done.stderr) == (wanted.returncode, wanted.stdout, wanted.stderr)
     assert done.stdout or done.stderr
+
+
+def test_a_native_call_that_hears_no_signal_is_ended(tmp_path: Path) -> None:
+    """What it was writing goes with it."""
+    code = f"""
+import hashlib
+from pathlib import Path
+from charz.cli import process
+from charz.schema import unfinished
+process.prepare()
+with unfinished.folder(Path({str(tmp_path / "target")!r})) as place:
+    (place / "rows").write_text("half")
+    print("ready", flush=True)
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)
+"""
+    running = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert running.stdout is not None and running.stdout.readline() == "ready\n"
+    assert len(list(tmp_path.iterdir())) == 1
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    assert (running.returncode, said) == (130, "charz: interrupted\n")
+    assert list(tmp_path.iterdir()) == []

@@ -21,7 +21,7 @@ from charz.ingest.rows import Ingested, workload
 from charz.schema import database, file
 from charz.schema.scenario import Scenario
 from charz.schema.workload import Model
-from charz.sql import layers, maintain, views
+from charz.sql import layers, macros, maintain, views
 
 sys.path.insert(0, str(Path(__file__).parent))  # `folders`: test folders are no packages
 
@@ -112,9 +112,9 @@ def rules() -> Rules:
 
 @pytest.fixture(scope="session")
 def kept_layers(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The first two layers as they ship, without the views that only later layers read."""
+    """The first two layers as they ship, with the formulas and without the views that only later layers read."""
     root = tmp_path_factory.mktemp("sql")
-    for layer in (layers.HARDWARE, layers.WORKLOAD):
+    for layer in (layers.HARDWARE, layers.WORKLOAD, macros.FOLDER):
         (root / layer).symlink_to(views.ROOT / layer)
     return root
 
