@@ -83,7 +83,9 @@ def lacks(connection: duckdb.DuckDBPyConnection) -> set[str]:
     return {lack for (lack,) in connection.execute("SELECT lack FROM part_lack WHERE hardware = 'foo1'").fetchall()}
 
 
-ANSWER = "SELECT latency_s, energy_j, kernel_count, backend FROM model_report WHERE hardware = 'foo1' AND scenario_id >= 100"
+ANSWER = (
+    "SELECT latency_s, energy_j, kernel_count, backend FROM model_report WHERE hardware = 'foo1' AND scenario_id >= 100"
+)
 """Time, energy and kernels of the model under the new backend, fused and not."""
 
 
