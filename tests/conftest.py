@@ -136,11 +136,10 @@ def _three_models(path: Path) -> None:
 
 @pytest.fixture(scope="session")
 def resnet18(once: Once) -> Path:
-    """A database with ResNet-18 as `ingest` writes it; tests only read it."""
-    import charz
+    """A database that `charz ingest resnet18` made; tests only read it."""
+    from charz.cli import dispatch
 
     def make(path: Path) -> None:
-        with charz.open(path) as db:
-            db.ingest("resnet18")
+        assert dispatch.run(["ingest", "resnet18", "--db", str(path)]) == 0
 
     return once("resnet18.duckdb", make)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from polars.testing import assert_frame_equal
 import charz
 from charz import sandbox
 from charz.schema.errors import CharzError
+from charz.session import Session
 from charz.session.catalog import condition
 
 TABLE = "CREATE TEMP TABLE kernel_time AS SELECT 1 AS latency_s"
@@ -20,33 +22,41 @@ CHANGES = [
 ]
 
 
+@pytest.fixture(scope="module")
+def db(file: Path) -> Iterator[Session]:
+    with charz.open(file) as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def scoped(db: Session) -> Session:
+    return db.scope(models="small", hardware="t4")
+
+
 @pytest.mark.parametrize("query", CHANGES)
-def test_what_a_query_changes_no_later_answer_reads(file: Path, query: str) -> None:
-    with charz.open(file).scope(models="small", hardware="t4") as db:
-        asked = "SELECT scenario_id, SUM(latency_s) AS latency_s FROM kernel_latency GROUP BY 1 ORDER BY 1"
-        before = db.sql(asked)
-        assert len(before) > 1
-        db.sql(query)
-        assert_frame_equal(db.sql(asked), before, rel_tol=1e-12)
+def test_what_a_query_changes_no_later_answer_reads(scoped: Session, query: str) -> None:
+    asked = "SELECT scenario_id, SUM(latency_s) AS latency_s FROM kernel_latency GROUP BY 1 ORDER BY 1"
+    before = scoped.sql(asked)
+    assert len(before) > 1
+    scoped.sql(query)
+    assert_frame_equal(scoped.sql(asked), before, rel_tol=1e-12)
 
 
 @pytest.mark.parametrize("query", [TABLE, "SET VARIABLE a = 1", "CREATE TEMP MACRO mod(a, b) AS 1", "SET threads = 1"])
-def test_a_statement_without_rows_is_refused_before_it_runs(file: Path, query: str) -> None:
-    with charz.open(file) as db:
-        before = db.report("small", on="t4")
-        with pytest.raises(CharzError, match="gives no rows"):
-            db.sql(query)
-        assert db.report("small", on="t4").equals(before)
+def test_a_statement_without_rows_is_refused_before_it_runs(db: Session, query: str) -> None:
+    before = db.report("small", on="t4")
+    with pytest.raises(CharzError, match="gives no rows"):
+        db.sql(query)
+    assert db.report("small", on="t4").equals(before)
 
 
 @pytest.mark.parametrize("query", [TABLE, *CHANGES])
-def test_a_lazy_answer_changes_nothing(file: Path, query: str) -> None:
-    with charz.open(file).scope(models="small", hardware="t4") as db:
-        before = db.sql("SELECT count(*) AS runs FROM run")
-        with pytest.raises(CharzError):
-            db.lazy(query)
-        assert db.sql("SELECT count(*) AS runs FROM run").equals(before)
-        assert db.lazy("SELECT 3 AS a").collect()["a"].to_list() == [3]
+def test_a_lazy_answer_changes_nothing(scoped: Session, query: str) -> None:
+    before = scoped.sql("SELECT count(*) AS runs FROM run")
+    with pytest.raises(CharzError):
+        scoped.lazy(query)
+    assert scoped.sql("SELECT count(*) AS runs FROM run").equals(before)
+    assert scoped.lazy("SELECT 3 AS a").collect()["a"].to_list() == [3]
 
 
 @pytest.mark.parametrize("is_guarded", [False, True])

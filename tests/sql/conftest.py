@@ -120,19 +120,21 @@ def kept_layers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def small_file(tmp_path_factory: pytest.TempPathFactory, rules: Rules, kept_layers: Path) -> Path:
+def small_file(once: Callable[..., Path], rules: Rules, kept_layers: Path) -> Path:
     """The database itself; copy it before you write."""
-    path = tmp_path_factory.mktemp("small") / "small.duckdb"
-    with file.replace(path, create=True) as connection:
-        for row_type, rows in loader.load().rows.items():
-            kept = [row for row in rows if getattr(row, "hardware", PARTS[0]) in PARTS]
-            if row_type is Scenario:
-                kept = [scenario(i, backend) for i, backend in enumerate(BACKENDS, start=1)]
-            database.insert(connection, row_type, loader.columns_of(row_type, kept))
-        views.install(connection, kept_layers)
-        add_network(connection, "narrow", 32, rules)
-        add_network(connection, "wide", 256, rules)
-    return path
+
+    def make(path: Path) -> None:
+        with file.replace(path, create=True) as connection:
+            for row_type, rows in loader.load().rows.items():
+                kept = [row for row in rows if getattr(row, "hardware", PARTS[0]) in PARTS]
+                if row_type is Scenario:
+                    kept = [scenario(i, backend) for i, backend in enumerate(BACKENDS, start=1)]
+                database.insert(connection, row_type, loader.columns_of(row_type, kept))
+            views.install(connection, kept_layers)
+            add_network(connection, "narrow", 32, rules)
+            add_network(connection, "wide", 256, rules)
+
+    return once("two_layers.duckdb", make)
 
 
 @pytest.fixture
