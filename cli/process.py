@@ -11,7 +11,7 @@ from types import FrameType
 
 from charz.schema import unfinished
 
-GRACE_S = 1.0
+GRACE_S = 0.5
 """How long a native call, a statement that is planned mostly, may keep a signal from the program. [s]"""
 
 _is_terminated = False
@@ -21,7 +21,7 @@ _is_heard = threading.Event()
 
 def prepare() -> None:
     """Fill standard streams that are closed, print what the locale cannot as escapes, and take SIGTERM as Ctrl-C; either ends
-    the process within a second, whatever native call it is in."""
+    the process soon, whatever native call it is in."""
     for descriptor, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         _fill(descriptor, name, mode)
     for stream in (sys.stdout, sys.stderr):
@@ -72,7 +72,8 @@ def _end_unheard(reader: int) -> None:
     global _is_terminated
     while True:
         (number,) = os.read(reader, 1)
-        if number not in (signal.SIGINT, signal.SIGTERM) or _is_heard.wait(GRACE_S):
+        is_asked = number in (signal.SIGINT, signal.SIGTERM)
+        if not is_asked or _is_heard.wait(GRACE_S) or unfinished.is_finishing():
             continue
         _is_terminated = number == signal.SIGTERM
         for child in multiprocessing.active_children():

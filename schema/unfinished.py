@@ -16,6 +16,9 @@ _ENDING = ".charz-unfinished"
 _places: set[Path] = set()
 """What this process writes beside its place."""
 
+_blocks = 0
+"""Blocks whose work an interrupt leaves written."""
+
 _NAME_LETTERS = 40
 """Of the target's name, so that no name is too long for a file system."""
 
@@ -28,6 +31,22 @@ def known(*places: Path) -> Iterator[None]:
         yield
     finally:
         _places.difference_update(places)
+
+
+@contextlib.contextmanager
+def finishing() -> Iterator[None]:
+    """What was done within the block is written when an interrupt ends it, which may take long: `is_finishing` holds."""
+    global _blocks
+    _blocks += 1
+    try:
+        yield
+    finally:
+        _blocks -= 1
+
+
+def is_finishing() -> bool:
+    """Whether this process still has to write what it has done."""
+    return _blocks > 0
 
 
 def remove() -> None:
