@@ -126,7 +126,7 @@ def measured(name: str, arguments: Sequence[str], file: Path, within_s: float) -
                 signalled = now
             elif signalled is not None and now - signalled > GIVEN_UP_S:
                 os.killpg(process.pid, signal.SIGKILL)
-            time.sleep(0.01)
+            time.sleep(0.1)
         stopped_s = None if signalled is None else time.monotonic() - signalled
         process.returncode = os.waitstatus_to_exitcode(status)
         said.seek(0)
@@ -190,8 +190,8 @@ def main() -> int:
             arguments = commands(models, Path(folder))[name]
             outcomes.append(measured(name, arguments, path, max(given.within, 1.5 * MOST_U.get(name, 0.0)) * unit_s()))
         print(outcomes[-1], flush=True)
-    if not chosen:
-        page.write(PAGE, "Bounds", _text(len(models), given.within, outcomes), [("Commands", _table(outcomes))])
+        if not chosen:
+            page.write(PAGE, "Bounds", _text(len(models), given.within, outcomes), [("Commands", _table(outcomes))])
     return int(not all(outcome.is_bounded for outcome in outcomes))
 
 

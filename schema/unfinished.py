@@ -49,6 +49,13 @@ def is_finishing() -> bool:
     return _blocks > 0
 
 
+def spill() -> Path:
+    """The folder in which the engine of this process may put what its memory does not hold; it makes and removes it."""
+    place = Path(tempfile.gettempdir(), f"charz-spill-{os.getpid()}")
+    _places.add(place)
+    return place
+
+
 def remove() -> None:
     """Take away what this process has not finished; it does nothing after that but end."""
     for place in list(_places):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 import pytest
 from polars.testing import assert_frame_equal
 
 import charz
 from charz import sandbox
+from charz.schema import unfinished
 from charz.schema.errors import CharzError
 from charz.session import Session
 from charz.session.catalog import condition
@@ -96,3 +99,15 @@ def test_a_condition_of_somebody_is_asked_in_the_sandbox(file: Path, monkeypatch
             for ask in (db.validate, lambda where: db.calibrate("hardware:t4", where=where, write=False)):
                 with pytest.raises(CharzError, match=said):
                     ask(where=text)
+
+
+def test_what_memory_does_not_hold_goes_to_disk_and_is_gone_afterwards(few_parts: Path, tmp_path: Path) -> None:
+    many = "SELECT count(*) FROM (SELECT DISTINCT md5(i::VARCHAR) FROM range(3000000) AS a(i))"
+    with charz.open(shutil.copy(few_parts, tmp_path), is_guarded=True) as db:
+        connection = db.connection()
+        connection.execute("SET memory_limit = '60MB'; SET threads = 1")
+        assert connection.execute(many).fetchall() == [(3_000_000,)]
+        assert unfinished.spill().exists()
+        with pytest.raises(duckdb.Error, match="disabled|permission"):
+            connection.execute("SELECT content FROM read_text('/etc/hostname')")
+    assert not unfinished.spill().exists()
