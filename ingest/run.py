@@ -21,7 +21,7 @@ from multiprocessing import forkserver
 
 import duckdb
 
-from charz.schema import disk
+from charz.schema import disk, unfinished
 from charz.schema.errors import CharzError, is_interrupt
 
 from .compile.rules import Rules, from_connection
@@ -113,17 +113,18 @@ def _run(
         waiting.clear()
         since = time.monotonic()
 
-    try:
-        for spec, result in _results(specs, rules, jobs):
-            if isinstance(result, Ingested):
-                waiting.append((spec, result))
-            else:
-                outcomes.append(Outcome(spec, "failed", spec.shown, result, 0.0))
-                report(outcomes[-1])
-            if len(waiting) >= BATCH_MODELS or time.monotonic() - since > BATCH_S:
-                flush()
-    finally:
-        flush()
+    with unfinished.finishing():
+        try:
+            for spec, result in _results(specs, rules, jobs):
+                if isinstance(result, Ingested):
+                    waiting.append((spec, result))
+                else:
+                    outcomes.append(Outcome(spec, "failed", spec.shown, result, 0.0))
+                    report(outcomes[-1])
+                if len(waiting) >= BATCH_MODELS or time.monotonic() - since > BATCH_S:
+                    flush()
+        finally:
+            flush()
     return outcomes
 
 

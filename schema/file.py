@@ -20,7 +20,7 @@ from pathlib import Path
 
 import duckdb
 
-from . import damage, disk, lock
+from . import damage, disk, lock, unfinished
 from .errors import CharzError
 from .opening import check_is_file, not_permitted, open_existing
 
@@ -72,6 +72,7 @@ def replace(
     with contextlib.ExitStack() as stack:
         stack.enter_context(lock.writing(path, name, wait_s))
         stack.callback(_discard, copy)
+        stack.enter_context(unfinished.known(copy, _log(copy)))
         _discard(copy)
         if path.exists() or not create:
             _copy(stack.enter_context(_still(path, name)), path, copy, name)
@@ -95,7 +96,7 @@ def _still(path: Path, name: Path) -> Iterator[int]:
     A log left by another client is folded into the file first, since the file about to take its place must not replay it.
     """
     _check_can_be_replaced(path, name)
-    log = path.with_name(f"{path.name}.wal")
+    log = _log(path)
     for _ in range(_ATTEMPTS):
         if log.exists():
             open_existing(path, read_only=False, name=name).close()
@@ -192,8 +193,13 @@ def _full_disk_named(name: Path) -> Iterator[None]:
         raise
 
 
+def _log(path: Path) -> Path:
+    """The log that DuckDB keeps beside a file."""
+    return path.with_name(f"{path.name}.wal")
+
+
 def _discard(path: Path) -> None:
-    for leftover in (path, path.with_name(f"{path.name}.wal")):
+    for leftover in (path, _log(path)):
         with contextlib.suppress(FileNotFoundError):
             leftover.unlink()
 

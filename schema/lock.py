@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from . import disk
+from . import disk, unfinished
 from .errors import CharzError
 
 WAIT_S = 30.0
@@ -35,7 +35,8 @@ def writing(path: Path, name: Path, wait_s: float) -> Iterator[None]:
     lock = path.with_name(f".{path.name}.lock")
     descriptor = _acquire(lock, name, time.monotonic() + wait_s)
     try:
-        yield
+        with unfinished.known(lock):
+            yield
     finally:
         with contextlib.suppress(FileNotFoundError):
             lock.unlink()

@@ -13,8 +13,54 @@ from pathlib import Path
 
 _ENDING = ".charz-unfinished"
 
+_places: set[Path] = set()
+"""What this process writes beside its place."""
+
+_blocks = 0
+"""Blocks whose work an interrupt leaves written."""
+
 _NAME_LETTERS = 40
 """Of the target's name, so that no name is too long for a file system."""
+
+
+@contextlib.contextmanager
+def known(*places: Path) -> Iterator[None]:
+    """Files or folders that `remove` takes away where the process ends within the block."""
+    _places.update(places)
+    try:
+        yield
+    finally:
+        _places.difference_update(places)
+
+
+@contextlib.contextmanager
+def finishing() -> Iterator[None]:
+    """What was done within the block is written when an interrupt ends it, which may take long: `is_finishing` holds."""
+    global _blocks
+    _blocks += 1
+    try:
+        yield
+    finally:
+        _blocks -= 1
+
+
+def is_finishing() -> bool:
+    """Whether this process still has to write what it has done."""
+    return _blocks > 0
+
+
+def spill() -> Path:
+    """The folder in which the engine of this process may put what its memory does not hold; it makes and removes it."""
+    place = Path(tempfile.gettempdir(), f"charz-spill-{os.getpid()}")
+    _places.add(place)
+    return place
+
+
+def remove() -> None:
+    """Take away what this process has not finished; it does nothing after that but end."""
+    for place in list(_places):
+        with contextlib.suppress(OSError):
+            shutil.rmtree(place) if place.is_dir() else place.unlink()
 
 
 @contextlib.contextmanager
@@ -25,7 +71,8 @@ def folder(target: Path) -> Iterator[Path]:
         _remove_if_left(other)
     place, descriptor = _held(target)
     try:
-        yield place
+        with known(place):
+            yield place
     finally:
         shutil.rmtree(place, ignore_errors=True)
         os.close(descriptor)

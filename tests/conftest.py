@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import sys
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -83,10 +84,40 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
     return file
 
 
+PARTS = (
+    "t4", "a10", "l4", "l40", "l40s", "rtx3090", "rtx4090", "h100_sxm5_80", "i7_13700k", "i9_10940x", "kpu_t64", "kpu_t256", "tpu_v4",
+    "tpu_v1", "gaudi3", "groq_lpu_v1", "epyc_9654", "a100_pcie_40",
+)  # fmt: skip
+"""Parts of most families, siblings among them: what a change of a file works out anew goes with their number."""
+
+
 @pytest.fixture(scope="session")
-def file(once: Once) -> Path:
-    """A database with three generated models, of which one is said to decode; tests only read it."""
-    return once("small.duckdb", _three_models)
+def few_parts(once: Once) -> Path:
+    """A database without models, of some parts of the catalog; tests only read it, or copy it first."""
+    return once("few_parts.duckdb", _few_parts)
+
+
+def _few_parts(path: Path) -> None:
+    from charz.schema import database
+    from charz.session import Session
+    from charz.sql import maintain
+
+    with Session(path) as session, session.changing() as connection, maintain.bulk(connection):
+        for row_type in database.TABLES:
+            if "hardware" in row_type.model_fields:
+                connection.execute(f"DELETE FROM {row_type.TABLE} WHERE hardware NOT IN {PARTS}")
+
+
+@pytest.fixture(scope="session")
+def file(once: Once, few_parts: Path) -> Path:
+    """A database of some parts with three generated models, of which one is said to decode; tests only read it."""
+    return once("small.duckdb", lambda path: _three_models(shutil.copy(few_parts, path)))
+
+
+@pytest.fixture(scope="session")
+def every_part(once: Once) -> Path:
+    """The same with every part of the catalog."""
+    return once("every_part.duckdb", _three_models)
 
 
 def _three_models(path: Path) -> None:
@@ -105,11 +136,10 @@ def _three_models(path: Path) -> None:
 
 @pytest.fixture(scope="session")
 def resnet18(once: Once) -> Path:
-    """A database with ResNet-18 as `ingest` writes it; tests only read it."""
-    import charz
+    """A database that `charz ingest resnet18` made; tests only read it."""
+    from charz.cli import dispatch
 
     def make(path: Path) -> None:
-        with charz.open(path) as db:
-            db.ingest("resnet18")
+        assert dispatch.run(["ingest", "resnet18", "--db", str(path)]) == 0
 
     return once("resnet18.duckdb", make)

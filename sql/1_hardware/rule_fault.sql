@@ -21,29 +21,46 @@ WITH ruled_numbers AS (
     INNER JOIN number_rule AS r
         ON r.kind = n.kind AND r.quantity = n.quantity AND r.row_kind IN ('*', n.row_kind) AND r.of_family IN ('*', n.family)
     GROUP BY n.kind, n.row_key, n.quantity, n.value
+),
+
+-- Blocks of queries of a family take over from one another: one is for the fewest, each other begins where one ends.
+disordered_blocks AS (
+    SELECT CONCAT(s.family, '.', s.candidate) AS row_key
+    FROM tiling_strategy AS s
+    LEFT JOIN tiling_strategy AS o
+        ON o.family = s.family AND o.dataflow = s.dataflow AND o.candidate <> s.candidate
+    WHERE s.dataflow = 'query_block'
+    GROUP BY s.family, s.candidate, s.from_m
+    HAVING COALESCE(BOOL_OR(o.from_m = s.from_m), FALSE)
+        OR COALESCE(s.from_m > 0 AND NOT COALESCE(BOOL_OR(o.below_m = s.from_m), FALSE), TRUE)
 )
 
 SELECT
     -- Table of the rule.
-    kind,
+    n.kind,
     -- Key of its row, the columns joined by a point.
-    row_key,
+    n.row_key,
     -- Column of the number.
-    quantity,
+    n.quantity,
     -- Place of the number: all three, joined by a point.
-    CONCAT(kind, '.', row_key, '.', quantity) AS field,
+    CONCAT(n.kind, '.', n.row_key, '.', n.quantity) AS field,
     -- What stands there, in the unit of the column; null where nothing does.
-    value,
+    n.value,
     -- What may stand there, or usually does.
     CASE
-        WHEN COALESCE(value >= rule.least AND value <= rule.most, TRUE)
-            THEN CONCAT('usual are ', rule.plausible_least, ' to ', rule.plausible_most)
-        ELSE CONCAT('a number from ', rule.least, ' to ', rule.most)
+        WHEN b.row_key IS NOT NULL THEN 'each block of queries begins where another ends'
+        ELSE fault_reason(
+            COALESCE(n.value, n.rule.least), n.rule.least, n.rule.most, n.rule.plausible_least, n.rule.plausible_most
+        )
     END AS rule,
     -- True of a number that may be, though it hardly is: answers that rest on it name it.
-    COALESCE(value >= rule.least AND value <= rule.most, TRUE) AS is_possible
-FROM ruled_numbers
-WHERE COALESCE(
-    NOT (value >= rule.least AND value <= rule.most AND value >= rule.plausible_least AND value <= rule.plausible_most),
-    rule.is_needed
+    COALESCE(n.value >= n.rule.least AND n.value <= n.rule.most, TRUE) AS is_possible
+FROM ruled_numbers AS n
+LEFT JOIN disordered_blocks AS b ON n.kind = 'tiling_strategy' AND n.quantity = 'from_m' AND b.row_key = n.row_key
+WHERE b.row_key IS NOT NULL OR COALESCE(
+    NOT (
+        n.value >= n.rule.least AND n.value <= n.rule.most
+        AND n.value >= n.rule.plausible_least AND n.value <= n.rule.plausible_most
+    ),
+    n.rule.is_needed
 )

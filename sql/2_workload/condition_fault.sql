@@ -63,11 +63,7 @@ SELECT
     -- What stands there, in the unit of the column.
     value,
     -- What may stand there, or usually does.
-    CASE
-        WHEN value >= rule.least AND value <= rule.most
-            THEN CONCAT('usual are ', rule.plausible_least, ' to ', rule.plausible_most)
-        ELSE CONCAT('a number from ', rule.least, ' to ', rule.most)
-    END AS rule,
+    fault_reason(value, rule.least, rule.most, rule.plausible_least, rule.plausible_most) AS rule,
     -- True of a number that may be, though it hardly is: answers that rest on it name it.
     value >= rule.least AND value <= rule.most AS is_possible
 FROM ruled_numbers

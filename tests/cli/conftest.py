@@ -1,4 +1,4 @@
-"""A workspace with one ingested model, made once, and a way to run the command as a user does."""
+"""A way to run the command as a user does."""
 
 from __future__ import annotations
 
@@ -12,15 +12,6 @@ from pathlib import Path
 import pytest
 
 Charz = Callable[..., subprocess.CompletedProcess[str]]
-
-
-@pytest.fixture(scope="session")
-def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database that `charz ingest resnet18` made; tests only read it."""
-    path = tmp_path_factory.mktemp("workspace") / "charz.duckdb"
-    done = run("--db", str(path), "ingest", "resnet18", cwd=path.parent)
-    assert done.returncode == 0, done.stderr
-    return path
 
 
 @pytest.fixture

@@ -26,14 +26,14 @@ from .conftest import Charz, assert_one_line_error
     [["--help"], ["--version"], ["models"], ["sql", "SELECT 1"], ["schema"], ["report", "resnet18", "--on", "t4"]],
     ids=lambda a: " ".join(a[:2]),
 )
-def test_no_question_imports_torch(workspace: Path, arguments: list[str]) -> None:
+def test_no_question_imports_torch(resnet18: Path, arguments: list[str]) -> None:
     script = (
         "import sys; from charz.cli.dispatch import run; code = run(sys.argv[1:]);"
         "print('torch' in sys.modules, file=sys.stderr); sys.exit(code)"
     )
     done = subprocess.run(
         [sys.executable, "-c", script, *arguments],
-        env=os.environ | {"CHARZ_DB": str(workspace)},
+        env=os.environ | {"CHARZ_DB": str(resnet18)},
         capture_output=True,
         text=True,
         check=False,
@@ -106,11 +106,11 @@ def test_bad_input_gets_one_line(charz: Charz, tmp_path: Path, arguments: list[s
         (["export", "."], ["not empty"]),
     ],
 )
-def test_unknown_names_get_the_nearest(workspace: Path, charz: Charz, arguments: list[str], parts: list[str]) -> None:
-    before = workspace.read_bytes()
-    done = charz(*arguments, env={"CHARZ_DB": str(workspace)}, cwd=workspace.parent)
+def test_unknown_names_get_the_nearest(resnet18: Path, charz: Charz, arguments: list[str], parts: list[str]) -> None:
+    before = resnet18.read_bytes()
+    done = charz(*arguments, env={"CHARZ_DB": str(resnet18)}, cwd=resnet18.parent)
     assert_one_line_error(done, *parts)
-    assert workspace.read_bytes() == before
+    assert resnet18.read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -156,12 +156,12 @@ def test_a_traceback_is_there_for_who_asks(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize(("output", "code", "lines"), [("/dev/full", 2, 1), (None, 0, 0)])
-def test_an_output_that_takes_nothing(workspace: Path, output: str | None, code: int, lines: int) -> None:
+def test_an_output_that_takes_nothing(resnet18: Path, output: str | None, code: int, lines: int) -> None:
     """A full disk is an error; a pipe that its reader closed is none."""
     reader, pipe = os.pipe()
     os.close(reader)
     target = os.open(output, os.O_WRONLY) if output else pipe
-    command = [sys.executable, "-c", "from charz.cli import main; main()", "models", "--db", str(workspace)]
+    command = [sys.executable, "-c", "from charz.cli import main; main()", "models", "--db", str(resnet18)]
     done = subprocess.run(command, stdout=target, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, len(done.stderr.splitlines())) == (code, lines), done.stderr
 
@@ -178,9 +178,9 @@ def test_a_read_only_folder_gets_one_line(charz: Charz, tmp_path: Path) -> None:
     assert_one_line_error(charz("--db", str(folder / "x.duckdb"), "scenario", "add"), "cannot write in this folder")
 
 
-def test_scenarios_are_added_once_and_removed(workspace: Path, charz: Charz, tmp_path: Path) -> None:
+def test_scenarios_are_added_once_and_removed(resnet18: Path, charz: Charz, tmp_path: Path) -> None:
     path = tmp_path / "charz.duckdb"
-    path.write_bytes(workspace.read_bytes())
+    path.write_bytes(resnet18.read_bytes())
     arguments = ("scenario", "add", "--batch", "7", "--precision", "fp16", "--backend", "inductor")
     first = charz(*arguments)
     assert "batch 7, precision fp16, backend inductor" in first.stdout
@@ -193,28 +193,28 @@ def test_scenarios_are_added_once_and_removed(workspace: Path, charz: Charz, tmp
 
 
 @pytest.mark.slow
-def test_a_report_answers_for_a_scenario_that_is_not_in_the_file(workspace: Path, charz: Charz) -> None:
-    before = workspace.read_bytes()
+def test_a_report_answers_for_a_scenario_that_is_not_in_the_file(resnet18: Path, charz: Charz) -> None:
+    before = resnet18.read_bytes()
     arguments = ("report", "resnet18", "--on", "h100_sxm5_80", "--batch", "5", "--precision", "fp16")
-    done = charz(*arguments, "--db", str(workspace))
+    done = charz(*arguments, "--db", str(resnet18))
     assert done.returncode == 0, done.stderr
     assert "precision fp16, batch 5" in done.stdout
     assert "9.07 GMAC" in done.stdout  # five times 1.814
     checks = done.stdout.partition("Checks")[2]
     assert checks.count(" yes ") >= 3 and " no " not in checks
-    assert workspace.read_bytes() == before
+    assert resnet18.read_bytes() == before
 
 
 @pytest.mark.slow
-def test_invariants_hold(workspace: Path, charz: Charz) -> None:
-    done = charz("check", "--db", str(workspace))
+def test_invariants_hold(resnet18: Path, charz: Charz) -> None:
+    done = charz("check", "--db", str(resnet18))
     assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.slow
-def test_check_notices_what_is_kept_wrong_and_refresh_mends_it(workspace: Path, charz: Charz, tmp_path: Path) -> None:
+def test_check_notices_what_is_kept_wrong_and_refresh_mends_it(resnet18: Path, charz: Charz, tmp_path: Path) -> None:
     path = tmp_path / "charz.duckdb"
-    path.write_bytes(workspace.read_bytes())
+    path.write_bytes(resnet18.read_bytes())
     with duckdb.connect(str(path)) as connection:
         wrong = "UPDATE part_rate SET clock_hz = 1 WHERE hardware = 't4'"  # as whoever may write it
         connection.execute(f"INSERT INTO {triggers.WRITING} VALUES (TRUE); {wrong}; DELETE FROM {triggers.WRITING}")
@@ -233,6 +233,6 @@ def test_check_notices_what_is_kept_wrong_and_refresh_mends_it(workspace: Path, 
     assert charz("check", "resnet18", "--on", "t4").returncode == 0
 
 
-def test_schema_shows_units(workspace: Path, charz: Charz) -> None:
-    assert "[s]" in charz("schema", "model_report", "--db", str(workspace)).stdout
-    assert "model_report" in charz("schema", "--db", str(workspace)).stdout
+def test_schema_shows_units(resnet18: Path, charz: Charz) -> None:
+    assert "[s]" in charz("schema", "model_report", "--db", str(resnet18)).stdout
+    assert "model_report" in charz("schema", "--db", str(resnet18)).stdout

@@ -169,3 +169,39 @@ def test_python_m_charz_is_the_command(arguments: list[str], charz: Charz, tmp_p
     wanted = charz(*arguments)
     assert (done.returncode, done.stdout, done.stderr) == (wanted.returncode, wanted.stdout, wanted.stderr)
     assert done.stdout or done.stderr
+
+
+NATIVE = """
+import hashlib
+from pathlib import Path
+from charz.cli import process
+from charz.schema import unfinished
+process.prepare()
+try:
+    with {block}:
+        print("ready", flush=True)
+        hashlib.pbkdf2_hmac("sha256", b"", b"", {rounds})
+except KeyboardInterrupt:
+    print("heard")
+"""
+
+
+def interrupted(code: str) -> tuple[int, str, str]:
+    """Exit code and what is printed by a script that is interrupted once it is ready."""
+    running = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert running.stdout is not None and running.stdout.readline() == "ready\n"
+    running.send_signal(signal.SIGINT)
+    out, said = running.communicate(timeout=60)
+    return running.returncode, out, said
+
+
+def test_a_native_call_that_hears_no_signal_is_ended(tmp_path: Path) -> None:
+    """What it was writing goes with it."""
+    block = f"unfinished.folder(Path({str(tmp_path / 'target')!r}))"
+    assert interrupted(NATIVE.format(block=block, rounds=2**31 - 1)) == (130, "", "charz: interrupted\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_kept_at_an_interrupt_is_waited_for() -> None:
+    """A native call of about two seconds, longer than others may take."""
+    assert interrupted(NATIVE.format(block="unfinished.finishing()", rounds=8 * 10**6)) == (0, "heard\n", "")

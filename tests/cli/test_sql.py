@@ -34,26 +34,26 @@ def assert_same_rows(left: pl.DataFrame, right: pl.DataFrame) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("query", QUERIES)
-def test_every_client_sees_the_same_rows(workspace: Path, charz: Charz, tmp_path: Path, query: str) -> None:
-    with duckdb.connect(str(workspace), read_only=True) as connection:
+def test_every_client_sees_the_same_rows(resnet18: Path, charz: Charz, tmp_path: Path, query: str) -> None:
+    with duckdb.connect(str(resnet18), read_only=True) as connection:
         plain = connection.sql(query).pl()
         fetched = pl.DataFrame(connection.execute(query).fetchall(), schema=plain.schema, orient="row")
     assert_same_rows(plain, fetched)
     out = tmp_path / "rows.parquet"
-    done = charz("sql", query, "--db", str(workspace), "--format", "parquet", "--out", str(out))
+    done = charz("sql", query, "--db", str(resnet18), "--format", "parquet", "--out", str(out))
     assert done.returncode == 0, done.stderr
     assert_same_rows(plain, pl.read_parquet(out))
-    done = charz("sql", query, "--db", str(workspace), "--format", "csv")
+    done = charz("sql", query, "--db", str(resnet18), "--format", "csv")
     text = pl.read_csv(io.StringIO(done.stdout), schema=plain.schema)
     # CSV cannot tell an empty text from a missing one.
     filled = pl.selectors.string().fill_null("")
     assert_same_rows(plain.with_columns(filled), text.with_columns(filled))
 
 
-def test_formats(workspace: Path, charz: Charz) -> None:
+def test_formats(resnet18: Path, charz: Charz) -> None:
     query = "SELECT 'a' AS name, 1.5::DOUBLE AS value, NULL::INT AS nothing"
     outputs = {
-        f: charz("sql", query, "--db", str(workspace), "--format", f).stdout
+        f: charz("sql", query, "--db", str(resnet18), "--format", f).stdout
         for f in ("table", "json", "markdown", "csv")
     }
     assert outputs["table"].splitlines()[0].split() == ["name", "value", "nothing"]
@@ -63,13 +63,13 @@ def test_formats(workspace: Path, charz: Charz) -> None:
 
 
 @pytest.mark.parametrize("format", ["table", "json", "markdown", "csv"])
-def test_values_of_every_kind_are_written(workspace: Path, charz: Charz, format: str) -> None:
+def test_values_of_every_kind_are_written(resnet18: Path, charz: Charz, format: str) -> None:
     query = (
         "SELECT INTERVAL 1 DAY AS i, [1, 2] AS l, {'a': DATE '2026-03-15'} AS s, DATE '0044-03-15 (BC)' AS c, 'x'::BLOB AS b, MAP {1: 'k'} AS m,"
         " 1.5::DECIMAL(9, 2) AS d, 170141183460469231731687303715884105727::HUGEINT AS h, '=1+1' AS f, 'nan'::DOUBLE AS n,"
         " TIMESTAMP 'infinity' AS t"
     )
-    done = charz("sql", query, "--db", str(workspace), "--format", format)
+    done = charz("sql", query, "--db", str(resnet18), "--format", format)
     assert done.returncode == 0, done.stderr
     assert "170141183460469231731687303715884105727" in done.stdout
     if format == "csv":
@@ -93,45 +93,45 @@ ATTACKS = (
     "INSERT INTO source VALUES ('a', 'b', 'c', NULL, 'd')",
     "DROP TABLE source",
     "CREATE TABLE mine (a INT)",
-    "SELECT * FROM workspace",
+    "SELECT * FROM resnet18",
     "SELECT 1; SELECT 2",
     "",
 )
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_the_sandbox_holds(workspace: Path, charz: Charz, attack: str) -> None:
-    before = workspace.read_bytes()
-    done = charz("sql", attack.format(db=workspace, folder=workspace.parent), "--db", str(workspace))
+def test_the_sandbox_holds(resnet18: Path, charz: Charz, attack: str) -> None:
+    before = resnet18.read_bytes()
+    done = charz("sql", attack.format(db=resnet18, folder=resnet18.parent), "--db", str(resnet18))
     assert_one_line_error(done)
-    assert [p.name for p in workspace.parent.iterdir()] == [workspace.name]
-    assert workspace.read_bytes() == before
+    assert [p.name for p in resnet18.parent.iterdir()] == [resnet18.name]
+    assert resnet18.read_bytes() == before
 
 
 @pytest.mark.slow
-def test_the_sandbox_holds_for_a_scratch_scenario(workspace: Path, charz: Charz) -> None:
+def test_the_sandbox_holds_for_a_scratch_scenario(resnet18: Path, charz: Charz) -> None:
     for attack in ATTACKS[:8]:
-        text = attack.format(db=workspace, folder=workspace.parent)
-        assert_one_line_error(charz("sql", text, "--db", str(workspace), "--batch", "3"))
-    assert [p.name for p in workspace.parent.iterdir()] == [workspace.name]
+        text = attack.format(db=resnet18, folder=resnet18.parent)
+        assert_one_line_error(charz("sql", text, "--db", str(resnet18), "--batch", "3"))
+    assert [p.name for p in resnet18.parent.iterdir()] == [resnet18.name]
 
 
-def test_a_runaway_query_is_stopped(workspace: Path, charz: Charz) -> None:
+def test_a_runaway_query_is_stopped(resnet18: Path, charz: Charz) -> None:
     query = "SELECT count(*) FROM range(1000000000) a, range(1000000000) b WHERE a.range = b.range + 1"
-    assert_one_line_error(charz("sql", query, "--db", str(workspace), "--timeout", "1"), "longer than 1 s")
+    assert_one_line_error(charz("sql", query, "--db", str(resnet18), "--timeout", "1"), "longer than 1 s")
 
 
-def test_a_greedy_query_is_stopped(workspace: Path, charz: Charz) -> None:
+def test_a_greedy_query_is_stopped(resnet18: Path, charz: Charz) -> None:
     query = "SELECT list(range) FROM range(100000000)"
-    assert_one_line_error(charz("sql", query, "--db", str(workspace), "--memory", "200MB"), "needs more memory")
+    assert_one_line_error(charz("sql", query, "--db", str(resnet18), "--memory", "200MB"), "needs more memory")
 
 
-def test_a_scratch_scenario_changes_the_answer_and_not_the_file(workspace: Path, charz: Charz) -> None:
-    before = workspace.read_bytes()
+def test_a_scratch_scenario_changes_the_answer_and_not_the_file(resnet18: Path, charz: Charz) -> None:
+    before = resnet18.read_bytes()
     query = "SELECT DISTINCT batch, precision FROM operator_work"
-    done = charz("sql", query, "--db", str(workspace), "--batch", "13", "--precision", "fp16", "--format", "csv")
+    done = charz("sql", query, "--db", str(resnet18), "--batch", "13", "--precision", "fp16", "--format", "csv")
     assert done.stdout == "batch,precision\n13,fp16\n"
-    assert workspace.read_bytes() == before
+    assert resnet18.read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -142,31 +142,31 @@ def test_a_scratch_scenario_changes_the_answer_and_not_the_file(workspace: Path,
         ("SELECT * FROM model_reprt", ["model_report", "charz schema"]),
     ],
 )
-def test_broken_sql_gets_one_line(workspace: Path, charz: Charz, query: str, parts: list[str]) -> None:
-    assert_one_line_error(charz("sql", query, "--db", str(workspace)), *parts)
+def test_broken_sql_gets_one_line(resnet18: Path, charz: Charz, query: str, parts: list[str]) -> None:
+    assert_one_line_error(charz("sql", query, "--db", str(resnet18)), *parts)
 
 
 @pytest.mark.parametrize("scratch", [[], ["--batch", "3"]])
-def test_no_progress_bar_gets_into_the_output(workspace: Path, charz: Charz, scratch: list[str]) -> None:
+def test_no_progress_bar_gets_into_the_output(resnet18: Path, charz: Charz, scratch: list[str]) -> None:
     query = "SELECT current_setting('enable_progress_bar') AS bar"
-    assert charz("sql", query, "--db", str(workspace), "--format", "csv", *scratch).stdout == "bar\nfalse\n"
+    assert charz("sql", query, "--db", str(resnet18), "--format", "csv", *scratch).stdout == "bar\nfalse\n"
 
 
-def test_a_query_comes_from_standard_input_and_leaves_to_a_file(workspace: Path, charz: Charz, tmp_path: Path) -> None:
-    assert_one_line_error(charz("sql", "SELECT 1", "--db", str(workspace), "--out", "/nowhere/x.csv"), "cannot write")
+def test_a_query_comes_from_standard_input_and_leaves_to_a_file(resnet18: Path, charz: Charz, tmp_path: Path) -> None:
+    assert_one_line_error(charz("sql", "SELECT 1", "--db", str(resnet18), "--out", "/nowhere/x.csv"), "cannot write")
     out = tmp_path / "x.csv"
-    charz("sql", "SELECT 1 AS a", "--db", str(workspace), "--format", "csv", "--out", str(out))
+    charz("sql", "SELECT 1 AS a", "--db", str(resnet18), "--format", "csv", "--out", str(out))
     assert out.read_text() == "a\n1\n"
 
 
-def test_models_and_parts_named(workspace: Path, charz: Charz) -> None:
+def test_models_and_parts_named(resnet18: Path, charz: Charz) -> None:
     query = "SELECT DISTINCT model, hardware FROM model_report"
-    done = charz("sql", query, "--db", str(workspace), "--model", "resnet18", "--on", "rtx4090", "--format", "csv")
+    done = charz("sql", query, "--db", str(resnet18), "--model", "resnet18", "--on", "rtx4090", "--format", "csv")
     assert done.stdout.split() == ["model,hardware", "resnet18,rtx4090"]
     several = ["--model", "resnet18,", "--on", "rtx4090,t4", "--format", "csv"]
-    done = charz("sql", query + " ORDER BY ALL", "--db", str(workspace), *several)
+    done = charz("sql", query + " ORDER BY ALL", "--db", str(resnet18), *several)
     assert done.stdout.split() == ["model,hardware", "resnet18,rtx4090", "resnet18,t4"]
-    done = charz("sql", query, "--db", str(workspace), "--model", "resnet19")
+    done = charz("sql", query, "--db", str(resnet18), "--model", "resnet19")
     assert_one_line_error(done, "resnet19", "resnet18")
 
 
@@ -187,27 +187,27 @@ def test_a_file_of_another_charz_is_brought_up_to_this_one_first(charz: Charz, f
 
 
 @pytest.mark.parametrize("timeout", ["inf", "nan", "-1", "1e400", "1e300", "-inf"])
-def test_a_time_that_is_none_gets_one_line(workspace: Path, timeout: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["--db", str(workspace), "sql", "SELECT 1", "--timeout", timeout]) == 2
+def test_a_time_that_is_none_gets_one_line(resnet18: Path, timeout: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--db", str(resnet18), "sql", "SELECT 1", "--timeout", timeout]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "timeout" in line and not re.search(r"[A-Za-z]+Error", line)
 
 
 @pytest.mark.parametrize("timeout", [float("inf"), float("nan"), -1.0])
-def test_a_time_that_is_none_is_refused_in_python(workspace: Path, timeout: float) -> None:
+def test_a_time_that_is_none_is_refused_in_python(resnet18: Path, timeout: float) -> None:
     with pytest.raises(CharzError, match="not a time"):
-        Session(workspace).sql("SELECT 1", timeout=timeout)
+        Session(resnet18).sql("SELECT 1", timeout=timeout)
 
 
 @pytest.mark.parametrize("code", ["utf-16", "utf-16-le", "utf-16-be", "latin-1"])
-def test_a_query_in_another_code_gets_one_line(workspace: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+def test_a_query_in_another_code_gets_one_line(resnet18: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     typed = io.TextIOWrapper(io.BytesIO("SELECT 'é'".encode(code)), encoding="utf-8")
     monkeypatch.setattr("sys.stdin", typed)
     with pytest.raises(CharzError, match="standard input is no text in UTF-8") as caught:
-        Session(workspace).sql("-")
+        Session(resnet18).sql("-")
     assert ("UTF-16" in caught.value.line) is code.startswith("utf-16")
 
 
-def test_a_query_may_begin_with_the_mark_of_utf_8(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_query_may_begin_with_the_mark_of_utf_8(resnet18: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbfSELECT 2 AS a"), encoding="utf-8"))
-    assert Session(workspace).sql("-")["a"].to_list() == [2]
+    assert Session(resnet18).sql("-")["a"].to_list() == [2]

@@ -8,22 +8,20 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
+import charz
 from charz.hardware_catalog import names, sync
 from charz.hardware_catalog.loader import Catalog
-from charz.schema import database, ddl
 from charz.schema.catalog import HardwarePower, Price
 from charz.schema.errors import CharzError
-from charz.sql import views
 
 
 @pytest.fixture(scope="module")
-def filled(catalog: Catalog) -> Iterator[duckdb.DuckDBPyConnection]:
-    """An in-memory database with the shipped catalog and all views."""
-    with duckdb.connect() as connection:
-        for row_type in database.TABLES:
-            connection.execute(ddl.create_table(row_type))
-        sync.write(connection, catalog)
-        views.install(connection)
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A new database, with the shipped catalog and all views."""
+    path = tmp_path_factory.mktemp("filled") / "shipped.duckdb"
+    with charz.open(path) as session:
+        session.connection(create=True)
+    with duckdb.connect(str(path)) as connection:
         yield connection
 
 

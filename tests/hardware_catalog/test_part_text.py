@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import charz
 from charz.hardware_catalog import loader, part_file, part_text
 from charz.hardware_catalog.loader import Catalog
 from charz.hardware_catalog.problem import CatalogError
-from charz.schema.catalog import HardwareAlias, HardwareProvenance
+from charz.schema.catalog import Hardware, HardwareAlias, HardwareConflict, HardwareProvenance, Source
 from charz.schema.errors import CharzError
 from charz.schema.row import Row
 
@@ -48,28 +49,31 @@ def test_every_part_comes_back_as_it_was(shipped: duckdb.DuckDBPyConnection, cat
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_template_can_be_added_unchanged(family: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_template_has_no_fault(family: str, tmp_path: Path, catalog: Catalog) -> None:
     path = tmp_path / "mine.yaml"
     with charz.open(tmp_path / "parts.duckdb") as session:
         text = session.hardware.template(family, out=path)
-        assert path.read_text() == text and "# Units of this kind on the part" in text
-        session.hardware.add(path)
-        assert session.sql(f"SELECT family FROM hardware WHERE hardware = 'my_{family}'").item() == family
-        sources = f"SELECT COUNT(*) FROM source WHERE source_id = 'my_{family}_datasheet'"
-        disputed = f"SELECT COUNT(*) FROM hardware_conflict WHERE hardware = 'my_{family}'"
-        assert session.sql(disputed).item() == 0
-        assert session.sql(sources).item() == 1
-        session.hardware.remove(f"my_{family}")
-        assert session.sql(sources).item() == 0
+    assert path.read_text() == text and "# Units of this kind on the part" in text
+    rows = loader.load_part(path, catalog)
+    assert [row.family for row in rows[Hardware]] == [family]  # type: ignore[attr-defined]
+    assert [row.source_id for row in rows[Source]] == [f"my_{family}_datasheet"]  # type: ignore[attr-defined]
+    assert not rows.get(HardwareConflict)
 
 
-def test_two_templates_can_be_added(tmp_path: Path) -> None:
-    with charz.open(tmp_path / "parts.duckdb") as session:
-        for name in ("first", "second"):
-            session.hardware.template("gpu", id=name, out=tmp_path / f"{name}.yaml")
+def test_two_templates_can_be_added_and_one_removed(few_parts: Path, tmp_path: Path) -> None:
+    with charz.open(shutil.copy(few_parts, tmp_path)) as session:
+        for name, family in (("first", "gpu"), ("second", "kpu")):
+            session.hardware.template(family, id=name, out=tmp_path / f"{name}.yaml")
             session.hardware.add(tmp_path / f"{name}.yaml")
         query = "SELECT source_id FROM source WHERE source_id LIKE '%_datasheet' ORDER BY 1"
         assert session.sql(query)["source_id"].to_list() == ["first_datasheet", "second_datasheet"]
+        query = "SELECT hardware, family FROM hardware WHERE origin = 'user' ORDER BY 1"
+        assert session.sql(query).rows() == [("first", "gpu"), ("second", "kpu")]
+        assert session.sql("SELECT * FROM hardware_conflict WHERE hardware IN ('first', 'second')").is_empty()
+        session.hardware.remove("first")
+        assert session.sql(query).rows() == [("second", "kpu")]
+        query = "SELECT source_id FROM source WHERE source_id LIKE '%_datasheet' ORDER BY 1"
+        assert session.sql(query)["source_id"].to_list() == ["second_datasheet"]
 
 
 @pytest.mark.parametrize(
@@ -102,10 +106,10 @@ def test_amounts_of_a_file_are_those_that_are_added(catalog: Catalog, small_part
     assert path.read_text() != small_part and loader.load_part(path, catalog) == before
 
 
-def test_twice_the_tiles_need_one_number_changed(tmp_path: Path) -> None:
+def test_twice_the_tiles_need_one_number_changed(few_parts: Path, tmp_path: Path) -> None:
     """Eight tiles classes' sum stays in proportion: 2 x 44 of (44 + 13 + 7) x 1,024 lanes."""
     path = tmp_path / "mine.yaml"
-    with charz.open(tmp_path / "parts.duckdb") as session:
+    with charz.open(shutil.copy(few_parts, tmp_path)) as session:
         text = session.hardware.dump("kpu_t64", id="twice")
         path.write_text(text.replace("unit_count: {value: 44,", "unit_count: {value: 88,"))
         session.hardware.add(path)
@@ -114,13 +118,11 @@ def test_twice_the_tiles_need_one_number_changed(tmp_path: Path) -> None:
     assert after / before == pytest.approx((88 + 13 + 7) / (44 + 13 + 7))
 
 
-def test_an_edited_number_is_written_as_one(tmp_path: Path) -> None:
-    with charz.open(tmp_path / "parts.duckdb") as session:
-        session.hardware.list()
-        session.connection(create=True)
-    with duckdb.connect(str(tmp_path / "parts.duckdb")) as connection:
+def test_an_edited_number_is_written_as_one(few_parts: Path, tmp_path: Path) -> None:
+    path = shutil.copy(few_parts, tmp_path)
+    with duckdb.connect(path) as connection:
         connection.execute("UPDATE hardware_power SET tdp_w = 33 WHERE hardware = 't4'")
-    with charz.open(tmp_path / "parts.duckdb") as session:
+    with charz.open(path) as session:
         text = session.hardware.dump("t4")
     assert 'tdp_w: {value: 33, unit: W, source: "edited", confidence: assumed}' in text
     assert '"edited": {kind: "assumption"' in text

@@ -13,6 +13,7 @@ from charz.sql import views
 KERNEL = {"compute_s": 8.0, "memory_s": 4.0, "feed_s": 0.0, "exposed_s": 2.0, "overlap_fraction": 0.75}
 CLOCKED = KERNEL | {"clock_fraction": 0.5, "clocked_memory_s": 1.0}
 RUN = {"clocked_j": 30.0, "memory_j": 10.0, "run_s": 4.0, "static_w": 8.0, "voltage_square": 0.5}
+BOUNDS = {"least": 1.0, "most": 100.0, "plausible_least": 2.0, "plausible_most": 8.0}
 CASES = [
     # A quarter of 4 s.
     ("serial_time", {"compute_s": 8.0, "memory_s": 4.0, "overlap_fraction": 0.75}, 1.0),
@@ -57,14 +58,17 @@ CASES = [
     ("wave_count", {"waves": 3.0, "tile_count": 9.0, "unit_count": 4.0, "wave_quantization_fraction": 1.0}, 3.0),
     ("wave_count", {"waves": 3.0, "tile_count": 9.0, "unit_count": 4.0, "wave_quantization_fraction": 0.25}, 2.4375),
     ("wave_count", {"waves": 1.0, "tile_count": 1.0, "unit_count": 4.0, "wave_quantization_fraction": 0.0}, 1.0),
+    ("fault_reason", BOUNDS | {"value": 90.0}, "usual are 2.0 to 8.0"),
+    ("fault_reason", BOUNDS | {"value": 101.0}, "a number from 1.0 to 100.0"),
+    ("fault_reason", BOUNDS | {"value": 0.5}, "a number from 1.0 to 100.0"),
+    ("fault_reason", BOUNDS | {"value": math.nan}, "a number from 1.0 to 100.0"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("macro", "given", "expected"), CASES)
-def test_by_hand(call: Callable[..., Any], macro: str, given: dict[str, Any], expected: float | None) -> None:
+def test_by_hand(call: Callable[..., Any], macro: str, given: dict[str, Any], expected: float | str | None) -> None:
     """One call."""
-    found = call(macro, **given)
-    assert found is None if expected is None else math.isclose(found, expected, rel_tol=1e-12)
+    assert call(macro, **given) == (pytest.approx(expected, rel=1e-12) if isinstance(expected, float) else expected)
 
 
 def test_each_has_numbers() -> None:

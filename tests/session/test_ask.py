@@ -19,7 +19,7 @@ from charz.session.ask import memory_fits
 PART = "h100_sxm5_80"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def db(file: Path) -> Iterator[Session]:
     with charz.open(file) as session:
         yield session

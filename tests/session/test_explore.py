@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 import charz
 from charz.schema.errors import CharzError
+from charz.session import Session
 from charz.session.decide.design_space import design_space
 
 KPU = {"cluster.int8_tile.unit_count": 44, "cluster.bf16_tile.unit_count": 13, "cluster.matrix_tile.unit_count": 7}
@@ -20,17 +22,23 @@ KPU = {"cluster.int8_tile.unit_count": 44, "cluster.bf16_tile.unit_count": 13, "
 was rounded furthest."""
 
 SPACES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
-    "units and bandwidth": (
+    "units, bandwidth, clock, a stated peak and an energy that a rule gives": (
         "t4",
-        {"units": 80, "dram": "2TB/s"},
-        {"sm.unit_count": 80, "memory.dram.bandwidth_byte_per_s": "2TB/s"},
+        {
+            "units": 80,
+            "dram": "2TB/s",
+            "clock": "1.2GHz",
+            "peak.fp16.matrix.fp32.peak_ops_per_s": "10Tops/s",
+            "energy.byte.dram": "1nJ/byte",
+        },
+        {
+            "sm.unit_count": 80,
+            "memory.dram.bandwidth_byte_per_s": "2TB/s",
+            "sm.clock_boost_hz": "1.2GHz",
+            "peak.fp16.matrix.fp32.peak_ops_per_s": "10Tops/s",
+            "energy.byte.dram": "1nJ/byte",
+        },
     ),
-    "a stated peak and a clock": (
-        "t4",
-        {"peak.fp16.matrix.fp32.peak_ops_per_s": "10Tops/s", "clock": "1.2GHz"},
-        {"peak.fp16.matrix.fp32.peak_ops_per_s": "10Tops/s", "sm.clock_boost_hz": "1.2GHz"},
-    ),
-    "an energy that a rule gives": ("t4", {"energy.byte.dram": "1nJ/byte"}, {"energy.byte.dram": "1nJ/byte"}),
     "a part that others are lent from": ("rtx4090", {"units": 120}, {"sm.unit_count": 120}),
     "a part that borrows": ("l4", {"units": 232, "l2": "96MiB"}, {"sm.unit_count": 232, "l2.capacity_byte": "96MiB"}),
     "tiles of three kinds, each with its share of a level": (
@@ -42,14 +50,19 @@ SPACES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
 """Part, what is explored and the same as changes of single numbers."""
 
 
+@pytest.fixture(scope="module")
+def db(file: Path) -> Iterator[Session]:
+    with charz.open(file) as session:
+        yield session
+
+
 @pytest.mark.parametrize("name", SPACES)
-def test_a_point_is_what_the_what_if_answers(name: str, file: Path) -> None:
+def test_a_point_is_what_the_what_if_answers(name: str, db: Session, file: Path) -> None:
     part, vary, changes = SPACES[name]
     before = hashlib.sha256(file.read_bytes()).hexdigest()
-    with charz.open(file) as db:
-        (point,) = db.explore(base=part, vary=vary, models="small", batch=8).to_dicts()
-        asked = {f"{part}.{field}": value for field, value in changes.items()}
-        as_is, expected = db.what_if(asked, "compare", "small", on=part, batch=8).to_dicts()
+    (point,) = db.explore(base=part, vary=vary, models="small", batch=8).to_dicts()
+    asked = {f"{part}.{field}": value for field, value in changes.items()}
+    as_is, expected = db.what_if(asked, "compare", "small", on=part, batch=8).to_dicts()
     for column in ("latency_s", "edp_js", "average_power_w"):
         assert point[column] == pytest.approx(expected[column], rel=1e-12), column
     assert point["energy_j"] == pytest.approx(8 * expected["energy_per_sample_j"], rel=1e-12)
@@ -82,12 +95,11 @@ def test_the_front_is_what_no_point_beats(points: pl.DataFrame) -> None:
         assert is_front is not clearly
 
 
-def test_several_models_run_one_after_another(file: Path) -> None:
-    with charz.open(file) as db:
-        both, small, other = (
-            db.explore(base="t4", vary="units=20", models=models).row(0, named=True)
-            for models in (["small", "other"], "small", "other")
-        )
+def test_several_models_run_one_after_another(db: Session) -> None:
+    both, small, other = (
+        db.explore(base="t4", vary="units=20", models=models).row(0, named=True)
+        for models in (["small", "other"], "small", "other")
+    )
     assert both["latency_s"] == pytest.approx(small["latency_s"] + other["latency_s"], rel=1e-12)
     assert both["energy_j"] == pytest.approx(small["energy_j"] + other["energy_j"], rel=1e-12)
     assert both["edp_js"] == pytest.approx(both["energy_j"] * both["latency_s"], rel=1e-12)
@@ -110,12 +122,11 @@ def test_what_limits_a_run_adds_up_to_its_time(file: Path) -> None:
     assert "threads" in found["i7_13700k"] and "threads" not in found["kpu_t64"]
 
 
-def test_a_host_that_is_behind_limits_a_run(file: Path) -> None:
-    with charz.open(file) as db:
-        (point,) = db.explore(base="t4", vary="units=40", models="small", backend="eager").to_dicts()
-        (run,) = db.sql(
-            "SELECT overhead_s, latency_s FROM model_cost", model="small", on="t4", batch=1, backend="eager"
-        ).to_dicts()
+def test_a_host_that_is_behind_limits_a_run(db: Session) -> None:
+    (point,) = db.explore(base="t4", vary="units=40", models="small", backend="eager").to_dicts()
+    (run,) = db.sql(
+        "SELECT overhead_s, latency_s FROM model_cost", model="small", on="t4", batch=1, backend="eager"
+    ).to_dicts()
     assert point["limited_by"] == "overhead"
     assert point["limited_fraction"] == pytest.approx(run["overhead_s"] / run["latency_s"], rel=1e-9)
 
@@ -131,32 +142,29 @@ def test_a_host_that_is_behind_limits_a_run(file: Path) -> None:
         ("clock=1GHz,500MHz", [5e8, 1e9]),
     ],
 )
-def test_ranges_and_lists(given: str, values: list[float], file: Path) -> None:
-    with charz.open(file) as db:
-        (axis,) = design_space(db.connection(), "kpu_t256", given).axes
+def test_ranges_and_lists(given: str, values: list[float], db: Session) -> None:
+    (axis,) = design_space(db.connection(), "kpu_t256", given).axes
     assert axis.values == pytest.approx(values, rel=1e-12)
 
 
-def test_parts_without_an_answer_are_on_no_front(file: Path) -> None:
+def test_parts_without_an_answer_are_on_no_front(db: Session) -> None:
     """A level that cannot hold one step of the array (2 * 1 byte * 64 rows and columns) costs nothing: it has no answer."""
-    with charz.open(file) as db:
-        asked = {
-            "base": "kpu_t256",
-            "vary": "memory.l1.capacity_byte=127B,128B",
-            "models": "small",
-            "precision": "int8",
-        }
-        rows = db.explore(**asked, every_point=True).to_dicts()
+    asked = {
+        "base": "kpu_t256",
+        "vary": "memory.l1.capacity_byte=127B,128B",
+        "models": "small",
+        "precision": "int8",
+    }
+    rows = db.explore(**asked, every_point=True).to_dicts()
     assert {row["memory_l1_capacity_byte"]: row["latency_s"] is None for row in rows} == {128.0: False, 127.0: True}
     assert [row["is_front"] for row in rows] == [True, False]
 
 
-def test_limits_bind(points: pl.DataFrame, file: Path) -> None:
+def test_limits_bind(points: pl.DataFrame, db: Session) -> None:
     vary = ["tiles=16:256", "l3=1MiB:8MiB", "dram=32GB/s,64GB/s,128GB/s"]
     asked = {"base": "kpu_t64", "vary": vary, "models": ["small", "other"], "precision": "int8,bf16"}
     middle = points["latency_s"].median()
-    with charz.open(file) as db:
-        found = db.explore(**asked, limit=f"latency={middle}s", objective="energy")
+    found = db.explore(**asked, limit=f"latency={middle}s", objective="energy")
     assert found["latency_s"].max() <= middle  # type: ignore[operator]
     assert found["energy_j"].to_list() == sorted(found["energy_j"])
     least = points.filter(pl.col("latency_s") <= middle)["energy_j"].min()
@@ -166,18 +174,16 @@ def test_limits_bind(points: pl.DataFrame, file: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["json", "csv"])
-def test_other_files_hold_the_same_points(suffix: str, file: Path, tmp_path: Path) -> None:
+def test_other_files_hold_the_same_points(suffix: str, db: Session, tmp_path: Path) -> None:
     out = tmp_path / f"points.{suffix}"
-    with charz.open(file) as db:
-        listed = db.explore(base="t4", vary="units=20:80", models="small", every_point=True, out=out)
+    listed = db.explore(base="t4", vary="units=20:80", models="small", every_point=True, out=out)
     rows = json.loads(out.read_text()) if suffix == "json" else pl.read_csv(out).to_dicts()
     assert {row["units"]: row["latency_s"] for row in rows} == dict(listed.select("units", "latency_s").rows())
 
 
-def test_a_picture(file: Path, tmp_path: Path) -> None:
+def test_a_picture(db: Session, tmp_path: Path) -> None:
     picture = tmp_path / "front.json"
-    with charz.open(file) as db:
-        front = db.explore(base="t4", vary="units=20:80", models="small", picture=picture)
+    front = db.explore(base="t4", vary="units=20:80", models="small", picture=picture)
     drawn = json.loads(picture.read_text())
     assert len(drawn["layer"][0]["data"]["values"]) == 3 and len(drawn["layer"][2]["data"]["values"]) == len(front)
 
@@ -207,7 +213,7 @@ def test_a_picture(file: Path, tmp_path: Path) -> None:
         ({"precision": "fp8"}, "does not compute in this precision"),
     ],
 )
-def test_what_cannot_be_is_refused_in_one_line(given: dict[str, Any], line: str, file: Path) -> None:
+def test_what_cannot_be_is_refused_in_one_line(given: dict[str, Any], line: str, db: Session) -> None:
     asked = {"base": "t4", "vary": "units=20", "models": "small", **given}
-    with charz.open(file) as db, pytest.raises(CharzError, match=line):
+    with pytest.raises(CharzError, match=line):
         db.explore(**asked)

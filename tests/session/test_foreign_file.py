@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -29,15 +28,19 @@ def secret(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture
-def theirs(file: Path, tmp_path: Path, secret: Path) -> Iterator[Path]:
-    """A file with a view and a trigger of others."""
-    path = tmp_path / "theirs.duckdb"
+def with_theirs(file: Path, path: Path, secret: Path) -> Path:
+    """A copy of a file, with a view and a trigger of others."""
     path.write_bytes(file.read_bytes())
     with duckdb.connect(str(path)) as connection:
         connection.execute(VIEW.format(secret=secret))
         connection.execute(TRIGGER)
-    yield path
+    return path
+
+
+@pytest.fixture
+def theirs(few_parts: Path, tmp_path: Path, secret: Path) -> Path:
+    """A file without models."""
+    return with_theirs(few_parts, tmp_path / "theirs.duckdb", secret)
 
 
 def test_it_is_not_written_unless_it_is_trusted(theirs: Path) -> None:
@@ -51,8 +54,10 @@ def test_it_is_not_written_unless_it_is_trusted(theirs: Path) -> None:
         assert 77 in db.scenario.add(batch=77)["batch"]
 
 
-def test_it_is_read_and_leads_nowhere(theirs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ["--db", str(theirs)]
+def test_it_is_read_and_leads_nowhere(
+    file: Path, secret: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["--db", str(with_theirs(file, tmp_path / "theirs.duckdb", secret))]
     assert run([*asked, "models"]) == 0
     for command in (
         ["sql", "FROM mine"],

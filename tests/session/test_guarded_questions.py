@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 import pytest
 from polars.testing import assert_frame_equal
 
 import charz
 from charz import sandbox
+from charz.schema import unfinished
 from charz.schema.errors import CharzError
+from charz.session import Session
 from charz.session.catalog import condition
 
 TABLE = "CREATE TEMP TABLE kernel_time AS SELECT 1 AS latency_s"
@@ -20,33 +25,41 @@ CHANGES = [
 ]
 
 
+@pytest.fixture(scope="module")
+def db(file: Path) -> Iterator[Session]:
+    with charz.open(file) as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def scoped(db: Session) -> Session:
+    return db.scope(models="small", hardware="t4")
+
+
 @pytest.mark.parametrize("query", CHANGES)
-def test_what_a_query_changes_no_later_answer_reads(file: Path, query: str) -> None:
-    with charz.open(file).scope(models="small", hardware="t4") as db:
-        asked = "SELECT scenario_id, SUM(latency_s) AS latency_s FROM kernel_latency GROUP BY 1 ORDER BY 1"
-        before = db.sql(asked)
-        assert len(before) > 1
-        db.sql(query)
-        assert_frame_equal(db.sql(asked), before, rel_tol=1e-12)
+def test_what_a_query_changes_no_later_answer_reads(scoped: Session, query: str) -> None:
+    asked = "SELECT scenario_id, SUM(latency_s) AS latency_s FROM kernel_latency GROUP BY 1 ORDER BY 1"
+    before = scoped.sql(asked)
+    assert len(before) > 1
+    scoped.sql(query)
+    assert_frame_equal(scoped.sql(asked), before, rel_tol=1e-12)
 
 
 @pytest.mark.parametrize("query", [TABLE, "SET VARIABLE a = 1", "CREATE TEMP MACRO mod(a, b) AS 1", "SET threads = 1"])
-def test_a_statement_without_rows_is_refused_before_it_runs(file: Path, query: str) -> None:
-    with charz.open(file) as db:
-        before = db.report("small", on="t4")
-        with pytest.raises(CharzError, match="gives no rows"):
-            db.sql(query)
-        assert db.report("small", on="t4").equals(before)
+def test_a_statement_without_rows_is_refused_before_it_runs(db: Session, query: str) -> None:
+    before = db.report("small", on="t4")
+    with pytest.raises(CharzError, match="gives no rows"):
+        db.sql(query)
+    assert db.report("small", on="t4").equals(before)
 
 
 @pytest.mark.parametrize("query", [TABLE, *CHANGES])
-def test_a_lazy_answer_changes_nothing(file: Path, query: str) -> None:
-    with charz.open(file).scope(models="small", hardware="t4") as db:
-        before = db.sql("SELECT count(*) AS runs FROM run")
-        with pytest.raises(CharzError):
-            db.lazy(query)
-        assert db.sql("SELECT count(*) AS runs FROM run").equals(before)
-        assert db.lazy("SELECT 3 AS a").collect()["a"].to_list() == [3]
+def test_a_lazy_answer_changes_nothing(scoped: Session, query: str) -> None:
+    before = scoped.sql("SELECT count(*) AS runs FROM run")
+    with pytest.raises(CharzError):
+        scoped.lazy(query)
+    assert scoped.sql("SELECT count(*) AS runs FROM run").equals(before)
+    assert scoped.lazy("SELECT 3 AS a").collect()["a"].to_list() == [3]
 
 
 @pytest.mark.parametrize("is_guarded", [False, True])
@@ -86,3 +99,15 @@ def test_a_condition_of_somebody_is_asked_in_the_sandbox(file: Path, monkeypatch
             for ask in (db.validate, lambda where: db.calibrate("hardware:t4", where=where, write=False)):
                 with pytest.raises(CharzError, match=said):
                     ask(where=text)
+
+
+def test_what_memory_does_not_hold_goes_to_disk_and_is_gone_afterwards(few_parts: Path, tmp_path: Path) -> None:
+    many = "SELECT count(*) FROM (SELECT DISTINCT md5(i::VARCHAR) FROM range(3000000) AS a(i))"
+    with charz.open(shutil.copy(few_parts, tmp_path), is_guarded=True) as db:
+        connection = db.connection()
+        connection.execute("SET memory_limit = '60MB'; SET threads = 1")
+        assert connection.execute(many).fetchall() == [(3_000_000,)]
+        assert unfinished.spill().exists()
+        with pytest.raises(duckdb.Error, match="disabled|permission"):
+            connection.execute("SELECT content FROM read_text('/etc/hostname')")
+    assert not unfinished.spill().exists()

@@ -21,7 +21,7 @@ from charz.ingest.rows import Ingested, workload
 from charz.schema import database, file
 from charz.schema.scenario import Scenario
 from charz.schema.workload import Model
-from charz.sql import layers, maintain, views
+from charz.sql import layers, macros, maintain, views
 
 sys.path.insert(0, str(Path(__file__).parent))  # `folders`: test folders are no packages
 
@@ -112,27 +112,29 @@ def rules() -> Rules:
 
 @pytest.fixture(scope="session")
 def kept_layers(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The first two layers as they ship, without the views that only later layers read."""
+    """The first two layers as they ship, with the formulas and without the views that only later layers read."""
     root = tmp_path_factory.mktemp("sql")
-    for layer in (layers.HARDWARE, layers.WORKLOAD):
+    for layer in (layers.HARDWARE, layers.WORKLOAD, macros.FOLDER):
         (root / layer).symlink_to(views.ROOT / layer)
     return root
 
 
 @pytest.fixture(scope="session")
-def small_file(tmp_path_factory: pytest.TempPathFactory, rules: Rules, kept_layers: Path) -> Path:
+def small_file(once: Callable[..., Path], rules: Rules, kept_layers: Path) -> Path:
     """The database itself; copy it before you write."""
-    path = tmp_path_factory.mktemp("small") / "small.duckdb"
-    with file.replace(path, create=True) as connection:
-        for row_type, rows in loader.load().rows.items():
-            kept = [row for row in rows if getattr(row, "hardware", PARTS[0]) in PARTS]
-            if row_type is Scenario:
-                kept = [scenario(i, backend) for i, backend in enumerate(BACKENDS, start=1)]
-            database.insert(connection, row_type, loader.columns_of(row_type, kept))
-        views.install(connection, kept_layers)
-        add_network(connection, "narrow", 32, rules)
-        add_network(connection, "wide", 256, rules)
-    return path
+
+    def make(path: Path) -> None:
+        with file.replace(path, create=True) as connection:
+            for row_type, rows in loader.load().rows.items():
+                kept = [row for row in rows if getattr(row, "hardware", PARTS[0]) in PARTS]
+                if row_type is Scenario:
+                    kept = [scenario(i, backend) for i, backend in enumerate(BACKENDS, start=1)]
+                database.insert(connection, row_type, loader.columns_of(row_type, kept))
+            views.install(connection, kept_layers)
+            add_network(connection, "narrow", 32, rules)
+            add_network(connection, "wide", 256, rules)
+
+    return once("two_layers.duckdb", make)
 
 
 @pytest.fixture

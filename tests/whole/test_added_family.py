@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import duckdb
 import pytest
 from oracle.database import ingested
 
@@ -37,13 +38,13 @@ ROWS = {
 """All that a family `foo` and a backend `bar` need, by table."""
 
 MISSING = {
-    "backend_support": {"backend"},
-    "derivation_rule": {"number"},
-    "tiling_strategy": {"tile"},
-    "energy_rule": {"energy"},
-    "scenario": {"scenario"},
+    "backend_support": ("backend = 'bar'", {"backend"}),
+    "derivation_rule": ("derivation_rule = 'foo_kernel_gap'", {"number"}),
+    "tiling_strategy": ("family = 'foo'", {"tile"}),
+    "energy_rule": ("family = 'foo'", {"energy"}),
+    "scenario": ("scenario_id IN (100, 101)", {"scenario"}),
 }
-"""What the part lacks without the rows of a table."""
+"""Rows of a table, and what the part lacks without them."""
 
 
 def with_rows(tmp_path: Path, rows: Mapping[str, str]) -> Path:
@@ -63,37 +64,48 @@ def with_rows(tmp_path: Path, rows: Mapping[str, str]) -> Path:
     return root
 
 
-def answered(tmp_path: Path, root: Path) -> tuple[set[str], list[tuple[float | None, float | None]]]:
-    """What the part lacks before anything is ingested, and then time and energy of a generated model under the new backend."""
-    catalog = loader.load(root)
-    with file.replace(tmp_path / "foo.duckdb", create=True) as connection:
-        sync.write(connection, catalog)
-        views.install(connection)
-        lacks = {
-            lack for (lack,) in connection.execute("SELECT lack FROM part_lack WHERE hardware = 'foo1'").fetchall()
-        }
-        write.write(connection, [ingested(graph(1), "small", from_rows(catalog.rows))], maintain.add_runs)
-        query = "SELECT latency_s, energy_j FROM model_report WHERE hardware = 'foo1' AND backend = 'bar'"
-        found = connection.execute(query).fetchall()
-        fused = connection.execute(
-            "SELECT COUNT(DISTINCT kernel_count) FROM model_report WHERE hardware = 'foo1' AND scenario_id >= 100"
-        ).fetchall()
-        assert not found or fused == [(2,)]
-    return lacks, found
+@pytest.fixture(scope="module")
+def complete(once: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of the part with all it needs, and a generated model."""
+
+    def make(path: Path) -> None:
+        catalog = loader.load(with_rows(tmp_path_factory.mktemp("foo"), ROWS))
+        with file.replace(path, create=True) as connection:
+            sync.write(connection, catalog)
+            views.install(connection)
+            write.write(connection, [ingested(graph(1), "small", from_rows(catalog.rows))], maintain.add_runs)
+
+    return once("added_family.duckdb", make)
 
 
-def test_a_family_and_a_backend_are_rows(tmp_path: Path) -> None:
-    lacks, ((latency_s, energy_j),) = answered(tmp_path, with_rows(tmp_path, ROWS))
-    assert lacks == set()
-    assert latency_s and energy_j and 0 < latency_s < 1 and 0 < energy_j < 1
+def lacks(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    """What the part lacks to answer."""
+    return {lack for (lack,) in connection.execute("SELECT lack FROM part_lack WHERE hardware = 'foo1'").fetchall()}
+
+
+ANSWER = (
+    "SELECT latency_s, energy_j, kernel_count, backend FROM model_report WHERE hardware = 'foo1' AND scenario_id >= 100"
+)
+"""Time, energy and kernels of the model under the new backend, fused and not."""
+
+
+def test_a_family_and_a_backend_are_rows(complete: Path) -> None:
+    with duckdb.connect(str(complete), read_only=True) as connection:
+        assert lacks(connection) == set()
+        rows = connection.execute(ANSWER).fetchall()
+    ((latency_s, energy_j),) = [row[:2] for row in rows if row[3] == "bar"]
+    assert 0 < latency_s < 1 and 0 < energy_j < 1
+    assert len({kernel_count for _, _, kernel_count, _ in rows}) == 2
 
 
 @pytest.mark.parametrize("table", MISSING)
-def test_each_row_that_is_missing_is_named(tmp_path: Path, table: str) -> None:
-    rows = {name: text for name, text in ROWS.items() if name != table}
-    lacks, found = answered(tmp_path, with_rows(tmp_path, rows))
-    assert lacks == MISSING[table]
-    has_time = any(latency_s is not None for latency_s, _ in found)
+def test_each_row_that_is_missing_is_named(complete: Path, tmp_path: Path, table: str) -> None:
+    rows, lacking = MISSING[table]
+    with duckdb.connect(shutil.copy(complete, tmp_path)) as connection:
+        connection.execute(f"DELETE FROM {table} WHERE {rows}")
+        assert lacks(connection) == lacking
+        found = connection.execute(ANSWER).fetchall()
+    has_time = any(latency_s is not None for latency_s, *_ in found)
     assert has_time == (table == "energy_rule")
 
 

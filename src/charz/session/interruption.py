@@ -7,15 +7,18 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from charz.sandbox import NO_CODE, NO_FILES, query_failed, too_long
+from charz.sandbox import NO_CODE, query_failed, too_long
+from charz.schema import ddl, unfinished
 
 if TYPE_CHECKING:
     import duckdb
 
 
 def shut(connection: duckdb.DuckDBPyConnection) -> None:
-    """Close every way from a file's own views to other files, the network and Python's variables, for good."""
-    for setting in (*NO_CODE, *NO_FILES):
+    """Close every way from a file's own views to other files, the network and Python's variables, for good; what the engine's
+    memory does not hold goes to a folder of temporary files all the same."""
+    spill = ddl.literal(str(unfinished.spill()))
+    for setting in (*NO_CODE, f"temp_directory = {spill}", "enable_external_access = false"):
         connection.execute(f"SET {setting}")
 
 

@@ -210,9 +210,12 @@ class Hardware:
     @answer(is_writing=True)
     def remove(self, part: AnyPart) -> Rows:
         """Remove a part of your own."""
+        from charz.sql import maintain
+
         with self.session.changing(create=False) as connection:
             hardware = resolve(connection, part)
-            _remove_own(connection, hardware)
+            with maintain.bulk(connection):
+                _remove_own(connection, hardware)
         return Rows(("removed",), [(hardware,)])
 
     @answer(is_writing=True)
@@ -261,17 +264,17 @@ def _insert(connection: duckdb.DuckDBPyConnection, file: Path, replace: bool = F
     from charz.schema import database
     from charz.schema.catalog import Hardware as Part
     from charz.schema.catalog import HardwareAlias, HardwareFamily, Precision
-    from charz.sql import restate
+    from charz.sql import maintain
 
     wanted = part_file.read(file).hardware
-    if replace:
-        _remove_own(connection, wanted)
-    catalog = loader.load()
-    for row_type in (Part, HardwareAlias, HardwareFamily, Precision):
-        catalog.rows[row_type] = stored(connection, row_type)
-    for rows in loader.load_part(file, catalog).values():
-        database.insert_rows(connection, rows)
-    restate.settle(connection)
+    with maintain.bulk(connection):
+        if replace:
+            _remove_own(connection, wanted)
+        catalog = loader.load()
+        for row_type in (Part, HardwareAlias, HardwareFamily, Precision):
+            catalog.rows[row_type] = stored(connection, row_type)
+        for rows in loader.load_part(file, catalog).values():
+            database.insert_rows(connection, rows)
     return wanted
 
 

@@ -10,6 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from charz.schema import unfinished
 from charz.schema.errors import CharzError
 
 from ..answer import Rows, answer
@@ -134,29 +135,30 @@ class Measure(Calibrate):
         kept: dict[int, dict[str, Any]] = {}
         traces: list[Any] = []
         shown: list[tuple[Any, ...]] = []
-        try:
-            with self.messages.progress("measure", rounds * len(cases)) as done:
-                for last in [False] * (rounds - 1) + [True]:
-                    for number, (spec, settings) in enumerate(cases):
-                        # Built anew each time: making a model real uses the meta module up.
-                        request = build(spec)
-                        result, call = _run(request, settings)
-                        results[number] = results[number].joined(result) if number in results else result
-                        name = hardware or run.device_name(settings.device)
-                        kept[number] = _row(request, settings, results[number], name)
-                        done(request.name)
-                        if not last:
-                            continue
-                        shown.append(_shown(request.name, settings, results[number]))
-                        if operators:
-                            source = f"{kept[number]['source_id']}:operators"
-                            backend = settings.backend
-                            traces.append(
-                                run.operator_times(call, settings.device, request.name, name, backend, source)
-                            )
-        finally:
-            if kept:
-                self._keep_measured(list(kept.values()), traces)
+        with unfinished.finishing():
+            try:
+                with self.messages.progress("measure", rounds * len(cases)) as done:
+                    for last in [False] * (rounds - 1) + [True]:
+                        for number, (spec, settings) in enumerate(cases):
+                            # Built anew each time: making a model real uses the meta module up.
+                            request = build(spec)
+                            result, call = _run(request, settings)
+                            results[number] = results[number].joined(result) if number in results else result
+                            name = hardware or run.device_name(settings.device)
+                            kept[number] = _row(request, settings, results[number], name)
+                            done(request.name)
+                            if not last:
+                                continue
+                            shown.append(_shown(request.name, settings, results[number]))
+                            if operators:
+                                source = f"{kept[number]['source_id']}:operators"
+                                backend = settings.backend
+                                traces.append(
+                                    run.operator_times(call, settings.device, request.name, name, backend, source)
+                                )
+            finally:
+                if kept:
+                    self._keep_measured(list(kept.values()), traces)
         return Rows(_MEASURED, shown)
 
     def _keep_measured(self, rows: list[dict[str, Any]], traces: list[pl.DataFrame]) -> None:
