@@ -24,6 +24,7 @@ SELECT
     h.lanes,
     h.register_byte,
     h.tile_memory_byte,
+    h.stated_tile_memory_byte,
     h.tile_memory_pool_byte,
     h.tile_memory_byte_per_s,
     h.stream_memory_byte,

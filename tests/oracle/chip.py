@@ -38,6 +38,9 @@ class Chip:
         self.clusters = facts.where("hardware_cluster", hardware=hardware)
         self.units = float(sum(c["unit_count"] for c in self.clusters))
         self.lanes = sum(c["unit_count"] * (c["lanes"] or 0.0) for c in self.clusters) / self.units
+        # What was fitted by the unit, and libraries, go by the part as its file states it.
+        stated = next(iter(facts.where("shipped_part", hardware=hardware)), {})
+        self.stated_units = stated.get("unit_count") or self.units
         modes = [m for m in facts.where("hardware_power", hardware=hardware) if m["is_default"]]
         self.tdp_w = modes[0]["tdp_w"] if modes else None
         self.clock_fraction = modes[0]["clock_fraction"] if modes else 1.0
@@ -67,6 +70,7 @@ class Chip:
             if near
             else (self.whole(last, "capacity_byte") or 0.0) / self.units
         )
+        self.stated_near_byte = stated.get(f"unit_{near}_byte") or self.near_byte
         self.near_bandwidth = self.whole(near, "bandwidth_byte_per_s")
         self.stream_bandwidth = self.whole(self.stream, "bandwidth_byte_per_s")
         self.last_byte = self.whole(last, "capacity_byte") or 0.0

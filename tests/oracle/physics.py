@@ -211,7 +211,7 @@ class Mapper:
         kept = s["stages"] * width * min(depth, k) * (rows + columns) + 4 * rows * columns
         return loaded, kept
 
-    def output_stationary(self, step: Step, s: Record, rate: Rate) -> Placement:
+    def output_stationary(self, step: Step, s: Record, rate: Rate) -> Placement | None:
         """Tiles whose results stay with the unit: listed, or square blocks fitted to the memory beside it."""
         chip, units = self.chip, self.chip.units
         m, n, k, count = step.size("m"), step.size("n"), step.size("k"), step.size("groups")
@@ -224,8 +224,10 @@ class Mapper:
             sustained = filled / (filled + (1 - filled) * hunger)
         tile: tuple[float, float, float]
         if s["tile_m"] == 0:
-            side = math.sqrt(chip.near_byte / (2 * (2 * width + 4)))
+            side = math.sqrt(chip.stated_near_byte / (2 * (2 * width + 4)))
             block = max(chip.lanes, math.floor(side / (chip.lanes * s["divisor"])) * chip.lanes)
+            if block > chip.lanes and 2 * (2 * width + 4) * block**2 > chip.near_byte:
+                return None
             tile = min(block, m), min(block, self.whole_vectors(n)), min(block, k)
             count *= math.ceil(m / tile[0]) * math.ceil(n / tile[1])
             waves = self.waves(count, units, s["wave_quantization_fraction"])
@@ -452,8 +454,9 @@ class Machine:
         chunk, units = self.support["chunk_element"], self.chip.units
         if chunk is None or any(s.size("macs") for s in kernel.steps):
             return units
-        enough = min(units, max(1.0, loop / chunk))
-        return enough if self.support["shares_by_chunk"] or enough == units else 1.0
+        if self.support["shares_by_chunk"]:
+            return min(units, max(1.0, loop / chunk))
+        return units if loop >= chunk * self.chip.stated_units else 1.0
 
     def cost(self, kernel: Kernel, placed: list[Placement]) -> Record:
         """Every term of the kernel with these placements."""
@@ -496,7 +499,7 @@ class Machine:
         team, thread = self.team(kernel, loop), reach["thread"][0]
         walks = run.backend["follows_strides"] and chip.layout(kernel) != "nhwc"
         levels = {
-            "dram": (dram + (half * chip.units if moved > 0 else 0.0)) / (bandwidth * share),
+            "dram": (dram + (half * chip.stated_units if moved > 0 else 0.0)) / (bandwidth * share),
             "cache": moved / (chip.last_bandwidth * share) if chip.last_bandwidth else 0.0,
             "latency": max((s.size("accesses") for s in kernel.steps), default=0.0) * chip.latency_s if walks else 0.0,
             "thread": moved / (chip.unit_bandwidth * thread * team)
