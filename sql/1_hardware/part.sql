@@ -65,6 +65,7 @@ SELECT
     COALESCE(m.cache_byte, 0e0) AS cache_byte,
     m.cache_byte_per_s,
     m.cache_level,
+    m.takes_groups,
     m.dram_byte,
     m.dram_byte_per_s,
     m.unit_dram_byte_per_s,

@@ -65,6 +65,8 @@ class Chip:
         ]
         last = max(known, key=lambda m: m["depth"])["level"] if known else None
         self.near, self.last = near, last
+        shared = self.levels.get("scratchpad", {"scope": "unit"})["scope"] != "unit"
+        self.takes_groups = last is not None and (shared or self.levels[last]["management"] == "software")
         self.near_byte = (
             (self.whole(near, "capacity_byte") or 0.0) / self.units
             if near

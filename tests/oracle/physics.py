@@ -425,7 +425,7 @@ class Machine:
     def groups(self, kernel: Kernel, share: float) -> int:
         """Groups of samples that a domain-flow part takes one after another, so that what they hand on stays on chip."""
         local, room = kernel.produced + kernel.written, share * self.chip.last_byte
-        if not self.chip.is_staged or self.run.scenario["cache_state"] == "cold" or not room:
+        if not self.chip.takes_groups or self.run.scenario["cache_state"] == "cold" or not room:
             return 1
         count = math.ceil(local / room)
         anew = max(0, count - kernel.passes) * kernel.weights * (1 - self.kept_weights(share))
