@@ -89,12 +89,16 @@ SELECT
     r.vector.ops_per_s AS vector_ops_per_s,
     -- Element type the vector units compute in.
     r.vector.executed AS vector_precision,
+    -- Units that reach that peak together; null when the part has none for it.
+    r.vector.unit_count AS vector_unit_count,
     -- Energy of one of their operations, of the matrix units' element type where the part has none; null when unknown. [J]
     v.value AS vector_op_j,
     -- Peak of the vector units with sums in single precision or wider. [ops/s]
     r.single_vector.ops_per_s AS single_vector_ops_per_s,
     -- Element type the vector units compute in where sums are in single precision or wider.
     r.single_vector.executed AS single_vector_precision,
+    -- Units that reach that peak together; null when the part has none for it.
+    r.single_vector.unit_count AS single_vector_unit_count,
     -- Energy of one of those operations, of the matrix units' element type where the part has none; null when unknown. [J]
     s.value AS single_vector_op_j,
     -- True when the part executes the precision itself on either kind of unit.

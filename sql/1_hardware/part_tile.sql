@@ -5,7 +5,8 @@ CREATE TABLE part_tile AS
 WITH rated_tiles AS (
     SELECT
         *,
-        CASE WHEN is_systolic THEN COALESCE(matrix_unit_count, unit_count) ELSE unit_count END AS rated_unit_count,
+        CASE WHEN NOT is_matrix THEN vector_unit_count WHEN is_systolic THEN matrix_unit_count ELSE unit_count END
+            AS rated_unit_count,
         CASE WHEN is_matrix THEN matrix_ops_per_s ELSE COALESCE(vector_ops_per_s, matrix_ops_per_s) END AS rated_ops_per_s,
         CASE WHEN is_matrix THEN matrix_precision ELSE COALESCE(vector_precision, matrix_precision) END AS executed_precision,
         CASE WHEN is_matrix THEN matrix_op_j ELSE vector_op_j END AS op_j,

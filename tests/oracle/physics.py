@@ -146,7 +146,7 @@ class Mapper:
 
     def spread(self, step: Step, rate: Rate, s: Record | None = None) -> Placement:
         """In blocks of threads, each of which costs what a full one does."""
-        threads, units = step.size("threads"), self.chip.units
+        threads, units = step.size("threads"), rate.units
         quantized, sustained = (s["wave_quantization_fraction"], s["efficiency_fraction"]) if s else (1.0, 1.0)
         count = max(1.0, math.ceil(threads / self.block))
         block_s = step.size("flops") * min(1.0, self.block / max(threads, 1.0)) / (rate.peak / units * sustained)
@@ -176,14 +176,14 @@ class Mapper:
         matrix = chip.rate("matrix", step.precision)
         elements = max(1.0, (step.size("macs") or flops) / max(results, 1.0))
         blocks = max(1.0, math.ceil(results / self.block))
-        rounds = math.ceil(blocks / chip.units)
-        block_s = flops * min(1.0, self.block / max(results, 1.0)) / (rate.peak / chip.units)
+        rounds = math.ceil(blocks / rate.units)
+        block_s = flops * min(1.0, self.block / max(results, 1.0)) / (rate.peak / rate.units)
         meeting_s = min(self.block, results) * (
-            (4 / chip.load_rate if chip.load_rate else 0.0) + chip.units / rate.peak
+            (4 / chip.load_rate if chip.load_rate else 0.0) + rate.units / rate.peak
         )
         paying = math.log(2) * block_s / meeting_s if meeting_s else math.inf
-        sharers = max(1.0, min(float(chip.units // blocks), math.floor(paying) if paying < math.inf else math.inf))
-        placed = Placement(rate, chip.units, 0.0, blocks * sharers, flops)
+        sharers = max(1.0, min(float(rate.units // blocks), math.floor(paying) if paying < math.inf else math.inf))
+        placed = Placement(rate, rate.units, 0.0, blocks * sharers, flops)
         passing = self.facts.width(step.precision) * results * (elements + 1)
         busiest = passing * min(1.0, self.block / max(results, 1.0)) * rounds / sharers
         self.pass_borders(placed, (0.0, 0.0), (passing, busiest))
