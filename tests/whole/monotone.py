@@ -100,10 +100,15 @@ def _copies(connection: duckdb.DuckDBPyConnection, part: str) -> list[Copies]:
     units = {row[0] for row in rows if row[0].endswith(".units")}
     if len(units) == 1:
         rows = [row for row in rows if row[0] not in units]
-    modes = connection.execute("SELECT mode FROM hardware_power WHERE hardware = ?", [part]).fetchall()
+    modes = _modes(connection, part)
     of_clusters = [row for row in rows if row[1] == "hardware_cluster"]
     stated = [row for row in rows if row[1] != "hardware_cluster"]
-    return [_doubled(part, found, same, [m for (m,) in modes]) for found, same in ((of_clusters, [SAME]), (stated, []))]
+    return [_doubled(part, found, same, modes) for found, same in ((of_clusters, [SAME]), (stated, []))]
+
+
+def _modes(connection: duckdb.DuckDBPyConnection, part: str) -> list[str]:
+    found = connection.execute("SELECT mode FROM hardware_power WHERE hardware = ?", [part]).fetchall()
+    return [mode for (mode,) in found]
 
 
 def _doubled(part: str, rows: Sequence[tuple[Any, ...]], same: Sequence[str], modes: Sequence[str]) -> Copies:
@@ -132,7 +137,40 @@ def _some(
     connection: duckdb.DuckDBPyConnection, parts: Sequence[str], models: Sequence[str], batches: Sequence[int]
 ) -> Iterator[tuple[str, Found]]:
     copies = [found for part in parts for found in _copies(connection, part)]
-    targets = {part: asked(connection, part) for part in parts}
+    times = {
+        (model, *name.split(" ", 1), batch): latency_s
+        for (model, name, batch), latency_s in _times(connection, copies, models, batches).items()
+    }
+    for part in parts:
+        doubled = [n.split(" ", 1)[1] for c in copies for n in c.names if c.base == part and not n.endswith(SAME)]
+        before = {(m, b): t for (m, of, name, b), t in times.items() if (of, name) == (part, SAME) and t}
+        slower = [
+            Slower(part, name, model, batch, ratio)
+            for name in doubled
+            for (model, batch), time in before.items()
+            if (ratio := (times[model, part, name, batch] or math.inf) / time) > 1 + ROUNDING
+        ]
+        yield part, Found(doubled, len(before), slower)
+
+
+def sample_times(
+    connection: duckdb.DuckDBPyConnection, parts: Sequence[str], models: Sequence[str], batches: Sequence[int]
+) -> dict[tuple[str, str], list[float]]:
+    """Time of a sample at each batch on every part without power limits."""
+    copies = [_doubled(part, [], [SAME], _modes(connection, part)) for part in parts]
+    times = _times(connection, copies, models, batches)
+    return {
+        (model, part): [(times[model, f"{part} {SAME}", batch] or math.inf) / batch for batch in batches]
+        for part in parts
+        for model in models
+    }
+
+
+def _times(
+    connection: duckdb.DuckDBPyConnection, copies: Sequence[Copies], models: Sequence[str], batches: Sequence[int]
+) -> dict[tuple[str, str, int], float | None]:
+    """Time of each run by model, copy and batch."""
+    targets = {part: asked(connection, part) for part in dict.fromkeys(c.base for c in copies)}
     (usual,) = evaluate.scenario_rows(connection, [_usual(connection)])
     conditions = sorted({(*pair, batch) for pair in targets.values() for batch in batches})
     scope = Scope(
@@ -146,21 +184,11 @@ def _some(
         copies=copies,
     )
     query = "SELECT model, hardware, batch, latency_s FROM model_cost"
-    times = {
-        (model, *name.split(" ", 1), batch): latency_s
+    return {
+        (model, name, batch): latency_s
         for _ in evaluate.evaluated(connection, scope, ["model_cost"])
         for model, name, batch, latency_s in connection.execute(query).fetchall()
     }
-    for part in parts:
-        doubled = [n.split(" ", 1)[1] for c in copies for n in c.names if c.base == part and not n.endswith(SAME)]
-        before = {(m, b): t for (m, of, name, b), t in times.items() if (of, name) == (part, SAME) and t}
-        slower = [
-            Slower(part, name, model, batch, ratio)
-            for name in doubled
-            for (model, batch), time in before.items()
-            if (ratio := (times[model, part, name, batch] or math.inf) / time) > 1 + ROUNDING
-        ]
-        yield part, Found(doubled, len(before), slower)
 
 
 def _usual(connection: duckdb.DuckDBPyConnection) -> int:
