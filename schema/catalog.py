@@ -558,6 +558,9 @@ class Precision(Row):
     """Format in which products are summed."""
     fallback: str | None
     """Format a part computes in when it has no rate for this one; null ends the chain."""
+    integer_stand_in: str | None
+    """Format that stands in for it on a part without any floating-point rate: norms, softmax and the like run there in integer
+    approximations (I-BERT, Kim et al. 2021); null where it needs none."""
     trains: bool
     """True where autograd computes gradients of such tensors; of the formats below 16 bits PyTorch has only conversions and
     a few products."""

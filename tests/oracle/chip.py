@@ -228,7 +228,10 @@ class Chip:
             if same or name is None:
                 return max(same, key=lambda p: p["peak_ops_per_s"], default=None)
             name = self.facts.one("precision", precision=name)["fallback"]
-        return None
+        kinds = {self.facts.one("precision", precision=p["precision"])["kind"] for p in self.peaks}
+        stand_in = self.facts.one("precision", precision=precision)["integer_stand_in"]
+        same = [p for p in peaks if p["precision"] == stand_in and "float" not in kinds]
+        return max(same, key=lambda p: p["peak_ops_per_s"], default=None)
 
     def lanes_for(self, precision: str) -> Rate:
         """Vector units, or the matrix units where a part has no others for the type."""
