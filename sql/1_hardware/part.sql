@@ -66,6 +66,7 @@ SELECT
     m.cache_byte_per_s,
     m.cache_level,
     m.takes_groups,
+    m.keeps_weights,
     m.dram_byte,
     m.dram_byte_per_s,
     m.unit_dram_byte_per_s,

@@ -70,6 +70,7 @@ SELECT
     h.cache_byte_per_s,
     h.cache_level,
     h.takes_groups,
+    h.keeps_weights,
     h.dram_byte AS main_memory_byte,
     h.dram_byte_per_s,
     h.unit_dram_byte_per_s,

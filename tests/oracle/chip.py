@@ -65,6 +65,7 @@ class Chip:
         ]
         last = max(known, key=lambda m: m["depth"])["level"] if known else None
         self.near, self.last = near, last
+        self.keeps_weights = self.levels["dram"]["technology"] == "host"
         shared = self.levels.get("scratchpad", {"scope": "unit"})["scope"] != "unit"
         self.takes_groups = last is not None and (shared or self.levels[last]["management"] == "software")
         self.near_byte = (

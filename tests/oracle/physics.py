@@ -435,9 +435,11 @@ class Machine:
         """Share of all weights that stay on chip from run to run, beside the activations at their peak."""
         memory = self.run.memory
         total_byte = memory["weight_byte"] + memory["buffer_byte"]
-        if self.run.scenario["cache_state"] != "weights_resident" or not total_byte:
+        state, keeps = self.run.scenario["cache_state"], self.chip.keeps_weights and self.chip.takes_groups
+        if not total_byte or not (state == "weights_resident" or (keeps and state == "warm")):
             return 0.0
-        return min(1.0, max(0.0, share * self.chip.last_byte - memory["activation_byte"]) / total_byte)
+        beside = memory["activation_byte"] / (self.run.batch if keeps else 1)
+        return min(1.0, max(0.0, share * self.chip.last_byte - beside) / total_byte)
 
     def resident(self, kernel: Kernel, share: float) -> float:
         """Bytes that the last-level cache serves."""
