@@ -168,6 +168,9 @@ def _shipped(part: Part) -> ShippedPart:
         architecture=part.text("architecture"),
         dram_byte_per_s=part.value("memory.dram.bandwidth_byte_per_s"),
         unit_ops_per_s=_unit_rate(part),
+        unit_count=sum(row["unit_count"] for row in part.section("cluster").values()) or None,
+        unit_l1_byte=_unit_capacity(part, "l1"),
+        unit_l2_byte=_unit_capacity(part, "l2"),
     )
 
 
@@ -180,6 +183,12 @@ def _unit_rate(part: Part) -> float | None:
     ]
     most = max((row["unit_count"] for row in part.section("cluster").values()), default=0)
     return max((rate / most for rate in rates if rate and most), default=None)
+
+
+def _unit_capacity(part: Part, level: str) -> float | None:
+    """Size of a level that each unit has for itself; None without one. [byte]"""
+    row = part.section("memory").get(level, {})
+    return row.get("capacity_byte") if row.get("scope") == "unit" else None
 
 
 def _columns(part: Part, section: str, key: str) -> dict[str, Any]:

@@ -83,8 +83,9 @@ class Hardware(Row):
 
 
 class ShippedPart(Row):
-    """What decides whose efficiencies a part borrows (`lending_part`), as the part's file states it: written with the part, and
-    no edit of the part changes it, so that a part edited moves by its own numbers and no other part moves with it."""
+    """Numbers as the part's file states them, for what was learned of the part as it is: whose efficiencies it borrows
+    (`lending_part`), what libraries decide by its units and caches, and bytes fitted by the unit. Written with the part, and no
+    edit of the part changes it, so that a part edited moves by physics alone and no other part moves with it."""
 
     TABLE: ClassVar[str] = "shipped_part"
     KEY: ClassVar[tuple[str, ...]] = ("hardware",)
@@ -97,6 +98,12 @@ class ShippedPart(Row):
     """Peak bandwidth of main memory. [byte/s]"""
     unit_ops_per_s: float | None
     """Dense peak of a unit in half precision on matrix units, summed in single; null of a part without. [ops/s]"""
+    unit_count: float | None
+    """Compute units of all clusters."""
+    unit_l1_byte: float | None
+    """First level of a unit; null without one. [byte]"""
+    unit_l2_byte: float | None
+    """Second level of a unit; null where units share it or there is none. [byte]"""
 
 
 class HardwareFamily(Row):
@@ -551,6 +558,9 @@ class Precision(Row):
     """Format in which products are summed."""
     fallback: str | None
     """Format a part computes in when it has no rate for this one; null ends the chain."""
+    integer_stand_in: str | None
+    """Format that stands in for it on a part without any floating-point rate: norms, softmax and the like run there in integer
+    approximations (I-BERT, Kim et al. 2021); null where it needs none."""
     trains: bool
     """True where autograd computes gradients of such tensors; of the formats below 16 bits PyTorch has only conversions and
     a few products."""
@@ -1099,8 +1109,9 @@ class TilingStrategy(Row):
     """Queries from which on a `query_block` is chosen; null for other dataflows."""
     below_m: Annotated[int | None, Possible(0, 1e9), Plausible(0, 1e5)]
     """Queries from which on it is no longer chosen; null without a limit."""
-    divisor: Annotated[int, Plausible(1, 64)]
-    """A fitted size is divided by it: smaller blocks for products too small to fill the part."""
+    divisor: Annotated[float, Plausible(0.1, 64)]
+    """A fitted size is divided by it: smaller blocks for products too small to fill the part, below 1 larger ones for parts with
+    more memory than their files state."""
     split_k: Annotated[int, Plausible(1, 128)]
     """Slices of the reduction computed by different units and summed afterwards; 1 for none."""
     stages: Annotated[int, Plausible(1, 16)]

@@ -1,6 +1,7 @@
 -- Dense peak of every part at every precision on its vector and matrix units, after falling back along
 -- `precision.fallback` where the part has no rate of its own. Matrix units never sum in half precision: frameworks
--- ask for single. What the vector units do with half precision depends on the backend, so both rates are here.
+-- ask for single. A part that computes in integers alone runs all else in integer approximations
+-- (`precision.integer_stand_in`). What the vector units do with half precision depends on the backend, so both rates are here.
 -- Grain: hardware, precision
 CREATE VIEW hardware_rate AS
 WITH fallback_chain AS (
@@ -20,6 +21,17 @@ WITH fallback_chain AS (
     INNER JOIN precision AS b ON b.precision = a.fallback
     INNER JOIN precision AS c ON c.precision = b.fallback
     WHERE c.fallback IS NOT NULL
+    UNION ALL
+    SELECT precision, integer_stand_in AS executed, 4 AS hops
+    FROM precision
+    WHERE integer_stand_in IS NOT NULL
+),
+
+floating_parts AS (
+    SELECT DISTINCT k.hardware
+    FROM part_peak AS k
+    INNER JOIN precision AS p ON p.precision = k.precision
+    WHERE p.kind = 'float'
 ),
 
 -- A peak may be that of some of the units.
@@ -54,8 +66,9 @@ executed_peaks AS (
     FROM fallback_chain AS f
     INNER JOIN part_peak AS k ON k.precision = f.executed
     INNER JOIN cluster_arrays AS a ON a.hardware = k.hardware AND a.cluster = k.cluster
+    LEFT JOIN floating_parts AS o ON o.hardware = k.hardware
     LEFT JOIN hardware_power AS p ON p.hardware = k.hardware AND p.is_default
-    WHERE NOT (k.accumulator = 'fp16' AND k.unit = 'matrix')
+    WHERE NOT (k.accumulator = 'fp16' AND k.unit = 'matrix') AND (f.hops < 4 OR o.hardware IS NULL)
 ),
 
 preferred_peaks AS (
@@ -89,12 +102,16 @@ SELECT
     r.vector.ops_per_s AS vector_ops_per_s,
     -- Element type the vector units compute in.
     r.vector.executed AS vector_precision,
+    -- Units that reach that peak together; null when the part has none for it.
+    r.vector.unit_count AS vector_unit_count,
     -- Energy of one of their operations, of the matrix units' element type where the part has none; null when unknown. [J]
     v.value AS vector_op_j,
     -- Peak of the vector units with sums in single precision or wider. [ops/s]
     r.single_vector.ops_per_s AS single_vector_ops_per_s,
     -- Element type the vector units compute in where sums are in single precision or wider.
     r.single_vector.executed AS single_vector_precision,
+    -- Units that reach that peak together; null when the part has none for it.
+    r.single_vector.unit_count AS single_vector_unit_count,
     -- Energy of one of those operations, of the matrix units' element type where the part has none; null when unknown. [J]
     s.value AS single_vector_op_j,
     -- True when the part executes the precision itself on either kind of unit.

@@ -43,11 +43,16 @@ SELECT
     -- True when no silicon exists.
     h.status = 'simulated' AS is_simulated,
     c.unit_count,
+    -- Compute units that its file states: what was fitted by the unit, and libraries that decide by their number, count these.
+    COALESCE(t.unit_count, c.unit_count) AS stated_unit_count,
     c.lanes,
     c.array_rows,
     c.array_columns,
     m.register_byte,
     m.tile_memory_byte,
+    -- Size of that memory in its file: libraries cut blocks by it. [byte]
+    COALESCE(CASE m.tile_memory_level WHEN 'l1' THEN t.unit_l1_byte WHEN 'l2' THEN t.unit_l2_byte END, m.tile_memory_byte)
+        AS stated_tile_memory_byte,
     m.tile_memory_pool_byte,
     m.tile_memory_level,
     m.tile_memory_byte_per_s,
@@ -60,6 +65,8 @@ SELECT
     COALESCE(m.cache_byte, 0e0) AS cache_byte,
     m.cache_byte_per_s,
     m.cache_level,
+    m.takes_groups,
+    m.keeps_weights,
     m.dram_byte,
     m.dram_byte_per_s,
     m.unit_dram_byte_per_s,
@@ -100,6 +107,7 @@ SELECT
     CAST(COALESCE(e.guess_count, 0) AS BIGINT) AS guess_count
 FROM hardware AS h
 INNER JOIN hardware_family AS f ON f.family = h.family
+LEFT JOIN shipped_part AS t ON t.hardware = h.hardware
 LEFT JOIN part_unit AS c ON c.hardware = h.hardware
 LEFT JOIN part_level AS m ON m.hardware = h.hardware
 LEFT JOIN default_power AS p ON p.hardware = h.hardware

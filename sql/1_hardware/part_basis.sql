@@ -1,5 +1,6 @@
 -- What rules multiply, of every part (`derivation_basis`): clocks, lanes and units, of several clusters those of the first, and
--- the bandwidth of main memory.
+-- the bandwidth of main memory. What was fitted by the core counts those that the part's file states: cores added to it change
+-- neither what one alone draws nor the team that a library was fitted with.
 -- Grain: hardware, basis
 CREATE VIEW part_basis AS
 WITH first_clusters AS (
@@ -19,11 +20,13 @@ part_amounts AS (
         c.lanes AS stated_lanes,
         c.unit_count,
         f.all_units,
+        COALESCE(s.unit_count, f.all_units) AS stated_units,
         c.array_rows + c.array_columns AS streams,
         m.bandwidth_byte_per_s AS dram,
         l.registers_per_sm,
         l.shared_memory_per_sm_byte
     FROM hardware AS h
+    LEFT JOIN shipped_part AS s ON s.hardware = h.hardware
     LEFT JOIN first_clusters AS f ON f.hardware = h.hardware
     LEFT JOIN hardware_cluster AS c ON c.hardware = f.hardware AND c.cluster = f.cluster
     LEFT JOIN hardware_memory AS m ON m.hardware = h.hardware AND m.level = 'dram'
@@ -39,7 +42,7 @@ listed_amounts AS (
         ]) AS basis,
         UNNEST([
             1e0, clock, lanes * clock, all_units * clock, unit_count * stated_lanes * clock, streams * clock, dram,
-            dram / NULLIF(all_units, 0e0), all_units / NULLIF(dram, 0e0), registers_per_sm, shared_memory_per_sm_byte
+            dram / NULLIF(stated_units, 0e0), stated_units / NULLIF(dram, 0e0), registers_per_sm, shared_memory_per_sm_byte
         ]) AS value
     FROM part_amounts
 )

@@ -9,6 +9,8 @@ WITH chip_memory AS (
         m.level,
         m.depth,
         m.scope,
+        m.management,
+        m.technology,
         m.capacity_byte,
         m.unit_bandwidth_byte_per_s,
         c.unit_count,
@@ -36,6 +38,9 @@ memory_totals AS (
         MAX(CASE WHEN m.depth = k.depth THEN m.total_byte END) AS cache_byte,
         MAX(CASE WHEN m.depth = k.depth THEN m.total_byte_per_s END) AS cache_byte_per_s,
         MAX(CASE WHEN m.depth = k.depth THEN m.level END) AS cache_level,
+        MAX(CASE WHEN m.management = 'software' AND (m.depth = k.depth OR m.level = 'scratchpad' AND m.scope <> 'unit') THEN 1 ELSE 0 END)
+        = 1 AS is_placed_by_software,
+        MAX(CASE WHEN m.level = 'dram' AND m.technology = 'host' THEN 1 ELSE 0 END) = 1 AS is_of_host,
         MAX(CASE WHEN m.level = 'scratchpad' THEN m.total_byte / NULLIF(m.unit_count, 0e0) END) AS scratchpad_byte,
         MAX(CASE WHEN m.level = 'scratchpad' AND m.scope <> 'unit' THEN m.total_byte END) AS chip_scratchpad_byte,
         MAX(CASE WHEN m.level = 'register' AND m.scope = 'unit' THEN m.capacity_byte END) AS register_byte,
@@ -64,6 +69,11 @@ SELECT
     m.cache_byte_per_s,
     -- Name of the last-level cache; null when the part has none.
     m.cache_level,
+    -- True where software decides what lies on the chip, in that level or in a scratchpad of all units, so that a batch may be
+    -- taken in groups small enough to stay there.
+    COALESCE(m.is_placed_by_software, FALSE) AS takes_groups,
+    -- True of a part without a main memory of its own: what of a network's weights fits stays on the chip from run to run.
+    COALESCE(m.is_of_host AND m.is_placed_by_software, FALSE) AS keeps_weights,
     -- Name of the memory that tiles must fit: a unit's own second level on processors and domain-flow parts, else what lies
     -- beside the units; null when the part has none.
     CASE

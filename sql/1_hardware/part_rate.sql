@@ -24,6 +24,7 @@ SELECT
     h.lanes,
     h.register_byte,
     h.tile_memory_byte,
+    h.stated_tile_memory_byte,
     h.tile_memory_pool_byte,
     h.tile_memory_byte_per_s,
     h.stream_memory_byte,
@@ -51,6 +52,10 @@ SELECT
     CASE WHEN r.is_half THEN r.vector_ops_per_s ELSE r.single_vector_ops_per_s END AS vector_ops_per_s,
     -- Element type the vector units compute in; null when the part has none for it.
     CASE WHEN r.is_half THEN r.vector_precision ELSE r.single_vector_precision END AS vector_precision,
+    -- Units that reach that peak together, of the matrix units where it has no other.
+    COALESCE(
+        CASE WHEN r.is_half THEN r.vector_unit_count ELSE r.single_vector_unit_count END, r.matrix_unit_count, h.unit_count
+    ) AS vector_unit_count,
     -- Energy of one of their operations, of the matrix units' element type where the part has none; null when unknown. [J]
     CASE WHEN r.is_half THEN r.vector_op_j ELSE r.single_vector_op_j END AS vector_op_j,
     r.is_native,

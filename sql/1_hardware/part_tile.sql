@@ -5,7 +5,8 @@ CREATE TABLE part_tile AS
 WITH rated_tiles AS (
     SELECT
         *,
-        CASE WHEN is_systolic THEN COALESCE(matrix_unit_count, unit_count) ELSE unit_count END AS rated_unit_count,
+        CASE WHEN NOT is_matrix THEN vector_unit_count WHEN is_systolic THEN matrix_unit_count ELSE unit_count END
+            AS rated_unit_count,
         CASE WHEN is_matrix THEN matrix_ops_per_s ELSE COALESCE(vector_ops_per_s, matrix_ops_per_s) END AS rated_ops_per_s,
         CASE WHEN is_matrix THEN matrix_precision ELSE COALESCE(vector_precision, matrix_precision) END AS executed_precision,
         CASE WHEN is_matrix THEN matrix_op_j ELSE vector_op_j END AS op_j,
@@ -29,6 +30,11 @@ fed_tiles AS (
     SELECT
         *,
         peak_ops_per_s / NULLIF(tile_unit_count, 0e0) AS unit_ops_per_s,
+        GREATEST(
+            lanes,
+            FLOOR(SQRT(stated_tile_memory_byte / NULLIF(2e0 * (2e0 * element_byte + 4e0), 0e0)) / NULLIF(lanes * divisor, 0e0))
+            * lanes
+        ) AS square_block,
         peak_ops_per_s / NULLIF(2e0 * matrix_array_rows * matrix_array_columns * tile_unit_count, 0e0) AS array_clock_hz,
         filled_fraction / NULLIF(
             filled_fraction + (1e0 - filled_fraction) * LEAST(
@@ -87,12 +93,10 @@ SELECT
     from_m,
     -- Queries from which on a larger block is chosen; null without a limit.
     below_m,
-    -- Side of the square block whose three double-buffered operands fit the core's own cache,
-    -- 2 * T^2 * (b_A + b_B + b_acc) <= L2, divided by the row's divisor: a multiple of the vector width, never below it.
-    GREATEST(
-        lanes,
-        FLOOR(SQRT(tile_memory_byte / NULLIF(2e0 * (2e0 * element_byte + 4e0), 0e0)) / NULLIF(lanes * divisor, 0e0)) * lanes
-    ) AS square_block,
+    -- Side of the square block whose three double-buffered operands fit the core's own cache as the part's file states it,
+    -- 2 * T^2 * (b_A + b_B + b_acc) <= L2, divided by the row's divisor: a multiple of the vector width, never below it. A larger
+    -- cache holds the same blocks and those of divisors below 1.
+    square_block,
     divisor,
     -- Side of the square block whose three operands fit the first level likewise; null without one.
     GREATEST(
@@ -105,7 +109,13 @@ SELECT
     fill_k,
     is_staged,
     held_rows,
-    overflowing_level,
+    -- Level that cannot hold the tile: `register`, `tile` or the `array` of weights; null where all do or nothing is known of them.
+    CASE
+        WHEN dataflow = 'output_stationary' AND listed_m = 0e0 AND square_block > lanes
+            AND 2e0 * (2e0 * element_byte + 4e0) * square_block * square_block > tile_memory_byte
+            THEN 'tile'
+        ELSE overflowing_level
+    END AS overflowing_level,
     tile_memory_byte,
     tile_memory_byte_per_s,
     stream_memory_byte,

@@ -42,7 +42,7 @@ WITH sized_blocks AS (
     FROM shape_step AS s
     INNER JOIN part_tile AS g
         ON g.backend = s.backend AND g.compute_precision = s.compute_precision AND g.dataflow = 'square'
-    WHERE s.is_product AND (s.query_count IS NULL OR NOT g.cuts_queries)
+    WHERE s.is_product AND g.overflowing_level IS NULL AND (s.query_count IS NULL OR NOT g.cuts_queries)
 ),
 
 counted_blocks AS (

@@ -8,7 +8,7 @@ WITH blocked_steps AS (
     SELECT
         s.*,
         r.hardware,
-        r.unit_count,
+        r.vector_unit_count AS unit_count,
         r.element_byte,
         COALESCE(r.vector_precision, r.matrix_precision) AS executed_precision,
         r.matrix_precision,

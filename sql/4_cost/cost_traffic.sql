@@ -1,8 +1,8 @@
 -- Bytes of a shape on a part: what crosses its border, what a domain-flow chain spills besides, and what of it the
 -- last-level cache serves, where it holds a kernel's inputs from earlier kernels and its results together. What streams
--- through a cache that is too small for it is evicted before it is read again; where software moves every byte, the batch is
--- taken in groups that fit, if reading the weights again for each costs less. `weights_resident` keeps what of a model's
--- weights fits beside its activations from run to run. Each file that follows adds one mechanism to the one it reads;
+-- through a cache that is too small for it is evicted before it is read again; where software decides what that memory holds,
+-- the batch is taken in groups that fit, if reading the weights again for each costs less. `weights_resident`, or a part
+-- without a main memory of its own, keeps what of a model's weights fits beside its activations from run to run. Each file that follows adds one mechanism to the one it reads;
 -- `cost_untiled` and `cost_memory` sum them.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
 CREATE VIEW cost_traffic AS
@@ -14,13 +14,20 @@ SELECT
     p.produced_byte + p.output_byte AS local_byte,
     -- Share of the weights that the last-level cache keeps from run to run.
     CASE
-        WHEN p.cache_state = 'weights_resident' AND p.run_weight_byte > 0e0
-            THEN LEAST(1e0, GREATEST(0e0, COALESCE(room_byte, 0e0) - p.run_activation_byte) / NULLIF(p.run_weight_byte, 0e0))
+        WHEN p.run_weight_byte > 0e0 AND (p.cache_state = 'weights_resident' OR (p.keeps_weights AND p.cache_state = 'warm'))
+            THEN LEAST(
+                1e0,
+                GREATEST(
+                    0e0,
+                    -- Where samples pass one by one, those of one stand beside the weights.
+                    COALESCE(room_byte, 0e0) - p.run_activation_byte / NULLIF(CASE WHEN p.keeps_weights THEN p.batch ELSE 1e0 END, 0e0)
+                ) / NULLIF(p.run_weight_byte, 0e0)
+            )
         ELSE 0e0
     END AS held_weight_fraction,
     -- Groups of samples that would fit the last-level cache one after another; 1 where the batch is not taken apart.
     CASE
-        WHEN p.is_staged AND p.cache_state <> 'cold' AND CEIL(local_byte / NULLIF(room_byte, 0e0)) BETWEEN 2e0 AND p.batch
+        WHEN p.takes_groups AND p.cache_state <> 'cold' AND CEIL(local_byte / NULLIF(room_byte, 0e0)) BETWEEN 2e0 AND p.batch
             THEN CEIL(local_byte / NULLIF(room_byte, 0e0))
         ELSE 1e0
     END AS fitting_groups,

@@ -2,25 +2,6 @@
 -- steps on the vector units. A kernel without arithmetic has one row without a step.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id, step_id
 CREATE VIEW mapped_step AS
-WITH tiled_steps AS (
-    SELECT * FROM tile_step
-    UNION ALL
-    SELECT * FROM vector_step
-),
-
-placed_steps AS (
-    SELECT
-        t.*,
-        s.macs,
-        s.threads,
-        COALESCE(s.n, 1e0) AS result_columns,
-        LEAST(1e0, COALESCE(t.flops / NULLIF(t.peak_ops_per_s * t.ideal_s, 0e0), 1e0)) AS utilization_fraction
-    FROM tiled_steps AS t
-    INNER JOIN shape_step AS s
-        ON s.model = t.model AND s.backend = t.backend AND s.precision = t.precision AND s.batch = t.batch
-        AND s.sequence = t.sequence AND s.scenario_id = t.scenario_id AND s.shape_id = t.shape_id AND s.step_id = t.step_id
-)
-
 SELECT
     k.model,
     k.hardware,
@@ -63,7 +44,9 @@ SELECT
     s.macs,
     s.flops,
     s.threads,
-    -- Columns of a product's results: channels, or keys of scores; 1 for other steps, null without one.
+    s.m,
+    s.n,
+    s.k,
     s.result_columns,
     s.peak_ops_per_s,
     s.unit_ops_per_s,
@@ -85,6 +68,14 @@ SELECT
     s.pipelining_fraction,
     -- Share of the peak that shape and wave quantization leave; 1 without arithmetic.
     COALESCE(s.utilization_fraction, 1e0) AS utilization_fraction,
+    s.row_fraction,
+    s.column_fraction,
+    s.depth_fraction,
+    s.lane_fraction,
+    s.busy_fraction,
+    s.fed_fraction,
+    s.other_fraction,
+    s.main_loss,
     -- Bytes the tiles load from the last-level cache, operands again for every tile. [byte]
     COALESCE(s.reload_byte, 0e0) AS reload_byte,
     -- Bytes the tile keeps next to its unit. [byte]
@@ -92,7 +83,7 @@ SELECT
     -- Time of the arithmetic at full efficiency, utilization included; null without a step. [s]
     s.ideal_s
 FROM kernel_time AS k
-LEFT JOIN placed_steps AS s
+LEFT JOIN placed_step AS s
     ON s.model = k.model AND s.hardware = k.hardware AND s.backend = k.backend AND s.precision = k.precision
     AND s.batch = k.batch AND s.sequence = k.sequence AND s.scenario_id = k.scenario_id AND s.shape_id = k.shape_id
     AND COALESCE(s.candidate, k.candidate) = k.candidate

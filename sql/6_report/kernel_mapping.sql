@@ -53,6 +53,9 @@ SELECT
     COALESCE(m.unit, 'vector') AS unit,
     m.executed_precision,
     m.strategy,
+    m.m,
+    m.n,
+    m.k,
     m.tile_m,
     m.tile_n,
     m.tile_k,
@@ -80,6 +83,14 @@ SELECT
     m.units_allocated / NULLIF(m.unit_count, 0e0) AS occupancy_fraction,
     m.waves,
     m.pipelining_fraction,
+    m.row_fraction,
+    m.column_fraction,
+    m.depth_fraction,
+    m.lane_fraction,
+    m.busy_fraction,
+    m.fed_fraction,
+    m.other_fraction,
+    m.main_loss,
     m.utilization_fraction,
     m.compute_efficiency_fraction,
     m.memory_efficiency_fraction,
@@ -104,12 +115,21 @@ SELECT
                 CAST(CAST(FLOOR(m.waves) AS BIGINT) AS VARCHAR), CASE WHEN m.waves <= 1e0 THEN ' wave' ELSE ' waves' END,
                 ', utilization ', CAST(CAST(FLOOR(100e0 * m.utilization_fraction + 0.5e0) AS BIGINT) AS VARCHAR), ' %',
                 CASE
-                    WHEN m.units_allocated < m.tile_unit_count
-                        THEN CONCAT(': too few ', CASE WHEN m.tile_m IS NULL THEN 'blocks' ELSE 'tiles' END, ' to fill the part')
-                    WHEN m.utilization_fraction < 0.5e0 THEN ': tiles are larger than the product they cover'
-                    WHEN m.waves - m.tile_count / NULLIF(m.tile_unit_count, 0e0) > 0.25e0
-                        THEN ': the last wave is partly empty'
-                    ELSE ''
+                    WHEN m.utilization_fraction >= 0.9e0 THEN ''
+                    ELSE
+                        CASE m.main_loss
+                            WHEN 'units'
+                                THEN CONCAT(': too few ', CASE WHEN m.tile_m IS NULL THEN 'blocks' ELSE 'tiles' END, ' to fill the part')
+                            WHEN 'waves' THEN ': the last wave is partly empty'
+                            WHEN 'rows' THEN ': tiles cover more rows than the product has'
+                            WHEN 'columns' THEN ': tiles cover more columns than the product has'
+                            WHEN 'depth' THEN ': tiles cover more depth than the product has'
+                            WHEN 'lanes' THEN ': the last block of threads is partly empty'
+                            WHEN 'filling' THEN ': the product is too shallow to hide how tiles fill and drain'
+                            WHEN 'feed' THEN ': tiles of this size are not fed at the full pace'
+                            WHEN 'other' THEN ': starting, streaming and combining results take the most'
+                            ELSE ''
+                        END
                 END
             )
     END AS sentence

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 SHAPE = {
-    "moved_byte": 1000.0, "resident_byte": 200.0, "memory_half_byte": 50.0, "unit_count": 4.0, "dram_byte_per_s": 400.0,
+    "moved_byte": 1000.0, "resident_byte": 200.0, "memory_half_byte": 50.0, "stated_unit_count": 4.0, "dram_byte_per_s": 400.0,
     "memory_fraction": 0.5, "dram_j_per_byte": 0.25,
 }  # fmt: skip
 

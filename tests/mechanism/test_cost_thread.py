@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 SHAPE = {
-    "chunk_element": 100.0, "loop_elements": 399.0, "unit_count": 4.0, "macs": 0.0, "moved_byte": 600.0,
+    "chunk_element": 100.0, "loop_elements": 399.0, "unit_count": 4.0, "stated_unit_count": 4.0, "macs": 0.0, "moved_byte": 600.0,
     "unit_dram_byte_per_s": 500.0, "thread_fraction": 0.8,
 }  # fmt: skip
 """A unit alone draws 500 bytes a second, of which a thread reaches 400."""

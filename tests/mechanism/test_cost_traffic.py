@@ -55,18 +55,18 @@ def test_what_a_chain_spills_moves_besides(check: Callable[..., None]) -> None:
         # Nine groups of eight samples there are not.
         pytest.param({"cache_byte": 70.0, "weight_byte": 1.0}, {"moved_byte": 900.0, "resident_byte": 0.0}, id="too few samples"),
         # Hardware decides what a cache keeps: no groups.
-        pytest.param({"cache_byte": 240.0, "weight_byte": 100.0, "is_staged": False}, {"resident_byte": 0.0}, id="a cache"),
+        pytest.param({"cache_byte": 240.0, "weight_byte": 100.0, "takes_groups": False}, {"resident_byte": 0.0}, id="a cache"),
         pytest.param({"cache_byte": 240.0, "weight_byte": 100.0, "cache_state": "cold"}, {"resident_byte": 0.0}, id="cold"),
     ],
 )  # fmt: skip
 def test_the_batch_in_groups(check: Callable[..., None], shape: dict[str, object], expected: dict[str, object]) -> None:
     """Where software moves every byte, samples pass in groups whose 300 bytes fit, if their weights cost less."""
-    check("cost_traffic", expected, shape_target=SHAPE | {"is_staged": True, "batch": 8} | shape)
+    check("cost_traffic", expected, shape_target=SHAPE | {"takes_groups": True, "batch": 8} | shape)
 
 
 def test_groups_that_a_chain_needs_anyway(check: Callable[..., None]) -> None:
     """Three groups, two of which are passes of the chain already: 100 of weights once more beside what it spills."""
-    shape = SHAPE | {"is_staged": True, "cache_byte": 240.0, "weight_byte": 100.0, "batch": 8}
+    shape = SHAPE | {"takes_groups": True, "cache_byte": 240.0, "weight_byte": 100.0, "batch": 8}
     chain = {"batch": 8, "spilled_byte": 100.0, "cut_count": 0, "pass_count": 2}
     check("cost_traffic", {"moved_byte": 1100.0, "group_count": 3.0}, shape_target=shape, chain_cut=chain)
 
@@ -83,7 +83,7 @@ def test_groups_that_a_chain_needs_anyway(check: Callable[..., None]) -> None:
         pytest.param({"run_weight_byte": 0.0}, {"held_weight_fraction": 0.0, "resident_byte": 300.0}, id="no weights"),
         # Three groups read them thrice, of which 10 of 1,000 bytes are on chip.
         pytest.param(
-            {"is_staged": True, "batch": 8, "cache_byte": 240.0, "weight_byte": 100.0, "run_activation_byte": 110.0},
+            {"takes_groups": True, "batch": 8, "cache_byte": 240.0, "weight_byte": 100.0, "run_activation_byte": 110.0},
             {"held_weight_fraction": 0.01, "moved_byte": 1100.0, "resident_byte": 303.0},
             id="in groups",
         ),

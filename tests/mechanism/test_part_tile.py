@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 RATE = {
-    "family": "gpu", "matrix_instruction": "mma", "element_byte": 2.0, "unit_count": 10.0, "lanes": 8.0,
+    "family": "gpu", "matrix_instruction": "mma", "element_byte": 2.0, "unit_count": 10.0, "vector_unit_count": 10.0, "lanes": 8.0,
     "tile_memory_byte": 65_536.0, "tile_memory_byte_per_s": 500.0, "clock_hz": 100.0, "matrix_ops_per_s": 8000.0,
     "matrix_precision": "fp16", "matrix_unit_count": 5.0, "matrix_array_rows": 4.0, "matrix_array_columns": 2.0,
     "matrix_op_j": 1.0, "vector_ops_per_s": 2000.0, "vector_precision": "fp32", "vector_op_j": 2.0,
@@ -117,7 +117,31 @@ def test_square_block(check: Callable[..., None], divisor: int, byte: float, blo
     """2 T^2 (b_A + b_B + b_acc) fit the core's own cache."""
     tile = TILE | {"tile_m": 0, "tile_n": 0, "tile_k": 0, "divisor": divisor}
     expected = {"dataflow": "square", "square_block": block}
-    check("part_tile", expected, part_rate=RATE | {"tile_memory_byte": byte}, tiling_strategy=tile)
+    check("part_tile", expected, part_rate=RATE | {"stated_tile_memory_byte": byte}, tiling_strategy=tile)
+
+
+@pytest.mark.parametrize(
+    ("divisor", "now_byte", "block", "overflowing"),
+    [
+        # A cache four times as large holds blocks of twice the side too, and those of before.
+        (0.5, 4 * 65_536.0, 128.0, None),
+        (1, 4 * 65_536.0, 64.0, None),
+        (0.5, 4 * 65_536.0 - 1, 128.0, "tile"),
+        # One of a quarter the size holds half the side.
+        (1, 16_384.0, 64.0, "tile"),
+        (2, 16_384.0, 32.0, None),
+        # A vector is always held.
+        (8, 1.0, 8.0, None),
+    ],
+)
+def test_square_blocks_of_another_cache(
+    check: Callable[..., None], divisor: float, now_byte: float, block: float, overflowing: str | None
+) -> None:
+    """Blocks go by the cache that the part's file states; one that the cache of now cannot hold is refused."""
+    tile = TILE | {"tile_m": 0, "tile_n": 0, "tile_k": 0, "divisor": divisor}
+    rate = RATE | {"stated_tile_memory_byte": 65_536.0, "tile_memory_byte": now_byte}
+    expected = {"square_block": block, "overflowing_level": overflowing}
+    check("part_tile", expected, part_rate=rate, tiling_strategy=tile)
 
 
 def test_systolic_array(check: Callable[..., None]) -> None:

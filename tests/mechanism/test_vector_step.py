@@ -8,7 +8,7 @@ import pytest
 
 STEP = {"is_product": False, "threads": 1024.0, "flops": 800.0}
 RATE = {
-    "unit_count": 2.0, "block_threads": 256.0, "vector_ops_per_s": 100.0, "vector_precision": "fp32", "vector_op_j": 0.5,
+    "vector_unit_count": 2.0, "block_threads": 256.0, "vector_ops_per_s": 100.0, "vector_precision": "fp32", "vector_op_j": 0.5,
     "matrix_ops_per_s": 1000.0, "matrix_precision": "fp16",
 }  # fmt: skip
 
@@ -58,7 +58,7 @@ def test_each_term(
 
 SHARED = {"is_reducing": True, "threads": 512.0, "flops": 51_200.0}
 DOMAIN_FLOW = {
-    "is_staged": True, "unit_count": 8.0, "block_threads": 256.0, "vector_ops_per_s": 800.0, "element_byte": 1.0,
+    "is_staged": True, "vector_unit_count": 8.0, "block_threads": 256.0, "vector_ops_per_s": 800.0, "element_byte": 1.0,
     "load_unit_byte_per_s": 1024.0, "stream_unit_byte_per_s": 1536.0, "matrix_array_rows": 4.0, "matrix_array_columns": 4.0,
     "matrix_unit_count": 8.0, "matrix_ops_per_s": 2560.0, "matrix_precision": "int8",
     "vector_precision": "fp32", "vector_op_j": 0.5, "matrix_op_j": 0.25,

@@ -38,6 +38,9 @@ class Chip:
         self.clusters = facts.where("hardware_cluster", hardware=hardware)
         self.units = float(sum(c["unit_count"] for c in self.clusters))
         self.lanes = sum(c["unit_count"] * (c["lanes"] or 0.0) for c in self.clusters) / self.units
+        # What was fitted by the unit, and libraries, go by the part as its file states it.
+        stated = next(iter(facts.where("shipped_part", hardware=hardware)), {})
+        self.stated_units = stated.get("unit_count") or self.units
         modes = [m for m in facts.where("hardware_power", hardware=hardware) if m["is_default"]]
         self.tdp_w = modes[0]["tdp_w"] if modes else None
         self.clock_fraction = modes[0]["clock_fraction"] if modes else 1.0
@@ -62,11 +65,15 @@ class Chip:
         ]
         last = max(known, key=lambda m: m["depth"])["level"] if known else None
         self.near, self.last = near, last
+        self.keeps_weights = self.levels["dram"]["technology"] == "host"
+        shared = self.levels.get("scratchpad", {"scope": "unit"})["scope"] != "unit"
+        self.takes_groups = last is not None and (shared or self.levels[last]["management"] == "software")
         self.near_byte = (
             (self.whole(near, "capacity_byte") or 0.0) / self.units
             if near
             else (self.whole(last, "capacity_byte") or 0.0) / self.units
         )
+        self.stated_near_byte = stated.get(f"unit_{near}_byte") or self.near_byte
         self.near_bandwidth = self.whole(near, "bandwidth_byte_per_s")
         self.stream_bandwidth = self.whole(self.stream, "bandwidth_byte_per_s")
         self.last_byte = self.whole(last, "capacity_byte") or 0.0
@@ -222,7 +229,10 @@ class Chip:
             if same or name is None:
                 return max(same, key=lambda p: p["peak_ops_per_s"], default=None)
             name = self.facts.one("precision", precision=name)["fallback"]
-        return None
+        kinds = {self.facts.one("precision", precision=p["precision"])["kind"] for p in self.peaks}
+        stand_in = self.facts.one("precision", precision=precision)["integer_stand_in"]
+        same = [p for p in peaks if p["precision"] == stand_in and "float" not in kinds]
+        return max(same, key=lambda p: p["peak_ops_per_s"], default=None)
 
     def lanes_for(self, precision: str) -> Rate:
         """Vector units, or the matrix units where a part has no others for the type."""

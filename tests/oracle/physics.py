@@ -146,7 +146,7 @@ class Mapper:
 
     def spread(self, step: Step, rate: Rate, s: Record | None = None) -> Placement:
         """In blocks of threads, each of which costs what a full one does."""
-        threads, units = step.size("threads"), self.chip.units
+        threads, units = step.size("threads"), rate.units
         quantized, sustained = (s["wave_quantization_fraction"], s["efficiency_fraction"]) if s else (1.0, 1.0)
         count = max(1.0, math.ceil(threads / self.block))
         block_s = step.size("flops") * min(1.0, self.block / max(threads, 1.0)) / (rate.peak / units * sustained)
@@ -176,14 +176,14 @@ class Mapper:
         matrix = chip.rate("matrix", step.precision)
         elements = max(1.0, (step.size("macs") or flops) / max(results, 1.0))
         blocks = max(1.0, math.ceil(results / self.block))
-        rounds = math.ceil(blocks / chip.units)
-        block_s = flops * min(1.0, self.block / max(results, 1.0)) / (rate.peak / chip.units)
+        rounds = math.ceil(blocks / rate.units)
+        block_s = flops * min(1.0, self.block / max(results, 1.0)) / (rate.peak / rate.units)
         meeting_s = min(self.block, results) * (
-            (4 / chip.load_rate if chip.load_rate else 0.0) + chip.units / rate.peak
+            (4 / chip.load_rate if chip.load_rate else 0.0) + rate.units / rate.peak
         )
         paying = math.log(2) * block_s / meeting_s if meeting_s else math.inf
-        sharers = max(1.0, min(float(chip.units // blocks), math.floor(paying) if paying < math.inf else math.inf))
-        placed = Placement(rate, chip.units, 0.0, blocks * sharers, flops)
+        sharers = max(1.0, min(float(rate.units // blocks), math.floor(paying) if paying < math.inf else math.inf))
+        placed = Placement(rate, rate.units, 0.0, blocks * sharers, flops)
         passing = self.facts.width(step.precision) * results * (elements + 1)
         busiest = passing * min(1.0, self.block / max(results, 1.0)) * rounds / sharers
         self.pass_borders(placed, (0.0, 0.0), (passing, busiest))
@@ -211,7 +211,7 @@ class Mapper:
         kept = s["stages"] * width * min(depth, k) * (rows + columns) + 4 * rows * columns
         return loaded, kept
 
-    def output_stationary(self, step: Step, s: Record, rate: Rate) -> Placement:
+    def output_stationary(self, step: Step, s: Record, rate: Rate) -> Placement | None:
         """Tiles whose results stay with the unit: listed, or square blocks fitted to the memory beside it."""
         chip, units = self.chip, self.chip.units
         m, n, k, count = step.size("m"), step.size("n"), step.size("k"), step.size("groups")
@@ -224,8 +224,10 @@ class Mapper:
             sustained = filled / (filled + (1 - filled) * hunger)
         tile: tuple[float, float, float]
         if s["tile_m"] == 0:
-            side = math.sqrt(chip.near_byte / (2 * (2 * width + 4)))
+            side = math.sqrt(chip.stated_near_byte / (2 * (2 * width + 4)))
             block = max(chip.lanes, math.floor(side / (chip.lanes * s["divisor"])) * chip.lanes)
+            if block > chip.lanes and 2 * (2 * width + 4) * block**2 > chip.near_byte:
+                return None
             tile = min(block, m), min(block, self.whole_vectors(n)), min(block, k)
             count *= math.ceil(m / tile[0]) * math.ceil(n / tile[1])
             waves = self.waves(count, units, s["wave_quantization_fraction"])
@@ -423,7 +425,7 @@ class Machine:
     def groups(self, kernel: Kernel, share: float) -> int:
         """Groups of samples that a domain-flow part takes one after another, so that what they hand on stays on chip."""
         local, room = kernel.produced + kernel.written, share * self.chip.last_byte
-        if not self.chip.is_staged or self.run.scenario["cache_state"] == "cold" or not room:
+        if not self.chip.takes_groups or self.run.scenario["cache_state"] == "cold" or not room:
             return 1
         count = math.ceil(local / room)
         anew = max(0, count - kernel.passes) * kernel.weights * (1 - self.kept_weights(share))
@@ -433,9 +435,11 @@ class Machine:
         """Share of all weights that stay on chip from run to run, beside the activations at their peak."""
         memory = self.run.memory
         total_byte = memory["weight_byte"] + memory["buffer_byte"]
-        if self.run.scenario["cache_state"] != "weights_resident" or not total_byte:
+        state, keeps = self.run.scenario["cache_state"], self.chip.keeps_weights and self.chip.takes_groups
+        if not total_byte or not (state == "weights_resident" or (keeps and state == "warm")):
             return 0.0
-        return min(1.0, max(0.0, share * self.chip.last_byte - memory["activation_byte"]) / total_byte)
+        beside = memory["activation_byte"] / (self.run.batch if keeps else 1)
+        return min(1.0, max(0.0, share * self.chip.last_byte - beside) / total_byte)
 
     def resident(self, kernel: Kernel, share: float) -> float:
         """Bytes that the last-level cache serves."""
@@ -452,8 +456,9 @@ class Machine:
         chunk, units = self.support["chunk_element"], self.chip.units
         if chunk is None or any(s.size("macs") for s in kernel.steps):
             return units
-        enough = min(units, max(1.0, loop / chunk))
-        return enough if self.support["shares_by_chunk"] or enough == units else 1.0
+        if self.support["shares_by_chunk"]:
+            return min(units, max(1.0, loop / chunk))
+        return units if loop >= chunk * self.chip.stated_units else 1.0
 
     def cost(self, kernel: Kernel, placed: list[Placement]) -> Record:
         """Every term of the kernel with these placements."""
@@ -496,7 +501,7 @@ class Machine:
         team, thread = self.team(kernel, loop), reach["thread"][0]
         walks = run.backend["follows_strides"] and chip.layout(kernel) != "nhwc"
         levels = {
-            "dram": (dram + (half * chip.units if moved > 0 else 0.0)) / (bandwidth * share),
+            "dram": (dram + (half * chip.stated_units if moved > 0 else 0.0)) / (bandwidth * share),
             "cache": moved / (chip.last_bandwidth * share) if chip.last_bandwidth else 0.0,
             "latency": max((s.size("accesses") for s in kernel.steps), default=0.0) * chip.latency_s if walks else 0.0,
             "thread": moved / (chip.unit_bandwidth * thread * team)

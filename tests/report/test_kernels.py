@@ -209,7 +209,7 @@ def test_kernel_cost(gives: Gives, dispatch: str, issued: tuple[float, float]) -
 STEP = {
     "tile_count": 12.0, "tile_unit_count": 8.0, "units_allocated": 8.0, "waves": 2.0, "utilization_fraction": 0.75,
     "ideal_s": 3.0, "threads": 96.0, "result_columns": 4.0, "unit_count": 10.0, "unit": "matrix", "tile_m": 2.0,
-    "latency_s": 5.0, "bottleneck": "compute", "batch": 3,
+    "latency_s": 5.0, "bottleneck": "compute", "batch": 3, "main_loss": "waves",
 }  # fmt: skip
 
 
@@ -225,29 +225,42 @@ STEP = {
         ),
         (
             {"tile_m": None, "tile_count": 1.0, "units_allocated": 1.0, "waves": 1.0, "utilization_fraction": 0.094,
-             "unit": "vector"},
+             "unit": "vector", "main_loss": "units"},
             {"best_units": 1.0, "occupancy_fraction": 0.1, "utilization_bucket": "<10%",
              "sentence": "96 independent outputs in 1 block on 1 of 8 units (vector), 1 wave, utilization 9 %:"
              " too few blocks to fill the part"},
         ),
         (
-            {"tile_count": 4.0, "units_allocated": 4.0, "waves": 1.0, "utilization_fraction": 0.9},
+            {"utilization_fraction": 0.9},
             {"utilization_bucket": ">=90%",
-             "sentence": "96 independent outputs in 4 tiles on 4 of 8 units (matrix), 1 wave, utilization 90 %:"
-             " too few tiles to fill the part"},
+             "sentence": "96 independent outputs in 12 tiles on 8 of 8 units (matrix), 2 waves, utilization 90 %"},
         ),
         (
-            {"tile_count": 16.0, "utilization_fraction": 0.499},
+            {"tile_count": 16.0, "utilization_fraction": 0.499, "main_loss": "rows"},
             {"utilization_bucket": "10-50%",
              "sentence": "96 independent outputs in 16 tiles on 8 of 8 units (matrix), 2 waves, utilization 50 %:"
-             " tiles are larger than the product they cover"},
+             " tiles cover more rows than the product has"},
         ),
         (
-            {"tile_count": 14.0, "utilization_fraction": 0.5},
+            {"tile_count": 14.0, "utilization_fraction": 0.5, "main_loss": None},
             {"utilization_bucket": "50-90%",
              "sentence": "96 independent outputs in 14 tiles on 8 of 8 units (matrix), 2 waves, utilization 50 %"},
         ),
         ({"utilization_fraction": 0.1}, {"utilization_bucket": "10-50%"}),
+        *(
+            (
+                {"main_loss": loss},
+                {"sentence": "96 independent outputs in 12 tiles on 8 of 8 units (matrix), 2 waves, utilization 75 %: " + words},
+            )
+            for loss, words in (
+                ("columns", "tiles cover more columns than the product has"),
+                ("depth", "tiles cover more depth than the product has"),
+                ("lanes", "the last block of threads is partly empty"),
+                ("filling", "the product is too shallow to hide how tiles fill and drain"),
+                ("feed", "tiles of this size are not fed at the full pace"),
+                ("other", "starting, streaming and combining results take the most"),
+            )
+        ),
     ],
 )  # fmt: skip
 def test_kernel_mapping(gives: Gives, changed: Record, expected: Record) -> None:
@@ -353,6 +366,7 @@ def test_mapped_step(gives: Gives) -> None:
         tile_step=[TILED, TILED | {"candidate": 3}],
         vector_step=[{"shape_id": 4, "step_id": 1, "candidate": None, "flops": 7.0, "peak_ops_per_s": 100.0, "ideal_s": 0.01}],
         shape_step=[{"shape_id": 4, "step_id": 0, "n": 16.0, "macs": 30.0}, {"shape_id": 4, "step_id": 1, "macs": 0.0}],
+        part_rate=[{"block_threads": 256.0}],
     )  # fmt: skip
 
 
@@ -370,10 +384,14 @@ def test_the_slower_kind_of_units_sets_the_share(gives: Gives) -> None:
     """Products on the matrix units take 3 s of 4, more than 0.5 + 1.5 on the others; a step without arithmetic loses none."""
     gives(
         "mapped_step",
-        [{"compute_efficiency_fraction": 0.75, "utilization_fraction": 1.0}],
+        [{"step_id": 0, "compute_efficiency_fraction": 0.75, "utilization_fraction": 1.0}],
+        by=["step_id"],
+        within=["shape_id"],
+        free={"kernel_time": ["shape_id"]},
         kernel_time=[PLACED | {"matrix_ideal_s": 3.0}],
         tile_step=[TILED | {"ideal_s": 0.0}],
         shape_step=[{"shape_id": 4, "step_id": 0}],
+        part_rate=[{"block_threads": 256.0}],
     )
 
 

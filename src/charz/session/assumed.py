@@ -31,6 +31,7 @@ def note(scoped: Scoped, messages: Messages, counted: Sequence[str]) -> None:
     note_unsized(scoped, messages)
     note_faulty(scoped, messages)
     note_implausible(scoped, messages)
+    note_other_types(scoped, messages)
     query = f"SELECT hardware, {' + '.join(counted)} FROM assumed_input ORDER BY 2"
     found = scoped.execute(query).fetchall()
     if not found or not found[-1][1]:
@@ -71,6 +72,48 @@ def note_implausible(scoped: Scoped, messages: Messages) -> None:
     if len(doubtful) > MOST_FAULTY:
         more = len(doubtful) - MOST_FAULTY
         messages.warn(f"{more} more numbers are hardly so: the view implausible_number lists them")
+
+
+_OTHER_TYPES = """
+    WITH asked AS (
+        SELECT DISTINCT r.precision, o.operator_class, c.is_matrix
+        FROM run AS r JOIN operator AS o USING (model) JOIN operator_class AS c USING (operator_class)
+        WHERE (c.is_matrix OR c.is_normalizing OR c.is_reducing)
+            AND r.precision IN (SELECT precision FROM precision WHERE kind = 'integer')
+    )
+    SELECT a.precision, p.compute_precision, a.is_matrix, string_agg(DISTINCT a.operator_class, ', ' ORDER BY a.operator_class)
+    FROM asked AS a
+    JOIN precision_policy AS p ON p.policy = a.precision AND p.compute_precision <> a.precision AND p.operator_class = COALESCE(
+        (SELECT q.operator_class FROM precision_policy AS q WHERE q.policy = a.precision AND q.operator_class = a.operator_class), '*'
+    )
+    GROUP BY ALL ORDER BY ALL
+"""
+"""Operator classes of the models that a quantized policy leaves in another element type."""
+
+_OF_INTEGERS = """
+    SELECT DISTINCT hardware FROM part_support
+    WHERE hardware NOT IN (
+        SELECT k.hardware FROM hardware_peak AS k JOIN precision AS p USING (precision) WHERE p.kind = 'float'
+    )
+    ORDER BY hardware
+"""
+"""Parts without any floating-point rate."""
+
+
+def note_other_types(scoped: Scoped, messages: Messages) -> None:
+    """Say which operators a quantized policy computes in another element type, and where integer approximations stand in."""
+    found = scoped.execute(_OTHER_TYPES).fetchall()
+    if not found:
+        return
+    of_integers = [part for (part,) in scoped.execute(_OF_INTEGERS).fetchall()]
+    every = scoped.value("SELECT COUNT(DISTINCT hardware) FROM part_support")
+    for precision, computed, is_matrix, classes in found:
+        if is_matrix and every > len(of_integers):
+            messages.remark(f"under {precision} products of {classes} are computed in {computed}, at its rate")
+    if of_integers:
+        parts = ", ".join(of_integers[:MOST_FAULTY]) + (" ..." if len(of_integers) > MOST_FAULTY else "")
+        classes = ", ".join(sorted({name for *_, names in found for name in names.split(", ")}))
+        messages.remark(f"integers alone on {parts}: {classes} run in integer approximations there, as assumed")
 
 
 def _said(known: Sequence[tuple[str, str, float | None, str]], of: str, field: str) -> str:

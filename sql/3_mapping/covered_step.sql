@@ -1,0 +1,120 @@
+-- Every step of every shape on a part with each of its candidate tiles, and what of the product its tiles cover besides it.
+-- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, step_id, candidate
+CREATE VIEW covered_step AS
+WITH tiled_steps AS (
+    SELECT * FROM tile_step
+    UNION ALL
+    SELECT * FROM vector_step
+),
+
+sized_steps AS (
+    SELECT
+        t.*,
+        s.macs,
+        s.threads,
+        COALESCE(s.n, 1e0) AS result_columns,
+        LEAST(1e0, COALESCE(t.flops / NULLIF(t.peak_ops_per_s * t.ideal_s, 0e0), 1e0)) AS utilization_fraction,
+        s.m,
+        s.n,
+        s.k,
+        s.query_count,
+        s.query_heads,
+        -- A depthwise convolution in a column of an array is neither tiled nor spread in blocks.
+        CASE WHEN NOT t.is_product AND t.is_matrix THEN 'column' ELSE COALESCE(g.dataflow, 'direct') END AS dataflow,
+        r.block_threads,
+        g.matrix_array_rows AS array_rows,
+        g.matrix_array_columns AS array_columns,
+        g.listed_m,
+        g.split_k,
+        g.step_k,
+        -- Rows that stream through an array of weights.
+        CASE WHEN g.listed_m > 0e0 THEN LEAST(g.listed_m, s.m) ELSE CEIL(s.m / NULLIF(g.divisor, 0e0)) END AS streamed_m,
+        COALESCE(g.wave_quantization_fraction, 1e0) AS quantization,
+        CASE
+            WHEN g.dataflow = 'wavefront' THEN COALESCE(LEAST(g.filled_fraction, g.fed_array_hz / NULLIF(g.array_clock_hz, 0e0)), 1e0)
+            WHEN g.dataflow IN ('weight_stationary', 'direct') THEN g.filled_fraction
+            WHEN g.dataflow = 'query_block' AND NOT t.is_product THEN 1e0
+            ELSE COALESCE(g.sustained_fraction, 1e0)
+        END AS fed_fraction
+    FROM tiled_steps AS t
+    INNER JOIN shape_step AS s
+        ON s.model = t.model AND s.backend = t.backend AND s.precision = t.precision AND s.batch = t.batch
+        AND s.sequence = t.sequence AND s.scenario_id = t.scenario_id AND s.shape_id = t.shape_id AND s.step_id = t.step_id
+    INNER JOIN part_rate AS r
+        ON r.hardware = t.hardware AND r.backend = t.backend AND r.compute_precision = s.compute_precision
+    LEFT JOIN part_tile AS g
+        ON g.hardware = t.hardware AND g.backend = t.backend AND g.compute_precision = s.compute_precision
+        AND g.candidate = t.candidate
+)
+
+SELECT
+    * EXCLUDE (
+        is_product, product_count, candidate, dataflow, block_threads, array_rows, array_columns, listed_m, split_k, step_k, streamed_m,
+        quantization, fed_fraction, macs, threads, result_columns, utilization_fraction, m, n, k, query_count, query_heads
+    ),
+    is_product,
+    product_count,
+    candidate,
+    macs,
+    threads,
+    -- Columns of a product's results: channels, or keys of scores; 1 for other steps.
+    result_columns,
+    -- Share of the peak that shape and wave quantization leave.
+    utilization_fraction,
+    -- Rows of a product; null for other steps.
+    m,
+    -- Columns of a product; null for other steps.
+    n,
+    -- Depth of a product; null for other steps.
+    k,
+    -- How its operands move (`part_tile`), or `column` of a depthwise convolution in one column of an array.
+    dataflow,
+    block_threads,
+    -- Share of the units' pace at which tiles of this size are fed with operands.
+    fed_fraction,
+    -- Rows that its tiles cover, or that an array takes at least; of a block of arrays those that the product reaches into.
+    CASE dataflow
+        WHEN 'wavefront'
+            THEN array_rows * (
+                FLOOR(m / NULLIF(tile_m, 0e0)) * CEIL(tile_m / NULLIF(array_rows, 0e0))
+                + CEIL(m % NULLIF(tile_m, 0e0) / NULLIF(array_rows, 0e0))
+            )
+        WHEN 'weight_stationary' THEN CEIL(m / NULLIF(streamed_m, 0e0)) * GREATEST(streamed_m, array_rows)
+        WHEN 'query_block' THEN m
+        ELSE CEIL(m / NULLIF(tile_m, 0e0)) * tile_m
+    END AS covered_rows,
+    -- Columns that they cover.
+    CASE dataflow
+        WHEN 'wavefront'
+            THEN array_columns * (
+                FLOOR(n / NULLIF(tile_n, 0e0)) * CEIL(tile_n / NULLIF(array_columns, 0e0))
+                + CEIL(n % NULLIF(tile_n, 0e0) / NULLIF(array_columns, 0e0))
+            )
+        WHEN 'weight_stationary' THEN CEIL(n / NULLIF(tile_n, 0e0)) * array_columns
+        ELSE CEIL(n / NULLIF(tile_n, 0e0)) * tile_n
+    END AS covered_columns,
+    -- Depth that they cover.
+    CASE dataflow
+        WHEN 'listed' THEN CEIL(k / NULLIF(step_k * split_k, 0e0)) * step_k * split_k
+        WHEN 'weight_stationary' THEN CEIL(k / NULLIF(tile_k, 0e0)) * array_rows
+        WHEN 'wavefront' THEN CEIL(k / NULLIF(split_k, 0e0)) * split_k
+        ELSE k
+    END AS covered_depth,
+    -- Tiles over the units' places in all rounds: units without a tile, and a last round that is partly empty.
+    CASE
+        WHEN dataflow = 'column' THEN 1e0
+        -- The busiest thread's queries: whole products, then blocks of one.
+        WHEN dataflow = 'query_block'
+            THEN query_heads * query_count / NULLIF(
+                tile_unit_count * (
+                    FLOOR(waves / NULLIF(CEIL(query_count / NULLIF(listed_m, 0e0)), 0e0)) * query_count
+                    + LEAST(waves % NULLIF(CEIL(query_count / NULLIF(listed_m, 0e0)), 0e0) * listed_m, query_count)
+                ), 0e0
+            )
+        ELSE tile_count / NULLIF(
+            tile_unit_count * (
+                quantization * waves + (1e0 - quantization) * GREATEST(1e0, tile_count / NULLIF(tile_unit_count, 0e0))
+            ), 0e0
+        )
+    END AS busy_fraction
+FROM sized_steps

@@ -1,0 +1,63 @@
+-- Every step of every shape on a part with each of its candidate tiles, and where the peak goes that it does not reach: the share
+-- that each loss leaves. Multiplied they are the utilization; the smallest is the main loss.
+-- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, step_id, candidate
+CREATE VIEW placed_step AS
+WITH shared_losses AS (
+    SELECT
+        *,
+        CASE WHEN tile_m IS NULL THEN 1e0 ELSE LEAST(1e0, m / NULLIF(covered_rows, 0e0)) END AS row_fraction,
+        CASE WHEN tile_n IS NULL THEN 1e0 ELSE LEAST(1e0, n / NULLIF(covered_columns, 0e0)) END AS column_fraction,
+        CASE WHEN tile_k IS NULL THEN 1e0 ELSE LEAST(1e0, k / NULLIF(covered_depth, 0e0)) END AS depth_fraction,
+        -- Fewer threads than a block keep a unit busy.
+        CASE
+            WHEN dataflow <> 'direct' OR threads <= block_threads THEN 1e0
+            ELSE threads / NULLIF(CEIL(threads / NULLIF(block_threads, 0e0)) * block_threads, 0e0)
+        END AS lane_fraction
+    FROM covered_step
+),
+
+named_losses AS (
+    SELECT
+        *,
+        LEAST(
+            1e0,
+            utilization_fraction / NULLIF(
+                row_fraction * column_fraction * depth_fraction * lane_fraction * busy_fraction * pipelining_fraction
+                * fed_fraction, 0e0
+            )
+        ) AS other_fraction
+    FROM shared_losses
+)
+
+SELECT
+    * EXCLUDE (
+        dataflow, block_threads, covered_rows, covered_columns, covered_depth, busy_fraction, fed_fraction, row_fraction, column_fraction,
+        depth_fraction, lane_fraction, other_fraction
+    ),
+    -- Rows of the product over those that its tiles cover, or that an array takes at least.
+    row_fraction,
+    -- Columns of the product over those that its tiles cover.
+    column_fraction,
+    -- Depth of the product over the depth that its tiles cover.
+    depth_fraction,
+    -- Threads over those of all blocks, of which the last may be partly empty.
+    lane_fraction,
+    busy_fraction,
+    fed_fraction,
+    -- Share that all else leaves: starting, streaming, combining what several units have, one column of an array.
+    other_fraction,
+    -- The smallest of these shares and of `pipelining_fraction`: `rows`, `columns`, `depth`, `lanes`, `units`, `waves`, `filling`,
+    -- `feed` or `other`; null where nothing is lost.
+    CASE CASE WHEN utilization_fraction < 1e0 THEN LEAST(
+        row_fraction, column_fraction, depth_fraction, lane_fraction, busy_fraction, pipelining_fraction, fed_fraction, other_fraction
+    ) END
+        WHEN row_fraction THEN 'rows'
+        WHEN column_fraction THEN 'columns'
+        WHEN depth_fraction THEN 'depth'
+        WHEN lane_fraction THEN 'lanes'
+        WHEN busy_fraction THEN CASE WHEN tile_count < tile_unit_count THEN 'units' ELSE 'waves' END
+        WHEN pipelining_fraction THEN 'filling'
+        WHEN fed_fraction THEN 'feed'
+        WHEN other_fraction THEN 'other'
+    END AS main_loss
+FROM named_losses

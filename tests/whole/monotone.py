@@ -1,0 +1,214 @@
+"""What becomes slower where a number of a part is doubled, power limits lifted; `python -m tests.whole.monotone FILE [PART ...]`
+lists it for a file of models."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+from charz.session.core import PREFERRED_PRECISIONS
+from charz.sql import evaluate
+from charz.sql.evaluate import Copies, Scope, Varied
+
+BATCHES = (1, 32)
+ROUNDING = 1e-9
+UNLIMITED_W = 1e9
+PARTS_AT_ONCE = 16
+SAME = "as it is"
+
+NUMBERS = """
+    SELECT CONCAT(cluster, '.units') AS doubled, 'hardware_cluster' AS of_table, cluster AS row_key, 'unit_count' AS of_column,
+        CAST(unit_count AS DOUBLE) AS value
+    FROM hardware_cluster WHERE hardware = $part
+    UNION ALL
+    SELECT 'clock', 'hardware_cluster', cluster, 'clock_boost_hz', clock_boost_hz
+    FROM hardware_cluster WHERE hardware = $part
+    UNION ALL
+    SELECT 'units', 'hardware_cluster', cluster, 'unit_count', CAST(unit_count AS DOUBLE)
+    FROM hardware_cluster WHERE hardware = $part
+    UNION ALL
+    SELECT CONCAT(m.level, '.bandwidth'), 'hardware_memory', m.level, 'bandwidth_byte_per_s', m.bandwidth_byte_per_s
+    FROM part_memory AS m SEMI JOIN hardware_memory AS h USING (hardware, level) WHERE hardware = $part
+    UNION ALL
+    SELECT CONCAT(m.level, '.capacity'), 'hardware_memory', m.level, 'capacity_byte', m.capacity_byte
+    FROM part_memory AS m SEMI JOIN hardware_memory AS h USING (hardware, level) WHERE hardware = $part
+    UNION ALL
+    SELECT CONCAT(k.precision, '.', k.unit, '.peak'), 'hardware_peak', CONCAT_WS('.', k.precision, k.unit, k.accumulator),
+        'peak_ops_per_s', k.peak_ops_per_s
+    FROM part_peak AS k SEMI JOIN hardware_peak AS h USING (hardware, precision, unit, accumulator) WHERE hardware = $part
+"""
+"""Numbers of a part that more of is more: what is doubled together has one name."""
+
+KEYS = {
+    "hardware_cluster": ("cluster",),
+    "hardware_memory": ("level",),
+    "hardware_power": ("mode",),
+    "hardware_peak": ("precision", "unit", "accumulator"),
+}
+"""Columns that name a row beside its part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slower:
+    """A run that twice a number of its part makes slower."""
+
+    hardware: str
+    doubled: str
+    model: str
+    batch: int
+    ratio: float
+    """Time after over time before; infinite where there is no answer any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a part was asked."""
+
+    doubled: Collection[str]
+    times: int
+    """Runs that were answered before any change."""
+    slower: Sequence[Slower]
+
+
+def asked(connection: duckdb.DuckDBPyConnection, part: str) -> tuple[str, str]:
+    """The backend that answers assume on a part, and the first precision that is preferred."""
+    query = """
+        SELECT s.backend, s.precision FROM part_support AS s JOIN supported_backend AS b USING (hardware, backend)
+        WHERE s.hardware = $part AND list_contains($preferred, s.precision)
+        ORDER BY b.is_default DESC, s.backend, list_position($preferred, s.precision) LIMIT 1
+    """
+    ((backend, precision),) = connection.execute(
+        query, {"part": part, "preferred": list(PREFERRED_PRECISIONS)}
+    ).fetchall()
+    return backend, precision
+
+
+def _varied(table: str, part: str, row: str, column: str, values: Sequence[float]) -> Varied:
+    names = KEYS[table]
+    return Varied(table, (("hardware", part), *zip(names, row.split("."), strict=True)), column, values)
+
+
+def _copies(connection: duckdb.DuckDBPyConnection, part: str) -> list[Copies]:
+    """The part as it is and with each of its numbers doubled, without power limits. What follows from units and clock follows
+    them; what is stated beside them is doubled in copies of its own, where it no longer would."""
+    rows = [row for row in connection.execute(NUMBERS, {"part": part}).fetchall() if row[-1] is not None]
+    units = {row[0] for row in rows if row[0].endswith(".units")}
+    if len(units) == 1:
+        rows = [row for row in rows if row[0] not in units]
+    modes = _modes(connection, part)
+    of_clusters = [row for row in rows if row[1] == "hardware_cluster"]
+    stated = [row for row in rows if row[1] != "hardware_cluster"]
+    return [_doubled(part, found, same, modes) for found, same in ((of_clusters, [SAME]), (stated, []))]
+
+
+def _modes(connection: duckdb.DuckDBPyConnection, part: str) -> list[str]:
+    found = connection.execute("SELECT mode FROM hardware_power WHERE hardware = ?", [part]).fetchall()
+    return [mode for (mode,) in found]
+
+
+def _doubled(part: str, rows: Sequence[tuple[Any, ...]], same: Sequence[str], modes: Sequence[str]) -> Copies:
+    doubled = [*same, *dict.fromkeys(row[0] for row in rows)]
+    varied: dict[tuple[str, str, str], list[float]] = {}
+    for name, table, row, column, value in rows:
+        numbers = varied.setdefault((table, row, column), [value] * len(doubled))
+        numbers[doubled.index(name)] = 2 * value
+    found = [_varied(table, part, row, column, values) for (table, row, column), values in varied.items()]
+    found += [_varied("hardware_power", part, mode, "tdp_w", [UNLIMITED_W] * len(doubled)) for mode in modes]
+    return Copies(part, [f"{part} {name}" for name in doubled], found)
+
+
+def monotone(
+    connection: duckdb.DuckDBPyConnection,
+    parts: Sequence[str],
+    models: Sequence[str],
+    batches: Sequence[int] = BATCHES,
+) -> Iterator[tuple[str, Found]]:
+    """What each part becomes slower by, a few parts at a time."""
+    for start in range(0, len(parts), PARTS_AT_ONCE):
+        yield from _some(connection, parts[start : start + PARTS_AT_ONCE], models, batches)
+
+
+def _some(
+    connection: duckdb.DuckDBPyConnection, parts: Sequence[str], models: Sequence[str], batches: Sequence[int]
+) -> Iterator[tuple[str, Found]]:
+    copies = [found for part in parts for found in _copies(connection, part)]
+    times = {
+        (model, *name.split(" ", 1), batch): latency_s
+        for (model, name, batch), latency_s in _times(connection, copies, models, batches).items()
+    }
+    for part in parts:
+        doubled = [n.split(" ", 1)[1] for c in copies for n in c.names if c.base == part and not n.endswith(SAME)]
+        before = {(m, b): t for (m, of, name, b), t in times.items() if (of, name) == (part, SAME) and t}
+        slower = [
+            Slower(part, name, model, batch, ratio)
+            for name in doubled
+            for (model, batch), time in before.items()
+            if (ratio := (times[model, part, name, batch] or math.inf) / time) > 1 + ROUNDING
+        ]
+        yield part, Found(doubled, len(before), slower)
+
+
+def sample_times(
+    connection: duckdb.DuckDBPyConnection, parts: Sequence[str], models: Sequence[str], batches: Sequence[int]
+) -> dict[tuple[str, str], list[float]]:
+    """Time of a sample at each batch on every part without power limits."""
+    copies = [_doubled(part, [], [SAME], _modes(connection, part)) for part in parts]
+    times = _times(connection, copies, models, batches)
+    return {
+        (model, part): [(times[model, f"{part} {SAME}", batch] or math.inf) / batch for batch in batches]
+        for part in parts
+        for model in models
+    }
+
+
+def _times(
+    connection: duckdb.DuckDBPyConnection, copies: Sequence[Copies], models: Sequence[str], batches: Sequence[int]
+) -> dict[tuple[str, str, int], float | None]:
+    """Time of each run by model, copy and batch."""
+    targets = {part: asked(connection, part) for part in dict.fromkeys(c.base for c in copies)}
+    (usual,) = evaluate.scenario_rows(connection, [_usual(connection)])
+    conditions = sorted({(*pair, batch) for pair in targets.values() for batch in batches})
+    scope = Scope(
+        models=models,
+        hardware=[name for c in copies for name in c.names],
+        targets=[(name, *targets[c.base]) for c in copies for name in c.names],
+        scenarios=[
+            {**usual, "scenario_id": -1 - i, "backend": backend, "precision": precision, "batch": batch}
+            for i, (backend, precision, batch) in enumerate(conditions)
+        ],
+        copies=copies,
+    )
+    query = "SELECT model, hardware, batch, latency_s FROM model_cost"
+    return {
+        (model, name, batch): latency_s
+        for _ in evaluate.evaluated(connection, scope, ["model_cost"])
+        for model, name, batch, latency_s in connection.execute(query).fetchall()
+    }
+
+
+def _usual(connection: duckdb.DuckDBPyConnection) -> int:
+    """A stored scenario of usual conditions."""
+    query = "SELECT MIN(scenario_id) FROM scenario WHERE phase = 'forward' AND power IS NULL AND cache_state = 'warm'"
+    ((number,),) = connection.execute(query).fetchall()
+    return number
+
+
+def main() -> None:
+    """Print every run that became slower."""
+    path, *named = sys.argv[1:]
+    with duckdb.connect(path, read_only=True, config={"threads": 1}) as connection:
+        every = [part for (part,) in connection.execute("SELECT hardware FROM hardware ORDER BY hardware").fetchall()]
+        models = [m for (m,) in connection.execute("SELECT model FROM model ORDER BY model").fetchall()]
+        for part, found in monotone(connection, named or every, models):
+            print(f"{part}: {len(found.doubled)} numbers, {found.times} runs, {len(found.slower)} slower", flush=True)
+            for s in found.slower:
+                print(f"    {s.doubled}: {s.model} at batch {s.batch}: {s.ratio:.4f}")
+
+
+if __name__ == "__main__":
+    main()
