@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import shutil
 import sys
@@ -15,58 +14,7 @@ import typer
 
 from charz.schema.errors import printable
 from charz.session.messages import Messages
-
-_DECIMAL = (
-    (1e18, "E"),
-    (1e15, "P"),
-    (1e12, "T"),
-    (1e9, "G"),
-    (1e6, "M"),
-    (1e3, "k"),
-    (1.0, ""),
-    (1e-3, "m"),
-    (1e-6, "µ"),
-    (1e-9, "n"),
-    (1e-12, "p"),
-    (1e-15, "f"),
-)
-_BINARY = ((2.0**50, "Pi"), (2.0**40, "Ti"), (2.0**30, "Gi"), (2.0**20, "Mi"), (2.0**10, "Ki"), (1.0, ""))
-_UNKNOWN = "-"
-
-
-def quantity(value: float | None, unit: str) -> str:
-    """A value of a unit of the engine in its display unit: `0.0012, "s"` is `1.20 ms`."""
-    if unit == "byte":
-        return size(value)
-    if unit == "fraction":
-        return percent(value)
-    names = {"ops/s": "OP/s", "byte/s": "B/s", "op": "OP", "flop": "FLOP", "mac": "MAC"}
-    if unit in ("USD", "USD/h"):
-        return _UNKNOWN if value is None else f"{significant(value)} {unit}"
-    return _scaled(value, names.get(unit, unit), _DECIMAL)
-
-
-def size(value: float | None) -> str:
-    """A number of bytes, e.g. `97.5 MiB`."""
-    return _scaled(value, "B", _BINARY)
-
-
-def percent(value: float | None) -> str:
-    """A fraction, e.g. `43 %`."""
-    if value is None or not math.isfinite(value):
-        return _UNKNOWN
-    share = 100 * value
-    return f"{share:.0f} %" if share >= 9.95 or share == 0 else f"{share:.1f} %"
-
-
-def significant(value: float, digits: int = 3) -> str:
-    """A number with a few significant digits and no exponent where it reads well without one."""
-    if value == 0:
-        return "0"
-    magnitude = math.floor(math.log10(abs(value)))
-    if not -4 <= magnitude < 7:
-        return f"{value:.{digits - 1}e}"
-    return f"{value:.{max(0, digits - 1 - magnitude)}f}"
+from charz.session.quantities import UNKNOWN
 
 
 def cell(value: object) -> str:
@@ -171,22 +119,8 @@ def heading(text: str) -> None:
     show(f"\n{text}\n{'=' * len(text)}")
 
 
-def _scaled(value: float | None, unit: str, scale: Sequence[tuple[float, str]]) -> str:
-    if value is None or not math.isfinite(value):
-        return _UNKNOWN
-    if value == 0:
-        return f"0 {unit}"
-    factor, prefix = next(((f, p) for f, p in scale if abs(value) >= f * 0.9995), scale[-1])
-    return f"{_three_digits(value / factor)} {prefix}{unit}"
-
-
-def _three_digits(value: float) -> str:
-    size = abs(value)
-    return f"{value:.0f}" if size >= 99.95 else f"{value:.1f}" if size >= 9.995 else f"{value:.2f}"
-
-
 def _reads_as_number(text: str) -> bool:
-    return not text or text == _UNKNOWN or text.lstrip("-+")[:1].isdigit() or text in ("nan", "inf", "-inf")
+    return not text or text == UNKNOWN or text.lstrip("-+")[:1].isdigit() or text in ("nan", "inf", "-inf")
 
 
 def _markdown_row(parts: Sequence[str]) -> str:

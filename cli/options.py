@@ -165,7 +165,9 @@ def _answer(
     changes: Mapping[str, str] | None,
 ) -> None:
     """Ask, and write what comes: every section as a table for people, else the one asked for."""
-    chosen = given.pop("section", None) if sections else None
+    if any(given.get(name) is not None for name in method.asked.files):
+        sections = ()
+    chosen = given.pop("section", None) if method.asked.sections else None
     is_page = bool(sections) and chosen is None and format is Format.table and target.out is None
     failed = False
     for section in sections if is_page else [chosen or (sections or (None,))[0]]:

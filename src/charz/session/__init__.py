@@ -12,6 +12,8 @@ from .ask.compare import Compare
 from .ask.concurrency import Concurrency
 from .ask.cost import Cost
 from .ask.describe import Describe
+from .ask.diff import Diff
+from .ask.graph import Graph
 from .ask.llm import Llm
 from .ask.memory import Memory
 from .ask.parallel import Parallel
@@ -27,6 +29,7 @@ from .catalog.measurements import Measurements
 from .catalog.models import Models
 from .catalog.scenario import Scenario
 from .catalog.validate import Validate
+from .decide.assert_ import Assert
 from .decide.explore import Explore
 from .decide.opportunities import Opportunities
 from .decide.recommend import Recommend
@@ -48,6 +51,8 @@ class Session(
     Concurrency,
     Cost,
     Describe,
+    Diff,
+    Graph,
     Llm,
     Memory,
     Parallel,
@@ -59,6 +64,7 @@ class Session(
     Measure,
     Calibrate,
     Validate,
+    Assert,
     Explore,
     Opportunities,
     Recommend,

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from charz.schema import user_file
 
 from ..answer import Rows, answer
 from ..core import Core, Question
-from ..parameters import Backend, Batch, Cache, Model, Part, Power, Precision, Sequence_, Top
+from ..parameters import Backend, Batch, Cache, File, Force, Model, Part, Power, Precision, Sequence_, Text, Top
 from ..question import single
 from ..scoped import Scoped
+from . import chrome_trace
 
 _RUN = (
     "model", "hardware", "backend", "precision", "batch", "sequence", "power", "is_simulated", "latency_s", "throughput_per_s",
@@ -169,6 +173,7 @@ class Report(Core):
             "partition", "concurrency", "validation", "stages", "levels", "traffic", "timeline", "largest_batch", "energy_delay_product",
             "modules", "operators", "fusion", "fusions", "precisions", "cost", "checkpointing",
         ),
+        files=("trace",),
     )  # fmt: skip
     def report(
         self,
@@ -182,6 +187,8 @@ class Report(Core):
         cache: Cache = "warm",
         power: Power = None,
         top: Top = 10,
+        trace: Annotated[File | None, Text("Write the predicted execution as a Chrome trace, which Perfetto opens.")] = None,
+        force: Force = False,
         section: Literal[
             "run", "memory", "mapping", "kernels", "energy", "sentences", "checks", "partition", "concurrency", "validation",
             "stages", "levels", "traffic", "timeline", "largest_batch", "energy_delay_product", "modules", "operators",
@@ -190,6 +197,10 @@ class Report(Core):
     ) -> Rows:  # fmt: skip
         """Report one model on one part. Options left out take the model's and the part's defaults."""
         question = single(model, on, batch, sequence, precision, backend, cache, power)
+        if trace is not None:
+            scoped, _ = self.target(question, *chrome_trace.VIEWS)
+            user_file.write(Path(trace), chrome_trace.text(scoped), force)
+            return Rows(("trace",), [(str(trace),)])
         if section == "checks":
             scoped, keys = self.target(question, "model_report")
             return _checks(scoped, keys)

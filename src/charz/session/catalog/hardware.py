@@ -13,13 +13,10 @@ from charz.schema.errors import CharzError
 
 from ..answer import Asked, Rows, answer, of_query
 from ..core import Core
-from ..parameters import File, Text
+from ..parameters import File, Force, Text
 
 if TYPE_CHECKING:
     import duckdb
-
-
-Force = Annotated[bool, Text("Let --out write over a file that charz did not write.")]
 
 
 AnyPart = Annotated[str, Text("Part, by id or any other name it has.")]

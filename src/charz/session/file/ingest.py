@@ -6,6 +6,7 @@ import functools
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from charz.schema.errors import CharzError
@@ -80,7 +81,9 @@ class Ingest(Sql):
         train: Annotated[bool, Text("Add the backward pass.")] = False,
         force: Annotated[bool, Text("Trace again what has not changed.")] = False,
         no_answers: Annotated[bool, Text("Leave the answers at hand to `charz refresh`.")] = False,
-        name: Annotated[str | None, Text("Name of a live module, else its class's.", is_python_only=True)] = None,
+        name: Annotated[
+            str | None, Text("Name of one model in the database, e.g. v2, beside its other versions.")
+        ] = None,
     ) -> Rows:
         """Trace models without weights and write what they compute and move into the database.
 
@@ -106,6 +109,8 @@ class Ingest(Sql):
             "trust": self.access.trust,
         }
         specs = _specs(_listed(models), all_, _listed(settings), inputs=tuple(_listed(inputs)), **options)
+        if name is not None:
+            specs = [_named(specs, name)]
         with self.messages.progress("ingest", len(specs)) as done:
 
             def report(outcome: Outcome) -> None:
@@ -183,6 +188,15 @@ def _specs(given: Sequence[str], source: str | None, settings: Sequence[str], **
             "no model named", next="try `charz ingest efficientnet_b0`, or `charz ingest --all torchvision`"
         )
     return [parse(name, settings=chosen, **options) for name in requested for chosen in swept]
+
+
+def _named(specs: Sequence[Spec], name: str) -> Spec:
+    """The one request under a name of the user's. Raises `CharzError` for several requests and for what is no name."""
+    if len(specs) > 1:
+        raise CharzError("one name for several models", f"--name {name}", f"{len(specs)} are asked for", "ingest one")
+    if not re.fullmatch(r"[\w.@:+-]+", name):
+        raise CharzError("not a name of a model", f"--name {name}", next="write letters, digits and . _ - + @ :")
+    return replace(specs[0], stored=name)
 
 
 def _listed(given: Names | None) -> list[str]:
