@@ -14,9 +14,10 @@ from charz import __version__
 from charz.schema import disk
 from charz.schema.errors import CharzError, is_interrupt, unknown_name
 from charz.session import GROUP_LINES
+from charz.session.methods import Method, methods
 
 from . import display, process
-from .options import LIVE_HELP, Method, function, methods
+from .options import LIVE_HELP, function
 
 
 class LazyGroup(TyperGroup):

@@ -52,11 +52,13 @@ class Format(StrEnum):
 
 
 def write(rows: Rows, format: Format, out: Path | None, texts: Texts = dict, force: bool = False) -> None:
-    """Write an answer to standard output, or to a file or pipe of the user's.
+    """Write an answer to standard output, or to a file or pipe of the user's; nothing of one without columns.
 
     `texts` gives what the columns hold, where that is shown; `force` writes over a file that charz did not write. Raises `CharzError` for a file
     that cannot be written.
     """
+    if not rows.columns:
+        return
     if format is Format.parquet and out is None and sys.stdout.isatty():
         raise CharzError("parquet is not text", "standard output is a terminal", next="name a file with --out")
     total = 0

@@ -13,7 +13,7 @@ import pytest
 
 import charz
 from charz.cli import dispatch
-from charz.cli.options import Method, methods
+from charz.session.methods import Method, methods
 from charz.session.parameters import Text
 
 READS: dict[str, tuple[list[str], dict[str, Any]]] = {
@@ -48,7 +48,7 @@ READS: dict[str, tuple[list[str], dict[str, Any]]] = {
 OTHERS = {
     "calibrate", "doctor", "export", "fusion", "graph", "hardware add", "hardware dump", "hardware remove", "hardware sync",
     "hardware template", "ingest", "measure",
-    "measurements import", "measurements list", "plot", "refresh", "scenario add", "scenario remove", "validate",
+    "mcp", "measurements import", "measurements list", "plot", "refresh", "scenario add", "scenario remove", "validate",
     "what-if",
 }  # fmt: skip
 """Commands that write, run models or other commands, or want measurements: their own tests call them."""

@@ -40,6 +40,7 @@ from .file.check import Check
 from .file.doctor import Doctor
 from .file.export import Export
 from .file.ingest import Ingest
+from .file.mcp import Mcp
 from .file.refresh import Refresh
 from .messages import CharzWarning, Messages
 
@@ -75,6 +76,7 @@ class Session(
     Check,
     Export,
     Ingest,
+    Mcp,
     Sql,
     Refresh,
 ):

@@ -25,7 +25,7 @@ def saving(example: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
             draw(self, *args, out=out, **given)
             return Rows(("picture",), [(str(out),)])
 
-        draw.asked = Asked(rows, ())  # type: ignore[attr-defined]
+        draw.asked = Asked(rows, (), files=("out",))  # type: ignore[attr-defined]
         return draw
 
     return decorated

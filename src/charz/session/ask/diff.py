@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from charz.schema.errors import CharzError
+from charz.schema.errors import CharzError, unknown_name
 
 from ..answer import Rows, answer
 from ..core import Core, Question
@@ -70,14 +70,13 @@ class Diff(Core):
         """
         most = _fraction(fail_on)
         question = single(old, on, batch, sequence, precision, backend, cache, cap)
-        if versions.is_trace(new):
+        if versions.is_trace(new) and self.access.may_ingest:
             return self._against_trace(question, Path(new), section, top, most)
         session, models = self._both(old, new)
-        sides = [session.target(replace(question, models=[model]), "model_report")[0] for model in models]
+        questions = [replace(question, models=[model]) for model in models]
         if section == "total":
-            old_run, new_run = (side.rows("model_report", _RUN).frame().to_dicts()[0] for side in sides)
-            return _total(old_run, new_run, most)
-        before, after = (_seconds(side, section) for side in sides)
+            return _total(_run(session, questions[0]), _run(session, questions[1]), most)
+        before, after = (_seconds(session.target(asked, "model_report")[0], section) for asked in questions)
         keys = dict.fromkeys([*before, *after])
         return _compared(section, [(key, before.get(key), after.get(key)) for key in keys], top)
 
@@ -101,6 +100,8 @@ class Diff(Core):
         known = self._names("model")
         if old in known and new in known:
             return self, (old, new)
+        if not self.access.may_ingest:
+            raise unknown_name("model", old if old not in known else new, known)
         if (old, new) not in self._versions:
             wanted = {"old": old, "new": new}
             path, names = self._made.enter_context(versions.ingested(self.path, wanted, known, self.messages))
@@ -129,6 +130,13 @@ class Diff(Core):
             return _total({"latency_s": old}, {"latency_s": new}, most)
         rows = [] if section == "modules" else against_trace.rows(section, pairs, column)
         return _compared(section, rows, top)
+
+
+def _run(session: Core, question: Question) -> Record:
+    """Quantities of the one run that is asked about."""
+    scoped, _ = session.target(question, "model_report")
+    (run,) = scoped.rows("model_report", _RUN).frame().to_dicts()
+    return run
 
 
 def _seconds(scoped: Scoped, section: str) -> dict[tuple[Any, ...], float]:

@@ -54,7 +54,7 @@ def _written(make: Callable[..., PartText]) -> Callable[..., str]:
         user_file.write(file, made.text.encode(), force)
         return Rows(("written",), [(str(file),)])
 
-    text.asked = Asked(rows, ())  # type: ignore[attr-defined]
+    text.asked = Asked(rows, (), files=("out",))  # type: ignore[attr-defined]
     return text
 
 
