@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from charz.schema.errors import CharzError
 
 from ..answer import Rows, answer
+from ..ask.report import SHOWN_PARTS
 from ..ask.sql import Sql
 from ..assumed import counted, note
 from ..axes import names
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from charz.ingest.run import Outcome
     from charz.ingest.sources.spec import Spec
     from charz.ingest.write import AddRuns
-
-CLOSING_PARTS = ("i7_13700k", "h100_sxm5_80", "tpu_v4", "kpu_t256")
-"""One CPU, GPU, TPU and KPU that everybody has heard of, or should."""
 
 CLOSING_MODELS = 3
 """Models up to which `ingest` answers about each on every such part; of more, each has one line, on the GPU."""
@@ -157,9 +155,9 @@ class Ingest(Sql):
         if not known:
             return Rows(_CLOSING, [], is_failure=True)
         is_brief = len(known) > CLOSING_MODELS
-        parts = [part for part in CLOSING_PARTS if part in self._names("hardware")]
+        parts = [part for part in SHOWN_PARTS if part in self._names("hardware")]
         if is_brief:
-            parts = [part for part in parts if part == CLOSING_PARTS[1]]
+            parts = [part for part in parts if part == SHOWN_PARTS[1]]
         query = "SELECT scenario_id FROM scenario WHERE batch = 1 AND phase = 'forward'"
         numbers = [number for (number,) in self.connection().execute(query).fetchall()]
         scoped = self.scope(models=known, hardware=parts, scenarios=numbers).whole()
@@ -170,7 +168,7 @@ class Ingest(Sql):
             self.messages.remark(f"no answer on {', '.join(lost)}: nothing that runs there trains")
         note(scoped, self.messages, counted(["target_cost"]))
         self.messages.remark(
-            f"next: charz {'report' if len(known) == 1 else 'compare'} {' '.join(known[:CLOSING_MODELS])} --on {CLOSING_PARTS[1]}"
+            f"next: charz {'report' if len(known) == 1 else 'compare'} {' '.join(known[:CLOSING_MODELS])} --on {SHOWN_PARTS[1]}"
         )
         return Rows(_CLOSING, rows, ("target_cost",), is_failure=counts["failed"] > 0)
 
