@@ -146,7 +146,9 @@ def answer(
         @functools.wraps(body)
         def method(self: S, *args: P.args, **kwargs: P.kwargs) -> pl.DataFrame:
             with damage.named(_path_of(self)):
-                return body(self, *args, **kwargs).frame()
+                from .notebook import Frame
+
+                return Frame(body(self, *args, **kwargs).frame())
 
         method.asked = Asked(body, sections, more, is_writing, alone, files)  # type: ignore[attr-defined]
         return cast("Callable[Concatenate[S, P], pl.DataFrame]", method)

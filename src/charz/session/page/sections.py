@@ -284,7 +284,7 @@ def _precisions(subject: Subject) -> Section:
 
 
 def _opportunities(subject: Subject) -> Section:
-    given = {name: value for name, value in subject.conditions.items() if name in ("sequence", "power")}
+    given = {name: value for name, value in subject.conditions.items() if name != "cache"}
     rows = subject.ask("opportunities", subject.model, on=subject.part, **given)
     table = subject.tabled(
         rows, f"SELECT {', '.join(rows.columns)} FROM opportunity ORDER BY saved_time_fraction DESC NULLS LAST"
@@ -294,7 +294,7 @@ def _opportunities(subject: Subject) -> Section:
         return Section(
             "opportunities", "What would help", "Nothing that charz knows would make it faster.", tables=[table]
         )
-    change = f"{first['change'][:1].upper()}{first['change'][1:]} ({first['kind']})"
+    change = f"{first['change'][:1].upper()}{first['change'][1:]} in place of {first['instead_of']}"
     finding = f"{change} saves most: {percent(first['saved_time_fraction'])} of the time of a sample{_trade(first)}."
     return Section("opportunities", "What would help", finding, tables=[table])
 
