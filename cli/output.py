@@ -153,7 +153,7 @@ def _table(columns: Sequence[str], cells: Sequence[Sequence[str]], texts: Texts)
     else:
         named = sum(1 for _ in itertools.takewhile(lambda i: columns[i] in _CONDITIONS, kept))
         body = display.table([headers[i] for i in kept], [[row[i] for i in kept] for row in cells], named or 1)
-    return f"{caption}\n\n{body}" if caption else body
+    return f"{display.wrapped(caption)}\n\n{body}" if caption else body
 
 
 def _derivation(rows: Sequence[Sequence[Any]]) -> str:

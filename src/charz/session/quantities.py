@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 from charz.schema.units import UNITS, ending
@@ -106,17 +107,34 @@ def count(value: float) -> str:
 
 
 def headers(columns: Sequence[str]) -> list[str]:
-    """Names of columns without their units, where they stay apart."""
-    short = [_header(name) for name in columns]
-    return [s if short.count(s) == 1 else _longer(n, s) for s, n in zip(short, columns, strict=True)]
+    """Names of columns without their units, no two alike: those that would be name their quantity too."""
+    found = [_header(name) for name in columns]
+    for lengthened in ([_longer(name) for name in columns], [name.replace("_", " ") for name in columns]):
+        counts = Counter(found)
+        found = [longer if counts[short] > 1 else short for short, longer in zip(found, lengthened, strict=True)]
+    return found
 
 
-def _longer(column: str, header: str) -> str:
-    return f"{header} share" if column.endswith("_fraction") else header
+_QUANTITIES = {"s": "time", "J": "energy", "W": "power", "byte": "bytes", "USD": "cost", "1/s": "rate"}
+"""What a unit measures, where a heading has to say it."""
+
+_SAID = {"J": ("energy", "edp"), "USD": ("cost", "price")}
+"""Units whose quantity a heading always says: `token_j` is the energy of a token."""
+
+
+def _longer(column: str) -> str:
+    if column.endswith("_fraction"):
+        return f"{_header(column)} share"
+    quantity_name = _QUANTITIES.get(UNITS.get(ending(column), ""), "")
+    short = _header(column)
+    return short if not quantity_name or quantity_name in short else f"{short} {quantity_name}"
 
 
 def _header(column: str) -> str:
     end = "_fraction" if column.endswith("_fraction") else ending(column)
-    suffix = end if end in ("_fraction", "_usd_per_hour") or UNITS.get(end) in DISPLAYED or end == "_per_s" else ""
+    unit = UNITS.get(end, "")
+    suffix = end if end in ("_fraction", "_usd_per_hour") or unit in DISPLAYED or end == "_per_s" else ""
     name = column.removesuffix(suffix) + ("/s" if end == "_per_s" else "")
-    return name.removeprefix("is_").replace("_", " ")
+    name = name.removeprefix("is_").replace("_", " ")
+    says = _SAID.get(unit, ())
+    return f"{name} {says[0]}" if says and not any(word in name for word in says) else name
