@@ -35,14 +35,19 @@ class LazyGroup(TyperGroup):
         return _group(cmd_name, found) if isinstance(found, dict) else _command(found)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Usage and one line a command."""
+        """What to do first, and one line a command, by what people do."""
         formatter.write(
             "Usage: charz [--db FILE] [--live] COMMAND [ARGUMENTS]\n\n"
             "How fast is a neural network on a machine, how many joules, how much memory, why, and\n"
             "what would help: answers in SQL over one DuckDB file.\n\n"
         )
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line(found)) for name, found in methods().items()])
+        with formatter.section("First"):
+            formatter.write_dl(_FIRST)
+        for folder, title in _FOLDERS.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(name, line(found)) for name, found in methods().items() if _folder(found) == folder]
+                )
         with formatter.section("Options"):
             formatter.write_dl(
                 [
@@ -52,7 +57,22 @@ class LazyGroup(TyperGroup):
                     ("--help", "This page; `charz COMMAND --help` for one command"),
                 ]
             )
-        formatter.write("\nStart with: charz ingest efficientnet_b0\n")
+
+
+_FIRST = [
+    ("charz ingest efficientnet_b0", "Bring a model into charz.duckdb"),
+    ("charz report efficientnet_b0 --on rtx4090", "Ask about it on a part"),
+    ("charz recommend efficientnet_b0 --latency 5ms", "Choose a part"),
+]
+
+_FOLDERS = {"ask": "Ask", "explain": "Explain", "decide": "Decide", "catalog": "Catalog", "file": "File"}
+"""Folders of `charz.session`, each of what people do, and their headings."""
+
+
+def _folder(found: Method | dict[str, Method]) -> str:
+    """The folder of a command's method."""
+    method = found if isinstance(found, Method) else next(iter(found.values()))
+    return method.asked.rows.__module__.split(".")[-2]
 
 
 application = typer.Typer(cls=LazyGroup, add_completion=False, rich_markup_mode=None)
