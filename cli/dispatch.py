@@ -14,9 +14,10 @@ from charz import __version__
 from charz.schema import disk
 from charz.schema.errors import CharzError, is_interrupt, unknown_name
 from charz.session import GROUP_LINES
+from charz.session.methods import Method, methods
 
 from . import display, process
-from .options import LIVE_HELP, Method, function, methods
+from .options import LIVE_HELP, function
 
 
 class LazyGroup(TyperGroup):
@@ -34,14 +35,19 @@ class LazyGroup(TyperGroup):
         return _group(cmd_name, found) if isinstance(found, dict) else _command(found)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Usage and one line a command."""
+        """What to do first, and one line a command, by what people do."""
         formatter.write(
             "Usage: charz [--db FILE] [--live] COMMAND [ARGUMENTS]\n\n"
             "How fast is a neural network on a machine, how many joules, how much memory, why, and\n"
             "what would help: answers in SQL over one DuckDB file.\n\n"
         )
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line(found)) for name, found in methods().items()])
+        with formatter.section("First"):
+            formatter.write_dl(_FIRST)
+        for folder, title in _FOLDERS.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(name, line(found)) for name, found in methods().items() if _folder(found) == folder]
+                )
         with formatter.section("Options"):
             formatter.write_dl(
                 [
@@ -51,7 +57,22 @@ class LazyGroup(TyperGroup):
                     ("--help", "This page; `charz COMMAND --help` for one command"),
                 ]
             )
-        formatter.write("\nStart with: charz ingest efficientnet_b0\n")
+
+
+_FIRST = [
+    ("charz ingest efficientnet_b0", "Bring a model into charz.duckdb"),
+    ("charz report efficientnet_b0 --on rtx4090", "Ask about it on a part"),
+    ("charz recommend efficientnet_b0 --latency 5ms", "Choose a part"),
+]
+
+_FOLDERS = {"ask": "Ask", "explain": "Explain", "decide": "Decide", "catalog": "Catalog", "file": "File"}
+"""Folders of `charz.session`, each of what people do, and their headings."""
+
+
+def _folder(found: Method | dict[str, Method]) -> str:
+    """The folder of a command's method."""
+    method = found if isinstance(found, Method) else next(iter(found.values()))
+    return method.asked.rows.__module__.split(".")[-2]
 
 
 application = typer.Typer(cls=LazyGroup, add_completion=False, rich_markup_mode=None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import shutil
 import sys
@@ -15,58 +14,13 @@ import typer
 
 from charz.schema.errors import printable
 from charz.session.messages import Messages
+from charz.session.quantities import UNKNOWN
 
-_DECIMAL = (
-    (1e18, "E"),
-    (1e15, "P"),
-    (1e12, "T"),
-    (1e9, "G"),
-    (1e6, "M"),
-    (1e3, "k"),
-    (1.0, ""),
-    (1e-3, "m"),
-    (1e-6, "µ"),
-    (1e-9, "n"),
-    (1e-12, "p"),
-    (1e-15, "f"),
-)
-_BINARY = ((2.0**50, "Pi"), (2.0**40, "Ti"), (2.0**30, "Gi"), (2.0**20, "Mi"), (2.0**10, "Ki"), (1.0, ""))
-_UNKNOWN = "-"
+LONGEST_NUMBER = 24
+"""Characters of a number with its unit; a longer text that starts with a digit is a sentence."""
 
-
-def quantity(value: float | None, unit: str) -> str:
-    """A value of a unit of the engine in its display unit: `0.0012, "s"` is `1.20 ms`."""
-    if unit == "byte":
-        return size(value)
-    if unit == "fraction":
-        return percent(value)
-    names = {"ops/s": "OP/s", "byte/s": "B/s", "op": "OP", "flop": "FLOP", "mac": "MAC"}
-    if unit in ("USD", "USD/h"):
-        return _UNKNOWN if value is None else f"{significant(value)} {unit}"
-    return _scaled(value, names.get(unit, unit), _DECIMAL)
-
-
-def size(value: float | None) -> str:
-    """A number of bytes, e.g. `97.5 MiB`."""
-    return _scaled(value, "B", _BINARY)
-
-
-def percent(value: float | None) -> str:
-    """A fraction, e.g. `43 %`."""
-    if value is None or not math.isfinite(value):
-        return _UNKNOWN
-    share = 100 * value
-    return f"{share:.0f} %" if share >= 9.95 or share == 0 else f"{share:.1f} %"
-
-
-def significant(value: float, digits: int = 3) -> str:
-    """A number with a few significant digits and no exponent where it reads well without one."""
-    if value == 0:
-        return "0"
-    magnitude = math.floor(math.log10(abs(value)))
-    if not -4 <= magnitude < 7:
-        return f"{value:.{digits - 1}e}"
-    return f"{value:.{max(0, digits - 1 - magnitude)}f}"
+LEAST_WIDTH = 12
+"""Columns of a text in a table at least, however narrow the line."""
 
 
 def cell(value: object) -> str:
@@ -88,26 +42,50 @@ def one_line(text: str) -> str:
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[object]], repeated: int = 1) -> str:
-    """Aligned columns under a rule; numbers, and texts that start with one, to the right."""
+    """Aligned columns under a rule; numbers, and texts that start with one, to the right. A text that is wider than the line
+    leaves room for goes on in further lines of its row."""
     headers = [one_line(header) for header in headers]
-    raw = [list(row) for row in rows]
-    texts = [[cell(value) for value in row] for row in raw]
+    texts = [[cell(value) for value in row] for row in rows]
     is_number = [
         bool(texts) and all(_reads_as_number(row[i]) for row in texts) and any(row[i] for row in texts)
         for i in range(len(headers))
     ]
     widths = [max([len(header), *(len(row[i]) for row in texts)]) for i, header in enumerate(headers)]
+    widths = _narrowed(widths, is_number, _table_width(), repeated)
     blocks = _blocks(widths, _table_width(), repeated)
 
     def line(parts: Sequence[str], block: Sequence[int]) -> str:
         aligned = (parts[i].rjust(widths[i]) if is_number[i] else parts[i].ljust(widths[i]) for i in block)
         return "  ".join(aligned).rstrip()
 
+    def lines(row: Sequence[str], block: Sequence[int]) -> list[str]:
+        wrapped = {i: textwrap.wrap(row[i], widths[i], break_on_hyphens=False) or [""] for i in block}
+        count = max(map(len, wrapped.values()), default=1)
+        padded = [
+            [wrapped[i][k] if i in wrapped and k < len(wrapped[i]) else "" for i in range(len(row))]
+            for k in range(count)
+        ]
+        return [line(parts, block) for parts in padded]
+
     def drawn(block: Sequence[int]) -> str:
         rule = "  ".join("-" * widths[i] for i in block)
-        return "\n".join([line(headers, block), rule, *(line(row, block) for row in texts)])
+        return "\n".join([*lines(headers, block), rule, *(text for row in texts for text in lines(row, block))])
 
     return "\n\n".join(drawn(block) for block in blocks)
+
+
+def _narrowed(widths: Sequence[int], is_number: Sequence[bool], most: int, repeated: int) -> list[int]:
+    """Widths that fit a line: of the columns that every block repeats at most half of it together, of another text what they leave."""
+    found = list(widths)
+    kept = min(repeated, len(found))
+    for i in range(kept):
+        if not is_number[i]:
+            found[i] = min(found[i], max(LEAST_WIDTH, most // 2 // kept - 2))
+    left = most - sum(width + 2 for width in found[:kept])
+    for i in range(kept, len(found)):
+        if not is_number[i]:
+            found[i] = min(found[i], max(LEAST_WIDTH, left))
+    return found
 
 
 def _blocks(widths: Sequence[int], most: int, repeated: int) -> list[list[int]]:
@@ -137,6 +115,11 @@ def markdown(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A GitHub table."""
     lines = [_markdown_row([one_line(header) for header in headers]), "|" + "---|" * len(headers)]
     return "\n".join(lines + [_markdown_row([cell(value) for value in row]) for row in rows])
+
+
+def wrapped(text: str) -> str:
+    """A text in lines of the terminal."""
+    return textwrap.fill(text, _table_width(), break_on_hyphens=False) if text else text
 
 
 def facts(rows: Iterable[tuple[str, str, str]]) -> str:
@@ -171,22 +154,9 @@ def heading(text: str) -> None:
     show(f"\n{text}\n{'=' * len(text)}")
 
 
-def _scaled(value: float | None, unit: str, scale: Sequence[tuple[float, str]]) -> str:
-    if value is None or not math.isfinite(value):
-        return _UNKNOWN
-    if value == 0:
-        return f"0 {unit}"
-    factor, prefix = next(((f, p) for f, p in scale if abs(value) >= f * 0.9995), scale[-1])
-    return f"{_three_digits(value / factor)} {prefix}{unit}"
-
-
-def _three_digits(value: float) -> str:
-    size = abs(value)
-    return f"{value:.0f}" if size >= 99.95 else f"{value:.1f}" if size >= 9.995 else f"{value:.2f}"
-
-
 def _reads_as_number(text: str) -> bool:
-    return not text or text == _UNKNOWN or text.lstrip("-+")[:1].isdigit() or text in ("nan", "inf", "-inf")
+    is_short = len(text) <= LONGEST_NUMBER and text.lstrip("-+")[:1].isdigit()
+    return not text or text == UNKNOWN or is_short or text in ("nan", "inf", "-inf")
 
 
 def _markdown_row(parts: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ import inspect
 import math
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -17,9 +17,10 @@ import typer
 
 from charz.schema import damage, user_file
 from charz.schema.errors import CharzError
-from charz.session import GROUPS, Session
+from charz.session import Session
 from charz.session.access import Access, database_path
 from charz.session.answer import Asked, Rows
+from charz.session.methods import Method
 from charz.session.parameters import Amount, File, Names, Sizes, Text
 
 from . import display
@@ -44,27 +45,6 @@ _FORCE = Annotated[bool, typer.Option("--force", help="Let --out write over a fi
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
-    """A method of a session that is a command."""
-
-    name: str
-    group: str
-    """Name of the group of commands that it is in; empty for one of its own."""
-    owner: type
-    asked: Asked
-
-    @property
-    def help(self) -> str:
-        """What it does."""
-        return inspect.getdoc(self.asked.rows) or ""
-
-    @property
-    def first_line(self) -> str:
-        """What it does, in one sentence."""
-        return " ".join(self.help.partition("\n\n")[0].split())
-
-
-@dataclass(frozen=True, slots=True)
 class Target:
     """Where an answer goes."""
 
@@ -72,21 +52,6 @@ class Target:
     """The file; None for standard output."""
     force: bool
     """Whether a file that charz did not write is written over."""
-
-
-def methods() -> dict[str, Method | dict[str, Method]]:
-    """Every command by name, and those of a group by the name of the group."""
-    found: dict[str, Method | dict[str, Method]] = {m.name: m for m in _methods(Session, "")}
-    for group, owner in GROUPS.items():
-        found[group] = {m.name: m for m in _methods(owner, group)}
-    return dict(sorted(found.items()))
-
-
-def _methods(owner: type, group: str) -> Iterator[Method]:
-    for name in dir(owner):
-        asked = getattr(getattr(owner, name), "asked", None)
-        if isinstance(asked, Asked) and not name.startswith("_"):
-            yield Method(name.rstrip("_").replace("_", "-"), group, owner, asked)
 
 
 def function(method: Method, changes: Mapping[str, str] | None = None) -> Callable[..., None]:
@@ -165,7 +130,9 @@ def _answer(
     changes: Mapping[str, str] | None,
 ) -> None:
     """Ask, and write what comes: every section as a table for people, else the one asked for."""
-    chosen = given.pop("section", None) if sections else None
+    if any(given.get(name) is not None for name in method.asked.files):
+        sections = ()
+    chosen = given.pop("section", None) if method.asked.sections else None
     is_page = bool(sections) and chosen is None and format is Format.table and target.out is None
     failed = False
     for section in sections if is_page else [chosen or (sections or (None,))[0]]:

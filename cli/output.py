@@ -19,7 +19,7 @@ from uuid import UUID
 
 from charz.schema import user_file
 from charz.schema.errors import CharzError, printable
-from charz.schema.units import UNITS, ending
+from charz.session import quantities
 from charz.session.answer import Rows
 from charz.session.explain import explain
 
@@ -27,12 +27,6 @@ from . import display
 
 TABLE_ROWS = 200
 """Rows that `table` and `markdown` show of a longer answer."""
-
-_DISPLAYED = frozenset({"s", "J", "W", "byte", "J s", "USD", "USD/h", "byte/s", "ops/s", "Hz", "J/byte", "J/op"})
-"""Units that a table gives in a display unit."""
-
-_COUNTED = {"macs": "mac", "flops": "flop"}
-"""What columns of work count."""
 
 _CONDITIONS = frozenset({"model", "hardware", "backend", "precision", "batch", "sequence", "context", "scenario_id"})
 """Columns that stand above a table where all of its rows agree."""
@@ -58,11 +52,13 @@ class Format(StrEnum):
 
 
 def write(rows: Rows, format: Format, out: Path | None, texts: Texts = dict, force: bool = False) -> None:
-    """Write an answer to standard output, or to a file or pipe of the user's.
+    """Write an answer to standard output, or to a file or pipe of the user's; nothing of one without columns.
 
     `texts` gives what the columns hold, where that is shown; `force` writes over a file that charz did not write. Raises `CharzError` for a file
     that cannot be written.
     """
+    if not rows.columns:
+        return
     if format is Format.parquet and out is None and sys.stdout.isatty():
         raise CharzError("parquet is not text", "standard output is a terminal", next="name a file with --out")
     total = 0
@@ -105,7 +101,7 @@ def encode(columns: Sequence[str], rows: Sequence[Sequence[Any]], format: Format
         return printable(f"{_derivation(rows)}\n").encode()
     columns, cells = _cells(columns, rows[:TABLE_ROWS])
     if format is Format.markdown:
-        return f"{display.markdown(_headers(columns), cells)}\n".encode()
+        return f"{display.markdown(quantities.headers(columns), cells)}\n".encode()
     return printable(f"{_table(columns, cells, texts)}\n").encode()
 
 
@@ -142,7 +138,7 @@ def _cells(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[Seque
 
 def _table(columns: Sequence[str], cells: Sequence[Sequence[str]], texts: Texts) -> str:
     """A table under what all of its rows agree in; one long row as a list."""
-    headers = _headers(columns)
+    headers = quantities.headers(columns)
     is_list = len(cells) == 1 and len(columns) >= FACTS_COLUMNS
     same = [
         i
@@ -157,7 +153,7 @@ def _table(columns: Sequence[str], cells: Sequence[Sequence[str]], texts: Texts)
     else:
         named = sum(1 for _ in itertools.takewhile(lambda i: columns[i] in _CONDITIONS, kept))
         body = display.table([headers[i] for i in kept], [[row[i] for i in kept] for row in cells], named or 1)
-    return f"{caption}\n\n{body}" if caption else body
+    return f"{display.wrapped(caption)}\n\n{body}" if caption else body
 
 
 def _derivation(rows: Sequence[Sequence[Any]]) -> str:
@@ -178,52 +174,16 @@ def _derivation(rows: Sequence[Sequence[Any]]) -> str:
 def _measure(value: float | None, word: str | None, unit: str | None) -> str:
     if value is None:
         return word or "-"
-    if unit in _DISPLAYED or unit == "fraction":
-        return display.quantity(value, str(unit))
-    return f"{_count(value)} {unit}" if unit and unit not in ("count", "ops") else _count(value)
+    if unit in quantities.DISPLAYED or unit == "fraction":
+        return quantities.quantity(value, str(unit))
+    return f"{quantities.count(value)} {unit}" if unit and unit not in ("count", "ops") else quantities.count(value)
 
 
 def shown(value: Any, column: str) -> str:
     """One value in the display unit that its column's name promises."""
-    unit = UNITS.get(ending(column))
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if value is None:
-        return "-"
-    if isinstance(value, int | float):
-        if column.endswith("_fraction"):
-            return display.percent(value)
-        if column in _COUNTED:
-            return display.quantity(value, _COUNTED[column])
-        if unit in _DISPLAYED:
-            return display.quantity(value, str(unit))
-        if isinstance(value, float):
-            return _count(value)
-        return str(value)
+    if value is None or isinstance(value, bool | int | float):
+        return quantities.shown(value, column)
     return display.cell(_plain(value))
-
-
-def _count(value: float) -> str:
-    if not math.isfinite(value):
-        return str(value)
-    return str(int(value)) if value.is_integer() and abs(value) < 1e6 else display.significant(value)
-
-
-def _headers(columns: Sequence[str]) -> list[str]:
-    """Names of columns without their units, where they stay apart."""
-    short = [_header(name) for name in columns]
-    return [s if short.count(s) == 1 else _longer(n, s) for s, n in zip(short, columns, strict=True)]
-
-
-def _longer(column: str, header: str) -> str:
-    return f"{header} share" if column.endswith("_fraction") else header
-
-
-def _header(column: str) -> str:
-    end = "_fraction" if column.endswith("_fraction") else ending(column)
-    suffix = end if end in ("_fraction", "_usd_per_hour") or UNITS.get(end) in _DISPLAYED or end == "_per_s" else ""
-    name = column.removesuffix(suffix) + ("/s" if end == "_per_s" else "")
-    return name.removeprefix("is_").replace("_", " ")
 
 
 def _csv(rows: Iterable[Sequence[Any]]) -> bytes:

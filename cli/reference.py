@@ -22,13 +22,13 @@ from charz.hardware_catalog import reference as hardware
 from charz.ingest import reference as operators
 from charz.schema import database, ddl
 from charz.session import Session
+from charz.session.methods import Method, methods
 from charz.sql import layers, triggers, views
 from charz.sql.keys import KEYS
 
 from . import display, printed
 from . import pages as made
 from .dispatch import LazyGroup
-from .options import Method, methods
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "reference"

@@ -10,9 +10,10 @@ import typer
 
 from charz.schema.errors import CharzError, unknown_name
 from charz.session.decide.what_if import METHODS, WhatIf
+from charz.session.methods import Method, methods
 from charz.session.parameters import Text
 
-from .options import DATABASE, LIVE, Method, function, is_asked_live, methods
+from .options import DATABASE, LIVE, function, is_asked_live
 
 _SETTINGS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 """Options that stand after the first word are the other command's."""

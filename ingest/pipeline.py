@@ -29,6 +29,7 @@ def ingest(spec: Spec, rules: Rules) -> Ingested:
     if spec.train:
         request.module.train()
         request.name += ",train"
+    request.name = spec.stored or request.name
     made = ingest_request(request, rules, train=spec.train)
     made.remark = remark(request, made, is_guess=spec.module == "factory" and not spec.inputs)
     made.model["request_hash"] = request_hash(spec)

@@ -10,8 +10,10 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections import defaultdict
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import polars as pl
@@ -182,3 +184,66 @@ def call_work(name: str, shapes: list[tuple[int, ...]], precision: str) -> opera
     work = operator_shape.unknown()
     work["operator_class"] = operator_class
     return work
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An outermost ATen call of one step of a run."""
+
+    name: str
+    operator_class: str
+    seconds: float
+    """Device time it caused; in a trace without a device its own wall time. Median over the steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What a trace holds of one step."""
+
+    calls: list[Call]
+    has_device: bool
+    """Whether times are of a device."""
+    step_count: int
+    """Steps that agree in their calls; of others nothing is taken."""
+
+
+def profile(path: Path) -> Profile:
+    """The calls of one step of a trace: of all steps that `torch.profiler` marked, of the whole trace where it marked none.
+    Raises `CharzError` if the file is no such trace."""
+    try:
+        events = _events(path)
+        calls = outermost_calls([e for e in events if e.get("cat") == "cpu_op"])
+        device_time = _device_time(events, calls)
+        steps = [
+            [
+                _call(call, device_time)
+                for call in calls
+                if begin <= call["ts"] < end and call["name"].startswith("aten::")
+            ]
+            for begin, end in _steps(events)
+        ]
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        what = f"{type(error).__name__}: {error}"
+        raise CharzError("an event of the trace lacks a field or has a wrong one", str(path), what) from error
+    named = Counter(tuple(call.name for call in step) for step in steps if step)
+    if not named:
+        next = "profile with activities=[ProfilerActivity.CPU, ...]"
+        raise CharzError("the trace holds no ATen calls", str(path), next=next)
+    common = named.most_common(1)[0][0]
+    agreeing = [step for step in steps if tuple(call.name for call in step) == common]
+    middle = [replace(same[0], seconds=median(c.seconds for c in same)) for same in zip(*agreeing, strict=True)]
+    return Profile(middle, device_time is not None, len(agreeing))
+
+
+def _steps(events: list[dict[str, Any]]) -> list[tuple[float, float]]:
+    """Begin and end of each step that the profiler marked; without marks one that holds everything."""
+    marks = [
+        e for e in events if str(e.get("name", "")).startswith("ProfilerStep#") and e.get("cat") == "user_annotation"
+    ]
+    return [(e["ts"], e["ts"] + e["dur"]) for e in marks] or [(float("-inf"), float("inf"))]
+
+
+def _call(call: dict[str, Any], device_time: dict[int, float] | None) -> Call:
+    name = call["name"].removeprefix("aten::")
+    micros = call["dur"] if device_time is None else device_time.get(id(call), 0.0)
+    return Call(name, _CLASSES.get(name, "unknown"), micros * 1e-6)

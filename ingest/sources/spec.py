@@ -35,6 +35,8 @@ class Spec:
     """Parameters of a synthetic model or changes to a configuration."""
     train: bool = False
     """Backward work included."""
+    stored: str = ""
+    """Name in the database, where the user gives another than the model's own."""
     trust: bool = field(default=False, repr=False)
     """A saved program may run code; no part of what is asked for, so nothing of its `repr`."""
 

@@ -13,9 +13,9 @@ import pytest
 
 from charz.cli import dispatch
 from charz.cli.dispatch import line
-from charz.cli.options import methods
 from charz.session import Session
 from charz.session.answer import Rows, answer
+from charz.session.methods import methods
 from charz.sql import triggers
 
 from .conftest import Charz, assert_one_line_error

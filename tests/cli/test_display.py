@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from charz.cli import display
+from charz.session import quantities
 
 
 @pytest.mark.parametrize(
@@ -29,12 +30,12 @@ from charz.cli import display
     ],
 )
 def test_a_quantity_reads_as_people_write_it(value: float | None, unit: str, text: str) -> None:
-    assert display.quantity(value, unit) == text
+    assert quantities.quantity(value, unit) == text
 
 
 @given(st.floats(min_value=1e-15, max_value=1e18), st.sampled_from(["s", "J", "W", "byte/s"]))
 def test_a_display_value_is_within_rounding(value: float, unit: str) -> None:
-    number, prefixed = display.quantity(value, unit).split(" ")
+    number, prefixed = quantities.quantity(value, unit).split(" ")
     factors = {
         "E": 1e18,
         "P": 1e15,

@@ -14,17 +14,19 @@ import pytest
 
 import charz
 from charz.cli import dispatch
-from charz.cli.options import Method, methods
 from charz.session import Session
+from charz.session.methods import Method, methods
 from charz.session.parameters import Text
 
 READS: dict[str, tuple[list[str], dict[str, Any]]] = {
+    "assert": (["small"], {"on": "t4", "latency": "10s", "memory": "8GiB"}),
     "check": (["small"], {"on": ["t4"]}),
     "compare": (["small", "other"], {"on": ["t4", "kpu_t64"], "batch": "1,8"}),
     "concurrency": (["small"], {"on": ["t4"]}),
     "cost": (["small"], {"on": ["t4"], "co2": 300.0}),
     "coverage": (["small"], {}),
     "describe": (["model_report"], {}),
+    "diff": (["small", "other"], {"on": "t4", "section": "modules"}),
     "explain": (["small", "0"], {"on": "t4"}),
     "explore": ([], {"base": "t4", "vary": ["units=20,80", "l2=4MiB:16MiB"], "models": ["small"]}),
     "hardware diff": (["t4", "l4"], {}),
@@ -46,9 +48,9 @@ READS: dict[str, tuple[list[str], dict[str, Any]]] = {
 """Arguments and options of each command that only reads."""
 
 OTHERS = {
-    "calibrate", "doctor", "export", "fusion", "hardware add", "hardware dump", "hardware remove", "hardware sync",
+    "calibrate", "doctor", "export", "fusion", "graph", "hardware add", "hardware dump", "hardware remove", "hardware sync",
     "hardware template", "ingest", "measure",
-    "measurements import", "measurements list", "plot", "refresh", "scenario add", "scenario remove", "validate",
+    "mcp", "measurements import", "measurements list", "plot", "refresh", "scenario add", "scenario remove", "validate",
     "what-if",
 }  # fmt: skip
 """Commands that write, run models or other commands, or want measurements: their own tests call them."""
@@ -101,7 +103,7 @@ def test_a_command_prints_what_its_method_returns(
     for group in groups:
         owner = getattr(owner, group)
     given = [arguments] if name in SEVERAL else arguments
-    frame = getattr(owner, method)(*given, **options)
+    frame = (getattr(owner, method, None) or getattr(owner, f"{method}_"))(*given, **options)
     assert [list(row) for row in printed] == [frame.columns] * len(frame)
     for left, right in zip(printed, frame.iter_rows(named=True), strict=True):
         for column, value in right.items():

@@ -142,7 +142,7 @@ def test_limits_leave_choices_out_by_reason(db: Session) -> None:
         ("cost", "small", {"on": "tpu_v1", "backend": "kpu"}, "part: kpu on tpu_v1. It has xla"),
         ("cost", "small", {"on": "t4", "kwh": float("inf")}, "not a finite number: --kwh inf"),
         ("compare", "small", {"precision": "fp8", "backend": "openvino"}, "no part runs this so: small"),
-        ("opportunities", "small", {"on": "tpu_v1", "precision": "fp16", "parts": True}, "does not run this model so"),
+        ("opportunities", "small", {"on": "tpu_v1", "precision": "fp16"}, "does not compute in this precision"),
         ("sweep", "small", {"resolution": 288}, "not ingested at this resolution"),
         ("compare", "smal", {}, "unknown model: smal. Nearest: small"),
     ],
@@ -188,6 +188,19 @@ def test_fused_stands_beside_unfused(db: Session, part: str, backend: str, count
 
 def test_counterparts_are_asked_for_by_name_alone(db: Session) -> None:
     assert not any(name.endswith("_unfused") for name in db.opportunities("small", on=PART)["backend"])
+
+
+def test_opportunities_start_from_what_was_asked_and_show_every_kind_first(db: Session) -> None:
+    frame = db.opportunities("small", on=PART, batch=8, backend="eager", precision="fp32")
+    assert set(frame["batch"]) == {8} and set(frame["backend"]) == {"eager"} and set(frame["precision"]) == {"fp32"}
+    kinds = frame["kind"].to_list()
+    assert len(set(kinds[: len(set(kinds))])) == len(set(kinds)) > 1
+    before = {"batch": "batch 8", "backend": "eager", "precision": "fp32"}
+    assert all(row["instead_of"] == before[row["kind"]] != row["change"] for row in frame.to_dicts())
+    (own,) = db.report("small", on=PART, batch=8, backend="eager", precision="fp32").to_dicts()
+    best = frame.filter(kind="backend").to_dicts()[0]
+    (other,) = db.report("small", on=PART, batch=8, backend=best["change"], precision="fp32").to_dicts()
+    assert best["saved_s"] == pytest.approx((own["latency_s"] - other["latency_s"]) / 8, rel=1e-9)
 
 
 def test_every_precision_of_a_part_is_compared(db: Session) -> None:

@@ -17,8 +17,6 @@ from charz.session import Messages, Session
 from charz.session.ask import charts
 from charz.session.ask.plot import PICTURES
 
-pytest.importorskip("altair", reason="pip install -e '.[plot]'")
-
 PART = "h100_sxm5_80"
 
 

@@ -11,8 +11,9 @@ from typing import get_args
 import pytest
 import typer
 
-from charz.cli.options import Method, function, methods
+from charz.cli.options import function
 from charz.session.ask.plot import PICTURES
+from charz.session.methods import Method, methods
 from charz.sql import views
 
 TABLE = Path(__file__).parents[2] / "docs" / "source_plan.md"

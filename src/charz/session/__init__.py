@@ -12,6 +12,8 @@ from .ask.compare import Compare
 from .ask.concurrency import Concurrency
 from .ask.cost import Cost
 from .ask.describe import Describe
+from .ask.diff import Diff
+from .ask.graph import Graph
 from .ask.llm import Llm
 from .ask.memory import Memory
 from .ask.parallel import Parallel
@@ -27,6 +29,7 @@ from .catalog.measurements import Measurements
 from .catalog.models import Models
 from .catalog.scenario import Scenario
 from .catalog.validate import Validate
+from .decide.assert_ import Assert
 from .decide.explore import Explore
 from .decide.opportunities import Opportunities
 from .decide.recommend import Recommend
@@ -37,6 +40,7 @@ from .file.check import Check
 from .file.doctor import Doctor
 from .file.export import Export
 from .file.ingest import Ingest
+from .file.mcp import Mcp
 from .file.refresh import Refresh
 from .messages import CharzWarning, Messages
 
@@ -48,6 +52,8 @@ class Session(
     Concurrency,
     Cost,
     Describe,
+    Diff,
+    Graph,
     Llm,
     Memory,
     Parallel,
@@ -59,6 +65,7 @@ class Session(
     Measure,
     Calibrate,
     Validate,
+    Assert,
     Explore,
     Opportunities,
     Recommend,
@@ -69,6 +76,7 @@ class Session(
     Check,
     Export,
     Ingest,
+    Mcp,
     Sql,
     Refresh,
 ):

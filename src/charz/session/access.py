@@ -21,6 +21,8 @@ class Access:
     """How long another charz that changes the file is waited for. [s]"""
     is_live: bool = False
     """Whether every answer is evaluated when it is asked for, and none taken that is at hand."""
+    may_ingest: bool = True
+    """Whether a question may trace a model that the file has not, which runs its code."""
 
 
 def database_path(path: str | Path | None = None) -> Path:

@@ -123,6 +123,8 @@ class Asked:
     """Whether it changes the database."""
     alone: tuple[str, ...] = ()
     """Further ones that answer a question of their own: shown where they are asked for, each by an option of its name."""
+    files: tuple[str, ...] = ()
+    """Parameters that name a file to write in place of every table; the answer is its name."""
 
 
 def _path_of(owner: Any) -> Path:
@@ -132,7 +134,11 @@ def _path_of(owner: Any) -> Path:
 
 
 def answer(
-    *sections: str, more: tuple[str, ...] = (), is_writing: bool = False, alone: tuple[str, ...] = ()
+    *sections: str,
+    more: tuple[str, ...] = (),
+    is_writing: bool = False,
+    alone: tuple[str, ...] = (),
+    files: tuple[str, ...] = (),
 ) -> Callable[[Callable[Concatenate[S, P], Rows]], Callable[Concatenate[S, P], pl.DataFrame]]:
     """Make a method that gives rows one that returns a frame, and a command of its name."""
 
@@ -140,9 +146,11 @@ def answer(
         @functools.wraps(body)
         def method(self: S, *args: P.args, **kwargs: P.kwargs) -> pl.DataFrame:
             with damage.named(_path_of(self)):
-                return body(self, *args, **kwargs).frame()
+                from .notebook import Frame
 
-        method.asked = Asked(body, sections, more, is_writing, alone)  # type: ignore[attr-defined]
+                return Frame(body(self, *args, **kwargs).frame())
+
+        method.asked = Asked(body, sections, more, is_writing, alone, files)  # type: ignore[attr-defined]
         return cast("Callable[Concatenate[S, P], pl.DataFrame]", method)
 
     return decorated

@@ -15,7 +15,7 @@ from .parameters import MOST, Amount, File, Names, Sizes
 MOST_SIZES = 1000
 """Sizes on one axis: each is a scenario of its own on every part."""
 
-_EXAMPLES = {"s": "5ms", "J": "50mJ", "byte": "8GiB"}
+_EXAMPLES = {"s": "5ms", "J": "50mJ", "byte": "8GiB", "W": "15W"}
 
 
 def names(given: Names | None) -> list[str]:
@@ -64,7 +64,7 @@ def check_size(what: str, size: int) -> int:
 
 
 def amount(given: Amount | None, unit: str, option: str) -> float | None:
-    """A limit in SI units (`s`, `J` or `byte`). Raises `CharzError` for a text without a unit of that kind."""
+    """A limit in SI units (`s`, `J`, `byte` or `W`). Raises `CharzError` for a text without a unit of that kind."""
     if given is None or not isinstance(given, str):
         return given
     match = re.fullmatch(r"\s*((?:\d+\.?\d*|\.\d+)(?:e[-+]?\d{1,2})?)\s*([A-Za-zµ]*)\s*", given)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import fnmatch
-import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from charz.schema import user_file
 from charz.schema.errors import CharzError, unknown_name
 from charz.sql.keys import TARGET as KEYS
 
-from ..answer import Asked, Rows
 from ..axes import cache_state, names, sizes
 from ..core import Core, Question
 from ..messages import Messages
-from ..parameters import Backends, Batches, Cache, File, Names, Parts, Precisions, Sequences, Text
+from ..parameters import Backends, Batches, Cache, File, Force, Names, Parts, Precisions, Sequences, Text
+from ..saving import saving
 from ..scoped import Scoped
 
 Chart = Any
@@ -28,25 +26,10 @@ Records = list[dict[str, Any]]
 _NAMES = ("model", "hardware", "backend", "precision", "batch")
 
 
-def _saving(draw: Callable[..., Chart]) -> Callable[..., Chart]:
-    """Make a method that draws a command that writes the picture and answers with the file's name."""
-
-    @functools.wraps(draw)
-    def rows(self: Core, *args: Any, out: File | None = None, **given: Any) -> Rows:
-        if out is None:
-            raise CharzError("no file to draw into", next="write e.g. --out picture.svg")
-        user_file.check(Path(out), given.get("force", False))
-        draw(self, *args, out=out, **given)
-        return Rows(("picture",), [(str(out),)])
-
-    draw.asked = Asked(rows, ())  # type: ignore[attr-defined]
-    return draw
-
-
 class Plot(Core):
     """Pictures of what a session answers."""
 
-    @_saving
+    @saving("picture.svg")
     def plot(
         self,
         kind: Annotated[str, Text("roofline, tiling, pareto, memory, edp, batch, fusion or shmoo.")],
@@ -59,7 +42,7 @@ class Plot(Core):
         precision: Precisions = None,
         backend: Backends = None,
         cache: Cache = "warm",
-        force: Annotated[bool, Text("Let --out write over a file that charz did not write.")] = False,
+        force: Force = False,
     ) -> Chart:
         """Draw a picture of report views: an Altair chart for Python, a file for the command line."""
         from . import charts

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from charz.schema import user_file
+from charz.schema.errors import CharzError
 
 from ..answer import Rows, answer
+from ..axes import names
 from ..core import Core, Question
-from ..parameters import Backend, Batch, Cache, Model, Part, Power, Precision, Sequence_, Top
+from ..parameters import Backend, Batch, Cache, File, Force, Model, Names, Power, Precision, Sequence_, Text, Top
 from ..question import single
 from ..scoped import Scoped
+from . import chrome_trace
 
 _RUN = (
     "model", "hardware", "backend", "precision", "batch", "sequence", "power", "is_simulated", "latency_s", "throughput_per_s",
@@ -156,8 +162,18 @@ _BESIDE = {"run": ("model_energy", "model_latency")}
 _SIDES = {"operators": "backends", "fusion": "backends", "fusions": "backends", "precisions": "precisions"}
 """Sections that hold a run against others of the same conditions, by the axis these differ in."""
 
+SHOWN_PARTS = ("i7_13700k", "h100_sxm5_80", "tpu_v4", "kpu_t256")
+"""One CPU, GPU, TPU and KPU that everybody has heard of, or should."""
+
 _MAPPED = frozenset({"kernel_mapping", "mapping_summary"})
 """Views that rest on how each kernel is mapped, which is found once for both."""
+
+
+def statement(section: str) -> str:
+    """The statement whose rows a section gives, its longest lists cut as `top` says."""
+    view, columns, order = _SECTIONS[section]
+    beside = "".join(f" JOIN {other} USING (model, hardware, scenario_id)" for other in _BESIDE.get(section, ()))
+    return f"SELECT {', '.join(columns)} FROM {view}{beside} {order.format(top=10, backend='eager')}".rstrip()
 
 
 class Report(Core):
@@ -169,12 +185,13 @@ class Report(Core):
             "partition", "concurrency", "validation", "stages", "levels", "traffic", "timeline", "largest_batch", "energy_delay_product",
             "modules", "operators", "fusion", "fusions", "precisions", "cost", "checkpointing",
         ),
+        files=("html", "trace"),
     )  # fmt: skip
     def report(
         self,
         model: Model,
         *,
-        on: Part,
+        on: Annotated[Names, Text("Part, e.g. rtx4090; --html compares it with further ones, with commas or again for each.")],
         batch: Batch = None,
         sequence: Sequence_ = None,
         precision: Precision = None,
@@ -182,6 +199,9 @@ class Report(Core):
         cache: Cache = "warm",
         power: Power = None,
         top: Top = 10,
+        html: Annotated[File | None, Text("Write the whole report as one page that opens anywhere.")] = None,
+        trace: Annotated[File | None, Text("Write the predicted execution as a Chrome trace, which Perfetto opens.")] = None,
+        force: Force = False,
         section: Literal[
             "run", "memory", "mapping", "kernels", "energy", "sentences", "checks", "partition", "concurrency", "validation",
             "stages", "levels", "traffic", "timeline", "largest_batch", "energy_delay_product", "modules", "operators",
@@ -189,7 +209,33 @@ class Report(Core):
         ] = "run",
     ) -> Rows:  # fmt: skip
         """Report one model on one part. Options left out take the model's and the part's defaults."""
-        question = single(model, on, batch, sequence, precision, backend, cache, power)
+        parts = names(on)
+        if len(parts) != 1 and html is None:
+            raise CharzError(
+                "a report is of one part", ", ".join(parts) or "none named", next="`charz compare`, or --html page.html"
+            )
+        question = single(model, parts[0], batch, sequence, precision, backend, cache, power)
+        written = []
+        if html is not None:
+            conditions = {
+                "batch": batch,
+                "sequence": sequence,
+                "precision": precision,
+                "backend": backend,
+                "cache": cache,
+                "power": power,
+            }
+            user_file.check(Path(html), force)
+            user_file.write(
+                Path(html), self._page(model, parts, {k: v for k, v in conditions.items() if v is not None}), force
+            )
+            written.append((str(html),))
+        if trace is not None:
+            scoped, _ = self.target(question, *chrome_trace.VIEWS)
+            user_file.write(Path(trace), chrome_trace.text(scoped), force)
+            written.append((str(trace),))
+        if written:
+            return Rows(("file",), written)
         if section == "checks":
             scoped, keys = self.target(question, "model_report")
             return _checks(scoped, keys)
@@ -202,6 +248,24 @@ class Report(Core):
         return scoped.rows(
             view, columns, order.format(top=top, backend=keys["backend"]), beside=_BESIDE.get(section, ())
         )
+
+    def _page(self, model: str, parts: list[str], conditions: dict[str, Any]) -> bytes:
+        """The page of a report, beside a few well-known parts where no others are named."""
+        from .. import page
+        from ..page.document import options
+
+        known = [self.part_name(name) for name in parts]
+        others = [name for name in SHOWN_PARTS if name in self._names("hardware")] if len(known) == 1 else []
+        subject = page.Subject(self, self.model_name(model), list(dict.fromkeys([*known, *others])), conditions)
+        shared = ("batch", "sequence", "precision", "backend")
+        asked = {"model": model, "on": known[0], **{name: conditions[name] for name in shared if name in conditions}}
+        subtitle = "Time, energy and memory as charz predicts them, and why."
+        before, self.messages = self.messages, self.messages.once()
+        try:
+            found = list(page.sections(subject))
+        finally:
+            self.messages = before
+        return page.text(f"{model} on {known[0]}", subtitle, found, options(asked.items()))
 
     def _sides(self, question: Question, keys: dict[str, Any], axis: str) -> Question:
         """A question about one target, widened to what it is held against: its backend's counterparts, fused or not, or

@@ -13,13 +13,10 @@ from charz.schema.errors import CharzError
 
 from ..answer import Asked, Rows, answer, of_query
 from ..core import Core
-from ..parameters import File, Text
+from ..parameters import File, Force, Text
 
 if TYPE_CHECKING:
     import duckdb
-
-
-Force = Annotated[bool, Text("Let --out write over a file that charz did not write.")]
 
 
 AnyPart = Annotated[str, Text("Part, by id or any other name it has.")]
@@ -57,7 +54,7 @@ def _written(make: Callable[..., PartText]) -> Callable[..., str]:
         user_file.write(file, made.text.encode(), force)
         return Rows(("written",), [(str(file),)])
 
-    text.asked = Asked(rows, ())  # type: ignore[attr-defined]
+    text.asked = Asked(rows, (), files=("out",))  # type: ignore[attr-defined]
     return text
 
 

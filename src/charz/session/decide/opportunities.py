@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from charz.schema.errors import CharzError
+from ..answer import Rows, answer, of_query
+from ..core import Core, Question
+from ..parameters import Backend, Batch, Model, Part, Power, Precision, Sequence_, Text, Top
+from ..question import DEFAULT_BATCHES, single
 
-from ..answer import Rows, answer
-from ..axes import names, sizes
-from ..core import PREFERRED_PRECISIONS, Core, Question
-from ..parameters import (
-    Backends,
-    Batches,
-    Model,
-    Part,
-    Powers,
-    Precisions,
-    Sequences,
-    Text,
-    Top,
-)
-from ..question import DEFAULT_BATCHES
+_START = ("hardware", "backend", "precision", "batch")
+"""What tells the condition that is asked about from those that it is held against."""
+
+_IS_START = " AND ".join(f"{name} = ?" for name in _START)
+
+_BEST = "PARTITION BY kind ORDER BY saved_time_fraction DESC NULLS LAST, saved_energy_fraction DESC NULLS LAST, change"
 
 _HELPED = (
-    "model", "hardware", "backend", "precision", "batch", "kind", "change", "sample_s", "saved_s", "saved_time_fraction",
-    "saved_j", "saved_energy_fraction", "saved_memory_byte", "saved_million_usd", "trade",
+    "model", "hardware", "backend", "precision", "batch", "kind",
+    """CASE kind WHEN 'part' THEN hardware WHEN 'batch' THEN CONCAT('batch ', batch) WHEN 'precision' THEN precision
+        WHEN 'backend' THEN backend ELSE 'default' END AS instead_of""",
+    "change", "sample_s", "saved_s", "saved_time_fraction", "saved_j", "saved_energy_fraction", "saved_memory_byte",
+    "saved_million_usd", "trade",
 )  # fmt: skip
 
 
@@ -37,40 +34,33 @@ class Opportunities(Core):
         model: Model,
         *,
         on: Part,
-        batch: Batches = None,
-        sequence: Sequences = None,
-        precision: Precisions = None,
-        backend: Backends = None,
-        power: Powers = None,
+        batch: Batch = None,
+        sequence: Sequence_ = None,
+        precision: Precision = None,
+        backend: Backend = None,
+        power: Power = None,
         parts: Annotated[bool, Text("Other parts as well.")] = False,
         top: Top = 15,
     ) -> Rows:
-        """List changes with what each saves and its trade, from the smallest batch and the first precision named that the
-        part computes in."""
-        part = self.part_name(on)
-        batches, precisions = sizes(batch) or DEFAULT_BATCHES, names(precision) or PREFERRED_PRECISIONS
+        """List what to change of the condition that is asked about, from what to what, with what each saves and its trade: the best
+        of every kind of change first, then the next best of every kind."""
+        _, start = self.target(single(model, on, batch, sequence, precision, backend, power=power), "model_report")
         question = Question(
             [model],
-            [] if parts else [part],
-            batches,
-            sizes(sequence),
-            names(precision),
-            names(backend),
-            names(power),
+            [] if parts else [start["hardware"]],
+            sorted({start["batch"], *DEFAULT_BATCHES}),
+            [sequence] if sequence else [],
+            powers=[power] if power else [],
             every_backend=True,
             is_first=False,
         )
         scoped = self.asked(question, "opportunity")
-        query = "SELECT min_by(precision, list_position(?, precision)) FROM part_support WHERE hardware = ?"
-        asked_precision = scoped.value(query, [list(precisions), part])
-        if asked_precision is None:
-            where, next = f"{model} on {part}", "name another --precision or --backend"
-            raise CharzError("this part does not run this model so", where, next=next)
-        start = "WHERE hardware = ? AND batch = ? AND precision = ?"
-        order = f"{start} ORDER BY saved_time_fraction DESC NULLS LAST, kind, change, backend LIMIT {top}"
-        found = scoped.rows("opportunity", _HELPED, order, [part, batches[0], asked_precision])
+        keys = [start[name] for name in _START]
+        ranked = f"(SELECT *, ROW_NUMBER() OVER ({_BEST}) AS place FROM opportunity WHERE {_IS_START}) AS ranked"
+        query = f"SELECT {', '.join(_HELPED)} FROM {ranked} ORDER BY place, saved_time_fraction DESC NULLS LAST, kind LIMIT {top}"
+        found = of_query(scoped.sql(query, keys), "opportunity")
         if not found.fetch():
             self.messages.warn(
-                f"nothing known would help {model} on {part}; widen --batch, --precision, --backend or add --parts"
+                f"nothing known would help {model} on {start['hardware']}; --parts asks about other parts too"
             )
         return found

@@ -6,11 +6,13 @@ import functools
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from charz.schema.errors import CharzError
 
 from ..answer import Rows, answer
+from ..ask.report import SHOWN_PARTS
 from ..ask.sql import Sql
 from ..assumed import counted, note
 from ..axes import names
@@ -22,9 +24,6 @@ if TYPE_CHECKING:
     from charz.ingest.run import Outcome
     from charz.ingest.sources.spec import Spec
     from charz.ingest.write import AddRuns
-
-CLOSING_PARTS = ("i7_13700k", "h100_sxm5_80", "tpu_v4", "kpu_t256")
-"""One CPU, GPU, TPU and KPU that everybody has heard of, or should."""
 
 CLOSING_MODELS = 3
 """Models up to which `ingest` answers about each on every such part; of more, each has one line, on the GPU."""
@@ -80,7 +79,9 @@ class Ingest(Sql):
         train: Annotated[bool, Text("Add the backward pass.")] = False,
         force: Annotated[bool, Text("Trace again what has not changed.")] = False,
         no_answers: Annotated[bool, Text("Leave the answers at hand to `charz refresh`.")] = False,
-        name: Annotated[str | None, Text("Name of a live module, else its class's.", is_python_only=True)] = None,
+        name: Annotated[
+            str | None, Text("Name of one model in the database, e.g. v2, beside its other versions.")
+        ] = None,
     ) -> Rows:
         """Trace models without weights and write what they compute and move into the database.
 
@@ -106,6 +107,8 @@ class Ingest(Sql):
             "trust": self.access.trust,
         }
         specs = _specs(_listed(models), all_, _listed(settings), inputs=tuple(_listed(inputs)), **options)
+        if name is not None:
+            specs = [_named(specs, name)]
         with self.messages.progress("ingest", len(specs)) as done:
 
             def report(outcome: Outcome) -> None:
@@ -152,9 +155,9 @@ class Ingest(Sql):
         if not known:
             return Rows(_CLOSING, [], is_failure=True)
         is_brief = len(known) > CLOSING_MODELS
-        parts = [part for part in CLOSING_PARTS if part in self._names("hardware")]
+        parts = [part for part in SHOWN_PARTS if part in self._names("hardware")]
         if is_brief:
-            parts = [part for part in parts if part == CLOSING_PARTS[1]]
+            parts = [part for part in parts if part == SHOWN_PARTS[1]]
         query = "SELECT scenario_id FROM scenario WHERE batch = 1 AND phase = 'forward'"
         numbers = [number for (number,) in self.connection().execute(query).fetchall()]
         scoped = self.scope(models=known, hardware=parts, scenarios=numbers).whole()
@@ -165,7 +168,7 @@ class Ingest(Sql):
             self.messages.remark(f"no answer on {', '.join(lost)}: nothing that runs there trains")
         note(scoped, self.messages, counted(["target_cost"]))
         self.messages.remark(
-            f"next: charz {'report' if len(known) == 1 else 'compare'} {' '.join(known[:CLOSING_MODELS])} --on {CLOSING_PARTS[1]}"
+            f"next: charz {'report' if len(known) == 1 else 'compare'} {' '.join(known[:CLOSING_MODELS])} --on {SHOWN_PARTS[1]}"
         )
         return Rows(_CLOSING, rows, ("target_cost",), is_failure=counts["failed"] > 0)
 
@@ -183,6 +186,15 @@ def _specs(given: Sequence[str], source: str | None, settings: Sequence[str], **
             "no model named", next="try `charz ingest efficientnet_b0`, or `charz ingest --all torchvision`"
         )
     return [parse(name, settings=chosen, **options) for name in requested for chosen in swept]
+
+
+def _named(specs: Sequence[Spec], name: str) -> Spec:
+    """The one request under a name of the user's. Raises `CharzError` for several requests and for what is no name."""
+    if len(specs) > 1:
+        raise CharzError("one name for several models", f"--name {name}", f"{len(specs)} are asked for", "ingest one")
+    if not re.fullmatch(r"[\w.@:+-]+", name):
+        raise CharzError("not a name of a model", f"--name {name}", next="write letters, digits and . _ - + @ :")
+    return replace(specs[0], stored=name)
 
 
 def _listed(given: Names | None) -> list[str]:

@@ -1,0 +1,55 @@
+"""Predicted kernels beside the calls of a profiler's trace."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from charz.ingest.measurements.kineto import Call
+
+Pair = tuple[dict[str, Any] | None, "Call | None"]
+"""A kernel and the call that is its counterpart, or either alone."""
+
+Row = tuple[tuple[Any, ...], float | None, float | None]
+"""What tells a row apart, its predicted and its measured time."""
+
+_COARSE = {"depthwise_conv": "conv", "grouped_conv": "conv", "batch_norm": "norm", "reduction": "pooling"}
+"""Classes that a trace does not tell apart, each by the one that stands for them."""
+
+
+def _class(name: str) -> str:
+    return _COARSE.get(name, name)
+
+
+def aligned(kernels: Sequence[dict[str, Any]], calls: Sequence[Call]) -> Iterator[Pair]:
+    """Kernels and calls in order, those of equal class side by side: the longest runs of equal classes are found first."""
+    calls = [call for call in calls if call.operator_class != "view"]
+    before = [_class(kernel["kernel_class"]) for kernel in kernels]
+    after = [_class(call.operator_class) for call in calls]
+    for what, i, to_i, j, to_j in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if what == "equal":
+            yield from zip(kernels[i:to_i], calls[j:to_j], strict=True)
+            continue
+        yield from ((kernel, None) for kernel in kernels[i:to_i])
+        yield from ((None, call) for call in calls[j:to_j])
+
+
+def rows(section: str, pairs: Sequence[Pair], column: str) -> list[Row]:
+    """Predicted and measured time by class of kernel, or of each pair."""
+    if section == "kernels":
+        return [_row(kernel, call, column) for kernel, call in pairs]
+    found: dict[str, tuple[float, float]] = {}
+    for kernel, call in pairs:
+        name = _class(kernel["kernel_class"] if kernel else call.operator_class)  # type: ignore[union-attr]
+        old, new = found.get(name, (0.0, 0.0))
+        found[name] = (old + (kernel[column] if kernel else 0.0), new + (call.seconds if call else 0.0))
+    return [((name,), old, new) for name, (old, new) in found.items()]
+
+
+def _row(kernel: dict[str, Any] | None, call: Call | None, column: str) -> Row:
+    new = call.seconds if call else None
+    if kernel is None:
+        return ("none predicted", call.name if call else None, None), None, new
+    return (kernel["kernel"], kernel["operator"], kernel["module"]), kernel[column], new

@@ -1,0 +1,189 @@
+"""Two versions of a model held against each other, or a model's prediction against a profiler's trace."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from charz.schema.errors import CharzError, unknown_name
+
+from ..answer import Rows, answer
+from ..core import Core, Question
+from ..parameters import Backend, Batch, Cache, Part, Power, Precision, Sequence_, Text, Top
+from ..question import single
+from ..scoped import Scoped
+from . import against_trace, versions
+
+Record = dict[str, Any]
+
+_KEYS = {
+    "total": ("quantity",),
+    "modules": ("module", "class_name"),
+    "classes": ("kernel_class",),
+    "kernels": ("kernel", "operator", "module"),
+}
+"""What tells the rows of each section apart."""
+
+_RUN = ("latency_s", "energy_j", "peak_memory_byte", "macs", "kernel_count")
+_UNITS = {"latency_s": "s", "energy_j": "J", "peak_memory_byte": "byte", "macs": "mac", "kernel_count": ""}
+
+_QUERIES = {
+    "modules": "SELECT module, class_name, latency_s AS seconds FROM module_edp WHERE depth > 0",
+    "classes": "SELECT kernel_class, sum(latency_s) AS seconds FROM kernel_latency GROUP BY ALL",
+    "kernels": "SELECT kernel, operator, module, latency_s AS seconds FROM kernel_latency",
+}
+"""Time of each row of a section, of a model."""
+
+
+class Diff(Core):
+    """Two versions of a model held against each other."""
+
+    @answer("total", "modules", "classes", "kernels")
+    def diff(
+        self,
+        old: Annotated[
+            str, Text("A model of the database, or what `ingest` takes, at a git revision too: HEAD~1:net.py.")
+        ],
+        new: Annotated[
+            str, Text("The same of the new version; or a trace of the PyTorch profiler, .json or .json.gz.")
+        ],
+        *,
+        on: Part,
+        fail_on: Annotated[str | None, Text("Growth of time, energy or memory that fails, e.g. 5%.")] = None,
+        batch: Batch = None,
+        sequence: Sequence_ = None,
+        precision: Precision = None,
+        backend: Backend = None,
+        cache: Cache = "warm",
+        cap: Power = None,
+        top: Top = 20,
+        section: Literal["total", "modules", "classes", "kernels"] = "total",
+    ) -> Rows:
+        """Say what grew from one version of a model to the next, by module, or how a measured trace differs from what charz predicts.
+
+        Exit code 1 when time, energy or peak memory grew by more than --fail-on.
+        """
+        most = _fraction(fail_on)
+        question = single(old, on, batch, sequence, precision, backend, cache, cap)
+        if versions.is_trace(new) and self.access.may_ingest:
+            return self._against_trace(question, Path(new), section, top, most)
+        session, models = self._both(old, new)
+        questions = [replace(question, models=[model]) for model in models]
+        if section == "total":
+            return _total(_run(session, questions[0]), _run(session, questions[1]), most)
+        before, after = (_seconds(session.target(asked, "model_report")[0], section) for asked in questions)
+        keys = dict.fromkeys([*before, *after])
+        return _compared(section, [(key, before.get(key), after.get(key)) for key in keys], top)
+
+    def close(self) -> None:
+        """Let go of the file, and of versions that were ingested beside it."""
+        self._made.close()
+        self._versions.clear()
+        super().close()
+
+    @functools.cached_property
+    def _made(self) -> contextlib.ExitStack:
+        """Files and sessions of versions, for as long as this session is open."""
+        return contextlib.ExitStack()
+
+    @functools.cached_property
+    def _versions(self) -> dict[tuple[str, str], tuple[Core, tuple[str, str]]]:
+        return {}
+
+    def _both(self, old: str, new: str) -> tuple[Core, tuple[str, str]]:
+        """A session that knows both models, and their names in it: this one where it has them, else one on a copy of the file."""
+        known = self._names("model")
+        if old in known and new in known:
+            return self, (old, new)
+        if not self.access.may_ingest:
+            raise unknown_name("model", old if old not in known else new, known)
+        if (old, new) not in self._versions:
+            wanted = {"old": old, "new": new}
+            path, names = self._made.enter_context(versions.ingested(self.path, wanted, known, self.messages))
+            session = self._made.enter_context(type(self)(path, messages=self.messages))
+            self._versions[old, new] = session, (names["old"], names["new"])
+        return self._versions[old, new]
+
+    def _against_trace(self, question: Question, path: Path, section: str, top: int, most: float | None) -> Rows:
+        """What a trace holds of the model beside what charz predicts of it."""
+        from charz.ingest.measurements import kineto
+
+        measured = kineto.profile(path)
+        scoped, _ = self.target(question, "kernel_time")
+        kernels = scoped.records("SELECT * FROM kernel_time ORDER BY position")
+        column = "device_s" if measured.has_device else "latency_s"
+        pairs = list(against_trace.aligned(kernels, measured.calls))
+        if section == "modules":
+            self.messages.remark("a trace says nothing of modules")
+        if section == "total":
+            lost = sum(1 for kernel, call in pairs if kernel is None or call is None)
+            self.messages.remark(
+                f"{'device' if measured.has_device else 'wall'} time of {len(measured.calls)} calls, the median of {measured.step_count} steps;"
+                f" {lost} of {len(pairs)} rows have no counterpart"
+            )
+            old, new = sum(k[column] for k in kernels), sum(call.seconds for call in measured.calls)
+            return _total({"latency_s": old}, {"latency_s": new}, most)
+        rows = [] if section == "modules" else against_trace.rows(section, pairs, column)
+        return _compared(section, rows, top)
+
+
+def _run(session: Core, question: Question) -> Record:
+    """Quantities of the one run that is asked about."""
+    scoped, _ = session.target(question, "model_report")
+    (run,) = scoped.rows("model_report", _RUN).frame().to_dicts()
+    return run
+
+
+def _seconds(scoped: Scoped, section: str) -> dict[tuple[Any, ...], float]:
+    """Time by key; rows of one key are summed."""
+    found: dict[tuple[Any, ...], float] = {}
+    for row in scoped.records(_QUERIES[section]):
+        key = tuple(row[name] for name in _KEYS[section])
+        found[key] = found.get(key, 0.0) + row["seconds"]
+    return found
+
+
+def _fraction(text: str | None) -> float | None:
+    """A share as people write it, `5%` or `0.05`. Raises `CharzError` for what is none."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(%?)\s*", text)
+    if not match:
+        raise CharzError("not a share", f"--fail-on {text}", next="write e.g. --fail-on 5%")
+    return float(match[1]) / (100.0 if match[2] else 1.0)
+
+
+def _total(old: Record, new: Record, most: float | None) -> Rows:
+    """Each quantity of the run in both, and how far it grew; a failure where one grew by more than `most`."""
+    found = [
+        (name.removesuffix("_s").removesuffix("_j").removesuffix("_byte").replace("_", " "), old[name], new[name], _difference(old[name], new[name]),
+         _growth(old[name], new[name]), _UNITS[name])
+        for name in _RUN if name in old
+    ]  # fmt: skip
+    grown = [growth for name, *_, growth, _ in found if name in _HELD and growth is not None]
+    columns = ("quantity", "old_value", "new_value", "difference_value", "growth_fraction", "unit")
+    return Rows(columns, found, is_failure=most is not None and any(growth > most for growth in grown))
+
+
+_HELD = ("latency", "energy", "peak memory")
+"""Quantities whose growth fails."""
+
+
+def _compared(section: str, rows: Iterable[against_trace.Row], top: int) -> Rows:
+    """Time of each row in both, the largest difference first and those without one last."""
+    found = [(*key, old, new, _difference(old or 0.0, new or 0.0)) for key, old, new in rows]
+    found.sort(key=lambda row: (-abs(row[-1]), [str(value) for value in row]))
+    return Rows((*_KEYS[section], "old_s", "new_s", "difference_s"), found[:top])
+
+
+def _difference(old: Any, new: Any) -> Any:
+    return None if old is None or new is None else new - old
+
+
+def _growth(old: Any, new: Any) -> float | None:
+    return None if old is None or new is None or not old else new / old - 1

@@ -1,0 +1,67 @@
+"""The graph of a model's kernels on one part, with what each costs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from charz.schema import user_file
+from charz.schema.errors import CharzError
+
+from ..core import Core
+from ..parameters import Backend, Batch, Cache, File, Force, Model, Part, Power, Precision, Sequence_, Text
+from ..question import single
+from ..saving import saving
+
+Kernels = Any
+"""A `networkx.DiGraph` of kernels by number."""
+
+_NODES = """
+    SELECT t.kernel_id, t.kernel, t.operator, t.module, t.kernel_class, k.stage, t.latency_s, t.energy_j, t.flops, t.moved_byte,
+        t.bottleneck
+    FROM kernel_time AS t JOIN kernel AS k USING (model, backend, kernel_id)
+    ORDER BY t.position
+"""
+
+
+class Graph(Core):
+    """The graph of a model's kernels."""
+
+    @saving("graph.svg")
+    def graph(
+        self,
+        model: Model,
+        *,
+        on: Part,
+        out: Annotated[File | None, Text("File to write: .svg or .dot.")] = None,
+        batch: Batch = None,
+        sequence: Sequence_ = None,
+        precision: Precision = None,
+        backend: Backend = None,
+        cache: Cache = "warm",
+        cap: Power = None,
+        force: Force = False,
+    ) -> Kernels:
+        """Draw the kernels of a model as boxes, what each adds to the run as color; for Python the networkx graph behind it.
+
+        A node is a kernel's number with `kernel`, `operator`, `module`, `stage`, `latency_s`, `energy_j`, `flops`, `moved_byte`
+        and `bottleneck`; an edge leads from the kernel that makes a tensor to one that reads it.
+        """
+        import networkx
+
+        from . import graph_files
+
+        writer = None if out is None else graph_files.WRITERS.get(Path(out).suffix.lower())
+        if out is not None and writer is None:
+            raise CharzError("unknown format of a graph", str(out), f"there are {', '.join(graph_files.WRITERS)}")
+        scoped, keys = self.target(single(model, on, batch, sequence, precision, backend, cache, cap), "kernel_time")
+        names = ("model", "hardware", "backend", "precision", "batch")
+        graph: Kernels = networkx.DiGraph()
+        graph.graph |= {name: keys[name] for name in names}
+        for row in scoped.records(_NODES):
+            graph.add_node(row.pop("kernel_id"), **row)
+        query = "SELECT producer_kernel_id, consumer_kernel_id FROM kernel_edge WHERE model = ? AND backend = ?"
+        graph.add_edges_from(scoped.execute(query, [keys["model"], keys["backend"]]).fetchall())
+        if out is not None and writer is not None:
+            user_file.write(Path(out), writer(graph).encode(), force)
+        return graph

@@ -1,0 +1,60 @@
+"""A verdict on limits, to build on: PASS or FAIL for each."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from charz.schema.errors import CharzError
+
+from ..answer import Rows, answer
+from ..core import Core
+from ..parameters import Amount, Backend, Batch, Cache, Model, Part, Power, Precision, Sequence_, Text
+from ..question import TARGET, single
+from .limits import limits
+
+_COLUMNS = (*TARGET, "limit", "verdict", "value", "most_value", "unit")
+
+_RUN = (*TARGET, "latency_s", "energy_per_sample_j AS sample_j", "peak_memory_byte", "average_power_w", "fits_device")
+
+
+class Assert(Core):
+    """A verdict on limits, to build on."""
+
+    @answer()
+    def assert_(
+        self,
+        model: Model,
+        *,
+        on: Part,
+        latency: Annotated[Amount | None, Text("Longest run, e.g. 20ms.")] = None,
+        energy: Annotated[Amount | None, Text("Most energy a sample, e.g. 1J.")] = None,
+        memory: Annotated[Amount | None, Text("Most memory, e.g. 8GiB.")] = None,
+        power: Annotated[Amount | None, Text("Most power drawn on average over a run, e.g. 15W.")] = None,
+        batch: Batch = None,
+        sequence: Sequence_ = None,
+        precision: Precision = None,
+        backend: Backend = None,
+        cache: Cache = "warm",
+        cap: Power = None,
+    ) -> Rows:
+        """Say PASS or FAIL of each limit: of a model on one part under one backend, never under a faster one instead.
+
+        A run that does not fit the part's memory fails, and so does a limit on what charz does not know. Exit code 1 when
+        anything fails, for a build to stop on.
+        """
+        wanted = limits(latency, energy, memory, power)
+        if not wanted:
+            raise CharzError("no limit to hold", model, next="give one, e.g. --latency 20ms")
+        scoped, _ = self.target(single(model, on, batch, sequence, precision, backend, cache, cap), "model_report")
+        (run,) = scoped.rows("model_report", _RUN, beside=("model_energy",)).frame().to_dicts()
+        keys = [run[name] for name in TARGET]
+        found = [
+            (*keys, limit.name, _VERDICTS[limit.is_met(run)], run[limit.column], limit.most, limit.unit)
+            for limit in wanted
+        ]
+        if not run["fits_device"]:
+            found.insert(0, (*keys, "fits the part's memory", "FAIL", None, None, None))
+        return Rows(_COLUMNS, found, ("model_report",), is_failure=any(row[len(keys) + 1] != "PASS" for row in found))
+
+
+_VERDICTS = {True: "PASS", False: "FAIL", None: "FAIL, not known"}

@@ -1,0 +1,241 @@
+"""The methods of a session as tools of a Model Context Protocol server."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+import math
+import types
+import typing
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from charz import __version__
+from charz.schema.errors import CharzError
+
+from ..answer import Rows, answer
+from ..core import Core
+from ..messages import Messages
+from ..parameters import Text
+
+_RUNS_HERE = {"fusion", "mcp"}
+"""Methods that compile or serve on this machine, and change no database."""
+
+_INSTRUCTIONS = (
+    "charz predicts time, energy and memory of neural networks on CPUs, GPUs, TPUs and KPUs, from a database of models and parts."
+    " `models` lists the models, `hardware_list` the parts; every answer is rows in SI units, the unit at the end of a column's"
+    " name. `sql` asks anything: `schema` and `describe` say which tables and views there are."
+)
+
+_FURTHER: dict[Any, dict[str, Any]] = {
+    inspect.Parameter.VAR_POSITIONAL: {"type": "array", "description": "Arguments of the method that answers."},
+    inspect.Parameter.VAR_KEYWORD: {"type": "object", "description": "Options of the method that answers, by name."},
+}
+"""Schema of what is handed on to another method."""
+
+_NUMBERS = {int: "integer", float: "number", bool: "boolean", str: "string"}
+
+
+class Mcp(Core):
+    """The session as tools of a Model Context Protocol server."""
+
+    @answer()
+    def mcp(
+        self,
+        *,
+        write: Annotated[bool, Text("Offer what changes the database, writes files or runs models too.")] = False,
+        rows: Annotated[int, Text("Rows that one answer may have.", least=1, most=10_000)] = 100,
+    ) -> Rows:
+        """Serve the session's methods as tools of a Model Context Protocol server on standard input and output, until the client goes.
+
+        Read only unless started with --write. Wants the package `mcp`: `pip install 'charz-dnn[mcp]'`.
+        """
+        try:
+            import anyio
+            from mcp.server.stdio import stdio_server
+        except ModuleNotFoundError:
+            raise CharzError("a server of tools needs mcp", next="pip install 'charz-dnn[mcp]'") from None
+        self.access = dataclasses.replace(self.access, may_ingest=write)
+        toolbox = Toolbox(self, write, rows)
+        server = toolbox.server()
+
+        async def serve() -> None:
+            async with stdio_server() as (incoming, outgoing):
+                await server.run(incoming, outgoing, server.create_initialization_options())
+
+        anyio.run(serve)
+        counts = ", ".join(f"{name} {count}" for name, count in sorted(toolbox.calls.items()))
+        self.messages.remark(f"calls: {counts or 'none'}")
+        return Rows((), [])
+
+
+class Toolbox:
+    """The tools of a session, and what they answer."""
+
+    def __init__(self, session: Core, is_writing: bool, most_rows: int) -> None:
+        self._session, self._most_rows, self._is_writing = session, most_rows, is_writing
+        self._methods = dict(_offered(is_writing))
+        self.calls: Counter[str] = Counter()
+        """Calls by tool."""
+
+    def server(self) -> Any:
+        """A server that lists and calls them."""
+        import anyio
+        import mcp_types
+        from mcp.server.lowlevel import Server
+
+        one_at_a_time = anyio.CapacityLimiter(1)
+
+        async def listed(_: Any, __: Any) -> Any:
+            return mcp_types.ListToolsResult(tools=[mcp_types.Tool(**tool) for tool in self.tools()])
+
+        async def called(_: Any, params: Any) -> Any:
+            text, is_error = await anyio.to_thread.run_sync(
+                self.call, params.name, params.arguments or {}, limiter=one_at_a_time
+            )
+            content = [mcp_types.TextContent(type="text", text=text)]
+            return mcp_types.CallToolResult(content=content, is_error=is_error)
+
+        about = {"version": __version__, "instructions": _INSTRUCTIONS}
+        return Server("charz", **about, on_list_tools=listed, on_call_tool=called)
+
+    def tools(self) -> Iterator[dict[str, Any]]:
+        """Name, description and JSON schema of the arguments of each tool."""
+        for name, method in self._methods.items():
+            yield {"name": name, "description": method.help, "input_schema": self._schema(method)}
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, bool]:
+        """What a tool answers, as JSON, and whether it is an error."""
+        said: list[str] = []
+        before, self._session.messages = self._session.messages, Messages(said.append, said.append).once()
+        self.calls[name] += 1
+        try:
+            found = self._rows(name, arguments)
+            rows, total = found.first(self._most_rows)
+        except CharzError as error:
+            return error.line, True
+        except Exception as error:  # noqa: BLE001  one answer that fails does not end the server
+            return f"{type(error).__name__}: {' '.join(str(error).split())}", True
+        finally:
+            self._session.messages = before
+        if total > len(rows):
+            said.append(f"{len(rows)} of {total} rows; narrow the question, or ask `sql` with ORDER BY and LIMIT")
+        told = [{column: _plain(value) for column, value in zip(found.columns, row, strict=True)} for row in rows]
+        return json.dumps({"rows": told, "row_count": total, "notes": said}, ensure_ascii=False, default=str), False
+
+    def _rows(self, name: str, arguments: Mapping[str, Any]) -> Rows:
+        method = self._methods.get(name)
+        if method is None:
+            raise CharzError("no such tool", name, f"there are {', '.join(self._methods)}")
+        known = self._schema(method)["properties"]
+        if lost := [argument for argument in arguments if argument not in known]:
+            raise CharzError("no such argument", f"{name}: {', '.join(lost)}", f"there are {', '.join(known)}")
+        if absent := [argument for argument in self._schema(method)["required"] if argument not in arguments]:
+            raise CharzError("an argument is missing", f"{name}: {', '.join(absent)}")
+        owner = getattr(self._session, method.group) if method.group else self._session
+        given = {_parameter_name(method, argument): value for argument, value in arguments.items()}
+        kinds = {
+            parameter.kind: parameter.name for parameter in inspect.signature(method.asked.rows).parameters.values()
+        }
+        further = given.pop(kinds.get(inspect.Parameter.VAR_POSITIONAL, ""), ())
+        options = given.pop(kinds.get(inspect.Parameter.VAR_KEYWORD, ""), {})
+        if further:
+            leading = [given.pop(name) for name in list(known) if name in given]
+            return typing.cast(Rows, method.asked.rows(owner, *leading, *further, **options))
+        return typing.cast(Rows, method.asked.rows(owner, **given, **options))
+
+    def _schema(self, method: Any) -> dict[str, Any]:
+        """JSON schema of the arguments of a method."""
+        hints = typing.get_type_hints(method.asked.rows, include_extras=True)
+        properties, required = {}, []
+        for parameter in inspect.signature(method.asked.rows).parameters.values():
+            if parameter.name == "self":
+                continue
+            if parameter.kind in _FURTHER:
+                properties[parameter.name] = _FURTHER[parameter.kind]
+                continue
+            if parameter.name == "section":
+                properties["section"] = {"enum": [*method.asked.sections, *method.asked.more, *method.asked.alone]}
+                continue
+            given, text = typing.get_args(hints[parameter.name])[:2]
+            if not self._is_writing and (_is_file(given) or parameter.name == "force"):
+                continue
+            properties[parameter.name.rstrip("_")] = _property(given, text)
+            if parameter.default is inspect.Parameter.empty:
+                required.append(parameter.name.rstrip("_"))
+        return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def _offered(is_writing: bool) -> Iterator[tuple[str, Any]]:
+    """Methods by the name of the tool; without `is_writing` those that change nothing, want no file and run nothing here."""
+    from ..methods import methods
+
+    for name, found in methods().items():
+        members = found if isinstance(found, dict) else {"": found}
+        for member, method in members.items():
+            tool = "_".join(filter(None, (name, member))).replace("-", "_")
+            is_read = not method.asked.is_writing and name not in _RUNS_HERE and not _wants_file(method)
+            if name != "mcp" and (is_writing or is_read):
+                yield tool, method
+
+
+def _wants_file(method: Any) -> bool:
+    """Whether a method cannot answer without a file: it takes one before anything else, or draws into one."""
+    hints = typing.get_type_hints(method.asked.rows, include_extras=True)
+    required = [
+        hints[parameter.name]
+        for parameter in inspect.signature(method.asked.rows).parameters.values()
+        if parameter.default is inspect.Parameter.empty and typing.get_origin(hints.get(parameter.name)) is Annotated
+    ]
+    return "out" in method.asked.files or any(_is_file(typing.get_args(hint)[0]) for hint in required)
+
+
+def _is_file(hint: Any) -> bool:
+    return Path in typing.get_args(hint) or hint is Path
+
+
+def _parameter_name(method: Any, argument: str) -> str:
+    """The parameter of a method that an argument of its tool is: `all` is `all_`."""
+    parameters = inspect.signature(method.asked.rows).parameters
+    return argument if argument in parameters else f"{argument}_"
+
+
+def _property(hint: Any, text: Text) -> dict[str, Any]:
+    """JSON schema of one argument."""
+    found: dict[str, Any] = {"description": text.help, **_type(hint)}
+    if text.least is not None:
+        found["minimum"] = text.least
+    if text.most is not None:
+        found["maximum"] = text.most
+    return found
+
+
+def _type(hint: Any) -> dict[str, Any]:
+    """JSON schema of a type; empty where it may be anything."""
+    if typing.get_origin(hint) is Literal:
+        return {"enum": list(typing.get_args(hint))}
+    members = (
+        typing.get_args(hint)
+        if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union
+        else (hint,)
+    )
+    kinds = []
+    for member in members:
+        if typing.get_origin(member) is Literal:
+            return {"enum": list(typing.get_args(member))}
+        if member in _NUMBERS:
+            kinds.append(_NUMBERS[member])
+        elif isinstance(typing.get_origin(member), type) and issubclass(typing.get_origin(member), Mapping):
+            kinds.append("object")
+        elif isinstance(typing.get_origin(member), type) and issubclass(typing.get_origin(member), Sequence):
+            kinds.append("array")
+    kinds = list(dict.fromkeys(kinds))
+    return {"type": kinds[0] if len(kinds) == 1 else kinds} if kinds else {}
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it: no infinity and nothing that is no number."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,37 @@
+"""What a notebook shows of an answer."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import polars as pl
+
+from charz.schema.errors import printable
+
+from .quantities import headers, shown
+
+SHOWN_ROWS = 60
+"""Rows that a notebook shows of a longer answer."""
+
+
+class Frame(pl.DataFrame):
+    """A polars frame in SI units that a notebook shows in display units; what is computed from it is a plain frame."""
+
+    def _repr_html_(self, **_: Any) -> str:
+        """The first rows as people read them, a column's own name on hover."""
+        titles = zip(self.columns, headers(self.columns), strict=True)
+        head = "".join(f'<th title="{escape(name)}">{escape(title)}</th>' for name, title in titles)
+        rows = self.head(SHOWN_ROWS).iter_rows()
+        body = "".join(
+            f"<tr>{''.join(_cell(value, name) for name, value in zip(self.columns, row, strict=True))}</tr>"
+            for row in rows
+        )
+        more = f"<p>{SHOWN_ROWS} of {self.height} rows</p>" if self.height > SHOWN_ROWS else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def _cell(value: Any, column: str) -> str:
+    if value is None or isinstance(value, bool | int | float):
+        return f'<td style="text-align:right">{escape(shown(value, column))}</td>'
+    return f"<td>{escape(printable(str(value)))}</td>"

@@ -1,0 +1,91 @@
+"""Pictures of a page that no kind of `plot` draws, as Vega-Lite specifications."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..ask.charts import data, library, si
+from .content import Record
+
+
+def _wide(chart: Any, height: int = 320) -> Record:
+    found: Record = chart.to_dict()
+    return {**found, "width": "container", "height": height}
+
+
+def parts(rows: Sequence[Record], bands: Mapping[str, Record]) -> Record:
+    """Time of a run with its interval against energy of a sample, every part named; without an energy a bar of the time."""
+    alt = library()
+    points = [
+        {"name": row["hardware"], "seconds": row["latency_s"], "joules": row["energy_per_sample_j"],
+         "silicon": "simulated" if row["is_simulated"] else "silicon", **_band(row, bands)}
+        for row in rows if row["energy_per_sample_j"] is not None
+    ]  # fmt: skip
+    if not points:
+        bars = [{"name": row["hardware"], "seconds": row["latency_s"]} for row in rows]
+        bar = alt.Chart(data(bars)).mark_bar().encode(x=alt.X("seconds:Q", axis=si("time of a run [s]")), y="name:N")
+        return _wide(bar)
+    base = alt.Chart(data(points)).encode(
+        x=alt.X("seconds:Q", axis=si("time of a run [s]"), scale=alt.Scale(type="log", padding=40)),
+        y=alt.Y("joules:Q", axis=si("energy of a sample [J]"), scale=alt.Scale(type="log", padding=30)),
+    )
+    marks = base.mark_point(filled=True, size=110).encode(
+        shape=alt.Shape(
+            "silicon:N", title="", scale=alt.Scale(domain=["silicon", "simulated"], range=["circle", "triangle-up"])
+        ),
+        color=alt.Color("silicon:N", title=""),
+        tooltip=["name:N", alt.Tooltip("seconds:Q", format=".3~s"), alt.Tooltip("joules:Q", format=".3~s")],
+    )
+    intervals = base.mark_rule(strokeWidth=2, opacity=0.5).encode(x="p10_s:Q", x2="p90_s:Q")
+    return _wide(intervals + marks + base.mark_text(dy=-12, fontSize=12).encode(text="name:N"))
+
+
+def _band(row: Record, bands: Mapping[str, Record]) -> Record:
+    """The interval of a part's time; where none is known, the time itself."""
+    known = bands.get(row["hardware"], {})
+    return {name: known.get(name) or row["latency_s"] for name in ("p10_s", "p90_s")}
+
+
+def precisions(rows: Sequence[Record]) -> Record:
+    """Time of a run in each precision."""
+    alt = library()
+    bars = [{"precision": row["precision"], "seconds": row["latency_s"], "joules": row["energy_j"]} for row in rows]
+    chart = (
+        alt.Chart(data(bars))
+        .mark_bar()
+        .encode(
+            x=alt.X("seconds:Q", axis=si("time of a run [s]")),
+            y=alt.Y("precision:N", title=None, sort="x"),
+            tooltip=["precision:N", alt.Tooltip("seconds:Q", format=".3~s"), alt.Tooltip("joules:Q", format=".3~s")],
+        )
+    )
+    return _wide(chart, 34 * len(bars) + 30)
+
+
+def serving(rows: Sequence[Record]) -> list[Record]:
+    """Time to the first token and time of each further one against the context, by part."""
+    alt = library()
+    found = []
+    for column, title in (("ttft_s", "time to first token [s]"), ("tpot_s", "time of a further token [s]")):
+        points = [
+            {"part": row["hardware"], "context": row["context"], "seconds": row[column]}
+            for row in rows
+            if row[column] is not None
+        ]
+        chart = (
+            alt.Chart(data(points))
+            .mark_line(point=True)
+            .encode(
+                x=alt.X(
+                    "context:Q",
+                    scale=alt.Scale(type="log", base=2),
+                    axis=alt.Axis(title="context [tokens]", format="d"),
+                ),
+                y=alt.Y("seconds:Q", axis=si(title), scale=alt.Scale(type="log")),
+                color=alt.Color("part:N", title="part"),
+                tooltip=["part:N", "context:Q", alt.Tooltip("seconds:Q", format=".3~s")],
+            )
+        )
+        found.append(_wide(chart, 260))
+    return found

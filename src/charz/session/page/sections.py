@@ -1,0 +1,365 @@
+"""The sections of a page: what each asks a session, what it draws, and the sentence that says what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from charz.schema.errors import CharzError
+
+from ..answer import Rows
+from ..quantities import percent, quantity, significant, size
+from .content import Record, Section, Table
+
+SWEPT_BATCHES = "1:256"
+"""Batches of the sweep."""
+
+SERVED_CONTEXTS = "512:8192"
+"""Contexts in which a language model is served."""
+
+EQUAL = 1.01
+"""Ratio of times below which they are called equal."""
+
+TOP = 25
+"""Rows of long tables."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a page is about: a model on a part under one condition, beside other parts."""
+
+    session: Any
+    model: str
+    parts: Sequence[str]
+    """The part of the report first, then those it is compared with."""
+    conditions: dict[str, Any] = field(default_factory=dict)
+    """Options of the report that were given: batch, sequence, precision, backend, cache, power."""
+
+    @property
+    def part(self) -> str:
+        """The part of the report."""
+        return self.parts[0]
+
+    def table(self, section: str, about: str = "", **given: Any) -> Table:
+        """A section of the report as a table."""
+        from ..ask.report import statement
+
+        rows = self.ask("report", self.model, on=self.part, section=section, **{**self.conditions, **given})
+        return self.tabled(rows, statement(section), about)
+
+    def view(
+        self, view: str, columns: Sequence[str], tail: str = "", about: str = "", parts: Sequence[str] = ()
+    ) -> Table:
+        """Columns of a view of the run as a table, on several parts where they are named."""
+        from ..question import of_axes
+
+        names = ("batch", "sequence", "precision", "backend", "power")
+        given = {name: self.conditions.get(name) for name in names}
+        held = {"cache_state": self.conditions.get("cache", "warm")}
+        scoped = self.session.asked(of_axes(self.model, list(parts or [self.part]), **given, fields=held), view)
+        return self.tabled(
+            scoped.rows(view, columns, tail), f"SELECT {', '.join(columns)} FROM {view} {tail}".strip(), about
+        )
+
+    def tabled(self, rows: Rows, sql: str, about: str = "") -> Table:
+        """An answer as a table."""
+        return Table(rows.columns, rows.fetch(), sql, self.session.texts(rows.views), about)
+
+    def ask(self, method: str, *arguments: Any, **options: Any) -> Rows:
+        """The rows of a method of the session."""
+        found: Rows = getattr(self.session, method).asked.rows(self.session, *arguments, **options)
+        return found
+
+    def chart(self, kind: str, **given: Any) -> Record:
+        """A picture of `plot`, as wide as the page."""
+        options = {name: value for name, value in self.conditions.items() if name != "power"} | given
+        chart = self.session.plot(kind, self.model, **{"on": self.part, **options}).to_dict()
+        chart.pop("title", None)
+        return {**chart, "width": "container", "height": 320}
+
+
+_MODULE = ("module", "class_name", "depth", "operator_count", "latency_s", "energy_j", "edp_js")
+
+MOST_MODULES = 600
+"""Modules of the tree, those with the largest energy-delay product first."""
+
+Maker = Callable[[Subject], Section]
+
+
+def sections(subject: Subject) -> Iterator[Section]:
+    """Every section, in the order in which a reader asks; one that cannot be answered says why."""
+    decodes = "SELECT has_context FROM model WHERE model = ?"
+    ((is_decoder,),) = subject.session.connection().execute(decodes, [subject.model]).fetchall()
+    for name, (title, make) in SECTIONS.items():
+        if name == "serving" and not is_decoder:
+            continue
+        try:
+            yield make(subject)
+        except CharzError as error:
+            yield Section(name, title, f"Not answered: {error.line}")
+
+
+def _verdict(subject: Subject) -> Section:
+    run, memory = subject.table("run", "Run"), subject.table("memory", "Memory")
+    band = subject.view("model_latency", ("p10_s", "p90_s", "is_part_measured"), about="Interval")
+    (r,), (m,), (b,) = run.records(), memory.records(), band.records()
+    if r["latency_s"] is None:
+        return Section("verdict", "Verdict", f"{r['model']} has no time on {r['hardware']}.", tables=[run, memory])
+    energy = "an unknown energy" if r["energy_j"] is None else quantity(r["energy_per_sample_j"], "J")
+    said = [
+        f"{r['model']} takes {quantity(r['latency_s'], 's')} a run on {r['hardware']} ({r['backend']}, {r['precision']},"
+        f" batch {r['batch']}): {significant(r['throughput_per_s'])} samples a second at {energy} each",
+        _pace(r),
+        f"it {'holds' if m['fits_device'] else 'does not fit:'} {size(m['peak_memory_byte'])} of {size(m['device_byte'])}",
+    ]
+    if b["p10_s"] is not None:
+        basis = "this part was measured" if b["is_part_measured"] else "this part was never measured"
+        said.append(
+            f"four of five such runs lie between {quantity(b['p10_s'], 's')} and {quantity(b['p90_s'], 's')} ({basis})"
+        )
+    if r["is_simulated"]:
+        said.append("no silicon of this part exists, it is simulated")
+    return Section("verdict", "Verdict", f"{'; '.join(said)}.", tables=[run, memory, band])
+
+
+def _pace(run: Record) -> str:
+    """What sets the pace of a run, and for which share of its time."""
+    shares = {
+        "compute": "compute_s",
+        "memory": "memory_s",
+        "power": "power_s",
+        "threads": "team_s",
+        "overhead": "overhead_s",
+    }
+    kind = str(run["bottleneck"]).partition(":")[0]
+    words = {
+        "compute": "arithmetic sets the pace",
+        "memory": "memory sets the pace",
+        "power": "the power limit sets the pace",
+        "threads": "beginning and ending threads sets the pace",
+        "overhead": "dispatch by the host sets the pace",
+    }
+    if kind not in shares:
+        return "arithmetic and memory set the pace together"
+    return f"{words[kind]} ({percent((run[shares[kind]] or 0.0) / run['latency_s'])} of the time)"
+
+
+def _where(subject: Subject) -> Section:
+    modules = subject.view(
+        "module_edp", _MODULE, f"ORDER BY edp_js DESC NULLS LAST, module LIMIT {MOST_MODULES}", "Modules"
+    )
+    kernels = subject.table("kernels", "Kernels by time", top=TOP)
+    energies = subject.table("energy", "Kernels by energy", top=TOP)
+    rows = kernels.records()
+    whole = subject.table("run").records()[0]["latency_s"]
+    if not rows or not whole:
+        raise CharzError("no kernel has a time", subject.model)
+    first = rows[0]
+    share = percent(first["latency_s"] / whole)
+    together = percent(sum(row["latency_s"] for row in rows) / whole)
+    finding = (
+        f"The slowest kernel, {first['kernel']} of {first['operator']} in {first['module'] or 'the model'}, makes {share} of the"
+        f" time; the {len(rows)} slowest make {together}."
+    )
+    return Section(
+        "where", "Where time and joules go", finding, tables=[kernels, energies, modules], tree=modules.records()
+    )
+
+
+def _roofline(subject: Subject) -> Section:
+    rows = subject.ask("report", subject.model, on=subject.part, section="kernels", top=100_000, **subject.conditions)
+    kernels = [dict(zip(rows.columns, row, strict=True)) for row in rows.fetch()]
+    total = sum(k["latency_s"] or 0.0 for k in kernels)
+    by_pace: dict[str, float] = {}
+    for kernel in kernels:
+        pace = str(kernel["bottleneck"]).partition(":")[0]
+        by_pace[pace] = by_pace.get(pace, 0.0) + (kernel["latency_s"] or 0.0)
+    pace, seconds = max(by_pace.items(), key=lambda item: item[1])
+    finding = (
+        f"{percent(seconds / total if total else 0.0)} of the kernels' time is in those whose pace {_SETS[pace]}; a kernel far"
+        " below its roof waits for something else."
+    )
+    tables = [subject.table("mapping", "What sets the pace")]
+    return Section("roofline", "Roofline", finding, [subject.chart("roofline")], tables)
+
+
+_SETS = {
+    "compute": "arithmetic sets",
+    "memory": "a memory level sets",
+    "overhead": "the host or a gap sets",
+    "power": "the power limit sets",
+    "threads": "the team of threads sets",
+    "balanced": "arithmetic and memory set alike",
+    "None": "nobody knows",
+}
+
+
+def _memory(subject: Subject) -> Section:
+    table = subject.table("memory", "Memory")
+    (m,) = table.records()
+    parts = {"weights": m["weight_byte"], "activations": m["activation_byte"], "workspace": m["workspace_byte"]}
+    most = max(parts, key=lambda name: parts[name] or 0)
+    finding = (
+        f"Memory peaks at {size(m['peak_memory_byte'])} in {m['peak_operator']} ({m['peak_module'] or 'the model'});"
+        f" the largest share is of {most}, {size(parts[most])}."
+    )
+    tables = [table, subject.table("largest_batch", "Largest batch"), subject.table("levels", "What fits where")]
+    return Section("memory", "Memory over the run", finding, [subject.chart("memory")], tables)
+
+
+def _batches(subject: Subject) -> Section:
+    given = {name: value for name, value in subject.conditions.items() if name not in ("batch",)}
+    rows = subject.ask("sweep", subject.model, on=list(subject.parts), batch=SWEPT_BATCHES, **given)
+    table = subject.tabled(rows, f"SELECT {', '.join(rows.columns)} FROM batch_sweep ORDER BY hardware, batch")
+    own = [row for row in table.records() if row["hardware"] == subject.part and row["fits_device"]]
+    if not own:
+        raise CharzError("no batch fits", f"{subject.model} on {subject.part}")
+    best = max(own, key=lambda row: row["throughput_per_s"] or 0.0)
+    finding = (
+        f"{subject.part} is within 10 % of its best at batch {own[0]['saturating_batch']}; its most is"
+        f" {significant(best['throughput_per_s'])} samples a second at batch {best['batch']}."
+    )
+    options = {name: value for name, value in given.items() if name != "power"}
+    chart = subject.chart("batch", on=list(subject.parts), batch=SWEPT_BATCHES, **options)
+    return Section("batches", "Batches", finding, [chart], [table])
+
+
+def _parts(subject: Subject) -> Section:
+    from . import pictures
+
+    given = {name: value for name, value in subject.conditions.items() if name not in ("backend", "precision")}
+    rows = subject.ask("compare", subject.model, on=list(subject.parts), **given)
+    joined = "model_report JOIN model_energy USING (model, hardware, scenario_id)"
+    table = subject.tabled(rows, f"SELECT {', '.join(rows.columns)} FROM {joined} ORDER BY latency_s")
+    bands = subject.view(
+        "model_latency", ("hardware", "p10_s", "p90_s"), "ORDER BY hardware", "Intervals", subject.parts
+    )
+    found = [row for row in table.records() if row["latency_s"] is not None]
+    if not found:
+        raise CharzError("no part has an answer", ", ".join(subject.parts))
+    fastest = min(found, key=lambda row: row["latency_s"])
+    known = [row for row in found if row["energy_per_sample_j"] is not None]
+    frugal = min(known, key=lambda row: row["energy_per_sample_j"]) if known else None
+    finding = f"{fastest['hardware']} is the fastest of {len({row['hardware'] for row in found})} parts at {quantity(fastest['latency_s'], 's')}"
+    if frugal:
+        name = f"{frugal['hardware']} (simulated)" if frugal["is_simulated"] else frugal["hardware"]
+        finding += f"; {name} takes the least energy, {quantity(frugal['energy_per_sample_j'], 'J')} a sample"
+    picture = pictures.parts(found, {row["hardware"]: row for row in bands.records()})
+    return Section("parts", "Parts compared", f"{finding}.", [picture], [table, bands])
+
+
+def _fusion(subject: Subject) -> Section:
+    table = subject.table("fusion")
+    best = max((row for row in table.records() if row["speedup"]), key=lambda row: row["speedup"], default=None)
+    finding = (
+        "No backend of this part fuses operators."
+        if best is None
+        else f"{best['backend']} runs {best['kernel_count']} kernels in place of {best['unfused_kernel_count']} and is"
+        f" {significant(best['speedup'])} times as fast as {best['unfused_backend']}."
+    )
+    return Section("fusion", "Fused against unfused", finding, [subject.chart("fusion", backend=None)], [table])
+
+
+def _precisions(subject: Subject) -> Section:
+    from . import pictures
+
+    table = subject.table("precisions")
+    rows = [row for row in table.records() if row["latency_s"] is not None]
+    if not rows:
+        raise CharzError("no precision has an answer", subject.part)
+    best, worst = (pick(rows, key=lambda row: row["latency_s"]) for pick in (min, max))
+    if worst["latency_s"] < EQUAL * best["latency_s"]:
+        finding = (
+            f"All {len(rows)} precisions take {quantity(best['latency_s'], 's')}: arithmetic does not set the pace."
+        )
+    else:
+        finding = f"Of {len(rows)} precisions {best['precision']} is the fastest, {quantity(best['latency_s'], 's')}"
+        base = next((row for row in rows if row["precision"] == best["base_precision"]), None)
+        if base and base is not best:
+            ratio = significant(base["latency_s"] / best["latency_s"])
+            finding += f": {ratio} times as fast as {base['precision']}"
+        finding += "."
+    return Section("precisions", "Precisions", finding, [pictures.precisions(rows)], [table])
+
+
+def _opportunities(subject: Subject) -> Section:
+    given = {name: value for name, value in subject.conditions.items() if name != "cache"}
+    rows = subject.ask("opportunities", subject.model, on=subject.part, **given)
+    table = subject.tabled(
+        rows, f"SELECT {', '.join(rows.columns)} FROM opportunity ORDER BY saved_time_fraction DESC NULLS LAST"
+    )
+    first = next(iter(table.records()), None)
+    if first is None or not first["saved_s"] or first["saved_s"] <= 0:
+        return Section(
+            "opportunities", "What would help", "Nothing that charz knows would make it faster.", tables=[table]
+        )
+    change = f"{first['change'][:1].upper()}{first['change'][1:]} in place of {first['instead_of']}"
+    finding = f"{change} saves most: {percent(first['saved_time_fraction'])} of the time of a sample{_trade(first)}."
+    return Section("opportunities", "What would help", finding, tables=[table])
+
+
+def _trade(row: Record) -> str:
+    return f", at the price of {row['trade']}" if row["trade"] else ""
+
+
+def _measured(subject: Subject) -> Section:
+    columns = "backend, precision, batch, source_id, measured_s, predicted_s, p10_s, p90_s, is_inside"
+    query = f"SELECT {columns} FROM prediction_error WHERE model = ? AND hardware = ? ORDER BY ALL"
+    found = subject.session.connection().execute(query, [subject.model, subject.part])
+    rows = found.fetchall()
+    if not rows:
+        finding = "The file holds no measured run of this model on this part; `charz measurements import` brings some."
+        return Section("measured", "Against measurements", finding)
+    table = Table(columns.split(", "), rows, query, subject.session.texts(("prediction_error",)))
+    errors = sorted(abs(row["predicted_s"] / row["measured_s"] - 1) for row in table.records())
+    finding = f"Of {len(rows)} measured runs the median error is {percent(errors[len(errors) // 2])}."
+    return Section("measured", "Against measurements", finding, tables=[table])
+
+
+def _serving(subject: Subject) -> Section:
+    from . import pictures
+
+    given = {
+        name: value for name, value in subject.conditions.items() if name in ("batch", "precision", "backend", "power")
+    }
+    rows = subject.ask("llm", subject.model, on=list(subject.parts), context=SERVED_CONTEXTS, **given)
+    table = subject.tabled(rows, f"SELECT {', '.join(rows.columns)} FROM llm_serving ORDER BY hardware, context")
+    own = [row for row in table.records() if row["hardware"] == table.records()[0]["hardware"]]
+    first, last = own[0], own[-1]
+    tokens, waits = ([quantity(row[column], "s") for row in (first, last)] for column in ("tpot_s", "ttft_s"))
+    finding = (
+        f"On {first['hardware']} a token takes {tokens[0]} at a context of {first['context']} and {tokens[1]} at"
+        f" {last['context']}; the first comes after {waits[0]} and {waits[1]}."
+    )
+    return Section("serving", "Serving", finding, pictures.serving(table.records()), [table])
+
+
+def _sources(subject: Subject) -> Section:
+    rows = subject.session.hardware.show.asked.rows(subject.session.hardware, subject.part, sources=True)
+    table = Table(
+        rows.columns,
+        rows.fetch(),
+        f"SELECT * FROM assumed_input WHERE hardware = '{subject.session.part_name(subject.part)}'",
+        subject.session.texts(rows.views),
+    )
+    standing = [row["standing"] for row in table.records()]
+    finding = f"{sum(1 for word in standing if word == 'assumed')} of {len(standing)} numbers of {subject.part} are assumed; each row names its source."
+    return Section("sources", "What it rests on", finding, tables=[table])
+
+
+SECTIONS: dict[str, tuple[str, Maker]] = {
+    "verdict": ("Verdict", _verdict),
+    "where": ("Where time and joules go", _where),
+    "roofline": ("Roofline", _roofline),
+    "memory": ("Memory over the run", _memory),
+    "batches": ("Batches", _batches),
+    "parts": ("Parts compared", _parts),
+    "fusion": ("Fused against unfused", _fusion),
+    "precisions": ("Precisions", _precisions),
+    "opportunities": ("What would help", _opportunities),
+    "serving": ("Serving", _serving),
+    "measured": ("Against measurements", _measured),
+    "sources": ("What it rests on", _sources),
+}
+"""Sections by name, with their titles."""

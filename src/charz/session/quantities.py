@@ -1,0 +1,140 @@
+"""Numbers as people read them: display units, and as many digits as say something."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from charz.schema.units import UNITS, ending
+
+_DECIMAL = (
+    (1e18, "E"),
+    (1e15, "P"),
+    (1e12, "T"),
+    (1e9, "G"),
+    (1e6, "M"),
+    (1e3, "k"),
+    (1.0, ""),
+    (1e-3, "m"),
+    (1e-6, "µ"),
+    (1e-9, "n"),
+    (1e-12, "p"),
+    (1e-15, "f"),
+)
+_BINARY = ((2.0**50, "Pi"), (2.0**40, "Ti"), (2.0**30, "Gi"), (2.0**20, "Mi"), (2.0**10, "Ki"), (1.0, ""))
+UNKNOWN = "-"
+"""What stands where a number is not known."""
+
+
+DISPLAYED = frozenset({"s", "J", "W", "byte", "J s", "USD", "USD/h", "byte/s", "ops/s", "Hz", "J/byte", "J/op"})
+"""Units that a table gives in a display unit."""
+
+_COUNTED = {"macs": "mac", "flops": "flop"}
+"""What columns of work count."""
+
+
+def quantity(value: float | None, unit: str) -> str:
+    """A value of a unit of the engine in its display unit: `0.0012, "s"` is `1.20 ms`."""
+    if unit == "byte":
+        return size(value)
+    if unit == "fraction":
+        return percent(value)
+    names = {"ops/s": "OP/s", "byte/s": "B/s", "op": "OP", "flop": "FLOP", "mac": "MAC"}
+    if unit in ("USD", "USD/h"):
+        return UNKNOWN if value is None else f"{significant(value)} {unit}"
+    return _scaled(value, names.get(unit, unit), _DECIMAL)
+
+
+def size(value: float | None) -> str:
+    """A number of bytes, e.g. `97.5 MiB`."""
+    return _scaled(value, "B", _BINARY)
+
+
+def percent(value: float | None) -> str:
+    """A fraction, e.g. `43 %`."""
+    if value is None or not math.isfinite(value):
+        return UNKNOWN
+    share = 100 * value
+    return f"{share:.0f} %" if share >= 9.95 or share == 0 else f"{share:.1f} %"
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """A number with a few significant digits and no exponent where it reads well without one."""
+    if value == 0:
+        return "0"
+    magnitude = math.floor(math.log10(abs(value)))
+    if not -4 <= magnitude < 7:
+        return f"{value:.{digits - 1}e}"
+    return f"{value:.{max(0, digits - 1 - magnitude)}f}"
+
+
+def _scaled(value: float | None, unit: str, scale: Sequence[tuple[float, str]]) -> str:
+    if value is None or not math.isfinite(value):
+        return UNKNOWN
+    if value == 0:
+        return f"0 {unit}"
+    factor, prefix = next(((f, p) for f, p in scale if abs(value) >= f * 0.9995), scale[-1])
+    return f"{_three_digits(value / factor)} {prefix}{unit}"
+
+
+def _three_digits(value: float) -> str:
+    size = abs(value)
+    return f"{value:.0f}" if size >= 99.95 else f"{value:.1f}" if size >= 9.995 else f"{value:.2f}"
+
+
+def shown(value: float | bool | None, column: str) -> str:
+    """A number in the display unit that its column's name promises, a truth as a word."""
+    unit = UNITS.get(ending(column))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None:
+        return UNKNOWN
+    if column.endswith("_fraction"):
+        return percent(value)
+    if column in _COUNTED:
+        return quantity(value, _COUNTED[column])
+    if unit in DISPLAYED:
+        return quantity(value, str(unit))
+    return count(value) if isinstance(value, float) else str(value)
+
+
+def count(value: float) -> str:
+    """A number without a unit."""
+    if not math.isfinite(value):
+        return str(value)
+    return str(int(value)) if float(value).is_integer() and abs(value) < 1e6 else significant(value)
+
+
+def headers(columns: Sequence[str]) -> list[str]:
+    """Names of columns without their units, no two alike: those that would be name their quantity too."""
+    found = [_header(name) for name in columns]
+    for lengthened in ([_longer(name) for name in columns], [name.replace("_", " ") for name in columns]):
+        counts = Counter(found)
+        found = [longer if counts[short] > 1 else short for short, longer in zip(found, lengthened, strict=True)]
+    return found
+
+
+_QUANTITIES = {"s": "time", "J": "energy", "W": "power", "byte": "bytes", "USD": "cost", "1/s": "rate"}
+"""What a unit measures, where a heading has to say it."""
+
+_SAID = {"J": ("energy", "edp"), "USD": ("cost", "price")}
+"""Units whose quantity a heading always says: `token_j` is the energy of a token."""
+
+
+def _longer(column: str) -> str:
+    if column.endswith("_fraction"):
+        return f"{_header(column)} share"
+    quantity_name = _QUANTITIES.get(UNITS.get(ending(column), ""), "")
+    short = _header(column)
+    return short if not quantity_name or quantity_name in short else f"{short} {quantity_name}"
+
+
+def _header(column: str) -> str:
+    end = "_fraction" if column.endswith("_fraction") else ending(column)
+    unit = UNITS.get(end, "")
+    suffix = end if end in ("_fraction", "_usd_per_hour") or unit in DISPLAYED or end == "_per_s" else ""
+    name = column.removesuffix(suffix) + ("/s" if end == "_per_s" else "")
+    name = name.removeprefix("is_").replace("_", " ")
+    says = _SAID.get(unit, ())
+    return f"{name} {says[0]}" if says and not any(word in name for word in says) else name

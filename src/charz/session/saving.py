@@ -1,0 +1,31 @@
+"""Methods that give Python an object and the command line a file."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from charz.schema import user_file
+from charz.schema.errors import CharzError
+
+from .answer import Asked, Rows
+
+
+def saving(example: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make a method with a parameter `out` a command that writes that file and answers with its name; `example` is such a name."""
+
+    def decorated(draw: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(draw)
+        def rows(self: Any, *args: Any, out: str | Path | None = None, **given: Any) -> Rows:
+            if out is None:
+                raise CharzError("no file to draw into", next=f"write e.g. --out {example}")
+            user_file.check(Path(out), given.get("force", False))
+            draw(self, *args, out=out, **given)
+            return Rows(("picture",), [(str(out),)])
+
+        draw.asked = Asked(rows, (), files=("out",))  # type: ignore[attr-defined]
+        return draw
+
+    return decorated

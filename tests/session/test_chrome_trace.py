@@ -1,0 +1,60 @@
+"""The predicted execution as a Chrome trace."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import charz
+
+PARTS = {"t4": "async_queue", "i7_13700k": "serial", "kpu_t64": "graph"}
+"""Parts by how their default backend dispatches."""
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_spans_follow_one_another_and_add_up_to_the_run(part: str, file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "trace.json"
+    with charz.open(file) as db:
+        db.report("small", on=part, batch=4, trace=out)
+        (run,) = db.report("small", on=part, batch=4).to_dicts()
+        kernels = db.report("small", on=part, batch=4, section="kernels", top=1000)
+    events = json.loads(out.read_text())["traceEvents"]
+    tracks = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    spans: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for event in events:
+        if event["ph"] == "X":
+            spans[tracks[event["tid"]]].append((event["ts"], event["dur"]))
+    for track, found in spans.items():
+        found.sort()
+        for (start, length), (following, _) in itertools.pairwise(found):
+            assert start + length <= following + 1e-6, track
+    latency_us = run["latency_s"] * 1e6
+    assert spans["run"] == [(0.0, pytest.approx(latency_us, abs=2e-3))]
+    assert sum(length for _, length in spans["kernels, waiting included"]) == pytest.approx(latency_us, abs=2e-3)
+    assert len(spans["kernels, waiting included"]) == len(spans["host"]) == kernels.height + 1  # the call of the run
+    assert len(spans["device"]) == kernels.height
+    if PARTS[part] == "serial":
+        assert _overlap(spans["host"], spans["device"]) == pytest.approx(0.0, abs=2e-3 * kernels.height)
+
+
+def _overlap(left: list[Any], right: list[Any]) -> float:
+    return sum(max(0.0, min(a + b, c + d) - max(a, c)) for a, b in left for c, d in right)
+
+
+def test_counters_hold_memory_and_power(file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "trace.json"
+    with charz.open(file) as db:
+        db.report("small", on="t4", trace=out)
+        peak = db.report("small", on="t4", section="memory").item(0, "peak_memory_byte")
+        energy = db.report("small", on="t4", section="energy", top=1000)
+    counters = [e for e in json.loads(out.read_text())["traceEvents"] if e["ph"] == "C"]
+    memory = [value for e in counters for name, value in e["args"].items() if name == "memory [MiB]"]
+    assert max(memory) <= peak / 2**20 * (1 + 1e-12)
+    assert len(memory) == energy.height
+    power = sorted(value for e in counters for name, value in e["args"].items() if name == "power [W]")
+    assert power == pytest.approx(sorted(energy["power_w"]), rel=1e-9)

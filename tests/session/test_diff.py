@@ -1,0 +1,166 @@
+"""Two versions of a model, and a prediction against a profiler's trace."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+import charz
+from charz.cli import dispatch
+from charz.ingest.measurements import kineto
+from charz.schema.errors import CharzError
+from charz.session.ask import against_trace
+
+NET = """
+from torch import nn
+
+class Net(nn.Sequential):
+    def __init__(self):
+        super().__init__(*(nn.Linear(256, 256) for _ in range(LAYERS)))
+"""
+
+
+@pytest.fixture(scope="module")
+def versions(file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with 32 and with 34 equal layers, a growth of 6 %."""
+    copy = tmp_path_factory.mktemp("versions") / "versions.duckdb"
+    copy.write_bytes(file.read_bytes())
+    with charz.open(copy) as db:
+        for name, count in (("v1", 32), ("v2", 34)):
+            module = nn.Sequential(*(nn.Linear(1024, 1024) for _ in range(count)))
+            db.ingest(module, inputs="B,1024", name=name)
+    return copy
+
+
+def test_growth_is_what_was_planted(versions: Path) -> None:
+    with charz.open(versions) as db:
+        rows = {row["quantity"]: row for row in db.diff("v1", "v2", on="i7_13700k", batch=512).to_dicts()}
+        (v1,), (v2,) = (db.report(name, on="i7_13700k", batch=512).to_dicts() for name in ("v1", "v2"))
+        modules = db.diff("v1", "v2", on="i7_13700k", batch=512, section="modules").to_dicts()
+    assert rows["macs"]["growth_fraction"] == pytest.approx(2 / 32, rel=1e-12)
+    assert rows["latency"]["old_value"] == v1["latency_s"]
+    assert rows["latency"]["difference_value"] == pytest.approx(v2["latency_s"] - v1["latency_s"], rel=1e-12)
+    assert rows["latency"]["growth_fraction"] == pytest.approx(0.0625, abs=0.005)
+    assert {row["module"] for row in modules[:2]} == {"32", "33"}
+    assert all(row["old_s"] is None and row["difference_s"] == row["new_s"] > 0 for row in modules[:2])
+    assert all(abs(row["difference_s"]) < 1e-3 * row["new_s"] for row in modules[2:])
+
+
+@pytest.mark.parametrize(("limit", "code"), [("5%", 1), ("0.05", 1), ("8%", 0)])
+def test_a_regression_fails_where_it_is_larger(limit: str, code: int, versions: Path) -> None:
+    line = ["diff", "v1", "v2", "--on", "i7_13700k", "--batch", "512", "--fail-on", limit, "--db", str(versions)]
+    assert dispatch.run([*line, "--section", "total"]) == code
+    assert dispatch.run([*line[:1], "v2", "v1", *line[3:], "--section", "total"]) == 0
+
+
+def test_a_limit_that_is_no_share_is_refused(versions: Path) -> None:
+    with charz.open(versions) as db, pytest.raises(CharzError, match="not a share"):
+        db.diff("v1", "v2", on="t4", fail_on="five")
+
+
+@pytest.mark.slow
+def test_a_file_is_compared_with_its_last_revision(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    git = ["git", "-c", "user.name=n", "-c", "user.email=n@example.com"]
+    Path("net.py").write_text(NET.replace("LAYERS", "4"))
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "four"]):
+        subprocess.run([*git, *command], check=True)
+    Path("net.py").write_text(NET.replace("LAYERS", "6"))
+    before = file.read_bytes()
+    with charz.open(file) as db:
+        rows = {row["quantity"]: row for row in db.diff("HEAD:net.py", "net.py", on="t4").to_dicts()}
+        with pytest.raises(CharzError, match="no such git revision"):
+            db.diff("nowhere:net.py", "net.py", on="t4")
+    assert rows["macs"]["old_value"] == 4 * 256**2
+    assert rows["macs"]["new_value"] == 6 * 256**2
+    assert file.read_bytes() == before
+
+
+def _trace(path: Path, steps: list[list[tuple[str, float]]]) -> Path:
+    """A trace of the profiler with so many microseconds a call, a step after another."""
+    events: list[dict[str, Any]] = []
+    now = 0.0
+    for number, calls in enumerate(steps):
+        begin = now
+        for name, micros in calls:
+            events.append(
+                {
+                    "ph": "X",
+                    "cat": "cpu_op",
+                    "name": f"aten::{name}",
+                    "ts": now,
+                    "dur": micros,
+                    "pid": 1,
+                    "tid": 1,
+                    "args": {},
+                }
+            )
+            now += micros + 1
+        mark = {"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{number}", "ts": begin, "dur": now - begin}
+        events.append({**mark, "pid": 1, "tid": 1})
+        now += 10
+    path.write_text(json.dumps({"traceEvents": events}))
+    return path
+
+
+def test_a_trace_is_the_median_of_the_steps_that_agree(tmp_path: Path) -> None:
+    steps = [[("linear", 9.0)], *([("linear", micros), ("relu", 1.0)] for micros in (4.0, 2.0, 6.0))]
+    found = kineto.profile(_trace(tmp_path / "trace.json", steps))
+    assert [(call.name, call.operator_class, call.seconds) for call in found.calls] == [
+        ("linear", "linear", pytest.approx(4e-6)),
+        ("relu", "activation", pytest.approx(1e-6)),
+    ]
+    assert (found.step_count, found.has_device) == (3, False)
+
+
+def test_kernels_find_their_calls_past_one_that_is_missing() -> None:
+    kernels = [{"kernel_class": name, "kernel": name, "operator": str(i), "module": ""} for i, name in enumerate(
+        ("conv", "batch_norm", "activation", "linear"))]  # fmt: skip
+    calls = [
+        kineto.Call(n, c, 1.0)
+        for n, c in (
+            ("conv2d", "conv"),
+            ("relu", "activation"),
+            ("view", "view"),
+            ("linear", "linear"),
+            ("add", "elementwise"),
+        )
+    ]
+    pairs = [(k and k["kernel"], c and c.name) for k, c in against_trace.aligned(kernels, calls)]
+    assert pairs == [
+        ("conv", "conv2d"),
+        ("batch_norm", None),
+        ("activation", "relu"),
+        ("linear", "linear"),
+        (None, "add"),
+    ]
+
+
+def test_a_prediction_against_a_trace(file: Path, tmp_path: Path) -> None:
+    with charz.open(file) as db:
+        module = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 8))
+        copy = tmp_path / "copy.duckdb"
+        copy.write_bytes(file.read_bytes())
+    trace = _trace(tmp_path / "trace.json", [[("linear", 20.0), ("relu", 5.0), ("linear", 30.0)]])
+    with charz.open(copy) as db:
+        db.ingest(module, inputs=[torch.zeros(4, 64)], name="net")
+        given: dict[str, Any] = {"on": "i7_13700k", "backend": "eager", "batch": 4}
+        kernels = db.diff("net", str(trace), **given, section="kernels").to_dicts()
+        classes = {
+            row["kernel_class"]: row for row in db.diff("net", str(trace), **given, section="classes").to_dicts()
+        }
+        (total,) = db.diff("net", str(trace), **given).to_dicts()
+        predicted = db.report("net", **given, section="kernels").to_dicts()
+    assert sorted(row["new_s"] for row in kernels) == pytest.approx([5e-6, 20e-6, 30e-6])
+    assert classes["linear"]["new_s"] == pytest.approx(50e-6)
+    assert classes["linear"]["old_s"] == pytest.approx(
+        sum(k["latency_s"] for k in predicted if k["kernel"] == "linear")
+    )
+    assert total["new_value"] == pytest.approx(55e-6)
+    assert total["difference_value"] == pytest.approx(55e-6 - sum(k["latency_s"] for k in predicted))

@@ -1,0 +1,121 @@
+"""The session as tools of a Model Context Protocol server, tried with the client of the package that defines it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+import charz
+from charz.session import Session
+from charz.session.access import Access
+from charz.session.file.mcp import Toolbox
+
+pytest.importorskip("mcp", reason="pip install -e '.[mcp]'")
+
+CALLS: dict[str, dict[str, Any]] = {
+    "assert": {"model": "small", "on": "t4", "latency": "10s"},
+    "check": {"models": "small", "on": "t4"},
+    "compare": {"models": "small,other", "on": "t4"},
+    "concurrency": {"model": "small", "on": "t4"},
+    "cost": {"models": "small", "on": "t4"},
+    "coverage": {},
+    "describe": {"query": "model_report"},
+    "diff": {"old": "small", "new": "other", "on": "t4"},
+    "explain": {"model": "small", "piece": "0", "on": "t4"},
+    "explore": {"base": "t4", "vary": ["units=20,80"], "models": "small"},
+    "hardware_check": {},
+    "hardware_diff": {"first": "t4", "second": "l4"},
+    "hardware_list": {"family": "kpu"},
+    "hardware_show": {"part": "t4"},
+    "llm": {"models": "decoder", "on": "t4", "context": "512"},
+    "measurements_list": {},
+    "memory": {"model": "small", "on": "t4"},
+    "models": {},
+    "opportunities": {"model": "small", "on": "t4"},
+    "parallel": {"model": "small", "on": "h100_sxm5_80"},
+    "recommend": {"model": "small", "on": "t4,l4"},
+    "report": {"model": "small", "on": "t4", "section": "kernels"},
+    "scenario_list": {},
+    "schema": {"name": "model_report"},
+    "sql": {"query": "SELECT hardware FROM hardware ORDER BY 1"},
+    "sweep": {"models": "small", "on": "t4", "batch": "1:4"},
+    "validate": {},
+    "what_if": {
+        "changes": {"t4.sm.unit_count": 80}, "method": "report", "arguments": ["small"], "options": {"on": "t4"},
+    },
+}  # fmt: skip
+"""Arguments of every tool of a server that only reads."""
+
+REFUSED = {"measurements_list": "no measurements in the database", "validate": "no measured run can be scored"}
+"""Tools that the small file has nothing for, and what they say."""
+
+
+@pytest.mark.slow
+def test_a_client_lists_and_calls_every_tool(file: Path) -> None:
+    from mcp.client.client import Client
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
+    command = StdioServerParameters(
+        command=sys.executable, args=["-m", "charz", "mcp", "--db", str(file), "--rows", "5"]
+    )
+    answers: dict[str, Any] = {}
+
+    async def ask() -> None:
+        async with Client(stdio_client(command)) as client:
+            tools = (await client.list_tools()).tools
+            assert {tool.name for tool in tools} == set(CALLS)
+            assert all(tool.description and tool.input_schema["type"] == "object" for tool in tools)
+            for name, arguments in CALLS.items():
+                answers[name] = await client.call_tool(name, arguments)
+
+    before = file.read_bytes()
+    anyio.run(ask)
+    assert file.read_bytes() == before
+    refused = {name: answer.content[0].text for name, answer in answers.items() if answer.is_error}
+    assert {name: REFUSED.get(name) in text for name, text in refused.items()} == dict.fromkeys(REFUSED, True), refused  # type: ignore[operator]
+    for name, answer in answers.items():
+        text = answer.content[0].text
+        if name in REFUSED:
+            continue
+        found = json.loads(text)
+        assert 0 < len(found["rows"]) <= 5 or name == "hardware_check", (name, text)
+        assert found["row_count"] >= len(found["rows"])
+    assert any("5 of" in note for note in json.loads(answers["sql"].content[0].text)["notes"])
+
+
+def test_what_writes_is_offered_on_request_alone(file: Path) -> None:
+    with charz.open(file) as db:
+        reads, writes = ({tool["name"] for tool in Toolbox(db, is_writing, 5).tools()} for is_writing in (False, True))
+    assert reads < writes
+    assert {"ingest", "hardware_add", "plot", "graph", "export", "fusion", "measure"} <= writes - reads
+
+
+def test_an_answer_is_what_the_method_returns(file: Path) -> None:
+    with charz.open(file) as db:
+        text, is_error = Toolbox(db, False, 100).call("sweep", {"models": "small", "on": "t4", "batch": "1,2"})
+        expected = db.sweep("small", on="t4", batch="1,2").to_dicts()
+    assert not is_error
+    assert [row["latency_s"] for row in json.loads(text)["rows"]] == [row["latency_s"] for row in expected]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        ("report", {"model": "absent", "on": "t4"}, "unknown model: absent"),
+        ("report", {"model": "small"}, "an argument is missing: report: on"),
+        ("report", {"model": "small", "on": "t4", "trace": "x.json"}, "no such argument: report: trace"),
+        ("ingest", {"models": "resnet18"}, "no such tool: ingest"),
+        ("diff", {"old": "net.py", "new": "small", "on": "t4"}, "unknown model: net.py"),
+    ],
+)
+def test_a_mistake_is_one_line(name: str, arguments: dict[str, Any], said: str, file: Path) -> None:
+    with Session(file, access=Access(may_ingest=False)) as db:
+        text, is_error = Toolbox(db, False, 5).call(name, arguments)
+    assert is_error
+    assert said in text
+    assert "\n" not in text
