@@ -30,7 +30,8 @@ from typing import Any, Literal
 
 from benchmarks.hostile import charz
 from charz.cli.dispatch import run
-from charz.cli.options import Method, function, methods
+from charz.cli.options import function
+from charz.session.methods import Method, methods
 
 HANGS_S = 65.0
 """The time limit of `sql`, and 5 s: of the processor's time, since others use the machine. [s]"""
