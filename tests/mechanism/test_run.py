@@ -10,7 +10,7 @@ import pytest
 MODEL = {
     "is_batch_symbolic": True, "is_sequence_symbolic": True, "has_context": True, "default_batch": 1, "default_sequence": 128,
 }  # fmt: skip
-SCENARIO = {"phase": "forward", "memory_format": "nchw", "host_factor": 1.0, "cache_state": "warm"}
+SCENARIO = {"context": None, "phase": "forward", "memory_format": "nchw", "host_factor": 1.0, "cache_state": "warm"}
 
 
 @pytest.mark.parametrize(
