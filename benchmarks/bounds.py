@@ -191,20 +191,22 @@ def main() -> int:
             outcomes.append(measured(name, arguments, path, max(given.within, 1.5 * MOST_U.get(name, 0.0)) * unit_s()))
         print(outcomes[-1], flush=True)
         if not chosen:
-            page.write(PAGE, "Bounds", _text(len(models), given.within, outcomes), [("Commands", _table(outcomes))])
+            page.write(PAGE, "Bounds", _text(models, given.within, outcomes), [("Commands", _table(outcomes))])
     return int(not all(outcome.is_bounded for outcome in outcomes))
 
 
-def _text(model_count: int, within_u: float, outcomes: Sequence[Outcome]) -> list[str]:
+def _text(models: Sequence[str], within_u: float, outcomes: Sequence[Outcome]) -> list[str]:
     beyond = [outcome.name for outcome in outcomes if not outcome.is_bounded]
+    left = [name for name in commands(models, Path()) if name not in {outcome.name for outcome in outcomes}]
     return [
-        f"`python -m benchmarks.bounds FILE` on a file of {model_count} models: every command but `ingest`, `measure` and `fusion`,"
+        f"`python -m benchmarks.bounds FILE` on a file of {len(models)} models: every command but `ingest`, `measure` and `fusion`,"
         " over 256 batches and on all parts where it takes them, on a copy of the file. U is the CPU time of ten million empty"
         f" passes of a Python loop. A command that works for more than {within_u:g} U is interrupted; the time from Ctrl-C to its end"
         " passed while others used the machine. Memory is that of the command and of all processes that it began.",
         f"A command holds at most {MOST_BYTE / 1e9:g} GB and ends within {STOPPED_WITHIN_S:g} s of Ctrl-C; "
         + ", ".join(f"`{name}` takes at most {most:g} U" for name, most in MOST_U.items())
-        + (f". Beyond a bound: {', '.join(beyond)}." if beyond else ". All keep to that."),
+        + (f". Beyond a bound: {', '.join(beyond)}." if beyond else ". All keep to that.")
+        + (f" Not measured yet: {', '.join(left)}." if left else ""),
     ]
 
 
