@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import duckdb
 
+from .layers import ANSWERS, REBUILD
+
 
 @dataclass(frozen=True, slots=True)
 class Relation:
@@ -84,3 +86,22 @@ def column_names(connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:
     """Columns of a view or maintained table, in order."""
     query = "SELECT column_name FROM view_column WHERE view = ? ORDER BY position"
     return [column for (column,) in connection.execute(query, [name]).fetchall()]
+
+
+def own_views(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
+    """Names in small letters and texts of the views of a file that are not charz's."""
+    query = f"""
+        SELECT LOWER(view_name), sql FROM duckdb_views()
+        WHERE database_name = current_database() AND schema_name NOT IN ('{ANSWERS}', '{REBUILD}')
+            AND NOT internal AND view_name NOT IN (SELECT view FROM view_catalog)
+    """
+    return connection.execute(query).fetchall()
+
+
+def own_macros(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
+    """Names in small letters and texts of the macros of a file; charz has none there."""
+    query = """
+        SELECT LOWER(function_name), macro_definition FROM duckdb_functions()
+        WHERE database_name = current_database() AND NOT internal AND macro_definition IS NOT NULL
+    """
+    return connection.execute(query).fetchall()

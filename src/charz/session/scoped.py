@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from charz.sql.keys import TARGET as KEYS
-from charz.sql.layers import ANSWERS, REBUILD
+from charz.sql.layers import ANSWERS
 
 from .answer import Rows, of_query
 from .messages import Progress, no_progress
@@ -119,21 +119,16 @@ class Scoped:
     @functools.cached_property
     def _own_views(self) -> list[tuple[str, str]]:
         """Views of the file that are not charz's, each with its text."""
-        query = f"""
-            SELECT LOWER(view_name), sql FROM duckdb_views()
-            WHERE database_name = current_database() AND schema_name NOT IN ('{ANSWERS}', '{REBUILD}')
-                AND NOT internal AND view_name NOT IN (SELECT view FROM view_catalog)
-        """
-        return self._connection.execute(query).fetchall()
+        from charz.sql.installed import own_views
+
+        return own_views(self._connection)
 
     @functools.cached_property
     def _own_macros(self) -> list[tuple[str, str]]:
         """Macros of the file, each with its text; charz has none there."""
-        query = """
-            SELECT LOWER(function_name), macro_definition FROM duckdb_functions()
-            WHERE database_name = current_database() AND NOT internal AND macro_definition IS NOT NULL
-        """
-        return self._connection.execute(query).fetchall()
+        from charz.sql.installed import own_macros
+
+        return own_macros(self._connection)
 
     def _prepare(self, names: Iterable[str]) -> None:
         """Scope some relations."""

@@ -34,7 +34,7 @@ def of_session(session: Core, text: str) -> str:
 
     session.connection()  # brings a file of another charz up to this one: the other process cannot write
     query = questions.matching(of_text(text))
-    of_file = (session.path, False, Scope(), (), (), (), None, None, None, None)
+    of_file = (session.path, False, Scope(), (), query, (), (), None, None, None, None)
     with sandbox.asked(scoped_to, of_file, query, LIMITS) as answered:
         (column,) = answered.table().columns
     return f"x.measurement_id IN ({', '.join(map(str, column.to_pylist())) or 'NULL'})"
