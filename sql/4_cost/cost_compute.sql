@@ -4,7 +4,8 @@
 CREATE VIEW cost_compute AS
 SELECT
     *,
-    -- Time at the peak of all units with no memory: the naive figure. [s]
+    -- Time at the peak of all units with no memory: the naive figure. Peaks are those at the clock of the part's default power
+    -- mode, which may be above or below the one that its datasheet's peaks are stated at. [s]
     GREATEST(matrix_naive_s, direct_naive_s + vector_naive_s) AS naive_s,
     -- Time of the arithmetic: the slower of the two kinds of unit, at least naive_s. [s]
     GREATEST(matrix_s, vector_s, naive_s) AS compute_s,

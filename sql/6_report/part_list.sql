@@ -14,7 +14,8 @@ SELECT
     h.hardware,
     h.family,
     h.name,
-    -- Highest peak in fp32 on the vector units. [ops/s]
+    -- Highest peak in fp32 on the vector units, at the boost clock; the default power mode runs at a share of it
+    -- (`hardware_power.clock_fraction`). [ops/s]
     p.fp32_ops_per_s,
     -- Highest peak in fp16 or bf16 that sums in more than fp16. [ops/s]
     p.half_ops_per_s,

@@ -1,5 +1,5 @@
 -- How a run divides into kernels: counts and shares by class, by kind, by independent threads and by arithmetic
--- intensity.
+-- intensity; and the operators within them by kind, those inside fused kernels and chains too.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, aspect, bucket
 CREATE VIEW partition_report AS
 WITH aspects AS (
@@ -47,11 +47,52 @@ bucket_sums AS (
         bucket,
         bucket_order,
         COUNT(*) AS kernel_count,
+        SUM(operator_count) AS operator_count,
         SUM(flops) AS flops,
         SUM(traffic_byte) AS traffic_byte
     FROM bucketed_kernels
     GROUP BY
         model, backend, precision, batch, sequence, scenario_id, context, phase, memory_format, aspect, bucket, bucket_order
+),
+
+operator_sums AS (
+    SELECT model, scenario_id, operator_id, SUM(flops) AS flops
+    FROM step_size
+    GROUP BY model, scenario_id, operator_id
+),
+
+kind_sums AS (
+    SELECT
+        r.model,
+        r.backend,
+        r.precision,
+        r.batch,
+        r.sequence,
+        r.scenario_id,
+        r.context,
+        r.phase,
+        r.memory_format,
+        'operators' AS aspect,
+        o.operator_kind AS bucket,
+        0 AS bucket_order,
+        COUNT(DISTINCT k.kernel_id) AS kernel_count,
+        COUNT(*) AS operator_count,
+        SUM(COALESCE(s.flops, 0e0)) AS flops,
+        CAST(NULL AS DOUBLE) AS traffic_byte
+    FROM run AS r
+    INNER JOIN kernel_operator AS k ON k.model = r.model AND k.backend = r.backend
+    INNER JOIN operator AS o ON o.model = k.model AND o.operator_id = k.operator_id
+    LEFT JOIN operator_sums AS s
+        ON s.model = r.model AND s.scenario_id = r.scenario_id AND s.operator_id = k.operator_id
+    WHERE NOT k.is_folded AND NOT o.is_view
+    GROUP BY
+        r.model, r.backend, r.precision, r.batch, r.sequence, r.scenario_id, r.context, r.phase, r.memory_format, o.operator_kind
+),
+
+all_sums AS (
+    SELECT * FROM bucket_sums
+    UNION ALL
+    SELECT * FROM kind_sums
 ),
 
 shares AS (
@@ -60,7 +101,7 @@ shares AS (
         SUM(flops) OVER (PARTITION BY model, backend, precision, batch, sequence, scenario_id, aspect) AS all_flops,
         SUM(traffic_byte) OVER (PARTITION BY model, backend, precision, batch, sequence, scenario_id, aspect)
             AS all_traffic_byte
-    FROM bucket_sums
+    FROM all_sums
 )
 
 SELECT
@@ -73,19 +114,22 @@ SELECT
     context,
     phase,
     memory_format,
-    -- By what kernels are grouped: `class`, `kind`, `threads` or `intensity`.
+    -- By what kernels are grouped: `class`, `kind` of their anchor, `threads` or `intensity`; `operators`: all
+    -- operators within them by kind.
     aspect,
     -- The group, e.g. `conv`, `pointwise_conv`, `squeeze_excite`, `1K-10K`, `10-100 ops/byte`.
     bucket,
     -- Order of the groups within the aspect.
     CAST(bucket_order AS BIGINT) AS bucket_order,
-    -- Kernels.
+    -- Kernels; of `operators` those that hold one of the kind.
     CAST(kernel_count AS BIGINT) AS kernel_count,
+    -- Operators within them; of `operators` those of the kind, without views and what is folded.
+    CAST(operator_count AS BIGINT) AS operator_count,
     -- Their operations.
     flops,
     -- Share of the run's operations.
     flops / NULLIF(all_flops, 0e0) AS flops_fraction,
-    -- Bytes across their borders. [byte]
+    -- Bytes across their borders; null of operators, which have none within a kernel. [byte]
     traffic_byte,
     -- Share of the run's traffic.
     traffic_byte / NULLIF(all_traffic_byte, 0e0) AS traffic_fraction

@@ -390,7 +390,7 @@ def test_the_slower_kind_of_units_sets_the_share(gives: Gives) -> None:
         free={"kernel_time": ["shape_id"]},
         kernel_time=[PLACED | {"matrix_ideal_s": 3.0}],
         tile_step=[TILED | {"ideal_s": 0.0}],
-        shape_step=[{"shape_id": 4, "step_id": 0}],
+        shape_step=[{"shape_id": 4, "step_id": 0, "is_product": True}],
         part_rate=[{"block_threads": 256.0}],
     )
 
