@@ -23,7 +23,7 @@ from charz.schema import ddl
 
 from .installed import Catalog, Relation, catalog
 from .keys import TARGET
-from .layers import COST, HARDWARE, MODELS, REPORT, ROLLUP, WORKLOAD
+from .layers import COST, HARDWARE, MAPPING, MODELS, REPORT, ROLLUP, WORKLOAD
 
 if TYPE_CHECKING:
     from charz.schema.row import Row
@@ -681,7 +681,8 @@ def _pins(
     for name in below.difference(ends):
         if name in known.relations:
             readers.update(_read(known.relations[name]) if is_narrow else known.relations[name].reads)
-    needed = _columns(known, wanted, below)
+    # Views of tiles are put under each other, all columns of each.
+    needed = _columns(known, {*wanted, *(tiles.name for tiles in known.of(MAPPING))} if is_narrow else wanted, below)
     for relation in known.of(*layers):
         if relation.name not in below or relation.name in ends:
             continue

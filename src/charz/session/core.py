@@ -115,6 +115,7 @@ class Core:
 
     def close(self) -> None:
         """Let go of the file; the next question opens it again."""
+        self._lift()
         for scoped in self._scoped.values():
             scoped.close()
         self._scoped.clear()
@@ -124,7 +125,6 @@ class Core:
             self._opened[1].close()
             self._opened = None
         if self._altered:
-            self._lift()
             self._altered.close()
             self._altered = None
         if self._empty:
