@@ -30,8 +30,7 @@ ROWS = {
     ),
     "derivation_rule": "foo_kernel_gap,overhead.overhead_s,foo,*,kernel_gap,*,one,1e-06,s,charz_rule,assumed,Usual",
     "tiling_strategy": "foo_tiles,0,foo,,scratchpad,output_stationary,16,16,64,,,1,1,2,,64,100000,,0,1,1,,assumption,assumed",
-    "energy_rule": "foo_lift,lift,foo,*,*,1,ratio,charz_rule,assumed,An array\n"
-    "foo_static,static_fraction,foo,*,*,0.25,ratio,charz_rule,assumed,Share of the limit",
+    "silicon_rule": "foo_lift,lift,foo,*,*,1,ratio,charz_rule,assumed,An array",
     "scenario": "100,1,,,forward,fp16,bar,nchw,1.0,warm,,charz\n101,1,,,forward,fp16,bar_unfused,nchw,1.0,warm,,charz",
 }
 """All that a family `foo` and a backend `bar` need, by table."""
@@ -40,7 +39,7 @@ MISSING = {
     "backend_support": {"backend"},
     "derivation_rule": {"number"},
     "tiling_strategy": {"tile"},
-    "energy_rule": {"energy"},
+    "silicon_rule": {"energy"},
     "scenario": {"scenario"},
 }
 """What the part lacks without the rows of a table."""
@@ -94,7 +93,7 @@ def test_each_row_that_is_missing_is_named(tmp_path: Path, table: str) -> None:
     lacks, found = answered(tmp_path, with_rows(tmp_path, rows))
     assert lacks == MISSING[table]
     has_time = any(latency_s is not None for latency_s, _ in found)
-    assert has_time == (table == "energy_rule")
+    assert has_time == (table == "silicon_rule")
 
 
 def test_a_family_without_a_row_is_refused_by_name(tmp_path: Path) -> None:
