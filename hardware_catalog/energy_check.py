@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from charz.schema.catalog import EnergyFact, SiliconRule
 from charz.schema.row import Row
 
-MOST_FACTOR = 2.0
+MOST_FACTOR = 1.5
 """Between a rule and a stated energy, beyond which they are listed; assumed: documents on one technology differ by as much."""
 
 _QUANTITY, _PJ = "dram_pj_per_byte", 1e-12

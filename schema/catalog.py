@@ -1249,6 +1249,42 @@ class Die(Row):
     """Anything a reader must know."""
 
 
+class RestPower(Row):
+    """What a part is stated or measured to draw at rest: the check of `part_leakage`, which no prediction rests on."""
+
+    TABLE: ClassVar[str] = "rest_power"
+    KEY: ClassVar[tuple[str, ...]] = ("hardware", "state")
+
+    hardware: str
+    """Part."""
+    state: str
+    """`rest` with clocks at their floor, `waiting` with clocks at work, `clocks` for what of that the clocks add."""
+    stated_w: Annotated[float, Plausible(0.01, 1e4)]
+    """Power in that state. [W]"""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """How far it can be trusted."""
+    note: str | None
+    """Anything a reader must know."""
+
+
+class PowerRange(Row):
+    """The lowest limit that a board can be set to: a limit below it is refused."""
+
+    TABLE: ClassVar[str] = "power_range"
+    KEY: ClassVar[tuple[str, ...]] = ("hardware",)
+
+    hardware: str
+    """Part."""
+    least_w: Annotated[float, Plausible(0.5, 2000)]
+    """Lowest limit of power. [W]"""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """How far it can be trusted."""
+
+
 class Price(Row):
     """Rental price of a part."""
 

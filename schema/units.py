@@ -22,6 +22,7 @@ UNITS = {
     "_usd": "USD",
     "_nm": "nm",
     "_mm2": "mm2",
+    "_mm": "mm",
     "_v": "V",
 }
 """Unit by the end of a column's name, longest ending first."""

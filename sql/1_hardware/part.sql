@@ -27,6 +27,8 @@ energy_coefficients AS (
         MAX(CASE WHEN e.what = 'byte' AND e.key = m.stream_level THEN e.value END) AS stream_j_per_byte,
         MAX(CASE WHEN e.what = 'static' THEN e.value END) AS static_w,
         MAX(CASE WHEN e.what = 'static' AND e.is_stated THEN 1e0 ELSE 0e0 END) AS stated_static,
+        MAX(CASE WHEN e.what = 'byte' AND e.key = 'dram' THEN e.confidence END) AS dram_confidence,
+        MIN(CASE WHEN e.is_stated THEN 1 ELSE 0 END) AS stated_energies,
         MIN(e.scope) AS energy_scope,
         SUM(CASE WHEN c.is_guess THEN 1 ELSE 0 END) AS guess_count
     FROM part_energy AS e
@@ -102,6 +104,15 @@ SELECT
     s.clock_floor,
     -- Scope every energy coefficient is lifted to; null when the part has none.
     e.energy_scope,
+    -- What its energies rest on: `stated` where all are, else the weaker of what lifts its circuits to the board and of its main
+    -- memory, `measured`, `derived` or `assumed`; null when it has none.
+    CASE
+        WHEN e.hardware IS NULL THEN NULL
+        WHEN e.stated_energies = 1 THEN 'stated'
+        WHEN 'assumed' IN (s.confidence, e.dram_confidence) THEN 'assumed'
+        WHEN s.confidence = 'measured' AND e.dram_confidence = 'measured' THEN 'measured'
+        ELSE 'derived'
+    END AS energy_basis,
     -- Energy coefficients that are assumed.
     CAST(COALESCE(e.guess_count, 0) AS BIGINT) AS guess_count
 FROM hardware AS h

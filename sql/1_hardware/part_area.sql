@@ -21,8 +21,10 @@ arithmetic AS (
         CASE WHEN k.precision = 'fp64' THEN 'arithmetic.wide' ELSE CONCAT('arithmetic.', COALESCE(c.only_unit, k.unit)) END AS silicon_piece,
         'logic' AS kind,
         MAX(
-            k.peak_ops_per_s / 2e0 * m.value * f.value * s.logic_ratio / 1e6 / COALESCE(
-                CASE WHEN k.unit = 'matrix' THEN c.clock_matrix_hz END, c.clock_boost_hz, s.reference_clock_hz
+            k.peak_ops_per_s / 2e0 * m.value * f.value * s.logic_ratio / 1e6 / NULLIF(
+                COALESCE(
+                    CASE WHEN k.unit = 'matrix' THEN c.clock_matrix_hz END, c.clock_boost_hz, s.reference_clock_hz
+                ), 0e0
             )
         ) AS placed_mm2
     FROM part_peak AS k

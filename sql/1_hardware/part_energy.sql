@@ -46,7 +46,7 @@ on_chip AS (
         'derived' AS confidence,
         CONCAT(
             FORMAT('{:.3g}', m.lift), ' (use against array) * (', FORMAT('{:.3g}', m.bank_byte / 1024e0), ' KiB a bank of ',
-            FORMAT('{:.3g}', m.area_mm2 / m.bank_count), ' mm2',
+            FORMAT('{:.3g}', m.area_mm2 / NULLIF(m.bank_count, 0e0)), ' mm2',
             CASE
                 WHEN m.scope = 'unit' THEN ''
                 ELSE CONCAT(', ', FORMAT('{:.3g}', d.value * a.side_mm), ' mm of wire')

@@ -32,11 +32,8 @@ SELECT
     a.clocking_w,
     -- Standby of the main memory on its board; 0 for modules of a host. [W]
     COALESCE(b.memory_w, 0e0) AS memory_w,
-    -- Power with nothing running: stated, else leakage and clocks at their floors, and the memory. [W]
-    COALESCE(
-        w.idle_w,
-        (a.leakage_w + s.clock_floor * a.clocking_w) * POWER(s.voltage_floor, 2) + COALESCE(b.memory_w, 0e0)
-    ) AS rest_w,
+    -- Power with nothing running and clocks gated: stated, else leakage at the floor of the voltage, and the memory. [W]
+    COALESCE(w.idle_w, a.leakage_w * POWER(s.voltage_floor, 2) + COALESCE(b.memory_w, 0e0)) AS rest_w,
     -- True where the part states it.
     w.idle_w IS NOT NULL AS is_stated
 FROM areas AS a

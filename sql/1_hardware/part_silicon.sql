@@ -73,7 +73,7 @@ SELECT
     p.confidence,
     -- Area of logic against the one that the rules state it at.
     d.stated_mtr_per_mm2 / NULLIF(n.logic_mtr_per_mm2, 0e0) AS logic_ratio,
-    -- Millimetres squared of bit cells for each byte.
+    -- Bit cells of a byte. [mm2]
     8e0 * n.sram_um2 / 1e6 AS byte_cell_mm2,
     -- Area of the die against what is placed on it.
     p.layout_factor,

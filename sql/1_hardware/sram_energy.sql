@@ -24,7 +24,7 @@ banks AS (
         m.level,
         m.scope,
         COALESCE(u.unit_count, 1e0) AS bank_count,
-        m.capacity_byte / CASE WHEN m.scope = 'unit' THEN 1e0 ELSE COALESCE(u.unit_count, 1e0) END AS bank_byte,
+        m.capacity_byte / NULLIF(CASE WHEN m.scope = 'unit' THEN 1e0 ELSE COALESCE(u.unit_count, 1e0) END, 0e0) AS bank_byte,
         CASE WHEN m.management = 'hardware' THEN r.tag_factor ELSE 1e0 END * COALESCE(o.value, r.port_factor) AS cell_factor,
         COALESCE(f.value, r.level_lift) AS lift,
         r.fill_least,

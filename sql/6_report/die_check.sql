@@ -10,22 +10,34 @@ WITH areas AS (
     FROM part_area AS a
     LEFT JOIN part_memory AS m ON m.hardware = a.hardware AND CONCAT('memory.', m.level) = a.silicon_piece
     GROUP BY a.hardware
+),
+
+compared_dice AS (
+    SELECT
+        d.hardware,
+        d.die,
+        d.die_area_mm2 - d.other_mm2 AS printed_mm2,
+        a.unit_mm2 * COALESCE(d.unit_count / NULLIF(u.unit_count, 0e0), 1e0) + a.shared_mm2 AS ruled_mm2,
+        u.unit_count * u.lanes * u.lanes AS used,
+        d.source_id,
+        d.confidence
+    FROM die AS d
+    INNER JOIN areas AS a ON a.hardware = d.hardware
+    INNER JOIN part_unit AS u ON u.hardware = d.hardware
+    WHERE d.die_area_mm2 IS NOT NULL
 )
 
 SELECT
-    d.hardware,
-    d.die,
+    hardware,
+    die,
     -- Area in print, less what is not the part's. [mm2]
-    d.die_area_mm2 - d.other_mm2 AS printed_mm2,
+    printed_mm2,
     -- Area by the rules, of all units that the die has. [mm2]
-    a.unit_mm2 * COALESCE(d.unit_count / NULLIF(u.unit_count, 0e0), 1e0) + a.shared_mm2 AS ruled_mm2,
+    ruled_mm2,
     -- Area by the rules against that in print.
     ruled_mm2 / NULLIF(printed_mm2, 0e0) AS area_ratio,
-    -- Part of a die that uses most of it: the one that stands for the die.
-    ROW_NUMBER() OVER (PARTITION BY d.die ORDER BY u.unit_count * u.lanes * u.lanes DESC, d.hardware) = 1 AS stands_for_die,
-    d.source_id,
-    d.confidence
-FROM die AS d
-INNER JOIN areas AS a ON a.hardware = d.hardware
-INNER JOIN part_unit AS u ON u.hardware = d.hardware
-WHERE d.die_area_mm2 IS NOT NULL
+    -- True of the part that uses most of the die: the one that stands for it.
+    ROW_NUMBER() OVER (PARTITION BY die ORDER BY used DESC, hardware) = 1 AS stands_for_die,
+    source_id,
+    confidence
+FROM compared_dice

@@ -128,11 +128,11 @@ PIECES = [{"silicon_piece": "a", "area_mm2": 300.0, "leakage_w": 8.0, "clocking_
 
 @pytest.mark.parametrize(
     ("technology", "idle", "memory_w", "rest_w"),
-    # (12 + 0.2 * 20) * 0.25, and 0.25 W for each of 8 GB where the memory is on the board.
-    [("HBM3", None, 2.0, 6.0), ("DDR4", None, 0.0, 4.0), ("HBM3", 3.0, 2.0, 3.0)],
+    # 12 * 0.25, and 0.25 W for each of 8 GB where the memory is on the board.
+    [("HBM3", None, 2.0, 5.0), ("DDR4", None, 0.0, 3.0), ("HBM3", 3.0, 2.0, 3.0)],
 )
 def test_rest(evaluate: Evaluate, technology: str, idle: float | None, memory_w: float, rest_w: float) -> None:
-    """Leakage at the floor of the voltage, clocks at theirs, and the memory; or what is stated."""
+    """Leakage at the floor of the voltage and the memory, clocks gated; or what is stated."""
     (found,) = evaluate(
         "part_leakage", part_area=PIECES, part_silicon=[SILICON], part_rule=BOARD,
         part_memory=[{"level": "dram", "technology": technology, "capacity_byte": 8e9}],
