@@ -79,10 +79,10 @@ def off(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, pl.DataFrame]]
 
 
 def loaded(connection: duckdb.DuckDBPyConnection, path: Path) -> list[tuple[str, pl.DataFrame]]:
-    """Average power of language models, worst part first."""
+    """Average power of language models, waits included, worst part first."""
     found = score_energy.scored(connection, score_energy.measured(path, prompt=200)).with_columns(
         measured_w=pl.col("measured_j") * pl.col("batch") / pl.col("step_s"),
-        predicted_w=pl.col("token_j") * pl.col("batch") / pl.col("work_s"),
+        predicted_w=pl.col("served_j") * pl.col("batch") / pl.col("served_step_s"),
     )
     by = ["campaign", "hardware"]
     watts = found.group_by(by).agg(pl.col("measured_w").median(), pl.col("predicted_w").median())
