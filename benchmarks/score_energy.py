@@ -52,6 +52,9 @@ PROMPTS = {"lm-arena-chat": 480}
 cache was full. 0.9 of 80 GiB less weights and 1.5 GB of activations, over the cache of a token and the
 requests, is 650 and 840 tokens a request (Llama-3.1-8B, 691 requests; Qwen3-8B, 474), less half an answer."""
 
+NO_HOST = 1e-9
+"""Factor on the host's time where a graph is launched whole: none of it, and 0 is no factor that a scenario may have."""
+
 _LEGACY, _EARLY, _LATE = "transformers 2023", "serving 2024", "serving 2025"
 
 
@@ -158,7 +161,7 @@ def predicted(connection: duckdb.DuckDBPyConnection, runs: pl.DataFrame, host_fa
     eager = pl.col("campaign") == _LEGACY
     runs = runs.with_columns(
         backend=pl.when(eager).then(pl.lit("eager")).otherwise(pl.lit("inductor")),
-        host_factor=pl.when(eager).then(host_factor).otherwise(0.0),
+        host_factor=pl.when(eager).then(host_factor).otherwise(NO_HOST),
         memory_format=pl.lit("nchw"),
     )
     shared = ("hardware", "backend", "precision", "memory_format", "host_factor", "row")

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from charz.schema.catalog import EnergyFact, EnergyRule
+from charz.schema.catalog import EnergyFact, SiliconRule
 from charz.schema.row import Row
 
-MOST_FACTOR = 2.0
+MOST_FACTOR = 1.5
 """Between a rule and a stated energy, beyond which they are listed; assumed: documents on one technology differ by as much."""
 
 _QUANTITY, _PJ = "dram_pj_per_byte", 1e-12
@@ -31,7 +31,7 @@ class Off:
         stated, by_rule = self.fact_j_per_byte / _PJ, self.rule_j_per_byte / _PJ
         factor = max(stated / by_rule, by_rule / stated)
         return (
-            f"energy_rule {self.rule}: {by_rule:.4g} pJ/byte, where energy_fact {self.fact} states {stated:.4g} at the same"
+            f"silicon_rule {self.rule}: {by_rule:.4g} pJ/byte, where energy_fact {self.fact} states {stated:.4g} at the same"
             f" scope, {self.scope}: {factor:.2g} times apart"
         )
 
@@ -40,11 +40,11 @@ def off(tables: dict[type[Row], list[Row]], most_factor: float = MOST_FACTOR) ->
     """Rules that are further than a factor from an energy stated of their technology at their scope, which is that of the
     first fact that their reason cites; a rule that cites none is of no known scope."""
     facts = {row.energy_fact_id: row for row in tables.get(EnergyFact, []) if isinstance(row, EnergyFact)}
-    rules = [r for r in tables.get(EnergyRule, []) if isinstance(r, EnergyRule) and r.quantity == _QUANTITY]
+    rules = [r for r in tables.get(SiliconRule, []) if isinstance(r, SiliconRule) and r.quantity == _QUANTITY]
     return [found for rule in rules for found in _off(rule, facts, most_factor)]
 
 
-def _off(rule: EnergyRule, facts: dict[str, EnergyFact], most_factor: float) -> Iterator[Off]:
+def _off(rule: SiliconRule, facts: dict[str, EnergyFact], most_factor: float) -> Iterator[Off]:
     cited = [name for name in re.findall(r"\be\d{3}\b", rule.reason) if name in facts]
     if not cited:
         return
@@ -54,7 +54,7 @@ def _off(rule: EnergyRule, facts: dict[str, EnergyFact], most_factor: float) -> 
         if stated is None or fact.scope != scope or not _is_of_memory(fact, rule.row_key):
             continue
         if max(stated / by_rule, by_rule / stated) > most_factor:
-            yield Off(rule.energy_rule, by_rule, name, stated, scope)
+            yield Off(rule.silicon_rule, by_rule, name, stated, scope)
 
 
 def _is_of_memory(fact: EnergyFact, technology: str) -> bool:

@@ -1,7 +1,7 @@
 """Faults that make a catalog number untrustworthy. Each is fatal; each message names file, field,
 value and remedy.
 
-A part may leave open what a rule can give (`derivation_rule`, `energy_rule`). Faults of a file's own shape, e.g. a string
+A part may leave open what a rule can give (`derivation_rule`, `silicon_rule`). Faults of a file's own shape, e.g. a string
 where a number belongs, are found on reading it (`part_file`).
 """
 

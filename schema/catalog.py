@@ -992,47 +992,77 @@ class EnergyProfile(Row):
     """How it was composed from which facts."""
 
 
-class EnergyRule(Row):
-    """What energies and clocks of a part follow from where it states none: silicon, voltage, memory technology. Of the rows
+class SiliconRule(Row):
+    """What silicon is made of and what it costs: area, leakage and energy by process, format, level and technology, and how a
+    voltage follows a clock. Areas, leakage and energies of a part follow from these rows, of every family alike. Of the rows
     of a quantity that fit, the longest architecture wins, then the one of a family."""
 
-    TABLE: ClassVar[str] = "energy_rule"
-    KEY: ClassVar[tuple[str, ...]] = ("energy_rule",)
+    TABLE: ClassVar[str] = "silicon_rule"
+    KEY: ClassVar[tuple[str, ...]] = ("silicon_rule",)
     RANGES_BY: ClassVar[tuple[str, ...]] = ("quantity",)
 
-    energy_rule: str
+    silicon_rule: str
     """Name of the rule."""
     quantity: str
-    """What it says, e.g. `lift` or `dram_pj_per_byte`; joins `part_energy` and `part_silicon`."""
+    """What it says, e.g. `mac_um2`, `leakage_w_per_mm2` or `lift`; joins `part_area`, `part_energy` and `part_silicon`."""
     family: str
     """Family of the parts it holds for, or `*`."""
     architecture: str
     """First words of their architecture, or `*`."""
     row_key: str
-    """Precision, unit, level, technology or process it holds for, or `*`."""
+    """Precision, unit, cluster, level, technology, kind of area or process it holds for, or `*`."""
     value: Annotated[
         float,
+        Possible(0, HUGE, of="unit_um2"),
+        Possible(0, HUGE, of="lane_um2"),
+        Possible(0, HUGE, of="phy_mm2_per_gbyte_per_s"),
+        Possible(0, HUGE, of="memory_w_per_gbyte"),
+        Possible(0, 1, of="voltage_slope"),
+        Possible(0, 1, of="leakage_share"),
+        Possible(0, 1, of="clocking_share"),
+        Possible(0, 1, of="link_distance_fraction"),
+        Possible(TINY, 1, of="voltage_floor"),
+        Possible(TINY, 1, of="clock_floor"),
+        Possible(TINY, 1, of="sram_fill_least"),
+        Possible(TINY, 1, of="sram_fill_most"),
         Plausible(0.01, 10, of="circuit_ratio"),
         Plausible(0.1, 100, of="process_pj"),
         Plausible(0.5, 1000, of="usual_process_nm"),
         Plausible(0.01, 100, of="lift"),
         Plausible(1e8, 1e10, of="reference_clock_hz"),
         Plausible(0.05, 20, of="unit_factor"),
-        Plausible(0.3, 2, of="voltage_v"),
         Plausible(0.3, 2, of="reference_voltage_v"),
-        Plausible(0.02, 100, of="byte_ratio"),
         Plausible(0.5, 1000, of="dram_pj_per_byte"),
-        Possible(0, 0.99, of="static_fraction"),
-        Possible(0, 1, of="voltage_slope"),
-        Possible(0, 1, of="busy_memory_fraction"),
-        Possible(TINY, 1, of="voltage_floor"),
-        Possible(TINY, 1, of="clock_floor"),
-        Plausible(0.01, 0.9, of="static_fraction"),
         Plausible(0.1, 1, of="voltage_slope"),
-        Plausible(0.05, 1, of="busy_memory_fraction"),
         Plausible(0.2, 1, of="voltage_floor"),
+        Plausible(1, 2, of="voltage_ceiling"),
         Plausible(0.05, 1, of="clock_floor"),
-        Plausible(0.01, 100, of="unit_static_w"),
+        Plausible(1, 1000, of="logic_mtr_per_mm2"),
+        Plausible(10, 1e6, of="mac_um2"),
+        Plausible(0.5, 50, of="mac_area_factor"),
+        Plausible(0, 1e9, of="unit_um2"),
+        Plausible(0, 1e8, of="lane_um2"),
+        Plausible(0.1, 500, of="uncore_mm2"),
+        Plausible(0.005, 1, of="sram_um2"),
+        Plausible(0.01, 1, of="sram_fill_least"),
+        Plausible(0.001, 0.5, of="sram_fill_doubling"),
+        Plausible(0.1, 1, of="sram_fill_most"),
+        Plausible(1, 20, of="port_factor"),
+        Plausible(1, 2, of="tag_factor"),
+        Plausible(1, 3, of="layout_factor"),
+        Plausible(0, 2, of="phy_mm2_per_gbyte_per_s"),
+        Plausible(0.001, 2, of="link_mm2_per_gbyte_per_s"),
+        Plausible(0.0001, 1, of="leakage_w_per_mm2"),
+        Plausible(0.01, 1, of="leakage_share"),
+        Plausible(0.0001, 1, of="clocking_w_per_mm2_ghz"),
+        Plausible(0.01, 1, of="clocking_share"),
+        Plausible(0.05, 5, of="clock_load_ratio"),
+        Plausible(0, 5, of="memory_w_per_gbyte"),
+        Plausible(0.01, 10, of="sram_access_ratio"),
+        Plausible(0.01, 10, of="sram_wire_ratio_per_mm"),
+        Plausible(0.01, 10, of="link_wire_ratio_per_mm"),
+        Plausible(0.01, 1, of="link_distance_fraction"),
+        Plausible(0.1, 100, of="level_lift"),
     ]
     """The rule's own number."""
     unit: str
@@ -1198,6 +1228,68 @@ class Collective(Row):
     """Time of each step of the ring, as a share of the link's latency."""
     bandwidth_fraction: Annotated[float, Possible(TINY, 1), Plausible(0.05, 1)]
     """Share of the link's bandwidth that messages reach."""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """How far it can be trusted."""
+
+
+class Die(Row):
+    """What is known in print of the silicon of a part: the check of `part_area`, which no prediction rests on."""
+
+    TABLE: ClassVar[str] = "die"
+    KEY: ClassVar[tuple[str, ...]] = ("hardware",)
+
+    hardware: str
+    """Part."""
+    die: str
+    """Name of the die, or of what the package holds: parts of one die share its row's numbers."""
+    die_area_mm2: Annotated[float | None, Plausible(1, 1e5)]
+    """Area of all dice of the package; null where nobody states it. [mm2]"""
+    other_mm2: Annotated[float, Possible(0, HUGE), Plausible(0, 1e4)]
+    """Part of it that is not the part's: graphics beside a processor, a die of another process. [mm2]"""
+    transistor_count: Annotated[float | None, Plausible(1e8, 1e13)]
+    """Transistors of all dice; null where nobody states them."""
+    unit_count: Annotated[float | None, Plausible(1, 1e6)]
+    """Compute units that the dice have, of which the part may enable fewer; null where nobody states them."""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """How far it can be trusted."""
+    note: str | None
+    """Anything a reader must know."""
+
+
+class RestPower(Row):
+    """What a part is stated or measured to draw at rest: the check of `part_leakage`, which no prediction rests on."""
+
+    TABLE: ClassVar[str] = "rest_power"
+    KEY: ClassVar[tuple[str, ...]] = ("hardware", "state")
+
+    hardware: str
+    """Part."""
+    state: str
+    """`rest` with clocks at their floor, `waiting` with clocks at work, `clocks` for what of that the clocks add."""
+    stated_w: Annotated[float, Plausible(0.01, 1e4)]
+    """Power in that state. [W]"""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """How far it can be trusted."""
+    note: str | None
+    """Anything a reader must know."""
+
+
+class PowerRange(Row):
+    """The lowest limit that a board can be set to: a limit below it is refused."""
+
+    TABLE: ClassVar[str] = "power_range"
+    KEY: ClassVar[tuple[str, ...]] = ("hardware",)
+
+    hardware: str
+    """Part."""
+    least_w: Annotated[float, Plausible(0.5, 2000)]
+    """Lowest limit of power. [W]"""
     source_id: str
     """Source of the row."""
     confidence: str

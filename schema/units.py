@@ -21,6 +21,9 @@ UNITS = {
     "_byte": "byte",
     "_usd": "USD",
     "_nm": "nm",
+    "_mm2": "mm2",
+    "_mm": "mm",
+    "_v": "V",
 }
 """Unit by the end of a column's name, longest ending first."""
 

@@ -61,7 +61,11 @@ explained_numbers AS (
         CONCAT('energy.', what, '.', key) AS field,
         value,
         CAST(NULL AS VARCHAR) AS derivation_rule,
-        CASE WHEN what = 'static' THEN 'static_power' ELSE 'silicon' END AS basis,
+        CASE
+            WHEN what = 'static' THEN 'static_power'
+            WHEN what = 'byte' AND key <> 'dram' THEN 'sram'
+            ELSE 'silicon'
+        END AS basis,
         formula AS factor,
         CAST(NULL AS VARCHAR) AS reason,
         source_id,

@@ -26,6 +26,9 @@ energy_coefficients AS (
         MAX(CASE WHEN e.what = 'byte' AND e.key = m.tile_memory_level THEN e.value END) AS tile_j_per_byte,
         MAX(CASE WHEN e.what = 'byte' AND e.key = m.stream_level THEN e.value END) AS stream_j_per_byte,
         MAX(CASE WHEN e.what = 'static' THEN e.value END) AS static_w,
+        MAX(CASE WHEN e.what = 'static' AND e.is_stated THEN 1e0 ELSE 0e0 END) AS stated_static,
+        MAX(CASE WHEN e.what = 'byte' AND e.key = 'dram' THEN e.confidence END) AS dram_confidence,
+        MIN(CASE WHEN e.is_stated THEN 1 ELSE 0 END) AS stated_energies,
         MIN(e.scope) AS energy_scope,
         SUM(CASE WHEN c.is_guess THEN 1 ELSE 0 END) AS guess_count
     FROM part_energy AS e
@@ -92,17 +95,31 @@ SELECT
     e.tile_j_per_byte,
     -- Energy of a byte of the buffers between those and the arithmetic; null when unknown. [J/byte]
     e.stream_j_per_byte,
-    -- Static power at the reference clock; null when unknown. [W]
+    -- Power that flows whenever clocks run, at the reference clock and voltage; null when unknown. [W]
     e.static_w,
-    -- Clock of the default power mode against the reference clock.
+    -- Part of it that goes with the clock; 0 where the part states it as one number. [W]
+    COALESCE((1e0 - e.stated_static) * a.clocking_w, 0e0) AS clocking_w,
+    -- Part of it that follows neither clock nor voltage: memory in standby; 0 where the part states it as one number. [W]
+    COALESCE((1e0 - e.stated_static) * a.memory_w, 0e0) AS standby_w,
+    -- Clock of the default power mode against the reference clock of the process; 1 where no clock is stated.
     COALESCE(
         c.clock_boost_hz * COALESCE(p.clock_fraction, 1e0) / NULLIF(s.reference_clock_hz, 0e0), COALESCE(p.clock_fraction, 1e0)
     ) AS reference_fraction,
     s.voltage_slope,
     s.voltage_floor,
+    s.voltage_ceiling,
     s.clock_floor,
     -- Scope every energy coefficient is lifted to; null when the part has none.
     e.energy_scope,
+    -- What its energies rest on: `stated` where all are, else the weaker of what lifts its circuits to the board and of its main
+    -- memory, `measured`, `derived` or `assumed`; null when it has none.
+    CASE
+        WHEN e.hardware IS NULL THEN NULL
+        WHEN e.stated_energies = 1 THEN 'stated'
+        WHEN 'assumed' IN (s.confidence, e.dram_confidence) THEN 'assumed'
+        WHEN s.confidence = 'measured' AND e.dram_confidence = 'measured' THEN 'measured'
+        ELSE 'derived'
+    END AS energy_basis,
     -- Energy coefficients that are assumed.
     CAST(COALESCE(e.guess_count, 0) AS BIGINT) AS guess_count
 FROM hardware AS h
@@ -115,3 +132,4 @@ LEFT JOIN overheads AS g ON g.hardware = h.hardware
 LEFT JOIN cuda_limit AS l ON l.compute_capability = h.compute_capability
 LEFT JOIN energy_coefficients AS e ON e.hardware = h.hardware
 LEFT JOIN part_silicon AS s ON s.hardware = h.hardware
+LEFT JOIN part_leakage AS a ON a.hardware = h.hardware

@@ -1,5 +1,6 @@
--- Energy coefficients of every part at its reference clock: those it states, and from rules those it leaves open. An energy
--- belongs to the silicon (process, voltage, kind of unit) or to the kind of memory; no power limit enters one.
+-- Energy coefficients of every part at the reference voltage of its silicon: those it states at board scope, and from rules those
+-- it leaves open. An energy belongs to the silicon (process, kind of unit, size of memory) or to the kind of main memory; no
+-- power limit enters one. What a part states at another scope is kept in `energy_profile` beside these and never mixed with them.
 -- Grain: hardware, what, key
 CREATE TABLE part_energy AS
 WITH arithmetic AS (
@@ -26,7 +27,7 @@ main_memory AS (
         COALESCE(t.confidence, o.confidence) AS confidence,
         CONCAT(
             FORMAT('{:g}', COALESCE(t.value, o.value)), ' pJ a byte, ', COALESCE(m.technology, 'technology unknown'), ' (',
-            COALESCE(t.energy_rule, o.energy_rule), ')'
+            COALESCE(t.silicon_rule, o.silicon_rule), ')'
         ) AS formula
     FROM part_memory AS m
     INNER JOIN part_rule AS o ON o.hardware = m.hardware AND o.quantity = 'dram_pj_per_byte' AND o.row_key = '*'
@@ -35,66 +36,42 @@ main_memory AS (
     WHERE m.level = 'dram'
 ),
 
+-- The way to a level that all units share is a share of the die's side.
 on_chip AS (
     SELECT
         m.hardware,
         m.level AS key,
-        r.value * s.circuit_j AS value,
-        r.confidence,
-        CONCAT(FORMAT('{:g}', r.value), ' a byte (', r.energy_rule, ') * ', s.formula) AS formula
-    FROM part_memory AS m
+        m.bank_j_per_byte
+        + CASE WHEN m.scope = 'unit' THEN 0e0 ELSE m.lift * s.circuit_j * w.value * d.value * a.side_mm END AS value,
+        'derived' AS confidence,
+        CONCAT(
+            FORMAT('{:.3g}', m.lift), ' (use against array) * (', FORMAT('{:.3g}', m.bank_byte / 1024e0), ' KiB a bank of ',
+            FORMAT('{:.3g}', m.area_mm2 / NULLIF(m.bank_count, 0e0)), ' mm2',
+            CASE
+                WHEN m.scope = 'unit' THEN ''
+                ELSE CONCAT(', ', FORMAT('{:.3g}', d.value * a.side_mm), ' mm of wire')
+            END, ') * ', s.formula
+        ) AS formula
+    FROM sram_energy AS m
     INNER JOIN part_silicon AS s ON s.hardware = m.hardware
-    INNER JOIN part_rule AS r ON r.hardware = m.hardware AND r.quantity = 'byte_ratio' AND r.row_key = m.level
-    WHERE m.level <> 'dram'
-),
-
--- The fastest arithmetic and half-busy main memory, where no power limit says what static power is a share of.
-busiest_units AS (
-    SELECT a.hardware, MAX(k.peak_ops_per_s * a.value) AS arithmetic_w
-    FROM arithmetic AS a
-    INNER JOIN part_peak AS k ON k.hardware = a.hardware AND a.key = CONCAT(k.precision, '.', k.unit)
-    GROUP BY a.hardware
-),
-
-dies AS (
-    SELECT
-        h.hardware,
-        w.tdp_w,
-        w.idle_w,
-        s.static_fraction,
-        s.unit_static_w,
-        c.unit_count,
-        b.arithmetic_w + s.busy_memory_fraction * COALESCE(l.dram_byte_per_s * m.value, 0e0) AS work_w
-    FROM hardware AS h
-    INNER JOIN part_silicon AS s ON s.hardware = h.hardware
-    LEFT JOIN hardware_power AS w ON w.hardware = h.hardware AND w.is_default
-    LEFT JOIN part_unit AS c ON c.hardware = h.hardware
-    LEFT JOIN busiest_units AS b ON b.hardware = h.hardware
-    LEFT JOIN part_level AS l ON l.hardware = h.hardware
-    LEFT JOIN main_memory AS m ON m.hardware = h.hardware
+    INNER JOIN part_leakage AS a ON a.hardware = m.hardware
+    INNER JOIN part_rule AS w ON w.hardware = m.hardware AND w.quantity = 'link_wire_ratio_per_mm'
+    INNER JOIN part_rule AS d ON d.hardware = m.hardware AND d.quantity = 'link_distance_fraction'
 ),
 
 static_powers AS (
     SELECT
-        hardware,
-        COALESCE(
-            idle_w,
-            unit_static_w * unit_count,
-            static_fraction * tdp_w,
-            static_fraction / NULLIF(1e0 - static_fraction, 0e0) * work_w
-        ) AS value,
+        a.hardware,
+        GREATEST(COALESCE(w.idle_w, 0e0), a.leakage_w + a.clocking_w + a.memory_w) AS value,
         CASE
-            WHEN idle_w IS NOT NULL THEN 'idle_w of the default mode'
-            WHEN unit_static_w IS NOT NULL
-                THEN CONCAT(FORMAT('{:g}', unit_static_w), ' W * ', FORMAT('{:g}', unit_count), ' units of the die')
-            WHEN tdp_w IS NOT NULL
-                THEN CONCAT(FORMAT('{:g}', static_fraction), ' * ', FORMAT('{:g}', tdp_w), ' W (no idle power published)')
+            WHEN w.idle_w >= a.leakage_w + a.clocking_w + a.memory_w THEN 'idle_w of the default mode'
             ELSE CONCAT(
-                FORMAT('{:g}', static_fraction), ' of itself and ', FORMAT('{:.4g}', work_w),
-                ' W of saturated arithmetic and busy memory, power limit unknown'
+                FORMAT('{:.3g}', a.leakage_w), ' W of leakage and ', FORMAT('{:.3g}', a.clocking_w), ' W of clocks on ',
+                FORMAT('{:.4g}', a.area_mm2), ' mm2, ', FORMAT('{:.3g}', a.memory_w), ' W of memory in standby'
             )
         END AS formula
-    FROM dies
+    FROM part_leakage AS a
+    LEFT JOIN hardware_power AS w ON w.hardware = a.hardware AND w.is_default
 ),
 
 ruled_energies AS (
@@ -107,24 +84,18 @@ ruled_energies AS (
     SELECT hardware, 'static' AS what, 'chip' AS key, value, 'assumed' AS confidence, formula FROM static_powers
 ),
 
--- Stated energies of a circuit or a chip are not mixed with those of a board.
-scopes AS (
-    SELECT
-        h.hardware,
-        CASE WHEN h.family = 'kpu' THEN 'chip' ELSE 'board' END AS scope,
-        MIN(p.scope) AS stated_scope
-    FROM hardware AS h
-    LEFT JOIN energy_profile AS p ON p.hardware = h.hardware
-    GROUP BY h.hardware, h.family
+stated_energies AS (
+    SELECT * FROM energy_profile WHERE scope = 'board'
 )
 
 SELECT
     r.hardware,
     r.what,
     r.key,
-    -- Joule an operation or a byte, watt for `static`; at the reference clock.
+    -- Joule an operation or a byte, watt for `static`; at the reference voltage.
     r.value,
-    s.scope,
+    -- Scope that all are lifted to: the board.
+    'board' AS scope,
     -- Source of a stated value; `charz_rule` of one that follows from rules.
     'charz_rule' AS source_id,
     r.confidence,
@@ -133,9 +104,8 @@ SELECT
     -- True when the part states it.
     FALSE AS is_stated
 FROM ruled_energies AS r
-INNER JOIN scopes AS s ON s.hardware = r.hardware
-LEFT JOIN energy_profile AS p ON p.hardware = r.hardware AND p.what = r.what AND p.key = r.key
-WHERE p.hardware IS NULL AND r.value IS NOT NULL AND COALESCE(s.stated_scope, s.scope) = s.scope
+LEFT JOIN stated_energies AS p ON p.hardware = r.hardware AND p.what = r.what AND p.key = r.key
+WHERE p.hardware IS NULL AND r.value IS NOT NULL
 UNION ALL
 SELECT
     hardware,
@@ -147,4 +117,4 @@ SELECT
     confidence,
     formula,
     TRUE AS is_stated
-FROM energy_profile
+FROM stated_energies

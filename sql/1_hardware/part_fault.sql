@@ -78,7 +78,7 @@ missing_numbers AS (
 ),
 
 followed_rules AS (
-    SELECT p.hardware, 'energy' AS kind, 'energy_rule' AS rule_kind, p.energy_rule AS row_key
+    SELECT p.hardware, 'energy' AS kind, 'silicon_rule' AS rule_kind, p.silicon_rule AS row_key
     FROM part_rule AS p
     UNION ALL
     SELECT h.hardware, 'hardware' AS kind, 'cuda_limit' AS rule_kind, h.compute_capability AS row_key

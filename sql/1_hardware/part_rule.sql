@@ -8,11 +8,11 @@ WITH closest_rules AS (
         r.quantity,
         r.row_key,
         MAX_BY(
-            {'value': r.value, 'energy_rule': r.energy_rule, 'source_id': r.source_id, 'confidence': r.confidence},
+            {'value': r.value, 'silicon_rule': r.silicon_rule, 'source_id': r.source_id, 'confidence': r.confidence},
             ROW(CASE WHEN r.architecture = '*' THEN 0 ELSE LENGTH(r.architecture) END, r.family <> '*')
         ) AS rule
     FROM hardware AS h
-    INNER JOIN energy_rule AS r
+    INNER JOIN silicon_rule AS r
         ON r.family IN ('*', h.family) AND (r.architecture = '*' OR STARTS_WITH(h.architecture, r.architecture))
     GROUP BY h.hardware, r.quantity, r.row_key
 )
@@ -26,7 +26,7 @@ SELECT
     -- The rule's own number.
     rule.value,
     -- Name of the rule.
-    rule.energy_rule,
+    rule.silicon_rule,
     -- Source of the rule.
     rule.source_id,
     -- How far the rule can be trusted.

@@ -1,4 +1,5 @@
--- What the silicon of every part gives its energies and its clock: process, voltage, and how the one follows the other.
+-- What the silicon of every part gives its areas, energies and clock: process, density, leakage, and how the voltage follows the
+-- clock. Of a process that no row names the nearest is taken, of two the finer.
 -- Grain: hardware
 CREATE VIEW part_silicon AS
 WITH part_rules AS (
@@ -7,17 +8,22 @@ WITH part_rules AS (
         MAX(CASE WHEN quantity = 'usual_process_nm' THEN value END) AS usual_process_nm,
         MAX(CASE WHEN quantity = 'lift' THEN value END) AS lift,
         MAX(CASE WHEN quantity = 'lift' THEN confidence END) AS confidence,
-        MAX(CASE WHEN quantity = 'voltage_v' THEN value END) AS voltage_v,
         MAX(CASE WHEN quantity = 'reference_voltage_v' THEN value END) AS reference_voltage_v,
         MAX(CASE WHEN quantity = 'voltage_slope' THEN value END) AS voltage_slope,
         MAX(CASE WHEN quantity = 'voltage_floor' THEN value END) AS voltage_floor,
+        MAX(CASE WHEN quantity = 'voltage_ceiling' THEN value END) AS voltage_ceiling,
         MAX(CASE WHEN quantity = 'clock_floor' THEN value END) AS clock_floor,
-        MAX(CASE WHEN quantity = 'reference_clock_hz' THEN value END) AS reference_clock_hz,
-        MAX(CASE WHEN quantity = 'static_fraction' THEN value END) AS static_fraction,
-        MAX(CASE WHEN quantity = 'unit_static_w' THEN value END) AS unit_static_w,
-        MAX(CASE WHEN quantity = 'busy_memory_fraction' THEN value END) AS busy_memory_fraction
+        MAX(CASE WHEN quantity = 'layout_factor' THEN value END) AS layout_factor,
+        MAX(CASE WHEN quantity = 'clocking_w_per_mm2_ghz' THEN value END) AS clocking_w_per_mm2_ghz
     FROM part_rule
     WHERE row_key = '*'
+    GROUP BY hardware
+),
+
+stated_densities AS (
+    SELECT hardware, MAX_BY(value, CAST(row_key AS DOUBLE)) AS stated_mtr_per_mm2
+    FROM part_rule
+    WHERE quantity = 'logic_mtr_per_mm2'
     GROUP BY hardware
 ),
 
@@ -30,46 +36,65 @@ processes AS (
     INNER JOIN part_rules AS r ON r.hardware = h.hardware
 ),
 
--- The nearest process that is known, of two the finer.
 nearest_processes AS (
     SELECT
         p.hardware,
-        MIN_BY(r.value, ROW(ABS(CAST(r.row_key AS DOUBLE) - p.process_nm), CAST(r.row_key AS DOUBLE))) AS process_pj
+        r.quantity,
+        MIN_BY(r.value, ROW(ABS(CAST(r.row_key AS DOUBLE) - p.process_nm), CAST(r.row_key AS DOUBLE))) AS value
     FROM processes AS p
-    INNER JOIN part_rule AS r ON r.hardware = p.hardware AND r.quantity = 'process_pj'
-    GROUP BY p.hardware
+    INNER JOIN part_rule AS r
+        ON r.hardware = p.hardware
+        AND r.quantity IN ('process_pj', 'logic_mtr_per_mm2', 'sram_um2', 'leakage_w_per_mm2', 'clock_load_ratio', 'reference_clock_hz')
+    GROUP BY p.hardware, r.quantity
+),
+
+process_numbers AS (
+    SELECT
+        hardware,
+        MAX(CASE WHEN quantity = 'process_pj' THEN value END) AS process_pj,
+        MAX(CASE WHEN quantity = 'logic_mtr_per_mm2' THEN value END) AS logic_mtr_per_mm2,
+        MAX(CASE WHEN quantity = 'sram_um2' THEN value END) AS sram_um2,
+        MAX(CASE WHEN quantity = 'leakage_w_per_mm2' THEN value END) AS leakage_w_per_mm2,
+        MAX(CASE WHEN quantity = 'clock_load_ratio' THEN value END) AS clock_load_ratio,
+        MAX(CASE WHEN quantity = 'reference_clock_hz' THEN value END) AS reference_clock_hz
+    FROM nearest_processes
+    GROUP BY hardware
 )
 
 SELECT
     p.hardware,
     -- Process, as its maker names it; the usual one where unknown. [nm]
     p.process_nm,
-    -- Energy of an fp32 operation in a circuit of the process, at the voltage of the die. [J]
-    n.process_pj / 1e12 * POWER(p.voltage_v / NULLIF(p.reference_voltage_v, 0e0), 2) AS circuit_j,
+    -- Energy of an fp32 operation in a circuit of the process, at the reference voltage. [J]
+    n.process_pj / 1e12 AS circuit_j,
     -- Energy of an operation on the board against the circuit's.
     p.lift,
     -- How far the lift can be trusted.
     p.confidence,
-    -- Voltage at the reference clock.
-    p.voltage_v,
+    -- Area of logic against the one that the rules state it at.
+    d.stated_mtr_per_mm2 / NULLIF(n.logic_mtr_per_mm2, 0e0) AS logic_ratio,
+    -- Bit cells of a byte. [mm2]
+    8e0 * n.sram_um2 / 1e6 AS byte_cell_mm2,
+    -- Area of the die against what is placed on it.
+    p.layout_factor,
+    -- Watts that a square millimetre of logic leaks at the reference voltage.
+    n.leakage_w_per_mm2 AS leakage_density,
+    -- Watts of the clock in a square millimetre of logic at the reference clock and voltage.
+    p.clocking_w_per_mm2_ghz * n.clock_load_ratio * n.reference_clock_hz / 1e9 AS clocking_density,
+    -- Voltage that energies, leakage and clocks are stated at. [V]
+    p.reference_voltage_v,
     -- Share of the voltage that goes with the clock.
     p.voltage_slope,
-    -- Least voltage against that at the reference clock.
+    -- Least voltage against the reference.
     p.voltage_floor,
+    -- Most voltage against the reference.
+    p.voltage_ceiling,
     -- Slowest clock against the full one.
     p.clock_floor,
-    -- Clock that energies and static power hold at; null where it is the part's own boost clock. [Hz]
-    p.reference_clock_hz,
-    -- Share of the power limit that flows whenever clocks run.
-    p.static_fraction,
-    -- Static power of a unit of the die; null where nothing is known of the die. [W]
-    p.unit_static_w,
-    -- Main memory traffic beside saturated arithmetic, as a share, where static power must follow from the work.
-    p.busy_memory_fraction,
-    -- Process and voltage in words.
-    CONCAT(
-        FORMAT('{:g}', n.process_pj), ' pJ (', FORMAT('{:g}', p.process_nm), ' nm) * (', FORMAT('{:g}', p.voltage_v), ' / ',
-        FORMAT('{:g}', p.reference_voltage_v), ' V)^2'
-    ) AS formula
+    -- Clock that designs of the family reach in the process at the reference voltage. [Hz]
+    n.reference_clock_hz,
+    -- Process in words.
+    CONCAT(FORMAT('{:g}', n.process_pj), ' pJ (', FORMAT('{:g}', p.process_nm), ' nm)') AS formula
 FROM processes AS p
-INNER JOIN nearest_processes AS n ON n.hardware = p.hardware
+INNER JOIN process_numbers AS n ON n.hardware = p.hardware
+INNER JOIN stated_densities AS d ON d.hardware = p.hardware

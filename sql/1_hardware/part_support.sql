@@ -84,11 +84,14 @@ SELECT
     CASE WHEN h.is_staged THEN h.stream_j_per_byte ELSE 0e0 END AS stream_j_per_byte,
     h.is_staged,
     h.static_w,
+    h.clocking_w,
+    h.standby_w,
     -- Clock share of the default power mode.
     h.clock_fraction AS default_clock_fraction,
     h.reference_fraction,
     h.voltage_slope,
     h.voltage_floor,
+    h.voltage_ceiling,
     h.clock_floor,
     -- A number of the part, or of a rule that it runs by under the backend, that cannot be (`part_fault`, `rule_fault`), or a
     -- resource without efficiency (`missing_efficiency`), for which its answers are null; null where there is none.

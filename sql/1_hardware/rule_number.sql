@@ -63,13 +63,13 @@ WITH listed_numbers AS (
     FROM efficiency
     UNION ALL
     SELECT
-        'energy_rule' AS kind,
-        energy_rule AS row_key,
+        'silicon_rule' AS kind,
+        silicon_rule AS row_key,
         quantity AS row_kind,
         family,
         'value' AS quantity,
         value
-    FROM energy_rule
+    FROM silicon_rule
     UNION ALL
     SELECT
         'library_constant' AS kind,

@@ -1,6 +1,6 @@
 -- Every shape on every part with what the power limit of its run acts on: the limit of the power mode, and six clocks from the
 -- fullest that the mode allows down to the slowest, in equal ratios. A mode is one of the part's own by its name, or a limit in
--- watts at the default clocks; parts that have no mode of the name asked for are left out.
+-- watts at the default clocks; parts that have no mode of the name asked for, or cannot be set to a limit so low, are left out.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, shape_id
 CREATE VIEW clock_step AS
 WITH limited_shapes AS (
@@ -17,7 +17,8 @@ WITH limited_shapes AS (
         ON r.model = s.model AND r.backend = s.backend AND r.precision = s.precision AND r.batch = s.batch
         AND r.sequence = s.sequence AND r.scenario_id = s.scenario_id
     LEFT JOIN hardware_power AS m ON m.hardware = s.hardware AND m.mode = r.power
-    WHERE r.power = 'default' OR m.hardware IS NOT NULL OR r.power_w IS NOT NULL
+    LEFT JOIN power_range AS g ON g.hardware = s.hardware
+    WHERE r.power = 'default' OR m.hardware IS NOT NULL OR r.power_w >= COALESCE(g.least_w, 0e0)
 )
 
 SELECT

@@ -6,7 +6,8 @@ CREATE VIEW clocked_shape AS
 WITH clocked_times AS (
     SELECT
         *,
-        voltage_square(clock_fraction, reference_fraction, voltage_slope, voltage_floor) AS voltage_square,
+        voltage_square(clock_fraction, reference_fraction, voltage_slope, voltage_floor, voltage_ceiling) AS voltage_square,
+        static_power(static_w, clocking_w, standby_w, reference_fraction * clock_fraction, voltage_square) AS run_static_w,
         clocked_time(clock_fraction, compute_s, memory_s, clocked_memory_s, feed_s, exposed_s, overlap_fraction) AS clocked_s
     FROM run_clock
 ),
@@ -14,7 +15,7 @@ WITH clocked_times AS (
 needed_times AS (
     SELECT
         *,
-        (run_clocked_j * voltage_square + run_memory_j) / NULLIF(GREATEST(limit_w - static_w * voltage_square, 0e0), 0e0)
+        (run_clocked_j * voltage_square + run_memory_j) / NULLIF(GREATEST(limit_w - run_static_w, 0e0), 0e0)
             AS needed_s
     FROM clocked_times
 ),
@@ -33,7 +34,7 @@ paused_times AS (
 
 SELECT
     * EXCLUDE (
-        tdp_w, static_w, product_energy_j, vector_energy_j, compute_energy_j, cache_energy_j, reload_energy_j, stream_energy_j,
+        tdp_w, static_w, clocking_w, standby_w, run_static_w, product_energy_j, vector_energy_j, compute_energy_j, cache_energy_j, reload_energy_j, stream_energy_j,
         memory_energy_j, dynamic_energy_j, clocked_energy_j, issue_s, run_clocked_j, run_memory_j, is_energy_known, voltage_square,
         clocked_s, beside_s, host_s, least_busy_s, needed_s, limit_w, pause_ratio
     ),
@@ -41,8 +42,8 @@ SELECT
     pause_ratio,
     -- Power that the run may draw on average; null when unknown. [W]
     limit_w AS tdp_w,
-    -- Static power at the voltage of the run; null when unknown. [W]
-    static_w * voltage_square AS static_w,
+    -- Power that flows whenever clocks run, at the clock of the run; null when unknown. [W]
+    run_static_w AS static_w,
     -- Energy of products at the voltage of the run; null when a coefficient is missing. [J]
     product_energy_j * voltage_square AS product_energy_j,
     -- Energy of all other arithmetic at the voltage of the run; null when a coefficient is missing. [J]

@@ -1,6 +1,6 @@
 -- Average power of every run on every part at each of the clocks that it may run at: dynamic power goes with the clock and the
--- square of the voltage, the voltage falls with the clock down to a floor, static power goes with the square of the voltage, and
--- main memory keeps its clock.
+-- square of the voltage, the voltage falls with the clock down to a floor, leakage goes with the square of the voltage, and main
+-- memory keeps its clock.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, shape_id
 CREATE VIEW step_power AS
 WITH summed_shapes AS (
@@ -41,38 +41,56 @@ SELECT
     run_call_s + run_issue_s AS host_s,
     -- Time that its kernels keep the device busy at clock 0. [s]
     busy_0_s,
-    -- Voltage at clock 0 against the one at the reference clock, squared.
-    voltage_square(clock_0, reference_fraction, voltage_slope, voltage_floor) AS voltage_0,
+    -- Voltage at clock 0 against the reference, squared.
+    voltage_square(clock_0, reference_fraction, voltage_slope, voltage_floor, voltage_ceiling) AS voltage_0,
     -- Average power at clock 0; null when a coefficient is missing. [W]
-    run_power(run_clocked_j, run_memory_j, GREATEST(busy_0_s + beside_s, host_s), static_w, voltage_0) AS power_0_w,
+    run_power(
+        run_clocked_j, run_memory_j, GREATEST(busy_0_s + beside_s, host_s),
+        static_power(static_w, clocking_w, standby_w, reference_fraction * clock_0, voltage_0), voltage_0
+    ) AS power_0_w,
     -- Time that its kernels keep the device busy at clock 1. [s]
     busy_1_s,
-    -- Voltage at clock 1 against the one at the reference clock, squared.
-    voltage_square(clock_1, reference_fraction, voltage_slope, voltage_floor) AS voltage_1,
+    -- Voltage at clock 1 against the reference, squared.
+    voltage_square(clock_1, reference_fraction, voltage_slope, voltage_floor, voltage_ceiling) AS voltage_1,
     -- Average power at clock 1; null when a coefficient is missing. [W]
-    run_power(run_clocked_j, run_memory_j, GREATEST(busy_1_s + beside_s, host_s), static_w, voltage_1) AS power_1_w,
+    run_power(
+        run_clocked_j, run_memory_j, GREATEST(busy_1_s + beside_s, host_s),
+        static_power(static_w, clocking_w, standby_w, reference_fraction * clock_1, voltage_1), voltage_1
+    ) AS power_1_w,
     -- Time that its kernels keep the device busy at clock 2. [s]
     busy_2_s,
-    -- Voltage at clock 2 against the one at the reference clock, squared.
-    voltage_square(clock_2, reference_fraction, voltage_slope, voltage_floor) AS voltage_2,
+    -- Voltage at clock 2 against the reference, squared.
+    voltage_square(clock_2, reference_fraction, voltage_slope, voltage_floor, voltage_ceiling) AS voltage_2,
     -- Average power at clock 2; null when a coefficient is missing. [W]
-    run_power(run_clocked_j, run_memory_j, GREATEST(busy_2_s + beside_s, host_s), static_w, voltage_2) AS power_2_w,
+    run_power(
+        run_clocked_j, run_memory_j, GREATEST(busy_2_s + beside_s, host_s),
+        static_power(static_w, clocking_w, standby_w, reference_fraction * clock_2, voltage_2), voltage_2
+    ) AS power_2_w,
     -- Time that its kernels keep the device busy at clock 3. [s]
     busy_3_s,
-    -- Voltage at clock 3 against the one at the reference clock, squared.
-    voltage_square(clock_3, reference_fraction, voltage_slope, voltage_floor) AS voltage_3,
+    -- Voltage at clock 3 against the reference, squared.
+    voltage_square(clock_3, reference_fraction, voltage_slope, voltage_floor, voltage_ceiling) AS voltage_3,
     -- Average power at clock 3; null when a coefficient is missing. [W]
-    run_power(run_clocked_j, run_memory_j, GREATEST(busy_3_s + beside_s, host_s), static_w, voltage_3) AS power_3_w,
+    run_power(
+        run_clocked_j, run_memory_j, GREATEST(busy_3_s + beside_s, host_s),
+        static_power(static_w, clocking_w, standby_w, reference_fraction * clock_3, voltage_3), voltage_3
+    ) AS power_3_w,
     -- Time that its kernels keep the device busy at clock 4. [s]
     busy_4_s,
-    -- Voltage at clock 4 against the one at the reference clock, squared.
-    voltage_square(clock_4, reference_fraction, voltage_slope, voltage_floor) AS voltage_4,
+    -- Voltage at clock 4 against the reference, squared.
+    voltage_square(clock_4, reference_fraction, voltage_slope, voltage_floor, voltage_ceiling) AS voltage_4,
     -- Average power at clock 4; null when a coefficient is missing. [W]
-    run_power(run_clocked_j, run_memory_j, GREATEST(busy_4_s + beside_s, host_s), static_w, voltage_4) AS power_4_w,
+    run_power(
+        run_clocked_j, run_memory_j, GREATEST(busy_4_s + beside_s, host_s),
+        static_power(static_w, clocking_w, standby_w, reference_fraction * clock_4, voltage_4), voltage_4
+    ) AS power_4_w,
     -- Time that its kernels keep the device busy at clock 5. [s]
     busy_5_s,
-    -- Voltage at clock 5 against the one at the reference clock, squared.
-    voltage_square(clock_5, reference_fraction, voltage_slope, voltage_floor) AS voltage_5,
+    -- Voltage at clock 5 against the reference, squared.
+    voltage_square(clock_5, reference_fraction, voltage_slope, voltage_floor, voltage_ceiling) AS voltage_5,
     -- Average power at clock 5; null when a coefficient is missing. [W]
-    run_power(run_clocked_j, run_memory_j, GREATEST(busy_5_s + beside_s, host_s), static_w, voltage_5) AS power_5_w
+    run_power(
+        run_clocked_j, run_memory_j, GREATEST(busy_5_s + beside_s, host_s),
+        static_power(static_w, clocking_w, standby_w, reference_fraction * clock_5, voltage_5), voltage_5
+    ) AS power_5_w
 FROM summed_shapes

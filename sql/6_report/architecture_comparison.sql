@@ -12,6 +12,7 @@ WITH costs AS (
         r.cache_state,
         r.power,
         h.energy_scope,
+        h.energy_basis,
         h.is_simulated,
         g.assumed_count
     FROM kernel_sum AS k
@@ -40,6 +41,7 @@ paired_targets AS (
         b.energy_j AS other_j,
         b.energy_j * b.latency_s AS other_js,
         a.energy_scope = b.energy_scope AS is_energy_comparable,
+        b.energy_basis AS other_energy_basis,
         a.is_simulated OR b.is_simulated AS is_any_simulated,
         b.assumed_count AS other_assumed_count
     FROM costs AS a
@@ -112,6 +114,9 @@ SELECT
     p.other_js,
     -- True when their energies are of one scope; else they do not compare.
     p.is_energy_comparable,
+    p.energy_basis,
+    -- What the other's energies rest on.
+    p.other_energy_basis,
     -- True when one of the two has no silicon.
     p.is_any_simulated AS is_simulated,
     -- The comparison in words.

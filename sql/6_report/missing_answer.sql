@@ -71,6 +71,8 @@ explained_runs AS (
                 THEN CONCAT('no memory of the part holds a tile of a product in ', l.tileless_precision)
             WHEN r.power <> 'default' AND r.power_w IS NULL AND m.hardware IS NULL
                 THEN CONCAT('the part has no power mode ', r.power)
+            WHEN m.hardware IS NULL AND r.power_w < g.least_w
+                THEN CONCAT('the part cannot be set to ', r.power, ': its lowest limit is ', FORMAT('{:g}', g.least_w), ' W')
         END AS run_reason,
         CASE
             WHEN l.rateless_precision IS NOT NULL
@@ -83,6 +85,7 @@ explained_runs AS (
     LEFT JOIN lacking_runs AS l
         ON l.model = r.model AND l.hardware = t.hardware AND l.scenario_id = r.scenario_id
     LEFT JOIN hardware_power AS m ON m.hardware = t.hardware AND m.mode = r.power
+    LEFT JOIN power_range AS g ON g.hardware = t.hardware
     WHERE t.fault IS NULL
 ),
 

@@ -31,6 +31,7 @@ SELECT
     -- Energy times time. [J s]
     c.energy_j * c.latency_s AS edp_js,
     h.energy_scope,
+    h.energy_basis,
     m.peak_memory_byte,
     -- True when it fits the part's main memory.
     m.peak_memory_byte <= h.dram_byte AS fits_device,

@@ -112,5 +112,5 @@ SELECT
     '*' AS backend,
     'energy' AS lack,
     CONCAT('nothing gives its ', field) AS reason,
-    'state it (energy_profile), or add a row to energy_rule' AS next
+    'state it (energy_profile), or add a row to silicon_rule' AS next
 FROM missing_energy

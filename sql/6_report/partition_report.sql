@@ -56,9 +56,9 @@ bucket_sums AS (
 ),
 
 operator_sums AS (
-    SELECT model, scenario_id, operator_id, SUM(flops) AS flops
+    SELECT model, batch, sequence, context, operator_id, SUM(flops) AS flops
     FROM step_size
-    GROUP BY model, scenario_id, operator_id
+    GROUP BY model, batch, sequence, context, operator_id
 ),
 
 kind_sums AS (
@@ -83,7 +83,8 @@ kind_sums AS (
     INNER JOIN kernel_operator AS k ON k.model = r.model AND k.backend = r.backend
     INNER JOIN operator AS o ON o.model = k.model AND o.operator_id = k.operator_id
     LEFT JOIN operator_sums AS s
-        ON s.model = r.model AND s.scenario_id = r.scenario_id AND s.operator_id = k.operator_id
+        ON s.model = r.model AND s.batch = r.batch AND s.sequence = r.sequence AND s.context = r.context
+        AND s.operator_id = k.operator_id
     WHERE NOT k.is_folded AND NOT o.is_view
     GROUP BY
         r.model, r.backend, r.precision, r.batch, r.sequence, r.scenario_id, r.context, r.phase, r.memory_format, o.operator_kind

@@ -19,6 +19,7 @@ WITH choices AS (
         r.power,
         h.is_simulated,
         h.energy_scope,
+        h.energy_basis,
         COALESCE(h.energy_scope, 'none') AS comparable_scope,
         k.latency_s,
         k.energy_j,
@@ -104,6 +105,7 @@ SELECT
     -- Rent for a million samples; null when unknown. [USD]
     c.million_inference_usd,
     c.energy_scope,
+    c.energy_basis,
     -- Choices that beat it in every respect.
     COALESCE(x.dominated_by_count, 0) AS dominated_by_count,
     -- One of them, the fastest, as `part backend precision batch`; null on the Pareto front.

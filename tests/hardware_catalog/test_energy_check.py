@@ -8,7 +8,7 @@ import pytest
 
 from charz.hardware_catalog import energy_check
 from charz.hardware_catalog.loader import Catalog
-from charz.schema.catalog import EnergyFact, EnergyRule
+from charz.schema.catalog import EnergyFact, SiliconRule
 
 
 def fact(
@@ -20,16 +20,16 @@ def fact(
     )  # fmt: skip
 
 
-def rule(value: float, reason: str = "e001", **given: Any) -> EnergyRule:
+def rule(value: float, reason: str = "e001", **given: Any) -> SiliconRule:
     columns = {
-        "energy_rule": "dram_ddr4", "quantity": "dram_pj_per_byte", "family": "*", "architecture": "*", "row_key": "DDR4",
+        "silicon_rule": "dram_ddr4", "quantity": "dram_pj_per_byte", "family": "*", "architecture": "*", "row_key": "DDR4",
         "value": value, "unit": "pJ/byte", "source_id": "s", "confidence": "paper", "reason": reason,
     }  # fmt: skip
-    return EnergyRule(**(columns | given))
+    return SiliconRule(**(columns | given))
 
 
-def found(rules: list[EnergyRule], facts: list[EnergyFact]) -> list[tuple[str, str]]:
-    return [(one.rule, one.fact) for one in energy_check.off({EnergyRule: [*rules], EnergyFact: [*facts]})]
+def found(rules: list[SiliconRule], facts: list[EnergyFact]) -> list[tuple[str, str]]:
+    return [(one.rule, one.fact) for one in energy_check.off({SiliconRule: [*rules], EnergyFact: [*facts]}, 2.0)]
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_what_is_more_than_twice_or_less_than_half_is_listed() -> None:
         fact(f"e{number:03}", number * 1e-12, "byte") for number in (49, 51, 199, 201)
     ]
     assert found([rule(100.0)], facts) == [("dram_ddr4", name) for name in ("e001", "e049", "e201")]
-    (first, *_) = energy_check.off({EnergyRule: [rule(100.0)], EnergyFact: [*facts]})
+    (first, *_) = energy_check.off({SiliconRule: [rule(100.0)], EnergyFact: [*facts]})
     assert "100 pJ/byte" in first.line and "states 36 at the same scope, device: 2.8 times apart" in first.line
 
 
@@ -75,4 +75,4 @@ def test_the_shipped_rules_that_are_off_are_known(catalog: Catalog) -> None:
     assert {name for name, _ in listed} == SHIPPED
 
 
-SHIPPED = {"dram_ddr3", "dram_ddr4", "dram_ddr5", "dram_hbm2", "dram_hbm3"}
+SHIPPED = {"dram_ddr3", "dram_ddr4", "dram_ddr5", "dram_hbm2", "dram_hbm3", "dram_lpddr4"}

@@ -217,12 +217,13 @@ def test_broken_yaml_and_missing_file(tmp_path: Path, catalog: Catalog) -> None:
 
 
 def _copy_of_catalog(tmp_path: Path, parts: tuple[str, ...]) -> Path:
-    """The shipped tables, but for the prices, with a few parts only."""
+    """The shipped tables, but for those of single parts, with a few parts only."""
     root = tmp_path / "catalog"
     shutil.copytree(loader.ROOT / "tables", root / "tables")
     for part in parts:
         (root / "parts" / part).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(loader.ROOT / "parts" / part, root / "parts" / part)
-    prices = root / "tables/price.csv"
-    prices.write_text(prices.read_text().splitlines()[0] + "\n")
+    for name in ("price", "die", "rest_power", "power_range"):
+        of_parts = root / f"tables/{name}.csv"
+        of_parts.write_text(of_parts.read_text().splitlines()[0] + "\n")
     return root

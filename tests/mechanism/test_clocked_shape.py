@@ -15,7 +15,7 @@ SHAPE: dict[str, Any] = {
     "product_energy_j": 400.0, "vector_energy_j": 0.0,
     "static_w": 20.0, "tdp_w": 200.0, "reference_fraction": 1.0, "default_clock_fraction": 1.0,
     "voltage_slope": 0.5,
-    "voltage_floor": 0.7, "clock_floor": 0.03125, "fault": None,
+    "clocking_w": 0.0, "standby_w": 0.0, "voltage_ceiling": 1.25, "voltage_floor": 0.7, "clock_floor": 0.03125, "fault": None,
 }  # fmt: skip
 RUN: dict[str, Any] = {"host_factor": 1.0, "power": "default", "power_w": None}
 
@@ -97,6 +97,20 @@ def test_energy_of_the_first_level_falls_with_the_voltage(evaluate: Callable[...
     row = clocked(evaluate, tdp_w=39.375, compute_energy_j=300.0, memory_energy_j=100.0, stream_energy_j=100.0)
     assert row["stream_energy_j"] == row["memory_energy_j"] == pytest.approx(56.25)
     assert row["dynamic_energy_j"] == pytest.approx(225.0)
+
+
+def test_clock_trees_follow_the_clock_and_standby_neither(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
+    """Of 20 W 12 are of clocks and 4 of memory in standby: at half the clock (4 + 6) * 0.5625 + 4, and 28.125 W of work."""
+    row = clocked(evaluate, tdp_w=28.125 + 9.625, clocking_w=12.0, standby_w=4.0)
+    assert row["clock_fraction"] == pytest.approx(0.5)
+    assert row["static_w"] == pytest.approx(9.625)
+
+
+def test_a_clock_above_the_reference_takes_a_voltage_up_to_the_ceiling(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
+    """At 1.2 times the reference 1.1 of the voltage, at twice it no more than 1.25; both squared."""
+    for reference, square in ((1.2, 1.21), (2.0, 1.5625)):
+        row = clocked(evaluate, tdp_w=None, reference_fraction=reference)
+        assert row["dynamic_energy_j"] == pytest.approx(400.0 * square)
 
 
 def test_nothing_known_no_limit(evaluate: Callable[..., list[dict[str, Any]]]) -> None:

@@ -80,7 +80,7 @@ def test_of_two_peaks_the_higher(evaluate: Callable[..., list[dict[str, Any]]], 
 def test_energy_of_an_operation(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
     """Of the element type that the units compute in."""
     energies = [
-        {"what": "op", "key": key, "value": value}
+        {"what": "op", "key": key, "value": value, "scope": "board"}
         for key, value in (("fp16.matrix", 1.0), ("fp16.vector", 2.0), ("fp32.vector", 3.0))
     ]
     peaks = [peak("fp16", "matrix", 8e12), peak("fp32", "vector", 2e12)]

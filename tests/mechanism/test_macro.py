@@ -14,6 +14,8 @@ KERNEL = {"compute_s": 8.0, "memory_s": 4.0, "feed_s": 0.0, "exposed_s": 2.0, "o
 CLOCKED = KERNEL | {"clock_fraction": 0.5, "clocked_memory_s": 1.0}
 RUN = {"clocked_j": 30.0, "memory_j": 10.0, "run_s": 4.0, "static_w": 8.0, "voltage_square": 0.5}
 BOUNDS = {"least": 1.0, "most": 100.0, "plausible_least": 2.0, "plausible_most": 8.0}
+VOLTAGE = {"clock_fraction": 0.25, "reference_fraction": 2.0, "voltage_slope": 0.5, "voltage_floor": 0.5, "voltage_ceiling": 2.0}
+STATIC = {"static_w": 20.0, "clocking_w": 8.0, "standby_w": 2.0, "reference_clock": 0.5, "voltage_square": 0.5}
 CASES = [
     # A quarter of 4 s.
     ("serial_time", {"compute_s": 8.0, "memory_s": 4.0, "overlap_fraction": 0.75}, 1.0),
@@ -44,11 +46,18 @@ CASES = [
     ("level_energy", {"level": "l2", "moved_byte": 8.0, "j_per_byte": None}, None),
     ("level_energy", {"level": None, "moved_byte": 8.0, "j_per_byte": None}, 0.0),
     # A clock of half the reference is 0.25 down: 1 - 0.5 x (1 - 0.5), squared; at most down to 0.9.
-    ("voltage_square", {"clock_fraction": 0.25, "reference_fraction": 2.0, "voltage_slope": 0.5, "voltage_floor": 0.5}, 0.5625),
-    ("voltage_square", {"clock_fraction": 0.25, "reference_fraction": 2.0, "voltage_slope": 0.5, "voltage_floor": 0.9}, 0.81),
-    # (30 x 0.5 + 10) / 4 + 8 x 0.5.
-    ("run_power", RUN, 10.25),
+    ("voltage_square", VOLTAGE | {"voltage_floor": 0.5}, 0.5625),
+    ("voltage_square", VOLTAGE | {"voltage_floor": 0.9}, 0.81),
+    # One and a half times the reference: 1.25, squared; at most up to 1.1.
+    ("voltage_square", VOLTAGE | {"clock_fraction": 0.75}, 1.5625),
+    ("voltage_square", VOLTAGE | {"clock_fraction": 0.75, "voltage_ceiling": 1.1}, 1.21),
+    # (30 x 0.5 + 10) / 4 + 8.
+    ("run_power", RUN, 14.25),
     ("run_power", RUN | {"clocked_j": None}, None),
+    # 10 W leak, 8 W of clocks at half the clock make 4; both by half, and 2 W of memory.
+    ("static_power", STATIC, 9.0),
+    ("static_power", STATIC | {"reference_clock": 1.0, "voltage_square": 1.0}, 20.0),
+    ("static_power", STATIC | {"static_w": None}, None),
     # Twice the clock draws four times the power: half of four times the limit, at the root of two over the lower clock.
     ("clock_at_power", {"limit_w": 20.0, "clock": 0.5, "power_w": 10.0, "fuller_clock": 1.0, "fuller_power_w": 40.0}, 0.5 * 2**0.5),
     # The times of a clock are 1, 2 and 4: half of the way from 2 s to 4 s at 3.

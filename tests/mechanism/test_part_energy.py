@@ -7,18 +7,19 @@ from typing import Any
 
 import pytest
 
-SILICON: dict[str, Any] = {
-    "circuit_j": 2e-12, "lift": 3.0, "confidence": "derived", "static_fraction": 0.25, "unit_static_w": None,
-    "busy_memory_fraction": 0.5, "formula": "2 pJ",
-}  # fmt: skip
 FACTS: dict[str, Any] = {
-    "hardware": {"family": "gpu", "architecture": "Ada AD102"}, "part_silicon": SILICON,
+    "hardware": {"family": "gpu", "architecture": "Ada AD102"},
+    "part_silicon": {"circuit_j": 2e-12, "lift": 3.0, "confidence": "derived", "formula": "2 pJ"},
     "hardware_peak": [
         {"precision": "fp16", "unit": "matrix", "accumulator": "fp32", "peak_ops_per_s": 1e13},
         {"precision": "fp32", "unit": "vector", "accumulator": "fp32", "peak_ops_per_s": 1e12},
     ],
-    "hardware_memory": [{"level": "dram", "technology": "HBM3"}, {"level": "l2", "technology": "SRAM"}],
-    "part_level": {"dram_byte_per_s": 1e12}, "part_unit": {"unit_count": 10.0},
+    "hardware_memory": [{"level": "dram", "technology": "HBM3"}],
+    "sram_energy": [
+        {"level": "l1", "scope": "unit", "lift": 5.0, "bank_j_per_byte": 7e-12, "bank_byte": 65536.0, "area_mm2": 1.0, "bank_count": 10.0},
+        {"level": "l2", "scope": "chip", "lift": 2.0, "bank_j_per_byte": 3e-12, "bank_byte": 65536.0, "area_mm2": 1.0, "bank_count": 10.0},
+    ],
+    "part_leakage": {"area_mm2": 400.0, "side_mm": 20.0, "leakage_w": 10.0, "clocking_w": 14.0, "memory_w": 1.0},
     "hardware_power": {"mode": "default", "is_default": True, "tdp_w": 100.0},
     "part_rule": [
         {"quantity": "circuit_ratio", "row_key": "fp16", "value": 0.25, "confidence": "derived"},
@@ -27,7 +28,8 @@ FACTS: dict[str, Any] = {
         {"quantity": "unit_factor", "row_key": "vector", "value": 1.5, "confidence": "assumed"},
         {"quantity": "dram_pj_per_byte", "row_key": "*", "value": 160.0, "confidence": "paper"},
         {"quantity": "dram_pj_per_byte", "row_key": "HBM3", "value": 60.0, "confidence": "measured"},
-        {"quantity": "byte_ratio", "row_key": "l2", "value": 4.0, "confidence": "derived"},
+        {"quantity": "link_wire_ratio_per_mm", "row_key": "*", "value": 0.4, "confidence": "derived"},
+        {"quantity": "link_distance_fraction", "row_key": "*", "value": 0.25, "confidence": "assumed"},
     ],
 }  # fmt: skip
 
@@ -39,46 +41,37 @@ def energies(evaluate: Callable[..., list[dict[str, Any]]], **changed: Any) -> d
 
 
 def test_by_the_silicon(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
-    """Ratio * lift * unit * circuit, memory by its technology, static power as a share of the limit."""
+    """Ratio * lift * unit * circuit; main memory by its technology; a shared level takes 5 mm of wire more."""
     found = energies(evaluate)
     assert found["op.fp16.matrix"]["value"] == pytest.approx(0.25 * 3 * 1 * 2e-12)
     assert found["op.fp32.vector"]["value"] == pytest.approx(1 * 3 * 1.5 * 2e-12)
     assert found["byte.dram"]["value"] == pytest.approx(60e-12)
-    assert found["byte.l2"]["value"] == pytest.approx(4 * 2e-12)
-    assert found["static.chip"]["value"] == 25.0
+    assert found["byte.l1"]["value"] == pytest.approx(7e-12)
+    assert found["byte.l2"]["value"] == pytest.approx(3e-12 + 2 * 2e-12 * 0.4 * 5)
+    assert found["static.chip"]["value"] == pytest.approx(25.0)
     assert [found[key]["confidence"] for key in ("op.fp16.matrix", "op.fp32.vector")] == ["derived", "assumed"]
 
 
 def test_no_power_limit_enters_an_energy(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
-    """Half the limit halves nothing but the static share."""
-    power = {"mode": "default", "is_default": True, "tdp_w": 50.0}
-    before, after = energies(evaluate), energies(evaluate, hardware_power=power)
-    changed = {key for key, row in after.items() if row["value"] != before[key]["value"]}
-    assert changed == {"static.chip"}
+    """Half the limit, or none, moves nothing."""
+    before = energies(evaluate)
+    for limit in (50.0, None):
+        assert energies(evaluate, hardware_power=FACTS["hardware_power"] | {"tdp_w": limit}) == before
 
 
-@pytest.mark.parametrize(
-    ("power", "silicon", "watt"),
-    [
-        ({"idle_w": 7.0, "tdp_w": 100.0}, {"unit_static_w": 3.0}, 7.0),
-        ({"tdp_w": 100.0}, {"unit_static_w": 3.0}, 30.0),
-        # 1e13 * 1.5 pJ = 15 W of arithmetic, 30 W of half-busy memory, of which a third is added.
-        ({"tdp_w": None}, {}, 15.0),
-    ],
-)
-def test_static_power(
-    evaluate: Callable[..., list[dict[str, Any]]], power: dict[str, Any], silicon: dict[str, Any], watt: float
+@pytest.mark.parametrize(("idle", "watt"), [(None, 25.0), (7.0, 25.0), (40.0, 40.0)])
+def test_static_power_is_at_least_what_is_stated_idle(
+    evaluate: Callable[..., list[dict[str, Any]]], idle: float | None, watt: float
 ) -> None:
-    """Stated, of the die, or what the work leaves."""
-    row = {"mode": "default", "is_default": True} | power
-    found = energies(evaluate, hardware_power=row, part_silicon=SILICON | silicon)
+    """10 W of leakage, 14 of clocks and 1 of memory."""
+    found = energies(evaluate, hardware_power=FACTS["hardware_power"] | {"idle_w": idle})
     assert found["static.chip"]["value"] == pytest.approx(watt)
 
 
-def test_a_stated_energy_wins(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
-    """Others follow from rules, unless the part states energies of another scope."""
+def test_a_stated_energy_wins_at_the_board_alone(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
+    """Others follow from rules; what is stated of the chip is not mixed with them."""
     stated = {"what": "op", "key": "fp16.matrix", "value": 9e-13, "scope": "board"}
     found = energies(evaluate, energy_profile=stated)
     assert found["op.fp16.matrix"]["value"] == 9e-13 and found["op.fp16.matrix"]["is_stated"]
     assert "byte.dram" in found
-    assert energies(evaluate, energy_profile=stated | {"scope": "chip"}).keys() == {"op.fp16.matrix"}
+    assert energies(evaluate, energy_profile=stated | {"scope": "chip"}) == energies(evaluate)

@@ -81,17 +81,17 @@ class Chip:
         self.dram_bandwidth = self.whole("dram", "bandwidth_byte_per_s")
         self.unit_bandwidth = self.levels["dram"]["unit_bandwidth_byte_per_s"]
         self.idle_w = modes[0]["idle_w"] if modes else None
-        reference_hz = self.rule("reference_clock_hz")
-        self.reference = self.clock_hz / reference_hz if self.clock_hz and reference_hz else self.clock_fraction
+        reference_hz = self.by_process("reference_clock_hz")
+        self.reference = self.clock_hz / reference_hz if self.clock_hz else self.clock_fraction
         self.energy = self.energies()
 
-    # --- energy at the reference clock ---------------------------------------------------------------
+    # --- silicon, energy at the reference voltage ---------------------------------------------------------------
 
     @functools.cache  # noqa: B019
     def rule(self, quantity: str, key: str = "*") -> float | None:
         """The rule that holds here: for the longest architecture, then for the family."""
         fitting = [
-            r for r in self.facts.where("energy_rule", quantity=quantity, row_key=key)
+            r for r in self.facts.where("silicon_rule", quantity=quantity, row_key=key)
             if r["family"] in ("*", self.family) and self.row["architecture"].startswith(r["architecture"].replace("*", ""))
         ]  # fmt: skip
         best = max(fitting, key=lambda r: (len(r["architecture"].replace("*", "")), r["family"] != "*"), default=None)
@@ -103,45 +103,105 @@ class Chip:
         assert value is not None, quantity
         return value
 
-    def energies(self) -> dict[tuple[str, str], float]:
-        """Joules an operation and a byte, and static watts: stated, else by the silicon."""
-        stated = {(e["what"], e["key"]): e for e in self.facts.where("energy_profile", hardware=self.name)}
-        known = {key: e["value"] for key, e in stated.items()}
-        scope = "chip" if self.family == "kpu" else "board"
-        if any(e["scope"] != scope for e in stated.values()):
-            return known
+    @functools.cache  # noqa: B019
+    def by_process(self, quantity: str) -> float:
+        """The rule of the nearest process, of two the finer."""
         process = self.row["process_nm"] or self.needed("usual_process_nm")
-        nodes = {float(r["row_key"]): r["value"] for r in self.facts.where("energy_rule", quantity="process_pj")}
-        nearest = min(nodes, key=lambda node: (abs(node - process), node))
-        circuit_j = nodes[nearest] * 1e-12 * (self.needed("voltage_v") / self.needed("reference_voltage_v")) ** 2
+        keys = {r["row_key"] for r in self.facts.where("silicon_rule", quantity=quantity)}
+        fitting = [key for key in keys if self.rule(quantity, key) is not None]
+        return self.needed(quantity, min(fitting, key=lambda key: (abs(float(key) - process), float(key))))
+
+    def either(self, quantity: str, key: str) -> float:
+        """The rule for the key, else that for all."""
+        found = self.rule(quantity, key)
+        return self.needed(quantity) if found is None else found
+
+    def banks(self, level: str) -> tuple[float, float, float]:
+        """Banks of a memory, the size of one and its area. [count, byte, mm2]"""
+        row = self.levels[level]
+        size = row["capacity_byte"] / (1.0 if row["scope"] == "unit" else self.units)
+        doublings = math.log2(size / 2048)
+        fill = self.needed("sram_fill_least") + self.needed("sram_fill_doubling") * doublings
+        fill = min(max(fill, self.needed("sram_fill_least")), self.needed("sram_fill_most"))
+        tags = self.needed("tag_factor") if row["management"] == "hardware" else 1.0
+        cells = 8 * size * self.by_process("sram_um2") / 1e6
+        return self.units, size, cells * tags * self.either("port_factor", level) / fill
+
+    def pieces(self) -> list[tuple[str, float]]:
+        """Every piece of the silicon: its kind and its area without channels. [mm2]"""
+        shrink = self.needed("logic_mtr_per_mm2", "45") / self.by_process("logic_mtr_per_mm2") / 1e6
+        boosts = [c["clock_boost_hz"] for c in self.clusters if c["clock_boost_hz"]]
+        matrix = [c["clock_matrix_hz"] for c in self.facts.where("part_cluster", hardware=self.name) if c["clock_matrix_hz"]]
+        is_flow = any(c["kind"] == "domain_flow" for c in self.clusters)
+        arrays: dict[str, float] = {}
+        for peak in self.facts.where("part_peak", hardware=self.name):
+            clocks = (matrix if peak["unit"] == "matrix" else []) or boosts or [self.by_process("reference_clock_hz")]
+            area = self.rule("mac_um2", peak["precision"])
+            if area is None or peak["peak_ops_per_s"] is None:
+                continue
+            kind = "wide" if peak["precision"] == "fp64" else "matrix" if is_flow else peak["unit"]
+            macs = peak["peak_ops_per_s"] / 2 / max(clocks)
+            arrays[kind] = max(arrays.get(kind, 0.0), macs * area * self.needed("mac_area_factor") * shrink)
+        found = [("logic", area) for area in arrays.values()]
+        for c in self.clusters:
+            unit = self.either("unit_um2", c["cluster"]) + (c["lanes"] or 0.0) * self.needed("lane_um2")
+            found.append(("logic", c["unit_count"] * unit * shrink))
+        for level, row in self.levels.items():
+            if level != "dram" and row["capacity_byte"] is not None:
+                count, _, area = self.banks(level)
+                found.append(("sram", count * area))
+        main = self.levels["dram"]
+        if main["bandwidth_byte_per_s"] is not None:
+            width = self.either("phy_mm2_per_gbyte_per_s", main["technology"] or "")
+            found.append(("phy", main["bandwidth_byte_per_s"] / 1e9 * width))
+        for link in self.facts.where("hardware_interconnect", hardware=self.name):
+            found.append(("phy", link["bandwidth_byte_per_s"] / 1e9 * self.needed("link_mm2_per_gbyte_per_s")))
+        return [*found, ("uncore", self.needed("uncore_mm2"))]
+
+    def energies(self) -> dict[tuple[str, str], float]:
+        """Joules an operation and a byte, and static watts: stated at the board, else by the silicon."""
+        stated = [e for e in self.facts.where("energy_profile", hardware=self.name) if e["scope"] == "board"]
+        known = {(e["what"], e["key"]): e["value"] for e in stated}
+        circuit_j = self.by_process("process_pj") * 1e-12
         found: dict[tuple[str, str], float] = {}
-        watts = []
         for peak in self.facts.where("hardware_peak", hardware=self.name):
             ratio = self.rule("circuit_ratio", peak["precision"])
             if ratio is not None:
                 joule = ratio * self.needed("lift") * self.needed("unit_factor", peak["unit"]) * circuit_j
                 found["op", f"{peak['precision']}.{peak['unit']}"] = joule
-                watts.append(joule * peak["peak_ops_per_s"])
+        channels = self.needed("layout_factor")
+        areas = [(kind, area * channels) for kind, area in self.pieces()]
+        way = self.needed("link_wire_ratio_per_mm") * self.needed("link_distance_fraction") * math.sqrt(sum(a for _, a in areas))
         for level, row in self.levels.items():
             if level == "dram":
-                pico = self.rule("dram_pj_per_byte", row["technology"] or "") or self.needed("dram_pj_per_byte")
-                found["byte", level] = pico * 1e-12
-            elif (share := self.rule("byte_ratio", level)) is not None:
-                found["byte", level] = share * circuit_j
-        idle, share, unit_w = self.idle_w, self.needed("static_fraction"), self.rule("unit_static_w")
-        if idle is None and unit_w is not None:
-            idle = unit_w * self.units
-        if idle is None and self.tdp_w is not None:
-            idle = share * self.tdp_w
-        if idle is None:
-            memory_w = self.needed("busy_memory_fraction") * (self.dram_bandwidth or 0.0) * found["byte", "dram"]
-            idle = share / (1 - share) * (max(watts) + memory_w)
-        return found | {("static", "chip"): idle} | known
+                found["byte", level] = self.either("dram_pj_per_byte", row["technology"] or "") * 1e-12
+            elif row["capacity_byte"] is not None:
+                _, _, area = self.banks(level)
+                wires = self.needed("sram_wire_ratio_per_mm") * math.sqrt(area) + (0.0 if row["scope"] == "unit" else way)
+                found["byte", level] = self.either("level_lift", level) * circuit_j * (self.needed("sram_access_ratio") + wires)
+        leaked, trees = self.by_process("leakage_w_per_mm2"), self.needed("clocking_w_per_mm2_ghz")
+        leakage_w = sum(area * leaked * self.needed("leakage_share", kind) for kind, area in areas)
+        tree_w = trees * self.by_process("clock_load_ratio") * self.by_process("reference_clock_hz") / 1e9
+        main = self.levels["dram"]
+        board = self.either("memory_w_per_gbyte", main["technology"] or "") * (main["capacity_byte"] or 0.0) / 1e9
+        is_stated = ("static", "chip") in known
+        self.clocking_w = 0.0 if is_stated else sum(area * tree_w * self.needed("clocking_share", kind) for kind, area in areas)
+        self.standby_w = 0.0 if is_stated else board
+        static_w = max(self.idle_w or 0.0, leakage_w + self.clocking_w + self.standby_w)
+        return found | {("static", "chip"): static_w} | known
 
     def voltage_square(self, clock: float) -> float:
-        """Square of the voltage at a clock, a share of the full one, against the voltage at the reference clock."""
+        """Square of the voltage at a clock, a share of the full one, against the reference voltage."""
         falling = 1 - self.needed("voltage_slope") * (1 - self.reference * clock)
-        return max(self.needed("voltage_floor"), falling) ** 2
+        return min(self.needed("voltage_ceiling"), max(self.needed("voltage_floor"), falling)) ** 2
+
+    def static_w(self, clock: float) -> float | None:
+        """Watts that flow whenever clocks run, at a clock: leakage by the voltage, trees by the clock too, memory by neither."""
+        full_w = self.energy.get(("static", "chip"))
+        if full_w is None:
+            return None
+        followed_w = full_w - self.standby_w - self.clocking_w * (1 - self.reference * clock)
+        return followed_w * self.voltage_square(clock) + self.standby_w
 
     def has(self, level: str, scope: str | None) -> bool:
         """Whether the part has the level, in a known size, of that scope."""

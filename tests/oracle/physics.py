@@ -523,7 +523,7 @@ class Machine:
         )
         has_team = self.support["chunk_element"] is not None and team > 1 and moved > 0
         team_s = (reach["thread"][1] or 0.0) * chip.team_s if has_team else 0.0
-        # Energy at the reference clock.
+        # Energy at the reference voltage.
         joules = {
             "compute_energy_j": total(times(p.flops, (p.column or p.rate).joule) for p in placed),
             "dram_energy_j": times(dram, chip.energy.get(("byte", "dram"))),
@@ -634,7 +634,7 @@ class Machine:
 
         def needs(clock: float) -> float:
             square, run_s = chip.voltage_square(clock), max(busy(clock) + beside_s, call_s + issue_s)
-            return (clocked_j * square + (dynamic_j - clocked_j)) / run_s + self.static_w * square  # type: ignore[operator]
+            return (clocked_j * square + (dynamic_j - clocked_j)) / run_s + chip.static_w(clock)  # type: ignore[operator]
 
         clock, pause = top, 1.0
         if limit_w is not None and None not in (clocked_j, dynamic_j, self.static_w):
@@ -649,7 +649,7 @@ class Machine:
                 clock = steps[below] * (limit_w / watts[below]) ** power
                 least_s = self.least(busy, steps, below, clock)
             square = chip.voltage_square(clock)
-            needed_s = (clocked_j * square + dynamic_j - clocked_j) / (limit_w - self.static_w * square)  # type: ignore[operator]
+            needed_s = (clocked_j * square + dynamic_j - clocked_j) / (limit_w - chip.static_w(clock))  # type: ignore[operator]
             if needed_s > max(beside_s + least_s, call_s + issue_s):
                 pause = (needed_s - beside_s) / least_s
         square = chip.voltage_square(clock)
@@ -666,9 +666,9 @@ class Machine:
                     max(cost["compute_s"], cost["clocked_memory_s"], cost["feed_s"]) >= clock * cost["memory_s"]
                     or busy_s - cost["unlimited_s"] > 0.5 * busy_s
                 ), "device_s": busy_s + gap_s,
-                "static_w": times(self.static_w, square),
+                "static_w": chip.static_w(clock),
             }  # fmt: skip
-        return times(self.static_w, square)
+        return chip.static_w(clock)
 
     @staticmethod
     def least(busy: Callable[[float], float], steps: list[float], below: int, clock: float) -> float:

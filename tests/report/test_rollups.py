@@ -474,7 +474,8 @@ POWER: Record = {
     "kernel_gap_s": 0.0, "unlimited_s": 4.0, "dynamic_energy_j": 400.0, "clocked_energy_j": 400.0, "compute_energy_j": 400.0,
     "memory_energy_j": 0.0, "cache_energy_j": 0.0, "reload_energy_j": 0.0, "stream_energy_j": 0.0, "feed_s": 0.0,
     "product_energy_j": 400.0, "vector_energy_j": 0.0, "static_w": 20.0, "tdp_w": 39.375, "reference_fraction": 1.0,
-    "default_clock_fraction": 1.0, "voltage_slope": 0.5, "voltage_floor": 0.7, "clock_floor": 0.03125,
+    "default_clock_fraction": 1.0, "voltage_slope": 0.5, "voltage_floor": 0.7, "voltage_ceiling": 1.25, "clock_floor": 0.03125,
+    "clocking_w": 0.0, "standby_w": 0.0,
 }  # fmt: skip
 
 

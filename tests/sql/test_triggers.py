@@ -17,7 +17,7 @@ from charz.sql import maintain, triggers
 
 FACTS = (
     "architectural_modifier", "backend", "backend_support", "collective", "confidence", "cuda_limit", "derivation_basis", "derivation_rule", "efficiency",
-    "energy_profile", "energy_rule", "fusion_rule", "hardware", "hardware_cluster", "hardware_family", "hardware_interconnect",
+    "energy_profile", "silicon_rule", "fusion_rule", "hardware", "hardware_cluster", "hardware_family", "hardware_interconnect",
     "hardware_memory", "hardware_overhead", "hardware_peak", "hardware_power", "hardware_provenance", "library_constant",
     "memory_level", "model", "number_rule", "operator_class", "precision", "precision_policy", "prediction_band", "price",
     "scenario", "shipped_part", "tiling_strategy",
@@ -195,7 +195,7 @@ def test_a_scenario_is_there_as_soon_as_its_row(small: Path) -> None:
 
 
 NAMED = {
-    "part": "hardware_cluster", "part_rate": "hardware_peak", "part_energy": "energy_profile", "part_support": "hardware_power",
+    "part": "hardware_cluster", "part_area": "hardware_cluster", "part_rate": "hardware_peak", "part_energy": "energy_profile", "part_support": "hardware_power",
     "traced_number": "hardware_provenance", "assumed_input": "price", "part_fault": "hardware_memory", "part_tile": "hardware_peak",
     "part_efficiency": "efficiency", "part_band": "prediction_band", "efficiency_operator": "efficiency",
     "efficiency_precision": "efficiency", "run": "scenario", "run_kernel": "scenario", "shape": "scenario",

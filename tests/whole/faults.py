@@ -41,10 +41,11 @@ RESTED_ON = {
         " overlap_efficiency_id, residency_efficiency_id, reorder_efficiency_id, paging_efficiency_id, thread_efficiency_id])"
         " FROM part_efficiency WHERE kernel_class IN ('linear', 'copy'))"
     ),
-    "energy_rule": (
-        "EXISTS (SELECT 1 FROM part_rule AS p WHERE p.energy_rule = energy_rule.energy_rule AND (p.row_key IN ('*', 'fp32', 'fp16',"
+    "silicon_rule": (
+        "EXISTS (SELECT 1 FROM part_rule AS p WHERE p.silicon_rule = silicon_rule.silicon_rule AND (p.row_key IN ('*', 'fp32', 'fp16',"
         " 'vector', 'matrix', 'l2') OR p.quantity = 'dram_pj_per_byte' AND p.row_key IN ('GDDR6', 'DDR5')"
-        " OR p.quantity = 'process_pj' AND p.row_key = '12'))"
+        " OR p.quantity IN ('process_pj', 'logic_mtr_per_mm2', 'sram_um2', 'leakage_w_per_mm2', 'clock_load_ratio',"
+        " 'reference_clock_hz') AND p.row_key = '12' OR p.quantity IN ('leakage_share', 'clocking_share')))"
     ),
     "hardware_memory": "hardware = 't4' OR level = 'dram'",
     "precision": "precision IN ('fp32', 'fp16', 'int8')",
@@ -58,7 +59,7 @@ APART = {
     "derivation_rule": "derivation_rule",
     "efficiency": "resource",
     "energy_profile": "what",
-    "energy_rule": "quantity, row_key",
+    "silicon_rule": "quantity, row_key",
     "hardware_memory": "hardware, level",
     "hardware_overhead": "hardware, overhead",
     "library_constant": "library_constant",

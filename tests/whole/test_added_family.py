@@ -31,8 +31,7 @@ ROWS = {
     ),
     "derivation_rule": "foo_kernel_gap,overhead.overhead_s,foo,*,kernel_gap,*,one,1e-06,s,charz_rule,assumed,Usual",
     "tiling_strategy": "foo_tiles,0,foo,,scratchpad,output_stationary,16,16,64,,,1,1,2,,64,100000,,0,1,1,,assumption,assumed",
-    "energy_rule": "foo_lift,lift,foo,*,*,1,ratio,charz_rule,assumed,An array\n"
-    "foo_static,static_fraction,foo,*,*,0.25,ratio,charz_rule,assumed,Share of the limit",
+    "silicon_rule": "foo_lift,lift,foo,*,*,1,ratio,charz_rule,assumed,An array",
     "scenario": "100,1,,,forward,fp16,bar,nchw,1.0,warm,,charz\n101,1,,,forward,fp16,bar_unfused,nchw,1.0,warm,,charz",
 }
 """All that a family `foo` and a backend `bar` need, by table."""
@@ -41,7 +40,7 @@ MISSING = {
     "backend_support": ("backend = 'bar'", {"backend"}),
     "derivation_rule": ("derivation_rule = 'foo_kernel_gap'", {"number"}),
     "tiling_strategy": ("family = 'foo'", {"tile"}),
-    "energy_rule": ("family = 'foo'", {"energy"}),
+    "silicon_rule": ("family = 'foo'", {"energy"}),
     "scenario": ("scenario_id IN (100, 101)", {"scenario"}),
 }
 """Rows of a table, and what the part lacks without them."""
@@ -51,8 +50,9 @@ def with_rows(tmp_path: Path, rows: Mapping[str, str]) -> Path:
     """A catalog of one part, of the family `foo`, with these rows beside those that ship."""
     root = tmp_path / "catalog"
     shutil.copytree(loader.ROOT / "tables", root / "tables")
-    prices = root / "tables/price.csv"
-    prices.write_text(prices.read_text().splitlines()[0] + "\n")
+    for name in ("price", "die", "rest_power", "power_range"):
+        of_parts = root / f"tables/{name}.csv"
+        of_parts.write_text(of_parts.read_text().splitlines()[0] + "\n")
     for table, text in rows.items():
         with (root / f"tables/{table}.csv").open("a") as opened:
             opened.write(text + "\n")
@@ -106,7 +106,7 @@ def test_each_row_that_is_missing_is_named(complete: Path, tmp_path: Path, table
         assert lacks(connection) == lacking
         found = connection.execute(ANSWER).fetchall()
     has_time = any(latency_s is not None for latency_s, *_ in found)
-    assert has_time == (table == "energy_rule")
+    assert has_time == (table == "silicon_rule")
 
 
 def test_a_family_without_a_row_is_refused_by_name(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ ONE_A_TABLE = [
     ("efficiency", "maximum_fraction", "5", "scope = 'family:kpu'", {("kpu_t64", 37)}),
     ("tiling_strategy", "step_k", "0", "family = 'gpu' AND candidate = 0", {("t4", 1), ("t4", 9), ("t4", 13), ("t4", 17)}),
     ("cuda_limit", "registers_per_sm", "-1", "compute_capability = '7.5'", {("t4", 1), ("t4", 9), ("t4", 13), ("t4", 17)}),
-    ("energy_rule", "value", "'nan'::DOUBLE", "energy_rule = 'kpu_static'", {("kpu_t64", 37)}),
+    ("silicon_rule", "value", "'nan'::DOUBLE", "silicon_rule = 'kpu_mac_factor'", {("kpu_t64", 37)}),
     ("memory_level", "depth", "-1", "level = 'scratchpad'", {("t4", 1), ("t4", 9), ("t4", 13), ("t4", 17)}),
     ("scenario", "host_factor", "-1", "scenario_id = 9", {("t4", 9), ("i7_13700k", 9)}),
     ("precision", "bits", "0", "precision = 'int8'", {("kpu_t64", 37)}),

@@ -150,7 +150,7 @@ def test_the_remedy_of_a_missing_scenario_helps(own_npu: Path, tmp_path: Path) -
 
 
 def test_missing_energies_are_said_and_leave_the_time(connection: duckdb.DuckDBPyConnection) -> None:
-    connection.execute("DELETE FROM energy_rule WHERE quantity = 'dram_pj_per_byte'")
+    connection.execute("DELETE FROM silicon_rule WHERE quantity = 'dram_pj_per_byte'")
     query = "SELECT reason FROM part_lack WHERE hardware = 'aic100' AND lack = 'energy'"
     assert connection.execute(query).fetchall() == [("nothing gives its energy.byte.dram",)]
     report = "SELECT COUNT(latency_s) > 0, COUNT(energy_j) FROM model_report WHERE hardware = 'aic100'"

@@ -325,6 +325,7 @@ class Core:
         """Raise `CharzError` for a power mode that no part has and that is no limit in watts; say which parts lack one."""
         for power in powers:
             if re.fullmatch(r"\d+(\.\d+)?w", power):
+                self._check_limit(parts, power)
                 continue
             query = "SELECT hardware, mode FROM hardware_power WHERE NOT is_default"
             modes = self.connection().execute(query).fetchall()
@@ -336,6 +337,14 @@ class Core:
                 )
             if lacking := [part for part in parts if part not in able]:
                 self.messages.warn(f"left out: {power} on {', '.join(lacking)}, which have no such mode")
+
+    def _check_limit(self, parts: Sequence[str], power: str) -> None:
+        """Raise `CharzError` for a limit below the lowest that any of the parts asked about can be set to; name that."""
+        query = "SELECT hardware, least_w FROM power_range"
+        least = {part: watt for part, watt in self.connection().execute(query).fetchall() if part in parts}
+        if low := {part: watt for part, watt in least.items() if watt > float(power.removesuffix("w"))}:
+            named = ", ".join(f"{part} at {watt:g}w" for part, watt in low.items())
+            raise CharzError("a limit below the lowest setting of the board", power, f"the lowest: {named}", "ask for that")
 
     def asked(self, question: Question, *views: str) -> Scoped:
         """Views that answer for a question alone: its models on its parts under its scenarios.

@@ -22,7 +22,7 @@ from ..question import TARGET, of_axes
 
 _COMPARED = (
     *TARGET, "power", "latency_s", "throughput_per_s", "energy_per_sample_j", "average_power_w", "edp_js", "bottleneck",
-    "utilization_fraction", "correction_factor", "peak_memory_byte", "fits_device", "is_simulated",
+    "utilization_fraction", "correction_factor", "peak_memory_byte", "fits_device", "is_simulated", "energy_basis",
 )  # fmt: skip
 
 _COMPARED_MEMORY = (

@@ -157,8 +157,8 @@ class Hardware:
         exit code 1 at either.
 
         Nothing is ingested or written. A file's part is asked about with the rules and scenarios that ship. Of the shipped
-        catalog, rules of memory's energy are also held against what documents state (`energy_fact`): what is more than twice
-        apart is listed, and is no fault.
+        catalog, rules of memory's energy are also held against what documents state (`energy_fact`), and parts against the rules
+        of their process (`silicon_check`): what is more than 1.5 apart is listed, and is no fault.
         """
         from charz.hardware_catalog import energy_check, loader
         from charz.hardware_catalog.problem import CatalogError
@@ -171,6 +171,8 @@ class Hardware:
             return Rows(("fault",), [(str(problem),) for problem in error.problems], is_failure=True)
         for off in energy_check.off(rows) if file is None else ():
             self.session.messages.remark(off.line)
+        for line in _off_process(self.session.catalog()) if file is None else ():
+            self.session.messages.remark(line)
         lacks = self._lacks(Path(file) if file else None)
         found = f"{len(lacks)} parts and backends lack something" if lacks else "each part can answer"
         self.session.messages.remark(f"no fault in {sum(map(len, rows.values()))} rows, {found}")
@@ -273,6 +275,18 @@ def _insert(connection: duckdb.DuckDBPyConnection, file: Path, replace: bool = F
         for rows in loader.load_part(file, catalog).values():
             database.insert_rows(connection, rows)
     return wanted
+
+
+def _off_process(connection: duckdb.DuckDBPyConnection) -> Sequence[str]:
+    """Parts that are further from the rules of their process than `silicon_check` lets pass, a line each."""
+    query = """
+        SELECT hardware, quantity, ruled, stated, factor FROM silicon_check
+        WHERE is_off ORDER BY quantity, factor DESC, hardware
+    """
+    return [
+        f"{part}: {quantity} {ruled:.4g} by the rules of its process, {stated:.4g} as stated: {factor:.2g} times apart"
+        for part, quantity, ruled, stated, factor in connection.execute(query).fetchall()
+    ]
 
 
 def _lacks(connection: duckdb.DuckDBPyConnection, hardware: str | None = None) -> list[str]:

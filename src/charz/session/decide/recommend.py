@@ -24,7 +24,7 @@ from ..question import DEFAULT_BATCHES, TARGET
 
 _CHOSEN = (
     *TARGET, "power", "latency_s", "throughput_per_s", "sample_j", "peak_memory_byte", "price_usd_per_hour",
-    "million_inference_usd", "is_simulated", "fits_device", "dominated_by",
+    "million_inference_usd", "is_simulated", "energy_basis", "fits_device", "dominated_by",
 )  # fmt: skip
 
 FRONT = "on the front"
@@ -81,9 +81,21 @@ class Recommend(Core):
         if section == "others":
             return _lost(choices, verdicts)
         kept = [list(c.values())[:-2] for c, verdict in zip(choices, verdicts, strict=True) if verdict == FRONT]
+        self._say_simulated([c for c, verdict in zip(choices, verdicts, strict=True) if verdict == FRONT])
         if not kept:
             self.messages.warn("no choice meets all limits; --section others says which limit each choice misses")
         return Rows(_CHOSEN[:-2], kept[:top], ("recommendation",), is_failure=not kept)
+
+
+    def _say_simulated(self, front: Sequence[dict[str, object]]) -> None:
+        """Say when the choices that stand first have no silicon, and which is the first that has."""
+        if not front or not front[0]["is_simulated"]:
+            return
+        real = next((f"{c['hardware']} {c['backend']} {c['precision']}" for c in front if not c["is_simulated"]), None)
+        self.messages.warn(
+            f"{front[0]['hardware']} stands first and is simulated: its time and its energies, {front[0]['energy_basis']}, rest on no"
+            f" measurement; {'no choice on the front is in silicon' if real is None else f'the first in silicon is {real}'}"
+        )
 
 
 class Limits:
