@@ -106,7 +106,9 @@ def test_clock_trees_follow_the_clock_and_standby_neither(evaluate: Callable[...
     assert row["static_w"] == pytest.approx(9.625)
 
 
-def test_a_clock_above_the_reference_takes_a_voltage_up_to_the_ceiling(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
+def test_a_clock_above_the_reference_takes_a_voltage_up_to_the_ceiling(
+    evaluate: Callable[..., list[dict[str, Any]]],
+) -> None:
     """At 1.2 times the reference 1.1 of the voltage, at twice it no more than 1.25; both squared."""
     for reference, square in ((1.2, 1.21), (2.0, 1.5625)):
         row = clocked(evaluate, tdp_w=None, reference_fraction=reference)

@@ -1,0 +1,67 @@
+"""What tiles cover of a product besides it, by dataflow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+STEP = {
+    "is_product": True, "is_matrix": True, "tile_m": 64.0, "tile_n": 32.0, "tile_k": 8.0, "tile_count": 6.0, "tile_unit_count": 4.0,
+    "waves": 2.0, "flops": 100.0, "ideal_s": 2.0, "peak_ops_per_s": 80.0, "pipelining_fraction": 1.0,
+}  # fmt: skip
+PRODUCT = {"m": 70.0, "n": 33.0, "k": 30.0, "threads": 2310.0, "query_count": 70.0, "query_heads": 1.0}
+TILE = {
+    "matrix_array_rows": 16.0, "matrix_array_columns": 8.0, "listed_m": 0.0, "split_k": 4.0, "step_k": 5.0, "divisor": 2.0,
+    "filled_fraction": 0.5, "sustained_fraction": 0.75, "fed_array_hz": 1.0, "array_clock_hz": 4.0, "wave_quantization_fraction": 1.0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("dataflow", "expected"),
+    [
+        # Rows in blocks of 16: four of the whole tile and one of the 6 left; columns in blocks of 8: four and one. Depth in fours.
+        # Fed by the array's input, a quarter of its clock.
+        ("wavefront", {"covered_rows": 80.0, "covered_columns": 40.0, "covered_depth": 32.0, "fed_fraction": 0.25}),
+        # Two rounds of 35 rows, of columns five... of 32 with 8 in an array; depth in blocks of tile_k on 16 rows.
+        (
+            "weight_stationary",
+            {"covered_rows": 70.0, "covered_columns": 16.0, "covered_depth": 64.0, "fed_fraction": 0.5},
+        ),
+        # Two tiles of 64 rows, two of 32 columns; depth in steps of 5 by 4.
+        ("listed", {"covered_rows": 128.0, "covered_columns": 64.0, "covered_depth": 40.0, "fed_fraction": 0.75}),
+        ("square", {"covered_rows": 128.0, "covered_columns": 64.0, "covered_depth": 30.0, "fed_fraction": 0.75}),
+    ],
+)
+def test_each_dataflow(check: Callable[..., None], dataflow: str, expected: dict[str, float]) -> None:
+    """Of a product of 70 x 33 x 30."""
+    shared = {"dataflow": dataflow, "utilization_fraction": 0.625, "busy_fraction": 0.75}  # 100 / (80 x 2), 6 / (4 x 2)
+    check(
+        "covered_step",
+        shared | expected,
+        tile_step=STEP,
+        shape_step=PRODUCT,
+        part_tile=TILE | {"dataflow": dataflow},
+        part_rate={},
+    )
+
+
+@pytest.mark.parametrize(
+    ("step", "tile", "busy"),
+    [
+        pytest.param({"tile_count": 8.0}, {}, 1.0, id="full waves"),
+        pytest.param({"tile_count": 2.0, "waves": 1.0}, {}, 0.5, id="units without a tile"),
+        # Half of the rounding of waves counts: 6 / (4 x (0.5 x 2 + 0.5 x 1.5)).
+        pytest.param({}, {"wave_quantization_fraction": 0.5}, 6 / 7, id="waves partly quantized"),
+    ],
+)
+def test_places_of_units(
+    check: Callable[..., None], step: dict[str, float], tile: dict[str, float], busy: float
+) -> None:
+    given = {
+        "tile_step": STEP | step,
+        "shape_step": PRODUCT,
+        "part_tile": TILE | {"dataflow": "square"} | tile,
+        "part_rate": {},
+    }
+    check("covered_step", {"busy_fraction": busy}, **given)
