@@ -124,7 +124,7 @@ class Chip:
         """Every piece of the silicon: its kind and its area without channels. [mm2]"""
         shrink = self.needed("logic_mtr_per_mm2", "45") / self.by_process("logic_mtr_per_mm2") / 1e6
         boosts = [c["clock_boost_hz"] for c in self.clusters if c["clock_boost_hz"]]
-        matrix = [c["clock_matrix_hz"] for c in self.facts.where("part_cluster", hardware=self.name) if c["clock_matrix_hz"]]
+        matrix = [c["clock_matrix_hz"] for c in self.clusters if c["clock_matrix_hz"]]
         is_flow = any(c["kind"] == "domain_flow" for c in self.clusters)
         arrays: dict[str, float] = {}
         for peak in self.facts.where("part_peak", hardware=self.name):
