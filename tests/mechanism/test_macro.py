@@ -13,7 +13,13 @@ from charz.sql import views
 KERNEL = {"compute_s": 8.0, "memory_s": 4.0, "feed_s": 0.0, "exposed_s": 2.0, "overlap_fraction": 0.75}
 CLOCKED = KERNEL | {"clock_fraction": 0.5, "clocked_memory_s": 1.0}
 RUN = {"clocked_j": 30.0, "memory_j": 10.0, "run_s": 4.0, "static_w": 8.0, "voltage_square": 0.5}
-VOLTAGE = {"clock_fraction": 0.25, "reference_fraction": 2.0, "voltage_slope": 0.5, "voltage_floor": 0.5, "voltage_ceiling": 2.0}
+VOLTAGE = {
+    "clock_fraction": 0.25,
+    "reference_fraction": 2.0,
+    "voltage_slope": 0.5,
+    "voltage_floor": 0.5,
+    "voltage_ceiling": 2.0,
+}
 STATIC = {"static_w": 20.0, "clocking_w": 8.0, "standby_w": 2.0, "reference_clock": 0.5, "voltage_square": 0.5}
 CASES = [
     # A quarter of 4 s.

@@ -79,7 +79,9 @@ def test_elements_of_domain_flow_are_one_array(evaluate: Evaluate) -> None:
 def test_without_a_clock_the_one_of_the_process(evaluate: Evaluate) -> None:
     """1 GHz instead of 2: twice the multipliers."""
     unknown = areas(evaluate, part_cluster=[CLUSTER | {"clock_boost_hz": None}])
-    assert unknown["arithmetic.matrix"]["area_mm2"] == pytest.approx(2 * areas(evaluate)["arithmetic.matrix"]["area_mm2"])
+    assert unknown["arithmetic.matrix"]["area_mm2"] == pytest.approx(
+        2 * areas(evaluate)["arithmetic.matrix"]["area_mm2"]
+    )
 
 
 SRAM = rules(
