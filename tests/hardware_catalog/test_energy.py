@@ -79,9 +79,7 @@ def test_energy_of_an_operation_falls_from_one_tpu_to_the_next(connection: duckd
 
 def test_dice_in_print(connection: duckdb.DuckDBPyConnection) -> None:
     """Area within 25 % in the median over 30 dice and more, within 1.6 at the ninetieth percentile."""
-    query = (
-        "SELECT COUNT(*), MEDIAN(ABS(LN(area_ratio))), QUANTILE_CONT(ABS(LN(area_ratio)), 0.9) FROM die_check WHERE stands_for_die"
-    )
+    query = "SELECT COUNT(*), MEDIAN(ABS(LN(area_ratio))), QUANTILE_CONT(ABS(LN(area_ratio)), 0.9) FROM die_check WHERE stands_for_die"
     ((count, median, most),) = connection.sql(query).fetchall()
     assert count >= 30
     assert math.exp(median) < 1.25 and math.exp(most) < 1.6
@@ -100,7 +98,16 @@ def test_main_memory_alone_never_exceeds_a_board(connection: duckdb.DuckDBPyConn
     assert connection.sql(query).fetchall() == []
 
 
-EVERY_FAMILY = ("i9_10940x", "h100_sxm5_80", "mi300x_192", "tpu_v4", "kpu_t64", "gaudi2", "hexagon698", "jetson_agx_orin_64")
+EVERY_FAMILY = (
+    "i9_10940x",
+    "h100_sxm5_80",
+    "mi300x_192",
+    "tpu_v4",
+    "kpu_t64",
+    "gaudi2",
+    "hexagon698",
+    "jetson_agx_orin_64",
+)
 
 
 @pytest.mark.parametrize("part", EVERY_FAMILY)

@@ -43,6 +43,7 @@ def test_each_dataflow(check: Callable[..., None], dataflow: str, expected: dict
         shape_step=PRODUCT,
         part_tile=TILE | {"dataflow": dataflow},
         part_rate={},
+        vector_step=[],
     )
 
 
@@ -63,5 +64,6 @@ def test_places_of_units(
         "shape_step": PRODUCT,
         "part_tile": TILE | {"dataflow": "square"} | tile,
         "part_rate": {},
+        "vector_step": [],
     }
     check("covered_step", {"busy_fraction": busy}, **given)

@@ -131,7 +131,7 @@ class Chip:
         """Every piece of the silicon: its kind and its area without channels. [mm2]"""
         shrink = self.needed("logic_mtr_per_mm2", "45") / self.by_process("logic_mtr_per_mm2") / 1e6
         boosts = [c["clock_boost_hz"] for c in self.clusters if c["clock_boost_hz"]]
-        matrix = [c["clock_matrix_hz"] for c in self.facts.where("part_cluster", hardware=self.name) if c["clock_matrix_hz"]]
+        matrix = [c["clock_matrix_hz"] for c in self.clusters if c["clock_matrix_hz"]]
         is_flow = any(c["kind"] == "domain_flow" for c in self.clusters)
         arrays: dict[str, float] = {}
         for peak in self.facts.where("part_peak", hardware=self.name):
@@ -171,21 +171,31 @@ class Chip:
                 found["op", f"{peak['precision']}.{peak['unit']}"] = joule
         channels = self.needed("layout_factor")
         areas = [(kind, area * channels) for kind, area in self.pieces()]
-        way = self.needed("link_wire_ratio_per_mm") * self.needed("link_distance_fraction") * math.sqrt(sum(a for _, a in areas))
+        way = (
+            self.needed("link_wire_ratio_per_mm")
+            * self.needed("link_distance_fraction")
+            * math.sqrt(sum(a for _, a in areas))
+        )
         for level, row in self.levels.items():
             if level == "dram":
                 found["byte", level] = self.either("dram_pj_per_byte", row["technology"] or "") * 1e-12
             elif row["capacity_byte"] is not None:
                 _, _, area = self.banks(level)
-                wires = self.needed("sram_wire_ratio_per_mm") * math.sqrt(area) + (0.0 if row["scope"] == "unit" else way)
-                found["byte", level] = self.either("level_lift", level) * circuit_j * (self.needed("sram_access_ratio") + wires)
+                wires = self.needed("sram_wire_ratio_per_mm") * math.sqrt(area) + (
+                    0.0 if row["scope"] == "unit" else way
+                )
+                found["byte", level] = (
+                    self.either("level_lift", level) * circuit_j * (self.needed("sram_access_ratio") + wires)
+                )
         leaked, trees = self.by_process("leakage_w_per_mm2"), self.needed("clocking_w_per_mm2_ghz")
         leakage_w = sum(area * leaked * self.needed("leakage_share", kind) for kind, area in areas)
         tree_w = trees * self.by_process("clock_load_ratio") * self.by_process("reference_clock_hz") / 1e9
         main = self.levels["dram"]
         board = self.either("memory_w_per_gbyte", main["technology"] or "") * (main["capacity_byte"] or 0.0) / 1e9
         is_stated = ("static", "chip") in known
-        self.clocking_w = 0.0 if is_stated else sum(area * tree_w * self.needed("clocking_share", kind) for kind, area in areas)
+        self.clocking_w = (
+            0.0 if is_stated else sum(area * tree_w * self.needed("clocking_share", kind) for kind, area in areas)
+        )
         self.standby_w = 0.0 if is_stated else board
         static_w = max(self.idle_w or 0.0, leakage_w + self.clocking_w + self.standby_w)
         return found | {("static", "chip"): static_w} | known

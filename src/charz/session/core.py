@@ -344,7 +344,9 @@ class Core:
         least = {part: watt for part, watt in self.connection().execute(query).fetchall() if part in parts}
         if low := {part: watt for part, watt in least.items() if watt > float(power.removesuffix("w"))}:
             named = ", ".join(f"{part} at {watt:g}w" for part, watt in low.items())
-            raise CharzError("a limit below the lowest setting of the board", power, f"the lowest: {named}", "ask for that")
+            raise CharzError(
+                "a limit below the lowest setting of the board", power, f"the lowest: {named}", "ask for that"
+            )
 
     def asked(self, question: Question, *views: str) -> Scoped:
         """Views that answer for a question alone: its models on its parts under its scenarios.

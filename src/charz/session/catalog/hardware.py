@@ -279,10 +279,7 @@ def _insert(connection: duckdb.DuckDBPyConnection, file: Path, replace: bool = F
 
 def _off_process(connection: duckdb.DuckDBPyConnection) -> Sequence[str]:
     """Parts that are further from the rules of their process than `silicon_check` lets pass, a line each."""
-    query = """
-        SELECT hardware, quantity, ruled, stated, factor FROM silicon_check
-        WHERE is_off ORDER BY quantity, factor DESC, hardware
-    """
+    query = "SELECT hardware, quantity, ruled, stated, factor FROM silicon_check WHERE is_off ORDER BY quantity, factor DESC, 1"
     return [
         f"{part}: {quantity} {ruled:.4g} by the rules of its process, {stated:.4g} as stated: {factor:.2g} times apart"
         for part, quantity, ruled, stated, factor in connection.execute(query).fetchall()

@@ -86,7 +86,6 @@ class Recommend(Core):
             self.messages.warn("no choice meets all limits; --section others says which limit each choice misses")
         return Rows(_CHOSEN[:-2], kept[:top], ("recommendation",), is_failure=not kept)
 
-
     def _say_simulated(self, front: Sequence[dict[str, object]]) -> None:
         """Say when the choices that stand first have no silicon, and which is the first that has."""
         if not front or not front[0]["is_simulated"]:
