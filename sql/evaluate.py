@@ -237,7 +237,7 @@ def evaluated(
                     portion = dataclasses.replace(block, hardware=parts) if len(parts_at_once) > 1 else block
                     if portion is not block:
                         _keep_parts(connection, parts, held)
-                    is_narrow = kernel_count(connection, portion) <= NARROW
+                    is_narrow = bool(parts) and kernel_count(connection, portion) <= NARROW
                     with shared(connection, known, wanted, is_narrow, held):
                         yield Portion(portion, number == 0)
                     done(_about(portion))
@@ -282,6 +282,10 @@ def scenario_rows(
     found = connection.execute(f"SELECT * FROM scenario WHERE {condition} ORDER BY scenario_id")
     names = [column[0] for column in found.description or ()]
     return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+
+_ALL_RUNS = "held_run"
+"""Name of the runs of a scope while the new ones are evaluated."""
 
 
 class _Holder:
@@ -465,14 +469,21 @@ class _Holder:
         def condition(relation: Relation) -> str:
             if relation.name == "run":
                 return " AND ".join(limits)
-            # What holds rows of models whatever the runs is cut down by name, the others by the runs they read: the new ones, unless
-            # `run` was held before with all.
-            if "run" in self.held and "scenario_id" in relation.columns:
-                return limits[-1]
+            # What holds rows of models whatever the runs is cut down by name, the others by the runs they read.
             is_of_models = "model" in relation.columns and "run" not in self.known.upstream([relation.name])
             return of_models if is_of_models else "TRUE"
 
-        return self._evaluate([r for r in self.known.of(WORKLOAD) if r.name in self.read], condition)
+        with self._new_runs(limits[-1]) if "run" in self.held else contextlib.nullcontext():
+            return self._evaluate([r for r in self.known.of(WORKLOAD) if r.name in self.read], condition)
+
+    @contextlib.contextmanager
+    def _new_runs(self, limit: str) -> Iterator[None]:
+        """Leave the new runs alone in `run`, which was held before with all: kernels are numbered once for runs that are alike."""
+        self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {_ALL_RUNS} AS SELECT * FROM run")
+        self.connection.execute(f"CREATE OR REPLACE TEMP TABLE run AS SELECT * FROM {_ALL_RUNS} WHERE {limit}")
+        yield
+        self.connection.execute(f"CREATE OR REPLACE TEMP TABLE run AS SELECT * FROM {_ALL_RUNS}")
+        self.connection.execute(f"DROP TABLE {_ALL_RUNS}")
 
     def _evaluate(self, found: Sequence[Relation], condition: Callable[[Relation], str]) -> list[str]:
         """Temporary tables of relations of a layer, each after those it reads."""

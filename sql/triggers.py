@@ -288,7 +288,7 @@ class _Maker:
     def _refusing(self, queue: Queue, table: Relation) -> Iterator[Trigger]:
         """Fail a client's statement on a maintained table, and name the facts to change instead."""
         read = self._upstream([table.name])
-        own = [fact for fact, columns in self._facts.items() if fact in read and queue.keys[0] in columns]
+        own = [f for f, columns in self._facts.items() if f in read and f != SHIPPED and queue.keys[0] in columns]
         own += [fact for fact in ("scenario",) if fact in read and queue is RUNS]
         rules = [fact for fact in self._facts if fact in read and fact not in own]
         message = (
