@@ -86,3 +86,11 @@ def test_a_condition_of_somebody_is_asked_in_the_sandbox(file: Path, monkeypatch
             for ask in (db.validate, lambda where: db.calibrate("hardware:t4", where=where, write=False)):
                 with pytest.raises(CharzError, match=said):
                     ask(where=text)
+
+
+def test_a_limit_below_the_lowest_setting_of_a_board_is_refused_with_that(file: Path) -> None:
+    """A T4 takes 60 W and more."""
+    with charz.open(file) as db:
+        with pytest.raises(CharzError, match="lowest setting of the board: 50w. The lowest: t4 at 60w"):
+            db.report("small", on="t4", power="50w")
+        assert len(db.report("small", on="t4", power="65w")) > 0
