@@ -111,3 +111,11 @@ def test_what_memory_does_not_hold_goes_to_disk_and_is_gone_afterwards(few_parts
         with pytest.raises(duckdb.Error, match="disabled|permission"):
             connection.execute("SELECT content FROM read_text('/etc/hostname')")
     assert not unfinished.spill().exists()
+
+
+def test_a_limit_below_the_lowest_setting_of_a_board_is_refused_with_that(file: Path) -> None:
+    """A T4 takes 60 W and more."""
+    with charz.open(file) as db:
+        with pytest.raises(CharzError, match="lowest setting of the board: 50w. The lowest: t4 at 60w"):
+            db.report("small", on="t4", power="50w")
+        assert len(db.report("small", on="t4", power="65w")) > 0
