@@ -59,7 +59,9 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[object]], repeated: in
         return "  ".join(aligned).rstrip()
 
     def lines(row: Sequence[str], block: Sequence[int]) -> list[str]:
-        wrapped = {i: textwrap.wrap(row[i], widths[i], break_on_hyphens=False) or [""] for i in block}
+        wrapped = {
+            i: textwrap.wrap(row[i], widths[i], break_on_hyphens=False, break_long_words=False) or [""] for i in block
+        }
         count = max(map(len, wrapped.values()), default=1)
         padded = [
             [wrapped[i][k] if i in wrapped and k < len(wrapped[i]) else "" for i in range(len(row))]
@@ -77,6 +79,8 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[object]], repeated: in
 def _narrowed(widths: Sequence[int], is_number: Sequence[bool], most: int, repeated: int) -> list[int]:
     """Widths that fit a line: of the columns that every block repeats at most half of it together, of another text what they leave."""
     found = list(widths)
+    if sum(width + 2 for width in widths) <= most + 2 or len(widths) == 1:
+        return found
     kept = min(repeated, len(found))
     for i in range(kept):
         if not is_number[i]:

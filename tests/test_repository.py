@@ -68,8 +68,15 @@ def test_every_import_is_declared() -> None:
     known = project()["project"]
     assert isinstance(known, dict)
     extras = known["optional-dependencies"]
-    declared = [*known["dependencies"], *extras["zoo"], *extras["plot"], *extras["cuda"], *extras["onnx"]]
-    names = {re.split(r"[><=~\[ ]", d)[0].lower() for d in declared} | {"yaml", "pynvml", "charz"}
+    declared = [*known["dependencies"], *extras["zoo"], *extras["mcp"], *extras["cuda"], *extras["onnx"]]
+    names = {re.split(r"[><=~\[ ]", d)[0].lower() for d in declared} | {
+        "yaml",
+        "pynvml",
+        "charz",
+        "vl_convert",
+        "mcp_types",
+        "anyio",
+    }
     foreign: dict[str, str] = {}
     for package in (*PACKAGES, "src/charz/session"):
         for path in (ROOT / package).rglob("*.py"):

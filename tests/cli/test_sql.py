@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import shutil
 from pathlib import Path
 
 import duckdb
@@ -99,21 +100,27 @@ ATTACKS = (
 )
 
 
+@pytest.fixture(scope="module")
+def alone(resnet18: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy in a folder of its own, where nothing may appear."""
+    return Path(shutil.copy(resnet18, tmp_path_factory.mktemp("alone") / resnet18.name))
+
+
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_the_sandbox_holds(resnet18: Path, charz: Charz, attack: str) -> None:
-    before = resnet18.read_bytes()
-    done = charz("sql", attack.format(db=resnet18, folder=resnet18.parent), "--db", str(resnet18))
+def test_the_sandbox_holds(alone: Path, charz: Charz, attack: str) -> None:
+    before = alone.read_bytes()
+    done = charz("sql", attack.format(db=alone, folder=alone.parent), "--db", str(alone))
     assert_one_line_error(done)
-    assert [p.name for p in resnet18.parent.iterdir()] == [resnet18.name]
-    assert resnet18.read_bytes() == before
+    assert [p.name for p in alone.parent.iterdir()] == [alone.name]
+    assert alone.read_bytes() == before
 
 
 @pytest.mark.slow
-def test_the_sandbox_holds_for_a_scratch_scenario(resnet18: Path, charz: Charz) -> None:
+def test_the_sandbox_holds_for_a_scratch_scenario(alone: Path, charz: Charz) -> None:
     for attack in ATTACKS[:8]:
-        text = attack.format(db=resnet18, folder=resnet18.parent)
-        assert_one_line_error(charz("sql", text, "--db", str(resnet18), "--batch", "3"))
-    assert [p.name for p in resnet18.parent.iterdir()] == [resnet18.name]
+        text = attack.format(db=alone, folder=alone.parent)
+        assert_one_line_error(charz("sql", text, "--db", str(alone), "--batch", "3"))
+    assert [p.name for p in alone.parent.iterdir()] == [alone.name]
 
 
 def test_a_runaway_query_is_stopped(resnet18: Path, charz: Charz) -> None:

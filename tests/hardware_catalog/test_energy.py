@@ -8,16 +8,18 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
+import charz
 from charz.hardware_catalog import loader
-from charz.session import workspace
 
 
 @pytest.fixture(scope="module")
-def connection() -> Iterator[duckdb.DuckDBPyConnection]:
-    """The catalog in a database."""
-    made = workspace.empty()
-    yield made
-    made.close()
+def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The catalog in a database of its own, whose numbers tests change and put back."""
+    path = tmp_path_factory.mktemp("catalog") / "catalog.duckdb"
+    with charz.open(path) as db, db.changing():
+        pass
+    with duckdb.connect(str(path), config={"threads": 1}) as made:
+        yield made
 
 
 def energy(connection: duckdb.DuckDBPyConnection, part: str, what: str, key: str) -> float:

@@ -61,7 +61,7 @@ def test_a_linear_its_bias_and_its_relu_are_three_rows(db: Session) -> None:
     product, added = 2 * 64 * 128, 0.05 * 128
     assert rows.drop("share_fraction").rows()[:3] == [
         ("linear", "main", True, 1.0, 1.0),
-        ("bias", "bias", True, 1.0, 0.05),
+        ("bias", "bias", True, 1.5, 0.05),
         ("activation", "main", True, 1.5, 0.05),
     ]
     assert rows["share_fraction"].sum() == pytest.approx(1)

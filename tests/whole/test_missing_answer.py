@@ -22,11 +22,11 @@ PART = "aic100"
 
 
 @pytest.fixture(scope="module")
-def own_npu(file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def own_npu(every_part: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The three generated models, and a part that a user made from the template, its numbers as they stand there."""
     folder = tmp_path_factory.mktemp("npu")
     path = folder / "npu.duckdb"
-    shutil.copy(file, path)
+    shutil.copy(every_part, path)
     with charz.open(path) as db:
         db.hardware.template("npu", id=OWN, out=folder / "npu.yaml")
         db.hardware.add(folder / "npu.yaml")

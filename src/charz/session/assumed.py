@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from charz.sql import stand_ins
+
 from .messages import Messages
 from .scoped import Scoped
 
@@ -74,38 +76,12 @@ def note_implausible(scoped: Scoped, messages: Messages) -> None:
         messages.warn(f"{more} more numbers are hardly so: the view implausible_number lists them")
 
 
-_OTHER_TYPES = """
-    WITH asked AS (
-        SELECT DISTINCT r.precision, o.operator_class, c.is_matrix
-        FROM run AS r JOIN operator AS o USING (model) JOIN operator_class AS c USING (operator_class)
-        WHERE (c.is_matrix OR c.is_normalizing OR c.is_reducing)
-            AND r.precision IN (SELECT precision FROM precision WHERE kind = 'integer')
-    )
-    SELECT a.precision, p.compute_precision, a.is_matrix, string_agg(DISTINCT a.operator_class, ', ' ORDER BY a.operator_class)
-    FROM asked AS a
-    JOIN precision_policy AS p ON p.policy = a.precision AND p.compute_precision <> a.precision AND p.operator_class = COALESCE(
-        (SELECT q.operator_class FROM precision_policy AS q WHERE q.policy = a.precision AND q.operator_class = a.operator_class), '*'
-    )
-    GROUP BY ALL ORDER BY ALL
-"""
-"""Operator classes of the models that a quantized policy leaves in another element type."""
-
-_OF_INTEGERS = """
-    SELECT DISTINCT hardware FROM part_support
-    WHERE hardware NOT IN (
-        SELECT k.hardware FROM hardware_peak AS k JOIN precision AS p USING (precision) WHERE p.kind = 'float'
-    )
-    ORDER BY hardware
-"""
-"""Parts without any floating-point rate."""
-
-
 def note_other_types(scoped: Scoped, messages: Messages) -> None:
     """Say which operators a quantized policy computes in another element type, and where integer approximations stand in."""
-    found = scoped.execute(_OTHER_TYPES).fetchall()
+    found = scoped.execute(stand_ins.OTHER_TYPES).fetchall()
     if not found:
         return
-    of_integers = [part for (part,) in scoped.execute(_OF_INTEGERS).fetchall()]
+    of_integers = [part for (part,) in scoped.execute(stand_ins.OF_INTEGERS).fetchall()]
     every = scoped.value("SELECT COUNT(DISTINCT hardware) FROM part_support")
     for precision, computed, is_matrix, classes in found:
         if is_matrix and every > len(of_integers):

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 def shut(connection: duckdb.DuckDBPyConnection) -> None:
     """Close every way from a file's own views to other files, the network and Python's variables, for good; what the engine's
     memory does not hold goes to a folder of temporary files all the same."""
-    spill = ddl.literal(str(unfinished.spill()))
-    for setting in (*NO_CODE, f"temp_directory = {spill}", "enable_external_access = false"):
+    ((is_open,),) = connection.execute("SELECT current_setting('enable_external_access')").fetchall()
+    spill = [f"temp_directory = {ddl.literal(str(unfinished.spill()))}"] if is_open else []
+    for setting in (*NO_CODE, *spill, "enable_external_access = false"):
         connection.execute(f"SET {setting}")
 
 

@@ -2,46 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Iterator
-from dataclasses import dataclass
+from . import Session
+from .method import Method, methods_of
 
-from .answer import Asked
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """A method of a session that is a command."""
-
-    name: str
-    group: str
-    """Name of the group of commands that it is in; empty for one of its own."""
-    owner: type
-    asked: Asked
-
-    @property
-    def help(self) -> str:
-        """What it does."""
-        return inspect.getdoc(self.asked.rows) or ""
-
-    @property
-    def first_line(self) -> str:
-        """What it does, in one sentence."""
-        return " ".join(self.help.partition("\n\n")[0].split())
+__all__ = ["Method", "methods"]
 
 
 def methods() -> dict[str, Method | dict[str, Method]]:
     """Every method by the name of its command, and those of a group by the name of the group."""
-    from . import GROUPS, Session
-
-    found: dict[str, Method | dict[str, Method]] = {m.name: m for m in _methods(Session, "")}
-    for group, owner in GROUPS.items():
-        found[group] = {m.name: m for m in _methods(owner, group)}
-    return dict(sorted(found.items()))
-
-
-def _methods(owner: type, group: str) -> Iterator[Method]:
-    for name in dir(owner):
-        asked = getattr(getattr(owner, name), "asked", None)
-        if isinstance(asked, Asked) and not name.startswith("_"):
-            yield Method(name.rstrip("_").replace("_", "-"), group, owner, asked)
+    return methods_of(Session)

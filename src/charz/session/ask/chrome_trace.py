@@ -19,13 +19,7 @@ RUN, KERNELS, DEVICE, HOST = "run", "kernels, waiting included", "device", "host
 _TRACKS = {RUN: 1, KERNELS: 2, DEVICE: 3, HOST: 4}
 _PROCESS = 1
 
-_KERNELS = """
-    SELECT t.kernel_id, t.kernel, t.operator, t.module, t.bottleneck, t.dispatch, t.end_s, t.latency_s, t.device_s, t.host_issue_s,
-        t.run_call_s, t.energy_j, t.flops, t.moved_byte, t.utilization_fraction, m.total_byte
-    FROM kernel_time AS t
-    JOIN memory_timeline AS m USING (model, backend, precision, batch, sequence, scenario_id, kernel_id)
-    ORDER BY t.position
-"""
+_MEMORY = "SELECT kernel_id, total_byte FROM memory_timeline"
 
 VIEWS = ("kernel_time", "memory_timeline", "model_latency")
 """Views that a trace is made from."""
@@ -34,7 +28,9 @@ VIEWS = ("kernel_time", "memory_timeline", "model_latency")
 def text(scoped: Scoped) -> bytes:
     """The trace of the one run that is asked about, as JSON."""
     (run,) = scoped.records("SELECT * FROM model_latency")
-    kernels = scoped.records(_KERNELS)
+    held = {row["kernel_id"]: row["total_byte"] for row in scoped.records(_MEMORY)}
+    rows = scoped.records("SELECT * FROM kernel_time ORDER BY position")
+    kernels = [row | {"total_byte": held[row["kernel_id"]]} for row in rows]
     found = {"traceEvents": list(_events(run, kernels)), "displayTimeUnit": "ms", "otherData": _conditions(run)}
     return json.dumps(found, allow_nan=False).encode()
 

@@ -16,12 +16,12 @@ from ..saving import saving
 Kernels = Any
 """A `networkx.DiGraph` of kernels by number."""
 
-_NODES = """
-    SELECT t.kernel_id, t.kernel, t.operator, t.module, t.kernel_class, k.stage, t.latency_s, t.energy_j, t.flops, t.moved_byte,
-        t.bottleneck
-    FROM kernel_time AS t JOIN kernel AS k USING (model, backend, kernel_id)
-    ORDER BY t.position
-"""
+_NODES = "SELECT t.*, stage FROM kernel_time AS t JOIN kernel AS k USING (model, backend, kernel_id) ORDER BY position"
+
+_SHOWN = (
+    "kernel", "operator", "module", "kernel_class", "stage", "latency_s", "energy_j", "flops", "moved_byte", "bottleneck",
+)  # fmt: skip
+"""What a node holds."""
 
 
 class Graph(Core):
@@ -59,7 +59,7 @@ class Graph(Core):
         graph: Kernels = networkx.DiGraph()
         graph.graph |= {name: keys[name] for name in names}
         for row in scoped.records(_NODES):
-            graph.add_node(row.pop("kernel_id"), **row)
+            graph.add_node(row["kernel_id"], **{name: row[name] for name in _SHOWN})
         query = "SELECT producer_kernel_id, consumer_kernel_id FROM kernel_edge WHERE model = ? AND backend = ?"
         graph.add_edges_from(scoped.execute(query, [keys["model"], keys["backend"]]).fetchall())
         if out is not None and writer is not None:

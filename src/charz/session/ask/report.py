@@ -256,7 +256,9 @@ class Report(Core):
 
         known = [self.part_name(name) for name in parts]
         others = [name for name in SHOWN_PARTS if name in self._names("hardware")] if len(known) == 1 else []
-        subject = page.Subject(self, self.model_name(model), list(dict.fromkeys([*known, *others])), conditions)
+        subject = page.Subject(
+            self, self.model_name(model), list(dict.fromkeys([*known, *others])), statement, conditions
+        )
         shared = ("batch", "sequence", "precision", "backend")
         asked = {"model": model, "on": known[0], **{name: conditions[name] for name in shared if name in conditions}}
         subtitle = "Time, energy and memory as charz predicts them, and why."

@@ -19,6 +19,7 @@ from charz.schema.errors import CharzError
 from ..answer import Rows, answer
 from ..core import Core
 from ..messages import Messages
+from ..method import methods_of
 from ..parameters import Text
 
 _RUNS_HERE = {"fusion", "mcp"}
@@ -77,7 +78,7 @@ class Toolbox:
 
     def __init__(self, session: Core, is_writing: bool, most_rows: int) -> None:
         self._session, self._most_rows, self._is_writing = session, most_rows, is_writing
-        self._methods = dict(_offered(is_writing))
+        self._methods = dict(_offered(type(session), is_writing))
         self.calls: Counter[str] = Counter()
         """Calls by tool."""
 
@@ -169,11 +170,9 @@ class Toolbox:
         return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
-def _offered(is_writing: bool) -> Iterator[tuple[str, Any]]:
+def _offered(owner: type, is_writing: bool) -> Iterator[tuple[str, Any]]:
     """Methods by the name of the tool; without `is_writing` those that change nothing, want no file and run nothing here."""
-    from ..methods import methods
-
-    for name, found in methods().items():
+    for name, found in methods_of(owner).items():
         members = found if isinstance(found, dict) else {"": found}
         for member, method in members.items():
             tool = "_".join(filter(None, (name, member))).replace("-", "_")

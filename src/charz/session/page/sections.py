@@ -33,6 +33,8 @@ class Subject:
     model: str
     parts: Sequence[str]
     """The part of the report first, then those it is compared with."""
+    statement: Callable[[str], str]
+    """Gives the statement of a section of the report."""
     conditions: dict[str, Any] = field(default_factory=dict)
     """Options of the report that were given: batch, sequence, precision, backend, cache, power."""
 
@@ -43,10 +45,8 @@ class Subject:
 
     def table(self, section: str, about: str = "", **given: Any) -> Table:
         """A section of the report as a table."""
-        from ..ask.report import statement
-
         rows = self.ask("report", self.model, on=self.part, section=section, **{**self.conditions, **given})
-        return self.tabled(rows, statement(section), about)
+        return self.tabled(rows, self.statement(section), about)
 
     def view(
         self, view: str, columns: Sequence[str], tail: str = "", about: str = "", parts: Sequence[str] = ()

@@ -1,0 +1,28 @@
+"""Queries about what stands in for numbers that a part or a policy has not."""
+
+from __future__ import annotations
+
+OTHER_TYPES = """
+    WITH asked AS (
+        SELECT DISTINCT r.precision, o.operator_class, c.is_matrix
+        FROM run AS r JOIN operator AS o USING (model) JOIN operator_class AS c USING (operator_class)
+        WHERE (c.is_matrix OR c.is_normalizing OR c.is_reducing)
+            AND r.precision IN (SELECT precision FROM precision WHERE kind = 'integer')
+    )
+    SELECT a.precision, p.compute_precision, a.is_matrix, string_agg(DISTINCT a.operator_class, ', ' ORDER BY a.operator_class)
+    FROM asked AS a
+    JOIN precision_policy AS p ON p.policy = a.precision AND p.compute_precision <> a.precision AND p.operator_class = COALESCE(
+        (SELECT q.operator_class FROM precision_policy AS q WHERE q.policy = a.precision AND q.operator_class = a.operator_class), '*'
+    )
+    GROUP BY ALL ORDER BY ALL
+"""
+"""Operator classes of the models that a quantized policy leaves in another element type."""
+
+OF_INTEGERS = """
+    SELECT DISTINCT hardware FROM part_support
+    WHERE hardware NOT IN (
+        SELECT k.hardware FROM hardware_peak AS k JOIN precision AS p USING (precision) WHERE p.kind = 'float'
+    )
+    ORDER BY hardware
+"""
+"""Parts without any floating-point rate."""
