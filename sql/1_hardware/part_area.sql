@@ -73,6 +73,8 @@ interfaces AS (
         i.bandwidth_byte_per_s / 1e9 * r.value AS placed_mm2
     FROM hardware_interconnect AS i
     INNER JOIN part_rule AS r ON r.hardware = i.hardware AND r.quantity = 'link_mm2_per_gbyte_per_s'
+    -- A link whose bandwidth cannot be leaves its own plans without an answer, and the part's area as it is without it.
+    WHERE i.bandwidth_byte_per_s BETWEEN 0e0 AND 1e15
     UNION ALL
     SELECT hardware, 'uncore' AS silicon_piece, 'uncore' AS kind, value AS placed_mm2
     FROM part_rule
