@@ -35,7 +35,8 @@ def shell(text: str, folder: Path, **environment: str) -> subprocess.CompletedPr
     )  # fmt: skip
 
 
-def test_control_characters_are_written_out() -> None:
+def test_control_characters_are_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
     assert printable("\x1b[2J\x9b\u202e\u2028µ\n\t") == "\\x1b[2J\\x9b\\u202e\\u2028µ\n\t"
     assert CharzError("unknown model", HOSTILE).line.isprintable()
     assert display.cell(HOSTILE + "\n\t").isprintable()
