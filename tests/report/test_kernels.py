@@ -415,6 +415,7 @@ def tiles() -> dict[str, list[Record]]:
             {"shape_id": 4, "candidate": 4, "overflowing_level": "l2"},
             {"shape_id": 4, "candidate": 0, "overflowing_level": None},
         ],
+        "part_support": [{}],
         "part": [{"family": "gpu", "tile_memory_level": "shared", "stream_level": "registers"}],
         "tiling_strategy": [
             {"family": family, "candidate": i, "strategy": f"{family}{i}"}

@@ -238,4 +238,6 @@ def test_a_number_that_cannot_be_leaves_what_rests_on_it_null(
     assert any(value is not None for (value,) in stated)
     assert len(after) == len(stated) and all(value is None for (value,) in after)
     assert still.keys() == before.keys()
-    assert all(still[key] == pytest.approx(before[key], rel=nearness) for key in before)  # sums may come in another order
+    assert all(
+        still[key] == pytest.approx(before[key], rel=nearness) for key in before
+    )  # sums may come in another order

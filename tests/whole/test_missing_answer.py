@@ -70,7 +70,7 @@ def test_every_target_has_a_time_or_a_reason(connection: duckdb.DuckDBPyConnecti
     )
     silent = connection.execute("SELECT * FROM target WHERE times = 0 ORDER BY ALL").fetchall()
     assert connection.execute(f"{explained} ORDER BY ALL").fetchall() == silent
-    assert 0 < len(silent) < 60
+    assert len(silent) < 60
     assert connection.execute("SELECT COUNT(*) FROM target WHERE times NOT IN (0, runs)").fetchall() == [(0,)]
     every = connection.execute("SELECT COUNT(*) FROM hardware").fetchall()
     assert connection.execute("SELECT COUNT(DISTINCT hardware) FROM target").fetchall() == every
@@ -174,7 +174,8 @@ def test_a_power_mode_that_a_part_has_not_is_said(connection: duckdb.DuckDBPyCon
 
 
 def test_a_step_without_a_rate_takes_no_time_for_nothing(connection: duckdb.DuckDBPyConnection) -> None:
-    """A normalization in fp16 on a part of int8 alone, within a kernel of its own or of a product."""
+    """A normalization in fp16 on a part of int8 alone where no integers stand in, within a kernel of its own or of a product."""
+    connection.execute("UPDATE precision SET integer_stand_in = NULL")
     query = """
         SELECT DISTINCT t.is_product, c.latency_s FROM shape_step AS t
         INNER JOIN model_report AS c ON c.model = t.model AND c.scenario_id = t.scenario_id AND c.hardware = 'my_npu'
