@@ -9,8 +9,6 @@ from typing import Any
 from ..axes import amount
 from ..parameters import Amount
 
-FRONT = "on the front"
-
 
 @dataclass(frozen=True, slots=True)
 class Limit:
@@ -23,6 +21,8 @@ class Limit:
     most: float
     too_much: str
     """What a run that exceeds it is."""
+    unknown: str
+    """What a run is whose value is not known."""
 
     def is_met(self, run: Mapping[str, Any]) -> bool | None:
         """Whether a run keeps within it; None where its value is not known."""
@@ -39,10 +39,10 @@ def limits(
 ) -> list[Limit]:
     """The limits that were given, in the order of the options. Raises `CharzError` for what is no amount of its unit."""
     stated = (
-        ("latency", "latency_s", "s", amount(latency, "s", "--latency"), "too slow"),
-        ("energy", "sample_j", "J", amount(energy, "J", "--energy"), "too much energy"),
-        ("memory", "peak_memory_byte", "byte", amount(memory, "byte", "--memory"), "too much memory"),
-        ("power", "average_power_w", "W", amount(power, "W", "--power"), "too much power"),
-        ("price", "price_usd_per_hour", "USD/h", price, "too expensive"),
+        ("latency", "latency_s", "s", amount(latency, "s", "--latency"), "too slow", "time unknown"),
+        ("energy", "sample_j", "J", amount(energy, "J", "--energy"), "too much energy", "energy unknown"),
+        ("memory", "peak_memory_byte", "byte", amount(memory, "byte", "--memory"), "too much memory", "memory unknown"),
+        ("power", "average_power_w", "W", amount(power, "W", "--power"), "too much power", "power unknown"),
+        ("price", "price_usd_per_hour", "USD/h", price, "too expensive", "price unknown"),
     )
-    return [Limit(name, column, unit, most, text) for name, column, unit, most, text in stated if most is not None]
+    return [Limit(name, column, unit, most, *texts) for name, column, unit, most, *texts in stated if most is not None]

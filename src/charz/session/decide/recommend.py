@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
 
 from ..answer import Rows, answer
-from ..axes import amount, names, sizes
+from ..axes import names, sizes
 from ..core import Core, Question
 from ..parameters import (
     Amount,
@@ -21,6 +21,7 @@ from ..parameters import (
     Top,
 )
 from ..question import DEFAULT_BATCHES, TARGET
+from .limits import Limit, limits
 
 _CHOSEN = (
     *TARGET, "power", "latency_s", "throughput_per_s", "sample_j", "peak_memory_byte", "price_usd_per_hour",
@@ -56,12 +57,7 @@ class Recommend(Core):
         A limit left out does not bind. Simulated parts are marked: no silicon exists to check them. Exit code 1 when no
         choice meets the limits.
         """
-        limits = Limits(
-            amount(latency, "s", "--latency"),
-            amount(energy, "J", "--energy"),
-            amount(memory, "byte", "--memory"),
-            price,
-        )
+        wanted = limits(latency, energy, memory, price=price)
         question = Question(
             [model],
             names(on),
@@ -77,7 +73,7 @@ class Recommend(Core):
         scoped.keep("recommendation")
         found = scoped.rows("recommendation", _CHOSEN, "ORDER BY latency_s, hardware, backend, precision, batch")
         choices = [dict(zip(found.columns, row, strict=True)) for row in found.fetch()]
-        verdicts = [limits.verdict(choice) for choice in choices]
+        verdicts = [_verdict(choice, wanted) for choice in choices]
         if section == "others":
             return _lost(choices, verdicts)
         kept = [list(c.values())[:-2] for c, verdict in zip(choices, verdicts, strict=True) if verdict == FRONT]
@@ -97,32 +93,15 @@ class Recommend(Core):
         )
 
 
-class Limits:
-    """What a choice may take: seconds a run, joules a sample, bytes, USD an hour; None does not bind."""
-
-    def __init__(
-        self, latency_s: float | None, sample_j: float | None, memory_byte: float | None, usd_per_hour: float | None
-    ) -> None:
-        self._most = (
-            ("latency_s", latency_s, "too slow", "time unknown"),
-            ("sample_j", sample_j, "too much energy", "energy unknown"),
-            ("peak_memory_byte", memory_byte, "too much memory", "memory unknown"),
-            ("price_usd_per_hour", usd_per_hour, "too expensive", "price unknown"),
-        )
-
-    def verdict(self, choice: dict[str, object]) -> str:
-        """Why a choice lost: the first limit it misses, or that others beat it; else `FRONT`."""
-        if not choice["fits_device"]:
-            return "does not fit the part's memory"
-        for column, most, reason, unknown in self._most:
-            value = choice[column]
-            if most is None:
-                continue
-            if not isinstance(value, int | float):
-                return unknown
-            if value > most:
-                return reason
-        return FRONT if choice["dominated_by"] is None else "beaten in every respect"
+def _verdict(choice: Mapping[str, Any], wanted: Sequence[Limit]) -> str:
+    """Why a choice lost: the first limit it misses, or that others beat it; else `FRONT`."""
+    if not choice["fits_device"]:
+        return "does not fit the part's memory"
+    for limit in wanted:
+        is_met = limit.is_met(choice)
+        if not is_met:
+            return limit.unknown if is_met is None else limit.too_much
+    return FRONT if choice["dominated_by"] is None else "beaten in every respect"
 
 
 def _lost(choices: Sequence[dict[str, object]], verdicts: Sequence[str]) -> Rows:
