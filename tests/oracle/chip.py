@@ -292,17 +292,18 @@ class Chip:
         return Rate(unit, kind, best["peak_ops_per_s"] * self.clock_fraction, units, rows, columns, joule)
 
     def first(self, peaks: list[Record], precision: str) -> Record | None:
-        """The highest peak of an element type, else of that which it falls back to."""
+        """The highest peak of an element type, else of that which it falls back to; of equal ones the first accumulator by name, since
+        they may be of other units."""
         name: str | None = precision
         for _ in range(4):
             same = [p for p in peaks if p["precision"] == name]
             if same or name is None:
-                return max(same, key=lambda p: p["peak_ops_per_s"], default=None)
+                return min(same, key=lambda p: (-p["peak_ops_per_s"], p["accumulator"]), default=None)
             name = self.facts.one("precision", precision=name)["fallback"]
         kinds = {self.facts.one("precision", precision=p["precision"])["kind"] for p in self.peaks}
         stand_in = self.facts.one("precision", precision=precision)["integer_stand_in"]
         same = [p for p in peaks if p["precision"] == stand_in and "float" not in kinds]
-        return max(same, key=lambda p: p["peak_ops_per_s"], default=None)
+        return min(same, key=lambda p: (-p["peak_ops_per_s"], p["accumulator"]), default=None)
 
     def lanes_for(self, precision: str) -> Rate:
         """Vector units, or the matrix units where a part has no others for the type."""
