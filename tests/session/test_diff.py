@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 import torch
 from torch import nn
@@ -15,6 +17,7 @@ import charz
 from charz.cli import dispatch
 from charz.ingest.measurements import kineto
 from charz.schema.errors import CharzError
+from charz.session import CharzWarning
 from charz.session.ask import against_trace
 
 NET = """
@@ -62,6 +65,24 @@ def test_a_regression_fails_where_it_is_larger(limit: str, code: int, versions: 
 def test_a_limit_that_is_no_share_is_refused(versions: Path) -> None:
     with charz.open(versions) as db, pytest.raises(CharzError, match="not a share"):
         db.diff("v1", "v2", on="t4", fail_on="five")
+
+
+def test_what_is_not_known_is_said_and_a_run_without_a_time_refused(versions: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copy(versions, tmp_path))
+    with duckdb.connect(str(copy)) as connection:
+        connection.execute("DELETE FROM silicon_rule WHERE quantity = 'lift'")
+    with charz.open(copy) as db:
+        with pytest.warns(CharzWarning, match="not held to --fail-on: energy"):
+            rows = db.diff("v1", "v2", on="i7_13700k", fail_on="5%")
+        assert rows.filter(quantity="energy")["growth_fraction"].to_list() == [None]
+    with duckdb.connect(str(copy)) as connection:
+        connection.execute(
+            "UPDATE hardware_memory SET bandwidth_byte_per_s = -1 WHERE hardware = 'i7_13700k' AND level = 'dram'"
+        )
+    with charz.open(copy) as db:
+        for section in ("total", "modules", "kernels"):
+            with pytest.raises(CharzError, match="a run without a time is not compared"):
+                db.diff("v1", "v2", on="i7_13700k", section=section)
 
 
 @pytest.mark.slow

@@ -29,8 +29,17 @@ _KEYS = {
 }
 """What tells the rows of each section apart."""
 
-_RUN = ("latency_s", "energy_j", "peak_memory_byte", "macs", "kernel_count")
-_UNITS = {"latency_s": "s", "energy_j": "J", "peak_memory_byte": "byte", "macs": "mac", "kernel_count": ""}
+_RUN = {
+    "latency_s": ("latency", "s"),
+    "energy_j": ("energy", "J"),
+    "peak_memory_byte": ("peak memory", "byte"),
+    "macs": ("macs", "mac"),
+    "kernel_count": ("kernel count", ""),
+}
+"""Name and unit of each quantity of a run."""
+
+_HELD = ("latency_s", "energy_j", "peak_memory_byte")
+"""Quantities whose growth fails."""
 
 _QUERIES = {
     "modules": "SELECT module, class_name, latency_s AS seconds FROM module_edp WHERE depth > 0",
@@ -75,7 +84,11 @@ class Diff(Core):
         session, models = self._both(old, new)
         questions = [replace(question, models=[model]) for model in models]
         if section == "total":
-            return _total(_run(session, questions[0]), _run(session, questions[1]), most)
+            runs = [_run(session, asked) for asked in questions]
+            unknown = [_RUN[column][0] for column in _HELD if any(run[column] is None for run in runs)]
+            if most is not None and unknown:
+                self.messages.warn(f"not held to --fail-on: {', '.join(unknown)}, which charz does not know here")
+            return _total(runs[0], runs[1], most)
         before, after = (_seconds(session.target(asked, "model_report")[0], section) for asked in questions)
         keys = dict.fromkeys([*before, *after])
         return _compared(section, [(key, before.get(key), after.get(key)) for key in keys], top)
@@ -116,6 +129,8 @@ class Diff(Core):
         measured = kineto.profile(path)
         scoped, _ = self.target(question, "kernel_time")
         kernels = scoped.records("SELECT * FROM kernel_time ORDER BY position")
+        if any(kernel["latency_s"] is None for kernel in kernels):
+            raise _without_time(scoped.target)
         column = "device_s" if measured.has_device else "latency_s"
         pairs = list(against_trace.aligned(kernels, measured.calls))
         if section == "modules":
@@ -135,14 +150,23 @@ class Diff(Core):
 def _run(session: Core, question: Question) -> Record:
     """Quantities of the one run that is asked about."""
     scoped, _ = session.target(question, "model_report")
-    (run,) = scoped.rows("model_report", _RUN).frame().to_dicts()
+    (run,) = scoped.rows("model_report", tuple(_RUN)).frame().to_dicts()
+    if run["latency_s"] is None:
+        raise _without_time(scoped.target)
     return run
+
+
+def _without_time(target: Record) -> CharzError:
+    next = "`charz report` says why, --backend or --precision may name another"
+    return CharzError("a run without a time is not compared", f"{target['model']} on {target['hardware']}", next=next)
 
 
 def _seconds(scoped: Scoped, section: str) -> dict[tuple[Any, ...], float]:
     """Time by key; rows of one key are summed."""
     found: dict[tuple[Any, ...], float] = {}
     for row in scoped.records(_QUERIES[section]):
+        if row["seconds"] is None:
+            raise _without_time(scoped.target)
         key = tuple(row[name] for name in _KEYS[section])
         found[key] = found.get(key, 0.0) + row["seconds"]
     return found
@@ -161,17 +185,15 @@ def _fraction(text: str | None) -> float | None:
 def _total(old: Record, new: Record, most: float | None) -> Rows:
     """Each quantity of the run in both, and how far it grew; a failure where one grew by more than `most`."""
     found = [
-        (name.removesuffix("_s").removesuffix("_j").removesuffix("_byte").replace("_", " "), old[name], new[name], _difference(old[name], new[name]),
-         _growth(old[name], new[name]), _UNITS[name])
-        for name in _RUN if name in old
-    ]  # fmt: skip
-    grown = [growth for name, *_, growth, _ in found if name in _HELD and growth is not None]
+        (name, old[column], new[column], _difference(old[column], new[column]), _growth(old[column], new[column]), unit)
+        for column, (name, unit) in _RUN.items()
+        if column in old
+    ]
     columns = ("quantity", "old_value", "new_value", "difference_value", "growth_fraction", "unit")
-    return Rows(columns, found, is_failure=most is not None and any(growth > most for growth in grown))
-
-
-_HELD = ("latency", "energy", "peak memory")
-"""Quantities whose growth fails."""
+    grown = [_growth(old[column], new[column]) for column in _HELD if column in old]
+    return Rows(
+        columns, found, is_failure=most is not None and any(growth is not None and growth > most for growth in grown)
+    )
 
 
 def _compared(section: str, rows: Iterable[against_trace.Row], top: int) -> Rows:
