@@ -12,9 +12,12 @@ import pytest
 
 import charz
 from charz.schema.errors import CharzError
+from charz.session import Session
+from charz.session.ask.report import SHOWN_PARTS
 from charz.session.page import document
 from charz.session.page.content import Section, Table
 from charz.session.page.sections import SECTIONS
+from charz.session.quantities import percent, quantity, size
 
 MOST_BYTES = 5 * 2**20
 """Largest page that mail takes along."""
@@ -65,6 +68,38 @@ def _specifications(page: str, name: str = "charts") -> Any:
     return json.loads(found)
 
 
+def _expected(db: Session, model: str, part: str) -> dict[str, list[str]]:
+    """What each finding has to say, from the answers of the methods."""
+    (run,) = db.report(model, on=part).to_dicts()
+    (memory,) = db.report(model, on=part, section="memory").to_dicts()
+    parts = list(dict.fromkeys([part, *(name for name in SHOWN_PARTS if name in db._names("hardware"))]))
+    compared = db.compare(model, on=parts).to_dicts()
+    fastest = min(compared, key=lambda row: row["latency_s"])
+    frugal = min(
+        (row for row in compared if row["energy_per_sample_j"] is not None), key=lambda row: row["energy_per_sample_j"]
+    )
+    swept = [row for row in db.sweep(model, on=part, batch="1:256").to_dicts() if row["fits_device"]]
+    best = max(swept, key=lambda row: row["throughput_per_s"])
+    fused = max(
+        db.report(model, on=part, section="fusion").to_dicts(), key=lambda row: row["speedup"] or 0.0, default=None
+    )
+    precise = db.report(model, on=part, section="precisions").to_dicts()
+    slowest = db.report(model, on=part, section="kernels").to_dicts()[0]
+    helped = db.opportunities(model, on=part).to_dicts()
+    return {
+        "verdict": [f"takes {quantity(run['latency_s'], 's')} a run on {part}", f"batch {run['batch']}"],
+        "where": [f"{slowest['kernel']} of {slowest['operator']}", f"makes {percent(slowest['latency_s'] / run['latency_s'])} of the"],
+        "memory": [f"peaks at {size(memory['peak_memory_byte'])} in {memory['peak_operator']}"],
+        "batches": [f"best at batch {swept[0]['saturating_batch']}", f"samples a second at batch {best['batch']}."],
+        "parts": [f"{fastest['hardware']} is the fastest of {len(parts)} parts at {quantity(fastest['latency_s'], 's')}",
+                  f"the least energy, {quantity(frugal['energy_per_sample_j'], 'J')} a sample"],
+        "fusion": [f"{fused['backend']} runs {fused['kernel_count']} kernels in place of {fused['unfused_kernel_count']}"] if fused else [],
+        "precisions": [quantity(min(row["latency_s"] for row in precise if row["latency_s"] is not None), "s")],
+        "opportunities": [f"in place of {helped[0]['instead_of']} saves most: {percent(helped[0]['saved_time_fraction'])}"]
+        if helped and helped[0]["saved_s"] > 0 else ["Nothing that charz knows"],
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(("model", "part"), PAGES)
 def test_a_page_has_rows_in_every_section(model: str, part: str, file: Path, tmp_path: Path) -> None:
     import vl_convert
@@ -73,6 +108,7 @@ def test_a_page_has_rows_in_every_section(model: str, part: str, file: Path, tmp
     with charz.open(file) as db:
         db.report(model, on=part, html=out)
         (run,) = db.report(model, on=part).to_dicts()
+        said = _expected(db, model, part)
     page = out.read_text()
     reader = Reader()
     reader.feed(page)
@@ -80,6 +116,8 @@ def test_a_page_has_rows_in_every_section(model: str, part: str, file: Path, tmp
     assert list(reader.counts) == expected
     assert all(text.endswith((".", "?")) for text in reader.findings.values()), reader.findings
     assert not [text for text in reader.findings.values() if text.startswith("Not answered")], reader.findings
+    for name, texts in said.items():
+        assert [text for text in texts if text not in reader.findings[name]] == [], (name, reader.findings[name])
     for name, counts in reader.counts.items():
         assert name == "measured" or counts.get("details", 0) > 0, name
     assert reader.references == []
