@@ -191,9 +191,18 @@ def interrupted(code: str) -> tuple[int, str, str]:
     """Exit code and what is printed by a script that is interrupted once it is ready."""
     running = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert running.stdout is not None and running.stdout.readline() == "ready\n"
+    began = _cpu_ticks(running.pid)
+    while _cpu_ticks(running.pid) < began + 20:  # the native call is at work
+        time.sleep(0.01)
     running.send_signal(signal.SIGINT)
     out, said = running.communicate(timeout=60)
     return running.returncode, out, said
+
+
+def _cpu_ticks(pid: int) -> int:
+    """Hundredths of a second that a process has computed."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
 
 
 def test_a_native_call_that_hears_no_signal_is_ended(tmp_path: Path) -> None:

@@ -227,7 +227,6 @@ def test_a_number_that_cannot_be_leaves_what_rests_on_it_null(
     statement: str, query: str, connection: duckdb.DuckDBPyConnection, before: faults.Answers
 ) -> None:
     """Time and energy of one part do not; without the bandwidth of a link its area is not known, and what that leaks."""
-    nearness = 0.05 if "interconnect" in statement else 1e-6
     several = " AND device_count = 2 AND strategy = 'tensor'" if "parallel" in query else ""
     rows = f"{query} WHERE model = 'small' AND hardware = 't4' AND batch = 1{several}"
     stated = connection.execute(rows).fetchall()
@@ -238,6 +237,9 @@ def test_a_number_that_cannot_be_leaves_what_rests_on_it_null(
     assert any(value is not None for (value,) in stated)
     assert len(after) == len(stated) and all(value is None for (value,) in after)
     assert still.keys() == before.keys()
-    assert all(
-        still[key] == pytest.approx(before[key], rel=nearness) for key in before
-    )  # sums may come in another order
+    for key, (latency_s, energy_j, *others) in before.items():
+        # The area of a link is not known without its bandwidth, and so what that leaks.
+        nearness = 0.05 if "interconnect" in statement and key[0] == "t4" else None
+        assert still[key][0] == pytest.approx(latency_s)  # sums may come in another order
+        assert still[key][1] == (energy_j if energy_j is None else pytest.approx(energy_j, rel=nearness))
+        assert still[key][2:] == pytest.approx(tuple(others))
