@@ -51,7 +51,12 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[object]], repeated: in
         for i in range(len(headers))
     ]
     widths = [max([len(header), *(len(row[i]) for row in texts)]) for i, header in enumerate(headers)]
-    widths = _narrowed(widths, is_number, _table_width(), repeated)
+    words = [
+        max((len(word) for row in (headers, *texts) for word in row[i].split()), default=0) for i in range(len(headers))
+    ]
+    widths = _narrowed(
+        widths, [w if number else word for w, number, word in zip(widths, is_number, words, strict=True)], repeated
+    )
     blocks = _blocks(widths, _table_width(), repeated)
 
     def line(parts: Sequence[str], block: Sequence[int]) -> str:
@@ -59,9 +64,7 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[object]], repeated: in
         return "  ".join(aligned).rstrip()
 
     def lines(row: Sequence[str], block: Sequence[int]) -> list[str]:
-        wrapped = {
-            i: textwrap.wrap(row[i], widths[i], break_on_hyphens=False, break_long_words=False) or [""] for i in block
-        }
+        wrapped = {i: textwrap.wrap(row[i], widths[i], break_on_hyphens=False) or [""] for i in block}
         count = max(map(len, wrapped.values()), default=1)
         padded = [
             [wrapped[i][k] if i in wrapped and k < len(wrapped[i]) else "" for i in range(len(row))]
@@ -76,19 +79,19 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[object]], repeated: in
     return "\n\n".join(drawn(block) for block in blocks)
 
 
-def _narrowed(widths: Sequence[int], is_number: Sequence[bool], most: int, repeated: int) -> list[int]:
-    """Widths that fit a line: of the columns that every block repeats at most half of it together, of another text what they leave."""
-    found = list(widths)
+def _narrowed(widths: Sequence[int], least: Sequence[int], repeated: int) -> list[int]:
+    """Widths that fit a line: of the columns that every block repeats at most half of it together or their longest words, of
+    another what they leave. A longer word, as of a path, is broken."""
+    found, most = list(widths), _table_width()
     if sum(width + 2 for width in widths) <= most + 2 or len(widths) == 1:
         return found
     kept = min(repeated, len(found))
     for i in range(kept):
-        if not is_number[i]:
-            found[i] = min(found[i], max(LEAST_WIDTH, most // 2 // kept - 2))
+        found[i] = min(found[i], max(LEAST_WIDTH, most // 2 // kept - 2, least[i]))
     left = most - sum(width + 2 for width in found[:kept])
     for i in range(kept, len(found)):
-        if not is_number[i]:
-            found[i] = min(found[i], max(LEAST_WIDTH, left))
+        whole = least[i] if least[i] == found[i] and least[i] <= LONGEST_NUMBER else 0  # numbers and short words
+        found[i] = min(found[i], max(LEAST_WIDTH, left, whole))
     return found
 
 
@@ -121,22 +124,41 @@ def markdown(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return "\n".join(lines + [_markdown_row([cell(value) for value in row]) for row in rows])
 
 
-def wrapped(text: str) -> str:
-    """A text in lines of the terminal."""
-    return textwrap.fill(text, _table_width(), break_on_hyphens=False) if text else text
+def listed(items: Iterable[str]) -> str:
+    """Items with commas between, in lines of the terminal, each item whole."""
+    joined = ", ".join(item.replace(" ", _HELD_SPACE) for item in items)
+    return textwrap.fill(joined, _table_width(), break_on_hyphens=False, break_long_words=False).replace(
+        _HELD_SPACE, " "
+    )
+
+
+_HELD_SPACE = "\N{NO-BREAK SPACE}"
+"""A space at which no line is broken."""
 
 
 def facts(rows: Iterable[tuple[str, str, str]]) -> str:
-    """Names with their values and what each is, wrapped beside them."""
-    listed = list(rows)
-    wide = [max((len(row[i]) for row in listed), default=0) for i in (0, 1)]
+    """Names with their values and what each is, wrapped beside them or, where they leave too little of a line, below; a value
+    that is a sentence stands where the texts do."""
+    known = [
+        (name, "", f"{value} {text}".rstrip()) if len(value) > LONGEST_NUMBER else (name, value, text)
+        for name, value, text in rows
+    ]
+    wide = [max((len(row[i]) for row in known), default=0) for i in (0, 1)]
     indent = wide[0] + wide[1] + 6
+    is_beside = _width() - indent >= LEAST_TEXT
     found = []
-    for name, value, text in listed:
-        first = f"  {name.ljust(wide[0])}  {value.rjust(wide[1])}  "
-        lines = textwrap.wrap(text, max(30, _width() - indent), break_on_hyphens=False) or [""]
-        found.append(f"\n{' ' * indent}".join([first + lines[0], *lines[1:]]).rstrip())
+    for name, value, text in known:
+        first = f"  {name.ljust(wide[0])}  {value.rjust(wide[1])}".rstrip()
+        room = _width() - (indent if is_beside else BELOW)
+        lines = textwrap.wrap(text, room, break_on_hyphens=False, break_long_words=False)
+        if is_beside and lines:
+            first = f"{first.ljust(indent)}{lines.pop(0)}"
+        found.append("\n".join([first, *(" " * (indent if is_beside else BELOW) + line for line in lines)]))
     return "\n".join(found)
+
+
+LEAST_TEXT, BELOW = 24, 6
+"""Columns that a text beside a value needs, and where it begins on a line of its own."""
 
 
 def _width() -> int:

@@ -145,7 +145,7 @@ def _table(columns: Sequence[str], cells: Sequence[Sequence[str]], texts: Texts)
         for i, name in enumerate(columns)
         if name in _CONDITIONS and (is_list or len(cells) > 1) and len({row[i] for row in cells}) == 1
     ]
-    caption = ", ".join(f"{headers[i]} {cells[0][i]}" for i in same if cells[0][i] != "-")
+    caption = display.listed(f"{headers[i]} {cells[0][i]}" for i in same if cells[0][i] != "-")
     kept = [i for i in range(len(columns)) if i not in same]
     if is_list:
         known = texts()
@@ -153,7 +153,7 @@ def _table(columns: Sequence[str], cells: Sequence[Sequence[str]], texts: Texts)
     else:
         named = sum(1 for _ in itertools.takewhile(lambda i: columns[i] in _CONDITIONS, kept))
         body = display.table([headers[i] for i in kept], [[row[i] for i in kept] for row in cells], named or 1)
-    return f"{display.wrapped(caption)}\n\n{body}" if caption else body
+    return f"{caption}\n\n{body}" if caption else body
 
 
 def _derivation(rows: Sequence[Sequence[Any]]) -> str:

@@ -60,7 +60,11 @@ def test_the_wheel_holds_exactly_the_package(tmp_path: Path) -> None:
         for p in (copy / package).rglob("*")
         if p.suffix in suffixes
     }
-    own = {f"charz/{p.relative_to(copy / 'src/charz').as_posix()}" for p in (copy / "src/charz/session").rglob("*.py")}
+    own = {
+        f"charz/{p.relative_to(copy / 'src/charz').as_posix()}"
+        for p in (copy / "src/charz/session").rglob("*")
+        if p.suffix in {".py", ".css", ".js"}
+    }
     assert in_wheel == wanted | own | {f"charz/{name}" for name in MODULES if "." in name}
 
 

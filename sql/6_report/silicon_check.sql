@@ -24,7 +24,7 @@ compared_numbers AS (
     FROM die AS d
     INNER JOIN hardware AS h ON h.hardware = d.hardware
     INNER JOIN part_rule AS r
-        ON r.hardware = d.hardware AND r.quantity = 'logic_mtr_per_mm2' AND r.row_key = FORMAT('{:g}', h.process_nm)
+        ON r.hardware = d.hardware AND r.quantity = 'logic_mtr_per_mm2' AND r.row_key = CAST(CAST(FLOOR(h.process_nm) AS BIGINT) AS VARCHAR)
     WHERE d.transistor_count IS NOT NULL AND d.die_area_mm2 IS NOT NULL
     UNION ALL
     SELECT hardware, 'lift' AS quantity, 1e0 AS ruled, ratio AS stated, 'charz_rule' AS source_id FROM circuit_ratios

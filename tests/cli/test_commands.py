@@ -198,7 +198,7 @@ def test_a_report_answers_for_a_scenario_that_is_not_in_the_file(resnet18: Path,
     arguments = ("report", "resnet18", "--on", "h100_sxm5_80", "--batch", "5", "--precision", "fp16")
     done = charz(*arguments, "--db", str(resnet18))
     assert done.returncode == 0, done.stderr
-    assert "precision fp16, batch 5" in done.stdout
+    assert "precision fp16, batch 5" in " ".join(done.stdout.split())
     assert "9.07 GMAC" in done.stdout  # five times 1.814
     checks = done.stdout.partition("Checks")[2]
     assert checks.count(" yes ") >= 3 and " no " not in checks

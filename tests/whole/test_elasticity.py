@@ -61,13 +61,14 @@ def test_reading_weights_goes_with_main_memory(effects: dict[tuple[str, int], Ef
 
 
 def test_energies_double_what_is_not_static(effects: dict[tuple[str, int], Effect]) -> None:
-    """Where no limit binds; where one does, the clock falls, and with it the voltage and the energy of an operation."""
+    """Where no limit binds; where one does, the clock falls, and with it the voltage and the energy of an operation, unless the
+    voltage is at its floor already."""
     for batch in (COMPUTE_BOUND, MEMORY_BOUND):
         effect = effects["energies", batch]
         if effect.speedup == pytest.approx(1.0):
             assert (effect.dynamic, effect.static) == pytest.approx((2.0, 1.0))
         else:
-            assert effect.speedup < 1.0 and 1.0 < effect.dynamic < 2.0
+            assert effect.speedup < 1.0 and 1.0 < effect.dynamic <= 2.0
 
 
 def test_twice_the_clock_costs_voltage(effects: dict[tuple[str, int], Effect]) -> None:

@@ -31,11 +31,18 @@ class Sweep:
     least: int
     """Width from which the rate is held against a tenth: a GPU's products of few operations a unit reach less of its peak, as
     measured (`efficiency.half_work`), whatever memory serves them."""
+    power: str = ""
+    """Limit of the part, where its own would set the pace in place of a memory."""
 
     def points(self, db: Session) -> list[dict[str, Any]]:
         models = [f"synthetic:mlp,in={n},hidden={n},out={n},layers=2" for n in self.widths]
         question = Question(
-            models, [self.part], [self.batch], precisions=[self.precision], fields={"cache_state": "weights_resident"}
+            models,
+            [self.part],
+            [self.batch],
+            precisions=[self.precision],
+            powers=[self.power] if self.power else [],
+            fields={"cache_state": "weights_resident"},
         )
         return self.asked(db, question)
 
@@ -52,7 +59,7 @@ class Sweep:
 
 
 SWEEPS = [
-    Sweep("kpu_t256", "int8", 1, 1024, range(512, 8193, 512), "l3", 512),
+    Sweep("kpu_t256", "int8", 1, 1024, range(512, 8193, 512), "l3", 512, "2000w"),
     Sweep("rtx4090", "fp16", 2, 1024, range(512, 8193, 512), "l2", 4096),
     Sweep("i7_13700k", "fp32", 4, 192, range(384, 3073, 192), "l3", 384),
 ]
