@@ -70,8 +70,8 @@ SELECT
     -- Name of the last-level cache; null when the part has none.
     m.cache_level,
     -- True where software decides what lies on the chip, in that level or in a scratchpad of all units, so that a batch may be
-    -- taken in groups small enough to stay there.
-    COALESCE(m.is_placed_by_software, FALSE) AS takes_groups,
+    -- taken in groups small enough to stay there; what is slower than main memory is no place to stay.
+    COALESCE(m.is_placed_by_software AND COALESCE(m.cache_byte_per_s >= m.dram_byte_per_s, TRUE), FALSE) AS takes_groups,
     -- True of a part without a main memory of its own: what of a network's weights fits stays on the chip from run to run.
     COALESCE(m.is_of_host AND m.is_placed_by_software, FALSE) AS keeps_weights,
     -- Name of the memory that tiles must fit: a unit's own second level on processors and domain-flow parts, else what lies

@@ -67,7 +67,9 @@ class Chip:
         self.near, self.last = near, last
         self.keeps_weights = self.levels["dram"]["technology"] == "host"
         shared = self.levels.get("scratchpad", {"scope": "unit"})["scope"] != "unit"
-        self.takes_groups = last is not None and (shared or self.levels[last]["management"] == "software")
+        placed = last is not None and (shared or self.levels[last]["management"] == "software")
+        rates = [self.whole(name, "bandwidth_byte_per_s") for name in (last, "dram") if name]
+        self.takes_groups = placed and (None in rates or rates[0] >= rates[-1])
         self.near_byte = (
             (self.whole(near, "capacity_byte") or 0.0) / self.units
             if near
@@ -312,7 +314,7 @@ class Chip:
             return vector
         assert matrix is not None
         joule = self.energy.get(("op", f"{matrix.precision}.vector"))
-        return Rate("vector", matrix.precision, matrix.peak, self.units, 1.0, 1.0, joule)
+        return Rate("vector", matrix.precision, matrix.peak, matrix.units, 1.0, 1.0, joule)
 
     @property
     def cuts_queries(self) -> bool:

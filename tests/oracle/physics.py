@@ -203,6 +203,10 @@ class Mapper:
         """Rounds in which all tiles are done, of which a share waits for whole ones."""
         return quantized * math.ceil(count / units) + (1 - quantized) * max(1.0, count / units)
 
+    def tiled_units(self, rate: Rate) -> float:
+        """Units that tiles go to: all with a matrix rate, of a vector rate those that have it."""
+        return rate.units if rate.unit == "vector" else self.chip.units
+
     def loads(self, step: Step, s: Record, tile: tuple[float, float, float]) -> tuple[float, float]:
         """Bytes that tiles load, operands again for each, and bytes that one keeps."""
         width = self.facts.width(step.precision)
@@ -213,7 +217,7 @@ class Mapper:
 
     def output_stationary(self, step: Step, s: Record, rate: Rate) -> Placement | None:
         """Tiles whose results stay with the unit: listed, or square blocks fitted to the memory beside it."""
-        chip, units = self.chip, self.chip.units
+        chip, units = self.chip, self.tiled_units(rate)
         m, n, k, count = step.size("m"), step.size("n"), step.size("k"), step.size("groups")
         width, unit_rate = self.facts.width(step.precision), rate.peak / units
         filled = sustained = s["efficiency_fraction"]
@@ -353,7 +357,7 @@ class Mapper:
 
     def query_block(self, step: Step, s: Record, scores: Step, rate: Rate, lanes: Rate) -> Placement:
         """Blocks of queries of every head, neighbours to a unit; the unit with most rows takes longest."""
-        units, block = self.chip.units, s["tile_m"]
+        units, block = self.tiled_units(rate), s["tile_m"]
         sharing = scores.sizes.get("sharing", 1.0)
         queries, heads = scores.size("m") / sharing, scores.size("groups") * sharing
         blocks = math.ceil(queries / block)
