@@ -89,6 +89,8 @@ SELECT
     waves,
     -- Share of the tile's time in which the pipeline is full.
     computing_s / NULLIF(computing_s + filling_s, 0e0) AS pipelining_fraction,
+    -- Tiles that a unit takes together.
+    1e0 AS unit_tile_count,
     -- Results that the tile keeps next to its unit; null where it keeps all, in single precision. [byte]
     CAST(NULL AS DOUBLE) AS kept_result_byte,
     -- Rate at which all units' tiles are loaded together; null when unknown. [byte/s]

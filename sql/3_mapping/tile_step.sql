@@ -27,11 +27,11 @@ tiled_steps AS (
 
 SELECT
     * EXCLUDE (
-        m, n, k, gemm_count, element_byte, stages, tiled_s, kept_result_byte, carried_byte, load_byte_per_s, stream_byte_per_s,
-        reload_byte, stream_byte
+        m, n, k, gemm_count, element_byte, stages, tiled_s, unit_tile_count, kept_result_byte, carried_byte, load_byte_per_s,
+        stream_byte_per_s, reload_byte, stream_byte
     ),
     -- Units that get work.
-    LEAST(tile_count, tile_unit_count) AS units_allocated,
+    LEAST(tile_count / NULLIF(unit_tile_count, 0e0), tile_unit_count) AS units_allocated,
     -- Bytes the tiles load from the last-level cache, operands again for every tile; 0 where no tile is cut. [byte]
     reload_byte,
     -- Time in which they do; 0 when the bandwidth is unknown. [s]

@@ -67,6 +67,8 @@ SELECT
     waves,
     -- Share of the tile's time in which the pipeline is full.
     effective_waves * slice_k / NULLIF(cycles, 0e0) AS pipelining_fraction,
+    -- Tiles that a unit takes together.
+    LEAST(block_tiles, tile_count) AS unit_tile_count,
     kept_result_byte,
     -- Rate at which all units' tiles are loaded together; null when unknown. [byte/s]
     load_unit_byte_per_s * tile_count / NULLIF(waves, 0e0)

@@ -9,7 +9,7 @@ import pytest
 TILE = {
     "is_product": True, "product_count": 1, "m": 40.0, "n": 20.0, "k": 64.0, "gemm_count": 2.0, "flops": 204_800.0,
     "tile_m": 32.0, "tile_n": 24.0, "tile_k": 32.0, "tile_count": 4.0, "tile_unit_count": 3.0, "element_byte": 4.0,
-    "stages": 2.0, "peak_ops_per_s": 200.0, "tiled_s": 4096.0, "carried_byte": 0.0,
+    "unit_tile_count": 1.0, "stages": 2.0, "peak_ops_per_s": 200.0, "tiled_s": 4096.0, "carried_byte": 0.0,
     "load_byte_per_s": 1024.0, "stream_byte": 640.0, "stream_byte_per_s": 320.0,
 }  # fmt: skip
 
@@ -38,6 +38,8 @@ def test_every_dataflow(check: Callable[..., None], dataflow: str) -> None:
     [
         pytest.param({"tiled_s": 1000.0}, {"ideal_s": 1024.0}, id="never faster than the peak"),
         pytest.param({"tile_count": 2.0}, {"units_allocated": 2.0}, id="fewer tiles than units"),
+        # Four tiles in two blocks.
+        pytest.param({"unit_tile_count": 2.0}, {"units_allocated": 2.0}, id="fewer blocks than units"),
         # 2 x 4 x (32 x 16 + 16 x 24) + 3,072.
         pytest.param({"k": 16.0}, {"tile_byte": 7168.0 + 3072.0}, id="a product less deep than the tile"),
         # What else crosses the border of the tile memory comes on top: 1,024 bytes, a second.

@@ -78,8 +78,12 @@ def test_two_tiles_on_each_array(check: Callable[..., None]) -> None:
         # Blocks of four tiles, all of the product: one unit has them. Operands cross once; rows do not stay in 32 bytes.
         pytest.param(
             {}, {"listed_m": 8.0, "listed_n": 8.0},
-            {"waves": 4.0, "ideal_s": (16 + 30) / 13, "reload_byte": 80.0 + 80.0 + 64.0, "stream_byte": 384.0,
-             "tile_byte": 320.0}, id="block",
+            {"waves": 4.0, "units_allocated": 1.0, "ideal_s": (16 + 30) / 13, "reload_byte": 80.0 + 80.0 + 64.0,
+             "stream_byte": 384.0, "tile_byte": 320.0}, id="block",
+        ),
+        # Four tiles in two blocks: two of eight units have them.
+        pytest.param(
+            {}, {"listed_m": 8.0, "tile_unit_count": 8.0}, {"tile_count": 4.0, "units_allocated": 2.0}, id="fewer blocks than units"
         ),
         # Rows stay in 4 x 10 + 2 x 4 bytes.
         pytest.param(

@@ -37,8 +37,15 @@ class Placement:
     stream_s: float = 0.0
     spread: float | None = None
     """Rounds of its tiles, where they are more than the tiles over the units."""
+    together: float = 1.0
+    """Tiles that go to one unit at once."""
     column: Rate | None = None
     """The array whose one column runs a step that is no product."""
+
+    @property
+    def allocated(self) -> float:
+        """Units with work."""
+        return min(self.count / self.together, self.units)
 
     @property
     def peak_s(self) -> float:
@@ -327,7 +334,7 @@ class Mapper:
         ideal_s = cycles / hertz + meetings * (4 * rows * columns / chip.load_rate if chip.load_rate else 0.0)
         placed = Placement(
             rate, rate.units, ideal_s, count, step.size("flops"), s["strategy"], (tile_m, tile_n, tile_k), rounds * depth / cycles,
-            held=slab * tile_k + kept, spread=most,
+            held=slab * tile_k + kept, spread=most, together=min(block, count),
         )  # fmt: skip
         loaded = width * (m * k * math.ceil(n / tile_n) + k * n * math.ceil(m / tile_m) + m * n) + 4 * m * n * (
             split - 1
@@ -561,7 +568,7 @@ class Machine:
             "dynamic_energy_j": total(joules.values()), "unlimited_s": unlimited_s, "overlap_fraction": reach["overlap"][0],
             "clocked_memory_s": max(levels["cache"], levels["tile"], levels["stream"]), "naive_s": naive_s,
             "roofline_s": max(naive_s, dram / bandwidth), "utilization_fraction": naive_s / busiest if busiest else 1.0,
-            "units_allocated": max((min(p.count, p.units) for p in placed), default=chip.units),
+            "units_allocated": max((p.allocated for p in placed), default=chip.units),
         }  # fmt: skip
 
     # --- the run ---------------------------------------------------------------------------------
@@ -605,7 +612,7 @@ class Machine:
             "kernel_id": kernel.kernel_id, "step_id": number, "unit": (p.column or p.rate).unit,
             "executed_precision": (p.column or p.rate).precision,
             "strategy": p.strategy, "flops": p.flops, "peak_ops_per_s": p.rate.peak, "tile_m": p.tile[0], "tile_n": p.tile[1],
-            "tile_k": p.tile[2], "tile_count": p.count, "tile_unit_count": p.units, "units_allocated": min(p.count, p.units),
+            "tile_k": p.tile[2], "tile_count": p.count, "tile_unit_count": p.units, "units_allocated": p.allocated,
             "waves": p.spread or math.ceil(p.count / p.units), "pipelining_fraction": p.full, "reload_byte": p.reload,
             "tile_byte": p.held, "ideal_s": p.ideal_s,
             "utilization_fraction": min(1.0, p.peak_s / p.ideal_s) if p.ideal_s else 1.0,

@@ -86,10 +86,13 @@ _TILE = (
 """Constants of the tile itself."""
 
 _TILED = (
-    "strategy", "tile_m", "tile_n", "tile_k", "split_k", "overflowing_level", "unlimited_s", "compute_s", "slowest_memory_s",
-    "dynamic_energy_j", "reload_byte", "stream_byte", "units_allocated",
+    "strategy", "split_k", "overflowing_level", "unlimited_s", "compute_s", "slowest_memory_s", "dynamic_energy_j", "reload_byte",
+    "stream_byte", "units_allocated",
 )  # fmt: skip
 """What a kernel takes with a candidate tile."""
+
+_CUT = ("tile_m", "tile_n", "tile_k", "tile_count")
+"""Sizes of the tile that a product is cut into."""
 
 _RESOURCES = ("matrix", "vector", "memory", "overlap", "residency", "reorder", "paging", "thread")
 
@@ -262,13 +265,27 @@ class _Told:
             raise CharzError("no product to tile", piece or str(self.keys["model"]), next=next)
         for kernel_id, rival in rivals.items():
             title = f"Kernel {kernel_id}: {_name(rival)}"
-            self._facts(title, f"chosen, candidate {rival['candidate']}", "kernel_tile", rival, _TILED)
+            self._tiled(title, f"chosen, candidate {rival['candidate']}", rival)
             if kernel_id in mine:
-                self._facts(title, size, "kernel_tile", mine[kernel_id], _TILED)
+                self._tiled(title, size, mine[kernel_id])
             else:
                 self._line(
                     title, size, "overflowing_level", "no product of it", None, "none of its products takes the tile"
                 )
+
+    def _tiled(self, title: str, item: str, tile: Record) -> None:
+        """What a kernel takes with a tile, and how its longest product is cut: nothing is cut where a level overflows."""
+        product = self._rows(
+            "tile_step",
+            f"""
+            JOIN run_kernel USING (model, backend, precision, batch, sequence, scenario_id, shape_id)
+            WHERE kernel_id = {tile["kernel_id"]} AND candidate = {tile["candidate"]}
+            ORDER BY ideal_s DESC, step_id LIMIT 1
+            """,
+        )
+        for row in product:
+            self._facts(title, item, "tile_step", row, _CUT)
+        self._facts(title, item, "kernel_tile", tile, _TILED)
 
     def _terms(self, kernel: Record, where: str) -> None:
         """Every mechanism that takes time or energy: its numbers, what its columns hold, and where its share of the peak
