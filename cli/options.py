@@ -130,7 +130,7 @@ def _answer(
     changes: Mapping[str, str] | None,
 ) -> None:
     """Ask, and write what comes: every section as a table for people, else the one asked for."""
-    if any(given.get(name) is not None for name in method.asked.files):
+    if any(given.get(name) is not None for name in (*method.asked.files, *method.asked.instead)):
         sections = ()
     chosen = given.pop("section", None) if method.asked.sections else None
     is_page = bool(sections) and chosen is None and format is Format.table and target.out is None

@@ -31,6 +31,9 @@ TABLE_ROWS = 200
 _CONDITIONS = frozenset({"model", "hardware", "backend", "precision", "batch", "sequence", "context", "scenario_id"})
 """Columns that stand above a table where all of its rows agree."""
 
+_NAMING = _CONDITIONS | {"variant", "operator", "operator_class", "module", "kernel_id"}
+"""Columns that tell rows apart, and stand again before each block of a table that is wider than the line."""
+
 Texts = Callable[[], dict[str, str]]
 """Gives what each column holds."""
 
@@ -151,7 +154,7 @@ def _table(columns: Sequence[str], cells: Sequence[Sequence[str]], texts: Texts)
         known = texts()
         body = display.facts((columns[i], cells[0][i], known.get(columns[i], "")) for i in kept)
     else:
-        named = sum(1 for _ in itertools.takewhile(lambda i: columns[i] in _CONDITIONS, kept))
+        named = sum(1 for _ in itertools.takewhile(lambda i: columns[i] in _NAMING, kept))
         body = display.table([headers[i] for i in kept], [[row[i] for i in kept] for row in cells], named or 1)
     return f"{caption}\n\n{body}" if caption else body
 

@@ -38,7 +38,7 @@ READS: dict[str, tuple[list[str], dict[str, Any]]] = {
     "models": ([], {}),
     "opportunities": (["small"], {"on": "t4"}),
     "parallel": (["small"], {"on": "h100_sxm5_80"}),
-    "recommend": (["small"], {"on": ["t4", "l4"], "latency": "1s"}),
+    "recommend": (["small", "other"], {"on": ["t4", "l4"], "latency": "1s", "power": "80W", "by": "cost"}),
     "report": (["small"], {"on": "t4", "batch": 3}),
     "scenario list": ([], {}),
     "schema": (["model_report"], {}),
@@ -58,7 +58,7 @@ OTHERS = {
 IN_SANDBOX = {"sql", "describe"}
 """Commands whose SQL comes from anybody."""
 
-SEVERAL = {"compare", "coverage", "cost", "sweep", "llm", "check"}
+SEVERAL = {"compare", "recommend", "coverage", "cost", "sweep", "llm", "check"}
 """Commands whose arguments are the names of one list."""
 
 

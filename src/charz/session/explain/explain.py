@@ -11,7 +11,7 @@ from charz.schema.units import UNITS, ending
 
 from ..answer import Rows, answer
 from ..core import Core
-from ..parameters import Backend, Batch, Cache, Model, Part, Power, Precision, Sequence_, Text
+from ..parameters import Backend, Batch, Cache, Cap, Model, Part, Precision, Sequence_, Text
 from ..question import single
 from ..scoped import Scoped
 from . import tiles
@@ -124,14 +124,14 @@ class Explain(Core):
         precision: Precision = None,
         backend: Backend = None,
         cache: Cache = "warm",
-        power: Power = None,
+        cap: Cap = None,
         tile: Annotated[
             str | None, Text("Rows x columns x depth of a tile to hold against the chosen ones, e.g. 64x64x64.")
         ] = None,
     ) -> Rows:
         """Show how the time and energy of a model, kernel or operator come about on one part: each mechanism with its
         formula, its inputs, the catalog numbers behind them, down to tensor shapes."""
-        question = single(model, on, batch, sequence, precision, backend, cache, power)
+        question = single(model, on, batch, sequence, precision, backend, cache, cap)
         # A tile by hand is a candidate on a connection of its own.
         asked = self if tile is None else self.child(self._scope)
         scoped, keys = asked.target(question, "model_report")
@@ -198,8 +198,8 @@ class _Told:
         keys = self.keys
         sequence = f" --sequence {keys['sequence']}" if keys["sequence"] > 1 else ""
         options = f"--batch {keys['batch']}{sequence} --precision {keys['precision']} --backend {keys['backend']}"
-        power = "" if keys["power"] == "default" else f" --power {keys['power']}"
-        return f"--on {keys['hardware']} {options}{power}"
+        cap = "" if keys["power"] == "default" else f" --cap {keys['power']}"
+        return f"--on {keys['hardware']} {options}{cap}"
 
     def operator(self, name: str) -> int:
         """An operator's share of its kernel; returns the kernel."""

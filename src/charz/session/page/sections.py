@@ -36,7 +36,7 @@ class Subject:
     statement: Callable[[str], str]
     """Gives the statement of a section of the report."""
     conditions: dict[str, Any] = field(default_factory=dict)
-    """Options of the report that were given: batch, sequence, precision, backend, cache, power."""
+    """Options of the report that were given: batch, sequence, precision, backend, cache, cap."""
 
     @property
     def part(self) -> str:
@@ -54,7 +54,7 @@ class Subject:
         """Columns of a view of the run as a table, on several parts where they are named."""
         from ..question import of_axes
 
-        names = ("batch", "sequence", "precision", "backend", "power")
+        names = ("batch", "sequence", "precision", "backend", "cap")
         given = {name: self.conditions.get(name) for name in names}
         held = {"cache_state": self.conditions.get("cache", "warm")}
         scoped = self.session.asked(of_axes(self.model, list(parts or [self.part]), **given, fields=held), view)
@@ -73,7 +73,7 @@ class Subject:
 
     def chart(self, kind: str, **given: Any) -> Record:
         """A picture of `plot`, as wide as the page."""
-        options = {name: value for name, value in self.conditions.items() if name != "power"} | given
+        options = {name: value for name, value in self.conditions.items() if name != "cap"} | given
         chart = self.session.plot(kind, self.model, **{"on": self.part, **options}).to_dict()
         chart.pop("title", None)
         return {**chart, "width": "container", "height": 320}
@@ -220,7 +220,7 @@ def _batches(subject: Subject) -> Section:
         f"{subject.part} is within 10 % of its best at batch {own[0]['saturating_batch']}; its most is"
         f" {significant(best['throughput_per_s'])} samples a second at batch {best['batch']}."
     )
-    options = {name: value for name, value in given.items() if name != "power"}
+    options = {name: value for name, value in given.items() if name != "cap"}
     chart = subject.chart("batch", on=list(subject.parts), batch=SWEPT_BATCHES, **options)
     return Section("batches", "Batches", finding, [chart], [table])
 
@@ -321,7 +321,7 @@ def _serving(subject: Subject) -> Section:
     from . import pictures
 
     given = {
-        name: value for name, value in subject.conditions.items() if name in ("batch", "precision", "backend", "power")
+        name: value for name, value in subject.conditions.items() if name in ("batch", "precision", "backend", "cap")
     }
     rows = subject.ask("llm", subject.model, on=list(subject.parts), context=SERVED_CONTEXTS, **given)
     table = subject.tabled(rows, f"SELECT {', '.join(rows.columns)} FROM llm_serving ORDER BY hardware, context")
