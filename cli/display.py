@@ -175,11 +175,6 @@ def note(text: str) -> None:
     typer.echo(one_line(text), err=True)
 
 
-def heading(text: str) -> None:
-    """Print a section's title after an empty line."""
-    show(f"\n{text}\n{'=' * len(text)}")
-
-
 def _reads_as_number(text: str) -> bool:
     is_short = len(text) <= LONGEST_NUMBER and text.lstrip("-+")[:1].isdigit()
     return not text or text == UNKNOWN or is_short or text in ("nan", "inf", "-inf")

@@ -24,7 +24,7 @@ from charz.session.methods import Method
 from charz.session.parameters import Amount, File, Names, Sizes, Text
 
 from . import display
-from .output import Format, write
+from .output import Format, Texts, write, write_sections
 
 DATABASE = Annotated[
     Path | None,
@@ -94,13 +94,12 @@ def function(method: Method, changes: Mapping[str, str] | None = None) -> Callab
             user_file.guard(database_path(path))
             user_file.check(out, force)
         access = Access(bool(trust), Access.wait_s if wait is None else wait, is_live)
-        sections = (*method.asked.sections, *(method.asked.more if full else ()))
         with (
             display.messages() as messages,
             Session(path, messages=messages, is_guarded=True, access=access) as session,
             damage.named(session.path),
         ):
-            _answer(session, method, given, sections, format or Format.table, Target(out, force), changes)
+            _answer(session, method, given, bool(full), format or Format.table, Target(out, force), changes)
 
     command.__doc__ = method.help
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -124,30 +123,39 @@ def _answer(
     session: Session,
     method: Method,
     given: dict[str, Any],
-    sections: tuple[str, ...],
+    is_full: bool,
     format: Format,
     target: Target,
     changes: Mapping[str, str] | None,
 ) -> None:
-    """Ask, and write what comes: every section as a table for people, else the one asked for."""
+    """Ask, and write what comes: every section for people, or where all are asked for, else one."""
+    sections = (*method.asked.sections, *(method.asked.more if is_full else ()))
     if any(given.get(name) is not None for name in (*method.asked.files, *method.asked.instead)):
         sections = ()
     chosen = given.pop("section", None) if method.asked.sections else None
-    is_page = bool(sections) and chosen is None and format is Format.table and target.out is None
-    failed = False
-    for section in sections if is_page else [chosen or (sections or (None,))[0]]:
+    found = []
+
+    def asked(section: str | None) -> tuple[str, Rows, Texts]:
         rows = rows_of(session, method, changes, **given, **({"section": section} if section else {}))
-        failed |= rows.is_failure
-        if is_page:
-            rows = dataclasses.replace(rows, source=rows.fetch())
-            if not rows.source and section != sections[0]:
-                continue
-            display.heading((section or "").replace("_", " ").capitalize())
-        write(rows, format, target.out, functools.partial(session.texts, rows.views), target.force)
-    if sections and not is_page and chosen is None:
-        session.messages.remark(f"--section {sections[0]}; there are also {', '.join(sections[1:])}")
-    if failed:
+        found.append(rows)
+        return section or "", rows, functools.partial(session.texts, rows.views)
+
+    is_page = format in (Format.table, Format.markdown) and target.out is None
+    if sections and chosen is None and (is_full or is_page):
+        every = (_fetched(*asked(section)) for section in sections)
+        shown = (one for one in every if one[1].source or one[0] == sections[0] or not is_page)
+        write_sections(shown, format, target.out, target.force)
+    else:
+        _, rows, texts = asked(chosen or (sections or (None,))[0])
+        write(rows, format, target.out, texts, target.force)
+        if sections and chosen is None:
+            session.messages.remark(f"--section {sections[0]}; there are also {', '.join(sections[1:])}")
+    if any(rows.is_failure for rows in found):
         raise typer.Exit(1)
+
+
+def _fetched(section: str, rows: Rows, texts: Texts) -> tuple[str, Rows, Texts]:
+    return section, dataclasses.replace(rows, source=rows.fetch()), texts
 
 
 def _parameter(parameter: inspect.Parameter, hint: Any, is_several: bool) -> inspect.Parameter:

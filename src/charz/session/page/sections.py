@@ -9,6 +9,7 @@ from typing import Any
 from charz.schema.errors import CharzError
 
 from ..answer import Rows
+from ..explain import sentences
 from ..quantities import percent, quantity, significant, size
 from .content import Record, Section, Table
 
@@ -110,7 +111,7 @@ def _verdict(subject: Subject) -> Section:
     said = [
         f"{r['model']} takes {quantity(r['latency_s'], 's')} a run on {r['hardware']} ({r['backend']}, {r['precision']},"
         f" batch {r['batch']}): {significant(r['throughput_per_s'])} samples a second at {energy} each",
-        _pace(r),
+        sentences.pace(r),
         f"it {'holds' if m['fits_device'] else 'does not fit:'} {size(m['peak_memory_byte'])} of {size(m['device_byte'])}",
     ]
     if b["p10_s"] is not None:
@@ -121,28 +122,6 @@ def _verdict(subject: Subject) -> Section:
     if r["is_simulated"]:
         said.append("no silicon of this part exists, it is simulated")
     return Section("verdict", "Verdict", f"{'; '.join(said)}.", tables=[run, memory, band])
-
-
-def _pace(run: Record) -> str:
-    """What sets the pace of a run, and for which share of its time."""
-    shares = {
-        "compute": "compute_s",
-        "memory": "memory_s",
-        "power": "power_s",
-        "threads": "team_s",
-        "overhead": "overhead_s",
-    }
-    kind = str(run["bottleneck"]).partition(":")[0]
-    words = {
-        "compute": "arithmetic sets the pace",
-        "memory": "memory sets the pace",
-        "power": "the power limit sets the pace",
-        "threads": "beginning and ending threads sets the pace",
-        "overhead": "dispatch by the host sets the pace",
-    }
-    if kind not in shares:
-        return "arithmetic and memory set the pace together"
-    return f"{words[kind]} ({percent((run[shares[kind]] or 0.0) / run['latency_s'])} of the time)"
 
 
 def _where(subject: Subject) -> Section:
