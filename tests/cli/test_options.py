@@ -51,7 +51,7 @@ OTHERS = {
     "calibrate", "doctor", "export", "fusion", "graph", "hardware add", "hardware dump", "hardware remove", "hardware sync",
     "hardware template", "ingest", "measure",
     "mcp", "measurements import", "measurements list", "plot", "refresh", "scenario add", "scenario remove", "validate",
-    "what-if",
+    "what-if", "workload",
 }  # fmt: skip
 """Commands that write, run models or other commands, or want measurements: their own tests call them."""
 

@@ -17,7 +17,7 @@ from ..part_fields import PartField, named, part_fields
 
 METHODS = (
     "report", "compare", "sweep", "recommend", "cost", "memory", "concurrency", "opportunities", "parallel", "llm",
-    "explain", "sql", "hardware.show", "hardware.list", "hardware.diff",
+    "explain", "workload", "sql", "hardware.show", "hardware.list", "hardware.diff",
 )  # fmt: skip
 """Methods whose answers follow a part's numbers."""
 
