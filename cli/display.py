@@ -197,14 +197,28 @@ def messages() -> Iterator[Messages]:
 
 @contextlib.contextmanager
 def progress(title: str, total: int) -> Iterator[Callable[[str], None]]:
-    """A bar on standard error for many steps, where somebody looks."""
+    """A bar on standard error for many steps, where somebody looks, with the time that the rest will take."""
     if total < 2 or not sys.stderr.isatty():
         yield lambda _: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=total)
         yield lambda text: bar.update(task, advance=1, description=text[:40])
