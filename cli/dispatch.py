@@ -110,7 +110,7 @@ def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code."""
     try:
         if _COMPLETE in os.environ:
-            from typer.completion import completion_init
+            from typer._completion_classes import completion_init
 
             completion_init()
         _check_text(arguments)

@@ -102,8 +102,9 @@ class Workload(Core):
         query = "SELECT dram_byte, static_w FROM part WHERE hardware = ?"
         ((device_byte, static_w),) = self.connection().execute(query, [hardware]).fetchall()
         time_s = sum(row["time_s"] for row in rows)
-        energies = [None if row["energy_j"] is None else row["count"] * row["energy_j"] for row in rows]
-        energy_j = None if None in energies else sum(energies)
+        energy_j: float | None = None
+        if all(row["energy_j"] is not None for row in rows):
+            energy_j = sum(row["count"] * row["energy_j"] for row in rows)
         kept = {(row["model"], row["precision"], row["backend"]): _kept(row) for row in rows}
         peak = sum(kept.values()) + max(row["peak_memory_byte"] - _kept(row) for row in rows)
         rate, duty = work.rate_per_s, None if work.rate_per_s is None else time_s * work.rate_per_s
