@@ -221,3 +221,25 @@ def test_a_skipped_test_fails_where_nothing_may_be_missing(
     )
     (word, count), *_ = outcome.items()
     assert f"{count} {word.removesuffix('s')}" in done.stdout.splitlines()[-1], done.stdout
+
+
+def test_the_accuracy_that_the_readme_states_is_that_of_the_pages() -> None:
+    """Each row's counts and shares stand in one row of its page, with the words before the colon."""
+    row = re.compile(
+        r"^\| ([^|]+) \| \[[^\]]+\]\((docs/[\w-]+\.md)\) \| (\d+) \| (0\.\d+) \| (0\.\d+) \|$", re.MULTILINE
+    )
+    stated = row.findall((ROOT / "README.md").read_text())
+    assert len(stated) >= 6
+    for said, page, rows, median, within in stated:
+        keys = [key.strip() for key in said.partition(":")[0].removeprefix("energy of ").split(",")]
+        lines = [
+            [cell.strip() for cell in text.strip("|").split("|")] for text in (ROOT / page).read_text().splitlines()
+        ]
+        found = [cells for cells in lines if set(keys) <= set(cells)]
+        assert any({rows, median, within} <= set(cells) for cells in found), said
+    assert min(float(within) for *_, within in stated) < 0.5, "the worst rows are among them"
+
+
+def test_the_picture_of_the_readme_is_there() -> None:
+    (picture,) = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", (ROOT / "README.md").read_text())
+    assert (ROOT / picture).read_bytes().startswith(b"\x89PNG") and (ROOT / picture).stat().st_size < 300_000
