@@ -44,6 +44,10 @@ _OUT = Annotated[Path | None, typer.Option("--out", help="File to write; else st
 _FORCE = Annotated[bool, typer.Option("--force", help="Let --out write over a file that charz did not write.")]
 
 
+Changes = tuple[Mapping[str, str], Mapping[str, str]]
+"""Numbers of parts and sizes of the model that a what-if asks about."""
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """Where an answer goes."""
@@ -54,8 +58,8 @@ class Target:
     """Whether a file that charz did not write is written over."""
 
 
-def function(method: Method, changes: Mapping[str, str] | None = None) -> Callable[..., None]:
-    """A function that typer makes the command of; with `changes` it asks what would be if these numbers of parts were others."""
+def function(method: Method, changes: Changes | None = None) -> Callable[..., None]:
+    """A function that typer makes the command of; with `changes` it asks what would be if these were others."""
     hints = typing.get_type_hints(method.asked.rows, include_extras=True)
     given = [p for p in inspect.signature(method.asked.rows).parameters.values() if p.name != "self"]
     own = [
@@ -126,7 +130,7 @@ def _answer(
     is_full: bool,
     format: Format,
     target: Target,
-    changes: Mapping[str, str] | None,
+    changes: Changes | None,
 ) -> None:
     """Ask, and write what comes: every section for people, or where all are asked for, else one."""
     sections = (*method.asked.sections, *(method.asked.more if is_full else ()))
@@ -211,11 +215,12 @@ def _typed(hint: Any) -> Any:
     raise TypeError(f"no command line for {hint}")
 
 
-def rows_of(session: Session, method: Method, changes: Mapping[str, str] | None, **given: Any) -> Rows:
+def rows_of(session: Session, method: Method, changes: Changes | None, **given: Any) -> Rows:
     """What a command writes, before it is written."""
     if changes is not None:
         asked: Asked = Session.what_if.asked  # type: ignore[attr-defined]
         name = method.asked.rows.__name__
-        return asked.rows(session, changes, f"{method.group}.{name}" if method.group else name, **given)
+        numbers, sizes = changes
+        return asked.rows(session, numbers, f"{method.group}.{name}" if method.group else name, sizes=sizes, **given)
     owner = getattr(session, method.group) if method.group else session
     return method.asked.rows(owner, **given)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import shutil
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -192,3 +194,44 @@ def test_the_database_may_be_named_before_the_command(
         outputs.append(capsys.readouterr().out)
         monkeypatch.setenv("CHARZ_DB", "")
     assert outputs[0] == outputs[1] and "unit_count=80" in outputs[0]
+
+
+def test_models_of_other_sizes_answer_as_if_they_were_ingested(tmp_path: Path, few_parts: Path) -> None:
+    """A perceptron twice as wide and of another depth answers what it answers once ingested; the file stays as it was."""
+    path = tmp_path / "sizes.duckdb"
+    shutil.copy(few_parts, path)
+    base, other = (
+        f"synthetic:mlp,in=64,hidden={hidden},out=16,layers={layers}" for hidden, layers in ((64, 2), (128, 3))
+    )
+    with charz.open(path) as db:
+        db.ingest(base, no_answers=True)
+        before = path.read_bytes()
+        found = db.what_if({}, "compare", base, on="t4", sizes={"width": 128, "depth": "2,3"})
+        assert path.read_bytes() == before
+        again = db.what_if(
+            {"t4.dram.bandwidth_byte_per_s": "640GB/s"}, "compare", base, on="t4", sizes={"hidden": 128, "layers": 3}
+        )
+        db.ingest(other, no_answers=True)
+        (expected,) = db.compare(other, on="t4").to_dicts()
+    assert found["variant"].to_list() == ["as is", "width=128, depth=2", "width=128, depth=3"]
+    assert found["model"].to_list()[::2] == [base, other]
+    assert found["latency_s"][2] == pytest.approx(expected["latency_s"], rel=1e-9)
+    assert found["energy_per_sample_j"][2] == pytest.approx(expected["energy_per_sample_j"], rel=1e-9)
+    assert len(again) == 4 and again["variant"][2] == "hidden=128, layers=3; as is"
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments", "sizes", "said"),
+    [
+        ("report", ["small"], {"width": 8}, "not a size of this model"),
+        ("sql", ["SELECT 1"], {"width": 8}, "a size of no model"),
+        ("compare", [["small", "other"]], {"width": 8}, "sizes of several models"),
+        ("report", ["synthetic:mlp"], {"width": list(range(1, 70))}, "too many models"),
+        ("report", ["torchvision:resnet18"], {"depth": 3}, "not a size of this model"),
+    ],
+)
+def test_sizes_that_cannot_be_are_told(
+    file: Path, method: str, arguments: list[Any], sizes: dict[str, Any], said: str
+) -> None:
+    with charz.open(file) as db, pytest.raises(CharzError, match=said):
+        db.what_if({}, method, *arguments, on="t4", sizes=sizes)

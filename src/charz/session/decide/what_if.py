@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -14,12 +15,16 @@ from ..axes import names
 from ..core import Core
 from ..parameters import Amount, Text
 from ..part_fields import PartField, named, part_fields
+from . import model_sizes
 
 METHODS = (
     "report", "compare", "sweep", "recommend", "cost", "memory", "concurrency", "opportunities", "parallel", "llm",
     "explain", "workload", "sql", "hardware.show", "hardware.list", "hardware.diff",
 )  # fmt: skip
 """Methods whose answers follow a part's numbers."""
+
+_WITHOUT_MODEL = frozenset({"workload", "sql", "hardware.show", "hardware.list", "hardware.diff"})
+"""Those that name no model."""
 
 MOST_VARIANTS = 1000
 """Combinations of values in one question."""
@@ -32,7 +37,10 @@ Value = Amount | Sequence[Amount]
 
 
 class WhatIf(Core):
-    """Questions about parts that do not exist."""
+    """Questions about parts and models that do not exist."""
+
+    _copy: tuple[str, contextlib.ExitStack, Any, dict[str, str]] | None = None
+    """What was asked of models of other sizes last: the question, what closes the copy, its session, the names there."""
 
     @answer()
     def what_if(
@@ -45,17 +53,28 @@ class WhatIf(Core):
         ],
         method: Annotated[str, Text("Command that answers, e.g. report, with its arguments and options.")] = "report",
         *arguments: Any,
+        sizes: Annotated[
+            Mapping[str, Value] | None,
+            Text(
+                "SIZE=VALUE of the model, again for each: width, depth or a setting of a configuration, resolution of images.",
+                flag="model",
+                taken=list[str] | None,
+            ),
+        ] = None,
         **options: Any,
     ) -> Rows:
-        """Answer as if numbers of parts were others, beside the parts as they are; nothing is written.
+        """Answer as if numbers of parts, or sizes of the model, were others, beside them as they are; nothing is written.
 
         Several values of a number make a row of variants, of several numbers all combinations. A method and its arguments
         follow, on the command line after `--`: `charz what-if --set rtx4090.dram.bandwidth_byte_per_s=2TB/s -- report
-        resnet50 --on rtx4090`.
+        resnet50 --on rtx4090`. Models of other sizes are traced into a copy of the file, which is thrown away: `charz what-if --model
+        width=1024,2048 -- report synthetic:mlp --on t4`.
         """
         if method not in METHODS:
             raise unknown_name("method of a what-if", method, METHODS)
         *group, name = method.split(".")
+        if sizes:
+            return self._of_sizes(sizes, changes, method, arguments, options)
         asked: Asked = getattr(_owner(self, group), name).asked
         columns: tuple[str, ...] = ()
         views: tuple[str, ...] = ()
@@ -66,6 +85,61 @@ class WhatIf(Core):
                 columns, views = found.columns, found.views
                 rows += [(label, *row) for row in found.fetch()]
         return Rows(("variant", *columns), rows, views)
+
+    def _of_sizes(
+        self,
+        sizes: Mapping[str, Value],
+        changes: Mapping[str, Value],
+        method: str,
+        arguments: Sequence[Any],
+        options: Mapping[str, Any],
+    ) -> Rows:
+        """The answer about the model as it is, and about each of its sizes on a copy of the file."""
+        word = next((name for name in ("model", "models") if name in options), None)
+        if method in _WITHOUT_MODEL or (word is None and not arguments):
+            raise CharzError("a size of no model", method, next="ask e.g. report synthetic:mlp --on t4")
+        (model, *others) = names(options[word] if word else arguments[0])
+        if others:
+            raise CharzError("sizes of several models", ", ".join((model, *others)), next="ask about one")
+        *group, name = method.split(".")
+        rows: list[tuple[Any, ...]] = []
+        session, found = self._sized(model, sizes)
+        answer_of: Asked = getattr(_owner(session, group), name).asked
+        for label, other in found.items():
+            given = {**options, word: other} if word else options
+            positional = arguments if word else (other, *arguments[1:])
+            if changes:
+                told = session.what_if.asked.rows(session, changes, method, *positional, **given)  # type: ignore[attr-defined]
+                rows += [(f"{label}; {row[0]}", *row[1:]) for row in told.fetch()]
+                columns = told.columns[1:]
+            else:
+                told = answer_of.rows(_owner(session, group), *positional, **given)
+                rows += [(label, *row) for row in told.fetch()]
+                columns = told.columns
+        return Rows(("variant", *columns), rows, told.views)
+
+    def _sized(self, model: str, sizes: Mapping[str, Value]) -> tuple[Any, dict[str, str]]:
+        """A session that has the model in other sizes, kept for the next section, and the names there, the model's own first."""
+        key = repr((model, sorted(sizes.items())))
+        if self._copy is None or self._copy[0] != key:
+            self._forget()
+            is_stored = model in self._names("model")
+            own = {} if is_stored else {AS_IS: model_sizes.specs(model, {})[""]}
+            wanted = {**own, **model_sizes.specs(model, sizes)}
+            with contextlib.ExitStack() as stack:
+                session, found = stack.enter_context(model_sizes.copied(self, wanted))
+                self._copy = (key, stack.pop_all(), session, {AS_IS: model, **found})
+        return self._copy[2], self._copy[3]
+
+    def close(self) -> None:
+        """Let go of the file, and of the copy with models of other sizes."""
+        self._forget()
+        super().close()
+
+    def _forget(self) -> None:
+        copy, self._copy = self._copy, None
+        if copy is not None:
+            copy[1].close()
 
     def variants(self, changes: Mapping[str, Value]) -> dict[str, Core]:
         """A session of the file's own numbers, and one for each combination of the values, by what is changed. Raises `CharzError` for a number
