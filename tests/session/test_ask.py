@@ -308,3 +308,17 @@ def test_sizes_of_a_family_that_stay_in_a_level() -> None:
             ("dram", 4992.0, 4992.0, None, "n=32", None),
         )
     ]  # fmt: skip
+
+
+def test_modules_are_ranked_by_what_they_would_save(db: Session) -> None:
+    """In another precision, each by the difference of its own times; the sum is what whole modules save."""
+    asked = {"on": "t4", "batch": 64, "backend": "tensorrt", "precision": "fp32"}
+    found = db.opportunities("small", modules="fp16", **asked, top=1000)
+    saved = found["saved_time_fraction"].to_list()
+    assert saved == sorted(saved, reverse=True) and set(found["change"]) == {"fp16"}
+    both = db.compare("small", by="module", on="t4", batch=64, backend="tensorrt", precision=["fp32", "fp16"], top=1000)
+    times = {(row["module"], row["precision"]): row["latency_s"] for row in both.to_dicts()}
+    for row in found.to_dicts():
+        assert row["saved_s"] == pytest.approx(times[row["module"], "fp32"] - times[row["module"], "fp16"], rel=1e-9)
+    with pytest.raises(CharzError, match="it is in this precision already"):
+        db.opportunities("small", modules="fp32", **asked)
