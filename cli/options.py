@@ -44,8 +44,16 @@ _OUT = Annotated[Path | None, typer.Option("--out", help="File to write; else st
 _FORCE = Annotated[bool, typer.Option("--force", help="Let --out write over a file that charz did not write.")]
 
 
-Changes = tuple[Mapping[str, str], Mapping[str, str]]
-"""Numbers of parts and sizes of the model that a what-if asks about."""
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a what-if asks about."""
+
+    numbers: Mapping[str, str]
+    """Of parts."""
+    sizes: Mapping[str, str]
+    """Of the model."""
+    modules: Mapping[str, str]
+    """Precisions of modules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +228,7 @@ def rows_of(session: Session, method: Method, changes: Changes | None, **given: 
     if changes is not None:
         asked: Asked = Session.what_if.asked  # type: ignore[attr-defined]
         name = method.asked.rows.__name__
-        numbers, sizes = changes
-        return asked.rows(session, numbers, f"{method.group}.{name}" if method.group else name, sizes=sizes, **given)
+        called = f"{method.group}.{name}" if method.group else name
+        return asked.rows(session, changes.numbers, called, sizes=changes.sizes, modules=changes.modules, **given)
     owner = getattr(session, method.group) if method.group else session
     return method.asked.rows(owner, **given)

@@ -13,7 +13,7 @@ from charz.session.decide.what_if import METHODS, WhatIf
 from charz.session.methods import Method, methods
 from charz.session.parameters import Text
 
-from .options import DATABASE, LIVE, function, is_asked_live
+from .options import DATABASE, LIVE, Changes, function, is_asked_live
 
 _SETTINGS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 """Options that stand after the first word are the other command's."""
@@ -26,6 +26,7 @@ _TEXTS: dict[str, Text] = {
 }
 _CHANGES = Annotated[list[str] | None, typer.Option("--set", help=_TEXTS["changes"].help, show_default=False)]
 _SIZES = Annotated[list[str] | None, typer.Option("--model", help=_TEXTS["sizes"].help, show_default=False)]
+_MODULES = Annotated[list[str] | None, typer.Option("--precision", help=_TEXTS["modules"].help, show_default=False)]
 _WORDS = Annotated[list[str], typer.Argument(metavar="COMMAND...", help=_TEXTS["method"].help, show_default=False)]
 
 
@@ -39,6 +40,7 @@ def command(method: Method) -> typer.Typer:
         words: _WORDS,
         changes: _CHANGES = None,
         sizes: _SIZES = None,
+        modules: _MODULES = None,
         db: DATABASE = None,
         live: LIVE = False,
     ) -> None:
@@ -47,8 +49,10 @@ def command(method: Method) -> typer.Typer:
             arguments = ["--db", str(db), *arguments]
         if is_asked_live(context, live):
             arguments = ["--live", *arguments]
+        options = ((changes, "--set"), (sizes, "--model"), (modules, "--precision"))
+        given = Changes(*(_changes(texts, option) for texts, option in options))
         other = typer.Typer(add_completion=False)
-        other.command(asked.name)(function(asked, (_changes(changes, "--set"), _changes(sizes, "--model"))))
+        other.command(asked.name)(function(asked, given))
         outcome = typer.main.get_command(other).main(arguments, prog_name=f"charz {method.name}", standalone_mode=False)
         if outcome:
             raise typer.Exit(outcome)

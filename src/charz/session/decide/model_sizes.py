@@ -1,4 +1,5 @@
-"""Models of other sizes than the one that is asked about: traced into a copy of the file, which is thrown away."""
+"""Models of other sizes, or with modules in other precisions, than the one that is asked about: traced into a copy of the file,
+which is thrown away."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import contextlib
 import functools
 import itertools
 import math
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -70,10 +72,35 @@ def _changed(spec: Spec, size: tuple[str, str]) -> Spec:
     return replace(spec, settings=tuple((dict(spec.settings) | {setting: text}).items()))
 
 
+def own(session: Core, model: str) -> Spec:
+    """The request that makes a model again: by its name, or from where it came under the name of the user's."""
+    from charz.ingest.sources.spec import PREFIXES, parse
+
+    query = "SELECT source FROM model WHERE model = ?"
+    sources = [source for (source,) in session.connection().execute(query, [model]).fetchall()]
+    if not sources or sources[0].partition(":")[0] in PREFIXES:
+        return parse(model)
+    return replace(parse(sources[0]), stored=model)
+
+
+def policy(base: str, modules: Mapping[str, str]) -> tuple[str, str]:
+    """Name of the policy in which modules by patterns of their paths run in other precisions, and the statement that adds its rows."""
+    for text in (base, *modules, *modules.values()):
+        if not re.fullmatch(r"[\w.*?\[\]-]+", text):
+            raise CharzError("not a module or precision", text, next="write e.g. --precision 'layer4.*=int8'")
+    name = "+".join(f"{pattern}={precision}" for pattern, precision in modules.items())
+    kept = "rule, compute_precision, weight_precision, activation_precision, source_id, confidence"
+    rows = [f"SELECT '{name}', operator_class, {kept} FROM precision_policy WHERE policy = '{base}'"] + [
+        f"SELECT '{name}', 'module:{pattern}|' || operator_class, {kept} FROM precision_policy WHERE policy = '{precision}'"
+        for pattern, precision in modules.items()
+    ]
+    return name, f"INSERT INTO precision_policy (policy, operator_class, {kept}) {' UNION ALL '.join(rows)}"
+
+
 @contextlib.contextmanager
-def copied(session: Core, wanted: Mapping[str, Spec]) -> Iterator[tuple[Core, dict[str, str]]]:
-    """A session of a copy of the file that has these models too, and their names there by what is changed. Raises `CharzError`
-    for one that cannot be traced."""
+def copied(session: Core, wanted: Mapping[str, Spec], statement: str = "") -> Iterator[tuple[Core, dict[str, str]]]:
+    """A session of a copy of the file, changed by a statement, that has these models too, and their names there by what is changed.
+    Raises `CharzError` for one that cannot be traced."""
     from charz.ingest.run import run
     from charz.sql import maintain
 
@@ -83,6 +110,9 @@ def copied(session: Core, wanted: Mapping[str, Spec]) -> Iterator[tuple[Core, di
         shutil.copyfile(session.path, path)
         other = type(session)(path, messages=session.messages, is_guarded=session.is_guarded, access=session.access)
         with contextlib.closing(other):
+            if statement:
+                with other.changing(fills=False) as connection:
+                    connection.execute(statement)
             with session.messages.progress("models", len(wanted)) as done:
                 outcomes = run(
                     list(wanted.values()),
