@@ -55,6 +55,10 @@ class LazyGroup(TyperGroup):
                     ("--live", LIVE_HELP),
                     ("--version", "Print the version"),
                     ("--help", "This page; `charz COMMAND --help` for one command"),
+                    (
+                        f'eval "$({_COMPLETE}=source_bash charz)"',
+                        "Completion in this shell; source_zsh in zsh, source_fish in fish",
+                    ),
                 ]
             )
 
@@ -64,6 +68,11 @@ _FIRST = [
     ("charz report efficientnet_b0 --on rtx4090", "Ask about it on a part"),
     ("charz recommend efficientnet_b0 --latency 5ms", "Choose a part"),
 ]
+
+_EVERYTHING = ("charz --help", "Every command, by what people do")
+
+_COMPLETE = "_CHARZ_COMPLETE"
+"""Variable of the environment by which a shell asks for what may follow."""
 
 _FOLDERS = {"ask": "Ask", "explain": "Explain", "decide": "Decide", "catalog": "Catalog", "file": "File"}
 """Folders of `charz.session`, each of what people do, and their headings."""
@@ -93,12 +102,17 @@ def root(
         os.environ["CHARZ_DB"] = db
     context.obj = live
     if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+        width = max(len(command) for command, _ in _FIRST)
+        typer.echo("\n".join(f"{command.ljust(width)}  {what}" for command, what in (*_FIRST, _EVERYTHING)))
 
 
 def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code."""
     try:
+        if _COMPLETE in os.environ:
+            from typer._completion_classes import completion_init
+
+            completion_init()
         _check_text(arguments)
         outcome = typer.main.get_command(application).main(args=arguments, prog_name="charz", standalone_mode=False)
         sys.stdout.flush()  # a closed or full output is an error of this run, not of the interpreter's end

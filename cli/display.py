@@ -175,11 +175,6 @@ def note(text: str) -> None:
     typer.echo(one_line(text), err=True)
 
 
-def heading(text: str) -> None:
-    """Print a section's title after an empty line."""
-    show(f"\n{text}\n{'=' * len(text)}")
-
-
 def _reads_as_number(text: str) -> bool:
     is_short = len(text) <= LONGEST_NUMBER and text.lstrip("-+")[:1].isdigit()
     return not text or text == UNKNOWN or is_short or text in ("nan", "inf", "-inf")
@@ -202,14 +197,28 @@ def messages() -> Iterator[Messages]:
 
 @contextlib.contextmanager
 def progress(title: str, total: int) -> Iterator[Callable[[str], None]]:
-    """A bar on standard error for many steps, where somebody looks."""
+    """A bar on standard error for many steps, where somebody looks, with the time that the rest will take."""
     if total < 2 or not sys.stderr.isatty():
         yield lambda _: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=total)
         yield lambda text: bar.update(task, advance=1, description=text[:40])

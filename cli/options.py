@@ -24,7 +24,7 @@ from charz.session.methods import Method
 from charz.session.parameters import Amount, File, Names, Sizes, Text
 
 from . import display
-from .output import Format, write
+from .output import Format, Texts, write, write_sections
 
 DATABASE = Annotated[
     Path | None,
@@ -45,6 +45,18 @@ _FORCE = Annotated[bool, typer.Option("--force", help="Let --out write over a fi
 
 
 @dataclass(frozen=True, slots=True)
+class Changes:
+    """What a what-if asks about."""
+
+    numbers: Mapping[str, str]
+    """Of parts."""
+    sizes: Mapping[str, str]
+    """Of the model."""
+    modules: Mapping[str, str]
+    """Precisions of modules."""
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
     """Where an answer goes."""
 
@@ -54,8 +66,8 @@ class Target:
     """Whether a file that charz did not write is written over."""
 
 
-def function(method: Method, changes: Mapping[str, str] | None = None) -> Callable[..., None]:
-    """A function that typer makes the command of; with `changes` it asks what would be if these numbers of parts were others."""
+def function(method: Method, changes: Changes | None = None) -> Callable[..., None]:
+    """A function that typer makes the command of; with `changes` it asks what would be if these were others."""
     hints = typing.get_type_hints(method.asked.rows, include_extras=True)
     given = [p for p in inspect.signature(method.asked.rows).parameters.values() if p.name != "self"]
     own = [
@@ -94,13 +106,12 @@ def function(method: Method, changes: Mapping[str, str] | None = None) -> Callab
             user_file.guard(database_path(path))
             user_file.check(out, force)
         access = Access(bool(trust), Access.wait_s if wait is None else wait, is_live)
-        sections = (*method.asked.sections, *(method.asked.more if full else ()))
         with (
             display.messages() as messages,
             Session(path, messages=messages, is_guarded=True, access=access) as session,
             damage.named(session.path),
         ):
-            _answer(session, method, given, sections, format or Format.table, Target(out, force), changes)
+            _answer(session, method, given, bool(full), format or Format.table, Target(out, force), changes)
 
     command.__doc__ = method.help
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -124,30 +135,39 @@ def _answer(
     session: Session,
     method: Method,
     given: dict[str, Any],
-    sections: tuple[str, ...],
+    is_full: bool,
     format: Format,
     target: Target,
-    changes: Mapping[str, str] | None,
+    changes: Changes | None,
 ) -> None:
-    """Ask, and write what comes: every section as a table for people, else the one asked for."""
-    if any(given.get(name) is not None for name in method.asked.files):
+    """Ask, and write what comes: every section for people, or where all are asked for, else one."""
+    sections = (*method.asked.sections, *(method.asked.more if is_full else ()))
+    if any(given.get(name) is not None for name in (*method.asked.files, *method.asked.instead)):
         sections = ()
     chosen = given.pop("section", None) if method.asked.sections else None
-    is_page = bool(sections) and chosen is None and format is Format.table and target.out is None
-    failed = False
-    for section in sections if is_page else [chosen or (sections or (None,))[0]]:
+    found = []
+
+    def asked(section: str | None) -> tuple[str, Rows, Texts]:
         rows = rows_of(session, method, changes, **given, **({"section": section} if section else {}))
-        failed |= rows.is_failure
-        if is_page:
-            rows = dataclasses.replace(rows, source=rows.fetch())
-            if not rows.source and section != sections[0]:
-                continue
-            display.heading((section or "").replace("_", " ").capitalize())
-        write(rows, format, target.out, functools.partial(session.texts, rows.views), target.force)
-    if sections and not is_page and chosen is None:
-        session.messages.remark(f"--section {sections[0]}; there are also {', '.join(sections[1:])}")
-    if failed:
+        found.append(rows)
+        return section or "", rows, functools.partial(session.texts, rows.views)
+
+    is_page = format in (Format.table, Format.markdown) and target.out is None
+    if sections and chosen is None and (is_full or is_page):
+        every = (_fetched(*asked(section)) for section in sections)
+        shown = (one for one in every if one[1].source or one[0] == sections[0] or not is_page)
+        write_sections(shown, format, target.out, target.force)
+    else:
+        _, rows, texts = asked(chosen or (sections or (None,))[0])
+        write(rows, format, target.out, texts, target.force)
+        if sections and chosen is None:
+            session.messages.remark(f"--section {sections[0]}; there are also {', '.join(sections[1:])}")
+    if any(rows.is_failure for rows in found):
         raise typer.Exit(1)
+
+
+def _fetched(section: str, rows: Rows, texts: Texts) -> tuple[str, Rows, Texts]:
+    return section, dataclasses.replace(rows, source=rows.fetch()), texts
 
 
 def _parameter(parameter: inspect.Parameter, hint: Any, is_several: bool) -> inspect.Parameter:
@@ -203,11 +223,12 @@ def _typed(hint: Any) -> Any:
     raise TypeError(f"no command line for {hint}")
 
 
-def rows_of(session: Session, method: Method, changes: Mapping[str, str] | None, **given: Any) -> Rows:
+def rows_of(session: Session, method: Method, changes: Changes | None, **given: Any) -> Rows:
     """What a command writes, before it is written."""
     if changes is not None:
         asked: Asked = Session.what_if.asked  # type: ignore[attr-defined]
         name = method.asked.rows.__name__
-        return asked.rows(session, changes, f"{method.group}.{name}" if method.group else name, **given)
+        called = f"{method.group}.{name}" if method.group else name
+        return asked.rows(session, changes.numbers, called, sizes=changes.sizes, modules=changes.modules, **given)
     owner = getattr(session, method.group) if method.group else session
     return method.asked.rows(owner, **given)

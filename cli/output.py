@@ -31,6 +31,9 @@ TABLE_ROWS = 200
 _CONDITIONS = frozenset({"model", "hardware", "backend", "precision", "batch", "sequence", "context", "scenario_id"})
 """Columns that stand above a table where all of its rows agree."""
 
+_NAMING = _CONDITIONS | {"variant", "operator", "operator_class", "module", "kernel_id"}
+"""Columns that tell rows apart, and stand again before each block of a table that is wider than the line."""
+
 Texts = Callable[[], dict[str, str]]
 """Gives what each column holds."""
 
@@ -78,6 +81,58 @@ def write(rows: Rows, format: Format, out: Path | None, texts: Texts = dict, for
         display.note(f"{TABLE_ROWS} of {total} rows; --format csv or parquet writes all")
 
 
+def write_sections(
+    found: Iterable[tuple[str, Rows, Texts]], format: Format, out: Path | None, force: bool = False
+) -> None:
+    """Write several tables: below one another, in JSON an object of them, in CSV and parquet a row a value."""
+    pieces = _sections(found, format)
+    if out is None:
+        _print(pieces, is_text=format is not Format.parquet)
+        return
+    user_file.write_pieces(out, pieces, force)
+    display.note(f"written to {out}")
+
+
+_LONG = ("section", "row", "column", "value", "word")
+"""Columns of several tables in one: a number is a value, anything else a word."""
+
+
+def _sections(found: Iterable[tuple[str, Rows, Texts]], format: Format) -> Iterator[bytes]:
+    if format is Format.json:
+        for i, (name, rows, _) in enumerate(found):
+            yield f"{',' if i else '{'}{_json(name)}:".encode()
+            yield b"".join(_streamed(rows.columns, rows.pieces(), format)).rstrip(b"\n")
+        yield b"}\n"
+        return
+    if format in (Format.csv, Format.parquet):
+        long = [
+            (name, i, column, *_parted(value))
+            for name, rows, _ in found
+            for i, row in enumerate(rows.fetch())
+            for column, value in zip(rows.columns, row, strict=True)
+        ]
+        together = Rows(_LONG, long)
+        yield from _parquet(together) if format is Format.parquet else _streamed(_LONG, together.pieces(), format)
+        return
+    for name, rows, texts in found:
+        title = name.replace("_", " ").capitalize()
+        heading = f"## {title}\n\n" if format is Format.markdown else f"\n{title}\n{'=' * len(title)}\n"
+        listed, total = rows.first(TABLE_ROWS)
+        yield heading.encode() + encode(rows.columns, listed, format, texts)
+        if format is Format.markdown:
+            yield b"\n"
+        if total > TABLE_ROWS:
+            display.note(f"{TABLE_ROWS} of {total} rows of {name}; --section {name} --format csv writes all")
+
+
+def _parted(value: Any) -> tuple[float | None, str | None]:
+    """A value as a number, or as a word where it is none."""
+    plain = _plain(value, is_number_kept=True)
+    if isinstance(plain, bool) or plain is None:
+        return None, None if plain is None else "true" if plain else "false"
+    return (float(plain), None) if isinstance(plain, int | float) else (None, str(plain))
+
+
 def _print(pieces: Iterable[bytes], is_text: bool) -> None:
     """Write to standard output; to a terminal nothing that it would obey."""
     is_shown = is_text and sys.stdout.isatty()
@@ -85,7 +140,7 @@ def _print(pieces: Iterable[bytes], is_text: bool) -> None:
         sys.stdout.flush()
         for piece in pieces:
             sys.stdout.buffer.write(printable(piece.decode()).encode() if is_shown else piece)
-        sys.stdout.buffer.flush()
+            sys.stdout.buffer.flush()
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -151,7 +206,7 @@ def _table(columns: Sequence[str], cells: Sequence[Sequence[str]], texts: Texts)
         known = texts()
         body = display.facts((columns[i], cells[0][i], known.get(columns[i], "")) for i in kept)
     else:
-        named = sum(1 for _ in itertools.takewhile(lambda i: columns[i] in _CONDITIONS, kept))
+        named = sum(1 for _ in itertools.takewhile(lambda i: columns[i] in _NAMING, kept))
         body = display.table([headers[i] for i in kept], [[row[i] for i in kept] for row in cells], named or 1)
     return f"{caption}\n\n{body}" if caption else body
 

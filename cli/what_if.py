@@ -13,7 +13,7 @@ from charz.session.decide.what_if import METHODS, WhatIf
 from charz.session.methods import Method, methods
 from charz.session.parameters import Text
 
-from .options import DATABASE, LIVE, function, is_asked_live
+from .options import DATABASE, LIVE, Changes, function, is_asked_live
 
 _SETTINGS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 """Options that stand after the first word are the other command's."""
@@ -24,7 +24,9 @@ _TEXTS: dict[str, Text] = {
     for name, hint in typing.get_type_hints(WhatIf.what_if, include_extras=True).items()
     if typing.get_origin(hint) is Annotated
 }
-_CHANGES = Annotated[list[str], typer.Option("--set", help=_TEXTS["changes"].help, show_default=False)]
+_CHANGES = Annotated[list[str] | None, typer.Option("--set", help=_TEXTS["changes"].help, show_default=False)]
+_SIZES = Annotated[list[str] | None, typer.Option("--model", help=_TEXTS["sizes"].help, show_default=False)]
+_MODULES = Annotated[list[str] | None, typer.Option("--precision", help=_TEXTS["modules"].help, show_default=False)]
 _WORDS = Annotated[list[str], typer.Argument(metavar="COMMAND...", help=_TEXTS["method"].help, show_default=False)]
 
 
@@ -34,15 +36,23 @@ def command(method: Method) -> typer.Typer:
 
     @single.command(method.name, help=method.help, context_settings=_SETTINGS)
     def what_if(
-        context: typer.Context, changes: _CHANGES, words: _WORDS, db: DATABASE = None, live: LIVE = False
+        context: typer.Context,
+        words: _WORDS,
+        changes: _CHANGES = None,
+        sizes: _SIZES = None,
+        modules: _MODULES = None,
+        db: DATABASE = None,
+        live: LIVE = False,
     ) -> None:
         asked, arguments = _asked(words)
         if db is not None:
             arguments = ["--db", str(db), *arguments]
         if is_asked_live(context, live):
             arguments = ["--live", *arguments]
+        options = ((changes, "--set"), (sizes, "--model"), (modules, "--precision"))
+        given = Changes(*(_changes(texts, option) for texts, option in options))
         other = typer.Typer(add_completion=False)
-        other.command(asked.name)(function(asked, _changes(changes)))
+        other.command(asked.name)(function(asked, given))
         outcome = typer.main.get_command(other).main(arguments, prog_name=f"charz {method.name}", standalone_mode=False)
         if outcome:
             raise typer.Exit(outcome)
@@ -60,12 +70,12 @@ def _asked(words: Sequence[str]) -> tuple[Method, list[str]]:
     raise unknown_name("command of a what-if", words[0], known)
 
 
-def _changes(given: Sequence[str]) -> dict[str, str]:
+def _changes(given: Sequence[str] | None, option: str) -> dict[str, str]:
     """Values by the number they are for."""
     found: dict[str, str] = {}
-    for text in given:
+    for text in given or ():
         name, sign, value = text.partition("=")
         if not sign:
-            raise CharzError("no value", f"--set {text}", next=f"write e.g. --set {text}=256")
+            raise CharzError("no value", f"{option} {text}", next=f"write e.g. {option} {text}=256")
         found[name.strip()] = ",".join(filter(None, (found.get(name.strip()), value.strip())))
     return found

@@ -38,6 +38,9 @@ def match(name: str, names: Iterable[tuple[str, str]]) -> str:
     containing = list(dict.fromkeys(part for known, part in pairs if wanted and wanted in _plain(known)))
     if len(containing) == 1:
         return containing[0]
+    ending = {part for known, part in pairs if known == part and wanted and _plain(part).endswith(wanted)}
+    if len(ending) == 1:  # `4090` is the part of that name, and no laptop's
+        return ending.pop()
     if containing:
         shown = ", ".join(sorted(containing)[:12])
         more = f", and {len(containing) - 12} more" if len(containing) > 12 else ""

@@ -621,7 +621,7 @@ class PrecisionPolicy(Row):
     """`fp32`, `tf32`, `fp16`, `bf16`, `amp-fp16`, `amp-bf16`, `int8`, `w8a16`, `w4a16`, `fp8`, ..."""
     operator_class: str
     """Class it holds for, class within a module's class such as `norm:GroupNormAct`, ATen operator such as
-    `aten.sum`, or `*`."""
+    `aten.sum`, or `*`; behind `module:PATTERN|` for modules of such paths alone."""
     rule: str
     """`drop` (convert operands to `compute_precision`), `keep` (convert them to fp32 where narrower),
     `widen` (read them as they are, compute and write fp32), `promote` (convert them to the widest), `follow`

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -34,23 +35,59 @@ def test_every_top_level_package_is_linked() -> None:
     assert found == list(MODULES)
 
 
-@pytest.mark.slow
-def test_the_wheel_holds_exactly_the_package(tmp_path: Path) -> None:
+@pytest.fixture(scope="session")
+def wheel(once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
+    """The wheel of the checkout, in a folder of the copy that it was built from."""
     pytest.importorskip("setuptools")
     listed = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     if listed.returncode:
         pytest.skip("not a git checkout: the files that belong to it are unknown")
-    copy = tmp_path / "copy"
-    for name in listed.stdout.splitlines():
-        if (ROOT / name).exists():
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, copy / name, follow_symlinks=False)
-    script = "from setuptools import build_meta; print(build_meta.build_wheel('out'))"
-    built = subprocess.run([sys.executable, "-c", script], cwd=copy, capture_output=True, text=True, check=False)
-    assert built.returncode == 0, built.stderr
-    (wheel,) = (copy / "out").glob("*.whl")
+
+    def make(copy: Path) -> None:
+        for name in listed.stdout.splitlines():
+            if (ROOT / name).exists():
+                (copy / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, copy / name, follow_symlinks=False)
+        script = "from setuptools import build_meta; print(build_meta.build_wheel('out'))"
+        built = subprocess.run([sys.executable, "-c", script], cwd=copy, capture_output=True, text=True, check=False)
+        assert built.returncode == 0, built.stderr
+
+    (found,) = (once("wheel", make) / "out").glob("*.whl")
+    return found
+
+
+@pytest.mark.slow
+def test_the_wheel_answers_in_an_environment_of_its_own(wheel: Path, tmp_path: Path) -> None:
+    """The README's first command, from the wheel alone; what charz needs comes from this environment's packages."""
+    home = tmp_path / "environment"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(home)], check=True)
+    (packages,) = home.glob("lib/python3*/site-packages")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(packages)
+    needed = [path for path in sys.path if path.endswith("site-packages")]
+    (packages / "needed.pth").write_text("\n".join(needed))
+    python = home / "bin" / "python"
+    (entry,) = packages.glob("charz_dnn-*.dist-info/entry_points.txt")
+    assert "charz = charz.cli:main" in entry.read_text()
+    (command,) = re.findall(r"\.venv/bin/charz (ingest \S+)$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("CHARZ_", "PYTHON"))}
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(python), *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+
+    assert Path(run("-c", "import charz; print(charz.__file__)").stdout.strip()).is_relative_to(home)
+    done = run("-m", "charz", *command.split())
+    assert done.returncode == 0, done.stderr
+    assert "kpu_t256" in done.stdout and "peak memory" in done.stdout
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_exactly_the_package(wheel: Path) -> None:
+    copy = wheel.parent.parent
     assert wheel.name.startswith("charz_dnn-")
     in_wheel = {n for n in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in n}
     suffixes = {".py", ".sql", ".yaml", ".csv"}
@@ -184,3 +221,25 @@ def test_a_skipped_test_fails_where_nothing_may_be_missing(
     )
     (word, count), *_ = outcome.items()
     assert f"{count} {word.removesuffix('s')}" in done.stdout.splitlines()[-1], done.stdout
+
+
+def test_the_accuracy_that_the_readme_states_is_that_of_the_pages() -> None:
+    """Each row's counts and shares stand in one row of its page, with the words before the colon."""
+    row = re.compile(
+        r"^\| ([^|]+) \| \[[^\]]+\]\((docs/[\w-]+\.md)\) \| (\d+) \| (0\.\d+) \| (0\.\d+) \|$", re.MULTILINE
+    )
+    stated = row.findall((ROOT / "README.md").read_text())
+    assert len(stated) >= 6
+    for said, page, rows, median, within in stated:
+        keys = [key.strip() for key in said.partition(":")[0].removeprefix("energy of ").split(",")]
+        lines = [
+            [cell.strip() for cell in text.strip("|").split("|")] for text in (ROOT / page).read_text().splitlines()
+        ]
+        found = [cells for cells in lines if set(keys) <= set(cells)]
+        assert any({rows, median, within} <= set(cells) for cells in found), said
+    assert min(float(within) for *_, within in stated) < 0.5, "the worst rows are among them"
+
+
+def test_the_picture_of_the_readme_is_there() -> None:
+    (picture,) = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", (ROOT / "README.md").read_text())
+    assert (ROOT / picture).read_bytes().startswith(b"\x89PNG") and (ROOT / picture).stat().st_size < 300_000

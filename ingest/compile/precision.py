@@ -22,15 +22,21 @@ where the policy asks for a wider one.
 A weight whose `weight_precision` is set is stored so and read without a conversion, because a kernel
 that takes quantized weights expands them on the fly. Vectors among them (biases, scales) keep the
 weight type of `*`: nobody quantizes those.
+
+Rows may hold in some modules alone (`MODULE`): a policy of its own for each pattern of their paths.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
 from ..graph import GraphOperator
 from .dataflow import WEIGHT_ROLES, Flow, moves, viewed
 from .rules import PolicyRule, Rules
+
+MODULE = "module:"
+"""Before a pattern of modules and `|`: a row of the policy that holds in them, as `module:layer4.*|conv`."""
 
 FULL = "fp32"
 """Type that `keep` computes in."""
@@ -72,7 +78,13 @@ class _Propagation:
         self.policy = policy
         self.bits = rules.bits
         self.everything = policy["*"]
-        self.by_module = {key.split(":", 1)[0] for key in policy if ":" in key}
+        self.patterns: dict[str, dict[str, PolicyRule]] = {}
+        for key, rule in policy.items():
+            if key.startswith(MODULE):
+                pattern, _, own = key.removeprefix(MODULE).partition("|")
+                self.patterns.setdefault(pattern, {})[own] = rule
+        owns = (key.rpartition("|")[2] for key in policy)
+        self.by_module = {own.split(":", 1)[0] for own in owns if ":" in own}
         self.is_real = [rules.kind.get(t.precision) == "float" for t in self.tensors]
         self.types = Types([t.precision for t in self.tensors], [""] * len(flow.graph.operators))
         self.weights_cast: set[tuple[int, str]] = set()
@@ -92,14 +104,22 @@ class _Propagation:
 
     def _rule(self, operator: GraphOperator) -> PolicyRule:
         """The row of the module class it stands in (`norm:timm.LayerNorm`, `norm:LayerNorm`), else of its ATen
-        operator, else of its class, else of everything."""
+        operator, else of its class, else of everything; of the policy of its module, where that has one of its own."""
         name, operator_class = self.flow.names[operator.operator_id]
+        module = self.flow.graph.modules[operator.module_id]
+        policy = self._policy_of(module.path)
         if operator_class in self.by_module:
-            module = self.flow.graph.modules[operator.module_id]
             for name_of_class in (f"{module.package}.{module.class_name}", module.class_name):
-                if (found := self.policy.get(f"{operator_class}:{name_of_class}")) is not None:
+                if (found := policy.get(f"{operator_class}:{name_of_class}")) is not None:
                     return found
-        return self.policy.get(name) or self.policy.get(operator_class) or self.everything
+        return policy.get(name) or policy.get(operator_class) or policy["*"]
+
+    def _policy_of(self, path: str) -> dict[str, PolicyRule]:
+        """The rows that hold in a module: those of the first pattern that it or a module around it matches, else the policy's."""
+        for pattern, policy in self.patterns.items():
+            if fnmatchcase(path, pattern) or fnmatchcase(path, f"{pattern}.*"):
+                return policy
+        return self.policy
 
     def _store_weights(self) -> None:
         """Types in which weights lie in memory: the widest that one of their readers asks for."""

@@ -24,10 +24,12 @@ WITH choices AS (
         k.latency_s,
         k.energy_j,
         k.energy_j / NULLIF(k.batch, 0) AS sample_j,
+        k.energy_j / NULLIF(k.latency_s, 0e0) AS average_power_w,
         COALESCE(k.energy_j / NULLIF(k.batch, 0), 1e300) AS comparable_j,
         m.peak_memory_byte,
         m.peak_memory_byte <= h.dram_byte AS fits_device,
         p.price_usd_per_hour,
+        CONCAT(p.confidence, ', ', p.dated) AS price_basis,
         COALESCE(p.price_usd_per_hour, 1e300) AS comparable_usd_per_hour,
         p.price_usd_per_hour / 3600e0 * k.latency_s / NULLIF(k.batch, 0) * 1e6 AS million_inference_usd,
         COALESCE(p.price_usd_per_hour / 3600e0 * k.latency_s / NULLIF(k.batch, 0) * 1e6, 1e300) AS comparable_usd,
@@ -56,6 +58,7 @@ losers AS (
         a.sequence,
         a.scenario_id,
         COUNT(*) AS dominated_by_count,
+        MIN(b.average_power_w) AS dominating_power_w,
         MIN_BY(
             CONCAT(b.hardware, ' ', b.backend, ' ', b.precision, ' batch ', CAST(b.batch AS VARCHAR)),
             ROUND(LN(b.latency_s) * 1e8) * 1e5 + b.choice_number
@@ -96,18 +99,24 @@ SELECT
     c.batch / NULLIF(c.latency_s, 0e0) AS throughput_per_s,
     -- Energy of one sample; null when a coefficient is missing. [J]
     c.sample_j,
+    -- Energy over time. [W]
+    c.average_power_w,
     -- Energy-delay product of a run. [J s]
     c.energy_j * c.latency_s AS edp_js,
     c.peak_memory_byte,
     -- True when it fits the part's main memory.
     c.fits_device,
     c.price_usd_per_hour,
+    -- How far the rent can be trusted, and the month it held; null where there is none.
+    CASE WHEN c.price_usd_per_hour IS NOT NULL THEN c.price_basis END AS price_basis,
     -- Rent for a million samples; null when unknown. [USD]
     c.million_inference_usd,
     c.energy_scope,
     c.energy_basis,
     -- Choices that beat it in every respect.
     COALESCE(x.dominated_by_count, 0) AS dominated_by_count,
+    -- Least average power of these: a limit below it leaves none of them. [W]
+    x.dominating_power_w,
     -- One of them, the fastest, as `part backend precision batch`; null on the Pareto front.
     x.dominated_by,
     -- Assumed inputs of the catalog it rests on, prices included; see `assumed_input`.

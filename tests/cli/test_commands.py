@@ -166,6 +166,24 @@ def test_an_output_that_takes_nothing(resnet18: Path, output: str | None, code: 
     assert (done.returncode, len(done.stderr.splitlines())) == (code, lines), done.stderr
 
 
+def test_alone_it_says_what_to_do_first(charz: Charz) -> None:
+    done = charz()
+    assert done.returncode == 0
+    assert [text.split()[:2] for text in done.stdout.splitlines()] == [
+        ["charz", "ingest"], ["charz", "report"], ["charz", "recommend"], ["charz", "--help"],
+    ]  # fmt: skip
+
+
+def test_a_shell_completes_commands_and_options(charz: Charz) -> None:
+    def completed(words: str) -> list[str]:
+        count = str(len(words.split()) - 1)
+        return charz(env={"_CHARZ_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": count}).stdout.split()
+
+    assert completed("charz rep") == ["report"]
+    assert "--latency" in completed("charz recommend --lat")
+    assert "complete -o default" in charz(env={"_CHARZ_COMPLETE": "source_bash"}).stdout
+
+
 def test_a_group_alone_is_its_help(charz: Charz) -> None:
     done = charz("scenario")
     assert (done.returncode, done.stderr) == (0, "") and "remove" in done.stdout

@@ -38,7 +38,7 @@ READS: dict[str, tuple[list[str], dict[str, Any]]] = {
     "models": ([], {}),
     "opportunities": (["small"], {"on": "t4"}),
     "parallel": (["small"], {"on": "h100_sxm5_80"}),
-    "recommend": (["small"], {"on": ["t4", "l4"], "latency": "1s"}),
+    "recommend": (["small", "other"], {"on": ["t4", "l4"], "latency": "1s", "power": "80W", "by": "cost"}),
     "report": (["small"], {"on": "t4", "batch": 3}),
     "scenario list": ([], {}),
     "schema": (["model_report"], {}),
@@ -51,14 +51,14 @@ OTHERS = {
     "calibrate", "doctor", "export", "fusion", "graph", "hardware add", "hardware dump", "hardware remove", "hardware sync",
     "hardware template", "ingest", "measure",
     "mcp", "measurements import", "measurements list", "plot", "refresh", "scenario add", "scenario remove", "validate",
-    "what-if",
+    "what-if", "workload",
 }  # fmt: skip
 """Commands that write, run models or other commands, or want measurements: their own tests call them."""
 
 IN_SANDBOX = {"sql", "describe"}
 """Commands whose SQL comes from anybody."""
 
-SEVERAL = {"compare", "coverage", "cost", "sweep", "llm", "check"}
+SEVERAL = {"compare", "recommend", "coverage", "cost", "sweep", "llm", "check"}
 """Commands whose arguments are the names of one list."""
 
 

@@ -22,10 +22,10 @@ import pytest
 
 from charz import sandbox
 from charz.cli.dispatch import run
-from charz.cli.output import Format, encode, write
+from charz.cli.output import Format, encode, write, write_sections
 from charz.schema import user_file
 from charz.schema.errors import CharzError
-from charz.session.answer import of_arrow
+from charz.session.answer import Rows, of_arrow
 
 QUESTION = ("sql", "SELECT 1 AS a", "--format", "csv")
 ANSWER = b"a\n1\n"
@@ -260,3 +260,41 @@ def test_an_answer_takes_no_more_memory_than_its_rows(file: Path) -> None:
         done = subprocess.run(asked, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=True)
         peaks.append(int(done.stderr.split()[-1]) * 1024)
     assert peaks[1] - peaks[0] < 60e6
+
+
+def test_every_section_stands_in_every_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Below one another for people; an object in JSON; a row a value in CSV and parquet, numbers with every digit."""
+    tables = [
+        ("run", Rows(("model", "latency_s"), [("net", 1 / 3)])),
+        ("memory", Rows(("part", "fits"), [("t4", True), ("l4", None)])),
+    ]
+
+    def written(format: Format) -> bytes:
+        out = tmp_path / f"all.{format}"
+        write_sections([(name, rows, dict) for name, rows in tables], format, out, force=True)
+        return out.read_bytes()
+
+    assert json.loads(written(Format.json)) == {
+        "run": [{"model": "net", "latency_s": 1 / 3}],
+        "memory": [{"part": "t4", "fits": True}, {"part": "l4", "fits": None}],
+    }
+    long = [("run", 0, "model", None, "net"), ("run", 0, "latency_s", 1 / 3, None), ("memory", 0, "part", None, "t4"),
+            ("memory", 0, "fits", None, "true"), ("memory", 1, "part", None, "l4"), ("memory", 1, "fits", None, None)]  # fmt: skip
+    assert polars.read_csv(io.BytesIO(written(Format.csv))).rows() == long
+    assert polars.read_parquet(io.BytesIO(written(Format.parquet))).rows() == long
+    assert written(Format.markdown).decode().splitlines()[:5] == [
+        "## Run", "", "| model | latency |", "|---|---|", "| net | 333 ms |",
+    ]  # fmt: skip
+    assert [line for line in written(Format.table).decode().splitlines() if line in ("Run", "Memory")] == [
+        "Run",
+        "Memory",
+    ]
+
+
+def test_a_report_in_markdown_has_its_sections(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = ["report", "small", "--on", "t4", "--db", str(file)]
+    assert run([*line, "--format", "markdown"]) == 0
+    titles = [text[3:] for text in capsys.readouterr().out.splitlines() if text.startswith("## ")]
+    assert titles == ["Run", "Memory", "Mapping", "Kernels", "Energy", "Sentences", "Checks"]
+    assert run([*line, "--format", "json", "--full"]) == 0
+    assert {"run", "precisions", "timeline", "fusion"} <= json.loads(capsys.readouterr().out).keys()

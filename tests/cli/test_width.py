@@ -31,6 +31,32 @@ def test_no_line_of_a_table_is_longer_than_the_terminal(
     assert not wide
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "line",
+    [
+        "compare small decoder --on t4,kpu_t64 --by operator --top 20",
+        "compare small --on t4 --backend eager,tensorrt --by module",
+        "explain small 0 --on t4 --formulas",
+        "opportunities small --on t4 --backend tensorrt --modules int8",
+        "recommend small other --on t4,l4 --by cost --power 60W",
+        "report decoder --on t4 --full",
+        "what-if --set t4.sm.unit_count=80 -- compare small --on t4 --by class",
+        "workload {work} --on t4,l4",
+    ],
+)
+def test_no_line_of_other_tables_is_either(
+    line: str, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(WIDTH))
+    work = tmp_path / "work.yaml"
+    work.write_text("rate_per_s: 30\nruns: [{model: small, count: 2}, {model: other, batch: 8}]\n")
+    monkeypatch.setenv("CHARZ_DB", str(file))
+    assert dispatch.run(line.format(work=work).split()) in (0, 1), capsys.readouterr().err
+    printed = capsys.readouterr().out
+    assert printed and not [text for text in printed.splitlines() if len(text) > WIDTH]
+
+
 def test_a_long_text_goes_on_in_further_lines_and_numbers_stay_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(display, "_table_width", lambda: 30)
     rows = [(1, "12 words that say what is in this cell", "4.00 ms"), (2, "short", "40.0 ms")]

@@ -20,6 +20,7 @@ from charz.schema.catalog import (
     HardwarePeak,
     HardwareProvenance,
 )
+from charz.schema.errors import CharzError
 from charz.schema.row import Row
 
 FACTS = Path(__file__).parents[3] / "shared/hardware_facts"
@@ -228,5 +229,10 @@ def test_aliases_of_the_measured_parts(catalog: Catalog) -> None:
         "NVIDIA V100 32GB": "v100_sxm2_32",
         "NVIDIA A100 80GB PCIe": "a100_pcie_80",
         "Tesla T4": "t4",
+        # The part of that name, and no laptop's or other variant's.
+        "4090": "rtx4090",
+        "13900k": "i9_13900k",
     }.items():
         assert names.match(name, pairs) == part
+    with pytest.raises(CharzError, match="several parts have this name: h100. Candidates: h100_nvl_94, h100_pcie_80"):
+        names.match("h100", pairs)

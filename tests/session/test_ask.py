@@ -123,9 +123,63 @@ def test_an_answer_says_what_it_leaves_out(file: Path, tmp_path: Path) -> None:
 def test_limits_leave_choices_out_by_reason(db: Session) -> None:
     """What is too slow, too dear or of unknown price is told apart, and the fastest of each named."""
     lost = db.recommend("small", latency="1ns", on="t4", section="others")
+    assert lost["model"].to_list() == ["small"]
     assert lost["reason"].to_list() == ["too slow"] and lost["fastest"][0].startswith("t4 ")
     priced = db.recommend("small", price=1e-6, on=["t4", "kpu_t64"], section="others")
     assert dict(priced.select("reason", "choice_count").iter_rows()).keys() == {"too expensive", "price unknown"}
+
+
+def test_a_budget_is_held_against_models_and_parts(db: Session) -> None:
+    """Sorted by what is asked; a price says how far it can be trusted."""
+    for by, column in {"latency": "latency_s", "energy": "sample_j", "cost": "million_inference_usd"}.items():
+        found = db.recommend(["small", "other"], on=["t4", "l4", "kpu_t64"], by=by, top=500)
+        known = found[column].drop_nulls()
+        assert set(found["model"]) == {"small", "other"}
+        assert known.to_list() == found[column].to_list()[: len(known)] == sorted(known)
+    assert found.filter(pl.col("price_usd_per_hour").is_null() != pl.col("price_basis").is_null()).is_empty()
+    assert found["price_basis"].drop_nulls()[0].startswith("assumed, 20")
+
+
+def test_a_limit_on_the_power_drawn_keeps_what_only_stronger_choices_beat(db: Session) -> None:
+    """And is no cap on the part, which would make runs slower."""
+    every = db.recommend("small", on=["t4", "l4"], top=500)
+    most = every["average_power_w"].median()
+    kept = db.recommend("small", on=["t4", "l4"], power=most, top=500)
+    assert kept["average_power_w"].max() <= most and set(kept["power"]) == {"default"}
+    within = every.filter(pl.col("average_power_w") <= most)
+    assert set(within["latency_s"]) <= set(kept["latency_s"])
+
+
+def test_what_a_list_leaves_out_is_counted(db: Session) -> None:
+    with pytest.warns(CharzWarning, match=r"left out: \d+ further choices that none beats; --top \d+ lists all"):
+        assert len(db.recommend("small", on=["t4", "l4"], top=1)) == 1
+
+
+@pytest.mark.parametrize("by", ["operator", "class", "module"])
+def test_pieces_of_runs_stand_beside_each_other(db: Session, by: str) -> None:
+    """The slowest first, each on both parts; operators and classes add up to what the kernels take."""
+    found = db.compare("small", on=["t4", "kpu_t64"], by=by, top=10_000)
+    name = found.columns[0]
+    assert name == {"operator": "operator", "class": "operator_class", "module": "module"}[by]
+    slowest = found.group_by(name, maintain_order=True).agg(pl.col("latency_s").max())["latency_s"].to_list()
+    assert slowest == sorted(slowest, reverse=True)
+    if by == "module":
+        return
+    kernels = {
+        part: db.report("small", on=part, section="kernels", top=10_000)["latency_s"].sum()
+        for part in ("t4", "kpu_t64")
+    }
+    for part, total in kernels.items():
+        mine = found.filter(hardware=part)
+        assert mine["latency_s"].sum() == pytest.approx(total, rel=1e-9)
+        assert mine["edp_fraction"].sum() == pytest.approx(
+            mine["latency_fraction"].sum() / 2 + mine["energy_fraction"].sum() / 2
+        )
+
+
+def test_a_depth_without_modules_is_an_error(db: Session) -> None:
+    with pytest.raises(CharzError, match="no module lies so deep"):
+        db.compare("small", on="t4", by="module", depth=90)
 
 
 @pytest.mark.parametrize(
@@ -254,3 +308,17 @@ def test_sizes_of_a_family_that_stay_in_a_level() -> None:
             ("dram", 4992.0, 4992.0, None, "n=32", None),
         )
     ]  # fmt: skip
+
+
+def test_modules_are_ranked_by_what_they_would_save(db: Session) -> None:
+    """In another precision, each by the difference of its own times; the sum is what whole modules save."""
+    asked = {"on": "t4", "batch": 64, "backend": "tensorrt", "precision": "fp32"}
+    found = db.opportunities("small", modules="fp16", **asked, top=1000)
+    saved = found["saved_time_fraction"].to_list()
+    assert saved == sorted(saved, reverse=True) and set(found["change"]) == {"fp16"}
+    both = db.compare("small", by="module", on="t4", batch=64, backend="tensorrt", precision=["fp32", "fp16"], top=1000)
+    times = {(row["module"], row["precision"]): row["latency_s"] for row in both.to_dicts()}
+    for row in found.to_dicts():
+        assert row["saved_s"] == pytest.approx(times[row["module"], "fp32"] - times[row["module"], "fp16"], rel=1e-9)
+    with pytest.raises(CharzError, match="it is in this precision already"):
+        db.opportunities("small", modules="fp32", **asked)

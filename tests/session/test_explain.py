@@ -12,6 +12,8 @@ import pytest
 import charz
 from charz.schema.errors import CharzError
 from charz.session import Messages, Session
+from charz.session.explain import sentences
+from charz.session.quantities import quantity
 
 TARGET: dict[str, Any] = {"on": "rtx4090", "backend": "eager", "precision": "fp32", "batch": 1}
 
@@ -29,7 +31,7 @@ def meanings(frame: pl.DataFrame, name: str) -> list[str]:
 @pytest.mark.slow
 def test_an_operator_down_to_its_sources(resnet18: Path) -> None:
     with charz.open(resnet18) as db:
-        told = db.explain("resnet18", "conv2d_1", **TARGET)
+        told = db.explain("resnet18", "conv2d_1", formulas=True, **TARGET)
     with duckdb.connect(str(resnet18), read_only=True) as connection:
         ((latency_s, compute_s, dram_byte),) = connection.sql(
             """
@@ -59,7 +61,9 @@ def test_every_term_with_its_inputs_down_to_the_tile(resnet18: Path) -> None:
     """Each mechanism that takes time, the row of the share it reaches, the tile's own constants and source, and why the
     layout is what it is."""
     with charz.open(resnet18) as db:
-        told = db.explain("resnet18", "conv2d_1", on="rtx4090", backend="inductor", precision="fp16", batch=8)
+        told = db.explain(
+            "resnet18", "conv2d_1", on="rtx4090", backend="inductor", precision="fp16", batch=8, formulas=True
+        )
         target = (
             "model = 'resnet18' AND hardware = 'rtx4090' AND backend = 'inductor' AND precision = 'fp16' AND batch = 8"
         )
@@ -87,7 +91,7 @@ def test_every_term_with_its_inputs_down_to_the_tile(resnet18: Path) -> None:
 @pytest.mark.slow
 def test_an_operator_with_efficiency_rows_of_its_own_shows_them(resnet18: Path) -> None:
     with charz.open(resnet18) as db:
-        told = db.explain("resnet18", "relu_", **TARGET)
+        told = db.explain("resnet18", "relu_", formulas=True, **TARGET)
     assert any("hardware:rtx4090, activation, aten.relu_, eager" in text for text in meanings(told, "memory"))
 
 
@@ -96,10 +100,63 @@ def test_a_kernel_and_the_whole_run(resnet18: Path) -> None:
     with charz.open(resnet18) as db:
         whole = db.explain("resnet18", **TARGET)
         slowest = whole.filter(pl.col("step") == "Kernels that take the most time")
-        kernel = db.explain("resnet18", slowest["name"][0], **TARGET)
+        kernel = db.explain("resnet18", slowest["name"][0], formulas=True, **TARGET)
     first = kernel.filter(pl.col("name") == "latency_s")
     assert first["value"][0] == slowest["value"][0]
     assert "2. How its terms make up the time" in set(kernel["step"])
+
+
+@pytest.mark.parametrize("part", ["t4", "i7_13700k", "kpu_t64"])
+@pytest.mark.parametrize("batch", [1, 64])
+def test_three_sentences_first(file: Path, part: str, batch: int) -> None:
+    """What sets the pace, why, what would change it; what a run or kernel would save is no more than its time."""
+    with charz.open(file) as db:
+        run = db.explain("small", on=part, batch=batch)
+        (row,) = db.report("small", on=part, batch=batch).to_dicts()
+        kernels = db.report("small", on=part, batch=batch, section="kernels", top=1000).to_dicts()
+        of_kernels = [db.explain("small", str(k["kernel_id"]), on=part, batch=batch) for k in kernels[:3]]
+    for told in (run, *of_kernels):
+        assert told["name"].to_list()[:3] == ["pace", "why", "change"]
+        for sentence in told["word"][:3]:
+            assert sentence[0].isupper() and sentence.endswith(".") and "None" not in sentence and "nan" not in sentence
+    assert quantity(row["latency_s"], "s") in run["word"][0]
+    setter = "dispatch by the host" if row["bottleneck"] == "overhead" else "sets the pace"
+    assert setter in run["word"][0]
+    for kernel, told in zip(kernels, of_kernels, strict=False):
+        assert told.height == 3 and quantity(kernel["latency_s"], "s") in told["word"][0]
+        kind, _, level = kernel["bottleneck"].partition(":")
+        assert {"memory": f"{level} sets", "overhead": "dispatch", "compute": "arithmetic sets"}.get(
+            kind, "pace"
+        ) in told["word"][0]
+
+
+def test_what_is_saved_at_most_is_what_the_next_bound_leaves() -> None:
+    """A kernel of 8 ms behind a level of memory, whose arithmetic takes 2 ms, is at most 4 times as fast without; one that is held
+    back by dispatch is as fast as its device."""
+    kernel = {"kernel_id": 1, "latency_s": 8e-3, "busy_s": 8e-3, "compute_s": 2e-3, "memory_s": 8e-3, "team_s": 0.0,
+              "overhead_s": 0.0, "host_issue_s": 1e-3, "unlimited_s": 8e-3, "clock_fraction": 1.0, "bottleneck": "memory:dram"}  # fmt: skip
+    assert "at most 4.00 times as fast" in sentences.of_kernel(kernel, "conv", "", 16e-3)[2][1]
+    assert "(50 % of the run): dram sets the pace" in sentences.of_kernel(kernel, "conv", "", 16e-3)[0][1]
+    waiting = kernel | {"bottleneck": "overhead", "busy_s": 2e-3, "overhead_s": 6e-3}
+    assert "at most 4.00 times as fast" in sentences.of_kernel(waiting, "conv", "", 16e-3)[2][1]
+    even = kernel | {"bottleneck": "balanced"}
+    assert "times as fast" not in sentences.of_kernel(even, "conv", "", 16e-3)[2][1]
+
+
+def test_a_kernel_is_found_as_the_table_calls_it(file: Path) -> None:
+    """By its number, by what it fuses, by its module; the slowest of several, and that there are others is said."""
+    said: list[str] = []
+    with Session(file, messages=Messages(remark=said.append)) as db:
+        table = db.report("small", on="t4", section="kernels", top=1000).to_dicts()
+        for kernel in table[:3]:
+            first = next(k for k in table if k["kernel"] == kernel["kernel"])
+            told = db.explain("small", kernel["kernel"].upper(), on="t4")
+            assert f"Kernel {first['kernel_id']}, " in told["word"][0]
+        with pytest.raises(CharzError, match="unknown operator: no such thing"):
+            db.explain("small", "no such thing", on="t4")
+    assert any("kernels that are called so" in line for line in said) == any(
+        sum(k["kernel"] == kernel["kernel"] for k in table) > 1 for kernel in table[:3]
+    )
 
 
 @pytest.mark.slow

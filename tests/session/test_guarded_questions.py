@@ -117,5 +117,5 @@ def test_a_limit_below_the_lowest_setting_of_a_board_is_refused_with_that(file: 
     """A T4 takes 60 W and more."""
     with charz.open(file) as db:
         with pytest.raises(CharzError, match="lowest setting of the board: 50w. The lowest: t4 at 60w"):
-            db.report("small", on="t4", power="50w")
-        assert len(db.report("small", on="t4", power="65w")) > 0
+            db.report("small", on="t4", cap="50w")
+        assert len(db.report("small", on="t4", cap="65w")) > 0

@@ -5,6 +5,9 @@ from __future__ import annotations
 import inspect
 import warnings
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 import charz
 from charz.session import CharzWarning
@@ -20,3 +23,26 @@ def test_a_warning_points_at_the_line_that_asked(file: Path) -> None:
     (warning,) = [w for w in caught if issubclass(w.category, CharzWarning)]
     assert "openvino on t4" in str(warning.message)
     assert (warning.filename, warning.lineno) == (__file__, line)
+
+
+def test_an_interrupted_ingest_says_what_is_kept_and_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from charz.ingest import pipeline
+
+    original = pipeline.ingest
+
+    def interrupted(spec: Any, rules: Any) -> Any:
+        if spec.name == "mlp":
+            return original(spec, rules)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pipeline, "ingest", interrupted)
+    with (
+        charz.open(tmp_path / "some.duckdb") as db,
+        pytest.warns(
+            CharzWarning, match="interrupted: 1 of 2 models are kept; the same command goes on with the others"
+        ),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        db.ingest(["synthetic:mlp,in=8,hidden=8,out=8", "synthetic:pooling"], no_answers=True)

@@ -13,7 +13,7 @@ import pytest
 import charz
 from charz.cli import dispatch
 from charz.schema.errors import CharzError
-from charz.session import Messages, Session
+from charz.session import CharzWarning, Messages, Session
 from charz.session.ask import charts
 from charz.session.ask.plot import PICTURES
 
@@ -144,3 +144,11 @@ def test_a_page_holds_its_scripts(tmp_path: Path) -> None:
     point = {"footprint_byte": 1.0, "attained_ops_per_s": 2.0, "series": "a", "model": "m", "batch": 1, "tile": "t"}
     charts.save(charts.shmoo([{**point, "served": "l2", "weights": "l2"}], [], "title"), tmp_path / "page.html")
     assert not re.findall(r"<script[^>]*\ssrc=", (tmp_path / "page.html").read_text())
+
+
+def test_a_picture_of_nothing_is_an_error_and_a_part_without_a_point_is_said(db: Session) -> None:
+    with pytest.raises(CharzError, match="nothing to draw: small.*No batch fits the memory there. Name others"):
+        db.plot("batch", "small", on="t4", batch=10**7)
+    (row,) = db.report("small", on="t4", precision="fp32", section="largest_batch").to_dicts()
+    with pytest.warns(CharzWarning, match="left out: kpu_t64, no batch fits the memory there"):
+        db.plot("batch", "small", on=["t4", "kpu_t64"], batch=[row["largest_batch"]], precision="fp32")

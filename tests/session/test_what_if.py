@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import shutil
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
+import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
@@ -192,3 +195,74 @@ def test_the_database_may_be_named_before_the_command(
         outputs.append(capsys.readouterr().out)
         monkeypatch.setenv("CHARZ_DB", "")
     assert outputs[0] == outputs[1] and "unit_count=80" in outputs[0]
+
+
+def test_models_of_other_sizes_answer_as_if_they_were_ingested(tmp_path: Path, few_parts: Path) -> None:
+    """A perceptron twice as wide and of another depth answers what it answers once ingested; the file stays as it was."""
+    path = tmp_path / "sizes.duckdb"
+    shutil.copy(few_parts, path)
+    base, other = (
+        f"synthetic:mlp,in=64,hidden={hidden},out=16,layers={layers}" for hidden, layers in ((64, 2), (128, 3))
+    )
+    with charz.open(path) as db:
+        db.ingest(base, no_answers=True)
+        before = path.read_bytes()
+        found = db.what_if({}, "compare", base, on="t4", sizes={"width": 128, "depth": "2,3"})
+        assert path.read_bytes() == before
+        again = db.what_if(
+            {"t4.dram.bandwidth_byte_per_s": "640GB/s"}, "compare", base, on="t4", sizes={"hidden": 128, "layers": 3}
+        )
+        db.ingest(other, no_answers=True)
+        (expected,) = db.compare(other, on="t4").to_dicts()
+    assert found["variant"].to_list() == ["as is", "width=128, depth=2", "width=128, depth=3"]
+    assert found["model"].to_list()[::2] == [base, other]
+    assert found["latency_s"][2] == pytest.approx(expected["latency_s"], rel=1e-9)
+    assert found["energy_per_sample_j"][2] == pytest.approx(expected["energy_per_sample_j"], rel=1e-9)
+    assert len(again) == 4 and again["variant"][2] == "hidden=128, layers=3; as is"
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments", "sizes", "said"),
+    [
+        ("report", ["small"], {"width": 8}, "not a size of this model"),
+        ("sql", ["SELECT 1"], {"width": 8}, "a change of no model"),
+        ("compare", [["small", "other"]], {"width": 8}, "changes of several models"),
+        ("report", ["synthetic:mlp"], {"width": list(range(1, 70))}, "too many models"),
+        ("report", ["torchvision:resnet18"], {"depth": 3}, "not a size of this model"),
+    ],
+)
+def test_sizes_that_cannot_be_are_told(
+    file: Path, method: str, arguments: list[Any], sizes: dict[str, Any], said: str
+) -> None:
+    with charz.open(file) as db, pytest.raises(CharzError, match=said):
+        db.what_if({}, method, *arguments, on="t4", sizes=sizes)
+
+
+def test_modules_in_another_precision_take_what_they_take_in_it(tmp_path: Path, few_parts: Path) -> None:
+    """The second layer of a perceptron in int8 computes as under int8, the first as under fp32, and the weights of each lie so in
+    memory; the file stays as it was."""
+    path = tmp_path / "mixed.duckdb"
+    shutil.copy(few_parts, path)
+    model = "synthetic:mlp,in=256,hidden=512,out=256,layers=2"
+    asked = {"on": "t4", "backend": "tensorrt"}
+    with charz.open(path) as db:
+        db.ingest(model, no_answers=True)
+        before = path.read_bytes()
+        kernels = db.what_if({}, "report", model, **asked, section="kernels", modules={"2": "int8"})
+        memory = db.what_if({}, "report", model, **asked, section="memory", modules={"2": "int8"})
+        assert path.read_bytes() == before
+        alone = {name: db.report(model, **asked, precision=name, section="kernels") for name in ("fp32", "int8")}
+        with pytest.raises(CharzError, match="unknown module: layer9"):
+            db.what_if({}, "report", model, **asked, modules={"layer9.*": "int8"})
+        with pytest.raises(CharzError, match="not a module or precision"):
+            db.what_if({}, "report", model, **asked, modules={"a'b": "int8"})
+
+    def compute_s(frame: pl.DataFrame, module: str) -> float:
+        return frame.filter(pl.col("module") == module)["compute_s"].sum()
+
+    mixed = kernels.filter(pl.col("variant") == "2=int8")
+    assert compute_s(mixed, "0") == pytest.approx(compute_s(alone["fp32"], "0"), rel=1e-6)
+    assert compute_s(mixed, "2") == pytest.approx(compute_s(alone["int8"], "2"), rel=1e-6)
+    assert compute_s(mixed, "2") < compute_s(alone["fp32"], "2")
+    weights = dict(memory.select("variant", "weight_byte").iter_rows())
+    assert weights["as is"] - weights["2=int8"] == pytest.approx(512 * 256 * 3)

@@ -34,6 +34,7 @@ from .decide.explore import Explore
 from .decide.opportunities import Opportunities
 from .decide.recommend import Recommend
 from .decide.what_if import WhatIf
+from .decide.workload import Workload
 from .explain.explain import Explain
 from .explain.fusion import Fusion
 from .file.check import Check
@@ -70,6 +71,7 @@ class Session(
     Opportunities,
     Recommend,
     WhatIf,
+    Workload,
     Explain,
     Fusion,
     Doctor,

@@ -125,6 +125,8 @@ class Asked:
     """Further ones that answer a question of their own: shown where they are asked for, each by an option of its name."""
     files: tuple[str, ...] = ()
     """Parameters that name a file to write in place of every table; the answer is its name."""
+    instead: tuple[str, ...] = ()
+    """Parameters that ask for one table in place of every section."""
 
 
 def _path_of(owner: Any) -> Path:
@@ -139,6 +141,7 @@ def answer(
     is_writing: bool = False,
     alone: tuple[str, ...] = (),
     files: tuple[str, ...] = (),
+    instead: tuple[str, ...] = (),
 ) -> Callable[[Callable[Concatenate[S, P], Rows]], Callable[Concatenate[S, P], pl.DataFrame]]:
     """Make a method that gives rows one that returns a frame, and a command of its name."""
 
@@ -150,7 +153,7 @@ def answer(
 
                 return Frame(body(self, *args, **kwargs).frame())
 
-        method.asked = Asked(body, sections, more, is_writing, alone, files)  # type: ignore[attr-defined]
+        method.asked = Asked(body, sections, more, is_writing, alone, files, instead)  # type: ignore[attr-defined]
         return cast("Callable[Concatenate[S, P], pl.DataFrame]", method)
 
     return decorated

@@ -14,6 +14,7 @@ from charz.schema import user_file
 from charz.schema.errors import CharzError, unknown_name
 
 from .access import Access, database_path
+from .answer import Rows
 from .axes import check_size
 from .messages import Messages
 from .scoped import Said, Scoped
@@ -49,7 +50,7 @@ class Question:
     sequences: Sequence[int] = ()
     precisions: Sequence[str] = ()
     backends: Sequence[str] = ()
-    powers: Sequence[str] = ()
+    caps: Sequence[str] = ()
     """Power modes by name, or limits as `150w`; without, each part's default."""
     every_backend: bool = False
     """Without backends, every one that runs, but for unfused counterparts, and not the one that answers assume."""
@@ -283,6 +284,13 @@ class Core:
             oldest.close()
             self._answered = {asked: known for asked, known in self._answered.items() if known[0] is not oldest}
 
+    def cut(self, found: Rows, top: int, of: str = "rows") -> Rows:
+        """The first rows of an answer; how many more there are is said."""
+        frame = found.frame()
+        if len(frame) > top:
+            self.messages.warn(f"left out: {len(frame) - top} further {of}; --top {len(frame)} lists all")
+        return replace(found, source=frame.head(top))
+
     def texts(self, views: Sequence[str]) -> dict[str, str]:
         """What each column of some views holds; of one name in several, the first view's."""
         query = "SELECT column_name, description FROM view_column WHERE view = ?"
@@ -321,31 +329,31 @@ class Core:
                 if name not in names:
                     raise unknown_name(kind, name, names)
 
-    def _check_powers(self, parts: Sequence[str], powers: Sequence[str]) -> None:
+    def _check_caps(self, parts: Sequence[str], caps: Sequence[str]) -> None:
         """Raise `CharzError` for a power mode that no part has and that is no limit in watts; say which parts lack one."""
-        for power in powers:
-            if re.fullmatch(r"\d+(\.\d+)?w", power):
-                self._check_limit(parts, power)
+        for cap in caps:
+            if re.fullmatch(r"\d+(\.\d+)?w", cap):
+                self._check_limit(parts, cap)
                 continue
             query = "SELECT hardware, mode FROM hardware_power WHERE NOT is_default"
             modes = self.connection().execute(query).fetchall()
             known = sorted({mode for part, mode in modes if not parts or part in parts})
-            able = {part for part, mode in modes if mode == power}
+            able = {part for part, mode in modes if mode == cap}
             if not able.intersection(parts or able):
                 raise CharzError(
-                    "unknown power mode", power, f"there are {', '.join(known) or 'none'}", "or write a limit as 150w"
+                    "unknown power mode", cap, f"there are {', '.join(known) or 'none'}", "or write a limit as 150w"
                 )
             if lacking := [part for part in parts if part not in able]:
-                self.messages.warn(f"left out: {power} on {', '.join(lacking)}, which have no such mode")
+                self.messages.warn(f"left out: {cap} on {', '.join(lacking)}, which have no such mode")
 
-    def _check_limit(self, parts: Sequence[str], power: str) -> None:
+    def _check_limit(self, parts: Sequence[str], cap: str) -> None:
         """Raise `CharzError` for a limit below the lowest that any of the parts asked about can be set to; name that."""
         query = "SELECT hardware, least_w FROM power_range"
         least = {part: watt for part, watt in self.connection().execute(query).fetchall() if part in parts}
-        if low := {part: watt for part, watt in least.items() if watt > float(power.removesuffix("w"))}:
+        if low := {part: watt for part, watt in least.items() if watt > float(cap.removesuffix("w"))}:
             named = ", ".join(f"{part} at {watt:g}w" for part, watt in low.items())
             raise CharzError(
-                "a limit below the lowest setting of the board", power, f"the lowest: {named}", "ask for that"
+                "a limit below the lowest setting of the board", cap, f"the lowest: {named}", "ask for that"
             )
 
     def asked(self, question: Question, *views: str) -> Scoped:
@@ -394,7 +402,7 @@ class Core:
         models = [self.model_name(name) for name in question.models] or list(self._scope.models)
         parts = [self.part_name(name) for name in question.hardware] or list(self._scope.hardware)
         self.check_run(question.backends, question.precisions)
-        self._check_powers(parts, question.powers)
+        self._check_caps(parts, question.caps)
         untrained = self._untrained(models)
         question = self._trained(question, untrained)
         precisions = question.precisions or question.preferred
@@ -420,7 +428,7 @@ class Core:
                 question.hardware,
                 precisions=question.precisions,
                 backends=question.backends,
-                powers=question.powers,
+                caps=question.caps,
                 runs=[run],
                 fields=question.fields,
             ),
@@ -435,8 +443,8 @@ class Core:
             for batch in question.batches or [1]
             for sequence in (*question.sequences,) or (None,)
         ]
-        powers = (*question.powers,) or (None,)
-        return [{**run, "power": power, **question.fields} for run in runs for power in powers]
+        caps = (*question.caps,) or (None,)
+        return [{**run, "power": cap, **question.fields} for run in runs for cap in caps]
 
     def _untrained(self, models: Sequence[str]) -> set[str]:
         """Backends and precision policies that do not train, where all models of a question have a backward pass."""

@@ -52,8 +52,9 @@ Backend = Annotated[str | None, Text("Backend, e.g. inductor.")]
 Cache = Annotated[
     str, Text("What the last-level cache holds when a kernel begins: warm, cold, hot or weights_resident.")
 ]
-Power = Annotated[str | None, Text("Power mode of the part, e.g. 15w, or a limit in watts, e.g. 150w.")]
-Powers = Annotated[Names | None, Text("Power modes or limits in watts, with commas.")]
+Cap = Annotated[str | None, Text("Cap on the part: a power mode, e.g. 15w, or a limit in watts, e.g. 150w.")]
+Caps = Annotated[Names | None, Text("Caps on the part: power modes or limits in watts, with commas.")]
+Drawn = Annotated[Amount | None, Text("Most power drawn on average over a run, e.g. 15W.")]
 Batches = Annotated[Sizes | None, Text("Batches: 8, 1,8,64 or 1:256 (doubling).")]
 Sequences = Annotated[Sizes | None, Text("Sequence lengths, as batches.")]
 Precisions = Annotated[Names | None, Text("Precision policies, with commas.")]

@@ -10,10 +10,10 @@ from .parameters import (
     Batch,
     Batches,
     Cache,
+    Cap,
+    Caps,
     Models,
     Parts,
-    Power,
-    Powers,
     Precision,
     Precisions,
     Sequence_,
@@ -34,7 +34,7 @@ def of_axes(
     sequence: Sequences,
     precision: Precisions,
     backend: Backends,
-    power: Powers,
+    cap: Caps,
     fields: dict[str, str] | None = None,
 ) -> Question:
     """A question about every combination of the axes; what is left open takes the defaults."""
@@ -45,7 +45,7 @@ def of_axes(
         sizes(sequence),
         names(precision),
         names(backend),
-        names(power),
+        names(cap),
         fields=fields or {},
     )
 
@@ -58,7 +58,7 @@ def single(
     precision: Precision,
     backend: Backend,
     cache: Cache = "warm",
-    power: Power = None,
+    cap: Cap = None,
 ) -> Question:
     """A question about one target; what is left open takes the defaults."""
     return Question(
@@ -68,6 +68,6 @@ def single(
         [sequence] if sequence else [],
         [precision] if precision else [],
         [backend] if backend else [],
-        [power] if power else [],
+        [cap] if cap else [],
         fields={"cache_state": cache_state(cache)},
     )

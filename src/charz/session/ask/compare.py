@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from ..answer import Rows, answer
-from ..axes import cache_state
-from ..core import Core
+from charz.schema.errors import CharzError
+from charz.sql.keys import TARGET as KEYS
+
+from ..answer import Rows, answer, of_query
+from ..axes import cache_state, one_of
+from ..core import Core, Question
 from ..parameters import (
     Backends,
     Batches,
     Cache,
+    Caps,
     Models,
     Parts,
-    Powers,
     Precisions,
     Sequences,
+    Text,
     Top,
 )
 from ..question import TARGET, of_axes
@@ -30,30 +34,78 @@ _COMPARED_MEMORY = (
 )  # fmt: skip
 
 
+_PIECES = {"operator": "operator", "class": "operator_class", "module": "module"}
+"""What a run is divided by, and the column that names a piece of it."""
+
+
+def _pieces(by: str, depth: int) -> str:
+    """A query of the pieces of every run with their times, energies and energy-delay products."""
+    keys, name = ", ".join(KEYS), _PIECES[by]
+    if by == "module":
+        return (
+            f"SELECT {keys}, {name}, operator_count, latency_s, energy_j, edp_js FROM module_edp WHERE depth = {depth}"
+        )
+    # A sum is known where all of its operators are.
+    known = ", ".join(
+        f"CASE WHEN count(*) = count({column}) THEN sum({column}) END AS {column}" for column in ("energy_j", "edp_js")
+    )
+    sums = f"count(DISTINCT operator_id) AS operator_count, sum(latency_s) AS latency_s, {known}"
+    return f"SELECT {keys}, {name}, {sums} FROM operator_edp GROUP BY {keys}, {name}"
+
+
 class Compare(Core):
     """Models on parts beside each other."""
 
-    @answer("cost", "memory")
+    @answer("cost", "memory", instead=("by",))
     def compare(
         self,
         models: Models,
         *,
         on: Parts = None,
+        by: Annotated[
+            Literal["operator", "class", "module"] | None,
+            Text("Hold what a run is made of against parts and backends."),
+        ] = None,
+        depth: Annotated[int, Text("Depth of the modules of --by module.", least=1, most=100)] = 1,
         batch: Batches = None,
         sequence: Sequences = None,
         precision: Precisions = None,
         backend: Backends = None,
         cache: Cache = "warm",
-        power: Powers = None,
+        cap: Caps = None,
         top: Top = 60,
         section: Literal["cost", "memory"] = "cost",
     ) -> Rows:
-        """Compare models on parts: time, energy, energy-delay product, memory and what sets the pace."""
+        """Compare models on parts: time, energy, energy-delay product, memory and what sets the pace; or, with --by, their
+        operators, classes of operators or modules, the slowest first, each with its share of the run."""
         held = cache_state(cache)
-        question = of_axes(models, on, batch, sequence, precision, backend, power, {"cache_state": held})
+        question = of_axes(models, on, batch, sequence, precision, backend, cap, {"cache_state": held})
+        if by is not None:
+            return self._divided(question, one_of("division", by, _PIECES), depth, top)
         scoped = self.asked(question, "model_report")
         if section == "memory":
-            order = f"ORDER BY batch, sequence, peak_memory_byte, model, hardware, backend, precision LIMIT {top}"
-            return scoped.rows("model_memory", _COMPARED_MEMORY, order)
-        order = f"ORDER BY batch, sequence, latency_s, model, hardware, backend, precision LIMIT {top}"
-        return scoped.rows("model_report", _COMPARED, order, beside=("model_energy", "model_latency"))
+            order = "ORDER BY batch, sequence, peak_memory_byte, model, hardware, backend, precision"
+            return self.cut(scoped.rows("model_memory", _COMPARED_MEMORY, order), top)
+        order = "ORDER BY batch, sequence, latency_s, model, hardware, backend, precision"
+        return self.cut(scoped.rows("model_report", _COMPARED, order, beside=("model_energy", "model_latency")), top)
+
+    def _divided(self, question: Question, by: str, depth: int, top: int) -> Rows:
+        """The pieces of every run, those that are slowest anywhere first, each on every part and backend."""
+        view, name = "module_edp" if by == "module" else "operator_edp", _PIECES[by]
+        scoped = self.asked(question, view)
+        shares = ", ".join(
+            f"p.{column}, p.{column} / NULLIF(r.{column}, 0) AS {column.rpartition('_')[0]}_fraction"
+            for column in ("latency_s", "energy_j", "edp_js")
+        )
+        query = f"""
+            SELECT p.{name}, {", ".join(f"p.{key}" for key in TARGET)}, p.operator_count, {shares}
+            FROM ({_pieces(by, depth)}) AS p JOIN model_report AS r USING ({", ".join(KEYS)})
+            ORDER BY
+                p.model, p.batch, p.sequence,
+                max(p.latency_s) OVER (PARTITION BY p.model, p.batch, p.sequence, p.{name}) DESC, p.{name}, p.latency_s,
+                p.hardware, p.backend, p.precision
+        """
+        found = of_query(scoped.sql(query), view)
+        if not found.fetch():
+            raise CharzError("no module lies so deep", f"--depth {depth}", next="take a smaller depth")
+        return self.cut(found, top, "pieces")

@@ -9,9 +9,9 @@ from ..core import Core
 from ..parameters import (
     Backends,
     Batches,
+    Caps,
     Model,
     Parts,
-    Powers,
     Precisions,
     Sequences,
     Top,
@@ -58,11 +58,11 @@ class Concurrency(Core):
         sequence: Sequences = None,
         precision: Precisions = None,
         backend: Backends = None,
-        power: Powers = None,
+        cap: Caps = None,
         top: Top = 10,
         section: Literal["bounds", "stages", "validation"] = "bounds",
     ) -> Rows:
         """Show stages, critical path and the bounds they set, with the lines that validate them."""
         view, columns, order = _CONCURRENT[section]
-        scoped = self.asked(of_axes([model], on, batch, sequence, precision, backend, power), view)
+        scoped = self.asked(of_axes([model], on, batch, sequence, precision, backend, cap), view)
         return scoped.rows(view, columns, order.format(top=top))

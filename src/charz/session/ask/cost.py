@@ -12,9 +12,9 @@ from ..core import Core
 from ..parameters import (
     Backends,
     Batches,
+    Caps,
     Models,
     Parts,
-    Powers,
     Precisions,
     Sequences,
     Text,
@@ -54,13 +54,13 @@ class Cost(Core):
         sequence: Sequences = None,
         precision: Precisions = None,
         backend: Backends = None,
-        power: Powers = None,
+        cap: Caps = None,
     ) -> Rows:
         """Price a sample and a million of them, runs that do not fit last. Without --co2 no CO2 is given: charz knows no rate."""
         for option, value in {"--co2": co2, "--kwh": kwh, "--overhead": overhead}.items():
             if value is not None and not math.isfinite(value):
                 raise CharzError("not a finite number", f"{option} {value}")
-        scoped = self.asked(of_axes(models, on, batch, sequence, precision, backend, power), "inference_cost")
+        scoped = self.asked(of_axes(models, on, batch, sequence, precision, backend, cap), "inference_cost")
         columns = _COST
         if co2 is not None or kwh is not None:
             scoped.execute("CREATE OR REPLACE TEMP TABLE electricity AS SELECT * FROM electricity LIMIT 0")

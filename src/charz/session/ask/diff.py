@@ -14,7 +14,7 @@ from charz.schema.errors import CharzError, unknown_name
 
 from ..answer import Rows, answer
 from ..core import Core, Question
-from ..parameters import Backend, Batch, Cache, Part, Power, Precision, Sequence_, Text, Top
+from ..parameters import Backend, Batch, Cache, Cap, Part, Precision, Sequence_, Text, Top
 from ..question import single
 from ..scoped import Scoped
 from . import against_trace, versions
@@ -69,7 +69,7 @@ class Diff(Core):
         precision: Precision = None,
         backend: Backend = None,
         cache: Cache = "warm",
-        cap: Power = None,
+        cap: Cap = None,
         top: Top = 20,
         section: Literal["total", "modules", "classes", "kernels"] = "total",
     ) -> Rows:

@@ -9,7 +9,7 @@ from charz.schema import user_file
 from charz.schema.errors import CharzError
 
 from ..core import Core
-from ..parameters import Backend, Batch, Cache, File, Force, Model, Part, Power, Precision, Sequence_, Text
+from ..parameters import Backend, Batch, Cache, Cap, File, Force, Model, Part, Precision, Sequence_, Text
 from ..question import single
 from ..saving import saving
 
@@ -39,7 +39,7 @@ class Graph(Core):
         precision: Precision = None,
         backend: Backend = None,
         cache: Cache = "warm",
-        cap: Power = None,
+        cap: Cap = None,
         force: Force = False,
     ) -> Kernels:
         """Draw the kernels of a model as boxes, what each adds to the run as color; for Python the networkx graph behind it.

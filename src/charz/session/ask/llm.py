@@ -12,9 +12,9 @@ from ..core import Core, Question
 from ..parameters import (
     Backends,
     Batches,
+    Caps,
     Models,
     Parts,
-    Powers,
     Precisions,
     Sizes,
     Text,
@@ -45,7 +45,7 @@ class Llm(Core):
         context: Annotated[Sizes | None, Text("Tokens attended to: 1024 or 512:8192.")] = None,
         precision: Precisions = None,
         backend: Backends = None,
-        power: Powers = None,
+        cap: Caps = None,
     ) -> Rows:
         """Serve language models: time to first token, time, energy and cost of each token after it, by batch and context."""
         lengths = sizes(context) or [1024]
@@ -60,7 +60,7 @@ class Llm(Core):
             names(on),
             precisions=names(precision),
             backends=names(backend),
-            powers=names(power),
+            caps=names(cap),
             runs=runs,
             preferred=SERVED_PRECISIONS,
         )

@@ -11,9 +11,9 @@ from ..core import Core
 from ..parameters import (
     Backends,
     Batches,
+    Caps,
     Model,
     Part,
-    Powers,
     Precisions,
     Sequences,
     Top,
@@ -71,7 +71,7 @@ class Memory(Core):
         sequence: Sequences = None,
         precision: Precisions = None,
         backend: Backends = None,
-        power: Powers = None,
+        cap: Caps = None,
         top: Top = 8,
         section: Literal["split", "levels", "largest_batch", "checkpointing", "timeline", "fits"] = "split",
     ) -> Rows:
@@ -81,13 +81,13 @@ class Memory(Core):
         sizes that stays in each level, weights and activations held twice.
         """
         if section == "fits":
-            asked = of_axes(self._family(model), [on], batch, sequence, precision, backend, power)
+            asked = of_axes(self._family(model), [on], batch, sequence, precision, backend, cap)
             ordered = "SELECT * FROM memory_fit ORDER BY hardware, backend, precision, batch, sequence, depth"
             return Rows(
                 memory_fits.COLUMNS, memory_fits.fits(self.asked(asked, "memory_fit").records(ordered)), ("memory_fit",)
             )
         view, columns, order = _MEMORY[section]
-        scoped = self.asked(of_axes([model], [on], batch, sequence, precision, backend, power), view)
+        scoped = self.asked(of_axes([model], [on], batch, sequence, precision, backend, cap), view)
         return scoped.rows(view, columns, order.format(top=top))
 
     def _family(self, name: str) -> list[str]:

@@ -7,9 +7,9 @@ from ..core import Core
 from ..parameters import (
     Backends,
     Batches,
+    Caps,
     Model,
     Part,
-    Powers,
     Precisions,
     Sequences,
 )
@@ -35,11 +35,11 @@ class Parallel(Core):
         sequence: Sequences = None,
         precision: Precisions = None,
         backend: Backends = None,
-        power: Powers = None,
+        cap: Caps = None,
     ) -> Rows:
         """Split a model's time on 1, 2, 4 ... parts into computing, communicating and waiting: data, tensor, pipeline and
         expert parallel."""
-        scoped = self.asked(of_axes([model], [on], batch, sequence, precision, backend, power), "parallel_plan")
+        scoped = self.asked(of_axes([model], [on], batch, sequence, precision, backend, cap), "parallel_plan")
         query = "SELECT count(*) FROM parallel_plan WHERE interconnect <> 'none'"
         if not scoped.value(query):
             self.messages.warn(f"{on} states no interconnect, so there is nothing to spread over")

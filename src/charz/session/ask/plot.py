@@ -115,6 +115,18 @@ def _of(row: dict[str, Any], *columns: str) -> dict[str, Any]:
     return {column: row[column] for column in columns}
 
 
+def _checked(rows: Records, scoped: Scoped, view: str, messages: Messages, why: str) -> Records:
+    """The rows of a picture. Raises `CharzError` where there are none; parts of the question without one are said, and why."""
+    if not rows:
+        next = "name others with --on, --batch, --precision or --backend"
+        raise CharzError("nothing to draw", _subject(scoped, view), why, next)
+    asked = [row["hardware"] for row in scoped.records(f"SELECT DISTINCT hardware FROM {view} ORDER BY hardware")]
+    drawn = {row["hardware"] for row in rows}
+    if lost := [part for part in asked if part not in drawn]:
+        messages.warn(f"left out: {', '.join(lost)}, {why}")
+    return rows
+
+
 def _roofline(scoped: Scoped, messages: Messages) -> Chart:
     from . import charts
 
@@ -140,7 +152,7 @@ def _roofline(scoped: Scoped, messages: Messages) -> Chart:
     return charts.roofline(points, roofs, f"Roofline: {_subject(scoped, 'kernel_latency', condition)}")
 
 
-def _tiling(scoped: Scoped, _: Messages) -> Chart:
+def _tiling(scoped: Scoped, messages: Messages) -> Chart:
     from . import charts
 
     columns = "m.kernel, m.tile_m, m.tile_n, m.tile_k, m.tile_count, m.strategy, hardware, m.is_simulated, backend"
@@ -150,12 +162,14 @@ def _tiling(scoped: Scoped, _: Messages) -> Chart:
     )
     points = [
         _of(row, "kernel", "tile_m", "tile_n", "tile_k", "tile_count", "strategy", "part", "footprint_byte")
-        for row in _apart(scoped.records(query))
+        for row in _apart(
+            _checked(scoped.records(query), scoped, "kernel_mapping", messages, "no kernel is cut into tiles there")
+        )
     ]
     return charts.tiling(points, f"Tiles against footprint: {_subject(scoped, 'kernel_mapping')}")
 
 
-def _pareto(scoped: Scoped, _: Messages) -> Chart:
+def _pareto(scoped: Scoped, messages: Messages) -> Chart:
     from . import charts
 
     query = (
@@ -168,7 +182,7 @@ def _pareto(scoped: Scoped, _: Messages) -> Chart:
             "silicon": "simulated" if row["is_simulated"] else "silicon",
             "label": f"{row['hardware']} {row['precision']} {row['backend']} b{row['batch']}",
         }
-        for row in scoped.records(query)
+        for row in _checked(scoped.records(query), scoped, "recommendation", messages, "no energy is known there")
     ]
     return charts.pareto(points, f"Latency against energy: {_subject(scoped, 'recommendation')}")
 
@@ -197,10 +211,11 @@ def _edp(scoped: Scoped, messages: Messages) -> Chart:
     return charts.edp(rows, f"Energy-delay product: {_subject(scoped, 'kernel_edp', condition)}")
 
 
-def _batch(scoped: Scoped, _: Messages) -> Chart:
+def _batch(scoped: Scoped, messages: Messages) -> Chart:
     from . import charts
 
-    rows = _apart(scoped.records("SELECT * FROM batch_sweep WHERE fits_device ORDER BY batch"))
+    query = "SELECT * FROM batch_sweep WHERE fits_device AND throughput_per_s IS NOT NULL ORDER BY batch"
+    rows = _apart(_checked(scoped.records(query), scoped, "batch_sweep", messages, "no batch fits the memory there"))
     points = [_of(row, "part", "backend", "batch", "throughput_per_s", "saturating_batch") for row in rows]
     return charts.batch(points, f"Batch sweep: {_subject(scoped, 'batch_sweep')}")
 

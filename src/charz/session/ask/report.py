@@ -12,7 +12,7 @@ from charz.schema.errors import CharzError
 from ..answer import Rows, answer
 from ..axes import names
 from ..core import Core, Question
-from ..parameters import Backend, Batch, Cache, File, Force, Model, Names, Power, Precision, Sequence_, Text, Top
+from ..parameters import Backend, Batch, Cache, Cap, File, Force, Model, Names, Precision, Sequence_, Text, Top
 from ..question import single
 from ..scoped import Scoped
 from . import chrome_trace
@@ -197,7 +197,7 @@ class Report(Core):
         precision: Precision = None,
         backend: Backend = None,
         cache: Cache = "warm",
-        power: Power = None,
+        cap: Cap = None,
         top: Top = 10,
         html: Annotated[File | None, Text("Write the whole report as one page that opens anywhere.")] = None,
         trace: Annotated[File | None, Text("Write the predicted execution as a Chrome trace, which Perfetto opens.")] = None,
@@ -214,7 +214,7 @@ class Report(Core):
             raise CharzError(
                 "a report is of one part", ", ".join(parts) or "none named", next="`charz compare`, or --html page.html"
             )
-        question = single(model, parts[0], batch, sequence, precision, backend, cache, power)
+        question = single(model, parts[0], batch, sequence, precision, backend, cache, cap)
         written = []
         if html is not None:
             conditions = {
@@ -223,7 +223,7 @@ class Report(Core):
                 "precision": precision,
                 "backend": backend,
                 "cache": cache,
-                "power": power,
+                "cap": cap,
             }
             user_file.check(Path(html), force)
             user_file.write(

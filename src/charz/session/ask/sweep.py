@@ -14,9 +14,9 @@ from ..parameters import (
     Backends,
     Batches,
     Cache,
+    Caps,
     Models,
     Parts,
-    Powers,
     Precisions,
     Sequences,
     Sizes,
@@ -43,7 +43,7 @@ class Sweep(Core):
         sequence: Sequences = None,
         precision: Precisions = None,
         backend: Backends = None,
-        power: Powers = None,
+        cap: Caps = None,
         resolution: Annotated[Sizes | None, Text("Image sides, e.g. 192,224,288.")] = None,
         memory_format: Annotated[str, Text("nchw or nhwc.")] = "nchw",
         cache: Cache = "warm",
@@ -56,7 +56,7 @@ class Sweep(Core):
         wanted = self._at_resolutions(names(models), sizes(resolution))
         held = cache_state(cache)
         conditions = {"memory_format": memory_format, "cache_state": held}
-        question = of_axes(wanted, on, batch, sequence, precision, backend, power, conditions)
+        question = of_axes(wanted, on, batch, sequence, precision, backend, cap, conditions)
         order = "ORDER BY model, hardware, backend, precision, sequence, batch"
         return self.asked(question, "batch_sweep").rows("batch_sweep", _SWEPT, order)
 

@@ -11,7 +11,7 @@ from charz.schema.errors import CharzError
 from ..answer import Rows, answer, of_query
 from ..axes import cache_state, names, one_of
 from ..core import Core
-from ..parameters import Cache, Names, Power, Text
+from ..parameters import Cache, Cap, Names, Text
 
 
 class Scenario:
@@ -38,7 +38,7 @@ class Scenario:
         memory_format: Annotated[str, Text("nchw or nhwc.")] = "nchw",
         host_factor: Annotated[float, Text("Host time over the reference.", least=0.0)] = 1.0,
         cache: Cache = "warm",
-        power: Power = None,
+        cap: Cap = None,
     ) -> Rows:
         """Add a scenario, or one for each family's default backend."""
         fields: dict[str, Any] = {
@@ -49,7 +49,7 @@ class Scenario:
             "memory_format": one_of("memory format", memory_format, MEMORY_FORMATS),
             "host_factor": host_factor,
             "cache_state": cache_state(cache),
-            "power": power,
+            "power": cap,
         }
         session = self.session
         session.conditions(fields)  # what cannot be is said before a file is made

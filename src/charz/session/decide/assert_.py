@@ -8,7 +8,7 @@ from charz.schema.errors import CharzError
 
 from ..answer import Rows, answer
 from ..core import Core
-from ..parameters import Amount, Backend, Batch, Cache, Model, Part, Power, Precision, Sequence_, Text
+from ..parameters import Amount, Backend, Batch, Cache, Cap, Drawn, Model, Part, Precision, Sequence_, Text
 from ..question import TARGET, single
 from .limits import limits
 
@@ -29,13 +29,13 @@ class Assert(Core):
         latency: Annotated[Amount | None, Text("Longest run, e.g. 20ms.")] = None,
         energy: Annotated[Amount | None, Text("Most energy a sample, e.g. 1J.")] = None,
         memory: Annotated[Amount | None, Text("Most memory, e.g. 8GiB.")] = None,
-        power: Annotated[Amount | None, Text("Most power drawn on average over a run, e.g. 15W.")] = None,
+        power: Drawn = None,
         batch: Batch = None,
         sequence: Sequence_ = None,
         precision: Precision = None,
         backend: Backend = None,
         cache: Cache = "warm",
-        cap: Power = None,
+        cap: Cap = None,
     ) -> Rows:
         """Say PASS or FAIL of each limit: of a model on one part under one backend, never under a faster one instead.
 

@@ -14,7 +14,7 @@ from charz.schema.errors import CharzError, unknown_name
 from ..answer import Rows, answer
 from ..axes import cache_state, names, one_of, path_of, quantity
 from ..core import Core, Question
-from ..parameters import Backend, Batch, Cache, File, Names, Part, Power, Precisions, Sequence_, Text, Top
+from ..parameters import Backend, Batch, Cache, Cap, File, Names, Part, Precisions, Sequence_, Text, Top
 from ..scoped import Scoped
 from . import design_space
 
@@ -76,7 +76,7 @@ class Explore(Core):
         precision: Precisions = None,
         backend: Backend = None,
         cache: Cache = "warm",
-        power: Power = None,
+        cap: Cap = None,
         objective: Annotated[str, Text("What comes first: edp, latency or energy.")] = "edp",
         limit: Annotated[
             Names | None, Text("power=30W, latency=1ms, energy=5mJ or memory=8GiB, again for each: the most of a run.")
@@ -106,7 +106,7 @@ class Explore(Core):
             [part],
             precisions=names(precision),
             backends=[backend] if backend else [],
-            powers=[power] if power else [],
+            caps=[cap] if cap else [],
             runs=[{"batch": batch or 1, "sequence": sequence}],
             fields={"cache_state": cache_state(cache)},
         )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
+
+from charz.schema.errors import CharzError
+from charz.sql.keys import TARGET as KEYS
 
 from ..answer import Rows, answer, of_query
 from ..core import Core, Question
-from ..parameters import Backend, Batch, Model, Part, Power, Precision, Sequence_, Text, Top
+from ..parameters import Backend, Batch, Cap, Model, Part, Precision, Sequence_, Text, Top
 from ..question import DEFAULT_BATCHES, single
 
 _START = ("hardware", "backend", "precision", "batch")
@@ -38,29 +41,74 @@ class Opportunities(Core):
         sequence: Sequence_ = None,
         precision: Precision = None,
         backend: Backend = None,
-        power: Power = None,
+        cap: Cap = None,
         parts: Annotated[bool, Text("Other parts as well.")] = False,
+        modules: Annotated[
+            str | None, Text("Rank modules by what each would save by itself in this precision, e.g. int8.")
+        ] = None,
+        depth: Annotated[int, Text("Depth of the modules.", least=1, most=100)] = 1,
         top: Top = 15,
     ) -> Rows:
         """List what to change of the condition that is asked about, from what to what, with what each saves and its trade: the best
         of every kind of change first, then the next best of every kind."""
-        _, start = self.target(single(model, on, batch, sequence, precision, backend, power=power), "model_report")
+        _, start = self.target(single(model, on, batch, sequence, precision, backend, cap=cap), "model_report")
+        if modules is not None:
+            return self._of_modules(start, modules, depth, sequence, cap, top)
         question = Question(
             [model],
             [] if parts else [start["hardware"]],
             sorted({start["batch"], *DEFAULT_BATCHES}),
             [sequence] if sequence else [],
-            powers=[power] if power else [],
+            caps=[cap] if cap else [],
             every_backend=True,
             is_first=False,
         )
         scoped = self.asked(question, "opportunity")
         keys = [start[name] for name in _START]
         ranked = f"(SELECT *, ROW_NUMBER() OVER ({_BEST}) AS place FROM opportunity WHERE {_IS_START}) AS ranked"
-        query = f"SELECT {', '.join(_HELPED)} FROM {ranked} ORDER BY place, saved_time_fraction DESC NULLS LAST, kind LIMIT {top}"
+        query = f"SELECT {', '.join(_HELPED)} FROM {ranked} ORDER BY place, saved_time_fraction DESC NULLS LAST, kind"
         found = of_query(scoped.sql(query, keys), "opportunity")
         if not found.fetch():
             self.messages.warn(
                 f"nothing known would help {model} on {start['hardware']}; --parts asks about other parts too"
             )
-        return found
+        return self.cut(found, top, "changes")
+
+    def _of_modules(
+        self, start: dict[str, Any], precision: str, depth: int, sequence: int | None, cap: str | None, top: int
+    ) -> Rows:
+        """Modules by what they take less in another precision, the largest part of the run first."""
+        if precision == start["precision"]:
+            raise CharzError("it is in this precision already", precision, next="name another with --modules")
+        scoped = self.asked(
+            Question(
+                [start["model"]],
+                [start["hardware"]],
+                [start["batch"]],
+                [sequence] if sequence else [],
+                [start["precision"], precision],
+                [start["backend"]],
+                [cap] if cap else [],
+            ),
+            "module_edp",
+        )
+        same = ", ".join(name for name in KEYS if name not in ("precision", "scenario_id"))
+        saved = ", ".join(
+            f"a.{column} - b.{column} AS saved_{column.rpartition('_')[2]},"
+            f" (a.{column} - b.{column}) / NULLIF(r.{column}, 0) AS saved_{quantity}_fraction"
+            for column, quantity in (("latency_s", "time"), ("energy_j", "energy"))
+        )
+        query = f"""
+            SELECT {", ".join(f"a.{name}" for name in ("model", *_START))}, a.module, a.class_name, b.precision AS change,
+                a.latency_s, {saved}
+            FROM (FROM module_edp WHERE depth = {depth} AND precision = ?) AS a
+            JOIN (FROM module_edp WHERE depth = {depth} AND precision = ?) AS b USING ({same}, module_id)
+            JOIN model_report AS r ON {" AND ".join(f"r.{key} = a.{key}" for key in KEYS)}
+            ORDER BY saved_time_fraction DESC NULLS LAST, a.module
+        """
+        found = of_query(scoped.sql(query, [start["precision"], precision]), "module_edp")
+        if not found.fetch():
+            where = f"{start['model']} on {start['hardware']} under {start['backend']}, depth {depth}"
+            raise CharzError("no module to hold in both precisions", where, next="take another --backend or --depth")
+        self.messages.remark("each module by itself; conversions at its border are not counted")
+        return self.cut(found, top, "modules")

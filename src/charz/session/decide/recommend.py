@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from ..answer import Rows, answer
-from ..axes import names, sizes
+from ..axes import names, one_of, sizes
 from ..core import Core, Question
 from ..parameters import (
     Amount,
     Backends,
     Batches,
-    Model,
+    Caps,
+    Drawn,
+    Models,
     Parts,
-    Powers,
     Precisions,
     Sequences,
     Text,
@@ -23,10 +25,15 @@ from ..parameters import (
 from ..question import DEFAULT_BATCHES, TARGET
 from .limits import Limit, limits
 
-_CHOSEN = (
-    *TARGET, "power", "latency_s", "throughput_per_s", "sample_j", "peak_memory_byte", "price_usd_per_hour",
-    "million_inference_usd", "is_simulated", "energy_basis", "fits_device", "dominated_by",
+_SHOWN = (
+    *TARGET, "context", "power", "latency_s", "throughput_per_s", "sample_j", "average_power_w", "peak_memory_byte",
+    "million_inference_usd", "price_usd_per_hour", "price_basis", "is_simulated", "energy_basis",
 )  # fmt: skip
+
+_CHOSEN = (*_SHOWN, "fits_device", "dominated_by", "dominating_power_w")
+
+ORDERS = {"latency": "latency_s", "energy": "sample_j", "cost": "million_inference_usd"}
+"""What choices are sorted by, and its column."""
 
 FRONT = "on the front"
 
@@ -37,50 +44,57 @@ class Recommend(Core):
     @answer("front", "others")
     def recommend(
         self,
-        model: Model,
+        models: Models,
         *,
+        by: Annotated[Literal["latency", "energy", "cost"], Text("What comes first: latency, joules a sample, or cost of a sample.")] = "latency",
         latency: Annotated[Amount | None, Text("Longest run, e.g. 5ms.")] = None,
         energy: Annotated[Amount | None, Text("Most energy a sample, e.g. 50mJ.")] = None,
         memory: Annotated[Amount | None, Text("Most memory, e.g. 8GiB.")] = None,
+        power: Drawn = None,
         price: Annotated[float | None, Text("Highest rent of the part in USD an hour.", least=0.0)] = None,
         on: Parts = None,
         batch: Batches = None,
         sequence: Sequences = None,
         precision: Precisions = None,
         backend: Backends = None,
-        power: Powers = None,
+        cap: Caps = None,
         top: Top = 15,
         section: Literal["front", "others"] = "front",
-    ) -> Rows:
-        """List the choices no other beats, within the limits, fastest first, and why the others lost.
+    ) -> Rows:  # fmt: skip
+        """List the choices of each model that no other beats, within the limits, and why the others lost.
 
         A limit left out does not bind. Simulated parts are marked: no silicon exists to check them. Exit code 1 when no
         choice meets the limits.
         """
-        wanted = limits(latency, energy, memory, price=price)
+        wanted = limits(latency, energy, memory, power, price)
         question = Question(
-            [model],
+            names(models),
             names(on),
             sizes(batch) or DEFAULT_BATCHES,
             sizes(sequence),
             names(precision),
             names(backend),
-            names(power),
+            names(cap),
             every_backend=True,
             is_first=False,
         )
         scoped = self.asked(question, "recommendation")
         scoped.keep("recommendation")
-        found = scoped.rows("recommendation", _CHOSEN, "ORDER BY latency_s, hardware, backend, precision, batch")
+        first = "latency_s" if section == "others" else ORDERS[one_of("order", by, ORDERS)]
+        order = f"ORDER BY {first} NULLS LAST, latency_s, model, hardware, backend, precision, batch, sequence"
+        found = scoped.rows("recommendation", _CHOSEN, order)
         choices = [dict(zip(found.columns, row, strict=True)) for row in found.fetch()]
         verdicts = [_verdict(choice, wanted) for choice in choices]
         if section == "others":
             return _lost(choices, verdicts)
-        kept = [list(c.values())[:-2] for c, verdict in zip(choices, verdicts, strict=True) if verdict == FRONT]
-        self._say_simulated([c for c, verdict in zip(choices, verdicts, strict=True) if verdict == FRONT])
+        kept = [c for c, verdict in zip(choices, verdicts, strict=True) if verdict == FRONT]
+        self._say_simulated(kept)
         if not kept:
             self.messages.warn("no choice meets all limits; --section others says which limit each choice misses")
-        return Rows(_CHOSEN[:-2], kept[:top], ("recommendation",), is_failure=not kept)
+        if by == "cost" and any(choice["million_inference_usd"] is None for choice in kept):
+            self.messages.warn("parts without a price stand last")
+        rows = [[choice[name] for name in _SHOWN] for choice in kept]
+        return self.cut(Rows(_SHOWN, rows, ("recommendation",), is_failure=not kept), top, "choices that none beats")
 
     def _say_simulated(self, front: Sequence[dict[str, object]]) -> None:
         """Say when the choices that stand first have no silicon, and which is the first that has."""
@@ -101,16 +115,23 @@ def _verdict(choice: Mapping[str, Any], wanted: Sequence[Limit]) -> str:
         is_met = limit.is_met(choice)
         if not is_met:
             return limit.unknown if is_met is None else limit.too_much
-    return FRONT if choice["dominated_by"] is None else "beaten in every respect"
+    within = [limit.most for limit in wanted if limit.name == "power"]
+    # Who beats a choice meets every limit that it meets, but for the one on power.
+    is_beaten = choice["dominated_by"] is not None and not any(
+        choice["dominating_power_w"] is None or choice["dominating_power_w"] > most for most in within
+    )
+    return "beaten in every respect" if is_beaten else FRONT
 
 
 def _lost(choices: Sequence[dict[str, object]], verdicts: Sequence[str]) -> Rows:
     """Why choices lost, with the fastest of each kind; choices come fastest first."""
-    fastest: dict[str, list[object]] = {}
+    fastest: dict[tuple[object, str], list[object]] = {}
+    counts = Counter((choice["model"], verdict) for choice, verdict in zip(choices, verdicts, strict=True))
     for choice, verdict in zip(choices, verdicts, strict=True):
-        if verdict != FRONT and verdict not in fastest:
+        key = (choice["model"], verdict)
+        if verdict != FRONT and key not in fastest:
             name = f"{choice['hardware']} {choice['backend']} {choice['precision']} batch {choice['batch']}"
-            fastest[verdict] = [name, choice["latency_s"], choice["dominated_by"]]
-    rows = [[verdict, verdicts.count(verdict), *found] for verdict, found in fastest.items()]
-    rows.sort(key=lambda row: (-int(str(row[1])), str(row[0])))
-    return Rows(("reason", "choice_count", "fastest", "latency_s", "beaten_by"), rows)
+            fastest[key] = [name, choice["latency_s"], choice["dominated_by"]]
+    rows = [[*key, counts[key], *found] for key, found in fastest.items()]
+    rows.sort(key=lambda row: (str(row[0]), -int(str(row[2])), str(row[1])))
+    return Rows(("model", "reason", "choice_count", "fastest", "latency_s", "beaten_by"), rows)

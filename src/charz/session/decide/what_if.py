@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Annotated, Any
 
 from charz.schema.errors import CharzError, unknown_name
 
@@ -14,12 +16,19 @@ from ..axes import names
 from ..core import Core
 from ..parameters import Amount, Text
 from ..part_fields import PartField, named, part_fields
+from . import model_sizes
+
+if TYPE_CHECKING:
+    from charz.ingest.sources.spec import Spec
 
 METHODS = (
     "report", "compare", "sweep", "recommend", "cost", "memory", "concurrency", "opportunities", "parallel", "llm",
-    "explain", "sql", "hardware.show", "hardware.list", "hardware.diff",
+    "explain", "workload", "sql", "hardware.show", "hardware.list", "hardware.diff",
 )  # fmt: skip
 """Methods whose answers follow a part's numbers."""
+
+_WITHOUT_MODEL = frozenset({"workload", "sql", "hardware.show", "hardware.list", "hardware.diff"})
+"""Those that name no model."""
 
 MOST_VARIANTS = 1000
 """Combinations of values in one question."""
@@ -31,12 +40,20 @@ Value = Amount | Sequence[Amount]
 """A number in SI units, a text with its unit, several in one text with commas between, or a list of any."""
 
 
+_Variants = dict[str, tuple[str, dict[str, Any]]]
+"""By what is changed: the model to ask about, and the options that ask for the change."""
+
+
 class WhatIf(Core):
-    """Questions about parts that do not exist."""
+    """Questions about parts and models that do not exist."""
+
+    _copy: tuple[str, contextlib.ExitStack, Any, dict[str, str]] | None = None
+    """What was asked of models of other sizes last: the question, what closes the copy, its session, the names there."""
 
     @answer()
     def what_if(
         self,
+        /,
         changes: Annotated[
             Mapping[str, Value],
             Text(
@@ -45,17 +62,37 @@ class WhatIf(Core):
         ],
         method: Annotated[str, Text("Command that answers, e.g. report, with its arguments and options.")] = "report",
         *arguments: Any,
+        sizes: Annotated[
+            Mapping[str, Value] | None,
+            Text(
+                "SIZE=VALUE of the model, again for each: width, depth or a setting of a configuration, resolution of images.",
+                flag="model",
+                taken=list[str] | None,
+            ),
+        ] = None,
+        modules: Annotated[
+            Mapping[str, str] | None,
+            Text(
+                "PATTERN=PRECISION, again for each: modules that run in another precision than the rest, e.g. 'layer4.*=int8'.",
+                flag="precision",
+                taken=list[str] | None,
+            ),
+        ] = None,
         **options: Any,
     ) -> Rows:
-        """Answer as if numbers of parts were others, beside the parts as they are; nothing is written.
+        """Answer as if numbers of parts, sizes of the model or precisions of its modules were others, beside them as they are.
 
-        Several values of a number make a row of variants, of several numbers all combinations. A method and its arguments
+        Nothing is written. Several values of a number make a row of variants, of several numbers all combinations. A method and its arguments
         follow, on the command line after `--`: `charz what-if --set rtx4090.dram.bandwidth_byte_per_s=2TB/s -- report
-        resnet50 --on rtx4090`.
+        resnet50 --on rtx4090`. Models of other sizes are traced into a copy of the file, which is thrown away: `charz what-if --model
+        width=1024,2048 -- report synthetic:mlp --on t4`, and so is a model of which some modules run in another precision:
+        `--precision 'layer4.*=int8' -- report resnet18 --on t4`.
         """
         if method not in METHODS:
             raise unknown_name("method of a what-if", method, METHODS)
         *group, name = method.split(".")
+        if sizes or modules:
+            return self._of_models(sizes or {}, modules or {}, changes, method, arguments, options)
         asked: Asked = getattr(_owner(self, group), name).asked
         columns: tuple[str, ...] = ()
         views: tuple[str, ...] = ()
@@ -66,6 +103,93 @@ class WhatIf(Core):
                 columns, views = found.columns, found.views
                 rows += [(label, *row) for row in found.fetch()]
         return Rows(("variant", *columns), rows, views)
+
+    def _of_models(
+        self,
+        sizes: Mapping[str, Value],
+        modules: Mapping[str, str],
+        changes: Mapping[str, Value],
+        method: str,
+        arguments: Sequence[Any],
+        options: Mapping[str, Any],
+    ) -> Rows:
+        """The answer about the model as it is, and about it in other sizes, or with modules in other precisions, in a copy of the
+        file."""
+        word = next((name for name in ("model", "models") if name in options), None)
+        if method in _WITHOUT_MODEL or (word is None and not arguments):
+            raise CharzError("a change of no model", method, next="ask e.g. report synthetic:mlp --on t4")
+        (model, *others) = names(options[word] if word else arguments[0])
+        if others:
+            raise CharzError("changes of several models", ", ".join((model, *others)), next="ask about one")
+        if sizes and modules:
+            raise CharzError("sizes and precisions at once", model, next="ask about one after the other")
+        *group, name = method.split(".")
+        rows: list[tuple[Any, ...]] = []
+        session, found = self._mixed(model, modules, options) if modules else self._sized(model, sizes)
+        answer_of: Asked = getattr(_owner(session, group), name).asked
+        for label, (other, more) in found.items():
+            given = {**options, **more, **({word: other} if word else {})}
+            positional = arguments if word else (other, *arguments[1:])
+            if changes:
+                told = session.what_if.asked.rows(session, changes, method, *positional, **given)  # type: ignore[attr-defined]
+                rows += [(f"{label}; {row[0]}", *row[1:]) for row in told.fetch()]
+                columns = told.columns[1:]
+            else:
+                told = answer_of.rows(_owner(session, group), *positional, **given)
+                rows += [(label, *row) for row in told.fetch()]
+                columns = told.columns
+        return Rows(("variant", *columns), rows, told.views)
+
+    def _sized(self, model: str, sizes: Mapping[str, Value]) -> tuple[Any, _Variants]:
+        """A session that has the model in other sizes, and the names there, the model's own first."""
+        wanted = model_sizes.specs(model, sizes)
+        if model not in self._names("model"):
+            wanted = {AS_IS: model_sizes.own(self, model), **wanted}
+        session, found = self._copied(repr((model, sorted(sizes.items()))), wanted)
+        return session, {label: (other, {}) for label, other in {AS_IS: model, **found}.items()}
+
+    def _mixed(self, model: str, modules: Mapping[str, str], options: Mapping[str, Any]) -> tuple[Any, _Variants]:
+        """A session that has the model under a policy of its own too, and the options that ask for it, those as it is first."""
+        (base, *others) = names(options.get("precision")) or ["fp32"]
+        if others:
+            raise CharzError("several precisions of the rest", ", ".join((base, *others)), next="name one")
+        self.check_run((), (base, *modules.values()))
+        name, statement = model_sizes.policy(base, modules)
+        wanted = {name: model_sizes.own(self, model)}
+        session, found = self._copied(repr((model, base, name)), wanted, statement)
+        known = [
+            path
+            for (path,) in session.connection()
+            .execute("SELECT path FROM module WHERE model = ?", [found[name]])
+            .fetchall()
+        ]
+        for pattern in modules:
+            if not any(fnmatchcase(path, pattern) or fnmatchcase(path, f"{pattern}.*") for path in known):
+                raise unknown_name("module", pattern, known)
+        several = "precision" in options and not isinstance(options["precision"], str)
+        return session, {
+            label: (found[name], {"precision": [precision] if several else precision})
+            for label, precision in ((AS_IS, base), (name, name))
+        }
+
+    def _copied(self, key: str, wanted: Mapping[str, Spec], statement: str = "") -> tuple[Any, dict[str, str]]:
+        """A session of a copy with these models, kept for the next section of the same question."""
+        if self._copy is None or self._copy[0] != key:
+            self._forget()
+            with contextlib.ExitStack() as stack:
+                session, found = stack.enter_context(model_sizes.copied(self, wanted, statement))
+                self._copy = (key, stack.pop_all(), session, found)
+        return self._copy[2], self._copy[3]
+
+    def close(self) -> None:
+        """Let go of the file, and of the copy with models of other sizes."""
+        self._forget()
+        super().close()
+
+    def _forget(self) -> None:
+        copy, self._copy = self._copy, None
+        if copy is not None:
+            copy[1].close()
 
     def variants(self, changes: Mapping[str, Value]) -> dict[str, Core]:
         """A session of the file's own numbers, and one for each combination of the values, by what is changed. Raises `CharzError` for a number

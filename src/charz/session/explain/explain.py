@@ -3,6 +3,7 @@ shapes of tensors."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
@@ -11,10 +12,10 @@ from charz.schema.units import UNITS, ending
 
 from ..answer import Rows, answer
 from ..core import Core
-from ..parameters import Backend, Batch, Cache, Model, Part, Power, Precision, Sequence_, Text
+from ..parameters import Backend, Batch, Cache, Cap, Model, Part, Precision, Sequence_, Text
 from ..question import single
 from ..scoped import Scoped
-from . import tiles
+from . import sentences, tiles
 
 Record = dict[str, Any]
 
@@ -118,7 +119,10 @@ class Explain(Core):
         self,
         model: Model,
         piece: Annotated[
-            str | None, Text("Operator by name, or kernel by number; none explains the whole run.")
+            str | None,
+            Text(
+                "Kernel by number or as the table of the run calls it, or operator by name; none explains the whole run."
+            ),
         ] = None,
         *,
         on: Part,
@@ -127,28 +131,31 @@ class Explain(Core):
         precision: Precision = None,
         backend: Backend = None,
         cache: Cache = "warm",
-        power: Power = None,
+        cap: Cap = None,
         tile: Annotated[
             str | None, Text("Rows x columns x depth of a tile to hold against the chosen ones, e.g. 64x64x64.")
         ] = None,
+        formulas: Annotated[
+            bool, Text("Each mechanism too, with its formula, inputs and catalog numbers, down to tensor shapes.")
+        ] = False,
     ) -> Rows:
-        """Show how the time and energy of a model, kernel or operator come about on one part: each mechanism with its
-        formula, its inputs, the catalog numbers behind them, down to tensor shapes."""
-        question = single(model, on, batch, sequence, precision, backend, cache, power)
+        """Say what sets the pace of a model, kernel or operator on one part, why, and what would change it; with --formulas
+        show how its time and energy come about."""
+        question = single(model, on, batch, sequence, precision, backend, cache, cap)
         # A tile by hand is a candidate on a connection of its own.
         asked = self if tile is None else self.child(self._scope)
         scoped, keys = asked.target(question, "model_report")
         told = _Told(scoped, keys)
-        if tile is not None:
-            told.tiles(tiles.offer(scoped, tile), tile, piece)
-        elif piece is None:
-            told.run()
-            for line in told.hints:
-                self.messages.remark(line)
-        elif piece.isascii() and piece.isdigit():
-            told.kernel(int(piece))
+        candidate = None if tile is None else tiles.offer(scoped, tile)
+        kernel = None if piece is None else told.found(piece)
+        if tile is not None and candidate is not None:
+            told.tiles(candidate, tile, kernel)
+        elif kernel is None:
+            told.run(formulas)
         else:
-            told.kernel(told.operator(piece))
+            told.kernel(kernel, formulas)
+        for line in told.hints:
+            self.messages.remark(line)
         return Rows(COLUMNS, told.lines)
 
 
@@ -162,17 +169,21 @@ class _Told:
         self.hints: list[str] = []
         self._known: dict[str, dict[str, tuple[str | None, str]]] = {}
 
-    def run(self) -> None:
-        """The steps of a whole run, and the kernels that take most of it."""
-        for title, view, columns in _RUN_CHAIN:
-            self._facts(title, "", view, self._rows(view)[0], columns)
-        kernels = self._rows("kernel_time", "ORDER BY latency_s DESC, kernel_id")
-        total = sum(k["latency_s"] for k in kernels) + kernels[0]["run_call_s"]
+    def run(self, formulas: bool) -> None:
+        """What sets the pace of a whole run, the kernels that take most of it, and, where asked, how its numbers come about."""
+        kernels = self._kernels
+        total = self._run["latency_s"]
+        self._sentences(sentences.of_run(self._run, kernels))
         for kernel in kernels[:SHOWN_KERNELS]:
             meaning = f"{_name(kernel)}; {100 * kernel['latency_s'] / total:.1f} % of the run; {kernel['bottleneck']}"
             self._line(
                 "Kernels that take the most time", "", str(kernel["kernel_id"]), kernel["latency_s"], "s", meaning
             )
+        if formulas:
+            for title, view, columns in _RUN_CHAIN:
+                self._facts(title, "", view, self._rows(view)[0], columns)
+        else:
+            self.hints.append("--formulas shows how these numbers come about")
         teams = [k["team_s"] for k in kernels if k["team_s"]]
         self._hint(
             sum(teams),
@@ -201,54 +212,89 @@ class _Told:
         keys = self.keys
         sequence = f" --sequence {keys['sequence']}" if keys["sequence"] > 1 else ""
         options = f"--batch {keys['batch']}{sequence} --precision {keys['precision']} --backend {keys['backend']}"
-        power = "" if keys["power"] == "default" else f" --power {keys['power']}"
-        return f"--on {keys['hardware']} {options}{power}"
+        cap = "" if keys["power"] == "default" else f" --cap {keys['power']}"
+        return f"--on {keys['hardware']} {options}{cap}"
 
-    def operator(self, name: str) -> int:
-        """An operator's share of its kernel; returns the kernel."""
+    def found(self, piece: str) -> int:
+        """The kernel that is meant: by number, by an operator of it, or the slowest of those that the table of the run calls so."""
+        next = f"`charz explain {self.keys['model']} {self._as_asked()}` lists kernels"
+        kernels = self._kernels
+        if piece.isascii() and piece.isdigit():
+            numbers = [kernel["kernel_id"] for kernel in kernels]
+            if int(piece) in numbers:
+                return int(piece)
+            raise unknown_name("kernel", piece, map(str, sorted(numbers)), next)
         rows = self._rows("operator_edp", "ORDER BY kernel_id, step DESC")
-        mine = [row for row in rows if row["operator"] == name]
-        if not mine:
-            next = f"`charz explain {self.keys['model']} {self._as_asked()}` lists kernels"
-            raise unknown_name("operator", name, {row["operator"] for row in rows}, next)
+        if mine := [row for row in rows if row["operator"] == piece]:
+            self._shares(mine)
+            return int(mine[0]["kernel_id"])
+        word = piece.lower()
+        called = [k for k in kernels if word in (k["kernel"].lower(), (k["module"] or "").lower(), _name(k).lower())]
+        called = called or [k for k in kernels if word in _name(k).lower()]
+        if not called:
+            raise unknown_name("operator", piece, {row["operator"] for row in rows}, next)
+        if len(called) > 1:
+            others = ", ".join(str(k["kernel_id"]) for k in called[1:SHOWN_KERNELS])
+            self.hints.append(f"the slowest of {len(called)} kernels that are called so; the next: {others}")
+        return int(called[0]["kernel_id"])
+
+    def _shares(self, rows: Iterable[Record]) -> None:
+        """An operator's share of its kernel."""
         columns = (
             "operator_class", "module", "share_fraction", "model_fraction", "is_fused", "base_modifier", "modifier", "latency_s",
             "energy_j", "edp_js",
         )  # fmt: skip
-        for row in mine:
-            which = name if row["step"] == "main" else f"{name}, {row['step']}"
-            self._facts(f"Operator {which}: its share of kernel {row['kernel_id']}", "", "operator_edp", row, columns)
-        return int(mine[0]["kernel_id"])
+        for row in rows:
+            which = row["operator"] if row["step"] == "main" else f"{row['operator']}, {row['step']}"
+            title = f"Operator {which}: its share of kernel {row['kernel_id']}"
+            self._facts(title, "", "operator_edp", row, columns)
 
-    def kernel(self, kernel_id: int) -> None:
-        """The steps of one kernel, down to the part's numbers."""
+    def kernel(self, kernel_id: int, formulas: bool) -> None:
+        """What sets the pace of one kernel, and, where asked, its steps down to the part's numbers."""
         where = f"WHERE kernel_id = {kernel_id}"
-        kernels = self._rows("kernel_time", where)
-        if not kernels:
-            known = [str(row["kernel_id"]) for row in self._rows("run_kernel", "ORDER BY kernel_id")]
-            next = f"`charz explain {self.keys['model']} {self._as_asked()}` lists kernels"
-            raise unknown_name("kernel", str(kernel_id), known, next)
-        kernel = kernels[0]
+        (kernel,) = (k for k in self._kernels if k["kernel_id"] == kernel_id)
+        (mapping,) = self._rows("kernel_mapping", where)
+        shares, self.lines = self.lines, []
+        self._sentences(sentences.of_kernel(kernel, _name(kernel), mapping["sentence"] or "", self._run["latency_s"]))
+        self.lines += shares
+        if not formulas:
+            self.hints.append("--formulas shows how these numbers come about")
+            return
         for title, view, columns in _KERNEL_CHAIN:
             self._facts(
                 title, _name(kernel), view, kernel if view == "kernel_time" else self._rows(view, where)[0], columns
             )
         self._terms(kernel, where)
-        self._steps(where)
+        self._steps(where, mapping)
         self._layout(kernel)
         self._tensors(where)
         self._efficiencies(kernel)
-        self._catalog_numbers(self._rows("kernel_mapping", where)[0])
+        self._catalog_numbers(mapping)
 
-    def tiles(self, candidate: int, size: str, piece: str | None) -> None:
+    @functools.cached_property
+    def _kernels(self) -> list[Record]:
+        """Kernels of the run, the slowest first. Raises `CharzError` where the run has no time."""
+        found = self._rows("kernel_time", "ORDER BY latency_s DESC, kernel_id")
+        if self._run["latency_s"] is None:
+            raise CharzError(
+                "no time is known", f"{self.keys['model']} on {self.keys['hardware']}", next="`charz check`"
+            )
+        return found
+
+    @functools.cached_property
+    def _run(self) -> Record:
+        """The row of the run."""
+        rows = self.scoped.rows("model_report", beside=("model_energy", "model_latency"))
+        return dict(zip(rows.columns, rows.fetch()[0], strict=True))
+
+    def _sentences(self, told: Iterable[tuple[str, str]]) -> None:
+        for name, sentence in told:
+            self._line("In short", "", name, sentence, None, "")
+
+    def tiles(self, candidate: int, size: str, kernel: int | None) -> None:
         """What kernels with products take with the tile they run with and with another, side by side: one kernel or operator,
         or those that take most of the run."""
-        if piece is None:
-            where = "TRUE"
-        elif piece.isascii() and piece.isdigit():
-            where = f"kernel_id = {int(piece)}"
-        else:
-            where = f"kernel_id = {self.operator(piece)}"
+        where = "TRUE" if kernel is None else f"kernel_id = {kernel}"
         tiles = self._rows("kernel_tile", f"WHERE {where} ORDER BY kernel_id, candidate")
         mine = {row["kernel_id"]: row for row in tiles if row["candidate"] == candidate}
         # The offered tile may be the fastest: it is held against the best of the others.
@@ -262,7 +308,9 @@ class _Told:
         rivals = {row["kernel_id"]: row for row in slowest[:SHOWN_KERNELS]}
         if not rivals:
             next = f"`charz explain {self.keys['model']} {self._as_asked()}` lists kernels"
-            raise CharzError("no product to tile", piece or str(self.keys["model"]), next=next)
+            raise CharzError(
+                "no product to tile", str(self.keys["model"]) if kernel is None else f"kernel {kernel}", next=next
+            )
         for kernel_id, rival in rivals.items():
             title = f"Kernel {kernel_id}: {_name(rival)}"
             self._tiled(title, f"chosen, candidate {rival['candidate']}", rival)
@@ -310,12 +358,12 @@ class _Told:
         passed_on = {name for view in reads.split(", ") for name in self._documented(view)}
         return [name for name in self._documented(mechanism) if name not in passed_on]
 
-    def _steps(self, where: str) -> None:
+    def _steps(self, where: str, mapping: Record) -> None:
         """The tile of every step, and the constants of the tile itself."""
         title = "6. Steps of its operators"
         steps = self._rows("step_mapping", f"{where} ORDER BY step_id")
         if steps:
-            self._line(title, "", "mapping", self._rows("kernel_mapping", where)[0]["sentence"], None, "")
+            self._line(title, "", "mapping", mapping["sentence"], None, "")
         for step in steps:
             item = f"{step['operator']} ({step['operator_class']}), {step['step']}"
             self._facts(title, item, "step_mapping", step, ["flops", *(c for c in _STEP if step[c] is not None)])

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from charz.schema.errors import CharzError
+from charz.schema.errors import CharzError, is_interrupt
 
 from ..answer import Rows, answer
 from ..ask.report import SHOWN_PARTS
@@ -109,16 +109,28 @@ class Ingest(Sql):
         specs = _specs(_listed(models), all_, _listed(settings), inputs=tuple(_listed(inputs)), **options)
         if name is not None:
             specs = [_named(specs, name)]
+        finished: Counter[str] = Counter()
         with self.messages.progress("ingest", len(specs)) as done:
 
             def report(outcome: Outcome) -> None:
                 done(outcome.model)
+                finished[outcome.state] += 1
                 if outcome.state == "failed":
                     self.messages.warn(f"failed: {outcome.model}: {outcome.message}")
                 elif outcome.message:
                     self.messages.remark(f"{outcome.model}: {outcome.message}")
 
-            return self._closing(run(specs, changing, evaluate, jobs, force, report))
+            try:
+                outcomes = run(specs, changing, evaluate, jobs, force, report)
+            except BaseException as error:
+                if not is_interrupt(error):
+                    raise
+                kept = finished["written"] + finished["unchanged"]
+                self.messages.warn(
+                    f"interrupted: {kept} of {len(specs)} models are kept; the same command goes on with the others"
+                )
+                raise
+        return self._closing(outcomes)
 
     def _live(
         self, module: nn.Module, inputs: Any, name: str | None, train: bool, force: bool, evaluate: AddRuns

@@ -9,6 +9,7 @@ from typing import Any
 from charz.schema.errors import CharzError
 
 from ..answer import Rows
+from ..explain import sentences
 from ..quantities import percent, quantity, significant, size
 from .content import Record, Section, Table
 
@@ -36,7 +37,7 @@ class Subject:
     statement: Callable[[str], str]
     """Gives the statement of a section of the report."""
     conditions: dict[str, Any] = field(default_factory=dict)
-    """Options of the report that were given: batch, sequence, precision, backend, cache, power."""
+    """Options of the report that were given: batch, sequence, precision, backend, cache, cap."""
 
     @property
     def part(self) -> str:
@@ -54,7 +55,7 @@ class Subject:
         """Columns of a view of the run as a table, on several parts where they are named."""
         from ..question import of_axes
 
-        names = ("batch", "sequence", "precision", "backend", "power")
+        names = ("batch", "sequence", "precision", "backend", "cap")
         given = {name: self.conditions.get(name) for name in names}
         held = {"cache_state": self.conditions.get("cache", "warm")}
         scoped = self.session.asked(of_axes(self.model, list(parts or [self.part]), **given, fields=held), view)
@@ -73,7 +74,7 @@ class Subject:
 
     def chart(self, kind: str, **given: Any) -> Record:
         """A picture of `plot`, as wide as the page."""
-        options = {name: value for name, value in self.conditions.items() if name != "power"} | given
+        options = {name: value for name, value in self.conditions.items() if name != "cap"} | given
         chart = self.session.plot(kind, self.model, **{"on": self.part, **options}).to_dict()
         chart.pop("title", None)
         return {**chart, "width": "container", "height": 320}
@@ -110,7 +111,7 @@ def _verdict(subject: Subject) -> Section:
     said = [
         f"{r['model']} takes {quantity(r['latency_s'], 's')} a run on {r['hardware']} ({r['backend']}, {r['precision']},"
         f" batch {r['batch']}): {significant(r['throughput_per_s'])} samples a second at {energy} each",
-        _pace(r),
+        sentences.pace(r),
         f"it {'holds' if m['fits_device'] else 'does not fit:'} {size(m['peak_memory_byte'])} of {size(m['device_byte'])}",
     ]
     if b["p10_s"] is not None:
@@ -121,28 +122,6 @@ def _verdict(subject: Subject) -> Section:
     if r["is_simulated"]:
         said.append("no silicon of this part exists, it is simulated")
     return Section("verdict", "Verdict", f"{'; '.join(said)}.", tables=[run, memory, band])
-
-
-def _pace(run: Record) -> str:
-    """What sets the pace of a run, and for which share of its time."""
-    shares = {
-        "compute": "compute_s",
-        "memory": "memory_s",
-        "power": "power_s",
-        "threads": "team_s",
-        "overhead": "overhead_s",
-    }
-    kind = str(run["bottleneck"]).partition(":")[0]
-    words = {
-        "compute": "arithmetic sets the pace",
-        "memory": "memory sets the pace",
-        "power": "the power limit sets the pace",
-        "threads": "beginning and ending threads sets the pace",
-        "overhead": "dispatch by the host sets the pace",
-    }
-    if kind not in shares:
-        return "arithmetic and memory set the pace together"
-    return f"{words[kind]} ({percent((run[shares[kind]] or 0.0) / run['latency_s'])} of the time)"
 
 
 def _where(subject: Subject) -> Section:
@@ -220,7 +199,7 @@ def _batches(subject: Subject) -> Section:
         f"{subject.part} is within 10 % of its best at batch {own[0]['saturating_batch']}; its most is"
         f" {significant(best['throughput_per_s'])} samples a second at batch {best['batch']}."
     )
-    options = {name: value for name, value in given.items() if name != "power"}
+    options = {name: value for name, value in given.items() if name != "cap"}
     chart = subject.chart("batch", on=list(subject.parts), batch=SWEPT_BATCHES, **options)
     return Section("batches", "Batches", finding, [chart], [table])
 
@@ -321,7 +300,7 @@ def _serving(subject: Subject) -> Section:
     from . import pictures
 
     given = {
-        name: value for name, value in subject.conditions.items() if name in ("batch", "precision", "backend", "power")
+        name: value for name, value in subject.conditions.items() if name in ("batch", "precision", "backend", "cap")
     }
     rows = subject.ask("llm", subject.model, on=list(subject.parts), context=SERVED_CONTEXTS, **given)
     table = subject.tabled(rows, f"SELECT {', '.join(rows.columns)} FROM llm_serving ORDER BY hardware, context")

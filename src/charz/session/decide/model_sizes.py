@@ -1,0 +1,126 @@
+"""Models of other sizes, or with modules in other precisions, than the one that is asked about: traced into a copy of the file,
+which is thrown away."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import math
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from charz.schema.errors import CharzError
+
+from ..axes import names
+from ..core import Core
+from ..parameters import Amount
+
+if TYPE_CHECKING:
+    from charz.ingest.sources.spec import Spec
+
+    Value = Amount | Sequence[Amount]
+
+MOST_SIZES = 64
+"""Models that one question traces."""
+
+_WORDS = {
+    "synthetic": {"width": "hidden", "depth": "layers"},
+    "huggingface": {"width": "hidden_size", "depth": "num_hidden_layers"},
+}
+"""What a source's settings call the width and the depth of a model."""
+
+
+def specs(model: str, sizes: Mapping[str, Value]) -> dict[str, Spec]:
+    """The models of every combination of the sizes, by what is changed. Raises `CharzError` for a model without such a size."""
+    from charz.ingest.sources.spec import parse
+
+    base = parse(model)
+    axes = [[(name, text) for text in _texts(name, value)] for name, value in sizes.items()]
+    if math.prod(map(len, axes)) > MOST_SIZES:
+        raise CharzError("too many models", str(math.prod(map(len, axes))), f"at most {MOST_SIZES} are possible")
+    return {
+        ", ".join(f"{name}={text}" for name, text in chosen): functools.reduce(_changed, chosen, base)
+        for chosen in itertools.product(*axes)
+    }
+
+
+def _texts(name: str, value: Value) -> list[str]:
+    texts = names(value) if isinstance(value, str) else value if isinstance(value, Sequence) else [value]
+    if not texts:
+        raise CharzError("a size without a value", name, next=f"write e.g. {name}=1024")
+    return [text if isinstance(text, str) else f"{text:g}" for text in texts]
+
+
+def _changed(spec: Spec, size: tuple[str, str]) -> Spec:
+    """The request with one size changed."""
+    from charz.ingest.sources.spec import WITH_SETTINGS, parse_sides
+
+    name, text = size
+    if name == "resolution" and spec.module not in WITH_SETTINGS:
+        height, width = parse_sides(text)
+        return replace(spec, resolution=height, width=None if width == height else width)
+    if spec.module not in WITH_SETTINGS:
+        next = "resolution can be changed; width and depth of models built from a configuration: synthetic:, hf:"
+        raise CharzError("not a size of this model", f"{spec.shown}: {name}", next=next)
+    setting = _WORDS[spec.module].get(name, name)
+    return replace(spec, settings=tuple((dict(spec.settings) | {setting: text}).items()))
+
+
+def own(session: Core, model: str) -> Spec:
+    """The request that makes a model again: by its name, or from where it came under the name of the user's."""
+    from charz.ingest.sources.spec import PREFIXES, parse
+
+    query = "SELECT source FROM model WHERE model = ?"
+    sources = [source for (source,) in session.connection().execute(query, [model]).fetchall()]
+    if not sources or sources[0].partition(":")[0] in PREFIXES:
+        return parse(model)
+    return replace(parse(sources[0]), stored=model)
+
+
+def policy(base: str, modules: Mapping[str, str]) -> tuple[str, str]:
+    """Name of the policy in which modules by patterns of their paths run in other precisions, and the statement that adds its rows."""
+    for text in (base, *modules, *modules.values()):
+        if not re.fullmatch(r"[\w.*?\[\]-]+", text):
+            raise CharzError("not a module or precision", text, next="write e.g. --precision 'layer4.*=int8'")
+    name = "+".join(f"{pattern}={precision}" for pattern, precision in modules.items())
+    kept = "rule, compute_precision, weight_precision, activation_precision, source_id, confidence"
+    rows = [f"SELECT '{name}', operator_class, {kept} FROM precision_policy WHERE policy = '{base}'"] + [
+        f"SELECT '{name}', 'module:{pattern}|' || operator_class, {kept} FROM precision_policy WHERE policy = '{precision}'"
+        for pattern, precision in modules.items()
+    ]
+    return name, f"INSERT INTO precision_policy (policy, operator_class, {kept}) {' UNION ALL '.join(rows)}"
+
+
+@contextlib.contextmanager
+def copied(session: Core, wanted: Mapping[str, Spec], statement: str = "") -> Iterator[tuple[Core, dict[str, str]]]:
+    """A session of a copy of the file, changed by a statement, that has these models too, and their names there by what is changed.
+    Raises `CharzError` for one that cannot be traced."""
+    from charz.ingest.run import run
+    from charz.sql import maintain
+
+    session.connection()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / session.path.name
+        shutil.copyfile(session.path, path)
+        other = type(session)(path, messages=session.messages, is_guarded=session.is_guarded, access=session.access)
+        with contextlib.closing(other):
+            if statement:
+                with other.changing(fills=False) as connection:
+                    connection.execute(statement)
+            with session.messages.progress("models", len(wanted)) as done:
+                outcomes = run(
+                    list(wanted.values()),
+                    functools.partial(other.changing, fills=False),
+                    maintain.add_runs,
+                    report=lambda outcome: done(outcome.model),
+                )
+            if failed := [f"{outcome.model}: {outcome.message}" for outcome in outcomes if outcome.state == "failed"]:
+                raise CharzError("a model of this size cannot be traced", "; ".join(failed))
+            of = {outcome.spec: outcome.model for outcome in outcomes}
+            yield other, {label: of[spec] for label, spec in wanted.items()}

@@ -1,0 +1,173 @@
+"""Several runs that one part does together: how long they take, what they draw, what they hold, how busy they keep it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from charz.schema.errors import CharzError, unknown_name
+
+from ..answer import Rows, answer
+from ..axes import names
+from ..core import Core
+from ..parameters import File, Names, Text
+from ..question import TARGET, single
+
+Record = dict[str, Any]
+
+_ROW = (*TARGET, "power", "latency_s", "energy_j", "peak_memory_byte", "weight_byte", "buffer_byte")
+
+_RUNS = (*TARGET, "power", "count", "latency_s", "time_s", "time_fraction", "energy_j", "peak_memory_byte")
+
+_TOTAL = (
+    "workload", "hardware", "run_count", "time_s", "energy_j", "peak_memory_byte", "fits_device", "most_per_s", "rate_per_s",
+    "duty_fraction", "average_power_w",
+)  # fmt: skip
+
+_CONDITIONS = ("batch", "sequence", "precision", "backend", "cache", "cap")
+"""Conditions of a run that the file may state."""
+
+_EXAMPLE = "runs: [{model: resnet18, count: 2}], rate_per_s: 30"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A run of the workload, and how often it is done each time."""
+
+    model: str
+    count: float
+    conditions: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a file of a workload says."""
+
+    name: str
+    pieces: Sequence[Piece]
+    rate_per_s: float | None
+    """How often a second all of it has to be done; None where it is done once."""
+
+
+class Workload(Core):
+    """Several runs on one part."""
+
+    @answer("total", "runs")
+    def workload(
+        self,
+        file: Annotated[
+            File,
+            Text(
+                "YAML: `runs`, a list of {model, count, batch, sequence, precision, backend, cap}, and maybe `rate_per_s`."
+            ),
+        ],
+        *,
+        on: Annotated[Names, Text("Part that does all of it; several with commas, each by itself.")],
+        section: Literal["total", "runs"] = "total",
+    ) -> Rows:
+        """Add up runs that one part does one after another: time, joules, memory, how often a second they can be done and, where
+        the file states `rate_per_s`, how busy that keeps the part and what it draws on average, at rest between them.
+
+        Weights of every model stay in memory; beside them stands what the largest run needs. Exit code 1 where a part does not
+        hold it or cannot keep up.
+        """
+        work = read(Path(file))
+        found = [(part, self._done(work, part)) for part in names(on)]
+        if section == "runs":
+            rows = [[row[name] for name in _RUNS] for _, runs in found for row in runs]
+            return Rows(_RUNS, rows, ("model_report", "model_memory"))
+        totals = [self._total(work, part, runs) for part, runs in found]
+        is_failure = any(not row["fits_device"] or (row["duty_fraction"] or 0.0) > 1.0 for row in totals)
+        rows = [[row[name] for name in _TOTAL] for row in totals]
+        return Rows(_TOTAL, rows, ("model_report", "model_memory"), is_failure=is_failure)
+
+    def _done(self, work: Work, part: str) -> list[Record]:
+        """Each run on the part, with its count, its time in all and its share of the whole."""
+        rows = []
+        for piece in work.pieces:
+            question = single(piece.model, part, **{"batch": None, "sequence": None, "precision": None, "backend": None, **piece.conditions})  # fmt: skip
+            scoped, _ = self.target(question, "model_report")
+            (row,) = scoped.rows("model_report", _ROW, beside=("model_memory",)).frame().to_dicts()
+            if row["latency_s"] is None:
+                raise CharzError("no time is known", f"{piece.model} on {part}", next="`charz check` says why")
+            rows.append(row | {"count": piece.count, "time_s": piece.count * row["latency_s"]})
+        whole = sum(row["time_s"] for row in rows)
+        return [row | {"time_fraction": row["time_s"] / whole} for row in rows]
+
+    def _total(self, work: Work, part: str, rows: Sequence[Record]) -> Record:
+        """What the runs take together."""
+        hardware = self.part_name(part)
+        query = "SELECT dram_byte, static_w FROM part WHERE hardware = ?"
+        ((device_byte, static_w),) = self.connection().execute(query, [hardware]).fetchall()
+        time_s = sum(row["time_s"] for row in rows)
+        energy_j: float | None = None
+        if all(row["energy_j"] is not None for row in rows):
+            energy_j = sum(row["count"] * row["energy_j"] for row in rows)
+        kept = {(row["model"], row["precision"], row["backend"]): _kept(row) for row in rows}
+        peak = sum(kept.values()) + max(row["peak_memory_byte"] - _kept(row) for row in rows)
+        rate, duty = work.rate_per_s, None if work.rate_per_s is None else time_s * work.rate_per_s
+        # At a rate the part rests for what is left of each period; without one it works all the time.
+        rest_j = None if static_w is None or rate is None else static_w * max(0.0, 1.0 / rate - time_s)
+        period_s = time_s if rate is None else max(1.0 / rate, time_s)
+        drawn_j = energy_j if rate is None else None if energy_j is None or rest_j is None else energy_j + rest_j
+        return {
+            "workload": work.name,
+            "hardware": hardware,
+            "run_count": sum(row["count"] for row in rows),
+            "time_s": time_s,
+            "energy_j": energy_j,
+            "peak_memory_byte": peak,
+            "fits_device": None if device_byte is None else peak <= device_byte,
+            "most_per_s": 1.0 / time_s,
+            "rate_per_s": rate,
+            "duty_fraction": duty,
+            "average_power_w": None if drawn_j is None else drawn_j / period_s,
+        }
+
+
+def _kept(row: Record) -> float:
+    """Bytes of a run's model that stay in memory between its runs."""
+    return float(row["weight_byte"] + row["buffer_byte"])
+
+
+def read(path: Path) -> Work:
+    """The workload in a file. Raises `CharzError` for what is none, with the entry."""
+    from charz.hardware_catalog import document
+
+    text = document.read(path)
+    if not isinstance(text, dict) or not isinstance(text.get("runs"), list) or not text["runs"]:
+        raise CharzError("no workload", str(path), "it has no list `runs`", f"write e.g. {_EXAMPLE}")
+    for key in text:
+        if key not in ("workload", "runs", "rate_per_s"):
+            raise unknown_name("key of a workload", str(key), ("workload", "runs", "rate_per_s"))
+    rate = text.get("rate_per_s")
+    return Work(
+        str(text.get("workload", path.stem)),
+        list(_pieces(path, text["runs"])),
+        None if rate is None else _positive(rate, f"{path}: rate_per_s"),
+    )
+
+
+def _pieces(path: Path, runs: Sequence[Any]) -> Iterator[Piece]:
+    for i, run in enumerate(runs, start=1):
+        where = f"{path}: run {i}"
+        if not isinstance(run, dict) or not isinstance(run.get("model"), str):
+            raise CharzError("a run without its model", where, next=f"write e.g. {_EXAMPLE}")
+        for key in run:
+            if key not in ("model", "count", *_CONDITIONS):
+                raise unknown_name("key of a run", str(key), ("model", "count", *_CONDITIONS))
+        conditions = {name: run[name] for name in _CONDITIONS if name in run}
+        for name, value in conditions.items():
+            wanted = int if name in ("batch", "sequence") else str
+            if not isinstance(value, wanted) or isinstance(value, bool):
+                raise CharzError("not a condition", f"{where}: {name} {value}", next=f"write a {wanted.__name__}")
+        yield Piece(run["model"], _positive(run.get("count", 1), f"{where}: count"), conditions)
+
+
+def _positive(value: Any, where: str) -> float:
+    """The number. Raises `CharzError` for what is none above 0."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e12:
+        raise CharzError("not a number above 0", f"{where} {value}", next="write e.g. 30")
+    return float(value)

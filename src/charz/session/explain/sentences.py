@@ -1,0 +1,142 @@
+"""Three sentences on a run or a kernel: what sets its pace, why, and what would change it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..quantities import percent, quantity, significant, size
+
+Record = Mapping[str, Any]
+
+SHARES = {
+    "compute": "compute_s",
+    "memory": "memory_s",
+    "power": "power_s",
+    "threads": "team_s",
+    "overhead": "overhead_s",
+}
+"""Column of a run that holds the time for which each sets the pace."""
+
+_SETTERS = {
+    "compute": "arithmetic sets the pace",
+    "memory": "memory sets the pace",
+    "power": "the power limit sets the pace",
+    "threads": "beginning and ending threads sets the pace",
+    "overhead": "dispatch by the host sets the pace",
+}
+
+_TOGETHER = "arithmetic and memory set the pace together"
+
+_REMEDIES = {
+    "compute": "a precision of fewer bits, more units or a faster clock shortens it",
+    "memory": "fewer bytes shorten it (a narrower precision, more fusion), and so does a faster level",
+    "power": "a higher cap, or a precision of less energy an operation, raises the clock",
+    "threads": "a larger batch spreads it over more samples, and fewer threads begin sooner",
+    "overhead": "a larger batch spreads it over more samples, and a backend that launches whole graphs has less of it",
+    "balanced": "only what shortens both shortens the run, as a narrower precision does",
+}
+"""What shortens a run or a kernel, by what sets its pace."""
+
+
+def kind_of(bottleneck: object) -> str:
+    """What sets a pace, without the level of memory."""
+    return str(bottleneck).partition(":")[0]
+
+
+def pace(run: Record) -> str:
+    """What sets the pace of a run, and for which share of its time."""
+    kind = kind_of(run["bottleneck"])
+    if kind not in SHARES:
+        return _TOGETHER
+    return f"{_SETTERS[kind]} ({percent((run[SHARES[kind]] or 0.0) / run['latency_s'])} of the time)"
+
+
+def of_run(run: Record, kernels: Sequence[Record]) -> list[tuple[str, str]]:
+    """What sets the pace of a run, why, and what would change it, from its row and its kernels."""
+    kind = kind_of(run["bottleneck"])
+    busy, issue, compute, memory, team = (
+        sum(kernel[name] or 0.0 for kernel in kernels)
+        for name in ("busy_s", "host_issue_s", "compute_s", "memory_s", "team_s")
+    )
+    apart = f"alone, arithmetic would take {_time(compute)} and the slowest level of memory {_time(memory)}"
+    why = {
+        "compute": f"its kernels compute {quantity(run['flops'], 'flop')}, for which shapes and waves leave"
+        f" {percent(run['utilization_fraction'])} of the units' peak; {apart}",
+        "memory": f"its kernels move {size(run['traffic_byte'])}, most of the time held back by {_level(kernels)}; {apart}",
+        "power": f"at full clock it would draw more than {_watts(run['tdp_w'])}, so that clocks run at"
+        f" {percent(run['clock_fraction'])}",
+        "threads": f"{sum(1 for kernel in kernels if kernel['team_s'])} kernels begin and end threads, {_time(team)} in all",
+        "overhead": f"the host takes {_time(issue + (run['run_call_s'] or 0.0))} to issue {len(kernels)} kernels, which keep"
+        f" the device busy for {_time(busy)}",
+    }.get(kind, apart)
+    saved = run["overhead_s"] or 0.0
+    if kind != "overhead":
+        saved = sum(_saved(kernel) for kernel in kernels if kind_of(kernel["bottleneck"]) == kind)
+    told = f"a run of {run['model']} on {run['hardware']} takes {_time(run['latency_s'])}: {pace(run)}"
+    return _three(told, why, _change(kind, run["latency_s"], saved))
+
+
+def of_kernel(kernel: Record, name: str, sentence: str, run_s: float) -> list[tuple[str, str]]:
+    """The same of a kernel, from its row, what it is called and how it sits on the part."""
+    kind = kind_of(kernel["bottleneck"])
+    setter = _SETTERS.get(kind, _TOGETHER)
+    if kind == "memory":
+        setter = f"{kernel['bottleneck'].partition(':')[2]} sets the pace"
+    told = (
+        f"kernel {kernel['kernel_id']}, {name}, takes {_time(kernel['latency_s'])}"
+        f" ({percent(kernel['latency_s'] / run_s)} of the run): {setter}"
+    )
+    both = f"arithmetic takes {_time(kernel['compute_s'])}, its slowest level of memory {_time(kernel['memory_s'])}"
+    why = {
+        "overhead": f"the device is busy for {_time(kernel['busy_s'])} of it, the host takes {_time(kernel['host_issue_s'])} to"
+        " issue it",
+        "power": f"clocks run at {percent(kernel['clock_fraction'])}; at full clock it would take {_time(kernel['unlimited_s'])}",
+        "threads": f"threads begin and end for {_time(kernel['team_s'])}",
+    }.get(kind, both)
+    return _three(told, f"{why}; {sentence}" if sentence else why, _change(kind, kernel["latency_s"], _saved(kernel)))
+
+
+def _three(told: str, why: str, change: str) -> list[tuple[str, str]]:
+    return [
+        (name, f"{text[:1].upper()}{text[1:]}.") for name, text in (("pace", told), ("why", why), ("change", change))
+    ]
+
+
+def _change(kind: str, latency_s: float, saved_s: float) -> str:
+    """What shortens it, and how far that goes before something else sets the pace."""
+    if kind == "balanced" or saved_s <= 0.0 or saved_s >= latency_s:
+        return _REMEDIES[kind]
+    return f"{_REMEDIES[kind]}: at most {significant(latency_s / (latency_s - saved_s))} times as fast, before something else sets the pace"
+
+
+def _saved(kernel: Record) -> float:
+    """Time that a kernel would save at most if what sets its pace took none."""
+    kind = kind_of(kernel["bottleneck"])
+    busy, compute, memory = (kernel[name] or 0.0 for name in ("busy_s", "compute_s", "memory_s"))
+    return {
+        "compute": max(0.0, busy - memory),
+        "memory": max(0.0, busy - compute),
+        "power": max(0.0, busy - (kernel["unlimited_s"] or busy)),
+        "threads": kernel["team_s"] or 0.0,
+        "overhead": kernel["overhead_s"] or 0.0,
+    }.get(kind, 0.0)
+
+
+def _level(kernels: Iterable[Record]) -> str:
+    """The level of memory that holds kernels back for the longest time."""
+    held: Counter[str] = Counter()
+    for kernel in kernels:
+        kind, _, level = str(kernel["bottleneck"]).partition(":")
+        if kind == "memory":
+            held[level] += kernel["latency_s"]
+    return max(held, key=held.__getitem__) if held else "no level by itself"
+
+
+def _time(seconds: float | None) -> str:
+    return quantity(seconds, "s")
+
+
+def _watts(watt: float | None) -> str:
+    return quantity(watt, "W")

@@ -1,0 +1,79 @@
+"""Every block of the cookbook answers, on a small store."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import charz
+from charz.cli import dispatch
+from charz.session import Session
+
+PAGE = Path(__file__).parents[2] / "docs" / "cookbook.md"
+
+MODELS = {"resnet18": "small", "resnet50": "other", "hf:gpt2": "decoder"}
+"""Models of the page, and those of the store that stand for them."""
+
+QUESTIONS = 25
+
+
+def blocks() -> list[tuple[str, str]]:
+    """Language and text of every block, in order."""
+    found = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    for name, other in MODELS.items():
+        found = [(language, text.replace(name, other)) for language, text in found]
+    return found
+
+
+@pytest.fixture(scope="module")
+def db(file: Path) -> Iterator[Session]:
+    with charz.open(file) as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files that the page has people write."""
+    path = tmp_path_factory.mktemp("cookbook")
+    for language, text in blocks():
+        if language == "yaml":
+            (path / text.partition("\n")[0].removeprefix("# ")).write_text(text)
+    return path
+
+
+def test_there_are_as_many_questions_as_promised() -> None:
+    text = PAGE.read_text()
+    asked = len([language for language, _ in blocks() if language != "yaml"])
+    assert asked >= QUESTIONS
+    assert text.count("?") >= asked
+
+
+@pytest.mark.parametrize(("language", "text"), [(language, text) for language, text in blocks() if language != "yaml"])
+def test_a_block_answers(
+    language: str,
+    text: str,
+    file: Path,
+    db: Session,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With rows, or a line that says what was found wrong and how."""
+    monkeypatch.chdir(folder)
+    if language == "python":
+        assert len(eval(text, {"db": db})) > 0
+    elif language == "sql":
+        assert db.sql(text).width > 1
+    else:
+        monkeypatch.setattr(Session, "__enter__", lambda _: db)
+        program, *arguments = shlex.split(text)
+        assert program == "charz"
+        split = arguments.index("--") if "--" in arguments else len(arguments)
+        code = dispatch.run([*arguments[:split], "--db", str(file), *arguments[split:]])
+        said = capsys.readouterr()
+        assert code == 0, said.err
+        assert said.out.strip()

@@ -1,0 +1,76 @@
+"""Several runs on one part."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import charz
+from charz.cli import dispatch
+from charz.schema.errors import CharzError
+
+TEXT = """\
+workload: camera
+rate_per_s: 30
+runs:
+  - {model: small, count: 3, batch: 2}
+  - {model: other, precision: int8, backend: tensorrt}
+"""
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    path = tmp_path / "camera.yaml"
+    path.write_text(TEXT)
+    return path
+
+
+def test_runs_add_up(file: Path, work: Path) -> None:
+    """Times and energies by their counts; weights of both, and beside them what the larger run needs; rest fills the period."""
+    with charz.open(file) as db:
+        (total,) = db.workload(work, on="t4").to_dicts()
+        runs = db.workload(work, on="t4", section="runs").to_dicts()
+        asked = [("small", {"batch": 2}), ("other", {"precision": "int8", "backend": "tensorrt"})]
+        reports = [db.report(model, on="t4", **given).row(0, named=True) for model, given in asked]
+        memories = [db.report(model, on="t4", section="memory", **given).row(0, named=True) for model, given in asked]
+        ((static_w,),) = db.sql("SELECT static_w FROM part WHERE hardware = 't4'").rows()
+    time_s = 3 * reports[0]["latency_s"] + reports[1]["latency_s"]
+    energy_j = 3 * reports[0]["energy_j"] + reports[1]["energy_j"]
+    kept = [row["weight_byte"] + row["buffer_byte"] for row in memories]
+    most = max(row["peak_memory_byte"] - own for row, own in zip(memories, kept, strict=True))
+    assert [(run["model"], run["count"], run["batch"]) for run in runs] == [("small", 3.0, 2), ("other", 1.0, 1)]
+    assert sum(run["time_fraction"] for run in runs) == pytest.approx(1.0)
+    assert total["workload"] == "camera" and total["run_count"] == 4.0 and total["fits_device"]
+    assert total["time_s"] == pytest.approx(time_s, rel=1e-9)
+    assert total["energy_j"] == pytest.approx(energy_j, rel=1e-9)
+    assert total["peak_memory_byte"] == pytest.approx(sum(kept) + most)
+    assert total["duty_fraction"] == pytest.approx(30 * time_s)
+    assert total["most_per_s"] == pytest.approx(1 / time_s)
+    assert total["average_power_w"] == pytest.approx(30 * energy_j + static_w * (1 - 30 * time_s))
+
+
+def test_a_part_that_cannot_keep_up_fails(file: Path, work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = ["workload", str(work), "--on", "t4", "--db", str(file)]
+    assert dispatch.run(line) == 0
+    work.write_text(TEXT.replace("rate_per_s: 30", "rate_per_s: 1000000"))
+    assert dispatch.run(line) == 1
+    assert "duty" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("runs:", "run:", "no workload.*no list `runs`"),
+        ("count: 3", "count: 0", "not a number above 0: .*run 1: count 0"),
+        ("count: 3", "times: 3", "unknown key of a run: times"),
+        ("batch: 2", "batch: two", "not a condition: .*run 1: batch two"),
+        ("workload:", "title:", "unknown key of a workload: title"),
+        ("model: other, ", "", "a run without its model: .*run 2"),
+        ("rate_per_s: 30", "rate_per_s: .inf", "not a number above 0"),
+    ],
+)
+def test_what_is_no_workload_is_told_with_its_place(file: Path, work: Path, old: str, new: str, said: str) -> None:
+    work.write_text(TEXT.replace(old, new, 1))
+    with charz.open(file) as db, pytest.raises(CharzError, match=said):
+        db.workload(work, on="t4")
