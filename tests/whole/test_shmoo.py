@@ -41,7 +41,7 @@ class Sweep:
             [self.part],
             [self.batch],
             precisions=[self.precision],
-            powers=[self.power] if self.power else [],
+            caps=[self.power] if self.power else [],
             fields={"cache_state": "weights_resident"},
         )
         return self.asked(db, question)
