@@ -71,6 +71,11 @@ def propagate(flow: Flow, policy: dict[str, PolicyRule], rules: Rules) -> Types:
     return _Propagation(flow, policy, rules).run()
 
 
+def lies_in(path: str, pattern: str) -> bool:
+    """Whether a pattern matches a module or one around it."""
+    return fnmatchcase(path, pattern) or fnmatchcase(path, f"{pattern}.*")
+
+
 class _Propagation:
     def __init__(self, flow: Flow, policy: dict[str, PolicyRule], rules: Rules) -> None:
         self.flow = flow
@@ -117,7 +122,7 @@ class _Propagation:
     def _policy_of(self, path: str) -> dict[str, PolicyRule]:
         """The rows that hold in a module: those of the first pattern that it or a module around it matches, else the policy's."""
         for pattern, policy in self.patterns.items():
-            if fnmatchcase(path, pattern) or fnmatchcase(path, f"{pattern}.*"):
+            if lies_in(path, pattern):
                 return policy
         return self.policy
 

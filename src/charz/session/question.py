@@ -53,10 +53,10 @@ def of_axes(
 def single(
     model: str,
     on: str,
-    batch: Batch,
-    sequence: Sequence_,
-    precision: Precision,
-    backend: Backend,
+    batch: Batch = None,
+    sequence: Sequence_ = None,
+    precision: Precision = None,
+    backend: Backend = None,
     cache: Cache = "warm",
     cap: Cap = None,
 ) -> Question:

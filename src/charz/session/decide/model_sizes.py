@@ -10,12 +10,12 @@ import math
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from charz.schema.errors import CharzError
+from charz.schema.errors import CharzError, unknown_name
 
 from ..axes import names
 from ..core import Core
@@ -41,7 +41,7 @@ def specs(model: str, sizes: Mapping[str, Value]) -> dict[str, Spec]:
     from charz.ingest.sources.spec import parse
 
     base = parse(model)
-    axes = [[(name, text) for text in _texts(name, value)] for name, value in sizes.items()]
+    axes = [[(name, shown(one)) for one in given("size", name, value)] for name, value in sizes.items()]
     if math.prod(map(len, axes)) > MOST_SIZES:
         raise CharzError("too many models", str(math.prod(map(len, axes))), f"at most {MOST_SIZES} are possible")
     return {
@@ -50,11 +50,17 @@ def specs(model: str, sizes: Mapping[str, Value]) -> dict[str, Spec]:
     }
 
 
-def _texts(name: str, value: Value) -> list[str]:
-    texts = names(value) if isinstance(value, str) else value if isinstance(value, Sequence) else [value]
-    if not texts:
-        raise CharzError("a size without a value", name, next=f"write e.g. {name}=1024")
-    return [text if isinstance(text, str) else f"{text:g}" for text in texts]
+def given(what: str, name: str, value: Value) -> Sequence[Amount]:
+    """The values of a change, one or several. Raises `CharzError` where there are none."""
+    values = names(value) if isinstance(value, str) else value if isinstance(value, Sequence) else [value]
+    if not values:
+        raise CharzError(f"a {what} without a value", name, next=f"write e.g. {name}=256")
+    return values
+
+
+def shown(value: Amount) -> str:
+    """A value as it was written."""
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def _changed(spec: Spec, size: tuple[str, str]) -> Spec:
@@ -85,16 +91,29 @@ def own(session: Core, model: str) -> Spec:
 
 def policy(base: str, modules: Mapping[str, str]) -> tuple[str, str]:
     """Name of the policy in which modules by patterns of their paths run in other precisions, and the statement that adds its rows."""
+    from charz.ingest.compile.precision import MODULE
+
     for text in (base, *modules, *modules.values()):
         if not re.fullmatch(r"[\w.*?\[\]-]+", text):
             raise CharzError("not a module or precision", text, next="write e.g. --precision 'layer4.*=int8'")
     name = "+".join(f"{pattern}={precision}" for pattern, precision in modules.items())
     kept = "rule, compute_precision, weight_precision, activation_precision, source_id, confidence"
     rows = [f"SELECT '{name}', operator_class, {kept} FROM precision_policy WHERE policy = '{base}'"] + [
-        f"SELECT '{name}', 'module:{pattern}|' || operator_class, {kept} FROM precision_policy WHERE policy = '{precision}'"
+        f"SELECT '{name}', '{MODULE}{pattern}|' || operator_class, {kept} FROM precision_policy WHERE policy = '{precision}'"
         for pattern, precision in modules.items()
     ]
     return name, f"INSERT INTO precision_policy (policy, operator_class, {kept}) {' UNION ALL '.join(rows)}"
+
+
+def check_modules(session: Core, model: str, patterns: Iterable[str]) -> None:
+    """Raise `CharzError` for a pattern that no module of the model lies in."""
+    from charz.ingest.compile.precision import lies_in
+
+    rows = session.connection().execute("SELECT path FROM module WHERE model = ?", [model]).fetchall()
+    known = [path for (path,) in rows]
+    for pattern in patterns:
+        if not any(lies_in(path, pattern) for path in known):
+            raise unknown_name("module", pattern, known)
 
 
 @contextlib.contextmanager

@@ -6,7 +6,6 @@ import contextlib
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Annotated, Any
 
 from charz.schema.errors import CharzError, unknown_name
@@ -90,16 +89,14 @@ class WhatIf(Core):
         """
         if method not in METHODS:
             raise unknown_name("method of a what-if", method, METHODS)
-        *group, name = method.split(".")
         if sizes or modules:
             return self._of_models(sizes or {}, modules or {}, changes, method, arguments, options)
-        asked: Asked = getattr(_owner(self, group), name).asked
         columns: tuple[str, ...] = ()
         views: tuple[str, ...] = ()
         rows: list[tuple[Any, ...]] = []
         for label, session in self.variants(changes).items():
             with session:
-                found = asked.rows(_owner(session, group), *arguments, **options)
+                found = _answered(session, method, *arguments, **options)
                 columns, views = found.columns, found.views
                 rows += [(label, *row) for row in found.fetch()]
         return Rows(("variant", *columns), rows, views)
@@ -123,10 +120,8 @@ class WhatIf(Core):
             raise CharzError("changes of several models", ", ".join((model, *others)), next="ask about one")
         if sizes and modules:
             raise CharzError("sizes and precisions at once", model, next="ask about one after the other")
-        *group, name = method.split(".")
         rows: list[tuple[Any, ...]] = []
         session, found = self._mixed(model, modules, options) if modules else self._sized(model, sizes)
-        answer_of: Asked = getattr(_owner(session, group), name).asked
         for label, (other, more) in found.items():
             given = {**options, **more, **({word: other} if word else {})}
             positional = arguments if word else (other, *arguments[1:])
@@ -135,7 +130,7 @@ class WhatIf(Core):
                 rows += [(f"{label}; {row[0]}", *row[1:]) for row in told.fetch()]
                 columns = told.columns[1:]
             else:
-                told = answer_of.rows(_owner(session, group), *positional, **given)
+                told = _answered(session, method, *positional, **given)
                 rows += [(label, *row) for row in told.fetch()]
                 columns = told.columns
         return Rows(("variant", *columns), rows, told.views)
@@ -157,15 +152,7 @@ class WhatIf(Core):
         name, statement = model_sizes.policy(base, modules)
         wanted = {name: model_sizes.own(self, model)}
         session, found = self._copied(repr((model, base, name)), wanted, statement)
-        known = [
-            path
-            for (path,) in session.connection()
-            .execute("SELECT path FROM module WHERE model = ?", [found[name]])
-            .fetchall()
-        ]
-        for pattern in modules:
-            if not any(fnmatchcase(path, pattern) or fnmatchcase(path, f"{pattern}.*") for path in known):
-                raise unknown_name("module", pattern, known)
+        model_sizes.check_modules(session, found[name], modules)
         several = "precision" in options and not isinstance(options["precision"], str)
         return session, {
             label: (found[name], {"precision": [precision] if several else precision})
@@ -231,14 +218,14 @@ class WhatIf(Core):
         return named(part_fields(self.connection(), hardware), hardware, field)
 
 
-def _owner(session: Core, group: Sequence[str]) -> Any:
-    """What has the methods of a group, or the session itself."""
-    return getattr(session, group[0]) if group else session
+def _answered(session: Core, method: str, *arguments: Any, **options: Any) -> Rows:
+    """What a method of the session, or of one of its groups, answers."""
+    *group, name = method.split(".")
+    owner: Any = getattr(session, group[0]) if group else session
+    asked: Asked = getattr(owner, name).asked
+    return asked.rows(owner, *arguments, **options)
 
 
 def _values(given: Value, name: str, part_field: PartField) -> list[tuple[str, float]]:
     """Each value as it was written, and in SI units."""
-    texts = names(given) if isinstance(given, str) else given if isinstance(given, Sequence) else [given]
-    if not texts:
-        raise CharzError("a number without a value", name, next=f"write e.g. {name}=256")
-    return [(text if isinstance(text, str) else f"{text:g}", part_field.value(text, name)) for text in texts]
+    return [(model_sizes.shown(one), part_field.value(one, name)) for one in model_sizes.given("number", name, given)]

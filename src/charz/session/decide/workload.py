@@ -87,8 +87,7 @@ class Workload(Core):
         """Each run on the part, with its count, its time in all and its share of the whole."""
         rows = []
         for piece in work.pieces:
-            question = single(piece.model, part, **{"batch": None, "sequence": None, "precision": None, "backend": None, **piece.conditions})  # fmt: skip
-            scoped, _ = self.target(question, "model_report")
+            scoped, _ = self.target(single(piece.model, part, **piece.conditions), "model_report")
             (row,) = scoped.rows("model_report", _ROW, beside=("model_memory",)).frame().to_dicts()
             if row["latency_s"] is None:
                 raise CharzError("no time is known", f"{piece.model} on {part}", next="`charz check` says why")
@@ -109,9 +108,10 @@ class Workload(Core):
         peak = sum(kept.values()) + max(row["peak_memory_byte"] - _kept(row) for row in rows)
         rate, duty = work.rate_per_s, None if work.rate_per_s is None else time_s * work.rate_per_s
         # At a rate the part rests for what is left of each period; without one it works all the time.
-        rest_j = None if static_w is None or rate is None else static_w * max(0.0, 1.0 / rate - time_s)
         period_s = time_s if rate is None else max(1.0 / rate, time_s)
-        drawn_j = energy_j if rate is None else None if energy_j is None or rest_j is None else energy_j + rest_j
+        rest_s = period_s - time_s
+        rest_j = 0.0 if rest_s == 0.0 else None if static_w is None else static_w * rest_s
+        drawn_j = None if energy_j is None or rest_j is None else energy_j + rest_j
         return {
             "workload": work.name,
             "hardware": hardware,
