@@ -15,6 +15,8 @@ from charz.cli import dispatch
 from charz.schema.errors import CharzError
 from charz.session import CharzWarning, Session
 from charz.session.ask import memory_fits
+from charz.session.decide.limits import limits
+from charz.session.decide.recommend import FRONT, _verdict
 
 PART = "h100_sxm5_80"
 
@@ -148,6 +150,15 @@ def test_a_limit_on_the_power_drawn_keeps_what_only_stronger_choices_beat(db: Se
     assert kept["average_power_w"].max() <= most and set(kept["power"]) == {"default"}
     within = every.filter(pl.col("average_power_w") <= most)
     assert set(within["latency_s"]) <= set(kept["latency_s"])
+
+
+def test_who_draws_more_than_the_limit_beats_nobody() -> None:
+    """A choice of 20 W that one of 40 W beats is on the front below 40 W, and beaten from there on."""
+    choice = {"fits_device": True, "average_power_w": 20.0, "dominated_by": "l4", "dominating_power_w": 40.0}
+    for most, verdict in ((10.0, "too much power"), (39.0, FRONT), (40.0, "beaten in every respect")):
+        assert _verdict(choice, limits(power=most)) == verdict
+    assert _verdict(choice, []) == "beaten in every respect"
+    assert _verdict(choice | {"dominated_by": None}, []) == FRONT
 
 
 def test_what_a_list_leaves_out_is_counted(db: Session) -> None:

@@ -139,6 +139,13 @@ def test_what_is_saved_at_most_is_what_the_next_bound_leaves() -> None:
     assert "(50 % of the run): dram sets the pace" in sentences.of_kernel(kernel, "conv", "", 16e-3)[0][1]
     waiting = kernel | {"bottleneck": "overhead", "busy_s": 2e-3, "overhead_s": 6e-3}
     assert "at most 4.00 times as fast" in sentences.of_kernel(waiting, "conv", "", 16e-3)[2][1]
+    # 8 ms of arithmetic over 2 of memory, 2 ms at full clock, 6 ms of threads: each leaves a quarter.
+    for other in (
+        {"bottleneck": "compute", "compute_s": 8e-3, "memory_s": 2e-3},
+        {"bottleneck": "power", "unlimited_s": 2e-3},
+        {"bottleneck": "threads", "team_s": 6e-3},
+    ):
+        assert "at most 4.00 times as fast" in sentences.of_kernel(kernel | other, "conv", "", 16e-3)[2][1]
     even = kernel | {"bottleneck": "balanced"}
     assert "times as fast" not in sentences.of_kernel(even, "conv", "", 16e-3)[2][1]
 

@@ -28,7 +28,9 @@ def test_side_by_side(file: Path, part: str) -> None:
         assert {"chosen", "32x32x16"} <= {item.split(",")[0] for item in found["item"]}
         mine = found.filter((found["item"] == "32x32x16") & (found["name"] == "tile_k"))
         assert set(mine["value"]) == {16.0}
-        chosen = found.filter(found["item"].str.starts_with("chosen") & found["name"].is_in(["tile_m", "tile_n", "tile_k"]))
+        chosen = found.filter(
+            found["item"].str.starts_with("chosen") & found["name"].is_in(["tile_m", "tile_n", "tile_k"])
+        )
         assert len(chosen) > 0 and chosen["value"].min() > 0, "a fitted tile has its sizes"
         assert db.report("small", on=part).equals(before)
 
