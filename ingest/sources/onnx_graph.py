@@ -29,8 +29,15 @@ IN_PLACE = ("Relu", "Clip", "HardSwish", "LeakyRelu", "charz.Silu")
 OWNERS = ("Conv", "ConvTranspose", "Gemm", "charz.Linear", "BatchNormalization", "Add", "Mul", "Concat")
 """Operators whose result is no view of another tensor."""
 
-SCALARS = ("Sqrt", "Div", "Cast", "Constant")
+BIASED = ("Conv", "ConvTranspose")
+FILLING = ("Expand", "CastLike", "Cast")
+"""Operators that make a tensor of one number."""
+
+SCALARS = ("Sqrt", "Div", "Cast", "CastLike", "Constant")
 """Operators that make the scale of attention."""
+
+UNFIT = (TypeError, AttributeError, IndexError, KeyError, ValueError)
+"""What a function of an operator raises at operands that it does not expect."""
 
 
 class OnnxModule(nn.Module):
@@ -48,7 +55,7 @@ class OnnxModule(nn.Module):
         self._numbers = numbers
         self._outputs = list(outputs)
         self._inputs = inputs
-        joined = _joined(_with_silu(list(steps)), numbers, weights)
+        joined = _joined(_with_silu(_without_zeros(list(steps), numbers)), numbers, weights)
         self._steps = _in_place(_without_unused(joined, outputs), outputs)
         self._held: dict[str, str] = {}
         used = {name for step in self._steps for name in step.inputs} | set(outputs)
@@ -123,7 +130,32 @@ def _called(step: Step, operands: list[Any]) -> Any:
     while operands and operands[-1] is None:
         operands.pop()
     table = HOST if step.operator in HOST and all(is_host(o) for o in operands) else TENSOR
-    return table[step.operator](step, *operands)
+    try:
+        return table[step.operator](step, *operands)
+    except UNFIT as error:
+        raise CharzError(
+            "an operator of ONNX in a form that is not read",
+            f"{step.operator}, node {step.name or step.outputs[0]}: {str(error).splitlines()[0] if str(error) else error!r}",
+            next="ingest the nn.Module, or torch.export.save its program as model.pt2",
+        ) from error
+
+
+def _without_zeros(steps: list[Step], numbers: dict[str, Any]) -> list[Step]:
+    """Steps without the biases of zeros that an exporter gives to convolutions that have none."""
+    made_by = {name: step for step in steps for name in step.outputs}
+
+    def is_zero(name: str) -> bool:
+        step = made_by.get(name)
+        if step is not None and step.operator in FILLING:
+            return is_zero(step.inputs[0])
+        return name in numbers and numbers[name] == 0.0
+
+    return [
+        replace(step, inputs=step.inputs[:2])
+        if step.operator in BIASED and step.inputs[2:] and is_zero(step.inputs[2])
+        else step
+        for step in steps
+    ]
 
 
 def _with_silu(steps: list[Step]) -> list[Step]:
@@ -177,9 +209,9 @@ def _joined(steps: list[Step], numbers: dict[str, Any], weights: dict[str, torch
             attention = _attention(step, made_by, single)
             if attention is not None:
                 step = attention
-            elif step.inputs[1] in weights and weights[step.inputs[1]].dim() == 2:
-                bias = _bias(step, after, weights)
-                step = replace(step, operator="charz.Linear", inputs=(step.inputs[0], _turned(step.inputs[1], weights)))
+            elif (weight := _outputs_first(step.inputs[1], made_by, weights)) is not None:
+                bias = _bias(weights[weight].shape[0], step, after, weights)
+                step = replace(step, operator="charz.Linear", inputs=(step.inputs[0], weight))
                 if bias is not None and after is not None:
                     taken.add(id(after))
                     step = replace(step, inputs=(*step.inputs, bias), outputs=after.outputs)
@@ -187,17 +219,21 @@ def _joined(steps: list[Step], numbers: dict[str, Any], weights: dict[str, torch
     return result
 
 
-def _bias(step: Step, after: Step | None, weights: dict[str, torch.Tensor]) -> str | None:
+def _bias(columns: int, step: Step, after: Step | None, weights: dict[str, torch.Tensor]) -> str | None:
     """The bias that a step adds to what the one before it makes alone."""
     if after is None or after.operator != "Add":
         return None
     other = next((n for n in after.inputs if n != step.outputs[0]), None)
-    columns = weights[step.inputs[1]].shape[1]
     return other if other in weights and tuple(weights[other].shape) == (columns,) else None
 
 
-def _turned(name: str, weights: dict[str, torch.Tensor]) -> str:
-    """Name of a weight with its two dimensions the other way about, as a linear layer holds it."""
+def _outputs_first(name: str, made_by: dict[str, Step], weights: dict[str, torch.Tensor]) -> str | None:
+    """Name of the matrix that a product takes as a linear layer holds it, its outputs first; None where it is no weight."""
+    step = made_by.get(name)
+    if step is not None and step.operator == "Transpose" and step.inputs[0] in weights:
+        return step.inputs[0] if weights[step.inputs[0]].dim() == 2 else None
+    if name not in weights or weights[name].dim() != 2:
+        return None
     turned = f"{name}.turned"
     if turned not in weights:
         weight = weights[name]

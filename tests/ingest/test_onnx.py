@@ -89,6 +89,29 @@ def test_an_operator_that_is_not_read_is_named(tmp_path: Path) -> None:
     assert "\n" not in caught.value.line
 
 
+def test_an_operator_in_a_form_that_is_not_read_is_named(tmp_path: Path) -> None:
+    """The message names the node, and does not blame the model's code."""
+    nodes = [onnx.helper.make_node("Reshape", ["x"], ["out"], name="the_reshape")]
+    request = build(parse(str(saved(tmp_path / "net.onnx", nodes, {"x": ["batch", 8]}, {}))))
+    with pytest.raises(CharzError, match=r"in a form that is not read: Reshape, node the_reshape: "):
+        pipeline.to_graph(request)
+
+
+def test_parts_of_a_sequence_are_the_parts(tmp_path: Path) -> None:
+    """Split by a size, by one with its axis lost, put together again along a new axis."""
+    node = onnx.helper.make_node
+    nodes = [
+        node("SplitToSequence", ["x", "size"], ["halves"], axis=1), node("SequenceAt", ["halves", "one"], ["last"]),
+        node("SplitToSequence", ["last"], ["rows"], axis=1, keepdims=0), node("SequenceAt", ["rows", "one"], ["row"]),
+        node("SequenceConstruct", ["row", "row"], ["pair"]), node("ConcatFromSequence", ["pair"], ["stacked"], axis=1, new_axis=1),
+        node("Relu", ["stacked"], ["out"]),
+    ]  # fmt: skip
+    weights = {"size": torch.tensor(3), "one": torch.tensor(1)}
+    graph = lowered(saved(tmp_path / "net.onnx", nodes, {"x": ["batch", 6, 5]}, weights))
+    assert moving(graph)[-1].startswith("relu")
+    assert [t.shape for t in graph.tensors][-1] == "[B, 2, 5]"
+
+
 def test_what_is_no_file_of_onnx_is_refused(tmp_path: Path) -> None:
     (tmp_path / "net.onnx").write_bytes(b"no model")
     with pytest.raises(CharzError, match="not a model of ONNX"):
@@ -103,27 +126,31 @@ class Block(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.stem, self.norm = nn.Conv2d(3, 16, 4, 4), nn.LayerNorm(16)
+        self.mix = nn.Conv2d(16, 16, 1, bias=False)
         self.qkv, self.out = nn.Linear(16, 48), nn.Linear(16, 16)
         self.gate = nn.SiLU(inplace=True)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Batch x 3 x 16 x 16 to batch x 16 x 16."""
-        x = self.gate(self.stem(x)).flatten(2).transpose(1, 2)
+        left, right = self.gate(self.stem(x)).chunk(2, 1)
+        x = self.mix(torch.cat([right, left], 1)).flatten(2).transpose(1, 2)
         query, key, value = self.qkv(self.norm(x)).reshape(x.shape[0], -1, 3, 4, 4).permute(2, 0, 3, 1, 4).unbind(0)
         mixed = nn.functional.scaled_dot_product_attention(query, key, value)
         return x + self.out(mixed.transpose(1, 2).reshape(x.shape[0], -1, 16))
 
 
-@pytest.mark.parametrize("is_dynamo", [True, False])
+@pytest.mark.parametrize(("is_dynamo", "is_optimized"), [(True, True), (True, False), (False, False)])
 @pytest.mark.filterwarnings("ignore")
-def test_an_exported_model_is_the_model(tmp_path: Path, is_dynamo: bool) -> None:
+def test_an_exported_model_is_the_model(tmp_path: Path, is_dynamo: bool, is_optimized: bool) -> None:
+    """As an exporter writes it, as it writes it without its optimizer, and as the older one does."""
     pytest.importorskip("onnxscript")
     module, path = Block().eval(), tmp_path / "net.onnx"
     for parameter in module.parameters():
         nn.init.normal_(parameter)  # equal ones would be held once
     if is_dynamo:
         shapes = ({0: torch.export.Dim("batch", min=2, max=64)},)
-        torch.onnx.export(module, (torch.randn(2, 3, 16, 16),), path, dynamo=True, dynamic_shapes=shapes, verbose=False)
+        given = (torch.randn(2, 3, 16, 16),)
+        torch.onnx.export(module, given, path, dynamo=True, dynamic_shapes=shapes, verbose=False, optimize=is_optimized)
     else:
         axes = {"x": {0: "batch"}}
         torch.onnx.export(

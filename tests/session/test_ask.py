@@ -17,6 +17,7 @@ from charz.session import CharzWarning, Session
 from charz.session.ask import memory_fits
 from charz.session.decide.limits import limits
 from charz.session.decide.recommend import FRONT, _verdict
+from charz.session.messages import Messages
 
 PART = "h100_sxm5_80"
 
@@ -333,3 +334,19 @@ def test_modules_are_ranked_by_what_they_would_save(db: Session) -> None:
         assert row["saved_s"] == pytest.approx(times[row["module"], "fp32"] - times[row["module"], "fp16"], rel=1e-9)
     with pytest.raises(CharzError, match="it is in this precision already"):
         db.opportunities("small", modules="fp32", **asked)
+
+
+def test_what_a_list_leaves_out_is_said(file: Path) -> None:
+    """Three kernels of a longer list, and how many more there are; the whole list says nothing."""
+    said: list[str] = []
+    with Session(file, messages=Messages(warn=said.append)) as db:
+        whole = db.report("small", on="t4", section="kernels", top=1000)
+        assert not said
+        few = db.report("small", on="t4", section="kernels", top=3)
+        assert few.equals(whole.head(3))
+        assert said == [f"left out: {whole.height - 3} further rows of kernels; --top {whole.height} lists all"]
+        said.clear()
+        stages = db.concurrency("small", on="t4", section="stages", top=1)
+        timeline = db.memory("small", on="t4", batch=1, section="timeline", top=1)
+    assert stages.height == timeline.height == 1
+    assert [line.split(" further ")[1].split(";")[0] for line in said] == ["rows of stages", "rows of timeline"]

@@ -150,6 +150,19 @@ def test_what_is_saved_at_most_is_what_the_next_bound_leaves() -> None:
     assert "times as fast" not in sentences.of_kernel(even, "conv", "", 16e-3)[2][1]
 
 
+def test_the_power_at_rest_under_a_limit_is_said() -> None:
+    """4 J at rest in 0.2 s are 20 W of a limit of 70; a run at full clock says nothing of it."""
+    run = {"model": "net", "hardware": "t4", "latency_s": 0.2, "bottleneck": "memory:dram", "memory_s": 0.2, "overhead_s": 0.0,
+           "run_call_s": 0.0, "traffic_byte": 1e9, "flops": 1e9, "utilization_fraction": 0.5,
+           "static_energy_j": 4.0, "tdp_w": 70.0, "clock_fraction": 0.5}  # fmt: skip
+    (_, why, _) = sentences.of_run(run, [])
+    assert why[1].endswith("; 20.0 W of its 70.0 W are drawn at rest, so that clocks run at 50 %.")
+    (_, why, _) = sentences.of_run(run | {"clock_fraction": 1.0}, [])
+    assert "at rest" not in why[1]
+    (_, why, _) = sentences.of_run(run | {"bottleneck": "power", "power_s": 0.1}, [])
+    assert why[1].startswith("At full clock it would draw more than 70.0 W; 20.0 W of")
+
+
 def test_a_kernel_is_found_as_the_table_calls_it(file: Path) -> None:
     """By its number, by what it fuses, by its module; the slowest of several, and that there are others is said."""
     said: list[str] = []

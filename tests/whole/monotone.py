@@ -1,5 +1,5 @@
-"""What becomes slower where a number of a part is doubled, power limits lifted; `python -m tests.whole.monotone FILE [PART ...]`
-lists it for a file of models."""
+"""What becomes slower where a number of a part is doubled; `python -m tests.whole.monotone FILE [--limited] [PART ...]` lists it
+for a file of models, with power limits lifted or as they are."""
 
 from __future__ import annotations
 
@@ -54,6 +54,15 @@ KEYS = {
 
 
 @dataclass(frozen=True, slots=True)
+class Run:
+    """What a run takes."""
+
+    latency_s: float | None
+    static_w: float
+    """Power at rest. [W]"""
+
+
+@dataclass(frozen=True, slots=True)
 class Slower:
     """A run that twice a number of its part makes slower."""
 
@@ -63,6 +72,8 @@ class Slower:
     batch: int
     ratio: float
     """Time after over time before; infinite where there is no answer any more."""
+    rest_ratio: float
+    """Power at rest after over that before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +104,14 @@ def _varied(table: str, part: str, row: str, column: str, values: Sequence[float
     return Varied(table, (("hardware", part), *zip(names, row.split("."), strict=True)), column, values)
 
 
-def _copies(connection: duckdb.DuckDBPyConnection, part: str) -> list[Copies]:
-    """The part as it is and with each of its numbers doubled, without power limits. What follows from units and clock follows
+def _copies(connection: duckdb.DuckDBPyConnection, part: str, is_limited: bool) -> list[Copies]:
+    """The part as it is and with each of its numbers doubled, its power limits lifted or not. What follows from units and clock follows
     them; what is stated beside them is doubled in copies of its own, where it no longer would."""
     rows = [row for row in connection.execute(NUMBERS, {"part": part}).fetchall() if row[-1] is not None]
     units = {row[0] for row in rows if row[0].endswith(".units")}
     if len(units) == 1:
         rows = [row for row in rows if row[0] not in units]
-    modes = _modes(connection, part)
+    modes = [] if is_limited else _modes(connection, part)
     of_clusters = [row for row in rows if row[1] == "hardware_cluster"]
     stated = [row for row in rows if row[1] != "hardware_cluster"]
     return [_doubled(part, found, same, modes) for found, same in ((of_clusters, [SAME]), (stated, []))]
@@ -127,28 +138,35 @@ def monotone(
     parts: Sequence[str],
     models: Sequence[str],
     batches: Sequence[int] = BATCHES,
+    *,
+    is_limited: bool = False,
 ) -> Iterator[tuple[str, Found]]:
     """What each part becomes slower by, a few parts at a time."""
     for start in range(0, len(parts), PARTS_AT_ONCE):
-        yield from _some(connection, parts[start : start + PARTS_AT_ONCE], models, batches)
+        yield from _some(connection, parts[start : start + PARTS_AT_ONCE], models, batches, is_limited)
 
 
 def _some(
-    connection: duckdb.DuckDBPyConnection, parts: Sequence[str], models: Sequence[str], batches: Sequence[int]
+    connection: duckdb.DuckDBPyConnection,
+    parts: Sequence[str],
+    models: Sequence[str],
+    batches: Sequence[int],
+    is_limited: bool,
 ) -> Iterator[tuple[str, Found]]:
-    copies = [found for part in parts for found in _copies(connection, part)]
-    times = {
-        (model, *name.split(" ", 1), batch): latency_s
-        for (model, name, batch), latency_s in _times(connection, copies, models, batches).items()
+    copies = [found for part in parts for found in _copies(connection, part, is_limited)]
+    runs = {
+        (model, *name.split(" ", 1), batch): run
+        for (model, name, batch), run in _runs(connection, copies, models, batches).items()
     }
     for part in parts:
         doubled = [n.split(" ", 1)[1] for c in copies for n in c.names if c.base == part and not n.endswith(SAME)]
-        before = {(m, b): t for (m, of, name, b), t in times.items() if (of, name) == (part, SAME) and t}
+        before = {(m, b): run for (m, of, name, b), run in runs.items() if (of, name) == (part, SAME) and run.latency_s}
         slower = [
-            Slower(part, name, model, batch, ratio)
+            Slower(part, name, model, batch, ratio, after.static_w / run.static_w)
             for name in doubled
-            for (model, batch), time in before.items()
-            if (ratio := (times[model, part, name, batch] or math.inf) / time) > 1 + ROUNDING
+            for (model, batch), run in before.items()
+            if (ratio := ((after := runs[model, part, name, batch]).latency_s or math.inf) / run.latency_s)
+            > 1 + ROUNDING
         ]
         yield part, Found(doubled, len(before), slower)
 
@@ -158,18 +176,18 @@ def sample_times(
 ) -> dict[tuple[str, str], list[float]]:
     """Time of a sample at each batch on every part without power limits."""
     copies = [_doubled(part, [], [SAME], _modes(connection, part)) for part in parts]
-    times = _times(connection, copies, models, batches)
+    runs = _runs(connection, copies, models, batches)
     return {
-        (model, part): [(times[model, f"{part} {SAME}", batch] or math.inf) / batch for batch in batches]
+        (model, part): [(runs[model, f"{part} {SAME}", batch].latency_s or math.inf) / batch for batch in batches]
         for part in parts
         for model in models
     }
 
 
-def _times(
+def _runs(
     connection: duckdb.DuckDBPyConnection, copies: Sequence[Copies], models: Sequence[str], batches: Sequence[int]
-) -> dict[tuple[str, str, int], float | None]:
-    """Time of each run by model, copy and batch."""
+) -> dict[tuple[str, str, int], Run]:
+    """Each run by model, copy and batch."""
     targets = {part: asked(connection, part) for part in dict.fromkeys(c.base for c in copies)}
     (usual,) = evaluate.scenario_rows(connection, [_usual(connection)])
     conditions = sorted({(*pair, batch) for pair in targets.values() for batch in batches})
@@ -183,11 +201,11 @@ def _times(
         ],
         copies=copies,
     )
-    query = "SELECT model, hardware, batch, latency_s FROM model_cost"
+    query = "SELECT model, hardware, batch, latency_s, static_w FROM model_cost"
     return {
-        (model, name, batch): latency_s
+        (model, name, batch): Run(latency_s, static_w)
         for _ in evaluate.evaluated(connection, scope, ["model_cost"])
-        for model, name, batch, latency_s in connection.execute(query).fetchall()
+        for model, name, batch, latency_s, static_w in connection.execute(query).fetchall()
     }
 
 
@@ -200,14 +218,15 @@ def _usual(connection: duckdb.DuckDBPyConnection) -> int:
 
 def main() -> None:
     """Print every run that became slower."""
-    path, *named = sys.argv[1:]
+    path, *rest = sys.argv[1:]
+    named = [part for part in rest if part != "--limited"]
     with duckdb.connect(path, read_only=True, config={"threads": 1}) as connection:
         every = [part for (part,) in connection.execute("SELECT hardware FROM hardware ORDER BY hardware").fetchall()]
         models = [m for (m,) in connection.execute("SELECT model FROM model ORDER BY model").fetchall()]
-        for part, found in monotone(connection, named or every, models):
+        for part, found in monotone(connection, named or every, models, is_limited="--limited" in rest):
             print(f"{part}: {len(found.doubled)} numbers, {found.times} runs, {len(found.slower)} slower", flush=True)
             for s in found.slower:
-                print(f"    {s.doubled}: {s.model} at batch {s.batch}: {s.ratio:.4f}")
+                print(f"    {s.doubled}: {s.model} at batch {s.batch}: {s.ratio:.4f}, at rest {s.rest_ratio:.4f}")
 
 
 if __name__ == "__main__":

@@ -81,6 +81,16 @@ def test_every_part(broad_connection: duckdb.DuckDBPyConnection) -> None:
 
 
 @pytest.mark.broad
+def test_what_a_limit_makes_slower_rests_at_more_power(broad_connection: duckdb.DuckDBPyConnection) -> None:
+    """Under its limits a part with twice a number is slower where that number draws power at rest. The governor works on a few
+    clocks with a line between them, which leaves less than a hundredth."""
+    limited = monotone.monotone(broad_connection, every_part(broad_connection), BROAD_MODELS[1:], is_limited=True)
+    slower = [run for _, found in limited for run in found.slower if run.ratio > 1.01]
+    assert slower
+    assert not [run for run in slower if run.rest_ratio <= 1]
+
+
+@pytest.mark.broad
 def test_named_parts_at_larger_batches(broad_connection: duckdb.DuckDBPyConnection) -> None:
     check(broad_connection, list(NAMED), BROAD_MODELS, (1, 32, 128))
 

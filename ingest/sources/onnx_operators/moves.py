@@ -32,9 +32,14 @@ def cast(step: Step, source: Tensor) -> Tensor:
 
 
 @operator("CastLike")
-def cast_like(_: Step, source: Tensor, like: Tensor) -> Tensor:
-    """In the type of another."""
-    return source.to(like.dtype)
+def cast_like(_: Step, source: Any, like: Any) -> Any:
+    """In the type of another; a number takes the type of what it meets."""
+    if isinstance(source, Tensor):
+        return source.to(like.dtype) if isinstance(like, Tensor) else source
+    if not (isinstance(like, Tensor) and like.is_floating_point()):
+        return source
+    made = [float(v) if isinstance(v, int) else v for v in numbers(source)]
+    return made if isinstance(source, list) else made[0]
 
 
 @operator("Reshape")
@@ -95,6 +100,33 @@ def split(step: Step, source: Tensor, sizes: Any = None) -> tuple[Tensor, ...]:
     if sizes is None:
         return tuple(torch.chunk(source, step.get("num_outputs", len(step.outputs)), axis))
     return tuple(torch.split(source, numbers(sizes), axis))
+
+
+@operator("SplitToSequence")
+def sequence(step: Step, source: Tensor, sizes: Any = None) -> tuple[tuple[Tensor, ...]]:
+    """The parts along an axis as one value; without sizes they are of one each, and lose the axis unless it is to be kept."""
+    axis = step.get("axis", 0)
+    if sizes is not None:
+        return (tuple(torch.split(source, sizes, axis)),)
+    return (tuple(torch.split(source, 1, axis) if step.get("keepdims", 1) else torch.unbind(source, axis)),)
+
+
+@operator("SequenceConstruct")
+def gathered(_: Step, *parts: Tensor) -> tuple[tuple[Tensor, ...]]:
+    """Tensors as one value."""
+    return (parts,)
+
+
+@operator("SequenceAt", table=HOST)
+def member(_: Step, values: tuple[Tensor, ...], position: Any) -> Tensor:
+    """One tensor of several."""
+    return values[number(position)]
+
+
+@operator("ConcatFromSequence", table=HOST)
+def joined(step: Step, values: tuple[Tensor, ...]) -> Tensor:
+    """Tensors of one value one after the other, along an axis of theirs or a new one."""
+    return (torch.stack if step.get("new_axis", 0) else torch.cat)(list(values), step.get("axis"))
 
 
 @operator("Slice")
@@ -167,7 +199,14 @@ def expand(_: Step, source: Any, shape: Any) -> Tensor:
     return source.expand([o if isinstance(n, int) and n == 1 else n for o, n in zip(own, sizes, strict=True)])
 
 
-HOST["Expand"] = expand
+@operator("Expand", table=HOST)
+def repeated(_: Step, value: Any, shape: Any) -> Any:
+    """A vector of one whole number is a vector of many; any other number fills a tensor."""
+    sizes = numbers(shape)
+    if len(sizes) > 1 or not all(isinstance(n, int) for n in [*numbers(value), *sizes]):
+        return _filled(sizes, number(value))
+    count = max(number(sizes), len(numbers(value)))
+    return numbers(value) * count if len(numbers(value)) == 1 else value
 
 
 @operator("Tile")

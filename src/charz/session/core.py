@@ -36,6 +36,12 @@ FILLED_U = 10.0
 """Work up to which a command that writes fills the answers that are missing, in the CPU time of ten million empty passes of a
 Python loop."""
 
+LIMIT = " LIMIT {top}"
+"""End of the order of a section whose list may be long."""
+
+Section = tuple[str, tuple[str, ...], str]
+"""A view, columns of it and the order of its rows."""
+
 KEPT_SCOPED = 4
 """Scoped connections that stay for the next question."""
 
@@ -283,6 +289,14 @@ class Core:
             _, oldest = self._scoped.popitem(last=False)
             oldest.close()
             self._answered = {asked: known for asked, known in self._answered.items() if known[0] is not oldest}
+
+    def listed(
+        self, scoped: Scoped, section: Section, top: int, of: str, beside: Sequence[str] = (), **named: str
+    ) -> Rows:
+        """Rows of a section, given as view, columns and order; an order that ends in a limit is cut at it, and that is said."""
+        view, columns, order = section
+        found = scoped.rows(view, columns, order.removesuffix(LIMIT).format(**named), beside=beside)
+        return self.cut(found, top, of) if order.endswith(LIMIT) else found
 
     def cut(self, found: Rows, top: int, of: str = "rows") -> Rows:
         """The first rows of an answer; how many more there are is said."""

@@ -63,6 +63,5 @@ class Concurrency(Core):
         section: Literal["bounds", "stages", "validation"] = "bounds",
     ) -> Rows:
         """Show stages, critical path and the bounds they set, with the lines that validate them."""
-        view, columns, order = _CONCURRENT[section]
-        scoped = self.asked(of_axes([model], on, batch, sequence, precision, backend, cap), view)
-        return scoped.rows(view, columns, order.format(top=top))
+        scoped = self.asked(of_axes([model], on, batch, sequence, precision, backend, cap), _CONCURRENT[section][0])
+        return self.listed(scoped, _CONCURRENT[section], top, f"rows of {section}")

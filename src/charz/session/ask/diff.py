@@ -91,7 +91,7 @@ class Diff(Core):
             return _total(runs[0], runs[1], most)
         before, after = (_seconds(session.target(asked, "model_report")[0], section) for asked in questions)
         keys = dict.fromkeys([*before, *after])
-        return _compared(section, [(key, before.get(key), after.get(key)) for key in keys], top)
+        return self.cut(_compared(section, [(key, before.get(key), after.get(key)) for key in keys]), top)
 
     def close(self) -> None:
         """Let go of the file, and of versions that were ingested beside it."""
@@ -144,7 +144,7 @@ class Diff(Core):
             old, new = sum(k[column] for k in kernels), sum(call.seconds for call in measured.calls)
             return _total({"latency_s": old}, {"latency_s": new}, most)
         rows = [] if section == "modules" else against_trace.rows(section, pairs, column)
-        return _compared(section, rows, top)
+        return self.cut(_compared(section, rows), top)
 
 
 def _run(session: Core, question: Question) -> Record:
@@ -196,11 +196,11 @@ def _total(old: Record, new: Record, most: float | None) -> Rows:
     )
 
 
-def _compared(section: str, rows: Iterable[against_trace.Row], top: int) -> Rows:
+def _compared(section: str, rows: Iterable[against_trace.Row]) -> Rows:
     """Time of each row in both, the largest difference first and those without one last."""
     found = [(*key, old, new, _difference(old or 0.0, new or 0.0)) for key, old, new in rows]
     found.sort(key=lambda row: (-abs(row[-1]), [str(value) for value in row]))
-    return Rows((*_KEYS[section], "old_s", "new_s", "difference_s"), found[:top])
+    return Rows((*_KEYS[section], "old_s", "new_s", "difference_s"), found)
 
 
 def _difference(old: Any, new: Any) -> Any:

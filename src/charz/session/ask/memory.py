@@ -86,9 +86,8 @@ class Memory(Core):
             return Rows(
                 memory_fits.COLUMNS, memory_fits.fits(self.asked(asked, "memory_fit").records(ordered)), ("memory_fit",)
             )
-        view, columns, order = _MEMORY[section]
-        scoped = self.asked(of_axes([model], [on], batch, sequence, precision, backend, cap), view)
-        return scoped.rows(view, columns, order.format(top=top))
+        scoped = self.asked(of_axes([model], [on], batch, sequence, precision, backend, cap), _MEMORY[section][0])
+        return self.listed(scoped, _MEMORY[section], top, f"rows of {section}")
 
     def _family(self, name: str) -> list[str]:
         """Ingested models of a source, or of the one a model has. Raises `CharzError` where there are none."""

@@ -239,15 +239,14 @@ class Report(Core):
         if section == "checks":
             scoped, keys = self.target(question, "model_report")
             return _checks(scoped, keys)
-        view, columns, order = _SECTIONS[section]
+        view = _SECTIONS[section][0]
         scoped, keys = self.target(question, *(() if section in _SIDES else (view,)))
         if section in _SIDES:
             scoped = self.asked(self._sides(question, keys, _SIDES[section]), view)
         if view in _MAPPED:
             scoped.keep("kernel_mapping")
-        return scoped.rows(
-            view, columns, order.format(top=top, backend=keys["backend"]), beside=_BESIDE.get(section, ())
-        )
+        beside = _BESIDE.get(section, ())
+        return self.listed(scoped, _SECTIONS[section], top, f"rows of {section}", beside, backend=keys["backend"])
 
     def _page(self, model: str, parts: list[str], conditions: dict[str, Any]) -> bytes:
         """The page of a report, beside a few well-known parts where no others are named."""

@@ -130,8 +130,8 @@ class Explore(Core):
         )
         parts = len(designs.points)
         self.messages.remark(f"{parts} parts, {len(points)} points, {sum(p['is_front'] for p in points)} on the front")
-        kept = found if every_point else found[:top]
-        return Rows(columns, [[point[name] for name in columns] for point in kept], VIEWS)
+        rows = Rows(columns, [[point[name] for name in columns] for point in found], VIEWS)
+        return rows if every_point else self.cut(rows, top, "points of the front")
 
     def _say_kept(self, scoped: Scoped, part: str) -> None:
         """Say which numbers decide energies and do not follow what is varied."""

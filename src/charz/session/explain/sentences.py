@@ -65,8 +65,7 @@ def of_run(run: Record, kernels: Sequence[Record]) -> list[tuple[str, str]]:
         "compute": f"its kernels compute {quantity(run['flops'], 'flop')}, for which shapes and waves leave"
         f" {percent(run['utilization_fraction'])} of the units' peak; {apart}",
         "memory": f"its kernels move {size(run['traffic_byte'])}, most of the time held back by {_level(kernels)}; {apart}",
-        "power": f"at full clock it would draw more than {_watts(run['tdp_w'])}, so that clocks run at"
-        f" {percent(run['clock_fraction'])}",
+        "power": f"at full clock it would draw more than {_watts(run['tdp_w'])}",
         "threads": f"{sum(1 for kernel in kernels if kernel['team_s'])} kernels begin and end threads, {_time(team)} in all",
         "overhead": f"the host takes {_time(issue + (run['run_call_s'] or 0.0))} to issue {len(kernels)} kernels, which keep"
         f" the device busy for {_time(busy)}",
@@ -75,7 +74,15 @@ def of_run(run: Record, kernels: Sequence[Record]) -> list[tuple[str, str]]:
     if kind != "overhead":
         saved = sum(_saved(kernel) for kernel in kernels if kind_of(kernel["bottleneck"]) == kind)
     told = f"a run of {run['model']} on {run['hardware']} takes {_time(run['latency_s'])}: {pace(run)}"
-    return _three(told, why, _change(kind, run["latency_s"], saved))
+    return _three(told, f"{why}{_held(run)}", _change(kind, run["latency_s"], saved))
+
+
+def _held(run: Record) -> str:
+    """What the power limit leaves of the clock, and how much of the limit goes to power at rest."""
+    if run["clock_fraction"] is None or run["clock_fraction"] >= 1.0:
+        return ""
+    rest = f"{_watts(run['static_energy_j'] / run['latency_s'])} of its {_watts(run['tdp_w'])} are drawn at rest"
+    return f"; {rest}, so that clocks run at {percent(run['clock_fraction'])}"
 
 
 def of_kernel(kernel: Record, name: str, sentence: str, run_s: float) -> list[tuple[str, str]]:
