@@ -99,11 +99,19 @@ class _Index:
     def peak(self, part: Hardware, unit: str, *precisions: str) -> str:
         """Highest peak of a unit in any of the precisions; empty when it has none."""
         rates = [
-            row.peak_ops_per_s
+            self.rate(part, row)
             for row in self.of(HardwarePeak, part)
             if row.unit == unit and row.precision in precisions and (unit, row.accumulator) != ("matrix", "fp16")
         ]
         return f"{max(rates) / 1e12:.4g} T" if rates else ""
+
+    def rate(self, part: Hardware, row: HardwarePeak) -> float:
+        """A peak as the part states it, or units times operations a clock times clock, as `stated_peak` has it. [ops/s]"""
+        if row.peak_ops_per_s is not None:
+            return row.peak_ops_per_s
+        cluster = next(cluster for cluster in self.of(HardwareCluster, part) if cluster.cluster == row.cluster)
+        clock_hz = (cluster.clock_matrix_hz if row.unit == "matrix" else None) or cluster.clock_boost_hz
+        return float(cluster.unit_count * row.ops_per_clock_per_unit * clock_hz)
 
     def trust(self, part: Hardware) -> str:
         """How many numbers rest on a source, on arithmetic and on a guess."""

@@ -80,7 +80,7 @@ def test_an_ambiguous_name_lists_its_candidates(connection: duckdb.DuckDBPyConne
 
 def test_an_unknown_name_lists_the_nearest(connection: duckdb.DuckDBPyConnection) -> None:
     with pytest.raises(CharzError, match="rtx4090"):
-        names.resolve(connection, "rtx4080")
+        names.resolve(connection, "rtx4095")
 
 
 def test_sync_brings_changes_and_keeps_edits(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
