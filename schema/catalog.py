@@ -606,6 +606,24 @@ class OperatorClass(Row):
     """True of what is no matrix product and sums or compares many elements into each result: it can be split within them."""
 
 
+class PolicyVersion(Row):
+    """Which policy a version of the framework follows where it follows another than the newest does."""
+
+    TABLE: ClassVar[str] = "policy_version"
+    KEY: ClassVar[tuple[str, ...]] = ("policy", "software")
+
+    policy: str
+    """Policy that is asked for."""
+    software: str
+    """Version of the framework as measurements name it, `pt240` for PyTorch 2.4.0."""
+    followed_policy: str
+    """Policy that it follows, `precision_policy.policy`."""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """How far it can be trusted."""
+
+
 class PrecisionPolicy(Row):
     """What a policy does to the operators of one class.
 
@@ -618,14 +636,17 @@ class PrecisionPolicy(Row):
     KEY: ClassVar[tuple[str, ...]] = ("policy", "operator_class")
 
     policy: str
-    """`fp32`, `tf32`, `fp16`, `bf16`, `amp-fp16`, `amp-bf16`, `int8`, `w8a16`, `w4a16`, `fp8`, ..."""
+    """`fp32`, `tf32`, `fp16`, `bf16`, `amp-fp16`, `amp-bf16`, `int8`, `w8a16`, `w4a16`, `fp8`, ...; behind an `@` the last
+    version of the framework that follows it, `amp-fp16@2.4`."""
     operator_class: str
     """Class it holds for, class within a module's class such as `norm:GroupNormAct`, ATen operator such as
-    `aten.sum`, or `*`; behind `module:PATTERN|` for modules of such paths alone."""
+    `aten.sum`, or `*`; behind `attention|` for what an attention's math path runs, behind `module:PATTERN|` for modules of
+    such paths alone."""
     rule: str
     """`drop` (convert operands to `compute_precision`), `keep` (convert them to fp32 where narrower),
     `widen` (read them as they are, compute and write fp32), `promote` (convert them to the widest), `follow`
-    (read them as they are; the widest decides in elementwise operators and concatenation, else the first)."""
+    (read them as they are; the widest decides in elementwise operators and concatenation, else the first), `absent` (the
+    framework's version that the policy stands for does not run it: its result is its operand)."""
     compute_precision: str | None
     """Format of the arithmetic for `drop`; with `follow`, how the unit computes on operands stored as
     they are (tf32)."""
