@@ -734,6 +734,8 @@ class BackendSupport(Row):
     is_default: bool
     """True of the backend that answers assume on the family and vendor of this row; on a part of which no row is, they
     assume the first by name."""
+    default_precision: str
+    """Policy that it follows where a user of the framework asks for single precision and says no more."""
     dispatch: str
     """`async_queue` (host runs ahead of the device), `serial` (they add) or `graph` (one launch)."""
     host_kernel_s: Annotated[

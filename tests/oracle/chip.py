@@ -365,6 +365,8 @@ class Chip:
 
     def layout(self, kernel: Kernel) -> str:
         """How the library sees the kernel's tensors."""
+        if self.family == "gpu" and kernel.call.converted:
+            return "nchw"
         if self.family == "cpu" and kernel.call.is_misread:
             return "strided"
         is_aliased = self.family == "cpu" and self.vendor == "intel" and kernel.call.is_aliased

@@ -54,6 +54,22 @@ def test_only_measurements_on_known_parts_are_cases(database: Path) -> None:
     assert cases["hardware"].to_list() == [PART]
 
 
+def test_a_case_follows_the_policy_of_its_version_and_of_its_backend(database: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.duckdb"
+    copy.write_bytes(database.read_bytes())
+    with workspace.change(copy) as connection:
+        followed = {}
+        for precision, software, backend in (
+            ("amp-fp16", "pt240", "eager"), ("amp-fp16", "pt291", "eager"), ("fp32", None, "eager"),
+            ("fp32", None, "tensorrt"), ("fp32", None, "onnxruntime"), ("fp16", "pt240", "eager"),
+        ):  # fmt: skip
+            connection.execute(
+                "UPDATE measurement SET precision = ?, software = ?, backend = ?", [precision, software, backend]
+            )
+            (followed[precision, software, backend],) = measured_cases(connection)["precision"]
+    assert list(followed.values()) == ["amp-fp16@2.4", "amp-fp16", "torch-fp32", "tf32", "fp32", "fp16"]
+
+
 def test_overview_counts_a_model_named_by_its_name(database: Path) -> None:
     with workspace.read(database) as connection:
         assert files.overview(connection).rows() == [("t", "model", 2, 1, 1)]
