@@ -894,6 +894,8 @@ class PredictionBand(Row):
     """Ninetieth percentile of measured over predicted."""
     row_count: Size
     """Measurements it rests on; 0 for an assumed one."""
+    part_count: Size
+    """Parts that they are of."""
     source_id: str
     """Source of the row."""
     confidence: str
@@ -917,10 +919,12 @@ class LibraryConstant(Row):
         Plausible(64, 1e6, of="aliased_row_byte"),
         Plausible(16, 1e5, of="allocator_block_byte"),
         Plausible(16, 1e6, of="native_convolution_elements"),
+        Plausible(32, 1024, of="norm_block_threads"),
+        Plausible(100, 1e5, of="norm_block_clock"),
     ]
     """Its value, in `unit`."""
     unit: str
-    """`byte`, `element`, `channel` or `thread`."""
+    """`byte`, `element`, `channel`, `thread` or `clock`."""
     decides: str
     """What rests on it: `memory` (what a run holds), `processor` (kernels of a backend that calls ATen, on a processor) or
     `unit` (how work is spread over a part's units)."""

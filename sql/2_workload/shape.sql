@@ -37,6 +37,7 @@ SELECT
     s.threads,
     s.accesses,
     s.rounds,
+    s.row_count,
     s.step_count,
     s.product_count,
     s.query_count,

@@ -13,6 +13,7 @@ WITH step_sums AS (
         MAX(threads) AS threads,
         MAX(accesses) AS accesses,
         SUM(rounds) AS rounds,
+        SUM(row_count) AS row_count,
         COUNT(*) AS step_count,
         SUM(CASE WHEN step_class = 'gemm' THEN 1 ELSE 0 END) AS product_count,
         MAX(CASE WHEN operator_class = 'attention' AND step = 'qk' THEN m / NULLIF(sharing, 0e0) END) AS query_count,
@@ -20,7 +21,7 @@ WITH step_sums AS (
         BIT_XOR(
             HASH(
                 step_id, operator_class, step, step_class, compute_precision, macs, flops, threads, accesses, m, n, k,
-                gemm_count, rounds, sharing
+                gemm_count, rounds, row_count, sharing
             )
         ) AS steps
     FROM executed_step
@@ -51,6 +52,7 @@ wide_kernels AS (
         COALESCE(s.threads, 0e0) AS threads,
         COALESCE(s.accesses, 0e0) AS accesses,
         COALESCE(s.rounds, 0e0) AS rounds,
+        COALESCE(s.row_count, 0e0) AS row_count,
         CAST(COALESCE(s.step_count, 0) AS BIGINT) AS step_count,
         CAST(COALESCE(s.product_count, 0) AS BIGINT) AS product_count,
         s.query_count,

@@ -516,6 +516,9 @@ class Machine:
         levels = {
             "dram": (dram + (half * chip.stated_units if moved > 0 else 0.0)) / (bandwidth * share),
             "cache": moved / (chip.last_bandwidth * share) if chip.last_bandwidth else 0.0,
+            "row": math.fsum(s.size("rows") for s in kernel.steps) * chip.norm_row_s
+            if run.backend["follows_strides"]
+            else 0.0,
             "latency": max((s.size("accesses") for s in kernel.steps), default=0.0) * chip.latency_s if walks else 0.0,
             "thread": moved / (chip.unit_bandwidth * thread * team)
             if chip.unit_bandwidth and thread and team < chip.units
@@ -564,7 +567,7 @@ class Machine:
             "loop_elements": loop, "resident_byte": resident, "dram_byte": dram, "reload_byte": reload,
             "matrix_s": matrix_s, "vector_s": vector_s, "compute_s": compute_s, "dram_s": levels["dram"],
             "cache_s": levels["cache"], "reload_s": levels["tile"], "stream_byte": streamed, "stream_s": stream_s, "feed_s": feed_s,
-            "latency_bound_s": levels["latency"],
+            "latency_bound_s": levels["latency"], "row_s": levels["row"],
             "thread_s": levels["thread"], "team_size": team, "team_s": team_s, "memory_s": memory_s,
             "memory_level": {"cache": chip.last, "tile": chip.near, "stream": chip.stream}.get(slowest, slowest), "reorder_byte": reorder,
             "reorder_s": reorder_s, "paged_byte": paged, "paging_s": paging_s, "exposed_s": exposed_s, "serial_s": serial_s,
