@@ -395,8 +395,8 @@ def _table_references(
 
 
 CLASS_COLUMNS = ("operator_class", "kernel_class", "producer_class", "consumer_class")
-"""Columns that name a class of operators, `*` for all, a class within a module's (`norm:GroupNormAct`) or an ATen
-operator (`aten.add`)."""
+"""Columns that name a class of operators, `*` for all, a class within a module's (`norm:GroupNormAct`), an ATen
+operator (`aten.add`), or one of them within attention (`attention|*`)."""
 
 
 def _unknown_classes(tables: dict[type[Row], list[Row]]) -> Iterator[Problem]:
@@ -406,7 +406,7 @@ def _unknown_classes(tables: dict[type[Row], list[Row]]) -> Iterator[Problem]:
         path = Path(f"tables/{row_type.TABLE}.csv")
         columns = [c for c in CLASS_COLUMNS if c in row_type.model_fields and row_type is not OperatorClass]
         for row, column in ((row, column) for row in rows for column in columns):
-            name = getattr(row, column).partition(":")[0]
+            name = getattr(row, column).removeprefix("attention|").partition(":")[0]
             if name != "*" and "." not in name and name not in known:
                 yield Problem(path, f"{_key(row)}.{column}", name, f"write one of {', '.join(sorted(known))}")
 

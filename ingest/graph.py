@@ -81,6 +81,8 @@ class GraphOperator:
     is_size_bound: bool = False
     source_file: str | None = None
     source_line: int | None = None
+    attention: int | None = None
+    """Number of the attention whose math path it is part of (`trace.attention`), None for one of none."""
     steps: list[Step] = field(default_factory=list)
     accesses: dict[int, Polynomial] = field(default_factory=dict)
     """Elements really moved of a tensor, by tensor id, where that is not the whole tensor."""

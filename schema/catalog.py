@@ -606,6 +606,24 @@ class OperatorClass(Row):
     """True of what is no matrix product and sums or compares many elements into each result: it can be split within them."""
 
 
+class PolicyVersion(Row):
+    """Which policy a version of the framework follows where it follows another than the newest does."""
+
+    TABLE: ClassVar[str] = "policy_version"
+    KEY: ClassVar[tuple[str, ...]] = ("policy", "software")
+
+    policy: str
+    """Policy that is asked for."""
+    software: str
+    """Version of the framework as measurements name it, `pt240` for PyTorch 2.4.0."""
+    followed_policy: str
+    """Policy that it follows, `precision_policy.policy`."""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """How far it can be trusted."""
+
+
 class PrecisionPolicy(Row):
     """What a policy does to the operators of one class.
 
@@ -618,14 +636,17 @@ class PrecisionPolicy(Row):
     KEY: ClassVar[tuple[str, ...]] = ("policy", "operator_class")
 
     policy: str
-    """`fp32`, `tf32`, `fp16`, `bf16`, `amp-fp16`, `amp-bf16`, `int8`, `w8a16`, `w4a16`, `fp8`, ..."""
+    """`fp32`, `tf32`, `fp16`, `bf16`, `amp-fp16`, `amp-bf16`, `int8`, `w8a16`, `w4a16`, `fp8`, ...; behind an `@` the last
+    version of the framework that follows it, `amp-fp16@2.4`."""
     operator_class: str
     """Class it holds for, class within a module's class such as `norm:GroupNormAct`, ATen operator such as
-    `aten.sum`, or `*`; behind `module:PATTERN|` for modules of such paths alone."""
+    `aten.sum`, or `*`; behind `attention|` for what an attention's math path runs, behind `module:PATTERN|` for modules of
+    such paths alone."""
     rule: str
     """`drop` (convert operands to `compute_precision`), `keep` (convert them to fp32 where narrower),
     `widen` (read them as they are, compute and write fp32), `promote` (convert them to the widest), `follow`
-    (read them as they are; the widest decides in elementwise operators and concatenation, else the first)."""
+    (read them as they are; the widest decides in elementwise operators and concatenation, else the first), `absent` (the
+    framework's version that the policy stands for does not run it: its result is its operand)."""
     compute_precision: str | None
     """Format of the arithmetic for `drop`; with `follow`, how the unit computes on operands stored as
     they are (tf32)."""
@@ -713,6 +734,8 @@ class BackendSupport(Row):
     is_default: bool
     """True of the backend that answers assume on the family and vendor of this row; on a part of which no row is, they
     assume the first by name."""
+    default_precision: str
+    """Policy that it follows where a user of the framework asks for single precision and says no more."""
     dispatch: str
     """`async_queue` (host runs ahead of the device), `serial` (they add) or `graph` (one launch)."""
     host_kernel_s: Annotated[
@@ -871,6 +894,8 @@ class PredictionBand(Row):
     """Ninetieth percentile of measured over predicted."""
     row_count: Size
     """Measurements it rests on; 0 for an assumed one."""
+    part_count: Size
+    """Parts that they are of."""
     source_id: str
     """Source of the row."""
     confidence: str
@@ -894,10 +919,12 @@ class LibraryConstant(Row):
         Plausible(64, 1e6, of="aliased_row_byte"),
         Plausible(16, 1e5, of="allocator_block_byte"),
         Plausible(16, 1e6, of="native_convolution_elements"),
+        Plausible(32, 1024, of="norm_block_threads"),
+        Plausible(100, 1e5, of="norm_block_clock"),
     ]
     """Its value, in `unit`."""
     unit: str
-    """`byte`, `element`, `channel` or `thread`."""
+    """`byte`, `element`, `channel`, `thread` or `clock`."""
     decides: str
     """What rests on it: `memory` (what a run holds), `processor` (kernels of a backend that calls ATen, on a processor) or
     `unit` (how work is spread over a part's units)."""

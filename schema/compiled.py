@@ -25,7 +25,8 @@ class TensorPrecision(ModelRow):
 
 
 class OperatorPrecision(ModelRow):
-    """Element type in which every operator computes under a precision policy."""
+    """Element type in which every operator computes under a precision policy; what the policy's version of the framework
+    does not run has no row."""
 
     TABLE: ClassVar[str] = "operator_precision"
     KEY: ClassVar[tuple[str, ...]] = ("model", "policy", "operator_id")

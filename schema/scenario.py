@@ -90,6 +90,8 @@ class Measurement(Row):
     """What the energy was counted for: `run`, `sample`, `image`, `video`, `token` or `request`."""
     peak_memory_byte: float | None
     """Peak memory. [byte]"""
+    parameter_count: float | None
+    """Parameters of the network that ran, as the source counts them; null where it does not say."""
     source_id: str
     """Data set it comes from."""
     note: str | None

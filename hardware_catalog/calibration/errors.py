@@ -25,7 +25,7 @@ def table(
 ) -> pl.DataFrame:
     """Score of each group: `rows`, `median_error` and `p90_error` of |log ratio|, `bias` (median log
     ratio: above 0 predicts too slow), `mape`, `within_30_fraction`, `spearman`; where the columns `p10_s` and `p90_s` exist,
-    `interval_coverage_fraction`; and where `unfitted_s` does, the least and the largest factor on the host's time that the
+    `interval_coverage_fraction` and `mean_interval_width`, the ratio of its ends; and where `unfitted_s` does, the least and the largest factor on the host's time that the
     predictions take, and `unfitted_median_error` and `unfitted_bias`, the score without it."""
     error, ratio = pl.col(LOG_RATIO).abs(), pl.col(predicted) / pl.col(measured)
     figures = [
@@ -41,6 +41,7 @@ def table(
     if {"p10_s", "p90_s"} <= set(frame.columns):
         inside = (pl.col(measured) >= pl.col("p10_s")) & (pl.col(measured) <= pl.col("p90_s"))
         figures.append(inside.mean().alias("interval_coverage_fraction"))
+        figures.append((pl.col("p90_s") / pl.col("p10_s")).mean().alias("mean_interval_width"))
     if "unfitted_s" in frame.columns:
         unfitted = pl.col("unfitted_s").log() - pl.col(measured).log()
         figures += [

@@ -82,8 +82,15 @@ def _add_policy(columns: Columns, flow: Flow, policy: str, rules: Rules) -> None
     types = propagate(flow, rules.policies[policy], rules)
     count = len(types.tensor)
     _extend(columns, TensorPrecision, count, policy=policy, tensor_id=list(range(count)), precision=types.tensor)
-    count = len(types.operator)
-    _extend(columns, OperatorPrecision, count, policy=policy, operator_id=list(range(count)), precision=types.operator)
+    run = [(o, precision) for o, precision in enumerate(types.operator) if precision]
+    _extend(
+        columns,
+        OperatorPrecision,
+        len(run),
+        policy=policy,
+        operator_id=[o for o, _ in run],
+        precision=[precision for _, precision in run],
+    )
     count = len(types.casts)
     _extend(
         columns,

@@ -8,6 +8,8 @@ complex numbers keep their type. What a policy does to an operator is a row of `
 - `keep`: operands narrower than fp32 are converted to fp32, the result is fp32;
 - `widen`: operands are read as they are and widened within the kernel to fp32, the type of the result;
 - `promote`: operands are converted to the widest among them, the result is of that type;
+- `absent`: the version of the framework that the policy stands for does not run the operator; its result is its last
+  operand;
 - `follow`: operands are read as they are and the operator's own type promotion holds: the widest
   operand of an elementwise operator or a concatenation, else the first. With a `compute_precision`
   (tf32) only the arithmetic is of that type.
@@ -23,6 +25,9 @@ A weight whose `weight_precision` is set is stored so and read without a convers
 that takes quantized weights expands them on the fly. Vectors among them (biases, scales) keep the
 weight type of `*`: nobody quantizes those.
 
+What an attention's math path runs is one call: its operands are first converted as the row of `attention` says, then
+rows behind `attention|` hold within, and what leaves it is of the type that came in.
+
 Rows may hold in some modules alone (`MODULE`): a policy of its own for each pattern of their paths.
 """
 
@@ -37,6 +42,9 @@ from .rules import PolicyRule, Rules
 
 MODULE = "module:"
 """Before a pattern of modules and `|`: a row of the policy that holds in them, as `module:layer4.*|conv`."""
+
+ATTENTION = "attention"
+"""Class of a call whose math path has rows of its own."""
 
 FULL = "fp32"
 """Type that `keep` computes in."""
@@ -93,6 +101,12 @@ class _Propagation:
         self.is_real = [rules.kind.get(t.precision) == "float" for t in self.tensors]
         self.types = Types([t.precision for t in self.tensors], [""] * len(flow.graph.operators))
         self.weights_cast: set[tuple[int, str]] = set()
+        self.returned: dict[int, str] = {}
+        """By tensor: type that leaves an attention, of a result that its math path keeps in another."""
+        self.crossed: set[tuple[int, int]] = set()
+        """Tensors and attentions whose border they are converted at."""
+        self.held: dict[int, str] = {}
+        """Types in which the operator at hand reads its operands."""
         weights = {t.precision for t in self.tensors if t.role in WEIGHT_ROLES and self.is_real[t.tensor_id]}
         self.weight_bits = max((self.bits[precision] for precision in weights), default=self.bits[FULL])
 
@@ -113,6 +127,10 @@ class _Propagation:
         name, operator_class = self.flow.names[operator.operator_id]
         module = self.flow.graph.modules[operator.module_id]
         policy = self._policy_of(module.path)
+        if operator.attention is not None:
+            for within in (name, operator_class, "*"):
+                if (found := policy.get(f"{ATTENTION}|{within}")) is not None:
+                    return found
         if operator_class in self.by_module:
             for name_of_class in (f"{module.package}.{module.class_name}", module.class_name):
                 if (found := policy.get(f"{operator_class}:{name_of_class}")) is not None:
@@ -157,6 +175,8 @@ class _Propagation:
         for tensor in operator.writes:
             if shown is not None and self.is_real[tensor] and self.is_real[shown]:
                 types[tensor] = types[shown]
+                if shown in self.returned:
+                    self.returned[tensor] = self.returned[shown]
         self.types.operator[operator.operator_id] = types[(operator.writes or operator.reads)[0]]
 
     def _execute(self, operator: GraphOperator) -> None:
@@ -164,9 +184,14 @@ class _Propagation:
         operands = [t for t in dict.fromkeys(operator.reads) if self.is_real[t] and moves(operator, t)]
         results = [t for t in operator.writes if self.is_real[t]]
         types = self.types.tensor
+        if rule.rule == "absent" and (operands or not results):
+            for tensor in results:
+                types[tensor] = types[operands[-1]]
+            return
         if not operands and not results:
             self.types.operator[operator.operator_id] = types[(operator.writes or operator.reads)[0]]
             return
+        self.held = self._received(operator, operands)
         if operator.is_inplace and operands:
             written = computed = types[operator.reads[0]] if self.is_real[operator.reads[0]] else types[operands[0]]
         elif self._is_own(operator, rule):
@@ -178,19 +203,54 @@ class _Propagation:
             if not self._is_conversion(operator, operands):
                 self._convert(operator, operands, computed, rule)
         elif rule.rule == "keep":
-            computed = written = self._widest({FULL, *(types[t] for t in operands)})
+            computed = written = self._widest({FULL, *(self.held[t] for t in operands)})
             self._convert(operator, operands, computed, rule)
         elif rule.rule == "widen":
-            computed = written = self._widest({FULL, *(types[t] for t in operands)})
+            computed = written = self._widest({FULL, *(self.held[t] for t in operands)})
         elif rule.rule == "promote":
             computed = written = self._promoted(operands, operator)
             self._convert(operator, operands, computed, rule)
         else:
             written = self._followed(operator, operands)
             computed = rule.compute_precision or written
+        self.types.reads += [(operator.operator_id, t, to) for t, to in self.held.items() if to != types[t]]
         for tensor in results:
             types[tensor] = written
+            if operator.attention is not None and (entered := self._entered(operator)) not in (None, written):
+                self.returned[tensor] = entered
         self.types.operator[operator.operator_id] = computed
+
+    def _entered(self, operator: GraphOperator) -> str | None:
+        """Type to which the operands of its attention are converted, where its math path has rows of its own."""
+        policy = self._policy_of(self.flow.graph.modules[operator.module_id].path)
+        call = policy.get(ATTENTION) or policy["*"]
+        return call.compute_precision if f"{ATTENTION}|*" in policy and call.rule == "drop" else None
+
+    def _received(self, operator: GraphOperator, operands: list[int]) -> dict[int, str]:
+        """Types in which it gets its operands: what enters or leaves an attention's math path is converted once."""
+        held = {t: self.types.tensor[t] for t in operands}
+        for tensor in operands:
+            source = self._attention_of(tensor)
+            if source == operator.attention:
+                continue
+            if source is not None and tensor in self.returned:
+                self._cross(operator, tensor, held, self.returned[tensor], source)
+            if operator.attention is not None and (entered := self._entered(operator)) is not None:
+                self._cross(operator, tensor, held, entered, operator.attention)
+        return held
+
+    def _attention_of(self, tensor: int) -> int | None:
+        """Number of the attention whose math path makes a tensor."""
+        producer = self.tensors[self.flow.origin[tensor]].producer_operator_id
+        return None if producer is None else self.flow.graph.operators[producer].attention
+
+    def _cross(self, operator: GraphOperator, tensor: int, held: dict[int, str], to: str, attention: int) -> None:
+        """Convert a tensor at the border of an attention."""
+        place = (self.flow.origin[tensor], attention)
+        if held[tensor] != to and place not in self.crossed:
+            self.crossed.add(place)
+            self.types.casts.append(Cast(tensor, operator.operator_id, held[tensor], to))
+        held[tensor] = to
 
     def _followed(self, operator: GraphOperator, operands: list[int]) -> str:
         """Type that the operator gives its result of its own accord."""
@@ -198,7 +258,7 @@ class _Propagation:
             return self._given(operator)
         if operator.operator_class in self.flow.classes.widening:
             return self._promoted(operands, operator)
-        return self.types.tensor[operands[0]]
+        return self.held[operands[0]]
 
     def _is_conversion(self, operator: GraphOperator, operands: list[int]) -> bool:
         """Whether it makes another type of its first real operand."""
@@ -221,9 +281,8 @@ class _Propagation:
         """Widest operand; a scalar tensor counts only among scalars, as in ATen."""
         if not operands:
             return self._given(operator)
-        types = self.types.tensor
-        dimensioned = {types[t] for t in operands if self.tensors[t].shape != "[]"}
-        return self._widest(dimensioned or {types[t] for t in operands})
+        dimensioned = {self.held[t] for t in operands if self.tensors[t].shape != "[]"}
+        return self._widest(dimensioned or {self.held[t] for t in operands})
 
     def _widest(self, types: set[str]) -> str:
         """Type with most bits; fp32 of two unlike types with as many (fp16 and bf16)."""
@@ -233,17 +292,16 @@ class _Propagation:
 
     def _convert(self, operator: GraphOperator, operands: list[int], to: str, rule: PolicyRule) -> None:
         """Record a conversion of each operand that is of another type."""
-        types, me = self.types, operator.operator_id
         for tensor in operands:
-            held = types.tensor[tensor]
+            held = self.held[tensor]
             if held == to or (rule.weight_precision is not None and self.flow.role[tensor] == "weight"):
                 continue
-            types.reads.append((me, tensor, to))
+            self.held[tensor] = to
             if self.tensors[tensor].role in WEIGHT_ROLES:
                 if (tensor, to) in self.weights_cast:
                     continue
                 self.weights_cast.add((tensor, to))
-            types.casts.append(Cast(tensor, me, held, to))
+            self.types.casts.append(Cast(tensor, operator.operator_id, held, to))
 
 
 def _result(rule: PolicyRule) -> str:

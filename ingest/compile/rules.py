@@ -17,14 +17,14 @@ from charz.schema.row import Row
 if TYPE_CHECKING:
     import duckdb
 
-COMPILER_VERSION = 5
+COMPILER_VERSION = 6
 """Raised when the compiler itself gives other rows for the same rules; part of the fingerprint."""
 
 EAGER = "eager"
 """The backend in which Python's references decide how long a tensor lives."""
 
 FUSION_CONDITIONS = frozenset({"always", "single_consumer", "same_elements", "chained", "innermost", "inlined"})
-POLICY_RULES = frozenset({"drop", "keep", "widen", "promote", "follow"})
+POLICY_RULES = frozenset({"drop", "keep", "widen", "promote", "follow", "absent"})
 
 FusionTable = dict[tuple[str, str], frozenset[str]]
 """Producer and consumer (operator class, or ATen operator such as `aten.sum`) to the conditions that

@@ -117,6 +117,7 @@ def models(raw: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit("video"))
         .otherwise(pl.lit("sample")),
         peak_memory_byte=pl.col("peak_mem_bytes"),
+        parameter_count=pl.when(is_timm).then(pl.col("params")),
         source_id=pl.when(is_timm)
         .then(pl.format("timm:{}", pl.col("source_path").str.extract(r"benchmark-infer-(.*)\.csv")))
         .otherwise(pl.col("source_repo")),

@@ -26,6 +26,7 @@ _HARDWARE = {
     "rtx4090": "NVIDIA RTX 4090",
     "4090": "NVIDIA RTX 4090",
     "i9_10940x": "Intel Core i9-10940X",
+    "pro6000maxq": "NVIDIA RTX PRO 6000 Blackwell Max-Q",
 }
 
 
@@ -99,5 +100,6 @@ def rows(raw: pl.DataFrame, found: Settings, source_id: str) -> pl.DataFrame:
         resolution=pl.col("infer_img_size").cast(pl.Int64),
         latency_s=pl.col("infer_step_time") / 1e3,
         throughput_per_s=pl.col("infer_batch_size") / (pl.col("infer_step_time") / 1e3),
+        parameter_count=pl.col("param_count") * 1e6 if "param_count" in raw.columns else None,
         source_id=pl.lit(source_id),
     )

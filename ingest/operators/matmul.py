@@ -33,9 +33,13 @@ def matrix_product(call: Call) -> list[Step]:
     return [_product(left, right)]
 
 
-@rule(
-    "aten.addmm.default", "aten.baddbmm.default", "aten.addmv.default", "aten.addbmm.default", operator_class="matmul"
-)
+@rule("aten.addmm.default", "aten.addmv.default", operator_class="linear")
+def product_onto_a_bias(call: Call) -> list[Step]:
+    """What a linear layer with a bias calls, by whatever name a model calls it."""
+    return accumulated_product(call)
+
+
+@rule("aten.baddbmm.default", "aten.addbmm.default", operator_class="matmul")
 def accumulated_product(call: Call) -> list[Step]:
     _, left, right = call.tensors()[:3]
     return [_product(left, right)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..graph import Step
-from ..trace.symbolic import product, total
+from ..trace.symbolic import polynomial, product, total
 from .elementwise import FLOPS_PER_ELEMENT
 from .registry import Call, Value, rule, vector
 
@@ -27,7 +27,10 @@ def batch_norm(call: Call) -> list[Step]:
 
 @rule("aten.layer_norm.default", "aten.native_layer_norm.default", operator_class="norm")
 def layer_norm(call: Call) -> list[Step]:
-    return [_rows(call, FLOPS_PER_ELEMENT["layer_norm"])]
+    step = _rows(call, FLOPS_PER_ELEMENT["layer_norm"])
+    leading = call.output.dims[: len(call.output.dims) - len(call["normalized_shape"])]
+    step.quantities["rows"] = polynomial(product(*leading))
+    return [step]
 
 
 @rule("aten.group_norm.default", "aten.native_group_norm.default", "aten.instance_norm.default", operator_class="norm")

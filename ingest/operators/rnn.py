@@ -1,12 +1,12 @@
 """Recurrent layers. For each layer and direction: one GEMM of all inputs, one small GEMM a time step
-(`groups` = length, M = batch), and the gates' arithmetic."""
+(`groups` = length, M = batch), each waiting for the one before (`rounds` = length), and the gates' arithmetic."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ..graph import Step
-from ..trace.symbolic import Size, product
+from ..trace.symbolic import Size, polynomial, product
 from .registry import Call, Value, gemm, rule, vector
 
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
@@ -52,9 +52,11 @@ def _layers(call: Call, length: Size, batch: Size) -> list[Step]:
             steps[-1].left_tensor_id = source.tensor_id
         steps.append(gemm(f"recurrent{suffix}", length, batch, w_hidden.dims[0], w_hidden.dims[1]))
         steps[-1].left_tensor_id = hidden.tensor_id
+        steps[-1].quantities["rounds"] = polynomial(length)
         if per_cell == 3:  # projection of an LSTM's output
             w_output = weights[cell * per_cell + 2]
             steps.append(gemm(f"projection{suffix}", length, batch, w_output.dims[0], w_output.dims[1]))
+            steps[-1].quantities["rounds"] = polynomial(length)
         rows = w_hidden.dims[0]
         assert isinstance(rows, int), "the hidden size is never symbolic"
         hidden_total += rows // GATES[kind]

@@ -1,31 +1,59 @@
-"""Attention that no fused kernel takes, traced as the products it runs as."""
+"""Attention that no fused kernel takes, traced as the kernels of PyTorch's math path, which belong together: autocast,
+and what a type is widened to, hold for the call as a whole."""
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 from collections.abc import Iterator
 from unittest import mock
 
 import torch
 from torch import Tensor
+from torch.fx import Node
+from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
 FUSED_DIMENSIONS = 4
 """Samples, heads, positions and width: operands of every fused kernel
 (https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/transformers/sdp_utils_cpp.h, `check_tensor_dim`)."""
 
 
+_MARK = "charz_attention"
+"""Name under which a traced operator keeps which attention it is part of."""
+
+
 @contextlib.contextmanager
 def as_products() -> Iterator[None]:
-    """Within it, `scaled_dot_product_attention` over operands of other dimensions runs step by step."""
+    """Within it, `scaled_dot_product_attention` over operands of other dimensions runs step by step, each step marked with
+    the number of its attention."""
     fused = torch.nn.functional.scaled_dot_product_attention
+    numbers = itertools.count(1)
 
     def attention(query: Tensor, key: Tensor, value: Tensor, *rest: object, **more: object) -> Tensor:
-        run = fused if query.dim() == FUSED_DIMENSIONS else _products
-        return run(query, key, value, *rest, **more)  # type: ignore[arg-type]
+        if query.dim() == FUSED_DIMENSIONS:
+            return fused(query, key, value, *rest, **more)  # type: ignore[arg-type]
+        before = set(_traced())
+        result = _products(query, key, value, *rest, **more)  # type: ignore[arg-type]
+        number = next(numbers)
+        for node in _traced():
+            if node not in before:
+                node.meta["custom"] = {**(node.meta.get("custom") or {}), _MARK: number}
+        return result
 
     with mock.patch.object(torch.nn.functional, "scaled_dot_product_attention", attention):
         yield
+
+
+def attention_of(node: Node) -> int | None:
+    """Number of the attention whose math path an operator is part of; None for one that is part of none."""
+    return (node.meta.get("custom") or {}).get(_MARK)
+
+
+def _traced() -> list[Node]:
+    """Operators traced so far; none where nothing is traced."""
+    mode = get_proxy_mode()
+    return list(mode.tracer.graph.nodes) if mode is not None else []
 
 
 def _products(
@@ -52,7 +80,15 @@ def _products(
     weights = scaled @ (key.transpose(-2, -1) * root)
     if attn_mask is not None:
         weights = weights + attn_mask
-    weights = torch.ops.aten._safe_softmax(weights, -1)
+    weights = _safe_softmax(weights)
     if dropout_p:
         weights = torch.nn.functional.dropout(weights, dropout_p)
     return weights @ value  # type: ignore[no-any-return]
+
+
+def _safe_softmax(scores: Tensor) -> Tensor:
+    """As `_safe_softmax` of ATen does it, since PyTorch 2.5: four kernels
+    (https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/SoftMax.cpp)."""
+    weights = torch.softmax(scores, -1)
+    masked_rows = torch.all(scores == -math.inf, -1, keepdim=True)
+    return torch.where(masked_rows, 0.0, weights)

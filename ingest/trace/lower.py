@@ -17,6 +17,7 @@ from torch.fx import Node
 
 from ..graph import Graph, GraphModule, GraphOperator, GraphTensor, Polynomial
 from ..operators import RULES, Call, Value
+from .attention import attention_of
 from .export import CONTEXT_INPUT, STATE_INPUT
 from .fx import attribute, has_tensor, is_conditional, traced_block
 from .layout import ALIASES_IN_INFERENCE, COPYING_VIEWS, VIEW, Layouts, layouts
@@ -247,6 +248,7 @@ def _add_operator(state: Lowering, node: Node, target: Any, name: str) -> None:
     module_id = _module(state, node)
     op = GraphOperator(operator_id, node.name, name, "view", module_id, "views.alias", [], [])
     op.source_file, op.source_line = source_of(node) or (None, None)
+    op.attention = attention_of(node)
     op.reads = [v.tensor_id for v in inputs]
     op.writes = [v.tensor_id for v in call.outputs]
     op.is_view = is_view

@@ -85,6 +85,8 @@ SELECT
     COALESCE(p.clock_fraction, 1e0) AS clock_fraction,
     -- Clock of the units in the default power mode; null when unknown. [Hz]
     c.clock_boost_hz * COALESCE(p.clock_fraction, 1e0) AS clock_hz,
+    -- Threads that a unit holds at once; null for parts without a compute capability.
+    l.threads_per_sm AS unit_thread_count,
     -- How its tensor cores are driven (`cuda_limit`); `mma` for parts without a compute capability.
     COALESCE(l.matrix_instruction, 'mma') AS matrix_instruction,
     -- Energy of a byte of main memory; null when unknown. [J/byte]

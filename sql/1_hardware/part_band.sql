@@ -27,7 +27,11 @@ matching_rows AS (
         b.backend,
         c.batch_class,
         s.quantity,
-        {'low_factor': s.low_factor, 'high_factor': s.high_factor, 'is_possible': f.row_key IS NULL} AS band,
+        {
+            'low_factor': s.low_factor, 'high_factor': s.high_factor, 'part_count': s.part_count,
+            'is_possible': f.row_key IS NULL
+        } AS band,
+        h.family,
         s.scope_rank,
         s.scope_rank
         + CASE WHEN s.backend = '*' THEN 0 ELSE 2 END
@@ -35,6 +39,7 @@ matching_rows AS (
     FROM scoped_rows AS s
     INNER JOIN supported_backend AS b ON b.hardware = s.hardware AND s.backend IN ('*', b.row_backend)
     INNER JOIN batch_class AS c ON s.batch_class IN ('*', c.batch_class)
+    INNER JOIN hardware AS h ON h.hardware = s.hardware
     LEFT JOIN faulty_rows AS f ON f.row_key = CONCAT(s.scope, '.', s.backend, '.', s.batch_class, '.', s.quantity)
 ),
 
@@ -45,7 +50,8 @@ closest_rows AS (
         batch_class,
         quantity,
         MAX_BY(band, specificity) AS band,
-        MAX(scope_rank) = 200 AS is_part_measured
+        MIN(family) AS family,
+        MAX(scope_rank) AS scope_rank
     FROM matching_rows
     GROUP BY hardware, backend, batch_class, quantity
 )
@@ -61,5 +67,11 @@ SELECT
     -- Ninetieth percentile of measured over predicted; null likewise.
     CASE WHEN band.is_possible THEN band.high_factor END AS high_factor,
     -- True when the band comes from measurements on the part itself.
-    is_part_measured
+    scope_rank = 200 AS is_part_measured,
+    -- What the band rests on: measurements of the part, of other parts of its family, or of neither.
+    CASE scope_rank
+        WHEN 200 THEN 'part measured'
+        WHEN 100 THEN CONCAT('part not measured; ', family, ': ', CAST(band.part_count AS VARCHAR), ' parts')
+        ELSE CONCAT('backend not measured; all: ', CAST(band.part_count AS VARCHAR), ' parts')
+    END AS band_basis
 FROM closest_rows

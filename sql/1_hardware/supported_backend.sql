@@ -46,6 +46,8 @@ SELECT
     h.vendor,
     -- True of the backend that answers assume on the part.
     b.is_default AND NOT a.is_counterpart AS is_default,
+    -- Policy that it follows where single precision is asked for and no more is said.
+    b.default_precision,
     -- `async_queue`, `serial` or `graph`.
     b.dispatch,
     -- Host time to issue one kernel. [s]

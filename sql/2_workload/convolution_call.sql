@@ -1,4 +1,6 @@
--- How PyTorch on a processor executes each convolution: oneDNN, which puts the weights in its own order at every call
+-- How PyTorch executes each convolution. On a GPU cuDNN runs channels-last groups as they lie where they are a power of two
+-- channels wide, and otherwise brings the image into nchw, convolves there and brings the result back, within one call. On a
+-- processor: oneDNN, which puts the weights in its own order at every call
 -- and images that are not channels-last in blocks of channels and back, or, of one small image, a matrix product of its
 -- own over the image's columns (`use_mkldnn` and `slow_conv2d_forward` in ATen). A backend that plans channels-last
 -- first puts weights of several taps in that order, at every run; a view of one sample it hands over with a batch stride
@@ -29,6 +31,10 @@ convolutions AS (
         -- Images of fewer channels than a block has are read as they lie.
         COALESCE(z.k >= cb.value * z.taps, TRUE) AS is_image_blocked,
         a.plans_layout AND COALESCE(z.taps > 1e0, FALSE) AS is_put_last,
+        -- Groups of 24, 40, 48, 56, 112, 120 and 168 channels take as much longer channels-last as two such copies do (timm's
+        -- RegNets on RTX 3090 and 4090), groups of 8, 16 and 128 do not.
+        w.layout = 'nhwc' AND COALESCE(z.gemm_count > 1e0, FALSE)
+        AND COALESCE(POWER(2e0, ROUND(LOG2(z.k / NULLIF(z.taps, 0e0)))) <> z.k / NULLIF(z.taps, 0e0), FALSE) AS is_converted,
         -- An image is its own columns under a kernel of one tap and stride.
         CASE WHEN z.m * z.k = z.image THEN 0e0 ELSE z.m * z.k * p.bits / 8e0 END AS column_byte
     FROM run AS r
@@ -89,6 +95,8 @@ SELECT
     END AS scratch_byte,
     -- Memory of channels-last weights, held during the call. [byte]
     channels_last_byte,
+    -- Image and result brought into another format and back by a library of a GPU, read and written. [byte]
+    CASE WHEN is_converted THEN 2e0 * (image_byte + output_byte) ELSE 0e0 END AS converted_byte,
     -- Written and read again in another order. [byte]
     2e0 * (
         channels_last_byte

@@ -34,7 +34,10 @@ numbered_kernels AS (
         ROW_NUMBER() OVER (
             PARTITION BY k.model, k.scenario_id ORDER BY k.issue_place, k.insertion, k.insertion_id
         ) - 1 AS position,
-        ROW_NUMBER() OVER (PARTITION BY k.model, k.scenario_id ORDER BY k.insertion, k.insertion_id) - 1 AS number,
+        -- Behind the last fused one, of which a policy's version of the framework may not run all.
+        ROW_NUMBER() OVER (PARTITION BY k.model, k.scenario_id ORDER BY k.insertion, k.insertion_id)
+        - SUM(CASE WHEN k.insertion = 0 THEN 1 ELSE 0 END) OVER (PARTITION BY k.model, k.scenario_id)
+        + MAX(CASE WHEN k.insertion = 0 THEN k.kernel_id ELSE -1 END) OVER (PARTITION BY k.model, k.scenario_id) AS number,
         SUM(k.view_count) OVER (
             PARTITION BY k.model, k.scenario_id ORDER BY k.issue_place, k.insertion, k.insertion_id
             ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
@@ -61,7 +64,7 @@ SELECT
     model,
     scenario_id,
     -- Kernel; conversions, copies and biases that the backend inserts are numbered after the fused ones.
-    CASE WHEN insertion = 0 THEN kernel_id ELSE number END AS kernel_id,
+    CASE WHEN insertion = 0 THEN kernel_id ELSE CAST(number AS BIGINT) END AS kernel_id,
     -- Fused kernel that it is, or is made for.
     kernel_id AS fused_kernel_id,
     -- Place in the order of execution, from 0.

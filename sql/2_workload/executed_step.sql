@@ -42,6 +42,8 @@ SELECT
     z.n,
     z.k,
     z.gemm_count,
+    z.rounds,
+    z.row_count,
     z.sharing
 FROM run AS r
 INNER JOIN planned_steps AS p ON p.model = r.model AND p.backend = r.backend AND p.precision = r.precision

@@ -1,11 +1,12 @@
 -- The ingested model that a measured row is of: named by its source, with a resolution where that is not the source's own,
--- or by the model's name.
+-- or by the model's name. None where that is another network under the same name, re-parameterized for inference, say: the
+-- source counts other parameters, beyond the rounding of two decimals of a million (timm's result files).
 -- Grain: measurement_id
 CREATE VIEW measured_model AS
 WITH named_models AS (
-    SELECT model, resolution, source AS model_key, TRUE AS is_source FROM model
+    SELECT model, resolution, parameter_count, source AS model_key, TRUE AS is_source FROM model
     UNION ALL
-    SELECT model, resolution, model AS model_key, FALSE AS is_source FROM model WHERE model <> source
+    SELECT model, resolution, parameter_count, model AS model_key, FALSE AS is_source FROM model WHERE model <> source
 )
 
 SELECT
@@ -15,4 +16,5 @@ SELECT
 FROM measurement AS x
 INNER JOIN named_models AS m
     ON m.model_key = x.model_source AND (NOT m.is_source OR x.resolution IS NULL OR x.resolution = m.resolution)
+    AND COALESCE(ABS(x.parameter_count - m.parameter_count) <= 5e3 + 5e-3 * m.parameter_count, TRUE)
 GROUP BY x.measurement_id

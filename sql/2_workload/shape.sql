@@ -36,6 +36,8 @@ SELECT
     s.flops,
     s.threads,
     s.accesses,
+    s.rounds,
+    s.row_count,
     s.step_count,
     s.product_count,
     s.query_count,
@@ -48,6 +50,7 @@ SELECT
     COALESCE(s.is_aliased, FALSE) AS is_aliased,
     s.convolution_reorder_byte,
     s.linear_reorder_byte,
+    s.converted_byte,
     -- Fresh pages that a processor's system hands out for it. [byte]
     s.fault_byte,
     -- Weights, buffers and constants of the whole run. [byte]

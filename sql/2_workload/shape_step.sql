@@ -23,6 +23,7 @@ SELECT
     t.n,
     t.k,
     t.gemm_count,
+    t.rounds,
     -- True for the scores of an attention: its tiles are continued by those of the product with the values, which pay
     -- once for each tile of queries.
     t.operator_class = 'attention' AND t.step = 'qk' AS is_continued,

@@ -12,6 +12,8 @@ WITH step_sums AS (
         SUM(flops) AS flops,
         MAX(threads) AS threads,
         MAX(accesses) AS accesses,
+        SUM(rounds) AS rounds,
+        SUM(row_count) AS row_count,
         COUNT(*) AS step_count,
         SUM(CASE WHEN step_class = 'gemm' THEN 1 ELSE 0 END) AS product_count,
         MAX(CASE WHEN operator_class = 'attention' AND step = 'qk' THEN m / NULLIF(sharing, 0e0) END) AS query_count,
@@ -19,7 +21,7 @@ WITH step_sums AS (
         BIT_XOR(
             HASH(
                 step_id, operator_class, step, step_class, compute_precision, macs, flops, threads, accesses, m, n, k,
-                gemm_count, sharing
+                gemm_count, rounds, row_count, sharing
             )
         ) AS steps
     FROM executed_step
@@ -49,6 +51,8 @@ wide_kernels AS (
         COALESCE(s.flops, 0e0) AS flops,
         COALESCE(s.threads, 0e0) AS threads,
         COALESCE(s.accesses, 0e0) AS accesses,
+        COALESCE(s.rounds, 0e0) AS rounds,
+        COALESCE(s.row_count, 0e0) AS row_count,
         CAST(COALESCE(s.step_count, 0) AS BIGINT) AS step_count,
         CAST(COALESCE(s.product_count, 0) AS BIGINT) AS product_count,
         s.query_count,
@@ -58,11 +62,13 @@ wide_kernels AS (
         l.is_aliased,
         COALESCE(v.reorder_byte, 0e0) AS convolution_reorder_byte,
         COALESCE(l.reorder_byte, 0e0) AS linear_reorder_byte,
+        COALESCE(v.converted_byte, 0e0) AS converted_byte,
         COALESCE(f.fault_byte, 0e0) AS fault_byte,
         HASH(
             w.kernel_class, w.operator_name, w.compute_precision, w.layout, w.input_byte, w.weight_byte, w.kv_cache_byte,
             w.output_byte, w.produced_byte, w.loop_byte, s.steps, c.links, v.is_native, v.is_misread, l.is_aliased,
-            COALESCE(v.reorder_byte, 0e0), COALESCE(l.reorder_byte, 0e0), COALESCE(f.fault_byte, 0e0)
+            COALESCE(v.reorder_byte, 0e0), COALESCE(l.reorder_byte, 0e0), COALESCE(v.converted_byte, 0e0),
+            COALESCE(f.fault_byte, 0e0)
         ) AS cost_hash
     FROM run AS r
     INNER JOIN executed_kernel AS w ON w.model = r.model AND w.scenario_id = r.scenario_id
@@ -88,7 +94,7 @@ first_kernels AS (
 SELECT
     k.* EXCLUDE (
         cost_hash, loop_elements, step_count, product_count, query_count, query_heads, convolution_reorder_byte,
-        linear_reorder_byte
+        linear_reorder_byte, converted_byte
     ),
     -- Elements of its loop: the largest of what it reads and writes but weights.
     k.loop_elements,
@@ -104,6 +110,8 @@ SELECT
     k.convolution_reorder_byte,
     -- The bias written to every row of a linear layer's result on a processor, and read again. [byte]
     k.linear_reorder_byte,
+    -- Image and result of a convolution brought into another format and back on a GPU, read and written. [byte]
+    k.converted_byte,
     f.shape_id
 FROM wide_kernels AS k
 INNER JOIN first_kernels AS f

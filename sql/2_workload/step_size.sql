@@ -46,6 +46,10 @@ SELECT
     SUM(CASE WHEN quantity = 'image' THEN amount END) AS image,
     -- First dimension of that input; null for other steps.
     SUM(CASE WHEN quantity = 'samples' THEN amount END) AS samples,
+    -- Rows that it normalizes one by one; 0 where it goes by no rows.
+    COALESCE(SUM(CASE WHEN quantity = 'rows' THEN amount END), 0e0) AS row_count,
+    -- Of its products, those that follow one upon another; 0 where all are independent.
+    COALESCE(SUM(CASE WHEN quantity = 'rounds' THEN amount END), 0e0) AS rounds,
     -- Heads of queries whose rows are those of one product, as they share keys; 1 where none do.
     COALESCE(SUM(CASE WHEN quantity = 'sharing' THEN amount END), 1e0) AS sharing
 FROM evaluated_terms

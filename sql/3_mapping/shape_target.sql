@@ -6,8 +6,9 @@ WITH placed_shapes AS (
         s.* EXCLUDE (fault),
         t.* EXCLUDE (backend, precision, fault, tile_fault),
         COALESCE(t.fault, s.fault, CASE WHEN s.product_count > 0 THEN t.tile_fault END) AS known_fault,
-        -- PyTorch on a processor has layouts and algorithms of its own: see `convolution_call` and `linear_call`.
+        -- PyTorch's libraries have layouts and algorithms of their own: see `convolution_call` and `linear_call`.
         CASE
+            WHEN t.family = 'gpu' AND s.converted_byte > 0e0 THEN 'nchw'
             WHEN t.family = 'cpu' AND s.is_misread THEN 'strided'
             WHEN t.family = 'cpu' AND s.is_aliased AND t.vendor = 'intel' THEN 'aliased'
             ELSE s.layout

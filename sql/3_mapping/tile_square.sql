@@ -28,6 +28,7 @@ WITH sized_blocks AS (
         s.n,
         s.k,
         s.gemm_count,
+        s.rounds,
         g.element_byte,
         g.stages,
         g.tile_memory_byte_per_s,
@@ -55,15 +56,19 @@ counted_blocks AS (
 waved_blocks AS (
     SELECT
         *,
-        CEIL(tile_count / NULLIF(tile_unit_count, 0e0)) AS waves,
-        wave_count(waves, tile_count, tile_unit_count, wave_quantization_fraction) AS effective_waves
+        -- Rounds that wait for one another share no wave.
+        GREATEST(rounds, 1e0) AS turns,
+        turns * CEIL(tile_count / NULLIF(turns * tile_unit_count, 0e0)) AS waves,
+        turns * wave_count(
+            waves / NULLIF(turns, 0e0), tile_count / NULLIF(turns, 0e0), tile_unit_count, wave_quantization_fraction
+        ) AS effective_waves
     FROM counted_blocks
 )
 
 SELECT
     * EXCLUDE (
         tile_memory_byte_per_s, stream_memory_byte, stream_memory_byte_per_s, stream_block, sustained_fraction, tile_m,
-        tile_n, tile_k, wave_quantization_fraction, tile_count, waves, effective_waves
+        tile_n, tile_k, wave_quantization_fraction, tile_count, waves, effective_waves, rounds, turns
     ),
     -- Rows of the tile; null where no tile is cut.
     tile_m,

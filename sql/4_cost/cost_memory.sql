@@ -8,11 +8,12 @@ SELECT
     -- Time of the slowest memory level. [s]
     GREATEST(untiled_s, reload_s, staged_stream_s) AS memory_s,
     -- Level of memory_s, of equal ones the outermost: `dram`, the last-level cache or the tile memory; `latency` where
-    -- dependent accesses take longest, `thread` where few threads do.
+    -- dependent accesses take longest, `row` where the blocks of a normalization do, `thread` where few threads do.
     CASE memory_s
         WHEN COALESCE(dram_s, 0e0) THEN 'dram'
         WHEN cache_s THEN cache_level
         WHEN latency_bound_s THEN 'latency'
+        WHEN row_s THEN 'row'
         WHEN thread_s THEN 'thread'
         WHEN reload_s THEN tile_memory_level
         WHEN staged_stream_s THEN stream_level

@@ -1,5 +1,6 @@
--- What a library on a processor writes and reads again at every call: weights and images in its own order, results that
--- are to hold a bias, weights whose rows evict one another (`convolution_call`, `linear_call`).
+-- What a library writes and reads again at every call: weights and images in its own order, results that
+-- are to hold a bias, weights whose rows evict one another on a processor, images in groups that it cannot take channels-last
+-- on a GPU (`convolution_call`, `linear_call`).
 -- Term: reorder, exposed, reorder_byte, dram_byte_per_s, reorder_fraction, reorder_s, reorder_energy_j
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
 CREATE VIEW cost_reorder AS
@@ -7,7 +8,9 @@ SELECT
     *,
     -- Written and read again. [byte]
     CASE
-        WHEN reorder_fraction IS NULL OR family <> 'cpu' THEN 0e0
+        WHEN reorder_fraction IS NULL THEN 0e0
+        WHEN family = 'gpu' THEN converted_byte
+        WHEN family <> 'cpu' THEN 0e0
         WHEN layout = 'aliased' THEN linear_reorder_byte + weight_byte
         ELSE convolution_reorder_byte + linear_reorder_byte
     END AS reorder_byte,

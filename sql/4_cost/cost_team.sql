@@ -1,4 +1,5 @@
--- The team of a processor's threads begins and ends in every kernel but those of a single thread.
+-- The team of a processor's threads begins and ends in every kernel but those of a single thread, and in every round of a
+-- recurrence.
 -- Term: team, exposed, , , , team_s,
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
 CREATE VIEW cost_team AS
@@ -7,7 +8,7 @@ SELECT
     -- Time in which the team of threads begins and ends; 0 for one thread and where nothing is known of threads. [s]
     CASE
         WHEN chunk_element IS NOT NULL AND team_size > 1e0 AND moved_byte > 0e0
-            THEN COALESCE(team_overhead_s * team_ratio, 0e0)
+            THEN COALESCE(team_overhead_s * team_ratio * GREATEST(rounds, 1e0), 0e0)
         ELSE 0e0
     END AS team_s
 FROM cost_thread

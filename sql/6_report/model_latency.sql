@@ -20,6 +20,7 @@ SELECT
     c.latency_s * b.high_factor AS p90_s,
     -- True when that band rests on measurements of this very part.
     COALESCE(b.is_part_measured, FALSE) AS is_part_measured,
+    b.band_basis,
     c.compute_s,
     c.memory_s,
     c.power_s,

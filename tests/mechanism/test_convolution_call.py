@@ -151,3 +151,22 @@ def test_linear_call(
         library_constant={"library_constant": "aliased_row_byte", "value": 2048.0},
         edge=[{"consumer_operator_id": 0, "position": 2, "tensor_id": 9}] if bias else [],
     )
+
+
+@pytest.mark.parametrize(
+    ("layout", "groups", "channels", "converted_byte"),
+    [
+        # An image of 400 bytes and a result of 100, each read and written once more.
+        ("nhwc", 4.0, 24.0, 1000.0),
+        ("nhwc", 4.0, 32.0, 0.0),
+        ("nhwc", 1.0, 24.0, 0.0),
+        ("nchw", 4.0, 24.0, 0.0),
+    ],
+)
+def test_channels_last_groups(
+    check: Callable[..., None], layout: str, groups: float, channels: float, converted_byte: float
+) -> None:
+    """Groups that are no power of two channels wide are converted and back."""
+    tables = given({"run_layout": "nhwc"}, EAGER, {"k": 9 * channels, "gemm_count": groups})
+    tables["executed_kernel"] |= {"layout": layout}
+    check("convolution_call", {"converted_byte": converted_byte}, **tables)

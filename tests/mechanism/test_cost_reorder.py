@@ -1,4 +1,4 @@
-"""What a library on a processor writes and reads again at every call."""
+"""What a library writes and reads again at every call."""
 
 from __future__ import annotations
 
@@ -27,7 +27,13 @@ SHAPE = {
         ),
         # Rows that evict one another: the weights once more, beside the bias.
         pytest.param({"layout": "aliased"}, {"reorder_byte": 1100.0, "reorder_s": 11.0}, id="aliased"),
-        pytest.param({"family": "gpu"}, {"reorder_byte": 0.0, "reorder_s": 0.0}, id="no processor"),
+        pytest.param({"family": "tpu"}, {"reorder_byte": 0.0, "reorder_s": 0.0}, id="no processor"),
+        # 600 bytes of a convolution in groups at 400 x 0.25 a second.
+        pytest.param(
+            {"family": "gpu", "converted_byte": 600.0},
+            {"reorder_byte": 600.0, "reorder_s": 6.0, "reorder_energy_j": 300.0},
+            id="groups that a GPU's library converts",
+        ),
         pytest.param(
             {"reorder_fraction": None},
             {"reorder_byte": 0.0, "reorder_s": 0.0, "reorder_energy_j": 0.0},

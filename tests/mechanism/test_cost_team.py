@@ -17,6 +17,8 @@ SHAPE = {
         # One and a half times the part's own.
         ({}, 0.75),
         ({"team_size": 1.5}, 0.75),
+        # Once for each of the rounds of a recurrence.
+        ({"rounds": 20.0}, 15.0),
         ({"team_size": 1.0}, 0.0),
         ({"chunk_element": None}, 0.0),
         ({"moved_byte": 0.0}, 0.0),

@@ -38,4 +38,4 @@ SHAPE = {
 )
 def test_each_term(check: Callable[..., None], shape: dict[str, object], expected: dict[str, object]) -> None:
     """What one number changes."""
-    check("cost_thread", expected, cost_latency_bound=SHAPE | shape)
+    check("cost_thread", expected, cost_row=SHAPE | shape)

@@ -10,7 +10,7 @@ import functools
 import math
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .facts import Facts, Record, polynomial
 
@@ -52,6 +52,8 @@ class Call:
     is_misread: bool = False
     is_aliased: bool = False
     reordered: float = 0.0
+    converted: float = 0.0
+    """What a GPU's library brings into another format and back."""
     scratch: float = 0.0
     put_last: float = 0.0
 
@@ -324,6 +326,19 @@ class Run:
 
     def call(self, kernel: Kernel) -> Call:
         """How the library is called for the anchor of a kernel."""
+        call = self._call(kernel)
+        main = {s.name: s for s in self.steps(kernel.anchor)}.get("main")
+        if main is None or not self.backend["calls_aten"] or not self.classes[kernel.kind]["is_convolution"]:
+            return call
+        if kernel.layout == "nhwc" and main.size("groups") > 1 and main.size("taps"):
+            channels = main.size("k") / main.size("taps")
+            if math.log2(channels) % 1:
+                operands = {e["position"]: e["tensor_id"] for e in self.facts.where("edge", consumer_operator_id=kernel.anchor)}
+                image = self.elements[operands[0]] * self.facts.width(kernel.precision)
+                return replace(call, converted=2 * (image + kernel.written))
+        return call
+
+    def _call(self, kernel: Kernel) -> Call:
         main = {s.name: s for s in self.steps(kernel.anchor)}.get("main")
         if not self.backend["calls_aten"] or main is None:
             return Call()

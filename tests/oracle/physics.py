@@ -228,7 +228,7 @@ class Mapper:
         m, n, k, count = step.size("m"), step.size("n"), step.size("k"), step.size("groups")
         width, unit_rate = self.facts.width(step.precision), rate.peak / units
         filled = sustained = s["efficiency_fraction"]
-        streamed = 0.0
+        streamed, spread = 0.0, None
         if s["fed_macs"] is not None and chip.near_bandwidth:
             # A small tile loses less on a unit that is slow for the memory beside it.
             hunger = min(1.0, rate.peak * width / (2 * s["fed_macs"] * chip.near_bandwidth))
@@ -241,7 +241,9 @@ class Mapper:
                 return None
             tile = min(block, m), min(block, self.whole_vectors(n)), min(block, k)
             count *= math.ceil(m / tile[0]) * math.ceil(n / tile[1])
-            waves = self.waves(count, units, s["wave_quantization_fraction"])
+            turns = max(step.size("rounds"), 1.0)
+            waves = turns * self.waves(count / turns, units, s["wave_quantization_fraction"])
+            spread = turns * math.ceil(count / turns / units)
             ideal_s, full = waves * 2 * tile[0] * tile[1] * k / (unit_rate * sustained), 1.0
             streamed = self.first_level_blocks(step, tile)
         else:
@@ -260,7 +262,7 @@ class Mapper:
         bandwidth = chip.stream_bandwidth
         return Placement(
             rate, units, ideal_s, count, step.size("flops"), s["strategy"], tile, full, *self.loads(step, s, tile),
-            streamed=streamed, stream_s=streamed / bandwidth if bandwidth else 0.0,
+            streamed=streamed, stream_s=streamed / bandwidth if bandwidth else 0.0, spread=spread,
         )  # fmt: skip
 
     def first_level_blocks(self, step: Step, tile: tuple[float, float, float]) -> float:
@@ -514,6 +516,9 @@ class Machine:
         levels = {
             "dram": (dram + (half * chip.stated_units if moved > 0 else 0.0)) / (bandwidth * share),
             "cache": moved / (chip.last_bandwidth * share) if chip.last_bandwidth else 0.0,
+            "row": math.fsum(s.size("rows") for s in kernel.steps) * chip.norm_row_s
+            if run.backend["follows_strides"]
+            else 0.0,
             "latency": max((s.size("accesses") for s in kernel.steps), default=0.0) * chip.latency_s if walks else 0.0,
             "thread": moved / (chip.unit_bandwidth * thread * team)
             if chip.unit_bandwidth and thread and team < chip.units
@@ -526,14 +531,16 @@ class Machine:
         # What is exposed: the library's own order, fresh pages, teams of threads.
         is_cpu = chip.family == "cpu"
         reordered = kernel.call.reordered + (kernel.weights if chip.layout(kernel) == "aliased" else 0.0)
-        reorder = reordered if is_cpu and reach["reorder"][0] is not None else 0.0
+        reordered = reordered if is_cpu else kernel.call.converted if chip.family == "gpu" else 0.0
+        reorder = reordered if reach["reorder"][0] is not None else 0.0
         paged = kernel.faults if is_cpu and reach["paging"][0] is not None else 0.0
         reorder_s, paging_s = (
             byte / (bandwidth * reach[r][0]) if byte else 0.0
             for byte, r in ((reorder, "reorder"), (paged, "paging"))  # type: ignore[operator]
         )
         has_team = self.support["chunk_element"] is not None and team > 1 and moved > 0
-        team_s = (reach["thread"][1] or 0.0) * chip.team_s if has_team else 0.0
+        rounds = max(math.fsum(step.size("rounds") for step in kernel.steps), 1.0)
+        team_s = (reach["thread"][1] or 0.0) * chip.team_s * rounds if has_team else 0.0
         # Energy at the reference voltage.
         joules = {
             "compute_energy_j": total(times(p.flops, (p.column or p.rate).joule) for p in placed),
@@ -560,7 +567,7 @@ class Machine:
             "loop_elements": loop, "resident_byte": resident, "dram_byte": dram, "reload_byte": reload,
             "matrix_s": matrix_s, "vector_s": vector_s, "compute_s": compute_s, "dram_s": levels["dram"],
             "cache_s": levels["cache"], "reload_s": levels["tile"], "stream_byte": streamed, "stream_s": stream_s, "feed_s": feed_s,
-            "latency_bound_s": levels["latency"],
+            "latency_bound_s": levels["latency"], "row_s": levels["row"],
             "thread_s": levels["thread"], "team_size": team, "team_s": team_s, "memory_s": memory_s,
             "memory_level": {"cache": chip.last, "tile": chip.near, "stream": chip.stream}.get(slowest, slowest), "reorder_byte": reorder,
             "reorder_s": reorder_s, "paged_byte": paged, "paging_s": paging_s, "exposed_s": exposed_s, "serial_s": serial_s,

@@ -19,13 +19,17 @@ def test_timm_file_name_tells_settings() -> None:
     assert found == timm_results.Settings("amp-fp16", "nhwc", "pt240", "NVIDIA RTX 3090", "eager")
     found = timm_results.settings("benchmark-infer-fp32-nchw-pt221-cpu-i9_10940x-dynamo.csv")
     assert found == timm_results.Settings("fp32", "nchw", "pt221", "Intel Core i9-10940X", "inductor")
+    found = timm_results.settings("benchmark-infer-amp-nchw-pt291-cu130-pro6000maxq.csv")
+    assert found is not None
+    assert found.hardware == "NVIDIA RTX PRO 6000 Blackwell Max-Q"
     assert timm_results.settings("results-imagenet.csv") is None
 
 
 def test_timm_rows(tmp_path: Path) -> None:
     path = tmp_path / "benchmark-infer-amp-nchw-pt240-cu124-rtx4090.csv"
     path.write_text(
-        "model,infer_batch_size,infer_step_time,infer_img_size\nresnet18.a1_in1k,512,20.0,288\nbroken,8,0,224\n"
+        "model,infer_batch_size,infer_step_time,infer_img_size,param_count\n"
+        "resnet18.a1_in1k,512,20.0,288,11.69\nbroken,8,0,224,1.0\n"
     )
     frame, source, untimed_count = timm_results.read(path)
     assert untimed_count == 1
@@ -34,6 +38,7 @@ def test_timm_rows(tmp_path: Path) -> None:
     assert (row["model_source"], row["resolution"], row["batch"]) == ("timm:resnet18", 288, 512)
     assert row["latency_s"] == pytest.approx(0.020)
     assert row["throughput_per_s"] == pytest.approx(25600)
+    assert row["parameter_count"] == pytest.approx(11.69e6)
 
 
 def test_timm_file_with_other_columns_says_which_are_missing(tmp_path: Path) -> None:

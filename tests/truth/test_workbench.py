@@ -54,6 +54,22 @@ def test_only_measurements_on_known_parts_are_cases(database: Path) -> None:
     assert cases["hardware"].to_list() == [PART]
 
 
+def test_a_case_follows_the_policy_of_its_version_and_of_its_backend(database: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.duckdb"
+    copy.write_bytes(database.read_bytes())
+    with workspace.change(copy) as connection:
+        followed = {}
+        for precision, software, backend in (
+            ("amp-fp16", "pt240", "eager"), ("amp-fp16", "pt291", "eager"), ("fp32", None, "eager"),
+            ("fp32", None, "tensorrt"), ("fp32", None, "onnxruntime"), ("fp16", "pt240", "eager"),
+        ):  # fmt: skip
+            connection.execute(
+                "UPDATE measurement SET precision = ?, software = ?, backend = ?", [precision, software, backend]
+            )
+            (followed[precision, software, backend],) = measured_cases(connection)["precision"]
+    assert list(followed.values()) == ["amp-fp16@2.4", "amp-fp16", "torch-fp32", "tf32", "fp32", "fp16"]
+
+
 def test_overview_counts_a_model_named_by_its_name(database: Path) -> None:
     with workspace.read(database) as connection:
         assert files.overview(connection).rows() == [("t", "model", 2, 1, 1)]
@@ -202,3 +218,18 @@ def test_bare_product_is_bounded_by_the_roofline(database: Path) -> None:
         found = bare.times(connection, products, [PART], "bf16")
     for row in found.iter_rows(named=True):
         assert row["device_s"] > 2 * row["m"] * row["n"] * row["k"] / peak
+
+
+def test_two_sockets_that_the_catalog_has_as_one_part_are_that_part(tmp_path: Path) -> None:
+    rows = pl.DataFrame(
+        {
+            "model": ["m"] * 2, "hardware_name": ["Intel Xeon Platinum 8490H CPU", "NVIDIA T4"], "device_count": [2, 2],
+            "backend": ["openvino"] * 2, "mode": ["run"] * 2, "precision": ["bf16"] * 2, "memory_format": ["nchw"] * 2,
+            "batch": [1, 1], "latency_s": [1e-3] * 2, "source_id": ["t"] * 2,
+        }
+    )  # fmt: skip
+    source = Source(source_id="t", kind="measurement", locator="t", licence=None, what="t")
+    with workspace.change(tmp_path / "two.duckdb") as connection:
+        store.store(connection, rows, Measurement, [source])
+        found = connection.execute("SELECT hardware, device_count FROM measurement ORDER BY measurement_id").fetchall()
+    assert found == [("xeon_8490h_2s", 1), ("t4", 2)]

@@ -1,12 +1,15 @@
-"""Bands of remaining error at batch 1, for parts that no whole-model fit has seen.
+"""The shipped bands of single predictions, each learned on runs that the fits did not see in the same way.
 
-The database holds measurements of several sources and parts and their models. A band is the tenth and ninetieth
-percentile of measured over predicted time at batch 1, of all parts of a family under one backend, each
-(source, part, model, precision) weighing the same. It is set by what it covers when left out: each part's rows
-against the band of the other parts. The band is widened or narrowed (both percentiles to one power) until it
-covers four fifths of those.
+The database holds runs and the models they are of. A band's standing is its scope: a part that was measured under the backend
+(`hardware:X`), a part that was not, of a family that was (`family:X`), or a backend or family of which nothing was measured
+(`*`). Runs of parts without efficiencies of their own under the backend show the second, predicted from their family's
+and their own datasheet; each of these parts with enough rows has a band of the first standing too. Every run, predicted
+from the assumed efficiencies alone, shows the third. Each part weighs the same, or family and backend for the third, and
+within it each cell (data set, model, precision, batch class). A band is set by what it covers when left out: the rows of each
+part, model, or family and backend against the band of the others. It is widened or narrowed (both percentiles to one power)
+until it covers four fifths of those. Every batch class with enough rows has a band of its own beside the one for all.
 
-Parts with rows of their own are left out, as are rows of timm, which have their fit (`timm`).
+Parts with rows of their own (`timm`) keep the bands of their fit, with model families left out.
 """
 
 from __future__ import annotations
@@ -19,7 +22,8 @@ from charz.schema.catalog import PredictionBand
 from charz.schema.errors import CharzError
 
 from .. import errors, validation
-from ..rows import FittedRows
+from ..questions import SCORED
+from ..rows import FittedRows, shared_rows
 from . import live
 
 SOURCE_ID = "charz_latency_band"
@@ -29,62 +33,94 @@ _NOMINAL = 0.8
 
 
 def fit(connection: duckdb.DuckDBPyConnection) -> FittedRows:
-    """A band of each family and backend with enough measured runs. Raises `CharzError` where there is none."""
-    rows = residuals(connection)
-    found = [band for _, group in rows.group_by("family", "backend") if (band := fitted(group))]
+    """A band of each standing with enough measured runs. Raises `CharzError` where there is none."""
+    shipped = live.tables()
+    unseen = residuals(connection, shipped)
+    found = []
+    for _, group in unseen.group_by("family", "backend"):
+        scope = f"family:{group['family'][0]}"
+        found += by_class(group, scope, group["backend"][0], "hardware")
+    for (part, backend), group in unseen.group_by("hardware", "backend"):
+        found += by_class(group, f"hardware:{part}", str(backend), "model")
+    found += [band for band in by_class(unknown(connection, shipped), "*", "*", "cell") if band["batch_class"] == "*"]
     if not found:
-        raise _too_few(len(rows))
-    report = pl.DataFrame(found).sort("scope", "backend")
+        raise _too_few(len(unseen))
+    report = pl.DataFrame(found).sort("scope", "backend", "batch_class")
     bands = [PredictionBand(**row) for row in report.select(list(PredictionBand.model_fields)).iter_rows(named=True)]
     return FittedRows(bands=bands, report=report)
 
 
 def _too_few(count: int) -> CharzError:
     return CharzError(
-        "too few measured rows for a band", "batch 1, other than timm's", f"{count} of ingested models",
+        "too few measured rows for a band", "parts without rows of their own", f"{count} of ingested models",
         "import measurements of several parts and ingest their models",
     )  # fmt: skip
 
 
-def residuals(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
-    """Measured over predicted time of the batch-1 rows, with the family of the part."""
-    shipped = live.tables()
-    frame = validation.predicted(
-        connection,
-        "x.mode IN ('run', 'single_stream') AND x.source_id NOT LIKE 'timm:%'",
-        overrides=shipped,
-    )
+def residuals(connection: duckdb.DuckDBPyConnection, shipped: dict[str, pl.DataFrame]) -> pl.DataFrame:
+    """Measured over predicted time of the runs on parts without efficiencies of their own under the backend."""
+    own = shipped["efficiency"].filter(pl.col("scope").str.starts_with("hardware:") & (pl.col("backend") != "*"))
+    fitted = own.select(pl.col("scope").str.strip_prefix("hardware:").alias("hardware"), "backend").unique()
+    frame = validation.predicted(connection, SCORED, overrides=shipped)
     if not len(frame):
         raise _too_few(0)
+    return _weighed(frame.join(fitted, on=["hardware", "backend"], how="anti"), shipped, ["family", "backend"], "hardware")
+
+
+def unknown(connection: duckdb.DuckDBPyConnection, shipped: dict[str, pl.DataFrame]) -> pl.DataFrame:
+    """Measured over predicted time of all runs, predicted as if nothing had been measured; `cell` names family and backend."""
+    assumed = shared_rows(shipped["efficiency"]).filter(pl.col("confidence") == "assumed")
+    frame = validation.predicted(connection, SCORED, efficiency=assumed, overrides={**shipped, "efficiency": assumed})
+    return _weighed(frame, shipped, [], "cell")
+
+
+def _weighed(frame: pl.DataFrame, shipped: dict[str, pl.DataFrame], group: list[str], unit: str) -> pl.DataFrame:
+    """The rows with `residual` and `weight`: each unit of a group the same, and within it each cell."""
     families = shipped["hardware"].select("hardware", "family")
-    cell = ["source_id", "hardware", "model", "precision"]
-    return (
-        errors.with_log_ratio(frame.filter(pl.col("batch") == 1))
-        .join(families, on="hardware")
-        .with_columns(residual=-pl.col(errors.LOG_RATIO), weight=1.0 / pl.len().over("family", "backend", *cell))
+    scored = errors.with_log_ratio(frame).join(families, on="hardware")
+    scored = scored.with_columns(
+        residual=-pl.col(errors.LOG_RATIO),
+        batch_class=errors.batch_class(),
+        cell=pl.concat_str("family", pl.lit("."), "backend"),
+    )
+    units = [*group, unit]
+    within = ["source_id", "model", "precision", "batch_class"]
+    return scored.with_columns(
+        weight=1.0 / pl.len().over(*units, *within) / pl.struct(within).n_unique().over(*units)
     )
 
 
-def fitted(rows: pl.DataFrame) -> dict[str, object] | None:
-    """Band of one family and backend; None with too few rows or groups to leave out."""
-    if len(rows) < _LEAST_ROWS or rows["hardware"].n_unique() < 2:
+def by_class(rows: pl.DataFrame, scope: str, backend: str, left_out: str) -> list[dict[str, object]]:
+    """Bands of a standing: one for all batch classes, and one for each with enough rows; `left_out` is the column whose
+    values are left out in turn."""
+    found = []
+    for name in ("*", *sorted(rows["batch_class"].unique())):
+        group = rows if name == "*" else rows.filter(pl.col("batch_class") == name)
+        if (band := fitted(group, left_out)) is not None:
+            found.append({"scope": scope, "backend": backend, "batch_class": name, "quantity": "latency", **band})
+    return found
+
+
+def fitted(rows: pl.DataFrame, left_out: str = "hardware") -> dict[str, object] | None:
+    """Band of one standing; None with too few rows or groups to leave out."""
+    if len(rows) < _LEAST_ROWS or rows[left_out].n_unique() < 2:
         return None
-    covered = [left_out_coverage(rows, power) for power in POWERS]
+    covered = [left_out_coverage(rows, power, left_out) for power in POWERS]
     power = float(POWERS[int(np.argmin(np.abs(np.array(covered) - _NOMINAL)))])
     low, high = quantiles(rows)
     return {
-        "scope": f"family:{rows['family'][0]}", "backend": rows["backend"][0], "batch_class": "1", "quantity": "latency",
         "low_factor": float(np.exp(power * low)), "high_factor": float(np.exp(power * high)), "row_count": len(rows),
-        "source_id": SOURCE_ID, "confidence": "derived", "power": power,
-        "coverage": left_out_coverage(rows, power), "coverage_as_is": left_out_coverage(rows, 1.0),
+        "part_count": rows["hardware"].n_unique(), "source_id": SOURCE_ID, "confidence": "derived", "power": power,
+        "coverage": left_out_coverage(rows, power, left_out), "coverage_as_is": left_out_coverage(rows, 1.0, left_out),
+        "width": float(np.exp(power * (high - low))),
     }  # fmt: skip
 
 
-def left_out_coverage(rows: pl.DataFrame, power: float) -> float:
-    """Share of rows inside the band of the other parts' rows."""
+def left_out_coverage(rows: pl.DataFrame, power: float, left_out: str = "hardware") -> float:
+    """Share of rows inside the band of the other groups' rows."""
     inside = 0.0
-    for (part,), group in rows.group_by("hardware"):
-        low, high = quantiles(rows.filter(pl.col("hardware") != part))
+    for (name,), group in rows.group_by(left_out):
+        low, high = quantiles(rows.filter(pl.col(left_out) != name))
         inside += float(group.filter(pl.col("residual").is_between(power * low, power * high))["weight"].sum())
     return inside / float(rows["weight"].sum())
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
 from charz.ingest.compile.dataflow import flow_of
 from charz.ingest.compile.precision import Types, propagate
 from charz.ingest.compile.rules import Rules
 from charz.ingest.graph import Graph
+from charz.ingest.trace.export import Request, trace
+from charz.ingest.trace.lower import lower
 
 
 def types_of(graph: Graph, rules: Rules, policy: str) -> Types:
@@ -210,3 +213,58 @@ def test_a_region_that_the_model_makes_narrow_stays_so_under_wider_policies(make
     assert found.operator == ["fp32", "fp32", "bf16", "fp32", "fp32"]
     assert found.casts == []
     assert types_of(graph, rules, "bf16").tensor == ["bf16"] * len(graph.tensors)
+
+
+class Windowed(torch.nn.Module):
+    """Attention within windows: operands of five dimensions, which no fused kernel takes."""
+
+    def forward(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.scaled_dot_product_attention(q, k, v).transpose(2, 3).reshape(-1, 4, 9, 16)
+
+
+@pytest.fixture(scope="module")
+def windowed():
+    tensors = {name: torch.empty(2, 2, 4, 9, 8, device="meta") for name in "qkv"}
+    traced = trace(Request("w", "w", Windowed(), (), tensors, {name: {0: (1, 0, 0)} for name in "qkv"}))
+    return lower(traced.program, traced.symbols, "Windowed", traced.references)
+
+
+def kernels_of(graph: Graph, types: Types) -> list[tuple[str, str]]:
+    """ATen operator and type of the arithmetic of all that runs."""
+    of = types.operator
+    return [
+        (o.aten_operator.split(".")[1], of[o.operator_id])
+        for o in graph.operators
+        if not o.is_view and of[o.operator_id]
+    ]
+
+
+def test_the_math_path_of_attention_widens_halves_and_returns_them_as_they_came(windowed, rules):
+    types = types_of(windowed, rules, "fp16")
+    assert kernels_of(windowed, types) == [
+        ("mul", "fp32"), ("mul", "fp32"), ("matmul", "fp32"), ("softmax", "fp32"), ("eq", "fp32"), ("all", "bool"),
+        ("where", "fp32"), ("matmul", "fp32"), ("reshape", "fp16"),
+    ]  # fmt: skip
+    converted = [(c.from_precision, c.to_precision) for c in types.casts]
+    assert converted == [("fp16", "fp32")] * 3 + [("fp32", "fp16")]
+
+
+def test_autocast_wraps_attention_as_a_whole(windowed, rules):
+    types = types_of(windowed, rules, "amp-fp16")
+    # Each operand comes in fp32, is halved as autocast wants of attention, and widened by the math path; the result is halved.
+    converted = [(c.from_precision, c.to_precision) for c in types.casts]
+    assert converted == [("fp32", "fp16"), ("fp16", "fp32")] * 3 + [("fp32", "fp16")]
+    assert types.tensor[windowed.operators[-1].writes[0]] == "fp16"
+
+
+def test_before_2_5_the_math_path_stays_in_half_and_its_softmax_is_one_kernel(windowed, rules):
+    types = types_of(windowed, rules, "amp-fp16@2.4")
+    names = ["mul", "mul", "matmul", "softmax", "matmul", "reshape"]
+    assert kernels_of(windowed, types) == [(name, "fp16") for name in names]
+    assert [(c.from_precision, c.to_precision) for c in types.casts] == [("fp32", "fp16")] * 3
+    absent = [o for o in windowed.operators if not o.is_view and not types.operator[o.operator_id]]
+    assert [types.tensor[o.writes[0]] for o in absent] == ["bool", "bool", "fp16"]
+
+
+def test_attention_in_full_precision_converts_nothing(windowed, rules):
+    assert types_of(windowed, rules, "fp32").casts == types_of(windowed, rules, "tf32").casts == []

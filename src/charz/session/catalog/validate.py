@@ -14,6 +14,7 @@ from ..parameters import Text
 from .condition import of_session
 
 if TYPE_CHECKING:
+    import duckdb
     import polars as pl
 
     from charz.ingest.sources.spec import Spec
@@ -70,7 +71,22 @@ class Validate(Core):
             with interruption.guarded(connection, timeout_s=0):
                 self._validated = (key, validation.validate(connection, condition, is_family_only))
             self._say_factors(self._validated[1])
+            self._say_refused(connection)
         return self._validated[1]
+
+    def _say_refused(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Say which measured networks are others than those ingested by their names."""
+        query = """
+            SELECT DISTINCT m.model
+            FROM measurement AS x
+            INNER JOIN model AS m ON m.source = x.model_source AND (x.resolution IS NULL OR x.resolution = m.resolution)
+            ANTI JOIN measured_model AS i ON i.measurement_id = x.measurement_id
+            WHERE x.parameter_count IS NOT NULL
+            ORDER BY m.model
+        """
+        refused = [name for (name,) in connection.execute(query).fetchall()]
+        if refused:
+            self.messages.warn(f"refused: rows of {', '.join(refused)}, whose parameters are not those of the network ingested")
 
     def _say_factors(self, frame: pl.DataFrame) -> None:
         """Say which factors on the host's time were fitted on the rows that are scored."""

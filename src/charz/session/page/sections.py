@@ -103,7 +103,7 @@ def sections(subject: Subject) -> Iterator[Section]:
 
 def _verdict(subject: Subject) -> Section:
     run, memory = subject.table("run", "Run"), subject.table("memory", "Memory")
-    band = subject.view("model_latency", ("p10_s", "p90_s", "is_part_measured"), about="Interval")
+    band = subject.view("model_latency", ("p10_s", "p90_s", "band_basis"), about="Interval")
     (r,), (m,), (b,) = run.records(), memory.records(), band.records()
     if r["latency_s"] is None:
         return Section("verdict", "Verdict", f"{r['model']} has no time on {r['hardware']}.", tables=[run, memory])
@@ -115,10 +115,8 @@ def _verdict(subject: Subject) -> Section:
         f"it {'holds' if m['fits_device'] else 'does not fit:'} {size(m['peak_memory_byte'])} of {size(m['device_byte'])}",
     ]
     if b["p10_s"] is not None:
-        basis = "this part was measured" if b["is_part_measured"] else "this part was never measured"
-        said.append(
-            f"four of five such runs lie between {quantity(b['p10_s'], 's')} and {quantity(b['p90_s'], 's')} ({basis})"
-        )
+        between = f"{quantity(b['p10_s'], 's')} and {quantity(b['p90_s'], 's')}"
+        said.append(f"four of five such runs lie between {between} ({b['band_basis']})")
     if r["is_simulated"]:
         said.append("no silicon of this part exists, it is simulated")
     return Section("verdict", "Verdict", f"{'; '.join(said)}.", tables=[run, memory, band])
