@@ -73,6 +73,13 @@ def lowered(model: Relation, columns: Mapping[str, Sequence[str]]) -> str:
     return _spark(tree)
 
 
+def words(query: str) -> str:
+    """A query of columns that it names, in Spark's words."""
+    import sqlglot
+
+    return _spark(sqlglot.parse_one(query, read="duckdb"))
+
+
 def _spark(tree: Any) -> str:
     from sqlglot import exp
 

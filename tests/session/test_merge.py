@@ -17,6 +17,7 @@ from whole.generated import graph
 
 import charz
 from charz.ingest import write
+from charz.ingest.rows import content_hash
 from charz.ingest.write import MODEL_TABLES
 from charz.schema.errors import CharzError
 from charz.sql import answers, installed, maintain
@@ -30,6 +31,8 @@ def made(few_parts: Path, path: Path, *names: str, with_answers: bool = True, **
     shutil.copy(few_parts, path)
     with charz.open(path) as session, session.changing(fills=False) as connection:
         models = [ingested(graph(seeds.get(name, SEEDS[name])), name) for name in names]
+        for model in models:
+            model.model["content_hash"] = content_hash(model.columns, model.model)
         write.write(connection, models, maintain.add_models if with_answers else maintain.add_runs)
     return path
 

@@ -36,6 +36,9 @@ ANSWER_S = 60.0
 RETRIES = 2
 """How often the client asks again where the line breaks."""
 
+NAMED_FILES = 4
+"""Files of a relation up to which a statement names each; a view of them costs two calls."""
+
 GONE = ("UNAVAILABLE", "RETRIES_EXCEEDED", "Connection refused", "Connection reset", "Socket closed", "SESSION_CLOSED")
 """What is said of an engine that is no more."""
 
@@ -76,8 +79,11 @@ class Endpoint:
         return CharzError("the engine does not see the rows", self.store.address(""), _said(error), next)
 
     def view(self, names: Sequence[str]) -> str:
-        """Name by which statements read some files of the rows."""
+        """How statements read some files of the rows: by their names, or, of many, by a view of them."""
         key = tuple(names)
+        if len(key) <= NAMED_FILES:
+            read = [f"SELECT * FROM parquet.`{self.store.address(name).replace('`', '``')}`" for name in key]
+            return f"({' UNION ALL '.join(read)})"
         if key not in self._registered:
             name = f"charz_rows_{len(self._registered)}"
             with self._named():

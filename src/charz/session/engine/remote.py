@@ -9,7 +9,7 @@ along as parquet. On DuckDB's side every model is hidden behind an error, so tha
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from charz.schema import ddl
@@ -17,6 +17,7 @@ from charz.schema.errors import CharzError
 from charz.sql import answers, evaluate, spark
 from charz.sql.evaluate import Scope, listed
 from charz.sql.installed import column_names
+from charz.sql.keys import TARGET
 from charz.sql.layers import COST, HARDWARE, MODELS, REPORT, ROLLUP, WORKLOAD
 
 from ..messages import Progress, no_progress
@@ -69,8 +70,8 @@ class Remote(Scoped):
         """Models whose rows are here."""
         self._brought: dict[str, str] = {}
         """Relation -> the file of what this question brought of it."""
-        self._answered: list[str] | None = None
-        """Files of the answers, where they are evaluated."""
+        self._answered: dict[str, str] | None = None
+        """Relations that the answers give, where these are evaluated, and the queries that take them."""
         hide(connection, known)
 
     # What a statement is answered by
@@ -116,7 +117,8 @@ class Remote(Scoped):
         at_hand = {name for name in asked.reads if name in self._models and self._known.relations[name].at_hand}
         if self._answered is None and any(answers.covers(self._known, n, self._has_runs) for n in at_hand):
             self._answer(timeout_s)
-        return self._run(asked, self.scope, timeout_s)
+        models = [name for name in asked.reads if name in self._models]
+        return self._run(asked, self.scope, timeout_s, self._pins(models, self.scope, timeout_s))
 
     @functools.cached_property
     def _every(self) -> frozenset[str]:
@@ -137,7 +139,7 @@ class Remote(Scoped):
         timeout_s: float = 0.0,
         pins: Mapping[str, str] = {},
     ) -> pyarrow.Table:
-        answered = self._answered_rows() if self._answered is not None else {}
+        answered = self._answered or {}
         ends = {*answered, *pins}
         wanted = spark.needed(asked.reads, self._known, ends)
         given = {name: text for name, text in (answered | dict(pins)).items() if name in wanted}
@@ -235,28 +237,34 @@ class Remote(Scoped):
             for portion in portions:
                 files.append(self._engine.bring(self.answers_of(portion, timeout_s)))
                 done(evaluate.about(portion))
-        self._answered = files
+        view = f"(SELECT * FROM {self._engine.view(files)})"
+        self._answered = {
+            name: spark.words(text).replace(_ANSWER, view)
+            for name, text in answers.taken(self._known, _ANSWER)
+            if answers.covers(self._known, name, self._has_runs)
+        }
 
     def answers_of(self, portion: Scope, timeout_s: float = 0.0) -> pyarrow.Table:
         """The rows at hand of a part of the scope; what several of them read is evaluated once."""
         kept = answers.names(self._known)
-        pins: dict[str, str] = {}
-        sources = spark.needed(kept, self._known, ())
-        for name, columns in evaluate.pins(self._known, kept, (COST, ROLLUP, REPORT), False, sources):
-            query = f"SELECT {', '.join(map(ddl.quote, columns))} FROM {name}"
-            found = self._run(spark.query(query, self._every), portion, timeout_s, pins)
-            pins[name] = f"SELECT * FROM {self._engine.view([self._engine.bring(found)])}"
-        return self._run(spark.query(answers.evaluation(self._known), self._every), portion, timeout_s, pins)
+        asked = spark.query(answers.evaluation(self._known), self._every)
+        return self._run(asked, portion, timeout_s, self._pins(kept, portion, timeout_s))
 
-    def _answered_rows(self) -> dict[str, str]:
-        """Relations that the answers give, and the queries that take them."""
-        assert self._answered is not None
-        view = self._engine.view(self._answered)
-        return {
-            name: text
-            for name, text in answers.taken(self._known, view)
-            if answers.covers(self._known, name, self._has_runs)
-        }
+    def _pins(self, wanted: Collection[str], scope: Scope | None, timeout_s: float) -> dict[str, str]:
+        """What several of the wanted models read, each evaluated once, as queries of its rows: an engine plans a view each time that
+        it is read. Of few kernels on parts every step is taken by itself; of many, rows as many as these would travel."""
+        answered = self._answered or {}
+        held = {*spark.needed(wanted, self._known, answered), *answered}
+        is_narrow = evaluate.kernel_count(self._connection, scope or Scope()) <= evaluate.NARROW
+        layers = MODELS if is_narrow else (COST, ROLLUP, REPORT)
+        pins: dict[str, str] = {}
+        for name, _ in evaluate.pins(self._known, wanted, layers, is_narrow, held):
+            if not is_narrow and set(self._known.relations[name].grain) - set(TARGET):
+                continue
+            # All columns: where a model takes a star, its text names each.
+            found = self._run(spark.query(f"SELECT * FROM {name}", self._every), scope, timeout_s, pins)
+            pins[name] = f"SELECT * FROM {self._engine.view([self._engine.bring(found)])}"
+        return pins
 
 
 def _filled(query: str, values: Sequence[Any]) -> str:

@@ -238,7 +238,10 @@ def append(
     for name, file in _of_models(connection, store, owned, fresh, done):
         now.files[name].append(file)
         added[name] += file.rows
-    _finish(store, now, spark.script(connection))
+    if before is None:
+        store.put(STATEMENTS, spark.script(connection).encode())
+    if before is None or before.id != now.id:
+        _finish(store, now)
     return [
         Written(name, sum(f.rows for f in files), sum(f.byte for f in files), added[name])
         for name, files in sorted(now.files.items())
@@ -301,11 +304,10 @@ def parquet(table: Any) -> bytes:
     return _parquet(table.to_reader(ROWS_AT_ONCE))[0]
 
 
-def _finish(store: Store, manifest: Manifest, statements: str) -> None:
+def _finish(store: Store, manifest: Manifest) -> None:
     """Let the new files be the rows, and take those away that are none any more."""
     import pyarrow
 
-    store.put(STATEMENTS, statements.encode())
     store.put(PROBE, parquet(pyarrow.table({"id": [manifest.id]})))
     store.put(MANIFEST, manifest.text().encode())
     listed = {file.name for files in manifest.files.values() for file in files}
