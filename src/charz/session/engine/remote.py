@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 _ANSWER = "answer_row"
 """Name of the rows of answers in a statement."""
 
+_ARRIVING = "arriving_row"
+"""Name of rows that come from the engine while they are kept."""
+
 
 def hide(connection: duckdb.DuckDBPyConnection, known: Catalog) -> None:
     """Put an error in front of every model of a connection."""
@@ -94,9 +97,10 @@ class Remote(Scoped):
     def keep(self, view: str) -> None:
         """Evaluate a view once, for several questions to it."""
         if view not in self._kept:
-            found = self._connection.from_arrow(self.ask(f"SELECT * FROM {view}"))
+            self._connection.register(_ARRIVING, self.ask(f"SELECT * FROM {view}"))
             self._connection.execute(f"DROP VIEW temp.{ddl.quote(view)}")
-            found.create(f"temp.{ddl.quote(view)}")
+            self._connection.execute(f"CREATE TEMP TABLE {ddl.quote(view)} AS SELECT * FROM {_ARRIVING}")
+            self._connection.unregister(_ARRIVING)
             self._kept.add(view)
 
     def is_remote(self, query: str) -> bool:

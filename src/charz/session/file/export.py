@@ -131,6 +131,7 @@ class Export(Core):
                 exists = "all parts and all scenarios of the file, as parquet"
                 raise CharzError("not for Spark", "every option but --models", exists, "leave them out")
             return self._export_rows(str(folder), names(models))
+        self.stays_here("an export of reports")
         folder = Path(folder)
         connection = self.writing_files()
         scope, limited = self._extent(
