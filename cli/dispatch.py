@@ -17,7 +17,7 @@ from charz.session import GROUP_LINES
 from charz.session.methods import Method, methods
 
 from . import display, process
-from .options import LIVE_HELP, function
+from .options import ENGINE_HELP, LIVE_HELP, ROWS_HELP, Before, function
 
 
 class LazyGroup(TyperGroup):
@@ -37,7 +37,7 @@ class LazyGroup(TyperGroup):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """What to do first, and one line a command, by what people do."""
         formatter.write(
-            "Usage: charz [--db FILE] [--live] COMMAND [ARGUMENTS]\n\n"
+            "Usage: charz [--db FILE] [--live] [--engine ADDRESS] COMMAND [ARGUMENTS]\n\n"
             "How fast is a neural network on a machine, how many joules, how much memory, why, and\n"
             "what would help: answers in SQL over one DuckDB file.\n\n"
         )
@@ -53,6 +53,8 @@ class LazyGroup(TyperGroup):
                 [
                     ("--db FILE", "Database; else $CHARZ_DB, else charz.duckdb in this folder"),
                     ("--live", LIVE_HELP),
+                    ("--engine ADDRESS", ENGINE_HELP),
+                    ("--rows ROWS", ROWS_HELP),
                     ("--version", "Print the version"),
                     ("--help", "This page; `charz COMMAND --help` for one command"),
                     (
@@ -92,6 +94,8 @@ def root(
     context: typer.Context,
     db: str = typer.Option("", "--db", help="Database file.", show_default=False),
     live: bool = typer.Option(False, "--live", help=LIVE_HELP),
+    engine: str = typer.Option("", "--engine", help=ENGINE_HELP, show_default=False),
+    rows: str = typer.Option("", "--rows", help=ROWS_HELP, show_default=False),
     version: bool = typer.Option(False, "--version", help="Print the version."),
 ) -> None:
     """Answers about neural networks on machines, in SQL."""
@@ -100,7 +104,7 @@ def root(
         raise typer.Exit
     if db:
         os.environ["CHARZ_DB"] = db
-    context.obj = live
+    context.obj = Before(live, engine, rows)
     if context.invoked_subcommand is None:
         width = max(len(command) for command, _ in _FIRST)
         typer.echo("\n".join(f"{command.ljust(width)}  {what}" for command, what in (*_FIRST, _EVERYTHING)))

@@ -32,6 +32,10 @@ DATABASE = Annotated[
 ]
 LIVE_HELP = "Evaluate every answer now, and take none that the file has at hand."
 LIVE = Annotated[bool, typer.Option("--live", help=LIVE_HELP)]
+ENGINE_HELP = "Evaluate the models on this endpoint of Spark Connect: sc://HOST:PORT."
+ENGINE = Annotated[str | None, typer.Option("--engine", help=ENGINE_HELP, show_default=False)]
+ROWS_HELP = "What the engine reads, as `charz export ROWS --for spark` wrote it; else FILE.rows beside the database."
+ROWS = Annotated[str | None, typer.Option("--rows", help=ROWS_HELP, show_default=False)]
 _FORMAT = Annotated[Format, typer.Option("--format", help="How the answer is written.")]
 _TRUST = Annotated[
     bool, typer.Option("--trust", help="Let what others put into the file run: triggers, views, a .pt2's code.")
@@ -81,6 +85,8 @@ def function(method: Method, changes: Changes | None = None) -> Callable[..., No
         "force": (_FORCE, False),
         "db": (DATABASE, None),
         "live": (LIVE, False),
+        "engine": (ENGINE, None),
+        "rows": (ROWS, None),
     }
     if method.asked.is_writing:
         common |= {"trust": (_TRUST, False), "wait": (_WAIT, Access.wait_s)}
@@ -100,12 +106,14 @@ def function(method: Method, changes: Changes | None = None) -> Callable[..., No
             if given.pop(name):
                 given["section"] = name
         trust, wait = (given.pop(name, None) for name in ("trust", "wait"))
-        is_live = is_asked_live(invoked, given.pop("live"))
+        common = before(invoked)
+        is_live = bool(given.pop("live")) or common.is_live
+        engine, rows = given.pop("engine") or common.engine, given.pop("rows") or common.rows
         force = bool(given.pop("force") if "force" in added else given["force"])
         if out is not None:
             user_file.guard(database_path(path))
             user_file.check(out, force)
-        access = Access(bool(trust), Access.wait_s if wait is None else wait, is_live)
+        access = Access(bool(trust), Access.wait_s if wait is None else wait, is_live, engine=engine, rows=rows)
         with (
             display.messages() as messages,
             Session(path, messages=messages, is_guarded=True, access=access) as session,
@@ -119,9 +127,19 @@ def function(method: Method, changes: Changes | None = None) -> Callable[..., No
     return command
 
 
-def is_asked_live(invoked: typer.Context, given: bool) -> bool:
-    """Whether `--live` stands behind the command or before it."""
-    return given or invoked.find_root().obj is True
+@dataclass(frozen=True, slots=True)
+class Before:
+    """Options that stand before the command."""
+
+    is_live: bool = False
+    engine: str = ""
+    rows: str = ""
+
+
+def before(invoked: typer.Context) -> Before:
+    """What stands before the command that is called."""
+    found = invoked.find_root().obj
+    return found if isinstance(found, Before) else Before()
 
 
 def _check_finite(given: Mapping[str, Any]) -> None:

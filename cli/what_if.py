@@ -13,7 +13,7 @@ from charz.session.decide.what_if import METHODS, WhatIf
 from charz.session.methods import Method, methods
 from charz.session.parameters import Text
 
-from .options import DATABASE, LIVE, Changes, function, is_asked_live
+from .options import DATABASE, ENGINE, LIVE, Changes, before, function
 
 _SETTINGS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 """Options that stand after the first word are the other command's."""
@@ -43,12 +43,15 @@ def command(method: Method) -> typer.Typer:
         modules: _MODULES = None,
         db: DATABASE = None,
         live: LIVE = False,
+        engine: ENGINE = None,
     ) -> None:
         asked, arguments = _asked(words)
         if db is not None:
             arguments = ["--db", str(db), *arguments]
-        if is_asked_live(context, live):
+        if live or before(context).is_live:
             arguments = ["--live", *arguments]
+        if asked_of := engine or before(context).engine:
+            arguments = ["--engine", asked_of, *arguments]
         options = ((changes, "--set"), (sizes, "--model"), (modules, "--precision"))
         given = Changes(*(_changes(texts, option) for texts, option in options))
         other = typer.Typer(add_completion=False)

@@ -54,6 +54,9 @@ class Outcome:
 
 Report = Callable[[Outcome], None]
 
+Trace = Callable[[Sequence[Spec], Rules], Iterator[tuple[Spec, Ingested | str]]]
+"""Gives each model's rows, or why there are none, in the order they are done."""
+
 
 def run(
     specs: Sequence[Spec],
@@ -62,9 +65,10 @@ def run(
     jobs: int = 1,
     force: bool = False,
     report: Report = lambda _: None,
+    trace: Trace | None = None,
 ) -> list[Outcome]:
     """Ingest all models and report each as it is done. Nothing is written for one that fails; what the database keeps
-    of the runs of those written is brought up to date by `add_runs`."""
+    of the runs of those written is brought up to date by `add_runs`. `trace` traces elsewhere than in `jobs` processes."""
     with change() as connection:
         rules = from_connection(connection)
         done = {} if force else _done(connection, rules)
@@ -77,7 +81,8 @@ def run(
         else:
             outcomes.append(Outcome(spec, "unchanged", name, "", 0.0))
             report(outcomes[-1])
-    outcomes += _run(todo, rules, change, add_runs, min(jobs, len(todo)), force, report)
+    found = _results(todo, rules, min(jobs, len(todo))) if trace is None else trace(todo, rules)
+    outcomes += _run(found, change, add_runs, force, report)
     return outcomes
 
 
@@ -88,7 +93,7 @@ def _done(connection: duckdb.DuckDBPyConnection, rules: Rules) -> dict[str, str]
 
 
 def _run(
-    specs: Sequence[Spec], rules: Rules, change: Change, add_runs: AddRuns, jobs: int, force: bool, report: Report
+    results: Iterator[tuple[Spec, Ingested | str]], change: Change, add_runs: AddRuns, force: bool, report: Report
 ) -> list[Outcome]:
     outcomes: list[Outcome] = []
     waiting: list[tuple[Spec, Ingested]] = []
@@ -115,7 +120,7 @@ def _run(
 
     with unfinished.finishing():
         try:
-            for spec, result in _results(specs, rules, jobs):
+            for spec, result in results:
                 if isinstance(result, Ingested):
                     waiting.append((spec, result))
                 else:

@@ -100,6 +100,11 @@ def _views(known: Catalog, source: str) -> Iterator[tuple[str, str]]:
             yield relation.name, _qualified(relation, known)
 
 
+def taken(known: Catalog, source: str) -> Iterator[tuple[str, str]]:
+    """Relations whose rows a table of answers holds, with the query that takes them from it."""
+    return ((n, body) for n, body in _views(known, source) if known.relations[n].at_hand != "derived")
+
+
 def _qualified(relation: Relation, known: Catalog) -> str:
     """The text of a report with the relations at hand that it reads named by their schema."""
     names = "|".join(name for name in relation.reads if name in known.relations and known.relations[name].at_hand)
@@ -293,7 +298,7 @@ def covers(known: Catalog, name: str, is_stored: bool) -> bool:
 def show(connection: duckdb.DuckDBPyConnection, known: Catalog, source: str = f"temp.{TAKEN}") -> set[str]:
     """Put the rows of a table in front of the live views that give them; reports over these follow by themselves. Gives the names
     of these views."""
-    shown = {name: body for name, body in _views(known, source) if known.relations[name].at_hand != "derived"}
+    shown = dict(taken(known, source))
     for name, body in shown.items():
         connection.execute(f"CREATE OR REPLACE TEMP VIEW {ddl.quote(name)} AS {body}")
     return set(shown)

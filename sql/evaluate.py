@@ -240,9 +240,16 @@ def evaluated(
                     is_narrow = bool(parts) and kernel_count(connection, portion) <= NARROW
                     with shared(connection, known, wanted, is_narrow, held):
                         yield Portion(portion, number == 0)
-                    done(_about(portion))
+                    done(about(portion))
             finally:
                 release(connection, held)
+
+
+def portions(connection: duckdb.DuckDBPyConnection, scope: Scope, wanted: Collection[str]) -> Iterator[Scope]:
+    """The parts of a scope that `evaluated` goes through, for who evaluates them elsewhere."""
+    for block, parts_at_once in _blocks(connection, scope, wanted):
+        for parts in parts_at_once:
+            yield dataclasses.replace(block, hardware=parts) if len(parts_at_once) > 1 else block
 
 
 def portion_count(connection: duckdb.DuckDBPyConnection, scope: Scope, wanted: Collection[str]) -> int:
@@ -256,7 +263,8 @@ def kernel_count(connection: duckdb.DuckDBPyConnection, scope: Scope) -> int:
     return sum(sum(kernels.values()) for found in weights.values() for _, _, kernels in found)
 
 
-def _about(scope: Scope) -> str:
+def about(scope: Scope) -> str:
+    """The models of a scope, and on how many parts."""
     models = scope.models or ()
     names = " to ".join(dict.fromkeys((*models[:1], *models[-1:])))
     return f"{names} on {len(scope.hardware)} parts" if scope.hardware else names
@@ -674,14 +682,14 @@ def _hold_views(
     """Views of some layers that the wanted ones read more than once, each evaluated into a temporary table."""
     made = []
     with _set(connection, {} if is_narrow else {"disabled_optimizers": REORDERING}):
-        for name, columns in _pins(known, wanted, layers, is_narrow, held):
+        for name, columns in pins(known, wanted, layers, is_narrow, held):
             selected = ", ".join(map(ddl.quote, columns))
             connection.execute(f"CREATE TEMP TABLE {ddl.quote(name)} AS SELECT {selected} FROM {ddl.quote(name)}")
             made.append(name)
     return made
 
 
-def _pins(
+def pins(
     known: Catalog, wanted: Collection[str], layers: Collection[str], is_narrow: bool, held: Collection[str]
 ) -> Iterator[tuple[str, list[str]]]:
     """Views of some layers that the wanted ones read more than once, each after those it reads, with the columns that they

@@ -37,12 +37,12 @@ def bulk(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
     """Write facts of hardware, rules and scenarios without firing a trigger for each; at the end what is known of parts is
     evaluated anew, and the runs only where a rule of theirs or a scenario is not what it was. Answers that rest on what has
     changed are deleted."""
-    rules, scenarios, parts = _rules(connection), _scenarios(connection), answers.fingerprints(connection)
+    before, scenarios, parts = rules(connection), _scenarios(connection), answers.fingerprints(connection)
     with triggers.suspended(connection):
         yield
         restate.settle(connection)
         _refill_parts(connection)
-        if _rules(connection) != rules:
+        if rules(connection) != before:
             add_runs(connection)
         elif changed := {number for number, _ in scenarios ^ _scenarios(connection)}:
             add_runs(connection, scenarios=sorted(changed))
@@ -106,7 +106,7 @@ def _refill_parts(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute(f"DELETE FROM {name}; INSERT INTO {name} BY NAME SELECT * FROM {REBUILD}.{name}")
 
 
-def _rules(connection: duckdb.DuckDBPyConnection) -> dict[str, list[tuple[int, int]]]:
+def rules(connection: duckdb.DuckDBPyConnection) -> dict[str, list[tuple[int, int]]]:
     """A number for the content of each fact, but scenarios and models, that the runs depend on."""
     from charz.schema.row import ModelRow
     from charz.schema.scenario import Scenario

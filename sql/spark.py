@@ -6,16 +6,18 @@ the views of the layers before) is evaluated here and exported as rows (`stream`
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
-from .installed import Relation, column_names, relations
+from charz.schema.errors import CharzError, unknown_name
+
+from .installed import Catalog, Relation, column_names, relations
 from .layers import MODELS
 from .portable import expanded_tree
-
-"""Layers that are views there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +40,13 @@ def sources(connection: duckdb.DuckDBPyConnection) -> list[str]:
     return sorted({name for model in found for name in model.reads} - own)
 
 
-def statements(connection: duckdb.DuckDBPyConnection, folder: Path) -> list[Statement]:
-    """What makes the exported rows of a folder and all models known to a Spark session, in order."""
+def statements(connection: duckdb.DuckDBPyConnection, folder: Path | str = "") -> list[Statement]:
+    """What makes the exported rows and all models known to a Spark session, in order; without a folder the rows are named as seen
+    from theirs."""
     found = models(connection)
-    columns = {name: _columns(connection, name) for name in [*sources(connection), *(model.name for model in found)]}
+    columns = every_column(connection)
     of_rows = [
-        Statement(name, f"CREATE OR REPLACE TEMPORARY VIEW {name} AS SELECT * FROM parquet.`{folder / name}.parquet`")
+        Statement(name, f"CREATE OR REPLACE TEMPORARY VIEW {name} AS SELECT * FROM parquet.`{Path(folder) / name}`")
         for name in sources(connection)
     ]
     of_models = [
@@ -53,16 +56,105 @@ def statements(connection: duckdb.DuckDBPyConnection, folder: Path) -> list[Stat
     return of_rows + of_models
 
 
-def lowered(model: Relation, columns: dict[str, list[str]]) -> str:
+def script(connection: duckdb.DuckDBPyConnection) -> str:
+    """The statements as one text, for engines that run in the folder of the rows."""
+    return "".join(f"{statement.text};\n" for statement in statements(connection))
+
+
+def every_column(connection: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
+    """Columns of all that the models read and are."""
+    return {name: _columns(connection, name) for name in [*sources(connection), *(m.name for m in models(connection))]}
+
+
+def lowered(model: Relation, columns: Mapping[str, Sequence[str]]) -> str:
     """The body of a model in Spark's words; `columns` of all that it reads."""
-    from sqlglot import exp
 
     tree = expanded_tree(model.body, columns, Path(model.layer) / f"{model.name}.sql")
+    return _spark(tree)
+
+
+def words(query: str) -> str:
+    """A query of columns that it names, in Spark's words."""
+    import sqlglot
+
+    return _spark(sqlglot.parse_one(query, read="duckdb"))
+
+
+def _spark(tree: Any) -> str:
+    from sqlglot import exp
+
     # Of a DOUBLE they make a BIGINT there. Innermost first, since a copy takes the place of each.
     for node in reversed(list(tree.find_all(exp.Ceil, exp.Floor))):
         if not isinstance(node.parent, exp.Cast):
             node.replace(exp.cast(node.copy(), "DOUBLE"))
     return str(tree.sql(dialect="spark", pretty=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query in DuckDB's words, read for another engine."""
+
+    tree: Any
+    reads: tuple[str, ...]
+    """Relations that it names."""
+
+
+def query(text: str, known: Collection[str]) -> Query:
+    """Read a query. Raises `CharzError` for what is no query, or names what is none of the known relations."""
+    import sqlglot
+    from sqlglot import exp
+    from sqlglot.errors import SqlglotError
+
+    try:
+        trees = sqlglot.parse(text, read="duckdb")
+    except SqlglotError as error:
+        raise CharzError("the statement does not parse", str(error).splitlines()[0]) from error
+    if len(trees) != 1 or not isinstance(trees[0], exp.Query):
+        raise CharzError("an engine is asked, not changed", text[:80], next="write one SELECT")
+    tree = trees[0]
+    own = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    reads: dict[str, None] = {}
+    for table in tree.find_all(exp.Table):
+        if not isinstance(table.this, exp.Identifier) or table.db:
+            raise CharzError("an engine reads the relations of the file alone", table.sql("duckdb")[:80])
+        name = table.name.lower()
+        if name not in own:
+            if name not in known:
+                raise unknown_name("relation", table.name, known, "`charz schema` lists them")
+            table.this.set("this", name)
+            reads[name] = None
+    return Query(tree, tuple(reads))
+
+
+def composed(
+    asked: Query, known: Catalog, columns: Mapping[str, Sequence[str]], rows: Mapping[str, str], texts: dict[str, str]
+) -> str:
+    """One statement for Spark: the query, before it the models that it rests on, each after those it reads, and the `rows` that
+    these read, as the query that gives them. `texts` keeps the models' texts for the next."""
+    from sqlglot import exp
+
+    upstream = known.upstream(asked.reads, rows)
+    parts = [f"{name} AS (\n{text}\n)" for name, text in rows.items() if name in upstream]
+    for relation in known.of(*MODELS):
+        if relation.name in upstream and relation.name not in rows:
+            if relation.name not in texts:
+                texts[relation.name] = lowered(relation, columns)
+            parts.append(f"{relation.name} AS (\n{texts[relation.name]}\n)")
+    tree = expanded_tree(asked.tree.sql(dialect="duckdb"), columns, Path("query"))
+    key = "with_" if tree.args.get("with_") is not None else "with"
+    if (own := tree.args.get(key)) is not None:
+        if own.args.get("recursive"):
+            raise CharzError("no recursion on an engine", "WITH RECURSIVE", next="ask it of the file")
+        parts += [f"{cte.args['alias'].sql(dialect='spark')} AS (\n{_spark(cte.this)}\n)" for cte in own.expressions]
+        tree.set(key, None)
+    assert isinstance(tree, exp.Query)
+    return f"WITH {', '.join(parts)}\n{_spark(tree)}" if parts else _spark(tree)
+
+
+def needed(asked: Iterable[str], known: Catalog, ends: Collection[str]) -> set[str]:
+    """What some relations rest on and is no model: rows that an engine must have."""
+    own = {model.name for model in known.of(*MODELS)}
+    return {name for name in known.upstream(asked, ends) if name and (name not in own or name in ends)}
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:

@@ -25,15 +25,20 @@ def open(
     trust: bool = False,
     wait_s: float = 30.0,
     is_live: bool = False,
+    engine: str | None = None,
+    rows: str | Path | None = None,
 ) -> Session:
     """A session with a database file, else with `$CHARZ_DB`, else with `charz.duckdb` in the working folder.
 
     With `is_guarded`, SQL given to it reads the database and nothing else: no files, no network, no settings. With `trust`,
     what others put into a file may run when it is written: triggers, views, the code of a `.pt2`. `wait_s` is how long another
     charz that changes the file is waited for [s]. With `is_live`, every answer is evaluated when it is asked for, and none taken
-    that is at hand.
+    that is at hand. With an `engine`, as `sc://host:port`, the models are evaluated there, over what `charz export ROWS --for
+    spark` wrote to `rows`, else to the folder PATH.rows.
     """
     from .session import Session
     from .session.access import Access
 
-    return Session(path, is_guarded=is_guarded, access=Access(trust, wait_s, is_live))
+    return Session(
+        path, is_guarded=is_guarded, access=Access(trust, wait_s, is_live, engine=engine or "", rows=str(rows or ""))
+    )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,24 +16,30 @@ import duckdb
 import polars as pl
 import polars.testing
 import pytest
+from oracle.database import ingested
+from whole.generated import graph
 
 import charz
+from charz.ingest import write
 from charz.schema import unfinished
 from charz.schema.errors import CharzError
 from charz.session import Session
+from charz.session.engine import rows
 from charz.session.file import export
 from charz.session.messages import Messages
-from charz.sql import evaluate, spark
+from charz.sql import evaluate, maintain, spark
 
 PARTS = ["t4", "i7_13700k", "tpu_v4"]
 """Parts of three families."""
+
+SCENARIOS = [1, 2, 17, 18, 25]
 
 SUM = "SELECT count(*), sum(latency_s), sum(energy_j), sum(peak_memory_byte) FROM {}"
 
 
 @pytest.fixture(scope="module")
 def db(file: Path) -> Iterator[Session]:
-    with charz.open(file).scope(scenarios=[1, 2, 17, 18, 25]) as session:
+    with charz.open(file).scope(scenarios=SCENARIOS) as session:
         yield session
 
 
@@ -195,21 +204,85 @@ def test_other_tools_get_the_same_sums(
     assert [float(word) for word in done.stdout.split()] == pytest.approx(expected, rel=1e-9)
 
 
-def test_spark_gets_what_the_models_read(db: Session, tmp_path: Path, expected: tuple[float, ...]) -> None:
-    db.export(tmp_path / "out", on=PARTS, for_="spark")
-    names = {path.stem for path in (tmp_path / "out").glob("*.parquet")}
-    assert names == set(spark.sources(db.connection()))
-    text = (tmp_path / "out/load.sql").read_text()
+@pytest.fixture(scope="module")
+def grown(file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the file that may grow."""
+    return Path(shutil.copy(file, tmp_path_factory.mktemp("grown") / "grown.duckdb"))
+
+
+def test_spark_gets_what_the_models_read(db: Session, grown: Path, tmp_path: Path, expected: tuple[float, ...]) -> None:
+    place = tmp_path / "out"
+    with charz.open(grown) as session:
+        written = session.export(place, for_="spark")
+        assert set(written["name"]) == set(spark.sources(session.connection()))
+        assert (written["row_count"] == written["added_count"]).all()
+        found = spark.statements(session.connection())
+    text = (place / "load.sql").read_text()
     made = [line.split()[5] for line in text.splitlines() if line.startswith("CREATE OR REPLACE TEMPORARY VIEW")]
-    assert made == [statement.name for statement in spark.statements(db.connection(), tmp_path / "out")]
+    assert made == [statement.name for statement in found]
+    assert str(tmp_path) not in text
     # DuckDB evaluates its own text over the rows.
     with duckdb.connect() as other:
-        for name in sorted(names):
-            other.execute(f"CREATE TABLE {name} AS FROM '{tmp_path}/out/{name}.parquet'")
+        for name in sorted(set(written["name"])):
+            other.execute(f"CREATE TABLE {name} AS FROM '{place}/{name}/*.parquet'")
+        other.execute(f"DELETE FROM run WHERE scenario_id NOT IN {tuple(SCENARIOS)}")
+        other.execute(f"DELETE FROM part_support WHERE hardware NOT IN {tuple(PARTS)}")
         for model in spark.models(db.connection()):
             other.execute(f"CREATE VIEW {model.name} AS {model.body}")
-        (found,) = other.execute(SUM.format("model_report")).fetchall()
-    assert found == pytest.approx(expected, rel=1e-9)
+        (sums,) = other.execute(SUM.format("model_report")).fetchall()
+    assert sums == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_manifest_says_what_each_file_holds(grown: Path, tmp_path: Path) -> None:
+    with charz.open(grown) as session:
+        session.export(tmp_path, for_="spark")
+        versions = rows.versions(session.connection())
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert {name: manifest[name] for name in versions} == versions
+    assert set(manifest["models"]) == {"small", "other", "decoder"}
+    listed = [file for files in manifest["files"].values() for file in files]
+    for file in listed:
+        path = tmp_path / file["file"]
+        assert hashlib.sha256(path.read_bytes()).hexdigest() == file["sha256"]
+        assert pl.scan_parquet(path).select(pl.len()).collect().item() == file["rows"]
+    there = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    assert there == {file["file"] for file in listed} | {"manifest.json", "load.sql", "probe.parquet"}
+
+
+def test_a_new_model_costs_its_own_rows(grown: Path, tmp_path: Path) -> None:
+    """Nothing that is there is written again, and what a killed export has left goes."""
+    with charz.open(shutil.copy(grown, tmp_path / "other.duckdb")) as session:
+        session.export(tmp_path / "out", for_="spark")
+        before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*-*.parquet")}
+        assert session.export(tmp_path / "out", for_="spark")["added_count"].sum() == 0
+        left = tmp_path / "out/kernel/lost-0123456789ab.parquet"
+        left.write_bytes(b"half")
+        with session.changing() as connection:
+            write.write(connection, [ingested(graph(9), "fourth")], maintain.add_runs)
+        written = session.export(tmp_path / "out", for_="spark")
+        added = dict(written.filter(pl.col("added_count") > 0)["name", "added_count"].iter_rows())
+        count = "SELECT count(*) FROM kernel WHERE model = 'fourth'"
+        assert added["kernel"] == session.sql(count).item() > 0
+        assert "part" not in added
+        assert "part_tile" not in added
+    assert not left.exists()
+    after = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*-*.parquet")}
+    kept = {path for path in before if path.parent.name not in ("model", *added)}
+    assert {path: before[path] for path in kept} == {path: after[path] for path in kept}
+
+
+def test_a_changed_part_costs_the_rows_of_parts(grown: Path, tmp_path: Path) -> None:
+    path = shutil.copy(grown, tmp_path / "other.duckdb")
+    with charz.open(path) as session:
+        session.export(tmp_path / "out", for_="spark")
+    with duckdb.connect(path) as connection:
+        connection.execute(
+            "UPDATE hardware_memory SET bandwidth_byte_per_s = 1e12 WHERE hardware = 't4' AND level = 'dram'"
+        )
+    with charz.open(path) as session:
+        written = session.export(tmp_path / "out", for_="spark").filter(pl.col("added_count") > 0)
+    assert "hardware_memory" in set(written["name"])
+    assert not {"kernel", "run_kernel", "tensor"} & set(written["name"])
 
 
 def test_a_large_answer_set_is_asked_for_first(db: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,6 +312,7 @@ def test_a_summary_has_a_row_a_run_at_most(db: Session, tmp_path: Path, monkeypa
         ({"precision": "fp61"}, "unknown precision"),
         ({"format": "duckdb", "storage": "v0"}, "unknown storage: v0.*v1.5.0"),
         ({"for_": "spark", "format": "csv"}, "not for Spark"),
+        ({"for_": "spark"}, "not for Spark"),
     ],
 )
 def test_what_is_wrong_leaves_nothing(db: Session, tmp_path: Path, options: dict[str, str], says: str) -> None:

@@ -39,9 +39,11 @@ from .explain.explain import Explain
 from .explain.fusion import Fusion
 from .file.check import Check
 from .file.doctor import Doctor
+from .file.engine import Engine
 from .file.export import Export
 from .file.ingest import Ingest
 from .file.mcp import Mcp
+from .file.merge import Merge
 from .file.refresh import Refresh
 from .messages import CharzWarning, Messages
 
@@ -79,6 +81,7 @@ class Session(
     Export,
     Ingest,
     Mcp,
+    Merge,
     Sql,
     Refresh,
 ):
@@ -103,8 +106,13 @@ class Session(
         """Measured results: import files of them, list what a database holds."""
         return Measurements(self)
 
+    @property
+    def engine(self) -> Engine:
+        """An engine on this machine that evaluates the models elsewhere than in DuckDB."""
+        return Engine(self)
 
-GROUPS: dict[str, type] = {"hardware": Hardware, "measurements": Measurements, "scenario": Scenario}
+
+GROUPS: dict[str, type] = {"engine": Engine, "hardware": Hardware, "measurements": Measurements, "scenario": Scenario}
 """Methods that stand together under a name, as `db.hardware.show`."""
 
 GROUP_LINES = {name: inspect.getdoc(getattr(Session, name)) or "" for name in GROUPS}

@@ -23,6 +23,10 @@ class Access:
     """Whether every answer is evaluated when it is asked for, and none taken that is at hand."""
     may_ingest: bool = True
     """Whether a question may trace a model that the file has not, which runs its code."""
+    engine: str = ""
+    """Address of the engine that evaluates the models, as `sc://host:port`; DuckDB where it is empty."""
+    rows: str = ""
+    """Folder or place in an object store of what the engine reads; where it is empty, FILE.rows beside the file."""
 
 
 def database_path(path: str | Path | None = None) -> Path:

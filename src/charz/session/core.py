@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     import duckdb
 
     from charz.sql.evaluate import Ground, Triple, Varied
+    from charz.sql.evaluate import Scope as Extent
     from charz.sql.installed import Catalog
+
+    from .engine.endpoint import Endpoint
+    from .engine.rows import Manifest
 
 PREFERRED_PRECISIONS = ("fp32", "bf16", "fp16", "int8")
 """Policies a part is asked in when none is named, of which it takes the first it computes in: the model's own
@@ -113,6 +117,7 @@ class Core:
         self._altered: duckdb.DuckDBPyConnection | None = None
         self._ground: Ground | None = None
         self._known: Catalog | None = None
+        self._engine: tuple[Endpoint, Manifest] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -121,8 +126,11 @@ class Core:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file; the next question opens it again."""
+        """Let go of the file, and of the engine; the next question opens it again."""
         self._lift()
+        if self._engine:
+            self._engine[0].close()
+            self._engine = None
         for scoped in self._scoped.values():
             scoped.close()
         self._scoped.clear()
@@ -171,6 +179,12 @@ class Core:
             connection = workspace.read(self.path, create, self.access)
             if self.is_guarded:
                 interruption.shut(connection)
+            if self.access.engine:
+                from charz.sql.installed import catalog
+
+                from .engine import remote
+
+                remote.hide(connection, catalog(connection))
             self._opened = (_state(self.path), connection)
         return self._opened[1]
 
@@ -187,6 +201,57 @@ class Core:
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """A connection of its own to the same file, as it is."""
         return (self._parent or self).connection().cursor()
+
+    def endpoint(self) -> tuple[Endpoint, Manifest]:
+        """The engine that evaluates the models of this session, and the rows that it reads, which are those of the file.
+
+        Raises `CharzError` where no engine answers, it does not see the rows, or these are not of the file as it is.
+        """
+        if self._parent:
+            return self._parent.endpoint()
+        if self._engine is None:
+            from .engine import rows
+            from .engine.endpoint import Endpoint
+            from .engine.store import Store
+
+            place = self.rows_place()
+            store = Store(place)
+            found = rows.read(store)
+            if found is None:
+                next = f"`charz export {place} --for spark` writes them"
+                raise CharzError("no rows for the engine", place, next=next)
+            connection = self.connection()
+            with connection.cursor() as cursor:
+                rows.check(found, rows.state(cursor, self._relations()), place)
+            endpoint = Endpoint(self.access.engine, store)
+            try:
+                endpoint.connect(found)
+            except BaseException:
+                endpoint.close()
+                raise
+            self._engine = endpoint, found
+        return self._engine
+
+    def rows_place(self) -> str:
+        """Where the rows for an engine lie: the folder named, else one beside the file."""
+        return self.access.rows or f"{self.path}.rows"
+
+    def stays_here(self, what: str) -> None:
+        """Raise `CharzError` in a session that asks an engine, for what changes or supposes the file."""
+        if self.access.engine:
+            raise CharzError("this stays with the file", what, next="leave out --engine")
+
+    def scoped_on(self, cursor: duckdb.DuckDBPyConnection, scope: Extent | None, keeps_costs: bool = False) -> Scoped:
+        """A connection whose views answer for a scope, those of the models here or on the engine of the session."""
+        if self.access.engine:
+            from .engine.remote import Remote
+
+            endpoint, manifest = self.endpoint()
+            return Remote(cursor, scope, self._relations(), endpoint, manifest, self.messages.progress)
+        known = self._relations() if scope is not None else None
+        return Scoped(
+            cursor, scope, known, is_live=self.access.is_live, keeps_costs=keeps_costs, progress=self.messages.progress
+        )
 
     def writing_files(self) -> duckdb.DuckDBPyConnection:
         """A connection that may write files. Raises `CharzError` where a guarded session's file holds what charz did not put
@@ -211,11 +276,16 @@ class Core:
         return self._empty
 
     @contextlib.contextmanager
-    def changing(self, create: bool = True, fills: bool = True) -> Iterator[duckdb.DuckDBPyConnection]:
+    def changing(
+        self, create: bool = True, fills: bool = True, is_engine_done: bool = False
+    ) -> Iterator[duckdb.DuckDBPyConnection]:
         """A connection for one transaction; what it writes takes the file's place when the block ends without an error.
 
-        Answers at hand that are missing then are filled, unless that takes long.
+        Answers at hand that are missing then are filled, unless that takes long. A session that asks an engine writes what that
+        has done (`is_engine_done`) and nothing else.
         """
+        if not is_engine_done:
+            self.stays_here("a change of the file")
         self.close()
         if self._parent:
             self._parent.close()
@@ -240,6 +310,8 @@ class Core:
 
     def child(self, scope: Scope, changes: Sequence[Varied] = ()) -> Self:
         """A session about less of the same file, or with numbers of parts taken as changed, on the connection of this one."""
+        if changes:
+            self.stays_here("a what-if")
         return type(self)(
             self.path,
             scope=scope,
@@ -268,6 +340,8 @@ class Core:
         models, parts, numbers = self._scope.models, self._scope.hardware, self._scope.scenarios
         if self._scope == Scope():
             cursor = connection if self._changes else self.cursor()
+            if self.access.engine:
+                return self.scoped_on(cursor, None)
             if not self._changes and not self.access.is_live and answers.is_complete(cursor):
                 answers.show(cursor, self._relations(), answers.STORED)
             return Scoped(cursor)
@@ -279,9 +353,7 @@ class Core:
             stored=numbers,
             ground=self._ground,
         )
-        return Scoped(
-            self.cursor(), scope, self._relations(), is_live=self.access.is_live, progress=self.messages.progress
-        )
+        return self.scoped_on(self.cursor(), scope)
 
     def _keep(self, key: object, scoped: Scoped) -> None:
         self._scoped[key] = scoped
@@ -598,14 +670,7 @@ class Core:
             ground=self._ground,
         )
         count = len(models or self._names("model")) * len(targets) * len(runs)
-        return Scoped(
-            self.cursor(),
-            scope,
-            self._relations(),
-            is_live=self.access.is_live,
-            keeps_costs=count <= COSTED_TARGETS,
-            progress=self.messages.progress,
-        )
+        return self.scoped_on(self.cursor(), scope, keeps_costs=count <= COSTED_TARGETS)
 
     @staticmethod
     def conditions(fields: Mapping[str, Any]) -> dict[str, Any]:

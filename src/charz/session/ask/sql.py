@@ -22,8 +22,11 @@ from ..parameters import AnyModels, Backend, Batch, Names, Parts, Precision, Seq
 if TYPE_CHECKING:
     import duckdb
     import polars as pl
+    import pyarrow
 
     from charz.sql.evaluate import Varied
+
+    from ..scoped import Scoped
 
 
 class Sql(Core):
@@ -52,6 +55,8 @@ class Sql(Core):
         text = sandbox.one_statement(sandbox.typed(sys.stdin) if query == "-" else query)
         limits = sandbox.Limits(sandbox.memory_byte(memory), timeout)
         narrowing = (text, names(model), names(on), batch, sequence, precision, backend)
+        if self.access.engine and (found := self._on_engine(*narrowing, timeout_s=timeout)) is not None:
+            return of_arrow(found)
         if self.is_guarded:
             self.connection()  # brings a file of another charz up to this one: the other process cannot write
             with sandbox.asked(
@@ -88,16 +93,33 @@ class Sql(Core):
     ) -> duckdb.DuckDBPyConnection:
         """A connection on which the views that a statement reads answer for these alone; what is left open is as the session has
         it."""
+        return self._narrowed(models, parts, batch, sequence, precision, backend).prepared(text)
+
+    def _narrowed(
+        self,
+        models: Sequence[str],
+        parts: Sequence[str],
+        batch: int | None,
+        sequence: int | None,
+        precision: str | None,
+        backend: str | None,
+    ) -> Scoped:
         if batch or sequence or precision or backend:
             one = [batch] if batch else [], [sequence] if sequence else []
-            asked = Question(models, parts, *one, [precision or "fp32"], [backend] if backend else [])
-            return self.asked(asked).prepared(text)
-        if models or parts:
-            return self.scope(models=models, hardware=parts).whole().prepared(text)
-        return self.whole().prepared(text)
+            return self.asked(Question(models, parts, *one, [precision or "fp32"], [backend] if backend else []))
+        return self.scope(models=models, hardware=parts).whole() if models or parts else self.whole()
+
+    def _on_engine(self, text: str, *narrowing: Any, timeout_s: float) -> pyarrow.Table | None:
+        """The rows of a statement from the session's engine; None where it reads no model, so that the file answers."""
+        from ..engine.remote import Remote
+
+        scoped = self._narrowed(*narrowing)
+        assert isinstance(scoped, Remote)
+        return scoped.ask(text, timeout_s=timeout_s) if scoped.is_remote(text) else None
 
     def lazy(self, query: str) -> pl.LazyFrame:
         """Ask the database in SQL, for an answer that need not fit in memory: a lazy polars frame, read as it is used."""
+        self.stays_here("an answer that is read as it is used")
         connection = self.whole().prepared(query)
         sandbox.check_is_select(sandbox.one_statement(query))
         with interruption.guarded(connection, timeout_s=0):

@@ -47,6 +47,7 @@ class Validate(Core):
         The rows of each data set share one factor on the host's dispatch time, fitted on those of them that wait for the
         host: it stands beside the score, with the score without it (`unfitted`), which is what `report` answers.
         """
+        self.stays_here("a validation")
         import polars as pl
 
         from charz.hardware_catalog.calibration import validation

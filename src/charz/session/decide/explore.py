@@ -178,7 +178,10 @@ class Explore(Core):
                 stored=known,
                 copies=[evaluate.Copies(designs.base, list(copies), designs.varied(list(portion.values())))],
             )
-            found = [point for _ in evaluate.evaluated(cursor, scope, VIEWS) for point in _summed(Scoped(cursor))]
+            if self.access.engine:
+                found = _summed(self.scoped_on(cursor, scope))
+            else:
+                found = [point for _ in evaluate.evaluated(cursor, scope, VIEWS) for point in _summed(Scoped(cursor))]
         for point in found:
             number = copies[point["hardware"]]
             varied_to = {axis.column: value for axis, value in zip(designs.axes, portion[number], strict=True)}

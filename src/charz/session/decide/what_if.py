@@ -87,6 +87,7 @@ class WhatIf(Core):
         width=1024,2048 -- report synthetic:mlp --on t4`, and so is a model of which some modules run in another precision:
         `--precision 'layer4.*=int8' -- report resnet18 --on t4`.
         """
+        self.stays_here("a what-if")
         if method not in METHODS:
             raise unknown_name("method of a what-if", method, METHODS)
         if sizes or modules:

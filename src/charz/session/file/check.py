@@ -28,6 +28,7 @@ class Check(Core):
         In a large file on some of the targets, in which every model, every part and every scenario is met; `--every` takes
         all. With models and parts for these alone.
         """
+        self.stays_here("an examination of the file")
         chosen = [self.model_name(name) for name in names(models)] or self._names("model")
         parts = [self.part_name(name) for name in names(on)] or self._names("hardware")
         grid = Grid(self.connection(), chosen, parts)

@@ -33,6 +33,7 @@ class Doctor(Check, Refresh):
 
         `--repair` installs views and triggers anew and evaluates every maintained table; what people and models wrote stays.
         """
+        self.stays_here("an examination of the file")
         from charz.schema import database
         from charz.sql import views
 

@@ -109,34 +109,35 @@ class Export(Core):
         summary: Annotated[bool, Text("Of the reports only those of at most a row for each run on each part.")] = False,
         format: Annotated[Literal["parquet", "csv", "duckdb"], Text("Kind of file.")] = "parquet",
         storage: Annotated[str, Text("Oldest DuckDB that shall read --format duckdb.")] = "v2.0.0",
-        for_: Annotated[
-            Literal["files", "spark"], Text("`spark` gets what the models read, and the models.")
-        ] = "files",
+        for_: Annotated[Literal["files", "spark"], Text("`spark` gets what an engine's models read.")] = "files",
         force: Annotated[bool, Text("Write more than a gigabyte of answers.")] = False,
     ) -> Rows:
         """Write every table and every report to files that other tools read.
 
         FOLDER/table and FOLDER/view hold a file each. FOLDER/load.sql makes tables of the table files and views of the
         model's statements in DuckDB: a copy that answers, but without the triggers by which an edit of a number changes the
-        answers. With `--format duckdb` the tables of one file hold the rows of both. With `--for spark` the files hold what
-        the models read, and load.sql the statements that make them, in order. A batch, sequence, precision or backend takes
-        the place of those of the file's scenarios.
+        answers. With `--format duckdb` the tables of one file hold the rows of both. A batch, sequence, precision or backend
+        takes the place of those of the file's scenarios.
+
+        With `--for spark` FOLDER, which may be a place in an object store, holds what the models read, each model's rows in
+        files of their own, for `--engine`: asked again, only what is new is written. Its load.sql makes the views of the models
+        in an engine that runs in that folder.
         """
         from charz.sql import evaluate
 
-        if for_ == "spark" and (format != "parquet" or views or summary):
-            exists = "parquet files of what all models read"
-            raise CharzError("not for Spark", "--format, --views or --summary", exists, "leave them out")
+        if for_ == "spark":
+            options = (on, batch, sequence, precision, backend, views, tiles, summary)
+            if format != "parquet" or any((*options, self._scope.hardware, self._scope.scenarios)):
+                exists = "all parts and all scenarios of the file, as parquet"
+                raise CharzError("not for Spark", "every option but --models", exists, "leave them out")
+            return self._export_rows(str(folder), names(models))
+        self.stays_here("an export of reports")
         folder = Path(folder)
         connection = self.writing_files()
         scope, limited = self._extent(
             names(models), names(on), sizes(batch), sizes(sequence), names(precision), names(backend)
         )
-        contents = (
-            _for_spark(connection, folder)
-            if for_ == "spark"
-            else _for_files(connection, names(views), summary, tiles, format)
-        )
+        contents = _for_files(connection, names(views), summary, tiles, format)
         with _memory_limited(connection), _writable(folder):
             kernels = evaluate.kernel_count(connection, scope)
             self._check_size(kernels, _share(connection, contents.views), format, force)
@@ -144,7 +145,7 @@ class Export(Core):
             counts = dict.fromkeys(wanted.names, 0)
             steps = 1 + evaluate.portion_count(connection, scope, wanted.portioned) if wanted.portioned else 1
             with (
-                _target(folder, format, storage, contents, is_flat=for_ == "spark") as target,
+                _target(folder, format, storage, contents) as target,
                 self.messages.progress("export", steps) as done,
             ):
                 for name, reader in self._readers(connection, scope, wanted, limited, done):
@@ -152,6 +153,24 @@ class Export(Core):
         kinds = {"table": contents.tables, "view": contents.views}
         rows = [(kind, name, counts[name], target.byte(name)) for kind, listed in kinds.items() for name in listed]
         return Rows(("kind", "name", "row_count", "file_byte"), rows)
+
+    def _export_rows(self, folder: str, models: Sequence[str]) -> Rows:
+        """Bring the rows for an engine up to the file."""
+        from ..engine import rows
+        from ..engine.store import Store
+
+        connection = self.writing_files()
+        chosen = [self.model_name(name) for name in models] or list(self._scope.models)
+        if not self._names("model"):
+            raise CharzError("no models yet", str(self.path), next="`charz ingest efficientnet_b0` adds one")
+        store, known = Store(folder), self._relations()
+        with _memory_limited(connection), connection.cursor() as cursor:
+            fresh = [m for m in rows.fresh_models(cursor, known, store) if not chosen or m in chosen]
+            with self.messages.progress("export", 1 + len(fresh)) as done:
+                written = rows.append(cursor, known, store, chosen or None, done)
+        self.messages.remark(f"{len(fresh)} models written, {len(self._names('model')) - len(fresh)} were there")
+        found = [("table", one.name, one.rows, one.byte, one.added) for one in written]
+        return Rows(("kind", "name", "row_count", "file_byte", "added_count"), found)
 
     def _extent(
         self,
@@ -296,13 +315,6 @@ def _for_files(
     return Contents(tables, chosen, _load_script(connection, tables, format))
 
 
-def _for_spark(connection: duckdb.DuckDBPyConnection, folder: Path) -> Contents:
-    from charz.sql import spark
-
-    statements = spark.statements(connection, folder.resolve())
-    return Contents(spark.sources(connection), [], "".join(f"{statement.text};\n" for statement in statements))
-
-
 def _load_script(connection: duckdb.DuckDBPyConnection, tables: Sequence[str], format: str) -> str:
     """Statements that make the tables from the files, then the views over them; run in the folder."""
     # An empty text is written as "" and a missing one as nothing: keep them apart.
@@ -316,13 +328,13 @@ def _load_script(connection: duckdb.DuckDBPyConnection, tables: Sequence[str], f
     return "\n".join([*made, *filled, *views]) + "\n"
 
 
-def _target(folder: Path, format: str, storage: str, contents: Contents, is_flat: bool) -> Target:
+def _target(folder: Path, format: str, storage: str, contents: Contents) -> Target:
     from .export_files import Database, Folder
 
     if format == "duckdb":
         return Database(folder, storage, MEMORY)
     kinds = {"table": contents.tables, "view": contents.views}
-    places = {name: name if is_flat else f"{kind}/{name}" for kind, listed in kinds.items() for name in listed}
+    places = {name: f"{kind}/{name}" for kind, listed in kinds.items() for name in listed}
     return Folder(folder, format, places, {"load.sql": contents.statements}, contents.views)
 
 

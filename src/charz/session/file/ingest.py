@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from charz.schema.errors import CharzError, is_interrupt
@@ -21,7 +22,7 @@ from ..parameters import Names, Text
 if TYPE_CHECKING:
     from torch import nn
 
-    from charz.ingest.run import Outcome
+    from charz.ingest.run import Outcome, Trace
     from charz.ingest.sources.spec import Spec
     from charz.ingest.write import AddRuns
 
@@ -57,7 +58,10 @@ class Ingest(Sql):
         ] = None,
         *,
         all_: Annotated[str | None, Text("Every model of a source: torchvision, timm or hf.")] = None,
-        list_: Annotated[str | None, Text("Only list the names of a source.")] = None,
+        list_: Annotated[
+            str | None,
+            Text("File of models to ingest, one a line; of a source (torchvision, timm, hf) only list the names."),
+        ] = None,
         jobs: Annotated[int, Text("Models worked on at once.", short="-j", least=1)] = 1,
         batch: Annotated[int | None, Text("Fix the batch instead of leaving it open.", least=1)] = None,
         resolution: Annotated[
@@ -87,17 +91,21 @@ class Ingest(Sql):
 
         Sizes stay symbolic in batch and sequence, so one ingest answers every batch. Models that have
         not changed are skipped. Answers with the first models at batch 1 on a few parts. A live module is neither changed
-        nor run; its inputs are a tensor, a tuple or mapping of them, or shapes as texts.
+        nor run; its inputs are a tensor, a tuple or mapping of them, or shapes as texts. With `--engine` the workers of the
+        engine trace, on which charz must be installed; `--jobs` is how many tasks there are.
         """
         from charz.ingest.run import run
         from charz.ingest.sources.listing import names_of
         from charz.sql import maintain
 
         evaluate = maintain.add_runs if no_answers else maintain.add_models
-        changing = functools.partial(self.changing, fills=not no_answers)
+        changing = functools.partial(self.changing, fills=not no_answers, is_engine_done=True)
         if hasattr(models, "forward"):
             return self._closing([self._live(models, inputs, name, train, force, evaluate)])
-        if list_:
+        wanted = _listed(models)
+        if list_ and Path(list_).is_file():
+            wanted += _in_file(Path(list_))
+        elif list_:
             return Rows(("model",), [(name,) for name in names_of(list_)])
         options = {
             "batch": batch,
@@ -106,7 +114,7 @@ class Ingest(Sql):
             "train": train,
             "trust": self.access.trust,
         }
-        specs = _specs(_listed(models), all_, _listed(settings), inputs=tuple(_listed(inputs)), **options)
+        specs = _specs(wanted, all_, _listed(settings), inputs=tuple(_listed(inputs)), **options)
         if name is not None:
             specs = [_named(specs, name)]
         finished: Counter[str] = Counter()
@@ -121,7 +129,7 @@ class Ingest(Sql):
                     self.messages.remark(f"{outcome.model}: {outcome.message}")
 
             try:
-                outcomes = run(specs, changing, evaluate, jobs, force, report)
+                outcomes = run(specs, changing, evaluate, jobs, force, report, self._elsewhere(jobs))
             except BaseException as error:
                 if not is_interrupt(error):
                     raise
@@ -130,7 +138,21 @@ class Ingest(Sql):
                     f"interrupted: {kept} of {len(specs)} models are kept; the same command goes on with the others"
                 )
                 raise
+        if self.access.engine:  # its rows are of before
+            found = [(outcome.model, outcome.state, outcome.message) for outcome in outcomes]
+            return Rows(("model", "state", "message"), found, is_failure=finished["failed"] > 0)
         return self._closing(outcomes)
+
+    def _elsewhere(self, tasks: int) -> Trace | None:
+        """What traces on the workers of the session's engine; None where it has none."""
+        if not self.access.engine:
+            return None
+        from charz.ingest import elsewhere
+
+        from ..engine.endpoint import reached
+
+        spark = reached(self.access.engine)
+        return lambda specs, rules: elsewhere.results(spark, specs, rules, tasks)
 
     def _live(
         self, module: nn.Module, inputs: Any, name: str | None, train: bool, force: bool, evaluate: AddRuns
@@ -207,6 +229,20 @@ def _named(specs: Sequence[Spec], name: str) -> Spec:
     if not re.fullmatch(r"[\w.@:+-]+", name):
         raise CharzError("not a name of a model", f"--name {name}", next="write letters, digits and . _ - + @ :")
     return replace(specs[0], stored=name)
+
+
+def _in_file(path: Path) -> list[str]:
+    """Names of models, one a line; empty lines and what follows a # are nothing."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise CharzError(
+            "not a list of models", str(path), "it is no text in UTF-8", "write one name a line"
+        ) from error
+    found = [name for line in lines if (name := line.partition("#")[0].strip())]
+    if not found:
+        raise CharzError("no model named", str(path), "the list is empty", "write one name a line")
+    return found
 
 
 def _listed(given: Names | None) -> list[str]:

@@ -1,14 +1,24 @@
-"""Maintained tables and triggers made anew."""
+"""Maintained tables, triggers and answers made anew."""
 
 from __future__ import annotations
 
+import hashlib
+import io
+import json
 from typing import TYPE_CHECKING
+
+from charz.schema.errors import CharzError
 
 from ..answer import Rows, answer
 from ..core import Core
 
 if TYPE_CHECKING:
     import duckdb
+
+    from charz.sql.evaluate import Scope
+    from charz.sql.installed import Catalog
+
+    from ..engine.rows import Manifest
 
 
 class Refresh(Core):
@@ -20,8 +30,13 @@ class Refresh(Core):
         at hand that are missing.
 
         For a file in which facts were changed (`answer_state` counts what is missing) or whose triggers are gone, as after EXPORT
-        DATABASE; `charz check` tells. Gives the rows that differed and the answers that were filled.
+        DATABASE; `charz check` tells. Gives the rows that differed and the answers that were filled. With `--engine` the engine
+        evaluates the missing answers, and the rest stays as it is; when that is stopped, the same command goes on.
         """
+        if self.access.engine:
+            filled = self._filled_by_engine()
+            self.messages.remark("every answer is at hand")
+            return Rows(("table", "rows"), [("answer.stored", filled)] if filled else [])
         with self.changing(create=False, fills=False) as connection:
             changed, filled = self._refreshed(connection)
         self.messages.remark("every maintained table is as its facts say, and every answer at hand")
@@ -35,3 +50,70 @@ class Refresh(Core):
         lacking = answers.missing(connection)
         with self.messages.progress("answers", answers.portion_count(connection, lacking)) as done:
             return changed, answers.fill(connection, lacking, done)
+
+    def _filled_by_engine(self) -> int:
+        """Let the engine evaluate the answers that are missing, each portion a file beside the rows, and take all of them in
+        together."""
+        from charz.sql import answers, evaluate
+
+        from ..engine import rows
+        from ..engine.remote import Remote
+
+        endpoint, manifest = self.endpoint()
+        store, cursor = endpoint.store, self.cursor()
+        lacking = answers.missing(cursor)
+        portions = [
+            portion
+            for scope in lacking.scopes
+            for portion in evaluate.portions(cursor, scope, answers.relations(cursor))
+        ]
+        remote = Remote(cursor, None, self._relations(), endpoint, manifest)
+        there = set(store.names(rows.ANSWERS))
+        files = []
+        with self.messages.progress("answers", len(portions)) as done:
+            for portion in portions:
+                name = f"{rows.ANSWERS}/{_key(portion, manifest)}.parquet"
+                if name not in there:
+                    store.put(name, rows.parquet(remote.answers_of(portion)))
+                files.append(name)
+                done(evaluate.about(portion))
+        if files:
+            data = [store.get(name) for name in files]
+            with self.changing(create=False, fills=False, is_engine_done=True) as connection:
+                rows.check(manifest, rows.state(connection, self._catalog_of(connection)), store.place)
+                count = sum(_taken_in(connection, found, name) for found, name in zip(data, files, strict=True))
+                if count != lacking.count:
+                    exists = f"{count} rows came for {lacking.count} runs on parts"
+                    raise CharzError("the engine gave other rows than were asked for", self.access.engine, exists)
+        store.prune(rows.ANSWERS)
+        return lacking.count
+
+    @staticmethod
+    def _catalog_of(connection: duckdb.DuckDBPyConnection) -> Catalog:
+        from charz.sql.installed import catalog
+
+        return catalog(connection)
+
+
+def _key(portion: Scope, manifest: Manifest) -> str:
+    """Name of the answers of some models on some parts, by all that they follow from."""
+    models = {model: manifest.models[model] for model in portion.models or ()}
+    numbers = sorted(row["scenario_id"] for row in portion.scenarios or ())
+    known = [manifest.versions, manifest.relations, models, list(portion.hardware or ()), numbers]
+    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:24]
+
+
+def _taken_in(connection: duckdb.DuckDBPyConnection, data: bytes | None, name: str) -> int:
+    """Write the answers of a file; gives their number."""
+    from pyarrow import ArrowInvalid, parquet
+
+    from charz.sql import answers
+
+    try:
+        table = parquet.read_table(io.BytesIO(data or b""))
+    except ArrowInvalid as error:
+        raise CharzError("answers that are no parquet", name, next="remove the file and ask again") from error
+    connection.register("arriving_answer", table)
+    connection.execute(f"INSERT INTO {answers.table(connection)} BY NAME SELECT * FROM arriving_answer")
+    connection.unregister("arriving_answer")
+    return int(table.num_rows)

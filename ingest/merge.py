@@ -1,0 +1,137 @@
+"""Takes the models of another file in: their rows, runs and answers as they are there, where both files say the same of what
+these follow from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from charz.schema import about, ddl
+from charz.schema.errors import CharzError
+from charz.schema.row import Row
+from charz.schema.workload import Model
+
+from .compile.rules import from_connection
+from .write import MODEL_TABLES, delete, known_hashes
+
+PART = "merged_part"
+"""Name of the other file while it is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What became of a model of another file."""
+
+    model: str
+    state: str
+    """`written`, `unchanged` where the file has the same, or `refused` where it has another of its name."""
+
+
+def check(into: duckdb.DuckDBPyConnection, part: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Raise `CharzError` where two files are of other versions, with the difference."""
+    from charz.sql import maintain
+
+    own, other = about.read(into), about.read(part)
+    if own["catalog_version"] != other["catalog_version"]:
+        exists = _difference(json.loads(own["catalog_rows"]), json.loads(other["catalog_rows"]))
+        raise CharzError("another catalog", str(path), exists, "`charz hardware sync` brings both to this charz's")
+    if from_connection(into).fingerprint != from_connection(part).fingerprint:
+        raise CharzError("compiled by other rules", str(path), _changed(maintain.rules(into), maintain.rules(part)))
+
+
+def _difference(own: Mapping[str, Mapping[str, str]], other: Mapping[str, Mapping[str, str]]) -> str:
+    """Rows by which two catalogs differ: how many of which tables, and the first of them."""
+    found = []
+    for table in sorted({*own, *other}):
+        ours, theirs = own.get(table, {}), other.get(table, {})
+        keys = sorted(key for key in {*ours, *theirs} if ours.get(key) != theirs.get(key))
+        if keys:
+            first = ".".join(map(str, json.loads(keys[0])))
+            found.append(f"{len(keys)} rows of {table}, as {first}")
+    return f"different are {'; '.join(found[:3])}{f' and {len(found) - 3} more tables' if len(found) > 3 else ''}"
+
+
+def _changed(own: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    names = sorted(name for name in {*own, *other} if own.get(name) != other.get(name))
+    return f"different are rows of {', '.join(names) or 'what charz compiles by'}"
+
+
+def merge(
+    into: duckdb.DuckDBPyConnection, part: duckdb.DuckDBPyConnection, path: Path, force: bool = False
+) -> list[Merged]:
+    """Insert the models that another file has and this one lacks, in the caller's transaction; with `force` also in place of others
+    of the same name. `part` reads the other file, at `path`."""
+    own, other = known_hashes(into), known_hashes(part)
+    found = []
+    for model, hashes in sorted(other.items()):
+        is_same = model in own and (own[model][0], own[model][2]) == (hashes[0], hashes[2])
+        is_taken = model in own and not is_same and not force
+        found.append(Merged(model, "unchanged" if is_same else "refused" if is_taken else "written"))
+    fresh = [one.model for one in found if one.state == "written"]
+    if fresh:
+        with_answers = _parts_alike(into, part)
+        scenarios = sorted({number for number, _ in _scenarios(into) & _scenarios(part)})
+        into.execute(f"ATTACH {ddl.literal(str(path))} AS {PART} (READ_ONLY)")
+        _take(into, fresh, sorted(set(fresh) & own.keys()), scenarios, with_answers)
+    return found
+
+
+def detach(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let go of the other file; after the transaction that read it."""
+    connection.execute(f"DETACH DATABASE IF EXISTS {PART}")
+
+
+def _scenarios(connection: duckdb.DuckDBPyConnection) -> set[tuple[int, str]]:
+    found = connection.execute("SELECT * FROM scenario").fetchall()
+    return {(row[0], repr(row[1:])) for row in found}
+
+
+def _parts_alike(into: duckdb.DuckDBPyConnection, part: duckdb.DuckDBPyConnection) -> list[str]:
+    """Parts of which both files say the same, so that answers of the one are answers of the other."""
+    from charz.sql import answers
+
+    own, other = answers.fingerprints(into), answers.fingerprints(part)
+    changed = {name for table in own for name, _ in own[table].items() ^ other.get(table, {}).items()}
+    if "" in changed:
+        return []
+    parts = [name for (name,) in into.execute("SELECT hardware FROM hardware ORDER BY hardware").fetchall()]
+    return [name for name in parts if name not in changed]
+
+
+def _take(
+    into: duckdb.DuckDBPyConnection,
+    models: Sequence[str],
+    replaced: Sequence[str],
+    scenarios: Sequence[int],
+    parts: Sequence[str],
+) -> None:
+    from charz.sql import answers, evaluate, maintain, triggers
+    from charz.sql.installed import catalog
+    from charz.sql.layers import WORKLOAD
+
+    of_models = f"model IN {evaluate.listed(models)}"
+    of_runs = f"{of_models} AND scenario_id IN {evaluate.listed(scenarios)}"
+    for model in replaced:
+        delete(into, model)
+    answers.forget(into, maintain.of_runs(models, None))
+    tables: tuple[type[Row], ...] = (Model, *MODEL_TABLES)
+    for row_type in tables:
+        _copy(into, row_type.TABLE, row_type.TABLE, of_models)
+    with triggers.writing(into):
+        for table in catalog(into).tables(WORKLOAD):
+            into.execute(f"DELETE FROM {evaluate.stored(into, table.name)} WHERE {of_models}")
+            _copy(into, table.name, table.name, of_runs)
+        _copy(into, answers.table(into), answers.STORED, f"{of_runs} AND hardware IN {evaluate.listed(parts)}")
+    here = {number for (number,) in into.execute("SELECT scenario_id FROM scenario").fetchall()}
+    if others := sorted(here.difference(scenarios)):
+        maintain.add_runs(into, models=models, scenarios=others)
+
+
+def _copy(into: duckdb.DuckDBPyConnection, table: str, of_part: str, condition: str) -> None:
+    source = of_part if "." in of_part else f"main.{ddl.quote(of_part)}"
+    into.execute(f"INSERT INTO {table} BY NAME SELECT * FROM {PART}.{source} WHERE {condition}")

@@ -1,0 +1,289 @@
+"""A connection whose models are evaluated on another engine.
+
+DuckDB holds the file: what is scoped of facts and maintained tables is made there as for any question, and statements that read no
+model are answered there. What reads one is put in Spark's words, with the models that it rests on before it, and run on the engine
+over the exported rows; what these do not hold of a question (runs of scenarios that the file has not, copies of parts) is brought
+along as parquet. On DuckDB's side every model is hidden behind an error, so that none can be evaluated there.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from charz.schema import ddl
+from charz.schema.errors import CharzError
+from charz.sql import answers, evaluate, spark
+from charz.sql.evaluate import Scope, listed
+from charz.sql.installed import column_names
+from charz.sql.keys import TARGET
+from charz.sql.layers import COST, HARDWARE, MODELS, REPORT, ROLLUP, WORKLOAD
+
+from ..messages import Progress, no_progress
+from ..scoped import Scoped, _words
+from . import rows
+from .endpoint import Endpoint, Refusal
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow
+
+    from charz.sql.installed import Catalog
+
+    from .rows import Manifest
+
+_ANSWER = "answer_row"
+"""Name of the rows of answers in a statement."""
+
+_ARRIVING = "arriving_row"
+"""Name of rows that come from the engine while they are kept."""
+
+
+def hide(connection: duckdb.DuckDBPyConnection, known: Catalog) -> None:
+    """Put an error in front of every model of a connection."""
+    query = "SELECT view, LIST((column_name, type) ORDER BY position) FROM view_column GROUP BY view"
+    columns = dict(connection.execute(query).fetchall())
+    for relation in known.of(*MODELS):
+        text = ddl.literal(f"{relation.name} {HIDDEN}")
+        made = ", ".join(f"CAST(error({text}) AS {kind}) AS {ddl.quote(name)}" for name, kind in columns[relation.name])
+        connection.execute(f"CREATE OR REPLACE TEMP VIEW {ddl.quote(relation.name)} AS SELECT {made} FROM range(1)")
+
+
+HIDDEN = "is evaluated on the engine alone: this question stays with the file, ask it without --engine"
+"""What DuckDB says of a model in a session that asks another engine."""
+
+
+class Remote(Scoped):
+    """A connection that answers for one question, its models on an engine."""
+
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        scope: Scope | None,
+        known: Catalog,
+        engine: Endpoint,
+        manifest: Manifest,
+        progress: Progress = no_progress,
+    ) -> None:
+        super().__init__(connection, scope, known, is_live=True, progress=progress)
+        self._known, self._engine, self._manifest = known, engine, manifest
+        self._models = {model.name for model in known.of(*MODELS)}
+        self._kept: set[str] = set()
+        """Models whose rows are here."""
+        self._brought: dict[str, str] = {}
+        """Relation -> the file of what this question brought of it."""
+        self._answered: dict[str, str] | None = None
+        """Relations that the answers give, where these are evaluated, and the queries that take them."""
+        hide(connection, known)
+
+    # What a statement is answered by
+
+    def execute(self, query: str, values: Sequence[Any] = ()) -> Any:
+        """Run a statement of charz: here where it reads no model, else on the engine."""
+        return self.sql(query, values) if self._is_remote(query) else super().execute(query, values)
+
+    def sql(self, query: str, values: Sequence[Any] = ()) -> Any:
+        """A query of charz, answered on the engine where it reads a model."""
+        if not self._is_remote(query):
+            return super().sql(query, values)
+        return self._connection.from_arrow(self.ask(query, values))
+
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """Not to be had: the models are elsewhere."""
+        raise CharzError("this stays with the file", "an engine evaluates the models", next="ask it without --engine")
+
+    def keep(self, view: str) -> None:
+        """Evaluate a view once, for several questions to it."""
+        if view not in self._kept:
+            self._connection.register(_ARRIVING, self.ask(f"SELECT * FROM {view}"))
+            self._connection.execute(f"DROP VIEW temp.{ddl.quote(view)}")
+            self._connection.execute(f"CREATE TEMP TABLE {ddl.quote(view)} AS SELECT * FROM {_ARRIVING}")
+            self._connection.unregister(_ARRIVING)
+            self._kept.add(view)
+
+    def is_remote(self, query: str) -> bool:
+        """Whether a statement reads a model, by itself."""
+        return self._is_remote(query)
+
+    def _is_remote(self, query: str) -> bool:
+        return bool(_words(query) & (self._models - self._kept))
+
+    def _prepare(self, names: Iterable[str]) -> None:
+        """Scope some relations of the file."""
+        if self.scope is not None:
+            self._hold(set(names) - self._models)
+
+    def ask(self, query: str, values: Sequence[Any] = (), timeout_s: float = 0.0) -> pyarrow.Table:
+        """The rows of a query, evaluated on the engine."""
+        asked = spark.query(_filled(query, values), self._every)
+        at_hand = {name for name in asked.reads if name in self._models and self._known.relations[name].at_hand}
+        if self._answered is None and any(answers.covers(self._known, n, self._has_runs) for n in at_hand):
+            self._answer(timeout_s)
+        models = [name for name in asked.reads if name in self._models]
+        return self._run(asked, self.scope, timeout_s, self._pins(models, self.scope, timeout_s))
+
+    @functools.cached_property
+    def _every(self) -> frozenset[str]:
+        from charz.schema import database
+
+        return frozenset({*self._known.relations, *(t.TABLE for t in database.TABLES)})
+
+    @functools.cached_property
+    def _has_runs(self) -> bool:
+        """Whether the file has all runs of the scope."""
+        rows = self.scope.scenarios if self.scope else None
+        return rows is None or all(row["scenario_id"] in self.scope.stored for row in rows)  # type: ignore[union-attr]
+
+    def _run(
+        self,
+        asked: spark.Query,
+        scope: Scope | None,
+        timeout_s: float = 0.0,
+        pins: Mapping[str, str] = {},
+    ) -> pyarrow.Table:
+        answered = self._answered or {}
+        ends = {*answered, *pins}
+        wanted = spark.needed(asked.reads, self._known, ends)
+        given = {name: text for name, text in (answered | dict(pins)).items() if name in wanted}
+        given |= {name: self._source(name, scope) for name in sorted(wanted - ends)}
+        columns = {**self._columns_of, **{name: self._file_columns(name) for name in asked.reads}}
+        columns |= {name: self._file_columns(name) for name in wanted if name not in columns}
+        statement = spark.composed(asked, self._known, columns, given, self._engine.texts)
+        try:
+            return self._engine.run(statement, timeout_s)
+        except Refusal as error:
+            raise self._refused(asked, given, columns, str(error)) from error
+
+    def _refused(
+        self, asked: spark.Query, given: Mapping[str, str], columns: Mapping[str, Sequence[str]], said: str
+    ) -> CharzError:
+        """Which view the engine does not take, else that it is the statement."""
+        upstream = self._known.upstream(asked.reads, given)
+        line = said.splitlines()[0][:300] if said else ""
+        for model in self._known.of(*MODELS):
+            if model.name in upstream and model.name not in given:
+                one = spark.query(f"SELECT * FROM {model.name}", self._every)
+                if reason := self._engine.refuses(spark.composed(one, self._known, columns, given, self._engine.texts)):
+                    return CharzError("the engine refuses a view", model.name, reason, "ask without --engine")
+        return CharzError("the engine refuses the statement", "", line, "ask without --engine, or write it otherwise")
+
+    @functools.cached_property
+    def _columns_of(self) -> dict[str, Sequence[str]]:
+        return {name: relation.columns for name, relation in self._known.relations.items()}
+
+    def _file_columns(self, name: str) -> Sequence[str]:
+        found = column_names(self._connection, name)
+        if found:
+            return found
+        return [column for column, *_ in self._connection.execute(f"DESCRIBE {ddl.quote(name)}").fetchall()]
+
+    # Rows
+
+    def _source(self, name: str, scope: Scope | None) -> str:
+        """Query of the rows of a fact, maintained table or view before the models, as a scope leaves them."""
+        columns = self._file_columns(name)
+        limits = self._limits(columns, scope)
+        if self._is_brought(name, columns):
+            view = self._engine.view([self._bring(name)])
+        else:
+            models = scope.models if scope is not None else None
+            files = rows.files_of(self._manifest, name, models)
+            if not files:
+                files = self._manifest.files[name][:1]
+                limits.append("FALSE")
+            view = self._engine.view([file.name for file in files])
+        return f"SELECT * FROM {view}" + (f" WHERE {' AND '.join(limits)}" if limits else "")
+
+    @staticmethod
+    def _limits(columns: Sequence[str], scope: Scope | None) -> list[str]:
+        if scope is None:
+            return []
+        numbers = None if scope.scenarios is None else [row["scenario_id"] for row in scope.scenarios]
+        asked = {"model": scope.models, "hardware": scope.hardware, "scenario_id": numbers}
+        return [f"{name} IN {listed(v)}" for name, v in asked.items() if v is not None and name in columns]
+
+    def _is_brought(self, name: str, columns: Sequence[str]) -> bool:
+        """Whether the exported rows do not hold what a question needs of a relation."""
+        if name not in self._manifest.files:
+            return True
+        scope = self.scope
+        if scope is None:
+            return False
+        relation = self._known.relations.get(name)
+        layer = relation.layer if relation else ""
+        if scope.copies and ("hardware" in columns or layer == HARDWARE or "scope" in columns):
+            return True
+        if scope.targets is not None and {"hardware", "backend", "precision"} <= set(columns) and layer == HARDWARE:
+            return True
+        if scope.scenarios is None:
+            return False
+        is_of_runs = name == "scenario" or layer == WORKLOAD
+        return is_of_runs and (not self._has_runs or "model" not in columns)
+
+    def _bring(self, name: str) -> str:
+        if name not in self._brought:
+            if self.scope is not None:
+                self._hold({name})
+            table = self._connection.sql(f"SELECT * FROM {ddl.quote(name)}").to_arrow_table()
+            self._brought[name] = self._engine.bring(table)
+        return self._brought[name]
+
+    # Answers that several relations share
+
+    def _answer(self, timeout_s: float = 0.0) -> None:
+        """Evaluate what is kept at hand of every run on every part, portion by portion: reports over it follow from these rows."""
+        files = []
+        scope = self.scope or Scope()
+        portions = list(evaluate.portions(self._connection, scope, answers.names(self._known)))
+        with self._progress("answers", len(portions)) as done:
+            for portion in portions:
+                files.append(self._engine.bring(self.answers_of(portion, timeout_s)))
+                done(evaluate.about(portion))
+        view = f"(SELECT * FROM {self._engine.view(files)})"
+        self._answered = {
+            name: spark.words(text).replace(_ANSWER, view)
+            for name, text in answers.taken(self._known, _ANSWER)
+            if answers.covers(self._known, name, self._has_runs)
+        }
+
+    def answers_of(self, portion: Scope, timeout_s: float = 0.0) -> pyarrow.Table:
+        """The rows at hand of a part of the scope; what several of them read is evaluated once."""
+        kept = answers.names(self._known)
+        asked = spark.query(answers.evaluation(self._known), self._every)
+        return self._run(asked, portion, timeout_s, self._pins(kept, portion, timeout_s))
+
+    def _pins(self, wanted: Collection[str], scope: Scope | None, timeout_s: float) -> dict[str, str]:
+        """What several of the wanted models read, each evaluated once, as queries of its rows: an engine plans a view each time that
+        it is read. Of few kernels on parts every step is taken by itself; of many, rows as many as these would travel."""
+        answered = self._answered or {}
+        held = {*spark.needed(wanted, self._known, answered), *answered}
+        is_narrow = evaluate.kernel_count(self._connection, scope or Scope()) <= evaluate.NARROW
+        layers = MODELS if is_narrow else (COST, ROLLUP, REPORT)
+        pins: dict[str, str] = {}
+        for name, _ in evaluate.pins(self._known, wanted, layers, is_narrow, held):
+            if not is_narrow and set(self._known.relations[name].grain) - set(TARGET):
+                continue
+            # All columns: where a model takes a star, its text names each.
+            found = self._run(spark.query(f"SELECT * FROM {name}", self._every), scope, timeout_s, pins)
+            pins[name] = f"SELECT * FROM {self._engine.view([self._engine.bring(found)])}"
+        return pins
+
+
+def _filled(query: str, values: Sequence[Any]) -> str:
+    """A query with its parameters written out."""
+    if not values:
+        return query
+    pieces = query.split("?")
+    if len(pieces) != len(values) + 1:
+        raise ValueError("as many values as places")
+    return "".join(piece + text for piece, text in zip(pieces, [*map(_literal, values), ""], strict=True))
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, str):
+        return ddl.literal(value)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_literal, value))}]"
+    return "NULL" if value is None else str(value)

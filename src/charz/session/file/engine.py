@@ -1,0 +1,52 @@
+"""An engine on this machine, to learn and test with."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+from charz.schema.errors import CharzError
+
+from ..answer import Rows, answer
+from ..parameters import Text
+
+if TYPE_CHECKING:
+    from ..core import Core
+
+LEAST_PORT, MOST_PORT = 1, 65535
+
+
+class Engine:
+    """An engine on this machine."""
+
+    def __init__(self, session: Core) -> None:
+        self.session = session
+
+    @answer()
+    def start(
+        self,
+        *,
+        port: Annotated[int, Text("Port that it listens on.", least=LEAST_PORT, most=MOST_PORT)] = 50051,
+        ip: Annotated[str, Text("Address that it listens on; 0.0.0.0 for other machines, who then need no password.")] = "127.0.0.1",
+        workers: Annotated[int, Text("Workers of a local cluster; 0 for none, in one process alone.", least=0, most=64)] = 0,
+        dry: Annotated[bool, Text("Only say what would be started.")] = False,
+    ) -> Rows:  # fmt: skip
+        """Start Sail, which speaks Spark Connect, on this machine, until it is interrupted: `charz --engine sc://localhost:50051`.
+
+        Comes with `pip install 'charz-dnn[spark]'` and needs no Java. On a cluster, start Sail or Spark 4 there instead.
+        """
+        try:
+            import pysail  # noqa: F401
+        except ImportError as error:
+            raise CharzError("no engine is installed", "pysail", next="pip install 'charz-dnn[spark]'") from error
+        command = [sys.executable, "-m", "pysail", "spark", "server", "--ip", ip, "--port", str(port)]
+        settings = {}
+        if workers:
+            settings = {"SAIL_MODE": "local-cluster", "SAIL_CLUSTER__WORKER_INITIAL_COUNT": str(workers)}
+        self.session.messages.remark(f"ask it with --engine sc://localhost:{port}; Ctrl-C ends it")
+        if not dry:
+            sys.stdout.flush()
+            os.execve(sys.executable, command, {**os.environ, **settings})
+        given = " ".join([*(f"{name}={value}" for name, value in settings.items()), *command])
+        return Rows(("command", "address"), [(given, f"sc://localhost:{port}")])
