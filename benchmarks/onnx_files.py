@@ -35,10 +35,11 @@ COMPARED = """
     SELECT o.batch, f.peak_memory_byte / o.peak_memory_byte AS peak_ratio, f.weight_byte / o.weight_byte AS weight_ratio,
         g.macs = m.macs AS is_macs_equal
     FROM run_memory AS o
-    JOIN run_memory AS f USING (batch, sequence, backend, precision)
+    JOIN model AS d ON d.model = o.model AND o.sequence = d.default_sequence
+    JOIN run_memory AS f USING (batch, backend, precision)
     JOIN model_work AS m ON m.model = o.model AND m.batch = o.batch AND m.sequence = o.sequence AND m.backend = o.backend
         AND m.precision = o.precision
-    JOIN model_work AS g ON g.model = f.model AND g.batch = o.batch AND g.sequence = o.sequence AND g.backend = o.backend
+    JOIN model_work AS g ON g.model = f.model AND g.batch = o.batch AND g.sequence = f.sequence AND g.backend = o.backend
         AND g.precision = o.precision
     WHERE o.model = '{model}' AND f.model = '{file}' AND o.backend = 'eager' AND o.precision = 'fp32' AND o.batch IN (1, 8)
     ORDER BY o.batch"""
