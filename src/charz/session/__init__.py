@@ -19,6 +19,7 @@ from .ask.memory import Memory
 from .ask.parallel import Parallel
 from .ask.plot import Plot
 from .ask.report import Report
+from .ask.serve import Serve
 from .ask.sql import Sql
 from .ask.sweep import Sweep
 from .catalog.calibrate import Calibrate
@@ -60,6 +61,7 @@ class Session(
     Parallel,
     Plot,
     Report,
+    Serve,
     Sweep,
     Coverage,
     Models,
