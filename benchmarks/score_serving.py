@@ -2,7 +2,8 @@
 
     python -m benchmarks.score_serving DATABASE [--measurements /work/shared/measurements] [--fit] [--markdown FILE]
 
-A figure is worked out as its source measured it: a prompt of the whole batch, then one step a token at the mean context, or
+A row counts where its requests still fit at their last token: others are served one after the other. A figure is worked out as
+its source measured it: a prompt of the whole batch, then one step a token at the mean context, or
 one of the two alone. Rows of grade A with a static batch, of models in the database, on parts and under engines that charz
 knows. What the host takes of each step, each sample and each prompt are the numbers of an engine's version
 (`engine_version`): they are fitted on these rows, at most three a version, so the table of left-out models and parts fits
@@ -151,7 +152,7 @@ def scored(db: Session, rows: pl.DataFrame) -> pl.DataFrame:
         parts.setdefault(key, set()).add(row["hardware"])
         for run, _ in plan:
             wanted.setdefault(key, set()).add((*run, row["version"], row["kv"], row["devices"]))
-    found: dict[tuple[object, ...], tuple[float | None, float, float]] = {}
+    found: dict[tuple[object, ...], tuple[float | None, float, float, float]] = {}
     for (model, backend, precision), runs in wanted.items():
         ordered = sorted(runs, key=repr)
         for start in range(0, len(ordered), RUNS_AT_ONCE):
@@ -171,12 +172,13 @@ def scored(db: Session, rows: pl.DataFrame) -> pl.DataFrame:
                 row["kv"],
                 row["devices"],
             )
-            time_s, engine_s, need = found.get(key, (None, 0.0, 0.0))
+            time_s, engine_s, need, cache = found.get(key, (None, 0.0, 0.0, 0.0))
             if time_s is None:
                 kernel_s = float("nan")
                 break
-            fits &= need <= 1.0
-            batch, phase, sequence, _ = run
+            batch, phase, sequence, context = run
+            last = max(context, (row["input_tokens"] or 0) + (row["output_tokens"] or 0))
+            fits &= need + cache * (last / context - 1.0) <= 1.0
             kernel_s += count * (time_s - engine_s)
             steps = 1 if phase == "decode" else max(1, -(-batch * sequence // known["chunk", row["backend"]][0]))
             counts += count * np.array([steps, batch, phase != "decode"])
@@ -218,8 +220,8 @@ def _measured_s(row: dict[str, object]) -> float:
 
 def _times(
     db: Session, model: str, backend: str, precision: str, parts: Sequence[str], runs: Sequence[tuple[object, ...]]
-) -> dict[tuple[object, ...], tuple[float | None, float, float]]:
-    """Time, the engine's part of it and the share of memory of each run on each part."""
+) -> dict[tuple[object, ...], tuple[float | None, float, float, float]]:
+    """Time, the engine's part of it, and the shares of memory of all and of the cache, of each run on each part."""
     asked = [
         {
             "batch": batch, "phase": phase, "sequence": sequence, "context": context, "engine_version": version,
@@ -234,8 +236,9 @@ def _times(
             """
         SELECT
             c.hardware, c.batch, c.phase, c.sequence, c.context, r.engine_version, NULLIF(r.kv_precision, 'none'), r.device_count, c.latency_s,
-            r.engine_s, c.peak_memory_byte / c.device_byte
+            r.engine_s, c.peak_memory_byte / c.device_byte, m.kv_cache_byte / c.device_byte
         FROM target_cost AS c
+        INNER JOIN run_memory AS m ON m.model = c.model AND m.scenario_id = c.scenario_id
         INNER JOIN run AS r ON r.model = c.model AND r.scenario_id = c.scenario_id
         """
         )
@@ -243,9 +246,9 @@ def _times(
     )
     return {
         (model, part, backend, precision, batch, phase, None if phase == "decode" else sequence, context, version, kv, devices): (
-            time_s, engine_s, need
+            time_s, engine_s, need, cache
         )
-        for part, batch, phase, sequence, context, version, kv, devices, time_s, engine_s, need in found
+        for part, batch, phase, sequence, context, version, kv, devices, time_s, engine_s, need, cache in found
     }  # fmt: skip
 
 

@@ -507,7 +507,9 @@ def test_a_graph_issues_nothing(gives: Gives) -> None:
 
 
 STEPS: Record = (
-    POWER | {"launch_count": 2, "issue_s": 3.0, "run_call_s": 1.0, "limit_w": 39.375} | {f"clock_{n}": 0.5**n for n in range(6)}
+    POWER
+    | {"launch_count": 2, "issue_s": 3.0, "run_call_s": 1.0, "limit_w": 39.375}
+    | {f"clock_{n}": 0.5**n for n in range(6)}
 )
 
 

@@ -21,6 +21,7 @@ from .ask.plot import Plot
 from .ask.report import Report
 from .ask.serve import Serve
 from .ask.sql import Sql
+from .ask.step import Step
 from .ask.sweep import Sweep
 from .catalog.calibrate import Calibrate
 from .catalog.coverage import Coverage
@@ -82,6 +83,7 @@ class Session(
     Ingest,
     Mcp,
     Sql,
+    Step,
     Refresh,
 ):
     """A database of charz: what it knows, what it answers, how it is changed.

@@ -97,7 +97,12 @@ class Memory(Core):
                 memory_fits.COLUMNS, memory_fits.fits(self.asked(asked, "memory_fit").records(ordered)), ("memory_fit",)
             )
         asked = served(
-            of_axes([model], [on], batch, sequence, precision, backend, cap), phase, context, devices, version, kv_precision
+            of_axes([model], [on], batch, sequence, precision, backend, cap),
+            phase,
+            context,
+            devices,
+            version,
+            kv_precision,
         )
         scoped = self.asked(asked, _MEMORY[section][0])
         return self.listed(scoped, _MEMORY[section], top, f"rows of {section}")

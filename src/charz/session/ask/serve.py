@@ -144,28 +144,32 @@ class Serve(Core):
         return alone | {"link_byte_per_s": scoped.value(link, [alone["hardware"]])}
 
 
-_QUERY = """
-    SELECT
-        c.hardware, c.backend, c.precision, c.batch, c.phase, c.sequence, c.context, c.latency_s, c.energy_j, c.fits_device,
-        c.price_usd_per_hour, c.device_count, c.is_simulated, k.static_w, b.chunk_tokens, m.kv_cache_byte, l.largest_batch
-    FROM target_cost AS c
-    INNER JOIN model_cost AS k
-        ON k.model = c.model AND k.hardware = c.hardware AND k.backend = c.backend AND k.precision = c.precision
-        AND k.batch = c.batch AND k.sequence = c.sequence AND k.scenario_id = c.scenario_id
-    INNER JOIN backend AS b ON b.backend = c.backend
-    INNER JOIN run_memory AS m ON m.model = c.model AND m.scenario_id = c.scenario_id
-    LEFT JOIN largest_batch AS l
-        ON l.model = c.model AND l.hardware = c.hardware AND l.backend = c.backend AND l.precision = c.precision
-        AND l.batch = c.batch AND l.sequence = c.sequence AND l.scenario_id = c.scenario_id
-"""
+_TARGET = ("hardware", "backend", "precision")
+
+_RUN = (*_TARGET, "scenario_id")
 
 
 def _by_target(scoped: Scoped) -> dict[tuple[str, str, str], list[dict[str, Any]]]:
-    """Rows of every run by part, backend and precision."""
+    """Rows of every run by part, backend and precision: times and costs, power at rest, memory and the batch that fits."""
+    static = _known(scoped, "model_cost", "static_w")
+    largest = _known(scoped, "largest_batch", "largest_batch")
+    cache = dict(scoped.execute("SELECT scenario_id, kv_cache_byte FROM run_memory").fetchall())
+    chunk = dict(scoped.execute("SELECT backend, chunk_tokens FROM backend").fetchall())
     found: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
-    for row in scoped.records(_QUERY):
+    for row in scoped.records("SELECT * FROM target_cost"):
+        run = tuple(row[name] for name in _RUN)
+        row |= {
+            "static_w": static.get(run), "largest_batch": largest.get(run), "kv_cache_byte": cache[row["scenario_id"]],
+            "chunk_tokens": chunk[row["backend"]],
+        }  # fmt: skip
         found.setdefault((row["hardware"], row["backend"], row["precision"]), []).append(row)
     return found
+
+
+def _known(scoped: Scoped, view: str, column: str) -> dict[tuple[Any, ...], Any]:
+    """A column of a view by run and part."""
+    rows = scoped.execute(f"SELECT {', '.join(_RUN)}, {column} FROM {view}").fetchall()
+    return {tuple(key): value for *key, value in rows}
 
 
 def _served_rows(
