@@ -56,7 +56,7 @@ class Context:
 
     sources: frozenset[str]
     confidences: frozenset[str]
-    precisions: dict[str, int]
+    precisions: dict[str, float]
     """Bits by precision; empty when the catalog has no precision table."""
     families: tuple[str, ...]
     """Families there are, in order."""
@@ -406,7 +406,7 @@ def _unknown_classes(tables: dict[type[Row], list[Row]]) -> Iterator[Problem]:
         path = Path(f"tables/{row_type.TABLE}.csv")
         columns = [c for c in CLASS_COLUMNS if c in row_type.model_fields and row_type is not OperatorClass]
         for row, column in ((row, column) for row in rows for column in columns):
-            name = getattr(row, column).removeprefix("attention|").partition(":")[0]
+            name = getattr(row, column).rpartition("|")[2].partition(":")[0]
             if name != "*" and "." not in name and name not in known:
                 yield Problem(path, f"{_key(row)}.{column}", name, f"write one of {', '.join(sorted(known))}")
 

@@ -122,3 +122,10 @@ class Graph:
     """What was counted in place of something that depends on data."""
     planned_format: str = "nchw"
     """Memory format that inductor plans for its images; see `planned`."""
+    logit_operators: frozenset[int] = frozenset()
+    """Operators that make logits: what a server works out of the last token of a prompt alone."""
+
+    @property
+    def keeps_tokens(self) -> bool:
+        """Whether keys, values or states stay between tokens."""
+        return any(tensor.role == "kv_cache" for tensor in self.tensors)

@@ -49,7 +49,7 @@ def ingest_request(request: Request, rules: Rules, train: bool = False) -> Inges
     columns = workload(graph)
     model = {**describe(request, graph, traced), "is_training": train, "request_hash": None}
     model["content_hash"] = content_hash(columns, model)
-    columns.update(compile_graph(graph, rules))
+    columns.update(compile_graph(graph, rules, with_servers=model["has_context"]))
     model["rules_fingerprint"] = rules.fingerprint
     model["charz_version"] = charz.__version__
     model["ingest_s"] = time.perf_counter() - started

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,11 +22,11 @@ from charz.schema.workload import (
 )
 
 from .compile.kinds import kinds
-from .graph import Graph, GraphOperator, Polynomial
+from .graph import Graph, GraphOperator, Polynomial, Powers
 
 Columns = dict[str, list[Any]]
 
-_POWERS = ("batch_power", "sequence_power", "context_power")
+_POWERS = ("batch_power", "sequence_power", "context_power", "logit_power")
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ def content_hash(columns: Mapping[type[Row], Columns], model: Mapping[str, Any])
 
 def workload(graph: Graph) -> dict[type[Row], Columns]:
     """Columns of every workload table but `model`."""
-    operators, tensors = graph.operators, graph.tensors
+    operators, tensors, logits = graph.operators, graph.tensors, graph.logit_operators
     return {
         Module: _fields(graph.modules, ("module_id", "parent_module_id", "path", "class_name", "depth")),
         Operator: _fields(
@@ -94,7 +94,7 @@ def workload(graph: Graph) -> dict[type[Row], Columns]:
             ("operator_id", "step", "step_class"),
             [(o.operator_id, s.step, s.step_class) for o in operators for s in o.steps],
         ),
-        Term: _transposed(("operator_id", "step", "quantity", "coefficient", *_POWERS), _terms(operators)),
+        Term: _transposed(("operator_id", "step", "quantity", "coefficient", *_POWERS), _terms(operators, logits)),
         Tensor: _fields(
             tensors,
             (
@@ -112,7 +112,11 @@ def workload(graph: Graph) -> dict[type[Row], Columns]:
         ),
         TensorTerm: _transposed(
             ("tensor_id", "coefficient", *_POWERS),
-            [(t.tensor_id, c, *powers) for t in tensors for powers, c in t.elements.items()],
+            [
+                (t.tensor_id, c, *_of_logits(powers, t.producer_operator_id in logits))
+                for t in tensors
+                for powers, c in t.elements.items()
+            ],
         ),
         Edge: _transposed(
             ("consumer_operator_id", "position", "tensor_id", "producer_operator_id"),
@@ -121,7 +125,7 @@ def workload(graph: Graph) -> dict[type[Row], Columns]:
         AccessTerm: _transposed(
             ("operator_id", "tensor_id", "draw_fraction", "coefficient", *_POWERS),
             [
-                (o.operator_id, t, o.draw_fractions.get(t), c, *powers)
+                (o.operator_id, t, o.draw_fractions.get(t), c, *_of_logits(powers, o.operator_id in logits))
                 for o in operators
                 for t, size in o.accesses.items()
                 for powers, c in size.items()
@@ -130,9 +134,15 @@ def workload(graph: Graph) -> dict[type[Row], Columns]:
     }
 
 
-def _terms(operators: Sequence[GraphOperator]) -> list[tuple[Any, ...]]:
+def _of_logits(powers: Powers, is_of_logits: bool) -> tuple[int, int, int, int]:
+    """Exponents of batch, sequence, context and tokens whose logits are made, which are the sequence's of what makes them."""
+    batch, sequence, context = powers
+    return (batch, 0, context, sequence) if is_of_logits else (batch, sequence, context, 0)
+
+
+def _terms(operators: Sequence[GraphOperator], logits: Collection[int]) -> list[tuple[Any, ...]]:
     return [
-        (o.operator_id, s.step, quantity, c, *powers)
+        (o.operator_id, s.step, quantity, c, *_of_logits(powers, o.operator_id in logits))
         for o in operators
         for s in o.steps
         for quantity, size in s.quantities.items()

@@ -550,8 +550,8 @@ class Precision(Row):
 
     precision: str
     """e.g. `fp16`, `tf32`, `int8`, `bool`."""
-    bits: Annotated[int, Possible(1, 1024), Plausible(1, 128)]
-    """Bits an element takes in memory; tf32 is stored as fp32. [bit]"""
+    bits: Annotated[float, Possible(1, 1024), Plausible(1, 128)]
+    """Bits an element takes in memory, its share of the scales of its block included; tf32 is stored as fp32. [bit]"""
     kind: str
     """`float`, `integer`, `boolean` or `complex`."""
     accumulator: str
@@ -711,6 +711,13 @@ class Backend(Row):
     """Scratch memory as a share of peak activations."""
     trains: bool
     """True where it runs a backward pass; what is built to serve a trained model does not."""
+    serves: bool
+    """True of a server of language models: it runs models with a key-value cache alone, makes logits of the last token of a
+    prompt, and takes a prompt in chunks."""
+    chunk_tokens: Annotated[float | None, Plausible(64, 1e6)]
+    """Most tokens of all prompts that a server takes in one step; null of what is none."""
+    reserve_fraction: Annotated[float, Possible(0, 0.9), Plausible(0, 0.5)]
+    """Share of a part's main memory that a server leaves free."""
     source_id: str
     """Source of the row."""
     confidence: str
@@ -732,8 +739,8 @@ class BackendSupport(Row):
     vendor: str
     """Maker of the part, or `*` for every one."""
     is_default: bool
-    """True of the backend that answers assume on the family and vendor of this row; on a part of which no row is, they
-    assume the first by name."""
+    """True of the backend that answers assume on the family and vendor of this row, and of the server that those about
+    serving language models assume; on a part of which no row is, they assume the first by name."""
     default_precision: str
     """Policy that it follows where a user of the framework asks for single precision and says no more."""
     dispatch: str
@@ -744,6 +751,9 @@ class BackendSupport(Row):
         Plausible(1e-7, 1e-3),
         Plausible(0, 1e-3, of="tensorrt"),
         Plausible(0, 1e-3, of="kpu"),
+        Plausible(0, 1e-3, of="vllm"),
+        Plausible(0, 1e-3, of="tensorrt_llm"),
+        Plausible(0, 1e-3, of="llama_cpp"),
         Plausible(0, 1e-3, family="tpu"),
         Plausible(0, 1e-3, family="npu"),
         Plausible(0, 1e-3, family="dsp"),
@@ -756,6 +766,9 @@ class BackendSupport(Row):
         Plausible(0, 1e-3, of="tensorrt"),
         Plausible(0, 1e-3, of="kpu"),
         Plausible(0, 1e-3, of="xla"),
+        Plausible(0, 1e-3, of="vllm"),
+        Plausible(0, 1e-3, of="tensorrt_llm"),
+        Plausible(0, 1e-3, of="llama_cpp"),
         Plausible(0, 1e-3, family="npu"),
         Plausible(0, 1e-3, family="dsp"),
     ]
@@ -785,6 +798,33 @@ class BackendSupport(Row):
     """Source of the row."""
     confidence: str
     """How far it can be trusted."""
+
+
+class EngineVersion(Row):
+    """What a version of a backend takes of the host in each step, whatever the part. A version is a condition of a run, as
+    its precision is; at most three of its numbers are fitted."""
+
+    TABLE: ClassVar[str] = "engine_version"
+    KEY: ClassVar[tuple[str, ...]] = ("backend", "engine_version")
+
+    backend: str
+    """Backend."""
+    engine_version: str
+    """Version as its maker writes it, or year and month of what was measured."""
+    is_assumed: bool
+    """True of the version that answers assume of the backend."""
+    step_s: Annotated[float, Possible(0, HUGE), Plausible(0, 0.1)]
+    """Host time of a step that the device waits for: scheduling, inputs, the launch of a graph, sampling. [s]"""
+    sample_s: Annotated[float, Possible(0, HUGE), Plausible(0, 0.01)]
+    """Host time of each sample of it besides. [s]"""
+    prompt_s: Annotated[float, Possible(0, HUGE), Plausible(0, 0.5)]
+    """Host time of a prompt besides: kernels of a prompt are launched one by one. [s]"""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """How far it can be trusted."""
+    note: str | None
+    """What it was fitted on."""
 
 
 class FusionRule(Row):

@@ -28,6 +28,12 @@ class Scenario(Row):
     """Precision policy, `precision_policy.policy`."""
     backend: str
     """Backend."""
+    engine_version: str | None
+    """Version of the backend, `engine_version.engine_version`; null takes the one that is assumed of it."""
+    kv_precision: str | None
+    """Format in which keys and values stay between tokens, a `precision`; null as the policy writes them."""
+    device_count: Annotated[int | None, Plausible(1, 1024)]
+    """Devices that share each kernel by tensor parallel; null is one."""
     memory_format: str
     """`nchw` or `nhwc`."""
     host_factor: Annotated[float, Plausible(0.02, 50)]

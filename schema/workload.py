@@ -1,7 +1,8 @@
 """Tables that `charz ingest` fills from one model: what the network computes and moves.
 
-Sizes are polynomials in batch B, sequence S and context C. A polynomial is stored as rows, one a
-term: `coefficient * B^batch_power * S^sequence_power * C^context_power`.
+Sizes are polynomials in batch B, sequence S, context C and the tokens L whose logits are made, as many as S unless a server
+makes those of the last token alone. A polynomial is stored as rows, one a
+term: `coefficient * B^batch_power * S^sequence_power * C^context_power * L^logit_power`.
 """
 
 from __future__ import annotations
@@ -191,7 +192,7 @@ class Term(ModelRow):
     TABLE: ClassVar[str] = "term"
     KEY: ClassVar[tuple[str, ...]] = (
         "model", "operator_id", "step", "quantity",
-        "batch_power", "sequence_power", "context_power",
+        "batch_power", "sequence_power", "context_power", "logit_power",
     )  # fmt: skip
 
     operator_id: int
@@ -208,6 +209,8 @@ class Term(ModelRow):
     """Exponent of the sequence length."""
     context_power: int
     """Exponent of the context length."""
+    logit_power: int
+    """Exponent of the tokens of a sample whose logits are made (`run.logit_tokens`)."""
 
 
 class Tensor(ModelRow):
@@ -244,7 +247,7 @@ class TensorTerm(ModelRow):
 
     TABLE: ClassVar[str] = "tensor_term"
     KEY: ClassVar[tuple[str, ...]] = (
-        "model", "tensor_id", "batch_power", "sequence_power", "context_power",
+        "model", "tensor_id", "batch_power", "sequence_power", "context_power", "logit_power",
     )  # fmt: skip
 
     tensor_id: int
@@ -257,6 +260,8 @@ class TensorTerm(ModelRow):
     """Exponent of the sequence length."""
     context_power: int
     """Exponent of the context length."""
+    logit_power: int
+    """Exponent of the tokens of a sample whose logits are made (`run.logit_tokens`)."""
 
 
 class Edge(ModelRow):
@@ -282,7 +287,7 @@ class AccessTerm(ModelRow):
 
     TABLE: ClassVar[str] = "access_term"
     KEY: ClassVar[tuple[str, ...]] = (
-        "model", "operator_id", "tensor_id", "batch_power", "sequence_power", "context_power",
+        "model", "operator_id", "tensor_id", "batch_power", "sequence_power", "context_power", "logit_power",
     )  # fmt: skip
 
     operator_id: int
@@ -300,3 +305,5 @@ class AccessTerm(ModelRow):
     """Exponent of the sequence length."""
     context_power: int
     """Exponent of the context length."""
+    logit_power: int
+    """Exponent of the tokens of a sample whose logits are made (`run.logit_tokens`)."""

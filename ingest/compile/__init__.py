@@ -43,8 +43,8 @@ NAMED_CLASSES = 6
 """Classes that a kernel's name spells out."""
 
 
-def compile_graph(graph: Graph, rules: Rules) -> Columns:
-    """Rows of all compiled tables for all policies and backends."""
+def compile_graph(graph: Graph, rules: Rules, with_servers: bool = False) -> Columns:
+    """Rows of all compiled tables for all policies and backends, of those that serve where asked for."""
     flow = flow_of(graph, rules.classes)
     folding_flow = flow_of(graph, rules.classes, folds_constants=True) if any(rules.folds_norm.values()) else flow
     columns: Columns = {}
@@ -52,6 +52,8 @@ def compile_graph(graph: Graph, rules: Rules) -> Columns:
         _add_policy(columns, flow, policy, rules)
     compiled: dict[Recipe, Columns] = {}
     for backend, folds_norm in rules.folds_norm.items():
+        if backend in rules.serves and not with_servers:
+            continue
         recipe = rules.recipe(backend)
         if recipe not in compiled:
             compiled[recipe] = _compiled(graph, folding_flow if folds_norm else flow, backend, rules)

@@ -107,7 +107,7 @@ def heap_growth(small: list[Block], count: int) -> float:
 
 
 def _results(
-    graph: Graph, held: Mapping[int, Lifetime], block: Mapping[int, int], bits: Mapping[str, int], batch: int
+    graph: Graph, held: Mapping[int, Lifetime], block: Mapping[int, int], bits: Mapping[str, float], batch: int
 ) -> list[Block]:
     """What kernels hand to each other; the run's inputs are the caller's."""
     found: dict[int, Block] = {}
@@ -122,7 +122,7 @@ def _results(
 
 
 def scratch(
-    graph: Graph, calls: Sequence[Call], bits: Mapping[str, int], batch: int, plans_layout: bool
+    graph: Graph, calls: Sequence[Call], bits: Mapping[str, float], batch: int, plans_layout: bool
 ) -> list[Block]:
     """What a convolution holds while it runs: the columns of a small image, or its weights in oneDNN's order; of nchw
     images also these in blocks of channels, the source before the result is copied back."""
@@ -155,7 +155,7 @@ def _is_misread(graph: Graph, call: Call) -> bool:
     return is_view and graph.planned_format == "nhwc" and call.quantity.get("taps", 1.0) == 1
 
 
-def _channels_last(graph: Graph, calls: Sequence[Call], bits: Mapping[str, int], batch: int) -> list[Block]:
+def _channels_last(graph: Graph, calls: Sequence[Call], bits: Mapping[str, float], batch: int) -> list[Block]:
     """Weights of several taps channels-last, where a backend plans images so: those of one size lie in one block, held
     from the first such convolution to the last."""
     found: dict[float, Block] = {}
@@ -176,7 +176,7 @@ def convolution_calls(graph: Graph, partition: Partition, batch: int, convolutio
     ]
 
 
-def _byte(graph: Graph, tensor_id: int, bits: Mapping[str, int], batch: int) -> float:
+def _byte(graph: Graph, tensor_id: int, bits: Mapping[str, float], batch: int) -> float:
     tensor = graph.tensors[tensor_id]
     return _value(tensor.elements, batch) * bits[tensor.precision] / 8
 

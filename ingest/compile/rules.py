@@ -34,7 +34,7 @@ Recipe = tuple[tuple[bool, ...], frozenset[tuple[tuple[str, str], frozenset[str]
 """What a backend folds, stores and allocates, whether it is `EAGER`, and its fusions."""
 
 _COLUMNS: dict[type[Row], tuple[str, ...]] = {
-    Backend: ("backend", "folds_norm", "stores_wide", "plans_layout", "plans_memory", "calls_aten"),
+    Backend: ("backend", "folds_norm", "stores_wide", "plans_layout", "plans_memory", "calls_aten", "serves"),
     FusionRule: ("backend", "producer_class", "consumer_class", "condition"),
     OperatorClass: (
         "operator_class", "is_matrix", "is_convolution", "is_foldable", "allocates_result", "is_widening",
@@ -85,9 +85,11 @@ class Rules:
     """Backends whose results take over the memory of others; see `blocks`."""
     calls_aten: frozenset[str]
     """Backends whose memory on a processor comes from `malloc`; see `heap`."""
+    serves: frozenset[str]
+    """Backends that run models with a key-value cache alone."""
     fusion: dict[str, FusionTable]
     """By backend."""
-    bits: dict[str, int]
+    bits: dict[str, float]
     """By precision."""
     kind: dict[str, str]
     """By precision."""
@@ -124,6 +126,7 @@ def _build(tables: Mapping[type[Row], Sequence[tuple[Any, ...]]]) -> Rules:
         plans_layout=_where(tables[Backend], 3),
         plans_memory=_where(tables[Backend], 4),
         calls_aten=_where(tables[Backend], 5),
+        serves=_where(tables[Backend], 6),
         fusion=_fusion(tables[FusionRule], backends),
         bits=bits,
         kind={name: kind for name, _, kind in tables[Precision]},
@@ -164,7 +167,7 @@ def _fusion(rows: Iterable[tuple[str, str, str, str]], backends: Mapping[str, bo
     return {name: {pair: frozenset(c - {"always"}) for pair, c in table.items()} for name, table in found.items()}
 
 
-def _policies(rows: Iterable[tuple[Any, ...]], bits: Mapping[str, int]) -> dict[str, dict[str, PolicyRule]]:
+def _policies(rows: Iterable[tuple[Any, ...]], bits: Mapping[str, float]) -> dict[str, dict[str, PolicyRule]]:
     policies: dict[str, dict[str, PolicyRule]] = {}
     for policy, operator_class, *values in rows:
         rule = PolicyRule(*values)

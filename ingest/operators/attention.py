@@ -30,3 +30,24 @@ def scaled_dot_product_attention(call: Call) -> list[Step]:
         for step in products:
             step.quantities["sharing"] = polynomial(sharing)
     return [products[0], vector("softmax", product(flops, scores), scores), products[1]]
+
+
+@rule("charz.latent_attention.default", operator_class="attention")
+def latent_attention(call: Call) -> list[Step]:
+    """Attention over latents that all heads share. A step of one token multiplies as wide as a latent is, because what expands
+    it is multiplied into the query; a prompt expands its latents, which takes as much work, and multiplies as wide as keys and
+    values are. So every query is as wide as those, and one of them by as much wider as a latent is: exact for one token, and
+    one query too much of a prompt."""
+    query: Value = call["query"]
+    latent: Value = call["latent"]
+    *batch, heads, length, rank = query.dims
+    context, width, value = latent.dims[-2], call["width"], call["value"]
+    rotated = call["rotated"].dims[-1]
+    groups, rows = product(*batch), product(heads, length)
+    scores = product(groups, rows, context)
+    products = gemm("qk", groups, rows, context, width + rotated), gemm("av", groups, rows, value, context)
+    for step in products:
+        step.quantities["sharing"] = polynomial(heads)
+    wide = gemm("qk_wide", groups, heads, context, rank - width), gemm("av_wide", groups, heads, rank - value, context)
+    softmax = vector("softmax", product(FLOPS_PER_ELEMENT["softmax"] + 2, scores), scores)
+    return [products[0], wide[0], softmax, products[1], wide[1]]

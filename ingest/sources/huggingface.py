@@ -183,12 +183,24 @@ def _construct(library: Any, model_class: str, config: Any) -> torch.nn.Module:
 def _adapt(request: Request, config: Any, is_step: bool) -> None:
     """Give the model's forward a cache as long as the context where it decodes token by token, the states that a prompt
     left where one token is asked for, and have it return plain tensors."""
-    from .language import EXPERTS, SymbolicCache, as_it_runs, join_experts, windows
+    from .language import (
+        ATTENTION,
+        EXPERTS,
+        SymbolicCache,
+        as_it_runs,
+        join_attention,
+        join_experts,
+        keep_latents,
+        windows,
+    )
     from .step import CACHES, LISTED, States, StepCache, after_prompt, cache_name, make_step
 
     original: Callable[..., Any] = request.module.forward
     parameters = inspect.signature(original).parameters
     join_experts(request.module)
+    join_attention(request.module)
+    if _is_causal(request, config) and config._attn_implementation == ATTENTION:
+        keep_latents(request.module)
     if hasattr(config, "_experts_implementation"):
         config._experts_implementation = EXPERTS
     cache = cache_name(parameters) if _is_causal(request, config) else None

@@ -33,6 +33,9 @@ _LIBRARY = torch.library.Library(bounded.NAMESPACE, "FRAGMENT")
 _LIBRARY.define("kv_cache(Tensor states, Tensor context) -> Tensor")
 _LIBRARY.define("kv_window(Tensor states, int length) -> Tensor")
 _LIBRARY.define("grouped_mm(Tensor input, Tensor weight, Tensor offsets, int chosen) -> Tensor")
+_LIBRARY.define(
+    "latent_attention(Tensor query, Tensor rotated, Tensor latent, Tensor key, int width, int value) -> Tensor"
+)
 _LIBRARY.define("expert_linear(Tensor input, Tensor[] weights, Tensor[] biases, int chosen) -> Tensor")
 
 
@@ -48,6 +51,12 @@ def _grouped_mm(input: torch.Tensor, weight: torch.Tensor, offsets: torch.Tensor
     return input.new_empty((input.shape[0], weight.shape[-1]))
 
 
+def _latent_attention(
+    query: torch.Tensor, rotated: torch.Tensor, latent: torch.Tensor, key: torch.Tensor, width: int, value: int
+) -> torch.Tensor:
+    return query.new_empty(query.shape)
+
+
 def _expert_linear(
     input: torch.Tensor, weights: list[torch.Tensor], biases: list[torch.Tensor], chosen: int
 ) -> torch.Tensor:
@@ -56,6 +65,7 @@ def _expert_linear(
 
 for _name, _function in (
     ("kv_cache", _kv_cache), ("kv_window", _kv_window), ("grouped_mm", _grouped_mm), ("expert_linear", _expert_linear),
+    ("latent_attention", _latent_attention),
 ):  # fmt: skip
     _LIBRARY.impl(_name, _function, "CompositeExplicitAutograd")
     torch.library.register_fake(f"{bounded.NAMESPACE}::{_name}", _function, lib=_LIBRARY)
@@ -79,6 +89,8 @@ def attention(
 
     Raises ValueError for attention sinks (`s_aux`), which no such operator takes: the library's own eager form does.
     """
+    if getattr(module, "keeps_latents", False):
+        return _of_latents(module, query, key, value), None
     if s_aux is not None:
         raise ValueError("scaled_dot_product_attention has no sinks")
     causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
@@ -91,6 +103,51 @@ def attention(
             enable_gqa=query.shape[1] != key.shape[1],
         )  # fmt: skip
     return result.transpose(1, 2).contiguous(), None
+
+
+def _of_latents(module: torch.nn.Module, query: torch.Tensor, latent: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
+    """Latent attention as it is served (DeepSeek-V2, arXiv:2405.04434): what expands a latent is multiplied into queries and
+    results, so that the cache is read as it is kept. Queries are batch x heads x length x width."""
+    heads, width, value = module.num_heads, module.qk_nope_head_dim, module.v_head_dim
+    batch, _, length, _ = query.shape
+    weight = module.kv_b_proj.weight.view(heads, width + value, module.kv_lora_rank)  # type: ignore[operator, union-attr]
+    plain, rotated = torch.split(query, [width, query.shape[-1] - width], dim=-1)  # type: ignore[list-item]
+    rows = torch.bmm(plain.permute(1, 0, 2, 3).reshape(heads, batch * length, width), weight[:, :width])
+    rows = rows.view(heads, batch, length, -1).permute(1, 0, 2, 3)
+    mixed = torch.ops.charz.latent_attention(rows, rotated, latent, key, width, value)
+    mixed = mixed.permute(1, 0, 2, 3).reshape(heads, batch * length, -1)
+    result = torch.bmm(mixed, weight[:, width:].transpose(1, 2))
+    return result.view(heads, batch, length, value).permute(1, 2, 0, 3).contiguous()  # type: ignore[arg-type]
+
+
+def keep_latents(module: torch.nn.Module) -> None:
+    """Let layers that expand latents into keys and values hand them on as they are kept."""
+    for part in module.modules():
+        if hasattr(part, "expand_kv") and hasattr(part, "kv_b_proj"):
+            part.expand_kv = _as_kept
+            part.keeps_latents = True
+
+
+def _as_kept(latent: torch.Tensor, key: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    return latent, key
+
+
+OWN_ATTENTION = ("GPTJAttention", "CodeGenAttention")
+"""Classes whose attention is code of their own, of product, softmax and product: it runs as every other one does."""
+
+
+def join_attention(module: torch.nn.Module) -> None:
+    """Let layers that work attention out themselves call the one operator that the others call."""
+    for part in module.modules():
+        if type(part).__name__ in OWN_ATTENTION:
+            part._attn = _attn
+
+
+def _attn(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attention_mask: torch.Tensor | None = None
+) -> tuple[torch.Tensor, None]:
+    """Causal attention over batch x heads x length x width."""
+    return torch.nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True), None
 
 
 def _capped(

@@ -95,6 +95,7 @@ def lower(
     _add_nodes(state, program.graph_module)
     _mark_outputs(state, program.graph_module)
     _set_stages(state.graph)
+    _mark_logits(state.graph)
     if references is not None:
         _set_held(state, references)
     for memory_format, found in layouts(program).items():
@@ -338,6 +339,24 @@ def _mark_outputs(state: Lowering, module: FxModule) -> None:
         value = state.values.get(node)
         if isinstance(value, Value):
             state.graph.tensors[value.tensor_id].is_output = True
+
+
+def _mark_logits(graph: Graph) -> None:
+    """Of a graph with a key-value cache, the last linear layer and what follows from it alone, up to a result of the model:
+    what it reads of a token is the token's own."""
+    if not graph.keeps_tokens:
+        return
+    heads = [o.operator_id for o in graph.operators if o.operator_class == "linear"]
+    if not heads:
+        return
+    made = {heads[-1]}
+    for operator in graph.operators[heads[-1] + 1 :]:
+        if any(graph.tensors[t].producer_operator_id in made for t in operator.reads):
+            made.add(operator.operator_id)
+    if any(graph.tensors[t].is_output for o in made for t in graph.operators[o].writes):
+        graph.logit_operators = frozenset(made)
+        head = graph.operators[heads[-1]]
+        head.accesses.setdefault(head.reads[0], dict(graph.tensors[head.reads[0]].elements))
 
 
 def _set_stages(graph: Graph) -> None:

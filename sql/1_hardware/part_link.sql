@@ -1,7 +1,7 @@
 -- Links between equal parts with what a collective call makes of them (rows of `collective`, the link's own before `*`), and
 -- the single part without one.
 -- Grain: hardware, interconnect
-CREATE VIEW part_link AS
+CREATE TABLE part_link AS
 WITH faulty_links AS (
     SELECT DISTINCT hardware, SPLIT_PART(field, '.', 2) AS interconnect
     FROM part_fault
@@ -39,6 +39,11 @@ SELECT
     i.latency_s AS link_s,
     -- Most devices it joins.
     i.device_count AS link_device_count,
+    -- Fewest for which it is the fastest that joins them: faster ones join one less at most.
+    COALESCE(MAX(i.device_count) OVER (
+        PARTITION BY i.hardware ORDER BY i.bandwidth_byte_per_s DESC, i.interconnect
+        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    ), 1) + 1 AS least_device_count,
     -- Time a collective takes before its first step. [s]
     c.call_fraction * i.latency_s AS collective_call_s,
     -- Time of each of its steps besides the bytes. [s]
@@ -58,6 +63,7 @@ SELECT
     1e0 AS link_byte_per_s,
     0e0 AS link_s,
     1 AS link_device_count,
+    1 AS least_device_count,
     0e0 AS collective_call_s,
     0e0 AS collective_step_s,
     1e0 AS collective_byte_per_s,

@@ -73,6 +73,8 @@ SELECT
     h.keeps_weights,
     h.dram_byte AS main_memory_byte,
     h.dram_byte_per_s,
+    -- Dense peak at the policy's precision, of the matrix units where the part has some. [ops/s]
+    COALESCE(r.matrix_ops_per_s, r.vector_ops_per_s) AS dense_ops_per_s,
     h.unit_dram_byte_per_s,
     h.tdp_w,
     h.memory_latency_s,

@@ -44,10 +44,12 @@ SELECT
     h.family,
     -- Maker of the part.
     h.vendor,
-    -- True of the backend that answers assume on the part.
+    -- True of the backend that answers assume on the part; of those that serve, for language models.
     b.is_default AND NOT a.is_counterpart AS is_default,
     -- Policy that it follows where single precision is asked for and no more is said.
     b.default_precision,
+    -- True of a server of language models.
+    COALESCE(n.serves, FALSE) AS serves,
     -- `async_queue`, `serial` or `graph`.
     b.dispatch,
     -- Host time to issue one kernel. [s]
@@ -71,4 +73,5 @@ SELECT
 FROM chosen_rows AS a
 INNER JOIN hardware AS h ON h.hardware = a.hardware
 INNER JOIN backend_support AS b ON b.backend = a.row_backend AND b.family = h.family AND b.vendor = a.row_vendor
+LEFT JOIN backend AS n ON n.backend = a.backend
 

@@ -34,16 +34,18 @@ moved_elements AS (
         r.batch,
         r.sequence,
         r.context,
+        r.logit_tokens,
         a.operator_id,
         a.tensor_id,
         MAX(a.draw_fraction) AS draw_fraction,
         SUM(
             a.coefficient
             * POWER(r.batch, a.batch_power) * POWER(r.sequence, a.sequence_power) * POWER(r.context, a.context_power)
+            * POWER(r.logit_tokens, a.logit_power)
         ) AS elements
-    FROM (SELECT DISTINCT model, batch, sequence, context FROM run) AS r
+    FROM (SELECT DISTINCT model, batch, sequence, context, logit_tokens FROM run) AS r
     INNER JOIN access_term AS a ON a.model = r.model
-    GROUP BY r.model, r.batch, r.sequence, r.context, a.operator_id, a.tensor_id
+    GROUP BY r.model, r.batch, r.sequence, r.context, r.logit_tokens, a.operator_id, a.tensor_id
 ),
 
 moved_tensors AS (
@@ -66,16 +68,18 @@ moved_tensors AS (
                 * 1024e0
             ) / 1024e0
         END AS elements,
-        st.bits,
-        st.stored_bits
+        CASE WHEN st.role = 'kv_cache' THEN COALESCE(r.kv_bits, st.bits) ELSE st.bits END AS bits,
+        CASE WHEN st.role = 'kv_cache' THEN COALESCE(r.kv_bits, st.stored_bits) ELSE st.stored_bits END AS stored_bits
     FROM run AS r
     INNER JOIN planned_tensors AS st
         ON st.model = r.model AND st.run_backend = r.backend AND st.precision = r.precision
     INNER JOIN tensor_size AS z
         ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
+        AND z.logit_tokens = r.logit_tokens
         AND z.tensor_id = st.tensor_id
     LEFT JOIN moved_elements AS me
         ON me.model = r.model AND me.batch = r.batch AND me.sequence = r.sequence AND me.context = r.context
+        AND me.logit_tokens = r.logit_tokens
         AND me.operator_id = st.operator_id AND me.tensor_id = st.tensor_id
 )
 

@@ -49,4 +49,5 @@ FROM run AS r
 INNER JOIN planned_steps AS p ON p.model = r.model AND p.backend = r.backend AND p.precision = r.precision
 INNER JOIN step_size AS z
     ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
+    AND z.logit_tokens = r.logit_tokens
     AND z.operator_id = p.operator_id AND z.step = p.step

@@ -5,10 +5,10 @@
 -- Grain: model, backend, precision, batch, sequence, scenario_id, kernel_id, fixed_byte, sample_byte
 CREATE TABLE held_term AS
 WITH growing_plans AS (
-    SELECT s.model, s.backend, s.precision, s.sequence, s.context
+    SELECT s.model, s.backend, s.precision, s.sequence, s.context, s.logit_tokens
     FROM storage_term AS s
     INNER JOIN model AS m ON m.model = s.model AND m.is_batch_symbolic
-    GROUP BY s.model, s.backend, s.precision, s.sequence, s.context
+    GROUP BY s.model, s.backend, s.precision, s.sequence, s.context, s.logit_tokens
     HAVING MAX(s.batch_power) <= 1
 ),
 
@@ -19,13 +19,14 @@ held_storages AS (
         g.precision,
         g.sequence,
         g.context,
+        g.logit_tokens,
         k.kernel_id,
         s.fixed_byte,
         s.sample_byte
     FROM growing_plans AS g
     INNER JOIN storage_term AS s
         ON s.model = g.model AND s.backend = g.backend AND s.precision = g.precision AND s.sequence = g.sequence
-        AND s.context = g.context
+        AND s.context = g.context AND s.logit_tokens = g.logit_tokens
     INNER JOIN kernel AS k
         ON k.model = s.model AND k.backend = s.backend AND k.kernel_id BETWEEN s.first_kernel_id AND s.last_kernel_id
 ),
@@ -37,20 +38,22 @@ kernel_sums AS (
         h.precision,
         h.sequence,
         h.context,
+        h.logit_tokens,
         h.kernel_id,
         SUM(h.fixed_byte) AS fixed_byte,
         SUM(h.fixed_byte + c.value) AS rounded_byte,
         SUM(h.sample_byte) AS sample_byte
     FROM held_storages AS h
     INNER JOIN library_constant AS c ON c.library_constant = 'allocator_block_byte'
-    GROUP BY h.model, h.backend, h.precision, h.sequence, h.context, h.kernel_id
+    GROUP BY h.model, h.backend, h.precision, h.sequence, h.context, h.logit_tokens, h.kernel_id
 ),
 
 ranked_kernels AS (
     SELECT
         *,
         ROW_NUMBER() OVER (
-            PARTITION BY model, backend, precision, sequence, context ORDER BY sample_byte DESC, fixed_byte DESC, kernel_id
+            PARTITION BY model, backend, precision, sequence, context, logit_tokens
+            ORDER BY sample_byte DESC, fixed_byte DESC, kernel_id
         ) AS growth_rank
     FROM kernel_sums
 ),
@@ -59,7 +62,7 @@ compared_kernels AS (
     SELECT
         *,
         MAX(CASE WHEN growth_rank = 1 THEN fixed_byte + sample_byte END) OVER (
-            PARTITION BY model, backend, precision, sequence, context
+            PARTITION BY model, backend, precision, sequence, context, logit_tokens
         ) AS fastest_byte
     FROM ranked_kernels
 ),
@@ -71,6 +74,7 @@ counted_storages AS (
         h.precision,
         h.sequence,
         h.context,
+        h.logit_tokens,
         h.kernel_id,
         h.fixed_byte,
         h.sample_byte,
@@ -78,10 +82,10 @@ counted_storages AS (
     FROM held_storages AS h
     INNER JOIN compared_kernels AS k
         ON k.model = h.model AND k.backend = h.backend AND k.precision = h.precision AND k.sequence = h.sequence
-        AND k.context = h.context AND k.kernel_id = h.kernel_id
+        AND k.context = h.context AND k.logit_tokens = h.logit_tokens AND k.kernel_id = h.kernel_id
     WHERE k.growth_rank = 1 OR k.rounded_byte + k.sample_byte > k.fastest_byte
     GROUP BY
-        h.model, h.backend, h.precision, h.sequence, h.context, h.kernel_id, h.fixed_byte, h.sample_byte
+        h.model, h.backend, h.precision, h.sequence, h.context, h.logit_tokens, h.kernel_id, h.fixed_byte, h.sample_byte
 )
 
 SELECT
@@ -99,4 +103,4 @@ SELECT
 FROM run AS r
 INNER JOIN counted_storages AS c
     ON c.model = r.model AND c.backend = r.backend AND c.precision = r.precision AND c.sequence = r.sequence
-    AND c.context = r.context
+    AND c.context = r.context AND c.logit_tokens = r.logit_tokens

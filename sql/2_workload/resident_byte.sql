@@ -2,8 +2,17 @@
 -- storages shared by several names counted once, and in prefill and decode the key-value cache.
 -- Grain: model, scenario_id
 CREATE VIEW resident_byte AS
-WITH resident_tensors AS (
-    SELECT r.model, r.precision, t.tensor_id, t.role, p.bits
+WITH split_tensors AS (
+    SELECT DISTINCT e.model, t.storage_tensor_id AS tensor_id
+    FROM edge AS e
+    INNER JOIN operator AS o ON o.model = e.model AND o.operator_id = e.consumer_operator_id
+    INNER JOIN operator_class AS c ON c.operator_class = o.operator_class
+    INNER JOIN tensor AS t ON t.model = e.model AND t.tensor_id = e.tensor_id
+    WHERE t.role = 'weight' AND (c.is_matrix OR c.operator_class = 'embedding')
+),
+
+resident_tensors AS (
+    SELECT r.model, r.precision, t.tensor_id, t.role, p.bits, d.tensor_id IS NOT NULL AS is_split
     FROM (SELECT DISTINCT model, precision FROM run) AS r
     INNER JOIN tensor AS t
         ON t.model = r.model
@@ -11,6 +20,7 @@ WITH resident_tensors AS (
     INNER JOIN tensor_precision AS tp
         ON tp.model = r.model AND tp.policy = r.precision AND tp.tensor_id = t.tensor_id
     INNER JOIN precision AS p ON p.precision = tp.precision
+    LEFT JOIN split_tensors AS d ON d.model = t.model AND d.tensor_id = t.tensor_id
 )
 
 SELECT
@@ -18,12 +28,15 @@ SELECT
     r.scenario_id,
     -- Trainable parameters. [byte]
     SUM(CASE WHEN t.role = 'weight' THEN z.elements * t.bits / 8e0 ELSE 0e0 END) AS weight_byte,
+    -- Part of them that products and look-ups read: what tensor parallel splits. [byte]
+    SUM(CASE WHEN t.role = 'weight' AND t.is_split THEN z.elements * t.bits / 8e0 ELSE 0e0 END) AS split_weight_byte,
     -- Buffers and constants. [byte]
     SUM(CASE WHEN t.role IN ('buffer', 'constant') THEN z.elements * t.bits / 8e0 ELSE 0e0 END) AS buffer_byte,
     -- Keys and values of every token attended to; 0 outside prefill and decode. [byte]
     SUM(
         CASE
-            WHEN t.role = 'kv_cache' AND r.phase IN ('prefill', 'decode') THEN z.elements * t.bits / 8e0
+            WHEN t.role = 'kv_cache' AND r.phase IN ('prefill', 'decode')
+                THEN z.elements * COALESCE(r.kv_bits, t.bits) / 8e0
             ELSE 0e0
         END
     ) AS kv_cache_byte
@@ -31,5 +44,6 @@ FROM run AS r
 LEFT JOIN resident_tensors AS t ON t.model = r.model AND t.precision = r.precision
 LEFT JOIN tensor_size AS z
     ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
+    AND z.logit_tokens = r.logit_tokens
     AND z.tensor_id = t.tensor_id
 GROUP BY r.model, r.scenario_id

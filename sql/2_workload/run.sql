@@ -1,5 +1,5 @@
 -- Every model under every scenario that is valid for it, with batch, sequence and context resolved. One with a backward pass
--- runs where backend and policy train.
+-- runs where backend and policy train, one that serves runs models with a key-value cache.
 -- Grain: model, backend, precision, batch, sequence, scenario_id
 CREATE TABLE run AS
 WITH condition_faults AS (
@@ -52,6 +52,33 @@ SELECT
     -- Tokens attended to a sample; equals the sequence outside decode.
     COALESCE(s.context, s.sequence, m.default_sequence) AS context,
     s.phase,
+    -- Tokens of a sample whose logits are made: the last of them on a backend that serves, else all.
+    CASE
+        WHEN s.phase = 'decode' OR b.serves THEN 1
+        ELSE COALESCE(s.sequence, m.default_sequence)
+    END AS logit_tokens,
+    -- Version of the backend; `none` where none is known.
+    COALESCE(v.engine_version, 'none') AS engine_version,
+    -- Format of keys and values between tokens; `none` where they are as the policy writes them.
+    COALESCE(s.kv_precision, 'none') AS kv_precision,
+    -- Devices that share each kernel by tensor parallel.
+    COALESCE(s.device_count, 1) AS device_count,
+    -- Bits that keys and values take between tokens; null where they are as the policy writes them.
+    q.bits AS kv_bits,
+    -- Chunk that a server takes in one step, over the tokens of the run: activations of a step are those of a whole chunk. 1
+    -- of what is no server.
+    CASE
+        WHEN b.serves AND s.phase = 'decode' THEN b.chunk_tokens / NULLIF(s.batch, 0)
+        WHEN b.serves THEN b.chunk_tokens / NULLIF(s.batch * COALESCE(s.sequence, m.default_sequence), 0)
+        ELSE 1e0
+    END AS chunk_factor,
+    -- Host time of the run by its version: that of each step, of each sample and of each prompt; null where none is known. [s]
+    CASE
+        WHEN s.phase = 'decode' THEN v.step_s + s.batch * v.sample_s
+        ELSE v.step_s * GREATEST(1e0, CEIL(
+            s.batch * COALESCE(s.sequence, m.default_sequence) / NULLIF(b.chunk_tokens, 0e0)
+        )) + s.batch * v.sample_s + v.prompt_s
+    END AS engine_s,
     s.memory_format,
     -- Memory format of images and convolutions unless their own strides say otherwise: the one asked for, or the one
     -- that a backend plans.
@@ -77,6 +104,10 @@ INNER JOIN scenario AS s
     AND (s.sequence IS NULL OR m.is_sequence_symbolic OR s.sequence = m.default_sequence)
     AND (s.phase <> 'decode' OR m.has_context)
 INNER JOIN backend AS b ON b.backend = s.backend
+LEFT JOIN engine_version AS v
+    ON v.backend = s.backend AND v.engine_version = COALESCE(s.engine_version, v.engine_version)
+    AND (s.engine_version IS NOT NULL OR v.is_assumed)
+LEFT JOIN precision AS q ON q.precision = s.kv_precision
 INNER JOIN batch_class AS c ON s.batch >= c.from_batch AND COALESCE(s.batch <= c.to_batch, TRUE)
 LEFT JOIN condition_faults AS f ON f.kind = 'scenario' AND f.row_key = CAST(s.scenario_id AS VARCHAR)
 LEFT JOIN condition_faults AS w ON w.kind = 'backend' AND w.row_key = s.backend
@@ -84,4 +115,6 @@ LEFT JOIN format_faults AS p ON p.model = m.model AND p.policy = s.precision
 LEFT JOIN library_faults AS l ON l.decides = 'processor' AND b.calls_aten
 LEFT JOIN library_faults AS g ON g.decides = 'memory'
 LEFT JOIN untrained_policy AS u ON u.precision = s.precision
-WHERE NOT m.is_training OR (b.trains AND u.precision IS NULL)
+WHERE (NOT m.is_training OR (b.trains AND u.precision IS NULL))
+    AND (NOT b.serves OR m.has_context)
+    AND (s.engine_version IS NULL OR v.engine_version IS NOT NULL)

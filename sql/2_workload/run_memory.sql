@@ -1,4 +1,4 @@
--- Peak memory of every run and what it is made of.
+-- Peak memory of every run on each of its devices and what it is made of.
 -- Grain: model, backend, precision, batch, sequence, scenario_id
 CREATE TABLE run_memory AS
 WITH activation_peaks AS (
@@ -19,12 +19,12 @@ SELECT
     r.batch,
     r.sequence,
     r.scenario_id,
-    -- Parameters. [byte]
-    s.weight_byte,
+    -- Parameters that a device holds. [byte]
+    s.weight_byte - s.split_weight_byte * (1e0 - 1e0 / NULLIF(r.device_count, 0)) AS weight_byte,
     -- Buffers and constants. [byte]
     s.buffer_byte,
-    -- Key-value cache. [byte]
-    s.kv_cache_byte,
+    -- Key-value cache that a device holds: heads are shared among devices. [byte]
+    s.kv_cache_byte / NULLIF(r.device_count, 0) AS kv_cache_byte,
     -- Most bytes of activations, inputs and converted copies held at once. [byte]
     COALESCE(a.live_byte, 0e0) AS activation_byte,
     -- What the allocator's blocks add to them at that moment. [byte]
@@ -34,9 +34,12 @@ SELECT
     -- Sum of all of these; null where a number that it rests on cannot be (`condition_fault`). [byte]
     CASE
         WHEN r.fault IS NULL AND r.memory_fault IS NULL
-            THEN s.weight_byte + s.buffer_byte + s.kv_cache_byte
+            THEN s.weight_byte - s.split_weight_byte * (1e0 - 1e0 / NULLIF(r.device_count, 0)) + s.buffer_byte
+                + s.kv_cache_byte / NULLIF(r.device_count, 0)
                 + COALESCE((1e0 + b.workspace_fraction) * a.allocated_byte, 0e0)
     END AS peak_memory_byte,
+    -- Share of a part's main memory that the backend leaves free besides.
+    b.reserve_fraction,
     -- Kernel at which the activations peak, the first of equals.
     a.peak_kernel_id,
     r.implausible

@@ -1,5 +1,5 @@
 -- Work of every operator step at every size of runs: its polynomials in batch, sequence and context, evaluated.
--- Grain: model, batch, sequence, context, operator_id, step
+-- Grain: model, batch, sequence, context, logit_tokens, operator_id, step
 CREATE VIEW step_size AS
 WITH evaluated_terms AS (
     SELECT
@@ -7,13 +7,15 @@ WITH evaluated_terms AS (
         r.batch,
         r.sequence,
         r.context,
+        r.logit_tokens,
         t.operator_id,
         t.step,
         t.quantity,
         t.coefficient
         * POWER(r.batch, t.batch_power) * POWER(r.sequence, t.sequence_power) * POWER(r.context, t.context_power)
+        * POWER(r.logit_tokens, t.logit_power)
             AS amount
-    FROM (SELECT DISTINCT model, batch, sequence, context FROM run) AS r
+    FROM (SELECT DISTINCT model, batch, sequence, context, logit_tokens FROM run) AS r
     INNER JOIN term AS t ON t.model = r.model
 )
 SELECT
@@ -21,6 +23,7 @@ SELECT
     batch,
     sequence,
     context,
+    logit_tokens,
     operator_id,
     -- Step of the operator.
     step,
@@ -53,5 +56,5 @@ SELECT
     -- Heads of queries whose rows are those of one product, as they share keys; 1 where none do.
     COALESCE(SUM(CASE WHEN quantity = 'sharing' THEN amount END), 1e0) AS sharing
 FROM evaluated_terms
-GROUP BY model, batch, sequence, context, operator_id, step
+GROUP BY model, batch, sequence, context, logit_tokens, operator_id, step
 

@@ -1,15 +1,16 @@
--- How large every storage is that a run allocates. Allocators hand out whole blocks (`library_constant`).
+-- How large every storage is that a run allocates; on a backend that serves, in a step with a whole chunk of tokens. Allocators hand out whole blocks (`library_constant`).
 -- Grain: model, scenario_id, tensor_id, storage_precision
 CREATE VIEW storage_byte AS
 WITH sized_storages AS (
     SELECT
         r.scenario_id,
         s.*,
-        z.elements * s.bits / 8e0 AS held_byte
+        (z.elements + (r.chunk_factor - 1e0) * z.token_elements) * s.bits / 8e0 AS held_byte
     FROM run AS r
     INNER JOIN planned_storage AS s ON s.model = r.model AND s.backend = r.backend AND s.precision = r.precision
     INNER JOIN tensor_size AS z
         ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
+        AND z.logit_tokens = r.logit_tokens
         AND z.tensor_id = s.tensor_id
 )
 

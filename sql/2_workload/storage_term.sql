@@ -1,5 +1,5 @@
 -- Bytes of every storage as they grow with the batch, whatever it is: fixed_byte + sample_byte * batch.
--- Grain: model, backend, precision, sequence, context, tensor_id, storage_precision
+-- Grain: model, backend, precision, sequence, context, logit_tokens, tensor_id, storage_precision
 CREATE VIEW storage_term AS
 SELECT
     r.model,
@@ -7,25 +7,32 @@ SELECT
     r.precision,
     r.sequence,
     r.context,
+    r.logit_tokens,
     s.tensor_id,
     s.storage_precision,
     s.first_kernel_id,
     s.last_kernel_id,
-    -- Bytes at any batch. [byte]
+    -- Bytes at any batch; on a backend that serves, those of a whole chunk of tokens besides. [byte]
     SUM(
-        CASE WHEN t.batch_power = 0 THEN 1e0 ELSE 0e0 END * t.coefficient
-        * POWER(r.sequence, t.sequence_power) * POWER(r.context, t.context_power) * s.bits / 8e0
+        CASE
+            WHEN t.batch_power = 0 THEN 1e0
+            WHEN t.batch_power = 1 AND b.serves AND t.logit_power = 0 THEN b.chunk_tokens / NULLIF(r.sequence, 0)
+            ELSE 0e0
+        END * t.coefficient * POWER(r.sequence, t.sequence_power) * POWER(r.context, t.context_power)
+        * POWER(r.logit_tokens, t.logit_power) * s.bits / 8e0
     ) AS fixed_byte,
     -- Bytes more for each sample. [byte]
     SUM(
-        CASE WHEN t.batch_power = 1 THEN 1e0 ELSE 0e0 END * t.coefficient
-        * POWER(r.sequence, t.sequence_power) * POWER(r.context, t.context_power) * s.bits / 8e0
+        CASE WHEN t.batch_power = 1 AND NOT (b.serves AND t.logit_power = 0) THEN 1e0 ELSE 0e0 END * t.coefficient
+        * POWER(r.sequence, t.sequence_power) * POWER(r.context, t.context_power)
+        * POWER(r.logit_tokens, t.logit_power) * s.bits / 8e0
     ) AS sample_byte,
     -- Highest power of the batch in its size: above 1 the two terms are not all of it.
     MAX(t.batch_power) AS batch_power
-FROM (SELECT DISTINCT model, backend, precision, sequence, context FROM run) AS r
+FROM (SELECT DISTINCT model, backend, precision, sequence, context, logit_tokens FROM run) AS r
+INNER JOIN backend AS b ON b.backend = r.backend
 INNER JOIN planned_storage AS s ON s.model = r.model AND s.backend = r.backend AND s.precision = r.precision
 INNER JOIN tensor_term AS t ON t.model = s.model AND t.tensor_id = s.tensor_id
 GROUP BY
-    r.model, r.backend, r.precision, r.sequence, r.context, s.tensor_id, s.storage_precision, s.first_kernel_id,
+    r.model, r.backend, r.precision, r.sequence, r.context, r.logit_tokens, s.tensor_id, s.storage_precision, s.first_kernel_id,
     s.last_kernel_id

@@ -1,18 +1,25 @@
 -- Elements of every tensor at every size of runs: its polynomial in batch, sequence and context, evaluated.
--- Grain: model, batch, sequence, context, tensor_id
+-- Grain: model, batch, sequence, context, logit_tokens, tensor_id
 CREATE VIEW tensor_size AS
 SELECT
     r.model,
     r.batch,
     r.sequence,
     r.context,
+    r.logit_tokens,
     t.tensor_id,
     -- Elements held in memory.
     SUM(
         t.coefficient
         * POWER(r.batch, t.batch_power) * POWER(r.sequence, t.sequence_power) * POWER(r.context, t.context_power)
-    ) AS elements
-FROM (SELECT DISTINCT model, batch, sequence, context FROM run) AS r
+        * POWER(r.logit_tokens, t.logit_power)
+    ) AS elements,
+    -- Part of them that grows with the batch and is not of logits: a step of a server makes them of one chunk of tokens.
+    SUM(
+        CASE WHEN t.batch_power > 0 AND t.logit_power = 0 THEN 1e0 ELSE 0e0 END * t.coefficient
+        * POWER(r.batch, t.batch_power) * POWER(r.sequence, t.sequence_power) * POWER(r.context, t.context_power)
+    ) AS token_elements
+FROM (SELECT DISTINCT model, batch, sequence, context, logit_tokens FROM run) AS r
 INNER JOIN tensor_term AS t ON t.model = r.model
-GROUP BY r.model, r.batch, r.sequence, r.context, t.tensor_id
+GROUP BY r.model, r.batch, r.sequence, r.context, r.logit_tokens, t.tensor_id
 

@@ -25,6 +25,7 @@ growing_kernels AS (
         k.*,
         m.weight_byte + m.buffer_byte AS resident_byte,
         m.kv_cache_byte / NULLIF(k.batch, 0) AS kv_cache_sample_byte,
+        b.reserve_fraction,
         1e0 + b.workspace_fraction AS workspace_factor,
         (1e0 + b.workspace_fraction) * k.sample_byte + m.kv_cache_byte / NULLIF(k.batch, 0) AS grown_byte
     FROM kernel_sums AS k
@@ -46,8 +47,8 @@ SELECT
     MAX(h.dram_byte) AS dram_byte,
     -- Block that the allocator rounds up to. [byte]
     MAX(k.block_byte) AS block_byte,
-    -- Weights, buffers and constants. [byte]
-    MAX(k.resident_byte) AS resident_byte,
+    -- Weights, buffers and constants, and what the backend leaves free. [byte]
+    MAX(k.resident_byte + k.reserve_fraction * h.dram_byte) AS resident_byte,
     -- Key-value cache of a sample. [byte]
     MAX(k.kv_cache_sample_byte) AS kv_cache_sample_byte,
     -- Activations and the backend's scratch memory, over activations.
@@ -55,11 +56,11 @@ SELECT
     -- Memory each further sample takes at the kernel that sets the limit. [byte]
     MAX(k.grown_byte) AS grown_byte,
     -- No larger batch fits: storages unrounded; null when memory does not grow with the batch.
-    MIN(FLOOR((h.dram_byte - k.resident_byte - k.workspace_factor * k.fixed_byte) / NULLIF(k.grown_byte, 0e0)))
+    MIN(FLOOR(((1e0 - k.reserve_fraction) * h.dram_byte - k.resident_byte - k.workspace_factor * k.fixed_byte) / NULLIF(k.grown_byte, 0e0)))
         AS upper_batch,
     -- This batch fits, if it is not 0: every block rounded up by a whole one.
     GREATEST(0e0, MIN(
-        FLOOR((h.dram_byte - k.resident_byte - k.workspace_factor * k.rounded_byte) / NULLIF(k.grown_byte, 0e0))
+        FLOOR(((1e0 - k.reserve_fraction) * h.dram_byte - k.resident_byte - k.workspace_factor * k.rounded_byte) / NULLIF(k.grown_byte, 0e0))
     )) AS lower_batch,
     -- The same for the last-level cache in place of main memory.
     GREATEST(0e0, MIN(

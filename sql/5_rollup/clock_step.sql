@@ -1,14 +1,30 @@
 -- Every shape on every part with what the power limit of its run acts on: the limit of the power mode, and six clocks from the
 -- fullest that the mode allows down to the slowest, in equal ratios. A mode is one of the part's own by its name, or a limit in
--- watts at the default clocks; parts that have no mode of the name asked for, or cannot be set to a limit so low, are left out.
+-- watts at the default clocks; parts that have no mode of the name asked for, cannot be set to a limit so low, or have no link
+-- for as many devices as the run has, are left out.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, shape_id
 CREATE VIEW clock_step AS
 WITH limited_shapes AS (
     SELECT
-        s.*,
+        s.* EXCLUDE (kernel_count),
+        -- What memory wants under way is no less for a part of a kernel (`cost_dram`).
+        s.kernel_count * CASE
+            WHEN w.device_share IS NULL THEN 1e0
+            WHEN s.compute_s < s.memory_s
+                THEN w.device_share + (1e0 - w.device_share) * s.memory_half_byte * s.stated_unit_count
+                    / NULLIF(s.dram_byte + s.memory_half_byte * s.stated_unit_count, 0e0)
+            ELSE w.device_share
+        END AS kernel_count,
+        s.kernel_count AS launch_count,
+        r.device_count,
+        CASE WHEN r.device_count = 1 THEN 0e0 ELSE ring_time(
+            r.device_count, c.all_reduce_byte, c.all_reduce_count, c.all_gather_byte, c.all_gather_count,
+            l.collective_byte_per_s, l.collective_call_s, l.collective_step_s
+        ) END AS exchange_s,
         r.context,
         r.phase,
         r.host_factor,
+        COALESCE(r.engine_s, s.call_s) * r.host_factor + exchange_s AS run_call_s,
         r.power,
         CASE WHEN r.power = 'default' THEN s.tdp_w ELSE COALESCE(m.tdp_w, r.power_w) END AS limit_w,
         COALESCE(m.clock_fraction / NULLIF(s.default_clock_fraction, 0e0), 1e0) AS clock_0
@@ -16,13 +32,29 @@ WITH limited_shapes AS (
     INNER JOIN run AS r
         ON r.model = s.model AND r.backend = s.backend AND r.precision = s.precision AND r.batch = s.batch
         AND r.sequence = s.sequence AND r.scenario_id = s.scenario_id
+    LEFT JOIN shape_share AS w
+        ON w.model = s.model AND w.backend = s.backend AND w.precision = s.precision AND w.batch = s.batch
+        AND w.sequence = s.sequence AND w.scenario_id = s.scenario_id AND w.shape_id = s.shape_id
+    LEFT JOIN run_collective AS c
+        ON c.model = s.model AND c.backend = s.backend AND c.precision = s.precision AND c.batch = s.batch
+        AND c.sequence = s.sequence AND c.scenario_id = s.scenario_id
+    LEFT JOIN part_link AS l
+        ON l.hardware = s.hardware AND r.device_count BETWEEN l.least_device_count AND l.link_device_count
     LEFT JOIN hardware_power AS m ON m.hardware = s.hardware AND m.mode = r.power
     LEFT JOIN power_range AS g ON g.hardware = s.hardware
-    WHERE r.power = 'default' OR m.hardware IS NOT NULL OR r.power_w >= COALESCE(g.least_w, 0e0)
+    WHERE (r.power = 'default' OR m.hardware IS NOT NULL OR r.power_w >= COALESCE(g.least_w, 0e0))
+        AND (r.device_count = 1 OR l.hardware IS NOT NULL)
 )
 
 SELECT
-    * EXCLUDE (limit_w, clock_0),
+    * EXCLUDE (limit_w, clock_0, run_call_s, kernel_count, launch_count, device_count, exchange_s),
+    -- Kernels of the shape, each as much of one as a device of the run does of it.
+    kernel_count,
+    -- Kernels of the shape that a device launches.
+    launch_count,
+    device_count,
+    -- Time of a run in which its devices send one another partial results; 0 on one. [s]
+    exchange_s,
     -- Power that the run may draw on average; null when unknown. [W]
     limit_w,
     -- Fullest clock of the power mode, against the full clock of the default one.
@@ -30,10 +62,11 @@ SELECT
     -- Host time to issue the kernels of the shape; 0 where one launch starts them all. [s]
     CASE
         WHEN dispatch = 'graph' THEN 0e0
-        ELSE (kernel_count * host_kernel_s + view_count * host_view_s) * host_factor
+        ELSE (launch_count * host_kernel_s + view_count * host_view_s) * host_factor
     END AS issue_s,
-    -- Host time of the whole run, paid once and part of no kernel. [s]
-    call_s * host_factor AS run_call_s,
+    -- Host time of the whole run, paid once and part of no kernel: by the version of the backend, or else the part's row;
+    -- with what its devices send one another. [s]
+    run_call_s,
     -- Clock 1/5 of the way down to the slowest, against the full clock of the default power mode, in equal ratios.
     clock_0 * POWER(clock_floor, 0.2e0) AS clock_1,
     -- Clock 2/5 of the way down to the slowest, against the full clock of the default power mode, in equal ratios.

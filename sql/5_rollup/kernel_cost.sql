@@ -1,9 +1,9 @@
--- Every kernel of every run on every part: its place in the run and the cost of its shape.
+-- Every kernel of every run on one part: its place in the run and the cost of its shape.
 -- Term: issue, host, , , , host_issue_s,
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
 CREATE VIEW kernel_cost AS
 SELECT
-    s.* EXCLUDE (kernel_count, view_count, host_kernel_s, host_view_s),
+    s.* EXCLUDE (kernel_count, launch_count, device_count, exchange_s, view_count, host_kernel_s, host_view_s),
     k.kernel_id,
     k.position,
     k.fused_kernel_id,
@@ -22,3 +22,4 @@ FROM run_kernel AS k
 INNER JOIN clocked_shape AS s
     ON s.model = k.model AND s.backend = k.backend AND s.precision = k.precision AND s.batch = k.batch
     AND s.sequence = k.sequence AND s.scenario_id = k.scenario_id AND s.shape_id = k.shape_id
+WHERE s.device_count = 1

@@ -1,4 +1,4 @@
--- Time and energy of every run on every part. A kernel that the host issues ahead of the device starts when both are ready, so
+-- Time and energy of every run on every part; on several devices, work and traffic of each of them and the energy of all. A kernel that the host issues ahead of the device starts when both are ready, so
 -- that the run ends at the sum of device times plus the largest lead of the host, as in `kernel_time`. Host and device add
 -- where dispatch is `serial`; a `graph` is launched once. What the run pays once is run_call_s.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
@@ -11,6 +11,9 @@ WITH issued_runs AS (
         r.phase,
         r.memory_format,
         r.host_factor,
+        r.engine_version,
+        r.kv_precision,
+        r.device_count,
         r.cache_state,
         r.power,
         CASE
@@ -26,8 +29,7 @@ WITH issued_runs AS (
 timed_runs AS (
     SELECT
         *,
-        call_s * host_factor AS run_call_s,
-        call_s * host_factor + device_s + COALESCE(lead_s, host_issue_s) AS latency_s
+        run_call_s + device_s + COALESCE(lead_s, host_issue_s) AS latency_s
     FROM issued_runs
 )
 
@@ -42,6 +44,9 @@ SELECT
     context,
     phase,
     memory_format,
+    engine_version,
+    kv_precision,
+    device_count,
     host_factor,
     cache_state,
     power,
@@ -65,8 +70,25 @@ SELECT
     team_s,
     -- Part of it in which the device waits: the call, dispatch and gaps. [s]
     latency_s - busy_s AS overhead_s,
-    -- Host time of the call, paid once. [s]
+    -- Host time of the call and time on links, paid once. [s]
     run_call_s,
+    exchange_s,
+    weight_s,
+    cache_s,
+    -- What takes the largest part of the time: `weights`, `cache`, `activations`, `compute`, `links` or `host`.
+    CASE
+        WHEN latency_s IS NULL THEN NULL
+        WHEN latency_s - busy_s - exchange_s >= GREATEST(compute_s + power_s, memory_s, exchange_s) THEN 'host'
+        WHEN exchange_s >= GREATEST(compute_s + power_s, memory_s) THEN 'links'
+        WHEN compute_s + power_s >= memory_s THEN 'compute'
+        WHEN weight_s >= GREATEST(cache_s, memory_s - weight_s - cache_s) THEN 'weights'
+        WHEN cache_s >= memory_s - weight_s - cache_s THEN 'cache'
+        ELSE 'activations'
+    END AS step_limit,
+    -- Operations in the time over those at the dense peak of the policy's precision: model FLOPs utilization.
+    flops / NULLIF(latency_s * dense_ops_per_s, 0e0) AS mfu_fraction,
+    -- Bytes of main memory in the time over those at its bandwidth: model bandwidth utilization.
+    dram_byte / NULLIF(latency_s * dram_byte_per_s, 0e0) AS mbu_fraction,
     -- Device time alone, gaps included. [s]
     device_s,
     -- Host time to issue everything, the call included. [s]
@@ -79,12 +101,12 @@ SELECT
     -- Energy of all traffic; null when a coefficient is missing. [J]
     memory_energy_j,
     -- Static power times latency_s; null when a coefficient is missing. [J]
-    static_w * latency_s AS static_energy_j,
+    static_w * device_count * latency_s AS static_energy_j,
     -- Static energy of units for the time and the share in which they do not work; null when a coefficient is missing. [J]
-    static_w * (latency_s - working_s) AS wasted_energy_j,
+    static_w * device_count * (latency_s - working_s) AS wasted_energy_j,
     peak_energy_j,
     -- Total energy; null when a coefficient is missing. [J]
-    compute_energy_j + memory_energy_j + static_w * latency_s AS energy_j,
+    compute_energy_j + memory_energy_j + static_w * device_count * latency_s AS energy_j,
     static_w,
     tdp_w,
     clock_fraction,

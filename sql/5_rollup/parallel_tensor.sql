@@ -7,9 +7,10 @@ SELECT
     -- Time a device computes in a round of tensor parallel: never less than the host takes to issue it. [s]
     GREATEST(single_s - split_s * (1e0 - 1e0 / NULLIF(device_count, 0)), host_issue_s) AS tensor_compute_s,
     -- Time it communicates. [s]
-    (reduce_share * all_reduce_byte + gather_share * all_gather_byte) / NULLIF(collective_byte_per_s, 0e0)
-    + collective_call_s * (all_reduce_count + all_gather_count)
-    + (device_count - 1e0) * collective_step_s * (2e0 * all_reduce_count + all_gather_count) AS tensor_communication_s,
+    ring_time(
+        device_count, all_reduce_byte, all_reduce_count, all_gather_byte, all_gather_count, collective_byte_per_s,
+        collective_call_s, collective_step_s
+    ) AS tensor_communication_s,
     -- Bytes it sends. [byte]
     reduce_share * all_reduce_byte + gather_share * all_gather_byte AS tensor_sent_byte,
     -- Memory it needs. [byte]

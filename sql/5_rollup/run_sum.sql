@@ -33,13 +33,7 @@ queued_kernels AS (
 
 host_leads AS (
     SELECT
-        model,
-        hardware,
-        backend,
-        precision,
-        batch,
-        sequence,
-        scenario_id,
+        model, hardware, backend, precision, batch, sequence, scenario_id,
         MAX(issued_s - device_end_s + device_s) AS lead_s
     FROM queued_kernels
     GROUP BY model, hardware, backend, precision, batch, sequence, scenario_id
@@ -47,14 +41,13 @@ host_leads AS (
 
 summed_shapes AS (
     SELECT
-        model,
-        hardware,
-        backend,
-        precision,
-        batch,
-        sequence,
-        scenario_id,
-        SUM(kernel_count) AS kernel_count,
+        model, hardware, backend, precision, batch, sequence, scenario_id,
+        SUM(launch_count) AS kernel_count,
+        MAX(exchange_s) AS exchange_s,
+        SUM(CASE WHEN is_power_bound OR compute_s >= memory_s THEN 0e0 ELSE kernel_count * (busy_s - team_s) END
+            * weight_byte / NULLIF(traffic_byte, 0e0)) AS weight_s,
+        SUM(CASE WHEN is_power_bound OR compute_s >= memory_s THEN 0e0 ELSE kernel_count * (busy_s - team_s) END
+            * kv_cache_byte / NULLIF(traffic_byte, 0e0)) AS cache_s,
         SUM(view_count) AS view_count,
         SUM(kernel_count * macs) AS macs,
         SUM(kernel_count * flops) AS flops,
@@ -65,12 +58,12 @@ summed_shapes AS (
         SUM(CASE WHEN is_power_bound OR compute_s >= memory_s THEN 0e0 ELSE kernel_count * (busy_s - team_s) END) AS memory_s,
         SUM(CASE WHEN is_power_bound THEN kernel_count * busy_s WHEN NOT is_power_bound THEN 0e0 END) AS power_s,
         SUM(CASE WHEN is_power_bound THEN 0e0 ELSE kernel_count * team_s END) AS team_s,
-        SUM(kernel_count * device_s) AS device_s,
+        SUM(kernel_count * device_s + (launch_count - kernel_count) * kernel_gap_s) AS device_s,
         SUM(kernel_count * naive_s) AS naive_s,
         SUM(kernel_count * roofline_s) AS roofline_s,
-        SUM(kernel_count * compute_energy_j) + CASE WHEN COUNT(*) > COUNT(compute_energy_j) THEN NULL ELSE 0e0 END
+        SUM(kernel_count * device_count * compute_energy_j) + CASE WHEN COUNT(*) > COUNT(compute_energy_j) THEN NULL ELSE 0e0 END
             AS compute_energy_j,
-        SUM(kernel_count * memory_energy_j) + CASE WHEN COUNT(*) > COUNT(memory_energy_j) THEN NULL ELSE 0e0 END
+        SUM(kernel_count * device_count * memory_energy_j) + CASE WHEN COUNT(*) > COUNT(memory_energy_j) THEN NULL ELSE 0e0 END
             AS memory_energy_j,
         SUM(kernel_count * busy_s * LEAST(utilization_fraction, units_allocated / NULLIF(unit_count, 0e0))) AS working_s,
         SUM(kernel_count * busy_s * utilization_fraction) AS utilized_s,
@@ -86,7 +79,9 @@ summed_shapes AS (
         MAX(dispatch) AS dispatch,
         MAX(host_kernel_s) AS host_kernel_s,
         MAX(host_view_s) AS host_view_s,
-        MAX(call_s) AS call_s
+        MAX(run_call_s) AS run_call_s,
+        MAX(dram_byte_per_s) AS dram_byte_per_s,
+        MAX(dense_ops_per_s) AS dense_ops_per_s
     FROM shape_costs
     GROUP BY model, hardware, backend, precision, batch, sequence, scenario_id
 )
@@ -139,7 +134,14 @@ SELECT
     s.dispatch,
     s.host_kernel_s,
     s.host_view_s,
-    s.call_s,
+    s.run_call_s,
+    s.exchange_s,
+    -- Part of memory_s in which weights are read. [s]
+    CASE WHEN s.fault IS NULL THEN s.weight_s END AS weight_s,
+    -- Part of memory_s in which the key-value cache is read. [s]
+    CASE WHEN s.fault IS NULL THEN s.cache_s END AS cache_s,
+    s.dram_byte_per_s,
+    s.dense_ops_per_s,
     -- Largest lead of the host over the device; null where the host does not run ahead. [s]
     l.lead_s
 FROM summed_shapes AS s

@@ -10,7 +10,7 @@ WITH summed_shapes AS (
         SUM(kernel_count * (dynamic_energy_j - clocked_energy_j)) OVER same_run AS run_memory_j,
         COUNT(*) OVER same_run = COUNT(dynamic_energy_j) OVER same_run AS is_energy_known,
         SUM(issue_s) OVER same_run AS run_issue_s,
-        SUM(kernel_count * kernel_gap_s) OVER same_run AS run_gap_s,
+        SUM(launch_count * kernel_gap_s) OVER same_run AS run_gap_s,
         SUM(kernel_count * clocked_time(clock_0, compute_s, memory_s, clocked_memory_s, feed_s, exposed_s, overlap_fraction))
             OVER same_run AS busy_0_s,
         SUM(kernel_count * clocked_time(clock_1, compute_s, memory_s, clocked_memory_s, feed_s, exposed_s, overlap_fraction))

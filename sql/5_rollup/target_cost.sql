@@ -14,6 +14,9 @@ SELECT
     c.context,
     c.phase,
     c.memory_format,
+    c.engine_version,
+    c.kv_precision,
+    c.device_count,
     c.host_factor,
     c.cache_state,
     c.power,
@@ -30,16 +33,20 @@ SELECT
     c.latency_s / NULLIF(c.batch, 0) AS sample_s,
     -- Energy of one sample; null when a coefficient is missing. [J]
     c.energy_j / NULLIF(c.batch, 0) AS sample_j,
-    m.peak_memory_byte,
+    -- Memory of the run and what its backend leaves free; null where a number that it rests on cannot be (`condition_fault`). [byte]
+    m.peak_memory_byte + m.reserve_fraction * h.dram_byte AS peak_memory_byte,
     -- Main memory of the part. [byte]
     h.dram_byte AS device_byte,
     -- True when it fits the part's main memory.
-    m.peak_memory_byte <= h.dram_byte AS fits_device,
+    m.peak_memory_byte + m.reserve_fraction * h.dram_byte <= h.dram_byte AS fits_device,
     p.price_usd_per_hour,
     -- Rent for one sample; null when unknown. [USD]
-    p.price_usd_per_hour / 3600e0 * c.latency_s / NULLIF(c.batch, 0) AS sample_usd,
+    p.price_usd_per_hour * c.device_count / 3600e0 * c.latency_s / NULLIF(c.batch, 0) AS sample_usd,
     c.flops,
-    c.utilization_fraction
+    c.utilization_fraction,
+    c.step_limit,
+    c.mfu_fraction,
+    c.mbu_fraction
 FROM model_cost AS c
 INNER JOIN run_memory AS m
     ON m.model = c.model AND m.backend = c.backend AND m.precision = c.precision AND m.batch = c.batch

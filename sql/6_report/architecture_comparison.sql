@@ -9,6 +9,8 @@ WITH costs AS (
         r.phase,
         r.memory_format,
         r.host_factor,
+        r.kv_precision,
+        r.device_count,
         r.cache_state,
         r.power,
         h.energy_scope,
@@ -49,6 +51,7 @@ paired_targets AS (
         ON b.model = a.model AND b.hardware <> a.hardware AND b.precision = a.precision AND b.batch = a.batch
         AND b.sequence = a.sequence AND b.context = a.context AND b.phase = a.phase
         AND b.memory_format = a.memory_format AND b.host_factor = a.host_factor AND b.cache_state = a.cache_state
+        AND b.kv_precision = a.kv_precision AND b.device_count = a.device_count
         AND b.power = a.power
 ),
 

@@ -7,11 +7,13 @@ WITH best_batches AS (
         *,
         MAX(CASE WHEN fits_device THEN throughput_per_s END) OVER (
             PARTITION BY
-                model, hardware, backend, precision, sequence, context, phase, memory_format, host_factor, cache_state, power
+                model, hardware, backend, precision, sequence, context, phase, memory_format, engine_version,
+                kv_precision, device_count, host_factor, cache_state, power
         ) AS best_throughput_per_s,
         MAX(CASE WHEN fits_device THEN batch END) OVER (
             PARTITION BY
-                model, hardware, backend, precision, sequence, context, phase, memory_format, host_factor, cache_state, power
+                model, hardware, backend, precision, sequence, context, phase, memory_format, engine_version,
+                kv_precision, device_count, host_factor, cache_state, power
         ) AS largest_fitting_batch
     FROM target_cost
 ),
@@ -21,7 +23,8 @@ saturated_batches AS (
         *,
         MIN(CASE WHEN fits_device AND throughput_per_s >= 0.9e0 * best_throughput_per_s THEN batch END) OVER (
             PARTITION BY
-                model, hardware, backend, precision, sequence, context, phase, memory_format, host_factor, cache_state, power
+                model, hardware, backend, precision, sequence, context, phase, memory_format, engine_version,
+                kv_precision, device_count, host_factor, cache_state, power
         ) AS saturating_batch
     FROM best_batches
 )

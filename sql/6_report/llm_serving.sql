@@ -20,10 +20,29 @@ prefilled_runs AS (
         MAX_BY(peak_memory_byte, prompt_order) OVER reached AS prompt_memory_byte
     FROM token_runs
     WINDOW reached AS (
-        PARTITION BY model, hardware, backend, precision, batch, memory_format, host_factor, cache_state, power
+        PARTITION BY
+            model, hardware, backend, precision, batch, engine_version, kv_precision, device_count, memory_format,
+            host_factor, cache_state, power
         ORDER BY reached_tokens
         RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
     )
+),
+
+-- What does not fit has no time, energy and price.
+fitting_runs AS (
+    SELECT
+        * EXCLUDE (latency_s, ttft_s, sample_j, sample_usd, step_limit, mfu_fraction, mbu_fraction),
+        GREATEST(peak_memory_byte, COALESCE(prompt_memory_byte, 0e0)) AS needed_byte,
+        GREATEST(peak_memory_byte, COALESCE(prompt_memory_byte, 0e0)) <= device_byte AS fits,
+        CASE WHEN COALESCE(fits, TRUE) THEN latency_s END AS latency_s,
+        CASE WHEN COALESCE(fits, TRUE) THEN ttft_s END AS ttft_s,
+        CASE WHEN COALESCE(fits, TRUE) THEN sample_j END AS sample_j,
+        CASE WHEN COALESCE(fits, TRUE) THEN sample_usd END AS sample_usd,
+        CASE WHEN COALESCE(fits, TRUE) THEN step_limit END AS step_limit,
+        CASE WHEN COALESCE(fits, TRUE) THEN mfu_fraction END AS mfu_fraction,
+        CASE WHEN COALESCE(fits, TRUE) THEN mbu_fraction END AS mbu_fraction
+    FROM prefilled_runs
+    WHERE phase = 'decode'
 )
 
 SELECT
@@ -36,15 +55,21 @@ SELECT
     d.scenario_id,
     d.context,
     d.phase,
+    d.engine_version,
+    d.kv_precision,
+    d.device_count,
     d.is_simulated,
     -- Tokens of the prompt in the prefill scenario; null without one.
     d.prompt_tokens,
-    -- Time to first token: the prefill of the prompt; null without a prefill scenario. [s]
+    -- Time to first token: the prefill of the prompt; null without a prefill scenario, and where it does not fit. [s]
     d.ttft_s,
-    -- Time per output token: one decode step. [s]
+    -- Time per output token: one decode step; null where it does not fit. [s]
     d.latency_s AS tpot_s,
+    d.step_limit,
+    d.mfu_fraction,
+    d.mbu_fraction,
     -- Output tokens of the whole batch in a second. [1/s]
-    d.throughput_per_s AS tokens_per_s,
+    d.batch / NULLIF(d.latency_s, 0e0) AS tokens_per_s,
     -- Prompt tokens of the whole batch processed in a second; null without a prefill scenario. [1/s]
     d.batch * d.prompt_tokens / NULLIF(d.ttft_s, 0e0) AS prompt_tokens_per_s,
     -- Energy of an output token; null when a coefficient is missing. [J]
@@ -58,14 +83,13 @@ SELECT
     -- Keys and values of one token of one sample. [byte]
     m.kv_cache_byte / NULLIF(d.batch * d.context, 0) AS kv_cache_token_byte,
     -- Peak memory of the decode step or of the prefill, whichever is larger. [byte]
-    GREATEST(d.peak_memory_byte, COALESCE(d.prompt_memory_byte, 0e0)) AS peak_memory_byte,
+    d.needed_byte AS peak_memory_byte,
     -- True when both fit the part's main memory.
-    GREATEST(d.peak_memory_byte, COALESCE(d.prompt_memory_byte, 0e0)) <= d.device_byte AS fits_device,
+    d.fits AS fits_device,
     -- Assumed inputs of the catalog it rests on, prices included; see `assumed_input`.
     g.assumed_count + g.price_count AS assumed_count
-FROM prefilled_runs AS d
+FROM fitting_runs AS d
 INNER JOIN run_memory AS m
     ON m.model = d.model AND m.backend = d.backend AND m.precision = d.precision AND m.batch = d.batch
     AND m.sequence = d.sequence AND m.scenario_id = d.scenario_id
 INNER JOIN assumed_input AS g ON g.hardware = d.hardware AND g.backend = d.backend AND g.precision = d.precision
-WHERE d.phase = 'decode'

@@ -19,7 +19,10 @@ SELECT
     m.activation_byte,
     m.rounding_byte,
     m.workspace_byte,
-    m.peak_memory_byte,
+    -- What the backend leaves free of the part's main memory. [byte]
+    m.reserve_fraction * h.dram_byte AS reserve_byte,
+    -- Memory of the run and what its backend leaves free; null where a number that it rests on cannot be (`condition_fault`). [byte]
+    m.peak_memory_byte + m.reserve_fraction * h.dram_byte AS peak_memory_byte,
     -- Peak in whole segments, as the caching allocator asks the device for it. [byte]
     CEIL(m.peak_memory_byte / NULLIF(c.value, 0e0)) * c.value AS reserved_byte,
     m.peak_kernel_id,
@@ -30,9 +33,9 @@ SELECT
     -- Main memory of the part. [byte]
     h.dram_byte AS device_byte,
     -- Share of the part's main memory the run needs.
-    m.peak_memory_byte / NULLIF(h.dram_byte, 0e0) AS device_fraction,
+    m.peak_memory_byte / NULLIF(h.dram_byte, 0e0) + m.reserve_fraction AS device_fraction,
     -- True when it fits the part's main memory.
-    m.peak_memory_byte <= h.dram_byte AS fits_device,
+    m.peak_memory_byte + m.reserve_fraction * h.dram_byte <= h.dram_byte AS fits_device,
     h.cache_byte,
     -- True when the activations at their peak fit the last-level cache.
     m.activation_byte + m.rounding_byte + m.workspace_byte <= h.cache_byte AS fits_activation_in_cache,

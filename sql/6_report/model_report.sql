@@ -32,9 +32,10 @@ SELECT
     c.energy_j * c.latency_s AS edp_js,
     h.energy_scope,
     h.energy_basis,
-    m.peak_memory_byte,
+    -- Memory of the run and what its backend leaves free; null where a number that it rests on cannot be (`condition_fault`). [byte]
+    m.peak_memory_byte + m.reserve_fraction * h.dram_byte AS peak_memory_byte,
     -- True when it fits the part's main memory.
-    m.peak_memory_byte <= h.dram_byte AS fits_device,
+    m.peak_memory_byte + m.reserve_fraction * h.dram_byte <= h.dram_byte AS fits_device,
     h.is_simulated,
     g.assumed_count,
     -- Numbers that the answer rests on and that may be, though they hardly are: off by a unit, or forgotten

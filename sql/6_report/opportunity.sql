@@ -50,7 +50,7 @@ counted_pairs AS (
     FROM targets AS a
     INNER JOIN target_cost AS b
         ON b.model = a.model AND b.sequence = a.sequence AND b.context = a.context AND b.phase = a.phase
-        AND b.host_factor = a.host_factor
+        AND b.host_factor = a.host_factor AND b.kv_precision = a.kv_precision AND b.device_count = a.device_count
     WHERE
         CASE WHEN b.hardware <> a.hardware THEN 1 ELSE 0 END
         + CASE WHEN b.batch <> a.batch THEN 1 ELSE 0 END

@@ -19,7 +19,8 @@ beside_base AS (
     FROM ordered_policies
     WINDOW same_conditions AS (
         PARTITION BY
-            model, hardware, backend, batch, sequence, context, phase, memory_format, host_factor, cache_state, power
+            model, hardware, backend, batch, sequence, context, phase, memory_format, engine_version,
+                kv_precision, device_count, host_factor, cache_state, power
         ORDER BY policy_order, precision, scenario_id
     )
 )

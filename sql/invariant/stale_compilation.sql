@@ -5,7 +5,8 @@ CREATE VIEW stale_compilation AS
 WITH rule_line AS (
     SELECT 'backend|' || backend || '|' || CAST(folds_norm AS VARCHAR)
         || '|' || CAST(stores_wide AS VARCHAR) || '|' || CAST(plans_layout AS VARCHAR)
-        || '|' || CAST(plans_memory AS VARCHAR) || '|' || CAST(calls_aten AS VARCHAR) AS line
+        || '|' || CAST(plans_memory AS VARCHAR) || '|' || CAST(calls_aten AS VARCHAR)
+        || '|' || CAST(serves AS VARCHAR) AS line
     FROM backend
     UNION ALL
     SELECT 'fusion_rule|' || backend || '|' || producer_class || '|' || consumer_class || '|' || condition

@@ -42,6 +42,7 @@ READS: dict[str, tuple[list[str], dict[str, Any]]] = {
     "report": (["small"], {"on": "t4", "batch": 3}),
     "scenario list": ([], {}),
     "schema": (["model_report"], {}),
+    "serve": (["decoder"], {"on": ["t4"], "input": 64, "output": 16, "concurrency": 4}),
     "sql": (["SELECT model, latency_s FROM model_report WHERE batch = 1 ORDER BY ALL"], {"on": ["t4"]}),
     "sweep": (["small"], {"on": ["t4"], "batch": "1:16"}),
 }

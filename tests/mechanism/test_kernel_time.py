@@ -88,14 +88,15 @@ def test_bottleneck(check: Callable[..., None], changed: Record, bottleneck: str
 
 
 SHAPE = {
-    "dispatch": "async_queue", "host_kernel_s": 1.0, "host_view_s": 0.5, "call_s": 3.0, "host_factor": 2.0, "run_call_s": 6.0, "bias_is_kernel": True,
+    "dispatch": "async_queue", "host_kernel_s": 1.0, "host_view_s": 0.5, "call_s": 3.0, "host_factor": 2.0, "run_call_s": 6.0,
+    "launch_count": 2, "kernel_gap_s": 0.5, "bias_is_kernel": True,
     "kernel_count": 2, "view_count": 1, "device_s": 4.0, "busy_s": 3.5, "team_s": 0.0, "compute_s": 1.0, "memory_s": 2.0,
     "macs": 5.0, "flops": 10.0, "moved_byte": 7.0, "dram_byte": 6.0, "naive_s": 0.25, "roofline_s": 0.5,
     "compute_energy_j": 60.0, "memory_energy_j": 40.0, "dynamic_energy_j": 100.0, "units_allocated": 2.0, "unit_count": 4.0,
     "utilization_fraction": 0.4, "static_w": 10.0,
 }  # fmt: skip
 OTHER = SHAPE | {
-    "shape_id": 2, "kernel_count": 1, "view_count": 0, "device_s": 1.5, "busy_s": 1.0, "compute_s": 1.0, "memory_s": 0.5,
+    "shape_id": 2, "kernel_count": 1, "launch_count": 1, "view_count": 0, "device_s": 1.5, "busy_s": 1.0, "compute_s": 1.0, "memory_s": 0.5,
     "dynamic_energy_j": 5.0, "compute_energy_j": 5.0, "memory_energy_j": 0.0, "units_allocated": 4.0,
     "utilization_fraction": 1.0,
 }  # fmt: skip

@@ -73,6 +73,15 @@ CASES = [
     ("wave_count", {"waves": 3.0, "tile_count": 9.0, "unit_count": 4.0, "wave_quantization_fraction": 1.0}, 3.0),
     ("wave_count", {"waves": 3.0, "tile_count": 9.0, "unit_count": 4.0, "wave_quantization_fraction": 0.25}, 2.4375),
     ("wave_count", {"waves": 1.0, "tile_count": 1.0, "unit_count": 4.0, "wave_quantization_fraction": 0.0}, 1.0),
+    # 3/4 of 2 x 8 and 4 bytes at 3 a second, three calls of 0.5 s, and 3 x (2 x 2 + 1) steps of 0.25 s.
+    (
+        "ring_time",
+        {
+            "device_count": 4.0, "all_reduce_byte": 8.0, "all_reduce_count": 2.0, "all_gather_byte": 4.0,
+            "all_gather_count": 1.0, "byte_per_s": 3.0, "call_s": 0.5, "step_s": 0.25,
+        },
+        10.25,
+    ),
     ("fault_reason", BOUNDS | {"value": 90.0}, "usual are 2.0 to 8.0"),
     ("fault_reason", BOUNDS | {"value": 101.0}, "a number from 1.0 to 100.0"),
     ("fault_reason", BOUNDS | {"value": 0.5}, "a number from 1.0 to 100.0"),

@@ -164,7 +164,7 @@ def ingested(graph: Graph, name: str, other_rules: Rules | None = None) -> Inges
     for column, info in Model.model_fields.items():
         if column not in row and column != "ingested_at":
             row[column] = "" if info.annotation is str else None
-    return Ingested(row, {**workload(graph), **compile_graph(graph, by)})
+    return Ingested(row, {**workload(graph), **compile_graph(graph, by, with_servers=True)})
 
 
 @functools.cache
@@ -189,6 +189,7 @@ def scenario(scenario_id: int, **fields: Any) -> Scenario:
     """A scenario with the usual defaults."""
     values: dict[str, Any] = {
         "batch": 1, "sequence": None, "context": None, "phase": "forward", "precision": "fp32", "backend": "eager",
-        "memory_format": "nchw", "host_factor": 1.0, "cache_state": "warm", "power": None, "origin": "user",
+        "engine_version": None, "kv_precision": None,
+        "device_count": None, "memory_format": "nchw", "host_factor": 1.0, "cache_state": "warm", "power": None, "origin": "user",
     }  # fmt: skip
     return Scenario(scenario_id=scenario_id, **(values | fields))

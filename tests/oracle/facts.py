@@ -68,6 +68,7 @@ class Facts:
 def polynomial(terms: Iterable[Record], batch: float, sequence: float, context: float) -> float:
     """A size at a batch, a sequence and a context."""
     return sum(
-        t["coefficient"] * batch ** t["batch_power"] * sequence ** t["sequence_power"] * context ** t["context_power"]
+        t["coefficient"] * batch ** t["batch_power"] * sequence ** (t["sequence_power"] + t["logit_power"])
+        * context ** t["context_power"]
         for t in terms
     )  # fmt: skip

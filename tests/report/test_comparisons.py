@@ -403,7 +403,7 @@ def test_of_equally_fast_ones_the_first_is_named(evaluate: Evaluate) -> None:
 
 def test_llm_serving(gives: Gives) -> None:
     """After a prompt of 8 tokens, the longest prefill that the context of 10 reaches: 3 s for 2 samples of it; then 4 tokens a
-    second at 0.5 J and 1e-6 dollars each. Keys and values of 2 * 10 tokens are 40 bytes."""
+    second at 0.5 J and 1e-6 dollars each. What does not fit has no time. Keys and values of 2 * 10 tokens are 40 bytes."""
     token = {"phase": "decode", "batch": 2, "context": 10}
     prompt = {"phase": "prefill", "batch": 2, "context": 0}
     gives(
@@ -413,7 +413,7 @@ def test_llm_serving(gives: Gives) -> None:
              "prompt_tokens_per_s": 16 / 3, "token_j": 0.5, "tokens_per_j": 2.0, "million_tokens_usd": 1.0,
              "kv_cache_token_byte": 2.0, "peak_memory_byte": 90.0, "fits_device": True, "assumed_count": 5},
             {"scenario_id": 2, "prompt_tokens": None, "ttft_s": None, "prompt_tokens_per_s": None, "peak_memory_byte": 91.0,
-             "fits_device": False, "kv_cache_token_byte": 10.0, "tokens_per_j": 2.0},
+             "fits_device": False, "kv_cache_token_byte": 10.0, "tokens_per_j": None, "tpot_s": None},
             {"scenario_id": 7, "prompt_tokens": 4, "ttft_s": 1.0, "peak_memory_byte": 60.0},
         ],
         by=["scenario_id"],
@@ -436,8 +436,12 @@ def test_llm_serving(gives: Gives) -> None:
 
 
 @pytest.mark.parametrize(
-    "changed", [{"memory_format": "nhwc"}, {"host_factor": 2.0}, {"cache_state": "hot"}, {"power": "low"}]
-)
+    "changed",
+    [
+        {"memory_format": "nhwc"}, {"host_factor": 2.0}, {"cache_state": "hot"}, {"power": "low"}, {"device_count": 8},
+        {"engine_version": "1"}, {"kv_precision": "int8"},
+    ],
+)  # fmt: skip
 def test_a_prompt_under_other_conditions(evaluate: Evaluate, changed: Record) -> None:
     """It is no prompt of this run."""
     (row,) = evaluate(

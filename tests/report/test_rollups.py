@@ -162,14 +162,15 @@ def test_rounding_is_no_fault(gives: Gives) -> None:
 
 
 SHAPE: Record = {
-    "dispatch": "async_queue", "host_kernel_s": 1.0, "host_view_s": 0.5, "call_s": 3.0, "host_factor": 2.0, "run_call_s": 6.0, "bias_is_kernel": True,
+    "dispatch": "async_queue", "host_kernel_s": 1.0, "host_view_s": 0.5, "call_s": 3.0, "host_factor": 2.0, "run_call_s": 6.0,
+    "launch_count": 2, "kernel_gap_s": 0.5, "bias_is_kernel": True,
     "kernel_count": 2, "view_count": 1, "device_s": 4.0, "busy_s": 3.5, "team_s": 0.0, "compute_s": 1.0, "memory_s": 2.0,
     "macs": 5.0, "flops": 10.0, "moved_byte": 7.0, "dram_byte": 6.0, "naive_s": 0.25, "roofline_s": 0.5, "compute_energy_j": 60.0,
     "memory_energy_j": 40.0, "dynamic_energy_j": 100.0, "units_allocated": 2.0, "unit_count": 4.0, "utilization_fraction": 0.4,
     "static_w": 10.0, "is_power_bound": False,
 }  # fmt: skip
 OTHER = SHAPE | {
-    "shape_id": 2, "kernel_count": 1, "view_count": 0, "device_s": 1.5, "busy_s": 1.0, "compute_s": 1.0, "memory_s": 0.5,
+    "shape_id": 2, "kernel_count": 1, "launch_count": 1, "view_count": 0, "device_s": 1.5, "busy_s": 1.0, "compute_s": 1.0, "memory_s": 0.5,
     "dynamic_energy_j": 5.0, "compute_energy_j": 5.0, "memory_energy_j": 0.0, "units_allocated": 4.0, "utilization_fraction": 1.0,
 }  # fmt: skip
 KERNELS = [
@@ -250,7 +251,7 @@ def test_what_one_shape_leaves_unknown(gives: Gives, changed: Record, expected: 
 
 
 SUM: Record = {
-    "dispatch": "async_queue", "kernel_count": 3, "view_count": 1, "host_kernel_s": 1.0, "host_view_s": 0.5, "call_s": 3.0,
+    "dispatch": "async_queue", "kernel_count": 3, "view_count": 1, "host_kernel_s": 1.0, "host_view_s": 0.5, "run_call_s": 6.0,
     "device_s": 9.5, "busy_s": 8.0, "compute_s": 1.0, "memory_s": 7.0, "power_s": 0.0, "team_s": 0.0, "lead_s": 2.0,
     "working_s": 3.8, "utilized_s": 4.0, "compute_energy_j": 125.0, "memory_energy_j": 80.0, "static_w": 10.0, "peak_dynamic_w": 30.0,
 }  # fmt: skip
@@ -273,41 +274,41 @@ def test_model_cost(gives: Gives) -> None:
     [
         ({"lead_s": None, "dispatch": "serial"}, 22.5, "overhead"),
         ({"lead_s": None, "dispatch": "graph"}, 15.5, "overhead"),
-        ({"call_s": 0.0, "device_s": 8.0, "lead_s": 0.0}, 8.0, "memory"),
-        ({"call_s": 0.0, "device_s": 8.0, "lead_s": 7.0}, 15.0, "overhead"),
-        ({"call_s": 0.0, "device_s": 8.0, "lead_s": 6.5}, 14.5, "memory"),
-        ({"call_s": 0.0, "device_s": 8.0, "lead_s": 0.0, "memory_s": 4.0, "compute_s": 4.0}, 8.0, "compute"),
+        ({"run_call_s": 0.0, "device_s": 8.0, "lead_s": 0.0}, 8.0, "memory"),
+        ({"run_call_s": 0.0, "device_s": 8.0, "lead_s": 7.0}, 15.0, "overhead"),
+        ({"run_call_s": 0.0, "device_s": 8.0, "lead_s": 6.5}, 14.5, "memory"),
+        ({"run_call_s": 0.0, "device_s": 8.0, "lead_s": 0.0, "memory_s": 4.0, "compute_s": 4.0}, 8.0, "compute"),
         (
-            {"call_s": 0.0, "device_s": 8.0, "lead_s": 0.0, "memory_s": 1.0, "compute_s": 3.0, "power_s": 3.0},
+            {"run_call_s": 0.0, "device_s": 8.0, "lead_s": 0.0, "memory_s": 1.0, "compute_s": 3.0, "power_s": 3.0},
             8.0,
             "power",
         ),
         (
-            {"call_s": 0.0, "device_s": 8.0, "lead_s": 0.0, "memory_s": 3.0, "compute_s": 1.0, "power_s": 3.0},
+            {"run_call_s": 0.0, "device_s": 8.0, "lead_s": 0.0, "memory_s": 3.0, "compute_s": 1.0, "power_s": 3.0},
             8.0,
             "power",
         ),
         (
-            {"call_s": 0.0, "device_s": 8.0, "lead_s": 0.0, "memory_s": 2.0, "power_s": 3.0, "team_s": 3.0},
+            {"run_call_s": 0.0, "device_s": 8.0, "lead_s": 0.0, "memory_s": 2.0, "power_s": 3.0, "team_s": 3.0},
             8.0,
             "threads",
         ),
         (
-            {"call_s": 0.0, "device_s": 8.0, "lead_s": 0.0, "memory_s": 3.0, "power_s": 1.0, "team_s": 3.0},
+            {"run_call_s": 0.0, "device_s": 8.0, "lead_s": 0.0, "memory_s": 3.0, "power_s": 1.0, "team_s": 3.0},
             8.0,
             "threads",
         ),
         (
-            {"call_s": 0.0, "device_s": 8.0, "lead_s": 3.0, "memory_s": 1.0, "compute_s": 1.0, "team_s": 3.0},
+            {"run_call_s": 0.0, "device_s": 8.0, "lead_s": 3.0, "memory_s": 1.0, "compute_s": 1.0, "team_s": 3.0},
             11.0,
             "overhead",
         ),
         (
-            {"call_s": 0.0, "device_s": 8.0, "lead_s": 3.0, "memory_s": 1.0, "compute_s": 3.0, "team_s": 1.0},
+            {"run_call_s": 0.0, "device_s": 8.0, "lead_s": 3.0, "memory_s": 1.0, "compute_s": 3.0, "team_s": 1.0},
             11.0,
             "overhead",
         ),
-        ({"call_s": 0.0, "device_s": 8.0, "lead_s": 3.0, "memory_s": 1.0, "power_s": 3.0}, 11.0, "overhead"),
+        ({"run_call_s": 0.0, "device_s": 8.0, "lead_s": 3.0, "memory_s": 1.0, "power_s": 3.0}, 11.0, "overhead"),
         ({"device_s": None}, None, None),
     ],
 )
@@ -506,7 +507,9 @@ def test_a_graph_issues_nothing(gives: Gives) -> None:
 
 
 STEPS: Record = (
-    POWER | {"issue_s": 3.0, "run_call_s": 1.0, "limit_w": 39.375} | {f"clock_{n}": 0.5**n for n in range(6)}
+    POWER
+    | {"launch_count": 2, "issue_s": 3.0, "run_call_s": 1.0, "limit_w": 39.375}
+    | {f"clock_{n}": 0.5**n for n in range(6)}
 )
 
 

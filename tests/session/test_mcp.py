@@ -42,6 +42,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "report": {"model": "small", "on": "t4", "section": "kernels"},
     "scenario_list": {},
     "schema": {"name": "model_report"},
+    "serve": {"model": "decoder", "on": "t4", "input": 64, "output": 16},
     "sql": {"query": "SELECT hardware FROM hardware ORDER BY 1"},
     "sweep": {"models": "small", "on": "t4", "batch": "1:4"},
     "validate": {},

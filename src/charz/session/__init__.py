@@ -19,7 +19,9 @@ from .ask.memory import Memory
 from .ask.parallel import Parallel
 from .ask.plot import Plot
 from .ask.report import Report
+from .ask.serve import Serve
 from .ask.sql import Sql
+from .ask.step import Step
 from .ask.sweep import Sweep
 from .catalog.calibrate import Calibrate
 from .catalog.coverage import Coverage
@@ -62,6 +64,7 @@ class Session(
     Parallel,
     Plot,
     Report,
+    Serve,
     Sweep,
     Coverage,
     Models,
@@ -83,6 +86,7 @@ class Session(
     Mcp,
     Merge,
     Sql,
+    Step,
     Refresh,
 ):
     """A database of charz: what it knows, what it answers, how it is changed.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -74,6 +74,8 @@ class Question:
     """Without precisions, each part takes the first of these that it computes in, or all of them."""
     is_first: bool = True
     """Whether without precisions a part takes the first alone."""
+    serves: bool = False
+    """Whether without backends a part takes a server of language models, where one runs on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -415,6 +417,18 @@ class Core:
                 if name not in names:
                     raise unknown_name(kind, name, names)
 
+    def _check_engines(self, backends: Collection[str], runs: Sequence[Mapping[str, Any]]) -> None:
+        """Raise `CharzError` for a version that none of the backends has, and for an unknown format of keys and values."""
+        if wanted := {run["engine_version"] for run in runs if run.get("engine_version")}:
+            query = "SELECT engine_version FROM engine_version WHERE list_contains(?, backend) ORDER BY ALL"
+            known = [name for (name,) in self.connection().execute(query, [sorted(backends)]).fetchall()]
+            for name in sorted(wanted.difference(known)):
+                raise unknown_name(f"version of {', '.join(sorted(backends))}", name, known)
+        if kept := {run["kv_precision"] for run in runs if run.get("kv_precision")}:
+            known = [name for (name,) in self.connection().execute("SELECT precision FROM precision").fetchall()]
+            for name in sorted(kept.difference(known)):
+                raise unknown_name("precision", name, known)
+
     def _check_caps(self, parts: Sequence[str], caps: Sequence[str]) -> None:
         """Raise `CharzError` for a power mode that no part has and that is no limit in watts; say which parts lack one."""
         for cap in caps:
@@ -494,6 +508,7 @@ class Core:
         precisions = question.precisions or question.preferred
         targets = self._targets(parts, question, precisions, untrained)
         runs = self._runs(question)
+        self._check_engines({backend for _, backend, _ in targets}, runs)
         self._say_left_out(parts, question, precisions, targets, untrained)
         key = (tuple(models), tuple(targets), tuple(tuple(sorted(run.items())) for run in runs))
         if key not in self._scoped:
@@ -564,14 +579,21 @@ class Core:
         """What of the question runs: each part, or every one if none is named, under each backend, or under the one that
         answers assume on it, in each precision, or in the first of them that it computes in."""
         connection = self.connection()
-        support = "SELECT hardware, backend, is_counterpart FROM supported_backend ORDER BY hardware, is_default DESC, backend"
+        support = (
+            "SELECT hardware, backend, is_counterpart, serves FROM supported_backend"
+            " ORDER BY hardware, serves = ? DESC, is_default DESC, backend"
+        )
         backends: dict[str, list[str]] = {}
-        for part, backend, is_counterpart in connection.execute(support).fetchall():
+        for part, backend, is_counterpart, serves in connection.execute(support, [question.serves]).fetchall():
             is_wanted = (
                 backend in question.backends
                 if question.backends
                 else part not in backends
-                or (question.every_backend and (question.with_counterparts or not is_counterpart))
+                or (
+                    question.every_backend
+                    and serves == question.serves
+                    and (question.with_counterparts or not is_counterpart)
+                )
             )
             if is_wanted and backend not in untrained and (not parts or part in parts):
                 backends.setdefault(part, []).append(backend)
@@ -635,12 +657,12 @@ class Core:
 
     def _backends(self, part: str) -> list[str]:
         """Backends that run on a part, the one that answers assume first."""
-        query = "SELECT backend FROM supported_backend WHERE hardware = ? ORDER BY is_default DESC, backend"
+        query = "SELECT backend FROM supported_backend WHERE hardware = ? ORDER BY serves, is_default DESC, backend"
         return [name for (name,) in self.connection().execute(query, [part]).fetchall()]
 
     def _has(self, part: str) -> str:
         """Backends of a part, but for unfused counterparts, which go without saying."""
-        query = "SELECT backend FROM supported_backend WHERE hardware = ? AND NOT is_counterpart ORDER BY is_default DESC, backend"
+        query = "SELECT backend FROM supported_backend WHERE hardware = ? AND NOT is_counterpart ORDER BY serves, is_default DESC, backend"
         return f"it has {', '.join(name for (name,) in self.connection().execute(query, [part]).fetchall())}"
 
     def _computes_in(self, part: str) -> str:
@@ -715,12 +737,17 @@ class Core:
             self.messages.warn(f"left out: some of the runs asked for, which {', '.join(fewer)} has not")
 
     def _no_run(self, scoped: Scoped, model: str, run: Mapping[str, Any]) -> CharzError:
-        query = "SELECT is_training, is_batch_symbolic, default_batch, default_sequence FROM model WHERE model = ?"
-        ((is_training, is_batch_free, batch, sequence),) = self.connection().execute(query, [model]).fetchall()
+        query = "SELECT is_training, is_batch_symbolic, has_context, default_batch, default_sequence FROM model WHERE model = ?"
+        ((is_training, is_batch_free, has_context, batch, sequence),) = (
+            self.connection().execute(query, [model]).fetchall()
+        )
         query = "SELECT backend, precision FROM scenario"
         untrained = self._training("NOT trains") if is_training else set()
         if all(untrained.intersection(pair) for pair in scoped.execute(query).fetchall()):
             return CharzError("this does not train", model, "asked by itself it takes a backend that trains")
+        serving = {name for (name,) in self.connection().execute("SELECT backend FROM backend WHERE serves").fetchall()}
+        if not has_context and all(backend in serving for backend, _ in scoped.execute(query).fetchall()):
+            return CharzError("this backend serves language models", model, "it keeps nothing between tokens")
         fixed = f"its sequence is {sequence}" if is_batch_free else f"its batch is fixed at {batch}"
         size = f"batch {run['batch']}" + (f", sequence {run['sequence']}" if run.get("sequence") else "")
         return CharzError("the model has no such size", f"{model}, {size}", fixed)
@@ -733,6 +760,9 @@ _DEFAULTS: dict[str, Any] = {
     "phase": "forward",
     "precision": "fp32",
     "backend": "eager",
+    "engine_version": None,
+    "kv_precision": None,
+    "device_count": None,
     "memory_format": "nchw",
     "host_factor": 1.0,
     "cache_state": "warm",

@@ -59,5 +59,14 @@ Batches = Annotated[Sizes | None, Text("Batches: 8, 1,8,64 or 1:256 (doubling)."
 Sequences = Annotated[Sizes | None, Text("Sequence lengths, as batches.")]
 Precisions = Annotated[Names | None, Text("Precision policies, with commas.")]
 Backends = Annotated[Names | None, Text("Backends, with commas.")]
+Versions = Annotated[Names | None, Text("Versions of the backend, with commas; else the one that is assumed of it.")]
+KvPrecisions = Annotated[Names | None, Text("Formats of keys and values between tokens, with commas, e.g. fp8_e4m3.")]
+Devices = Annotated[
+    Sizes | None, Text("Devices that share each kernel by tensor parallel: 8, 1,2,4 or 1:8 (doubling).")
+]
+Context = Annotated[int | None, Text("Tokens attended to, of a language model.", least=1)]
+Phase = Annotated[
+    str | None, Text("forward, prefill (a prompt) or decode (a token); decode where a context is given, else forward.")
+]
 Top = Annotated[int, Text("Rows to list.", least=1, most=MOST)]
 Force = Annotated[bool, Text("Let --out write over a file that charz did not write.")]

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from .axes import cache_state, names, sizes
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from charz.schema.conditions import PHASES
+
+from .axes import cache_state, names, one_of, sizes
 from .core import Question
 from .parameters import (
     Backend,
@@ -12,16 +18,24 @@ from .parameters import (
     Cache,
     Cap,
     Caps,
+    Context,
+    Devices,
+    KvPrecisions,
     Models,
     Parts,
+    Phase,
     Precision,
     Precisions,
     Sequence_,
     Sequences,
+    Versions,
 )
 
 DEFAULT_BATCHES = (1, 8, 64)
 """Batches asked about where the question is which to take."""
+
+SERVED_PRECISIONS = ("fp16", "bf16", "fp32", "int8")
+"""As `PREFERRED_PRECISIONS`, but in the 16 bits that language models are served in where the part has them."""
 
 TARGET = ("model", "hardware", "backend", "precision", "batch", "sequence")
 """What names a target to people."""
@@ -71,3 +85,36 @@ def single(
         [cap] if cap else [],
         fields={"cache_state": cache_state(cache)},
     )
+
+
+def served(
+    question: Question,
+    phase: Phase = None,
+    context: Context = None,
+    devices: Devices = None,
+    version: Versions = None,
+    kv_precision: KvPrecisions = None,
+) -> Question:
+    """The question about a language model as it is served, where any of these conditions is given: in a phase, at a context,
+    on several devices, under versions of a server, with keys and values of some format."""
+    if phase is None and context is None and devices is None and version is None and kv_precision is None:
+        return question
+    phase = one_of("phase", phase or ("decode" if context else "forward"), PHASES)
+    runs = list(_served_runs(question, phase, context, devices, version, kv_precision))
+    return replace(question, runs=runs, preferred=SERVED_PRECISIONS, serves=True)
+
+
+def _served_runs(
+    question: Question, phase: str, context: Context, devices: Devices, version: Versions, kv_precision: KvPrecisions
+) -> Iterator[dict[str, Any]]:
+    prompts = [context] if context and phase == "prefill" else [None]
+    lengths = [None] if phase == "decode" else question.sequences or prompts
+    for batch in question.batches or [1]:
+        for sequence in lengths:
+            for count in sizes(devices) or [1]:
+                for engine in (*names(version),) or (None,):
+                    for kept in (*names(kv_precision),) or (None,):
+                        yield {
+                            "batch": batch, "phase": phase, "sequence": sequence, "engine_version": engine,
+                            "context": context, "kv_precision": kept, "device_count": count if count > 1 else None,
+                        }  # fmt: skip

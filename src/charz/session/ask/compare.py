@@ -15,14 +15,19 @@ from ..parameters import (
     Batches,
     Cache,
     Caps,
+    Context,
+    Devices,
+    KvPrecisions,
     Models,
     Parts,
+    Phase,
     Precisions,
     Sequences,
     Text,
     Top,
+    Versions,
 )
-from ..question import TARGET, of_axes
+from ..question import TARGET, of_axes, served
 
 _COMPARED = (
     *TARGET, "power", "latency_s", "throughput_per_s", "energy_per_sample_j", "average_power_w", "edp_js", "bottleneck",
@@ -73,13 +78,19 @@ class Compare(Core):
         backend: Backends = None,
         cache: Cache = "warm",
         cap: Caps = None,
+        phase: Phase = None,
+        context: Context = None,
+        devices: Devices = None,
+        version: Versions = None,
+        kv_precision: KvPrecisions = None,
         top: Top = 60,
         section: Literal["cost", "memory"] = "cost",
     ) -> Rows:
         """Compare models on parts: time, energy, energy-delay product, memory and what sets the pace; or, with --by, their
         operators, classes of operators or modules, the slowest first, each with its share of the run."""
         held = cache_state(cache)
-        question = of_axes(models, on, batch, sequence, precision, backend, cap, {"cache_state": held})
+        asked = of_axes(models, on, batch, sequence, precision, backend, cap, {"cache_state": held})
+        question = served(asked, phase, context, devices, version, kv_precision)
         if by is not None:
             return self._divided(question, one_of("division", by, _PIECES), depth, top)
         scoped = self.asked(question, "model_report")

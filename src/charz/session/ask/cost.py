@@ -13,13 +13,18 @@ from ..parameters import (
     Backends,
     Batches,
     Caps,
+    Context,
+    Devices,
+    KvPrecisions,
     Models,
     Parts,
+    Phase,
     Precisions,
     Sequences,
     Text,
+    Versions,
 )
-from ..question import TARGET, of_axes
+from ..question import TARGET, of_axes, served
 
 _COST = (
     *TARGET, "latency_s", "throughput_per_s", "price_usd_per_hour", "inference_usd", "million_inference_usd",
@@ -55,12 +60,25 @@ class Cost(Core):
         precision: Precisions = None,
         backend: Backends = None,
         cap: Caps = None,
+        phase: Phase = None,
+        context: Context = None,
+        devices: Devices = None,
+        version: Versions = None,
+        kv_precision: KvPrecisions = None,
     ) -> Rows:
         """Price a sample and a million of them, runs that do not fit last. Without --co2 no CO2 is given: charz knows no rate."""
         for option, value in {"--co2": co2, "--kwh": kwh, "--overhead": overhead}.items():
             if value is not None and not math.isfinite(value):
                 raise CharzError("not a finite number", f"{option} {value}")
-        scoped = self.asked(of_axes(models, on, batch, sequence, precision, backend, cap), "inference_cost")
+        asked = served(
+            of_axes(models, on, batch, sequence, precision, backend, cap),
+            phase,
+            context,
+            devices,
+            version,
+            kv_precision,
+        )
+        scoped = self.asked(asked, "inference_cost")
         columns = _COST
         if co2 is not None or kwh is not None:
             scoped.execute("CREATE OR REPLACE TEMP TABLE electricity AS SELECT * FROM electricity LIMIT 0")

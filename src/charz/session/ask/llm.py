@@ -13,20 +13,22 @@ from ..parameters import (
     Backends,
     Batches,
     Caps,
+    Devices,
+    KvPrecisions,
     Models,
     Parts,
     Precisions,
     Sizes,
     Text,
+    Versions,
 )
-
-SERVED_PRECISIONS = ("fp16", "bf16", "fp32", "int8")
-"""As `PREFERRED_PRECISIONS`, but in the 16 bits that language models are served in where the part has them."""
+from ..question import SERVED_PRECISIONS
 
 _SERVED = (
-    "model", "hardware", "backend", "precision", "batch", "context", "ttft_s", "tpot_s", "tokens_per_s",
-    "prompt_tokens_per_s", "token_j", "tokens_per_j", "million_tokens_usd", "weight_byte", "kv_cache_byte",
-    "kv_cache_token_byte", "peak_memory_byte", "fits_device", "is_simulated",
+    "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "device_count", "batch", "context", "ttft_s", "tpot_s",
+    "step_limit", "mfu_fraction", "mbu_fraction", "tokens_per_s", "prompt_tokens_per_s", "token_j", "tokens_per_j",
+    "million_tokens_usd", "weight_byte", "kv_cache_byte", "kv_cache_token_byte", "peak_memory_byte", "fits_device",
+    "is_simulated",
 )  # fmt: skip
 
 _NO_CACHE = "no step of one token follows from its graph"
@@ -45,12 +47,29 @@ class Llm(Core):
         context: Annotated[Sizes | None, Text("Tokens attended to: 1024 or 512:8192.")] = None,
         precision: Precisions = None,
         backend: Backends = None,
+        version: Versions = None,
+        kv_precision: KvPrecisions = None,
+        devices: Devices = None,
         cap: Caps = None,
     ) -> Rows:
-        """Serve language models: time to first token, time, energy and cost of each token after it, by batch and context."""
+        """Serve language models: time to first token, time, energy and cost of each token after it, by batch and context.
+
+        Without --backend, under the server that is assumed of each part, or what it has where none runs on it.
+        """
         lengths = sizes(context) or [1024]
         runs = [
-            {"batch": b, "phase": phase, "sequence": sequence, "context": length}
+            {
+                "batch": b,
+                "phase": phase,
+                "sequence": sequence,
+                "context": length,
+                "engine_version": engine,
+                "kv_precision": kept,
+                "device_count": shared if shared > 1 else None,
+            }
+            for engine in (*names(version),) or (None,)
+            for kept in (*names(kv_precision),) or (None,)
+            for shared in sizes(devices) or [1]
             for b in sizes(batch) or [1]
             for length in lengths
             for phase, sequence in (("prefill", length), ("decode", None))
@@ -63,6 +82,7 @@ class Llm(Core):
             caps=names(cap),
             runs=runs,
             preferred=SERVED_PRECISIONS,
+            serves=True,
         )
         order = "ORDER BY model, hardware, backend, precision, batch, context"
         self.messages.remark("a decode step makes one token for each sample of the batch")

@@ -12,13 +12,18 @@ from ..parameters import (
     Backends,
     Batches,
     Caps,
+    Context,
+    Devices,
+    KvPrecisions,
     Model,
     Part,
+    Phase,
     Precisions,
     Sequences,
     Top,
+    Versions,
 )
-from ..question import TARGET, of_axes
+from ..question import TARGET, of_axes, served
 from . import memory_fits
 
 _MEMORY = {
@@ -26,7 +31,7 @@ _MEMORY = {
         "model_memory",
         (
             *TARGET, "weight_byte", "buffer_byte", "kv_cache_byte", "activation_byte", "rounding_byte", "workspace_byte",
-            "peak_memory_byte", "reserved_byte", "device_fraction", "fits_device", "peak_operator", "peak_module",
+            "reserve_byte", "peak_memory_byte", "reserved_byte", "device_fraction", "fits_device", "peak_operator", "peak_module",
         ),
         "ORDER BY backend, precision, batch, sequence",
     ),
@@ -72,6 +77,11 @@ class Memory(Core):
         precision: Precisions = None,
         backend: Backends = None,
         cap: Caps = None,
+        phase: Phase = None,
+        context: Context = None,
+        devices: Devices = None,
+        version: Versions = None,
+        kv_precision: KvPrecisions = None,
         top: Top = 8,
         section: Literal["split", "levels", "largest_batch", "checkpointing", "timeline", "fits"] = "split",
     ) -> Rows:
@@ -86,7 +96,15 @@ class Memory(Core):
             return Rows(
                 memory_fits.COLUMNS, memory_fits.fits(self.asked(asked, "memory_fit").records(ordered)), ("memory_fit",)
             )
-        scoped = self.asked(of_axes([model], [on], batch, sequence, precision, backend, cap), _MEMORY[section][0])
+        asked = served(
+            of_axes([model], [on], batch, sequence, precision, backend, cap),
+            phase,
+            context,
+            devices,
+            version,
+            kv_precision,
+        )
+        scoped = self.asked(asked, _MEMORY[section][0])
         return self.listed(scoped, _MEMORY[section], top, f"rows of {section}")
 
     def _family(self, name: str) -> list[str]:

@@ -55,7 +55,7 @@ class Scenario:
         session.conditions(fields)  # what cannot be is said before a file is made
         session.connection(create=True)
         session.check_run(names(backend), names(precision))
-        query = "SELECT DISTINCT backend FROM backend_support WHERE is_default ORDER BY backend"
+        query = "SELECT DISTINCT backend FROM supported_backend WHERE is_default AND NOT serves ORDER BY backend"
         backends = names(backend) or [name for (name,) in session.connection().execute(query).fetchall()]
         wanted = [
             session.conditions({**fields, "backend": b, "precision": p}) for p in names(precision) for b in backends

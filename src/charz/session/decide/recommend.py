@@ -14,15 +14,20 @@ from ..parameters import (
     Backends,
     Batches,
     Caps,
+    Context,
+    Devices,
     Drawn,
+    KvPrecisions,
     Models,
     Parts,
+    Phase,
     Precisions,
     Sequences,
     Text,
     Top,
+    Versions,
 )
-from ..question import DEFAULT_BATCHES, TARGET
+from ..question import DEFAULT_BATCHES, TARGET, served
 from .limits import Limit, limits
 
 _SHOWN = (
@@ -58,6 +63,11 @@ class Recommend(Core):
         precision: Precisions = None,
         backend: Backends = None,
         cap: Caps = None,
+        phase: Phase = None,
+        context: Context = None,
+        devices: Devices = None,
+        version: Versions = None,
+        kv_precision: KvPrecisions = None,
         top: Top = 15,
         section: Literal["front", "others"] = "front",
     ) -> Rows:  # fmt: skip
@@ -78,7 +88,7 @@ class Recommend(Core):
             every_backend=True,
             is_first=False,
         )
-        scoped = self.asked(question, "recommendation")
+        scoped = self.asked(served(question, phase, context, devices, version, kv_precision), "recommendation")
         scoped.keep("recommendation")
         first = "latency_s" if section == "others" else ORDERS[one_of("order", by, ORDERS)]
         order = f"ORDER BY {first} NULLS LAST, latency_s, model, hardware, backend, precision, batch, sequence"

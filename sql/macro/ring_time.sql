@@ -1,0 +1,8 @@
+-- Time of ring all-reduces and all-gathers on some devices: what is added up is sent 2(N-1)/N times in 2(N-1) steps, what is
+-- collected half of that in half the steps (Patarasuk and Yuan 2009). [s]
+CREATE MACRO ring_time(
+    device_count, all_reduce_byte, all_reduce_count, all_gather_byte, all_gather_count, byte_per_s, call_s, step_s
+) AS
+    (device_count - 1e0) / NULLIF(device_count, 0e0) * (2e0 * all_reduce_byte + all_gather_byte) / NULLIF(byte_per_s, 0e0)
+    + call_s * (all_reduce_count + all_gather_count)
+    + (device_count - 1e0) * step_s * (2e0 * all_reduce_count + all_gather_count);

@@ -1,0 +1,227 @@
+"""A server of a language model under load."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from charz.schema.errors import CharzError
+
+from ..answer import Rows, answer
+from ..axes import names
+from ..core import Core, Question
+from ..parameters import (
+    Backends,
+    Model,
+    Part,
+    Parts,
+    Precisions,
+    Text,
+)
+from ..question import SERVED_PRECISIONS
+from ..scoped import Scoped
+from .load import Curve, Load, Server, at_concurrency, at_rate, saturated
+
+_COLUMNS = (
+    "model", "hardware", "backend", "precision", "device_count", "input_tokens", "output_tokens", "running_batch",
+    "most_batch", "is_saturated", "requests_per_s", "saturation_per_s", "ttft_s", "tpot_s", "tokens_per_s", "token_j",
+    "million_tokens_usd", "busy_fraction", "residual_fraction", "is_simulated",
+)  # fmt: skip
+
+
+class Serve(Core):
+    """A server of a language model under load."""
+
+    @answer()
+    def serve(
+        self,
+        model: Model,
+        *,
+        on: Parts = None,
+        input: Annotated[int, Text("Tokens of a prompt.", least=1)] = 1024,
+        output: Annotated[int, Text("Tokens made for a request.", least=1)] = 256,
+        rate: Annotated[float | None, Text("Requests a second that arrive at random.", least=0.0)] = None,
+        concurrency: Annotated[int | None, Text("Requests in flight, each followed by the next.", least=1)] = None,
+        slots: Annotated[int, Text("Most requests that the server runs at once.", least=1)] = 256,
+        prefix: Annotated[float, Text("Share of a prompt found in a prefix cache.", least=0.0, most=0.999)] = 0.0,
+        accepted: Annotated[float, Text("Tokens that a step makes of a request, with speculation.", least=1.0)] = 1.0,
+        drafted: Annotated[int, Text("Tokens guessed for a step, which it checks.", least=0)] = 0,
+        prefill_on: Annotated[str | None, Text("Part on which prompts run, apart from steps.")] = None,
+        prefill_parts: Annotated[int, Text("How many of those.", least=1)] = 1,
+        devices: Annotated[int, Text("Devices that share each kernel by tensor parallel.", least=1)] = 1,
+        precision: Precisions = None,
+        backend: Backends = None,
+        version: Annotated[str | None, Text("Version of the backend.")] = None,
+        kv_precision: Annotated[str | None, Text("Format of keys and values between tokens, e.g. fp8_e4m3.")] = None,
+    ) -> Rows:
+        """Serve requests that are alike under a load: how many run at once, how fast, where it saturates, joules and dollars.
+
+        Without --rate and --concurrency all requests wait from the start. In closed form: steps and prompts of the requests
+        that run share the device, and their number follows from how long they stay (Little's law). Cost and energy count the
+        parts of --prefill-on too.
+        """
+        if rate is not None and concurrency is not None:
+            raise CharzError("two loads", "--rate and --concurrency", "one of them says how many requests run")
+        self._check_decodes(model)
+        kept = {
+            "engine_version": version,
+            "kv_precision": kv_precision,
+            "device_count": devices if devices > 1 else None,
+        }
+        context = input + output // 2
+        given = max(1, round(input * (1.0 - prefix)))
+        prompts = self._runs_of_prompts(input, given, kept)
+        step = {
+            "sequence": 1 + drafted if drafted else None,
+            "phase": "prefill" if drafted else "decode",
+            "context": context,
+        }
+        steps = [{"batch": 2**i, **step, **kept} for i in range(slots.bit_length())] + [
+            {"batch": slots, **step, **kept}
+        ]
+        scoped = self._served([model], names(on), precision, backend, [*prompts, *steps])
+        apart = self._apart(model, prefill_on, precision, backend, prompts) if prefill_on else None
+        rows: list[tuple[Any, ...]] = []
+        for key, found in _by_target(scoped).items():
+            made = _served_rows(found, context, given, apart, prefill_parts)
+            if made is None:
+                self.messages.warn(f"left out: {key[0]}, where no request fits or the step has no time")
+                continue
+            server, costs = made
+            server = Server(
+                server.step_s, (output - 1) / accepted, server.prompt_s, server.first_s, min(server.most, slots),
+                server.prompts_per_s,
+            )  # fmt: skip
+            if rate is not None:
+                load = at_rate(server, rate)
+            elif concurrency is not None:
+                load = at_concurrency(server, concurrency)
+            else:
+                load = saturated(server)
+            rows.append((model, *key, devices, input, output, *_row(server, load, costs, output, accepted)))
+        return Rows(_COLUMNS, sorted(rows, key=lambda row: tuple(map(str, row[1:4]))), ("llm_serving",))
+
+    def _check_decodes(self, model: str) -> None:
+        query = "SELECT has_context FROM model WHERE model = ?"
+        ((decodes,),) = self.connection().execute(query, [self.model_name(model)]).fetchall()
+        if not decodes:
+            raise CharzError("nothing to serve", model, "no step of one token follows from its graph")
+
+    def _runs_of_prompts(self, input: int, given: int, kept: dict[str, Any]) -> list[dict[str, Any]]:
+        """A prompt alone, and as many as fill a chunk of any server."""
+        query = "SELECT DISTINCT chunk_tokens FROM backend WHERE serves"
+        counts = {1} | {max(1, int(chunk // given)) for (chunk,) in self.connection().execute(query).fetchall()}
+        return [
+            {"batch": count, "phase": "prefill", "sequence": given, "context": input, **kept}
+            for count in sorted(counts)
+        ]
+
+    def _served(
+        self,
+        models: list[str],
+        parts: Sequence[str],
+        precision: Precisions,
+        backend: Backends,
+        runs: list[dict[str, Any]],
+    ) -> Scoped:
+        unique = list({repr(run): run for run in runs}.values())
+        return self.asked(
+            Question(
+                models, parts, precisions=names(precision), backends=names(backend), runs=unique,
+                preferred=SERVED_PRECISIONS, serves=True,
+            ),
+            "llm_serving",
+        )  # fmt: skip
+
+    def _apart(
+        self, model: str, part: Part, precision: Precisions, backend: Backends, prompts: list[dict[str, Any]]
+    ) -> dict[str, Any]:
+        """Prompts on a part of their own: time of one, energy, price, and the link that takes their keys and values."""
+        scoped = self._served([model], [part], precision, backend, prompts)
+        found = next(iter(_by_target(scoped).values()))
+        alone = min(found, key=lambda row: row["batch"])
+        link = "SELECT MAX(link_byte_per_s) FROM part_link WHERE hardware = ? AND interconnect <> 'none'"
+        return alone | {"link_byte_per_s": scoped.value(link, [alone["hardware"]])}
+
+
+_TARGET = ("hardware", "backend", "precision")
+
+_RUN = (*_TARGET, "scenario_id")
+
+
+def _by_target(scoped: Scoped) -> dict[tuple[str, str, str], list[dict[str, Any]]]:
+    """Rows of every run by part, backend and precision: times and costs, power at rest, memory and the batch that fits."""
+    static = _known(scoped, "model_cost", "static_w")
+    largest = _known(scoped, "largest_batch", "largest_batch")
+    cache = dict(scoped.execute("SELECT scenario_id, kv_cache_byte FROM run_memory").fetchall())
+    chunk = dict(scoped.execute("SELECT backend, chunk_tokens FROM backend").fetchall())
+    found: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for row in scoped.records("SELECT * FROM target_cost"):
+        run = tuple(row[name] for name in _RUN)
+        row |= {
+            "static_w": static.get(run), "largest_batch": largest.get(run), "kv_cache_byte": cache[row["scenario_id"]],
+            "chunk_tokens": chunk[row["backend"]],
+        }  # fmt: skip
+        found.setdefault((row["hardware"], row["backend"], row["precision"]), []).append(row)
+    return found
+
+
+def _known(scoped: Scoped, view: str, column: str) -> dict[tuple[Any, ...], Any]:
+    """A column of a view by run and part."""
+    rows = scoped.execute(f"SELECT {', '.join(_RUN)}, {column} FROM {view}").fetchall()
+    return {tuple(key): value for *key, value in rows}
+
+
+def _served_rows(
+    rows: list[dict[str, Any]], context: int, given: int, apart: dict[str, Any] | None, parts: int
+) -> tuple[Server, dict[str, Any]] | None:
+    """What a target does of steps and prompts, and what they cost; None where nothing fits."""
+    steps = sorted((r for r in rows if r["context"] == context and r["sequence"] != given), key=lambda r: r["batch"])
+    prompts = sorted((r for r in rows if r["sequence"] == given and r not in steps), key=lambda r: r["batch"])
+    if not steps or not prompts or any(r["latency_s"] is None for r in (*steps, *prompts)):
+        return None
+    most = steps[0]["largest_batch"]
+    if not most:
+        return None
+    alone = prompts[0]
+    chunk = max(1, int((alone["chunk_tokens"] or given) // given))
+    full = next((r for r in prompts if r["batch"] == chunk), alone)
+    batches = [float(r["batch"]) for r in steps]
+    costs = {
+        "prompt_j": None if full["energy_j"] is None else full["energy_j"] / full["batch"],
+        "step_j": None if any(r["energy_j"] is None for r in steps) else Curve(batches, [r["energy_j"] for r in steps]),
+        "static_w": None if alone["static_w"] is None else alone["static_w"] * alone["device_count"],
+        "usd_per_hour": None
+        if alone["price_usd_per_hour"] is None
+        else alone["price_usd_per_hour"] * alone["device_count"],
+        "is_simulated": alone["is_simulated"],
+    }
+    prompt_s, first_s, prompts_per_s = full["latency_s"] / full["batch"], alone["latency_s"], float("inf")
+    if apart is not None:
+        if apart["latency_s"] is None or not apart["link_byte_per_s"]:
+            return None
+        first_s = apart["latency_s"] + alone["kv_cache_byte"] * alone["device_count"] / apart["link_byte_per_s"]
+        prompt_s, prompts_per_s = 0.0, parts / apart["latency_s"]
+        costs["prompt_j"] = apart["energy_j"]
+        known = costs["usd_per_hour"] is not None and apart["price_usd_per_hour"] is not None
+        costs["usd_per_hour"] = (
+            costs["usd_per_hour"] + parts * apart["price_usd_per_hour"] * apart["device_count"] if known else None
+        )
+    curve = Curve(batches, [r["latency_s"] for r in steps])
+    return Server(curve, 0.0, prompt_s, first_s, float(most), prompts_per_s), costs
+
+
+def _row(server: Server, load: Load, costs: dict[str, Any], output: int, accepted: float) -> tuple[Any, ...]:
+    """Columns from `running_batch` on."""
+    tokens_per_s = load.rate_per_s * output
+    token_j = None
+    if None not in (costs["prompt_j"], costs["step_j"], costs["static_w"]) and load.rate_per_s:
+        step_j = costs["step_j"](load.batch) / max(load.batch, 1.0)
+        idle_j = (1.0 - load.busy_fraction) * costs["static_w"] / load.rate_per_s
+        token_j = (costs["prompt_j"] + server.steps * step_j + idle_j) / output
+    usd = costs["usd_per_hour"]
+    million_usd = usd / 3600.0 / tokens_per_s * 1e6 if usd is not None and tokens_per_s else None
+    return (
+        load.batch, server.most, load.is_saturated, load.rate_per_s, server.capacity, load.first_s, load.step_s / accepted,
+        tokens_per_s, token_j, million_usd, load.busy_fraction, load.residual_fraction, costs["is_simulated"],
+    )  # fmt: skip

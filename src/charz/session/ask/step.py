@@ -1,0 +1,79 @@
+"""Steps of a server, as simulators of requests ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from charz.schema.errors import CharzError
+
+from ..axes import check_size
+from ..core import Core, Question
+from ..question import SERVED_PRECISIONS
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MIX = ("requests", "tokens", "context")
+"""What a mix is made of: requests, new tokens of each, and tokens that each attends to, the new ones among them."""
+
+RUNS_AT_ONCE = 400
+"""Shapes of mixes that are asked about together."""
+
+
+class Step(Core):
+    """Steps of a server, as simulators of requests ask for them."""
+
+    def step(
+        self,
+        model: str,
+        mixes: pl.DataFrame | Sequence[Mapping[str, int]],
+        *,
+        on: str,
+        precision: str | None = None,
+        backend: str | None = None,
+        version: str | None = None,
+        kv_precision: str | None = None,
+        devices: int = 1,
+    ) -> pl.DataFrame:
+        """Seconds, joules and what limits each of many steps: of a frame with the columns `requests`, `tokens` and `context`.
+
+        A step of one new token a request is one of decoding, of more a prompt's, or a piece of one. Mixes that are alike are
+        worked out once. Raises `CharzError` for a column that is missing, a size that is none, and what does not run.
+        """
+        import polars as pl
+
+        frame = mixes if isinstance(mixes, pl.DataFrame) else pl.DataFrame(list(mixes))
+        if missing := [name for name in MIX if name not in frame.columns]:
+            raise CharzError("a column is missing", ", ".join(missing), f"a mix has {', '.join(MIX)}")
+        if not len(frame):
+            raise CharzError("no mixes", "the frame is empty")
+        frame = frame.select(pl.col(name).cast(pl.Int64) for name in MIX)
+        for name in MIX:
+            for size in (frame[name].min(), frame[name].max()):
+                check_size(name, size)  # type: ignore[arg-type]
+        if (late := frame.filter(pl.col("context") < pl.col("tokens"))).height:
+            raise CharzError("a context shorter than its tokens", str(late.row(0)), "the new tokens are among it")
+        shapes = frame.unique(maintain_order=True)
+        kept = {
+            "engine_version": version, "kv_precision": kv_precision, "device_count": devices if devices > 1 else None,
+        }  # fmt: skip
+        found: list[tuple[Any, ...]] = []
+        for piece in shapes.iter_slices(RUNS_AT_ONCE):
+            runs = [
+                {
+                    "batch": requests, "phase": "decode" if tokens == 1 else "prefill",
+                    "sequence": None if tokens == 1 else tokens, "context": context, **kept,
+                }
+                for requests, tokens, context in piece.rows()
+            ]  # fmt: skip
+            question = Question(
+                [model], [on], precisions=[precision] if precision else [], backends=[backend] if backend else [],
+                runs=runs, preferred=SERVED_PRECISIONS, serves=True,
+            )  # fmt: skip
+            found += self.asked(question).execute(_STEPS).fetchall()
+        steps = pl.DataFrame(found, schema=[*MIX, "latency_s", "energy_j", "step_limit"], orient="row")
+        return frame.join(steps, on=list(MIX), how="left", maintain_order="left")
+
+
+_STEPS = "SELECT batch, sequence, context, latency_s, energy_j, step_limit FROM model_cost"

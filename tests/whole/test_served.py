@@ -1,0 +1,195 @@
+"""Language models as they are served, by hand: memory, versions, the cache's format, several devices, step limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from oracle.database import Bench, scenario
+
+from charz.ingest.pipeline import to_graph
+from charz.ingest.sources import build
+from charz.ingest.sources.spec import parse
+from charz.schema.scenario import Scenario
+
+pytest.importorskip("transformers")
+
+PART = "h100_sxm5_80"
+LAYERS, HIDDEN, INNER, VOCABULARY, HEADS, KEY_HEADS = 2, 1024, 4096, 8000, 8, 4
+WIDTH = HIDDEN // HEADS
+BLOCK = 2 * HIDDEN * HIDDEN + 2 * HIDDEN * KEY_HEADS * WIDTH + 3 * HIDDEN * INNER
+EMBEDDED = VOCABULARY * HIDDEN
+NORMS = (2 * LAYERS + 1) * HIDDEN
+FP16 = 2
+SETTINGS = {
+    "num_hidden_layers": LAYERS, "hidden_size": HIDDEN, "intermediate_size": INNER, "num_attention_heads": HEADS,
+    "num_key_value_heads": KEY_HEADS, "vocab_size": VOCABULARY,
+}  # fmt: skip
+OF: dict[str, Any] = {"precision": "fp16", "backend": "vllm"}
+CONTEXT = 2048
+
+
+@pytest.fixture(scope="module")
+def made() -> Iterator[Bench]:
+    spec = parse("hf:llama-3.1-8b", settings=tuple((k, str(v)) for k, v in SETTINGS.items()))
+    graph, _ = to_graph(build(spec))
+    with Bench(
+        ("llm_serving", "model_memory", "largest_batch", "operator_work", "model_cost"), with_parts=True
+    ) as bench:
+        bench.execute("DELETE FROM hardware WHERE hardware <> ?", [PART])
+        bench.add_graph(graph, "served")
+        bench.execute("UPDATE model SET has_context = true")
+        yield bench
+
+
+def one(bench: Bench, query: str, rows: list[Scenario]) -> Any:
+    """The only row of a query under these scenarios, or its only column of several."""
+    bench.replace_rows(Scenario, rows)
+    found = bench.rows(query)
+    return found[0] if len(found) == 1 else [row[0] for row in found]
+
+
+@pytest.mark.parametrize(
+    ("precision", "weight_byte"),
+    [
+        ("fp16", FP16 * (LAYERS * BLOCK + 2 * EMBEDDED + NORMS)),
+        # The embedding and the output layer stay in 16 bits, as do norms.
+        ("fp8", LAYERS * BLOCK + FP16 * (2 * EMBEDDED + NORMS)),
+        ("w4a16", 4.15625 / 8 * LAYERS * BLOCK + FP16 * (2 * EMBEDDED + NORMS)),
+        ("q8_0", 8.5 / 8 * (LAYERS * BLOCK + 2 * EMBEDDED) + FP16 * NORMS),
+    ],
+)
+def test_weights(made: Bench, precision: str, weight_byte: float) -> None:
+    backend = "llama_cpp" if precision.startswith("q") else "vllm"
+    run = scenario(1, batch=1, context=CONTEXT, phase="decode", precision=precision, backend=backend)
+    ((found,),) = [one(made, "SELECT weight_byte FROM run_memory", [run])]
+    assert found == pytest.approx(weight_byte, rel=1e-12)
+
+
+def test_weights_of_q4_k_m(made: Bench) -> None:
+    """Half of the value and down projections in q6_k: 5.53125 bits on average; the output layer in q6_k, all else in q4_k."""
+    lifted = HIDDEN * KEY_HEADS * WIDTH + HIDDEN * INNER
+    bits = LAYERS * (4.5 * (BLOCK - lifted) + 5.53125 * lifted) + (4.5 + 6.5625) * EMBEDDED + 16 * NORMS
+    run = scenario(1, batch=1, context=CONTEXT, phase="decode", precision="q4_k_m", backend="llama_cpp")
+    ((found,),) = [one(made, "SELECT weight_byte FROM run_memory", [run])]
+    assert found == pytest.approx(bits / 8, rel=1e-12)
+
+
+@pytest.mark.parametrize(("kept", "byte"), [(None, 2), ("fp8_e4m3", 1)])
+def test_the_cache_has_a_format_of_its_own(made: Bench, kept: str | None, byte: int) -> None:
+    run = scenario(1, batch=4, context=CONTEXT, phase="decode", kv_precision=kept, **OF)
+    ((found,),) = [one(made, "SELECT kv_cache_byte FROM run_memory", [run])]
+    assert found == 4 * CONTEXT * LAYERS * 2 * KEY_HEADS * WIDTH * byte
+
+
+def test_logits_are_those_of_the_last_token(made: Bench) -> None:
+    """A prompt of a server makes one row of logits a sample, that of eager one a token; all else is alike."""
+    rows = [
+        scenario(1, batch=2, sequence=512, phase="prefill", **OF),
+        scenario(2, batch=2, sequence=512, phase="prefill", precision="fp16", backend="eager"),
+    ]
+    made.replace_rows(Scenario, rows)
+    served, eager = (
+        macs for (macs,) in made.rows("SELECT SUM(macs) FROM operator_work GROUP BY scenario_id ORDER BY scenario_id")
+    )
+    assert eager - served == 2 * 511 * EMBEDDED
+    assert eager == pytest.approx(2 * 512 * (LAYERS * BLOCK + EMBEDDED) + 2 * 2 * LAYERS * 512 * 512 * HIDDEN)
+
+
+def test_activations_are_those_of_a_chunk(made: Bench) -> None:
+    """Whatever the prompt: 8192 tokens. A step of decoding holds as much."""
+    rows = [
+        scenario(1, batch=1, sequence=512, phase="prefill", **OF),
+        scenario(2, batch=8, sequence=4096, phase="prefill", **OF),
+        scenario(3, batch=64, context=4096, phase="decode", **OF),
+    ]
+    made.replace_rows(Scenario, rows)
+    found = [byte for (byte,) in made.rows("SELECT activation_byte FROM run_memory ORDER BY scenario_id")]
+    assert found == pytest.approx([found[0]] * 3, rel=0.01)
+    # Gate and product of a layer are held together, beside the residual stream.
+    assert found[0] > 8192 * FP16 * (2 * INNER + HIDDEN)
+
+
+def test_memory_is_one_figure(made: Bench) -> None:
+    """What `llm`, `memory` and `largest_batch` say: weights, cache, a chunk, logits and what the server leaves free."""
+    rows = [scenario(1, batch=8, context=CONTEXT, phase="decode", **OF)]
+    made.replace_rows(Scenario, rows)
+    ((served,),) = made.rows("SELECT peak_memory_byte FROM llm_serving")
+    query = """
+        SELECT weight_byte + buffer_byte + kv_cache_byte + activation_byte + rounding_byte + workspace_byte + reserve_byte,
+            peak_memory_byte, reserve_byte, device_byte
+        FROM model_memory
+    """
+    ((total, peak, reserve, device),) = made.rows(query)
+    assert served == peak == pytest.approx(total)
+    assert reserve == pytest.approx(0.1 * device)
+    ((largest, byte, sample),) = made.rows("SELECT largest_batch, largest_batch_byte, sample_byte FROM largest_batch")
+    assert byte <= device < byte + sample
+    made.replace_rows(Scenario, [scenario(1, batch=largest, context=CONTEXT, phase="decode", **OF)])
+    ((at_largest,),) = made.rows("SELECT peak_memory_byte FROM llm_serving")
+    assert at_largest == pytest.approx(byte, rel=1e-12)
+    made.replace_rows(Scenario, [scenario(1, batch=largest + 1, context=CONTEXT, phase="decode", **OF)])
+    ((fits, time_s, usd, limit),) = made.rows(
+        "SELECT fits_device, tpot_s, million_tokens_usd, step_limit FROM llm_serving"
+    )
+    assert (fits, time_s, usd, limit) == (False, None, None, None)
+
+
+def test_a_version_is_a_condition(made: Bench) -> None:
+    """Versions differ by their host time: a step's and a sample's."""
+    rows = [
+        scenario(i, batch=32, context=CONTEXT, phase="decode", engine_version=version, **OF)
+        for i, version in enumerate(("2024", "2025", None), start=1)
+    ]
+    made.replace_rows(Scenario, rows)
+    known = dict(made.rows("SELECT engine_version, step_s + 32 * sample_s FROM engine_version WHERE backend = 'vllm'"))
+    times = dict(made.rows("SELECT scenario_id, latency_s FROM model_cost"))
+    assert times[1] - times[2] == pytest.approx(known["2024"] - known["2025"])
+    assert times[3] == times[2]
+    made.replace_rows(Scenario, [scenario(1, batch=1, context=64, phase="decode", engine_version="1900", **OF)])
+    assert made.rows("SELECT * FROM run") == []
+
+
+def test_several_devices_share_each_kernel(made: Bench) -> None:
+    """Two all-reduces a layer of batch x hidden, n times less of each weight to read, links with their latency."""
+    batch = 16
+    rows = [
+        scenario(i, batch=batch, context=CONTEXT, phase="decode", device_count=n, **OF)
+        for i, n in enumerate((None, 1, 2, 8), start=1)
+    ]
+    made.replace_rows(Scenario, rows)
+    found = {i: values for i, *values in made.rows("SELECT scenario_id, latency_s, exchange_s, macs FROM model_cost")}
+    assert found[1] == found[2]
+    assert found[1][1] == 0.0
+    link = "SELECT collective_byte_per_s, collective_call_s, collective_step_s FROM part_link WHERE interconnect = 'nvlink' AND hardware = ?"
+    ((byte_per_s, call_s, step_s),) = made.rows(link, [PART])
+    for i, n in ((3, 2), (4, 8)):
+        byte = batch * HIDDEN * FP16
+        reduces = 2 * LAYERS * (2 * (n - 1) / n * byte / byte_per_s + call_s + 2 * (n - 1) * step_s)
+        gather = (n - 1) / n * batch * VOCABULARY * FP16 / byte_per_s + call_s + (n - 1) * step_s
+        assert found[i][1] == pytest.approx(reduces + gather)
+    memory = dict(made.rows("SELECT scenario_id, weight_byte FROM run_memory"))
+    split = FP16 * (LAYERS * BLOCK + 2 * EMBEDDED)
+    assert memory[4] == pytest.approx(split / 8 + FP16 * NORMS)
+    kept = dict(made.rows("SELECT scenario_id, kv_cache_byte FROM run_memory"))
+    assert kept[4] == kept[1] / 8
+
+
+def test_what_limits_a_step(made: Bench) -> None:
+    rows = [
+        scenario(1, batch=256, context=16, phase="decode", **OF),
+        scenario(2, batch=256, context=8192, phase="decode", **OF),
+        scenario(3, batch=1, sequence=32768, phase="prefill", **OF),
+        scenario(4, batch=1, context=16, phase="decode", **OF),
+        scenario(5, batch=64, sequence=128, phase="prefill", device_count=8, **OF),
+    ]
+    made.replace_rows(Scenario, rows)
+    found = dict(made.rows("SELECT scenario_id, step_limit FROM model_cost"))
+    assert found[2] == "cache"
+    assert found[3] == "compute"
+    assert found[4] == "host"
+    query = "SELECT scenario_id, mfu_fraction, flops / latency_s / 989.4e12, mbu_fraction, dram_byte / latency_s / 3.35e12 FROM model_cost"
+    for _, mfu, by_hand, mbu, moved in made.rows(query):
+        assert mfu == pytest.approx(by_hand, rel=1e-2)
+        assert mbu == pytest.approx(moved, rel=1e-2)
