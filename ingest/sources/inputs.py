@@ -63,5 +63,14 @@ def parse_input(text: str, batch: int | None = None, sequence: int | None = None
     return Input(name, tensor, axes)
 
 
+def again(signature: str) -> tuple[str, ...]:
+    """How inputs are asked for that `model.input_signature` states; nothing where a size is neither a number nor free."""
+    found = re.findall(r"([\w.]+): (\w+)\[([^\]]*)\]", signature)
+    dims = [dim.strip() for _, _, shape in found for dim in shape.split(",")]
+    if not all(dim in SYMBOLS or dim.isdecimal() for dim in dims) or not {kind for _, kind, _ in found} <= TYPES.keys():
+        return ()
+    return tuple(f"{name}={shape.replace(' ', '')}:{kind}" for name, kind, shape in found)
+
+
 def _unreadable(text: str) -> CharzError:
     return CharzError("unreadable input", f"--input {text}", next="write e.g. B,3,224,224 or tokens=B,S:int64")

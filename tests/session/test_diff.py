@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from torch import nn
 import charz
 from charz.cli import dispatch
 from charz.ingest.measurements import kineto
+from charz.ingest.sources.inputs import again
 from charz.schema.errors import CharzError
 from charz.session import CharzWarning
 from charz.session.ask import against_trace
@@ -62,6 +64,16 @@ def test_a_regression_fails_where_it_is_larger(limit: str, code: int, versions: 
     assert dispatch.run([*line[:1], "v2", "v1", *line[3:], "--section", "total"]) == 0
 
 
+def test_what_grew_too_much_has_a_verdict(versions: Path) -> None:
+    """34 layers for 32 are 6.25 % more weights and work; what nobody holds to the limit has none."""
+    with charz.open(versions) as db:
+        rows = db.diff("v1", "v2", on="i7_13700k", batch=512, fail_on="5%").to_dicts()
+        assert "verdict" not in db.diff("v1", "v2", on="i7_13700k", batch=512).columns
+    assert {row["quantity"]: row["verdict"] for row in rows} == {
+        "latency": "FAIL", "energy": "FAIL", "peak memory": "FAIL", "macs": None, "kernel count": None,
+    }  # fmt: skip
+
+
 def test_a_limit_that_is_no_share_is_refused(versions: Path) -> None:
     with charz.open(versions) as db, pytest.raises(CharzError, match="not a share"):
         db.diff("v1", "v2", on="t4", fail_on="five")
@@ -95,12 +107,48 @@ def test_a_file_is_compared_with_its_last_revision(file: Path, tmp_path: Path, m
     Path("net.py").write_text(NET.replace("LAYERS", "6"))
     before = file.read_bytes()
     with charz.open(file) as db:
+        said: list[str] = []
+        db.messages = replace(db.messages, remark=said.append)
         rows = {row["quantity"]: row for row in db.diff("HEAD:net.py", "net.py", on="t4").to_dicts()}
+        assert [line for line in said if line.startswith("net.py takes")] == ["net.py takes input: fp32[B, 256]"]
         with pytest.raises(CharzError, match="no such git revision"):
             db.diff("nowhere:net.py", "net.py", on="t4")
     assert rows["macs"]["old_value"] == 4 * 256**2
     assert rows["macs"]["new_value"] == 6 * 256**2
     assert file.read_bytes() == before
+
+
+CONVOLVED = "from torch import nn\n\nclass Net(nn.Sequential):\n    def __init__(self):\n        super().__init__(nn.Conv2d(3, 8, 3))\n"
+
+
+@pytest.mark.slow
+def test_a_file_is_compared_at_the_inputs_of_what_is_known(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same code is the same work, whatever the guess of an input would be; without a database the inputs are given."""
+    monkeypatch.chdir(tmp_path)
+    Path("net.py").write_text(CONVOLVED)
+    copy = Path(shutil.copy(file, tmp_path))
+    with charz.open(copy) as db:
+        db.ingest("net.py:Net", inputs="B,3,40,52", name="v1", no_answers=True)
+        rows = {row["quantity"]: row for row in db.diff("v1", "net.py:Net", on="t4").to_dicts()}
+    assert rows["macs"]["old_value"] == rows["macs"]["new_value"] == 38 * 50 * 8 * 27
+    with charz.open(tmp_path / "none.duckdb") as db:
+        fresh = db.diff("net.py:Net", "net.py", on="t4", inputs="input=B,3,40,52").to_dicts()
+    assert fresh[0]["old_value"] == pytest.approx(rows["latency"]["old_value"], rel=1e-9)
+    assert not (tmp_path / "none.duckdb").exists()
+
+
+@pytest.mark.parametrize(
+    ("signature", "asked"),
+    [
+        ("x: fp32[B, 3, 40, 52]", ("x=B,3,40,52:fp32",)),
+        ("tokens: int64[B, S], mask: bool[B, S]", ("tokens=B,S:int64", "mask=B,S:bool")),
+        ("x: fp32[2*B, 3]", ()),
+    ],
+)
+def test_a_signature_is_asked_for_again(signature: str, asked: tuple[str, ...]) -> None:
+    assert again(signature) == asked
 
 
 def _trace(path: Path, steps: list[list[tuple[str, float]]]) -> Path:

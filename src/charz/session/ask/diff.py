@@ -14,7 +14,7 @@ from charz.schema.errors import CharzError, unknown_name
 
 from ..answer import Rows, answer
 from ..core import Core, Question
-from ..parameters import Backend, Batch, Cache, Cap, Part, Precision, Sequence_, Text, Top
+from ..parameters import Backend, Batch, Cache, Cap, Names, Part, Precision, Sequence_, Text, Top
 from ..question import single
 from ..scoped import Scoped
 from . import against_trace, versions
@@ -63,6 +63,14 @@ class Diff(Core):
         ],
         *,
         on: Part,
+        inputs: Annotated[
+            Names | None,
+            Text(
+                "Shape and type of an input of a version in a file, e.g. B,3,224,224:fp32; else as the other version has it.",
+                flag="input",
+                taken=list[str] | None,
+            ),
+        ] = None,
         fail_on: Annotated[str | None, Text("Growth of time, energy or memory that fails, e.g. 5%.")] = None,
         batch: Batch = None,
         sequence: Sequence_ = None,
@@ -81,7 +89,7 @@ class Diff(Core):
         question = single(old, on, batch, sequence, precision, backend, cache, cap)
         if versions.is_trace(new) and self.access.may_ingest:
             return self._against_trace(question, Path(new), section, top, most)
-        session, models = self._both(old, new)
+        session, models = self._both(old, new, (inputs,) if isinstance(inputs, str) else tuple(inputs or ()))
         questions = [replace(question, models=[model]) for model in models]
         if section == "total":
             runs = [_run(session, asked) for asked in questions]
@@ -105,22 +113,34 @@ class Diff(Core):
         return contextlib.ExitStack()
 
     @functools.cached_property
-    def _versions(self) -> dict[tuple[str, str], tuple[Core, tuple[str, str]]]:
+    def _versions(self) -> dict[tuple[str, str, tuple[str, ...]], tuple[Core, tuple[str, str]]]:
         return {}
 
-    def _both(self, old: str, new: str) -> tuple[Core, tuple[str, str]]:
+    def _both(self, old: str, new: str, inputs: tuple[str, ...]) -> tuple[Core, tuple[str, str]]:
         """A session that knows both models, and their names in it: this one where it has them, else one on a copy of the file."""
-        known = self._names("model")
+        known = self._names("model") if self.path.exists() else []
         if old in known and new in known:
             return self, (old, new)
         if not self.access.may_ingest:
             raise unknown_name("model", old if old not in known else new, known)
-        if (old, new) not in self._versions:
+        if (old, new, inputs) not in self._versions:
             wanted = {"old": old, "new": new}
-            path, names = self._made.enter_context(versions.ingested(self.path, wanted, known, self.messages))
+            asked = inputs or self._inputs([name for name in (old, new) if name in known])
+            path, found = self._made.enter_context(versions.ingested(self.path, wanted, known, asked, self.messages))
             session = self._made.enter_context(type(self)(path, messages=self.messages))
-            self._versions[old, new] = session, (names["old"], names["new"])
-        return self._versions[old, new]
+            self._versions[old, new, inputs] = session, (found["old"], found["new"])
+        return self._versions[old, new, inputs]
+
+    def _inputs(self, models: list[str]) -> tuple[str, ...]:
+        """How to ask for the inputs that the one of both versions has that is in the file."""
+        from charz.ingest.sources.inputs import again
+
+        query = "SELECT input_signature FROM model WHERE list_contains(?, model)"
+        return (
+            tuple(text for (said,) in self.connection().execute(query, [models]).fetchall() for text in again(said))
+            if models
+            else ()
+        )
 
     def _against_trace(self, question: Question, path: Path, section: str, top: int, most: float | None) -> Rows:
         """What a trace holds of the model beside what charz predicts of it."""
@@ -183,17 +203,19 @@ def _fraction(text: str | None) -> float | None:
 
 
 def _total(old: Record, new: Record, most: float | None) -> Rows:
-    """Each quantity of the run in both, and how far it grew; a failure where one grew by more than `most`."""
+    """Each quantity of the run in both, and how far it grew; a verdict on those that are held to `most`, where that is given."""
+    columns = ["quantity", "old_value", "new_value", "difference_value", "growth_fraction", "unit"]
     found = [
-        (name, old[column], new[column], _difference(old[column], new[column]), _growth(old[column], new[column]), unit)
+        [name, old[column], new[column], _difference(old[column], new[column]), _growth(old[column], new[column]), unit]
         for column, (name, unit) in _RUN.items()
         if column in old
     ]
-    columns = ("quantity", "old_value", "new_value", "difference_value", "growth_fraction", "unit")
-    grown = [_growth(old[column], new[column]) for column in _HELD if column in old]
-    return Rows(
-        columns, found, is_failure=most is not None and any(growth is not None and growth > most for growth in grown)
-    )
+    if most is None:
+        return Rows(tuple(columns), found)
+    held = [name for column, (name, _) in _RUN.items() if column in _HELD]
+    for row in found:
+        row.append(None if row[0] not in held or row[4] is None else "FAIL" if row[4] > most else "PASS")
+    return Rows((*columns, "verdict"), found, is_failure=any(row[-1] == "FAIL" for row in found))
 
 
 def _compared(section: str, rows: Iterable[against_trace.Row]) -> Rows:

@@ -11,6 +11,8 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import duckdb
+
 from charz.schema.errors import CharzError
 
 from ..messages import Messages
@@ -25,26 +27,35 @@ def is_trace(text: str) -> bool:
 
 @contextlib.contextmanager
 def ingested(
-    database: Path, wanted: Mapping[str, str], known: Sequence[str], messages: Messages
+    database: Path, wanted: Mapping[str, str], known: Sequence[str], inputs: Sequence[str], messages: Messages
 ) -> Iterator[tuple[Path, dict[str, str]]]:
     """A copy of a database that has every version too, and the name of each in it; gone at the end.
 
-    `wanted` gives a model, a file or `REVISION:FILE.py[:CLASS]` by the name of the version. Raises `CharzError` where one cannot
+    `wanted` gives a model, a file or `REVISION:FILE.py[:CLASS]` by the name of the version; files get `inputs`. Raises `CharzError` where one cannot
     be ingested.
     """
     with tempfile.TemporaryDirectory(prefix="charz-") as folder:
         copy = Path(folder, "versions.duckdb")
-        shutil.copyfile(database, copy)
+        if database.exists():
+            shutil.copyfile(database, copy)
         names = {}
         for version, text in wanted.items():
             names[version] = text if text in known else version
             if text not in known:
                 messages.remark(f"ingesting {text}")
-                _ingest(text, version, copy, Path(folder, version))
+                _ingest(text, version, copy, Path(folder, version), inputs if ".py" in text else ())
+                messages.remark(f"{text} takes {_signature(copy, version)}")
         yield copy, names
 
 
-def _ingest(text: str, name: str, database: Path, folder: Path) -> None:
+def _signature(database: Path, model: str) -> str:
+    """The inputs of a model as they are stored."""
+    with duckdb.connect(str(database), read_only=True) as connection:
+        ((signature,),) = connection.execute("SELECT input_signature FROM model WHERE model = ?", [model]).fetchall()
+    return signature
+
+
+def _ingest(text: str, name: str, database: Path, folder: Path, inputs: Sequence[str]) -> None:
     """Ingest a version in a process of its own: modules of one name in two revisions stay apart."""
     model, where = text, Path.cwd()
     match = _REVISION.fullmatch(text)
@@ -52,6 +63,7 @@ def _ingest(text: str, name: str, database: Path, folder: Path) -> None:
         model, where = match["model"], folder
         _check_out(match["revision"], folder, text)
     command = [sys.executable, "-m", "charz", "ingest", model, "--name", name, "--no-answers", "--db", str(database)]
+    command += [word for text in inputs for word in ("--input", text)]
     done = subprocess.run(command, cwd=where, capture_output=True, text=True, check=False)
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if "failed" in line or line.startswith("charz:")]

@@ -79,14 +79,17 @@ def _changed(spec: Spec, size: tuple[str, str]) -> Spec:
 
 
 def own(session: Core, model: str) -> Spec:
-    """The request that makes a model again: by its name, or from where it came under the name of the user's."""
-    from charz.ingest.sources.spec import PREFIXES, parse
+    """The request that makes a model again: by its name where that says where it came from, else from there under the name and
+    with the inputs that it has."""
+    from charz.ingest.sources.inputs import again
+    from charz.ingest.sources.spec import parse
 
-    query = "SELECT source FROM model WHERE model = ?"
-    sources = [source for (source,) in session.connection().execute(query, [model]).fetchall()]
-    if not sources or sources[0].partition(":")[0] in PREFIXES:
+    query = "SELECT source, input_signature FROM model WHERE model = ?"
+    found = session.connection().execute(query, [model]).fetchone()
+    if found is None or parse(model).source == found[0]:
         return parse(model)
-    return replace(parse(sources[0]), stored=model)
+    spec = parse(found[0])
+    return replace(spec, stored=model, inputs=again(found[1]) if spec.module == "factory" else ())
 
 
 def policy(base: str, modules: Mapping[str, str]) -> tuple[str, str]:
