@@ -7,7 +7,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import duckdb
 
@@ -16,7 +15,7 @@ from charz.schema.errors import CharzError
 from charz.schema.row import Row
 from charz.schema.workload import Model
 
-from .compile.rules import from_connection
+from .compile.rules import by_table
 from .write import MODEL_TABLES, delete, known_hashes
 
 PART = "merged_part"
@@ -40,8 +39,10 @@ def check(into: duckdb.DuckDBPyConnection, part: duckdb.DuckDBPyConnection, path
     if own["catalog_version"] != other["catalog_version"]:
         exists = _difference(json.loads(own["catalog_rows"]), json.loads(other["catalog_rows"]))
         raise CharzError("another catalog", str(path), exists, "`charz hardware sync` brings both to this charz's")
-    if from_connection(into).fingerprint != from_connection(part).fingerprint:
-        raise CharzError("compiled by other rules", str(path), _changed(maintain.rules(into), maintain.rules(part)))
+    ours, theirs = ({**maintain.rules(c), **by_table(c)} for c in (into, part))
+    if changed := sorted(name for name in {*ours, *theirs} if ours.get(name) != theirs.get(name)):
+        exists = f"different are rows of {', '.join(changed)}"
+        raise CharzError("compiled by other rules", str(path), exists, "give both files the same")
 
 
 def _difference(own: Mapping[str, Mapping[str, str]], other: Mapping[str, Mapping[str, str]]) -> str:
@@ -54,11 +55,6 @@ def _difference(own: Mapping[str, Mapping[str, str]], other: Mapping[str, Mappin
             first = ".".join(map(str, json.loads(keys[0])))
             found.append(f"{len(keys)} rows of {table}, as {first}")
     return f"different are {'; '.join(found[:3])}{f' and {len(found) - 3} more tables' if len(found) > 3 else ''}"
-
-
-def _changed(own: Mapping[str, Any], other: Mapping[str, Any]) -> str:
-    names = sorted(name for name in {*own, *other} if own.get(name) != other.get(name))
-    return f"different are rows of {', '.join(names) or 'what charz compiles by'}"
 
 
 def merge(

@@ -115,6 +115,12 @@ def from_connection(connection: duckdb.DuckDBPyConnection) -> Rules:
     return _build({t: connection.sql(f"SELECT {', '.join(c)} FROM {t.TABLE}").fetchall() for t, c in _COLUMNS.items()})
 
 
+def by_table(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """A hash of each table of the rules that a database holds now."""
+    tables = {t: connection.sql(f"SELECT {', '.join(c)} FROM {t.TABLE}").fetchall() for t, c in _COLUMNS.items()}
+    return {row_type.TABLE: fingerprint({row_type: rows}) for row_type, rows in tables.items()}
+
+
 def _build(tables: Mapping[type[Row], Sequence[tuple[Any, ...]]]) -> Rules:
     backends = {name: folds_norm for name, folds_norm, *_ in tables[Backend]}
     bits = {name: width for name, width, _ in tables[Precision]}

@@ -49,9 +49,9 @@ READS: dict[str, tuple[list[str], dict[str, Any]]] = {
 """Arguments and options of each command that only reads."""
 
 OTHERS = {
-    "calibrate", "doctor", "export", "fusion", "graph", "hardware add", "hardware dump", "hardware remove", "hardware sync",
+    "calibrate", "doctor", "engine start", "export", "fusion", "graph", "hardware add", "hardware dump", "hardware remove", "hardware sync",
     "hardware template", "ingest", "measure",
-    "mcp", "measurements import", "measurements list", "plot", "refresh", "scenario add", "scenario remove", "validate",
+    "mcp", "measurements import", "merge", "measurements list", "plot", "refresh", "scenario add", "scenario remove", "validate",
     "what-if", "workload",
 }  # fmt: skip
 """Commands that write, run models or other commands, or want measurements: their own tests call them."""

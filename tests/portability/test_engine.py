@@ -58,8 +58,14 @@ def both(copy: Path, engine: Server) -> Iterator[tuple[Session, Session]]:
         yield here, there
 
 
+BROAD = ("compare", "sweep", "llm")
+"""Methods that ask as others do."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("method", QUESTIONS)
+@pytest.mark.parametrize(
+    "method", [pytest.param(name, marks=[pytest.mark.broad] if name in BROAD else []) for name in QUESTIONS]
+)
 def test_the_engine_gives_what_the_file_gives(both: tuple[Session, Session], method: str) -> None:
     here, there = (QUESTIONS[method](session) for session in both)
     assert len(here) > 0

@@ -149,7 +149,7 @@ def _measured(connection: duckdb.DuckDBPyConnection) -> Measurement:
     return Measurement(**{**empty, **known})
 
 
-@pytest.fixture(scope="module", params=MODES)
+@pytest.fixture(scope="module", params=["one process", pytest.param("two workers", marks=pytest.mark.broad)])
 def sail(request: pytest.FixtureRequest) -> Iterator[Any]:
     """A Spark session with a server of its own."""
     with pytest.MonkeyPatch.context() as patched:

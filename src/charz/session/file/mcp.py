@@ -25,6 +25,9 @@ from ..parameters import Text
 _RUNS_HERE = {"fusion", "mcp"}
 """Methods that compile or serve on this machine, and change no database."""
 
+_SERVES = {"engine", "mcp"}
+"""Methods that serve until they are ended: no tool."""
+
 _INSTRUCTIONS = (
     "charz predicts time, energy and memory of neural networks on CPUs, GPUs, TPUs and KPUs, from a database of models and parts."
     " `models` lists the models, `hardware_list` the parts; every answer is rows in SI units, the unit at the end of a column's"
@@ -177,7 +180,7 @@ def _offered(owner: type, is_writing: bool) -> Iterator[tuple[str, Any]]:
         for member, method in members.items():
             tool = "_".join(filter(None, (name, member))).replace("-", "_")
             is_read = not method.asked.is_writing and name not in _RUNS_HERE and not _wants_file(method)
-            if name != "mcp" and (is_writing or is_read):
+            if name not in _SERVES and (is_writing or is_read):
                 yield tool, method
 
 
