@@ -25,8 +25,9 @@ def table(
 ) -> pl.DataFrame:
     """Score of each group: `rows`, `median_error` and `p90_error` of |log ratio|, `bias` (median log
     ratio: above 0 predicts too slow), `mape`, `within_30_fraction`, `spearman`; where the columns `p10_s` and `p90_s` exist,
-    `interval_coverage_fraction` and `mean_interval_width`, the ratio of its ends; and where `unfitted_s` does, the least and the largest factor on the host's time that the
-    predictions take, and `unfitted_median_error` and `unfitted_bias`, the score without it."""
+    `interval_coverage_fraction` and `mean_interval_width`, the ratio of its ends; and where `unfitted_s` does, the least and
+    the largest factor on the host's time that the predictions take, and `unfitted_median_error` and `unfitted_bias`, the
+    score without it."""
     error, ratio = pl.col(LOG_RATIO).abs(), pl.col(predicted) / pl.col(measured)
     figures = [
         pl.len().alias("rows"),

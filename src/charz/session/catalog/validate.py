@@ -86,7 +86,9 @@ class Validate(Core):
         """
         refused = [name for (name,) in connection.execute(query).fetchall()]
         if refused:
-            self.messages.warn(f"refused: rows of {', '.join(refused)}, whose parameters are not those of the network ingested")
+            self.messages.warn(
+                f"refused: rows of {', '.join(refused)}, whose parameters are not those of the network ingested"
+            )
 
     def _say_factors(self, frame: pl.DataFrame) -> None:
         """Say which factors on the host's time were fitted on the rows that are scored."""
