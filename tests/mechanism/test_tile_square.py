@@ -91,7 +91,12 @@ def test_attention_goes_by_queries_where_these_are_cut(
 
 def test_rounds_that_follow_one_upon_another_share_no_wave(check: Callable[..., None]) -> None:
     """The same two products, the second of which waits for the first: each takes its 2 blocks in a wave of its own."""
-    check("tile_step", {"waves": 2.0, "tile_count": 4.0, "ideal_s": 4096.0}, shape_step=STEP | {"rounds": 2.0}, part_tile=TILE)
+    check(
+        "tile_step",
+        {"waves": 2.0, "tile_count": 4.0, "ideal_s": 4096.0},
+        shape_step=STEP | {"rounds": 2.0},
+        part_tile=TILE,
+    )
     # On four cores all blocks of both would fit into one wave, were they independent.
     wide = TILE | {"tile_unit_count": 4.0, "peak_ops_per_s": 256.0}
     check("tile_step", {"waves": 1.0, "ideal_s": 2048.0}, shape_step=STEP, part_tile=wide)

@@ -333,7 +333,9 @@ class Run:
         if kernel.layout == "nhwc" and main.size("groups") > 1 and main.size("taps"):
             channels = main.size("k") / main.size("taps")
             if math.log2(channels) % 1:
-                operands = {e["position"]: e["tensor_id"] for e in self.facts.where("edge", consumer_operator_id=kernel.anchor)}
+                operands = {
+                    e["position"]: e["tensor_id"] for e in self.facts.where("edge", consumer_operator_id=kernel.anchor)
+                }
                 image = self.elements[operands[0]] * self.facts.width(kernel.precision)
                 return replace(call, converted=2 * (image + kernel.written))
         return call

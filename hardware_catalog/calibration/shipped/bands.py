@@ -64,7 +64,9 @@ def residuals(connection: duckdb.DuckDBPyConnection, shipped: dict[str, pl.DataF
     frame = validation.predicted(connection, SCORED, overrides=shipped)
     if not len(frame):
         raise _too_few(0)
-    return _weighed(frame.join(fitted, on=["hardware", "backend"], how="anti"), shipped, ["family", "backend"], "hardware")
+    return _weighed(
+        frame.join(fitted, on=["hardware", "backend"], how="anti"), shipped, ["family", "backend"], "hardware"
+    )
 
 
 def unknown(connection: duckdb.DuckDBPyConnection, shipped: dict[str, pl.DataFrame]) -> pl.DataFrame:
@@ -85,9 +87,7 @@ def _weighed(frame: pl.DataFrame, shipped: dict[str, pl.DataFrame], group: list[
     )
     units = [*group, unit]
     within = ["source_id", "model", "precision", "batch_class"]
-    return scored.with_columns(
-        weight=1.0 / pl.len().over(*units, *within) / pl.struct(within).n_unique().over(*units)
-    )
+    return scored.with_columns(weight=1.0 / pl.len().over(*units, *within) / pl.struct(within).n_unique().over(*units))
 
 
 def by_class(rows: pl.DataFrame, scope: str, backend: str, left_out: str) -> list[dict[str, object]]:
