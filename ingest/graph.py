@@ -42,6 +42,8 @@ class GraphTensor:
     storage_tensor_id: int
     is_output: bool = False
     is_size_bound: bool = False
+    context_limit: int | None = None
+    """Most tokens of the context that its size counts: those of a sliding window."""
     held_operator_id: int | None = None
     """Last operator during which the model's Python code holds the storage, None where that was not seen."""
 
@@ -84,6 +86,8 @@ class GraphOperator:
     attention: int | None = None
     """Number of the attention whose math path it is part of (`trace.attention`), None for one of none."""
     steps: list[Step] = field(default_factory=list)
+    context_limit: int | None = None
+    """Most tokens of the context that its work counts."""
     accesses: dict[int, Polynomial] = field(default_factory=dict)
     """Elements really moved of a tensor, by tensor id, where that is not the whole tensor."""
     draw_fractions: dict[int, float] = field(default_factory=dict)

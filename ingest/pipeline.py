@@ -98,6 +98,7 @@ def describe(request: Request, graph: Graph, traced: Traced) -> dict[str, Any]:
         "default_sequence": request.default_sequence,
         "parameter_count": sum(p.numel() for p in request.module.parameters()),
         "published_macs": request.published_macs,
+        "stored_policy": request.stored_policy,
         "planned_format": graph.planned_format,
         "layout_problem": graph.layout_problem,
     }

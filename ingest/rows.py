@@ -26,7 +26,7 @@ from .graph import Graph, GraphOperator, Polynomial, Powers
 
 Columns = dict[str, list[Any]]
 
-_POWERS = ("batch_power", "sequence_power", "context_power", "logit_power")
+_POWERS = ("batch_power", "sequence_power", "context_power", "logit_power", "context_limit")
 
 
 @dataclass(slots=True)
@@ -113,7 +113,7 @@ def workload(graph: Graph) -> dict[type[Row], Columns]:
         TensorTerm: _transposed(
             ("tensor_id", "coefficient", *_POWERS),
             [
-                (t.tensor_id, c, *_of_logits(powers, t.producer_operator_id in logits))
+                (t.tensor_id, c, *_sized(powers, t.producer_operator_id in logits, t.context_limit))
                 for t in tensors
                 for powers, c in t.elements.items()
             ],
@@ -125,7 +125,13 @@ def workload(graph: Graph) -> dict[type[Row], Columns]:
         AccessTerm: _transposed(
             ("operator_id", "tensor_id", "draw_fraction", "coefficient", *_POWERS),
             [
-                (o.operator_id, t, o.draw_fractions.get(t), c, *_of_logits(powers, o.operator_id in logits))
+                (
+                    o.operator_id,
+                    t,
+                    o.draw_fractions.get(t),
+                    c,
+                    *_sized(powers, o.operator_id in logits, o.context_limit),
+                )
                 for o in operators
                 for t, size in o.accesses.items()
                 for powers, c in size.items()
@@ -134,15 +140,17 @@ def workload(graph: Graph) -> dict[type[Row], Columns]:
     }
 
 
-def _of_logits(powers: Powers, is_of_logits: bool) -> tuple[int, int, int, int]:
-    """Exponents of batch, sequence, context and tokens whose logits are made, which are the sequence's of what makes them."""
+def _sized(powers: Powers, is_of_logits: bool, limit: int | None) -> tuple[int | None, ...]:
+    """Exponents of batch, sequence, context and tokens whose logits are made, which are the sequence's of what makes them; and
+    the most tokens of the context that count."""
     batch, sequence, context = powers
-    return (batch, 0, context, sequence) if is_of_logits else (batch, sequence, context, 0)
+    most = limit if context else None
+    return (batch, 0, context, sequence, most) if is_of_logits else (batch, sequence, context, 0, most)
 
 
 def _terms(operators: Sequence[GraphOperator], logits: Collection[int]) -> list[tuple[Any, ...]]:
     return [
-        (o.operator_id, s.step, quantity, c, *_of_logits(powers, o.operator_id in logits))
+        (o.operator_id, s.step, quantity, c, *_sized(powers, o.operator_id in logits, o.context_limit))
         for o in operators
         for s in o.steps
         for quantity, size in s.quantities.items()

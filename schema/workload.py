@@ -48,6 +48,8 @@ class Model(Row):
     """Elements of all trainable parameters, shared ones once."""
     published_macs: float | None
     """Multiply-accumulates its publisher states for batch 1; null when none is stated."""
+    stored_policy: str | None
+    """Precision policy in which its checkpoint is stored (`quantization_config`); null where that says none."""
     planned_format: str
     """Memory format that inductor plans for the model's images, `nchw` or `nhwc`."""
     layout_problem: str | None
@@ -211,6 +213,8 @@ class Term(ModelRow):
     """Exponent of the context length."""
     logit_power: int
     """Exponent of the tokens of a sample whose logits are made (`run.logit_tokens`)."""
+    context_limit: int | None
+    """Most tokens of the context that count, those of a sliding window; null where all do."""
 
 
 class Tensor(ModelRow):
@@ -262,6 +266,8 @@ class TensorTerm(ModelRow):
     """Exponent of the context length."""
     logit_power: int
     """Exponent of the tokens of a sample whose logits are made (`run.logit_tokens`)."""
+    context_limit: int | None
+    """Most tokens of the context that count, those of a sliding window; null where all do."""
 
 
 class Edge(ModelRow):
@@ -307,3 +313,5 @@ class AccessTerm(ModelRow):
     """Exponent of the context length."""
     logit_power: int
     """Exponent of the tokens of a sample whose logits are made (`run.logit_tokens`)."""
+    context_limit: int | None
+    """Most tokens of the context that count, those of a sliding window; null where all do."""

@@ -55,6 +55,7 @@ def build(spec: Spec) -> Request:
         name=name + "".join(f",{k}={v}" for k, v in spec.settings), source=spec.source, module=module,
         family=config.model_type, default_batch=batch, default_sequence=1,
     )  # fmt: skip
+    request.stored_policy = stored_policy(getattr(config, "quantization_config", None))
     native = image_sides(config, architecture)
     add_inputs(request, config, Wanted(batch, spec.sequence, architecture.sequence, spec.sides or native))
     request.chosen = _chosen(request, spec)
@@ -70,6 +71,38 @@ def build(spec: Spec) -> Request:
         request.axes = {n: {d: p for d, p in dims.items() if p != BATCH} for n, dims in request.axes.items()}
     _adapt(request, config, is_step=spec.sequence == 1)
     return request
+
+
+_POLICIES = {
+    "fp8": "fp8",
+    "fbgemm_fp8": "fp8",
+    "mxfp4": "mxfp4",
+    "bitsandbytes_8bit": "w8a16",
+    "bitsandbytes_4bit": "w4a16",
+}
+"""Precision policy by how a checkpoint says that it is quantized."""
+
+
+def stored_policy(said: Any) -> str | None:
+    """Precision policy of a checkpoint's `quantization_config`; None without one, and for a way that charz does not know."""
+    said = said.to_dict() if hasattr(said, "to_dict") else said
+    if not isinstance(said, dict):
+        return None
+    method = str(said.get("quant_method", "")).lower()
+    if method in ("gptq", "awq"):
+        return {4: "w4a16", 8: "w8a16"}.get(said.get("bits", 4))
+    if method == "compressed-tensors":
+        groups = said.get("config_groups") or {}
+        group: dict[str, Any] = next(iter(groups.values()), {})
+        weights, inputs = group.get("weights") or {}, group.get("input_activations")
+        if weights.get("type") == "float":
+            return "nvfp4" if weights.get("num_bits") == 4 else "fp8"
+        return {4: "w4a16", 8: "int8" if inputs else "w8a16"}.get(weights.get("num_bits", 0))
+    if method == "modelopt":
+        return "nvfp4" if "FP4" in str(said.get("quant_algo", "")).upper() else "fp8"
+    if method == "bitsandbytes":
+        method += "_4bit" if said.get("load_in_4bit") else "_8bit"
+    return _POLICIES.get(method)
 
 
 def _chosen(request: Request, spec: Spec) -> list[str]:
@@ -207,8 +240,8 @@ def _adapt(request: Request, config: Any, is_step: bool) -> None:
     is_step = is_step and bool(cache or LISTED in parameters)
     states = after_prompt(request, original) if is_step else States()
     held = make_step(request, states) if is_step else []
-    slid = windows(config) if is_step and not states.tensors else []
-    if any(slid):
+    slid = windows(config) if not states.tensors else []
+    if is_step and any(slid):
         longest = max(length for length in slid if length)
         request.reason = f"{request.reason}; a sliding window is full: a context of {longest} or more"
     names = list(request.keywords)
@@ -225,7 +258,7 @@ def _adapt(request: Request, config: Any, is_step: bool) -> None:
         layers, listed = states.given([inputs.pop(name) for name in held])
         if listed:
             inputs[LISTED] = listed
-        past = StepCache(context, layers, slid) if is_step else SymbolicCache(context)
+        past = StepCache(context, layers, slid) if is_step else SymbolicCache(context, slid)
         if cache:
             inputs[cache] = past
         with as_it_runs(request.module, config.model_type):

@@ -32,6 +32,7 @@ ATTENTION = EXPERTS = "charz"
 _LIBRARY = torch.library.Library(bounded.NAMESPACE, "FRAGMENT")
 _LIBRARY.define("kv_cache(Tensor states, Tensor context) -> Tensor")
 _LIBRARY.define("kv_window(Tensor states, int length) -> Tensor")
+_LIBRARY.define("kv_sliding(Tensor states, Tensor context, int length) -> Tensor")
 _LIBRARY.define("grouped_mm(Tensor input, Tensor weight, Tensor offsets, int chosen) -> Tensor")
 _LIBRARY.define(
     "latent_attention(Tensor query, Tensor rotated, Tensor latent, Tensor key, int width, int value) -> Tensor"
@@ -45,6 +46,10 @@ def _kv_cache(states: torch.Tensor, context: torch.Tensor) -> torch.Tensor:
 
 def _kv_window(states: torch.Tensor, length: int) -> torch.Tensor:
     return states.new_empty((*states.shape[:-2], length, states.shape[-1]))
+
+
+def _kv_sliding(states: torch.Tensor, context: torch.Tensor, length: int) -> torch.Tensor:
+    return _kv_cache(states, context)
 
 
 def _grouped_mm(input: torch.Tensor, weight: torch.Tensor, offsets: torch.Tensor, chosen: int) -> torch.Tensor:
@@ -64,7 +69,7 @@ def _expert_linear(
 
 
 for _name, _function in (
-    ("kv_cache", _kv_cache), ("kv_window", _kv_window), ("grouped_mm", _grouped_mm), ("expert_linear", _expert_linear),
+    ("kv_cache", _kv_cache), ("kv_window", _kv_window), ("kv_sliding", _kv_sliding), ("grouped_mm", _grouped_mm), ("expert_linear", _expert_linear),
     ("latent_attention", _latent_attention),
 ):  # fmt: skip
     _LIBRARY.impl(_name, _function, "CompositeExplicitAutograd")
@@ -187,15 +192,20 @@ class SymbolicCache:
     is_initialized = True
     layers: tuple[Any, ...] = ()
 
-    def __init__(self, context: torch.Tensor) -> None:
+    def __init__(self, context: torch.Tensor, windows: list[int | None] | None = None) -> None:
         self.context = context
+        self._windows = windows or []
         self.was_asked = False
         """Whether a layer asked for a state."""
 
     def update(
         self, keys: torch.Tensor, values: torch.Tensor, layer_idx: int = 0, *_unused: Any, **_more: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Keys and values of the whole context."""
+        """Keys and values of the whole context, of a layer with a window of at most that."""
+        window = self._windows[layer_idx] if layer_idx < len(self._windows) else None
+        if window is not None:
+            kept = torch.ops.charz.kv_sliding
+            return kept(keys, self.context, window), kept(values, self.context, window)
         return torch.ops.charz.kv_cache(keys, self.context), torch.ops.charz.kv_cache(values, self.context)
 
     def get_seq_length(self, layer_idx: int = 0) -> int:

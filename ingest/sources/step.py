@@ -70,9 +70,8 @@ class StepCache(SymbolicCache):
     """Stands in for transformers' cache behind a prompt: keys and values as long as the context, states as they were left."""
 
     def __init__(self, context: torch.Tensor, states: list[Any], windows: list[int | None]) -> None:
-        super().__init__(context)
+        super().__init__(context, windows)
         self._states = states
-        self._windows = windows
 
     def update(
         self, keys: torch.Tensor, values: torch.Tensor, layer_idx: int = 0, *_unused: Any, **_more: Any

@@ -71,6 +71,8 @@ class Request:
     """Set when the model arrives exported."""
     reason: str | None = None
     """Why a size is fixed, where the source itself knows."""
+    stored_policy: str | None = None
+    """Precision policy in which the checkpoint is stored, where its configuration says so."""
     is_step: bool = False
     """Whether it is one token, with the states that a prompt left among its inputs."""
     left_out: list[str] = field(default_factory=list)

@@ -58,7 +58,10 @@ VIEWS_IN_PLACE = {
 }
 """Operators that change how a tensor is seen, not what it holds, though their schema says they write."""
 
-KV_CACHE = ("charz.kv_cache.default", "charz.kv_window.default")
+SLIDING = "charz.kv_sliding.default"
+"""Stands for a cache that is as long as the context, at most as a window."""
+
+KV_CACHE = ("charz.kv_cache.default", "charz.kv_window.default", SLIDING)
 """Stand for a cache kept between runs: what they return is resident, and nothing moves to make it."""
 
 ZERO: Polynomial = {(0, 0, 0): 0.0}
@@ -96,6 +99,7 @@ def lower(
     _mark_outputs(state, program.graph_module)
     _set_stages(state.graph)
     _mark_logits(state.graph)
+    _pass_limits(state.graph)
     if references is not None:
         _set_held(state, references)
     for memory_format, found in layouts(program).items():
@@ -241,6 +245,7 @@ def _add_operator(state: Lowering, node: Node, target: Any, name: str) -> None:
     call.outputs = [v for v in outputs if v is not None]
     if name in KV_CACHE:
         graph.tensors[call.output.tensor_id].role = "kv_cache"
+        graph.tensors[call.output.tensor_id].context_limit = call["length"] if name == SLIDING else None
     is_view = name in KV_CACHE or (
         not mutable
         and bool(call.outputs)
@@ -357,6 +362,19 @@ def _mark_logits(graph: Graph) -> None:
         graph.logit_operators = frozenset(made)
         head = graph.operators[heads[-1]]
         head.accesses.setdefault(head.reads[0], dict(graph.tensors[head.reads[0]].elements))
+
+
+def _pass_limits(graph: Graph) -> None:
+    """What is worked out of a window's keys and values is as long as the window."""
+    if all(tensor.context_limit is None for tensor in graph.tensors):
+        return
+    for operator in graph.operators:
+        limits = [limit for t in operator.reads if (limit := graph.tensors[t].context_limit) is not None]
+        if limits:
+            operator.context_limit = max(limits)
+            for written in operator.writes:
+                if any(powers[2] for powers in graph.tensors[written].elements):
+                    graph.tensors[written].context_limit = operator.context_limit
 
 
 def _set_stages(graph: Graph) -> None:

@@ -40,7 +40,8 @@ moved_elements AS (
         MAX(a.draw_fraction) AS draw_fraction,
         SUM(
             a.coefficient
-            * POWER(r.batch, a.batch_power) * POWER(r.sequence, a.sequence_power) * POWER(r.context, a.context_power)
+            * POWER(r.batch, a.batch_power) * POWER(r.sequence, a.sequence_power)
+            * POWER(LEAST(r.context, COALESCE(a.context_limit, r.context)), a.context_power)
             * POWER(r.logit_tokens, a.logit_power)
         ) AS elements
     FROM (SELECT DISTINCT model, batch, sequence, context, logit_tokens FROM run) AS r

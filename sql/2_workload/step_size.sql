@@ -12,7 +12,8 @@ WITH evaluated_terms AS (
         t.step,
         t.quantity,
         t.coefficient
-        * POWER(r.batch, t.batch_power) * POWER(r.sequence, t.sequence_power) * POWER(r.context, t.context_power)
+        * POWER(r.batch, t.batch_power) * POWER(r.sequence, t.sequence_power)
+        * POWER(LEAST(r.context, COALESCE(t.context_limit, r.context)), t.context_power)
         * POWER(r.logit_tokens, t.logit_power)
             AS amount
     FROM (SELECT DISTINCT model, batch, sequence, context, logit_tokens FROM run) AS r

@@ -18,13 +18,15 @@ SELECT
             WHEN t.batch_power = 0 THEN 1e0
             WHEN t.batch_power = 1 AND b.serves AND t.logit_power = 0 THEN b.chunk_tokens / NULLIF(r.sequence, 0)
             ELSE 0e0
-        END * t.coefficient * POWER(r.sequence, t.sequence_power) * POWER(r.context, t.context_power)
+        END * t.coefficient * POWER(r.sequence, t.sequence_power)
+        * POWER(LEAST(r.context, COALESCE(t.context_limit, r.context)), t.context_power)
         * POWER(r.logit_tokens, t.logit_power) * s.bits / 8e0
     ) AS fixed_byte,
     -- Bytes more for each sample. [byte]
     SUM(
         CASE WHEN t.batch_power = 1 AND NOT (b.serves AND t.logit_power = 0) THEN 1e0 ELSE 0e0 END * t.coefficient
-        * POWER(r.sequence, t.sequence_power) * POWER(r.context, t.context_power)
+        * POWER(r.sequence, t.sequence_power)
+        * POWER(LEAST(r.context, COALESCE(t.context_limit, r.context)), t.context_power)
         * POWER(r.logit_tokens, t.logit_power) * s.bits / 8e0
     ) AS sample_byte,
     -- Highest power of the batch in its size: above 1 the two terms are not all of it.

@@ -11,13 +11,15 @@ SELECT
     -- Elements held in memory.
     SUM(
         t.coefficient
-        * POWER(r.batch, t.batch_power) * POWER(r.sequence, t.sequence_power) * POWER(r.context, t.context_power)
+        * POWER(r.batch, t.batch_power) * POWER(r.sequence, t.sequence_power)
+        * POWER(LEAST(r.context, COALESCE(t.context_limit, r.context)), t.context_power)
         * POWER(r.logit_tokens, t.logit_power)
     ) AS elements,
     -- Part of them that grows with the batch and is not of logits: a step of a server makes them of one chunk of tokens.
     SUM(
         CASE WHEN t.batch_power > 0 AND t.logit_power = 0 THEN 1e0 ELSE 0e0 END * t.coefficient
-        * POWER(r.batch, t.batch_power) * POWER(r.sequence, t.sequence_power) * POWER(r.context, t.context_power)
+        * POWER(r.batch, t.batch_power) * POWER(r.sequence, t.sequence_power)
+        * POWER(LEAST(r.context, COALESCE(t.context_limit, r.context)), t.context_power)
     ) AS token_elements
 FROM (SELECT DISTINCT model, batch, sequence, context, logit_tokens FROM run) AS r
 INNER JOIN tensor_term AS t ON t.model = r.model

@@ -69,6 +69,6 @@ def polynomial(terms: Iterable[Record], batch: float, sequence: float, context: 
     """A size at a batch, a sequence and a context."""
     return sum(
         t["coefficient"] * batch ** t["batch_power"] * sequence ** (t["sequence_power"] + t["logit_power"])
-        * context ** t["context_power"]
+        * min(context, t.get("context_limit") or context) ** t["context_power"]
         for t in terms
     )  # fmt: skip

@@ -193,3 +193,95 @@ def test_what_limits_a_step(made: Bench) -> None:
     for _, mfu, by_hand, mbu, moved in made.rows(query):
         assert mfu == pytest.approx(by_hand, rel=1e-2)
         assert mbu == pytest.approx(moved, rel=1e-2)
+
+
+LATENT, ROTATED, PLAIN, VALUE = 128, 64, 64, 64
+
+
+@pytest.fixture(scope="module")
+def latent() -> Iterator[Bench]:
+    """A layer of DeepSeek-V2, small, on an H100."""
+    settings = {
+        "num_hidden_layers": 1, "hidden_size": HIDDEN, "intermediate_size": INNER, "num_attention_heads": HEADS,
+        "num_key_value_heads": HEADS, "vocab_size": VOCABULARY, "kv_lora_rank": LATENT, "qk_nope_head_dim": PLAIN,
+        "v_head_dim": VALUE, "n_routed_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 256,
+    }  # fmt: skip
+    spec = parse("hf:deepseek-v2-lite", settings=tuple((k, str(v)) for k, v in settings.items()))
+    graph, _ = to_graph(build(spec))
+    with Bench(("run_memory", "operator_work"), with_parts=True) as bench:
+        bench.execute("DELETE FROM hardware WHERE hardware <> ?", [PART])
+        bench.add_graph(graph, "latent")
+        bench.execute("UPDATE model SET has_context = true")
+        yield bench
+
+
+def test_latents_are_kept_and_read_as_they_are(latent: Bench) -> None:
+    """A token keeps a latent and the key that is rotated, shared by all heads; a step reads them and multiplies as wide."""
+    latent.replace_rows(Scenario, [scenario(1, batch=4, context=CONTEXT, phase="decode", **OF)])
+    ((kept,),) = latent.rows("SELECT kv_cache_byte FROM run_memory")
+    assert kept == 4 * CONTEXT * (LATENT + ROTATED) * FP16
+    query = "SELECT macs, kv_cache_byte FROM operator_work WHERE operator_class = 'attention'"
+    ((macs, read),) = latent.rows(query)
+    assert macs == 4 * HEADS * CONTEXT * (LATENT + ROTATED + LATENT)
+    assert read == kept
+
+
+def test_a_prompt_multiplies_as_wide_as_keys_are(latent: Bench) -> None:
+    """But for one query of it; what expands latents takes as much work either way."""
+    latent.replace_rows(Scenario, [scenario(1, batch=1, sequence=CONTEXT, phase="prefill", **OF)])
+    ((macs,),) = latent.rows("SELECT macs FROM operator_work WHERE operator_class = 'attention'")
+    usual = HEADS * CONTEXT * CONTEXT * (PLAIN + ROTATED + VALUE)
+    assert macs == usual + HEADS * CONTEXT * (2 * LATENT - PLAIN - VALUE)
+    ((expanded,),) = latent.rows("SELECT SUM(macs) FROM operator_work WHERE operator LIKE 'bmm%'")
+    assert expanded == CONTEXT * LATENT * HEADS * (PLAIN + VALUE)
+
+
+def test_a_window_is_as_much_of_the_context_as_counts() -> None:
+    """Of two layers one slides over 512 tokens: it keeps, reads and multiplies those of a longer context alone."""
+    settings = {
+        "num_hidden_layers": 2, "hidden_size": HIDDEN, "intermediate_size": INNER, "num_attention_heads": HEADS,
+        "num_key_value_heads": KEY_HEADS, "head_dim": WIDTH, "vocab_size": VOCABULARY, "sliding_window": 512,
+        "layer_types": '["sliding_attention", "full_attention"]', "use_sliding_window": "true", "max_window_layers": 0,
+    }  # fmt: skip
+    graph, _ = to_graph(build(parse("hf:qwen3-8b", settings=tuple((k, str(v)) for k, v in settings.items()))))
+    with Bench(("run_memory", "operator_work"), with_parts=True) as bench:
+        bench.execute("DELETE FROM hardware WHERE hardware <> ?", [PART])
+        bench.add_graph(graph, "sliding")
+        bench.execute("UPDATE model SET has_context = true")
+        contexts = (256, 512, 4096)
+        rows = [scenario(i, batch=1, context=c, phase="decode", **OF) for i, c in enumerate(contexts, start=1)]
+        bench.replace_rows(Scenario, rows)
+        token = 2 * KEY_HEADS * WIDTH * FP16
+        kept = [byte for (byte,) in bench.rows("SELECT kv_cache_byte FROM run_memory ORDER BY scenario_id")]
+        assert kept == [token * (min(c, 512) + c) for c in contexts]
+        query = "SELECT SUM(macs), SUM(kv_cache_byte) FROM operator_work WHERE operator_class = 'attention' GROUP BY scenario_id"
+        found = bench.rows(f"{query} ORDER BY scenario_id")
+        assert found == [(2 * HEADS * WIDTH * (min(c, 512) + c), byte) for c, byte in zip(contexts, kept, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("said", "policy"),
+    [
+        (None, None),
+        ({"quant_method": "fp8", "weight_block_size": [128, 128]}, "fp8"),
+        ({"quant_method": "awq", "bits": 4}, "w4a16"),
+        ({"quant_method": "gptq", "bits": 8}, "w8a16"),
+        ({"quant_method": "mxfp4"}, "mxfp4"),
+        (
+            {
+                "quant_method": "compressed-tensors",
+                "config_groups": {"a": {"weights": {"num_bits": 8, "type": "float"}}},
+            },
+            "fp8",
+        ),
+        (
+            {"quant_method": "compressed-tensors", "config_groups": {"a": {"weights": {"num_bits": 4, "type": "int"}}}},
+            "w4a16",
+        ),
+        ({"quant_method": "aqlm"}, None),
+    ],
+)
+def test_how_a_checkpoint_is_stored(said: dict[str, Any] | None, policy: str | None) -> None:
+    from charz.ingest.sources.huggingface import stored_policy
+
+    assert stored_policy(said) == policy

@@ -74,6 +74,8 @@ class Question:
     """Without precisions, each part takes the first of these that it computes in, or all of them."""
     is_first: bool = True
     """Whether without precisions a part takes the first alone."""
+    is_as_stored: bool = False
+    """Whether without precisions a model takes that of its checkpoint, where all models of the question have the same."""
     serves: bool = False
     """Whether without backends a part takes a server of language models, where one runs on it."""
 
@@ -417,6 +419,17 @@ class Core:
                 if name not in names:
                     raise unknown_name(kind, name, names)
 
+    def _stored(self, models: Sequence[str], question: Question) -> tuple[str, ...]:
+        """Precision policies of the models' checkpoints, in the order in which a part takes them: one that does not compute in
+        8 bits of floating point reads such weights and computes in 16."""
+        if not question.is_as_stored:
+            return ()
+        query = "SELECT DISTINCT stored_policy FROM model WHERE list_contains(?, model)"
+        stored = [policy for (policy,) in self.connection().execute(query, [list(models)]).fetchall()]
+        if len(stored) != 1 or stored[0] is None:
+            return ()
+        return (stored[0], "w8a16") if stored[0] == "fp8" else (stored[0],)
+
     def _check_engines(self, backends: Collection[str], runs: Sequence[Mapping[str, Any]]) -> None:
         """Raise `CharzError` for a version that none of the backends has, and for an unknown format of keys and values."""
         if wanted := {run["engine_version"] for run in runs if run.get("engine_version")}:
@@ -505,7 +518,7 @@ class Core:
         self._check_caps(parts, question.caps)
         untrained = self._untrained(models)
         question = self._trained(question, untrained)
-        precisions = question.precisions or question.preferred
+        precisions = question.precisions or (*self._stored(models, question), *question.preferred)
         targets = self._targets(parts, question, precisions, untrained)
         runs = self._runs(question)
         self._check_engines({backend for _, backend, _ in targets}, runs)

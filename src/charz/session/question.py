@@ -101,7 +101,7 @@ def served(
         return question
     phase = one_of("phase", phase or ("decode" if context else "forward"), PHASES)
     runs = list(_served_runs(question, phase, context, devices, version, kv_precision))
-    return replace(question, runs=runs, preferred=SERVED_PRECISIONS, serves=True)
+    return replace(question, runs=runs, preferred=SERVED_PRECISIONS, serves=True, is_as_stored=True)
 
 
 def _served_runs(

@@ -83,6 +83,7 @@ class Llm(Core):
             runs=runs,
             preferred=SERVED_PRECISIONS,
             serves=True,
+            is_as_stored=True,
         )
         order = "ORDER BY model, hardware, backend, precision, batch, context"
         self.messages.remark("a decode step makes one token for each sample of the batch")

@@ -129,6 +129,7 @@ class Serve(Core):
             Question(
                 models, parts, precisions=names(precision), backends=names(backend), runs=unique,
                 preferred=SERVED_PRECISIONS, serves=True,
+            is_as_stored=True,
             ),
             "llm_serving",
         )  # fmt: skip

@@ -70,6 +70,7 @@ class Step(Core):
             question = Question(
                 [model], [on], precisions=[precision] if precision else [], backends=[backend] if backend else [],
                 runs=runs, preferred=SERVED_PRECISIONS, serves=True,
+            is_as_stored=True,
             )  # fmt: skip
             found += self.asked(question).execute(_STEPS).fetchall()
         steps = pl.DataFrame(found, schema=[*MIX, "latency_s", "energy_j", "step_limit"], orient="row")
