@@ -109,7 +109,7 @@ def test_every_import_is_declared() -> None:
     known = project()["project"]
     assert isinstance(known, dict)
     extras = known["optional-dependencies"]
-    declared = [*known["dependencies"], *extras["zoo"], *extras["mcp"], *extras["cuda"], *extras["onnx"]]
+    declared = [*known["dependencies"], *extras["zoo"], *extras["mcp"], *extras["cuda"], *extras["onnx"], *extras["spark"]]
     names = {re.split(r"[><=~\[ ]", d)[0].lower() for d in declared} | {
         "yaml",
         "pynvml",
@@ -117,6 +117,8 @@ def test_every_import_is_declared() -> None:
         "vl_convert",
         "mcp_types",
         "anyio",
+        "pyspark",
+        "grpc",
     }
     foreign: dict[str, str] = {}
     for package in (*PACKAGES, "src/charz/session"):

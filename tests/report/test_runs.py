@@ -306,3 +306,24 @@ def test_a_prediction_without_a_band(evaluate: Evaluate) -> None:
         model_cost=[{"latency_s": 8.0, "overhead_s": 2.0}],
     )
     assert (row["p10_s"], row["is_inside"], row["predicted_s"]) == (None, None, 8.0)
+
+
+def test_a_measured_network_of_other_parameters_is_refused(gives: Gives) -> None:
+    """1 is of the network ingested, 2 of one with other parameters, 3 states none, 4 is of another resolution, 5 of another name."""
+    network = {"model": "net", "source": "timm:net", "resolution": 224, "parameter_count": 100}
+    measured: dict[str, object] = {"model_source": "timm:net", "resolution": 224, "parameter_count": 100}
+    gives(
+        "refused_measurement",
+        [{"measurement_id": 2, "model": "net", "measured_parameter_count": 90, "parameter_count": 100}],
+        by=["measurement_id"],
+        across=["model"],
+        model=[network],
+        measured_model=[{"measurement_id": 1}],
+        measurement=[
+            measured | {"measurement_id": 1},
+            measured | {"measurement_id": 2, "parameter_count": 90},
+            measured | {"measurement_id": 3, "parameter_count": None},
+            measured | {"measurement_id": 4, "resolution": 288, "parameter_count": 90},
+            measured | {"measurement_id": 5, "model_source": "timm:other", "parameter_count": 90},
+        ],
+    )

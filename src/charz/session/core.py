@@ -592,10 +592,8 @@ class Core:
         """What of the question runs: each part, or every one if none is named, under each backend, or under the one that
         answers assume on it, in each precision, or in the first of them that it computes in."""
         connection = self.connection()
-        support = (
-            "SELECT hardware, backend, is_counterpart, serves FROM supported_backend"
-            " ORDER BY hardware, serves = ? DESC, is_default DESC, backend"
-        )
+        order = "hardware, serves = ? DESC, is_default DESC, backend"
+        support = f"SELECT hardware, backend, is_counterpart, serves FROM supported_backend ORDER BY {order}"
         backends: dict[str, list[str]] = {}
         for part, backend, is_counterpart, serves in connection.execute(support, [question.serves]).fetchall():
             is_wanted = (
@@ -675,7 +673,8 @@ class Core:
 
     def _has(self, part: str) -> str:
         """Backends of a part, but for unfused counterparts, which go without saying."""
-        query = "SELECT backend FROM supported_backend WHERE hardware = ? AND NOT is_counterpart ORDER BY serves, is_default DESC, backend"
+        which = "hardware = ? AND NOT is_counterpart ORDER BY serves, is_default DESC, backend"
+        query = f"SELECT backend FROM supported_backend WHERE {which}"
         return f"it has {', '.join(name for (name,) in self.connection().execute(query, [part]).fetchall())}"
 
     def _computes_in(self, part: str) -> str:

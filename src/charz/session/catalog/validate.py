@@ -77,14 +77,7 @@ class Validate(Core):
 
     def _say_refused(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Say which measured networks are others than those ingested by their names."""
-        query = """
-            SELECT DISTINCT m.model
-            FROM measurement AS x
-            INNER JOIN model AS m ON m.source = x.model_source AND (x.resolution IS NULL OR x.resolution = m.resolution)
-            ANTI JOIN measured_model AS i ON i.measurement_id = x.measurement_id
-            WHERE x.parameter_count IS NOT NULL
-            ORDER BY m.model
-        """
+        query = "SELECT DISTINCT model FROM refused_measurement ORDER BY model"
         refused = [name for (name,) in connection.execute(query).fetchall()]
         if refused:
             self.messages.warn(

@@ -155,15 +155,11 @@ def state(connection: duckdb.DuckDBPyConnection, known: Catalog) -> Manifest:
     numbers = {name: _number(connection, name) for name in shared(connection, known)}
     rules = repr(sorted(maintain.rules(connection).items()))
     columns = ", ".join(ddl.quote(column) for column in known.relations["run"].columns)
-    query = f"""
-        SELECT model, content_hash, rules_fingerprint, runs
-        FROM model LEFT JOIN (
-            SELECT model, CAST(BIT_XOR(HASH({columns})) AS VARCHAR) || '/' || COUNT(*) AS runs FROM run GROUP BY model
-        ) USING (model)
-        ORDER BY model
-    """
+    hashed = f"SELECT model, BIT_XOR(HASH({columns})), COUNT(*) FROM run GROUP BY model"
+    runs = {model: found for model, *found in connection.execute(hashed).fetchall()}
+    query = "SELECT model, content_hash, rules_fingerprint FROM model ORDER BY model"
     models = {
-        model: hashlib.sha256(repr((*rest, rules)).encode()).hexdigest()[:16]
+        model: hashlib.sha256(repr((*rest, runs.get(model), rules)).encode()).hexdigest()[:16]
         for model, *rest in connection.execute(query).fetchall()
     }
     return Manifest(versions(connection), models, numbers)

@@ -32,10 +32,10 @@ class Merge(Core):
         Each file is one transaction, and what was taken in stays when the next fails or the command is killed. A model that the
         file has already, by the hash of its content, is left as it is. Files of another catalog are refused with the difference.
         """
-        from charz.ingest import merge
         from charz.sql import answers
 
         from .. import workspace
+        from . import merged_models
 
         paths = [Path(parts)] if isinstance(parts, str | Path) else [Path(part) for part in parts]
         own = Path(os.path.realpath(self.path))
@@ -52,8 +52,8 @@ class Merge(Core):
                 with contextlib.closing(workspace.read(path, access=self.access)) as part:
                     workspace.check_own(part, path)
                     with self.changing(fills=False) as connection:
-                        merge.check(connection, part, path)
-                        found = merge.merge(connection, part, path, force)
+                        merged_models.check(connection, part, path)
+                        found = merged_models.merge(connection, part, path, force)
                 rows += [(str(path), one.model, one.state) for one in found]
                 done(path.name)
         counts = {state: sum(row[2] == state for row in rows) for state in ("written", "unchanged", "refused")}

@@ -10,13 +10,12 @@ from pathlib import Path
 
 import duckdb
 
+from charz.ingest.compile.rules import by_table
+from charz.ingest.write import MODEL_TABLES, delete, known_hashes
 from charz.schema import about, ddl
 from charz.schema.errors import CharzError
 from charz.schema.row import Row
 from charz.schema.workload import Model
-
-from .compile.rules import by_table
-from .write import MODEL_TABLES, delete, known_hashes
 
 PART = "merged_part"
 """Name of the other file while it is read."""
