@@ -17,6 +17,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import charz
+from charz.ingest import elsewhere
+from charz.ingest.sources.spec import parse
 from charz.schema.errors import CharzError
 from charz.session import Session
 from charz.session.engine import endpoint, remote, rows
@@ -313,3 +315,66 @@ def test_statements_without_a_model_are_answered_by_the_file(copy: Path, monkeyp
     with charz.open(copy, engine="sc://localhost:1") as session:
         assert session.sql("SELECT model FROM model ORDER BY model")["model"].to_list() == ["decoder", "other", "small"]
         assert len(session.models()) == 3
+
+
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_a_place_by_folder_and_by_address(tmp_path: Path, scheme: str) -> None:
+    """An object store is written through the same calls as an address of files."""
+    store = Store(f"{scheme}{tmp_path}/place")
+    assert store.get("none") is None
+    assert store.names() == []
+    store.put("kernel/one.parquet", b"first")
+    store.put("kernel/one.parquet", b"second")
+    store.put("manifest.json", b"{}")
+    assert store.get("kernel/one.parquet") == b"second"
+    assert store.names() == ["kernel/one.parquet", "manifest.json"]
+    assert store.address("manifest.json").endswith("/place/manifest.json")
+    store.prune("kernel", least_s=60)
+    assert store.names("kernel") == ["kernel/one.parquet"]
+    store.prune("kernel")
+    store.remove("none")
+    assert store.names() == ["manifest.json"]
+
+
+def test_a_file_in_place_of_the_folder(copy: Path) -> None:
+    with charz.open(copy) as session, pytest.raises(CharzError, match="a file, not a folder"):
+        session.export(copy, for_="spark")
+
+
+def test_rows_at_an_address(copy: Path, tmp_path: Path) -> None:
+    with charz.open(copy) as session:
+        session.export(f"file://{tmp_path}/rows", for_="spark")
+        assert session.export(tmp_path / "rows", for_="spark")["added_count"].sum() == 0
+
+
+@pytest.mark.slow
+def test_a_worker_traces_and_says_why_it_does_not() -> None:
+    import pickle
+
+    import pyarrow
+    from oracle.database import rules
+
+    requests = [pickle.dumps((parse(name), rules())) for name in ("synthetic:mlp", "no_such_model")]
+    batch = pyarrow.record_batch({"number": [0, 1], "request": pyarrow.array(requests, pyarrow.binary())})
+    found = [pickle.loads(one.column(1)[0].as_py()) for one in elsewhere.traced(iter([batch]))]
+    assert found[0].model["model"] == "synthetic:mlp"
+    assert "no_such_model" in found[1]
+
+
+@pytest.mark.slow
+def test_models_of_a_list_are_traced_on_the_engine(few_parts: Path, tmp_path: Path, engine: Server) -> None:
+    path, listed = Path(shutil.copy(few_parts, tmp_path / "charz.duckdb")), tmp_path / "names.txt"
+    listed.write_text("synthetic:mlp  # the first\n\nno_such_model\n")
+    with charz.open(path, engine=engine.address) as session, pytest.warns(charz.session.CharzWarning, match="failed"):
+        found = session.ingest(list_=str(listed), no_answers=True)
+    assert dict(found["model", "state"].iter_rows()) == {"synthetic:mlp": "written", "no_such_model": "failed"}
+    with charz.open(path) as session:
+        assert session.sql("SELECT model FROM model")["model"].to_list() == ["synthetic:mlp"]
+        assert len(session.sql("SELECT 1 FROM run")) > 0
+
+
+@pytest.mark.parametrize(("data", "says"), [(b"# nothing\n", "the list is empty"), (b"\xff\xfe", "no text in UTF-8")])
+def test_a_list_without_names(few_parts: Path, tmp_path: Path, data: bytes, says: str) -> None:
+    (tmp_path / "names.txt").write_bytes(data)
+    with charz.open(few_parts) as session, pytest.raises(CharzError, match=says):
+        session.ingest(list_=str(tmp_path / "names.txt"))

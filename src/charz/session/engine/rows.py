@@ -37,6 +37,9 @@ PROBE = "probe.parquet"
 ASKED = "asked"
 """Folder of what questions bring along; each session removes its own."""
 
+LEFT_S = 86_400.0
+"""Age from which what a question brought along is of a session that was killed. [s]"""
+
 ANSWERS = "answer"
 """Folder of answers that a refresh has evaluated and not yet taken in."""
 
@@ -173,8 +176,8 @@ def _number(connection: duckdb.DuckDBPyConnection, name: str) -> str:
     return f"{number or 0:x}/{count}"
 
 
-def check(found: Manifest, now: Manifest, place: str, models: Collection[str] = ()) -> None:
-    """Raise `CharzError` where rows are not those of a database as it is now; of models, where some are named, of these alone."""
+def check(found: Manifest, now: Manifest, place: str) -> None:
+    """Raise `CharzError` where rows are not those of a database as it is now."""
     next = f"`charz export {place} --for spark` brings them up to it"
     for key, what in VERSIONS.items():
         if found.versions[key] != now.versions[key]:
@@ -183,8 +186,9 @@ def check(found: Manifest, now: Manifest, place: str, models: Collection[str] = 
     changed = sorted(name for name in now.relations if found.relations.get(name) != now.relations[name])
     if changed:
         raise CharzError("rows of before a change", place, f"{_few(changed)} is not as in the file", next)
-    wanted = list(models) or sorted({*now.models, *found.models})
-    if lost := [name for name in wanted if found.models.get(name) != now.models.get(name)]:
+    if lost := [
+        name for name in sorted({*now.models, *found.models}) if found.models.get(name) != now.models.get(name)
+    ]:
         raise CharzError("rows of other models", place, f"{_few(lost)} is not as in the file", next)
 
 
@@ -238,6 +242,7 @@ def append(
         store.put(STATEMENTS, spark.script(connection).encode())
     if before is None or before.id != now.id:
         _finish(store, now)
+    store.prune(ASKED, LEFT_S)
     return [
         Written(name, sum(f.rows for f in files), sum(f.byte for f in files), added[name])
         for name, files in sorted(now.files.items())

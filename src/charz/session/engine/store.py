@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -82,23 +83,29 @@ class Store:
                 system, root = self._in_store()
                 system.delete_file(f"{root}/{name}")
 
-    def names(self, under: str = "") -> list[str]:
-        """Names of all files below a folder of the place."""
+    def names(self, under: str = "", least_s: float = 0.0) -> list[str]:
+        """Names of all files below a folder of the place that are as old as that."""
+        latest = time.time() - least_s
         with self._named():
             if self.is_folder:
                 top = Path(self._root, under)
-                found = (p for p in top.rglob("*") if p.is_file()) if top.is_dir() else ()
+                every = (p for p in top.rglob("*") if p.is_file()) if top.is_dir() else ()
+                found = (path for path in every if not least_s or path.stat().st_mtime <= latest)
                 return sorted(str(path.relative_to(self._root)) for path in found)
             from pyarrow import fs
 
             system, root = self._in_store()
             chosen = fs.FileSelector(f"{root}/{under}".rstrip("/"), allow_not_found=True, recursive=True)
             infos = system.get_file_info(chosen)
-            return sorted(info.path[len(root) + 1 :] for info in infos if info.type == fs.FileType.File)
+            return sorted(
+                info.path[len(root) + 1 :]
+                for info in infos
+                if info.type == fs.FileType.File and (not least_s or (info.mtime_ns or 0) / 1e9 <= latest)
+            )
 
-    def prune(self, folder: str) -> None:
-        """Take a folder away with all that is in it."""
-        for name in self.names(folder):
+    def prune(self, folder: str, least_s: float = 0.0) -> None:
+        """Take a folder away with all in it that is as old as that."""
+        for name in self.names(folder, least_s):
             self.remove(name)
         if self.is_folder:
             for place, _, __ in os.walk(Path(self._root, folder), topdown=False):
