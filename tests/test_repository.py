@@ -109,7 +109,14 @@ def test_every_import_is_declared() -> None:
     known = project()["project"]
     assert isinstance(known, dict)
     extras = known["optional-dependencies"]
-    declared = [*known["dependencies"], *extras["zoo"], *extras["mcp"], *extras["cuda"], *extras["onnx"], *extras["spark"]]
+    declared = [
+        *known["dependencies"],
+        *extras["zoo"],
+        *extras["mcp"],
+        *extras["cuda"],
+        *extras["onnx"],
+        *extras["spark"],
+    ]
     names = {re.split(r"[><=~\[ ]", d)[0].lower() for d in declared} | {
         "yaml",
         "pynvml",

@@ -311,6 +311,25 @@ def test_much_work_is_left_to_refresh(path: Path, monkeypatch: pytest.MonkeyPatc
         assert db.refresh().is_empty()
 
 
+def test_a_refresh_names_models_of_other_rules(path: Path) -> None:
+    """A rule of precision is compiled into every model: what a change of it leaves as it was is said, once it is undone no more."""
+    said: list[str] = []
+    rule = "WHERE policy = 'fp16' AND operator_class = '*'"
+    with duckdb.connect(str(path)) as connection:
+        ((before,),) = connection.execute(f"SELECT compute_precision FROM precision_policy {rule}").fetchall()
+        connection.execute(f"UPDATE precision_policy SET compute_precision = 'bf16' {rule}")
+    with Session(path, messages=Messages(warn=said.append)) as db:
+        db.refresh()
+        models = db.sql("SELECT model FROM model ORDER BY model")["model"].to_list()
+    assert any(line.startswith("compiled by rules") and ", ".join(models) in line for line in said)
+    said.clear()
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(f"UPDATE precision_policy SET compute_precision = ? {rule}", [before])
+    with Session(path, messages=Messages(warn=said.append)) as db:
+        db.refresh()
+    assert not any(line.startswith("compiled by rules") for line in said)
+
+
 def test_one_column_at_hand_has_one_meaning(tmp_path: Path) -> None:
     """Two relations kept in one row may not call different things alike."""
     from charz.sql import views

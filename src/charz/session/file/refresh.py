@@ -39,6 +39,13 @@ class Refresh(Core):
             return Rows(("table", "rows"), [("answer.stored", filled)] if filled else [])
         with self.changing(create=False, fills=False) as connection:
             changed, filled = self._refreshed(connection)
+            query = "SELECT model FROM stale_compilation ORDER BY model"
+            stale = [model for (model,) in connection.execute(query).fetchall()]
+        if stale:
+            self.messages.warn(
+                f"compiled by rules that have changed since (backend, fusion_rule, operator_class, precision, precision_policy): {', '.join(stale)};"
+                " `charz ingest MODEL --force` compiles one again"
+            )
         self.messages.remark("every maintained table is as its facts say, and every answer at hand")
         return Rows(("table", "rows"), [*sorted(changed.items()), *([("answer.stored", filled)] if filled else [])])
 
