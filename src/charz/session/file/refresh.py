@@ -44,7 +44,7 @@ class Refresh(Core):
         if stale:
             self.messages.warn(
                 f"compiled by rules that have changed since (backend, fusion_rule, operator_class, precision, precision_policy): {', '.join(stale)};"
-                " `charz ingest MODEL --force` compiles one again"
+                " `charz ingest MODEL` compiles one again"
             )
         self.messages.remark("every maintained table is as its facts say, and every answer at hand")
         return Rows(("table", "rows"), [*sorted(changed.items()), *([("answer.stored", filled)] if filled else [])])
