@@ -84,6 +84,11 @@ def main() -> None:
     if options.fit:
         for key, group in rows.group_by("backend", "version", maintain_order=True):
             print(key, len(group), dict(zip(FACTORS, fit(group), strict=True)))
+    report(rows, known, options.markdown)
+
+
+def report(rows: pl.DataFrame, known: dict[tuple[str, str], np.ndarray], markdown: Path | None) -> None:
+    """Print the tables of scored rows under these host times, or write them to a page."""
     rows = rows.with_columns(latency_s=with_host(rows, known))
     kept = rows.filter("fits")
     tables = [
@@ -97,12 +102,12 @@ def main() -> None:
         ("Each part left out in turn", errors.table(left_out(kept, "hardware"), ["backend", "version", "is_node"])),
         ("Rows that charz says do not fit", rows.filter(~pl.col("fits")).group_by("backend", "hardware").len().sort("backend", "hardware")),
     ]  # fmt: skip
-    if options.markdown:
+    if markdown:
         text = [
             "Figures of static batches of language models, as `benchmarks/score_serving.py` works them out.",
             " ".join((__doc__ or "").split("\n\n")[2].split()),
         ]
-        page.write(options.markdown, "Served language models against published figures", text, tables)
+        page.write(markdown, "Served language models against published figures", text, tables)
         return
     for heading, table in tables:
         print(heading, table, sep="\n")
