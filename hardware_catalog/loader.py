@@ -19,6 +19,7 @@ from charz.schema.catalog import (
     HardwareAlias,
     HardwareConflict,
     HardwareProvenance,
+    ListPrice,
     NumberRule,
     Price,
     ShippedPart,
@@ -200,15 +201,19 @@ def _columns(part: Part, section: str, key: str) -> dict[str, Any]:
     return columns
 
 
-def _price_provenance(catalog: Catalog) -> list[Row]:
-    return [
-        HardwareProvenance(
-            hardware=row.hardware, field="price.price_usd_per_hour", catalog_value=row.price_usd_per_hour,
-            unit="USD/h", source_id=row.source_id, confidence=row.confidence, formula=None, note=f"as of {row.dated}",
-        )
-        for row in catalog.rows.get(Price, [])
-        if isinstance(row, Price)
-    ]  # fmt: skip
+def _price_provenance(catalog: Catalog) -> Iterator[HardwareProvenance]:
+    for row in catalog.rows.get(Price, []):
+        if isinstance(row, Price):
+            yield HardwareProvenance(
+                hardware=row.hardware, field="price.price_usd_per_hour", catalog_value=row.price_usd_per_hour,
+                unit="USD/h", source_id=row.source_id, confidence=row.confidence, formula=None, note=f"as of {row.dated}",
+            )  # fmt: skip
+    for row in catalog.rows.get(ListPrice, []):
+        if isinstance(row, ListPrice):
+            yield HardwareProvenance(
+                hardware=row.hardware, field="list_price.list_price_usd", catalog_value=row.list_price_usd, unit="USD",
+                source_id=row.source_id, confidence=row.confidence, formula=None, note=f"{row.sold_as}, as of {row.dated}",
+            )  # fmt: skip
 
 
 def _add(into: dict[type[Row], list[Row]], rows: dict[type[Row], list[Row]]) -> None:

@@ -943,7 +943,7 @@ class PredictionBand(Row):
 
 
 class LibraryConstant(Row):
-    """A number that a library, an allocator or a compiler was built with."""
+    """A number that a library, an allocator or a compiler was built with, or that an owner of a part is taken to keep to."""
 
     TABLE: ClassVar[str] = "library_constant"
     KEY: ClassVar[tuple[str, ...]] = ("library_constant",)
@@ -961,13 +961,14 @@ class LibraryConstant(Row):
         Plausible(16, 1e6, of="native_convolution_elements"),
         Plausible(32, 1024, of="norm_block_threads"),
         Plausible(100, 1e5, of="norm_block_clock"),
+        Plausible(1000, 2e5, of="owned_h"),
     ]
     """Its value, in `unit`."""
     unit: str
-    """`byte`, `element`, `channel`, `thread` or `clock`."""
+    """`byte`, `element`, `channel`, `thread`, `clock` or `h`."""
     decides: str
-    """What rests on it: `memory` (what a run holds), `processor` (kernels of a backend that calls ATen, on a processor) or
-    `unit` (how work is spread over a part's units)."""
+    """What rests on it: `memory` (what a run holds), `processor` (kernels of a backend that calls ATen, on a processor),
+    `unit` (how work is spread over a part's units) or `price` (what an hour of a part that nobody lets costs)."""
     source_id: str
     """Source of the value."""
     confidence: str
@@ -1373,6 +1374,27 @@ class Price(Row):
     """Part."""
     price_usd_per_hour: Annotated[float, Plausible(0.001, 1000)]
     """Price of one part for an hour. [USD/h]"""
+    dated: str
+    """Month the price held, `YYYY-MM`."""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """How far it can be trusted."""
+
+
+class ListPrice(Row):
+    """What the maker of a part, or of the board with it, asks for one. A part that nobody lets costs an hour what this comes to over the
+    hours that an owner uses it (`library_constant`, `owned_h`)."""
+
+    TABLE: ClassVar[str] = "list_price"
+    KEY: ClassVar[tuple[str, ...]] = ("hardware",)
+
+    hardware: str
+    """Part."""
+    sold_as: str
+    """What is sold at the price: `card`, `module`, `developer kit`, `processor` or `computer`."""
+    list_price_usd: Annotated[float, Plausible(1, 1e6)]
+    """Price of one, before taxes. [USD]"""
     dated: str
     """Month the price held, `YYYY-MM`."""
     source_id: str

@@ -8,7 +8,7 @@ WITH part_numbers AS (
         hardware,
         SUM(CASE WHEN kind IN ('cluster', 'memory', 'peak', 'power', 'overhead') THEN 1 ELSE 0 END) AS part_count,
         SUM(CASE WHEN kind = 'energy' THEN 1 ELSE 0 END) AS energy_count,
-        SUM(CASE WHEN kind = 'price' THEN 1 ELSE 0 END) AS price_count,
+        SUM(CASE WHEN kind IN ('price', 'list_price') THEN 1 ELSE 0 END) AS price_count,
         SUM(CASE WHEN kind = 'interconnect' THEN 1 ELSE 0 END) AS link_count
     FROM traced_number
     WHERE is_guess
@@ -72,10 +72,18 @@ policy_rows AS (
     GROUP BY r.policy
 ),
 
+-- Parts whose list price stands for a rent: the hours that it is spread over are a guess.
+bought_parts AS (
+    SELECT l.hardware
+    FROM list_price AS l
+    LEFT JOIN price AS p ON p.hardware = l.hardware
+    WHERE p.hardware IS NULL
+),
+
 doubted_numbers AS (
     SELECT hardware, '*' AS backend, field
     FROM part_fault
-    WHERE is_possible AND kind NOT IN ('interconnect', 'price') AND field <> 'hardware.year'
+    WHERE is_possible AND kind NOT IN ('interconnect', 'price', 'list_price') AND field <> 'hardware.year'
     UNION ALL
     SELECT s.hardware, s.backend, f.field
     FROM supported_backend AS s
@@ -125,8 +133,8 @@ SELECT
         + COALESCE(b.backend_count, 0) + p.policy_count
         AS BIGINT
     ) AS assumed_count,
-    -- Prices of the part, which money rests on besides.
-    CAST(COALESCE(n.price_count, 0) AS BIGINT) AS price_count,
+    -- Prices of the part, which money rests on besides, and the hours that a list price is spread over.
+    CAST(COALESCE(n.price_count, 0) + CASE WHEN o.hardware IS NULL THEN 0 ELSE 1 END AS BIGINT) AS price_count,
     -- Numbers of the part's links, which a plan for several devices rests on besides.
     CAST(COALESCE(n.link_count, 0) AS BIGINT) AS link_count,
     -- Numbers of the part and of the rules it runs by that may be, though they hardly are (`implausible_number`); null where there
@@ -135,6 +143,7 @@ SELECT
 FROM part_support AS t
 INNER JOIN policy_rows AS p ON p.policy = t.precision
 LEFT JOIN part_numbers AS n ON n.hardware = t.hardware
+LEFT JOIN bought_parts AS o ON o.hardware = t.hardware
 LEFT JOIN efficiency_rows AS e ON e.hardware = t.hardware AND e.backend = t.backend
 LEFT JOIN backend_rows AS b ON b.hardware = t.hardware AND b.backend = t.backend
 LEFT JOIN doubts AS d ON d.hardware = t.hardware AND d.backend = t.backend

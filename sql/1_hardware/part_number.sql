@@ -44,7 +44,8 @@ WITH listed_numbers AS (
 
 SELECT
     hardware,
-    -- What it is a number of: `hardware`, `cluster`, `memory`, `peak`, `power`, `overhead`, `interconnect`, `energy` or `price`.
+    -- What it is a number of: `hardware`, `cluster`, `memory`, `peak`, `power`, `overhead`, `interconnect`, `energy`, `price` or
+    -- `list_price`.
     kind,
     -- Place of the number, `table.row_key.column`, e.g. `memory.dram.bandwidth_byte_per_s`.
     CONCAT(row_key, '.', column_name) AS field,
@@ -59,3 +60,5 @@ UNION ALL
 SELECT hardware, 'energy' AS kind, CONCAT('energy.', what, '.', key) AS field, value FROM part_energy
 UNION ALL
 SELECT hardware, 'price' AS kind, 'price.price_usd_per_hour' AS field, price_usd_per_hour AS value FROM price
+UNION ALL
+SELECT hardware, 'list_price' AS kind, 'list_price.list_price_usd' AS field, list_price_usd AS value FROM list_price

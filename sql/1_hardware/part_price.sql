@@ -1,9 +1,43 @@
--- Prices of parts; one that cannot be (`part_fault`) is none.
+-- What an hour of every part costs: its rent, or where nobody lets it its list price over the hours that an owner uses it. A price
+-- that cannot be (`part_fault`) is none.
 -- Grain: hardware
 CREATE VIEW part_price AS
+WITH impossible_prices AS (
+    SELECT hardware, kind
+    FROM part_fault
+    WHERE kind IN ('price', 'list_price') AND NOT is_possible
+),
+
+rents AS (
+    SELECT p.hardware, p.price_usd_per_hour, CONCAT(p.confidence, ', ', p.dated) AS basis
+    FROM price AS p
+    LEFT JOIN impossible_prices AS f ON f.hardware = p.hardware AND f.kind = 'price'
+    WHERE f.hardware IS NULL
+),
+
+purchases AS (
+    SELECT
+        p.hardware,
+        p.list_price_usd,
+        p.list_price_usd / NULLIF(c.value, 0e0) AS price_usd_per_hour,
+        CASE
+            WHEN c.value IS NOT NULL
+                THEN CONCAT('list price of a ', p.sold_as, ' over ', FORMAT('{:g}', c.value), ' h, ', p.confidence, ', ', p.dated)
+        END AS basis
+    FROM list_price AS p
+    LEFT JOIN library_constant AS c ON c.library_constant = 'owned_h' AND c.value > 0e0 AND c.value < 1e9
+    LEFT JOIN impossible_prices AS f ON f.hardware = p.hardware AND f.kind = 'list_price'
+    WHERE f.hardware IS NULL
+)
+
 SELECT
-    p.hardware,
-    -- Rent of the part; null when it cannot be. [USD/h]
-    CASE WHEN f.hardware IS NULL THEN p.price_usd_per_hour END AS price_usd_per_hour
-FROM price AS p
-LEFT JOIN part_fault AS f ON f.hardware = p.hardware AND f.kind = 'price' AND NOT f.is_possible
+    h.hardware,
+    -- Rent of the part, or of a part that nobody lets its list price over the hours of use; null when unknown. [USD/h]
+    COALESCE(r.price_usd_per_hour, o.price_usd_per_hour) AS price_usd_per_hour,
+    -- How far it can be trusted and the month it held, and what was bought where nobody lets it; null without a price.
+    COALESCE(r.basis, o.basis) AS price_basis,
+    -- What the maker asks for one; null when unknown. [USD]
+    o.list_price_usd
+FROM hardware AS h
+LEFT JOIN rents AS r ON r.hardware = h.hardware
+LEFT JOIN purchases AS o ON o.hardware = h.hardware

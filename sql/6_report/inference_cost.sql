@@ -16,6 +16,8 @@ SELECT
     c.latency_s,
     c.throughput_per_s,
     c.price_usd_per_hour,
+    -- How far the rent can be trusted, and the month it held; null where there is none.
+    p.price_basis,
     -- Rent for one sample; null when unknown. [USD]
     c.sample_usd AS inference_usd,
     -- Rent for a million samples; null when unknown. [USD]
@@ -36,5 +38,6 @@ SELECT
     -- Assumed inputs of the catalog it rests on, prices included; see `assumed_input`.
     g.assumed_count + g.price_count AS assumed_count
 FROM target_cost AS c
+LEFT JOIN part_price AS p ON p.hardware = c.hardware
 LEFT JOIN electricity AS e ON e.co2_gram_per_kwh IS NOT NULL
 INNER JOIN assumed_input AS g ON g.hardware = c.hardware AND g.backend = c.backend AND g.precision = c.precision

@@ -109,5 +109,5 @@ INNER JOIN run AS r
     ON r.model = t.model AND r.backend = t.backend AND r.precision = t.precision AND r.batch = t.batch
     AND r.sequence = t.sequence AND r.scenario_id = t.scenario_id
 INNER JOIN part AS h ON h.hardware = t.hardware
-LEFT JOIN price AS p ON p.hardware = t.hardware
+LEFT JOIN part_price AS p ON p.hardware = t.hardware
 INNER JOIN assumed_input AS g ON g.hardware = t.hardware AND g.backend = t.backend AND g.precision = t.precision

@@ -29,7 +29,7 @@ WITH choices AS (
         m.peak_memory_byte + m.reserve_fraction * h.dram_byte AS peak_memory_byte,
         m.peak_memory_byte + m.reserve_fraction * h.dram_byte <= h.dram_byte AS fits_device,
         p.price_usd_per_hour,
-        CONCAT(p.confidence, ', ', p.dated) AS price_basis,
+        p.price_basis,
         COALESCE(p.price_usd_per_hour, 1e300) AS comparable_usd_per_hour,
         p.price_usd_per_hour / 3600e0 * k.latency_s / NULLIF(k.batch, 0) * 1e6 AS million_inference_usd,
         COALESCE(p.price_usd_per_hour / 3600e0 * k.latency_s / NULLIF(k.batch, 0) * 1e6, 1e300) AS comparable_usd,
@@ -43,7 +43,7 @@ WITH choices AS (
         ON m.model = k.model AND m.backend = k.backend AND m.precision = k.precision AND m.batch = k.batch
         AND m.sequence = k.sequence AND m.scenario_id = k.scenario_id
     INNER JOIN part AS h ON h.hardware = k.hardware
-    LEFT JOIN price AS p ON p.hardware = k.hardware
+    LEFT JOIN part_price AS p ON p.hardware = k.hardware
     INNER JOIN assumed_input AS g ON g.hardware = k.hardware AND g.backend = k.backend AND g.precision = k.precision
 ),
 
@@ -108,7 +108,7 @@ SELECT
     c.fits_device,
     c.price_usd_per_hour,
     -- How far the rent can be trusted, and the month it held; null where there is none.
-    CASE WHEN c.price_usd_per_hour IS NOT NULL THEN c.price_basis END AS price_basis,
+    c.price_basis,
     -- Rent for a million samples; null when unknown. [USD]
     c.million_inference_usd,
     c.energy_scope,

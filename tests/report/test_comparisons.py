@@ -311,8 +311,8 @@ def test_recommendation(gives: Gives) -> None:
             {"hardware": name, "dram_byte": 0.5 if name == "full" else byte, "energy_scope": "board", "is_simulated": simulated}
             for name, (_, _, byte, _, simulated) in PARTS.items()
         ],
-        price=[
-            {"hardware": name, "price_usd_per_hour": usd, "confidence": "assumed", "dated": "2025-06"}
+        part_price=[
+            {"hardware": name, "price_usd_per_hour": usd, "price_basis": "assumed, 2025-06"}
             for name, (*_, usd, _) in PARTS.items() if usd
         ],
         assumed_input=[{"hardware": name, "assumed_count": 2, "price_count": 3} for name in PARTS],
@@ -342,7 +342,7 @@ def chosen(evaluate: Evaluate, first: Record, second: Record, **run: Any) -> lis
              "is_simulated": one.get("is_simulated", False)}
             for one, name in zip(both, "ab", strict=True)
         ],
-        price=[{"hardware": name, "price_usd_per_hour": one["usd"]} for one, name in zip(both, "ab", strict=True)],
+        part_price=[{"hardware": name, "price_usd_per_hour": one["usd"]} for one, name in zip(both, "ab", strict=True)],
         assumed_input=[{"hardware": name} for name in "ab"],
     )  # fmt: skip
     return [(row["dominated_by_count"], row["dominated_by"]) for row in sorted(rows, key=lambda row: row["hardware"])]

@@ -204,7 +204,7 @@ def test_parallel_plan(gives: Gives, fraction: float) -> None:
         parallel_expert=[ROUND | {"expert_weight_fraction": fraction}],
         run=[{"batch": 2}],
         part=[{"dram_byte": 66.0}],
-        price=[{"price_usd_per_hour": 3.6}],
+        part_price=[{"price_usd_per_hour": 3.6}],
         assumed_input=[{"assumed_count": 1, "link_count": 10}],
     )
 

@@ -19,7 +19,7 @@ FACTS = (
     "architectural_modifier", "backend", "backend_support", "collective", "confidence", "cuda_limit", "derivation_basis", "derivation_rule", "efficiency",
     "energy_profile", "silicon_rule", "fusion_rule", "hardware", "hardware_cluster", "hardware_family", "hardware_interconnect",
     "hardware_memory", "hardware_overhead", "hardware_peak", "hardware_power", "hardware_provenance", "library_constant",
-    "memory_level", "model", "number_rule", "operator_class", "precision", "precision_policy", "prediction_band", "price",
+    "list_price", "memory_level", "model", "number_rule", "operator_class", "precision", "precision_policy", "prediction_band", "price",
     "scenario", "shipped_part", "tiling_strategy",
 )  # fmt: skip
 """Tables whose changes reach a maintained table."""
@@ -27,7 +27,7 @@ FACTS = (
 
 OF_ONE_PART = (
     "energy_profile", "hardware_cluster", "hardware_interconnect", "hardware_memory", "hardware_overhead", "hardware_peak",
-    "hardware_power", "hardware_provenance", "price",
+    "hardware_power", "hardware_provenance", "list_price", "price",
 )  # fmt: skip
 """Those whose rows name the part they are of: one mechanism, tried together."""
 

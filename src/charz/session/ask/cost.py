@@ -27,7 +27,7 @@ from ..parameters import (
 from ..question import TARGET, of_axes, served
 
 _COST = (
-    *TARGET, "latency_s", "throughput_per_s", "price_usd_per_hour", "inference_usd", "million_inference_usd",
+    *TARGET, "latency_s", "throughput_per_s", "price_usd_per_hour", "price_basis", "inference_usd", "million_inference_usd",
     "inference_j", "million_inference_j", "fits_device", "is_simulated",
 )  # fmt: skip
 
