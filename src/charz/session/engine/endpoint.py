@@ -177,6 +177,7 @@ def reached(address: str) -> Any:
             from pyspark.sql.connect.session import SparkSession
     except ImportError as error:
         raise CharzError("no client of Spark Connect", str(error), next="pip install 'charz-dnn[spark]'") from error
+    warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")  # the error itself follows
     spark = SparkSession(connection=address)
     spark.client.set_retry_policies([DefaultPolicy(max_retries=RETRIES, initial_backoff=200, max_backoff=1000)])
     try:

@@ -185,11 +185,11 @@ def check(found: Manifest, now: Manifest, place: str) -> None:
             raise CharzError(f"rows of another {what}", place, exists, next)
     changed = sorted(name for name in now.relations if found.relations.get(name) != now.relations[name])
     if changed:
-        raise CharzError("rows of before a change", place, f"{_few(changed)} is not as in the file", next)
+        raise CharzError("rows of before a change", place, f"not as in the file: {_few(changed)}", next)
     if lost := [
         name for name in sorted({*now.models, *found.models}) if found.models.get(name) != now.models.get(name)
     ]:
-        raise CharzError("rows of other models", place, f"{_few(lost)} is not as in the file", next)
+        raise CharzError("rows of other models", place, f"not as in the file: {_few(lost)}", next)
 
 
 def _few(names: Sequence[str]) -> str:
