@@ -6,16 +6,43 @@ const isDark = () => root.dataset.theme === "dark" || (!root.dataset.theme && ma
 
 // Colors that the specifications state for a light page, and what stands for each on a dark one.
 const inks = { "#222": "#e6edf3", "#333": "#c9d1d9", "#444": "#c9d1d9", "#555": "#9aa4af", "#999": "#6e7681", "#b00": "#ff7b72" };
-function themed(spec) {
+function themed(whole) {
+  const spec = isNarrow() ? narrowed(whole) : whole;
   if (!isDark()) return { ...spec, background: null };
   const text = JSON.stringify(spec).replace(/"(#[0-9a-f]{3})"/gi, (all, ink) => `"${inks[ink] ?? ink}"`);
   const ink = "#c9d1d9", line = "#30363d";
   const config = {
     axis: { labelColor: ink, titleColor: ink, gridColor: line, domainColor: line, tickColor: line },
-    legend: { labelColor: ink, titleColor: ink }, text: { fill: ink }, view: { stroke: line },
+    legend: { labelColor: ink, titleColor: ink, symbolBaseFillColor: ink, symbolBaseStrokeColor: ink }, text: { fill: ink }, view: { stroke: line },
   };
-  const dark = JSON.parse(text);
-  return { ...dark, background: null, config: { ...(dark.config ?? {}), ...config } };
+  const dark = JSON.parse(text), own = dark.config ?? {};
+  const both = Object.fromEntries(Object.keys(config).map((name) => [name, { ...(own[name] ?? {}), ...config[name] }]));
+  return { ...dark, background: null, config: { ...own, ...both } };
+}
+
+// On a narrow page legends stand below the plot, one entry a row, and titles of axes are smaller.
+const isNarrow = () => innerWidth < 600;
+function narrowed(spec) {
+  const own = spec.config ?? {};
+  const legend = { ...(own.legend ?? {}), orient: "bottom", direction: "vertical", columns: 1 };
+  return { ...spec, config: { ...own, legend, axis: { ...(own.axis ?? {}), titleFontSize: 9 } } };
+}
+
+// Of many controls beside each other Tab reaches one, and arrows go from it to the others.
+function rove(place, selector) {
+  const all = () => [...place.querySelectorAll(selector)];
+  const take = (one) => { all().forEach((other) => other.setAttribute("tabindex", other === one ? "0" : "-1")); one.focus(); };
+  all().forEach((one, i) => one.setAttribute("tabindex", i ? "-1" : "0"));
+  place.onkeydown = (event) => {
+    const found = all(), at = found.indexOf(event.target.closest(selector));
+    if (at < 0 || !event.key.startsWith("Arrow")) return;
+    const cell = found[at].closest("td"), row = cell?.closest("tr");
+    const wide = row ? row.querySelectorAll(selector).length : 1;
+    const to = found[at + { ArrowRight: 1, ArrowLeft: -1, ArrowDown: wide, ArrowUp: -wide }[event.key]];
+    if (!to) return;
+    event.preventDefault();
+    take(to);
+  };
 }
 function drawCharts() {
   document.querySelectorAll(".chart").forEach((place, i) => {
@@ -77,6 +104,7 @@ function makeTree(place, rows) {
     svg.append(...shapes);
     place.querySelector("svg")?.remove();
     place.append(svg);
+    rove(svg, "g");
     if (focused) svg.querySelector("g").focus();
   }
   const zoom = (event) => {
@@ -102,6 +130,8 @@ function makeTree(place, rows) {
   return () => draw(false);
 }
 const redraw = Object.entries(trees).map(([name, rows]) => makeTree(document.querySelector(`#${name} .tree`), rows));
+
+document.querySelectorAll("table").forEach((table) => rove(table, "[data-about]"));
 
 const about = document.getElementById("about");
 document.addEventListener("click", async (event) => {

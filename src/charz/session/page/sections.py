@@ -286,7 +286,10 @@ def _measured(subject: Subject) -> Section:
     found = subject.session.connection().execute(query, [subject.model, subject.part])
     rows = found.fetchall()
     if not rows:
-        finding = "The file holds no measured run of this model on this part; `charz measurements import` brings some."
+        finding = (
+            "The file holds no measured run of this model on this part (what was measured of the part made charz's intervals);"
+            " `charz measurements import` brings some."
+        )
         return Section("measured", "Against measurements", finding)
     table = Table(columns.split(", "), rows, query, subject.session.texts(("prediction_error",)))
     errors = sorted(abs(row["predicted_s"] / row["measured_s"] - 1) for row in table.records())
