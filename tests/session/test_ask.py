@@ -350,3 +350,12 @@ def test_what_a_list_leaves_out_is_said(file: Path) -> None:
         timeline = db.memory("small", on="t4", batch=1, section="timeline", top=1)
     assert stages.height == timeline.height == 1
     assert [line.split(" further ")[1].split(";")[0] for line in said] == ["rows of stages", "rows of timeline"]
+
+
+def test_the_mode_that_every_part_has_is_asked_for_by_name(db: Session) -> None:
+    both = db.compare("small", on="t4", cap="default,60w").to_dicts()
+    (alone,) = db.compare("small", on="t4").to_dicts()
+    assert [row["power"] for row in both] in (["default", "60w"], ["60w", "default"])
+    assert next(row for row in both if row["power"] == "default")["latency_s"] == pytest.approx(
+        alone["latency_s"], rel=1e-12
+    )

@@ -40,6 +40,9 @@ FILLED_U = 10.0
 """Work up to which a command that writes fills the answers that are missing, in the CPU time of ten million empty passes of a
 Python loop."""
 
+DEFAULT_MODE = "default"
+"""What a run says of its power mode where none is asked for."""
+
 LIMIT = " LIMIT {top}"
 """End of the order of a section whose list may be long."""
 
@@ -445,6 +448,8 @@ class Core:
     def _check_caps(self, parts: Sequence[str], caps: Sequence[str]) -> None:
         """Raise `CharzError` for a power mode that no part has and that is no limit in watts; say which parts lack one."""
         for cap in caps:
+            if cap == DEFAULT_MODE:
+                continue
             if re.fullmatch(r"\d+(\.\d+)?w", cap):
                 self._check_limit(parts, cap)
                 continue
@@ -454,7 +459,10 @@ class Core:
             able = {part for part, mode in modes if mode == cap}
             if not able.intersection(parts or able):
                 raise CharzError(
-                    "unknown power mode", cap, f"there are {', '.join(known) or 'none'}", "or write a limit as 150w"
+                    "unknown power mode",
+                    cap,
+                    f"there are {', '.join([DEFAULT_MODE, *known])}",
+                    "or write a limit as 150w",
                 )
             if lacking := [part for part in parts if part not in able]:
                 self.messages.warn(f"left out: {cap} on {', '.join(lacking)}, which have no such mode")
@@ -557,7 +565,7 @@ class Core:
             for batch in question.batches or [1]
             for sequence in (*question.sequences,) or (None,)
         ]
-        caps = (*question.caps,) or (None,)
+        caps = [None if cap == DEFAULT_MODE else cap for cap in question.caps] or [None]
         return [{**run, "power": cap, **question.fields} for run in runs for cap in caps]
 
     def _untrained(self, models: Sequence[str]) -> set[str]:
