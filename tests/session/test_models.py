@@ -213,3 +213,14 @@ def test_a_backward_pass_is_answered_for_where_something_trains(db: Session, sai
     (other,) = set(db.models()["model"]) - {trained}
     assert db.compare([trained, other], on=["i7_13700k"])["model"].to_list() == [other]  # under openvino
     assert f"left out: {trained}, asked by itself it takes a backend that trains" in said
+
+
+def test_what_does_not_fit_is_said_when_it_is_ingested(tmp_path: Path) -> None:
+    """A layer of 200,000 x 200,000 in four bytes are 160 GB; one of 16 x 16 fits everywhere."""
+    said: list[str] = []
+    with Session(tmp_path / "new.duckdb", messages=Messages(warn=said.append)) as db:
+        db.ingest(["synthetic:mlp", "in=16", "hidden=16", "layers=1"], no_answers=True)
+        assert not [line for line in said if "does not fit" in line]
+        db.ingest(["synthetic:mlp", "in=200000", "hidden=200000", "out=200000", "layers=1"], no_answers=True)
+    (line,) = [line for line in said if "does not fit" in line]
+    assert " on h100_sxm5_80 in fp32" in line

@@ -195,7 +195,10 @@ class Ingest(Sql):
         query = "SELECT scenario_id FROM scenario WHERE batch = 1 AND phase = 'forward'"
         numbers = [number for (number,) in self.connection().execute(query).fetchall()]
         scoped = self.scope(models=known, hardware=parts, scenarios=numbers).whole()
-        rows = scoped.rows("target_cost", _CLOSING, _CLOSING_TAIL, [known, parts]).fetch()
+        found = scoped.rows("target_cost", (*_CLOSING, "fits_device"), _CLOSING_TAIL, [known, parts]).fetch()
+        rows = [row[:-1] for row in found]
+        if large := list(dict.fromkeys(f"{row[0]} on {row[1]} in {row[4]}" for row in found if row[-1] is False)):
+            self.messages.warn(f"does not fit the memory: {', '.join(large)}")
         if is_brief:
             rows = list({row[0]: row for row in reversed(rows)}.values())[::-1]
         if lost := [part for part in parts if rows and all(part not in row for row in rows)]:
