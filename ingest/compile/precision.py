@@ -173,7 +173,9 @@ class _Propagation:
         shown = viewed(operator, self.flow.graph)
         types = self.types.tensor
         for tensor in operator.writes:
-            if shown is not None and self.is_real[tensor] and self.is_real[shown]:
+            if self.tensors[tensor].role == "kv_cache" and self.is_real[tensor] and self.everything.rule == "drop":
+                types[tensor] = _result(self.everything)  # whatever rotated them computes in
+            elif shown is not None and self.is_real[tensor] and self.is_real[shown]:
                 types[tensor] = types[shown]
                 if shown in self.returned:
                     self.returned[tensor] = self.returned[shown]

@@ -21,6 +21,23 @@ WITH listed_numbers AS (
     FROM backend
     UNION ALL
     SELECT
+        'backend' AS kind,
+        backend AS row_key,
+        backend AS row_kind,
+        UNNEST(['chunk_tokens', 'reserve_fraction']) AS quantity,
+        UNNEST([chunk_tokens, reserve_fraction]) AS value
+    FROM backend
+    WHERE serves
+    UNION ALL
+    SELECT
+        'engine_version' AS kind,
+        CONCAT(backend, '.', engine_version) AS row_key,
+        '*' AS row_kind,
+        UNNEST(['step_s', 'sample_s', 'prompt_s']) AS quantity,
+        UNNEST([step_s, sample_s, prompt_s]) AS value
+    FROM engine_version
+    UNION ALL
+    SELECT
         'library_constant' AS kind,
         library_constant AS row_key,
         library_constant AS row_kind,

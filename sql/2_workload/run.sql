@@ -91,12 +91,12 @@ SELECT
     TRY_CAST(NULLIF(REGEXP_EXTRACT(s.power, '^([0-9]+(\.[0-9]+)?)w$', 1), '') AS DOUBLE) AS power_w,
     -- A number of the scenario, of a format that the model has or of the library it calls that cannot be (`condition_fault`),
     -- for which there is no answer; null where there is none.
-    COALESCE(f.fault, p.fault, l.fault) AS fault,
+    COALESCE(f.fault, p.fault, l.fault, e.fault, CASE WHEN b.serves THEN w.fault END) AS fault,
     -- A number that what the run holds in memory rests on besides, and that cannot be; null where there is none.
     COALESCE(w.fault, g.fault) AS memory_fault,
     -- Numbers of both that may be, though they hardly are; null where there are none.
     NULLIF(
-        CONCAT_WS(', ', f.implausible, p.implausible, l.implausible, w.implausible, g.implausible), ''
+        CONCAT_WS(', ', f.implausible, p.implausible, l.implausible, e.implausible, w.implausible, g.implausible), ''
     ) AS implausible
 FROM model AS m
 INNER JOIN scenario AS s
@@ -111,6 +111,8 @@ LEFT JOIN precision AS q ON q.precision = s.kv_precision
 INNER JOIN batch_class AS c ON s.batch >= c.from_batch AND COALESCE(s.batch <= c.to_batch, TRUE)
 LEFT JOIN condition_faults AS f ON f.kind = 'scenario' AND f.row_key = CAST(s.scenario_id AS VARCHAR)
 LEFT JOIN condition_faults AS w ON w.kind = 'backend' AND w.row_key = s.backend
+LEFT JOIN condition_faults AS e
+    ON e.kind = 'engine_version' AND e.row_key = CONCAT(v.backend, '.', v.engine_version)
 LEFT JOIN format_faults AS p ON p.model = m.model AND p.policy = s.precision
 LEFT JOIN library_faults AS l ON l.decides = 'processor' AND b.calls_aten
 LEFT JOIN library_faults AS g ON g.decides = 'memory'

@@ -151,6 +151,18 @@ def test_a_version_is_a_condition(made: Bench) -> None:
     assert made.rows("SELECT * FROM run") == []
 
 
+def test_a_version_whose_numbers_cannot_be(made: Bench) -> None:
+    """A negative host time is no faster server: there is no answer, and the run says which number it is."""
+    made.replace_rows(Scenario, [scenario(1, batch=1, context=CONTEXT, phase="decode", engine_version="2024", **OF)])
+    made.execute("UPDATE engine_version SET step_s = -1 WHERE backend = 'vllm' AND engine_version = '2024'")
+    try:
+        ((fault,),) = made.rows("SELECT fault FROM run")
+        ((time_s,),) = made.rows("SELECT latency_s FROM model_cost")
+    finally:
+        made.execute("UPDATE engine_version SET step_s = 1.4e-3 WHERE backend = 'vllm' AND engine_version = '2024'")
+    assert (fault, time_s) == ("engine_version.vllm.2024.step_s", None)
+
+
 def test_several_devices_share_each_kernel(made: Bench) -> None:
     """Two all-reduces a layer of batch x hidden, n times less of each weight to read, links with their latency."""
     batch = 16

@@ -44,7 +44,7 @@ X, SCALE, NORMED, WEIGHT, BIAS, PRODUCT, ACTIVE, TOTAL = range(8)
         ("int8", ["fp16", "fp16", "fp16", "int8", "fp16", "fp16", "fp16", "fp16"]),
         ("fp8", ["bf16", "bf16", "bf16", "fp8_e4m3", "bf16", "bf16", "bf16", "bf16"]),
         ("w8a16", ["fp16", "fp16", "fp16", "int8", "fp16", "fp16", "fp16", "fp16"]),
-        ("w4a16", ["fp16", "fp16", "fp16", "int4", "fp16", "fp16", "fp16", "fp16"]),
+        ("w4a16", ["fp16", "fp16", "fp16", "int4_g128", "fp16", "fp16", "fp16", "fp16"]),
     ],
 )
 def test_types_in_memory(block, rules, policy, expected):
