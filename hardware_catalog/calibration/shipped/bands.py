@@ -1,13 +1,14 @@
 """The shipped bands of single predictions, each learned on runs that the fits did not see in the same way.
 
-The database holds runs and the models they are of. A band's standing is its scope: a part that was measured under the backend
-(`hardware:X`), a part that was not, of a family that was (`family:X`), or a backend or family of which nothing was measured
-(`*`). Runs of parts without efficiencies of their own under the backend show the second, predicted from their family's
-and their own datasheet; each of these parts with enough rows has a band of the first standing too. Every run, predicted
-from the assumed efficiencies alone, shows the third. Each part weighs the same, or family and backend for the third, and
-within it each cell (data set, model, precision, batch class). A band is set by what it covers when left out: the rows of each
-part, model, or family and backend against the band of the others. It is widened or narrowed (both percentiles to one power)
-until it covers four fifths of those. Every batch class with enough rows has a band of its own beside the one for all.
+The database holds runs and the models they are of. A band's standing is its scope: a part that was measured under the
+backend (`hardware:X`), a part that was not, of a family that was (`family:X`), or a backend or family of which
+nothing was measured (`*`). Runs of parts without efficiencies of their own under the backend show the second,
+predicted from their family's and their own datasheet; each of these parts with enough rows has a band of the first
+standing too. Every run, predicted from the assumed efficiencies alone, shows the third. Each cell (data set, part,
+model, precision, batch class) weighs the same, in the third standing each family and backend. A band is set by what
+it covers when left out: the rows of each part, model, or family and backend against the band of the others. It is
+widened or narrowed (both percentiles to one power) until it covers four fifths of those; where nothing does, it is
+none and the next standing's holds. Every batch class with enough rows has a band of its own beside the one for all.
 
 Parts with rows of their own (`timm`) keep the bands of their fit, with model families left out.
 """
@@ -29,6 +30,8 @@ from . import live
 SOURCE_ID = "charz_latency_band"
 POWERS = np.linspace(0.5, 3.0, 51)
 _LEAST_ROWS = 12
+_LEAST_ROWS_OF_A_PART = 24
+_TOLERANCE = 0.08
 _NOMINAL = 0.8
 
 
@@ -41,7 +44,8 @@ def fit(connection: duckdb.DuckDBPyConnection) -> FittedRows:
         scope = f"family:{group['family'][0]}"
         found += by_class(group, scope, group["backend"][0], "hardware")
     for (part, backend), group in unseen.group_by("hardware", "backend"):
-        found += by_class(group, f"hardware:{part}", str(backend), "model")
+        if len(group) >= _LEAST_ROWS_OF_A_PART:
+            found += by_class(group, f"hardware:{part}", str(backend), "model")
     found += [band for band in by_class(unknown(connection, shipped), "*", "*", "cell") if band["batch_class"] == "*"]
     if not found:
         raise _too_few(len(unseen))
@@ -64,20 +68,19 @@ def residuals(connection: duckdb.DuckDBPyConnection, shipped: dict[str, pl.DataF
     frame = validation.predicted(connection, SCORED, overrides=shipped)
     if not len(frame):
         raise _too_few(0)
-    return _weighed(
-        frame.join(fitted, on=["hardware", "backend"], how="anti"), shipped, ["family", "backend"], "hardware"
-    )
+    return _weighed(frame.join(fitted, on=["hardware", "backend"], how="anti"), shipped)
 
 
 def unknown(connection: duckdb.DuckDBPyConnection, shipped: dict[str, pl.DataFrame]) -> pl.DataFrame:
     """Measured over predicted time of all runs, predicted as if nothing had been measured; `cell` names family and backend."""
     assumed = shared_rows(shipped["efficiency"]).filter(pl.col("confidence") == "assumed")
     frame = validation.predicted(connection, SCORED, efficiency=assumed, overrides={**shipped, "efficiency": assumed})
-    return _weighed(frame, shipped, [], "cell")
+    rows = _weighed(frame, shipped)
+    return rows.with_columns(weight=pl.col("weight") / pl.col("weight").sum().over("cell"))
 
 
-def _weighed(frame: pl.DataFrame, shipped: dict[str, pl.DataFrame], group: list[str], unit: str) -> pl.DataFrame:
-    """The rows with `residual` and `weight`: each unit of a group the same, and within it each cell."""
+def _weighed(frame: pl.DataFrame, shipped: dict[str, pl.DataFrame]) -> pl.DataFrame:
+    """The rows with `residual`, `weight` and `cell`, the family and backend."""
     families = shipped["hardware"].select("hardware", "family")
     scored = errors.with_log_ratio(frame).join(families, on="hardware")
     scored = scored.with_columns(
@@ -85,9 +88,8 @@ def _weighed(frame: pl.DataFrame, shipped: dict[str, pl.DataFrame], group: list[
         batch_class=errors.batch_class(),
         cell=pl.concat_str("family", pl.lit("."), "backend"),
     )
-    units = [*group, unit]
-    within = ["source_id", "model", "precision", "batch_class"]
-    return scored.with_columns(weight=1.0 / pl.len().over(*units, *within) / pl.struct(within).n_unique().over(*units))
+    alike = ["source_id", "hardware", "backend", "model", "precision", "batch_class"]
+    return scored.with_columns(weight=1.0 / pl.len().over(alike))
 
 
 def by_class(rows: pl.DataFrame, scope: str, backend: str, left_out: str) -> list[dict[str, object]]:
@@ -102,16 +104,19 @@ def by_class(rows: pl.DataFrame, scope: str, backend: str, left_out: str) -> lis
 
 
 def fitted(rows: pl.DataFrame, left_out: str = "hardware") -> dict[str, object] | None:
-    """Band of one standing; None with too few rows or groups to leave out."""
+    """Band of one standing; None with too few rows or groups to leave out, or where none covers what is left out."""
     if len(rows) < _LEAST_ROWS or rows[left_out].n_unique() < 2:
         return None
     covered = [left_out_coverage(rows, power, left_out) for power in POWERS]
-    power = float(POWERS[int(np.argmin(np.abs(np.array(covered) - _NOMINAL)))])
+    best = int(np.argmin(np.abs(np.array(covered) - _NOMINAL)))
+    if abs(covered[best] - _NOMINAL) > _TOLERANCE:
+        return None
+    power = float(POWERS[best])
     low, high = quantiles(rows)
     return {
         "low_factor": float(np.exp(power * low)), "high_factor": float(np.exp(power * high)), "row_count": len(rows),
         "part_count": rows["hardware"].n_unique(), "source_id": SOURCE_ID, "confidence": "derived", "power": power,
-        "coverage": left_out_coverage(rows, power, left_out), "coverage_as_is": left_out_coverage(rows, 1.0, left_out),
+        "coverage": covered[best], "coverage_as_is": left_out_coverage(rows, 1.0, left_out),
         "width": float(np.exp(power * (high - low))),
     }  # fmt: skip
 
