@@ -251,12 +251,14 @@ def _comments(installed: Installed) -> Iterable[str]:
     kind = "TABLE" if view.is_table else "VIEW"
     grain = f" One row for each {', '.join(view.grain)}." if view.grain else ""
     kept = f" Kept equal to {REBUILD}.{view.name}: do not write to it." if view.is_table else ""
-    places = [
-        (kind, ddl.quote(view.name)),
-        *([("VIEW", f"{ANSWERS}.{ddl.quote(view.name)}")] if installed.at_hand else []),
-    ]
-    for kind, name in places:
-        yield f"COMMENT ON {kind} {name} IS {ddl.literal(view.description + grain + kept)}"
+    places = [(kind, ddl.quote(view.name), kept)]
+    if installed.at_hand:
+        stored = f"{ANSWERS}.{view.name}"
+        live = f" Evaluated when it is asked; {stored} has it at hand for stored scenarios."
+        answered = f" At hand for stored scenarios; {view.name} evaluates it when it is asked."
+        places = [(kind, ddl.quote(view.name), live), ("VIEW", f"{ANSWERS}.{ddl.quote(view.name)}", answered)]
+    for kind, name, remark in places:
+        yield f"COMMENT ON {kind} {name} IS {ddl.literal(view.description + grain + remark)}"
         for column in installed.columns:
             text = f"{column.description} [{column.unit}]" if column.unit else column.description
             yield f"COMMENT ON COLUMN {name}.{ddl.quote(column.name)} IS {ddl.literal(text)}"

@@ -311,6 +311,15 @@ def test_much_work_is_left_to_refresh(path: Path, monkeypatch: pytest.MonkeyPatc
         assert db.refresh().is_empty()
 
 
+def test_a_relation_and_the_one_at_hand_say_which_they_are(path: Path) -> None:
+    """A client that lists relations sees which of two of one name is there and which is evaluated."""
+    query = "SELECT schema_name, comment FROM duckdb_views() WHERE view_name = 'model_report' ORDER BY schema_name"
+    with duckdb.connect(str(path), read_only=True) as connection:
+        told = dict(connection.execute(query).fetchall())
+    assert "At hand for stored scenarios; model_report evaluates it" in told["answer"]
+    assert "Evaluated when it is asked; answer.model_report has it" in told["main"]
+
+
 def test_a_refresh_names_models_of_other_rules(path: Path) -> None:
     """A rule of precision is compiled into every model: what a change of it leaves as it was is said, once it is undone no more."""
     said: list[str] = []
