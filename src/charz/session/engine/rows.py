@@ -123,7 +123,7 @@ def versions(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
     """What a database is of."""
     known = about.read(connection)
     keys = {"schema": about.LAYOUT, "views": "views_fingerprint", "catalog": "catalog_version"}
-    return {"charz": __version__, **{name: known[key] for name, key in keys.items()}}
+    return {"charz": __version__, **{name: known.get(key, "none") for name, key in keys.items()}}
 
 
 def of_models(connection: duckdb.DuckDBPyConnection, known: Catalog) -> list[str]:

@@ -35,8 +35,8 @@ def check(into: duckdb.DuckDBPyConnection, part: duckdb.DuckDBPyConnection, path
     from charz.sql import maintain
 
     own, other = about.read(into), about.read(part)
-    if own["catalog_version"] != other["catalog_version"]:
-        exists = _difference(json.loads(own["catalog_rows"]), json.loads(other["catalog_rows"]))
+    if own.get("catalog_version") != other.get("catalog_version"):
+        exists = _difference(*(json.loads(known.get("catalog_rows", "{}")) for known in (own, other)))
         raise CharzError("another catalog", str(path), exists, "`charz hardware sync` brings both to this charz's")
     ours, theirs = ({**maintain.rules(c), **by_table(c)} for c in (into, part))
     if changed := sorted(name for name in {*ours, *theirs} if ours.get(name) != theirs.get(name)):
