@@ -75,7 +75,7 @@ policy_rows AS (
 doubted_numbers AS (
     SELECT hardware, '*' AS backend, field
     FROM part_fault
-    WHERE is_possible AND kind NOT IN ('interconnect', 'price') AND field <> 'hardware.year'
+    WHERE is_possible AND kind NOT IN ('interconnect', 'price') AND field NOT IN ('hardware.year', 'hardware.die_count')
     UNION ALL
     SELECT s.hardware, s.backend, f.field
     FROM supported_backend AS s
