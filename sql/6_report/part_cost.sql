@@ -1,4 +1,4 @@
--- What it costs to make every part, one that does not exist too: dice, package, memory and board, by rows of `cost_rule`. No
+-- The other side of every part, one that does not exist too: its area, what it draws at rest, and what it costs to make: dice, package, memory and board, by rows of `cost_rule`. No
 -- design, no margin, no rent: compare parts with it, not with prices. Silicon is what the rules make of the part's numbers
 -- (`part_area`), cut into as many equal dice as it states, or as few as a scanner can expose; every defect kills a die, and units
 -- that a maker disables are neither paid nor saved. Dice a wafer and their yield as in Chiplet Actuary (Feng and Ma 2022), the yield
@@ -8,6 +8,7 @@ CREATE VIEW part_cost AS
 WITH counted_dice AS (
     SELECT
         l.area_mm2,
+        l.rest_w,
         r.*,
         GREATEST(
             COALESCE(h.die_count, 1e0),
@@ -66,6 +67,8 @@ SELECT
     hardware,
     -- Area of all its silicon, without what joins several dice. [mm2]
     MAX(area_mm2) AS area_mm2,
+    -- Power with nothing running and clocks gated. [W]
+    MAX(rest_w) AS rest_w,
     -- Equal dice that it is cut into.
     MAX(CASE WHEN band = 'middle' THEN die_count END) AS die_count,
     -- Area of one of them, with its links to the others. [mm2]

@@ -25,7 +25,7 @@ WAFER = math.pi * 200**2 / 4
 
 def cost(evaluate: Evaluate, area_mm2: float, die_count: int | None = None, **changed: float) -> dict[str, Any]:
     rules = [band | changed for band in BANDS]
-    leaking = [{"area_mm2": area_mm2}]
+    leaking = [{"area_mm2": area_mm2, "rest_w": 7.0}]
     (found,) = evaluate("part_cost", part_leakage=leaking, hardware=[{"die_count": die_count}], part_cost_rule=rules)
     return found
 
@@ -39,7 +39,7 @@ def test_one_die(evaluate: Evaluate) -> None:
     dice = WAFER / 400 - math.pi * 200 / (20 * math.sqrt(2))
     assert dice == pytest.approx(56.33, abs=0.01)
     assert found["good_dice_per_wafer"] == pytest.approx(dice / 4)
-    assert (found["die_count"], found["yield_fraction"]) == pytest.approx((1, 0.25))
+    assert (found["die_count"], found["yield_fraction"], found["rest_w"]) == pytest.approx((1, 0.25, 7))
     assert found["die_usd"] == pytest.approx(71.01, abs=0.01)
     assert found["package_usd"] == pytest.approx(85.01, abs=0.01)
     assert found["board_usd"] == pytest.approx(49.01, abs=0.01)
