@@ -17,6 +17,7 @@ from ..core import Core, Question
 from ..parameters import Backend, Batch, Cache, Cap, File, Names, Part, Precisions, Sequence_, Text, Top
 from ..scoped import Scoped
 from . import design_space
+from .design_point import BAND, FOUND, KEYS, MADE, VIEWS, evaluated_points
 
 OBJECTIVES = {
     "edp": "edp_js", "latency": "latency_s", "energy": "energy_j", "area": "area_mm2", "rest": "rest_w", "usd": "part_usd",
@@ -40,9 +41,6 @@ LIMITS = {
 }
 """What may be limited: column and unit."""
 
-VIEWS = ("target_cost", "busy_pace", "part_cost")
-"""Views that the points are made of; what they rest on is evaluated once."""
-
 EQUAL = 1e-9
 """Two times or energies are the same within this share."""
 
@@ -52,13 +50,7 @@ OUTPUTS = ("csv", "json", "parquet")
 Weights = Mapping[str, float] | Sequence[str] | str
 """Weights by model, or texts `MODEL=NUMBER`."""
 
-_KEYS = ("hardware", "backend", "precision", "batch")
-_FOUND = (
-    "latency_s", "energy_j", "edp_js", "average_power_w", "limited_by", "limited_fraction", "peak_memory_byte", "fits_device",
-)  # fmt: skip
 _SHOWN = ("latency_s", "energy_j", "limited_by", "limited_fraction", "edp_js", "average_power_w")
-_MADE = ("area_mm2", "rest_w", "part_usd")
-_BAND = ("low_usd", "high_usd")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,14 +147,14 @@ class Explore(Core):
         if picture is not None:
             title = f"{part}: {', '.join(names(models))}"
             self._draw(picture, points, front, [*varied, *objectives], title, force)
-        shown = tuple(k for k in _KEYS[1:] if len({point[k] for point in points}) > 1)
+        shown = tuple(k for k in KEYS[1:] if len({point[k] for point in points}) > 1)
         columns = (
             "point",
             *varied,
             *shown,
-            *(_FOUND if every_point else _SHOWN),
-            *_MADE,
-            *(_BAND if every_point else ()),
+            *(FOUND if every_point else _SHOWN),
+            *MADE,
+            *(BAND if every_point else ()),
             *(("is_front",) if every_point else ()),
         )
         parts = len(designs.points)
@@ -205,31 +197,16 @@ class Explore(Core):
         portion: Mapping[int, tuple[float, ...]],
         weights: Mapping[str, float] | None,
     ) -> Iterator[dict[str, Any]]:
-        from charz.sql import evaluate
+        from charz.sql.evaluate import Copies
 
-        targets = scoped.execute("SELECT backend, precision FROM part_support").fetchall()
-        scenarios = scoped.records("SELECT * FROM scenario")
-        models = [model for (model,) in scoped.execute("SELECT model FROM model").fetchall()]
         copies = {f"{designs.base}#{number}": number for number in portion}
+        made = [Copies(designs.base, list(copies), designs.varied(list(portion.values())))]
         with self.cursor() as cursor:
-            known = {number for (number,) in cursor.execute("SELECT scenario_id FROM scenario").fetchall()}
-            scope = evaluate.Scope(
-                models=models,
-                hardware=list(copies),
-                targets=[(copy, *target) for copy in copies for target in targets],
-                scenarios=scenarios,
-                stored=known,
-                copies=[evaluate.Copies(designs.base, list(copies), designs.varied(list(portion.values())))],
-            )
-            made: dict[str, dict[str, Any]] = {}
-            found: list[dict[str, Any]] = []
-            for _ in evaluate.evaluated(cursor, scope, VIEWS):
-                made = made or _made(Scoped(cursor), list(copies))
-                found += _summed(Scoped(cursor), weights)
+            found = evaluated_points(scoped, cursor, made, weights)
         for point in found:
             number = copies[point["hardware"]]
             varied_to = {axis.column: value for axis, value in zip(designs.axes, portion[number], strict=True)}
-            yield {"point": number, **varied_to, **point, **made[point["hardware"]]}
+            yield {"point": number, **varied_to, **point}
 
     def _draw(
         self,
@@ -246,70 +223,14 @@ class Explore(Core):
         charts.library()
         objectives = [name for name in shown if name in OBJECTIVES.values()]
         columns = dict.fromkeys(
-            ("point", *shown, "precision", "latency_s", "energy_j", "limited_by", "limited_fraction", *_MADE)
+            ("point", *shown, "precision", "latency_s", "energy_j", "limited_by", "limited_fraction", *MADE)
         )
         drawn, named = (
             [{name: point[name] for name in columns} for point in rows if point["latency_s"] is not None]
             for rows in (points, front)
         )
-        axes = objectives if len(objectives) > 1 else [*objectives, *(c for c in _FOUND[:2] if c not in objectives)][:2]
+        axes = objectives if len(objectives) > 1 else [*objectives, *(c for c in FOUND[:2] if c not in objectives)][:2]
         charts.save(charts.explored(drawn, named, axes, title), picture, force)
-
-
-def _made(scoped: Scoped, parts: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Area, power at rest and dollars of each part; without those of the file, which the view has too."""
-    rows = scoped.records(f"SELECT hardware, {', '.join((*_MADE, *_BAND))} FROM part_cost")
-    found = {row.pop("hardware"): row for row in rows}
-    return {part: found.get(part) or dict.fromkeys((*_MADE, *_BAND)) for part in parts}
-
-
-def _summed(scoped: Scoped, weights: Mapping[str, float] | None) -> list[dict[str, Any]]:
-    """Every part under every backend and precision, with all models run once one after another, or their weighted mean. What
-    limits it is what sets the pace for the largest part of the time."""
-    paces: dict[tuple[Any, ...], dict[str, dict[str, float]]] = {}
-    order = f"ORDER BY {', '.join(_KEYS)}, model"
-    for row in scoped.records(f"SELECT * FROM busy_pace {order}, pace"):
-        times = paces.setdefault(tuple(row[name] for name in _KEYS), {}).setdefault(row["model"], {})
-        times[row["pace"]] = times.get(row["pace"], 0.0) + row["pace_s"]
-    runs: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for row in scoped.records(f"SELECT * FROM target_cost {order}"):
-        runs.setdefault(tuple(row[name] for name in _KEYS), []).append(row)
-    return [
-        {**dict(zip(_KEYS, key, strict=True)), **_point(members, paces.get(key, {}), weights)}
-        for key, members in runs.items()
-    ]
-
-
-def _point(
-    runs: Sequence[Mapping[str, Any]], paces: Mapping[str, Mapping[str, float]], weights: Mapping[str, float] | None
-) -> dict[str, Any]:
-    held = {
-        "peak_memory_byte": max(run["peak_memory_byte"] for run in runs),
-        "fits_device": all(run["fits_device"] for run in runs),
-    }
-    if any(run["latency_s"] is None or run["energy_j"] is None for run in runs):
-        return {**dict.fromkeys(_FOUND), **held}
-    shares = [run["latency_s"] if weights is None else weights[run["model"]] for run in runs]
-    latency, energy = (
-        sum(run[name] for run in runs)
-        if weights is None
-        else math.exp(sum(s * math.log(run[name]) for s, run in zip(shares, runs, strict=True)) / sum(shares))
-        for name in ("latency_s", "energy_j")
-    )
-    limits: dict[str, float] = {}
-    for share, run in zip(shares, runs, strict=True):
-        for pace, pace_s in {**paces.get(run["model"], {}), "overhead": run["overhead_s"]}.items():
-            limits[pace] = limits.get(pace, 0.0) + share * pace_s / run["latency_s"]
-    limit, longest = max(limits.items(), key=lambda pair: pair[1])
-    return {
-        "latency_s": latency,
-        "energy_j": energy,
-        "edp_js": energy * latency,
-        "average_power_w": energy / latency,
-        "limited_by": limit,
-        "limited_fraction": longest / sum(shares),
-        **held,
-    }
 
 
 def _objectives(by: Names) -> list[str]:
