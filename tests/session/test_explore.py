@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -190,7 +191,7 @@ def test_a_part_as_it_is_costs_what_the_view_says(db: Session) -> None:
 def test_what_is_added_costs_area_watts_and_dollars(db: Session) -> None:
     rows = db.explore(base="kpu_t256", vary="tiles=64:1024", models="small", every_point=True).to_dicts()
     rows.sort(key=lambda row: row["tiles"])
-    for smaller, larger in zip(rows, rows[1:], strict=False):
+    for smaller, larger in itertools.pairwise(rows):
         assert all(smaller[name] < larger[name] for name in MADE if name != "rest_w")
         assert smaller["rest_w"] <= larger["rest_w"], "idle power that is stated stays"
 
