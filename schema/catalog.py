@@ -72,6 +72,8 @@ class Hardware(Row):
     """CUDA compute capability, e.g. `9.0`; null for others. Joins `cuda_limit`."""
     process_nm: Annotated[float | None, Plausible(0.5, 1000)]
     """Process node by its marketing name. [nm]"""
+    die_count: Annotated[int | None, Plausible(1, 64)]
+    """Equal dice that its silicon is cut into; null: as few as fit what a scanner exposes at once. Decides its cost alone."""
     form_factor: str
     """PCIe, SXM, socket, SoC, ..."""
     status: str
@@ -1362,6 +1364,62 @@ class PowerRange(Row):
     """Source of the row."""
     confidence: str
     """How far it can be trusted."""
+
+
+CostNumber = Annotated[
+    float,
+    Possible(0, HUGE, of="memory_usd_per_gbyte"),
+    Possible(0, HUGE, of="defect_per_cm2"),
+    Possible(0, HUGE, of="edge_loss_mm"),
+    Possible(0, HUGE, of="scribe_mm"),
+    Possible(0, HUGE, of="package_usd"),
+    Possible(0, HUGE, of="board_ratio"),
+    Possible(TINY, 1, of="join_yield_fraction"),
+    Plausible(200, 1e5, of="wafer_usd"),
+    Plausible(0.01, 5, of="defect_per_cm2"),
+    Plausible(1, 100, of="yield_cluster"),
+    Plausible(50, 450, of="wafer_mm"),
+    Plausible(0, 20, of="edge_loss_mm"),
+    Plausible(0, 1, of="scribe_mm"),
+    Plausible(50, 2000, of="reticle_mm2"),
+    Plausible(1, 2, of="join_area_factor"),
+    Plausible(0.5, 1, of="join_yield_fraction"),
+    Plausible(0.001, 10, of="package_usd_per_mm2"),
+    Plausible(0, 1000, of="package_usd"),
+    Plausible(0, 1000, of="memory_usd_per_gbyte"),
+    Plausible(0, 2, of="board_ratio"),
+]
+"""A number of a rule of costs."""
+
+
+class CostRule(Row):
+    """What it costs to make a part: wafers and their defects by process, package and memory by technology, board. Joins
+    `part_cost`; no time and no energy rests on it."""
+
+    TABLE: ClassVar[str] = "cost_rule"
+    KEY: ClassVar[tuple[str, ...]] = ("cost_rule",)
+    RANGES_BY: ClassVar[tuple[str, ...]] = ("quantity",)
+
+    cost_rule: str
+    """Name of the rule."""
+    quantity: str
+    """What it says, e.g. `wafer_usd`, `defect_per_cm2` or `memory_usd_per_gbyte`."""
+    row_key: str
+    """Process in nm, or technology of the main memory, it holds for; `*` for all others."""
+    value: CostNumber
+    """The rule's own number."""
+    cheap_value: CostNumber
+    """The number where it makes parts cheapest: the low end of the band of `part_cost`."""
+    dear_value: CostNumber
+    """The number where it makes parts dearest: the high end of the band."""
+    unit: str
+    """Unit of the three."""
+    source_id: str
+    """Source of the value; the ends are assumed where the reason names no other."""
+    confidence: str
+    """How far it can be trusted."""
+    reason: str
+    """Why."""
 
 
 class Price(Row):

@@ -42,6 +42,8 @@ MULTIPLES = {
     },
     "Hz": {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6, "GHz": 1e9},
     "W": {"W": 1.0, "mW": 1e-3, "kW": 1e3},
+    "mm2": {"mm2": 1.0, "cm2": 100.0},
+    "USD": {"USD": 1.0},
     "ops": {"ops": 1.0, "Gops": 1e9, "Tops": 1e12, "Pops": 1e15},
 }  # fmt: skip
 """Factor of each unit that people write, by the unit that it is a multiple of."""
@@ -57,7 +59,7 @@ def in_si(text: str, unit: str) -> float | None:
     """A number with or without its unit (`1e9`, `64KiB`, `128GB/s`) in `unit`, empty for a count; None for a text that is no
     number or has another unit."""
     known = multiples(unit)
-    match = re.fullmatch(r"\s*((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?)\s*([A-Za-zµ/]*)\s*", text)
+    match = re.fullmatch(r"\s*((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?)\s*([A-Za-zµ/]*(?:[cm]m2)?)\s*", text)
     if not match or (match[2] and match[2] not in known):
         return None
     return float(match[1]) * known.get(match[2], 1.0)

@@ -7,8 +7,8 @@ WITH listed_numbers AS (
         hardware,
         'hardware' AS kind,
         'hardware' AS row_key,
-        UNNEST(['process_nm', 'year']) AS column_name,
-        UNNEST([process_nm, year]) AS value
+        UNNEST(['process_nm', 'year', 'die_count']) AS column_name,
+        UNNEST([process_nm, year, die_count]) AS value
     FROM hardware
     UNION ALL
     SELECT hardware, 'cluster' AS kind, CONCAT('cluster.', cluster) AS row_key, column_name, value

@@ -10,11 +10,11 @@ WITH policy_precisions AS (
     GROUP BY policy
 ),
 
--- Links, prices and years decide nothing of one part's time and energy.
+-- Links, prices, years and the number of dice decide nothing of one part's time and energy.
 faulty_parts AS (
     SELECT hardware, MIN(field) AS fault
     FROM part_fault
-    WHERE NOT is_possible AND kind NOT IN ('interconnect', 'price', 'list_price') AND field <> 'hardware.year'
+    WHERE NOT is_possible AND kind NOT IN ('interconnect', 'price', 'list_price') AND field NOT IN ('hardware.year', 'hardware.die_count')
     GROUP BY hardware
 ),
 

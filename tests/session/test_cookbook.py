@@ -1,4 +1,4 @@
-"""Every block of the cookbook answers, on a small store."""
+"""Every block of the cookbook and of the page for architects answers, on a small store."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import charz
 from charz.cli import dispatch
 from charz.session import Session
 
-PAGE = Path(__file__).parents[2] / "docs" / "cookbook.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE, ARCHITECT = DOCS / "cookbook.md", DOCS / "architect.md"
 
 MODELS = {"resnet18": "small", "resnet50": "other", "hf:gpt2": "decoder"}
 """Models of the page, and those of the store that stand for them."""
@@ -21,9 +22,10 @@ MODELS = {"resnet18": "small", "resnet50": "other", "hf:gpt2": "decoder"}
 QUESTIONS = 25
 
 
-def blocks() -> list[tuple[str, str]]:
-    """Language and text of every block, in order."""
-    found = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+def blocks(*pages: Path) -> list[tuple[str, str]]:
+    """Language and text of every block of some pages, in order."""
+    text = "\n".join(page.read_text() for page in pages or (PAGE, ARCHITECT))
+    found = re.findall(r"^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     for name, other in MODELS.items():
         found = [(language, text.replace(name, other)) for language, text in found]
     return found
@@ -46,10 +48,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_there_are_as_many_questions_as_promised() -> None:
-    text = PAGE.read_text()
-    asked = len([language for language, _ in blocks() if language != "yaml"])
-    assert asked >= QUESTIONS
-    assert text.count("?") >= asked
+    for page, questions in ((PAGE, QUESTIONS), (ARCHITECT, 12)):
+        asked = len([language for language, _ in blocks(page) if language != "yaml"])
+        assert asked >= questions
+        assert page.read_text().count("?") >= asked
 
 
 @pytest.mark.parametrize(("language", "text"), [(language, text) for language, text in blocks() if language != "yaml"])

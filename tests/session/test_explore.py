@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -177,6 +178,91 @@ def test_limits_bind(points: pl.DataFrame, db: Session) -> None:
     )
 
 
+MADE = ("area_mm2", "rest_w", "part_usd", "low_usd", "high_usd")
+
+
+def test_a_part_as_it_is_costs_what_the_view_says(db: Session) -> None:
+    (point,) = db.explore(base="t4", vary="units=40", models="small", every_point=True).to_dicts()
+    (row,) = db.sql(f"SELECT {', '.join(MADE)} FROM part_cost WHERE hardware = 't4'").to_dicts()
+    assert [point[name] for name in MADE] == pytest.approx([row[name] for name in MADE], rel=1e-12)
+    assert 0 < point["low_usd"] < point["part_usd"] < point["high_usd"]
+
+
+def test_what_is_added_costs_area_watts_and_dollars(db: Session) -> None:
+    rows = db.explore(base="kpu_t256", vary="tiles=64:1024", models="small", every_point=True).to_dicts()
+    rows.sort(key=lambda row: row["tiles"])
+    for smaller, larger in itertools.pairwise(rows):
+        assert all(smaller[name] < larger[name] for name in MADE if name != "rest_w")
+        assert smaller["rest_w"] <= larger["rest_w"], "idle power that is stated stays"
+
+
+def test_dice_of_several_decide_nothing_but_cost(db: Session) -> None:
+    one, four = db.explore(base="kpu_t256", vary="die_count=1,4", models="small", every_point=True).to_dicts()
+    assert [one[name] for name in ("latency_s", "energy_j", "area_mm2", "rest_w")] == [
+        four[name] for name in ("latency_s", "energy_j", "area_mm2", "rest_w")
+    ]
+    assert one["part_usd"] != pytest.approx(four["part_usd"], rel=1e-3)
+
+
+def test_a_front_of_three(db: Session) -> None:
+    """Every point that is on it is beaten by none, every other by one, in time, energy and dollars."""
+    vary = ["tiles=64:512", "l2=4MiB,16MiB", "dram=64GB/s,256GB/s"]
+    asked = {"base": "kpu_t256", "vary": vary, "models": "small", "precision": "int8,bf16", "every_point": True}
+    rows = db.explore(**asked, by="latency,energy,usd").to_dicts()
+    columns = ("latency_s", "energy_j", "part_usd")
+
+    def beats(one: dict[str, Any], other: dict[str, Any]) -> bool:
+        return all(one[n] <= other[n] * (1 + 1e-9) for n in columns) and any(
+            one[n] < other[n] * (1 - 1e-9) for n in columns
+        )
+
+    known = [row for row in rows if row["energy_j"] is not None]
+    assert len(known) == 32
+    for row in known:
+        assert row["is_front"] is not any(beats(other, row) for other in known)
+    two = [row for row in db.explore(**asked).to_dicts() if row["is_front"]]
+    assert len(two) < sum(row["is_front"] for row in rows) < len(rows)
+    cheapest = min(known, key=lambda row: row["part_usd"])
+    found = db.explore(**{**asked, "every_point": False}, by="usd", objective="usd").to_dicts()
+    assert [row["part_usd"] for row in found] == pytest.approx([cheapest["part_usd"]])
+
+
+def test_a_limit_of_power_lowers_the_clock(db: Session) -> None:
+    """As a cap on the part does; without one the same point draws more."""
+    asked = {"base": "kpu_t64", "vary": "tiles=32,64", "models": "other", "batch": 64, "every_point": True}
+    free, limited, capped = (
+        db.explore(**asked, **more).to_dicts() for more in ({}, {"limit": "power=2.5W"}, {"cap": "2.5w"})
+    )
+    assert max(row["average_power_w"] for row in free) > 2.5
+    assert all(row["average_power_w"] <= 2.5 * (1 + 1e-9) for row in limited)
+    for name in ("latency_s", "energy_j"):
+        assert [row[name] for row in limited] == [row[name] for row in capped]
+    assert max(row["latency_s"] for row in limited) > max(row["latency_s"] for row in free)
+
+
+@pytest.mark.parametrize("name", ["area", "usd", "rest"])
+def test_a_limit_of_silicon_binds(name: str, db: Session) -> None:
+    asked = {"base": "kpu_t256", "vary": "tiles=64:1024", "models": "small"}
+    column, unit = {"area": ("area_mm2", "mm2"), "usd": ("part_usd", "USD"), "rest": ("rest_w", "W")}[name]
+    values = sorted(row[column] for row in db.explore(**asked, every_point=True).to_dicts())
+    found = db.explore(**asked, limit=f"{name}={values[2]:.9g}{unit}", by=f"latency,{name}").to_dicts()
+    assert max(row[column] for row in found) == pytest.approx(values[2], rel=1e-6)
+
+
+def test_weights_make_geometric_means(db: Session) -> None:
+    """Cube root of the square of one and the other."""
+    both, small, other = (
+        db.explore(base="t4", vary="units=20", models=models, **weight).row(0, named=True)
+        for models, weight in ((["small", "other"], {"weight": "small=2"}), ("small", {}), ("other", {}))
+    )
+    for name in ("latency_s", "energy_j"):
+        assert both[name] == pytest.approx((small[name] ** 2 * other[name]) ** (1 / 3), rel=1e-12)
+    if small["limited_by"] == other["limited_by"]:
+        mean = (2 * small["limited_fraction"] + other["limited_fraction"]) / 3
+        assert (both["limited_by"], both["limited_fraction"]) == (small["limited_by"], pytest.approx(mean))
+    assert db.explore(base="t4", vary="units=20", models=["small", "other"], weight={"small": 2.0}).to_dicts() == [both]
+
+
 @pytest.mark.parametrize("suffix", ["json", "csv"])
 def test_other_files_hold_the_same_points(suffix: str, db: Session, tmp_path: Path) -> None:
     out = tmp_path / f"points.{suffix}"
@@ -190,6 +276,18 @@ def test_a_picture(db: Session, tmp_path: Path) -> None:
     front = db.explore(base="t4", vary="units=20:80", models="small", picture=picture)
     drawn = json.loads(picture.read_text())
     assert len(drawn["layer"][0]["data"]["values"]) == 3 and len(drawn["layer"][2]["data"]["values"]) == len(front)
+    for layer in (0, 2):
+        shown = {entry["field"] for entry in drawn["layer"][layer]["encoding"]["tooltip"]}
+        assert {"point", "units", "limited_by", "latency_s", "energy_j", "area_mm2", "rest_w", "part_usd"} <= shown
+
+
+def test_a_picture_of_three(db: Session, tmp_path: Path) -> None:
+    """The third is the size of a mark; no line joins them."""
+    picture = tmp_path / "front.json"
+    front = db.explore(base="t4", vary="units=20:80", models="small", picture=picture, by="usd,latency,energy")
+    _, line, marks, _ = json.loads(picture.read_text())["layer"]
+    assert [marks["encoding"][axis]["field"] for axis in ("x", "y", "size")] == ["part_usd", "latency_s", "energy_j"]
+    assert not line["data"]["values"] and len(marks["data"]["values"]) == len(front)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +305,15 @@ def test_a_picture(db: Session, tmp_path: Path) -> None:
         ({"vary": "bandwidth_byte_per_s=1GB/s"}, "several numbers have this name"),
         ({"vary": ["units=20", "tiles=40"]}, "two names mean the same number: units, tiles"),
         ({"vary": "dram=1GB/s:2GB/s:10001"}, "too many parts: 10001"),
-        ({"limit": "area=100"}, "unknown limit: area. There are energy, latency, memory, power"),
+        ({"limit": "volume=100"}, "unknown limit: volume. There are area, energy, latency, memory, power, rest, usd"),
+        ({"limit": "usd=5W"}, "not an amount: usd=5W. Units: USD"),
+        ({"limit": "usd=1"}, "no part meets the limits: usd=1. part_usd is at least"),
+        ({"limit": "power=60W", "cap": "60w"}, "a cap and a limit of power: --cap 60w"),
+        ({"by": "latency,price"}, "unknown objective: price"),
+        ({"by": "latency,energy,usd,area"}, "no front of so many objectives: 4. One to 3"),
+        ({"weight": "other=2"}, "unknown model with a weight: other"),
+        ({"weight": "small=0"}, "not a weight: small=0"),
+        ({"weight": "small=x"}, "not an amount: small=x"),
         ({"limit": "power"}, "not a limit: power"),
         ({"limit": "latency=1ns"}, "no part meets the limits: latency=1ns. latency_s is at least"),
         ({"objective": "price"}, "unknown objective: price"),

@@ -32,6 +32,7 @@ from .catalog.models import Models
 from .catalog.scenario import Scenario
 from .catalog.validate import Validate
 from .decide.assert_ import Assert
+from .decide.elasticity import Elasticity
 from .decide.explore import Explore
 from .decide.opportunities import Opportunities
 from .decide.recommend import Recommend
@@ -72,6 +73,7 @@ class Session(
     Calibrate,
     Validate,
     Assert,
+    Elasticity,
     Explore,
     Opportunities,
     Recommend,

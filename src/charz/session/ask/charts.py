@@ -6,6 +6,7 @@ Axes carry SI prefixes (`~s`), so the values stay in the engine's units.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -140,31 +141,58 @@ def pareto(points: Rows, title: str) -> Any:
     )
 
 
-def explored(points: Rows, front: Rows, title: str) -> Any:
-    """Time against energy of every part of a design space by what limits it; those that none beats are numbered."""
+_OBJECTIVES = {
+    "latency_s": "time of a run [s]", "energy_j": "energy of a run [J]", "edp_js": "energy times time [J s]",
+    "area_mm2": "area of the silicon [mm2]", "rest_w": "power at rest [W]", "part_usd": "cost of making [USD]",
+}  # fmt: skip
+
+
+def explored(points: Rows, front: Rows, objectives: Sequence[str], title: str) -> Any:
+    """What the front weighs, of every part of a design space by what limits it; those that none beats are numbered. Of three
+    objectives the third is the size of a mark. Every point says on hover what it is."""
     alt = library()
-    x = alt.X("latency_s:Q", **_tight("time of a run [s]", points, "latency_s"))
-    y = alt.Y("energy_j:Q", **_tight("energy of a run [J]", points, "energy_j"))
+    across, up, *third = objectives
+    x, y = (
+        axis(f"{name}:Q", **_tight(_OBJECTIVES[name], points, name)) for axis, name in ((alt.X, across), (alt.Y, up))
+    )
     color = alt.Color("limited_by:N", title="limited by", legend=alt.Legend(symbolOpacity=1))
-    tooltip = ["point:Q", "precision:N", "limited_by:N"]
-    ordered = sorted(front, key=lambda p: p["latency_s"])
+    tooltip = [
+        alt.Tooltip(
+            f"{name}:N" if isinstance(value, str) else f"{name}:Q", **({} if isinstance(value, str) else _SHORT)
+        )
+        for name, value in points[0].items()
+    ]
+    ordered = sorted(front, key=lambda p: p[across])
     others = alt.Chart(data(points)).mark_circle(opacity=0.3, size=24).encode(x=x, y=y, color=color, tooltip=tooltip)
-    line = alt.Chart(data(ordered)).mark_line(color="#222", strokeWidth=1, interpolate="step-after").encode(x=x, y=y)
+    line = alt.Chart(data(ordered if not third else [])).mark_line(
+        color="#222", strokeWidth=1, interpolate="step-after"
+    )
     marks = alt.Chart(data(ordered)).mark_point(filled=True, size=80, stroke="#222", strokeWidth=0.8)
-    span = max(p["latency_s"] for p in points) / min(p["latency_s"] for p in points)
-    texts = alt.Chart(data(_spread(ordered, span ** (1 / 20)))).mark_text(align="right", dx=-6, dy=11, fontSize=10)
+    marks = marks.encode(x=x, y=y, color=color, tooltip=tooltip)
+    if third:
+        marks = marks.encode(
+            size=alt.Size(f"{third[0]}:Q", title=_OBJECTIVES[third[0]], legend=alt.Legend(format="~s"))
+        )
+    span = max(p[across] for p in points) / min(p[across] for p in points)
+    texts = alt.Chart(data(_spread(ordered, across, span ** (1 / 20)))).mark_text(
+        align="right", dx=-6, dy=11, fontSize=10
+    )
     return titled(
-        others + line + marks.encode(x=x, y=y, color=color, tooltip=tooltip) + texts.encode(x=x, y=y, text="point:Q"),
+        others + line.encode(x=x, y=y) + marks + texts.encode(x=x, y=y, text="point:Q"),
         title,
-        "line: the parts that none beats in both; numbers are those of the table",
+        f"{'line' if not third else 'large'}: the parts that none beats; numbers are those of the table",
     )
 
 
-def _spread(ordered: Rows, ratio: float) -> Rows:
-    """Rows in order of time, each later than the one before by a ratio: names of others would lie over one another."""
+_SHORT = {"format": ".5~s"}
+"""Numbers on hover."""
+
+
+def _spread(ordered: Rows, column: str, ratio: float) -> Rows:
+    """Rows in order of a column, each further than the one before by a ratio: names of others would lie over one another."""
     kept: Rows = []
     for row in ordered:
-        if not kept or row["latency_s"] >= ratio * kept[-1]["latency_s"]:
+        if not kept or row[column] >= ratio * kept[-1][column]:
             kept.append(row)
     return kept
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,20 +18,29 @@ from ..core import Core, Question
 from ..parameters import Backend, Batch, Cache, Cap, File, Names, Part, Precisions, Sequence_, Text, Top
 from ..scoped import Scoped
 from . import design_space
+from .design_point import BAND, FOUND, KEYS, MADE, VIEWS, evaluated_points
 
-OBJECTIVES = {"edp": "edp_js", "latency": "latency_s", "energy": "energy_j"}
-"""What the front is ordered by, and its column."""
+OBJECTIVES = {
+    "edp": "edp_js", "latency": "latency_s", "energy": "energy_j", "area": "area_mm2", "rest": "rest_w", "usd": "part_usd",
+}  # fmt: skip
+"""What less of is better, and its column."""
+
+FRONT = ("latency", "energy")
+"""Objectives of the front where none is named."""
+
+MOST_OBJECTIVES = 3
+"""Objectives of a front: of more hardly a point is beaten."""
 
 LIMITS = {
     "power": ("average_power_w", "W"),
     "latency": ("latency_s", "s"),
     "energy": ("energy_j", "J"),
     "memory": ("peak_memory_byte", "byte"),
+    "area": ("area_mm2", "mm2"),
+    "rest": ("rest_w", "W"),
+    "usd": ("part_usd", "USD"),
 }
 """What may be limited: column and unit."""
-
-VIEWS = ("target_cost", "busy_pace")
-"""Views that the points are made of; what both rest on is evaluated once."""
 
 EQUAL = 1e-9
 """Two times or energies are the same within this share."""
@@ -38,10 +48,9 @@ EQUAL = 1e-9
 OUTPUTS = ("csv", "json", "parquet")
 """Formats of a file of points, by its suffix."""
 
-_KEYS = ("hardware", "backend", "precision", "batch")
-_FOUND = (
-    "latency_s", "energy_j", "edp_js", "average_power_w", "limited_by", "limited_fraction", "peak_memory_byte", "fits_device",
-)  # fmt: skip
+Weights = Mapping[str, float] | Sequence[str] | str
+"""Weights by model, or texts `MODEL=NUMBER`."""
+
 _SHOWN = ("latency_s", "energy_j", "limited_by", "limited_fraction", "edp_js", "average_power_w")
 
 
@@ -71,15 +80,30 @@ class Explore(Core):
             ),
         ],
         models: Annotated[Names, Text("Ingested models; with several a point runs each once.")],
+        weight: Annotated[
+            Weights | None,
+            Text(
+                "MODEL=NUMBER, again for each: time and energy are geometric means over the models with these weights, 1 of"
+                " one not named, and not sums.",
+                taken=list[str],
+            ),
+        ] = None,
         batch: Batch = None,
         sequence: Sequence_ = None,
         precision: Precisions = None,
         backend: Backend = None,
         cache: Cache = "warm",
         cap: Cap = None,
-        objective: Annotated[str, Text("What comes first: edp, latency or energy.")] = "edp",
+        by: Annotated[
+            Names, Text("What the front weighs, up to three of latency, energy, edp, area, rest (power at rest), usd.")
+        ] = FRONT,
+        objective: Annotated[str, Text("What comes first: edp or another of these.")] = "edp",
         limit: Annotated[
-            Names | None, Text("power=30W, latency=1ms, energy=5mJ or memory=8GiB, again for each: the most of a run.")
+            Names | None,
+            Text(
+                "power=30W (lowers the clock of what would draw more), latency=1ms, energy=5mJ, memory=8GiB, area=400mm2,"
+                " rest=2W or usd=500, again for each: the most of a point."
+            ),
         ] = None,
         top: Top = 50,
         every_point: Annotated[bool, Text("List every point and not the front alone.")] = False,
@@ -87,12 +111,15 @@ class Explore(Core):
         picture: Annotated[File | None, Text("Picture of all points: .svg, .png, .pdf, .html or .json.")] = None,
         force: Annotated[bool, Text("Let --out and --picture write over files that charz did not write.")] = False,
     ) -> Rows:
-        """List the parts of a design space that no other beats in time and energy, with what limits each; nothing is written.
+        """List the parts of a design space that no other beats in what the front weighs, with what limits each; nothing is
+        written.
 
-        Every combination of the values is a copy of the base with these numbers and all that follows from them; what does
-        not follow (power limit, idle power) stays. Of points that are equal the one with the smallest numbers is listed.
+        Every combination of the values is a copy of the base with these numbers and all that follows from them, area, power
+        at rest and dollars too (`part_cost`: making, no margin); what does not follow (power limit, stated idle power) stays.
+        Of points that are equal the one with the smallest numbers is listed.
         """
         column = OBJECTIVES[one_of("objective", objective, OBJECTIVES)]
+        objectives = _objectives(by)
         limits = [_limit(text) for text in names(limit)]
         out, picture = path_of(out), path_of(picture)
         for file in (out, picture):
@@ -106,26 +133,29 @@ class Explore(Core):
             [part],
             precisions=names(precision),
             backends=[backend] if backend else [],
-            caps=[cap] if cap else [],
+            caps=_caps(cap, limits),
             runs=[{"batch": batch or 1, "sequence": sequence}],
             fields={"cache_state": cache_state(cache)},
         )
         scoped = self.asked(question, "model_report")
         self._say_kept(scoped, part)
-        points = self._points(scoped, designs)
-        front = _marked(points, limits)
+        points = self._points(scoped, designs, _weights(scoped, weight))
+        front = _marked(points, limits, objectives)
         found = sorted(points if every_point else front, key=lambda point: (point[column] is None, point[column]))
         if out is not None:
             _write(out, points, force)
-        if picture is not None:
-            self._draw(picture, points, front, f"{part}: {', '.join(names(models))}", force)
         varied = tuple(axis.column for axis in designs.axes)
-        shown = tuple(k for k in _KEYS[1:] if len({point[k] for point in points}) > 1)
+        if picture is not None:
+            title = f"{part}: {', '.join(names(models))}"
+            self._draw(picture, points, front, [*varied, *objectives], title, force)
+        shown = tuple(k for k in KEYS[1:] if len({point[k] for point in points}) > 1)
         columns = (
             "point",
             *varied,
             *shown,
-            *(_FOUND if every_point else _SHOWN),
+            *(FOUND if every_point else _SHOWN),
+            *MADE,
+            *(BAND if every_point else ()),
             *(("is_front",) if every_point else ()),
         )
         parts = len(designs.points)
@@ -144,7 +174,9 @@ class Explore(Core):
             f"every part keeps {limit} and, unless a rule says otherwise, {static:.3g} W of static power"
         )
 
-    def _points(self, scoped: Scoped, designs: design_space.DesignSpace) -> list[dict[str, Any]]:
+    def _points(
+        self, scoped: Scoped, designs: design_space.DesignSpace, weights: Mapping[str, float] | None
+    ) -> list[dict[str, Any]]:
         """Every part of the space under every backend and precision, portion by portion."""
         from charz.sql.evaluate import KERNELS_AT_ONCE
 
@@ -155,33 +187,24 @@ class Explore(Core):
         with self.messages.progress("parts", math.ceil(len(numbered) / at_once)) as done:
             for start in range(0, len(numbered), at_once):
                 portion = dict(numbered[start : start + at_once])
-                found += self._portion(scoped, designs, portion)
+                found += self._portion(scoped, designs, portion, weights)
                 done(f"{start + len(portion)} parts")
         return found
 
     def _portion(
-        self, scoped: Scoped, designs: design_space.DesignSpace, portion: Mapping[int, tuple[float, ...]]
+        self,
+        scoped: Scoped,
+        designs: design_space.DesignSpace,
+        portion: Mapping[int, tuple[float, ...]],
+        weights: Mapping[str, float] | None,
     ) -> Iterator[dict[str, Any]]:
-        from charz.sql import evaluate
+        from charz.sql.evaluate import Copies
 
-        targets = scoped.execute("SELECT backend, precision FROM part_support").fetchall()
-        scenarios = scoped.records("SELECT * FROM scenario")
-        models = [model for (model,) in scoped.execute("SELECT model FROM model").fetchall()]
         copies = {f"{designs.base}#{number}": number for number in portion}
+        made = [Copies(designs.base, list(copies), designs.varied(list(portion.values())))]
         with self.cursor() as cursor:
-            known = {number for (number,) in cursor.execute("SELECT scenario_id FROM scenario").fetchall()}
-            scope = evaluate.Scope(
-                models=models,
-                hardware=list(copies),
-                targets=[(copy, *target) for copy in copies for target in targets],
-                scenarios=scenarios,
-                stored=known,
-                copies=[evaluate.Copies(designs.base, list(copies), designs.varied(list(portion.values())))],
-            )
-            if self.access.engine:
-                found = _summed(self.scoped_on(cursor, scope))
-            else:
-                found = [point for _ in evaluate.evaluated(cursor, scope, VIEWS) for point in _summed(Scoped(cursor))]
+            there = functools.partial(self.scoped_on, cursor) if self.access.engine else None
+            found = evaluated_points(scoped, cursor, made, weights, there)
         for point in found:
             number = copies[point["hardware"]]
             varied_to = {axis.column: value for axis, value in zip(designs.axes, portion[number], strict=True)}
@@ -192,54 +215,59 @@ class Explore(Core):
         picture: Path,
         points: Sequence[Mapping[str, Any]],
         front: Sequence[Mapping[str, Any]],
+        shown: Sequence[str],
         title: str,
         force: bool,
     ) -> None:
+        """Every point with what was varied and what came out; the last two or three of `shown` are what the front weighs."""
         from ..ask import charts
 
         charts.library()
-        columns = ("point", "precision", "latency_s", "energy_j", "limited_by")
+        objectives = [name for name in shown if name in OBJECTIVES.values()]
+        columns = dict.fromkeys(
+            ("point", *shown, "precision", "latency_s", "energy_j", "limited_by", "limited_fraction", *MADE)
+        )
         drawn, named = (
             [{name: point[name] for name in columns} for point in rows if point["latency_s"] is not None]
             for rows in (points, front)
         )
-        charts.save(charts.explored(drawn, named, title), picture, force)
+        axes = objectives if len(objectives) > 1 else [*objectives, *(c for c in FOUND[:2] if c not in objectives)][:2]
+        charts.save(charts.explored(drawn, named, axes, title), picture, force)
 
 
-def _summed(scoped: Scoped) -> list[dict[str, Any]]:
-    """Every part under every backend and precision, with all models run once one after another. What limits it is what sets the
-    pace for the largest part of the time."""
-    paces: dict[tuple[Any, ...], dict[str, float]] = {}
-    order = f"ORDER BY {', '.join(_KEYS)}, model"
-    for row in scoped.records(f"SELECT * FROM busy_pace {order}, pace"):
-        times = paces.setdefault(tuple(row[name] for name in _KEYS), {})
-        times[row["pace"]] = times.get(row["pace"], 0.0) + row["pace_s"]
-    runs: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for row in scoped.records(f"SELECT * FROM target_cost {order}"):
-        runs.setdefault(tuple(row[name] for name in _KEYS), []).append(row)
-    return [
-        {**dict(zip(_KEYS, key, strict=True)), **_point(members, paces.get(key, {}))} for key, members in runs.items()
-    ]
+def _objectives(by: Names) -> list[str]:
+    """Columns that the front weighs. Raises `CharzError` for more than it can."""
+    found = [OBJECTIVES[one_of("objective", name, OBJECTIVES)] for name in names(by)]
+    if not 1 <= len(found) <= MOST_OBJECTIVES:
+        raise CharzError("no front of so many objectives", str(len(found)), f"one to {MOST_OBJECTIVES} are possible")
+    return found
 
 
-def _point(runs: Sequence[Mapping[str, Any]], paces: dict[str, float]) -> dict[str, Any]:
-    held = {
-        "peak_memory_byte": max(run["peak_memory_byte"] for run in runs),
-        "fits_device": all(run["fits_device"] for run in runs),
-    }
-    if any(run["latency_s"] is None or run["energy_j"] is None for run in runs):
-        return {**dict.fromkeys(_FOUND), **held}
-    latency, energy, overhead = (sum(run[name] for run in runs) for name in ("latency_s", "energy_j", "overhead_s"))
-    limit, longest = max({**paces, "overhead": overhead}.items(), key=lambda pair: pair[1])
-    return {
-        "latency_s": latency,
-        "energy_j": energy,
-        "edp_js": energy * latency,
-        "average_power_w": energy / latency,
-        "limited_by": limit,
-        "limited_fraction": longest / latency,
-        **held,
-    }
+def _weights(scoped: Scoped, given: Weights | None) -> dict[str, float] | None:
+    """Weight of each model; None where none is given. Raises `CharzError` for one that is not asked about, and what is no weight."""
+    if given is None:
+        return None
+    if isinstance(given, Mapping):
+        pairs = [(name, str(value)) for name, value in given.items()]
+    else:
+        pairs = [(name, value) for name, _, value in (text.rpartition("=") for text in names(given))]
+    models = [model for (model,) in scoped.execute("SELECT model FROM model ORDER BY model").fetchall()]
+    weights = dict.fromkeys(models, 1.0)
+    for name, value in pairs:
+        if name not in weights:
+            raise unknown_name("model with a weight", name, models)
+        weights[name] = quantity(value, "", name)
+        if not 0 < weights[name] < math.inf:
+            raise CharzError("not a weight", f"{name}={value}", next="write e.g. --weight resnet50=2")
+    return weights
+
+
+def _caps(cap: str | None, limits: Sequence[Limit]) -> list[str]:
+    """What the clock is lowered for: the cap that is asked for, or the lowest limit of power. Raises `CharzError` for both."""
+    most = min((limit.most for limit in limits if limit.column == LIMITS["power"][0]), default=None)
+    if most is not None and cap:
+        raise CharzError("a cap and a limit of power", f"--cap {cap}", next="give one of them: both lower the clock")
+    return [f"{most:.6f}".rstrip("0").rstrip(".") + "w"] if most is not None else [cap] if cap else []
 
 
 def _limit(text: str) -> Limit:
@@ -257,7 +285,9 @@ def _check_output(out: Path | None) -> None:
         raise CharzError("unknown format of a file", out.name, f"there are {', '.join(OUTPUTS)}")
 
 
-def _marked(points: Sequence[dict[str, Any]], limits: Sequence[Limit]) -> list[dict[str, Any]]:
+def _marked(
+    points: Sequence[dict[str, Any]], limits: Sequence[Limit], objectives: Sequence[str]
+) -> list[dict[str, Any]]:
     """The front, each of equal points once; every point is told whether it is on it. Raises `CharzError` where no point meets
     the limits."""
     able = [p for p in points if p["energy_j"] is not None and p["fits_device"]]
@@ -265,26 +295,42 @@ def _marked(points: Sequence[dict[str, Any]], limits: Sequence[Limit]) -> list[d
         raise CharzError(
             "no part of this space runs the models", next="vary less: memories too small for a tile, or for them"
         )
-    within = [p for p in able if all(p[limit.column] <= limit.most for limit in limits)]
+    able = [p for p in able if all(p[name] is not None for name in (*objectives, *(limit.column for limit in limits)))]
+    if not able:
+        raise CharzError(
+            "no part of this space has a cost", ", ".join(objectives), "a rule of it is missing (`cost_rule`)"
+        )
+    within = [p for p in able if all(p[limit.column] <= limit.most * (1 + EQUAL) for limit in limits)]
     if not within:
         least = "; ".join(f"{limit.column} is at least {min(p[limit.column] for p in able):.3g}" for limit in limits)
         raise CharzError("no part meets the limits", ", ".join(limit.text for limit in limits), least)
     for point in points:
         point["is_front"] = False
-    front: list[dict[str, Any]] = []
-    for point in sorted(within, key=lambda p: (p["latency_s"], p["energy_j"])):
-        last = front[-1] if front else None
-        if last is None or point["energy_j"] < last["energy_j"] * (1 - EQUAL):
-            front.append(point)
-            point["is_front"] = True
-        elif _is_same(point, last):
-            point["is_front"] = True
-            front[-1] = min(last, point, key=lambda p: p["point"])
-    return front
+    front = _front([tuple(p[name] for name in objectives) for p in within])
+    for equal in front:
+        for i in equal:
+            within[i]["is_front"] = True
+    return [min((within[i] for i in equal), key=lambda p: p["point"]) for equal in front]
 
 
-def _is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return all(math.isclose(one[name], other[name], rel_tol=EQUAL) for name in ("latency_s", "energy_j"))
+def _front(values: Sequence[tuple[float, ...]]) -> list[list[int]]:
+    """Places of the values that none beats: at most as much of each, and less of one. Places of equal values stand together."""
+    front: list[tuple[tuple[float, ...], list[int]]] = []
+    for place in sorted(range(len(values)), key=values.__getitem__):
+        value = values[place]
+        least = tuple(number * (1 - EQUAL) for number in value)
+        most = tuple(number * (1 + EQUAL) for number in value)
+        for i, (other, equal) in enumerate(front):
+            if all(o <= m for o, m in zip(other, most, strict=True)):
+                if all(o >= n for o, n in zip(other, least, strict=True)):
+                    equal.append(place)
+                # What beat one point beats most of those that are like it.
+                front.insert(0, front.pop(i))
+                break
+        else:
+            front = [member for member in front if not all(n <= o for n, o in zip(least, member[0], strict=True))]
+            front.append((value, [place]))
+    return [equal for _, equal in front]
 
 
 def _write(out: Path, points: Sequence[Mapping[str, Any]], force: bool) -> None:

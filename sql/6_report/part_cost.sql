@@ -1,0 +1,95 @@
+-- The other side of every part, one that does not exist too: its area, what it draws at rest, and what it costs to make: dice, package, memory and board, by rows of `cost_rule`. No
+-- design, no margin, no rent: compare parts with it, not with prices. Silicon is what the rules make of the part's numbers
+-- (`part_area`), cut into as many equal dice as it states, or as few as a scanner can expose; every defect kills a die, and units
+-- that a maker disables are neither paid nor saved. Dice a wafer and their yield as in Chiplet Actuary (Feng and Ma 2022), the yield
+-- negative binomial (Stapper 1973). Ends of the band have every rule at its cheap, or at its dear, end.
+-- Grain: hardware
+CREATE VIEW part_cost AS
+WITH counted_dice AS (
+    SELECT
+        l.area_mm2,
+        l.rest_w,
+        r.*,
+        GREATEST(
+            COALESCE(h.die_count, 1e0),
+            CASE
+                WHEN l.area_mm2 <= r.reticle_mm2 THEN 1e0
+                ELSE CEIL(l.area_mm2 * r.join_area_factor / NULLIF(r.reticle_mm2, 0e0))
+            END
+        ) AS die_count
+    FROM part_leakage AS l
+    INNER JOIN hardware AS h ON h.hardware = l.hardware
+    INNER JOIN part_cost_rule AS r ON r.hardware = l.hardware
+),
+
+cut_dice AS (
+    SELECT
+        *,
+        area_mm2 * CASE WHEN die_count > 1e0 THEN join_area_factor ELSE 1e0 END / NULLIF(die_count, 0e0) AS die_area_mm2
+    FROM counted_dice
+),
+
+yielded_dice AS (
+    SELECT
+        *,
+        POWER(1e0 + die_area_mm2 / 1e2 * defect_density / NULLIF(yield_cluster, 0e0), -yield_cluster) AS yield_fraction,
+        PI() * POWER(used_mm / 2e0 / NULLIF(SQRT(die_area_mm2) + scribe_mm, 0e0), 2)
+        - PI() / SQRT(2e0) * used_mm / NULLIF(SQRT(die_area_mm2) + scribe_mm, 0e0) AS dice
+    FROM cut_dice
+),
+
+made_dice AS (
+    SELECT
+        *,
+        dice * yield_fraction AS good_dice,
+        CASE WHEN dice > 0e0 THEN die_count * wafer_usd / NULLIF(dice * yield_fraction, 0e0) END AS die_usd,
+        case_usd + die_count * die_area_mm2 * carrier_price AS carrier_usd,
+        POWER(join_yield_fraction, die_count) AS joined_fraction
+    FROM yielded_dice
+),
+
+made_parts AS (
+    SELECT
+        *,
+        carrier_usd / NULLIF(joined_fraction, 0e0) + die_usd * (1e0 / NULLIF(joined_fraction, 0e0) - 1e0) AS packaged_usd
+    FROM made_dice
+),
+
+summed_parts AS (
+    SELECT
+        *,
+        (die_usd + packaged_usd + memory_usd) * board_ratio AS board_usd,
+        (die_usd + packaged_usd + memory_usd) * (1e0 + board_ratio) AS part_usd
+    FROM made_parts
+)
+
+SELECT
+    hardware,
+    -- Area of all its silicon, without what joins several dice. [mm2]
+    MAX(area_mm2) AS area_mm2,
+    -- Power with nothing running and clocks gated. [W]
+    MAX(rest_w) AS rest_w,
+    -- Equal dice that it is cut into.
+    MAX(CASE WHEN band = 'middle' THEN die_count END) AS die_count,
+    -- Area of one of them, with its links to the others. [mm2]
+    MAX(CASE WHEN band = 'middle' THEN die_area_mm2 END) AS die_area_mm2,
+    -- Share of its dice that no defect hits.
+    MAX(CASE WHEN band = 'middle' THEN yield_fraction END) AS yield_fraction,
+    -- Good dice of a wafer.
+    MAX(CASE WHEN band = 'middle' THEN good_dice END) AS good_dice_per_wafer,
+    -- Good dice of the part. [USD]
+    MAX(CASE WHEN band = 'middle' THEN die_usd END) AS die_usd,
+    -- Package, and the dice lost with packages. [USD]
+    MAX(CASE WHEN band = 'middle' THEN packaged_usd END) AS package_usd,
+    -- Main memory on its board; 0 for modules of a host. [USD]
+    MAX(CASE WHEN band = 'middle' THEN memory_usd END) AS memory_usd,
+    -- Board, regulators and cooling. [USD]
+    MAX(CASE WHEN band = 'middle' THEN board_usd END) AS board_usd,
+    -- All of it; null where a rule is missing or the die fits no wafer. [USD]
+    MAX(CASE WHEN band = 'middle' THEN part_usd END) AS part_usd,
+    -- With every rule at its cheap end. [USD]
+    MAX(CASE WHEN band = 'cheap' THEN part_usd END) AS low_usd,
+    -- With every rule at its dear end. [USD]
+    MAX(CASE WHEN band = 'dear' THEN part_usd END) AS high_usd
+FROM summed_parts
+GROUP BY hardware

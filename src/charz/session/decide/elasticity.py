@@ -1,0 +1,185 @@
+"""What twice each number of a part moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from charz.schema.errors import CharzError
+
+from ..answer import Rows, answer
+from ..axes import cache_state, names
+from ..core import Core, Question
+from ..parameters import Backend, Batch, Cache, Models, Part, Precision, Sequence_, Text
+from ..part_fields import PartField, part_fields
+from .design_point import VIEWS, evaluated_points
+
+if TYPE_CHECKING:
+    from charz.sql.evaluate import Copies
+
+UNLIMITED_W = 1e9
+"""More than any part draws. [W]"""
+
+MOVED = 0.01
+"""Share by which a time must change for the finding to name its number."""
+
+AS_IS = "as it is"
+
+COLUMNS = (
+    "number", "value", "doubled_value", "unit", "time_ratio", "energy_ratio", "area_ratio", "rest_ratio", "usd_ratio", "limited_by",
+)  # fmt: skip
+
+RATIOS = {
+    "time_ratio": "latency_s", "energy_ratio": "energy_j", "area_ratio": "area_mm2", "rest_ratio": "rest_w", "usd_ratio": "part_usd",
+}  # fmt: skip
+"""What is compared: after the doubling over before."""
+
+TOGETHER = {"unit_count": "units", "clock_boost_hz": "clock"}
+"""Columns of clusters that are doubled in all of them at once, too, with the name of that."""
+
+OWN = {
+    "hardware_cluster": ("unit_count",),
+    "hardware_memory": ("bandwidth_byte_per_s", "capacity_byte"),
+    "hardware_peak": ("peak_ops_per_s",),
+    "hardware_interconnect": ("bandwidth_byte_per_s",),
+    "hardware_overhead": ("overhead_s",),
+    "hardware_power": ("tdp_w",),
+}
+"""Numbers that are doubled one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """Numbers of a part that are doubled together, under one name."""
+
+    name: str
+    part_fields: tuple[PartField, ...]
+    values: tuple[float, ...]
+
+
+class Elasticity(Core):
+    """Questions about the sensitivity of a part to its numbers."""
+
+    @answer()
+    def elasticity(
+        self,
+        models: Models,
+        *,
+        on: Part,
+        batch: Batch = None,
+        sequence: Sequence_ = None,
+        precision: Precision = None,
+        backend: Backend = None,
+        cache: Cache = "warm",
+        unlimited: Annotated[bool, Text("Lift the power limits: nothing is slower for having more.")] = False,
+    ) -> Rows:
+        """List what twice each number of a part does to time, energy, area, power at rest and dollars, the most time first.
+
+        Each row is a copy of the part with one number twice as large and all that follows from it; nothing is written. Ratios
+        are after over before: 0.5 of a time is twice as fast. A peak or a bandwidth that the part derives from units and clock
+        is doubled by itself. With power limits as they are a row above 1 is a part whose power at rest rose, or whose limit
+        the doubled number reaches.
+        """
+        part = self.part_name(on)
+        question = Question(
+            names(models),
+            [part],
+            precisions=[precision] if precision else [],
+            backends=[backend] if backend else [],
+            caps=[],
+            runs=[{"batch": batch or 1, "sequence": sequence}],
+            fields={"cache_state": cache_state(cache)},
+        )
+        scoped = self.asked(question, "model_report")
+        numbers = [n for n in self._numbers(part) if not (unlimited and n.part_fields[0].table == "hardware_power")]
+        copies = self._copies(part, numbers, unlimited)
+        with self.cursor() as cursor:
+            points = {point["hardware"]: point for point in evaluated_points(scoped, cursor, copies)}
+        before = points[_copy(part, AS_IS)]
+        if before["energy_j"] is None:
+            raise CharzError("no answer for this part as it is", part, next="ask `charz report` why")
+        rows = [_row(number, before, points[_copy(part, number.name)]) for number in numbers]
+        rows.sort(key=lambda row: (row["time_ratio"] is None, row["time_ratio"], row["energy_ratio"], row["number"]))
+        self.messages.remark(_finding(rows))
+        return Rows(COLUMNS, [[row[name] for name in COLUMNS] for row in rows], VIEWS)
+
+    def _numbers(self, part: str) -> Iterator[Number]:
+        """Numbers of the part that are known and more than nothing; those of a power limit of its usual mode alone."""
+        known = part_fields(self.connection(), part)
+        query = "SELECT field, value FROM part_number WHERE hardware = ?"
+        values = dict(self.connection().execute(query, [part]).fetchall())
+        query = "SELECT mode FROM hardware_power WHERE hardware = ? AND NOT is_default"
+        others = {mode for (mode,) in self.connection().execute(query, [part]).fetchall()}
+        found = [field for field in known if values.get(field.field)]
+        for column, name in TOGETHER.items():
+            of = tuple(f for f in found if f.table == "hardware_cluster" and f.column == column)
+            if of:
+                yield Number(name, of, tuple(values[f.field] for f in of))
+        clusters = sum(f.table == "hardware_cluster" and f.column == "unit_count" for f in found)
+        for field in found:
+            is_own = field.column in OWN.get(field.table, ())
+            is_repeated = field.table == "hardware_cluster" and clusters == 1
+            if is_own and not is_repeated and dict(field.key).get("mode") not in others:
+                yield Number(field.field, (field,), (values[field.field],))
+
+    def _copies(self, part: str, numbers: Sequence[Number], is_unlimited: bool) -> list[Copies]:
+        """The part as it is and with each number doubled. What follows from units and clock follows them; what is stated beside
+        them is doubled in copies of its own, where it no longer would."""
+        of_clusters = [n for n in numbers if n.part_fields[0].table == "hardware_cluster"]
+        stated = [n for n in numbers if n.part_fields[0].table != "hardware_cluster"]
+        query = "SELECT mode FROM hardware_power WHERE hardware = ?"
+        modes = [mode for (mode,) in self.connection().execute(query, [part]).fetchall()] if is_unlimited else []
+        return [
+            _doubled(part, some, same, modes) for some, same in ((of_clusters, [AS_IS]), (stated, [])) if some or same
+        ]
+
+
+def _copy(part: str, name: str) -> str:
+    return f"{part} {name}"
+
+
+def _doubled(part: str, numbers: Sequence[Number], same: Sequence[str], modes: Sequence[str]) -> Copies:
+    """Copies with each of some numbers doubled, beside those without, power limits of some modes lifted in all."""
+    from charz.sql.evaluate import Copies, Varied
+
+    doubled = [*same, *(number.name for number in numbers)]
+    found: dict[PartField, list[float]] = {}
+    for number in numbers:
+        for field, value in zip(number.part_fields, number.values, strict=True):
+            found.setdefault(field, [value] * len(doubled))[doubled.index(number.name)] = 2 * value
+    varied = [Varied(field.table, field.key, field.column, values) for field, values in found.items()]
+    for mode in modes:
+        key = (("hardware", part), ("mode", mode))
+        varied.append(Varied("hardware_power", key, "tdp_w", [UNLIMITED_W] * len(doubled)))
+    return Copies(part, [_copy(part, name) for name in doubled], varied)
+
+
+def _row(number: Number, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    value, field = sum(number.values) if number.name == "units" else max(number.values), number.part_fields[0]
+    ratios = {
+        name: None if after[column] is None or not before[column] else after[column] / before[column]
+        for name, column in RATIOS.items()
+    }
+    return {
+        "number": number.name, "value": value, "doubled_value": 2 * value, "unit": field.unit, **ratios,
+        "limited_by": after["limited_by"],
+    }  # fmt: skip
+
+
+def _finding(rows: Sequence[dict[str, Any]]) -> str:
+    """What matters, in one sentence."""
+    known = [row for row in rows if row["time_ratio"] is not None]
+    moving = [row for row in known if row["time_ratio"] < 1 - MOVED]
+    slower = [row["number"] for row in known if row["time_ratio"] > 1 + MOVED]
+    costs = [name for name in slower if name.startswith("overhead.")]
+    slower = [name for name in slower if name not in costs]
+    if moving:
+        best = moving[0]
+        text = f"twice {best['number']} takes {best['time_ratio']:.3g} of the time"
+        also = {"energy": best["energy_ratio"], "area": best["area_ratio"], "dollars": best["usd_ratio"]}
+        text += f" at {', '.join(f'{value:.3g} of the {name}' for name, value in also.items() if value is not None)}"
+    else:
+        text = "twice of no number takes a hundredth less time"
+    text += f"; {len(known) - len(moving) - len(slower) - len(costs)} of {len(rows)} numbers move it by less than a hundredth"
+    return f"{text}; slower with more of: {', '.join(slower)}" if slower else text

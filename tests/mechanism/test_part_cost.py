@@ -1,0 +1,123 @@
+"""What it costs to make a part."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from charz.hardware_catalog import loader
+
+Evaluate = Callable[..., list[dict[str, Any]]]
+
+RULE: dict[str, Any] = {
+    "band": "middle", "yield_cluster": 2.0, "used_mm": 200.0, "scribe_mm": 0.0, "reticle_mm2": 800.0, "join_area_factor": 1.0,
+    "wafer_usd": 1000.0, "defect_density": 0.5, "join_yield_fraction": 0.5, "carrier_price": 0.01, "case_usd": 3.0,
+    "memory_usd": 40.0, "board_ratio": 0.25,
+}  # fmt: skip
+BANDS = [RULE, RULE | {"band": "cheap", "memory_usd": 0.0}, RULE | {"band": "dear", "memory_usd": 140.0}]
+WAFER = math.pi * 200**2 / 4
+"""Area within the rim: 31,416 mm2."""
+
+
+def cost(evaluate: Evaluate, area_mm2: float, die_count: int | None = None, **changed: float) -> dict[str, Any]:
+    rules = [band | changed for band in BANDS]
+    leaking = [{"area_mm2": area_mm2, "rest_w": 7.0}]
+    (found,) = evaluate("part_cost", part_leakage=leaking, hardware=[{"die_count": die_count}], part_cost_rule=rules)
+    return found
+
+
+def test_one_die(evaluate: Evaluate) -> None:
+    """400 mm2, sides of 20 mm: 31,416 / 400 - pi * 200 / (20 * sqrt 2) = 78.54 - 22.21 = 56.33 dice. Two defects hit a die on
+    average: 1 / (1 + 2 / 2)^2 = 0.25 are good, 14.08 of a wafer, 71.01 USD each. A carrier of 3 + 4 USD, and of two packages
+    one is lost with its die: 7 / 0.5 + 71.01 * (1 / 0.5 - 1) = 85.01. With 40 of memory 196.03, and a quarter of it for the
+    board."""
+    found = cost(evaluate, 400.0)
+    dice = WAFER / 400 - math.pi * 200 / (20 * math.sqrt(2))
+    assert dice == pytest.approx(56.33, abs=0.01)
+    assert found["good_dice_per_wafer"] == pytest.approx(dice / 4)
+    assert (found["die_count"], found["yield_fraction"], found["rest_w"]) == pytest.approx((1, 0.25, 7))
+    assert found["die_usd"] == pytest.approx(71.01, abs=0.01)
+    assert found["package_usd"] == pytest.approx(85.01, abs=0.01)
+    assert found["board_usd"] == pytest.approx(49.01, abs=0.01)
+    assert found["part_usd"] == pytest.approx(245.03, abs=0.02)
+    assert found["low_usd"] == pytest.approx(found["part_usd"] - 50) and found["high_usd"] == pytest.approx(
+        found["part_usd"] + 125
+    )
+
+
+def test_four_small_dice(evaluate: Evaluate) -> None:
+    """Each of 100 mm2 and a tenth more for its links, in lanes of half a millimetre: half a defect and a twentieth hits it,
+    1 / 1.275^2 = 0.615 are good. Of 16 packages one is good after four dice at a half each."""
+    found = cost(evaluate, 400.0, 4, join_area_factor=1.1, scribe_mm=0.5)
+    side = math.sqrt(110) + 0.5
+    dice = WAFER / side**2 - math.pi * 200 / (side * math.sqrt(2))
+    assert (found["die_count"], found["die_area_mm2"], found["area_mm2"]) == pytest.approx((4, 110, 400))
+    assert found["yield_fraction"] == pytest.approx(1 / 1.275**2)
+    assert found["die_usd"] == pytest.approx(4 * 1000 / (dice / 1.275**2))
+    assert found["package_usd"] == pytest.approx((3 + 4.4) * 16 + found["die_usd"] * 15)
+
+
+def test_what_no_scanner_exposes_is_cut(evaluate: Evaluate) -> None:
+    """1,600 mm2 take 1,760 with links: three fields of 800, though the part states two; of four it states four."""
+    assert [cost(evaluate, 1600.0, n, join_area_factor=1.1)["die_count"] for n in (None, 2, 4)] == [3, 3, 4]
+
+
+def test_a_die_that_fits_no_wafer_has_no_cost(evaluate: Evaluate) -> None:
+    """Sides of 150 mm on 200."""
+    found = cost(evaluate, 22500.0, reticle_mm2=1e6)
+    assert found["die_usd"] is None and found["part_usd"] is None
+
+
+def rule(quantity: str, key: str, value: float, cheap: float, dear: float) -> dict[str, Any]:
+    return {
+        "cost_rule": f"{quantity}.{key}", "quantity": quantity, "row_key": key, "value": value, "cheap_value": cheap,
+        "dear_value": dear,
+    }  # fmt: skip
+
+
+RULES = [
+    rule("wafer_usd", "16", 4000.0, 3000.0, 5000.0), rule("wafer_usd", "10", 6000.0, 5000.0, 7000.0),
+    rule("defect_per_cm2", "16", 0.1, 0.05, 0.2), rule("yield_cluster", "*", 10.0, 3.0, 20.0),
+    rule("wafer_mm", "*", 300.0, 300.0, 300.0), rule("edge_loss_mm", "*", 5.0, 3.0, 5.0),
+    rule("join_yield_fraction", "*", 0.99, 1.0, 0.98), rule("join_yield_fraction", "HBM3", 0.95, 0.97, 0.9),
+    rule("memory_usd_per_gbyte", "*", 0.0, 0.0, 0.0), rule("memory_usd_per_gbyte", "HBM3", 15.0, 10.0, 20.0),
+]  # fmt: skip
+
+
+def resolved(evaluate: Evaluate, process_nm: float, technology: str, rules: list[dict[str, Any]]) -> dict[str, Any]:
+    memory = [{"level": "dram", "technology": technology, "capacity_byte": 8e9}, {"level": "l2", "technology": "SRAM"}]
+    found = evaluate("part_cost_rule", part_silicon=[{"process_nm": process_nm}], part_memory=memory, cost_rule=rules)
+    return {row["band"]: row for row in found}
+
+
+def test_rules_of_a_part(evaluate: Evaluate) -> None:
+    """13 nm lies as near to 16 as to 10: the finer is taken, of defects the only one. 8 GB of HBM3 at 10, 15 and 20 USD."""
+    found = resolved(evaluate, 13.0, "HBM3", RULES)
+    assert [found[band]["wafer_usd"] for band in ("cheap", "middle", "dear")] == [5000, 6000, 7000]
+    assert [found[band]["memory_usd"] for band in ("cheap", "middle", "dear")] == [80, 120, 160]
+    assert [found[band]["used_mm"] for band in ("cheap", "middle", "dear")] == [294, 290, 290]
+    assert (found["middle"]["join_yield_fraction"], found["middle"]["defect_density"]) == (0.95, 0.1)
+    host = resolved(evaluate, 16.0, "DDR5", RULES)["middle"]
+    assert (host["memory_usd"], host["wafer_usd"], host["join_yield_fraction"]) == (0, 4000, 0.99)
+
+
+@pytest.mark.parametrize("value", [-1.0, math.nan, math.inf])
+def test_a_price_that_cannot_be_is_none(evaluate: Evaluate, value: float) -> None:
+    impossible = [row | {"value": value} if row["quantity"] == "wafer_usd" else row for row in RULES]
+    found = resolved(evaluate, 16.0, "HBM3", impossible)
+    assert found["middle"]["wafer_usd"] is None and found["cheap"]["wafer_usd"] == 3000
+
+
+def test_rules_that_ship_stand_between_their_ends() -> None:
+    """What makes parts dear is more of everything but of dice that survive bonding."""
+    with (loader.ROOT / "tables/cost_rule.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) > 60
+    for row in rows:
+        cheap, value, dear = (float(row[name]) for name in ("cheap_value", "value", "dear_value"))
+        is_share = row["quantity"] == "join_yield_fraction"
+        assert dear <= value <= cheap if is_share else cheap <= value <= dear, row["cost_rule"]
