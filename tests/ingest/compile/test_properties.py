@@ -69,7 +69,7 @@ def by_backend(table: dict[str, list], backend: str) -> list[dict]:
 @pytest.fixture(scope="module")
 def compiled(make, rules):
     """Strategy of a graph with its compiled rows."""
-    return graphs(make).map(lambda graph: (graph, compile_graph(graph, rules)))
+    return graphs(make).map(lambda graph: (graph, compile_graph(graph, rules, with_servers=True)))
 
 
 @ON_MANY_GRAPHS
