@@ -1,0 +1,65 @@
+"""What the rules of costs say of a part."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from charz.hardware_catalog import loader
+
+Evaluate = Callable[..., list[dict[str, Any]]]
+
+
+def rule(quantity: str, key: str, value: float, cheap: float, dear: float) -> dict[str, Any]:
+    return {
+        "cost_rule": f"{quantity}.{key}", "quantity": quantity, "row_key": key, "value": value, "cheap_value": cheap,
+        "dear_value": dear,
+    }  # fmt: skip
+
+
+RULES = [
+    rule("wafer_usd", "16", 4000.0, 3000.0, 5000.0), rule("wafer_usd", "10", 6000.0, 5000.0, 7000.0),
+    rule("defect_per_cm2", "16", 0.1, 0.05, 0.2), rule("yield_cluster", "*", 10.0, 3.0, 20.0),
+    rule("wafer_mm", "*", 300.0, 300.0, 300.0), rule("edge_loss_mm", "*", 5.0, 3.0, 5.0),
+    rule("join_yield_fraction", "*", 0.99, 1.0, 0.98), rule("join_yield_fraction", "HBM3", 0.95, 0.97, 0.9),
+    rule("memory_usd_per_gbyte", "*", 0.0, 0.0, 0.0), rule("memory_usd_per_gbyte", "HBM3", 15.0, 10.0, 20.0),
+]  # fmt: skip
+
+
+def resolved(evaluate: Evaluate, process_nm: float, technology: str, rules: list[dict[str, Any]]) -> dict[str, Any]:
+    memory = [{"level": "dram", "technology": technology, "capacity_byte": 8e9}, {"level": "l2", "technology": "SRAM"}]
+    found = evaluate("part_cost_rule", part_silicon=[{"process_nm": process_nm}], part_memory=memory, cost_rule=rules)
+    return {row["band"]: row for row in found}
+
+
+def test_rules_of_a_part(evaluate: Evaluate) -> None:
+    """13 nm lies as near to 16 as to 10: the finer is taken, of defects the only one. 8 GB of HBM3 at 10, 15 and 20 USD."""
+    found = resolved(evaluate, 13.0, "HBM3", RULES)
+    assert [found[band]["wafer_usd"] for band in ("cheap", "middle", "dear")] == [5000, 6000, 7000]
+    assert [found[band]["memory_usd"] for band in ("cheap", "middle", "dear")] == [80, 120, 160]
+    assert [found[band]["used_mm"] for band in ("cheap", "middle", "dear")] == [294, 290, 290]
+    assert (found["middle"]["join_yield_fraction"], found["middle"]["defect_density"]) == (0.95, 0.1)
+    host = resolved(evaluate, 16.0, "DDR5", RULES)["middle"]
+    assert (host["memory_usd"], host["wafer_usd"], host["join_yield_fraction"]) == (0, 4000, 0.99)
+
+
+@pytest.mark.parametrize("value", [-1.0, math.nan, math.inf])
+def test_a_price_that_cannot_be_is_none(evaluate: Evaluate, value: float) -> None:
+    impossible = [row | {"value": value} if row["quantity"] == "wafer_usd" else row for row in RULES]
+    found = resolved(evaluate, 16.0, "HBM3", impossible)
+    assert found["middle"]["wafer_usd"] is None and found["cheap"]["wafer_usd"] == 3000
+
+
+def test_rules_that_ship_stand_between_their_ends() -> None:
+    """What makes parts dear is more of everything but of dice that survive bonding."""
+    with (loader.ROOT / "tables/cost_rule.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) > 60
+    for row in rows:
+        cheap, value, dear = (float(row[name]) for name in ("cheap_value", "value", "dear_value"))
+        is_share = row["quantity"] == "join_yield_fraction"
+        assert dear <= value <= cheap if is_share else cheap <= value <= dear, row["cost_rule"]
