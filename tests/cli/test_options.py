@@ -28,6 +28,7 @@ READS: dict[str, tuple[list[str], dict[str, Any]]] = {
     "describe": (["model_report"], {}),
     "diff": (["small", "other"], {"on": "t4", "section": "modules"}),
     "explain": (["small", "0"], {"on": "t4"}),
+    "elasticity": (["small"], {"on": "t4"}),
     "explore": ([], {"base": "t4", "vary": ["units=20,80", "l2=4MiB:16MiB"], "models": ["small"]}),
     "hardware diff": (["t4", "l4"], {}),
     "hardware check": ([], {}),
