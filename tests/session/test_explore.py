@@ -261,7 +261,8 @@ def test_weights_make_geometric_means(db: Session) -> None:
         mean = (2 * small["limited_fraction"] + other["limited_fraction"]) / 3
         assert (both["limited_by"], both["limited_fraction"]) == (small["limited_by"], pytest.approx(mean))
     (again,) = db.explore(base="t4", vary="units=20", models=["small", "other"], weight={"small": 2.0}).to_dicts()
-    assert again == pytest.approx(both, rel=1e-12)
+    for name, value in both.items():
+        assert again[name] == (pytest.approx(value, rel=1e-12) if isinstance(value, float) else value), name
 
 
 @pytest.mark.parametrize("suffix", ["json", "csv"])
