@@ -228,3 +228,13 @@ def test_a_report_numbers_kernels_as_explain_does(resnet18: Path) -> None:
     hint = _remarks(resnet18, "resnet18", **asked).partition("one kernel: charz explain resnet18 ")[2]
     assert hint.endswith("--on rtx4090 --batch 2 --precision fp16 --backend inductor")
     assert int(hint.split()[0]) in numbers
+
+
+@pytest.mark.parametrize(
+    ("part", "cache", "is_said"),
+    [("kpu_t64", "warm", True), ("kpu_t64", "weights_resident", False), ("t4", "warm", False)],
+)
+def test_weights_that_would_fit_on_the_chip(file: Path, part: str, cache: str, is_said: bool) -> None:
+    """A scratchpad that software fills would hold a small network's weights; a cache of a GPU takes what comes last."""
+    said = _remarks(file, "small", on=part, cache=cache)
+    assert ("--cache weights_resident answers" in said) == is_said

@@ -7,12 +7,14 @@ import functools
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
+from charz.schema import ddl
 from charz.schema.errors import CharzError, unknown_name
 from charz.schema.units import UNITS, ending
 
 from ..answer import Rows, answer
 from ..core import Core
 from ..parameters import Backend, Batch, Cache, Cap, Model, Part, Precision, Sequence_, Text
+from ..quantities import size
 from ..question import single
 from ..scoped import Scoped
 from . import sentences, tiles
@@ -203,9 +205,25 @@ class _Told:
             "go to linear layers whose rows are a multiple of 2 KiB long and evict one another from the first-level cache;"
             " rows stored 64 bytes longer do not",
         )
+        self._say_resident()
         self.hints.append(
             f"one kernel: charz explain {self.keys['model']} {kernels[0]['kernel_id']} {self._as_asked()}"
         )
+
+    def _say_resident(self) -> None:
+        """Say of a memory that software manages and that would hold all weights from run to run."""
+        (part,) = self._rows("part", f"WHERE hardware = {ddl.literal(self.keys['hardware'])}")
+        if (
+            not part["takes_groups"]
+            or part["keeps_weights"]
+            or {row["cache_state"] for row in self._rows("run")} != {"warm"}
+        ):
+            return
+        for row in self._rows("memory_fit", f"WHERE level = {ddl.literal(part['cache_level'])} AND fits_weight"):
+            self.hints.append(
+                f"the weights ({size(row['weight_byte'])}) fit {row['level']} ({size(row['capacity_byte'])}) and are read anew in every"
+                " run; --cache weights_resident answers for a program that keeps them there"
+            )
 
     def _as_asked(self) -> str:
         """Options with which a command answers for the same part and scenario."""
