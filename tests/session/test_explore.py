@@ -260,7 +260,8 @@ def test_weights_make_geometric_means(db: Session) -> None:
     if small["limited_by"] == other["limited_by"]:
         mean = (2 * small["limited_fraction"] + other["limited_fraction"]) / 3
         assert (both["limited_by"], both["limited_fraction"]) == (small["limited_by"], pytest.approx(mean))
-    assert db.explore(base="t4", vary="units=20", models=["small", "other"], weight={"small": 2.0}).to_dicts() == [both]
+    (again,) = db.explore(base="t4", vary="units=20", models=["small", "other"], weight={"small": 2.0}).to_dicts()
+    assert again["edp_js"] == pytest.approx(both["edp_js"], rel=1e-12)
 
 
 @pytest.mark.parametrize("suffix", ["json", "csv"])
