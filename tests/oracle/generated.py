@@ -288,6 +288,7 @@ def parts(draw: st.DrawFn, family: str) -> list[Row]:
             status="simulated" if family == "kpu" else "shipping",
             origin="user",
             note=None,
+            die_count=1,
         ),
     ]
     for i in range(draw(st.integers(1, 2))):
@@ -472,5 +473,6 @@ def smallest_part(family: str, array: tuple[int, int] | None = None, units: int 
         status="shipping",
         origin="user",
         note=None,
+        die_count=1,
     )
     return [hardware, cluster, *memory, *peaks]
