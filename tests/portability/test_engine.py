@@ -100,7 +100,7 @@ def test_the_plan_of_the_engine_shows_the_joins(both: tuple[Session, Session], m
     assert plan.count("Join") > 3
 
 
-@pytest.mark.slow
+@pytest.mark.broad
 def test_refresh_fills_by_the_engine_and_goes_on(file: Path, tmp_path: Path, engine: Server) -> None:
     path = Path(shutil.copy(file, tmp_path / "charz.duckdb"))
     with duckdb.connect(str(path)) as connection:
