@@ -186,7 +186,7 @@ def tables(
     return {row_type.TABLE: store.conform(frame, row_type) for row_type, frame in made.items()}
 
 
-_POWERS = (pl.lit(0).alias("batch_power"), pl.lit(0).alias("sequence_power"), pl.lit(0).alias("context_power"))
+_POWERS = tuple(pl.lit(0).alias(f"{name}_power") for name in ("batch", "sequence", "context", "logit"))
 
 
 def _model() -> pl.DataFrame:

@@ -168,7 +168,8 @@ def _scenarios(cases: pl.DataFrame) -> pl.DataFrame:
             "cache_state", "power",
         )
         .unique("scenario_id")
-        .with_columns(origin=pl.lit("measurement"))
+        .with_columns(origin=pl.lit("measurement"), device_count=pl.lit(None, pl.Int64))
+        .with_columns(pl.lit(None, pl.String).alias(name) for name in ("engine_version", "kv_precision"))
         .select(list(Scenario.model_fields))
     )  # fmt: skip
 

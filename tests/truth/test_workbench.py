@@ -42,8 +42,8 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with workspace.change(path) as connection:
         assert store.store(connection, rows, Measurement, [source]) == 2
         connection.execute(
-            "INSERT INTO scenario SELECT 990, 1, NULL, NULL, 'forward', 'fp16', 'eager', 'nchw', 1.0, cache_state, NULL, 'user'"
-            " FROM scenario LIMIT 1"
+            "INSERT INTO scenario BY NAME SELECT 990 AS scenario_id, 1 AS batch, 'forward' AS phase, 'fp16' AS precision,"
+            " 'eager' AS backend, 'nchw' AS memory_format, 1.0 AS host_factor, 'warm' AS cache_state, 'user' AS origin"
         )
     return path
 
