@@ -1,4 +1,4 @@
-"""ONNX files: what exporters wrote counts as the model that it was."""
+"""ONNX files: what exporters wrote counts as the model that it was; `benchmarks/onnx_files.py` tries twenty models."""
 
 from __future__ import annotations
 
