@@ -36,7 +36,7 @@ PARTS = ("rtx4090", "i7_13700k", "tpu_v4", "kpu_t256")
 REFUSED: dict[str, str] = {}
 """View -> why Sail does not make or run it. None at pysail 0.7.2."""
 EMPTY = dict.fromkeys(
-    ("faulty_answer", "implausible_number", "missing_answer", "missing_energy", "part_lack"),
+    ("faulty_answer", "implausible_number", "missing_answer", "missing_energy", "part_lack", "refused_measurement"),
     "it has rows where something is wrong or missing alone",
 )
 """View -> why it has no rows here, so that nothing is compared."""
