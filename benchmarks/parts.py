@@ -56,7 +56,7 @@ def targets(connection: duckdb.DuckDBPyConnection) -> dict[str, Triple]:
     query = """
         SELECT s.hardware, s.family, s.backend, s.precision
         FROM part_support AS s JOIN supported_backend AS b USING (hardware, backend)
-        ORDER BY s.hardware, b.is_default DESC, s.backend
+        ORDER BY s.hardware, b.serves, b.is_default DESC, s.backend
     """
     backends: dict[str, str] = {}
     found: dict[str, list[tuple[int, str]]] = {}

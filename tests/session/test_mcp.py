@@ -27,6 +27,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "describe": {"query": "model_report"},
     "diff": {"old": "small", "new": "other", "on": "t4"},
     "explain": {"model": "small", "piece": "0", "on": "t4"},
+    "elasticity": {"models": "small", "on": "t4"},
     "explore": {"base": "t4", "vary": ["units=20,80"], "models": "small"},
     "hardware_check": {},
     "hardware_diff": {"first": "t4", "second": "l4"},

@@ -91,7 +91,7 @@ def asked(connection: duckdb.DuckDBPyConnection, part: str) -> tuple[str, str]:
     query = """
         SELECT s.backend, s.precision FROM part_support AS s JOIN supported_backend AS b USING (hardware, backend)
         WHERE s.hardware = $part AND list_contains($preferred, s.precision)
-        ORDER BY b.is_default DESC, s.backend, list_position($preferred, s.precision) LIMIT 1
+        ORDER BY b.serves, b.is_default DESC, s.backend, list_position($preferred, s.precision) LIMIT 1
     """
     ((backend, precision),) = connection.execute(
         query, {"part": part, "preferred": list(PREFERRED_PRECISIONS)}

@@ -34,8 +34,8 @@ _CLOSING = (
 )  # fmt: skip
 
 _CLOSING_TAIL = (
-    "JOIN (SELECT hardware, backend, is_default FROM supported_backend) USING (hardware, backend)"
-    " QUALIFY backend = first_value(backend) OVER (PARTITION BY model, hardware ORDER BY is_default DESC, backend)"
+    "JOIN (SELECT hardware, backend, is_default, serves FROM supported_backend) USING (hardware, backend)"
+    " QUALIFY backend = first_value(backend) OVER (PARTITION BY model, hardware ORDER BY serves, is_default DESC, backend)"
     " ORDER BY list_position(?, model), list_position(?, hardware), scenario_id"
 )
 
