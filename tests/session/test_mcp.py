@@ -63,7 +63,7 @@ def test_a_client_lists_and_calls_every_tool(file: Path) -> None:
     from mcp.client.stdio import StdioServerParameters, stdio_client
 
     command = StdioServerParameters(
-        command=sys.executable, args=["-m", "charz", "mcp", "--db", str(file), "--rows", "5"]
+        command=sys.executable, args=["-m", "charz", "mcp", "--db", str(file), "--top", "5"]
     )
     answers: dict[str, Any] = {}
 

@@ -51,7 +51,7 @@ class Mcp(Core):
         self,
         *,
         write: Annotated[bool, Text("Offer what changes the database, writes files or runs models too.")] = False,
-        rows: Annotated[int, Text("Rows that one answer may have.", least=1, most=10_000)] = 100,
+        top: Annotated[int, Text("Rows that one answer may have.", least=1, most=10_000)] = 100,
     ) -> Rows:
         """Serve the session's methods as tools of a Model Context Protocol server on standard input and output, until the client goes.
 
@@ -63,7 +63,7 @@ class Mcp(Core):
         except ModuleNotFoundError:
             raise CharzError("a server of tools needs mcp", next="pip install 'charz-dnn[mcp]'") from None
         self.access = dataclasses.replace(self.access, may_ingest=write)
-        toolbox = Toolbox(self, write, rows)
+        toolbox = Toolbox(self, write, top)
         server = toolbox.server()
 
         async def serve() -> None:
