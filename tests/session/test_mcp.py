@@ -43,7 +43,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "report": {"model": "small", "on": "t4", "section": "kernels"},
     "scenario_list": {},
     "schema": {"name": "model_report"},
-    "serve": {"model": "decoder", "on": "t4", "input": 64, "output": 16},
+    "serve": {"model": "decoder", "on": "t4", "input": 64, "output": 16, "concurrency": 4},
     "sql": {"query": "SELECT hardware FROM hardware ORDER BY 1"},
     "sweep": {"models": "small", "on": "t4", "batch": "1:4"},
     "validate": {},
@@ -52,6 +52,9 @@ CALLS: dict[str, dict[str, Any]] = {
     },
 }  # fmt: skip
 """Arguments of every tool of a server that only reads."""
+
+EMPTY = ("hardware_check", "serve")
+"""Tools that find nothing here: no part is at fault, and the model that is said to decode keeps no cache."""
 
 REFUSED = {"measurements_list": "no measurements in the database", "validate": "no measured run can be scored"}
 """Tools that the small file has nothing for, and what they say."""
@@ -86,7 +89,7 @@ def test_a_client_lists_and_calls_every_tool(file: Path) -> None:
         if name in REFUSED:
             continue
         found = json.loads(text)
-        assert 0 < len(found["rows"]) <= 5 or name == "hardware_check", (name, text)
+        assert 0 < len(found["rows"]) <= 5 or name in EMPTY, (name, text)
         assert found["row_count"] >= len(found["rows"])
     assert any("5 of" in note for note in json.loads(answers["sql"].content[0].text)["notes"])
 
