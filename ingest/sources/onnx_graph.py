@@ -36,6 +36,9 @@ FILLING = ("Expand", "CastLike", "Cast")
 SCALARS = ("Sqrt", "Div", "Cast", "CastLike", "Constant")
 """Operators that make the scale of attention."""
 
+INSTEAD = "ingest the nn.Module, or torch.export.save its program as model.pt2"
+"""What to do with a model whose file is not read."""
+
 UNFIT = (TypeError, AttributeError, IndexError, KeyError, ValueError)
 """What a function of an operator raises at operands that it does not expect."""
 
@@ -75,7 +78,7 @@ class OnnxModule(nn.Module):
             if step.operator not in TENSOR and step.operator not in HOST:
                 raise CharzError(
                     "an operator of ONNX that is not read", f"{step.operator}, node {step.name or step.outputs[0]}",
-                    next="ingest the nn.Module, or torch.export.save its program as model.pt2",
+                    next=INSTEAD,
                 )  # fmt: skip
 
         def forward(**given: torch.Tensor) -> list[torch.Tensor]:
@@ -136,7 +139,7 @@ def _called(step: Step, operands: list[Any]) -> Any:
         raise CharzError(
             "an operator of ONNX in a form that is not read",
             f"{step.operator}, node {step.name or step.outputs[0]}: {str(error).splitlines()[0] if str(error) else error!r}",
-            next="ingest the nn.Module, or torch.export.save its program as model.pt2",
+            next=INSTEAD,
         ) from error
 
 

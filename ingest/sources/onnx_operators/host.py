@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from .registry import HOST, TENSOR, Step, number, numbers, operator
+from .registry import HOST, TENSOR, Step, as_floats, number, numbers, operator
 
 
 def _each(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -51,9 +51,7 @@ def cast(step: Step, value: Any) -> Any:
     """Whole numbers stay so until they are asked to be others."""
     from .moves import TYPES
 
-    is_float = TYPES[step.get("to")].is_floating_point
-    made = [float(v) if is_float and isinstance(v, int) else v for v in numbers(value)]
-    return made if isinstance(value, list) else made[0]
+    return as_floats(value) if TYPES[step.get("to")].is_floating_point else value
 
 
 @operator("Shape")

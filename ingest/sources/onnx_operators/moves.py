@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from .registry import HOST, TENSOR, Step, number, numbers, operator, tensor
+from .registry import HOST, TENSOR, Step, as_floats, number, numbers, operator, tensor
 
 TYPES = {
     1: torch.float32, 2: torch.uint8, 3: torch.int8, 5: torch.int16, 6: torch.int32, 7: torch.int64, 9: torch.bool,
@@ -36,10 +36,7 @@ def cast_like(_: Step, source: Any, like: Any) -> Any:
     """In the type of another; a number takes the type of what it meets."""
     if isinstance(source, Tensor):
         return source.to(like.dtype) if isinstance(like, Tensor) else source
-    if not (isinstance(like, Tensor) and like.is_floating_point()):
-        return source
-    made = [float(v) if isinstance(v, int) else v for v in numbers(source)]
-    return made if isinstance(source, list) else made[0]
+    return as_floats(source) if isinstance(like, Tensor) and like.is_floating_point() else source
 
 
 @operator("Reshape")

@@ -69,6 +69,12 @@ def number(value: Any) -> Any:
     return value[0] if isinstance(value, list) else value
 
 
+def as_floats(value: Any) -> Any:
+    """Whole numbers as others; sizes that are not known yet stay as they are."""
+    made = [float(v) if isinstance(v, int) else v for v in numbers(value)]
+    return made if isinstance(value, list) else made[0]
+
+
 def numbers(value: Any) -> list[Any]:
     """Numbers of a vector, or of a scalar the one."""
     return value if isinstance(value, list) else [value]

@@ -81,19 +81,10 @@ class Sql(Core):
             relation = sandbox.held(connection.sql(text))
         return Rows(tuple(relation.columns), relation, guard=guard)
 
-    def _scoped_to(
-        self,
-        text: str,
-        models: Sequence[str],
-        parts: Sequence[str],
-        batch: int | None,
-        sequence: int | None,
-        precision: str | None,
-        backend: str | None,
-    ) -> duckdb.DuckDBPyConnection:
+    def _scoped_to(self, text: str, *narrowing: Any) -> duckdb.DuckDBPyConnection:
         """A connection on which the views that a statement reads answer for these alone; what is left open is as the session has
         it."""
-        return self._narrowed(models, parts, batch, sequence, precision, backend).prepared(text)
+        return self._narrowed(*narrowing).prepared(text)
 
     def _narrowed(
         self,
