@@ -30,7 +30,7 @@ def main(tables: list[str]) -> None:
         path = Path(folder) / "faults.duckdb"
         faults.make(path)
         with duckdb.connect(str(path), config={"threads": 1}) as connection:
-            before = faults.answers(connection)
+            before = faults.answers(connection) | faults.costs(connection)
             for fault in faults.faults(connection, *tables):
                 found = faults.outcome(connection, fault, before)
                 counts[fault.value.format(column="itself"), found.kind] += 1

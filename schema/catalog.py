@@ -1379,15 +1379,15 @@ CostNumber = Annotated[
     Plausible(0.01, 5, of="defect_per_cm2"),
     Plausible(1, 100, of="yield_cluster"),
     Plausible(50, 450, of="wafer_mm"),
-    Plausible(0, 20, of="edge_loss_mm"),
-    Plausible(0, 1, of="scribe_mm"),
+    Plausible(0.5, 20, of="edge_loss_mm"),
+    Plausible(0.01, 1, of="scribe_mm"),
     Plausible(50, 2000, of="reticle_mm2"),
     Plausible(1, 2, of="join_area_factor"),
     Plausible(0.5, 1, of="join_yield_fraction"),
     Plausible(0.001, 10, of="package_usd_per_mm2"),
-    Plausible(0, 1000, of="package_usd"),
+    Plausible(0.01, 1000, of="package_usd"),
     Plausible(0, 1000, of="memory_usd_per_gbyte"),
-    Plausible(0, 2, of="board_ratio"),
+    Plausible(0.01, 2, of="board_ratio"),
 ]
 """A number of a rule of costs."""
 

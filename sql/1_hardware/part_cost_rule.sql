@@ -3,18 +3,19 @@
 -- Grain: hardware, band
 CREATE VIEW part_cost_rule AS
 WITH rule_ends AS (
-    SELECT quantity, row_key, 'middle' AS band, value FROM cost_rule
+    SELECT cost_rule, quantity, row_key, 'middle' AS band, 'value' AS end_column, value FROM cost_rule
     UNION ALL
-    SELECT quantity, row_key, 'cheap' AS band, cheap_value AS value FROM cost_rule
+    SELECT cost_rule, quantity, row_key, 'cheap' AS band, 'cheap_value' AS end_column, cheap_value AS value FROM cost_rule
     UNION ALL
-    SELECT quantity, row_key, 'dear' AS band, dear_value AS value FROM cost_rule
+    SELECT cost_rule, quantity, row_key, 'dear' AS band, 'dear_value' AS end_column, dear_value AS value FROM cost_rule
 ),
 
--- A price below nothing, or no number, is none.
+-- A number that cannot be is none (`cost_fault`).
 sound_rules AS (
-    SELECT quantity, row_key, band, value
-    FROM rule_ends
-    WHERE value BETWEEN 0e0 AND 1e30
+    SELECT e.quantity, e.row_key, e.band, e.value
+    FROM rule_ends AS e
+    LEFT JOIN cost_fault AS f ON f.field = CONCAT('cost_rule.', e.cost_rule, '.', e.end_column) AND NOT f.is_possible
+    WHERE f.field IS NULL
 ),
 
 usual_rules AS (

@@ -1,5 +1,5 @@
 -- Numbers of parts, rules and conditions that may be, though they hardly are: off by a unit, or forgotten. Answers that rest on
--- one name it (`model_report.implausible`).
+-- one name it (`model_report.implausible`, `part_cost.implausible`).
 -- Grain: hardware, field
 CREATE VIEW implausible_number AS
 SELECT
@@ -15,4 +15,7 @@ SELECT '*' AS hardware, field, value, rule FROM rule_fault
 WHERE is_possible
 UNION ALL
 SELECT '*' AS hardware, field, value, rule FROM condition_fault
+WHERE is_possible
+UNION ALL
+SELECT '*' AS hardware, field, value, rule FROM cost_fault
 WHERE is_possible

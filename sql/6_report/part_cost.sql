@@ -1,5 +1,5 @@
--- The other side of every part, one that does not exist too: its area, what it draws at rest, and what it costs to make: dice, package, memory and board, by rows of `cost_rule`. No
--- design, no margin, no rent: compare parts with it, not with prices. Silicon is what the rules make of the part's numbers
+-- The other side of every part, one that does not exist too: its area, what it draws at rest, and what it costs to make: dice,
+-- package, memory and board, by rows of `cost_rule`. No design, no margin, no rent: compare parts with it, not with prices. Silicon is what the rules make of the part's numbers
 -- (`part_area`), cut into as many equal dice as it states, or as few as a scanner can expose; every defect kills a die, and units
 -- that a maker disables are neither paid nor saved. Dice a wafer and their yield as in Chiplet Actuary (Feng and Ma 2022), the yield
 -- negative binomial (Stapper 1973). Ends of the band have every rule at its cheap, or at its dear, end.
@@ -61,6 +61,10 @@ summed_parts AS (
         (die_usd + packaged_usd + memory_usd) * board_ratio AS board_usd,
         (die_usd + packaged_usd + memory_usd) * (1e0 + board_ratio) AS part_usd
     FROM made_parts
+),
+
+named_faults AS (
+    SELECT STRING_AGG(field, ', ' ORDER BY field) AS implausible FROM cost_fault
 )
 
 SELECT
@@ -90,6 +94,10 @@ SELECT
     -- With every rule at its cheap end. [USD]
     MAX(CASE WHEN band = 'cheap' THEN part_usd END) AS low_usd,
     -- With every rule at its dear end. [USD]
-    MAX(CASE WHEN band = 'dear' THEN part_usd END) AS high_usd
+    MAX(CASE WHEN band = 'dear' THEN part_usd END) AS high_usd,
+    -- Rules of cost that cannot be, in place of which a neighbour or nothing stands, and that hardly can (`impossible_number`,
+    -- `implausible_number`), whichever part rests on them; null where there are none.
+    MAX(f.implausible) AS implausible
 FROM summed_parts
+CROSS JOIN named_faults AS f
 GROUP BY hardware

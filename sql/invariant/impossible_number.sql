@@ -14,3 +14,6 @@ WHERE NOT is_possible
 UNION ALL
 SELECT '*' AS hardware, field, value, rule FROM condition_fault
 WHERE NOT is_possible
+UNION ALL
+SELECT '*' AS hardware, field, value, rule FROM cost_fault
+WHERE NOT is_possible

@@ -30,9 +30,18 @@ RULES = [
 ]  # fmt: skip
 
 
+NUMBER = {
+    "kind": "cost_rule", "row_kind": "*", "of_family": "*", "least": 0.0, "most": 1e30, "plausible_least": 0.01, "plausible_most": 9e4,
+}  # fmt: skip
+"""What all three numbers of a rule may be."""
+
+
 def resolved(evaluate: Evaluate, process_nm: float, technology: str, rules: list[dict[str, Any]]) -> dict[str, Any]:
     memory = [{"level": "dram", "technology": technology, "capacity_byte": 8e9}, {"level": "l2", "technology": "SRAM"}]
-    found = evaluate("part_cost_rule", part_silicon=[{"process_nm": process_nm}], part_memory=memory, cost_rule=rules)
+    ranges = [NUMBER | {"quantity": quantity} for quantity in ("value", "cheap_value", "dear_value")]
+    found = evaluate(
+        "part_cost_rule", part_silicon=[{"process_nm": process_nm}], part_memory=memory, cost_rule=rules, number_rule=ranges
+    )
     return {row["band"]: row for row in found}
 
 

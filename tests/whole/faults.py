@@ -34,6 +34,7 @@ META = "charz.schema.meta"
 RESTED_ON = {
     "backend": "backend IN (SELECT backend FROM scenario)",
     "backend_support": "(backend, family) IN (SELECT (backend, family) FROM part_support) AND backend IN (SELECT backend FROM scenario)",
+    "cost_rule": "row_key IN ('*', '12')",
     "cuda_limit": "compute_capability IN (SELECT compute_capability FROM hardware)",
     "derivation_rule": "derivation_rule IN (SELECT derivation_rule FROM traced_number)",
     "efficiency": (
@@ -56,6 +57,7 @@ RESTED_ON = {
 
 APART = {
     "backend_support": "backend, family",
+    "cost_rule": "quantity",
     "derivation_rule": "derivation_rule",
     "efficiency": "resource",
     "energy_profile": "what",
@@ -157,12 +159,19 @@ def answers(connection: duckdb.DuckDBPyConnection) -> Answers:
     return {row[:2]: row[2:] for row in connection.execute(query).fetchall()}
 
 
+def costs(connection: duckdb.DuckDBPyConnection) -> Answers:
+    """Dollars of every part, both ends of their band, and the rules that the answer names."""
+    query = "SELECT hardware, 'part_cost', part_usd, low_usd, high_usd, implausible FROM part_cost"
+    return {row[:2]: row[2:] for row in connection.execute(query).fetchall()}
+
+
 def outcome(connection: duckdb.DuckDBPyConnection, fault: Fault, before: Answers) -> Outcome:
-    """What the file answers after the fault; the file is as before afterwards."""
+    """What the file answers after the fault, of rules of cost in dollars; the file is as before afterwards."""
+    asked = costs if fault.table == "cost_rule" else answers
     connection.execute("BEGIN")
     try:
         connection.execute(fault.statement)
-        after = answers(connection)
+        after = asked(connection)
         listed = bool(connection.execute("SELECT 1 FROM impossible_number LIMIT 1").fetchall())
     except (
         duckdb.ConversionException,
@@ -175,6 +184,8 @@ def outcome(connection: duckdb.DuckDBPyConnection, fault: Fault, before: Answers
         connection.execute("ROLLBACK")
     found: dict[str, bool] = {}
     for key, old in before.items():
+        if (key[1] == "part_cost") != (asked is costs):
+            continue
         kind, is_named = _compared(old, after.get(key)), True
         if kind in ("null", "gone"):
             is_named = listed

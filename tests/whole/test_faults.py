@@ -66,7 +66,7 @@ def test_every_number_of_a_rule_is_judged(connection: duckdb.DuckDBPyConnection)
         ("efficiency", "efficiency_id"), ("tiling_strategy", "candidate"), ("confidence", "rank"), ("energy_fact", "energy_j"),
         ("number_rule", "least"), ("number_rule", "most"), ("number_rule", "plausible_least"), ("number_rule", "plausible_most"),
         ("prediction_band", "part_count"),
-        # No answer rests on them: `part_cost` is null where one cannot be.
+        # No time and no energy rests on them: `cost_fault` judges them.
         ("cost_rule", "value"), ("cost_rule", "cheap_value"), ("cost_rule", "dear_value"),
     }  # fmt: skip
 
@@ -159,6 +159,15 @@ def test_a_number_off_by_a_unit_is_answered_and_named(
     assert all(row[3] is None for (part, _), row in after.items() if part != "t4")
 
 
+def test_no_rule_of_cost_is_wrong_in_silence(connection: duckdb.DuckDBPyConnection) -> None:
+    """One row of each quantity, every value: dollars are gone, or name the number."""
+    before = faults.costs(connection)
+    found = [faults.outcome(connection, fault, before) for fault in faults.faults(connection, "cost_rule")]
+    assert len(found) > 200
+    assert [str(one.fault) for one in found if one.is_silent] == []
+    assert {"null", "faster", "slower"} <= {one.kind for one in found}
+
+
 def test_a_launch_that_costs_nothing_is_possible_and_named(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("BEGIN")
     connection.execute("UPDATE backend_support SET host_kernel_s = 0 WHERE backend = 'eager' AND family = 'gpu'")
@@ -208,7 +217,8 @@ def test_commands_name_a_number_that_is_hardly_so(file: Path, tmp_path: Path) ->
 @pytest.mark.broad
 def test_no_fault_is_answered_in_silence(connection: duckdb.DuckDBPyConnection, before: faults.Answers) -> None:
     """Every value in every numeric column of every table: `benchmarks/every_fault.py` counts them."""
-    silent = [str(f) for f in faults.faults(connection) if faults.outcome(connection, f, before).is_silent]
+    told = before | faults.costs(connection)
+    silent = [str(f) for f in faults.faults(connection) if faults.outcome(connection, f, told).is_silent]
     assert silent == []
 
 
