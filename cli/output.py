@@ -31,7 +31,7 @@ TABLE_ROWS = 200
 _CONDITIONS = frozenset({"model", "hardware", "backend", "precision", "batch", "sequence", "context", "scenario_id"})
 """Columns that stand above a table where all of its rows agree."""
 
-_NAMING = _CONDITIONS | {"variant", "operator", "operator_class", "module", "kernel_id"}
+_NAMING = _CONDITIONS | {"variant", "operator", "operator_class", "module", "kernel_id", "product", "stands", "dataflow"}
 """Columns that tell rows apart, and stand again before each block of a table that is wider than the line."""
 
 Texts = Callable[[], dict[str, str]]

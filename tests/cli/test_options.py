@@ -35,6 +35,7 @@ READS: dict[str, tuple[list[str], dict[str, Any]]] = {
     "hardware list": ([], {"family": "kpu"}),
     "hardware show": (["t4"], {"sources": True}),
     "llm": (["decoder"], {"on": ["t4"], "context": "512,1024"}),
+    "mapping": (["small"], {"on": "tpu_v1", "dataflow": "ws,os", "tile": "inner=64x64x64"}),
     "memory": (["small"], {"on": "t4", "section": "timeline"}),
     "models": ([], {}),
     "opportunities": (["small"], {"on": "t4"}),

@@ -34,6 +34,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "hardware_list": {"family": "kpu"},
     "hardware_show": {"part": "t4"},
     "llm": {"models": "decoder", "on": "t4", "context": "512"},
+    "mapping": {"model": "small", "on": "tpu_v1"},
     "measurements_list": {},
     "memory": {"model": "small", "on": "t4"},
     "models": {},

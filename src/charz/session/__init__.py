@@ -34,6 +34,7 @@ from .catalog.validate import Validate
 from .decide.assert_ import Assert
 from .decide.elasticity import Elasticity
 from .decide.explore import Explore
+from .decide.mapping import LoopNests
 from .decide.opportunities import Opportunities
 from .decide.recommend import Recommend
 from .decide.what_if import WhatIf
@@ -75,6 +76,7 @@ class Session(
     Assert,
     Elasticity,
     Explore,
+    LoopNests,
     Opportunities,
     Recommend,
     WhatIf,

@@ -1,0 +1,62 @@
+"""Loop nests: how products may be cut for the memories of a part and its array."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from .ranges import Ordinal, Plausible, Possible
+from .row import Row
+
+Cut = Annotated[int, Possible(1, 1e12), Plausible(1, 1e9)]
+"""A size of a product or of a tile of it."""
+
+
+class LoopNest(Row):
+    """One way to run a product on an array: tiles for the memory that all units share and for the one beside each array, which
+    operand stays while the innermost loop of each runs, and what the array holds. `charz mapping` makes candidates; rows that
+    people add are costed alike (`loop_nest_cost`)."""
+
+    TABLE: ClassVar[str] = "loop_nest"
+    KEY: ClassVar[tuple[str, ...]] = ("loop_nest_id",)
+
+    loop_nest_id: Ordinal
+    """Key."""
+    product: str
+    """Name of the product."""
+    hardware: str
+    """Part."""
+    backend: str
+    """Backend, which decides what the part computes the format in."""
+    compute_precision: str
+    """Element type of the operands."""
+    m: Cut
+    """GEMM rows."""
+    n: Cut
+    """GEMM columns."""
+    k: Cut
+    """GEMM reduction length."""
+    gemm_count: Cut
+    """Independent products of that shape."""
+    taps: Annotated[int | None, Possible(1, 1e6), Plausible(1, 1e4)]
+    """Positions of a convolution's kernel; null of other products."""
+    image: Annotated[int | None, Possible(1, 1e15), Plausible(1, 1e12)]
+    """Elements of a convolution's input; null of other products."""
+    dataflow: str
+    """What stays in the array: `weight_stationary`, `output_stationary`, `input_stationary`, or `wavefront` (domain flow: results
+    stay)."""
+    outer_m: Cut
+    """Rows of the tile in the memory that all units share; the whole product where the part has none."""
+    outer_n: Cut
+    """Columns of that tile."""
+    outer_k: Cut
+    """Depth of that tile."""
+    outer_kept: str
+    """Operand that stays while the innermost loop over outer tiles runs: `input`, `weight` or `output`."""
+    inner_m: Cut
+    """Rows of the tile in the memory beside an array."""
+    inner_n: Cut
+    """Columns of that tile."""
+    inner_k: Cut
+    """Depth of that tile."""
+    inner_kept: str
+    """Operand that stays while the innermost loop over inner tiles runs."""

@@ -1,0 +1,88 @@
+-- Bytes that cross every border of every loop nest. An operand is loaded once a trip of all loops around its tile, but for the
+-- innermost ones that do not change it: those that `kept` names, and those around them where the loops between run once
+-- (Timeloop, Parashar et al. 2019). Partial results are four bytes wide and come back for every further visit.
+-- Grain: loop_nest_id
+CREATE VIEW nest_traffic AS
+WITH reused_nests AS (
+    SELECT
+        *,
+        -- Visits of a tile of each operand around the outer border.
+        CASE WHEN outer_kept = 'input' THEN 1e0 ELSE outer_trips_n END AS outer_input_visits,
+        CASE WHEN outer_kept = 'weight' THEN 1e0 ELSE outer_trips_m END AS outer_weight_visits,
+        CASE WHEN outer_kept = 'output' THEN 1e0 ELSE outer_trips_k END AS outer_output_visits,
+        CASE WHEN inner_kept = 'input' THEN 1e0 ELSE inner_trips_n END AS own_input_visits,
+        CASE WHEN inner_kept = 'weight' THEN 1e0 ELSE inner_trips_m END AS own_weight_visits,
+        CASE WHEN inner_kept = 'output' THEN 1e0 ELSE inner_trips_k END AS own_output_visits
+    FROM nest_trip
+),
+
+visited_nests AS (
+    SELECT
+        *,
+        own_input_visits * CASE
+            WHEN inner_trips_m = 1e0 AND inner_trips_k = 1e0 AND own_input_visits = 1e0 THEN outer_input_visits ELSE outer_trips_n
+        END AS inner_input_visits,
+        own_weight_visits * CASE
+            WHEN inner_trips_n = 1e0 AND inner_trips_k = 1e0 AND own_weight_visits = 1e0 THEN outer_weight_visits ELSE outer_trips_m
+        END AS inner_weight_visits,
+        own_output_visits * CASE
+            WHEN inner_trips_m = 1e0 AND inner_trips_n = 1e0 AND own_output_visits = 1e0 THEN outer_output_visits ELSE outer_trips_k
+        END AS inner_output_visits,
+        outer_trips_m * inner_trips_m AS trips_m,
+        outer_trips_n * inner_trips_n AS trips_n,
+        outer_trips_k * inner_trips_k AS trips_k
+    FROM reused_nests
+),
+
+streamed_nests AS (
+    SELECT
+        *,
+        -- Passes of an operand through the array: as many as the folds along what it does not depend on.
+        trips_n * CASE WHEN dataflow = 'input_stationary' THEN 1e0 ELSE column_folds END AS input_passes,
+        trips_m * CASE
+            WHEN dataflow = 'weight_stationary' THEN 1e0
+            WHEN dataflow = 'input_stationary' THEN column_folds
+            ELSE row_folds
+        END AS weight_passes,
+        trips_k * CASE WHEN dataflow IN ('output_stationary', 'wavefront') THEN 1e0 ELSE row_folds END AS output_passes
+    FROM visited_nests
+)
+
+SELECT
+    * EXCLUDE (
+        outer_input_visits, outer_weight_visits, outer_output_visits, own_input_visits, own_weight_visits, own_output_visits,
+        inner_input_visits, inner_weight_visits, inner_output_visits, input_passes, weight_passes, output_passes,
+        trips_m, trips_n, trips_k
+    ),
+    -- Inner tiles along the rows.
+    trips_m,
+    -- Inner tiles along the columns.
+    trips_n,
+    -- Inner tiles along the depth.
+    trips_k,
+    -- Bytes between main memory and the memory that all units share. [byte]
+    gemm_count * (
+        element_byte * (
+            CAST(m AS DOUBLE) * k * outer_halo_fraction * outer_input_visits + CAST(k AS DOUBLE) * n * outer_weight_visits
+        )
+        + CAST(m AS DOUBLE) * n * (element_byte + 8e0 * (outer_output_visits - 1e0))
+    ) AS outer_byte,
+    -- Bytes into and out of the memories beside the arrays. [byte]
+    gemm_count * (
+        element_byte * (
+            CAST(m AS DOUBLE) * k * inner_halo_fraction * inner_input_visits + CAST(k AS DOUBLE) * n * inner_weight_visits
+        )
+        + CAST(m AS DOUBLE) * n * (element_byte + 8e0 * (inner_output_visits - 1e0))
+    ) AS inner_byte,
+    -- Bytes between those and the arrays. [byte]
+    gemm_count * (
+        element_byte * (CAST(m AS DOUBLE) * k * input_passes + CAST(k AS DOUBLE) * n * weight_passes)
+        + CAST(m AS DOUBLE) * n * (element_byte + 8e0 * (output_passes - 1e0))
+    ) AS array_byte,
+    -- What the outer tile takes: both operands twice, so that the next is loaded meanwhile, and results. [byte]
+    2e0 * element_byte * (CAST(outer_m AS DOUBLE) * outer_k * outer_halo_fraction + CAST(outer_k AS DOUBLE) * outer_n)
+    + 4e0 * outer_m * outer_n AS outer_tile_byte,
+    -- What the inner tile takes. [byte]
+    2e0 * element_byte * (CAST(inner_m AS DOUBLE) * inner_k * inner_halo_fraction + CAST(inner_k AS DOUBLE) * inner_n)
+    + 4e0 * inner_m * inner_n AS inner_tile_byte
+FROM streamed_nests

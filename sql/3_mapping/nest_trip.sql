@@ -1,0 +1,94 @@
+-- Trips of the loops of every loop nest, the share of a convolution's columns that a tile really loads, and what its array does:
+-- folds of the inner tile over the array and the steps of each. Rows of the array take the reduction where weights or inputs stay
+-- and rows of the product where results stay (SCALE-Sim, Samajdar et al. 2020).
+-- Grain: loop_nest_id
+CREATE VIEW nest_trip AS
+WITH placed_nests AS (
+    SELECT
+        l.*,
+        r.element_byte,
+        COALESCE(r.matrix_unit_count, r.unit_count) AS array_count,
+        r.matrix_array_rows,
+        r.matrix_array_columns,
+        r.matrix_ops_per_s,
+        r.matrix_op_j,
+        r.tile_memory_byte_per_s,
+        COALESCE(r.tile_memory_byte, r.tile_memory_pool_byte / NULLIF(r.unit_count, 0e0)) AS inner_capacity_byte,
+        CASE WHEN h.cache_level <> h.tile_memory_level THEN h.cache_byte END AS outer_capacity_byte,
+        h.cache_byte_per_s,
+        h.dram_byte_per_s,
+        h.dram_j_per_byte,
+        h.cache_j_per_byte,
+        h.tile_j_per_byte,
+        h.static_w,
+        CEIL(l.m / NULLIF(CAST(l.outer_m AS DOUBLE), 0e0)) AS outer_trips_m,
+        CEIL(l.n / NULLIF(CAST(l.outer_n AS DOUBLE), 0e0)) AS outer_trips_n,
+        CEIL(l.k / NULLIF(CAST(l.outer_k AS DOUBLE), 0e0)) AS outer_trips_k,
+        CEIL(l.outer_m / NULLIF(CAST(l.inner_m AS DOUBLE), 0e0)) AS inner_trips_m,
+        CEIL(l.outer_n / NULLIF(CAST(l.inner_n AS DOUBLE), 0e0)) AS inner_trips_n,
+        CEIL(l.outer_k / NULLIF(CAST(l.inner_k AS DOUBLE), 0e0)) AS inner_trips_k,
+        -- Stride and side of a square kernel over a square image.
+        SQRT(CAST(l.taps AS DOUBLE)) AS window_side,
+        SQRT(CAST(l.image AS DOUBLE) * l.taps / NULLIF(CAST(l.m AS DOUBLE) * l.k * l.gemm_count, 0e0)) AS stride
+    FROM loop_nest AS l
+    INNER JOIN part_rate AS r
+        ON r.hardware = l.hardware AND r.backend = l.backend AND r.compute_precision = l.compute_precision
+    INNER JOIN part AS h ON h.hardware = l.hardware
+    WHERE r.matrix_array_rows IS NOT NULL AND r.matrix_ops_per_s IS NOT NULL
+),
+
+oriented_nests AS (
+    SELECT
+        *,
+        CASE WHEN dataflow IN ('output_stationary', 'wavefront') THEN inner_m ELSE inner_k END AS on_rows,
+        CASE WHEN dataflow = 'input_stationary' THEN inner_m ELSE inner_n END AS on_columns,
+        CASE
+            WHEN dataflow = 'weight_stationary' THEN inner_m
+            WHEN dataflow = 'input_stationary' THEN inner_n
+            ELSE inner_k
+        END AS streamed
+    FROM placed_nests
+)
+
+SELECT
+    * EXCLUDE (
+        window_side, stride, on_rows, on_columns, streamed, array_count, outer_capacity_byte, inner_capacity_byte,
+        outer_trips_m, outer_trips_n, outer_trips_k, inner_trips_m, inner_trips_n, inner_trips_k
+    ),
+    -- Arrays of the part.
+    array_count,
+    -- What the memory that all units share holds; null where the part has none beside those at the arrays. [byte]
+    outer_capacity_byte,
+    -- What the memory beside an array holds; null when unknown. [byte]
+    inner_capacity_byte,
+    -- Trips of the loop over rows of outer tiles.
+    outer_trips_m,
+    -- Trips of the loop over columns of outer tiles.
+    outer_trips_n,
+    -- Trips of the loop over depths of outer tiles.
+    outer_trips_k,
+    -- Trips of the loop over rows of inner tiles within an outer one.
+    inner_trips_m,
+    -- Trips of the loop over columns of inner tiles within an outer one.
+    inner_trips_n,
+    -- Trips of the loop over depths of inner tiles within an outer one.
+    inner_trips_k,
+    -- Share of an outer tile's columns of input that are loaded: overlapping windows share the rest.
+    CASE
+        WHEN taps > 1 AND outer_k >= taps
+            THEN LEAST(1e0, POWER((SQRT(CAST(outer_m AS DOUBLE)) - 1e0) * stride + window_side, 2) / NULLIF(CAST(outer_m AS DOUBLE) * taps, 0e0))
+        ELSE 1e0
+    END AS outer_halo_fraction,
+    -- Share of an inner tile's columns of input that are loaded.
+    CASE
+        WHEN taps > 1 AND inner_k >= taps
+            THEN LEAST(1e0, POWER((SQRT(CAST(inner_m AS DOUBLE)) - 1e0) * stride + window_side, 2) / NULLIF(CAST(inner_m AS DOUBLE) * taps, 0e0))
+        ELSE 1e0
+    END AS inner_halo_fraction,
+    -- Times that the array is filled for one inner tile along its rows.
+    CEIL(on_rows / NULLIF(matrix_array_rows, 0e0)) AS row_folds,
+    -- Times that the array is filled for one inner tile along its columns.
+    CEIL(on_columns / NULLIF(matrix_array_columns, 0e0)) AS column_folds,
+    -- Steps in which an operand streams through the array, one fold.
+    CAST(streamed AS DOUBLE) AS streamed_steps
+FROM oriented_nests

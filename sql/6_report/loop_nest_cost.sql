@@ -1,0 +1,109 @@
+-- What every row of `loop_nest` takes on its part with nothing else running: steps of the array, bytes at every border, time and
+-- energy. All overlap, the slowest sets the pace. Where the part has no memory that all units share beside the ones at the
+-- arrays, the inner border is that of main memory. What a memory cannot hold has no time.
+-- Grain: loop_nest_id
+CREATE VIEW loop_nest_cost AS
+WITH bordered_nests AS (
+    SELECT
+        *,
+        CASE WHEN outer_capacity_byte IS NULL THEN inner_byte ELSE outer_byte END AS dram_byte,
+        CASE WHEN outer_capacity_byte IS NULL THEN 0e0 ELSE inner_byte END AS cache_byte,
+        CASE
+            WHEN outer_tile_byte > outer_capacity_byte THEN 'outer'
+            WHEN inner_tile_byte > inner_capacity_byte THEN 'inner'
+        END AS overflowing_level,
+        2e0 * CAST(m AS DOUBLE) * n * k * gemm_count AS flops,
+        -- Inner tiles that follow one upon another on the busiest array.
+        CEIL(gemm_count * trips_m * trips_n / NULLIF(array_count, 0e0)) * trips_k AS rounds
+    FROM nest_traffic
+),
+
+counted_nests AS (
+    SELECT
+        *,
+        rounds * row_folds * column_folds AS folds,
+        rounds * row_folds * column_folds * GREATEST(streamed_steps, matrix_array_rows)
+        + matrix_array_rows + matrix_array_columns - 2e0 AS cycles
+    FROM bordered_nests
+),
+
+timed_nests AS (
+    SELECT
+        *,
+        cycles * 2e0 * array_count * matrix_array_rows * matrix_array_columns / NULLIF(matrix_ops_per_s, 0e0) AS compute_s,
+        dram_byte / NULLIF(dram_byte_per_s, 0e0) AS dram_s,
+        COALESCE(cache_byte / NULLIF(cache_byte_per_s, 0e0), 0e0) AS cache_s,
+        COALESCE(array_byte / NULLIF(tile_memory_byte_per_s, 0e0), 0e0) AS array_s
+    FROM counted_nests
+),
+
+paced_nests AS (
+    SELECT
+        *,
+        CASE WHEN overflowing_level IS NULL THEN GREATEST(compute_s, dram_s, cache_s, array_s) END AS latency_s,
+        dram_byte * dram_j_per_byte AS dram_j,
+        cache_byte * COALESCE(cache_j_per_byte, 0e0) AS cache_j,
+        array_byte * COALESCE(tile_j_per_byte, 0e0) AS array_j,
+        flops * matrix_op_j AS compute_j
+    FROM timed_nests
+)
+
+SELECT
+    loop_nest_id,
+    product,
+    hardware,
+    backend,
+    compute_precision,
+    m,
+    n,
+    k,
+    gemm_count,
+    dataflow,
+    outer_m,
+    outer_n,
+    outer_k,
+    outer_kept,
+    inner_m,
+    inner_n,
+    inner_k,
+    inner_kept,
+    -- Memory that cannot hold its tile: `outer` or `inner`; null where both do.
+    overflowing_level,
+    -- Steps of the busiest array, one fold streaming while the next is loaded.
+    cycles,
+    -- Steps where every fold is filled and drained before the next, as SCALE-Sim counts them: what stays is loaded row by row first,
+    -- but for results.
+    folds * (
+        streamed_steps + matrix_array_rows + matrix_array_columns - 2e0
+        + CASE WHEN dataflow IN ('output_stationary', 'wavefront') THEN 0e0 ELSE matrix_array_rows END
+    ) AS serial_cycles,
+    -- Multiply-accumulates over those that all arrays could do in its steps.
+    flops / 2e0 / NULLIF(cycles * array_count * matrix_array_rows * matrix_array_columns, 0e0) AS utilization_fraction,
+    -- Bytes between main memory and the chip. [byte]
+    dram_byte,
+    -- Bytes between the memory that all units share and those beside the arrays; 0 where the part has no such memory. [byte]
+    cache_byte,
+    array_byte,
+    -- Time of the arithmetic, folds included. [s]
+    compute_s,
+    -- Time in which main memory moves its bytes. [s]
+    dram_s,
+    -- Time in which the memory that all units share moves its bytes. [s]
+    cache_s,
+    -- Time in which the memories beside the arrays move theirs; 0 when their bandwidth is unknown. [s]
+    array_s,
+    -- The longest of these; null where a memory cannot hold its tile. [s]
+    latency_s,
+    -- What that is: `compute`, `dram`, `cache` or `array`.
+    CASE
+        WHEN latency_s IS NULL THEN NULL
+        WHEN compute_s >= latency_s THEN 'compute'
+        WHEN dram_s >= latency_s THEN 'dram'
+        WHEN cache_s >= latency_s THEN 'cache'
+        ELSE 'array'
+    END AS limited_by,
+    -- Energy of arithmetic, of every border, and of the whole part at rest meanwhile. [J]
+    compute_j + dram_j + cache_j + array_j + static_w * latency_s AS energy_j,
+    -- Energy times time. [J s]
+    (compute_j + dram_j + cache_j + array_j + static_w * latency_s) * latency_s AS edp_js
+FROM paced_nests

@@ -1,0 +1,186 @@
+"""Candidates of loop nests for a product on an array: tiles that its memories hold, and the operand that stays in each."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+DATAFLOWS = ("weight_stationary", "output_stationary", "input_stationary", "wavefront")
+
+MOST_CANDIDATES = 5000
+"""Candidates of a product: the engine ranks them."""
+
+FINE_GRAINS = 8
+"""Grains in a size beyond which tiles of other sizes are not tried: what the last one wastes is below an eighth."""
+
+STEPS = sorted({round(2 ** (power / 2)) for power in range(64)})
+"""Trips of a loop that are tried: powers of two and what lies between."""
+
+Sizes = tuple[int, int, int]
+"""Rows, columns and depth of a product or a tile."""
+
+CHANGED_BY = {"input": 1, "weight": 0, "output": 2}
+"""Place of the dimension that each operand does not depend on: it stays while a loop over that runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A matrix product, or a convolution as one."""
+
+    sizes: Sizes
+    gemm_count: int = 1
+    taps: int = 1
+    image: int | None = None
+    """Elements of a convolution's input."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a part has for tiles."""
+
+    rows: int
+    columns: int
+    """Of its array."""
+    element_byte: float
+    outer_byte: float | None
+    """Memory that all units share; None where there is none beside those at the arrays."""
+    inner_byte: float | None
+    """Memory beside an array; None when unknown: it holds any tile."""
+    array_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """A candidate, as `loop_nest` has it."""
+
+    dataflow: str
+    outer: Sizes
+    outer_kept: str
+    inner: Sizes
+    inner_kept: str
+
+
+def candidates(
+    product: Product,
+    room: Room,
+    dataflows: Sequence[str],
+    fixed: Mapping[str, Sizes] | None = None,
+    most: int = MOST_CANDIDATES,
+) -> list[Nest]:
+    """Nests of a product that the memories hold, at most `most` of all dataflows together. `fixed` gives the tile of a level,
+    `outer` or `inner`; no candidate is left where that does not fit."""
+    fixed = fixed or {}
+    share = most // len(dataflows)
+    return [nest for dataflow in dataflows for nest in _of_dataflow(product, room, dataflow, fixed, share)]
+
+
+def halo_fraction(product: Product, tile: Sizes) -> float:
+    """Share of the columns of a tile of input that are loaded, of a square kernel over a square image."""
+    rows, _, depth = tile
+    if product.image is None or product.taps <= 1 or depth < product.taps:
+        return 1.0
+    m, _, k = product.sizes
+    stride = math.sqrt(product.image * product.taps / (m * k * product.gemm_count))
+    side = (math.sqrt(rows) - 1) * stride + math.sqrt(product.taps)
+    return min(1.0, side**2 / (rows * product.taps))
+
+
+def tile_byte(product: Product, room: Room, tile: Sizes) -> float:
+    """What a tile takes: both operands twice, so that the next is loaded meanwhile, and results in four bytes. [byte]"""
+    m, n, k = tile
+    loaded = m * k * halo_fraction(product, tile) + k * n
+    return 2 * room.element_byte * loaded + 4 * m * n
+
+
+def _of_dataflow(product: Product, room: Room, dataflow: str, fixed: Mapping[str, Sizes], most: int) -> Sequence[Nest]:
+    base = _base(room, dataflow)
+    outers = [_clipped(fixed["outer"], product.sizes)] if "outer" in fixed else _outer_tiles(product, room, base)
+    nests: list[list[Nest]] = []
+    for outer in outers:
+        held = list(itertools.product(_kept(product.sizes, outer)))
+        inners = [_clipped(fixed["inner"], outer)] if "inner" in fixed else _inner_tiles(product, room, base, outer)
+        found = [
+            Nest(dataflow, outer, outer_kept, inner, inner_kept)
+            for inner in inners
+            for (outer_kept,) in held
+            for inner_kept in _kept(outer, inner)
+            if _fits(product, room, outer, inner)
+        ]
+        nests.append(found)
+    return _spread(nests, most)
+
+
+def _fits(product: Product, room: Room, outer: Sizes, inner: Sizes) -> bool:
+    return _holds(product, room, room.outer_byte, outer) and _holds(product, room, room.inner_byte, inner)
+
+
+def _holds(product: Product, room: Room, capacity_byte: float | None, tile: Sizes) -> bool:
+    return capacity_byte is None or tile_byte(product, room, tile) <= capacity_byte
+
+
+def _base(room: Room, dataflow: str) -> Sizes:
+    """Grain of a tile: whole arrays, and as many streamed steps as an array has rows."""
+    if dataflow == "weight_stationary":
+        return room.rows, room.columns, room.rows
+    if dataflow == "input_stationary":
+        return room.columns, room.rows, room.rows
+    return room.rows, room.columns, room.rows
+
+
+def _cuts(size: int, base: int) -> list[int]:
+    """Sizes of tiles, the largest first: shares of the whole in whole grains, and as they are where grains are coarse for it."""
+    shares = {math.ceil(size / trips) for trips in STEPS if trips <= size} | {1}
+    grains = {min(size, math.ceil(share / base) * base) for share in shares}
+    return sorted(grains if size > FINE_GRAINS * base else shares | grains, reverse=True)
+
+
+def _tiles(sizes: Sizes, base: Sizes) -> Iterator[Sizes]:
+    m, n, k = (_cuts(size, grain) for size, grain in zip(sizes, base, strict=True))
+    return itertools.product(m, n, k)
+
+
+def _outer_tiles(product: Product, room: Room, base: Sizes) -> list[Sizes]:
+    """Tiles of the shared memory that no other that fits contains; the whole product where there is no such memory."""
+    if room.outer_byte is None:
+        return [product.sizes]
+    return _largest([t for t in _tiles(product.sizes, base) if _holds(product, room, room.outer_byte, t)])
+
+
+def _inner_tiles(product: Product, room: Room, base: Sizes, outer: Sizes) -> list[Sizes]:
+    """Tiles of the memory beside an array: those that no other contains first, then those that fill its folds better or leave
+    some for other arrays."""
+    fitting = [t for t in _tiles(outer, base) if _holds(product, room, room.inner_byte, t)]
+    largest = _largest(fitting)
+    others = sorted(set(fitting).difference(largest), key=lambda tile: (-math.prod(tile), tile))
+    return [*largest, *others]
+
+
+def _largest(tiles: Collection[Sizes]) -> list[Sizes]:
+    """Tiles that no other is at least as large as in every dimension, the largest first."""
+    deepest: dict[tuple[int, int], int] = {}
+    for m, n, k in tiles:
+        deepest[m, n] = max(k, deepest.get((m, n), 0))
+    found: list[Sizes] = []
+    for (m, n), k in sorted(deepest.items(), key=lambda pair: -pair[0][0] * pair[0][1] * pair[1]):
+        if not any(m <= a and n <= b and k <= c for a, b, c in found):
+            found.append((m, n, k))
+    return found
+
+
+def _kept(around: Sizes, tile: Sizes) -> list[str]:
+    """Operands that can stay while the innermost loop runs: those that some loop does not change."""
+    trips = [math.ceil(a / b) for a, b in zip(around, tile, strict=True)]
+    return [name for name, place in CHANGED_BY.items() if trips[place] > 1] or ["output"]
+
+
+def _clipped(tile: Sizes, around: Sizes) -> Sizes:
+    m, n, k = (min(a, b) for a, b in zip(tile, around, strict=True))
+    return m, n, k
+
+
+def _spread(groups: Sequence[Sequence[Nest]], most: int) -> list[Nest]:
+    """The first of every group, then the second, as long as there is room."""
+    rounds = itertools.zip_longest(*groups)
+    return list(itertools.islice((nest for turn in rounds for nest in turn if nest is not None), most))

@@ -1,0 +1,271 @@
+"""How products are best cut for a part's memories and its array."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+from charz.schema.errors import CharzError, unknown_name
+
+from ..answer import Rows, answer
+from ..axes import names, one_of
+from ..core import Core
+from ..parameters import Backend, Batch, Model, Names, Part, Precision, Sequence_, Text
+from ..question import single
+from ..scoped import Scoped
+from .loop_nests import CHANGED_BY, DATAFLOWS, Nest, Product, Room, Sizes, candidates
+
+if TYPE_CHECKING:
+    import pyarrow
+
+GOALS = {"edp": "edp_js", "time": "latency_s", "energy": "energy_j"}
+"""What the best nest has the least of."""
+
+SHORT = {"ws": "weight_stationary", "os": "output_stationary", "is": "input_stationary", "df": "wavefront"}
+
+COLUMNS = (
+    "product", "stands", "dataflow", "product_count", "m", "n", "k", "gemm_count", "outer_tile", "outer_kept", "inner_tile",
+    "inner_kept", "cycles", "utilization_fraction", "dram_byte", "cache_byte", "array_byte", "limited_by", "latency_s", "energy_j",
+    "edp_js",
+)  # fmt: skip
+
+LOOP_COLUMNS = ("product", "stands", "dataflow", "level", "loop", "trips", "tile", "stays")
+
+LEVELS = ("outer", "inner")
+FIXED = re.compile(r"(outer|inner)=(\d{1,9})x(\d{1,9})x(\d{1,9})")
+"""The tile of a level by hand."""
+
+_BEST = (
+    "SELECT * FROM loop_nest_cost WHERE latency_s IS NOT NULL QUALIFY ROW_NUMBER() OVER ("
+    "PARTITION BY product, loop_nest_id < {searched}{also} ORDER BY {goal}, loop_nest_id) <= {top}"
+)
+
+
+class LoopNests(Core):
+    """Questions about the loop nests of products."""
+
+    @answer()
+    def mapping(
+        self,
+        model: Model,
+        product: Annotated[str | None, Text("Operator whose product is meant; all distinct products else.")] = None,
+        *,
+        on: Part,
+        batch: Batch = None,
+        sequence: Sequence_ = None,
+        precision: Precision = None,
+        backend: Backend = None,
+        dataflow: Annotated[
+            Names | None,
+            Text(
+                "What stays in the array, with commas: ws, os, is, df (weights, outputs, inputs, domain flow); all else."
+            ),
+        ] = None,
+        tile: Annotated[
+            Names | None,
+            Text("Rows x columns x depth of the tile of a level, with commas: outer=512x512x256, inner=128x128x128."),
+        ] = None,
+        by: Annotated[str, Text("What the best has the least of: edp, time or energy.")] = "edp",
+        each: Annotated[bool, Text("The best of every dataflow rather than of all.")] = False,
+        loops: Annotated[bool, Text("Print every nest as its loops, the outermost first.")] = False,
+        top: Annotated[int, Text("Nests to list of each product.", least=1, most=1000)] = 1,
+    ) -> Rows:
+        """Search loop nests for the matrix products of a model: tiles for each memory, what stays where, and the dataflow.
+
+        Up to 5,000 candidates a product are costed in SQL (`loop_nest_cost`): all that moves and computes overlaps, nothing else
+        runs. Outer tiles lie in the memory that all units share, inner ones beside each array. The nest with the dataflow and tile
+        that charz runs the product with stands beside, as `chosen`.
+        """
+        goal = one_of("goal", by, GOALS)
+        flows = [SHORT.get(name, name) for name in names(dataflow)] or list(DATAFLOWS)
+        for flow in flows:
+            one_of("dataflow", flow, DATAFLOWS)
+        fixed = _fixed(tile)
+        scoped, keys = self.target(single(model, on, batch, sequence, precision, backend), "run_product", "mapped_step")
+        found = _products(scoped, keys, product)
+        room = _room(scoped, keys, found)
+        searched = [
+            (row, nest)
+            for row in found
+            for nest in candidates(_product(row), room[row["compute_precision"]], flows, fixed)
+        ]
+        if not searched:
+            raise CharzError(
+                "no product fits such tiles",
+                ", ".join(f"{level}={'x'.join(map(str, cut))}" for level, cut in fixed.items()) or on,
+                next="smaller ones may",
+            )
+        chosen = _chosen(scoped, keys)
+        run = [
+            (row, nest)
+            for row in found
+            if (tiled := chosen.get(_sizes(row)))
+            for nest in candidates(_product(row), room[row["compute_precision"]], [tiled[0]], {"inner": tiled[1]})
+        ]
+        costed = self._costed([*searched, *run], keys, len(searched), GOALS[goal], each, top)
+        order = {row["product"]: place for place, row in enumerate(found)}
+        costed.sort(key=lambda row: (order[row["product"]], row["stands"], row[GOALS[goal]]))
+        counts = {row["product"]: row["product_count"] for row in found}
+        self.messages.remark(_finding(costed, counts, goal))
+        if loops:
+            return Rows(LOOP_COLUMNS, [line for row in costed for line in _loops(row)], ("loop_nest_cost",))
+        return Rows(COLUMNS, [_listed(row, counts) for row in costed], ("loop_nest_cost", "run_product"))
+
+    def _costed(
+        self,
+        nests: Sequence[tuple[Mapping[str, Any], Nest]],
+        keys: Mapping[str, Any],
+        searched: int,
+        goal: str,
+        each: bool,
+        top: int,
+    ) -> list[dict[str, Any]]:
+        """The best of the first nests, which were searched for, and of the others, by product."""
+        query = _BEST.format(searched=searched, also=", dataflow" if each else "", goal=goal, top=top)
+        with self.cursor() as cursor:
+            cursor.register("made_nests", _table(nests, keys))
+            try:
+                cursor.execute("CREATE OR REPLACE TEMP TABLE loop_nest AS SELECT * FROM made_nests")
+                rows = Scoped(cursor).records(query)
+            finally:
+                cursor.execute("DROP TABLE IF EXISTS temp.loop_nest")
+                cursor.unregister("made_nests")
+        return [{**row, "stands": "best" if row["loop_nest_id"] < searched else "chosen"} for row in rows]
+
+
+def _fixed(tile: Names | None) -> dict[str, Sizes]:
+    fixed: dict[str, Sizes] = {}
+    for text in tile.split(",") if isinstance(tile, str) else tile or ():
+        match = FIXED.fullmatch(text)
+        level, *sizes = match.groups() if match else ("",)
+        if not match or "0" in {size.strip("0") or "0" for size in sizes}:
+            raise CharzError("not a tile of a level", text, next="write e.g. inner=128x128x64 or outer=512x512x256")
+        fixed[level] = (int(sizes[0]), int(sizes[1]), int(sizes[2]))
+    return fixed
+
+
+def _products(scoped: Scoped, keys: Mapping[str, Any], product: str | None) -> list[dict[str, Any]]:
+    """Distinct products of the run, the most work first; names that several have are told apart by their sizes."""
+    rows = scoped.records("SELECT * FROM run_product ORDER BY m * n * k * gemm_count * product_count DESC, product")
+    if not rows:
+        raise CharzError("no matrix products", keys["model"], next="`charz report` shows what it computes")
+    if product is not None:
+        known = [row["product"] for row in rows]
+        rows = [row for row in rows if row["product"] == product]
+        if not rows:
+            raise unknown_name(
+                "product", product, known, f"`charz mapping {keys['model']} --on {keys['hardware']}` lists them"
+            )
+    seen: dict[str, int] = {}
+    for row in rows:
+        seen[row["product"]] = number = seen.get(row["product"], 0) + 1
+        if number > 1:
+            row["product"] += f" #{number}"
+    return rows
+
+
+def _room(scoped: Scoped, keys: Mapping[str, Any], found: Sequence[Mapping[str, Any]]) -> dict[str, Room]:
+    """What the part has for tiles of each element type. Raises `CharzError` for a part without an array."""
+    part, backend = keys["hardware"], keys["backend"]
+    (memory,) = scoped.records("SELECT * FROM part WHERE hardware = ?", [part])
+    rates = {
+        row["compute_precision"]: row
+        for row in scoped.records("SELECT * FROM part_rate WHERE hardware = ? AND backend = ?", [part, backend])
+    }
+    outer = memory["cache_byte"] if memory["cache_level"] != memory["tile_memory_level"] else None
+    rooms: dict[str, Room] = {}
+    for name in {row["compute_precision"] for row in found}:
+        rate = rates[name]
+        if not rate["matrix_array_rows"] or rate["matrix_array_rows"] * rate["matrix_array_columns"] == 1:
+            raise CharzError(
+                f"no array of known shape computes {name}", part,
+                next="TPUs, KPUs and parts with `cluster.….array_rows` have one; of others `charz explain --tile` holds tiles together",
+            )  # fmt: skip
+        pool = rate["tile_memory_pool_byte"]
+        inner = rate["tile_memory_byte"] or (pool / rate["unit_count"] if pool else None)
+        rooms[name] = Room(
+            int(rate["matrix_array_rows"]), int(rate["matrix_array_columns"]), rate["element_byte"], outer, inner,
+            int(rate["matrix_unit_count"] or rate["unit_count"] or 1),
+        )  # fmt: skip
+    return rooms
+
+
+def _chosen(scoped: Scoped, keys: Mapping[str, Any]) -> dict[Sizes, tuple[str, Sizes]]:
+    """Dataflow and tile that each product runs with, by its sizes; of those without a tile none."""
+    (part,) = scoped.records("SELECT family FROM part WHERE hardware = ?", [keys["hardware"]])
+    flows = dict(
+        scoped.execute("SELECT candidate, dataflow FROM tiling_strategy WHERE family = ?", [part["family"]]).fetchall()
+    )
+    found: dict[Sizes, tuple[str, Sizes]] = {}
+    for row in scoped.records("SELECT * FROM mapped_step WHERE tile_m IS NOT NULL ORDER BY kernel_id, step_id"):
+        if flows[row["candidate"]] in DATAFLOWS:
+            cut = (int(row["tile_m"]), int(row["tile_n"]), int(row["tile_k"]))
+            found.setdefault(_sizes(row), (flows[row["candidate"]], cut))
+    return found
+
+
+def _sizes(row: Mapping[str, Any]) -> Sizes:
+    return int(row["m"]), int(row["n"]), int(row["k"])
+
+
+def _product(row: Mapping[str, Any]) -> Product:
+    return Product(_sizes(row), int(row["gemm_count"]), int(row["taps"]), int(row["image"]))
+
+
+def _table(nests: Sequence[tuple[Mapping[str, Any], Nest]], keys: Mapping[str, Any]) -> pyarrow.Table:
+    """Nests as rows of `loop_nest`."""
+    import pyarrow
+
+    columns: dict[str, list[Any]] = {"loop_nest_id": list(range(len(nests)))}
+    columns |= {name: [row[name] for row, _ in nests] for name in ("product", "compute_precision")}
+    columns |= {name: [keys[name]] * len(nests) for name in ("hardware", "backend")}
+    columns |= {name: [int(row[name]) for row, _ in nests] for name in ("m", "n", "k", "gemm_count", "taps", "image")}
+    columns["dataflow"] = [nest.dataflow for _, nest in nests]
+    for level in LEVELS:
+        columns[f"{level}_kept"] = [getattr(nest, f"{level}_kept") for _, nest in nests]
+        for place, dimension in enumerate("mnk"):
+            columns[f"{level}_{dimension}"] = [getattr(nest, level)[place] for _, nest in nests]
+    return pyarrow.table(columns)
+
+
+def _listed(row: Mapping[str, Any], counts: Mapping[str, int]) -> list[Any]:
+    tiles = {f"{level}_tile": "x".join(str(row[f"{level}_{d}"]) for d in "mnk") for level in LEVELS}
+    shown = {**row, **tiles, "product_count": counts[row["product"]]}
+    return [shown[name] for name in COLUMNS]
+
+
+def _loops(row: Mapping[str, Any]) -> Iterator[list[Any]]:
+    """Loops of a nest from the outside in, those that run once left out. Of each level the loop that does not change the operand
+    that stays is the innermost; the array has the rest."""
+    around = [row[d] for d in "mnk"]
+    told = [row["product"], row["stands"], row["dataflow"]]
+    for level in LEVELS:
+        tile = [row[f"{level}_{d}"] for d in "mnk"]
+        text, kept = "x".join(map(str, tile)), row[f"{level}_kept"]
+        last = CHANGED_BY[kept]
+        for place in (*(p for p in range(3) if p != last), last):
+            trips = -(-around[place] // tile[place])
+            if trips > 1:
+                yield [*told, level, "mnk"[place], trips, text, kept if place == last else None]
+        around = tile
+    yield [*told, "array", None, None, "x".join(map(str, around)), row["dataflow"]]
+
+
+def _finding(rows: Sequence[Mapping[str, Any]], counts: Mapping[str, int], goal: str) -> str:
+    """What a best nest for each product takes of the chosen ones, in one sentence."""
+    best: dict[str, Mapping[str, Any]] = {}
+    chosen: dict[str, Mapping[str, Any]] = {}
+    for row in rows:
+        (best if row["stands"] == "best" else chosen).setdefault(row["product"], row)
+    both = best.keys() & chosen.keys()
+    if not both:
+        return f"the best by {goal} of {len(best)} products; none runs with a tile that could stand beside"
+    sums = {
+        name: sum(counts[p] * best[p][name] for p in both) / sum(counts[p] * chosen[p][name] for p in both)
+        for name in ("latency_s", "energy_j", "dram_byte")
+    }
+    return (
+        f"the best by {goal} of {len(both)} products take {sums['latency_s']:.3g} of the time of the chosen ones,"
+        f" {sums['energy_j']:.3g} of the energy and {sums['dram_byte']:.3g} of the bytes of main memory"
+    )

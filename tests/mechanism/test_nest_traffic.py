@@ -1,0 +1,168 @@
+"""Bytes at the borders of loop nests, against loops that are walked tile by tile."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+Evaluate = Callable[..., list[dict[str, Any]]]
+Record = dict[str, Any]
+
+RATE = {
+    "element_byte": 1.0, "unit_count": 1.0, "matrix_unit_count": 1.0, "matrix_array_rows": 2.0, "matrix_array_columns": 4.0,
+    "matrix_ops_per_s": 16.0, "tile_memory_byte": 1e6,
+}  # fmt: skip
+PART = {"cache_level": "l3", "tile_memory_level": "l2", "cache_byte": 1e9}
+DATAFLOWS = ("weight_stationary", "output_stationary", "input_stationary", "wavefront")
+PLACES = {"input": (0, 2), "weight": (1, 2), "output": (0, 1)}
+"""Dimensions that each operand depends on."""
+
+
+def drawn(count: int) -> Iterator[Record]:
+    """Nests whose tiles divide what is around them; the operand that stays has an innermost loop that runs more than once."""
+    draw = random.Random(1)
+    for number in range(count):
+        inner = [draw.choice((2, 4, 8)) for _ in "mnk"]
+        inner_trips = [draw.choice((1, 1, 2, 3)) for _ in "mnk"]
+        outer_trips = [draw.choice((1, 1, 2, 3)) for _ in "mnk"]
+        outer = [a * b for a, b in zip(inner, inner_trips, strict=True)]
+        sizes = [a * b for a, b in zip(outer, outer_trips, strict=True)]
+        yield {
+            "loop_nest_id": number, "product": str(number), "gemm_count": 1, "dataflow": draw.choice(DATAFLOWS),
+            **dict(zip("mnk", sizes, strict=True)),
+            **dict(zip(("outer_m", "outer_n", "outer_k"), outer, strict=True)),
+            **dict(zip(("inner_m", "inner_n", "inner_k"), inner, strict=True)),
+            "outer_kept": _kept(draw, outer_trips), "inner_kept": _kept(draw, inner_trips),
+        }  # fmt: skip
+
+
+def _kept(draw: random.Random, trips: list[int]) -> str:
+    names = [name for name, places in PLACES.items() if trips[({0, 1, 2} - set(places)).pop()] > 1]
+    return draw.choice(names or ["output"])
+
+
+def _walk(trips: list[int], kept: str) -> Iterator[tuple[int, ...]]:
+    """Places of tiles in the order of the loops: the one that does not change what stays is the innermost."""
+    (last,) = {0, 1, 2} - set(PLACES[kept])
+    order = [*(p for p in range(3) if p != last), last]
+    for found in itertools.product(*(range(trips[place]) for place in order)):
+        yield tuple(found[order.index(place)] for place in range(3))
+
+
+class Border:
+    """Counts what crosses a border when one tile after another is worked on."""
+
+    def __init__(self, tile: tuple[int, int, int]) -> None:
+        self.tile, self.byte = tile, 0.0
+        self.there: dict[str, tuple[int, ...]] = {}
+        self.begun: set[tuple[int, ...]] = set()
+
+    def visit(self, place: tuple[int, ...]) -> None:
+        for name, places in PLACES.items():
+            mine = tuple(place[p] for p in places)
+            if self.there.get(name) == mine:
+                continue
+            self.there[name] = mine
+            elements = math.prod(self.tile[p] for p in places)
+            if name != "output":
+                self.byte += elements
+            elif mine in self.begun:
+                # Partial results come back, and those of the visit before were written.
+                self.byte += 8 * elements
+            else:
+                self.begun.add(mine)
+                self.byte += elements
+
+
+def walked(nest: Record) -> tuple[float, float, float]:
+    """Bytes of the outer border, the inner one and the array."""
+    inner = (nest["inner_m"], nest["inner_n"], nest["inner_k"])
+    outer = (nest["outer_m"], nest["outer_n"], nest["outer_k"])
+    sizes = (nest["m"], nest["n"], nest["k"])
+    inner_trips = [a // b for a, b in zip(outer, inner, strict=True)]
+    at_outer, at_inner, array = Border(outer), Border(inner), 0.0
+    begun: set[tuple[int, int]] = set()
+    for around in _walk([a // b for a, b in zip(sizes, outer, strict=True)], nest["outer_kept"]):
+        at_outer.visit(around)
+        for within in _walk(inner_trips, nest["inner_kept"]):
+            place = tuple(a * t + w for a, t, w in zip(around, inner_trips, within, strict=True))
+            at_inner.visit(place)
+            array += _streamed(nest["dataflow"], inner, place, begun)
+    return at_outer.byte, at_inner.byte, array
+
+
+def _streamed(dataflow: str, tile: tuple[int, int, int], place: tuple[int, ...], begun: set[tuple[int, int]]) -> float:
+    """What the array draws for one inner tile, element by element of its folds."""
+    m, n, k = tile
+    rows, columns = 2, 4
+    total = 0.0
+    if dataflow in ("output_stationary", "wavefront"):
+        for top in range(0, m, rows):
+            for left in range(0, n, columns):
+                height, width = min(rows, m - top), min(columns, n - left)
+                total += height * k + k * width + height * width * _again(begun, place, top, left)
+        return total
+    for deep in range(0, k, rows):
+        depth = min(rows, k - deep)
+        for left in range(0, n if dataflow == "weight_stationary" else m, columns):
+            if dataflow == "weight_stationary":
+                width = min(columns, n - left)
+                total += depth * width + m * depth + m * width * _again(begun, place, 0, left)
+            else:
+                width = min(columns, m - left)
+                total += width * depth + depth * n + width * n * _again(begun, place, left, 0)
+    return total
+
+
+def _again(begun: set[tuple[int, int]], place: tuple[int, ...], top: int, left: int) -> int:
+    """Bytes of a result: one when it is there for the first time, eight more when it was there before."""
+    mark = (place[0] * 1000 + top, place[1] * 1000 + left)
+    if mark in begun:
+        return 8
+    begun.add(mark)
+    return 1
+
+
+def test_bytes_are_those_of_loops_that_are_walked(evaluate: Evaluate) -> None:
+    """Weights of a weight-stationary array are loaded anew for every inner tile, as all that it draws: what stays across tiles is
+    said by the memory around it alone."""
+    nests = list(drawn(400))
+    found = {
+        row["loop_nest_id"]: row for row in evaluate("nest_traffic", loop_nest=nests, part_rate=[RATE], part=[PART])
+    }
+    assert len(found) == 400
+    for nest in nests:
+        row = found[nest["loop_nest_id"]]
+        assert (row["outer_byte"], row["inner_byte"], row["array_byte"]) == pytest.approx(walked(nest)), nest
+
+
+def test_groups_multiply_and_ragged_tiles_count_what_is_there(evaluate: Evaluate) -> None:
+    """10 x 6 x 5 in inner tiles of 4 x 6 x 5, weights staying: 50 of input, 30 of weights, 60 of results, three times."""
+    nest = {
+        "m": 10, "n": 6, "k": 5, "gemm_count": 3, "dataflow": "output_stationary", "outer_m": 10, "outer_n": 6, "outer_k": 5,
+        "outer_kept": "output", "inner_m": 4, "inner_n": 6, "inner_k": 5, "inner_kept": "weight",
+    }  # fmt: skip
+    (row,) = evaluate("nest_traffic", loop_nest=[nest], part_rate=[RATE], part=[PART])
+    assert row["inner_byte"] == 3 * (50 + 30 + 60)
+    # Twice the operands of the tile, 20 and 30, and four bytes for each of 24 results.
+    assert row["inner_tile_byte"] == 2 * (20 + 30) + 4 * 24
+
+
+def test_windows_share_what_overlaps(evaluate: Evaluate) -> None:
+    """3 x 3 over 16 x 16 of 4 channels: a tile of 64 results, 8 x 8, reads 10 x 10 pixels of 64 x 9. A tile of less depth than a
+    window reads all."""
+    whole = {
+        "m": 256, "n": 8, "k": 36, "gemm_count": 1, "taps": 9, "image": 1024, "dataflow": "output_stationary", "outer_m": 256,
+        "outer_n": 8, "outer_k": 36, "outer_kept": "output", "inner_m": 64, "inner_n": 8, "inner_kept": "weight",
+    }  # fmt: skip
+    rows = [{**whole, "loop_nest_id": 1, "inner_k": 36}, {**whole, "loop_nest_id": 2, "inner_k": 8}]
+    found = {r["loop_nest_id"]: r for r in evaluate("nest_traffic", loop_nest=rows, part_rate=[RATE], part=[PART])}
+    assert found[1]["inner_halo_fraction"] == pytest.approx(100 / (64 * 9))
+    assert found[1]["outer_halo_fraction"] == pytest.approx(18 * 18 / (256 * 9))
+    assert found[2]["inner_halo_fraction"] == 1
+    assert found[1]["inner_byte"] == pytest.approx(256 * 36 * 100 / 576 + 36 * 8 + 256 * 8)

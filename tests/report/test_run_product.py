@@ -1,0 +1,55 @@
+"""Distinct products of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Gives = Callable[..., None]
+
+
+def test_products_alike_are_one_row(gives: Gives) -> None:
+    """Kernels 1 and 2 are of shape 1, kernel 3 of shape 3; all three hold the same product but for the window of a convolution,
+    which shape 3 has: 9 taps over 640 elements."""
+    step = {"is_product": True, "step": "gemm", "m": 8.0, "n": 4.0, "k": 36.0, "gemm_count": 2.0, "step_id": 1}
+    gives(
+        "run_product",
+        [
+            {"m": 8.0, "k": 36.0, "taps": 1.0, "image": 576.0, "product": "first", "product_count": 2},
+            {"m": 8.0, "k": 36.0, "taps": 9.0, "image": 640.0, "product": "window", "product_count": 1},
+        ],
+        by=["taps"],
+        run=[{}],
+        shape_step=[
+            {**step, "shape_id": 1, "operator_id": 1},
+            {**step, "shape_id": 3, "operator_id": 3},
+            {**step, "shape_id": 3, "operator_id": 3, "step": "bias", "step_id": 2, "is_product": False},
+        ],
+        operator=[{"operator_id": 1, "operator": "first"}, {"operator_id": 3, "operator": "window"}],
+        run_kernel=[{"kernel_id": 1, "shape_id": 1}, {"kernel_id": 2, "shape_id": 1}, {"kernel_id": 3, "shape_id": 3}],
+        step_size=[
+            {"operator_id": 1, "step": "gemm"},
+            {"operator_id": 3, "step": "gemm", "taps": 9.0, "image": 640.0},
+        ],
+    )
+
+
+def test_products_of_other_sizes_or_precisions_are_others(gives: Gives) -> None:
+    step = {"is_product": True, "step": "gemm", "m": 8.0, "n": 4.0, "k": 2.0, "gemm_count": 1.0, "operator_id": 1}
+    gives(
+        "run_product",
+        [
+            {"m": 8.0, "compute_precision": "fp16", "image": 16.0, "product_count": 1},
+            {"m": 8.0, "compute_precision": "int8", "image": 16.0, "product_count": 1},
+            {"m": 9.0, "compute_precision": "int8", "image": 18.0, "product_count": 1},
+        ],
+        by=["m", "compute_precision"],
+        run=[{}],
+        shape_step=[
+            {**step, "shape_id": 1, "compute_precision": "fp16"},
+            {**step, "shape_id": 2, "compute_precision": "int8"},
+            {**step, "shape_id": 3, "compute_precision": "int8", "m": 9.0},
+        ],
+        operator=[{"operator_id": 1, "operator": "first"}],
+        run_kernel=[{"kernel_id": i, "shape_id": i} for i in (1, 2, 3)],
+        step_size=[{"operator_id": 1, "step": "gemm"}],
+    )
