@@ -1366,6 +1366,25 @@ class PowerRange(Row):
     """How far it can be trusted."""
 
 
+class UsualHost(Row):
+    """The host that usually issues a part's kernels, where it is not one like the reference: a module's own cores. What issuing takes
+    on a backend's row (`backend_support`) is that of the reference; a scenario's `host_factor` is against the usual host."""
+
+    TABLE: ClassVar[str] = "usual_host"
+    KEY: ClassVar[tuple[str, ...]] = ("hardware",)
+
+    hardware: str
+    """Part."""
+    name: str
+    """Cores that issue, and their clock."""
+    dispatch_ratio: Annotated[float, Plausible(0.2, 20)]
+    """Time that issuing a kernel takes there against the reference host."""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """How far it can be trusted."""
+
+
 CostNumber = Annotated[
     float,
     Possible(0, HUGE, of="memory_usd_per_gbyte"),
