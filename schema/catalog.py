@@ -959,6 +959,7 @@ class LibraryConstant(Row):
         Plausible(32, 1024, of="vector_block_threads"),
         Plausible(1, 256, of="blocked_channels"),
         Plausible(64, 1e6, of="aliased_row_byte"),
+        Plausible(1, 1e4, of="depthwise_taps"),
         Plausible(16, 1e5, of="allocator_block_byte"),
         Plausible(16, 1e6, of="native_convolution_elements"),
         Plausible(32, 1024, of="norm_block_threads"),
