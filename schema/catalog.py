@@ -959,6 +959,7 @@ class LibraryConstant(Row):
         Plausible(32, 1024, of="vector_block_threads"),
         Plausible(1, 256, of="blocked_channels"),
         Plausible(64, 1e6, of="aliased_row_byte"),
+        Plausible(1, 1e4, of="depthwise_taps"),
         Plausible(16, 1e5, of="allocator_block_byte"),
         Plausible(16, 1e6, of="native_convolution_elements"),
         Plausible(32, 1024, of="norm_block_threads"),
@@ -1360,6 +1361,25 @@ class PowerRange(Row):
     """Part."""
     least_w: Annotated[float, Plausible(0.5, 2000)]
     """Lowest limit of power. [W]"""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """How far it can be trusted."""
+
+
+class UsualHost(Row):
+    """The host that usually issues a part's kernels, where it is not one like the reference: a module's own cores. What issuing takes
+    on a backend's row (`backend_support`) is that of the reference; a scenario's `host_factor` is against the usual host."""
+
+    TABLE: ClassVar[str] = "usual_host"
+    KEY: ClassVar[tuple[str, ...]] = ("hardware",)
+
+    hardware: str
+    """Part."""
+    name: str
+    """Cores that issue, and their clock."""
+    dispatch_ratio: Annotated[float, Plausible(0.2, 20)]
+    """Time that issuing a kernel takes there against the reference host."""
     source_id: str
     """Source of the row."""
     confidence: str

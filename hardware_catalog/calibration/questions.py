@@ -10,7 +10,7 @@ SCORED = "x.mode IN ('run', 'single_stream')"
 
 MEASURED = """
     measurement AS x
-    INNER JOIN measured_model AS i ON i.measurement_id = x.measurement_id
+    INNER JOIN measured_model AS i ON i.measurement_id = x.measurement_id AND i.match = 'matched'
     INNER JOIN model AS m ON m.model = i.model
     INNER JOIN backend AS b ON b.backend = x.backend
 """

@@ -117,7 +117,7 @@ def overview(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
     return connection.sql(
         """
         SELECT x.source_id AS source, 'model' AS kind, COUNT(*) AS rows, COUNT(x.hardware) AS on_known_part,
-            COUNT(*) FILTER (WHERE x.hardware IS NOT NULL AND m.measurement_id IS NOT NULL) AS of_ingested_model
+            COUNT(*) FILTER (WHERE x.hardware IS NOT NULL AND m.match = 'matched') AS of_ingested_model
         FROM measurement AS x
         LEFT JOIN measured_model AS m USING (measurement_id)
         GROUP BY x.source_id

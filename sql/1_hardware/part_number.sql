@@ -44,8 +44,8 @@ WITH listed_numbers AS (
 
 SELECT
     hardware,
-    -- What it is a number of: `hardware`, `cluster`, `memory`, `peak`, `power`, `overhead`, `interconnect`, `energy`, `price` or
-    -- `list_price`.
+    -- What it is a number of: `hardware`, `cluster`, `memory`, `peak`, `power`, `overhead`, `interconnect`, `energy`, `price`,
+    -- `list_price` or `usual_host`.
     kind,
     -- Place of the number, `table.row_key.column`, e.g. `memory.dram.bandwidth_byte_per_s`.
     CONCAT(row_key, '.', column_name) AS field,
@@ -62,3 +62,5 @@ UNION ALL
 SELECT hardware, 'price' AS kind, 'price.price_usd_per_hour' AS field, price_usd_per_hour AS value FROM price
 UNION ALL
 SELECT hardware, 'list_price' AS kind, 'list_price.list_price_usd' AS field, list_price_usd AS value FROM list_price
+UNION ALL
+SELECT hardware, 'usual_host' AS kind, 'usual_host.dispatch_ratio' AS field, dispatch_ratio AS value FROM usual_host

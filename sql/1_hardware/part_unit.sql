@@ -5,8 +5,8 @@ SELECT
     hardware,
     -- Compute units: SMs, cores, matrix units, tiles.
     CAST(SUM(unit_count) AS DOUBLE) AS unit_count,
-    -- fp32 results a unit finishes a clock.
-    SUM(unit_count * COALESCE(lanes, 0e0)) / NULLIF(SUM(unit_count), 0) AS lanes,
+    -- fp32 results that a unit of the widest cluster finishes a clock: what blocks of results are cut in.
+    CAST(COALESCE(MAX(lanes), 0) AS DOUBLE) AS lanes,
     -- Rows of a unit's systolic or processing-element array, the root mean square where they differ, so that all units
     -- together keep their processing elements; 1 without one.
     SQRT(SUM(unit_count * POWER(COALESCE(array_rows, 1), 2)) / NULLIF(SUM(unit_count), 0)) AS array_rows,

@@ -52,12 +52,12 @@ SELECT
     COALESCE(n.serves, FALSE) AS serves,
     -- `async_queue`, `serial` or `graph`.
     b.dispatch,
-    -- Host time to issue one kernel. [s]
-    b.host_kernel_s,
-    -- Host time of a view. [s]
-    b.host_view_s,
-    -- Host time of one whole run, paid once. [s]
-    b.run_s AS call_s,
+    -- Host time to issue one kernel, on the part's usual host. [s]
+    b.host_kernel_s * COALESCE(u.dispatch_ratio, 1e0) AS host_kernel_s,
+    -- Host time of a view, on the part's usual host. [s]
+    b.host_view_s * COALESCE(u.dispatch_ratio, 1e0) AS host_view_s,
+    -- Host time of one whole run, paid once, on the part's usual host. [s]
+    b.run_s * COALESCE(u.dispatch_ratio, 1e0) AS call_s,
     -- Share of the part's gap between kernels that remains under the backend.
     b.kernel_gap_fraction,
     -- True where the bias of a convolution is added by a kernel of its own.
@@ -74,4 +74,5 @@ FROM chosen_rows AS a
 INNER JOIN hardware AS h ON h.hardware = a.hardware
 INNER JOIN backend_support AS b ON b.backend = a.row_backend AND b.family = h.family AND b.vendor = a.row_vendor
 LEFT JOIN backend AS n ON n.backend = a.backend
+LEFT JOIN usual_host AS u ON u.hardware = a.hardware
 

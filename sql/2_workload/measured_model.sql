@@ -1,20 +1,33 @@
 -- The ingested model that a measured row is of: named by its source, with a resolution where that is not the source's own,
--- or by the model's name. None where that is another network under the same name, re-parameterized for inference, say: the
--- source counts other parameters, beyond the rounding of two decimals of a million (timm's result files).
+-- or by the model's name. It is refused where that is another network under the same name, re-parameterized for inference, say:
+-- the source counts other parameters, beyond the rounding of two decimals of a million (timm's result files).
 -- Grain: measurement_id
 CREATE VIEW measured_model AS
 WITH named_models AS (
     SELECT model, resolution, parameter_count, source AS model_key, TRUE AS is_source FROM model
     UNION ALL
     SELECT model, resolution, parameter_count, model AS model_key, FALSE AS is_source FROM model WHERE model <> source
+),
+
+candidates AS (
+    SELECT
+        x.measurement_id,
+        m.model,
+        COALESCE(ABS(x.parameter_count - m.parameter_count) <= 5e3 + 5e-3 * m.parameter_count, TRUE) AS is_same
+    FROM measurement AS x
+    LEFT JOIN named_models AS m
+        ON m.model_key = x.model_source AND (NOT m.is_source OR x.resolution IS NULL OR x.resolution = m.resolution)
 )
 
 SELECT
-    x.measurement_id,
-    -- Ingested model, the first by name of several.
-    MIN(m.model) AS model
-FROM measurement AS x
-INNER JOIN named_models AS m
-    ON m.model_key = x.model_source AND (NOT m.is_source OR x.resolution IS NULL OR x.resolution = m.resolution)
-    AND COALESCE(ABS(x.parameter_count - m.parameter_count) <= 5e3 + 5e-3 * m.parameter_count, TRUE)
-GROUP BY x.measurement_id
+    measurement_id,
+    -- Ingested model, the first by name of several; null where none has the name.
+    COALESCE(MIN(CASE WHEN is_same THEN model END), MIN(model)) AS model,
+    -- matched; refused where its parameters are others; none where no ingested model has the name.
+    CASE
+        WHEN COUNT(model) = 0 THEN 'none'
+        WHEN COUNT(CASE WHEN is_same THEN model END) = 0 THEN 'refused'
+        ELSE 'matched'
+    END AS match
+FROM candidates
+GROUP BY measurement_id

@@ -59,6 +59,7 @@ wide_kernels AS (
         s.query_heads,
         v.is_native,
         v.is_misread,
+        v.is_wide,
         l.is_aliased,
         COALESCE(v.reorder_byte, 0e0) AS convolution_reorder_byte,
         COALESCE(l.reorder_byte, 0e0) AS linear_reorder_byte,
@@ -66,7 +67,7 @@ wide_kernels AS (
         COALESCE(f.fault_byte, 0e0) AS fault_byte,
         HASH(
             w.kernel_class, w.operator_name, w.compute_precision, w.layout, w.input_byte, w.weight_byte, w.kv_cache_byte,
-            w.output_byte, w.produced_byte, w.loop_byte, s.steps, c.links, v.is_native, v.is_misread, l.is_aliased,
+            w.output_byte, w.produced_byte, w.loop_byte, s.steps, c.links, v.is_native, v.is_misread, v.is_wide, l.is_aliased,
             COALESCE(v.reorder_byte, 0e0), COALESCE(l.reorder_byte, 0e0), COALESCE(v.converted_byte, 0e0),
             COALESCE(f.fault_byte, 0e0)
         ) AS cost_hash

@@ -15,8 +15,7 @@ WITH clocked_times AS (
 needed_times AS (
     SELECT
         *,
-        (run_clocked_j * voltage_square + run_memory_j) / NULLIF(GREATEST(limit_w - run_static_w, 0e0), 0e0)
-            AS needed_s
+        time_under_limit(run_clocked_j, run_memory_j, limit_w, run_static_w, voltage_square) AS needed_s
     FROM clocked_times
 ),
 

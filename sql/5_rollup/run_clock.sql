@@ -1,5 +1,7 @@
 -- The clock that every run sustains: the fullest at which the average power of the run, over its whole time, is at most its
--- limit. Between two steps power is taken for a power law of the clock.
+-- limit. Between two steps power is taken for a power law of the clock, twice: once through the steps, then through the clock
+-- that this gives and the step on the limit's other side. The slower step, which fits, stands where what lies between is not
+-- sooner done: static power may leave so little there that units would pause for longer than a slower clock takes.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, shape_id
 CREATE VIEW run_clock AS
 WITH limited_steps AS (
@@ -17,55 +19,85 @@ WITH limited_steps AS (
     FROM step_power
 ),
 
-chosen_clocks AS (
+-- The step that fits, the fuller one that does not, and the step beyond either.
+step_pairs AS (
     SELECT
         *,
-        CASE step
-            WHEN 0 THEN clock_0
-            WHEN 1 THEN clock_at_power(limit_w, clock_1, power_1_w, clock_0, power_0_w)
-            WHEN 2 THEN clock_at_power(limit_w, clock_2, power_2_w, clock_1, power_1_w)
-            WHEN 3 THEN clock_at_power(limit_w, clock_3, power_3_w, clock_2, power_2_w)
-            WHEN 4 THEN clock_at_power(limit_w, clock_4, power_4_w, clock_3, power_3_w)
-            WHEN 5 THEN clock_at_power(limit_w, clock_5, power_5_w, clock_4, power_4_w)
-            ELSE clock_5
-        END AS clock_fraction
+        CASE step WHEN 0 THEN clock_0 WHEN 1 THEN clock_1 WHEN 2 THEN clock_2 WHEN 3 THEN clock_3 WHEN 4 THEN clock_4 ELSE clock_5 END
+            AS slow_clock,
+        CASE step WHEN 0 THEN busy_0_s WHEN 1 THEN busy_1_s WHEN 2 THEN busy_2_s WHEN 3 THEN busy_3_s WHEN 4 THEN busy_4_s ELSE busy_5_s END
+            AS slow_s,
+        CASE step WHEN 1 THEN power_1_w WHEN 2 THEN power_2_w WHEN 3 THEN power_3_w WHEN 4 THEN power_4_w WHEN 5 THEN power_5_w END
+            AS slow_w,
+        CASE step WHEN 1 THEN clock_0 WHEN 2 THEN clock_1 WHEN 3 THEN clock_2 WHEN 4 THEN clock_3 WHEN 5 THEN clock_4 END
+            AS full_clock,
+        CASE step WHEN 1 THEN busy_0_s WHEN 2 THEN busy_1_s WHEN 3 THEN busy_2_s WHEN 4 THEN busy_3_s WHEN 5 THEN busy_4_s END
+            AS full_s,
+        CASE step WHEN 1 THEN power_0_w WHEN 2 THEN power_1_w WHEN 3 THEN power_2_w WHEN 4 THEN power_3_w WHEN 5 THEN power_4_w END
+            AS full_w,
+        CASE step WHEN 2 THEN clock_0 WHEN 3 THEN clock_1 WHEN 4 THEN clock_2 WHEN 5 THEN clock_3 END AS fuller_clock,
+        CASE step WHEN 2 THEN busy_0_s WHEN 3 THEN busy_1_s WHEN 4 THEN busy_2_s WHEN 5 THEN busy_3_s END AS fuller_s,
+        CASE step WHEN 1 THEN clock_2 WHEN 2 THEN clock_3 WHEN 3 THEN clock_4 WHEN 4 THEN clock_5 END AS slower_clock,
+        CASE step WHEN 1 THEN busy_2_s WHEN 2 THEN busy_3_s WHEN 3 THEN busy_4_s WHEN 4 THEN busy_5_s END AS slower_s
     FROM limited_steps
+),
+
+first_clocks AS (
+    SELECT *, clock_at_power(limit_w, slow_clock, slow_w, full_clock, full_w) AS first_clock
+    FROM step_pairs
+),
+
+first_powers AS (
+    SELECT
+        *,
+        voltage_square(first_clock, reference_fraction, voltage_slope, voltage_floor, voltage_ceiling) AS first_square,
+        run_power(
+            run_clocked_j,
+            run_memory_j,
+            GREATEST(beside_s + time_between(first_clock, slow_clock, slow_s, slower_clock, slower_s, full_clock, full_s, fuller_clock, fuller_s), host_s),
+            static_power(static_w, clocking_w, standby_w, reference_fraction * first_clock, first_square),
+            first_square
+        ) AS first_w
+    FROM first_clocks
+),
+
+second_clocks AS (
+    SELECT
+        *,
+        CASE
+            WHEN first_w = limit_w THEN first_clock
+            WHEN first_w < limit_w THEN clock_at_power(limit_w, first_clock, first_w, full_clock, full_w)
+            ELSE clock_at_power(limit_w, slow_clock, slow_w, first_clock, first_w)
+        END AS second_clock
+    FROM first_powers
+),
+
+needed_times AS (
+    SELECT
+        *,
+        voltage_square(second_clock, reference_fraction, voltage_slope, voltage_floor, voltage_ceiling) AS second_square,
+        time_under_limit(
+            run_clocked_j,
+            run_memory_j,
+            limit_w,
+            static_power(static_w, clocking_w, standby_w, reference_fraction * second_clock, second_square),
+            second_square
+        ) <= GREATEST(beside_s + slow_s, host_s) AS is_between
+    FROM second_clocks
 )
 
 SELECT
     * EXCLUDE (
         clock_0, clock_1, clock_2, clock_3, clock_4, clock_5, busy_0_s, busy_1_s, busy_2_s, busy_3_s, busy_4_s, busy_5_s, voltage_0, voltage_1, voltage_2, voltage_3, voltage_4, voltage_5,
-        power_0_w, power_1_w, power_2_w, power_3_w, power_4_w, power_5_w, step, clock_fraction
+        power_0_w, power_1_w, power_2_w, power_3_w, power_4_w, power_5_w, step, slow_clock, slow_s, slow_w, full_clock, full_s, full_w, fuller_clock,
+        fuller_s, slower_clock, slower_s, first_clock, first_square, first_w, second_clock, second_square, is_between
     ),
     -- Clock that the run sustains, against the full clock of the default power mode.
-    clock_fraction,
-    -- Least time that its kernels keep the device busy at that clock: it is convex in the time of a clock, so that it lies above
-    -- the line through two steps on either side. [s]
-    CASE step
-        WHEN 0 THEN busy_0_s
-        WHEN 1 THEN GREATEST(
-            busy_0_s,
-            time_at_clock(clock_fraction, clock_1, busy_1_s, clock_2, busy_2_s)
-        )
-        WHEN 2 THEN GREATEST(
-            busy_1_s,
-            time_at_clock(clock_fraction, clock_1, busy_1_s, clock_0, busy_0_s),
-            time_at_clock(clock_fraction, clock_2, busy_2_s, clock_3, busy_3_s)
-        )
-        WHEN 3 THEN GREATEST(
-            busy_2_s,
-            time_at_clock(clock_fraction, clock_2, busy_2_s, clock_1, busy_1_s),
-            time_at_clock(clock_fraction, clock_3, busy_3_s, clock_4, busy_4_s)
-        )
-        WHEN 4 THEN GREATEST(
-            busy_3_s,
-            time_at_clock(clock_fraction, clock_3, busy_3_s, clock_2, busy_2_s),
-            time_at_clock(clock_fraction, clock_4, busy_4_s, clock_5, busy_5_s)
-        )
-        WHEN 5 THEN GREATEST(
-            busy_4_s,
-            time_at_clock(clock_fraction, clock_4, busy_4_s, clock_3, busy_3_s)
-        )
-        ELSE busy_5_s
+    CASE WHEN is_between THEN second_clock ELSE slow_clock END AS clock_fraction,
+    -- Least time that its kernels keep the device busy at that clock. [s]
+    CASE
+        WHEN is_between
+            THEN time_between(second_clock, slow_clock, slow_s, slower_clock, slower_s, full_clock, full_s, fuller_clock, fuller_s)
+        ELSE slow_s
     END AS least_busy_s
-FROM chosen_clocks
+FROM needed_times

@@ -34,7 +34,7 @@ SELECT
     -- Share of the predicted time in which the device waits.
     c.overhead_s / NULLIF(c.latency_s, 0e0) AS overhead_fraction
 FROM measurement AS x
-INNER JOIN measured_model AS i ON i.measurement_id = x.measurement_id
+INNER JOIN measured_model AS i ON i.measurement_id = x.measurement_id AND i.match = 'matched'
 INNER JOIN model AS m ON m.model = i.model
 INNER JOIN run AS r
     ON r.model = m.model AND r.backend = x.backend AND r.precision = x.precision AND r.batch = x.batch

@@ -223,7 +223,7 @@ def _copy_of_catalog(tmp_path: Path, parts: tuple[str, ...]) -> Path:
     for part in parts:
         (root / "parts" / part).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(loader.ROOT / "parts" / part, root / "parts" / part)
-    for name in ("price", "list_price", "die", "rest_power", "power_range"):
+    for name in ("price", "list_price", "die", "rest_power", "power_range", "usual_host"):
         of_parts = root / f"tables/{name}.csv"
         of_parts.write_text(of_parts.read_text().splitlines()[0] + "\n")
     return root

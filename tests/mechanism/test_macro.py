@@ -22,6 +22,18 @@ VOLTAGE = {
     "voltage_ceiling": 2.0,
 }
 STATIC = {"static_w": 20.0, "clocking_w": 8.0, "standby_w": 2.0, "reference_clock": 0.5, "voltage_square": 0.5}
+UNDER = {"clocked_j": 30.0, "memory_j": 10.0, "limit_w": 18.0, "static_w": 8.0, "voltage_square": 0.5}
+BETWEEN = {
+    "clock": 1 / 3,
+    "slow_clock": 0.25,
+    "slow_s": 7.0,
+    "slower_clock": 0.125,
+    "slower_s": 15.0,
+    "full_clock": 0.5,
+    "full_s": 4.0,
+    "fuller_clock": 1.0,
+    "fuller_s": 3.5,
+}
 CASES = [
     # A quarter of 4 s.
     ("serial_time", {"compute_s": 8.0, "memory_s": 4.0, "overlap_fraction": 0.75}, 1.0),
@@ -69,6 +81,15 @@ CASES = [
     # The times of a clock are 1, 2 and 4: half of the way from 2 s to 4 s at 3.
     ("time_at_clock", {"clock": 1 / 3, "first_clock": 0.5, "first_s": 2.0, "second_clock": 0.25, "second_s": 4.0}, 3.0),
     ("time_at_clock", {"clock": 1.0, "first_clock": 0.5, "first_s": 2.0, "second_clock": 0.25, "second_s": 4.0}, 1.0),
+    # Between the steps of 2 s and 4 s of a clock: 7 s less half of 4, or no less than at the fuller step.
+    ("time_between", BETWEEN, 5.0),
+    ("time_between", BETWEEN | {"full_s": 6.0, "fuller_s": 5.0}, 7.0),
+    ("time_between", BETWEEN | {"full_s": 5.5, "fuller_s": 5.5}, 5.5),
+    ("time_between", BETWEEN | {"fuller_clock": None, "fuller_s": None}, 5.0),
+    # (30 x 0.5 + 10) / (18 - 8).
+    ("time_under_limit", UNDER, 2.5),
+    ("time_under_limit", UNDER | {"limit_w": 8.0}, None),
+    ("time_under_limit", UNDER | {"limit_w": 7.0}, None),
     # 9 tiles on 4 units: three rounds, or two and a quarter; a quarter of the way between them.
     ("wave_count", {"waves": 3.0, "tile_count": 9.0, "unit_count": 4.0, "wave_quantization_fraction": 1.0}, 3.0),
     ("wave_count", {"waves": 3.0, "tile_count": 9.0, "unit_count": 4.0, "wave_quantization_fraction": 0.25}, 2.4375),

@@ -7,25 +7,37 @@ from typing import Any
 
 import pytest
 
-MODEL = {"model": "net", "source": "timm:net", "resolution": 224, "parameter_count": 1_004_999}
+MODELS = [
+    {"model": "net", "source": "timm:net", "resolution": 224, "parameter_count": 1_004_999},
+    {"model": "net@288", "source": "timm:net", "resolution": 288, "parameter_count": 2_000_000},
+]
+ROW = {"measurement_id": 1, "model_source": "timm:net", "resolution": 224, "parameter_count": 1_000_000.0}
 
 
 @pytest.mark.parametrize(
-    ("parameter_count", "is_scored"),
+    ("changed", "match", "model"),
     [
         # As rounded to two decimals of a million.
-        (1_000_000.0, True),
+        ({}, "matched", "net"),
         # The source does not say.
-        (None, True),
+        ({"parameter_count": None}, "matched", "net"),
         # Branches folded into one.
-        (950_000.0, False),
-        (1_060_000.0, False),
+        ({"parameter_count": 950_000.0}, "refused", "net"),
+        ({"parameter_count": 1_060_000.0}, "refused", "net"),
+        ({"resolution": 288}, "refused", "net@288"),
+        # One that may be either is of that whose parameters it has.
+        ({"resolution": None, "parameter_count": 2_000_000.0}, "matched", "net@288"),
+        # By the model's own name, whatever the resolution.
+        ({"model_source": "net", "resolution": 7}, "matched", "net"),
+        ({"model_source": "net", "parameter_count": 950_000.0}, "refused", "net"),
+        ({"resolution": 320}, "none", None),
+        ({"model_source": "timm:other"}, "none", None),
+        ({"model_source": None}, "none", None),
     ],
 )
 def test_another_network_is_refused(
-    evaluate: Callable[..., list[dict[str, Any]]], parameter_count: float | None, is_scored: bool
+    evaluate: Callable[..., list[dict[str, Any]]], changed: dict[str, Any], match: str, model: str | None
 ) -> None:
     """Rows of a network with other parameters are none of the model of that name."""
-    row = {"measurement_id": 1, "model_source": "timm:net", "resolution": 224, "parameter_count": parameter_count}
-    found = evaluate("measured_model", model=[MODEL], measurement=[row])
-    assert [r["model"] for r in found] == (["net"] if is_scored else [])
+    (found,) = evaluate("measured_model", model=MODELS, measurement=[ROW | changed])
+    assert (found["match"], found["model"]) == (match, model)

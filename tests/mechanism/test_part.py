@@ -132,7 +132,7 @@ def test_clusters_of_two_kinds(check: Callable[..., None]) -> None:
     ]
     expected = {
         "unit_count": 40.0,
-        "lanes": 5.0,  # (30 x 4 + 10 x 8) / 40
+        "lanes": 8.0,
         "array_rows": 448**0.5,  # 17,920 / 40
         "array_columns": 208**0.5,  # (30 x 256 + 10 x 64) / 40
         "clock_hz": 3e9,

@@ -37,7 +37,7 @@ class Chip:
         self.family, self.vendor = self.row["family"], self.row["vendor"]
         self.clusters = facts.where("hardware_cluster", hardware=hardware)
         self.units = float(sum(c["unit_count"] for c in self.clusters))
-        self.lanes = sum(c["unit_count"] * (c["lanes"] or 0.0) for c in self.clusters) / self.units
+        self.lanes = max(c["lanes"] or 0.0 for c in self.clusters)
         # What was fitted by the unit, and libraries, go by the part as its file states it.
         stated = next(iter(facts.where("shipped_part", hardware=hardware)), {})
         self.stated_units = stated.get("unit_count") or self.units
@@ -256,9 +256,13 @@ class Chip:
 
     @cached_property
     def support(self) -> Record | None:
-        """How the backend runs here: a row of the maker's before one for all."""
+        """How the backend runs here: a row of the maker's before one for all, at the pace of the part's usual host."""
         rows = {r["vendor"]: r for r in self.facts.where("backend_support", backend=self.runs_as, family=self.family)}
-        return rows.get(self.vendor, rows.get("*"))
+        row = rows.get(self.vendor, rows.get("*"))
+        hosts = self.facts.where("usual_host", hardware=self.name)
+        if row is None or not hosts:
+            return row
+        return row | {c: row[c] * hosts[0]["dispatch_ratio"] for c in ("host_kernel_s", "host_view_s", "run_s")}
 
     def runs(self, policy: str) -> bool:
         """Whether the backend supports the part and the part itself computes in the policy's matrix type."""
@@ -371,6 +375,8 @@ class Chip:
         """How the library sees the kernel's tensors."""
         if self.family == "gpu" and kernel.call.converted:
             return "nchw"
+        if self.family == "gpu" and kernel.call.is_wide:
+            return f"{kernel.layout}_wide"
         if self.family == "cpu" and kernel.call.is_misread:
             return "strided"
         is_aliased = self.family == "cpu" and self.vendor == "intel" and kernel.call.is_aliased

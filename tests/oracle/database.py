@@ -25,13 +25,23 @@ from charz.schema.catalog import (
     HardwareOverhead,
     HardwarePeak,
     HardwarePower,
+    UsualHost,
 )
 from charz.schema.row import Row
 from charz.schema.scenario import Scenario
 from charz.schema.workload import Model
 from charz.sql import layers, views
 
-PART_TABLES = (Hardware, HardwareCluster, HardwareMemory, HardwarePeak, HardwarePower, HardwareOverhead, EnergyProfile)
+PART_TABLES = (
+    Hardware,
+    HardwareCluster,
+    HardwareMemory,
+    HardwarePeak,
+    HardwarePower,
+    HardwareOverhead,
+    EnergyProfile,
+    UsualHost,
+)
 EVALUATED = (layers.HARDWARE, layers.WORKLOAD)
 """Layers whose relations are evaluated once, after the facts were written; the others are views."""
 

@@ -15,6 +15,7 @@ from charz.schema.catalog import (
     HardwareOverhead,
     HardwarePeak,
     HardwarePower,
+    UsualHost,
 )
 from charz.schema.row import Row
 
@@ -349,6 +350,11 @@ def parts(draw: st.DrawFn, family: str) -> list[Row]:
     if draw(st.booleans()):
         for overhead in ("kernel_gap", "memory_latency", "team"):
             made.append(HardwareOverhead(hardware=part_id, overhead=overhead, overhead_s=draw(rate(1e-7, 1e-5))))
+    if draw(st.booleans()):
+        ratio = draw(rate(0.2, 20))
+        made.append(
+            UsualHost(hardware=part_id, name="slow", dispatch_ratio=ratio, source_id="assumption", confidence="assumed")
+        )
     return made + draw(energies(part_id, idle, draw(st.booleans())))
 
 

@@ -51,6 +51,7 @@ class Call:
     is_native: bool = False
     is_misread: bool = False
     is_aliased: bool = False
+    is_wide: bool = False
     reordered: float = 0.0
     converted: float = 0.0
     """What a GPU's library brings into another format and back."""
@@ -330,6 +331,9 @@ class Run:
         main = {s.name: s for s in self.steps(kernel.anchor)}.get("main")
         if main is None or not self.backend["calls_aten"] or not self.classes[kernel.kind]["is_convolution"]:
             return call
+        if kernel.layout in ("nchw", "nhwc") and kernel.kind == "depthwise_conv":
+            taps = self.facts.constant("depthwise_taps")
+            call = replace(call, is_wide=main.size("macs") > taps * main.size("threads"))
         if kernel.layout == "nhwc" and main.size("groups") > 1 and main.size("taps"):
             channels = main.size("k") / main.size("taps")
             if math.log2(channels) % 1:

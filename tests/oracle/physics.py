@@ -650,24 +650,30 @@ class Machine:
         def busy(clock: float) -> float:
             return math.fsum(self.slowed(c, clock) for c in costs)
 
-        def needs(clock: float) -> float:
-            square, run_s = chip.voltage_square(clock), max(busy(clock) + beside_s, call_s + issue_s)
-            return (clocked_j * square + (dynamic_j - clocked_j)) / run_s + chip.static_w(clock)  # type: ignore[operator]
+        def dynamic(clock: float) -> float:
+            return clocked_j * chip.voltage_square(clock) + (dynamic_j - clocked_j)  # type: ignore[operator]
+
+        def needs(clock: float, busy_s: float) -> float:
+            return dynamic(clock) / max(busy_s + beside_s, call_s + issue_s) + chip.static_w(clock)  # type: ignore[operator]
+
+        def lasts(clock: float) -> float:
+            left_w = limit_w - chip.static_w(clock)  # type: ignore[operator]
+            return dynamic(clock) / left_w if left_w > 0 else math.inf
 
         clock, pause = top, 1.0
         if limit_w is not None and None not in (clocked_j, dynamic_j, self.static_w):
             steps = [top * chip.needed("clock_floor") ** (k / 5) for k in range(6)]
-            watts = [needs(step) for step in steps]
+            watts = [needs(step, busy(step)) for step in steps]
             least_s = busy(top)
             below = next((k for k in range(6) if watts[k] <= limit_w), 6)
             if below == 6:
                 clock, least_s = steps[-1], busy(steps[-1])
             elif below > 0:
-                power = math.log(steps[below - 1] / steps[below]) / math.log(watts[below - 1] / watts[below])
-                clock = steps[below] * (limit_w / watts[below]) ** power
-                least_s = self.least(busy, steps, below, clock)
+                clock, least_s = self.between(needs, busy, steps, below, limit_w)
+                if lasts(clock) > max(beside_s + busy(steps[below]), call_s + issue_s):
+                    clock, least_s = steps[below], busy(steps[below])
             square = chip.voltage_square(clock)
-            needed_s = (clocked_j * square + dynamic_j - clocked_j) / (limit_w - chip.static_w(clock))  # type: ignore[operator]
+            needed_s = lasts(clock)
             if needed_s > max(beside_s + least_s, call_s + issue_s):
                 pause = (needed_s - beside_s) / least_s
         square = chip.voltage_square(clock)
@@ -687,6 +693,30 @@ class Machine:
                 "static_w": chip.static_w(clock),
             }  # fmt: skip
         return chip.static_w(clock)
+
+    @classmethod
+    def between(
+        cls,
+        needs: Callable[[float, float], float],
+        busy: Callable[[float], float],
+        steps: list[float],
+        below: int,
+        limit_w: float,
+    ) -> tuple[float, float]:
+        """A clock between a step that fits and one that does not, and the least time there: power laws, twice."""
+
+        def on_law(slow: tuple[float, float], full: tuple[float, float]) -> float:
+            power = math.log(full[0] / slow[0]) / math.log(full[1] / slow[1])
+            return slow[0] * (limit_w / slow[1]) ** power
+
+        slow, full = ((step, needs(step, busy(step))) for step in (steps[below], steps[below - 1]))
+        first = on_law(slow, full)
+        found = first, needs(first, cls.least(busy, steps, below, first))
+        if found[1] < limit_w:
+            first = on_law(found, full)
+        elif found[1] > limit_w:
+            first = on_law(slow, found)
+        return first, cls.least(busy, steps, below, first)
 
     @staticmethod
     def least(busy: Callable[[float], float], steps: list[float], below: int, clock: float) -> float:

@@ -575,6 +575,10 @@ def test_power_of_a_run_that_the_host_paces(gives: Gives, n: int) -> None:
 
 RATES = {f"clock_{n}": 0.5**n for n in range(6)} | {f"power_{n}_w": 96.0 * 0.25**n for n in range(6)}
 """A step halves the clock and quarters the power."""
+ENERGY: Record = POWER | {
+    "static_w": 0.0, "voltage_slope": 0.0, "beside_s": 0.0, "host_s": 0.0, "run_memory_j": 0.0, "is_energy_known": True,
+}  # fmt: skip
+"""No static power, a voltage that stays."""
 TIMES = {f"busy_{n}_s": busy for n, busy in enumerate((10.0, 11.0, 14.0, 20.0, 40.0, 90.0))}
 
 
@@ -598,8 +602,35 @@ def test_run_clock(gives: Gives, limit: float | None, clock: float, busy: float)
     gives(
         "run_clock",
         [{"clock_fraction": clock, "least_busy_s": busy}],
-        step_power=[POWER | RATES | TIMES | {"limit_w": limit, "is_energy_known": True}],
+        step_power=[ENERGY | RATES | TIMES | {"limit_w": limit, "run_clocked_j": busy * (limit or 0.0)}],
     )
+
+
+@pytest.mark.parametrize(
+    ("changed", "clock", "busy"),
+    [
+        # Half of 96 W is drawn at 2 ** -0.5 of the clock by the law. That takes 240 J in 10 s, 24 W: four times for 2 ** 0.5 of
+        # the clock, so that 48 W are drawn 2 ** 0.25 above it.
+        ({"run_clocked_j": 240.0}, 2**-0.25, 10.0),
+        # 1,920 J at full voltage, half of it there: 96 W in 10 s, and 48 W at 2 ** 0.25 above the slower step. It takes
+        # 2 ** 0.75 of the time of a clock: 20 s less 40 / 2 of the way down from 2.
+        (
+            {"run_clocked_j": 1920.0, "voltage_slope": 1.0, "voltage_floor": 0.0, "busy_1_s": 20.0, "busy_2_s": 60.0},
+            0.5 * 2**0.25,
+            20 - (2 - 2**0.75) * 20,
+        ),
+        # 960 J would last 20 s, longer than the slower step; just as long as a host.
+        ({"run_clocked_j": 960.0}, 0.5, 10.0),
+        ({"run_clocked_j": 960.0, "host_s": 20.0}, 2**-0.5, 10.0),
+        # Static power leaves nothing between the steps.
+        ({"run_clocked_j": 240.0, "static_w": 50.0}, 0.5, 10.0),
+    ],
+)
+def test_a_clock_between_two_steps(gives: Gives, changed: Record, clock: float, busy: float) -> None:
+    """48 W where a step halves the clock and 96 W become 24."""
+    times = {f"busy_{n}_s": 10.0 for n in range(6)}
+    expected = {"clock_fraction": clock, "least_busy_s": busy}
+    gives("run_clock", [expected], step_power=[ENERGY | RATES | times | {"limit_w": 48.0} | changed])
 
 
 def test_sums_of_a_run_at_all_clocks(gives: Gives) -> None:
@@ -626,7 +657,7 @@ def test_the_line_through_two_steps_bounds_the_time(gives: Gives, limit: float, 
     """At 1.5 times the next clock: 20 - 2 / 3 * 10 / 2, 20 + 2 / 3 * 10, 30 + 4 / 3 * 10 / 2, 100 - 16 / 3 * 100 / 16 and
     100 + 16 / 3 * 50 / 8."""
     times = {f"busy_{n}_s": time for n, time in enumerate((10.0, 20.0, 30.0, 50.0, 100.0, 200.0))}
-    shape = POWER | RATES | times | {"limit_w": limit, "is_energy_known": True}
+    shape = ENERGY | RATES | times | {"limit_w": limit, "run_clocked_j": limit * busy}
     gives("run_clock", [{"least_busy_s": busy}], step_power=[shape])
 
 

@@ -276,8 +276,9 @@ def test_prediction_error(gives: Gives) -> None:
             measured | {"measurement_id": 3, "mode": "server"},
             measured | {"measurement_id": 4, "device_count": 2},
             measured | {"measurement_id": 5, "latency_s": 0.0},
+            measured | {"measurement_id": 6},
         ],
-        measured_model=[{"measurement_id": i} for i in range(1, 6)],
+        measured_model=[*({"measurement_id": i, "match": "matched"} for i in range(1, 6)), {"measurement_id": 6, "match": "refused"}],
         model=[{"default_sequence": 5}],
         run=[
             {"scenario_id": 1, "sequence": 5, "phase": "forward", "batch_class": "1"},
@@ -300,7 +301,7 @@ def test_a_prediction_without_a_band(evaluate: Evaluate) -> None:
     (row,) = evaluate(
         "prediction_error",
         measurement=[{"measurement_id": 1, "latency_s": 3.0, "device_count": 1, "mode": "run", "sequence": 0}],
-        measured_model=[{"measurement_id": 1}],
+        measured_model=[{"measurement_id": 1, "match": "matched"}],
         model=[{"default_sequence": 5}],
         run=[{"phase": "forward", "batch_class": "1"}],
         model_cost=[{"latency_s": 8.0, "overhead_s": 2.0}],
@@ -309,21 +310,17 @@ def test_a_prediction_without_a_band(evaluate: Evaluate) -> None:
 
 
 def test_a_measured_network_of_other_parameters_is_refused(gives: Gives) -> None:
-    """1 is of the network ingested, 2 of one with other parameters, 3 states none, 4 is of another resolution, 5 of another name."""
-    network = {"model": "net", "source": "timm:net", "resolution": 224, "parameter_count": 100}
-    measured: dict[str, object] = {"model_source": "timm:net", "resolution": 224, "parameter_count": 100}
+    """1 is of the network ingested, 2 of one with other parameters, 3 of none."""
     gives(
         "refused_measurement",
         [{"measurement_id": 2, "model": "net", "measured_parameter_count": 90, "parameter_count": 100}],
         by=["measurement_id"],
         across=["model"],
-        model=[network],
-        measured_model=[{"measurement_id": 1}],
-        measurement=[
-            measured | {"measurement_id": 1},
-            measured | {"measurement_id": 2, "parameter_count": 90},
-            measured | {"measurement_id": 3, "parameter_count": None},
-            measured | {"measurement_id": 4, "resolution": 288, "parameter_count": 90},
-            measured | {"measurement_id": 5, "model_source": "timm:other", "parameter_count": 90},
+        model=[{"model": "net", "parameter_count": 100}],
+        measured_model=[
+            {"measurement_id": 1, "model": "net", "match": "matched"},
+            {"measurement_id": 2, "model": "net", "match": "refused"},
+            {"measurement_id": 3, "model": None, "match": "none"},
         ],
+        measurement=[{"measurement_id": i, "parameter_count": count} for i, count in ((1, 100), (2, 90), (3, 90))],
     )

@@ -50,7 +50,7 @@ def with_rows(tmp_path: Path, rows: Mapping[str, str]) -> Path:
     """A catalog of one part, of the family `foo`, with these rows beside those that ship."""
     root = tmp_path / "catalog"
     shutil.copytree(loader.ROOT / "tables", root / "tables")
-    for name in ("price", "list_price", "die", "rest_power", "power_range"):
+    for name in ("price", "list_price", "die", "rest_power", "power_range", "usual_host"):
         of_parts = root / f"tables/{name}.csv"
         of_parts.write_text(of_parts.read_text().splitlines()[0] + "\n")
     for table, text in rows.items():
