@@ -41,7 +41,10 @@ MODELS = {
 PARTS = {
     "A100 SXM 40GB": "a100_sxm4_40", "A100 SXM": "a100_sxm4_80", "A100 PCIe": "a100_pcie_80", "H100 SXM": "h100_sxm5_80",
     "H100 PCIe": "h100_pcie_80", "MI300X": "mi300x_192", "RTX 4090": "rtx4090", "RTX 3090": "rtx3090",
-    "RTX A6000": "rtx_a6000", "A40 48GB": "a40", "Ryzen 9 7950X CPU": "ryzen_7950x",
+    "RTX A6000": "rtx_a6000", "A40 48GB": "a40", "Ryzen 9 7950X CPU": "ryzen_7950x", "Apple M2 Max CPU": "apple_m2_max",
+    "3070 8GB": "rtx3070", "3080 10GB": "rtx3080", "3080 Ti 12GB": "rtx3080ti", "4070 Ti 12GB": "rtx4070ti",
+    "4080 16GB": "rtx4080", "M1 7\u2011Core GPU 8GB": "apple_m1_gpu_7", "M1 Max 32\u2011Core GPU 64GB": "apple_m1_max_gpu_32",
+    "M3 Max 40\u2011Core GPU 64GB": "apple_m3_max_gpu_40",
 }  # fmt: skip
 
 ENGINES = {

@@ -720,6 +720,10 @@ class Backend(Row):
     """Most tokens of all prompts that a server takes in one step; null of what is none."""
     reserve_fraction: Annotated[float, Possible(0, 0.9), Plausible(0, 0.5)]
     """Share of a part's main memory that a server leaves free."""
+    activation_bits: int | None
+    """Bits in which it keeps activations between kernels at least; null where as the policy says."""
+    vector_rows: int | None
+    """Rows of a product up to which it multiplies them by kernels of its own on the vector units; null where it has none."""
     source_id: str
     """Source of the row."""
     confidence: str
@@ -796,6 +800,9 @@ class BackendSupport(Row):
     """True where a loop goes to as many threads as it has `chunk_element` for; false where to all or to one."""
     efficiency_backend: str | None
     """Backend whose efficiencies hold, as assumed, where this one has none of its own; null: none."""
+    calls_library: bool
+    """True where a server that keeps activations in single precision calls a library for products of many rows, for which it
+    writes operands out in 16 bits (`library_call`), and lets it sum halves in half precision."""
     source_id: str
     """Source of the row."""
     confidence: str

@@ -1,6 +1,6 @@
 -- Dense peak of every part at every precision on its vector and matrix units, after falling back along
--- `precision.fallback` where the part has no rate of its own. Matrix units never sum in half precision: frameworks
--- ask for single. A part that computes in integers alone runs all else in integer approximations
+-- `precision.fallback` where the part has no rate of its own. Matrix units sum in half precision for the servers whose library
+-- calls ask for it alone (`backend_support.calls_library`): frameworks ask for single. A part that computes in integers alone runs all else in integer approximations
 -- (`precision.integer_stand_in`). What the vector units do with half precision depends on the backend, so both rates are here.
 -- Grain: hardware, precision
 CREATE VIEW hardware_rate AS
@@ -54,6 +54,7 @@ executed_peaks AS (
         f.hops,
         k.unit,
         k.accumulator IN ('fp16', 'bf16') AS sums_in_half,
+        k.accumulator = 'fp16' AND k.unit = 'matrix' AS is_half_matrix,
         {
             'executed': f.executed,
             'ops_per_s': k.peak_ops_per_s * COALESCE(p.clock_fraction, 1e0),
@@ -68,19 +69,21 @@ executed_peaks AS (
     INNER JOIN cluster_arrays AS a ON a.hardware = k.hardware AND a.cluster = k.cluster
     LEFT JOIN floating_parts AS o ON o.hardware = k.hardware
     LEFT JOIN hardware_power AS p ON p.hardware = k.hardware AND p.is_default
-    WHERE NOT (k.accumulator = 'fp16' AND k.unit = 'matrix') AND (f.hops < 4 OR o.hardware IS NULL)
+    WHERE f.hops < 4 OR o.hardware IS NULL
 ),
 
 preferred_peaks AS (
     SELECT
         hardware,
         precision,
-        MIN_BY(peak, peak_rank) FILTER (WHERE unit = 'matrix') AS matrix,
+        MIN_BY(peak, peak_rank) FILTER (WHERE unit = 'matrix' AND NOT is_half_matrix) AS matrix,
+        MIN_BY(peak, peak_rank) FILTER (WHERE unit = 'matrix') AS half_matrix,
         MIN_BY(peak, peak_rank) FILTER (WHERE unit = 'vector') AS vector,
         MIN_BY(peak, peak_rank) FILTER (WHERE unit = 'vector' AND NOT sums_in_half) AS single_vector,
-        MIN(hops) = 0 AS is_native
+        MIN(hops) FILTER (WHERE NOT is_half_matrix) = 0 AS is_native
     FROM executed_peaks
     GROUP BY hardware, precision
+    HAVING MIN(hops) FILTER (WHERE NOT is_half_matrix) IS NOT NULL
 )
 
 SELECT
@@ -88,6 +91,8 @@ SELECT
     r.precision,
     -- Peak of the matrix units; null when the part has none for it. [ops/s]
     r.matrix.ops_per_s AS matrix_ops_per_s,
+    -- Peak of the matrix units where they may sum in half precision; null when the part has none for it. [ops/s]
+    r.half_matrix.ops_per_s AS half_matrix_ops_per_s,
     -- Element type the matrix units compute in; null when the part has none for it.
     r.matrix.executed AS matrix_precision,
     -- Units that reach that peak together; null when the part has none for it.

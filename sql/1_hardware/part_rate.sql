@@ -7,6 +7,7 @@ WITH backend_rates AS (
     SELECT
         r.*,
         s.backend,
+        s.calls_library AND r.half_matrix_ops_per_s > r.matrix_ops_per_s AND r.matrix_precision = 'fp16' AS is_half_matrix,
         s.sums_in_half AND r.vector_ops_per_s >= COALESCE(r.single_vector_ops_per_s, 0e0) AS is_half
     FROM supported_backend AS s
     INNER JOIN hardware_rate AS r ON r.hardware = s.hardware
@@ -42,7 +43,8 @@ SELECT
     / NULLIF(h.unit_count * p.bits / 8e0 * (r.matrix_array_rows + r.matrix_array_columns), 0e0) AS fed_array_hz,
     h.clock_hz,
     h.matrix_instruction,
-    r.matrix_ops_per_s,
+    -- Peak of the matrix units; null when the part has none for it. [ops/s]
+    CASE WHEN r.is_half_matrix THEN r.half_matrix_ops_per_s ELSE r.matrix_ops_per_s END AS matrix_ops_per_s,
     r.matrix_precision,
     r.matrix_unit_count,
     r.matrix_array_rows,

@@ -59,6 +59,7 @@ SELECT
     s.shares_by_chunk,
     b.follows_strides,
     b.calls_aten,
+    s.calls_library,
     h.is_simulated,
     h.unit_count,
     h.stated_unit_count,

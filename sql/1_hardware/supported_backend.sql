@@ -69,7 +69,9 @@ SELECT
     -- True where a loop goes to as many threads as it has such chunks for, not to all or one.
     b.shares_by_chunk,
     -- Backend whose efficiencies hold where this one has none; null: none.
-    b.efficiency_backend
+    b.efficiency_backend,
+    -- True where a server calls a library for products of many rows.
+    b.calls_library
 FROM chosen_rows AS a
 INNER JOIN hardware AS h ON h.hardware = a.hardware
 INNER JOIN backend_support AS b ON b.backend = a.row_backend AND b.family = h.family AND b.vendor = a.row_vendor

@@ -47,11 +47,11 @@ LEFT JOIN operator_layout AS l
     ON l.model = r.model AND l.memory_format = r.memory_format AND l.operator_id = a.operator_id
 INNER JOIN tensor_size AS z
     ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
-    AND z.logit_tokens = r.logit_tokens
+    AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count
     AND z.tensor_id = a.result_tensor_id
 INNER JOIN tensor_size AS zb
     ON zb.model = r.model AND zb.batch = r.batch AND zb.sequence = r.sequence AND zb.context = r.context
-    AND zb.logit_tokens = r.logit_tokens
+    AND zb.logit_tokens = r.logit_tokens AND zb.chunk_count = r.chunk_count
     AND zb.tensor_id = a.bias_tensor_id
 INNER JOIN kernel_operator AS o ON o.model = r.model AND o.backend = r.backend AND o.operator_id = a.operator_id
 INNER JOIN operator_precision AS op

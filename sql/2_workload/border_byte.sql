@@ -35,18 +35,23 @@ moved_elements AS (
         r.sequence,
         r.context,
         r.logit_tokens,
+        r.chunk_count,
         a.operator_id,
         a.tensor_id,
         MAX(a.draw_fraction) AS draw_fraction,
         SUM(
-            a.coefficient
-            * POWER(r.batch, a.batch_power) * POWER(r.sequence, a.sequence_power)
-            * POWER(LEAST(r.context, COALESCE(a.context_limit, r.context)), a.context_power)
-            * POWER(r.logit_tokens, a.logit_power)
+            r.chunk_count * chunk_amount(
+                a.coefficient, r.batch, r.sequence, r.context, r.logit_tokens, r.pieces, r.chunk_count, a.batch_power,
+                a.sequence_power, a.context_power, a.context_limit, a.logit_power
+            )
         ) AS elements
-    FROM (SELECT DISTINCT model, batch, sequence, context, logit_tokens FROM run) AS r
+    FROM (
+        SELECT DISTINCT
+            model, batch, sequence, context, logit_tokens, chunk_count, prompt_pieces(batch, chunk_count) AS pieces
+        FROM run
+    ) AS r
     INNER JOIN access_term AS a ON a.model = r.model
-    GROUP BY r.model, r.batch, r.sequence, r.context, r.logit_tokens, a.operator_id, a.tensor_id
+    GROUP BY r.model, r.batch, r.sequence, r.context, r.logit_tokens, r.chunk_count, a.operator_id, a.tensor_id
 ),
 
 moved_tensors AS (
@@ -62,25 +67,33 @@ moved_tensors AS (
         st.operator_id,
         st.is_produced,
         CASE
-            WHEN me.draw_fraction IS NULL THEN LEAST(COALESCE(me.elements, z.elements), z.elements)
+            WHEN me.draw_fraction IS NULL THEN LEAST(COALESCE(me.elements, z.chunk_elements), z.chunk_elements)
             -- Binary thousandths: a sum of them depends on no order, so that equal kernels have equal shapes.
             ELSE ROUND(
-                z.elements * (1e0 - POWER(1e0 - me.draw_fraction, me.elements / NULLIF(z.elements * me.draw_fraction, 0e0)))
+                z.chunk_elements * (1e0 - POWER(1e0 - me.draw_fraction, me.elements / NULLIF(z.chunk_elements * me.draw_fraction, 0e0)))
                 * 1024e0
             ) / 1024e0
         END AS elements,
-        CASE WHEN st.role = 'kv_cache' THEN COALESCE(r.kv_bits, st.bits) ELSE st.bits END AS bits,
-        CASE WHEN st.role = 'kv_cache' THEN COALESCE(r.kv_bits, st.stored_bits) ELSE st.stored_bits END AS stored_bits
+        CASE
+            WHEN st.role = 'kv_cache' THEN COALESCE(r.kv_bits, st.bits)
+            WHEN st.role IN ('input', 'output') THEN GREATEST(st.bits, COALESCE(r.activation_bits, st.bits))
+            ELSE st.bits
+        END AS bits,
+        CASE
+            WHEN st.role = 'kv_cache' THEN COALESCE(r.kv_bits, st.stored_bits)
+            WHEN st.role IN ('input', 'output') THEN GREATEST(st.stored_bits, COALESCE(r.activation_bits, st.stored_bits))
+            ELSE st.stored_bits
+        END AS stored_bits
     FROM run AS r
     INNER JOIN planned_tensors AS st
         ON st.model = r.model AND st.run_backend = r.backend AND st.precision = r.precision
     INNER JOIN tensor_size AS z
         ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
-        AND z.logit_tokens = r.logit_tokens
+        AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count
         AND z.tensor_id = st.tensor_id
     LEFT JOIN moved_elements AS me
         ON me.model = r.model AND me.batch = r.batch AND me.sequence = r.sequence AND me.context = r.context
-        AND me.logit_tokens = r.logit_tokens
+        AND me.logit_tokens = r.logit_tokens AND me.chunk_count = r.chunk_count
         AND me.operator_id = st.operator_id AND me.tensor_id = st.tensor_id
 )
 

@@ -46,7 +46,7 @@ INNER JOIN precision_cast AS c ON c.model = r.model AND c.policy = r.precision
 INNER JOIN tensor AS t ON t.model = c.model AND t.tensor_id = c.tensor_id
 INNER JOIN tensor_size AS z
     ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
-    AND z.logit_tokens = r.logit_tokens
+    AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count
     AND z.tensor_id = c.tensor_id
 INNER JOIN kernel_operator AS o ON o.model = r.model AND o.backend = r.backend AND o.operator_id = c.operator_id
 INNER JOIN precision AS pf ON pf.precision = c.from_precision

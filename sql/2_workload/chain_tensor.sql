@@ -42,6 +42,6 @@ FROM run AS r
 INNER JOIN chain_links AS c ON c.model = r.model AND c.backend = r.backend AND c.precision = r.precision
 INNER JOIN tensor_size AS z
     ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
-    AND z.logit_tokens = r.logit_tokens
+    AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count
     AND z.tensor_id = c.tensor_id
 

@@ -58,15 +58,15 @@ convolutions AS (
         AND c.operator_id = ei.consumer_operator_id AND c.tensor_id = ei.tensor_id
     INNER JOIN tensor_size AS image
         ON image.model = r.model AND image.batch = r.batch AND image.sequence = r.sequence AND image.context = r.context
-        AND image.logit_tokens = r.logit_tokens AND image.tensor_id = ei.tensor_id
+        AND image.logit_tokens = r.logit_tokens AND image.chunk_count = r.chunk_count AND image.tensor_id = ei.tensor_id
     INNER JOIN edge AS ew
         ON ew.model = w.model AND ew.consumer_operator_id = w.anchor_operator_id AND ew.position = 1
     INNER JOIN tensor_size AS weight
         ON weight.model = r.model AND weight.batch = r.batch AND weight.sequence = r.sequence AND weight.context = r.context
-        AND weight.logit_tokens = r.logit_tokens AND weight.tensor_id = ew.tensor_id
+        AND weight.logit_tokens = r.logit_tokens AND weight.chunk_count = r.chunk_count AND weight.tensor_id = ew.tensor_id
     INNER JOIN step_size AS z
         ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
-        AND z.logit_tokens = r.logit_tokens
+        AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count
         AND z.operator_id = w.anchor_operator_id AND z.step = 'main'
 ),
 

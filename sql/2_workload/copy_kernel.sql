@@ -49,7 +49,7 @@ INNER JOIN operator_class AS oc ON oc.operator_class = o.operator_class
 INNER JOIN tensor AS t ON t.model = c.model AND t.tensor_id = c.tensor_id
 INNER JOIN tensor_size AS z
     ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
-    AND z.logit_tokens = r.logit_tokens
+    AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count
     AND z.tensor_id = c.tensor_id
 INNER JOIN kernel_operator AS ko ON ko.model = r.model AND ko.backend = r.backend AND ko.operator_id = c.operator_id
 INNER JOIN operator_precision AS op

@@ -34,6 +34,9 @@ SELECT
     p.operator_class,
     -- Element type of the arithmetic.
     p.compute_precision,
+    r.chunk_count,
+    -- True of a product of so few rows that the backend has kernels on the vector units for it.
+    COALESCE(z.m <= r.vector_rows AND p.operator_class <> 'attention', FALSE) AS is_row_wise,
     z.macs,
     z.flops,
     z.threads,
@@ -49,5 +52,5 @@ FROM run AS r
 INNER JOIN planned_steps AS p ON p.model = r.model AND p.backend = r.backend AND p.precision = r.precision
 INNER JOIN step_size AS z
     ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
-    AND z.logit_tokens = r.logit_tokens
+    AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count
     AND z.operator_id = p.operator_id AND z.step = p.step

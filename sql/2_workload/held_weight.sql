@@ -20,6 +20,6 @@ FROM run AS r
 INNER JOIN read_weights AS w ON w.model = r.model AND w.backend = r.backend AND w.precision = r.precision
 INNER JOIN tensor_size AS z
     ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
-    AND z.logit_tokens = r.logit_tokens
+    AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count
     AND z.tensor_id = w.tensor_id
 GROUP BY r.model, r.scenario_id, w.kernel_id

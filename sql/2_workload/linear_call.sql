@@ -19,7 +19,7 @@ INNER JOIN executed_kernel AS w ON w.model = r.model AND w.scenario_id = r.scena
 INNER JOIN precision AS p ON p.precision = w.compute_precision
 INNER JOIN step_size AS z
     ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
-    AND z.logit_tokens = r.logit_tokens
+    AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count
     AND z.operator_id = w.anchor_operator_id AND z.step = 'main' AND z.k IS NOT NULL
 INNER JOIN library_constant AS c ON c.library_constant = 'aliased_row_byte'
 LEFT JOIN edge AS b

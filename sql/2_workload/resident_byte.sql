@@ -44,6 +44,6 @@ FROM run AS r
 LEFT JOIN resident_tensors AS t ON t.model = r.model AND t.precision = r.precision
 LEFT JOIN tensor_size AS z
     ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
-    AND z.logit_tokens = r.logit_tokens
+    AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count
     AND z.tensor_id = t.tensor_id
 GROUP BY r.model, r.scenario_id

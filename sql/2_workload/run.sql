@@ -72,6 +72,18 @@ SELECT
         WHEN b.serves THEN b.chunk_tokens / NULLIF(s.batch * COALESCE(s.sequence, m.default_sequence), 0)
         ELSE 1e0
     END AS chunk_factor,
+    -- Chunks in which a server takes its prompts one after the other: of as many prompts as fit, or each of a part of one; 1 of
+    -- all else.
+    CASE
+        WHEN NOT b.serves OR s.phase = 'decode' THEN 1e0
+        WHEN COALESCE(s.sequence, m.default_sequence) > b.chunk_tokens
+            THEN s.batch * CEIL(COALESCE(s.sequence, m.default_sequence) / NULLIF(b.chunk_tokens, 0e0))
+        ELSE GREATEST(1e0, CEIL(s.batch * COALESCE(s.sequence, m.default_sequence) / NULLIF(b.chunk_tokens, 0e0)))
+    END AS chunk_count,
+    -- Bits in which the backend keeps activations between kernels at least; null where they are as the policy writes them.
+    b.activation_bits,
+    -- Rows of a product up to which the backend has kernels of its own for them, on the vector units; null without any.
+    b.vector_rows,
     -- Host time of the run by its version: that of each step, of each sample and of each prompt; null where none is known. [s]
     CASE
         WHEN s.phase = 'decode' THEN v.step_s + s.batch * v.sample_s

@@ -59,6 +59,14 @@ SELECT
     m.weight_byte + m.buffer_byte AS run_weight_byte,
     -- Most bytes of the run's activations held at once. [byte]
     m.activation_byte AS run_activation_byte,
+    -- Chunks of prompts that it is done for one after the other.
+    s.chunk_count,
+    -- Operands and results that a server converts around the call of a library. [byte]
+    s.operand_byte,
+    -- Packed weights that it reads, and writes in 16 bits. [byte]
+    s.unpacked_byte,
+    -- Scores of attentions that it writes and reads again. [byte]
+    s.score_byte,
     s.fault
 FROM shaped_kernel AS s
 INNER JOIN kernel_counts AS c ON c.model = s.model AND c.scenario_id = s.scenario_id AND c.shape_id = s.kernel_id

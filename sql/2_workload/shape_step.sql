@@ -24,6 +24,8 @@ SELECT
     t.k,
     t.gemm_count,
     t.rounds,
+    t.chunk_count,
+    t.is_row_wise,
     -- True for the scores of an attention: its tiles are continued by those of the product with the values, which pay
     -- once for each tile of queries.
     t.operator_class = 'attention' AND t.step = 'qk' AS is_continued,

@@ -45,6 +45,7 @@ wide_kernels AS (
         r.memory_format,
         r.cache_state,
         r.fault,
+        r.chunk_count,
         w.* EXCLUDE (model, scenario_id),
         w.loop_byte * 8e0 / NULLIF(p.bits, 0) AS loop_elements,
         COALESCE(s.macs, 0e0) AS macs,
@@ -65,11 +66,15 @@ wide_kernels AS (
         COALESCE(l.reorder_byte, 0e0) AS linear_reorder_byte,
         COALESCE(v.converted_byte, 0e0) AS converted_byte,
         COALESCE(f.fault_byte, 0e0) AS fault_byte,
+        COALESCE(b.operand_byte, 0e0) AS operand_byte,
+        COALESCE(b.unpacked_byte, 0e0) AS unpacked_byte,
+        COALESCE(b.score_byte, 0e0) AS score_byte,
         HASH(
             w.kernel_class, w.operator_name, w.compute_precision, w.layout, w.input_byte, w.weight_byte, w.kv_cache_byte,
             w.output_byte, w.produced_byte, w.loop_byte, s.steps, c.links, v.is_native, v.is_misread, v.is_wide, l.is_aliased,
             COALESCE(v.reorder_byte, 0e0), COALESCE(l.reorder_byte, 0e0), COALESCE(v.converted_byte, 0e0),
-            COALESCE(f.fault_byte, 0e0)
+            COALESCE(f.fault_byte, 0e0), COALESCE(b.operand_byte, 0e0),
+            COALESCE(b.unpacked_byte, 0e0), COALESCE(b.score_byte, 0e0)
         ) AS cost_hash
     FROM run AS r
     INNER JOIN executed_kernel AS w ON w.model = r.model AND w.scenario_id = r.scenario_id
@@ -82,6 +87,8 @@ wide_kernels AS (
         ON v.model = w.model AND v.scenario_id = w.scenario_id AND v.kernel_id = w.kernel_id
     LEFT JOIN linear_call AS l
         ON l.model = w.model AND l.scenario_id = w.scenario_id AND l.kernel_id = w.kernel_id
+    LEFT JOIN library_call AS b
+        ON b.model = w.model AND b.scenario_id = w.scenario_id AND b.kernel_id = w.kernel_id
     LEFT JOIN page_fault AS f
         ON f.model = w.model AND f.scenario_id = w.scenario_id AND f.kernel_id = w.kernel_id
 ),

@@ -1,5 +1,5 @@
--- Work of every operator step at every size of runs: its polynomials in batch, sequence and context, evaluated.
--- Grain: model, batch, sequence, context, logit_tokens, operator_id, step
+-- Work of every operator step at every size of runs: its polynomials in batch, sequence and context, evaluated for each chunk.
+-- Grain: model, batch, sequence, context, logit_tokens, chunk_count, operator_id, step
 CREATE VIEW step_size AS
 WITH evaluated_terms AS (
     SELECT
@@ -8,15 +8,22 @@ WITH evaluated_terms AS (
         r.sequence,
         r.context,
         r.logit_tokens,
+        r.chunk_count,
         t.operator_id,
         t.step,
         t.quantity,
-        t.coefficient
-        * POWER(r.batch, t.batch_power) * POWER(r.sequence, t.sequence_power)
-        * POWER(LEAST(r.context, COALESCE(t.context_limit, r.context)), t.context_power)
-        * POWER(r.logit_tokens, t.logit_power)
+        chunk_amount(
+            t.coefficient, r.batch, r.sequence, r.context, r.logit_tokens, r.pieces, r.chunk_count, t.batch_power,
+            t.sequence_power, t.context_power, t.context_limit, t.logit_power
+        )
+        -- The chunks of a run add up; what a single product is like is that of one.
+        * CASE WHEN t.quantity IN ('macs', 'flops', 'threads', 'groups', 'rows', 'image', 'samples') THEN r.chunk_count ELSE 1e0 END
             AS amount
-    FROM (SELECT DISTINCT model, batch, sequence, context, logit_tokens FROM run) AS r
+    FROM (
+        SELECT DISTINCT
+            model, batch, sequence, context, logit_tokens, chunk_count, prompt_pieces(batch, chunk_count) AS pieces
+        FROM run
+    ) AS r
     INNER JOIN term AS t ON t.model = r.model
 )
 SELECT
@@ -25,6 +32,7 @@ SELECT
     sequence,
     context,
     logit_tokens,
+    chunk_count,
     operator_id,
     -- Step of the operator.
     step,
@@ -57,5 +65,5 @@ SELECT
     -- Heads of queries whose rows are those of one product, as they share keys; 1 where none do.
     COALESCE(SUM(CASE WHEN quantity = 'sharing' THEN amount END), 1e0) AS sharing
 FROM evaluated_terms
-GROUP BY model, batch, sequence, context, logit_tokens, operator_id, step
+GROUP BY model, batch, sequence, context, logit_tokens, chunk_count, operator_id, step
 

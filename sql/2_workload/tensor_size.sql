@@ -1,5 +1,5 @@
 -- Elements of every tensor at every size of runs: its polynomial in batch, sequence and context, evaluated.
--- Grain: model, batch, sequence, context, logit_tokens, tensor_id
+-- Grain: model, batch, sequence, context, logit_tokens, chunk_count, tensor_id
 CREATE VIEW tensor_size AS
 SELECT
     r.model,
@@ -7,6 +7,7 @@ SELECT
     r.sequence,
     r.context,
     r.logit_tokens,
+    r.chunk_count,
     t.tensor_id,
     -- Elements held in memory.
     SUM(
@@ -20,8 +21,18 @@ SELECT
         CASE WHEN t.batch_power > 0 AND t.logit_power = 0 THEN 1e0 ELSE 0e0 END * t.coefficient
         * POWER(r.batch, t.batch_power) * POWER(r.sequence, t.sequence_power)
         * POWER(LEAST(r.context, COALESCE(t.context_limit, r.context)), t.context_power)
-    ) AS token_elements
-FROM (SELECT DISTINCT model, batch, sequence, context, logit_tokens FROM run) AS r
+    ) AS token_elements,
+    -- Elements that the chunks of the run have of it together: what they share counts once for each.
+    SUM(
+        r.chunk_count * chunk_amount(
+            t.coefficient, r.batch, r.sequence, r.context, r.logit_tokens, r.pieces, r.chunk_count, t.batch_power,
+            t.sequence_power, t.context_power, t.context_limit, t.logit_power
+        )
+    ) AS chunk_elements
+FROM (
+    SELECT DISTINCT model, batch, sequence, context, logit_tokens, chunk_count, prompt_pieces(batch, chunk_count) AS pieces
+    FROM run
+) AS r
 INNER JOIN tensor_term AS t ON t.model = r.model
-GROUP BY r.model, r.batch, r.sequence, r.context, r.logit_tokens, t.tensor_id
+GROUP BY r.model, r.batch, r.sequence, r.context, r.logit_tokens, r.chunk_count, t.tensor_id
 

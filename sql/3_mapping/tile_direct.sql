@@ -1,5 +1,5 @@
 -- Products without tiles, element by element on the vector units: narrow ones (grouped convolutions, few channels), which
--- padding to a tile would waste, and those whose element type no array knows. Spread like any vector work, in blocks of
+-- padding to a tile would waste, those of few rows under a server with kernels for them, and those whose element type no array knows. Spread like any vector work, in blocks of
 -- threads: a partly filled last block costs a whole one, so that more threads never take less time.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_direct AS
@@ -42,7 +42,7 @@ WITH counted_blocks AS (
     FROM shape_step AS s
     INNER JOIN part_tile AS g
         ON g.backend = s.backend AND g.compute_precision = s.compute_precision AND g.dataflow = 'direct'
-    WHERE s.is_product AND COALESCE(s.n <= g.listed_n, TRUE)
+    WHERE s.is_product AND (s.is_row_wise OR COALESCE(s.n <= g.listed_n, TRUE))
 ),
 
 waved_blocks AS (

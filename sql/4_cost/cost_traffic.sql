@@ -10,8 +10,8 @@ SELECT
     p.* EXCLUDE (run_weight_byte, run_activation_byte),
     -- Bytes of the last-level cache that activations and weights may fill. [byte]
     p.residency_fraction * p.cache_byte AS room_byte,
-    -- What an earlier kernel wrote and what this one does. [byte]
-    p.produced_byte + p.output_byte AS local_byte,
+    -- What an earlier kernel wrote and what this one does, in a chunk of prompts. [byte]
+    (p.produced_byte + p.output_byte) / NULLIF(p.chunk_count, 0e0) AS local_byte,
     -- Share of the weights that the last-level cache keeps from run to run.
     CASE
         WHEN p.run_weight_byte > 0e0 AND (p.cache_state = 'weights_resident' OR (p.keeps_weights AND p.cache_state = 'warm'))
@@ -49,7 +49,7 @@ SELECT
     CASE
         WHEN p.cache_state = 'hot' AND p.traffic_byte <= p.cache_byte THEN p.traffic_byte
         WHEN p.cache_state <> 'cold' AND local_byte <= room_byte * group_count
-            THEN local_byte
+            THEN p.produced_byte + p.output_byte
         ELSE 0e0
     END + held_weight_fraction * (p.weight_byte + reread_weight_byte) AS resident_byte
 FROM shape_target AS p

@@ -53,7 +53,7 @@ SELECT
     END AS capacity_byte,
     -- Bytes that cross into the level, or out of it. [byte]
     CASE k.border
-        WHEN 'dram' THEN k.dram_byte + k.reorder_byte
+        WHEN 'dram' THEN k.dram_byte + k.reorder_byte + k.library_written_byte
         WHEN 'cache' THEN k.moved_byte
         WHEN 'tile' THEN k.reload_byte
         ELSE k.stream_byte
@@ -67,14 +67,14 @@ SELECT
     END AS bandwidth_byte_per_s,
     -- Time it takes. [s]
     CASE k.border
-        WHEN 'dram' THEN k.dram_s + k.reorder_s
+        WHEN 'dram' THEN k.dram_s + k.reorder_s + k.library_s
         WHEN 'cache' THEN k.cache_s
         WHEN 'tile' THEN k.reload_s
         ELSE k.stream_s
     END AS level_s,
     -- Energy it takes, of the first level only what no operation's energy holds; null when a coefficient is missing. [J]
     CASE k.border
-        WHEN 'dram' THEN k.dram_energy_j + k.reorder_energy_j
+        WHEN 'dram' THEN k.dram_energy_j + k.reorder_energy_j + k.library_energy_j
         WHEN 'cache' THEN k.cache_energy_j
         WHEN 'tile' THEN k.reload_energy_j
         ELSE k.stream_energy_j

@@ -8,12 +8,13 @@ WITH operator_sums AS (
         sequence,
         context,
         logit_tokens,
+        chunk_count,
         operator_id,
         SUM(macs) AS macs,
         SUM(flops) AS flops,
         MAX(threads) AS threads
     FROM step_size
-    GROUP BY model, batch, sequence, context, logit_tokens, operator_id
+    GROUP BY model, batch, sequence, context, logit_tokens, chunk_count, operator_id
 ),
 
 unfused_bytes AS (
@@ -70,7 +71,7 @@ INNER JOIN operator_precision AS p
     ON p.model = r.model AND p.policy = r.precision AND p.operator_id = o.operator_id
 LEFT JOIN operator_sums AS s
     ON s.model = r.model AND s.batch = r.batch AND s.sequence = r.sequence AND s.context = r.context
-    AND s.logit_tokens = r.logit_tokens
+    AND s.logit_tokens = r.logit_tokens AND s.chunk_count = r.chunk_count
     AND s.operator_id = o.operator_id
 LEFT JOIN unfused_bytes AS b
     ON b.model = r.model AND b.scenario_id = r.scenario_id AND b.operator_id = o.operator_id

@@ -56,9 +56,9 @@ bucket_sums AS (
 ),
 
 operator_sums AS (
-    SELECT model, batch, sequence, context, logit_tokens, operator_id, SUM(flops) AS flops
+    SELECT model, batch, sequence, context, logit_tokens, chunk_count, operator_id, SUM(flops) AS flops
     FROM step_size
-    GROUP BY model, batch, sequence, context, logit_tokens, operator_id
+    GROUP BY model, batch, sequence, context, logit_tokens, chunk_count, operator_id
 ),
 
 kind_sums AS (
@@ -84,7 +84,7 @@ kind_sums AS (
     INNER JOIN operator AS o ON o.model = k.model AND o.operator_id = k.operator_id
     LEFT JOIN operator_sums AS s
         ON s.model = r.model AND s.batch = r.batch AND s.sequence = r.sequence AND s.context = r.context
-        AND s.logit_tokens = r.logit_tokens
+        AND s.logit_tokens = r.logit_tokens AND s.chunk_count = r.chunk_count
         AND s.operator_id = k.operator_id
     WHERE NOT k.is_folded AND NOT o.is_view
     GROUP BY

@@ -11,7 +11,7 @@ PRECISIONS = [{"precision": "fp32", "bits": 32}, {"precision": "fp16", "bits": 1
 CROSSING = {"direction": "read", "role": "input"}
 GIVEN: dict[str, Any] = {
     "run": [{"context": 0}],
-    "tensor_size": [{"elements": 100.0}],
+    "tensor_size": [{"chunk_elements": 100.0}],
     "tensor_precision": [{"precision": "fp16"}],
     "precision": PRECISIONS,
 }

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 SHAPE = {
-    "dram_s": 3.0, "cache_s": 2.0, "latency_bound_s": 1.0, "thread_s": 0.5, "team_s": 0.25, "reorder_s": 4.0, "paging_s": 8.0,
-    "dram_energy_j": 10.0, "cache_energy_j": 20.0, "reorder_energy_j": 40.0,
+    "dram_s": 3.0, "cache_s": 2.0, "latency_bound_s": 1.0, "thread_s": 0.5, "team_s": 0.25, "reorder_s": 4.0, "library_s": 0.0, "paging_s": 8.0,
+    "dram_energy_j": 10.0, "cache_energy_j": 20.0, "reorder_energy_j": 40.0, "library_energy_j": 0.0,
 }  # fmt: skip
 
 

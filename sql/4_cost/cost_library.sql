@@ -1,0 +1,44 @@
+-- What a server writes and reads again on a GPU: the scores of attentions that no fused kernel takes, and where it calls a library
+-- for its products, packed weights and activations in 16 bits (`library_call`), each by kernels of its own. What fits is served by
+-- the last-level cache, chunk by chunk of the prompts.
+-- Term: library, exposed, library_written_byte, dram_byte_per_s, reorder_fraction, library_s, library_energy_j
+-- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+CREATE VIEW cost_library AS
+SELECT
+    *,
+    -- Kernels that write and read it.
+    CASE
+        WHEN family <> 'gpu' OR reorder_fraction IS NULL THEN 0e0
+        ELSE chunk_count * (
+            CASE WHEN score_byte > 0e0 THEN 4e0 ELSE 0e0 END
+            + CASE WHEN calls_library AND operand_byte > 0e0 THEN 2e0 ELSE 0e0 END
+            + CASE WHEN calls_library AND unpacked_byte > 0e0 THEN 1e0 ELSE 0e0 END
+        )
+    END AS library_kernel_count,
+    -- Written and read again. [byte]
+    CASE
+        WHEN library_kernel_count = 0e0 THEN 0e0
+        ELSE score_byte + CASE WHEN calls_library THEN operand_byte + unpacked_byte ELSE 0e0 END
+    END AS library_written_byte,
+    -- Part of it that the last-level cache serves; 0 where its bandwidth is unknown or it has none. [byte]
+    CASE
+        WHEN library_kernel_count = 0e0 OR COALESCE(cache_byte_per_s, 0e0) = 0e0 THEN 0e0
+        ELSE cached_copy(score_byte, room_byte, chunk_count)
+            + CASE
+                WHEN calls_library
+                    THEN cached_copy(operand_byte, room_byte, chunk_count) + cached_copy(unpacked_byte, room_byte, chunk_count)
+                ELSE 0e0
+            END
+    END AS library_cached_byte,
+    -- Time of it: its bytes over the peak bandwidths of main memory and cache and its efficiency, and the gaps of its kernels; 0
+    -- where operands are used as they lie. [s]
+    CASE
+        WHEN library_kernel_count = 0e0 THEN 0e0
+        ELSE (library_written_byte - library_cached_byte) / NULLIF(dram_byte_per_s * reorder_fraction, 0e0)
+            + COALESCE(library_cached_byte / NULLIF(cache_byte_per_s * reorder_fraction, 0e0), 0e0)
+            + library_kernel_count * kernel_gap_s
+    END AS library_s,
+    -- Energy of it; null when a coefficient is missing. [J]
+    (library_written_byte - library_cached_byte) * dram_j_per_byte
+    + level_energy(cache_level, library_cached_byte, cache_j_per_byte) AS library_energy_j
+FROM cost_reorder
