@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 Powers = tuple[int, int, int]
 Polynomial = dict[Powers, float]
 
+BACKWARD = "charz.backward."
+"""Prefix of a backward operator's `aten_operator`."""
+
 
 def evaluate(polynomial: Polynomial, batch: float, sequence: float = 1, context: float | None = None) -> float:
     """Value of a polynomial; context defaults to the sequence length (prefill)."""
@@ -93,6 +96,15 @@ class GraphOperator:
     draw_fractions: dict[int, float] = field(default_factory=dict)
     """Share of a tensor that each of many independent draws moves, by tensor id: `accesses` counts what two of them
     have in common twice."""
+    forward: int | None = None
+    """Operator whose backward it is."""
+    targets: list[int] = field(default_factory=list)
+    """Of a backward operator the tensors whose gradients it writes, in that order; of gradients that are added up theirs."""
+
+    @property
+    def is_backward(self) -> bool:
+        """Whether it is part of the backward pass."""
+        return self.aten_operator.startswith(BACKWARD)
 
 
 @dataclass(slots=True)

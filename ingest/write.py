@@ -16,6 +16,7 @@ from charz.schema.compiled import (
     KernelOperator,
     KernelTensor,
     OperatorPrecision,
+    OperatorSplit,
     PathSegment,
     PrecisionCast,
     ReadPrecision,
@@ -41,7 +42,7 @@ from .rows import Columns, Ingested
 
 MODEL_TABLES: tuple[type[Row], ...] = (
     Module, Operator, OperatorLayout, LayoutCopy, OperatorStep, Term, Tensor, TensorTerm, Edge, AccessTerm,
-    TensorPrecision, OperatorPrecision, PrecisionCast, ReadPrecision, Kernel, KernelOperator, KernelTensor,
+    OperatorSplit, TensorPrecision, OperatorPrecision, PrecisionCast, ReadPrecision, Kernel, KernelOperator, KernelTensor,
     KernelEdge, PathSegment, TensorLifetime, HeapGrowth,
 )  # fmt: skip
 """Every table whose rows belong to one model."""

@@ -1312,6 +1312,117 @@ class Collective(Row):
     """How far it can be trusted."""
 
 
+class Network(Row):
+    """The network between nodes, of one of the part's ports."""
+
+    TABLE: ClassVar[str] = "network"
+    KEY: ClassVar[tuple[str, ...]] = ("of_part",)
+
+    of_part: str
+    """Part whose nodes it joins, or `*` for those without a row of their own."""
+    network: str
+    """e.g. `infiniband_hdr`."""
+    network_byte_per_s: Annotated[float, Plausible(1e8, 1e12)]
+    """Bandwidth in one direction for each part of a node. [byte/s]"""
+    network_s: Annotated[float, Possible(0, HUGE), Plausible(1e-7, 1e-3)]
+    """Time of an empty message. [s]"""
+    node_device_count: Annotated[int, Plausible(1, 1e3)]
+    """Parts of a node."""
+    network_fraction: Annotated[float, Possible(TINY, 1), Plausible(0.05, 1)]
+    """Share of that bandwidth that collectives reach."""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """How far it can be trusted."""
+
+
+class Optimizer(Row):
+    """What an optimizer keeps and moves of each weight that it trains."""
+
+    TABLE: ClassVar[str] = "optimizer"
+    KEY: ClassVar[tuple[str, ...]] = ("optimizer",)
+
+    optimizer: str
+    """e.g. `adam`."""
+    gradient_byte: Annotated[float, Possible(0, HUGE), Plausible(0, 16)]
+    """Gradient that is kept of a weight. [byte]"""
+    master_byte: Annotated[float, Possible(0, HUGE), Plausible(0, 16)]
+    """Copy of a weight in single precision; 0 where the weights are. [byte]"""
+    state_byte: Annotated[float, Possible(0, HUGE), Plausible(0, 16)]
+    """Moments of a weight. [byte]"""
+    moved_byte: Annotated[float, Possible(0, HUGE), Plausible(0, 100)]
+    """What its step reads and writes of all that for a weight. [byte]"""
+    bandwidth_fraction: Annotated[float, Possible(TINY, 1), Plausible(0.1, 1)]
+    """Share of the bandwidth of main memory that its step reaches."""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """How far it can be trusted."""
+
+
+class Framework(Row):
+    """How a framework trains: at most three factors of it are fitted, `kernel_factor`, `overlap_fraction` and `tensor_fraction`."""
+
+    TABLE: ClassVar[str] = "framework"
+    KEY: ClassVar[tuple[str, ...]] = ("framework",)
+
+    framework: str
+    """e.g. `megatron`; `plain` where none is named."""
+    kernel_factor: Annotated[float, Possible(TINY, HUGE), Plausible(0.2, 5)]
+    """Time of its kernels over that of charz's backend."""
+    overlap_fraction: Annotated[float, Possible(0, 1), Plausible(0, 1)]
+    """Share of the computing time behind which gradients and weights travel."""
+    tensor_fraction: Annotated[float, Possible(0, 1), Plausible(0, 1)]
+    """Share of what tensor parallel sends that no computing hides."""
+    reduce_byte: Annotated[float, Possible(0, HUGE), Plausible(0, 8)]
+    """Gradient that travels for a weight. [byte]"""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """How far it can be trusted."""
+
+
+class DeviceSplit(Row):
+    """A way to split training over devices: tensor x context x data x pipeline of them, ranks in that order."""
+
+    TABLE: ClassVar[str] = "device_split"
+    KEY: ClassVar[tuple[str, ...]] = ("split",)
+
+    split: str
+    """Name."""
+    framework: str
+    """Framework that trains, `framework.framework`."""
+    optimizer: str
+    """Optimizer, `optimizer.optimizer`."""
+    tensor: int
+    """Devices that share each product (Shoeybi et al. 2019)."""
+    pipeline: int
+    """Devices that have consecutive layers each (Narayanan et al. 2021)."""
+    interleave: int
+    """Groups of layers that each of those has."""
+    context: int
+    """Devices that share the tokens of a sample."""
+    data: int
+    """Replicas that take samples of their own."""
+    expert: int
+    """Devices of those of `context` and `data` among which experts are spread."""
+    micro_batches: int
+    """Micro batches of a replica in a step."""
+    zero_stage: Annotated[int, Possible(0, 3)]
+    """What replicas spread among them (Rajbhandari et al. 2019): 0 nothing, 1 the optimizer's states, 2 gradients too, 3 weights too,
+    as fully sharded data parallel does."""
+    recompute: str
+    """What the backward pass makes again: `none`, `selective` (the core of attention) or `full` (each layer from its input)."""
+    is_sequence_parallel: bool
+    """True where what tensor parallel leaves whole is split along the tokens."""
+    block_count: int | None
+    """Layers in place of those that the model has."""
+    adapter_rank: int | None
+    """Rank of the adapters that are trained in place of the weights; null where the weights are."""
+    frozen_precision: str | None
+    """Format in which weights that are not trained are kept; null for their own."""
+
+
 class Die(Row):
     """What is known in print of the silicon of a part: the check of `part_area`, which no prediction rests on."""
 

@@ -76,6 +76,29 @@ class ReadPrecision(ModelRow):
     """Element type of the copy."""
 
 
+class OperatorSplit(ModelRow):
+    """What several devices make of an operator by tensor and expert parallel; one that is done by all of them has no row, but
+    for those of experts."""
+
+    TABLE: ClassVar[str] = "operator_split"
+    KEY: ClassVar[tuple[str, ...]] = ("model", "operator_id")
+
+    operator_id: int
+    """Operator described."""
+    split: str
+    """`column` of a product or look-up of which each device makes some features, `row` of one that adds up partial results of
+    all, `between` of what is split because its operands are, `whole` of what all devices do. Of a backward operator that of its
+    forward."""
+    collective: str | None
+    """`all_reduce` or `all_gather` behind it in tensor parallel; null without one."""
+    collective_tensor_id: int | None
+    """Tensor that it adds up or collects."""
+    is_expert: bool
+    """True of what experts do, but for those that every token passes."""
+    exchanged_tensor_id: int | None
+    """Tensor that expert parallel sends to experts before it or back behind it; null without one."""
+
+
 class Kernel(ModelRow):
     """Operators that run as one kernel under a backend's fusion rules.
 

@@ -16,6 +16,7 @@ from charz.schema.compiled import (
     KernelOperator,
     KernelTensor,
     OperatorPrecision,
+    OperatorSplit,
     PathSegment,
     PrecisionCast,
     ReadPrecision,
@@ -34,6 +35,7 @@ from .lifetime import lifetimes
 from .paths import path_segments
 from .precision import propagate
 from .rules import Recipe, Rules
+from .sharding import Split, splits
 from .wide import stored_wide
 
 Columns = dict[type[Row], dict[str, list[Any]]]
@@ -48,6 +50,9 @@ def compile_graph(graph: Graph, rules: Rules, with_servers: bool = False) -> Col
     flow = flow_of(graph, rules.classes)
     folding_flow = flow_of(graph, rules.classes, folds_constants=True) if any(rules.folds_norm.values()) else flow
     columns: Columns = {}
+    split = splits(graph, rules.classes)
+    named = {name: [getattr(s, name) for s in split] for name in Split._fields}
+    _extend(columns, OperatorSplit, len(split), **named)
     for policy in rules.policies:
         _add_policy(columns, flow, policy, rules)
     compiled: dict[Recipe, Columns] = {}

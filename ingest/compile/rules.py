@@ -17,7 +17,7 @@ from charz.schema.row import Row
 if TYPE_CHECKING:
     import duckdb
 
-COMPILER_VERSION = 6
+COMPILER_VERSION = 7
 """Raised when the compiler itself gives other rows for the same rules; part of the fingerprint."""
 
 EAGER = "eager"

@@ -14,18 +14,18 @@ from __future__ import annotations
 from collections.abc import Container
 
 from ..compile.rules import Classes
-from ..graph import Graph, GraphOperator, GraphTensor, Step
+from ..graph import BACKWARD, Graph, GraphOperator, GraphTensor, Step
 from .symbolic import polynomial, product, scaled
-
-PREFIX = "charz.backward."
-"""Prefix of a backward operator's `aten_operator`."""
 
 FACTORS = {"norm": 2.0, "batch_norm": 2.0, "softmax": 0.8, "rnn": 2.0}
 """Backward FLOPs over forward FLOPs, by class: a norm's gradient needs two more sums and a blend;
 softmax's four operations to the forward's five. Others have factor 1."""
 
-LINEAR_OPERATORS = ("aten.add", "aten.sub", "aten.rsub", "aten.neg")
-"""Arithmetic whose gradient is that of its result."""
+LINEAR_OPERATORS = frozenset({"add", "add_", "sub", "sub_", "rsub", "neg", "neg_"})
+"""Arithmetic of ATen whose gradient is that of its result."""
+
+KEPT = "charz.kv_cache"
+"""Keys or values as they are kept: in training those that were just made."""
 
 
 def add_backward(graph: Graph, classes: Classes) -> None:
@@ -54,7 +54,8 @@ class _Builder:
     def seed(self, tensor: GraphTensor) -> None:
         """The gradient of the loss by an output: given from outside, written once."""
         steps = [Step("main", "move", {"threads": tensor.elements})]
-        self.gradients[tensor.tensor_id] = self._emit("seed", PREFIX + "seed", "create", 0, [], [tensor], steps)[0]
+        self.gradients[tensor.tensor_id] = self._emit("seed", BACKWARD + "seed", "create", 0, [], [tensor], steps)[0]
+        self.graph.operators[-1].targets = [tensor.tensor_id]
 
     def reverse(self, operator: GraphOperator) -> None:
         """The backward operator of one forward operator."""
@@ -69,7 +70,7 @@ class _Builder:
         else:
             made = self._emit(
                 operator.operator,
-                PREFIX + operator.aten_operator,
+                BACKWARD + operator.aten_operator,
                 operator.operator_class,
                 operator.module_id,
                 [*arriving, *self._saved(operator)],
@@ -79,6 +80,8 @@ class _Builder:
             )
         self.graph.operators[-1].source_file = operator.source_file
         self.graph.operators[-1].source_line = operator.source_line
+        self.graph.operators[-1].forward = operator.operator_id
+        self.graph.operators[-1].targets = targets
         for target, gradient in zip(targets, made, strict=True):
             self._accumulate(target, gradient, operator.module_id)
 
@@ -87,9 +90,8 @@ class _Builder:
         return access is None or any(access.values())
 
     def _saved(self, operator: GraphOperator) -> list[int]:
-        if operator.operator_class in self.classes.saving_nothing or operator.aten_operator.startswith(
-            LINEAR_OPERATORS
-        ):
+        is_linear = operator.aten_operator.split(".")[1] in LINEAR_OPERATORS
+        if operator.operator_class in self.classes.saving_nothing or is_linear:
             return []
         return [t for t in dict.fromkeys(operator.reads) if self._moves(operator, t)]
 
@@ -97,16 +99,22 @@ class _Builder:
         """Of a view of everything a view; of a part a copy into zeros; of an expansion a sum."""
         tensors = self.graph.tensors
         whole = tensors[target]
-        if tensors[gradient].elements == whole.elements:
+        if tensors[gradient].elements == whole.elements or operator.aten_operator.startswith(KEPT):
             made = self._emit(
-                operator.operator, PREFIX + operator.aten_operator, "view", operator.module_id, [gradient], [whole], []
+                operator.operator,
+                BACKWARD + operator.aten_operator,
+                "view",
+                operator.module_id,
+                [gradient],
+                [whole],
+                [],
             )[0]
             tensors[made].storage_tensor_id = tensors[gradient].storage_tensor_id
             self.graph.operators[-1].is_view = True
             return made
         steps = [Step("main", "move", {"threads": whole.elements})]
         return self._emit(
-            operator.operator, PREFIX + operator.aten_operator, "copy", operator.module_id, [gradient], [whole], steps
+            operator.operator, BACKWARD + operator.aten_operator, "copy", operator.module_id, [gradient], [whole], steps
         )[0]
 
     def _accumulate(self, target: int, gradient: int, module_id: int) -> None:
@@ -116,8 +124,9 @@ class _Builder:
             steps = [Step("main", "vector", {"flops": tensor.elements, "threads": tensor.elements})]
             name = f"{tensor.tensor}_sum"
             gradient = self._emit(
-                name, PREFIX + "accumulate", "elementwise", module_id, [known, gradient], [tensor], steps
+                name, BACKWARD + "accumulate", "elementwise", module_id, [known, gradient], [tensor], steps
             )[0]
+            self.graph.operators[-1].targets = [target]
         self.gradients[target] = gradient
 
     def _emit(

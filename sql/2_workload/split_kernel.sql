@@ -1,21 +1,48 @@
--- How every kernel of a run behaves when the model is split over several parts, whichever they are. Tensor parallel pairs the
--- kernels that multiply by weights along the depth of the graph: the first of a pair is split by columns, the next by rows,
--- after which an all-reduce adds the partial results (Shoeybi et al. 2019, Megatron-LM); everything from the first to the
--- second is split with them, the rest is done by every part. A normalization over features needs whole rows, so pairs do not
--- reach over one, nor into or out of a module of experts; a first without a second is followed by an all-gather. Partial
--- results of experts are added up before those of a token are, so that all-reduce is an upper bound. Expert parallel splits
--- the kernels of modules named as experts, but for those every token passes.
+-- How every kernel of a run behaves when the model is split over several parts, whichever they are: as its anchor does
+-- (`operator_split`), with the collectives of all its operators. Partial results of experts are added up before those of a token
+-- are, so that their all-reduce is an upper bound.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, kernel_id
 CREATE TABLE split_kernel AS
-WITH barriers AS (
-    SELECT DISTINCT k.model, k.backend, k.kernel_id
-    FROM kernel_operator AS k
-    INNER JOIN operator AS o ON o.model = k.model AND o.operator_id = k.operator_id
-    INNER JOIN module AS d ON d.model = o.model AND d.module_id = o.module_id
-    WHERE o.operator_class = 'norm' OR (o.operator_class = 'reduction' AND d.class_name LIKE '%Norm%')
+WITH sent_tensors AS (
+    SELECT
+        c.model,
+        c.backend,
+        c.kernel_id,
+        c.tensor_id,
+        c.collective
+    FROM (
+        SELECT k.model, k.backend, k.kernel_id, s.collective_tensor_id AS tensor_id, s.collective
+        FROM kernel_operator AS k
+        INNER JOIN operator_split AS s ON s.model = k.model AND s.operator_id = k.operator_id
+        WHERE s.collective IS NOT NULL
+        UNION ALL
+        SELECT k.model, k.backend, k.kernel_id, s.exchanged_tensor_id AS tensor_id, 'all_to_all' AS collective
+        FROM kernel_operator AS k
+        INNER JOIN operator_split AS s ON s.model = k.model AND s.operator_id = k.operator_id
+        WHERE s.exchanged_tensor_id IS NOT NULL
+    ) AS c
 ),
 
-weighted_kernels AS (
+sent_bytes AS (
+    SELECT
+        r.model,
+        r.scenario_id,
+        c.kernel_id,
+        SUM(CASE WHEN c.collective = 'all_reduce' THEN z.elements * p.bits / 8e0 ELSE 0e0 END) AS all_reduce_byte,
+        SUM(CASE WHEN c.collective = 'all_gather' THEN z.elements * p.bits / 8e0 ELSE 0e0 END) AS all_gather_byte,
+        SUM(CASE WHEN c.collective = 'all_to_all' THEN z.elements * p.bits / 8e0 ELSE 0e0 END) AS all_to_all_byte
+    FROM run AS r
+    INNER JOIN sent_tensors AS c ON c.model = r.model AND c.backend = r.backend
+    INNER JOIN tensor_precision AS t
+        ON t.model = r.model AND t.policy = r.precision AND t.tensor_id = c.tensor_id
+    INNER JOIN precision AS p ON p.precision = t.precision
+    INNER JOIN tensor_size AS z
+        ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
+        AND z.logit_tokens = r.logit_tokens AND z.tensor_id = c.tensor_id
+    GROUP BY r.model, r.scenario_id, c.kernel_id
+),
+
+placed_kernels AS (
     SELECT
         k.model,
         k.backend,
@@ -24,83 +51,16 @@ weighted_kernels AS (
         k.sequence,
         k.scenario_id,
         k.kernel_id,
+        k.fused_kernel_id,
+        k.anchor_operator_id,
         k.position,
-        -- That of its product: what is fused behind one may read a kernel as deep, as in SiLU(gate) * up.
-        o.stage,
-        COALESCE(h.held_byte, 0e0) AS weight_byte,
-        c.crossing_byte,
-        s.input_byte,
-        s.output_byte,
-        s.weight_byte > 0e0 AND s.macs > 0e0 AND s.kernel_class <> 'depthwise_conv' AS is_weighted,
-        n.kernel_id IS NOT NULL AS is_barrier,
-        d.path LIKE '%expert%' AND d.path NOT LIKE '%shared_expert%' AS is_expert
+        NULLIF(REGEXP_EXTRACT(CONCAT(k.module, '.'), '^((.*?\.)?[0-9]+)\.', 1), '') AS block,
+        o.aten_operator LIKE 'charz.backward.%' AS is_backward,
+        MIN(CASE WHEN block IS NOT NULL THEN k.position END) OVER (
+            PARTITION BY k.model, k.scenario_id, o.aten_operator LIKE 'charz.backward.%'
+        ) AS block_position
     FROM run_kernel AS k
-    INNER JOIN shape AS s
-        ON s.model = k.model AND s.backend = k.backend AND s.precision = k.precision AND s.batch = k.batch
-        AND s.sequence = k.sequence AND s.scenario_id = k.scenario_id AND s.shape_id = k.shape_id
     INNER JOIN operator AS o ON o.model = k.model AND o.operator_id = k.anchor_operator_id
-    INNER JOIN module AS d ON d.model = o.model AND d.module_id = o.module_id
-    LEFT JOIN barriers AS n ON n.model = k.model AND n.backend = k.backend AND n.kernel_id = k.fused_kernel_id
-    LEFT JOIN held_weight AS h ON h.model = k.model AND h.scenario_id = k.scenario_id AND h.kernel_id = k.kernel_id
-    LEFT JOIN cut_byte AS c ON c.model = k.model AND c.scenario_id = k.scenario_id AND c.kernel_id = k.kernel_id
-),
-
--- Runs whose kernels are weighted, barriers and of experts alike are paired alike: those of the first of them are ranked.
-run_patterns AS (
-    SELECT
-        model,
-        scenario_id,
-        BIT_XOR(HASH(kernel_id, position, stage, is_weighted, is_barrier, is_expert)) AS pattern
-    FROM weighted_kernels
-    GROUP BY model, scenario_id
-),
-
-first_runs AS (
-    SELECT model, scenario_id, MIN(scenario_id) OVER (PARTITION BY model, pattern) AS first_scenario_id
-    FROM run_patterns
-),
-
-regions AS (
-    SELECT
-        k.model,
-        k.scenario_id,
-        k.kernel_id,
-        k.stage,
-        k.is_weighted,
-        k.is_expert,
-        SUM(CASE WHEN k.is_barrier THEN 1 ELSE 0 END) OVER (
-            PARTITION BY k.model, k.scenario_id ORDER BY k.stage RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-        ) AS region,
-        k.is_weighted AND ROW_NUMBER() OVER (
-            PARTITION BY k.model, k.scenario_id, k.is_expert, k.stage ORDER BY k.is_weighted DESC, k.position
-        ) = 1 AS opens_stage
-    FROM weighted_kernels AS k
-    INNER JOIN first_runs AS r
-        ON r.model = k.model AND r.scenario_id = k.scenario_id AND r.first_scenario_id = k.scenario_id
-),
-
-ranked_stages AS (
-    SELECT
-        *,
-        SUM(CASE WHEN opens_stage THEN 1 ELSE 0 END) OVER (
-            PARTITION BY model, scenario_id, region, is_expert ORDER BY stage
-            RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-        ) AS weighted_rank,
-        SUM(CASE WHEN opens_stage THEN 1 ELSE 0 END) OVER (PARTITION BY model, scenario_id, region, is_expert) AS last_rank
-    FROM regions
-),
-
-paired_kernels AS (
-    SELECT
-        *,
-        CASE
-            WHEN weighted_rank = 0 THEN 'whole'
-            WHEN MOD(weighted_rank, 2) = 0 THEN CASE WHEN is_weighted THEN 'second' ELSE 'whole' END
-            WHEN weighted_rank < last_rank THEN 'first'
-            WHEN is_weighted THEN 'alone'
-            ELSE 'whole'
-        END AS split
-    FROM ranked_stages
 )
 
 SELECT
@@ -111,26 +71,34 @@ SELECT
     k.sequence,
     k.scenario_id,
     k.kernel_id,
-    -- True when tensor parallel splits it.
-    p.split <> 'whole' AS is_split,
-    -- Bytes an all-reduce after it adds up in tensor parallel; 0 without one. [byte]
-    CASE WHEN p.split = 'second' THEN k.output_byte ELSE 0e0 END AS all_reduce_byte,
-    -- Bytes an all-gather after it collects in tensor parallel: the result of a pair without a second; else 0. [byte]
-    CASE WHEN p.split = 'alone' THEN k.output_byte ELSE 0e0 END AS all_gather_byte,
-    -- True when expert parallel splits it.
-    k.is_expert,
-    -- Bytes expert parallel sends to the experts before it or back after it; 0 elsewhere. [byte]
+    -- Module that stands for one of a model's equal layers: the path up to its first number; null outside of them.
+    k.block,
+    -- `block` in one of them; `first` before them and `last` behind, in the backward pass likewise.
     CASE
-        WHEN NOT k.is_expert THEN 0e0
-        WHEN p.split = 'second' THEN k.output_byte
-        WHEN p.opens_stage THEN k.input_byte
-        ELSE 0e0
-    END AS all_to_all_byte,
+        WHEN k.block IS NOT NULL THEN 'block'
+        WHEN (k.position < COALESCE(k.block_position, k.position + 1)) = k.is_backward THEN 'last'
+        ELSE 'first'
+    END AS place,
+    -- True in the backward pass.
+    k.is_backward,
+    COALESCE(s.split, 'whole') AS split,
+    -- True when tensor parallel splits it.
+    COALESCE(s.split <> 'whole', FALSE) AS is_split,
+    -- Bytes an all-reduce after it adds up in tensor parallel; 0 without one. [byte]
+    COALESCE(b.all_reduce_byte, 0e0) AS all_reduce_byte,
+    -- Bytes an all-gather after it collects in tensor parallel: a result that is needed whole; else 0. [byte]
+    COALESCE(b.all_gather_byte, 0e0) AS all_gather_byte,
+    -- True when expert parallel splits it.
+    COALESCE(s.is_expert, FALSE) AS is_expert,
+    -- Bytes expert parallel sends to the experts before it or back after it; 0 elsewhere. [byte]
+    COALESCE(b.all_to_all_byte, 0e0) AS all_to_all_byte,
     -- Weights it needs in memory, however many of them it reads. [byte]
-    k.weight_byte,
+    COALESCE(h.held_byte, 0e0) AS weight_byte,
     -- Bytes that cross a cut of the run after it (`cut_byte`); null after a kernel that the backend inserts. [byte]
-    k.crossing_byte
-FROM weighted_kernels AS k
-INNER JOIN first_runs AS r ON r.model = k.model AND r.scenario_id = k.scenario_id
-INNER JOIN paired_kernels AS p
-    ON p.model = r.model AND p.scenario_id = r.first_scenario_id AND p.kernel_id = k.kernel_id
+    c.crossing_byte
+FROM placed_kernels AS k
+LEFT JOIN operator_split AS s ON s.model = k.model AND s.operator_id = k.anchor_operator_id
+LEFT JOIN sent_bytes AS b
+    ON b.model = k.model AND b.scenario_id = k.scenario_id AND b.kernel_id = k.kernel_id AND k.kernel_id = k.fused_kernel_id
+LEFT JOIN held_weight AS h ON h.model = k.model AND h.scenario_id = k.scenario_id AND h.kernel_id = k.kernel_id
+LEFT JOIN cut_byte AS c ON c.model = k.model AND c.scenario_id = k.scenario_id AND c.kernel_id = k.kernel_id

@@ -47,6 +47,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "serve": {"model": "decoder", "on": "t4", "input": 64, "output": 16, "concurrency": 4},
     "sql": {"query": "SELECT hardware FROM hardware ORDER BY 1"},
     "sweep": {"models": "small", "on": "t4", "batch": "1:4"},
+    "train": {"models": "small", "on": "t4"},
     "validate": {},
     "what_if": {
         "changes": {"t4.sm.unit_count": 80}, "method": "report", "arguments": ["small"], "options": {"on": "t4"},
@@ -57,7 +58,11 @@ CALLS: dict[str, dict[str, Any]] = {
 EMPTY = ("hardware_check", "serve")
 """Tools that find nothing here: no part is at fault, and the model that is said to decode keeps no cache."""
 
-REFUSED = {"measurements_list": "no measurements in the database", "validate": "no measured run can be scored"}
+REFUSED = {
+    "measurements_list": "no measurements in the database",
+    "validate": "no measured run can be scored",
+    "train": "no backward pass: small",
+}
 """Tools that the small file has nothing for, and what they say."""
 
 

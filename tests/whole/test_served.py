@@ -164,7 +164,7 @@ def test_a_version_whose_numbers_cannot_be(made: Bench) -> None:
 
 
 def test_several_devices_share_each_kernel(made: Bench) -> None:
-    """Two all-reduces a layer of batch x hidden, n times less of each weight to read, links with their latency."""
+    """Two all-reduces a layer and one of the look-up, of batch x hidden, n times less of each weight to read, links with their latency."""
     batch = 16
     rows = [
         scenario(i, batch=batch, context=CONTEXT, phase="decode", device_count=n, **OF)
@@ -178,7 +178,7 @@ def test_several_devices_share_each_kernel(made: Bench) -> None:
     ((byte_per_s, call_s, step_s),) = made.rows(link, [PART])
     for i, n in ((3, 2), (4, 8)):
         byte = batch * HIDDEN * FP16
-        reduces = 2 * LAYERS * (2 * (n - 1) / n * byte / byte_per_s + call_s + 2 * (n - 1) * step_s)
+        reduces = (2 * LAYERS + 1) * (2 * (n - 1) / n * byte / byte_per_s + call_s + 2 * (n - 1) * step_s)
         gather = (n - 1) / n * batch * VOCABULARY * FP16 / byte_per_s + call_s + (n - 1) * step_s
         assert found[i][1] == pytest.approx(reduces + gather)
     memory = dict(made.rows("SELECT scenario_id, weight_byte FROM run_memory"))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from oracle.database import Bench, scenario
+from oracle.database import Bench, rules, scenario
 
 from charz.ingest.pipeline import to_graph
 from charz.ingest.sources import build
 from charz.ingest.sources.spec import parse
+from charz.ingest.trace.backward import add_backward
 from charz.schema.scenario import Scenario
 
 pytest.importorskip("transformers")
@@ -36,6 +37,66 @@ def test_gate_and_up_are_one_first_half() -> None:
             GROUP BY scenario_id
             """
         )
-    reduced = 2 * LAYERS * [TOKENS * HIDDEN * 2]  # behind attention and behind `down`, fp16
+    reduced = (2 * LAYERS + 1) * [TOKENS * HIDDEN * 2]  # of the look-up, behind attention and behind `down`, fp16
     gathered = [TOKENS * VOCABULARY * 2]  # of the head
     assert {i: (r, g) for i, r, g in found} == {row.scenario_id: (reduced, gathered) for row in rows}
+
+
+DECODERS = {
+    "hf:gpt2": {"n_layer": LAYERS, "n_embd": HIDDEN, "n_head": 4, "vocab_size": VOCABULARY},
+    "hf:llama-3.2-1b": SETTINGS,
+    "hf:t5-small": {
+        "num_layers": LAYERS,
+        "num_decoder_layers": LAYERS,
+        "d_model": HIDDEN,
+        "d_ff": 512,
+        "num_heads": 4,
+        "vocab_size": VOCABULARY,
+    },
+}
+COLLECTIVES = {
+    # Forward: of the look-up, behind attention and MLP of each layer. Backward: before both, and before the head.
+    "hf:gpt2": (1 + 2 * LAYERS, 1 + 2 * LAYERS),
+    "hf:llama-3.2-1b": (1 + 2 * LAYERS, 1 + 2 * LAYERS),
+    # Both sides have a look-up and two a layer, those of the decoder one more, behind and before what reads the encoder; the
+    # gradients of keys and values of all layers are added up once.
+    "hf:t5-small": (2 + 2 * LAYERS + 3 * LAYERS, 1 + 2 * LAYERS + 3 * LAYERS + 1),
+}
+
+
+@pytest.mark.parametrize("source", DECODERS)
+def test_every_product_is_split_forward_and_backward(source: str) -> None:
+    """Whatever operators a model is written with; all-reduces of tokens x hidden, and none of logits in training."""
+    spec = parse(source, settings=tuple((k, str(v)) for k, v in DECODERS[source].items()))
+    request = build(spec)
+    request.module.train()
+    graph, _ = to_graph(request)
+    add_backward(graph, rules().classes)
+    with Bench(("shape_share", "split_kernel", "run_collective")) as bench:
+        bench.add_graph(graph, "trained")
+        bench.execute("UPDATE model SET is_training = true")
+        bench.replace_rows(Scenario, [scenario(1, sequence=TOKENS, precision="fp16", backend="eager", device_count=8)])
+        products = bench.rows(
+            """
+            SELECT o.aten_operator LIKE 'charz.backward.%', COUNT(*), SUM(CASE WHEN k.is_split THEN 1 ELSE 0 END),
+                MIN(s.device_share), MAX(s.device_share)
+            FROM split_kernel AS k
+            INNER JOIN run_kernel AS r ON r.model = k.model AND r.scenario_id = k.scenario_id AND r.kernel_id = k.kernel_id
+            INNER JOIN operator AS o ON o.model = r.model AND o.operator_id = r.anchor_operator_id
+            INNER JOIN operator_class AS c ON c.operator_class = o.operator_class
+            INNER JOIN shape_share AS s
+                ON s.model = r.model AND s.scenario_id = r.scenario_id AND s.shape_id = r.shape_id
+            WHERE c.is_matrix
+            GROUP BY ALL ORDER BY ALL
+            """
+        )
+        ((byte, count, gathered),) = bench.rows(
+            "SELECT all_reduce_byte, all_reduce_count, all_gather_byte FROM run_collective"
+        )
+    for _, of_them, split, least, most in products:
+        assert of_them == split > 0
+        assert (least, most) == (1 / 8, 1 / 8)
+    assert [is_backward for is_backward, *_ in products] == [False, True]
+    forward, backward = COLLECTIVES[source]
+    assert (count, gathered) == (forward + backward, 0)
+    assert byte == (forward + backward) * TOKENS * HIDDEN * 2

@@ -23,6 +23,7 @@ from .ask.serve import Serve
 from .ask.sql import Sql
 from .ask.step import Step
 from .ask.sweep import Sweep
+from .ask.train import Train
 from .catalog.calibrate import Calibrate
 from .catalog.coverage import Coverage
 from .catalog.hardware import Hardware
@@ -68,6 +69,7 @@ class Session(
     Report,
     Serve,
     Sweep,
+    Train,
     Coverage,
     Models,
     Measure,

@@ -1,0 +1,17 @@
+-- Keys and values that the layers of a training run make.
+-- Grain: model, scenario_id
+CREATE VIEW key_value_byte AS
+SELECT
+    r.model,
+    r.scenario_id,
+    -- Their size. [byte]
+    SUM(z.elements * p.bits / 8e0) AS kv_byte
+FROM run AS r
+INNER JOIN model AS m ON m.model = r.model AND m.is_training
+INNER JOIN tensor AS t ON t.model = r.model AND t.role = 'kv_cache'
+INNER JOIN tensor_precision AS f ON f.model = r.model AND f.policy = r.precision AND f.tensor_id = t.tensor_id
+INNER JOIN precision AS p ON p.precision = f.precision
+INNER JOIN tensor_size AS z
+    ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
+    AND z.logit_tokens = r.logit_tokens AND z.tensor_id = t.tensor_id
+GROUP BY r.model, r.scenario_id

@@ -1,0 +1,126 @@
+-- A micro batch of a split: what all layers and what stands before and behind them take on the devices that share them, and what
+-- these send one another. Tensor parallel adds up partial results in both passes (Shoeybi et al. 2019), again where a layer is
+-- repeated; context parallel passes keys and values round a ring, once forward and with their gradients backward, behind the cores
+-- of attentions (Liu et al. 2023, Ring Attention); experts are sent tokens and send them back.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, split
+CREATE VIEW split_micro_batch AS
+WITH joined_sums AS (
+    SELECT
+        g.*,
+        m.split,
+        m.layers,
+        m.layer_factor,
+        m.stage_share,
+        m.whole_parts,
+        d.tensor,
+        d.context,
+        d.expert,
+        d.pipeline,
+        d.recompute,
+        d.adapter_rank,
+        CASE WHEN d.recompute = 'full' THEN 1e0 ELSE 0e0 END AS repeats,
+        f.kernel_factor,
+        f.overlap_fraction,
+        f.tensor_fraction,
+        t.forward_reduce_byte,
+        t.backward_reduce_byte,
+        t.forward_reduce_count,
+        t.backward_reduce_count,
+        t.end_reduce_byte,
+        t.end_reduce_count,
+        t.forward_exchange_byte,
+        t.backward_exchange_byte,
+        t.forward_exchange_count,
+        t.kv_byte,
+        l.collective_call_s,
+        l.tensor_byte_per_s,
+        l.tensor_step_s,
+        l.context_byte_per_s,
+        l.context_step_s,
+        l.expert_byte_per_s,
+        l.expert_step_s
+    FROM training_sum AS g
+    INNER JOIN trained_run AS t
+        ON t.model = g.model AND t.backend = g.backend AND t.precision = g.precision AND t.batch = g.batch
+        AND t.sequence = g.sequence AND t.scenario_id = g.scenario_id
+    INNER JOIN split_memory AS m
+        ON m.model = g.model AND m.backend = g.backend AND m.precision = g.precision AND m.batch = g.batch
+        AND m.sequence = g.sequence AND m.scenario_id = g.scenario_id
+    INNER JOIN device_split AS d ON d.split = m.split
+    INNER JOIN framework AS f ON f.framework = d.framework
+    INNER JOIN split_link AS l ON l.hardware = g.hardware AND l.split = m.split
+    WHERE g.fault IS NULL
+),
+
+computed_times AS (
+    SELECT
+        *,
+        kernel_factor * layer_factor * (forward_split_s / NULLIF(tensor, 0) + forward_whole_s / NULLIF(whole_parts, 0))
+        / NULLIF(context, 0) AS forward_s,
+        kernel_factor * layer_factor * (
+            (backward_split_s - CASE WHEN adapter_rank IS NULL THEN 0e0 ELSE backward_weighted_s / 2e0 END) / NULLIF(tensor, 0)
+            + backward_whole_s / NULLIF(whole_parts, 0)
+        ) / NULLIF(context, 0) AS backward_s,
+        kernel_factor * layer_factor * forward_core_s / NULLIF(tensor * context, 0) AS core_s,
+        kernel_factor * layer_factor * backward_core_s / NULLIF(tensor * context, 0) AS core_backward_s,
+        kernel_factor * (first_split_s / NULLIF(tensor, 0) + first_whole_s / NULLIF(whole_parts, 0)) / NULLIF(context, 0)
+            AS first_s,
+        kernel_factor * (last_split_s / NULLIF(tensor, 0) + last_whole_s / NULLIF(whole_parts, 0)) / NULLIF(context, 0)
+            AS last_s,
+        (context - 1e0) / NULLIF(context, 0) * layer_factor * kv_byte / NULLIF(tensor * context_byte_per_s, 0e0)
+        + (context - 1e0) * layers * context_step_s AS turn_s
+    FROM joined_sums
+)
+
+SELECT
+    model,
+    hardware,
+    backend,
+    precision,
+    batch,
+    sequence,
+    scenario_id,
+    split,
+    layers,
+    layer_factor,
+    stage_share,
+    whole_parts,
+    overlap_fraction,
+    dram_byte_per_s,
+    dense_ops_per_s,
+    static_w,
+    run_call_s,
+    dynamic_energy_j,
+    forward_energy_j,
+    -- Forward pass of all layers. [s]
+    forward_s,
+    -- Backward pass of all layers; without gradients of weights where adapters are trained. [s]
+    backward_s,
+    -- What of the forward pass the backward pass makes again. [s]
+    CASE recompute WHEN 'full' THEN forward_s WHEN 'selective' THEN core_s ELSE 0e0 END AS recompute_s,
+    -- What stands before the layers, both passes. [s]
+    first_s,
+    -- What stands behind the layers, both passes. [s]
+    last_s,
+    -- What tensor parallel sends for the layers, as far as nothing hides it. [s]
+    tensor_fraction * ring_time(
+        tensor, ((1e0 + repeats) * forward_reduce_byte + backward_reduce_byte) * layer_factor / NULLIF(context, 0),
+        ((1e0 + repeats) * forward_reduce_count + backward_reduce_count) * layer_factor, 0e0, 0e0, tensor_byte_per_s,
+        CASE WHEN tensor > 1 THEN collective_call_s ELSE 0e0 END, tensor_step_s
+    ) AS tensor_s,
+    -- What it sends for what stands before and behind the layers. [s]
+    tensor_fraction * ring_time(
+        tensor, end_reduce_byte / NULLIF(context, 0), end_reduce_count, 0e0, 0e0, tensor_byte_per_s,
+        CASE WHEN tensor > 1 THEN collective_call_s ELSE 0e0 END, tensor_step_s
+    ) AS end_tensor_s,
+    -- What is sent to experts and back. [s]
+    CASE WHEN expert = 1 THEN 0e0 ELSE
+        (expert - 1e0) / NULLIF(expert, 0) * layer_factor * ((1e0 + repeats) * forward_exchange_byte + backward_exchange_byte)
+        / NULLIF(context * whole_parts * expert_byte_per_s, 0e0)
+        + (2e0 + repeats) * layer_factor * forward_exchange_count * (collective_call_s + (expert - 1e0) * expert_step_s)
+    END AS expert_s,
+    -- What context parallel passes on, as far as attentions do not hide it. [s]
+    (1e0 + repeats) * GREATEST(0e0, turn_s - core_s) + GREATEST(0e0, 2e0 * turn_s - core_backward_s) AS context_s,
+    -- Host time to issue both passes of all layers and what stands before and behind them. [s]
+    ((1e0 + repeats) * forward_host_s + backward_host_s) * layer_factor AS host_s
+FROM computed_times

@@ -1,0 +1,73 @@
+-- Device time of a training run by the pass and the place of its kernels, and by what several devices make of them; sums of all
+-- layers, and of what stands before and behind them in both passes.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
+CREATE VIEW training_sum AS
+SELECT
+    k.model,
+    s.hardware,
+    k.backend,
+    k.precision,
+    k.batch,
+    k.sequence,
+    k.scenario_id,
+    -- Forward pass of the layers, kernels that tensor parallel splits. [s]
+    SUM(CASE WHEN k.place = 'block' AND NOT k.is_backward AND k.is_split THEN k.kernel_count * s.device_s ELSE 0e0 END)
+        AS forward_split_s,
+    -- The others. [s]
+    SUM(CASE WHEN k.place = 'block' AND NOT k.is_backward AND NOT k.is_split THEN k.kernel_count * s.device_s ELSE 0e0 END)
+        AS forward_whole_s,
+    -- Backward pass of the layers, kernels that tensor parallel splits. [s]
+    SUM(CASE WHEN k.place = 'block' AND k.is_backward AND k.is_split THEN k.kernel_count * s.device_s ELSE 0e0 END)
+        AS backward_split_s,
+    -- The others. [s]
+    SUM(CASE WHEN k.place = 'block' AND k.is_backward AND NOT k.is_split THEN k.kernel_count * s.device_s ELSE 0e0 END)
+        AS backward_whole_s,
+    -- Part of the split backward pass in products with weights, half of which makes the gradients of weights. [s]
+    SUM(CASE WHEN k.place = 'block' AND k.is_backward AND k.is_weighted THEN k.kernel_count * s.device_s ELSE 0e0 END)
+        AS backward_weighted_s,
+    -- Cores of attentions in the forward pass. [s]
+    SUM(CASE WHEN k.place = 'block' AND NOT k.is_backward AND k.is_core THEN k.kernel_count * s.device_s ELSE 0e0 END)
+        AS forward_core_s,
+    -- Cores of attentions in the backward pass. [s]
+    SUM(CASE WHEN k.place = 'block' AND k.is_backward AND k.is_core THEN k.kernel_count * s.device_s ELSE 0e0 END)
+        AS backward_core_s,
+    -- What stands before the layers, split. [s]
+    SUM(CASE WHEN k.place = 'first' AND k.is_split THEN k.kernel_count * s.device_s ELSE 0e0 END) AS first_split_s,
+    -- What stands before the layers and is not. [s]
+    SUM(CASE WHEN k.place = 'first' AND NOT k.is_split THEN k.kernel_count * s.device_s ELSE 0e0 END) AS first_whole_s,
+    -- What stands behind the layers, split. [s]
+    SUM(CASE WHEN k.place = 'last' AND k.is_split THEN k.kernel_count * s.device_s ELSE 0e0 END) AS last_split_s,
+    -- What stands behind the layers and is not. [s]
+    SUM(CASE WHEN k.place = 'last' AND NOT k.is_split THEN k.kernel_count * s.device_s ELSE 0e0 END) AS last_whole_s,
+    -- Host time to issue the forward pass; 0 where one launch starts all kernels. [s]
+    SUM(
+        CASE
+            WHEN k.is_backward OR s.dispatch = 'graph' THEN 0e0
+            ELSE (k.kernel_count * s.host_kernel_s + k.view_count * s.host_view_s) * s.host_factor
+        END
+    ) AS forward_host_s,
+    -- Host time to issue the backward pass, likewise. [s]
+    SUM(
+        CASE
+            WHEN NOT k.is_backward OR s.dispatch = 'graph' THEN 0e0
+            ELSE (k.kernel_count * s.host_kernel_s + k.view_count * s.host_view_s) * s.host_factor
+        END
+    ) AS backward_host_s,
+    -- Energy of arithmetic and traffic of both passes; null when a coefficient is missing. [J]
+    SUM(k.kernel_count * s.dynamic_energy_j) + CASE WHEN COUNT(*) > COUNT(s.dynamic_energy_j) THEN NULL ELSE 0e0 END
+        AS dynamic_energy_j,
+    -- Part of it in the forward pass of the layers; null likewise. [J]
+    SUM(CASE WHEN k.place = 'block' AND NOT k.is_backward THEN k.kernel_count * s.dynamic_energy_j ELSE 0e0 END)
+    + CASE WHEN COUNT(*) > COUNT(s.dynamic_energy_j) THEN NULL ELSE 0e0 END AS forward_energy_j,
+    -- Host time of the call. [s]
+    MAX(s.run_call_s) AS run_call_s,
+    MAX(s.static_w) AS static_w,
+    MAX(s.dram_byte_per_s) AS dram_byte_per_s,
+    MAX(s.dense_ops_per_s) AS dense_ops_per_s,
+    -- A number for which there is no answer; null where there is none.
+    MAX(s.fault) AS fault
+FROM trained_kernel AS k
+INNER JOIN clocked_shape AS s
+    ON s.model = k.model AND s.backend = k.backend AND s.precision = k.precision AND s.batch = k.batch
+    AND s.sequence = k.sequence AND s.scenario_id = k.scenario_id AND s.shape_id = k.shape_id
+GROUP BY k.model, s.hardware, k.backend, k.precision, k.batch, k.sequence, k.scenario_id

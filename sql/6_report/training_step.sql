@@ -1,0 +1,123 @@
+-- Training over devices: a step of every split of a training run on every part, what its time is made of, what a device holds, and
+-- model FLOPs utilization as papers count it: three forward passes, no recomputation (Korthikanti et al. 2022). The run is a micro
+-- batch.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, split
+CREATE VIEW training_step AS
+WITH steps AS (
+    SELECT
+        s.*,
+        l.interconnect,
+        l.device_count,
+        m.weight_byte,
+        m.gradient_byte,
+        m.optimizer_byte,
+        m.activation_byte,
+        m.peak_memory_byte,
+        h.dram_byte AS device_byte,
+        h.is_simulated,
+        m.peak_memory_byte <= h.dram_byte AS fits_device,
+        p.price_usd_per_hour,
+        s.batch * d.micro_batches * d.data AS global_batch,
+        2e0 * (CASE WHEN d.adapter_rank IS NULL THEN 2e0 + 1e0 ELSE 2e0 END) * d.micro_batches * d.data
+        * (m.layer_factor * t.block_macs + t.end_macs) AS model_flops,
+        2e0 * d.micro_batches * d.data * m.layer_factor
+        * CASE d.recompute WHEN 'full' THEN t.block_macs WHEN 'selective' THEN t.core_macs ELSE 0e0 END AS repeated_flops,
+        s.compute_s + s.recompute_s + s.tensor_s + s.expert_s + s.context_s + s.send_s + s.bubble_s + s.host_s + s.data_s
+        + s.optimizer_s AS all_s,
+        s.tensor_s + s.expert_s + s.context_s + s.send_s + s.data_s AS links_s
+    FROM split_step AS s
+    INNER JOIN device_split AS d ON d.split = s.split
+    INNER JOIN split_link AS l ON l.hardware = s.hardware AND l.split = s.split
+    INNER JOIN split_memory AS m
+        ON m.model = s.model AND m.backend = s.backend AND m.precision = s.precision AND m.batch = s.batch
+        AND m.sequence = s.sequence AND m.scenario_id = s.scenario_id AND m.split = s.split
+    INNER JOIN trained_run AS t
+        ON t.model = s.model AND t.backend = s.backend AND t.precision = s.precision AND t.batch = s.batch
+        AND t.sequence = s.sequence AND t.scenario_id = s.scenario_id
+    INNER JOIN part AS h ON h.hardware = s.hardware
+    LEFT JOIN part_price AS p ON p.hardware = s.hardware
+)
+
+SELECT
+    s.model,
+    s.hardware,
+    s.backend,
+    s.precision,
+    s.batch,
+    s.sequence,
+    s.scenario_id,
+    s.split,
+    d.framework,
+    d.tensor,
+    d.pipeline,
+    d.interleave,
+    d.context,
+    d.data,
+    d.expert,
+    d.micro_batches,
+    d.zero_stage,
+    d.recompute,
+    d.is_sequence_parallel,
+    d.optimizer,
+    d.adapter_rank,
+    d.frozen_precision,
+    s.interconnect,
+    s.device_count,
+    -- Samples of a step.
+    CAST(s.global_batch AS BIGINT) AS global_batch,
+    -- Time of a step: all that follows but `sync_s`; null where it does not fit. [s]
+    CASE WHEN s.fits_device THEN s.all_s END AS step_s,
+    s.compute_s,
+    s.recompute_s,
+    s.tensor_s,
+    s.expert_s,
+    s.context_s,
+    s.send_s,
+    s.bubble_s,
+    s.host_s,
+    s.data_s,
+    s.optimizer_s,
+    s.sync_s,
+    -- Tokens, or samples of a model without a sequence, that are trained in a second; null where it does not fit. [1/s]
+    CASE WHEN s.fits_device THEN s.global_batch * GREATEST(s.sequence, 1) / NULLIF(s.all_s, 0e0) END AS tokens_per_s,
+    -- Operations as papers count them in the time over those at the dense peak: model FLOPs utilization; null where it does not fit.
+    CASE WHEN s.fits_device THEN s.model_flops / NULLIF(s.all_s * s.device_count * s.dense_ops_per_s, 0e0) END AS mfu_fraction,
+    -- The same with those that are repeated: hardware FLOPs utilization; null where it does not fit.
+    CASE
+        WHEN s.fits_device
+            THEN (s.model_flops + s.repeated_flops) / NULLIF(s.all_s * s.device_count * s.dense_ops_per_s, 0e0)
+    END AS hfu_fraction,
+    -- Operations of a step as papers count them: three forward passes, two where weights are frozen.
+    s.model_flops,
+    -- Operations of a step that are repeated.
+    s.repeated_flops,
+    s.weight_byte,
+    s.gradient_byte,
+    s.optimizer_byte,
+    s.activation_byte,
+    s.peak_memory_byte,
+    -- Main memory of the part. [byte]
+    s.device_byte,
+    -- True when it fits the part's main memory.
+    s.fits_device,
+    -- What takes most of the time: `compute`, `recompute`, `links`, `bubble`, `host` or `optimizer`; null where it does not fit.
+    CASE
+        WHEN NOT s.fits_device THEN NULL
+        WHEN s.compute_s >= GREATEST(s.recompute_s, s.links_s, s.bubble_s, s.host_s, s.optimizer_s) THEN 'compute'
+        WHEN s.links_s >= GREATEST(s.recompute_s, s.bubble_s, s.host_s, s.optimizer_s) THEN 'links'
+        WHEN s.bubble_s >= GREATEST(s.recompute_s, s.host_s, s.optimizer_s) THEN 'bubble'
+        WHEN s.host_s >= GREATEST(s.recompute_s, s.optimizer_s) THEN 'host'
+        WHEN s.optimizer_s >= s.recompute_s THEN 'optimizer'
+        ELSE 'recompute'
+    END AS step_limit,
+    -- Energy of all devices; null where it does not fit or a coefficient is missing. [J]
+    CASE WHEN s.fits_device THEN s.dynamic_energy_j + s.device_count * s.static_w * s.all_s END AS energy_j,
+    -- Rent of all devices for a million tokens; null where it does not fit or is unknown. [USD]
+    CASE
+        WHEN s.fits_device
+            THEN s.price_usd_per_hour / 3600e0 * s.device_count * s.all_s * 1e6
+                / NULLIF(s.global_batch * GREATEST(s.sequence, 1), 0)
+    END AS million_tokens_usd,
+    s.is_simulated
+FROM steps AS s
+INNER JOIN device_split AS d ON d.split = s.split

@@ -1,0 +1,195 @@
+"""Training over devices."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from charz.schema.catalog import DeviceSplit
+from charz.schema.errors import CharzError, unknown_name
+
+from ..answer import Rows, answer
+from ..axes import names, one_of, sizes
+from ..core import Core, Question
+from ..parameters import Backends, Batches, Caps, Models, Parts, Precisions, Sequences, Sizes, Text, Top
+from ..scoped import Scoped
+
+TRAINED_PRECISIONS = ("bf16", "fp16", "fp32")
+"""Policies of which a part takes the first that it computes in where none is named."""
+
+RECOMPUTED = ("none", "selective", "full")
+"""What the backward pass may make again; see `schema.catalog.DeviceSplit`."""
+
+STAGES = ("0", "1", "2", "3")
+"""Stages of ZeRO."""
+
+MOST_SPLITS = 20_000
+"""Splits of a question."""
+
+_RUN = ("model", "hardware", "backend", "precision", "batch", "sequence", "split")
+
+_SECTIONS = {
+    "steps": (
+        *_RUN, "device_count", "global_batch", "step_s", "tokens_per_s", "mfu_fraction", "hfu_fraction", "step_limit",
+        "peak_memory_byte", "fits_device", "energy_j", "million_tokens_usd", "is_simulated",
+    ),
+    "time": (
+        *_RUN, "step_s", "compute_s", "recompute_s", "tensor_s", "expert_s", "context_s", "send_s", "bubble_s", "host_s", "data_s",
+        "sync_s", "optimizer_s",
+    ),
+    "memory": (
+        *_RUN, "weight_byte", "gradient_byte", "optimizer_byte", "activation_byte", "peak_memory_byte", "device_byte", "fits_device",
+    ),
+}  # fmt: skip
+"""Columns of each section."""
+
+
+class Train(Core):
+    """Training over devices."""
+
+    @answer("steps", "time", "memory")
+    def train(
+        self,
+        models: Models,
+        *,
+        on: Parts = None,
+        devices: Annotated[Sizes | None, Text("Devices in all; else those of the degrees.")] = None,
+        tensor: Annotated[Sizes, Text("Devices that share each product.")] = 1,
+        pipeline: Annotated[Sizes, Text("Stages of consecutive layers.")] = 1,
+        interleave: Annotated[Sizes, Text("Groups of layers of each stage.")] = 1,
+        context: Annotated[Sizes, Text("Devices that share the tokens of a sample.")] = 1,
+        expert: Annotated[Sizes, Text("Replicas among which experts are spread.")] = 1,
+        zero: Annotated[str, Text("Stages of ZeRO: 0 (none), 1, 2 or 3 (FSDP), with commas.")] = "0",
+        recompute: Annotated[
+            str, Text("What the backward pass repeats: none, selective or full, with commas.")
+        ] = "none",
+        sequence_parallel: Annotated[bool, Text("Split along tokens what tensor parallel leaves whole.")] = True,
+        batch: Batches = None,
+        global_batch: Annotated[int | None, Text("Samples of a step; else one micro batch a replica.", least=1)] = None,
+        sequence: Sequences = None,
+        precision: Precisions = None,
+        backend: Backends = None,
+        framework: Annotated[str, Text("Framework that trains; `plain` is none.")] = "plain",
+        optimizer: Annotated[str, Text("adam, adam_16bit (gradients), adam_8bit or sgd.")] = "adam",
+        adapter: Annotated[
+            int | None, Text("Train adapters of this rank beside frozen weights (LoRA).", least=1)
+        ] = None,
+        frozen: Annotated[str | None, Text("Format of frozen weights, e.g. nvfp4 (QLoRA).")] = None,
+        layers: Annotated[int | None, Text("Equal layers, in place of those that the model has.", least=1)] = None,
+        cap: Caps = None,
+        top: Top = 20,
+        section: Literal["steps", "time", "memory"] = "steps",
+    ) -> Rows:
+        """Train over devices: time of a step and what it is made of, memory of a device, model FLOPs utilization, joules, dollars.
+
+        Of every combination of the degrees, the fastest first; --batch is the micro batch. A model is ingested with `--train`.
+        Ranks go through tensor, context, data and pipeline in that order, nodes by rows of `network`.
+        """
+        self.stays_here("training over devices")
+        for name, table in ((framework, "framework"), (optimizer, "optimizer")):
+            self._check_name(table, name)
+        if frozen is not None:
+            self._check_name("precision", frozen)
+            if adapter is None:
+                raise CharzError("frozen weights without adapters", f"--frozen {frozen}", next="add --adapter 16")
+        repeated = [one_of("recompute", kind, RECOMPUTED) for kind in names(recompute)]
+        stages = [int(one_of("zero", stage, STAGES)) for stage in names(zero)]
+        question = Question(
+            self._trained_names(names(models)), names(on), sizes(batch), sizes(sequence), names(precision), names(backend),
+            names(cap), preferred=TRAINED_PRECISIONS,
+        )  # fmt: skip
+        scoped = self.asked(question, "training_step")
+        axes = (tensor, pipeline, interleave, context, expert)
+        fixed: dict[str, Any] = {
+            "framework": framework, "optimizer": optimizer, "is_sequence_parallel": sequence_parallel, "block_count": layers,
+            "adapter_rank": adapter, "frozen_precision": frozen,
+        }  # fmt: skip
+        made = [
+            DeviceSplit(**degrees, **fixed, split=_name(degrees, stage, kind), zero_stage=stage, recompute=kind)
+            for degrees in _degrees([sizes(axis) for axis in axes], sizes(devices), global_batch, sizes(batch) or [1])
+            for stage in stages
+            for kind in repeated
+        ]  # fmt: skip
+        if not made:
+            raise CharzError("no split", "the degrees do not divide the devices or the samples of a step")
+        if len(made) > MOST_SPLITS:
+            raise CharzError("too many splits", f"{len(made):,}", f"at most {MOST_SPLITS:,} are possible")
+        _hold(scoped, made)
+        shown = _SECTIONS[section]
+        limit = "" if global_batch is None else f"WHERE global_batch = {global_batch}"
+        order = "ORDER BY tokens_per_s DESC NULLS LAST, peak_memory_byte, hardware, split"
+        found = Rows(
+            shown, scoped.sql(f"SELECT {', '.join(shown)} FROM training_step {limit} {order}"), ("training_step",)
+        )
+        return self.cut(found, top, "splits")
+
+    def _trained_names(self, models: list[str]) -> list[str]:
+        """Names with `,train` where that is what the file has."""
+        known = dict(self.connection().execute("SELECT model, is_training FROM model").fetchall())
+        found = [name if known.get(name, True) else f"{name},train" for name in models]
+        found = [f"{name},train" if name not in known and f"{name},train" in known else name for name in found]
+        for name in found:
+            if name not in known:
+                plain = name.removesuffix(",train")
+                raise CharzError("no backward pass", plain, next=f"`charz ingest {plain} --train` adds one")
+        return found
+
+    def _check_name(self, table: str, name: str) -> None:
+        known = [found for (found,) in self.connection().execute(f"SELECT {table} FROM {table} ORDER BY 1").fetchall()]
+        if name not in known:
+            raise unknown_name(table, name, known)
+
+
+_SHORT = {
+    "tensor": "tp", "pipeline": "pp", "interleave": "v", "context": "cp", "data": "dp", "expert": "ep", "micro_batches": "m",
+}  # fmt: skip
+"""How the field writes degrees."""
+
+
+def _name(degrees: dict[str, Any], stage: int, recompute: str) -> str:
+    """A split as the field writes it, degrees of 1 left out: `tp8 pp4 m64 zero1 full`."""
+    words = [f"{short}{degrees[name]}" for name, short in _SHORT.items() if degrees[name] > 1]
+    words += [f"zero{stage}"] if stage else []
+    words += [recompute] if recompute != "none" else []
+    return " ".join(words) or "one"
+
+
+def _degrees(
+    axes: list[list[int]], devices: list[int], global_batch: int | None, batches: list[int]
+) -> Iterator[dict[str, Any]]:
+    """Degrees that divide one another; micro batches as many as give a step so many samples."""
+    for tensor, pipeline, interleave, context, expert in itertools.product(*axes):
+        shared = tensor * pipeline * context
+        if pipeline == 1 < interleave:
+            continue
+        for count in devices or [shared]:
+            data, rest = divmod(count, shared)
+            if rest or (context * data) % expert:
+                continue
+            for micro_batches in _micro_batches(data, global_batch, batches):
+                yield {
+                    "tensor": tensor, "pipeline": pipeline, "interleave": interleave, "context": context, "expert": expert,
+                    "data": data, "micro_batches": micro_batches,
+                }  # fmt: skip
+
+
+def _micro_batches(data: int, global_batch: int | None, batches: list[int]) -> list[int]:
+    if global_batch is None:
+        return [1]
+    return sorted({global_batch // (data * batch) for batch in batches if global_batch % (data * batch) == 0})
+
+
+def _hold(scoped: Scoped, made: list[DeviceSplit]) -> None:
+    """Let views find these splits in place of the file's."""
+    import polars as pl
+
+    frame: Any = pl.DataFrame([split.model_dump() for split in made], infer_schema_length=None)
+    table = DeviceSplit.TABLE
+    connection = scoped.connection
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT * FROM main.{table} LIMIT 0")
+    connection.register("made_splits", frame)
+    try:
+        connection.execute(f"INSERT INTO temp.{table} BY NAME SELECT * FROM made_splits")
+    finally:
+        connection.unregister("made_splits")

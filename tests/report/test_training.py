@@ -1,0 +1,210 @@
+"""Training over devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Gives = Callable[..., None]
+
+SPLIT: dict[str, Any] = {
+    "split": "s", "framework": "plain", "optimizer": "adam", "tensor": 2, "pipeline": 2, "interleave": 2, "context": 2, "data": 2,
+    "expert": 2, "micro_batches": 4, "zero_stage": 1, "recompute": "full", "is_sequence_parallel": True, "block_count": 8,
+    "adapter_rank": None, "frozen_precision": None,
+}  # fmt: skip
+FRAMEWORK = {
+    "framework": "plain",
+    "kernel_factor": 2.0,
+    "overlap_fraction": 0.5,
+    "tensor_fraction": 0.5,
+    "reduce_byte": 4.0,
+}
+OPTIMIZER = {
+    "optimizer": "adam", "gradient_byte": 4.0, "master_byte": 4.0, "state_byte": 8.0, "moved_byte": 30.0, "bandwidth_fraction": 0.5,
+}  # fmt: skip
+RUN: dict[str, Any] = {
+    "block_count": 4, "parameter_byte": 2.0, "first_weight_byte": 10.0, "last_weight_byte": 14.0, "block_weight_byte": 80.0,
+    "tied_weight_byte": 8.0, "end_split_weight_byte": 12.0, "block_split_weight_byte": 72.0, "expert_weight_byte": 40.0,
+    "forward_reduce_byte": 16.0, "backward_reduce_byte": 24.0, "forward_reduce_count": 8, "backward_reduce_count": 8,
+    "end_reduce_byte": 4.0, "end_reduce_count": 2, "forward_exchange_byte": 32.0, "backward_exchange_byte": 32.0,
+    "forward_exchange_count": 8, "hidden_byte": 8.0, "split_saved_byte": 96.0, "whole_saved_byte": 32.0, "core_saved_byte": 16.0,
+    "end_split_saved_byte": 8.0, "end_whole_saved_byte": 4.0, "kv_byte": 64.0, "block_macs": 100.0, "end_macs": 10.0, "core_macs": 20.0,
+    "adapter_width": 6.0,
+}  # fmt: skip
+MEMORY = {
+    "split": "s", "layers": 8.0, "layer_factor": 2.0, "stage_share": 0.5, "whole_parts": 2, "replicas": 4, "expert_replicas": 2.0,
+    # Layers: (72 - 40) / 2 + 8 = 24 and of experts 40 / 4 = 10, twice a half of them; ends 14 less half of its split half.
+    "dense_byte": 24.0 + 10.5, "expert_byte": 10.0, "dense_count": 17.25, "expert_count": 5.0, "parameter_byte": 2.0, "unpacked_byte": 0.0,
+    "weight_byte": 44.5, "gradient_byte": 4 * 22.25, "optimizer_byte": 12 * (17.25 / 4 + 5 / 2),
+    # Inputs of 8 layers, 8 byte each over 4 devices; 2 of 4 micro batches in half of the layers, 1 + 1/4 times; one layer's results of
+    # 8 a share of 2 (48 + 16) / 2; ends (4 + 2) / 2.
+    "activation_byte": 1.25 * 16.0 + 64.0 / 8 + 3.0,
+}  # fmt: skip
+LINKS: dict[str, Any] = {
+    "split": "s", "interconnect": "nvlink", "device_count": 16, "collective_call_s": 1.0, "tensor_byte_per_s": 10.0,
+    "tensor_step_s": 0.5, "context_byte_per_s": 10.0, "context_step_s": 0.5, "expert_byte_per_s": 4.0, "expert_step_s": 0.5,
+    "replica_byte_per_s": 2.0, "replica_step_s": 0.25, "send_byte_per_s": 4.0, "send_s": 0.125,
+}  # fmt: skip
+
+
+def test_split_link(gives: Gives) -> None:
+    """Nodes of 4 over a port of 5 byte/s at 0.8: two of tensor parallel lie in one, four replicas are two in each, which share two
+    ports; of two for experts both lie in a node."""
+    gives(
+        "split_link",
+        [LINKS | {"collective_call_s": 0.9, "tensor_byte_per_s": 6.0, "context_byte_per_s": 6.0, "expert_byte_per_s": 6.0,
+                  "tensor_step_s": 0.1, "context_step_s": 0.1, "expert_step_s": 0.1, "replica_byte_per_s": 6.0, "replica_step_s": 0.2,
+                  "send_byte_per_s": 4.0, "send_s": 2.0}],
+        within=["split"],
+        device_split=[SPLIT],
+        part=[{}],
+        network=[
+            {"of_part": "*", "network_byte_per_s": 5.0, "network_s": 2.0, "node_device_count": 4, "network_fraction": 0.8},
+        ],
+        part_link=[
+            {"interconnect": "none", "least_device_count": 1, "link_device_count": 1},
+            {"interconnect": "nvlink", "least_device_count": 2, "link_device_count": 8, "link_byte_per_s": 10.0, "link_s": 1.0,
+             "collective_byte_per_s": 6.0, "collective_call_s": 0.9, "collective_step_s": 0.1},
+        ],
+    )  # fmt: skip
+
+
+def test_split_memory(gives: Gives) -> None:
+    gives(
+        "split_memory",
+        [
+            MEMORY
+            | {
+                "peak_memory_byte": sum(
+                    MEMORY[f"{what}_byte"] for what in ("weight", "gradient", "optimizer", "activation")
+                )
+            }
+        ],
+        within=["split"],
+        trained_run=[RUN],
+        device_split=[SPLIT],
+        optimizer=[OPTIMIZER],
+        precision=[{"precision": "fp4", "bits": 4.0}],
+    )
+
+
+SUMS = {
+    "forward_split_s": 16.0, "forward_whole_s": 8.0, "backward_split_s": 32.0, "backward_whole_s": 16.0, "backward_weighted_s": 24.0,
+    "forward_core_s": 4.0, "backward_core_s": 8.0, "first_split_s": 2.0, "first_whole_s": 2.0, "last_split_s": 4.0, "last_whole_s": 4.0,
+    "forward_host_s": 3.0, "backward_host_s": 6.0, "run_call_s": 1.0, "dynamic_energy_j": 90.0, "forward_energy_j": 30.0, "static_w": 5.0,
+    "dram_byte_per_s": 100.0, "dense_ops_per_s": 50.0, "fault": None,
+}  # fmt: skip
+TIMES = {
+    # Kernels take twice as long, of twice the layers, on 2 x 2 devices.
+    "split": "s", "forward_s": 24.0, "backward_s": 48.0, "recompute_s": 24.0, "first_s": 2.0, "last_s": 4.0,
+    # (2 x 16 + 24) byte twice over 2, 24 calls twice: half a sum of 56 byte goes twice, half of it is hidden.
+    "tensor_s": 0.5 * (0.5 * 2 * 56.0 / 10.0 + 48 * (1.0 + 2 * 0.5)),
+    "end_tensor_s": 0.5 * (0.5 * 2 * 2.0 / 10.0 + 2 * (1.0 + 2 * 0.5)),
+    # Half of 2 (2 x 32 + 32) byte over 4 devices' tokens, 3 x 16 calls.
+    "expert_s": 0.5 * 192.0 / (4 * 4.0) + 48 * 1.5,
+    # A turn: half of 128 byte over 2 devices, and 8 steps; forward behind 4 s, twice, backward two turns behind 8 s.
+    "context_s": 2 * (3.2 + 4.0 - 4.0) + (14.4 - 8.0),
+    "host_s": 24.0,
+}  # fmt: skip
+
+
+def test_split_micro_batch(gives: Gives) -> None:
+    gives(
+        "split_micro_batch",
+        [TIMES],
+        within=["split"],
+        training_sum=[SUMS],
+        trained_run=[RUN],
+        split_memory=[MEMORY],
+        device_split=[SPLIT],
+        framework=[FRAMEWORK],
+        split_link=[LINKS],
+    )
+
+
+def test_split_step(gives: Gives) -> None:
+    """Two stages with two groups of layers each, four micro batches."""
+    layers = 0.5 * (24 + 48 + 24 + TIMES["tensor_s"] + TIMES["expert_s"] + TIMES["context_s"])
+    dense = 3 / 4 * (17.25 * (4 + 2)) / 2 + 2 * 1 + 3 * 0.25 * 2
+    experts = 1 / 2 * (5 * (4 + 2)) / 2 + 2 * 1 + 1 * 0.25 * 2
+    gives(
+        "split_step",
+        [
+            {
+                "split": "s", "compute_s": 4 * (36.0 + 4.0), "recompute_s": 48.0,
+                "tensor_s": 4 * (0.5 * TIMES["tensor_s"] + TIMES["end_tensor_s"]), "expert_s": 2 * TIMES["expert_s"],
+                "context_s": 2 * TIMES["context_s"], "send_s": 4.5 * 4 * (8 / (4 * 4.0) + 0.125), "bubble_s": layers / 2,
+                "host_s": 1.0, "sync_s": dense + experts,
+                "data_s": max(dense + experts - 0.5 * 36.0, (dense + experts) / 4),
+                "optimizer_s": 30 / 50 * (17.25 / 4 + 5 / 2), "dynamic_energy_j": 4 * 2 * 2 * (90.0 + 30.0),
+            }
+        ],
+        within=["split"],
+        split_micro_batch=[
+            TIMES
+            | {name: MEMORY[name] for name in ("layers", "layer_factor", "stage_share", "whole_parts")}
+            | {name: SUMS[name] for name in ("dram_byte_per_s", "dense_ops_per_s", "static_w", "run_call_s", "dynamic_energy_j")}
+            | {"forward_energy_j": SUMS["forward_energy_j"], "overlap_fraction": 0.5}
+        ],
+        device_split=[SPLIT],
+        framework=[FRAMEWORK],
+        optimizer=[OPTIMIZER],
+        split_link=[LINKS],
+        trained_run=[RUN],
+        split_memory=[MEMORY],
+    )  # fmt: skip
+
+
+def test_training_step(gives: Gives) -> None:
+    """16 samples in 110 s on 16 devices: 6 x 4 x 2 (2 x 100 + 10) operations of 16 x 110 x 50, 2 x 8 x 200 of them once more."""
+    gives(
+        "training_step",
+        [
+            {
+                "split": "s", "global_batch": 16, "step_s": 110.0, "tokens_per_s": 16 * 64 / 110, "model_flops": 10080.0,
+                "repeated_flops": 3200.0, "mfu_fraction": 10080 / 88000, "hfu_fraction": 13280 / 88000, "peak_memory_byte": 90.0,
+                "fits_device": True, "step_limit": "compute", "energy_j": 1000 + 16 * 5 * 110.0,
+                "million_tokens_usd": 16 * 110 * 1e6 / (16 * 64),
+            }
+        ],
+        within=["split"],
+        split_step=[
+            {"split": "s", "batch": 2, "sequence": 64, "compute_s": 50.0, "recompute_s": 20.0, "tensor_s": 5.0, "expert_s": 5.0,
+             "context_s": 5.0, "send_s": 5.0, "bubble_s": 5.0, "host_s": 5.0, "data_s": 5.0, "optimizer_s": 5.0, "sync_s": 9.0,
+             "dense_ops_per_s": 50.0, "static_w": 5.0, "dynamic_energy_j": 1000.0}
+        ],
+        device_split=[SPLIT],
+        split_link=[LINKS],
+        split_memory=[MEMORY | {"batch": 2, "sequence": 64, "peak_memory_byte": 90.0}],
+        trained_run=[RUN | {"batch": 2, "sequence": 64}],
+        part=[{"dram_byte": 100.0, "is_simulated": False}],
+        part_price=[{"price_usd_per_hour": 3600.0}],
+    )  # fmt: skip
+
+
+def test_training_sum(gives: Gives) -> None:
+    kinds = [
+        ("block", False, "column", False, True), ("block", False, "between", True, False), ("block", False, "whole", False, False),
+        ("block", True, "row", False, True), ("block", True, "between", True, False), ("block", True, "whole", False, False),
+        ("first", False, "row", False, False), ("first", True, "whole", False, False), ("last", False, "column", False, True),
+        ("last", True, "whole", False, False),
+    ]  # fmt: skip
+    gives(
+        "training_sum",
+        [
+            {"forward_split_s": 3.0, "forward_whole_s": 4.0, "backward_split_s": 8.0 + 16.0, "backward_whole_s": 32.0,
+             "backward_weighted_s": 8.0, "forward_core_s": 2.0, "backward_core_s": 16.0, "first_split_s": 64.0, "first_whole_s": 128.0,
+             "last_split_s": 256.0, "last_whole_s": 512.0, "forward_host_s": 5 * (2 * 0.5 + 3 * 0.25) * 2.0,
+             "backward_host_s": 5 * (2 * 0.5 + 3 * 0.25) * 2.0, "dynamic_energy_j": 1023.0, "forward_energy_j": 7.0}
+        ],
+        trained_kernel=[
+            {"shape_id": i, "place": place, "is_backward": back, "split": split, "is_split": split != "whole", "is_core": core,
+             "is_weighted": weighted, "kernel_count": 2, "view_count": 3, "is_expert": False}
+            for i, (place, back, split, core, weighted) in enumerate(kinds)
+        ],
+        clocked_shape=[
+            {"shape_id": i, "device_s": 0.5 * 2.0**i, "dynamic_energy_j": 0.5 * 2.0**i, "dispatch": "async_queue", "host_kernel_s": 0.5,
+             "host_view_s": 0.25, "host_factor": 2.0, "fault": None}
+            for i in range(len(kinds))
+        ],
+    )  # fmt: skip
