@@ -357,7 +357,7 @@ def exports(files: Sequence[Path]) -> Iterator[str]:
     """Exports of whole files, tables and reports, as parquet."""
     yield "| export | U | MiB at the peak | MiB written |\n|---|---|---|---|"
     for path in files:
-        for options in ([], ["--summary"]):
+        for options in ([], ["--full"]):
             with tempfile.TemporaryDirectory() as folder:
                 into = Path(folder) / "out"
                 run = (sys.executable, "-m", "charz", "export", into, "--force", "--db", path, *options)

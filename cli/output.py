@@ -9,7 +9,7 @@ import itertools
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import StrEnum
@@ -71,7 +71,7 @@ def write(rows: Rows, format: Format, out: Path | None, texts: Texts = dict, for
         pieces = _streamed(rows.columns, rows.pieces(), format)
     else:
         listed, total = rows.first(TABLE_ROWS)
-        pieces = iter([encode(rows.columns, listed, format, texts)])
+        pieces = iter([encode(rows.columns, listed, format, texts, rows.bare)])
     if out is not None:
         user_file.write_pieces(out, pieces, force)
         display.note(f"written to {out}")
@@ -118,7 +118,7 @@ def _sections(found: Iterable[tuple[str, Rows, Texts]], format: Format) -> Itera
         title = name.replace("_", " ").capitalize()
         heading = f"## {title}\n\n" if format is Format.markdown else f"\n{title}\n{'=' * len(title)}\n"
         listed, total = rows.first(TABLE_ROWS)
-        yield heading.encode() + encode(rows.columns, listed, format, texts)
+        yield heading.encode() + encode(rows.columns, listed, format, texts, rows.bare)
         if format is Format.markdown:
             yield b"\n"
         if total > TABLE_ROWS:
@@ -148,16 +148,22 @@ def _print(pieces: Iterable[bytes], is_text: bool) -> None:
         raise CharzError("cannot write to standard output", reason, next="name a file with --out") from error
 
 
-def encode(columns: Sequence[str], rows: Sequence[Sequence[Any]], format: Format, texts: Texts = dict) -> bytes:
-    """An answer in a format of text. Numbers keep every digit except in `table` and `markdown`."""
+def encode(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    format: Format,
+    texts: Texts = dict,
+    bare: Collection[str] = (),
+) -> bytes:
+    """An answer in a format of text. Numbers keep every digit except in `table` and `markdown`; of `bare` columns no unit is known."""
     if format in (Format.csv, Format.json):
         return b"".join(_streamed(columns, [rows], format))
     if format is Format.table and tuple(columns) == explain.COLUMNS:
         return printable(f"{_derivation(rows)}\n").encode()
-    columns, cells = _cells(columns, rows[:TABLE_ROWS])
+    columns, cells = _cells(columns, rows[:TABLE_ROWS], bare)
     if format is Format.markdown:
-        return f"{display.markdown(quantities.headers(columns), cells)}\n".encode()
-    return printable(f"{_table(columns, cells, texts)}\n").encode()
+        return f"{display.markdown(quantities.headers(columns, bare), cells)}\n".encode()
+    return printable(f"{_table(columns, cells, texts, bare)}\n").encode()
 
 
 def _streamed(columns: Sequence[str], pieces: Iterable[Sequence[Sequence[Any]]], format: Format) -> Iterator[bytes]:
@@ -179,10 +185,13 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _cells(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[Sequence[str], list[list[str]]]:
+def _cells(
+    columns: Sequence[str], rows: Sequence[Sequence[Any]], bare: Collection[str]
+) -> tuple[Sequence[str], list[list[str]]]:
     """Values in display units: those that names of columns promise, or that a column `unit` says of `..value`."""
     if "unit" not in columns or not any(name.endswith("value") for name in columns):
-        return columns, [[shown(value, name) for name, value in zip(columns, row, strict=True)] for row in rows]
+        ends = ["" if name in bare else name for name in columns]
+        return columns, [[shown(value, end) for end, value in zip(ends, row, strict=True)] for row in rows]
     unit = columns.index("unit")
     kept = [i for i in range(len(columns)) if i != unit]
     return [columns[i] for i in kept], [
@@ -191,9 +200,9 @@ def _cells(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[Seque
     ]
 
 
-def _table(columns: Sequence[str], cells: Sequence[Sequence[str]], texts: Texts) -> str:
+def _table(columns: Sequence[str], cells: Sequence[Sequence[str]], texts: Texts, bare: Collection[str] = ()) -> str:
     """A table under what all of its rows agree in; one long row as a list."""
-    headers = quantities.headers(columns)
+    headers = quantities.headers(columns, bare)
     is_list = len(cells) == 1 and len(columns) >= FACTS_COLUMNS
     same = [
         i

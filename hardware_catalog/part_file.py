@@ -10,7 +10,7 @@ from typing import Any
 
 from charz.schema import ddl
 from charz.schema.catalog import Source
-from charz.schema.units import in_si, multiples
+from charz.schema.units import in_si, multiples, to_si
 
 from . import document
 from .part import ENERGY_UNITS, SECTIONS, EnergyCoefficient, Number, Part, integer_columns, numeric_columns
@@ -214,22 +214,27 @@ class _Reader:
             return Number(None, "", "", "")
         for name in leaf.keys() - _LEAF:
             self.fault(f"{place}.{name}", leaf[name], f"unknown; a number has {', '.join(sorted(_LEAF))}")
-        value = leaf.get("value")
-        if isinstance(value, str):
-            value = self.written(place, value, str(leaf.get("unit")))
+        value, stated = leaf.get("value"), str(leaf.get("unit"))
+        unit, factor = to_si(stated)
+        if isinstance(value, str) and (number := in_si(value, "")) is not None:
+            value = number  # which YAML takes for a text, 1e9
+        elif isinstance(value, str):
+            value, factor = self.written(place, value, unit), 1.0  # with a unit of its own
         if isinstance(value, bool) or not isinstance(value, int | float | None):
             self.fault(place, repr(value), "write a number")
             value = None
         elif isinstance(value, int) and value.bit_length() > sys.float_info.max_exp:
             value = math.inf  # beyond every double, as the lints then say
+        if value is not None and factor != 1.0:
+            value = value * factor
         for name in ("unit", "source", "confidence"):
             if not isinstance(leaf.get(name), str):
                 self.fault(f"{place}.{name}", leaf.get(name), f"state the {name}")
         text = {name: str(leaf[name]) for name in ("formula", "note") if leaf.get(name) is not None}
-        return Number(value, str(leaf.get("unit")), str(leaf.get("source")), str(leaf.get("confidence")), **text)
+        return Number(value, unit, str(leaf.get("source")), str(leaf.get("confidence")), **text)
 
     def written(self, place: str, text: str, unit: str) -> float | None:
-        """A number that YAML takes for a text, `1e9`, or with a unit of its own, `128GB/s`, in the unit of the leaf."""
+        """A number with a unit of its own, `128GB/s`, in the unit of the engine."""
         value = in_si(text, unit)
         if value is None:
             known = ", ".join(multiples(unit))

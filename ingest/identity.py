@@ -19,7 +19,7 @@ def request_hash(spec: Spec) -> str | None:
     """SHA-256 of the request and of everything its answer depends on; None for a user's own code."""
     if spec.module == "factory":
         return None
-    digest = hashlib.sha256(f"{spec!r}\n{_environment()}".encode())
+    digest = hashlib.sha256(f"{spec!r}\n{environment()}".encode())
     path = Path(spec.name)
     if path.suffix in (".json", ".pt2", ".onnx") and path.is_file():
         digest.update(path.read_bytes())
@@ -27,7 +27,7 @@ def request_hash(spec: Spec) -> str | None:
 
 
 @cache
-def _environment() -> str:
+def environment() -> str:
     """Versions of the libraries and a hash of the code that decides."""
     versions = []
     for name in LIBRARIES:

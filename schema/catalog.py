@@ -809,6 +809,29 @@ class BackendSupport(Row):
     """How far it can be trusted."""
 
 
+class DefaultBackend(Row):
+    """What people run on parts of a kind in a number format, where that is another backend than `backend_support.is_default` says for
+    the rest: answers assume it where none is named (`assumed_backend`). The row with the fewest `*` holds."""
+
+    TABLE: ClassVar[str] = "default_backend"
+    KEY: ClassVar[tuple[str, ...]] = ("family", "vendor", "market", "precision")
+
+    family: str
+    """Hardware family."""
+    vendor: str
+    """Maker of the part, or `*` for every one."""
+    market: str
+    """Market of the part (`hardware.market`), or `*` for every one."""
+    precision: str
+    """Precision policy, or `*` for every one."""
+    backend: str
+    """Backend."""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """How far it can be trusted."""
+
+
 class EngineVersion(Row):
     """What a version of a backend takes of the host in each step, whatever the part. A version is a condition of a run, as
     its precision is; at most three of its numbers are fitted."""

@@ -52,7 +52,24 @@ MULTIPLES = {
 def multiples(unit: str) -> dict[str, float]:
     """Factors of the units that stand for a unit such as `byte/s`: `GB/s`, `KiB/s`, ...; empty for a count."""
     base, per, divisor = unit.partition("/")
-    return {f"{name}{per}{divisor}": factor for name, factor in MULTIPLES.get(base, {}).items()}
+    named = _RATES if unit == "ops/s" else {}
+    return {f"{name}{per}{divisor}": factor for name, factor in MULTIPLES.get(base, {}).items()} | named
+
+
+_RATES = {
+    f"{prefix}{name}": factor
+    for prefix, factor in (("G", 1e9), ("T", 1e12), ("P", 1e15))
+    for name in ("OPS", "OP/s", "FLOPS", "FLOP/s")
+}
+"""Operations a second as datasheets write them."""
+
+
+def to_si(unit: str) -> tuple[str, float]:
+    """The unit of the engine that a unit is a multiple of, and the factor: `GHz` is 1e9 `Hz`; itself where it is of no such."""
+    for of_engine in ("byte", "byte/s", "ops", "ops/s", "s", "Hz", "W", "J", "J/op", "J/byte"):
+        if (factor := multiples(of_engine).get(unit)) is not None:
+            return of_engine, factor
+    return unit, 1.0
 
 
 def in_si(text: str, unit: str) -> float | None:

@@ -46,7 +46,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "measurements import": ("measurements", "import", "more.csv", *MAPPING),
     "calibrate": ("calibrate", "hardware:t4", "--folds", "2", "--suite"),
     "refresh": ("refresh",),
-    "export": ("export", "exported", "--models", "small", "--on", "t4", "--summary"),
+    "export": ("export", "exported", "--models", "small", "--on", "t4"),
 }
 """A command line of each kind of change."""
 

@@ -1,4 +1,4 @@
--- Time, energy and energy-delay product of every module, its submodules included. The root is the run without its call
+-- Time, energy, energy-delay product and bytes of every module, its submodules included. The root is the run without its call
 -- (`model_edp`).
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, module_id
 CREATE VIEW module_edp AS
@@ -38,6 +38,16 @@ innermost_sums AS (
     GROUP BY
         c.model, c.hardware, c.backend, c.precision, c.batch, c.sequence, c.scenario_id, c.context, c.phase,
         c.memory_format, o.module_id
+),
+
+innermost_bytes AS (
+    SELECT
+        w.model, w.backend, w.precision, w.batch, w.sequence, w.scenario_id, o.module_id,
+        SUM(w.weight_byte) AS weight_byte,
+        SUM(w.output_byte) AS output_byte
+    FROM operator_work AS w
+    INNER JOIN operator AS o ON o.model = w.model AND o.operator_id = w.operator_id
+    GROUP BY w.model, w.backend, w.precision, w.batch, w.sequence, w.scenario_id, o.module_id
 )
 
 SELECT
@@ -63,8 +73,15 @@ SELECT
     -- Sum of its operators. [J]
     SUM(s.energy_j) + CASE WHEN COUNT(*) > COUNT(s.energy_j) THEN NULL ELSE 0e0 END AS energy_j,
     -- Sum of its operators. [J s]
-    SUM(s.edp_js) + CASE WHEN COUNT(*) > COUNT(s.edp_js) THEN NULL ELSE 0e0 END AS edp_js
+    SUM(s.edp_js) + CASE WHEN COUNT(*) > COUNT(s.edp_js) THEN NULL ELSE 0e0 END AS edp_js,
+    -- Weights, buffers and constants that its operators read. [byte]
+    SUM(b.weight_byte) AS weight_byte,
+    -- Results that its operators write, fused or not. [byte]
+    SUM(b.output_byte) AS output_byte
 FROM innermost_sums AS s
+LEFT JOIN innermost_bytes AS b
+    ON b.model = s.model AND b.backend = s.backend AND b.precision = s.precision AND b.batch = s.batch
+    AND b.sequence = s.sequence AND b.scenario_id = s.scenario_id AND b.module_id = s.module_id
 INNER JOIN enclosing_modules AS e ON e.model = s.model AND e.descendant_id = s.module_id
 GROUP BY
     s.model, s.hardware, s.backend, s.precision, s.batch, s.sequence, s.scenario_id, s.context, s.phase,

@@ -1,6 +1,6 @@
 -- Every target of a model as a choice: what it takes to answer a sample, whether it fits, and which other
--- choice beats it in latency, energy, memory, price and rent alike. A choice that none beats is on the Pareto
--- front. Energies of different scopes are not compared, an unknown energy or price beats nothing.
+-- choice beats it in latency, energy, memory, price and rent: it is at most 1 % worse in any of them, and better in all of them taken
+-- together (the product of the first four). A choice that none beats is on the Pareto front. Energies of different scopes are not compared, an unknown energy or price beats nothing.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW recommendation AS
 -- What is unknown compares as more than anything.
@@ -33,6 +33,10 @@ WITH choices AS (
         COALESCE(p.price_usd_per_hour, 1e300) AS comparable_usd_per_hour,
         p.price_usd_per_hour / 3600e0 * k.latency_s / NULLIF(k.batch, 0) * 1e6 AS million_inference_usd,
         COALESCE(p.price_usd_per_hour / 3600e0 * k.latency_s / NULLIF(k.batch, 0) * 1e6, 1e300) AS comparable_usd,
+        LN(GREATEST(k.latency_s, 1e-300)) + LN(GREATEST(COALESCE(k.energy_j / NULLIF(k.batch, 0), 1e300), 1e-300))
+        + LN(GREATEST(m.peak_memory_byte + m.reserve_fraction * h.dram_byte, 1e-300))
+        + LN(GREATEST(COALESCE(p.price_usd_per_hour / 3600e0 * k.latency_s / NULLIF(k.batch, 0) * 1e6, 1e300), 1e-300))
+        AS together,
         g.assumed_count + g.price_count AS assumed_count,
         ROW_NUMBER() OVER (PARTITION BY k.model ORDER BY k.hardware, k.scenario_id) AS choice_number
     FROM kernel_sum AS k
@@ -47,7 +51,8 @@ WITH choices AS (
     INNER JOIN assumed_input AS g ON g.hardware = k.hardware AND g.backend = k.backend AND g.precision = k.precision
 ),
 
--- Within 1e-9 two choices are equal; of equally fast ones the first by part and scenario is named.
+-- Less than 1 % makes no point of the front: nobody buys another part for 0.2 MiB. The product orders choices, so that no two beat
+-- each other in a circle. Within 1e-9 two choices are equal; of equally fast ones the first by part and scenario is named.
 losers AS (
     SELECT
         a.model,
@@ -67,16 +72,13 @@ losers AS (
     INNER JOIN choices AS b
         ON b.model = a.model AND b.sequence = a.sequence AND b.context = a.context AND b.phase = a.phase
         AND b.comparable_scope = a.comparable_scope
-        AND b.latency_s <= a.latency_s * (1e0 + 1e-9) AND b.comparable_j <= a.comparable_j * (1e0 + 1e-9)
-        AND b.peak_memory_byte <= a.peak_memory_byte AND b.comparable_usd <= a.comparable_usd * (1e0 + 1e-9)
-        AND b.comparable_usd_per_hour <= a.comparable_usd_per_hour
+        AND b.latency_s <= a.latency_s * 1.01e0 AND b.comparable_j <= a.comparable_j * 1.01e0
+        AND b.peak_memory_byte <= a.peak_memory_byte * 1.01e0 AND b.comparable_usd <= a.comparable_usd * 1.01e0
+        AND b.comparable_usd_per_hour <= a.comparable_usd_per_hour * 1.01e0
     WHERE
         b.fits_device
         AND (NOT b.is_simulated OR a.is_simulated)
-        AND (
-            b.latency_s < a.latency_s * (1e0 - 1e-9) OR b.comparable_j < a.comparable_j * (1e0 - 1e-9)
-            OR b.peak_memory_byte < a.peak_memory_byte OR b.comparable_usd < a.comparable_usd * (1e0 - 1e-9)
-        )
+        AND b.together < a.together - 1e-9
     GROUP BY a.model, a.hardware, a.backend, a.precision, a.batch, a.sequence, a.scenario_id
 )
 
@@ -113,7 +115,7 @@ SELECT
     c.million_inference_usd,
     c.energy_scope,
     c.energy_basis,
-    -- Choices that beat it in every respect.
+    -- Choices that beat it: at most 1 % worse in any respect, and better in all taken together.
     COALESCE(x.dominated_by_count, 0) AS dominated_by_count,
     -- Least average power of these: a limit below it leaves none of them. [W]
     x.dominating_power_w,

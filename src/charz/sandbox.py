@@ -210,7 +210,7 @@ def query_failed(error: Exception, path: str = "") -> CharzError:
 
 def too_long(timeout_s: float) -> CharzError:
     """The error of a query that took its time."""
-    next = "name what it is about with --model and --on, or raise --timeout"
+    next = "name what it is about with --model and --on, ask `answer.` and the view's name for what is at hand, or raise --timeout"
     return CharzError(f"the query ran longer than {timeout_s:g} s", next=next)
 
 

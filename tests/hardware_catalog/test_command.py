@@ -9,6 +9,9 @@ import duckdb
 import pytest
 
 from charz.cli.dispatch import run
+from charz.hardware_catalog import loader
+from charz.session import Session
+from charz.sql import triggers
 
 
 def charz(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
@@ -57,10 +60,25 @@ def test_own_part_from_add_to_remove(
 
 
 def test_check_lists_every_fault(capsys: pytest.CaptureFixture[str], write_part: Callable[..., Path]) -> None:
-    broken = write_part({"family: gpu": "family: apu", "unit: byte/s": "unit: GB/s"})
+    broken = write_part({"family: gpu": "family: apu", "unit: byte/s": "unit: ops/s"})
     code, out, _ = charz(capsys, "hardware", "check", broken, "--format", "csv")
     assert code == 1
     assert [line.split(": ")[1] for line in out.splitlines()[1:]] == ["memory.dram.bandwidth_byte_per_s.unit", "family"]
+
+
+def test_a_file_is_checked_without_reading_the_catalog_or_making_triggers(
+    write_part: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which is most of the time that an addition takes."""
+    with Session(Path("none.duckdb")) as session:
+        session.hardware.check(write_part())  # makes the template
+
+        def unexpected(*_: object) -> None:
+            raise AssertionError("not needed")
+
+        monkeypatch.setattr(triggers, "install", unexpected)
+        monkeypatch.setattr(loader, "load", unexpected)
+        assert session.hardware.check(write_part())["fault"].to_list() == []
 
 
 def test_check_says_what_a_part_lacks_to_answer(

@@ -89,6 +89,21 @@ def test_a_number_may_be_written_with_its_unit(text: str, unit: str, value: floa
     assert number.value == pytest.approx(value, rel=1e-15) and number.unit == unit and not reader.problems
 
 
+@pytest.mark.parametrize(
+    ("value", "unit", "si", "of_engine"),
+    [
+        (1.5, "GHz", 1.5e9, "Hz"), ("1.5", "GHz", 1.5e9, "Hz"), ("1.5GHz", "MHz", 1.5e9, "Hz"), (16, "GiB", 2**34, "byte"),
+        (640, "GB/s", 6.4e11, "byte/s"), (26, "TOPS", 2.6e13, "ops/s"), (0.4, "pJ/op", 4e-13, "J/op"), (70, "W", 70, "W"),
+        (2, "us", 2e-6, "s"),
+    ],
+)  # fmt: skip
+def test_a_unit_may_be_a_multiple(value: float | str, unit: str, si: float, of_engine: str) -> None:
+    """As datasheets write it; what is kept is in the unit of the engine."""
+    reader = part_file._Reader(Path("x.yaml"))
+    number = reader.leaf("x", {"value": value, "unit": unit, "source": "s", "confidence": "assumed"})
+    assert number.value == pytest.approx(si, rel=1e-15) and number.unit == of_engine and not reader.problems
+
+
 @pytest.mark.parametrize(("text", "unit"), [("64KiB", "byte/s"), ("128GB/s", "byte"), ("3GHz", "count"), ("many", "W")])
 def test_another_unit_is_a_fault(text: str, unit: str) -> None:
     reader = part_file._Reader(Path("part.yaml"))

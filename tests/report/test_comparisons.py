@@ -377,6 +377,24 @@ def test_neither_beats_the_other(evaluate: Evaluate, other: Record) -> None:
     assert chosen(evaluate, {}, other) == [(0, None)] * 2
 
 
+@pytest.mark.parametrize(
+    "gain", [{"peak_memory_byte": 0.995}, {"energy_j": 0.995}, {"usd": 0.995}, {"peak_memory_byte": 0.991, "energy_j": 0.991}]
+)
+def test_less_than_one_percent_makes_no_point_of_the_front(evaluate: Evaluate, gain: Record) -> None:
+    """Twice as slow for it is beaten; 1.1 % would be a point."""
+    slow = {"latency_s": 2.0}
+    assert chosen(evaluate, slow | gain, {}) == [(1, "b eager fp32 batch 1"), (0, None)]
+    assert chosen(evaluate, {}, slow | gain) == [(0, None), (1, "a eager fp32 batch 1")]
+    for large in ({"peak_memory_byte": 0.989}, {"energy_j": 0.989}, {"usd": 0.989}):
+        assert chosen(evaluate, slow | large, {}) == [(0, None)] * 2
+
+
+def test_of_two_that_are_nearly_equal_one_stays(evaluate: Evaluate) -> None:
+    """Each is less than 1 % better in one respect: the one with the smaller product."""
+    first, second = {"energy_j": 1.005}, {"peak_memory_byte": 1.006}
+    assert chosen(evaluate, first, second) == [(0, None), (1, "a eager fp32 batch 1")]
+
+
 @pytest.mark.parametrize("changed", [{"context": 7}, {"phase": "decode"}])
 def test_choices_for_other_work(evaluate: Evaluate, changed: Record) -> None:
     assert chosen(evaluate, {}, {"latency_s": 2.0}, **changed) == [(0, None)] * 2

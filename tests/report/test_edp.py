@@ -248,20 +248,32 @@ def pieces(unknown: str = "") -> list[Record]:
     return rows
 
 
+def moved(*operators: int) -> Record:
+    """Bytes that some operators read of weights and write."""
+    return {"weight_byte": sum(10.0**o for o in operators), "output_byte": sum(3 * 10.0**o for o in operators)}
+
+
+def within(*modules: str) -> list[int]:
+    """Operators that lie in some modules."""
+    ids = {m["module_id"] for m in MODULES if m["path"] in modules}
+    return [o for o, m in PLACES.items() if m in ids]
+
+
 def test_module_edp(gives: Gives) -> None:
     """`a` holds `a.b` and not `ab`; an operator of two kernels is one."""
     gives(
         "module_edp",
         [
-            {"module": "", "operator_count": 3, "latency_s": 15.0, "energy_j": 150.0, "edp_js": 1500.0},
-            {"module": "a", "operator_count": 2, "latency_s": 11.0, "energy_j": 110.0, "edp_js": 1100.0},
-            {"module": "a.b", "operator_count": 1, "latency_s": 3.0, "energy_j": 30.0, "edp_js": 300.0},
-            {"module": "ab", "operator_count": 1, "latency_s": 4.0, "energy_j": 40.0, "edp_js": 400.0},
+            {"module": "", "operator_count": 3, "latency_s": 15.0, "energy_j": 150.0, "edp_js": 1500.0, **moved(*PLACES)},
+            {"module": "a", "operator_count": 2, "latency_s": 11.0, "energy_j": 110.0, "edp_js": 1100.0, **moved(*within("a", "a.b"))},
+            {"module": "a.b", "operator_count": 1, "latency_s": 3.0, "energy_j": 30.0, "edp_js": 300.0, **moved(*within("a.b"))},
+            {"module": "ab", "operator_count": 1, "latency_s": 4.0, "energy_j": 40.0, "edp_js": 400.0, **moved(*within("ab"))},
         ],
         by=["module"],
         module=MODULES,
         operator=[{"operator_id": o, "module_id": m} for o, m in PLACES.items()],
         operator_cost=pieces(),
+        operator_work=[{"operator_id": o, **moved(o)} for o in PLACES],
     )
 
 

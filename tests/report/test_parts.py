@@ -150,3 +150,41 @@ def test_roofline_roof(evaluate: Evaluate) -> None:
         assert [x for x, _ in points] == pytest.approx(steps)
         assert [y for _, y in points] == pytest.approx([min(peak, byte_per_s * x) for x in steps])
         assert (peak / byte_per_s, peak) in points
+
+
+def test_assumed_backend(gives: Gives) -> None:
+    """The family's default, but what a row says of the part's kind: the one with the fewest stars; never one that does not compute so."""
+    kinds = {"board": ("nvidia", "datacenter"), "module": ("nvidia", "edge"), "other": ("amd", "edge")}
+    supported = [
+        {"hardware": part, "backend": backend, "is_default": backend == "inductor", "serves": False}
+        for part in kinds
+        for backend in ("inductor", "tensorrt", "vllm")
+    ]  # fmt: skip
+    able = [
+        {"hardware": part, "backend": backend, "precision": precision}
+        for part in kinds
+        for backend in ("inductor", "tensorrt", "vllm")
+        for precision in ("fp32", "int8", "fp8")
+        if (backend, precision) != ("tensorrt", "fp8")
+    ]
+    row = {"family": "gpu", "vendor": "nvidia", "market": "*", "precision": "*"}
+    gives(
+        "assumed_backend",
+        [
+            {"hardware": part, "precision": precision, "backend": backend, "is_by_kind": backend != "inductor"}
+            for part, precision, backend in (
+                ("board", "fp32", "inductor"), ("board", "int8", "tensorrt"), ("board", "fp8", "inductor"),
+                ("module", "fp32", "tensorrt"), ("module", "int8", "vllm"), ("module", "fp8", "inductor"),
+                ("other", "fp32", "inductor"), ("other", "int8", "inductor"), ("other", "fp8", "inductor"),
+            )
+        ],
+        by=["hardware", "precision"],
+        hardware=[{"hardware": p, "family": "gpu", "vendor": v, "market": m} for p, (v, m) in kinds.items()],
+        supported_backend=supported,
+        part_support=able,
+        default_backend=[
+            row | {"precision": "int8", "backend": "tensorrt"},
+            row | {"market": "edge", "backend": "tensorrt"},
+            row | {"market": "edge", "precision": "int8", "backend": "vllm"},
+        ],
+    )  # fmt: skip

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 import polars as pl
 import pytest
 
@@ -156,9 +157,9 @@ def test_a_limit_on_the_power_drawn_keeps_what_only_stronger_choices_beat(db: Se
 def test_who_draws_more_than_the_limit_beats_nobody() -> None:
     """A choice of 20 W that one of 40 W beats is on the front below 40 W, and beaten from there on."""
     choice = {"fits_device": True, "average_power_w": 20.0, "dominated_by": "l4", "dominating_power_w": 40.0}
-    for most, verdict in ((10.0, "too much power"), (39.0, FRONT), (40.0, "beaten in every respect")):
+    for most, verdict in ((10.0, "too much power"), (39.0, FRONT), (40.0, "beaten")):
         assert _verdict(choice, limits(power=most)) == verdict
-    assert _verdict(choice, []) == "beaten in every respect"
+    assert _verdict(choice, []) == "beaten"
     assert _verdict(choice | {"dominated_by": None}, []) == FRONT
 
 
@@ -359,3 +360,36 @@ def test_the_mode_that_every_part_has_is_asked_for_by_name(db: Session) -> None:
     assert next(row for row in both if row["power"] == "default")["latency_s"] == pytest.approx(
         alone["latency_s"], rel=1e-12
     )
+
+
+def test_the_backend_of_a_precision_is_what_people_run_there(db: Session) -> None:
+    """TensorRT in 8 bits on boards of NVIDIA and for everything on Jetsons; a model that trains takes what trains."""
+    found = db.compare("small", on="t4,jetson_orin_nx_16", precision="fp32,int8", backend=None)
+    chosen = {(row["hardware"], row["precision"]): row["backend"] for row in found.iter_rows(named=True)}
+    assert chosen == {
+        ("t4", "fp32"): "inductor", ("t4", "int8"): "tensorrt",
+        ("jetson_orin_nx_16", "fp32"): "tensorrt", ("jetson_orin_nx_16", "int8"): "tensorrt",
+    }  # fmt: skip
+    assert set(db.compare("small", on="jetson_orin_nx_16", precision="int8", backend="inductor")["backend"]) == {"inductor"}
+
+
+def test_a_statement_about_everything_says_what_to_ask(file: Path, tmp_path: Path) -> None:
+    """Where answers are missing: at once without a condition, beside the answer with one; not of what names the relation at hand."""
+    copy = tmp_path / "lacking.duckdb"
+    copy.write_bytes(file.read_bytes())
+    with duckdb.connect(str(copy)) as connection:
+        connection.execute("DELETE FROM answer.stored")
+    with charz.open(copy) as session:
+        said: list[tuple[str, str]] = []
+        session.messages = Messages(warn=lambda text: said.append(("warn", text)), remark=lambda text: said.append(("remark", text)))
+        session.sql("SELECT latency_s FROM model_report WHERE model = 'small' AND hardware = 't4' AND batch = 1 AND precision = 'fp32'")
+        ((kind, text),) = said
+        assert kind == "remark" and "answers are not at hand, so model_report is evaluated: `charz refresh` fills them" in text
+        assert text.endswith("answer.model_report holds those that are there")
+        said.clear()
+        session.sql("SELECT count(*) FROM answer.model_report")
+        session.sql("SELECT count(*) FROM operator")
+        session.sql("SELECT latency_s FROM model_report", model="small", on="t4", batch=1)
+        assert said == []
+        session.sql("SELECT count(*) FROM model_memory")
+        assert [kind for kind, _ in said] == ["warn"]

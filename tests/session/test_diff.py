@@ -118,6 +118,38 @@ def test_a_file_is_compared_with_its_last_revision(file: Path, tmp_path: Path, m
     assert file.read_bytes() == before
 
 
+@pytest.mark.slow
+def test_a_version_is_traced_again_where_a_file_that_it_reads_changes(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A module beside it, and a file of data; another file is no matter, and the revision is traced once."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
+    Path("sizes.py").write_text("layers = 4\n")
+    Path("width.txt").write_text("256")
+    code = NET.replace("LAYERS", "sizes.layers").replace("from torch import nn", "import sizes\nfrom torch import nn")
+    Path("net.py").write_text(code.replace("256", "int(open('width.txt').read())"))
+    git = ["git", "-c", "user.name=n", "-c", "user.email=n@example.com"]
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "four"]):
+        subprocess.run([*git, *command], check=True)
+
+    def asked() -> tuple[list[str], float]:
+        """What was traced anew, and the work of the new version."""
+        said: list[str] = []
+        with charz.open(file) as db:
+            db.messages = replace(db.messages, remark=said.append)
+            rows = db.diff("HEAD:net.py", "net.py", on="t4", inputs="B,256").to_dicts()
+        return [line.split()[0] for line in said if "traced anew" in line], rows[3]["new_value"]
+
+    assert asked() == (["HEAD:net.py", "net.py"], 4 * 256**2)
+    Path("other.txt").write_text("no matter")
+    assert asked() == ([], 4 * 256**2)
+    Path("sizes.py").write_text("layers = 5\n")
+    assert asked() == (["net.py"], 5 * 256**2)
+    Path("width.txt").write_text("256\n")
+    assert asked() == (["net.py"], 5 * 256**2)
+
+
 CONVOLVED = "from torch import nn\n\nclass Net(nn.Sequential):\n    def __init__(self):\n        super().__init__(nn.Conv2d(3, 8, 3))\n"
 
 

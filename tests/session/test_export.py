@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import hashlib
 import json
 import shutil
@@ -9,7 +11,7 @@ import signal
 import subprocess
 import sys
 import venv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import duckdb
@@ -66,7 +68,7 @@ def test_every_report_is_what_its_view_answers(db: Session, tmp_path: Path, monk
     """With room for one kernel every model stands alone, and every part."""
     monkeypatch.setattr(evaluate, "KERNELS_AT_ONCE", 1)
     asked = {"models": ["small", "decoder"], "hardware": PARTS[:2]}
-    written = db.export(tmp_path / "out", models=asked["models"], on=asked["hardware"], tiles=True)
+    written = db.export(tmp_path / "out", models=asked["models"], on=asked["hardware"], tiles=True, full=True)
     whole = db.scope(**asked).whole().connection
     listed = db.connection().sql("SELECT view, column_name FROM view_column").pl()
     for name in reports(db):
@@ -163,6 +165,10 @@ def test_one_file_holds_tables_and_answers(db: Session, tmp_path: Path, expected
         (found,) = connection.execute(SUM.format("model_report")).fetchall()
         assert connection.execute("SELECT count(*) FROM operator").fetchall() == [(len(db.sql("FROM operator")),)]
         assert connection.execute("SELECT count(*) FROM duckdb_views() WHERE NOT internal").fetchall() == [(0,)]
+        bare = "SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal AND comment IS NULL"
+        assert connection.execute(bare).fetchall() == []
+        bare = "SELECT table_name FROM duckdb_tables() WHERE NOT internal AND comment IS NULL"
+        assert connection.execute(bare).fetchall() == []
     assert found == pytest.approx(expected, rel=1e-9)
     assert [path.name for path in tmp_path.iterdir()] == ["out.duckdb"]
 
@@ -288,19 +294,38 @@ def test_a_changed_part_costs_the_rows_of_parts(grown: Path, tmp_path: Path) -> 
 def test_a_large_answer_set_is_asked_for_first(db: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export, "ASKS_FIRST_BYTE", 1)
     with pytest.raises(CharzError, match=r"a large export: about .* kernels on parts.*--force"):
-        db.export(tmp_path / "out", on="t4")
+        db.export(tmp_path / "out", on="t4", full=True)
     assert list(tmp_path.iterdir()) == []
     db.export(tmp_path / "out", on="t4", models="small", views="kernel_energy", force=True)
     assert (tmp_path / "out/view/kernel_energy.parquet").exists()
 
 
-def test_a_summary_has_a_row_a_run_at_most(db: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many kernels there are, it is small."""
+def test_what_is_at_hand_is_written_and_kernels_are_not_evaluated(
+    db: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many kernels there are, it is small: no report of kernels, of pairs or of changes is among those written unasked."""
     monkeypatch.setattr(export, "ASKS_FIRST_BYTE", 1)
-    written = db.export(tmp_path / "out", on=PARTS, summary=True).filter(kind="view")
-    targets = len(db.scope(hardware=PARTS).sql("SELECT 1 FROM model_cost"))
-    assert 0 < written["row_count"].max() <= targets
-    assert {"model_report", "model_energy", "recommendation", "model_list"} <= set(written["name"])
+    steps: list[str] = []
+    counts: list[int] = []
+
+    @contextlib.contextmanager
+    def progress(title: str, total: int) -> Iterator[Callable[[str], None]]:
+        counts.append(total)
+        yield steps.append
+
+    session = db.scope(hardware=PARTS)
+    session.messages = dataclasses.replace(session.messages, progress=progress)
+    written = session.export(tmp_path / "out").filter(kind="view")
+    names = set(written["name"])
+    assert {"model_report", "model_energy", "recommendation", "model_list", "inference_cost", "operator_work"} <= names
+    assert not names & {"kernel_latency", "kernel_term", "module_edp", "opportunity", "architecture_comparison", "part_difference"}
+    assert counts == [len(steps)]
+    assert steps[0] == "facts"
+
+
+def test_full_writes_every_report(db: Session, tmp_path: Path) -> None:
+    written = db.export(tmp_path / "out", models="small", on="t4", full=True).filter(kind="view")
+    assert set(written["name"]) == set(reports(db)) - {"kernel_tile"}
 
 
 @pytest.mark.parametrize(
@@ -346,7 +371,7 @@ def test_a_name_leads_to_no_other_folder(file: Path, tmp_path: Path) -> None:
     with duckdb.connect(str(path)) as connection:
         connection.execute('CREATE TABLE "../../../planted" AS SELECT 1 AS i')
     with charz.open(path) as session, pytest.raises(CharzError, match="a name that no file can have"):
-        session.export(path.parent / "out", models="small", on="t4", summary=True)
+        session.export(path.parent / "out", models="small", on="t4")
     assert [p.name for p in tmp_path.iterdir()] == ["deep"] and [p.name for p in path.parent.iterdir()] == [path.name]
 
 

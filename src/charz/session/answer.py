@@ -37,6 +37,8 @@ class Rows:
     """What a query runs in."""
     check: Callable[[], None] = lambda: None
     """Raises `CharzError` where the time to hand the rows over is up."""
+    bare: frozenset[str] = frozenset()
+    """Columns whose numbers are shown as they are, since no unit is known of them, whatever their names end in."""
 
     def fetch(self) -> list[tuple[Any, ...]]:
         """The rows as tuples."""
@@ -151,7 +153,8 @@ def answer(
             with damage.named(_path_of(self)):
                 from .notebook import Frame
 
-                return Frame(body(self, *args, **kwargs).frame())
+                rows = body(self, *args, **kwargs)
+                return Frame.of(rows.frame(), rows.bare)
 
         method.asked = Asked(body, sections, more, is_writing, alone, files, instead)  # type: ignore[attr-defined]
         return cast("Callable[Concatenate[S, P], pl.DataFrame]", method)

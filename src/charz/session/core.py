@@ -616,8 +616,19 @@ class Core:
             )
             if is_wanted and backend not in untrained and (not parts or part in parts):
                 backends.setdefault(part, []).append(backend)
+        assumed: dict[tuple[str, str], str] = {}
+        if not (question.backends or question.every_backend or question.serves):
+            query = "SELECT hardware, precision, backend FROM assumed_backend WHERE is_by_kind"
+            rows = connection.execute(query).fetchall()
+            assumed = {(part, precision): backend for part, precision, backend in rows if backend not in untrained}
         found = connection.execute("SELECT hardware, backend, precision FROM part_support").fetchall()
-        able = {triple for triple in found if triple[1] in backends.get(triple[0], ()) and triple[2] in precisions}
+        able = {
+            (part, backend, precision)
+            for part, backend, precision in found
+            if precision in precisions
+            and part in backends
+            and (backend == assumed[part, precision] if (part, precision) in assumed else backend in backends[part])
+        }
         if not question.precisions and question.is_first:
             first: dict[str, str] = {}
             for part, _, precision in sorted(able, key=lambda triple: list(precisions).index(triple[2])):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Any
+from typing import Any, Self
 
 import polars as pl
 
@@ -18,13 +18,23 @@ SHOWN_ROWS = 60
 class Frame(pl.DataFrame):
     """A polars frame in SI units that a notebook shows in display units; what is computed from it is a plain frame."""
 
+    bare: frozenset[str] = frozenset()
+    """Columns whose numbers are shown as they are."""
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, bare: frozenset[str]) -> Self:
+        """The frame, with columns of which no unit is known."""
+        made = cls(frame)
+        made.bare = bare
+        return made
+
     def _repr_html_(self, **_: Any) -> str:
         """The first rows as people read them, a column's own name on hover."""
-        titles = zip(self.columns, headers(self.columns), strict=True)
+        titles = zip(self.columns, headers(self.columns, self.bare), strict=True)
         head = "".join(f'<th title="{escape(name)}">{escape(title)}</th>' for name, title in titles)
         rows = self.head(SHOWN_ROWS).iter_rows()
         body = "".join(
-            f"<tr>{''.join(_cell(value, name) for name, value in zip(self.columns, row, strict=True))}</tr>"
+            f"<tr>{''.join(_cell(value, '' if name in self.bare else name) for name, value in zip(self.columns, row, strict=True))}</tr>"
             for row in rows
         )
         more = f"<p>{SHOWN_ROWS} of {self.height} rows</p>" if self.height > SHOWN_ROWS else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from charz.schema.units import UNITS, ending
 
@@ -106,10 +106,13 @@ def count(value: float) -> str:
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e6 else significant(value)
 
 
-def headers(columns: Sequence[str]) -> list[str]:
-    """Names of columns without their units, no two alike: those that would be name their quantity too."""
-    found = [_header(name) for name in columns]
-    for lengthened in ([_longer(name) for name in columns], [name.replace("_", " ") for name in columns]):
+def headers(columns: Sequence[str], bare: Collection[str] = ()) -> list[str]:
+    """Names of columns without their units, no two alike: those that would be name their quantity too. `bare` ones stay as they are."""
+    found = [name if name in bare else _header(name) for name in columns]
+    for lengthened in (
+        [name if name in bare else _longer(name) for name in columns],
+        [name.replace("_", " ") for name in columns],
+    ):
         counts = Counter(found)
         found = [longer if counts[short] > 1 else short for short, longer in zip(found, lengthened, strict=True)]
     return found

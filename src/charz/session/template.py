@@ -28,26 +28,27 @@ _SUFFIXES = frozenset({".py", ".sql", ".csv", ".yaml"})
 
 def ready(fill: Callable[[duckdb.DuckDBPyConnection], None]) -> Path | None:
     """The template, made with `fill` when there is none yet; None when the cache cannot be used."""
-    folder = _folder()
+    into = folder()
     fingerprint = _fingerprint()
-    path = folder / f"{fingerprint}.duckdb"
+    path = into / f"{fingerprint}.duckdb"
     if path.is_file():
         return path
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        into.mkdir(parents=True, exist_ok=True)
         with file.replace(path, create=True) as connection:
             fill(connection)
         if _fingerprint() != fingerprint:  # somebody edits charz meanwhile
             path.unlink()
             return None
-        _forget_older(folder)
+        _forget_older(into)
     except (OSError, CharzError, duckdb.IOException):
         # No room, no right, or another process is at it: the caller fills its own file.
         return None
     return path
 
 
-def _folder() -> Path:
+def folder() -> Path:
+    """Where charz keeps what it can make again."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "charz"
 
 
@@ -61,9 +62,9 @@ def _fingerprint() -> str:
     return digest.hexdigest()[:24]
 
 
-def _forget_older(folder: Path) -> None:
+def _forget_older(place: Path) -> None:
     """Delete all templates but the newest; one that is being copied stays readable until it is."""
     with contextlib.suppress(OSError):  # another process does the same
-        newest_first = sorted(folder.glob("*.duckdb"), key=lambda path: path.stat().st_mtime, reverse=True)
+        newest_first = sorted(place.glob("*.duckdb"), key=lambda path: path.stat().st_mtime, reverse=True)
         for path in newest_first[KEPT:]:
             path.unlink()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -100,12 +101,29 @@ def empty() -> duckdb.DuckDBPyConnection:
     """A read-only connection to a database without models: the template's, else one in memory."""
     if path := template.ready(_complete):
         return file.connect(path)
+    return _in_memory()
+
+
+def _in_memory() -> duckdb.DuckDBPyConnection:
     from charz.schema import database, ddl
 
     connection = duckdb.connect()
     for row_type in database.TABLES:
         connection.execute(ddl.create_table(row_type))
     _complete(connection)
+    return connection
+
+
+def apart(path: Path) -> duckdb.DuckDBPyConnection:
+    """A connection to a new database without models that is thrown away: no trigger keeps what follows from its facts true."""
+    from charz.sql import triggers
+
+    if template_path := template.ready(_complete):
+        shutil.copyfile(template_path, path)
+        connection = duckdb.connect(str(path), config={"threads": 1})
+    else:
+        connection = _in_memory()
+    triggers.drop(connection)
     return connection
 
 

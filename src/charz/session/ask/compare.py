@@ -48,7 +48,8 @@ def _pieces(by: str, depth: int) -> str:
     keys, name = ", ".join(KEYS), _PIECES[by]
     if by == "module":
         return (
-            f"SELECT {keys}, {name}, operator_count, latency_s, energy_j, edp_js FROM module_edp WHERE depth = {depth}"
+            f"SELECT {keys}, {name}, operator_count, latency_s, energy_j, edp_js, weight_byte, output_byte"
+            f" FROM module_edp WHERE depth = {depth}"
         )
     # A sum is known where all of its operators are.
     known = ", ".join(
@@ -108,8 +109,9 @@ class Compare(Core):
             f"p.{column}, p.{column} / NULLIF(r.{column}, 0) AS {column.rpartition('_')[0]}_fraction"
             for column in ("latency_s", "energy_j", "edp_js")
         )
+        bytes_ = ", p.weight_byte, p.output_byte" if by == "module" else ""
         query = f"""
-            SELECT p.{name}, {", ".join(f"p.{key}" for key in TARGET)}, p.operator_count, {shares}
+            SELECT p.{name}, {", ".join(f"p.{key}" for key in TARGET)}, p.operator_count, {shares}{bytes_}
             FROM ({_pieces(by, depth)}) AS p JOIN model_report AS r USING ({", ".join(KEYS)})
             ORDER BY
                 p.model, p.batch, p.sequence,

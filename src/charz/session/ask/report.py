@@ -107,7 +107,7 @@ _SECTIONS: dict[str, tuple[str, tuple[str, ...], str]] = {
     ),
     "modules": (
         "module_edp",
-        ("module", "class_name", "operator_count", "latency_s", "energy_j", "edp_js"),
+        ("module", "class_name", "operator_count", "latency_s", "energy_j", "edp_js", "weight_byte", "output_byte"),
         "WHERE depth <= 1 ORDER BY edp_js DESC NULLS LAST, module LIMIT {top}",
     ),
     "operators": (

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
@@ -18,6 +20,7 @@ from ..axes import names
 from ..core import Core, Question, Scope
 from ..messages import Messages
 from ..parameters import AnyModels, Backend, Batch, Names, Parts, Precision, Sequence_, Text
+from . import computed
 
 if TYPE_CHECKING:
     import duckdb
@@ -48,6 +51,8 @@ class Sql(Core):
     ) -> Rows:
         """Ask the database in SQL: one statement, read only; from the command line kept away from files and network.
 
+        A number is shown in the unit that its column's name ends in, that of an alias only where what it names has that unit.
+
         With a batch, sequence, precision or backend the views answer for that one scenario, with a model and parts for these
         alone: in a file of many models that takes a fraction of the time.
         """
@@ -55,8 +60,9 @@ class Sql(Core):
         text = sandbox.one_statement(sandbox.typed(sys.stdin) if query == "-" else query)
         limits = sandbox.Limits(sandbox.memory_byte(memory), timeout)
         narrowing = (text, names(model), names(on), batch, sequence, precision, backend)
+        self._say_missing(*narrowing)
         if self.access.engine and (found := self._on_engine(*narrowing, timeout_s=timeout)) is not None:
-            return of_arrow(found)
+            return replace(of_arrow(found), bare=computed.columns(text, found.column_names))
         if self.is_guarded:
             self.connection()  # brings a file of another charz up to this one: the other process cannot write
             with sandbox.asked(
@@ -68,7 +74,7 @@ class Sql(Core):
                 table = answered.table()
                 for line in answered.said:
                     self.messages.warn(line)
-                return of_arrow(table, answered.check_time)
+                return replace(of_arrow(table, answered.check_time), bare=computed.columns(text, table.column_names))
         sandbox.check_gives_rows(text)
         connection = self._scoped_to(*narrowing)
 
@@ -79,7 +85,27 @@ class Sql(Core):
 
         with guard():
             relation = sandbox.held(connection.sql(text))
-        return Rows(tuple(relation.columns), relation, guard=guard)
+        names_given = tuple(relation.columns)
+        return Rows(names_given, relation, guard=guard, bare=computed.columns(text, names_given))
+
+    def _say_missing(self, text: str, *narrowing: Any) -> None:
+        """Say which relation to ask where a statement about the whole file reads relations whose answers are not all at hand, so that
+        they are evaluated; at once where it names no condition, since that takes long."""
+        from charz.sql import answers
+
+        if any(narrowing) or self._scope != Scope() or self._changes or self.access.is_live or self.access.engine:
+            return
+        words = set(re.findall(r"\w+", re.sub(r"\banswer\s*\.\s*\w+", "", text.lower())))
+        at_hand = sorted(r.name for r in self._relations().relations.values() if r.at_hand and r.name in words)
+        with contextlib.closing(self.cursor()) as cursor:
+            if not at_hand or answers.is_complete(cursor):
+                return
+            missing = answers.missing(cursor).count
+        line = (
+            f"{missing:,} answers are not at hand, so {', '.join(at_hand)} is evaluated: `charz refresh` fills them, "
+        )
+        line += f"answer.{at_hand[0]} holds those that are there"
+        (self.messages.remark if "where" in words else self.messages.warn)(line)
 
     def _scoped_to(self, text: str, *narrowing: Any) -> duckdb.DuckDBPyConnection:
         """A connection on which the views that a statement reads answer for these alone; what is left open is as the session has

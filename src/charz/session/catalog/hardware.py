@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -17,6 +18,9 @@ from ..parameters import File, Force, Text
 
 if TYPE_CHECKING:
     import duckdb
+
+    from charz.hardware_catalog.loader import Catalog
+    from charz.schema.row import Row
 
 
 AnyPart = Annotated[str, Text("Part, by id or any other name it has.")]
@@ -163,9 +167,16 @@ class Hardware:
         from charz.hardware_catalog import energy_check, loader
         from charz.hardware_catalog.problem import CatalogError
 
+        from .. import workspace
+
         try:
-            catalog = loader.load()
-            rows = loader.load_part(Path(file), catalog) if file else catalog.rows
+            if file is not None:
+                with contextlib.closing(workspace.empty()) as shipped:
+                    rows = loader.load_part(Path(file), _known(shipped))
+                lacks = _lacks_of(rows)
+            else:
+                rows = loader.load().rows
+                lacks = _lacks(self.session.catalog())
         except CatalogError as error:
             self.session.messages.remark(f"{len(error.problems)} faults")
             return Rows(("fault",), [(str(problem),) for problem in error.problems], is_failure=True)
@@ -173,21 +184,9 @@ class Hardware:
             self.session.messages.remark(off.line)
         for line in _off_process(self.session.catalog()) if file is None else ():
             self.session.messages.remark(line)
-        lacks = self._lacks(Path(file) if file else None)
         found = f"{len(lacks)} parts and backends lack something" if lacks else "each part can answer"
         self.session.messages.remark(f"no fault in {sum(map(len, rows.values()))} rows, {found}")
         return Rows(("fault",), [(lack,) for lack in lacks], is_failure=bool(lacks))
-
-    def _lacks(self, file: Path | None) -> Sequence[str]:
-        """What keeps the part of a file, or any part of the catalog, from answering, a line each."""
-        if file is None:
-            return _lacks(self.session.catalog())
-        import tempfile
-
-        from .. import workspace
-
-        with tempfile.TemporaryDirectory() as folder, workspace.change(Path(folder) / "check.duckdb") as connection:
-            return _lacks(connection, _insert(connection, file))
 
     @answer(is_writing=True)
     def add(
@@ -257,24 +256,51 @@ def _check_family(connection: duckdb.DuckDBPyConnection, family: str) -> None:
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, file: Path, replace: bool = False) -> str:
-    """Add the part of a file, checked against the parts, families and element types that the database has; returns its id."""
+    """Add the part of a file, checked against what the database has; returns its id."""
     from charz.hardware_catalog import loader, part_file
-    from charz.hardware_catalog.sync import stored
     from charz.schema import database
-    from charz.schema.catalog import Hardware as Part
-    from charz.schema.catalog import HardwareAlias, HardwareFamily, Precision
     from charz.sql import maintain
 
     wanted = part_file.read(file).hardware
     with maintain.bulk(connection):
         if replace:
             _remove_own(connection, wanted)
-        catalog = loader.load()
-        for row_type in (Part, HardwareAlias, HardwareFamily, Precision):
-            catalog.rows[row_type] = stored(connection, row_type)
-        for rows in loader.load_part(file, catalog).values():
+        for rows in loader.load_part(file, _known(connection)).values():
             database.insert_rows(connection, rows)
     return wanted
+
+
+def _known(connection: duckdb.DuckDBPyConnection) -> Catalog:
+    """What a part is checked against, as the database has it: names of parts, sources, families, formats and what numbers can be."""
+    from charz.hardware_catalog.loader import Catalog
+    from charz.hardware_catalog.sync import stored
+    from charz.schema.catalog import Confidence, HardwareAlias, HardwareFamily, NumberRule, Precision, Source
+    from charz.schema.catalog import Hardware as Part
+
+    row_types = (Part, HardwareAlias, HardwareFamily, Precision, Source, Confidence, NumberRule)
+    return Catalog({row_type: stored(connection, row_type) for row_type in row_types})
+
+
+def _lacks_of(rows: Mapping[type[Row], Sequence[Row]]) -> list[str]:
+    """What keeps a part from answering beside those that ship, a line each: in a copy of a database without models that keeps no
+    triggers, since nothing else is written there."""
+    import tempfile
+
+    from charz.schema import database
+    from charz.schema.catalog import Hardware as Part
+    from charz.sql import maintain
+
+    from .. import workspace
+
+    (part,) = rows[Part]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        contextlib.closing(workspace.apart(Path(folder) / "check.duckdb")) as connection,
+    ):
+        for made in rows.values():
+            database.insert_rows(connection, made)
+        maintain.refill(connection, with_runs=False)
+        return _lacks(connection, part.hardware)  # type: ignore[attr-defined]
 
 
 def _off_process(connection: duckdb.DuckDBPyConnection) -> Sequence[str]:

@@ -37,7 +37,7 @@ _SHOWN = (
 
 _CHOSEN = (*_SHOWN, "fits_device", "dominated_by", "dominating_power_w")
 
-ORDERS = {"latency": "latency_s", "energy": "sample_j", "cost": "million_inference_usd"}
+ORDERS = {"latency": "latency_s", "energy": "sample_j", "cost": "million_inference_usd", "price": "price_usd_per_hour"}
 """What choices are sorted by, and its column."""
 
 FRONT = "on the front"
@@ -51,7 +51,10 @@ class Recommend(Core):
         self,
         models: Models,
         *,
-        by: Annotated[Literal["latency", "energy", "cost"], Text("What comes first: latency, joules a sample, or cost of a sample.")] = "latency",
+        by: Annotated[
+            Literal["latency", "energy", "cost", "price"],
+            Text("What comes first: latency, joules a sample, cost of a sample, or rent of the part."),
+        ] = "latency",
         latency: Annotated[Amount | None, Text("Longest run, e.g. 5ms.")] = None,
         energy: Annotated[Amount | None, Text("Most energy a sample, e.g. 50mJ.")] = None,
         memory: Annotated[Amount | None, Text("Most memory, e.g. 8GiB.")] = None,
@@ -73,7 +76,8 @@ class Recommend(Core):
     ) -> Rows:  # fmt: skip
         """List the choices of each model that no other beats, within the limits, and why the others lost.
 
-        A limit left out does not bind. Simulated parts are marked: no silicon exists to check them. Exit code 1 when no
+        A choice is beaten by one that is at most 1 % worse in latency, energy, memory, cost and rent, and better in all taken
+        together. A limit left out does not bind. Simulated parts are marked: no silicon exists to check them. Exit code 1 when no
         choice meets the limits.
         """
         wanted = limits(latency, energy, memory, power, price)
@@ -101,7 +105,7 @@ class Recommend(Core):
         self._say_simulated(kept)
         if not kept:
             self.messages.warn("no choice meets all limits; --section others says which limit each choice misses")
-        if by == "cost" and any(choice["million_inference_usd"] is None for choice in kept):
+        if by in ("cost", "price") and any(choice["million_inference_usd"] is None for choice in kept):
             self.messages.warn("parts without a price stand last")
         rows = [[choice[name] for name in _SHOWN] for choice in kept]
         return self.cut(Rows(_SHOWN, rows, ("recommendation",), is_failure=not kept), top, "choices that none beats")
@@ -130,7 +134,7 @@ def _verdict(choice: Mapping[str, Any], wanted: Sequence[Limit]) -> str:
     is_beaten = choice["dominated_by"] is not None and not any(
         choice["dominating_power_w"] is None or choice["dominating_power_w"] > most for most in within
     )
-    return "beaten in every respect" if is_beaten else FRONT
+    return "beaten" if is_beaten else FRONT
 
 
 def _lost(choices: Sequence[dict[str, object]], verdicts: Sequence[str]) -> Rows:

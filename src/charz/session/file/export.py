@@ -32,8 +32,7 @@ ASKS_FIRST_BYTE = 10**9
 """Size of the answers from which an export wants `force`. [byte]"""
 
 ANSWER_BYTE = {"parquet": 400, "csv": 4400, "duckdb": 1900}
-"""Size of all answers about a kernel of a run on a part, by format, measured on models of torchvision; within a third. [byte]"""
-
+"""Size of all large reports for a kernel of a run on a part, by format, measured on models of torchvision; within a third. [byte]"""
 
 TILES = "kernel_tile"
 """Report of all candidate tiles, as large as all others together."""
@@ -53,6 +52,8 @@ class Contents:
     views: Sequence[str]
     statements: str
     """What makes a database of the files."""
+    texts: Mapping[str, Mapping[str | None, str]]
+    """What each relation and its columns hold; the relation's own text has no column."""
 
 
 class _Wanted:
@@ -90,6 +91,24 @@ class _Wanted:
         self.portioned = [*self.of_runs, *self.of_parts]
 
 
+def _large(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    """Reports that are evaluated kernel by kernel for every run on every part, and those that hold several columns of choices
+    against each run or part: pairs of them, and changes."""
+    from charz.sql.installed import catalog
+    from charz.sql.layers import MODELS
+
+    known: Catalog = catalog(connection)
+    costed = {relation.name for relation in known.of(*MODELS[:2])}
+    ends = [relation.name for relation in known.relations.values() if relation.is_table or relation.at_hand]
+    query = "SELECT view, grain FROM view_catalog WHERE layer = ?"
+    return {
+        view
+        for view, grain in connection.execute(query, [REPORT]).fetchall()
+        if (not known.relations[view].at_hand and known.upstream([view], ends) & costed)
+        or (len(set(grain.split(", ")) - set(KEYS)) > 1 and "hardware" in grain)
+    }
+
+
 class Export(Core):
     """What other tools read."""
 
@@ -106,13 +125,16 @@ class Export(Core):
         backend: Backends = None,
         views: Annotated[Names | None, Text("Reports to write; else all.")] = None,
         tiles: Annotated[bool, Text("Write every candidate tile of every kernel too.")] = False,
-        summary: Annotated[bool, Text("Of the reports only those of at most a row for each run on each part.")] = False,
+        full: Annotated[bool, Text("Write the reports of kernels, of pairs and of changes too.")] = False,
         format: Annotated[Literal["parquet", "csv", "duckdb"], Text("Kind of file.")] = "parquet",
         storage: Annotated[str, Text("Oldest DuckDB that shall read --format duckdb.")] = "v2.0.0",
         for_: Annotated[Literal["files", "spark"], Text("`spark` gets what an engine's models read.")] = "files",
         force: Annotated[bool, Text("Write more than a gigabyte of answers.")] = False,
     ) -> Rows:
-        """Write every table and every report to files that other tools read.
+        """Write every table and every answer to files that other tools read.
+
+        Of the reports those of runs and of parts are written, from what is at hand. What is evaluated kernel by kernel, holds every
+        part against every other or lists every change is large: `--views` names some of these, `--full` writes all.
 
         FOLDER/table and FOLDER/view hold a file each. FOLDER/load.sql makes tables of the table files and views of the
         model's statements in DuckDB: a copy that answers, but without the triggers by which an edit of a number changes the
@@ -126,7 +148,7 @@ class Export(Core):
         from charz.sql import evaluate
 
         if for_ == "spark":
-            options = (on, batch, sequence, precision, backend, views, tiles, summary)
+            options = (on, batch, sequence, precision, backend, views, tiles, full)
             if format != "parquet" or any((*options, self._scope.hardware, self._scope.scenarios)):
                 exists = "all parts and all scenarios of the file, as parquet"
                 raise CharzError("not for Spark", "every option but --models", exists, "leave them out")
@@ -137,13 +159,15 @@ class Export(Core):
         scope, limited = self._extent(
             names(models), names(on), sizes(batch), sizes(sequence), names(precision), names(backend)
         )
-        contents = _for_files(connection, names(views), summary, tiles, format)
+        large = _large(connection)
+        contents = _for_files(connection, names(views), set() if full else large, tiles, format)
         with _memory_limited(connection), _writable(folder):
             kernels = evaluate.kernel_count(connection, scope)
-            self._check_size(kernels, _share(connection, contents.views), format, force)
+            self._check_size(kernels, _share(connection, contents.views, large), format, force)
             wanted = _Wanted([*contents.tables, *contents.views], connection)
             counts = dict.fromkeys(wanted.names, 0)
-            steps = 1 + evaluate.portion_count(connection, scope, wanted.portioned) if wanted.portioned else 1
+            steps = 1 + len(wanted.own) + len(wanted.summed)
+            steps += evaluate.portion_count(connection, scope, wanted.portioned) if wanted.portioned else 0
             with (
                 _target(folder, format, storage, contents) as target,
                 self.messages.progress("export", steps) as done,
@@ -236,6 +260,7 @@ class Export(Core):
             whole.connection  # noqa: B018  everything is scoped, since a view of the user may read anything
         for name in (*wanted.own, *wanted.summed):
             yield name, whole.sql(f"SELECT * FROM {ddl.quote(name)}").to_arrow_reader(ROWS_AT_ONCE)
+            done(name)
         whole.close()
         if wanted.portioned:
             with connection.cursor() as cursor:
@@ -263,7 +288,7 @@ class Export(Core):
             return
         text = f"about {size / 1e9:.1f} GB of answers: {kernels:,} kernels on parts"
         if not force:
-            next = "--summary, --views, --models, --on and --batch narrow it, --force writes it"
+            next = "--views, --models, --on and --batch narrow it, --force writes it"
             raise CharzError("a large export", text, next=next)
         self.messages.remark(f"writes {text}")
 
@@ -290,29 +315,38 @@ def _facts() -> set[str]:
     return {row_type.TABLE for row_type in database.TABLES}
 
 
-def _share(connection: duckdb.DuckDBPyConnection, views: Sequence[str]) -> float:
-    """Columns of some reports over those of all, of reports with more than a row for each run on each part."""
-    query = "SELECT view, grain, count(*) FROM view_catalog JOIN view_column USING (view) WHERE layer = ? GROUP BY ALL"
-    found = connection.execute(query, [REPORT]).fetchall()
-    wide = {view: count for view, grain, count in found if not set(grain.split(", ")) <= set(KEYS)}
+def _share(connection: duckdb.DuckDBPyConnection, views: Sequence[str], large: set[str]) -> float:
+    """Columns of some reports over those of all, of the large ones."""
+    query = "SELECT view, count(*) FROM view_column WHERE list_contains(?, view) GROUP BY view"
+    wide = dict(connection.execute(query, [sorted(large)]).fetchall())
     return sum(wide.get(view, 0) for view in views) / sum(wide.values())
 
 
 def _for_files(
-    connection: duckdb.DuckDBPyConnection, views: Sequence[str], is_summary: bool, with_tiles: bool, format: str
+    connection: duckdb.DuckDBPyConnection, views: Sequence[str], left_out: set[str], with_tiles: bool, format: str
 ) -> Contents:
+    """The reports named, or all but some."""
     known = _reports(connection)
     for name in views:
         if name not in known:
             raise unknown_name("report", name, known, "`charz schema` lists them")
-    grains = dict(connection.execute("SELECT view, grain FROM view_catalog").fetchall())
-    chosen = [
-        name
-        for name in views or [name for name in known if with_tiles or name != TILES]
-        if not is_summary or set(grains.get(name, "").split(", ")) <= {*KEYS, ""}
-    ]
+    chosen = views or [name for name in known if (with_tiles if name == TILES else name not in left_out)]
     tables = _listed(connection, _TABLES)
-    return Contents(tables, chosen, _load_script(connection, tables, format))
+    return Contents(tables, chosen, _load_script(connection, tables, format), _texts(connection, [*tables, *chosen]))
+
+
+def _texts(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> dict[str, dict[str | None, str]]:
+    """What the file says of relations and their columns."""
+    query = """
+        SELECT table_name AS name, NULL AS column_name, comment FROM duckdb_tables() WHERE schema_name = 'main'
+        UNION ALL SELECT view_name, NULL, comment FROM duckdb_views() WHERE schema_name = 'main'
+        UNION ALL SELECT table_name, column_name, comment FROM duckdb_columns() WHERE schema_name = 'main'
+    """
+    found: dict[str, dict[str | None, str]] = {}
+    for name, column, text in connection.execute(query).fetchall():
+        if text is not None and name in names:
+            found.setdefault(name, {})[column] = text
+    return found
 
 
 def _load_script(connection: duckdb.DuckDBPyConnection, tables: Sequence[str], format: str) -> str:
@@ -332,7 +366,7 @@ def _target(folder: Path, format: str, storage: str, contents: Contents) -> Targ
     from .export_files import Database, Folder
 
     if format == "duckdb":
-        return Database(folder, storage, MEMORY)
+        return Database(folder, storage, MEMORY, contents.texts)
     kinds = {"table": contents.tables, "view": contents.views}
     places = {name: f"{kind}/{name}" for kind, listed in kinds.items() for name in listed}
     return Folder(folder, format, places, {"load.sql": contents.statements}, contents.views)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -89,9 +89,12 @@ class Folder:
 class Database:
     """Tables of one new database file, without views or triggers, in the storage of some version of DuckDB."""
 
-    def __init__(self, path: Path, storage: str, memory: str) -> None:
-        """`memory` is what DuckDB may fill, e.g. `1GB`."""
+    def __init__(
+        self, path: Path, storage: str, memory: str, texts: Mapping[str, Mapping[str | None, str]] | None = None
+    ) -> None:
+        """`memory` is what DuckDB may fill, e.g. `1GB`; `texts` are comments by relation and column."""
         self.path, self.storage, self.memory = Path(os.path.realpath(path)), storage, memory
+        self.texts = texts or {}
         self.made: set[str] = set()
 
     def __enter__(self) -> Self:
@@ -126,7 +129,11 @@ class Database:
         self.connection.register("arriving", reader)
         if name not in self.made:
             self.made.add(name)
-            return _count(self.connection, f"CREATE TABLE {ddl.quote(name)} AS FROM arriving")
+            count = _count(self.connection, f"CREATE TABLE {ddl.quote(name)} AS FROM arriving")
+            for column, text in self.texts.get(name, {}).items():
+                place = f"COLUMN {ddl.quote(name)}.{ddl.quote(column)}" if column else f"TABLE {ddl.quote(name)}"
+                self.connection.execute(f"COMMENT ON {place} IS {ddl.literal(text)}")
+            return count
         return _count(self.connection, f"INSERT INTO {ddl.quote(name)} FROM arriving")
 
     def byte(self, name: str) -> int | None:

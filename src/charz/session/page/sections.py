@@ -80,7 +80,17 @@ class Subject:
         return {**chart, "width": "container", "height": 320}
 
 
-_MODULE = ("module", "class_name", "depth", "operator_count", "latency_s", "energy_j", "edp_js")
+_MODULE = (
+    "module",
+    "class_name",
+    "depth",
+    "operator_count",
+    "latency_s",
+    "energy_j",
+    "edp_js",
+    "weight_byte",
+    "output_byte",
+)
 
 MOST_MODULES = 600
 """Modules of the tree, those with the largest energy-delay product first."""
