@@ -52,8 +52,9 @@ NARROW = 100_000
 """Kernels on parts up to which the costs are evaluated step by step: planning takes as long as evaluation, and what is read twice
 fits in memory (tiles of 100,000 kernels on parts are half a million rows)."""
 
-MEMORY_GB = 1
-"""Memory for the evaluation of several portions: dropped temporary tables stay until the transaction ends, but may go to disk. [GB]"""
+MEMORY_GB = 0.7
+"""Memory for the evaluation of several portions, so that the process with it stays below 1 GB: dropped temporary tables stay until the
+transaction ends, but may go to disk. [GB]"""
 
 REORDERING = "join_order"
 """Optimizer that does not pay for what several relations read of a portion: the engine takes joins by eight keys for 1e6 times as

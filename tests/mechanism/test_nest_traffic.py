@@ -166,3 +166,6 @@ def test_windows_share_what_overlaps(evaluate: Evaluate) -> None:
     assert found[1]["outer_halo_fraction"] == pytest.approx(18 * 18 / (256 * 9))
     assert found[2]["inner_halo_fraction"] == 1
     assert found[1]["inner_byte"] == pytest.approx(256 * 36 * 100 / 576 + 36 * 8 + 256 * 8)
+    # Twice 64 x 36 columns of which 100 of 576 are loaded, twice 36 x 8 weights, four bytes for each of 64 x 8 results.
+    assert found[1]["inner_tile_byte"] == pytest.approx(2 * (64 * 36 * 100 / 576 + 36 * 8) + 4 * 64 * 8)
+    assert found[1]["outer_tile_byte"] == pytest.approx(2 * (256 * 36 * 324 / 2304 + 36 * 8) + 4 * 256 * 8)

@@ -56,6 +56,36 @@ def test_rules_of_a_part(evaluate: Evaluate) -> None:
     assert (host["memory_usd"], host["wafer_usd"], host["join_yield_fraction"]) == (0, 4000, 0.99)
 
 
+def test_rules_of_every_part_and_of_a_technology(evaluate: Evaluate) -> None:
+    """Each rule by its name; what carries HBM3 is dearer than what carries others."""
+    usual = {
+        "yield_cluster": 10.0, "scribe_mm": 0.1, "reticle_mm2": 800.0, "join_area_factor": 1.1, "package_usd": 3.0,
+        "package_usd_per_mm2": 0.02, "board_ratio": 0.2, "join_yield_fraction": 0.99,
+    }  # fmt: skip
+    rules = [rule(quantity, "*", value, value, value) for quantity, value in usual.items()]
+    rules += [rule("package_usd_per_mm2", "HBM3", 0.4, 0.4, 0.4), *RULES[:3]]
+    found = resolved(evaluate, 16.0, "DDR5", rules)["middle"]
+    columns = {
+        "yield_cluster": "yield_cluster", "scribe_mm": "scribe_mm", "reticle_mm2": "reticle_mm2", "package_usd": "case_usd",
+        "join_area_factor": "join_area_factor", "package_usd_per_mm2": "carrier_price", "board_ratio": "board_ratio",
+        "join_yield_fraction": "join_yield_fraction",
+    }  # fmt: skip
+    assert {name: found[column] for name, column in columns.items()} == usual
+    assert resolved(evaluate, 16.0, "HBM3", rules)["middle"]["carrier_price"] == 0.4
+
+
+def test_each_part_pays_for_its_own_memory(evaluate: Evaluate) -> None:
+    """8 GB of HBM3 at 15 USD beside a part without any."""
+    ranges = [NUMBER | {"quantity": quantity} for quantity in ("value", "cheap_value", "dear_value")]
+    found = evaluate(
+        "part_cost_rule", part_silicon=[{"hardware": "a", "process_nm": 16.0}, {"hardware": "b", "process_nm": 16.0}],
+        part_memory=[{"hardware": "a", "level": "dram", "technology": "HBM3", "capacity_byte": 8e9}], cost_rule=RULES,
+        number_rule=ranges,
+    )  # fmt: skip
+    paid = {(row["hardware"], row["band"]): row["memory_usd"] for row in found}
+    assert (paid["a", "middle"], paid["b", "middle"], len(paid)) == (120, 0, 6)
+
+
 @pytest.mark.parametrize("value", [-1.0, math.nan, math.inf])
 def test_a_price_that_cannot_be_is_none(evaluate: Evaluate, value: float) -> None:
     impossible = [row | {"value": value} if row["quantity"] == "wafer_usd" else row for row in RULES]

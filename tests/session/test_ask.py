@@ -370,7 +370,9 @@ def test_the_backend_of_a_precision_is_what_people_run_there(db: Session) -> Non
         ("t4", "fp32"): "inductor", ("t4", "int8"): "tensorrt",
         ("jetson_orin_nx_16", "fp32"): "tensorrt", ("jetson_orin_nx_16", "int8"): "tensorrt",
     }  # fmt: skip
-    assert set(db.compare("small", on="jetson_orin_nx_16", precision="int8", backend="inductor")["backend"]) == {"inductor"}
+    assert set(db.compare("small", on="jetson_orin_nx_16", precision="int8", backend="inductor")["backend"]) == {
+        "inductor"
+    }
 
 
 def test_a_statement_about_everything_says_what_to_ask(file: Path, tmp_path: Path) -> None:
@@ -381,10 +383,17 @@ def test_a_statement_about_everything_says_what_to_ask(file: Path, tmp_path: Pat
         connection.execute("DELETE FROM answer.stored")
     with charz.open(copy) as session:
         said: list[tuple[str, str]] = []
-        session.messages = Messages(warn=lambda text: said.append(("warn", text)), remark=lambda text: said.append(("remark", text)))
-        session.sql("SELECT latency_s FROM model_report WHERE model = 'small' AND hardware = 't4' AND batch = 1 AND precision = 'fp32'")
+        session.messages = Messages(
+            warn=lambda text: said.append(("warn", text)), remark=lambda text: said.append(("remark", text))
+        )
+        session.sql(
+            "SELECT latency_s FROM model_report WHERE model = 'small' AND hardware = 't4' AND batch = 1 AND precision = 'fp32'"
+        )
         ((kind, text),) = said
-        assert kind == "remark" and "answers are not at hand, so model_report is evaluated: `charz refresh` fills them" in text
+        assert (
+            kind == "remark"
+            and "answers are not at hand, so model_report is evaluated: `charz refresh` fills them" in text
+        )
         assert text.endswith("answer.model_report holds those that are there")
         said.clear()
         session.sql("SELECT count(*) FROM answer.model_report")

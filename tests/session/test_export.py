@@ -318,7 +318,14 @@ def test_what_is_at_hand_is_written_and_kernels_are_not_evaluated(
     written = session.export(tmp_path / "out").filter(kind="view")
     names = set(written["name"])
     assert {"model_report", "model_energy", "recommendation", "model_list", "inference_cost", "operator_work"} <= names
-    assert not names & {"kernel_latency", "kernel_term", "module_edp", "opportunity", "architecture_comparison", "part_difference"}
+    assert not names & {
+        "kernel_latency",
+        "kernel_term",
+        "module_edp",
+        "opportunity",
+        "architecture_comparison",
+        "part_difference",
+    }
     assert counts == [len(steps)]
     assert steps[0] == "facts"
 

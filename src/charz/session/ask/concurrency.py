@@ -64,4 +64,5 @@ class Concurrency(Core):
     ) -> Rows:
         """Show stages, critical path and the bounds they set, with the lines that validate them."""
         scoped = self.asked(of_axes([model], on, batch, sequence, precision, backend, cap), _CONCURRENT[section][0])
+        scoped.gather(_CONCURRENT[section][0])
         return self.listed(scoped, _CONCURRENT[section], top, f"rows of {section}")
