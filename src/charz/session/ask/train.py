@@ -64,7 +64,7 @@ class Train(Core):
         recompute: Annotated[
             str, Text("What the backward pass repeats: none, selective or full, with commas.")
         ] = "none",
-        sequence_parallel: Annotated[bool, Text("Split along tokens what tensor parallel leaves whole.")] = True,
+        no_sequence_parallel: Annotated[bool, Text("Leave whole what sequence parallel splits along tokens.")] = False,
         batch: Batches = None,
         global_batch: Annotated[int | None, Text("Samples of a step; else one micro batch a replica.", least=1)] = None,
         sequence: Sequences = None,
@@ -102,7 +102,7 @@ class Train(Core):
         scoped = self.asked(question, "training_step")
         axes = (tensor, pipeline, interleave, context, expert)
         fixed: dict[str, Any] = {
-            "framework": framework, "optimizer": optimizer, "is_sequence_parallel": sequence_parallel, "block_count": layers,
+            "framework": framework, "optimizer": optimizer, "is_sequence_parallel": not no_sequence_parallel, "block_count": layers,
             "adapter_rank": adapter, "frozen_precision": frozen,
         }  # fmt: skip
         made = [

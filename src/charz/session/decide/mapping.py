@@ -36,10 +36,8 @@ LEVELS = ("outer", "inner")
 FIXED = re.compile(r"(outer|inner)=(\d{1,9})x(\d{1,9})x(\d{1,9})")
 """The tile of a level by hand."""
 
-_BEST = (
-    "SELECT * FROM loop_nest_cost WHERE latency_s IS NOT NULL QUALIFY ROW_NUMBER() OVER ("
-    "PARTITION BY product, loop_nest_id < {searched}{also} ORDER BY {goal}, loop_nest_id) <= {top}"
-)
+_BEST = "SELECT * FROM loop_nest_cost WHERE latency_s IS NOT NULL QUALIFY ROW_NUMBER() OVER ({window}) <= {top}"
+_WINDOW = "PARTITION BY product, loop_nest_id < {searched}{also} ORDER BY {goal}, loop_nest_id"
 
 
 class LoopNests(Core):
@@ -122,7 +120,8 @@ class LoopNests(Core):
         top: int,
     ) -> list[dict[str, Any]]:
         """The best of the first nests, which were searched for, and of the others, by product."""
-        query = _BEST.format(searched=searched, also=", dataflow" if each else "", goal=goal, top=top)
+        window = _WINDOW.format(searched=searched, also=", dataflow" if each else "", goal=goal)
+        query = _BEST.format(window=window, top=top)
         with self.cursor() as cursor:
             cursor.register("made_nests", _table(nests, keys))
             try:

@@ -335,15 +335,19 @@ def _for_files(
     return Contents(tables, chosen, _load_script(connection, tables, format), _texts(connection, [*tables, *chosen]))
 
 
+_COMMENTED = (
+    "SELECT table_name, NULL, comment FROM duckdb_tables() WHERE schema_name = 'main'",
+    "SELECT view_name, NULL, comment FROM duckdb_views() WHERE schema_name = 'main'",
+    "SELECT table_name, column_name, comment FROM duckdb_columns() WHERE schema_name = 'main'",
+)
+"""Texts of tables, views and their columns."""
+
+
 def _texts(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> dict[str, dict[str | None, str]]:
     """What the file says of relations and their columns."""
-    query = """
-        SELECT table_name AS name, NULL AS column_name, comment FROM duckdb_tables() WHERE schema_name = 'main'
-        UNION ALL SELECT view_name, NULL, comment FROM duckdb_views() WHERE schema_name = 'main'
-        UNION ALL SELECT table_name, column_name, comment FROM duckdb_columns() WHERE schema_name = 'main'
-    """
     found: dict[str, dict[str | None, str]] = {}
-    for name, column, text in connection.execute(query).fetchall():
+    rows = [row for query in _COMMENTED for row in connection.execute(query).fetchall()]
+    for name, column, text in rows:
         if text is not None and name in names:
             found.setdefault(name, {})[column] = text
     return found
