@@ -52,7 +52,7 @@ READS: dict[str, tuple[list[str], dict[str, Any]]] = {
 
 OTHERS = {
     "calibrate", "doctor", "engine start", "export", "fusion", "graph", "hardware add", "hardware dump", "hardware remove", "hardware sync",
-    "hardware template", "ingest", "measure", "train",
+    "hardware import", "hardware template", "ingest", "measure", "train",
     "mcp", "measurements import", "merge", "measurements list", "plot", "refresh", "scenario add", "scenario remove", "validate",
     "what-if", "workload",
 }  # fmt: skip

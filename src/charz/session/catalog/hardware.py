@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +14,9 @@ from charz.schema import user_file
 from charz.schema.errors import CharzError
 
 from ..answer import Asked, Rows, answer, of_query
+from ..axes import quantity
 from ..core import Core
-from ..parameters import File, Force, Text
+from ..parameters import Amount, File, Force, Text
 
 if TYPE_CHECKING:
     import duckdb
@@ -152,6 +154,37 @@ class Hardware:
         _check_family(connection, family)
         name = id or f"my_{family}"
         return PartText(name, part_text.template(connection, family, name))
+
+    @_written
+    def import_(
+        self,
+        *,
+        scale_sim: Annotated[File | None, Text("Configuration of SCALE-Sim.")] = None,
+        timeloop: Annotated[File | None, Text("Architecture of Timeloop in YAML.")] = None,
+        clock: Annotated[Amount | None, Text("Clock where the file says none, e.g. 1GHz.")] = None,
+        dram: Annotated[
+            Amount | None, Text("Bandwidth of main memory where the file says none, e.g. 25.6GB/s.")
+        ] = None,
+        id: Annotated[str | None, Text("Id of the part; else the file's name.")] = None,
+        out: Annotated[File | None, Text("File to write; on the command line else ID.yaml in this folder.")] = None,
+        force: Force = False,
+    ) -> PartText:
+        """Write a design of another tool as a part's file that `charz hardware add` accepts: its array, memories and clock."""
+        from charz.hardware_catalog import exchange
+
+        given = {"scale_sim": scale_sim, "timeloop": timeloop}
+        named = [(kind, Path(file)) for kind, file in given.items() if file is not None]
+        if len(named) != 1:
+            raise CharzError("one file", f"{len(named)} are named", next="name one, by --scale-sim or by --timeloop")
+        ((kind, file),) = named
+        if not file.is_file():
+            raise CharzError("no such file", str(file))
+        read = exchange.of_scale_sim if kind == "scale_sim" else exchange.of_timeloop
+        clock_hz = None if clock is None else quantity(clock, "Hz", "clock")
+        dram_byte_per_s = None if dram is None else quantity(dram, "byte/s", "dram")
+        design = read(file, clock_hz, dram_byte_per_s)
+        name = id or re.sub(r"[^a-z0-9_]+", "_", file.stem.lower())
+        return PartText(name, exchange.part(design, name, file))
 
     @answer()
     def check(
