@@ -153,8 +153,12 @@ def choose_keys(kernels: Kernels, least_share: float = 0.01) -> list[Key]:
     overlap, and one half_work a resource and class of matrix products, of memory too on processors; where the backend
     tells a team from one thread, what both do, in place of memory's half_work for all."""
     shares = kernels.share_of_time().filter(pl.col("weight") > 0)
-    keys: list[Key] = [("*", "*", r, "maximum_fraction") for r in RESOURCES if r not in (THREAD, *LIBRARY)]
-    keys.append(("*", "*", "matrix", "half_work"))
+    # Nothing is learned of matrix units where the parts have none at work.
+    has_matrix = bool(kernels.ideal[_TERM["matrix"]].any())
+    unknown = (THREAD, *LIBRARY, *(() if has_matrix else ("matrix",)))
+    keys: list[Key] = [("*", "*", r, "maximum_fraction") for r in RESOURCES if r not in unknown]
+    if has_matrix:
+        keys.append(("*", "*", "matrix", "half_work"))
     if kernels.team_s.any():
         keys += [("*", "*", THREAD, "maximum_fraction"), ("*", "*", THREAD, "half_work")]
     else:
@@ -181,7 +185,7 @@ def choose_keys(kernels: Kernels, least_share: float = 0.01) -> list[Key]:
             ]
             # Each call of a library for processors costs something of its own.
             keys.append((kernel_class, "*", "memory", "half_work"))
-        if kernel_class in ("conv", "linear", "matmul"):
+        if kernel_class in ("conv", "linear", "matmul") and has_matrix:
             keys.append((kernel_class, "*", "matrix", "half_work"))
     for name in _operators(shares, least_share):
         own = shares.filter(pl.col("operator_name") == name)

@@ -49,7 +49,7 @@ def build(spec: Spec) -> Request:
     library = _library()
     config, model_class, architecture, name = _described(library, spec)
     _apply_settings(config, spec)
-    module = _construct(library, model_class, config)
+    module = _construct(library, model_class, config, dict(spec.settings).get(IMPLEMENTATION))
     batch = spec.batch or EXAMPLE_BATCH
     request = Request(
         name=name + "".join(f",{k}={v}" for k, v in spec.settings), source=spec.source, module=module,
@@ -186,6 +186,8 @@ def _from_file(library: Any, path: Path) -> tuple[Any, str, Architecture, str]:
 def _apply_settings(config: Any, spec: Spec) -> None:
     """`--set num_hidden_layers=2` changes the configuration."""
     for key, text in spec.settings:
+        if key == IMPLEMENTATION:
+            continue  # said when the module is made
         if not hasattr(config, key):
             known = [k for k in config.to_dict() if isinstance(getattr(config, k, None), (int, float, str))]
             raise unknown_name("setting", key, known)
@@ -196,19 +198,29 @@ def _apply_settings(config: Any, spec: Spec) -> None:
         setattr(config, key, value)
 
 
-def _construct(library: Any, model_class: str, config: Any) -> torch.nn.Module:
+IMPLEMENTATION = "attn_implementation"
+"""The setting that says how attention is run, by transformers' own name."""
+
+STEP_BY_STEP = "eager"
+"""Attention in separate products and softmax, as every model of transformers ran it before 4.36."""
+
+
+def _construct(library: Any, model_class: str, config: Any, asked: str | None = None) -> torch.nn.Module:
+    """The module with its attention fused where the library can, or step by step where that is asked for."""
     from . import language
 
+    if asked not in (None, STEP_BY_STEP, "sdpa"):
+        raise CharzError("not a way to run attention", f"{IMPLEMENTATION}={asked}", f"there are {STEP_BY_STEP}, sdpa")
     language.register()
     kind = getattr(library, model_class)
-    fused = (language.ATTENTION, "sdpa") if kind._supports_sdpa else ()  # else the library runs it step by step
-    for implementation in (*fused, "eager"):
+    is_fused = kind._supports_sdpa and asked != STEP_BY_STEP  # else the library runs it step by step
+    for implementation in (*((language.ATTENTION, "sdpa") if is_fused else ()), STEP_BY_STEP):
         try:
             with torch.device("meta"):
                 module = kind._from_config(config, attn_implementation=implementation)
             return module.eval().to("meta")  # type: ignore[no-any-return]  # some parameters ignore the device
         except (ValueError, KeyError) as error:  # a model whose attention does not go through the common interface
-            if implementation == "eager" or not ("attention" in str(error) or implementation in str(error)):
+            if implementation == STEP_BY_STEP or not ("attention" in str(error) or implementation in str(error)):
                 raise
     raise AssertionError("the last attempt returns or raises")
 

@@ -68,3 +68,17 @@ def test_a_name_and_an_option_that_differ_are_refused(text: str, options: dict[s
 def test_a_models_name_is_one_to_ingest() -> None:
     made = build(parse("synthetic:mlp", settings=(("in", "8"), ("hidden", "4"))))
     assert build(parse(made.name)).name == made.name
+
+
+@pytest.mark.parametrize(("asked", "is_fused"), [("sdpa", True), ("eager", False)])
+def test_attention_of_transformers_runs_as_asked(asked: str, is_fused: bool) -> None:
+    """Fused, or in products and a softmax of their own; the name says which was asked for."""
+    small = "num_hidden_layers=1,hidden_size=64,num_attention_heads=2,intermediate_size=64"
+    request = build(parse(f"hf:vit-base-patch16-224,{small},attn_implementation={asked}"))
+    assert request.name.endswith(f",attn_implementation={asked}")
+    assert (request.module.config._attn_implementation != "eager") is is_fused
+
+
+def test_attention_runs_in_no_other_way() -> None:
+    with pytest.raises(CharzError, match="not a way to run attention"):
+        build(parse("hf:vit-base-patch16-224,attn_implementation=flash"))

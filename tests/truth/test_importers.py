@@ -178,6 +178,10 @@ def test_real_collection(name: str, row_type: type, least: int) -> None:
     if name == "models":
         assert not frame["hardware_name"].str.contains(r"^\d+x ").any()
         assert frame.filter(pl.col("energy_j").is_not_null())["energy_scope"].null_count() == 0
+        table = frame.filter(pl.col("source_id") == "huggingface/transformers")
+        assert {s for s in table["model_source"].drop_nulls() if "attn_implementation" in s} == {
+            f"hf:{name},attn_implementation=eager" for name in ("beit-base", "segformer-b0", "vit-base-patch16-224")
+        }
 
 
 def _read(path: Path, *mapping: str, source: str | None = None) -> files.Batch:
