@@ -41,11 +41,16 @@ def one_line(text: str) -> str:
     return printable(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
-def table(headers: Sequence[str], rows: Iterable[Sequence[object]], repeated: int = 1) -> str:
+def table(headers: Sequence[str], rows: Iterable[Sequence[object]], keys: Sequence[int] = (0,)) -> str:
     """Aligned columns under a rule; numbers, and texts that start with one, to the right. A text that is wider than the line
-    leaves room for goes on in further lines of its row."""
+    leaves room for goes on in further lines of its row. Where the columns do not fit a line, those of `keys` stand first in each
+    block."""
     headers = [one_line(header) for header in headers]
     texts = [[cell(value) for value in row] for row in rows]
+    repeated = max(1, len(keys))
+    if sum(max([len(h), *(len(row[i]) for row in texts)]) + 2 for i, h in enumerate(headers)) > _table_width() + 2:
+        order = [*keys, *(i for i in range(len(headers)) if i not in keys)]
+        headers, texts = [headers[i] for i in order], [[row[i] for i in order] for row in texts]
     is_number = [
         bool(texts) and all(_reads_as_number(row[i]) for row in texts) and any(row[i] for row in texts)
         for i in range(len(headers))
@@ -57,7 +62,7 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[object]], repeated: in
     widths = _narrowed(
         widths, [w if number else word for w, number, word in zip(widths, is_number, words, strict=True)], repeated
     )
-    blocks = _blocks(widths, _table_width(), repeated)
+    blocks = _blocks(widths, _table_width(), _telling(texts, widths, repeated))
 
     def line(parts: Sequence[str], block: Sequence[int]) -> str:
         aligned = (parts[i].rjust(widths[i]) if is_number[i] else parts[i].ljust(widths[i]) for i in block)
@@ -95,20 +100,38 @@ def _narrowed(widths: Sequence[int], least: Sequence[int], repeated: int) -> lis
     return found
 
 
-def _blocks(widths: Sequence[int], most: int, repeated: int) -> list[list[int]]:
-    """Columns that stand beside one another in a line; a further block begins with the first columns again, as far as they
-    leave half of the line."""
+def _telling(texts: Sequence[Sequence[str]], widths: Sequence[int], count: int) -> list[int]:
+    """Of the first columns those that every block repeats: all where they leave half of the line, else without those whose loss makes
+    no two rows alike, the last first; and no more than leave room for another column."""
+
+    def distinct(columns: Sequence[int]) -> int:
+        return len({tuple(row[i] for i in columns) for row in texts})
+
+    kept = list(range(min(count, len(widths))))
+    most, whole = _table_width(), distinct(kept)
+    while len(kept) > 1 and sum(widths[i] + 2 for i in kept) > most // 2:
+        lost = next((i for i in reversed(kept) if distinct([k for k in kept if k != i]) == whole), None)
+        if lost is None:
+            break
+        kept.remove(lost)
+    while len(kept) > 1 and sum(widths[i] + 2 for i in kept) > most - LEAST_ROOM:
+        kept.pop()
+    return kept
+
+
+LEAST_ROOM = 16
+"""What columns that every block repeats leave of the line."""
+
+
+def _blocks(widths: Sequence[int], most: int, kept: Sequence[int]) -> list[list[int]]:
+    """Columns that stand beside one another in a line; a further block begins with those kept."""
     if not widths or sum(widths) + 2 * (len(widths) - 1) <= most:
         return [list(range(len(widths)))]
-    kept = max(1, min(repeated, len(widths)))
-    while kept > 1 and sum(widths[i] + 2 for i in range(kept)) > most // 2:
-        kept -= 1
-    first = list(range(kept))
-    blocks = [first.copy()]
-    for i in range(kept, len(widths)):
+    blocks = [list(kept)]
+    for i in (i for i in range(len(widths)) if i not in kept):
         used = sum(widths[j] + 2 for j in blocks[-1])
-        if used + widths[i] > most and len(blocks[-1]) > kept:
-            blocks.append(first.copy())
+        if used + widths[i] > most and len(blocks[-1]) > len(kept):
+            blocks.append(list(kept))
         blocks[-1].append(i)
     return blocks
 

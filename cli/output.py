@@ -28,10 +28,21 @@ from . import display
 TABLE_ROWS = 200
 """Rows that `table` and `markdown` show of a longer answer."""
 
-_CONDITIONS = frozenset({"model", "hardware", "backend", "precision", "batch", "sequence", "context", "scenario_id"})
+_CONDITIONS = frozenset(
+    {"model", "hardware", "backend", "precision", "batch", "sequence", "context", "phase", "power", "scenario_id"}
+)
 """Columns that stand above a table where all of its rows agree."""
 
-_NAMING = _CONDITIONS | {"variant", "operator", "operator_class", "module", "kernel_id", "product", "stands", "dataflow"}
+_NAMING = _CONDITIONS | {
+    "variant",
+    "operator",
+    "operator_class",
+    "module",
+    "kernel_id",
+    "product",
+    "stands",
+    "dataflow",
+}
 """Columns that tell rows apart, and stand again before each block of a table that is wider than the line."""
 
 Texts = Callable[[], dict[str, str]]
@@ -215,8 +226,8 @@ def _table(columns: Sequence[str], cells: Sequence[Sequence[str]], texts: Texts,
         known = texts()
         body = display.facts((columns[i], cells[0][i], known.get(columns[i], "")) for i in kept)
     else:
-        named = sum(1 for _ in itertools.takewhile(lambda i: columns[i] in _NAMING, kept))
-        body = display.table([headers[i] for i in kept], [[row[i] for i in kept] for row in cells], named or 1)
+        keys = [place for place, i in enumerate(kept) if columns[i] in _NAMING] or [0]
+        body = display.table([headers[i] for i in kept], [[row[i] for i in kept] for row in cells], keys)
     return f"{caption}\n\n{body}" if caption else body
 
 

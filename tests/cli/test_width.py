@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from charz.cli import dispatch, display
+from charz.cli import dispatch, display, output
 
 from .test_options import READS
 
@@ -82,3 +82,30 @@ def test_headings_are_told_apart_by_what_they_measure() -> None:
     ]  # fmt: skip
     assert headers(["saved_s", "saved_byte"]) == ["saved time", "saved bytes"]
     assert headers(["hit_fraction", "hit_s", "hit_time_s"]) == ["hit share", "hit s", "hit time s"]
+
+
+def test_every_block_of_a_broken_table_tells_its_rows_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys stand first though they lie apart; of keys that leave less than half of the line those stay that tell rows apart; what is the
+    same in all rows stands above."""
+    monkeypatch.setenv("COLUMNS", str(WIDTH))
+    columns = ["hardware", "is_simulated", "backend", "precision", "batch", "power", "latency_s", "energy_j", "peak_memory_byte", "price_basis"]
+    rows = [
+        ["jetson_orin_nano_super_8", False, "onnxruntime", "int8", batch, "default", batch / 1000, 1.0, 2**20, f"list price over {batch} hours"]
+        for batch in (1, 8, 64)
+    ]  # fmt: skip
+    rows += [[row[0], True, "tensorrt", *row[3:]] for row in rows]
+    text = output.encode(columns, rows, output.Format.table).decode()
+    blocks = text.split("\n\n")
+    assert blocks[0] == "hardware jetson_orin_nano_super_8, precision int8, power default"
+    assert len(blocks) > 2
+    for block in blocks[1:]:
+        head, _, *lines = block.splitlines()
+        assert head.split()[:2] == ["backend", "batch"]
+        assert len({tuple(line.split()[:2]) for line in lines if line.strip()}) == 6
+
+
+def test_keys_without_which_no_two_rows_are_alike_are_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(WIDTH))
+    rows = [[f"part_of_a_long_name_{i}", f"backend_of_another_kind_{i}", "x" * 30, "y" * 30] for i in range(3)]
+    blocks = display.table(["part", "backend", "one", "other"], rows, [0, 1]).split("\n\n")
+    assert [block.splitlines()[0].split() for block in blocks] == [["part", "backend", "one"], ["part", "other"]]

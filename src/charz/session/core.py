@@ -67,6 +67,8 @@ class Question:
     """Power modes by name, or limits as `150w`; without, each part's default."""
     every_backend: bool = False
     """Without backends, every one that runs, but for unfused counterparts, and not the one that answers assume."""
+    is_as_run: bool = False
+    """Whether every backend means the one that people run on a part in a precision where a row says so (`default_backend`)."""
     with_counterparts: bool = False
     """Whether every backend means its unfused counterpart too."""
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -617,7 +619,7 @@ class Core:
             if is_wanted and backend not in untrained and (not parts or part in parts):
                 backends.setdefault(part, []).append(backend)
         assumed: dict[tuple[str, str], str] = {}
-        if not (question.backends or question.every_backend or question.serves):
+        if not (question.backends or question.serves) and (question.is_as_run or not question.every_backend):
             query = "SELECT hardware, precision, backend FROM assumed_backend WHERE is_by_kind"
             rows = connection.execute(query).fetchall()
             assumed = {(part, precision): backend for part, precision, backend in rows if backend not in untrained}

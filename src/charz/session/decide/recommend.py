@@ -77,7 +77,8 @@ class Recommend(Core):
         """List the choices of each model that no other beats, within the limits, and why the others lost.
 
         A choice is beaten by one that is at most 1 % worse in latency, energy, memory, cost and rent, and better in all taken
-        together. A limit left out does not bind. Simulated parts are marked: no silicon exists to check them. Exit code 1 when no
+        together. Without --backend every one is a choice, but where people run one on a part in a precision (`assumed_backend`) that
+        alone. A limit left out does not bind. Simulated parts are marked: no silicon exists to check them. Exit code 1 when no
         choice meets the limits.
         """
         wanted = limits(latency, energy, memory, power, price)
@@ -90,6 +91,7 @@ class Recommend(Core):
             names(backend),
             names(cap),
             every_backend=True,
+            is_as_run=True,
             is_first=False,
         )
         scoped = self.asked(served(question, phase, context, devices, version, kv_precision), "recommendation")
