@@ -1,11 +1,11 @@
 -- Expert parallel: batches as in data parallel, experts spread over the devices, an all-to-all of (N-1)/N * V in N-1 steps
--- before and after.
+-- before and after. Tokens of all batches meet the experts that a device holds: it reads those, not one batch's of all.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, interconnect, device_count
 CREATE VIEW parallel_expert AS
 SELECT
     *,
     -- Time a device computes in a round of expert parallel. [s]
-    single_s AS expert_compute_s,
+    GREATEST(single_s - expert_spared_s, LEAST(single_s, host_issue_s)) AS expert_compute_s,
     -- Time it communicates. [s]
     gather_share * all_to_all_byte / NULLIF(collective_byte_per_s, 0e0)
     + all_to_all_count * (collective_call_s + (device_count - 1e0) * collective_step_s) AS expert_communication_s,

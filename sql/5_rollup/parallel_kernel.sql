@@ -21,6 +21,14 @@ SELECT
     s.all_gather_byte,
     s.is_expert,
     s.all_to_all_byte,
+    -- Weights of experts that it reads; 0 of other kernels. [byte]
+    CASE WHEN s.is_expert THEN k.weight_byte ELSE 0e0 END AS expert_read_byte,
+    -- Part of its time in which reading those sets the pace. [s]
+    CASE
+        WHEN s.is_expert AND k.compute_s < k.memory_s
+            THEN (k.latency_s - k.overhead_s) * k.weight_byte / NULLIF(k.traffic_byte, 0e0)
+        ELSE 0e0
+    END AS expert_read_s,
     s.weight_byte,
     s.crossing_byte,
     -- Middle of it, from the start of the first kernel. [s]

@@ -3,46 +3,7 @@
 -- many.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, interconnect, device_count
 CREATE VIEW parallel_link AS
-WITH grouped_kernels AS (
-    SELECT
-        k.*,
-        d.device_count,
-        LEAST(d.device_count - 1e0, FLOOR(k.middle_s / NULLIF(k.kernels_s, 0e0) * d.device_count)) AS pipeline_group,
-        CASE WHEN k.crossing_byte IS NOT NULL THEN k.position END AS cut_position
-    FROM parallel_kernel AS k
-    CROSS JOIN (VALUES (1), (2), (4), (8), (16), (32), (64)) AS d (device_count)
-),
-
-group_sums AS (
-    SELECT
-        model,
-        hardware,
-        backend,
-        precision,
-        batch,
-        sequence,
-        scenario_id,
-        device_count,
-        pipeline_group,
-        MAX(run_call_s) AS run_call_s,
-        SUM(latency_s) AS group_s,
-        SUM(host_issue_s) AS host_issue_s,
-        SUM(CASE WHEN is_split THEN busy_s ELSE 0e0 END) AS split_s,
-        SUM(all_reduce_byte) AS all_reduce_byte,
-        SUM(CASE WHEN all_reduce_byte > 0e0 THEN 1 ELSE 0 END) AS all_reduce_count,
-        SUM(all_gather_byte) AS all_gather_byte,
-        SUM(CASE WHEN all_gather_byte > 0e0 THEN 1 ELSE 0 END) AS all_gather_count,
-        SUM(all_to_all_byte) AS all_to_all_byte,
-        SUM(CASE WHEN all_to_all_byte > 0e0 THEN 1 ELSE 0 END) AS all_to_all_count,
-        SUM(weight_byte) AS weight_byte,
-        SUM(CASE WHEN is_split THEN weight_byte ELSE 0e0 END) AS split_weight_byte,
-        SUM(CASE WHEN is_expert THEN weight_byte ELSE 0e0 END) AS expert_weight_byte,
-        COALESCE(MAX_BY(crossing_byte, cut_position), 0e0) AS send_byte
-    FROM grouped_kernels
-    GROUP BY model, hardware, backend, precision, batch, sequence, scenario_id, device_count, pipeline_group
-),
-
-run_sums AS (
+WITH run_sums AS (
     SELECT
         model,
         hardware,
@@ -62,6 +23,8 @@ run_sums AS (
         SUM(all_gather_count) AS all_gather_count,
         SUM(all_to_all_byte) AS all_to_all_byte,
         SUM(all_to_all_count) AS all_to_all_count,
+        SUM(expert_read_byte) AS expert_read_byte,
+        SUM(expert_spared_s) AS expert_spared_s,
         SUM(split_weight_byte) / NULLIF(SUM(weight_byte), 0e0) AS split_weight_fraction,
         SUM(expert_weight_byte) / NULLIF(SUM(weight_byte), 0e0) AS expert_weight_fraction,
         MAX(weight_byte) / NULLIF(SUM(weight_byte), 0e0) AS group_weight_fraction,
@@ -70,7 +33,7 @@ run_sums AS (
         MAX(send_byte) AS group_sent_byte,
         SUM(send_byte) AS sent_byte,
         SUM(CASE WHEN send_byte > 0e0 THEN 1 ELSE 0 END) AS send_count
-    FROM group_sums
+    FROM parallel_group
     GROUP BY model, hardware, backend, precision, batch, sequence, scenario_id, device_count
 )
 
@@ -112,6 +75,10 @@ SELECT
     s.all_to_all_byte,
     -- All-to-alls in expert parallel.
     CAST(s.all_to_all_count AS BIGINT) AS all_to_all_count,
+    -- Weights of experts that a device reads in expert parallel. [byte]
+    s.expert_read_byte,
+    -- Time that it does not take to read those of others. [s]
+    s.expert_spared_s,
     -- Share of the weights that tensor parallel splits.
     COALESCE(s.split_weight_fraction, 0e0) AS split_weight_fraction,
     -- Share of the weights that are experts'.

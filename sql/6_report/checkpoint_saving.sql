@@ -1,6 +1,7 @@
 -- Memory that activation checkpointing would save in training, and the forward time it repeats: instead of
 -- every result, only those at the borders of about sqrt(n) groups of kernels are kept, and one group at a
--- time is computed again (Chen et al. 2016, Training Deep Nets with Sublinear Memory Cost).
+-- time is computed again (Chen et al. 2016, Training Deep Nets with Sublinear Memory Cost). Of a run with a backward pass, only
+-- the forward pass counts: its share of the run's time is that of its multiply-accumulates, and a group's border its last result.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW checkpoint_saving AS
 WITH kernel_results AS (
@@ -13,7 +14,7 @@ WITH kernel_results AS (
         k.scenario_id,
         k.position,
         s.output_byte AS result_byte,
-        c.crossing_byte
+        CASE WHEN m.is_training THEN s.output_byte ELSE c.crossing_byte END AS crossing_byte
     FROM run_kernel AS k
     INNER JOIN shape AS s
         ON s.model = k.model AND s.backend = k.backend AND s.precision = k.precision AND s.batch = k.batch
@@ -21,7 +22,8 @@ WITH kernel_results AS (
     INNER JOIN split_kernel AS c
         ON c.model = k.model AND c.backend = k.backend AND c.precision = k.precision AND c.batch = k.batch
         AND c.sequence = k.sequence AND c.scenario_id = k.scenario_id AND c.kernel_id = k.kernel_id
-    WHERE k.kernel_id = k.fused_kernel_id AND s.output_byte > 0e0
+    INNER JOIN model AS m ON m.model = k.model
+    WHERE k.kernel_id = k.fused_kernel_id AND s.output_byte > 0e0 AND NOT c.is_backward
 ),
 
 cumulated_results AS (
@@ -95,8 +97,11 @@ SELECT
     -- Share of stored_byte that it saves.
     (t.stored_byte - t.checkpointed_byte) / NULLIF(t.stored_byte, 0e0) AS saved_fraction,
     -- Time of the repeated forward pass. [s]
-    c.latency_s AS recompute_s
+    c.latency_s * COALESCE((r.block_macs + r.end_macs) / NULLIF(c.macs, 0e0), 1e0) AS recompute_s
 FROM model_cost AS c
 INNER JOIN run_sums AS t
     ON t.model = c.model AND t.backend = c.backend AND t.precision = c.precision AND t.batch = c.batch
     AND t.sequence = c.sequence AND t.scenario_id = c.scenario_id
+LEFT JOIN trained_run AS r
+    ON r.model = c.model AND r.backend = c.backend AND r.precision = c.precision AND r.batch = c.batch
+    AND r.sequence = c.sequence AND r.scenario_id = c.scenario_id

@@ -124,7 +124,10 @@ def test_checkpoint_saving(gives: Gives) -> None:
             {"kernel_id": 6, "fused_kernel_id": 4, "position": 6, "shape_id": 4},
         ],
         shape=[{"shape_id": i, "output_byte": byte} for i, byte in enumerate((*bytes_, 0.0))],
-        split_kernel=[{"kernel_id": i, "crossing_byte": byte} for i, byte in enumerate((*borders, 50.0, 60.0))],
+        split_kernel=[
+            {"kernel_id": i, "crossing_byte": byte, "is_backward": False} for i, byte in enumerate((*borders, 50.0, 60.0))
+        ],
+        model=[{"is_training": False}],
         model_cost=[{"latency_s": 2.0}],
     )  # fmt: skip
 
@@ -136,8 +139,26 @@ def test_checkpoints_that_save_nothing(gives: Gives) -> None:
         [{"group_count": 1, "stored_byte": 10.0, "checkpointed_byte": 10.0, "saved_byte": 0.0, "saved_fraction": 0.0}],
         run_kernel=[{"kernel_id": 1, "fused_kernel_id": 1, "position": 0}],
         shape=[{"output_byte": 10.0}],
-        split_kernel=[{"kernel_id": 1, "crossing_byte": 50.0}],
+        split_kernel=[{"kernel_id": 1, "crossing_byte": 50.0, "is_backward": False}],
+        model=[{"is_training": False}],
         model_cost=[{"latency_s": 2.0}],
+    )
+
+
+def test_checkpoints_of_a_training_run(gives: Gives) -> None:
+    """Two results of the forward pass in two groups, each kept at its border beside the larger one; a third of 18
+    multiply-accumulates is repeated."""
+    gives(
+        "checkpoint_saving",
+        [{"group_count": 2, "stored_byte": 30.0, "checkpointed_byte": 30.0, "recompute_s": 1.0}],
+        within=["kernel_id", "shape_id"],
+        free={"run_kernel": ["kernel_id", "shape_id"]},
+        run_kernel=[{"kernel_id": i, "fused_kernel_id": i, "position": i, "shape_id": i} for i in range(3)],
+        shape=[{"shape_id": i, "output_byte": byte} for i, byte in enumerate((10.0, 20.0, 40.0))],
+        split_kernel=[{"kernel_id": i, "crossing_byte": 99.0, "is_backward": i == 2} for i in range(3)],
+        model=[{"is_training": True}],
+        model_cost=[{"latency_s": 3.0, "macs": 18.0}],
+        trained_run=[{"block_macs": 4.0, "end_macs": 2.0}],
     )
 
 

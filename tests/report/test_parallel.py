@@ -16,18 +16,24 @@ def test_parallel_kernel(gives: Gives) -> None:
     gives(
         "parallel_kernel",
         [
-            {"kernel_id": 0, "busy_s": 3.0, "middle_s": 2.0, "kernels_s": 6.0, "weight_byte": 1.0},
-            {"kernel_id": 1, "busy_s": 2.0, "middle_s": 5.0, "kernels_s": 6.0, "weight_byte": 2.0},
+            {"kernel_id": 0, "busy_s": 3.0, "middle_s": 2.0, "kernels_s": 6.0, "weight_byte": 1.0, "expert_read_byte": 0.0,
+             "expert_read_s": 0.0},
+            {"kernel_id": 1, "busy_s": 2.0, "middle_s": 5.0, "kernels_s": 6.0, "weight_byte": 2.0, "expert_read_byte": 1.0,
+             "expert_read_s": 0.5},
         ],
         by=["kernel_id"],
         within=["kernel_id"],
         free={"kernel_time": ["kernel_id"]},
         kernel_time=[
-            {"kernel_id": 0, "latency_s": 4.0, "overhead_s": 1.0, "end_s": 4.0},
-            {"kernel_id": 1, "latency_s": 2.0, "overhead_s": 0.0, "end_s": 6.0},
+            {"kernel_id": 0, "latency_s": 4.0, "overhead_s": 1.0, "end_s": 4.0, "weight_byte": 1.0, "traffic_byte": 4.0,
+             "compute_s": 1.0, "memory_s": 2.0},
+            {"kernel_id": 1, "latency_s": 2.0, "overhead_s": 0.0, "end_s": 6.0, "weight_byte": 1.0, "traffic_byte": 4.0,
+             "compute_s": 1.0, "memory_s": 2.0},
         ],
-        split_kernel=[{"kernel_id": 0, "weight_byte": 1.0}, {"kernel_id": 1, "weight_byte": 2.0}],
-    )
+        split_kernel=[
+            {"kernel_id": 0, "weight_byte": 1.0, "is_expert": False}, {"kernel_id": 1, "weight_byte": 2.0, "is_expert": True},
+        ],
+    )  # fmt: skip
 
 
 NOTHING = {
@@ -37,12 +43,14 @@ NOTHING = {
     "run_call_s": 1.0,
     "host_issue_s": 0.5,
     "kernels_s": 8.0,
+    "expert_read_byte": 0.0,
+    "expert_read_s": 0.0,
 }
 KERNELS = [
     NOTHING | {"kernel_id": 0, "position": 0, "latency_s": 4.0, "busy_s": 3.0, "middle_s": 2.0, "is_split": True,
                "all_reduce_byte": 8.0, "weight_byte": 10.0, "crossing_byte": 100.0},
     NOTHING | {"kernel_id": 1, "position": 1, "latency_s": 2.0, "busy_s": 1.0, "middle_s": 5.0, "is_expert": True,
-               "all_gather_byte": 6.0, "weight_byte": 20.0, "crossing_byte": 50.0},
+               "all_gather_byte": 6.0, "weight_byte": 20.0, "crossing_byte": 50.0, "expert_read_byte": 10.0, "expert_read_s": 0.5},
     NOTHING | {"kernel_id": 2, "position": 2, "latency_s": 2.0, "busy_s": 1.0, "middle_s": 7.0, "is_split": True,
                "all_reduce_byte": 4.0, "all_to_all_byte": 5.0, "weight_byte": 30.0, "crossing_byte": 0.0},
 ]  # fmt: skip
@@ -58,12 +66,33 @@ SUMS = {
 GROUPED = [
     # Two groups, of the first kernel and of the others; four places hold no kernel in the first.
     {"device_count": 1, "interconnect": "none", "group_count": 1, "group_s": 8.0, "group_weight_fraction": 1.0,
-     "group_sent_byte": 0.0, "sent_byte": 0.0, "send_count": 0, "reduce_share": 0.0, "gather_share": 0.0},
+     "group_sent_byte": 0.0, "sent_byte": 0.0, "send_count": 0, "reduce_share": 0.0, "gather_share": 0.0,
+     "expert_read_byte": 10.0, "expert_spared_s": 0.0},
     {"device_count": 2, "interconnect": "nvlink", "group_count": 2, "group_weight_fraction": 5 / 6, "group_sent_byte": 100.0,
-     "sent_byte": 100.0, "send_count": 1, "reduce_share": 1.0, "gather_share": 0.5},
+     "sent_byte": 100.0, "send_count": 1, "reduce_share": 1.0, "gather_share": 0.5,
+     # Half of the experts is met by one batch, three quarters by two, 15/16 by four.
+     "expert_read_byte": 20 * 3 / 4 / 2, "expert_spared_s": 0.5 * 1 / 4},
     {"device_count": 4, "interconnect": "nvlink", "group_count": 3, "group_weight_fraction": 0.5, "group_sent_byte": 100.0,
-     "sent_byte": 150.0, "send_count": 2, "reduce_share": 1.5, "gather_share": 0.75},
+     "sent_byte": 150.0, "send_count": 2, "reduce_share": 1.5, "gather_share": 0.75,
+     "expert_read_byte": 20 * 15 / 16 / 4, "expert_spared_s": 0.5 * (1 - 15 / 32)},
 ]  # fmt: skip
+
+
+def test_parallel_group(evaluate: Callable[..., list[Record]]) -> None:
+    """On two parts 4 s each: the first kernel, and the others; of an expert's weights a device reads three quarters of a half."""
+    first = {
+        "group_s": 4.0, "host_issue_s": 0.5, "split_s": 3.0, "all_reduce_byte": 8.0, "all_reduce_count": 1, "all_gather_count": 0,
+        "weight_byte": 10.0, "split_weight_byte": 10.0, "expert_weight_byte": 0.0, "send_byte": 100.0, "expert_read_byte": 0.0,
+    }  # fmt: skip
+    others = {
+        "group_s": 4.0, "host_issue_s": 1.0, "split_s": 1.0, "all_gather_byte": 6.0, "all_gather_count": 1, "all_to_all_byte": 5.0,
+        "all_to_all_count": 1, "weight_byte": 50.0, "split_weight_byte": 30.0, "expert_weight_byte": 20.0, "send_byte": 0.0,
+        "expert_read_byte": 20 * 3 / 4 / 2, "expert_spared_s": 0.5 / 4,
+    }  # fmt: skip
+    found = evaluate("parallel_group", parallel_kernel=KERNELS)
+    for group, wanted in enumerate((first, others)):
+        ((row),) = [r for r in found if (r["device_count"], r["pipeline_group"]) == (2, group)]
+        assert {name: row[name] for name in wanted} == pytest.approx(wanted)
 
 
 def test_parallel_link(gives: Gives) -> None:
@@ -130,7 +159,7 @@ def test_four_strategies(gives: Gives) -> None:
                 "pipeline_bubble_s": 57.75,  # 19 * 7.25 - 44 - 36
                 "pipeline_latency_s": 14.5,  # 8 + 3 + 150 / 50 + 2 * 0.25
                 "pipeline_sent_byte": 1600.0, "pipeline_memory_byte": 44.5,
-                "expert_compute_s": 9.0, "expert_communication_s": 1.175, "expert_sent_byte": 3.75,
+                "expert_compute_s": 9.0 - 0.5 * (1 - 15 / 32), "expert_communication_s": 1.175, "expert_sent_byte": 3.75,
                 "expert_memory_byte": 66.75,  # 65 * (1 - 1/3 * 3/4) + 8 + 10
             }
         ],

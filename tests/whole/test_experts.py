@@ -33,7 +33,7 @@ Link = tuple[float, float]
 def bench() -> Iterator[Bench]:
     spec = parse("hf:mixtral-8x7b", settings=tuple((k, str(v)) for k, v in SETTINGS.items()))
     graph, _ = to_graph(build(spec))
-    with Bench(("parallel_plan", "parallel_kernel", "run_memory"), with_parts=True) as made:
+    with Bench(("parallel_plan", "parallel_link", "parallel_kernel", "run_memory"), with_parts=True) as made:
         made.replace_rows(Scenario, [RUN])
         made.execute("DELETE FROM hardware WHERE hardware <> ?", [PART])
         made.add_graph(graph, "experts")
@@ -79,6 +79,26 @@ def test_tensor_parallel_pairs_within_attention_and_within_experts(bench: Bench)
         )  # all-reduces of the look-up, behind attention and experts; the all-gather of the head
         steps = (2 * (1 + 2 * LAYERS) + 1) * (n - 1)
         assert communication == pytest.approx(sent / (0.6 * bandwidth) + (0.9 * calls + 0.1 * steps) * delay)
+
+
+def test_a_device_reads_the_experts_it_holds(bench: Bench) -> None:
+    """A step of four tokens, of which each meets two of eight experts: a share r = 1 - (3/4)^4 of them; of eight devices each meets
+    its own with the tokens of all, 1 - (1 - r)^8."""
+    bench.replace_rows(Scenario, [RUN.model_copy(update={"scenario_id": 2, "batch": 4, "sequence": 1})])
+    try:
+        found = dict(bench.rows("SELECT device_count, MIN(expert_read_byte) FROM parallel_link GROUP BY device_count"))
+        times = dict(
+            bench.rows(
+                "SELECT device_count, MIN(compute_s) FROM parallel_plan WHERE strategy = 'expert' GROUP BY device_count"
+            )
+        )
+    finally:
+        bench.replace_rows(Scenario, [RUN])
+    held = LAYERS * EXPERTS * 3 * HIDDEN * INNER * FP16
+    met = 1 - (1 - CHOSEN / EXPERTS) ** 4
+    for n in (1, 2, 4, 8):
+        assert found[n] == pytest.approx(held / n * (1 - (1 - met) ** n), rel=1e-3)
+    assert times[8] <= times[1]
 
 
 def test_small_messages_take_what_nccl_takes(bench: Bench) -> None:

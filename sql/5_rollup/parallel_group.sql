@@ -1,0 +1,65 @@
+-- Kernels of a run in as many consecutive groups of about equal time as there are devices: the stages of a pipeline, and what the
+-- other strategies of `parallel_plan` need of them.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, device_count, pipeline_group
+CREATE VIEW parallel_group AS
+WITH grouped_kernels AS (
+    SELECT
+        k.*,
+        d.device_count,
+        LEAST(d.device_count - 1e0, FLOOR(k.middle_s / NULLIF(k.kernels_s, 0e0) * d.device_count)) AS pipeline_group,
+        CASE WHEN k.crossing_byte IS NOT NULL THEN k.position END AS cut_position,
+        -- A share r of the weights is met by one batch, 1 - (1 - r)^N by N of them, of which each device holds its part.
+        COALESCE(
+            (1e0 - POWER(1e0 - LEAST(1e0, k.expert_read_byte / NULLIF(k.weight_byte, 0e0)), d.device_count))
+            * k.weight_byte / NULLIF(k.expert_read_byte * d.device_count, 0e0), 1e0
+        ) AS expert_read_factor
+    FROM parallel_kernel AS k
+    CROSS JOIN (VALUES (1), (2), (4), (8), (16), (32), (64)) AS d (device_count)
+)
+
+SELECT
+    model,
+    hardware,
+    backend,
+    precision,
+    batch,
+    sequence,
+    scenario_id,
+    -- Devices.
+    CAST(device_count AS BIGINT) AS device_count,
+    -- Number of the pipeline group, from 0.
+    pipeline_group,
+    -- Host time of the call. [s]
+    MAX(run_call_s) AS run_call_s,
+    -- Time of the group's kernels. [s]
+    SUM(latency_s) AS group_s,
+    -- Host time to issue them. [s]
+    SUM(host_issue_s) AS host_issue_s,
+    -- Part of their time that tensor parallel shares. [s]
+    SUM(CASE WHEN is_split THEN busy_s ELSE 0e0 END) AS split_s,
+    -- Bytes that all-reduces add up in tensor parallel. [byte]
+    SUM(all_reduce_byte) AS all_reduce_byte,
+    -- All-reduces in tensor parallel.
+    CAST(SUM(CASE WHEN all_reduce_byte > 0e0 THEN 1 ELSE 0 END) AS BIGINT) AS all_reduce_count,
+    -- Bytes that all-gathers collect in tensor parallel. [byte]
+    SUM(all_gather_byte) AS all_gather_byte,
+    -- All-gathers in tensor parallel.
+    CAST(SUM(CASE WHEN all_gather_byte > 0e0 THEN 1 ELSE 0 END) AS BIGINT) AS all_gather_count,
+    -- Bytes that expert parallel sends to experts and back. [byte]
+    SUM(all_to_all_byte) AS all_to_all_byte,
+    -- All-to-alls in expert parallel.
+    CAST(SUM(CASE WHEN all_to_all_byte > 0e0 THEN 1 ELSE 0 END) AS BIGINT) AS all_to_all_count,
+    -- Weights of experts that a device reads in expert parallel. [byte]
+    SUM(expert_read_byte * expert_read_factor) AS expert_read_byte,
+    -- Time that it does not take to read those of others. [s]
+    SUM(expert_read_s * (1e0 - expert_read_factor)) AS expert_spared_s,
+    -- Weights of the group. [byte]
+    SUM(weight_byte) AS weight_byte,
+    -- Part of them that tensor parallel splits. [byte]
+    SUM(CASE WHEN is_split THEN weight_byte ELSE 0e0 END) AS split_weight_byte,
+    -- Part of them that is experts'. [byte]
+    SUM(CASE WHEN is_expert THEN weight_byte ELSE 0e0 END) AS expert_weight_byte,
+    -- Bytes that the group sends to the next. [byte]
+    COALESCE(MAX_BY(crossing_byte, cut_position), 0e0) AS send_byte
+FROM grouped_kernels
+GROUP BY model, hardware, backend, precision, batch, sequence, scenario_id, device_count, pipeline_group
