@@ -851,6 +851,11 @@ class EngineVersion(Row):
     """Host time of each sample of it besides. [s]"""
     prompt_s: Annotated[float, Possible(0, HUGE), Plausible(0, 0.5)]
     """Host time of a prompt besides: kernels of a prompt are launched one by one. [s]"""
+    paged_heads: Annotated[float | None, Plausible(1, 1e6)]
+    """Heads of queries of all samples of a step, above which each reads the keys and values that it shares with others for
+    itself; null where they are read once."""
+    paged_ratio: Annotated[float | None, Plausible(1, 20)]
+    """Time of those reads over that of as many bytes read in order; null where there are none."""
     source_id: str
     """Source of the row."""
     confidence: str
