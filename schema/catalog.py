@@ -803,6 +803,9 @@ class BackendSupport(Row):
     calls_library: bool
     """True where a server that keeps activations in single precision calls a library for products of many rows, for which it
     writes operands out in 16 bits (`library_call`), and lets it sum halves in half precision."""
+    converts: bool
+    """True where it runs policies whose format the part does not compute in, in the wider one that stands for it
+    (`precision.fallback`)."""
     source_id: str
     """Source of the row."""
     confidence: str
