@@ -2,7 +2,8 @@
 
     python -m benchmarks.score_serving DATABASE [--measurements /work/shared/measurements] [--fit] [--markdown FILE]
 
-A row counts where its requests still fit at their last token: others are served one after the other. A figure is worked out as
+A row counts where its requests still fit at their last token (others are served one after the other), and where its source does
+not give another time of the same configuration more than 1.5 times apart. A figure is worked out as
 its source measured it: a prompt of the whole batch, then one step a token at the mean context, or
 one of the two alone. Rows of grade A with a static batch, of models in the database, on parts and under engines that charz
 knows. What the host takes of each step, each sample and each prompt are the numbers of an engine's version
@@ -57,12 +58,16 @@ ENGINES = {
 
 PRECISIONS = {
     "fp16/bf16": "fp16", "fp16": "fp16", "F16": "fp16", "BF16": "bf16", "fp8": "fp8", "int8": "w8a16",
-    "int4-awq g128": "w4a16", "Q4_K_M": "q4_k_m", "Q8_0": "q8_0",
+    "int4-awq g128": "w4a16", "Q4_K_M": "q4_k_m", "Q4_K - Small": "q4_k_m", "Q8_0": "q8_0",
 }  # fmt: skip
 KV = {"fp8": "fp8_e4m3", "int8": "int8"}
 
 ROCM_2025 = "ROCm/vllm dev-docker README"
 CASE = ["model", "hardware", "backend", "version", "precision", "kv", "devices"]
+SAME = ["source", *CASE, "task", "quantity", "batch", "input_tokens", "output_tokens"]
+CONTRADICTION = 1.5
+"""A source that gives two times of one configuration further apart than this does not say which of them it had: all of that
+configuration stand in a table of their own."""
 RUNS_AT_ONCE = 120
 FACTORS = ("step_s", "sample_s", "prompt_s")
 
@@ -93,7 +98,10 @@ def main() -> None:
 def report(rows: pl.DataFrame, known: dict[tuple[str, str], np.ndarray], markdown: Path | None) -> None:
     """Print the tables of scored rows under these host times, or write them to a page."""
     rows = rows.with_columns(latency_s=with_host(rows, known))
-    kept = rows.filter("fits")
+    rows = rows.with_columns(
+        is_contradicted=pl.col("measured_s").max().over(SAME) > CONTRADICTION * pl.col("measured_s").min().over(SAME)
+    )
+    kept = rows.filter("fits", ~pl.col("is_contradicted"))
     tables = [
         ("By source, engine and devices", errors.table(kept, ["source", "backend", "version", "is_node"])),
         ("By part and engine", errors.table(kept, ["backend", "version", "hardware", "is_node"])),
@@ -103,6 +111,8 @@ def report(rows: pl.DataFrame, known: dict[tuple[str, str], np.ndarray], markdow
         ("By length of the prompt", errors.table(kept, ["backend", "input_tokens"])),
         ("Each model left out in turn", errors.table(left_out(kept, "model"), ["backend", "version", "is_node"])),
         ("Each part left out in turn", errors.table(left_out(kept, "hardware"), ["backend", "version", "is_node"])),
+        ("Configurations of which the source contradicts itself", errors.table(
+            rows.filter("fits", "is_contradicted"), ["source", "backend", "version", "hardware"])),
         ("Rows that charz says do not fit", rows.filter(~pl.col("fits")).group_by("backend", "hardware").len().sort("backend", "hardware")),
     ]  # fmt: skip
     if markdown:

@@ -803,6 +803,9 @@ class BackendSupport(Row):
     calls_library: bool
     """True where a server that keeps activations in single precision calls a library for products of many rows, for which it
     writes operands out in 16 bits (`library_call`), and lets it sum halves in half precision."""
+    converts: bool
+    """True where it runs policies whose format the part does not compute in, in the wider one that stands for it
+    (`precision.fallback`)."""
     source_id: str
     """Source of the row."""
     confidence: str
@@ -851,6 +854,11 @@ class EngineVersion(Row):
     """Host time of each sample of it besides. [s]"""
     prompt_s: Annotated[float, Possible(0, HUGE), Plausible(0, 0.5)]
     """Host time of a prompt besides: kernels of a prompt are launched one by one. [s]"""
+    paged_heads: Annotated[float | None, Plausible(1, 1e6)]
+    """Heads of queries of all samples of a step, above which each reads the keys and values that it shares with others for
+    itself; null where they are read once."""
+    paged_ratio: Annotated[float | None, Plausible(1, 20)]
+    """Time of those reads over that of as many bytes read in order; null where there are none."""
     source_id: str
     """Source of the row."""
     confidence: str

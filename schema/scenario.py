@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from .ranges import Ordinal, Plausible
+from .ranges import Ordinal, Plausible, Possible
 from .row import Row
 
 
@@ -34,6 +34,10 @@ class Scenario(Row):
     """Format in which keys and values stay between tokens, a `precision`; null as the policy writes them."""
     device_count: Annotated[int | None, Plausible(1, 1024)]
     """Devices that share each kernel by tensor parallel; null is one."""
+    weight_host_fraction: Annotated[float | None, Possible(0, 1), Plausible(0, 1)]
+    """Share of the weights that lies in the host's memory and comes over the link in every step; null is none."""
+    cache_host_fraction: Annotated[float | None, Possible(0, 1), Plausible(0, 1)]
+    """Share of the key-value cache that does; null is none."""
     memory_format: str
     """`nchw` or `nhwc`."""
     host_factor: Annotated[float, Plausible(0.02, 50)]

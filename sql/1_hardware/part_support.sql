@@ -107,7 +107,7 @@ SELECT
 FROM supported_backend AS s
 INNER JOIN backend AS b ON b.backend = s.backend
 INNER JOIN part AS h ON h.hardware = s.hardware
-INNER JOIN hardware_rate AS r ON r.hardware = s.hardware AND r.is_native
+INNER JOIN hardware_rate AS r ON r.hardware = s.hardware AND (r.is_native OR s.converts)
 INNER JOIN policy_precisions AS p ON p.precision = r.precision
 LEFT JOIN faulty_parts AS f ON f.hardware = s.hardware
 LEFT JOIN missing_efficiency AS e ON e.hardware = s.hardware AND e.backend = s.backend

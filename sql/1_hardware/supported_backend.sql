@@ -71,7 +71,9 @@ SELECT
     -- Backend whose efficiencies hold where this one has none; null: none.
     b.efficiency_backend,
     -- True where a server calls a library for products of many rows.
-    b.calls_library
+    b.calls_library,
+    -- True where it runs policies whose format the part does not compute in, in the wider one that stands for it.
+    b.converts
 FROM chosen_rows AS a
 INNER JOIN hardware AS h ON h.hardware = a.hardware
 INNER JOIN backend_support AS b ON b.backend = a.row_backend AND b.family = h.family AND b.vendor = a.row_vendor

@@ -33,8 +33,8 @@ WITH listed_numbers AS (
         'engine_version' AS kind,
         CONCAT(backend, '.', engine_version) AS row_key,
         '*' AS row_kind,
-        UNNEST(['step_s', 'sample_s', 'prompt_s']) AS quantity,
-        UNNEST([step_s, sample_s, prompt_s]) AS value
+        UNNEST(['step_s', 'sample_s', 'prompt_s', 'paged_heads', 'paged_ratio']) AS quantity,
+        UNNEST([step_s, sample_s, prompt_s, paged_heads, paged_ratio]) AS value
     FROM engine_version
     UNION ALL
     SELECT

@@ -13,5 +13,5 @@ INNER JOIN tensor_precision AS f ON f.model = r.model AND f.policy = r.precision
 INNER JOIN precision AS p ON p.precision = f.precision
 INNER JOIN tensor_size AS z
     ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
-    AND z.logit_tokens = r.logit_tokens AND z.tensor_id = t.tensor_id
+    AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count AND z.tensor_id = t.tensor_id
 GROUP BY r.model, r.scenario_id

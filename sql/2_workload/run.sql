@@ -63,6 +63,10 @@ SELECT
     COALESCE(s.kv_precision, 'none') AS kv_precision,
     -- Devices that share each kernel by tensor parallel.
     COALESCE(s.device_count, 1) AS device_count,
+    -- Share of the weights that lies in the host's memory and comes over the link in every step.
+    COALESCE(s.weight_host_fraction, 0e0) AS weight_host_fraction,
+    -- Share of the key-value cache that does.
+    COALESCE(s.cache_host_fraction, 0e0) AS cache_host_fraction,
     -- Bits that keys and values take between tokens; null where they are as the policy writes them.
     q.bits AS kv_bits,
     -- Chunk that a server takes in one step, over the tokens of the run: activations of a step are those of a whole chunk. 1
@@ -82,6 +86,8 @@ SELECT
     END AS chunk_count,
     -- Bits in which the backend keeps activations between kernels at least; null where they are as the policy writes them.
     b.activation_bits,
+    v.paged_heads,
+    v.paged_ratio,
     -- Rows of a product up to which the backend has kernels of its own for them, on the vector units; null without any.
     b.vector_rows,
     -- Host time of the run by its version: that of each step, of each sample and of each prompt; null where none is known. [s]

@@ -20,11 +20,15 @@ SELECT
     r.sequence,
     r.scenario_id,
     -- Parameters that a device holds. [byte]
-    s.weight_byte - s.split_weight_byte * (1e0 - 1e0 / NULLIF(r.device_count, 0)) AS weight_byte,
+    (1e0 - r.weight_host_fraction) * (s.weight_byte - s.split_weight_byte * (1e0 - 1e0 / NULLIF(r.device_count, 0))) AS weight_byte,
     -- Buffers and constants. [byte]
     s.buffer_byte,
     -- Key-value cache that a device holds: heads are shared among devices. [byte]
-    s.kv_cache_byte / NULLIF(r.device_count, 0) AS kv_cache_byte,
+    (1e0 - r.cache_host_fraction) * s.kv_cache_byte / NULLIF(r.device_count, 0) AS kv_cache_byte,
+    -- Weights in the host's memory, of a device. [byte]
+    r.weight_host_fraction * (s.weight_byte - s.split_weight_byte * (1e0 - 1e0 / NULLIF(r.device_count, 0))) AS host_weight_byte,
+    -- Key-value cache in the host's memory, of a device. [byte]
+    r.cache_host_fraction * s.kv_cache_byte / NULLIF(r.device_count, 0) AS host_cache_byte,
     -- Most bytes of activations, inputs and converted copies held at once. [byte]
     COALESCE(a.live_byte, 0e0) AS activation_byte,
     -- What the allocator's blocks add to them at that moment. [byte]
@@ -34,8 +38,9 @@ SELECT
     -- Sum of all of these; null where a number that it rests on cannot be (`condition_fault`). [byte]
     CASE
         WHEN r.fault IS NULL AND r.memory_fault IS NULL
-            THEN s.weight_byte - s.split_weight_byte * (1e0 - 1e0 / NULLIF(r.device_count, 0)) + s.buffer_byte
-                + s.kv_cache_byte / NULLIF(r.device_count, 0)
+            THEN (1e0 - r.weight_host_fraction) * (s.weight_byte - s.split_weight_byte * (1e0 - 1e0 / NULLIF(r.device_count, 0)))
+                + s.buffer_byte
+                + (1e0 - r.cache_host_fraction) * s.kv_cache_byte / NULLIF(r.device_count, 0)
                 + COALESCE((1e0 + b.workspace_fraction) * a.allocated_byte, 0e0)
     END AS peak_memory_byte,
     -- Share of a part's main memory that the backend leaves free besides.

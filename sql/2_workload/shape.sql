@@ -57,6 +57,8 @@ SELECT
     s.fault_byte,
     -- Weights, buffers and constants of the whole run. [byte]
     m.weight_byte + m.buffer_byte AS run_weight_byte,
+    -- Weights and key-value cache that come from the host's memory in the run, of a device. [byte]
+    m.host_weight_byte * s.chunk_count + m.host_cache_byte AS host_byte,
     -- Most bytes of the run's activations held at once. [byte]
     m.activation_byte AS run_activation_byte,
     -- Chunks of prompts that it is done for one after the other.
@@ -67,6 +69,7 @@ SELECT
     s.unpacked_byte,
     -- Scores of attentions that it writes and reads again. [byte]
     s.score_byte,
+    s.reread_cache_byte,
     s.fault
 FROM shaped_kernel AS s
 INNER JOIN kernel_counts AS c ON c.model = s.model AND c.scenario_id = s.scenario_id AND c.shape_id = s.kernel_id

@@ -14,6 +14,7 @@ WITH step_sums AS (
         MAX(accesses) AS accesses,
         SUM(rounds) AS rounds,
         SUM(row_count) AS row_count,
+        MAX(CASE WHEN operator_class = 'attention' AND step = 'qk' THEN sharing END) AS sharing,
         COUNT(*) AS step_count,
         SUM(CASE WHEN step_class = 'gemm' THEN 1 ELSE 0 END) AS product_count,
         MAX(CASE WHEN operator_class = 'attention' AND step = 'qk' THEN m / NULLIF(sharing, 0e0) END) AS query_count,
@@ -69,6 +70,11 @@ wide_kernels AS (
         COALESCE(b.operand_byte, 0e0) AS operand_byte,
         COALESCE(b.unpacked_byte, 0e0) AS unpacked_byte,
         COALESCE(b.score_byte, 0e0) AS score_byte,
+        CASE
+            WHEN r.phase = 'decode' AND s.query_heads > r.paged_heads * r.device_count
+                THEN w.kv_cache_byte * (s.sharing * r.paged_ratio - 1e0)
+            ELSE 0e0
+        END AS reread_cache_byte,
         HASH(
             w.kernel_class, w.operator_name, w.compute_precision, w.layout, w.input_byte, w.weight_byte, w.kv_cache_byte,
             w.output_byte, w.produced_byte, w.loop_byte, s.steps, c.links, v.is_native, v.is_misread, v.is_wide, l.is_aliased,
@@ -102,7 +108,7 @@ first_kernels AS (
 SELECT
     k.* EXCLUDE (
         cost_hash, loop_elements, step_count, product_count, query_count, query_heads, convolution_reorder_byte,
-        linear_reorder_byte, converted_byte
+        linear_reorder_byte, converted_byte, reread_cache_byte
     ),
     -- Elements of its loop: the largest of what it reads and writes but weights.
     k.loop_elements,
@@ -114,6 +120,8 @@ SELECT
     k.query_count,
     -- Heads with queries of their own; null without an attention.
     k.query_heads,
+    -- Keys and values that heads of queries read besides, each for itself. [byte]
+    k.reread_cache_byte,
     -- Written and read again in another order by a convolution on a processor. [byte]
     k.convolution_reorder_byte,
     -- The bias written to every row of a linear layer's result on a processor, and read again. [byte]

@@ -38,7 +38,7 @@ sent_bytes AS (
     INNER JOIN precision AS p ON p.precision = t.precision
     INNER JOIN tensor_size AS z
         ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
-        AND z.logit_tokens = r.logit_tokens AND z.tensor_id = c.tensor_id
+        AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count AND z.tensor_id = c.tensor_id
     GROUP BY r.model, r.scenario_id, c.kernel_id
 ),
 

@@ -41,7 +41,7 @@ SELECT
     -- Weights read again: for every group or pass but the first. [byte]
     (GREATEST(group_count, COALESCE(c.pass_count, 1)) - 1e0) * p.weight_byte AS reread_weight_byte,
     -- Everything that crosses the border, and what a domain-flow chain moves besides (`chain_cut`). [byte]
-    p.traffic_byte + COALESCE(c.spilled_byte, 0e0)
+    p.traffic_byte + p.reread_cache_byte + COALESCE(c.spilled_byte, 0e0)
     + (group_count - LEAST(group_count, COALESCE(c.pass_count, 1))) * p.weight_byte AS moved_byte,
     -- Links of a domain-flow chain that do not fit on chip.
     COALESCE(c.cut_count, 0) AS cut_count,

@@ -1,7 +1,7 @@
 -- Every shape on every part with what the power limit of its run acts on: the limit of the power mode, and six clocks from the
 -- fullest that the mode allows down to the slowest, in equal ratios. A mode is one of the part's own by its name, or a limit in
 -- watts at the default clocks; parts that have no mode of the name asked for, cannot be set to a limit so low, or have no link
--- for as many devices as the run has, are left out.
+-- for as many devices as the run has or to the host's memory that it rests on, are left out.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, shape_id
 CREATE VIEW clock_step AS
 WITH limited_shapes AS (
@@ -20,7 +20,8 @@ WITH limited_shapes AS (
         CASE WHEN r.device_count = 1 THEN 0e0 ELSE ring_time(
             r.device_count, c.all_reduce_byte, c.all_reduce_count, c.all_gather_byte, c.all_gather_count,
             l.collective_byte_per_s, l.collective_call_s, l.collective_step_s
-        ) END AS exchange_s,
+        ) END
+        + CASE WHEN s.host_byte = 0e0 THEN 0e0 ELSE s.host_byte / NULLIF(h.link_byte_per_s, 0e0) END AS exchange_s,
         r.context,
         r.phase,
         r.host_factor,
@@ -40,10 +41,12 @@ WITH limited_shapes AS (
         AND c.sequence = s.sequence AND c.scenario_id = s.scenario_id
     LEFT JOIN part_link AS l
         ON l.hardware = s.hardware AND r.device_count BETWEEN l.least_device_count AND l.link_device_count
+    LEFT JOIN part_link AS h ON h.hardware = s.hardware AND h.interconnect = 'pcie'
     LEFT JOIN hardware_power AS m ON m.hardware = s.hardware AND m.mode = r.power
     LEFT JOIN power_range AS g ON g.hardware = s.hardware
     WHERE (r.power = 'default' OR m.hardware IS NOT NULL OR r.power_w >= COALESCE(g.least_w, 0e0))
         AND (r.device_count = 1 OR l.hardware IS NOT NULL)
+        AND (s.host_byte = 0e0 OR h.hardware IS NOT NULL)
 )
 
 SELECT
@@ -53,7 +56,8 @@ SELECT
     -- Kernels of the shape that a device launches.
     launch_count,
     device_count,
-    -- Time of a run in which its devices send one another partial results; 0 on one. [s]
+    -- Time of a run in which its devices send one another partial results, and weights and cache come from the host's memory
+    -- before the kernels that read them. [s]
     exchange_s,
     -- Power that the run may draw on average; null when unknown. [W]
     limit_w,

@@ -14,6 +14,8 @@ WITH issued_runs AS (
         r.engine_version,
         r.kv_precision,
         r.device_count,
+        r.weight_host_fraction,
+        r.cache_host_fraction,
         r.cache_state,
         r.power,
         CASE
@@ -47,6 +49,8 @@ SELECT
     engine_version,
     kv_precision,
     device_count,
+    weight_host_fraction,
+    cache_host_fraction,
     host_factor,
     cache_state,
     power,

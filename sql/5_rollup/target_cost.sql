@@ -17,6 +17,8 @@ SELECT
     c.engine_version,
     c.kv_precision,
     c.device_count,
+    c.weight_host_fraction,
+    c.cache_host_fraction,
     c.host_factor,
     c.cache_state,
     c.power,

@@ -11,6 +11,8 @@ WITH costs AS (
         r.host_factor,
         r.kv_precision,
         r.device_count,
+        r.weight_host_fraction,
+        r.cache_host_fraction,
         r.cache_state,
         r.power,
         h.energy_scope,
@@ -52,6 +54,7 @@ paired_targets AS (
         AND b.sequence = a.sequence AND b.context = a.context AND b.phase = a.phase
         AND b.memory_format = a.memory_format AND b.host_factor = a.host_factor AND b.cache_state = a.cache_state
         AND b.kv_precision = a.kv_precision AND b.device_count = a.device_count
+        AND b.weight_host_fraction = a.weight_host_fraction AND b.cache_host_fraction = a.cache_host_fraction
         AND b.power = a.power
 ),
 

@@ -22,7 +22,7 @@ prefilled_runs AS (
     WINDOW reached AS (
         PARTITION BY
             model, hardware, backend, precision, batch, engine_version, kv_precision, device_count, memory_format,
-            host_factor, cache_state, power
+            weight_host_fraction, cache_host_fraction, host_factor, cache_state, power
         ORDER BY reached_tokens
         RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
     )
@@ -58,6 +58,8 @@ SELECT
     d.engine_version,
     d.kv_precision,
     d.device_count,
+    d.weight_host_fraction,
+    d.cache_host_fraction,
     d.is_simulated,
     -- Tokens of the prompt in the prefill scenario; null without one.
     d.prompt_tokens,

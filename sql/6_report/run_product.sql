@@ -36,7 +36,7 @@ sized_steps AS (
         AND c.sequence = s.sequence AND c.scenario_id = s.scenario_id AND c.shape_id = s.shape_id
     LEFT JOIN step_size AS z
         ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
-        AND z.logit_tokens = r.logit_tokens AND z.operator_id = s.operator_id AND z.step = s.step
+        AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count AND z.operator_id = s.operator_id AND z.step = s.step
 )
 
 SELECT

@@ -34,12 +34,22 @@ BETWEEN = {
     "fuller_clock": 1.0,
     "fuller_s": 3.5,
 }
-CHUNK: dict[str, Any] = {
-    "coefficient": 2.0, "sequence": 8.0, "context": 8.0, "logit_tokens": 1.0, "chunk_count": 2.0, "batch_power": 1,
-    "sequence_power": 1, "context_power": 1, "context_limit": None, "logit_power": 0,
+CHUNK = {
+    "coefficient": 2.0, "batch": 3, "sequence": 8, "context": 10, "logit_tokens": 1, "pieces": 4.0, "chunk_count": 12.0,
+    "batch_power": 1, "sequence_power": 1, "context_power": 1, "context_limit": None, "logit_power": 0,
 }  # fmt: skip
-
 CASES = [
+    # Two prompts a chunk, or three chunks a prompt.
+    ("prompt_pieces", {"batch": 4, "chunk_count": 2.0}, 1.0),
+    ("prompt_pieces", {"batch": 4, "chunk_count": 12.0}, 3.0),
+    # One prompt, 2 of its 8 tokens; after 2 tokens kept, its pieces attend to 4, 6, 8 and 10: 2 x 1 x 2 x 7.
+    ("chunk_amount", CHUNK, 28.0),
+    ("chunk_amount", CHUNK | {"context_limit": 5}, 20.0),
+    ("chunk_amount", CHUNK | {"chunk_count": 1.0, "pieces": 1.0}, 480.0),
+    # 100 written, and read once.
+    ("cached_copy", {"copied_byte": 200.0, "room_byte": 100.0, "chunk_count": 1.0}, 200.0),
+    ("cached_copy", {"copied_byte": 300.0, "room_byte": 100.0, "chunk_count": 1.0}, 0.0),
+    ("cached_copy", {"copied_byte": 300.0, "room_byte": 100.0, "chunk_count": 2.0}, 300.0),
     # A quarter of 4 s.
     ("serial_time", {"compute_s": 8.0, "memory_s": 4.0, "overlap_fraction": 0.75}, 1.0),
     ("serial_time", {"compute_s": 2.0, "memory_s": 4.0, "overlap_fraction": 0.75}, 0.5),
@@ -108,19 +118,6 @@ CASES = [
         },
         10.25,
     ),
-    # Six prompts in two chunks, a term in batch and sequence: 2 x (6 / 2) x 8; one prompt in two pieces, which attend to 4 and 8
-    # of its 8 tokens: 2 x 4 x 6.
-    ("chunk_amount", CHUNK | {"batch": 6.0, "pieces": 1.0, "context_power": 0}, 48.0),
-    ("chunk_amount", CHUNK | {"batch": 1.0, "pieces": 2.0}, 48.0),
-    # A window of 5 ends what the pieces attend to, and a prompt that follows 8 cached tokens attends to them too.
-    ("chunk_amount", CHUNK | {"batch": 1.0, "pieces": 2.0, "context_limit": 5.0}, 40.0),
-    ("chunk_amount", CHUNK | {"batch": 1.0, "pieces": 2.0, "context": 16.0}, 112.0),
-    ("chunk_amount", CHUNK | {"batch": 1.0, "pieces": 2.0, "logit_tokens": 3.0, "logit_power": 1}, 144.0),
-    # Written and read once: twice the room fits, in each of two chunks.
-    ("cached_copy", {"copied_byte": 40.0, "room_byte": 10.0, "chunk_count": 2.0}, 40.0),
-    ("cached_copy", {"copied_byte": 41.0, "room_byte": 10.0, "chunk_count": 2.0}, 0.0),
-    ("prompt_pieces", {"batch": 3.0, "chunk_count": 6.0}, 2.0),
-    ("prompt_pieces", {"batch": 3.0, "chunk_count": 2.0}, 1.0),
     ("fault_reason", BOUNDS | {"value": 90.0}, "usual are 2.0 to 8.0"),
     ("fault_reason", BOUNDS | {"value": 101.0}, "a number from 1.0 to 100.0"),
     ("fault_reason", BOUNDS | {"value": 0.5}, "a number from 1.0 to 100.0"),

@@ -67,6 +67,8 @@ def _scenario(scenario_id: int, backend: str, precision: str, batch: int = 1, **
         engine_version=None,
         kv_precision=None,
         device_count=None,
+        weight_host_fraction=None,
+        cache_host_fraction=None,
         host_factor=1.0,
         origin="user",
         **given,

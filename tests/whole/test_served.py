@@ -297,3 +297,39 @@ def test_how_a_checkpoint_is_stored(said: dict[str, Any] | None, policy: str | N
     from charz.ingest.sources.huggingface import stored_policy
 
     assert stored_policy(said) == policy
+
+
+@pytest.mark.parametrize(("weights", "cache"), [(0.25, None), (None, 0.5), (0.25, 0.5)])
+def test_what_lies_in_the_memory_of_the_host(made: Bench, weights: float | None, cache: float | None) -> None:
+    """It takes none of the part's memory, and comes over PCIe in every step: bytes over the bandwidth of the link."""
+    usual = {"batch": 4, "context": CONTEXT, "phase": "decode", **OF}
+    rows = [scenario(1, **usual), scenario(2, weight_host_fraction=weights, cache_host_fraction=cache, **usual)]
+    made.replace_rows(Scenario, rows)
+    held = {
+        i: row
+        for i, *row in made.rows("SELECT scenario_id, weight_byte, kv_cache_byte, peak_memory_byte FROM run_memory")
+    }
+    moved = (weights or 0) * FP16 * (LAYERS * BLOCK + 2 * EMBEDDED + NORMS)
+    kept = (cache or 0) * 4 * CONTEXT * LAYERS * 2 * KEY_HEADS * WIDTH * FP16
+    assert held[1][0] - held[2][0] == pytest.approx(moved)
+    assert held[1][1] - held[2][1] == pytest.approx(kept)
+    assert held[1][2] - held[2][2] == pytest.approx(moved + kept)
+    link = "SELECT link_byte_per_s FROM part_link WHERE interconnect = 'pcie' AND hardware = ?"
+    ((byte_per_s,),) = made.rows(link, [PART])
+    times = dict(made.rows("SELECT scenario_id, latency_s FROM model_cost"))
+    assert times[2] - times[1] == pytest.approx((moved + kept) / byte_per_s)
+    links = dict(made.rows("SELECT scenario_id, exchange_s FROM model_cost"))
+    assert links == {1: 0.0, 2: pytest.approx((moved + kept) / byte_per_s)}
+
+
+def test_heads_that_share_keys_read_them_for_themselves(made: Bench) -> None:
+    """Above 512 heads of a step under vLLM of 2024 on AMD parts: two heads a key, each 2.5 times as long."""
+    rows = [
+        scenario(i, batch=batch, context=CONTEXT, phase="decode", engine_version="2024-rocm", **OF)
+        for i, batch in enumerate((64, 65), start=1)
+    ]
+    made.replace_rows(Scenario, rows)
+    query = "SELECT scenario_id, SUM(kernel_count * reread_cache_byte), SUM(kernel_count * kv_cache_byte) FROM shape GROUP BY scenario_id"
+    found = {i: (more, once) for i, more, once in made.rows(query)}
+    assert found[1][0] == 0.0
+    assert found[2][0] == pytest.approx(found[2][1] * (HEADS / KEY_HEADS * 2.5 - 1.0))

@@ -796,6 +796,8 @@ _DEFAULTS: dict[str, Any] = {
     "engine_version": None,
     "kv_precision": None,
     "device_count": None,
+    "weight_host_fraction": None,
+    "cache_host_fraction": None,
     "memory_format": "nchw",
     "host_factor": 1.0,
     "cache_state": "warm",

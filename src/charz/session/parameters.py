@@ -64,6 +64,9 @@ KvPrecisions = Annotated[Names | None, Text("Formats of keys and values between 
 Devices = Annotated[
     Sizes | None, Text("Devices that share each kernel by tensor parallel: 8, 1,2,4 or 1:8 (doubling).")
 ]
+HostShare = Annotated[
+    float | None, Text("Share in the host's memory, which comes over the link in every step.", least=0.0, most=1.0)
+]
 Context = Annotated[int | None, Text("Tokens attended to, of a language model.", least=1)]
 Phase = Annotated[
     str | None, Text("forward, prefill (a prompt) or decode (a token); decode where a context is given, else forward.")

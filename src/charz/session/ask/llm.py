@@ -14,6 +14,7 @@ from ..parameters import (
     Batches,
     Caps,
     Devices,
+    HostShare,
     KvPrecisions,
     Models,
     Parts,
@@ -50,10 +51,13 @@ class Llm(Core):
         version: Versions = None,
         kv_precision: KvPrecisions = None,
         devices: Devices = None,
+        host_weights: HostShare = None,
+        host_cache: HostShare = None,
         cap: Caps = None,
     ) -> Rows:
         """Serve language models: time to first token, time, energy and cost of each token after it, by batch and context.
 
+        What lies in the host's memory (--host-weights, --host-cache) comes over PCIe in every step, before the kernels that read it.
         Without --backend, under the server that is assumed of each part, or what it has where none runs on it.
         """
         lengths = sizes(context) or [1024]
@@ -66,6 +70,8 @@ class Llm(Core):
                 "engine_version": engine,
                 "kv_precision": kept,
                 "device_count": shared if shared > 1 else None,
+                "weight_host_fraction": host_weights,
+                "cache_host_fraction": host_cache,
             }
             for engine in (*names(version),) or (None,)
             for kept in (*names(kv_precision),) or (None,)
