@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from charz.schema.errors import CharzError, unknown_name
@@ -31,6 +32,9 @@ COLUMNS = (
 )  # fmt: skip
 
 LOOP_COLUMNS = ("product", "stands", "dataflow", "level", "loop", "trips", "tile", "stays")
+
+OF_ARRAYS = ("bf16", "fp16", "int8", "fp32")
+"""Precisions that are taken where none is named: arrays compute in few formats, of which these are the widest."""
 
 LEVELS = ("outer", "inner")
 FIXED = re.compile(r"(outer|inner)=(\d{1,9})x(\d{1,9})x(\d{1,9})")
@@ -80,7 +84,8 @@ class LoopNests(Core):
         for flow in flows:
             one_of("dataflow", flow, DATAFLOWS)
         fixed = _fixed(tile)
-        scoped, keys = self.target(single(model, on, batch, sequence, precision, backend), "run_product", "mapped_step")
+        question = replace(single(model, on, batch, sequence, precision, backend), preferred=OF_ARRAYS)
+        scoped, keys = self.target(question, "run_product", "mapped_step")
         found = _products(scoped, keys, product)
         room = _room(scoped, keys, found)
         searched = [
@@ -179,7 +184,7 @@ def _room(scoped: Scoped, keys: Mapping[str, Any], found: Sequence[Mapping[str, 
         if not rate["matrix_array_rows"] or rate["matrix_array_rows"] * rate["matrix_array_columns"] == 1:
             raise CharzError(
                 f"no array of known shape computes {name}", part,
-                next="TPUs, KPUs and parts with `cluster.….array_rows` have one; of others `charz explain --tile` holds tiles together",
+                next="TPUs and KPUs have one, and parts with `cluster.….array_rows`; elsewhere `charz explain --tile` compares tiles",
             )  # fmt: skip
         pool = rate["tile_memory_pool_byte"]
         inner = rate["tile_memory_byte"] or (pool / rate["unit_count"] if pool else None)
