@@ -546,18 +546,7 @@ class Core:
             "SELECT default_batch FROM model WHERE model = ?", [self.model_name(question.models[0])]
         ).fetchall()  # fmt: skip
         run = {"batch": (*question.batches, batch)[0], "sequence": (*question.sequences, None)[0]}
-        scoped = self.asked(
-            Question(
-                question.models,
-                question.hardware,
-                precisions=question.precisions,
-                backends=question.backends,
-                caps=question.caps,
-                runs=[run],
-                fields=question.fields,
-            ),
-            *views,
-        )
+        scoped = self.asked(replace(question, batches=(), sequences=(), runs=[run]), *views)
         return scoped, scoped.target
 
     def _runs(self, question: Question) -> list[dict[str, Any]]:
