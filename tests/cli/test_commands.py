@@ -201,7 +201,7 @@ def test_scenarios_are_added_once_and_removed(resnet18: Path, charz: Charz, tmp_
     path.write_bytes(resnet18.read_bytes())
     arguments = ("scenario", "add", "--batch", "7", "--precision", "fp16", "--backend", "inductor")
     first = charz(*arguments)
-    assert "batch 7, precision fp16, backend inductor" in first.stdout
+    assert "batch 7, phase forward, precision fp16, backend inductor" in first.stdout
     assert "exist already" in charz(*arguments).stderr
     number = first.stdout.split()[2].rstrip(",")
     assert f"\n{number},7," in charz("scenario", "list", "--format", "csv").stdout

@@ -101,11 +101,13 @@ def test_parts_that_are_not_named_are_counted(db: Session) -> None:
 
 
 def test_serving_takes_16_bits_where_the_part_has_them(db: Session) -> None:
-    """The EPYC 9654 has bf16 and no fp16, the i9-10940X neither."""
+    """Processors keep weights in fp16 under llama.cpp, whatever they compute in: the EPYC 9654 has bf16 and no fp16, the i9-10940X
+    neither."""
     with pytest.warns(CharzWarning, match="left out: small, no step of one token follows from its graph"):
         frame = db.llm(["decoder", "small"], on=["t4", "epyc_9654", "i9_10940x"])
     assert set(frame["model"]) == {"decoder"}
-    assert parts(frame) == {"t4": "fp16", "epyc_9654": "bf16", "i9_10940x": "fp32"}
+    assert parts(frame) == {"t4": "fp16", "epyc_9654": "fp16", "i9_10940x": "fp16"}
+    assert set(frame.filter(frame["hardware"] != "t4")["backend"]) == {"llama_cpp"}
 
 
 def test_an_answer_says_what_it_leaves_out(file: Path, tmp_path: Path) -> None:

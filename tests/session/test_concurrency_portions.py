@@ -25,7 +25,8 @@ def test_portions_give_what_one_statement_gives(
     before = asked()
     counts: list[int] = []
     count = evaluate.portion_count
-    monkeypatch.setattr(evaluate, "KERNELS_AT_ONCE", 40)
+    for most in ("KERNELS_AT_ONCE", "SUMMED_AT_ONCE"):
+        monkeypatch.setattr(evaluate, most, 1)
     monkeypatch.setattr(evaluate, "portion_count", lambda *given: counts.append(count(*given)) or counts[-1])
     assert_frame_equal(before, asked(), rel_tol=1e-12)
     assert max(counts) > 1
