@@ -222,7 +222,7 @@ def with_factors(rows: pl.DataFrame, factors: Factors) -> pl.DataFrame:
     exposed = pl.max_horizontal(
         pl.col("sync_s") - overlap * window, pl.col("sync_s") * pl.col("pipeline") / (pl.col("layers") * rounds)
     )
-    waiting = pl.max_horizontal(0.0, pl.col("host_s") - (kernel - 1) * computed)
+    waiting = pl.max_horizontal(0.0, pl.col("host_s") - max(0.0, kernel - 1) * computed)
     bubble = pl.col("bubble_s") * (kernel * computed + shared) / plain
     return rows.with_columns(
         latency_s=kernel * computed + shared + pl.col("send_s") + bubble + waiting + exposed + pl.col("optimizer_s")
