@@ -13,11 +13,9 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 import charz
@@ -55,8 +53,11 @@ MEGATRON = [
 ]
 """Korthikanti et al. 2022, table 5: A100 80 GB, 8 a node, fp16, 2048 tokens."""
 
-KERNEL_GRID = [round(0.75 * 1.04**i, 4) for i in range(24)]
-HIDDEN_GRID = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+REDUCED = 2.0
+"""Bytes of a gradient that travels in all of them."""
+
+KERNEL_GRID = [round(0.75 * 1.03**i, 3) for i in range(32)]
+HIDDEN_GRID = [0.0, 0.25, 0.5, 0.75, 1.0]
 """Factors tried."""
 
 DEGREES = ("tensor", "pipeline", "interleave", "context", "data", "expert", "micro_batches", "zero_stage")
@@ -77,7 +78,7 @@ def main() -> None:
     with charz.open(options.database) as db:
         cases = pl.concat([measured(options.measurements, db), megatron(db)], how="diagonal")
         known = {row[0]: tuple(row[1:]) for row in db.sql(_FACTORS).rows()}
-        tried = evaluated(db, cases, sorted(set(grid()) | set(known.values())))
+        tried = evaluated(db, cases)
     scored = tried.join(cases, on="row_id")
     if options.rows:
         scored.write_parquet(options.rows)
@@ -90,11 +91,6 @@ def main() -> None:
 _FACTORS = "SELECT framework, kernel_factor, overlap_fraction, tensor_fraction FROM framework"
 
 Factors = tuple[float, float, float]
-
-
-def grid() -> list[Factors]:
-    """Factors that are tried."""
-    return list(itertools.product(KERNEL_GRID, HIDDEN_GRID, HIDDEN_GRID))
 
 
 def measured(folder: Path, db: Session) -> pl.DataFrame:
@@ -164,8 +160,8 @@ def megatron(db: Session) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def evaluated(db: Session, cases: pl.DataFrame, factors: Sequence[Factors]) -> pl.DataFrame:
-    """Seconds of every case under all factors, with those it would take were kernels alone."""
+def evaluated(db: Session, cases: pl.DataFrame) -> pl.DataFrame:
+    """What a step of every case is made of under factors that change nothing and hide nothing."""
     found = []
     for (model, precision), rows in cases.group_by("model", "precision", maintain_order=True):
         runs = [
@@ -193,69 +189,59 @@ def evaluated(db: Session, cases: pl.DataFrame, factors: Sequence[Factors]) -> p
                 connection.execute(f"INSERT INTO temp.{name} BY NAME SELECT * FROM made_rows")
                 connection.unregister("made_rows")
         connection.execute("CREATE OR REPLACE TEMP TABLE training_sum AS SELECT * FROM training_sum")
-        reduced = 2.0
         plain = Framework(
-            framework="tried", kernel_factor=1, overlap_fraction=1, tensor_fraction=1, reduce_byte=reduced, source_id="", confidence=""
+            framework="tried", kernel_factor=1, overlap_fraction=0, tensor_fraction=1, reduce_byte=REDUCED, source_id="", confidence=""
         )
         connection.register("made_rows", pl.DataFrame([plain.model_dump()]))
         connection.execute("INSERT INTO temp.framework BY NAME SELECT * FROM made_rows")
         connection.unregister("made_rows")
         keys = rows.select("row_id", "hardware", "batch", "sequence")
-        frames = []
-        for kernel in sorted({kernel for kernel, _, _ in factors}):
-            for overlap in sorted({overlap for _, overlap, _ in factors}):
-                connection.execute(
-                    "UPDATE temp.framework SET kernel_factor = ?, overlap_fraction = ?", [kernel, overlap]
-                )
-                step = connection.sql(_STEPS).pl().with_columns(kernel=pl.lit(kernel), overlap=pl.lit(overlap))
-                frames.append(keys.join(step, on=["row_id", "hardware", "batch", "sequence"]))
+        found.append(keys.join(connection.sql(_STEPS).pl(), on=["row_id", "hardware", "batch", "sequence"]))
         connection.execute("DROP TABLE temp.training_sum")
         for name in ("framework", "device_split"):
             connection.execute(f"DROP TABLE temp.{name}")
-        found.append(pl.concat(frames).select(pl.exclude("hardware", "batch", "sequence")))
-    return pl.concat(found)
+        print(model, precision, len(rows), flush=True)
+    return pl.concat(found).select(pl.exclude("hardware", "batch", "sequence"))
 
 
 _STEPS = """
-    SELECT split AS row_id, hardware, batch, sequence, fits_device, mfu_fraction, tensor_s, peak_memory_byte / device_byte AS held_fraction,
-        compute_s + recompute_s + expert_s + context_s + send_s + host_s + data_s + optimizer_s AS others_s, bubble_s, model_flops,
-        compute_s, recompute_s, data_s, host_s, optimizer_s
+    SELECT split AS row_id, hardware, batch, sequence, fits_device, peak_memory_byte / device_byte AS held_fraction, compute_s, recompute_s,
+        tensor_s, expert_s, context_s, send_s, bubble_s, host_s, sync_s, optimizer_s, model_flops
     FROM training_step
 """
 
 
 def with_factors(rows: pl.DataFrame, factors: Factors) -> pl.DataFrame:
-    """Rows with `latency_s` under these factors."""
+    """Rows with `latency_s` under these factors, as `split_step` has it; what waits for the host shrinks as kernels grow."""
     kernel, overlap, tensor = factors
-    return rows.filter((pl.col("kernel") - kernel).abs() < 1e-9, (pl.col("overlap") - overlap).abs() < 1e-9).with_columns(
-        latency_s=pl.col("others_s") + pl.col("bubble_s") - (1 - tensor) * pl.col("tensor_s") * _bubble() + tensor * pl.col("tensor_s")
+    computed = pl.col("compute_s") + pl.col("recompute_s")
+    shared = tensor * pl.col("tensor_s") + pl.col("expert_s") + pl.col("context_s")
+    plain = computed + pl.col("tensor_s") + pl.col("expert_s") + pl.col("context_s")
+    rounds = pl.when(pl.col("zero_stage") == 3).then(pl.col("micro_batches")).otherwise(1)
+    window = kernel * computed / pl.when(pl.col("zero_stage") == 3).then(1).otherwise(pl.col("micro_batches"))
+    exposed = pl.max_horizontal(
+        pl.col("sync_s") - overlap * window, pl.col("sync_s") * pl.col("pipeline") / (pl.col("layers") * rounds)
     )
-
-
-def _bubble() -> pl.Expr:
-    """Share of what tensor parallel sends that a bubble repeats."""
-    return (pl.col("pipeline") - 1) / pl.col("interleave") / pl.col("micro_batches")
+    waiting = pl.max_horizontal(0.0, pl.col("host_s") - max(0.0, kernel - 1) * computed)
+    bubble = pl.col("bubble_s") * (kernel * computed + shared) / plain
+    return rows.with_columns(
+        latency_s=kernel * computed + shared + pl.col("send_s") + bubble + waiting + exposed + pl.col("optimizer_s")
+    )
 
 
 def fit(rows: pl.DataFrame) -> Factors:
     """Factors with the least sum of |ln|."""
-    best, least = (1.0, 1.0, 1.0), float("inf")
-    has_tensor = bool((rows["tensor"] > 1).any())
-    for (kernel, overlap), group in rows.group_by("kernel", "overlap", maintain_order=True):
-        for tensor in HIDDEN_GRID if has_tensor else [1.0]:
-            error = with_factors(group, (kernel, overlap, tensor)).select(
-                (pl.col("latency_s") / pl.col("measured_s")).log().abs().mean()
-            )
-            value = float(error.item())
-            if value < least:
-                best, least = (kernel, overlap, tensor), value
-    return best
+    hidden = HIDDEN_GRID if bool((rows["tensor"] > 1).any()) else [1.0]
+    gathered = HIDDEN_GRID if bool((rows["data"] > 1).any()) else [1.0]
+    tried = itertools.product(KERNEL_GRID, gathered, hidden)
+    error = (pl.col("latency_s") / pl.col("measured_s")).log().abs().mean()
+    return min(tried, key=lambda factors: float(with_factors(rows, factors).select(error).item()))
 
 
 def left_out(rows: pl.DataFrame, by: str) -> pl.DataFrame:
     """Rows of each model or part under factors fitted on the others of their framework."""
     parts = []
-    for (framework,), group in rows.group_by("framework", maintain_order=True):
+    for _, group in rows.group_by("framework", maintain_order=True):
         for (name,), scored_rows in group.group_by(by, maintain_order=True):
             others = group.filter(pl.col(by) != name)
             parts.append(with_factors(scored_rows, fit(others if len(others) else group)))

@@ -7,9 +7,10 @@ from typing import Annotated
 from charz.schema.errors import CharzError
 
 from ..answer import Rows, answer
-from ..axes import names, sizes
+from ..axes import amount, names, sizes
 from ..core import Core, Question
 from ..parameters import (
+    Amount,
     Backends,
     Batches,
     Caps,
@@ -53,13 +54,23 @@ class Llm(Core):
         devices: Devices = None,
         host_weights: HostShare = None,
         host_cache: HostShare = None,
+        ttft: Annotated[Amount | None, Text("Most time to the first token, e.g. 500ms: gives the choices within limits.")] = None,
+        tpot: Annotated[Amount | None, Text("Most time per token, e.g. 30ms, likewise.")] = None,
+        rate: Annotated[float | None, Text("Requests a second to serve, likewise.", least=1e-9)] = None,
+        output: Annotated[int, Text("Tokens made for a request, where choices are asked for.", least=1)] = 256,
         cap: Caps = None,
     ) -> Rows:
         """Serve language models: time to first token, time, energy and cost of each token after it, by batch and context.
 
+        With --ttft, --tpot or --rate the choices of part, devices, precision and batch that no other beats in devices, dollars and
+        both times, of batches 1 to 256 on 1, 2, 4 and 8 devices where none are named.
+
         What lies in the host's memory (--host-weights, --host-cache) comes over PCIe in every step, before the kernels that read it.
         Without --backend, under the server that is assumed of each part, or what it has where none runs on it.
         """
+        is_choice = (ttft, tpot, rate) != (None, None, None)
+        if is_choice:
+            batch, devices = batch or "1:256", devices or "1:8"
         lengths = sizes(context) or [1024]
         runs = [
             {
@@ -91,6 +102,15 @@ class Llm(Core):
             serves=True,
             is_as_stored=True,
         )
+        if is_choice:
+            from . import choice
+
+            scoped = self.asked(question, "llm_serving")
+            most = amount(ttft, "s", "--ttft"), amount(tpot, "s", "--tpot")
+            found = choice.chosen(scoped.records("SELECT * FROM llm_serving"), output, rate, *most)
+            if not found:
+                self.messages.warn("no choice keeps the limits")
+            return Rows(choice.COLUMNS, found, ("llm_serving",))
         order = "ORDER BY model, hardware, backend, precision, batch, context"
         self.messages.remark("a decode step makes one token for each sample of the batch")
         return self.asked(question, "llm_serving").rows("llm_serving", _SERVED, order)
