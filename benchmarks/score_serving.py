@@ -52,7 +52,7 @@ ENGINES = {
     ("TensorRT-LLM", False): ("tensorrt_llm", "2024"), ("TensorRT-LLM (static batch session)", False): ("tensorrt_llm", "2023"),
     ("lmdeploy TurboMind", False): ("tensorrt_llm", "lmdeploy-0.1"), ("vLLM", False): ("vllm", "2024"),
     ("vLLM", True): ("vllm", "2024-rocm"), ("llama.cpp", False): ("llama_cpp", "2024"),
-    ("llama.cpp b4384", False): ("llama_cpp", "2024"),
+    ("llama.cpp b4384", False): ("llama_cpp", "2024"), ("llama.cpp b4384", True): ("llama_cpp", "2024"),
 }  # fmt: skip
 """Backend and version by engine and whether the part is AMD's."""
 

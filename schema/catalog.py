@@ -859,6 +859,9 @@ class EngineVersion(Row):
     itself; null where they are read once."""
     paged_ratio: Annotated[float | None, Plausible(1, 20)]
     """Time of those reads over that of as many bytes read in order; null where there are none."""
+    convert_ops: Annotated[float | None, Possible(0, HUGE), Plausible(1, 1000)]
+    """Operations in which a lane of a part that does not compute in the cache's format turns an element of the cache into one of
+    the arithmetic's, for each head of queries; null where it is not known to take any."""
     source_id: str
     """Source of the row."""
     confidence: str

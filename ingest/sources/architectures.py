@@ -142,6 +142,8 @@ ARCHITECTURES: dict[str, Architecture] = {
         num_experts_per_tok=8,
         norm_topk_prob=True,
     ),
+    "gpt-oss-120b": _decoder("GptOss"),
+    "gpt-oss-20b": _decoder("GptOss", None, 24, num_local_experts=32),
     "olmoe-1b-7b": _decoder("Olmoe", intermediate_size=1024, num_experts=64, num_experts_per_tok=8),
     "gemma-2b": _decoder("Gemma", 2048, 18, 8, 1, 16384),
     "gemma-7b": _decoder("Gemma"),

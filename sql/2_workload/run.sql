@@ -88,6 +88,7 @@ SELECT
     b.activation_bits,
     v.paged_heads,
     v.paged_ratio,
+    v.convert_ops,
     -- Rows of a product up to which the backend has kernels of its own for them, on the vector units; null without any.
     b.vector_rows,
     -- Host time of the run by its version: that of each step, of each sample and of each prompt; null where none is known. [s]

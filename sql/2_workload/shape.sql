@@ -70,6 +70,8 @@ SELECT
     -- Scores of attentions that it writes and reads again. [byte]
     s.score_byte,
     s.reread_cache_byte,
+    s.kv_precision,
+    s.cache_convert_ops,
     s.fault
 FROM shaped_kernel AS s
 INNER JOIN kernel_counts AS c ON c.model = s.model AND c.scenario_id = s.scenario_id AND c.shape_id = s.kernel_id

@@ -75,6 +75,12 @@ wide_kernels AS (
                 THEN w.kv_cache_byte * (s.sharing * r.paged_ratio - 1e0)
             ELSE 0e0
         END AS reread_cache_byte,
+        r.kv_precision,
+        CASE
+            WHEN r.phase = 'decode' AND r.kv_bits IS NOT NULL
+                THEN COALESCE(w.kv_cache_byte * 8e0 / NULLIF(r.kv_bits, 0) * s.sharing * r.convert_ops, 0e0)
+            ELSE 0e0
+        END AS cache_convert_ops,
         HASH(
             w.kernel_class, w.operator_name, w.compute_precision, w.layout, w.input_byte, w.weight_byte, w.kv_cache_byte,
             w.output_byte, w.produced_byte, w.loop_byte, s.steps, c.links, v.is_native, v.is_misread, v.is_wide, l.is_aliased,
@@ -108,7 +114,7 @@ first_kernels AS (
 SELECT
     k.* EXCLUDE (
         cost_hash, loop_elements, step_count, product_count, query_count, query_heads, convolution_reorder_byte,
-        linear_reorder_byte, converted_byte, reread_cache_byte
+        linear_reorder_byte, converted_byte, reread_cache_byte, cache_convert_ops
     ),
     -- Elements of its loop: the largest of what it reads and writes but weights.
     k.loop_elements,
@@ -122,6 +128,8 @@ SELECT
     k.query_heads,
     -- Keys and values that heads of queries read besides, each for itself. [byte]
     k.reread_cache_byte,
+    -- Operations that bring the cache into the format of the arithmetic, on parts that do not compute in its own.
+    k.cache_convert_ops,
     -- Written and read again in another order by a convolution on a processor. [byte]
     k.convolution_reorder_byte,
     -- The bias written to every row of a linear layer's result on a processor, and read again. [byte]

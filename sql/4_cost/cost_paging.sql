@@ -9,4 +9,4 @@ SELECT
     -- Time in which they are handed out: paged_byte over peak bandwidth and its efficiency; 0 where memory is kept from run
     -- to run. [s]
     COALESCE(paged_byte / NULLIF(dram_byte_per_s * paging_fraction, 0e0), 0e0) AS paging_s
-FROM cost_library
+FROM cost_convert

@@ -12,5 +12,5 @@ SELECT
     -- Energy of those levels; null when a coefficient is missing. [J]
     dram_energy_j + cache_energy_j + reorder_energy_j + library_energy_j AS untiled_energy_j,
     -- Time of what neither overlaps with arithmetic nor with memory: library calls, pages, teams of threads. [s]
-    team_s + reorder_s + library_s + paging_s AS exposed_s
+    team_s + reorder_s + library_s + convert_s + paging_s AS exposed_s
 FROM cost_paging

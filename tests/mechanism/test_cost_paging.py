@@ -20,4 +20,4 @@ SHAPE = {"family": "cpu", "fault_byte": 300.0, "paging_fraction": 0.125, "dram_b
 )
 def test_each_term(check: Callable[..., None], shape: dict[str, object], expected: dict[str, object]) -> None:
     """What one number changes."""
-    check("cost_paging", expected, cost_library=SHAPE | shape)
+    check("cost_paging", expected, cost_convert=SHAPE | shape)

@@ -207,6 +207,62 @@ def test_what_limits_a_step(made: Bench) -> None:
         assert mbu == pytest.approx(moved, rel=1e-2)
 
 
+def fills(
+    bench: Bench,
+    weight_byte: dict[str, float] | None,
+    precision: str,
+    context: int,
+    devices: int,
+    sample_byte: float,
+    kept: str | None = None,
+) -> None:
+    """The largest batch fits by hand, and one sample more does not: weights and caches of a device, what a chunk of any batch
+    holds, and the tenth of the part that the server leaves free."""
+    shared = {"context": context, "phase": "decode", "precision": precision, "backend": "vllm", "kv_precision": kept}
+    shared |= {"device_count": devices if devices > 1 else None}
+    bench.replace_rows(Scenario, [scenario(1, batch=1, **shared)])
+    ((largest,),) = bench.rows("SELECT largest_batch FROM largest_batch")
+    rows = [scenario(i, batch=batch, **shared) for i, batch in enumerate((1, largest, largest + 1), start=1)]
+    bench.replace_rows(Scenario, rows)
+    query = """
+        SELECT scenario_id, weight_byte, kv_cache_byte, buffer_byte + activation_byte + rounding_byte + workspace_byte
+        FROM run_memory ORDER BY scenario_id
+    """
+    ((device_byte,),) = bench.rows("SELECT DISTINCT device_byte FROM target_cost")
+    fits = dict(bench.rows("SELECT scenario_id, fits_device FROM target_cost"))
+    for i, held, cache, rest in bench.rows(query):
+        batch = (1, largest, largest + 1)[i - 1]
+        by_hand = batch * sample_byte / devices
+        assert cache == pytest.approx(by_hand, rel=1e-12)
+        if weight_byte is not None:
+            whole = FP16 * NORMS
+            assert held == pytest.approx((weight_byte[precision] - whole) / devices + whole, rel=1e-3)
+        assert fits[i] == (held + by_hand + rest <= 0.9 * device_byte) == (batch <= largest)
+
+
+@pytest.mark.parametrize(
+    ("precision", "context", "devices", "kept", "element_byte"),
+    [
+        ("fp16", 1024, 1, None, 2.0),
+        ("fp16", 32768, 1, None, 2.0),
+        ("fp16", 8192, 4, None, 2.0),
+        ("fp8", 4096, 2, "fp8_e4m3", 1.0),
+        ("w4a16", 2048, 1, None, 2.0),
+        ("w4a16", 131072, 4, "fp8_e4m3", 1.0),
+    ],
+)
+def test_the_largest_batch_by_hand(
+    made: Bench, precision: str, context: int, devices: int, kept: str | None, element_byte: float
+) -> None:
+    weight_byte = {
+        "fp16": FP16 * (LAYERS * BLOCK + 2 * EMBEDDED + NORMS),
+        "fp8": LAYERS * BLOCK + FP16 * (2 * EMBEDDED + NORMS),
+        "w4a16": 4.15625 / 8 * LAYERS * BLOCK + FP16 * (2 * EMBEDDED + NORMS),
+    }
+    sample_byte = context * LAYERS * 2 * KEY_HEADS * WIDTH * element_byte
+    fills(made, weight_byte, precision, context, devices, sample_byte, kept)
+
+
 LATENT, ROTATED, PLAIN, VALUE = 128, 64, 64, 64
 
 
@@ -220,7 +276,7 @@ def latent() -> Iterator[Bench]:
     }  # fmt: skip
     spec = parse("hf:deepseek-v2-lite", settings=tuple((k, str(v)) for k, v in settings.items()))
     graph, _ = to_graph(build(spec))
-    with Bench(("run_memory", "operator_work"), with_parts=True) as bench:
+    with Bench(("run_memory", "operator_work", "largest_batch", "target_cost"), with_parts=True) as bench:
         bench.execute("DELETE FROM hardware WHERE hardware <> ?", [PART])
         bench.add_graph(graph, "latent")
         bench.execute("UPDATE model SET has_context = true")
@@ -236,6 +292,12 @@ def test_latents_are_kept_and_read_as_they_are(latent: Bench) -> None:
     ((macs, read),) = latent.rows(query)
     assert macs == 4 * HEADS * CONTEXT * (LATENT + ROTATED + LATENT)
     assert read == kept
+
+
+@pytest.mark.parametrize("context", [4096, 65536])
+def test_the_largest_batch_of_latents_by_hand(latent: Bench, context: int) -> None:
+    """No head has keys of its own: a token keeps one latent and one rotated key."""
+    fills(latent, None, "fp16", context, 1, context * (LATENT + ROTATED) * FP16)
 
 
 def test_a_prompt_multiplies_as_wide_as_keys_are(latent: Bench) -> None:
@@ -256,7 +318,7 @@ def test_a_window_is_as_much_of_the_context_as_counts() -> None:
         "layer_types": '["sliding_attention", "full_attention"]', "use_sliding_window": "true", "max_window_layers": 0,
     }  # fmt: skip
     graph, _ = to_graph(build(parse("hf:qwen3-8b", settings=tuple((k, str(v)) for k, v in settings.items()))))
-    with Bench(("run_memory", "operator_work"), with_parts=True) as bench:
+    with Bench(("run_memory", "operator_work", "largest_batch", "target_cost"), with_parts=True) as bench:
         bench.execute("DELETE FROM hardware WHERE hardware <> ?", [PART])
         bench.add_graph(graph, "sliding")
         bench.execute("UPDATE model SET has_context = true")
@@ -269,6 +331,9 @@ def test_a_window_is_as_much_of_the_context_as_counts() -> None:
         query = "SELECT SUM(macs), SUM(kv_cache_byte) FROM operator_work WHERE operator_class = 'attention' GROUP BY scenario_id"
         found = bench.rows(f"{query} ORDER BY scenario_id")
         assert found == [(2 * HEADS * WIDTH * (min(c, 512) + c), byte) for c, byte in zip(contexts, kept, strict=True)]
+        weight_byte = {"fp16": FP16 * (2 * BLOCK + 2 * EMBEDDED + NORMS + 2 * 2 * WIDTH)}
+        for context, devices in ((400, 1), (8192, 2)):
+            fills(bench, weight_byte, "fp16", context, devices, token * (min(context, 512) + context))
 
 
 @pytest.mark.parametrize(

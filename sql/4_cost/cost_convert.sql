@@ -1,0 +1,15 @@
+-- Keys and values in a format that a part does not compute in: lanes convert them one by one before they are multiplied, again for
+-- every head of queries (`engine_version.convert_ops`).
+-- Term: convert, exposed, cache_convert_ops, , , convert_s,
+-- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+CREATE VIEW cost_convert AS
+SELECT
+    p.*,
+    -- Time in which all lanes do that; 0 where the part computes in the format, or it is that of the arithmetic. [s]
+    CASE
+        WHEN p.cache_convert_ops = 0e0 OR p.family <> 'gpu' OR COALESCE(q.is_native, TRUE) THEN 0e0
+        ELSE p.cache_convert_ops / NULLIF(q.unit_count * q.lanes * q.clock_hz, 0e0)
+    END AS convert_s
+FROM cost_library AS p
+LEFT JOIN part_rate AS q
+    ON q.hardware = p.hardware AND q.backend = p.backend AND q.compute_precision = p.kv_precision
