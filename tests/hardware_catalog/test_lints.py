@@ -80,7 +80,7 @@ FAULTS: dict[str, tuple[dict[str, str], str, str, str]] = {
     ),
     "hotter than its TDP": ({"power:\n": "energy_scope: board\n" + energy("8.0e-12")}, PEAK_PLACE, "81.92 W", "note"),
     "energy without scope": ({"power:\n": energy("1.0e-12")}, "energy_scope", "missing", "board or chip"),
-    "another unit": ({"unit: byte/s": "unit: GB/s"}, "memory.dram.bandwidth_byte_per_s.unit", "GB/s", "byte/s"),
+    "another unit": ({"unit: byte/s": "unit: Hz"}, "memory.dram.bandwidth_byte_per_s.unit", "Hz", "byte/s"),
     "zero for unknown": ({"tdp_w: {value: 40": "tdp_w: {value: 0"}, "power.default.tdp_w", "0", "null"),
     "unknown family": ({"family: gpu": "family: apu"}, "family", "apu", "cpu, gpu"),
     "unknown precision": ({"precision: fp16": "precision: half"}, "peak.half.matrix.fp32.precision", "half", "fp16"),
