@@ -29,8 +29,11 @@ TABLE_ROWS = 200
 """Rows that `table` and `markdown` show of a longer answer."""
 
 _CONDITIONS = frozenset(
-    {"model", "hardware", "backend", "precision", "batch", "sequence", "context", "phase", "power", "scenario_id"}
-)
+    {
+        "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "device_count", "batch", "sequence", "context",
+        "phase", "power", "scenario_id",
+    }
+)  # fmt: skip
 """Columns that stand above a table where all of its rows agree."""
 
 _NAMING = _CONDITIONS | {
@@ -249,7 +252,7 @@ def _derivation(rows: Sequence[Sequence[Any]]) -> str:
 def _measure(value: float | None, word: str | None, unit: str | None) -> str:
     if value is None:
         return word or "-"
-    if unit in quantities.DISPLAYED or unit == "fraction":
+    if unit in quantities.DISPLAYED or unit in ("fraction", "mac", "flop"):
         return quantities.quantity(value, str(unit))
     return f"{quantities.count(value)} {unit}" if unit and unit not in ("count", "ops") else quantities.count(value)
 

@@ -12,6 +12,7 @@ import duckdb
 from charz.schema import ddl
 from charz.schema.catalog import EnergyProfile, Hardware, Source
 from charz.schema.row import Row
+from charz.schema.units import readable
 
 from .part import ENERGY_UNITS, ORDINALS, SECTIONS, numeric_columns, unit_of
 from .part_file import SCHEMA
@@ -189,6 +190,7 @@ class _Template(_Writer):
         yield "# A part of your own: put in its numbers, with the document each comes from, and `charz hardware add` it."
         yield "# What you leave out follows from the rest, or is taken as unknown; confidence says how far to trust a number"
         yield f"# (vendor_doc, measured, assumed, ...). The numbers here are examples, near those of {self.hardware}."
+        yield "# A unit may be any multiple: GHz, KiB, MB, GB/s, TOPS, mW; `charz hardware check` says what is wrong or missing."
 
     def word(self, column: str, value: Any) -> Any:
         replaced = {"name": "My part", "vendor": "me", "architecture": "Mine", "status": "announced", "note": None}
@@ -205,9 +207,8 @@ class _Template(_Writer):
         return iter(())
 
     def cited(self, value: float, known: Mapping[str, Any]) -> str:
-        return (
-            f"{{value: {_number(value)}, unit: {known['unit']}, source: {_text(self.datasheet)}, confidence: assumed}}"
-        )
+        shown, unit = readable(value, known["unit"])
+        return f"{{value: {_number(shown)}, unit: {unit}, source: {_text(self.datasheet)}, confidence: assumed}}"
 
     def cite(self, source: str) -> None:
         self.sources[self.datasheet] = {

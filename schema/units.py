@@ -80,3 +80,16 @@ def in_si(text: str, unit: str) -> float | None:
     if not match or (match[2] and match[2] not in known):
         return None
     return float(match[1]) * known.get(match[2], 1.0)
+
+
+def readable(value: float, unit: str) -> tuple[float, str]:
+    """A value in the largest multiple of its unit that leaves few digits, as people write it: 1.6e9 `Hz` is 1.6 `GHz`; itself where none
+    does. Reading it again gives the same value."""
+    named = {name: factor for name, factor in multiples(unit).items() if name.isascii()}
+    if unit == "ops/s":
+        named = {name: factor for name, factor in named.items() if name.endswith("OPS") and "FL" not in name}
+    for name, factor in sorted(named.items(), key=lambda pair: -pair[1]):
+        shown = value / factor
+        if 1 <= shown < 1e5 and round(shown, 3) == shown and shown * factor == value:
+            return shown, name
+    return value, unit

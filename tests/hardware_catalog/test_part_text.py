@@ -14,6 +14,7 @@ import charz
 from charz.hardware_catalog import loader, part_file, part_text
 from charz.hardware_catalog.loader import Catalog
 from charz.hardware_catalog.problem import CatalogError
+from charz.schema import units
 from charz.schema.catalog import Hardware, HardwareAlias, HardwareConflict, HardwareProvenance, Source
 from charz.schema.errors import CharzError
 from charz.schema.row import Row
@@ -102,6 +103,21 @@ def test_a_unit_may_be_a_multiple(value: float | str, unit: str, si: float, of_e
     reader = part_file._Reader(Path("x.yaml"))
     number = reader.leaf("x", {"value": value, "unit": unit, "source": "s", "confidence": "assumed"})
     assert number.value == pytest.approx(si, rel=1e-15) and number.unit == of_engine and not reader.problems
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (1.6e9, "Hz", "1.6 GHz"), (2**19, "byte", "512.0 KiB"), (8 * 2**30, "byte", "8.0 GiB"), (4e9, "byte/s", "4.0 GB/s"),
+        (2.6e13, "ops/s", "26.0 TOPS"), (2.5, "W", "2.5 W"), (16, "nm", "16 nm"), (32, "count", "32 count"), (1 / 3, "s", "0.3333333333333333 s"),
+        (1_234_567_891, "Hz", "1234567891 Hz"),
+    ],
+)  # fmt: skip
+def test_a_template_is_in_units_that_people_write(value: float, unit: str, text: str) -> None:
+    """Which mean the same number when they are read again."""
+    shown, of_people = units.readable(value, unit)
+    assert f"{shown} {of_people}" == text
+    assert units.to_si(of_people) == (unit, value / shown) or of_people == unit
 
 
 @pytest.mark.parametrize(("text", "unit"), [("64KiB", "byte/s"), ("128GB/s", "byte"), ("3GHz", "count"), ("many", "W")])

@@ -378,6 +378,16 @@ def test_the_backend_of_a_precision_is_what_people_run_there(db: Session, tmp_pa
         assert session.catalog().execute(query).fetchall() == [("tensorrt",)]
 
 
+def test_served_tokens_in_the_order_of_their_cost(db: Session) -> None:
+    """Or time, or energy; without it parts by name, and devices in order."""
+    asked = {"on": "t4,l4", "precision": "fp16,int8", "devices": "1,2", "batch": 4, "context": 64}
+    for by, column in (("cost", "million_tokens_usd"), ("latency", "tpot_s"), ("energy", "token_j")):
+        found = db.llm("decoder", by=by, **asked)[column].to_list()
+        assert found == sorted(found) and len(set(found)) > 2
+    found = db.llm("decoder", **asked).select("hardware", "precision", "device_count").rows()
+    assert found == sorted(found) and len(found) == 8
+
+
 def test_a_statement_about_everything_says_what_to_ask(file: Path, tmp_path: Path) -> None:
     """Where answers are missing: at once without a condition, beside the answer with one; not of what names the relation at hand."""
     copy = tmp_path / "lacking.duckdb"

@@ -314,7 +314,8 @@ def test_what_is_at_hand_is_written_and_kernels_are_not_evaluated(
         yield steps.append
 
     session = db.scope(hardware=PARTS)
-    session.messages = dataclasses.replace(session.messages, progress=progress)
+    said: list[str] = []
+    session.messages = dataclasses.replace(session.messages, progress=progress, remark=said.append)
     written = session.export(tmp_path / "out").filter(kind="view")
     names = set(written["name"])
     assert {"model_report", "model_energy", "recommendation", "model_list", "inference_cost", "operator_work"} <= names
@@ -327,6 +328,8 @@ def test_what_is_at_hand_is_written_and_kernels_are_not_evaluated(
         "part_difference",
     }
     assert counts == [len(steps)]
+    (line,) = (line for line in said if line.startswith("begin with model_report, recommendation,"))
+    assert "large reports, --views or --full" in line
     assert steps[0] == "facts"
 
 

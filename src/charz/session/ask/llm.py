@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from charz.schema.errors import CharzError
 
 from ..answer import Rows, answer
-from ..axes import amount, names, sizes
+from ..axes import amount, names, one_of, sizes
 from ..core import Core, Question
 from ..parameters import (
     Amount,
@@ -27,11 +27,18 @@ from ..parameters import (
 from ..question import SERVED_PRECISIONS
 
 _SERVED = (
-    "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "device_count", "batch", "context", "ttft_s", "tpot_s",
-    "step_limit", "mfu_fraction", "mbu_fraction", "tokens_per_s", "prompt_tokens_per_s", "token_j", "tokens_per_j",
-    "million_tokens_usd", "weight_byte", "kv_cache_byte", "kv_cache_token_byte", "peak_memory_byte", "fits_device",
-    "is_simulated",
+    "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "device_count", "batch", "context",
+    "million_tokens_usd", "ttft_s", "tpot_s", "tokens_per_s", "prompt_tokens_per_s", "token_j", "tokens_per_j", "fits_device",
+    "step_limit", "mfu_fraction", "mbu_fraction", "weight_byte", "kv_cache_byte", "kv_cache_token_byte", "peak_memory_byte", "is_simulated",
 )  # fmt: skip
+
+ORDERS = {
+    "part": "",
+    "latency": ", tpot_s NULLS LAST",
+    "energy": ", token_j NULLS LAST",
+    "cost": ", million_tokens_usd NULLS LAST",
+}
+"""What answers are sorted by within a model."""
 
 _NO_CACHE = "no step of one token follows from its graph"
 
@@ -44,6 +51,10 @@ class Llm(Core):
         self,
         models: Models,
         *,
+        by: Annotated[
+            Literal["part", "latency", "energy", "cost"],
+            Text("What comes first: parts by name, or the least time, energy or cost of a token."),
+        ] = "part",
         on: Parts = None,
         batch: Batches = None,
         context: Annotated[Sizes | None, Text("Tokens attended to: 1024 or 512:8192.")] = None,
@@ -111,7 +122,8 @@ class Llm(Core):
             if not found:
                 self.messages.warn("no choice keeps the limits")
             return Rows(choice.COLUMNS, found, ("llm_serving",))
-        order = "ORDER BY model, hardware, backend, precision, batch, context"
+        first = ORDERS[one_of("order", by, ORDERS)]
+        order = f"ORDER BY model{first}, hardware, backend, engine_version, precision, kv_precision, device_count, batch, context"
         self.messages.remark("a decode step makes one token for each sample of the batch")
         return self.asked(question, "llm_serving").rows("llm_serving", _SERVED, order)
 

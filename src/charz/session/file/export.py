@@ -37,6 +37,9 @@ ANSWER_BYTE = {"parquet": 400, "csv": 4400, "duckdb": 1900}
 TILES = "kernel_tile"
 """Report of all candidate tiles, as large as all others together."""
 
+FIRST = ("model_report", "recommendation", "inference_cost", "part_list", "hardware_value")
+"""Reports that answer most of what other tools are asked."""
+
 ROWS_AT_ONCE = 122_880
 """Rows handed on together."""
 
@@ -174,6 +177,9 @@ class Export(Core):
             ):
                 for name, reader in self._readers(connection, scope, wanted, limited, done):
                     counts[name] += target.append(name, reader)
+        if not views and (first := [name for name in FIRST if name in contents.views]):
+            left = f"; left out: {len(large)} large reports, --views or --full writes them" if not full else ""
+            self.messages.remark(f"begin with {', '.join(first)}; view_column says what each column holds{left}")
         kinds = {"table": contents.tables, "view": contents.views}
         rows = [(kind, name, counts[name], target.byte(name)) for kind, listed in kinds.items() for name in listed]
         return Rows(("kind", "name", "row_count", "file_byte"), rows)
