@@ -24,6 +24,7 @@ from charz.schema.catalog import (
     Price,
     ShippedPart,
     Source,
+    UsualHost,
 )
 from charz.schema.row import Row
 
@@ -83,7 +84,7 @@ def load(root: Path | None = None) -> Catalog:
         raise CatalogError(problems)
     for part in parts:
         _add(catalog.rows, rows_of(part, origin="charz"))
-    catalog.rows[HardwareProvenance] += _price_provenance(catalog)
+    catalog.rows[HardwareProvenance] += _row_provenance(catalog)
     return catalog
 
 
@@ -201,7 +202,7 @@ def _columns(part: Part, section: str, key: str) -> dict[str, Any]:
     return columns
 
 
-def _price_provenance(catalog: Catalog) -> Iterator[HardwareProvenance]:
+def _row_provenance(catalog: Catalog) -> Iterator[HardwareProvenance]:
     for row in catalog.rows.get(Price, []):
         if isinstance(row, Price):
             yield HardwareProvenance(
@@ -213,6 +214,12 @@ def _price_provenance(catalog: Catalog) -> Iterator[HardwareProvenance]:
             yield HardwareProvenance(
                 hardware=row.hardware, field="list_price.list_price_usd", catalog_value=row.list_price_usd, unit="USD",
                 source_id=row.source_id, confidence=row.confidence, formula=None, note=f"{row.sold_as}, as of {row.dated}",
+            )  # fmt: skip
+    for row in catalog.rows.get(UsualHost, []):
+        if isinstance(row, UsualHost):
+            yield HardwareProvenance(
+                hardware=row.hardware, field="usual_host.dispatch_ratio", catalog_value=row.dispatch_ratio, unit="ratio",
+                source_id=row.source_id, confidence=row.confidence, formula=None, note=row.name,
             )  # fmt: skip
 
 

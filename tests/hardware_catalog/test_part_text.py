@@ -33,7 +33,7 @@ def stated(rows: dict[type[Row], list[Row]], part: str) -> dict[str, set[tuple[t
         found[row_type.TABLE] = {
             tuple((name, value) for name, value in row.model_dump().items() if name not in hidden)
             for row in of_part
-            if not getattr(row, "field", "").startswith(("price.", "list_price."))  # prices are a table of their own
+            if not getattr(row, "field", "").startswith(("price.", "list_price.", "usual_host."))  # tables of their own
         }
     return found
 
