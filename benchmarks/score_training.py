@@ -16,6 +16,7 @@ import itertools
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 import charz
@@ -211,31 +212,40 @@ _STEPS = """
 """
 
 
-def with_factors(rows: pl.DataFrame, factors: Factors) -> pl.DataFrame:
-    """Rows with `latency_s` under these factors, as `split_step` has it; what waits for the host shrinks as kernels grow."""
+def latency_s(rows: pl.DataFrame, factors: Factors) -> np.ndarray:
+    """Time of each row under these factors, as `split_step` has it; what waits for the host shrinks as kernels grow."""
     kernel, overlap, tensor = factors
-    computed = pl.col("compute_s") + pl.col("recompute_s")
-    shared = tensor * pl.col("tensor_s") + pl.col("expert_s") + pl.col("context_s")
-    plain = computed + pl.col("tensor_s") + pl.col("expert_s") + pl.col("context_s")
-    rounds = pl.when(pl.col("zero_stage") == 3).then(pl.col("micro_batches")).otherwise(1)
-    window = kernel * computed / pl.when(pl.col("zero_stage") == 3).then(1).otherwise(pl.col("micro_batches"))
-    exposed = pl.max_horizontal(
-        pl.col("sync_s") - overlap * window, pl.col("sync_s") * pl.col("pipeline") / (pl.col("layers") * rounds)
-    )
-    waiting = pl.max_horizontal(0.0, pl.col("host_s") - max(0.0, kernel - 1) * computed)
-    bubble = pl.col("bubble_s") * (kernel * computed + shared) / plain
-    return rows.with_columns(
-        latency_s=kernel * computed + shared + pl.col("send_s") + bubble + waiting + exposed + pl.col("optimizer_s")
-    )
+    of = {name: rows[name].to_numpy().astype(float) for name in _TERMS}
+    computed = of["compute_s"] + of["recompute_s"]
+    others = of["expert_s"] + of["context_s"]
+    shared = tensor * of["tensor_s"] + others
+    is_spread = of["zero_stage"] == 3
+    window = kernel * computed / np.where(is_spread, 1.0, of["micro_batches"])
+    rounds = np.where(is_spread, of["micro_batches"], 1.0)
+    exposed = np.maximum(of["sync_s"] - overlap * window, of["sync_s"] * of["pipeline"] / (of["layers"] * rounds))
+    waiting = np.maximum(0.0, of["host_s"] - max(0.0, kernel - 1) * computed)
+    bubble = of["bubble_s"] * (kernel * computed + shared) / (computed + of["tensor_s"] + others)
+    return kernel * computed + shared + of["send_s"] + bubble + waiting + exposed + of["optimizer_s"]
+
+
+_TERMS = (
+    "compute_s", "recompute_s", "tensor_s", "expert_s", "context_s", "send_s", "bubble_s", "host_s", "sync_s", "optimizer_s",
+    "zero_stage", "micro_batches", "pipeline", "layers",
+)  # fmt: skip
+
+
+def with_factors(rows: pl.DataFrame, factors: Factors) -> pl.DataFrame:
+    """Rows with `latency_s` under these factors."""
+    return rows.with_columns(latency_s=pl.Series(latency_s(rows, factors)))
 
 
 def fit(rows: pl.DataFrame) -> Factors:
     """Factors with the least sum of |ln|."""
     hidden = HIDDEN_GRID if bool((rows["tensor"] > 1).any()) else [1.0]
     gathered = HIDDEN_GRID if bool((rows["data"] > 1).any()) else [1.0]
+    seen = rows["measured_s"].to_numpy()
     tried = itertools.product(KERNEL_GRID, gathered, hidden)
-    error = (pl.col("latency_s") / pl.col("measured_s")).log().abs().mean()
-    return min(tried, key=lambda factors: float(with_factors(rows, factors).select(error).item()))
+    return min(tried, key=lambda factors: float(np.abs(np.log(latency_s(rows, factors) / seen)).mean()))
 
 
 def left_out(rows: pl.DataFrame, by: str) -> pl.DataFrame:

@@ -1,0 +1,65 @@
+"""Training over devices, as it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import charz
+from charz.schema.errors import CharzError
+from charz.session import Session
+from charz.session.ask.train import _degrees, _name
+
+pytest.importorskip("transformers")
+
+MODEL = "trained"
+
+
+def test_degrees_divide_devices_and_samples() -> None:
+    """16 devices, pairs of which share a product: 8 replicas or, in a pipeline of two, 4; 32 samples are 2 or 4 micro batches of 2."""
+    found = list(_degrees([[2], [1, 2], [1, 2], [1], [1]], [16], 32, [2]))
+    named = {_name(degrees, 1, "full") for degrees in found}
+    assert named == {
+        "tp2 dp8 m2 zero1 full", "tp2 pp2 dp4 m4 zero1 full", "tp2 pp2 v2 dp4 m4 zero1 full",
+    }  # fmt: skip
+    assert list(_degrees([[3], [1], [1], [1], [1]], [16], None, [1])) == []
+    assert _name(next(iter(_degrees([[1], [1], [1], [1], [1]], [], None, [1]))), 0, "none") == "one"
+
+
+@pytest.mark.slow
+class TestAsked:
+    @pytest.fixture(scope="class")
+    def db(self, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+        settings = ["n_layer=2", "n_embd=256", "n_head=4", "vocab_size=1024"]
+        with charz.open(tmp_path_factory.mktemp("train") / "t.duckdb") as db:
+            db.ingest(["hf:gpt2"], settings=settings, train=True, no_answers=True, name=MODEL)
+            yield db
+
+    def test_the_fastest_split_first(self, db: Session) -> None:
+        frame = db.train(MODEL, on="h100_sxm5_80", devices=8, tensor="1,2", zero="0,3", batch=2, global_batch=32, sequence=128)
+        assert set(frame["split"]) == {"dp8 m2", "dp8 m2 zero3", "tp2 dp4 m4", "tp2 dp4 m4 zero3"}
+        assert frame["tokens_per_s"].to_list() == sorted(frame["tokens_per_s"], reverse=True)
+        assert set(frame["global_batch"]) == {32}
+
+    def test_what_time_is_made_of(self, db: Session) -> None:
+        parts = (
+            "compute_s", "recompute_s", "tensor_s", "expert_s", "context_s", "send_s", "bubble_s", "host_s", "data_s", "optimizer_s",
+        )  # fmt: skip
+        (row,) = db.train(MODEL, on="h100_sxm5_80", tensor=2, sequence=128, section="time").rows(named=True)
+        assert row["step_s"] == pytest.approx(sum(row[name] for name in parts))
+        assert row["tensor_s"] > 0
+
+    @pytest.mark.parametrize(
+        ("options", "said"),
+        [
+            ({"frozen": "nvfp4"}, "frozen weights without adapters"),
+            ({"zero": "4"}, "unknown zero"),
+            ({"recompute": "some"}, "unknown recompute"),
+            ({"devices": 8, "tensor": 3}, "no split"),
+            ({"framework": "megaton"}, "unknown framework"),
+        ],
+    )
+    def test_what_cannot_be_asked(self, db: Session, options: dict[str, object], said: str) -> None:
+        with pytest.raises(CharzError, match=said):
+            db.train(MODEL, on="h100_sxm5_80", sequence=128, **options)
