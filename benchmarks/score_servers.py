@@ -1,6 +1,6 @@
 """Error of predicted servers of language models under load against published figures.
 
-    python -m benchmarks.score_servers DATABASE [--measurements /work/shared/measurements] [--markdown FILE]
+    python -m benchmarks.score_servers DATABASE [--measurements ../shared/measurements] [--markdown FILE]
 
 Rows of `serving.parquet` without a static batch: those that state how many requests are in flight (grade A: output tokens a second
 and time per output token), and those that queue all requests at once, of which memory and the server's slots set the batch (grade
@@ -37,7 +37,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("database", type=Path, help="file with the models")
     parser.add_argument(
-        "--measurements", type=Path, default=Path("/work/shared/measurements"), help="folder of serving.parquet"
+        "--measurements", type=Path, default=Path("../shared/measurements"), help="folder of serving.parquet"
     )
     parser.add_argument("--markdown", type=Path, help="write the page there")
     parser.add_argument("--rows", type=Path, help="write every scored row there, as parquet")

@@ -1,6 +1,6 @@
 """Error of predicted serving of language models against published figures of static batches.
 
-    python -m benchmarks.score_serving DATABASE [--measurements /work/shared/measurements] [--fit] [--markdown FILE]
+    python -m benchmarks.score_serving DATABASE [--measurements ../shared/measurements] [--fit] [--markdown FILE]
 
 A row counts where its requests still fit at their last token (others are served one after the other), and where its source does
 not give another time of the same configuration more than 1.5 times apart. A figure is worked out as
@@ -77,7 +77,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("database", type=Path, help="file with the models")
     parser.add_argument(
-        "--measurements", type=Path, default=Path("/work/shared/measurements"), help="folder of serving.parquet"
+        "--measurements", type=Path, default=Path("../shared/measurements"), help="folder of serving.parquet"
     )
     parser.add_argument("--fit", action="store_true", help="print the best numbers of each engine version")
     parser.add_argument("--markdown", type=Path, help="write the page there")

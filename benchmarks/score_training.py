@@ -1,6 +1,6 @@
 """Error of predicted training over devices against published figures.
 
-    python -m benchmarks.score_training DATABASE [--measurements /work/shared/measurements] [--fit] [--markdown FILE]
+    python -m benchmarks.score_training DATABASE [--measurements ../shared/measurements] [--fit] [--markdown FILE]
 
 Rows of grade A of llm-foundry, NeMo, Megatron-Bridge and torchtitan with all degrees stated, and the eight times of Megatron
 (Korthikanti et al. 2022, table 5). A model is in the database with two of its layers, under the name in `MODELS`; splits say how many
@@ -69,7 +69,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("database", type=Path, help="file with the models")
     parser.add_argument(
-        "--measurements", type=Path, default=Path("/work/shared/measurements"), help="folder of serving.parquet"
+        "--measurements", type=Path, default=Path("../shared/measurements"), help="folder of serving.parquet"
     )
     parser.add_argument("--fit", action="store_true", help="print the best factors of each framework")
     parser.add_argument("--markdown", type=Path, help="write the page there")
