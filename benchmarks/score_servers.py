@@ -1,11 +1,12 @@
 """Error of predicted servers of language models under load against published figures.
 
-    python -m benchmarks.score_servers DATABASE [--measurements ../shared/measurements] [--markdown FILE]
+    python -m benchmarks.score_servers DATABASE [--measurements ../shared/measurements] [--stated] [--markdown FILE]
 
 Rows of `serving.parquet` without a static batch: those that state how many requests are in flight (grade A: output tokens a second
 and time per output token), and those that queue all requests at once, of which memory and the server's slots set the batch (grade
 A and B: output tokens a second). Nothing is fitted on these rows: a server takes the version that answers assume. Figures per
-device are multiplied by the devices. Tokens of a prompt that precision says nothing of are kept as the policy writes them.
+device are multiplied by the devices. Where a source does not say how keys and values are kept, TensorRT-LLM's fp8
+checkpoints keep them in fp8, as those of its pages that say so do, and all else as the policy writes them.
 """
 
 from __future__ import annotations
@@ -40,11 +41,13 @@ def main() -> None:
         "--measurements", type=Path, default=Path("../shared/measurements"), help="folder of serving.parquet"
     )
     parser.add_argument("--markdown", type=Path, help="write the page there")
+    parser.add_argument("--stated", action="store_true", help="only rows that state how many requests are in flight")
     parser.add_argument("--rows", type=Path, help="write every scored row there, as parquet")
     options = parser.parse_args()
     page.print_wide(4)
     with charz.open(options.database) as db:
-        rows = scored(db, measured(options.measurements, db))
+        rows = measured(options.measurements, db)
+        rows = scored(db, rows.filter(pl.col("concurrency").is_not_null()) if options.stated else rows)
     if options.rows:
         rows.write_parquet(options.rows)
     rows = rows.with_columns(
@@ -86,7 +89,8 @@ def measured(folder: Path, db: Session) -> pl.DataFrame:
             model=pl.col("model").replace_strict(SERVED, default=None),
             hardware=pl.col("hardware_norm").replace_strict(PARTS, default=None),
             precision=pl.col("precision_weights").replace_strict(PRECISIONS, default=None),
-            kv=pl.col("precision_kv").replace_strict(KV, default=None),
+            kv=pl.when(engine.str.contains("TensorRT-LLM") & pl.col("precision_kv").is_null() & (pl.col("precision_weights") == "fp8"))
+            .then(pl.lit("fp8_e4m3")).otherwise(pl.col("precision_kv").replace_strict(KV, default=None)),
             devices=pl.col("hardware_count").cast(pl.Int64), backend=backend,
             input=pl.col("input_tokens").round().cast(pl.Int64), output=pl.col("output_tokens").round().cast(pl.Int64),
             concurrency=pl.col("concurrency").cast(pl.Int64),

@@ -97,6 +97,13 @@ def test_logits_are_those_of_the_last_token(made: Bench) -> None:
     assert eager == pytest.approx(2 * 512 * (LAYERS * BLOCK + EMBEDDED) + 2 * 2 * LAYERS * 512 * 512 * HIDDEN)
 
 
+def test_a_prompt_of_which_a_prefix_is_cached(made: Bench) -> None:
+    """Of 1,024 tokens 768 are kept: the 256 others attend to all, and nothing else is computed of the prefix."""
+    made.replace_rows(Scenario, [scenario(1, batch=1, sequence=256, context=1024, phase="prefill", **OF)])
+    ((macs,),) = made.rows("SELECT SUM(macs) FROM operator_work")
+    assert macs == pytest.approx(256 * LAYERS * BLOCK + EMBEDDED + 2 * LAYERS * 256 * 1024 * HIDDEN)
+
+
 def test_activations_are_those_of_a_chunk(made: Bench) -> None:
     """Whatever the prompt: 8192 tokens. A step of decoding holds as much."""
     rows = [
