@@ -33,7 +33,10 @@ def dumped(connection: duckdb.DuckDBPyConnection, hardware: str, name: str) -> s
 
 def template(connection: duckdb.DuckDBPyConnection, family: str, name: str) -> str:
     """YAML of a part of a family to fill in, each number with what it means and none with a source; it can be added unchanged."""
-    query = "SELECT template_part FROM hardware_family WHERE family = ?"
+    query = """
+        SELECT h.hardware FROM hardware_family AS f JOIN hardware AS h USING (family)
+        WHERE family = ? ORDER BY h.hardware <> f.template_part, h.hardware LIMIT 1
+    """
     ((example,),) = connection.execute(query, [family]).fetchall()
     return "".join(f"{line}\n" for line in _Template(connection, example, DATASHEET.format(name)).lines(name))
 

@@ -61,6 +61,12 @@ def test_a_template_has_no_fault(family: str, tmp_path: Path, catalog: Catalog) 
     assert not rows.get(HardwareConflict)
 
 
+def test_a_template_is_of_another_part_where_that_of_the_family_is_gone(few_parts: Path) -> None:
+    with charz.open(few_parts) as session:
+        assert session.sql("SELECT * FROM hardware WHERE hardware = 'hailo8'").is_empty()
+        assert "near those of" in session.hardware.template("npu")
+
+
 def test_two_templates_can_be_added_and_one_removed(few_parts: Path, tmp_path: Path) -> None:
     with charz.open(shutil.copy(few_parts, tmp_path)) as session:
         for name, family in (("first", "gpu"), ("second", "kpu")):
