@@ -161,17 +161,22 @@ def with_scenarios(cases: pl.DataFrame) -> pl.DataFrame:
 
 
 def _scenarios(cases: pl.DataFrame) -> pl.DataFrame:
-    """`scenario` rows of the cases."""
-    return (
-        cases.select(
-            "scenario_id", "batch", "sequence", "context", "phase", "precision", "backend", "memory_format", "host_factor",
-            "cache_state", "power",
-        )
-        .unique("scenario_id")
-        .with_columns(origin=pl.lit("measurement"), device_count=pl.lit(None, pl.Int64))
-        .with_columns(pl.lit(None, pl.String).alias(name) for name in ("engine_version", "kv_precision"))
-        .select(list(Scenario.model_fields))
-    )  # fmt: skip
+    """`scenario` rows of the cases; conditions that no measurement states are open."""
+    columns = ddl.columns(Scenario)
+    found = cases.select(_STATED).unique("scenario_id").with_columns(origin=pl.lit("measurement"))
+    left_open = [pl.lit(None, _TYPES[c.python_type]).alias(c.name) for c in columns if c.name not in found.columns]
+    return found.with_columns(left_open).select(column.name for column in columns)
+
+
+_STATED = (
+    "scenario_id", "batch", "sequence", "context", "phase", "precision", "backend", "memory_format", "host_factor", "cache_state",
+    "power",
+)  # fmt: skip
+"""Conditions of a scenario that measurements state."""
+
+
+_TYPES = {int: pl.Int64, float: pl.Float64, str: pl.String}
+"""Type in polars of each type of a column."""
 
 
 def measured_cases(connection: duckdb.DuckDBPyConnection, where: str = "TRUE") -> pl.DataFrame:

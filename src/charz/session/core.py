@@ -607,9 +607,12 @@ class Core:
             )
             if is_wanted and backend not in untrained and (not parts or part in parts):
                 backends.setdefault(part, []).append(backend)
+        from charz.sql.evaluate import stored
+
         assumed: dict[tuple[str, str], str] = {}
         if not (question.backends or question.serves) and (question.is_as_run or not question.every_backend):
-            query = "SELECT hardware, precision, backend FROM assumed_backend WHERE is_by_kind"
+            # It follows from the catalog alone, so that the file's answers where an engine has the models too.
+            query = f"SELECT hardware, precision, backend FROM {stored(connection, 'assumed_backend')} WHERE is_by_kind"
             rows = connection.execute(query).fetchall()
             assumed = {(part, precision): backend for part, precision, backend in rows if backend not in untrained}
         found = connection.execute("SELECT hardware, backend, precision FROM part_support").fetchall()
