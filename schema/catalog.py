@@ -720,9 +720,9 @@ class Backend(Row):
     """Most tokens of all prompts that a server takes in one step; null of what is none."""
     reserve_fraction: Annotated[float, Possible(0, 0.9), Plausible(0, 0.5)]
     """Share of a part's main memory that a server leaves free."""
-    activation_bits: int | None
+    activation_bits: Annotated[int | None, Plausible(4, 64)]
     """Bits in which it keeps activations between kernels at least; null where as the policy says."""
-    vector_rows: int | None
+    vector_rows: Annotated[int | None, Plausible(1, 1024)]
     """Rows of a product up to which it multiplies them by kernels of its own on the vector units; null where it has none."""
     source_id: str
     """Source of the row."""

@@ -16,8 +16,8 @@ WITH listed_numbers AS (
         'backend' AS kind,
         backend AS row_key,
         backend AS row_kind,
-        'workspace_fraction' AS quantity,
-        workspace_fraction AS value
+        UNNEST(['workspace_fraction', 'activation_bits', 'vector_rows']) AS quantity,
+        UNNEST([workspace_fraction, activation_bits, vector_rows]) AS value
     FROM backend
     UNION ALL
     SELECT

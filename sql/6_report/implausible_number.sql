@@ -1,5 +1,6 @@
 -- Numbers of parts, rules and conditions that may be, though they hardly are: off by a unit, or forgotten. Answers that rest on
--- one name it (`model_report.implausible`, `part_cost.implausible`).
+-- one name it (`model_report.implausible`, `part_cost.implausible`,
+-- `training_step.implausible`).
 -- Grain: hardware, field
 CREATE VIEW implausible_number AS
 SELECT
@@ -18,4 +19,7 @@ SELECT '*' AS hardware, field, value, rule FROM condition_fault
 WHERE is_possible
 UNION ALL
 SELECT '*' AS hardware, field, value, rule FROM cost_fault
+WHERE is_possible
+UNION ALL
+SELECT '*' AS hardware, field, value, rule FROM training_fault
 WHERE is_possible

@@ -3,7 +3,19 @@
 -- batch.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, split
 CREATE VIEW training_step AS
-WITH steps AS (
+WITH faulty_splits AS (
+    SELECT
+        d.split,
+        BOOL_OR(NOT f.is_possible) AS is_impossible,
+        STRING_AGG(f.field, ', ' ORDER BY f.field) AS implausible
+    FROM device_split AS d
+    INNER JOIN training_fault AS f
+        ON f.kind = 'network' OR (f.kind = 'device_split' AND f.row_key = d.split)
+        OR (f.kind = 'framework' AND f.row_key = d.framework) OR (f.kind = 'optimizer' AND f.row_key = d.optimizer)
+    GROUP BY d.split
+),
+
+steps AS (
     SELECT
         s.*,
         l.interconnect,
@@ -15,7 +27,8 @@ WITH steps AS (
         m.peak_memory_byte,
         h.dram_byte AS device_byte,
         h.is_simulated,
-        m.peak_memory_byte <= h.dram_byte AS fits_device,
+        CASE WHEN NOT COALESCE(f.is_impossible, FALSE) THEN m.peak_memory_byte <= h.dram_byte END AS fits_device,
+        f.implausible,
         p.price_usd_per_hour,
         s.batch * d.micro_batches * d.data AS global_batch,
         2e0 * (CASE WHEN d.adapter_rank IS NULL THEN 2e0 + 1e0 ELSE 2e0 END) * d.micro_batches * d.data
@@ -36,6 +49,7 @@ WITH steps AS (
         AND t.sequence = s.sequence AND t.scenario_id = s.scenario_id
     INNER JOIN part AS h ON h.hardware = s.hardware
     LEFT JOIN part_price AS p ON p.hardware = s.hardware
+    LEFT JOIN faulty_splits AS f ON f.split = s.split
 )
 
 SELECT
@@ -98,11 +112,13 @@ SELECT
     s.peak_memory_byte,
     -- Main memory of the part. [byte]
     s.device_byte,
-    -- True when it fits the part's main memory.
+    -- True when it fits the part's main memory; null where a rule of the split cannot be.
     s.fits_device,
+    -- Rules of the split that hardly can be (`implausible_number`), or cannot; null where there are none.
+    s.implausible,
     -- What takes most of the time: `compute`, `recompute`, `links`, `bubble`, `host` or `optimizer`; null where it does not fit.
     CASE
-        WHEN NOT s.fits_device THEN NULL
+        WHEN NOT COALESCE(s.fits_device, FALSE) THEN NULL
         WHEN s.compute_s >= GREATEST(s.recompute_s, s.links_s, s.bubble_s, s.host_s, s.optimizer_s) THEN 'compute'
         WHEN s.links_s >= GREATEST(s.recompute_s, s.bubble_s, s.host_s, s.optimizer_s) THEN 'links'
         WHEN s.bubble_s >= GREATEST(s.recompute_s, s.host_s, s.optimizer_s) THEN 'bubble'

@@ -17,3 +17,6 @@ WHERE NOT is_possible
 UNION ALL
 SELECT '*' AS hardware, field, value, rule FROM cost_fault
 WHERE NOT is_possible
+UNION ALL
+SELECT '*' AS hardware, field, value, rule FROM training_fault
+WHERE NOT is_possible

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 Gives = Callable[..., None]
 
 SPLIT: dict[str, Any] = {
@@ -180,6 +182,41 @@ def test_training_step(gives: Gives) -> None:
         part=[{"dram_byte": 100.0, "is_simulated": False}],
         part_price=[{"price_usd_per_hour": 3600.0}],
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("fault", "is_null"),
+    [
+        ({"kind": "network", "row_key": "*", "is_possible": False}, True),
+        ({"kind": "device_split", "row_key": "s", "is_possible": False}, True),
+        ({"kind": "device_split", "row_key": "other", "is_possible": False}, False),
+        ({"kind": "framework", "row_key": "other", "is_possible": False}, False),
+        ({"kind": "optimizer", "row_key": "other", "is_possible": False}, False),
+        ({"kind": "device_split", "row_key": "s", "is_possible": True}, False),
+    ],
+)
+def test_a_step_that_rests_on_a_number_that_cannot_be(
+    evaluate: Callable[..., list[dict[str, Any]]], fault: dict[str, Any], is_null: bool
+) -> None:
+    """It has no time; one that hardly can be is named."""
+    (row,) = evaluate(
+        "training_step",
+        split_step=[
+            {"split": "s", "batch": 1, "sequence": 64, "sync_s": 9.0, "dense_ops_per_s": 50.0, "static_w": 5.0, "dynamic_energy_j": 1.0,
+             **{f"{name}_s": 5.0 for name in (
+                 "compute", "recompute", "tensor", "expert", "context", "send", "bubble", "host", "data", "optimizer")}}
+        ],
+        device_split=[SPLIT],
+        split_link=[LINKS],
+        split_memory=[MEMORY | {"sequence": 64, "peak_memory_byte": 90.0}],
+        trained_run=[RUN | {"sequence": 64}],
+        part=[{"dram_byte": 100.0, "is_simulated": False}],
+        part_price=[{"price_usd_per_hour": 3600.0}],
+        training_fault=[fault | {"field": "a number"}],
+    )  # fmt: skip
+    assert (row["step_s"] is None) == (row["step_limit"] is None) == (row["energy_j"] is None) == is_null
+    named = fault["kind"] == "network" or fault["row_key"] == "s"
+    assert row["implausible"] == ("a number" if named else None)
 
 
 def test_training_sum(gives: Gives) -> None:

@@ -41,6 +41,37 @@ def test_shipped_numbers_are_plausible(file: Path) -> None:
         assert opened.execute("SELECT * FROM implausible_number").fetchall() == []
 
 
+TRAINING = {
+    "network": ("network_byte_per_s", "network_s", "node_device_count", "network_fraction"),
+    "optimizer": ("gradient_byte", "master_byte", "state_byte", "moved_byte", "bandwidth_fraction"),
+    "framework": ("kernel_factor", "overlap_fraction", "tensor_fraction", "reduce_byte"),
+    "device_split": (
+        "tensor", "pipeline", "interleave", "context", "data", "expert", "micro_batches", "zero_stage", "block_count",
+        "adapter_rank",
+    ),
+}  # fmt: skip
+
+
+def test_every_number_of_training_is_judged(connection: duckdb.DuckDBPyConnection) -> None:
+    """One that cannot be is a fault of its own."""
+    split = {"split": "s", "framework": "f", "optimizer": "o", "recompute": "none", "is_sequence_parallel": True}
+    connection.execute("BEGIN")
+    try:
+        for kind, quantities in TRAINING.items():
+            if kind == "device_split":
+                names = ", ".join((*split, *quantities))
+                values = ", ".join((*("'s'", "'f'", "'o'", "'none'", "TRUE"), *("1" for _ in quantities)))
+                connection.execute(f"INSERT INTO device_split ({names}) VALUES ({values})")
+            for quantity in quantities:
+                before = connection.execute("SELECT field FROM training_fault").fetchall()
+                connection.execute(f"UPDATE {kind} SET {quantity} = -1")
+                query = "SELECT DISTINCT is_possible FROM training_fault WHERE kind = ? AND quantity = ?"
+                assert connection.execute(query, [kind, quantity]).fetchall() == [(False,)], (kind, quantity)
+                assert len(connection.execute("SELECT field FROM training_fault").fetchall()) > len(before)
+    finally:
+        connection.execute("ROLLBACK")
+
+
 def test_every_number_of_a_rule_is_judged(connection: duckdb.DuckDBPyConnection) -> None:
     """What the two lists of numbers leave out is no number of a rule, or a number of a part."""
     listed = set()
@@ -68,6 +99,8 @@ def test_every_number_of_a_rule_is_judged(connection: duckdb.DuckDBPyConnection)
         ("prediction_band", "part_count"),
         # No time and no energy rests on them: `cost_fault` judges them.
         ("cost_rule", "value"), ("cost_rule", "cheap_value"), ("cost_rule", "dear_value"),
+        # Nothing at hand rests on rules of training: `training_fault` judges them.
+        *((kind, quantity) for kind, quantities in TRAINING.items() for quantity in quantities),
     }  # fmt: skip
 
 
