@@ -35,10 +35,17 @@ MODELS = (("mobilenet_v3_small", ()), ("hf:gpt2", (("n_layer", "2"),)))
 PARTS = ("rtx4090", "i7_13700k", "tpu_v4", "kpu_t256")
 REFUSED: dict[str, str] = {}
 """View -> why Sail does not make or run it. None at pysail 0.7.2."""
-EMPTY = dict.fromkeys(
-    ("faulty_answer", "implausible_number", "missing_answer", "missing_energy", "part_lack", "refused_measurement"),
-    "it has rows where something is wrong or missing alone",
-) | dict.fromkeys(("nest_trip", "nest_traffic", "loop_nest_cost"), "nobody has stated a loop nest")
+EMPTY = (
+    dict.fromkeys(
+        ("faulty_answer", "implausible_number", "missing_answer", "missing_energy", "part_lack", "refused_measurement"),
+        "it has rows where something is wrong or missing alone",
+    )
+    | dict.fromkeys(("nest_trip", "nest_traffic", "loop_nest_cost"), "nobody has stated a loop nest")
+    | dict.fromkeys(
+        ("training_sum", "split_memory", "split_micro_batch", "split_step", "training_step"),
+        "no model here trains over devices",
+    )
+)
 """View -> why it has no rows here, so that nothing is compared."""
 DIFFERENCES = {"overhead_s": "latency_s", "wasted_energy_j": "energy_j"}
 """Column that is a small difference -> the column that it is small against: a window's sum ends in other digits with the
