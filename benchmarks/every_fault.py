@@ -25,7 +25,8 @@ def main(tables: list[str]) -> None:
     from whole import faults
 
     counts: Counter[tuple[str, str]] = Counter()
-    silent = []
+    silent: list[str] = []
+    table = ""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "faults.duckdb"
         faults.make(path)
@@ -36,6 +37,10 @@ def main(tables: list[str]) -> None:
                 counts[fault.value.format(column="itself"), found.kind] += 1
                 if found.is_silent:
                     silent.append(str(fault))
+                    print(f"in silence: {fault}", flush=True)
+                if fault.table != table:
+                    table = fault.table
+                    print(f"{table}, after {counts.total() - 1} faults", flush=True)
     text = "\n".join(
         [
             pages.line(),
