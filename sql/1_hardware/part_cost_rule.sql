@@ -10,11 +10,11 @@ WITH rule_ends AS (
     SELECT cost_rule, quantity, row_key, 'dear' AS band, 'dear_value' AS end_column, dear_value AS value FROM cost_rule
 ),
 
--- A number that cannot be is none (`cost_fault`).
+-- A number that cannot be is none (`report_fault`).
 sound_rules AS (
     SELECT e.quantity, e.row_key, e.band, e.value
     FROM rule_ends AS e
-    LEFT JOIN cost_fault AS f ON f.field = CONCAT('cost_rule.', e.cost_rule, '.', e.end_column) AND NOT f.is_possible
+    LEFT JOIN report_fault AS f ON f.field = CONCAT('cost_rule.', e.cost_rule, '.', e.end_column) AND NOT f.is_possible
     WHERE f.field IS NULL
 ),
 

@@ -18,8 +18,5 @@ UNION ALL
 SELECT '*' AS hardware, field, value, rule FROM condition_fault
 WHERE is_possible
 UNION ALL
-SELECT '*' AS hardware, field, value, rule FROM cost_fault
-WHERE is_possible
-UNION ALL
-SELECT '*' AS hardware, field, value, rule FROM training_fault
+SELECT '*' AS hardware, field, value, rule FROM report_fault
 WHERE is_possible

@@ -64,7 +64,7 @@ summed_parts AS (
 ),
 
 named_faults AS (
-    SELECT STRING_AGG(field, ', ' ORDER BY field) AS implausible FROM cost_fault
+    SELECT STRING_AGG(field, ', ' ORDER BY field) AS implausible FROM report_fault WHERE kind = 'cost_rule'
 )
 
 SELECT

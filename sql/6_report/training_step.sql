@@ -9,7 +9,7 @@ WITH faulty_splits AS (
         BOOL_OR(NOT f.is_possible) AS is_impossible,
         STRING_AGG(f.field, ', ' ORDER BY f.field) AS implausible
     FROM device_split AS d
-    INNER JOIN training_fault AS f
+    INNER JOIN report_fault AS f
         ON f.kind = 'network' OR (f.kind = 'device_split' AND f.row_key = d.split)
         OR (f.kind = 'framework' AND f.row_key = d.framework) OR (f.kind = 'optimizer' AND f.row_key = d.optimizer)
     GROUP BY d.split

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from charz.session.decide.loop_nests import Product, Room, tile_byte
+
 Evaluate = Callable[..., list[dict[str, Any]]]
 Record = dict[str, Any]
 
@@ -169,3 +171,14 @@ def test_windows_share_what_overlaps(evaluate: Evaluate) -> None:
     # Twice 64 x 36 columns of which 100 of 576 are loaded, twice 36 x 8 weights, four bytes for each of 64 x 8 results.
     assert found[1]["inner_tile_byte"] == pytest.approx(2 * (64 * 36 * 100 / 576 + 36 * 8) + 4 * 64 * 8)
     assert found[1]["outer_tile_byte"] == pytest.approx(2 * (256 * 36 * 324 / 2304 + 36 * 8) + 4 * 256 * 8)
+
+
+def test_the_search_counts_tiles_as_the_views_do(evaluate: Evaluate) -> None:
+    """What a tile takes, windows that overlap among it, decides in Python which candidates there are."""
+    room = Room(2, 4, 1.0, 1e9, 1e6, 1)
+    nests = [nest | {"taps": 4, "image": nest["m"] * nest["k"] // 3} for nest in drawn(60)]
+    for row in evaluate("nest_traffic", loop_nest=nests, part_rate=[RATE], part=[PART]):
+        product = Product((row["m"], row["n"], row["k"]), row["gemm_count"], row["taps"], row["image"])
+        for level in ("outer", "inner"):
+            tile = (row[f"{level}_m"], row[f"{level}_n"], row[f"{level}_k"])
+            assert row[f"{level}_tile_byte"] == pytest.approx(tile_byte(product, room, tile))

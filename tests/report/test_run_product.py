@@ -28,6 +28,7 @@ def test_products_alike_are_one_row(gives: Gives) -> None:
         run_kernel=[{"kernel_id": 1, "shape_id": 1}, {"kernel_id": 2, "shape_id": 1}, {"kernel_id": 3, "shape_id": 3}],
         step_size=[
             {"operator_id": 1, "step": "gemm"},
+            {"operator_id": 1, "step": "bias", "taps": 4.0, "image": 5.0},
             {"operator_id": 3, "step": "gemm", "taps": 9.0, "image": 640.0},
         ],
     )

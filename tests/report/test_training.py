@@ -212,7 +212,7 @@ def test_a_step_that_rests_on_a_number_that_cannot_be(
         trained_run=[RUN | {"sequence": 64}],
         part=[{"dram_byte": 100.0, "is_simulated": False}],
         part_price=[{"price_usd_per_hour": 3600.0}],
-        training_fault=[fault | {"field": "a number"}],
+        report_fault=[fault | {"field": "a number"}],
     )  # fmt: skip
     assert (row["step_s"] is None) == (row["step_limit"] is None) == (row["energy_j"] is None) == is_null
     named = fault["kind"] == "network" or fault["row_key"] == "s"

@@ -63,11 +63,11 @@ def test_every_number_of_training_is_judged(connection: duckdb.DuckDBPyConnectio
                 values = ", ".join((*("'s'", "'f'", "'o'", "'none'", "TRUE"), *("1" for _ in quantities)))
                 connection.execute(f"INSERT INTO device_split ({names}) VALUES ({values})")
             for quantity in quantities:
-                before = connection.execute("SELECT field FROM training_fault").fetchall()
+                before = connection.execute("SELECT field FROM report_fault").fetchall()
                 connection.execute(f"UPDATE {kind} SET {quantity} = -1")
-                query = "SELECT DISTINCT is_possible FROM training_fault WHERE kind = ? AND quantity = ?"
+                query = "SELECT DISTINCT is_possible FROM report_fault WHERE kind = ? AND quantity = ?"
                 assert connection.execute(query, [kind, quantity]).fetchall() == [(False,)], (kind, quantity)
-                assert len(connection.execute("SELECT field FROM training_fault").fetchall()) > len(before)
+                assert len(connection.execute("SELECT field FROM report_fault").fetchall()) > len(before)
     finally:
         connection.execute("ROLLBACK")
 
@@ -97,9 +97,9 @@ def test_every_number_of_a_rule_is_judged(connection: duckdb.DuckDBPyConnection)
         ("efficiency", "efficiency_id"), ("tiling_strategy", "candidate"), ("confidence", "rank"), ("energy_fact", "energy_j"),
         ("number_rule", "least"), ("number_rule", "most"), ("number_rule", "plausible_least"), ("number_rule", "plausible_most"),
         ("prediction_band", "part_count"),
-        # No time and no energy rests on them: `cost_fault` judges them.
+        # No time and no energy rests on them: `report_fault` judges them.
         ("cost_rule", "value"), ("cost_rule", "cheap_value"), ("cost_rule", "dear_value"),
-        # Nothing at hand rests on rules of training: `training_fault` judges them.
+        # Nothing at hand rests on rules of training: `report_fault` judges them.
         *((kind, quantity) for kind, quantities in TRAINING.items() for quantity in quantities),
     }  # fmt: skip
 

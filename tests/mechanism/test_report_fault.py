@@ -1,4 +1,4 @@
-"""Numbers of rules of cost that cannot be, or hardly can."""
+"""Numbers of rules that reports alone rest on, that cannot be or hardly can."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ RANGES = [
 def faulty(evaluate: Evaluate, quantity: str, value: float | None) -> list[tuple[Any, ...]]:
     """Faults of a rule of which one end is as given, the others are sound."""
     row = {"cost_rule": "a", "quantity": quantity, "value": 20.0, "cheap_value": 20.0, "dear_value": value}
-    return [tuple(found.values()) for found in evaluate("cost_fault", cost_rule=[row], number_rule=RANGES)]
+    found = evaluate("report_fault", cost_rule=[row], number_rule=RANGES)
+    return [(fault["field"], fault["value"], fault["rule"], fault["is_possible"]) for fault in found]
 
 
 @pytest.mark.parametrize("value", [10.0, 20.0, 90.0])
