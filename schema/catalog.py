@@ -96,15 +96,22 @@ class ShippedPart(Row):
     """Part it belongs to."""
     architecture: str
     """Microarchitecture and die: parts of the same are siblings."""
-    dram_byte_per_s: float | None
+    dram_byte_per_s: Annotated[float | None, Plausible(1e9, 1e17)]
     """Peak bandwidth of main memory. [byte/s]"""
-    unit_ops_per_s: float | None
+    unit_ops_per_s: Annotated[float | None, Plausible(1e9, 1e16)]
     """Dense peak of a unit in half precision on matrix units, summed in single; null of a part without. [ops/s]"""
-    unit_count: float | None
+    unit_count: Annotated[
+        float | None,
+        Plausible(1, 2e6),
+        Plausible(1, 1000, family="gpu"),
+        Plausible(1, 512, family="cpu"),
+        Plausible(1, 2000, family="kpu"),
+        Plausible(1, 64, family="tpu"),
+    ]
     """Compute units of all clusters."""
-    unit_l1_byte: float | None
+    unit_l1_byte: Annotated[float | None, Plausible(1e3, 1e7)]
     """First level of a unit; null without one. [byte]"""
-    unit_l2_byte: float | None
+    unit_l2_byte: Annotated[float | None, Plausible(1e3, 1e8)]
     """Second level of a unit; null where units share it or there is none. [byte]"""
 
 

@@ -3,7 +3,15 @@
 -- that cannot be are null.
 -- Grain: hardware, field
 CREATE TABLE part_fault AS
-WITH named_numbers AS (
+WITH shipped_numbers AS (
+    SELECT
+        hardware,
+        UNNEST(['dram_byte_per_s', 'unit_ops_per_s', 'unit_count', 'unit_l1_byte', 'unit_l2_byte']) AS quantity,
+        UNNEST([dram_byte_per_s, unit_ops_per_s, unit_count, unit_l1_byte, unit_l2_byte]) AS value
+    FROM shipped_part
+),
+
+named_numbers AS (
     SELECT
         n.hardware,
         n.kind,
@@ -14,6 +22,18 @@ WITH named_numbers AS (
         SPLIT_PART(n.field, '.', 2) AS row_kind
     FROM traced_number AS n
     INNER JOIN hardware AS h ON h.hardware = n.hardware
+    UNION ALL
+    SELECT
+        n.hardware,
+        'shipped_part' AS kind,
+        CONCAT('shipped_part.', n.quantity) AS field,
+        n.value,
+        h.family,
+        n.quantity,
+        '*' AS row_kind
+    FROM shipped_numbers AS n
+    INNER JOIN hardware AS h ON h.hardware = n.hardware
+    WHERE n.value IS NOT NULL
 ),
 
 ruled_numbers AS (
@@ -105,7 +125,7 @@ faulty_rules AS (
 
 SELECT
     hardware,
-    -- What it is a number of: see `part_number`.
+    -- What it is a number of: see `part_number`; `shipped_part` of a number that its file stated.
     kind,
     -- Place of the number.
     field,

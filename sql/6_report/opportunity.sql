@@ -76,14 +76,20 @@ compared_pairs AS (
     WINDOW same_target AS (PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id)
 ),
 
+-- What differs by rounding alone is no gain, and in a trade no loss.
 savings AS (
     SELECT
         *,
-        now_s - sample_s AS saved_s,
-        CASE WHEN energy_scope = now_scope THEN now_j - sample_j END AS saved_j,
+        CASE WHEN ABS(now_s - sample_s) <= 1e-9 * now_s THEN 0e0 ELSE now_s - sample_s END AS saved_s,
+        CASE
+            WHEN energy_scope = now_scope
+                THEN CASE WHEN ABS(now_j - sample_j) <= 1e-9 * now_j THEN 0e0 ELSE now_j - sample_j END
+        END AS saved_j,
         now_byte - peak_memory_byte AS saved_memory_byte,
         (now_usd - sample_usd) * 1e6 AS saved_million_usd,
-        now_latency_s - latency_s AS saved_latency_s
+        CASE
+            WHEN ABS(now_latency_s - latency_s) <= 1e-9 * now_latency_s THEN 0e0 ELSE now_latency_s - latency_s
+        END AS saved_latency_s
     FROM compared_pairs
     WHERE kind <> 'none' AND fits_device
 )
@@ -120,17 +126,16 @@ SELECT
     p.saved_latency_s,
     -- The trade in words.
     CASE
-        WHEN p.kind = 'batch' AND p.saved_latency_s < -1e-9 * p.now_s THEN 'each result waits for the whole batch'
+        WHEN p.kind = 'batch' AND p.saved_latency_s < 0e0 THEN 'each result waits for the whole batch'
         WHEN p.kind = 'precision' THEN 'accuracy must be checked'
         WHEN p.kind = 'backend' THEN 'the model must compile for it'
         WHEN p.kind = 'cache' THEN 'nothing else may use the cache'
         WHEN p.kind = 'part' AND p.is_simulated THEN 'simulated part: no silicon exists'
         WHEN p.kind = 'part' AND p.saved_million_usd < 0e0 THEN 'costs more'
-        WHEN p.saved_s < -1e-9 * p.now_s THEN 'takes longer'
+        WHEN p.saved_s < 0e0 THEN 'takes longer'
         WHEN p.saved_memory_byte < 0e0 THEN 'needs more memory'
-        WHEN p.saved_j < -1e-9 * p.now_j THEN 'takes more energy'
+        WHEN p.saved_j < 0e0 THEN 'takes more energy'
         ELSE 'none known'
     END AS trade
 FROM savings AS p
--- What differs by rounding alone is no gain, and in a trade no loss.
-WHERE p.saved_s > 1e-9 * p.now_s OR p.saved_j > 1e-9 * p.now_j
+WHERE p.saved_s > 0e0 OR p.saved_j > 0e0

@@ -34,7 +34,8 @@ def parts(rows: Sequence[Record], bands: Mapping[str, Record]) -> Record:
         shape=alt.Shape(
             "silicon:N", title="", scale=alt.Scale(domain=["silicon", "simulated"], range=["circle", "triangle-up"])
         ),
-        color=alt.Color("silicon:N", title=""),
+        # Of the same field, title and domain as the shape: one legend tells of both.
+        color=alt.Color("silicon:N", title="", scale=alt.Scale(domain=["silicon", "simulated"])),
         tooltip=["name:N", alt.Tooltip("seconds:Q", format=".3~s"), alt.Tooltip("joules:Q", format=".3~s")],
     )
     intervals = base.mark_rule(strokeWidth=2, opacity=0.5).encode(x="p10_s:Q", x2="p90_s:Q")

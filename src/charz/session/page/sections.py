@@ -261,12 +261,15 @@ def _precisions(subject: Subject) -> Section:
             f"All {len(rows)} precisions take {quantity(best['latency_s'], 's')}: arithmetic does not set the pace."
         )
     else:
-        finding = f"Of {len(rows)} precisions {best['precision']} is the fastest, {quantity(best['latency_s'], 's')}"
-        base = next((row for row in rows if row["precision"] == best["base_precision"]), None)
-        if base and base is not best:
-            ratio = significant(base["latency_s"] / best["latency_s"])
-            finding += f": {ratio} times as fast as {base['precision']}"
-        finding += "."
+        base = next((row for row in rows if row["precision"] == best["base_precision"]), best)
+        ratio = base["latency_s"] / best["latency_s"]
+        if ratio < EQUAL:
+            finding = f"None of {len(rows)} precisions is faster than {base['precision']}, {quantity(base['latency_s'], 's')}."
+        else:
+            finding = (
+                f"Of {len(rows)} precisions {best['precision']} is the fastest, {quantity(best['latency_s'], 's')}:"
+                f" {significant(ratio)} times as fast as {base['precision']}."
+            )
     return Section("precisions", "Precisions", finding, [pictures.precisions(rows)], [table])
 
 
