@@ -39,8 +39,8 @@ ENERGY = "energy_profile"
 SUPPORT = "part_support"
 """Maintained table through which every model meets the parts."""
 
-RUNS_AT_ONCE = 400
-"""Runs whose intermediate results are held at once: about half a MB each."""
+RUN_KERNELS_AT_ONCE = 100_000
+"""Kernels of runs whose intermediate results are held at once: about 2 kB each, of networks of a thousand kernels too."""
 
 KERNELS_AT_ONCE = 250_000
 """Kernels on parts that are costed together: about 2 kB each is held."""
@@ -261,7 +261,7 @@ def portion_count(connection: duckdb.DuckDBPyConnection, scope: Scope, wanted: C
 def kernel_count(connection: duckdb.DuckDBPyConnection, scope: Scope) -> int:
     """Kernels of all runs of a scope on all its parts, without those that a backend inserts."""
     weights = _weights(connection, scope, is_of_parts=True)
-    return sum(sum(kernels.values()) for found in weights.values() for _, _, kernels in found)
+    return sum(sum(kernels.values()) for found in weights.values() for _, _, kernels, _ in found)
 
 
 def about(scope: Scope) -> str:
@@ -757,15 +757,15 @@ def _blocks(
         block = dataclasses.replace(scope, models=models, scenarios=rows) if models is not None else scope
         of_part: Counter[str] = Counter()
         for model in models or ():
-            for number, _, kernels in weights[model]:
+            for number, _, kernels, _ in weights[model]:
                 if numbers is None or number in numbers:
                     of_part.update(kernels)
         found.append((block, list(_packed(of_part, most)) if is_of_parts else [()]))
     return found or [(scope, [scope.hardware or ()])]
 
 
-Weight = tuple[int, Mapping[str, Any], Mapping[str, int]]
-"""Number of a scenario, its row, and the kernels of its run on each part."""
+Weight = tuple[int, Mapping[str, Any], Mapping[str, int], int]
+"""Number of a scenario, its row, and the kernels of its run on each part and of the run itself."""
 
 
 def _weights(connection: duckdb.DuckDBPyConnection, scope: Scope, is_of_parts: bool) -> dict[str, list[Weight]]:
@@ -780,19 +780,13 @@ def _weights(connection: duckdb.DuckDBPyConnection, scope: Scope, is_of_parts: b
     parts: dict[tuple[str, str], list[str]] = {}
     for part, backend, precision in _targets(connection, scope) if is_of_parts else ():
         parts.setdefault((backend, precision), []).append(part)
-    return {
-        model: [
-            (
-                row["scenario_id"],
-                row,
-                dict.fromkeys(
-                    parts.get((row["backend"], row["precision"]), ()), kernels.get((model, row["backend"]), 0)
-                ),
-            )
-            for row in rows
-        ]
-        for model in models
-    }
+
+    def weight(model: str, row: Mapping[str, Any]) -> Weight:
+        count = kernels.get((model, row["backend"]), 0)
+        on = parts.get((row["backend"], row["precision"]), ())
+        return row["scenario_id"], row, dict.fromkeys(on, count), count
+
+    return {model: [weight(model, row) for row in rows] for model in models}
 
 
 CONDITIONS = (
@@ -812,14 +806,15 @@ def _packed_runs(
     weights: Mapping[str, Sequence[Weight]], scope: Scope
 ) -> Iterator[tuple[Sequence[str] | None, Sequence[Mapping[str, Any]] | None]]:
     """Models together as long as their runs are not too many; a model of too many runs in groups of its scenarios."""
-    counts = {model: len(found) for model, found in weights.items()}
-    for models in _packed(counts, RUNS_AT_ONCE):
-        runs = sum(counts[model] for model in models)
-        if runs <= RUNS_AT_ONCE or scope.scenarios is None:
+    counts = {model: {number: count for number, _, _, count in found} for model, found in weights.items()}
+    for models in _packed({model: sum(of.values()) for model, of in counts.items()}, RUN_KERNELS_AT_ONCE):
+        held = sum((Counter(counts[model]) for model in models), Counter[int]())
+        if held.total() <= RUN_KERNELS_AT_ONCE or scope.scenarios is None:
             yield models, scope.scenarios
             continue
         groups = _grouped(scope.scenarios)
-        for numbers in _packed({i: len(group) for i, group in enumerate(groups)}, RUNS_AT_ONCE):
+        sizes = {i: sum(held[row["scenario_id"]] for row in group) for i, group in enumerate(groups)}
+        for numbers in _packed(sizes, RUN_KERNELS_AT_ONCE):
             yield models, [row for i in numbers for row in groups[i]]
 
 

@@ -32,7 +32,8 @@ last_caches AS (
 memory_totals AS (
     SELECT
         m.hardware,
-        MAX(CASE WHEN m.level = 'dram' THEN m.total_byte END) AS dram_byte,
+        -- No run's memory is weighed against a size that is no number.
+        MAX(CASE WHEN m.level = 'dram' AND m.total_byte BETWEEN 0e0 AND 1e30 THEN m.total_byte END) AS dram_byte,
         MAX(CASE WHEN m.level = 'dram' THEN m.total_byte_per_s END) AS dram_byte_per_s,
         MAX(CASE WHEN m.level = 'dram' THEN m.unit_bandwidth_byte_per_s END) AS unit_dram_byte_per_s,
         MAX(CASE WHEN m.depth = k.depth THEN m.total_byte END) AS cache_byte,

@@ -189,7 +189,7 @@ def test_a_large_question_is_evaluated_in_portions(path: Path, monkeypatch: pyte
         whole = db.compare("small,other", batch="1,3,5", precision="fp16,fp32", top=1000)
     monkeypatch.setattr(core, "COSTED_TARGETS", 0)
     monkeypatch.setattr(evaluate, "SUMMED_AT_ONCE", 1)
-    monkeypatch.setattr(evaluate, "RUNS_AT_ONCE", 1)
+    monkeypatch.setattr(evaluate, "RUN_KERNELS_AT_ONCE", 1)
     with charz.open(path, is_live=True) as db:
         found = db.compare("small,other", batch="1,3,5", precision="fp16,fp32", top=1000)
     pl.testing.assert_frame_equal(found, whole, rel_tol=1e-12, abs_tol=1e-15)

@@ -90,7 +90,7 @@ def test_chunks_give_the_rows_of_the_whole(small: Path, monkeypatch: pytest.Monk
         runs = maintain.runs_anew(connection, None, None)
         portions = [portion.scope for portion in evaluate.evaluated(connection, runs, ["shape"])]
         assert [portion.models for portion in portions] == [["narrow", "wide"]]
-        monkeypatch.setattr(evaluate, "RUNS_AT_ONCE", 1)
+        monkeypatch.setattr(evaluate, "RUN_KERNELS_AT_ONCE", 1)
         portions = [portion.scope for portion in evaluate.evaluated(connection, runs, ["shape"])]
         found = [(model, row["scenario_id"]) for p in portions for model in p.models for row in p.scenarios]
         numbers = [row["scenario_id"] for row in runs.scenarios]
