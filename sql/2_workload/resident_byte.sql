@@ -8,7 +8,9 @@ WITH split_tensors AS (
     INNER JOIN operator AS o ON o.model = e.model AND o.operator_id = e.consumer_operator_id
     INNER JOIN operator_class AS c ON c.operator_class = o.operator_class
     INNER JOIN tensor AS t ON t.model = e.model AND t.tensor_id = e.tensor_id
-    WHERE t.role = 'weight' AND (c.is_matrix OR c.operator_class = 'embedding')
+    -- A product may read a weight through views, as experts do theirs turned.
+    INNER JOIN tensor AS w ON w.model = t.model AND w.tensor_id = t.storage_tensor_id
+    WHERE w.role = 'weight' AND (c.is_matrix OR c.operator_class = 'embedding')
 ),
 
 resident_tensors AS (

@@ -67,6 +67,19 @@ def test_expert_parallel_divides_the_weights_of_experts(bench: Bench) -> None:
         assert single - memory == pytest.approx(experts * (1 - 1 / n), rel=0.01)
 
 
+def test_tensor_parallel_divides_what_products_read(bench: Bench) -> None:
+    """Experts read their weights turned; norms alone stay whole on every device."""
+    query = "SELECT weight_byte FROM run_memory"
+    ((whole,),) = bench.rows(query)
+    bench.replace_rows(Scenario, [RUN.model_copy(update={"scenario_id": 2, "device_count": 8})])
+    try:
+        ((of_device,),) = bench.rows(query)
+    finally:
+        bench.replace_rows(Scenario, [RUN])
+    norms = (2 * LAYERS + 1) * HIDDEN * FP16
+    assert of_device == pytest.approx((whole - norms) / 8 + norms)
+
+
 def test_tensor_parallel_pairs_within_attention_and_within_experts(bench: Bench) -> None:
     reduced = (TOKENS * HIDDEN + LAYERS * (TOKENS * HIDDEN + TOKENS * CHOSEN * HIDDEN)) * FP16
     gathered = TOKENS * VOCABULARY * FP16
