@@ -97,6 +97,15 @@ class Traced:
     """What Python held while tracing; None for a program that arrived exported."""
 
 
+def _given(request: Request) -> str:
+    """The example inputs by argument, e.g. `x [2, 3, 224, 224]`; empty where they are not the model's arguments."""
+    try:
+        bound = inspect.signature(request.module.forward).bind_partial(*request.arguments, **request.keywords).arguments
+    except TypeError:
+        return ""
+    return ", ".join(f"{name} {list(value.shape)}" for name, value in bound.items() if isinstance(value, torch.Tensor))
+
+
 def trace(request: Request, excluded: Sequence[str] = ()) -> Traced:
     """Export with every axis symbolic that the model allows, the reason recorded where it does not.
 
@@ -117,7 +126,7 @@ def trace(request: Request, excluded: Sequence[str] = ()) -> Traced:
                     raise
                 batch = _other_batch(error, request)
                 if batch is None:
-                    raise refusal(error, request.module, request.source) from error
+                    raise refusal(error, request.module, request.source, _given(request)) from error
                 _set_batch(request, batch)
                 attempts = [_without(request.axes, (BATCH,)), {}]
                 reason = f"the code takes a batch of {batch} alone" + (f"; {request.reason}" if request.reason else "")

@@ -41,8 +41,8 @@ VALUES = (
 """What messages say where a value decides, in small letters."""
 
 
-def refusal(error: BaseException, module: torch.nn.Module, name: str) -> CharzError:
-    """The line for what tracing raised with every size fixed."""
+def refusal(error: BaseException, module: torch.nn.Module, name: str, given: str = "") -> CharzError:
+    """The line for what tracing raised with every size fixed; `given` are the example inputs in words."""
     if isinstance(error, CharzError):
         return error
     text = " ".join(str(error).split())
@@ -69,7 +69,8 @@ def refusal(error: BaseException, module: torch.nn.Module, name: str) -> CharzEr
             "write it with other operations, or ingest the module around it: `charz ingest FILE:CLASS`",
         )  # fmt: skip
     return CharzError(
-        f"the model's own code fails on its example input ({type(error).__name__})", where, _plain(text),
+        f"the model's own code fails on its example input ({type(error).__name__})",
+        f"{where}, given {given}" if given else where, _plain(text),
         "--input NAME=DIMS:TYPE, --sequence and --resolution set what it is given",
     )  # fmt: skip
 

@@ -222,6 +222,7 @@ def test_a_refusal_says_where_and_what_to_try(module: nn.Module, what: str) -> N
         pipeline.to_graph(live.request(module, torch.zeros(2, 8)))
     assert what in caught.value.what
     assert "test_live.py:" in caught.value.where and caught.value.next
+    assert ("given x [2, 8]" in caught.value.where) == (what == "own code")
     assert not any(word in caught.value.line for word in ("torch._", "SymInt", "u0", "FakeTensor", "aten"))
 
 

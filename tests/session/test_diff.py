@@ -21,6 +21,7 @@ from charz.ingest.sources.inputs import again
 from charz.schema.errors import CharzError
 from charz.session import CharzWarning
 from charz.session.ask import against_trace
+from charz.session.ask.versions import file_of
 
 NET = """
 from torch import nn
@@ -164,7 +165,10 @@ def test_a_file_is_compared_at_the_inputs_of_what_is_known(
     with charz.open(copy) as db:
         db.ingest("net.py:Net", inputs="B,3,40,52", name="v1", no_answers=True)
         rows = {row["quantity"]: row for row in db.diff("v1", "net.py:Net", on="t4").to_dicts()}
-    assert rows["macs"]["old_value"] == rows["macs"]["new_value"] == 38 * 50 * 8 * 27
+        assert rows["macs"]["old_value"] == rows["macs"]["new_value"] == 38 * 50 * 8 * 27
+        # What was ingested from the same file lends its inputs to versions that the file does not know.
+        alike = {row["quantity"]: row for row in db.diff("net.py:Net", "net.py", on="t4").to_dicts()}
+        assert alike["macs"]["new_value"] == rows["macs"]["new_value"]
     with charz.open(tmp_path / "none.duckdb") as db:
         fresh = db.diff("net.py:Net", "net.py", on="t4", inputs="input=B,3,40,52").to_dicts()
     assert fresh[0]["old_value"] == pytest.approx(rows["latency"]["old_value"], rel=1e-9)
@@ -181,6 +185,14 @@ def test_a_file_is_compared_at_the_inputs_of_what_is_known(
 )
 def test_a_signature_is_asked_for_again(signature: str, asked: tuple[str, ...]) -> None:
     assert again(signature) == asked
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("HEAD~1:net.py", "net.py"), ("a/net.py:Net", "a/net.py"), ("v2:b/net.py:Net", "b/net.py"), ("resnet18", None), ("v1", None)],
+)
+def test_the_file_of_a_version(text: str, name: str | None) -> None:
+    assert file_of(text) == name
 
 
 def _trace(path: Path, steps: list[list[tuple[str, float]]]) -> Path:

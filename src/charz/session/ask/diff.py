@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -125,21 +125,26 @@ class Diff(Core):
             raise unknown_name("model", old if old not in known else new, known)
         if (old, new, inputs) not in self._versions:
             wanted = {"old": old, "new": new}
-            asked = inputs or self._inputs([name for name in (old, new) if name in known])
+            asked = inputs or self._inputs([old, new], known)
             path, found = self._made.enter_context(versions.ingested(self.path, wanted, known, asked, self.messages))
             session = self._made.enter_context(type(self)(path, messages=self.messages))
             self._versions[old, new, inputs] = session, (found["old"], found["new"])
         return self._versions[old, new, inputs]
 
-    def _inputs(self, models: list[str]) -> tuple[str, ...]:
-        """How to ask for the inputs that the one of both versions has that is in the file."""
+    def _inputs(self, asked: list[str], known: Sequence[str]) -> tuple[str, ...]:
+        """How to ask for the inputs that the one of both versions has that is in the file, else the model that was last ingested
+        from the same file."""
         from charz.ingest.sources.inputs import again
 
-        query = "SELECT input_signature FROM model WHERE list_contains(?, model)"
-        return (
-            tuple(text for (said,) in self.connection().execute(query, [models]).fetchall() for text in again(said))
-            if models
-            else ()
+        if not known:
+            return ()
+        files = [found for text in asked if (found := versions.file_of(text))]
+        query = """
+            SELECT input_signature FROM model WHERE list_contains(?, model) OR list_contains(?, SPLIT_PART(source, ':', 1))
+            ORDER BY list_contains(?, model) DESC, ingested_at DESC LIMIT 1
+        """
+        return tuple(
+            text for (said,) in self.connection().execute(query, [asked, files, asked]).fetchall() for text in again(said)
         )
 
     def _against_trace(self, question: Question, path: Path, section: str, top: int, most: float | None) -> Rows:

@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 _REVISION = re.compile(r"(?P<revision>[^:]+):(?P<model>(?P<file>[^:]+\.py)(:\w+)?)")
 
 
+def file_of(text: str) -> str | None:
+    """The Python file that a version names, of a revision or of now; None of a model's name."""
+    match = re.fullmatch(r"(?:[^:]+:)?([^:]+\.py)(?::\w+)?", text)
+    return match[1] if match else None
+
+
 def is_trace(text: str) -> bool:
     """Whether a text names a trace and no model."""
     return text.endswith((".json", ".json.gz")) and not text.endswith("config.json")
