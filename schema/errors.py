@@ -44,6 +44,10 @@ def is_interrupt(error: BaseException | None) -> bool:
     return False
 
 
+MOST = 24
+"""Names that an error lists when none is near: all precision policies."""
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str], next: str = "") -> CharzError:
     """The error for a name that does not exist, with the nearest ones that do."""
     names = sorted(set(known))
@@ -51,8 +55,8 @@ def unknown_name(kind: str, name: str, known: Iterable[str], next: str = "") -> 
     if near:
         exists = f"nearest: {', '.join(near)}"
     elif names:
-        more = f" and {len(names) - 12} more" if len(names) > 12 else ""
-        exists = f"there are {', '.join(names[:12])}{more}"
+        more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
+        exists = f"there are {', '.join(names[:MOST])}{more}"
     else:
         exists = "there are none yet"
     return CharzError(f"unknown {kind}", name, exists, next)

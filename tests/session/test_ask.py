@@ -146,6 +146,16 @@ def test_a_budget_is_held_against_models_and_parts(db: Session) -> None:
     assert found["price_basis"].drop_nulls()[0].startswith("assumed, 20")
 
 
+def test_two_kinds_of_price_in_one_order_are_said(db: Session) -> None:
+    rent, bought = "assumed, 2025-06", "list price of a card over 26280 h, official, 2022-10"
+    with pytest.warns(CharzWarning, match="1 of 3 prices are list prices"):
+        db._say_kinds_of_price([rent, rent, bought])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        db._say_kinds_of_price([rent, rent])
+        db._say_kinds_of_price([bought])
+
+
 def test_a_limit_on_the_power_drawn_keeps_what_only_stronger_choices_beat(db: Session) -> None:
     """And is no cap on the part, which would make runs slower."""
     every = db.recommend("small", on=["t4", "l4"], top=500)

@@ -116,6 +116,8 @@ class Llm(Core):
         if is_choice:
             from . import choice
 
+            if not precision:
+                self.messages.remark("one precision a part is weighed; `--precision fp16,fp8,int8` weighs several")
             scoped = self.asked(question, "llm_serving")
             most = amount(ttft, "s", "--ttft"), amount(tpot, "s", "--tpot")
             found = choice.chosen(scoped.records("SELECT * FROM llm_serving"), output, rate, *most)
