@@ -245,16 +245,20 @@ def _definition(outputs: Iterable[tuple[str, str]]) -> str:
     return ", ".join(f"{ddl.quote(column)} {kind}" for column, kind in outputs)
 
 
+KEPT, LIVE = " Kept equal to", " Evaluated when it is asked;"
+"""How remarks begin that hold in a charz file alone."""
+
+
 def _comments(installed: Installed) -> Iterable[str]:
     """`COMMENT ON` of the relation and each of its columns, and of the relation at hand of its name."""
     view = installed.view
     kind = "TABLE" if view.is_table else "VIEW"
     grain = f" One row for each {', '.join(view.grain)}." if view.grain else ""
-    kept = f" Kept equal to {REBUILD}.{view.name}: do not write to it." if view.is_table else ""
+    kept = f"{KEPT} {REBUILD}.{view.name}: do not write to it." if view.is_table else ""
     places = [(kind, ddl.quote(view.name), kept)]
     if installed.at_hand:
         stored = f"{ANSWERS}.{view.name}"
-        live = f" Evaluated when it is asked; {stored} has it at hand for stored scenarios."
+        live = f"{LIVE} {stored} has it at hand for stored scenarios."
         answered = f" At hand for stored scenarios; {view.name} evaluates it when it is asked."
         places = [(kind, ddl.quote(view.name), live), ("VIEW", f"{ANSWERS}.{ddl.quote(view.name)}", answered)]
     for kind, name, remark in places:

@@ -127,7 +127,7 @@ SELECT
     COALESCE(b.backend_count, 0) AS backend_count,
     -- Rows of the precision policy.
     CAST(p.policy_count AS BIGINT) AS policy_count,
-    -- All of the above: what a time, an energy or a memory rests on.
+    -- All assumed inputs that a time, an energy or a memory rests on: of the part, its energies, efficiencies, backend and policy.
     CAST(
         COALESCE(n.part_count, 0) + COALESCE(n.energy_count, 0) + COALESCE(e.efficiency_count, 0)
         + COALESCE(b.backend_count, 0) + p.policy_count

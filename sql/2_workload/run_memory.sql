@@ -36,7 +36,8 @@ SELECT
     COALESCE(a.allocated_byte - a.live_byte, 0e0) AS rounding_byte,
     -- Scratch memory of the backend: its share of the activations. [byte]
     COALESCE(b.workspace_fraction * a.allocated_byte, 0e0) AS workspace_byte,
-    -- Sum of all of these; null where a number that it rests on cannot be (`condition_fault`). [byte]
+    -- Weights, buffers, cache, activations and scratch memory that a device holds; null where a number that it rests on cannot be
+    -- (`condition_fault`). [byte]
     CASE
         WHEN r.fault IS NULL AND r.memory_fault IS NULL
             THEN (1e0 - r.weight_host_fraction) * (s.weight_byte - s.split_weight_byte * (1e0 - 1e0 / NULLIF(r.device_count, 0)))

@@ -105,6 +105,7 @@ SELECT
     c.average_power_w,
     -- Energy-delay product of a run. [J s]
     c.energy_j * c.latency_s AS edp_js,
+    -- Memory of the run and what its backend leaves free. [byte]
     c.peak_memory_byte,
     -- True when it fits the part's main memory.
     c.fits_device,

@@ -169,6 +169,12 @@ def test_one_file_holds_tables_and_answers(db: Session, tmp_path: Path, expected
         assert connection.execute(bare).fetchall() == []
         bare = "SELECT table_name FROM duckdb_tables() WHERE NOT internal AND comment IS NULL"
         assert connection.execute(bare).fetchall() == []
+        inner = "SELECT comment FROM duckdb_tables() WHERE comment LIKE '%answer.%' OR comment LIKE '%do not write%'"
+        assert connection.execute(inner).fetchall() == []
+        query = "SELECT table_name, constraint_column_names FROM duckdb_constraints() WHERE constraint_type = 'PRIMARY KEY'"
+        keys = dict(connection.execute(query).fetchall())
+        assert keys["operator"] == ["model", "operator_id"] and keys["hardware"] == ["hardware"]
+        assert "hardware" in keys["model_report"] and "kernel_term" in keys
     assert found == pytest.approx(expected, rel=1e-9)
     assert [path.name for path in tmp_path.iterdir()] == ["out.duckdb"]
 

@@ -40,6 +40,9 @@ TILES = "kernel_tile"
 FIRST = ("model_report", "recommendation", "inference_cost", "part_list", "hardware_value")
 """Reports that answer most of what other tools are asked."""
 
+KERNELS = ("kernel_latency", "kernel_energy")
+"""Reports that say where the time and the joules of a run go."""
+
 ROWS_AT_ONCE = 122_880
 """Rows handed on together."""
 
@@ -57,6 +60,8 @@ class Contents:
     """What makes a database of the files."""
     texts: Mapping[str, Mapping[str | None, str]]
     """What each relation and its columns hold; the relation's own text has no column."""
+    keys: Mapping[str, Sequence[str]]
+    """Columns that tell the rows of each relation apart, where they are declared."""
 
 
 class _Wanted:
@@ -178,7 +183,8 @@ class Export(Core):
                 for name, reader in self._readers(connection, scope, wanted, limited, done):
                     counts[name] += target.append(name, reader)
         if not views and (first := [name for name in FIRST if name in contents.views]):
-            left = f"; left out: {len(large)} large reports, --views or --full writes them" if not full else ""
+            left = f"; left out: {len(large)} large reports, of kernels ({', '.join(KERNELS)}), pairs and changes: --views names some, --full writes all"
+            left = "" if full else left
             self.messages.remark(f"begin with {', '.join(first)}; view_column says what each column holds{left}")
         kinds = {"table": contents.tables, "view": contents.views}
         rows = [(kind, name, counts[name], target.byte(name)) for kind, listed in kinds.items() for name in listed]
@@ -338,7 +344,10 @@ def _for_files(
             raise unknown_name("report", name, known, "`charz schema` lists them")
     chosen = views or [name for name in known if (with_tiles if name == TILES else name not in left_out)]
     tables = _listed(connection, _TABLES)
-    return Contents(tables, chosen, _load_script(connection, tables, format), _texts(connection, [*tables, *chosen]))
+    written = [*tables, *chosen]
+    return Contents(
+        tables, chosen, _load_script(connection, tables, format), _texts(connection, written), _keys(connection, written)
+    )
 
 
 _COMMENTED = (
@@ -350,13 +359,25 @@ _COMMENTED = (
 
 
 def _texts(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> dict[str, dict[str | None, str]]:
-    """What the file says of relations and their columns."""
+    """What the file says of relations and their columns, without what holds in the file alone."""
+    from charz.sql.views import KEPT, LIVE
+
     found: dict[str, dict[str | None, str]] = {}
     rows = [row for query in _COMMENTED for row in connection.execute(query).fetchall()]
     for name, column, text in rows:
         if text is not None and name in names:
-            found.setdefault(name, {})[column] = text
+            found.setdefault(name, {})[column] = text.partition(KEPT)[0].partition(LIVE)[0]
     return found
+
+
+def _keys(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> dict[str, Sequence[str]]:
+    """Keys of facts, and the grain of views."""
+    from charz.schema import database
+
+    grains = dict(connection.execute("SELECT view, grain FROM view_catalog WHERE grain <> ''").fetchall())
+    keys: dict[str, Sequence[str]] = {name: grain.split(", ") for name, grain in grains.items()}
+    keys |= {row_type.TABLE: row_type.KEY for row_type in database.TABLES if row_type.KEY}
+    return {name: keys[name] for name in names if name in keys}
 
 
 def _load_script(connection: duckdb.DuckDBPyConnection, tables: Sequence[str], format: str) -> str:
@@ -376,7 +397,7 @@ def _target(folder: Path, format: str, storage: str, contents: Contents) -> Targ
     from .export_files import Database, Folder
 
     if format == "duckdb":
-        return Database(folder, storage, MEMORY, contents.texts)
+        return Database(folder, storage, MEMORY, contents.texts, contents.keys)
     kinds = {"table": contents.tables, "view": contents.views}
     places = {name: f"{kind}/{name}" for kind, listed in kinds.items() for name in listed}
     return Folder(folder, format, places, {"load.sql": contents.statements}, contents.views)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -14,6 +14,10 @@ from charz.schema.errors import CharzError
 if TYPE_CHECKING:
     import duckdb
     import pyarrow
+
+
+KEYED_ROWS = 1_000_000
+"""Rows of a table up to which its key is made a primary one: the index takes about 100 bytes a row."""
 
 
 class Target(Protocol):
@@ -90,12 +94,18 @@ class Database:
     """Tables of one new database file, without views or triggers, in the storage of some version of DuckDB."""
 
     def __init__(
-        self, path: Path, storage: str, memory: str, texts: Mapping[str, Mapping[str | None, str]] | None = None
+        self,
+        path: Path,
+        storage: str,
+        memory: str,
+        texts: Mapping[str, Mapping[str | None, str]] | None = None,
+        keys: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        """`memory` is what DuckDB may fill, e.g. `1GB`; `texts` are comments by relation and column."""
+        """`memory` is what DuckDB may fill, e.g. `1GB`; `texts` are comments by relation and column, `keys` the columns that tell
+        a relation's rows apart."""
         self.path, self.storage, self.memory = Path(os.path.realpath(path)), storage, memory
-        self.texts = texts or {}
-        self.made: set[str] = set()
+        self.texts, self.keys = texts or {}, keys or {}
+        self.counts: dict[str, int] = {}
 
     def __enter__(self) -> Self:
         import duckdb
@@ -115,10 +125,23 @@ class Database:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         with self.held:
+            if kind is None:
+                self._declare_keys()
             self.connection.close()
             if kind is None:
                 self._check_is_new()
                 os.replace(self.part, self.path)
+
+    def _declare_keys(self) -> None:
+        """Make keys primary ones, by which other tools join; not of tables whose index would not fit in memory, nor where a
+        column of the key may be null."""
+        for name, key in self.keys.items():
+            if not 0 < self.counts.get(name, 0) <= KEYED_ROWS:
+                continue
+            listed = ", ".join(map(ddl.quote, key))
+            nulls = " OR ".join(f"{ddl.quote(column)} IS NULL" for column in key)
+            if not _count(self.connection, f"SELECT COUNT(*) FROM {ddl.quote(name)} WHERE {nulls}"):
+                self.connection.execute(f"ALTER TABLE {ddl.quote(name)} ADD PRIMARY KEY ({listed})")
 
     def _check_is_new(self) -> None:
         if self.path.exists():
@@ -127,14 +150,15 @@ class Database:
     def append(self, name: str, reader: pyarrow.RecordBatchReader) -> int:
         """Add rows to a table."""
         self.connection.register("arriving", reader)
-        if name not in self.made:
-            self.made.add(name)
+        if name not in self.counts:
             count = _count(self.connection, f"CREATE TABLE {ddl.quote(name)} AS FROM arriving")
             for column, text in self.texts.get(name, {}).items():
                 place = f"COLUMN {ddl.quote(name)}.{ddl.quote(column)}" if column else f"TABLE {ddl.quote(name)}"
                 self.connection.execute(f"COMMENT ON {place} IS {ddl.literal(text)}")
-            return count
-        return _count(self.connection, f"INSERT INTO {ddl.quote(name)} FROM arriving")
+        else:
+            count = _count(self.connection, f"INSERT INTO {ddl.quote(name)} FROM arriving")
+        self.counts[name] = self.counts.get(name, 0) + count
+        return count
 
     def byte(self, name: str) -> int | None:
         """None: all tables share the file."""
