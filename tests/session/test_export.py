@@ -335,7 +335,7 @@ def test_what_is_at_hand_is_written_and_kernels_are_not_evaluated(
     }
     assert counts == [len(steps)]
     (line,) = (line for line in said if line.startswith("begin with model_report, recommendation,"))
-    assert "large reports, --views or --full" in line
+    assert "25 large reports" in line and "--views names some, --full writes all" in line
     assert steps[0] == "facts"
 
 
