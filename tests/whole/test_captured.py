@@ -15,7 +15,7 @@ ASKED = {"on": "t4", "batch": 1, "precision": "torch-fp32"}
 
 @pytest.mark.parametrize("captured", ["eager", "inductor"])
 def test_a_graph_runs_the_kernels_that_it_captures(file: Path, captured: str) -> None:
-    query = f"""
+    query = """
         SELECT kernel_id, kernel, kernel_class, operator_count FROM kernel WHERE model = 'small' AND backend = ?
         ORDER BY kernel_id"""
     with duckdb.connect(str(file), read_only=True) as connection:
