@@ -32,6 +32,6 @@ def test_a_graph_takes_its_kernels_and_one_call(file: Path, captured: str, call_
         kernels = db.report("small", **ASKED, backend=f"{captured}_graphs", section="kernels", top=1000)
         (graph,) = db.report("small", **ASKED, backend=f"{captured}_graphs").to_dicts()
         (stream,) = db.report("small", **ASKED, backend=captured).to_dicts()
-    assert graph["latency_s"] == pytest.approx(kernels["device_s"].sum() + call_s, rel=1e-9)
+    assert graph["latency_s"] == pytest.approx(kernels["latency_s"].sum() + call_s, rel=1e-9)
     assert stream["latency_s"] > graph["latency_s"]
-    assert (graph["dram_byte"], graph["peak_memory_byte"]) == (stream["dram_byte"], stream["peak_memory_byte"])
+    assert graph["peak_memory_byte"] == stream["peak_memory_byte"]
