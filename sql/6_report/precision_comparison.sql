@@ -27,7 +27,7 @@ beside_base AS (
     WINDOW same_conditions AS (
         PARTITION BY
             model, hardware, backend, batch, sequence, context, phase, memory_format, engine_version,
-                kv_precision, device_count, weight_host_fraction, cache_host_fraction, host_factor, cache_state, power
+                kv_precision, device_count, weight_host_fraction, cache_host_fraction, input_host_fraction, host_factor, cache_state, power
         ORDER BY policy_order, precision, scenario_id
     )
 )

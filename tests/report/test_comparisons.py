@@ -474,7 +474,7 @@ def test_llm_serving(gives: Gives) -> None:
     [
         {"memory_format": "nhwc"}, {"host_factor": 2.0}, {"cache_state": "hot"}, {"power": "low"}, {"device_count": 8},
         {"engine_version": "1"}, {"kv_precision": "int8"},
-        {"weight_host_fraction": 0.5}, {"cache_host_fraction": 0.5},
+        {"weight_host_fraction": 0.5}, {"cache_host_fraction": 0.5}, {"input_host_fraction": 0.5},
     ],
 )  # fmt: skip
 def test_a_prompt_under_other_conditions(evaluate: Evaluate, changed: Record) -> None:

@@ -32,7 +32,7 @@ ROWS = {
     "derivation_rule": "foo_kernel_gap,overhead.overhead_s,foo,*,kernel_gap,*,one,1e-06,s,charz_rule,assumed,Usual",
     "tiling_strategy": "foo_tiles,0,foo,,scratchpad,output_stationary,16,16,64,,,1,1,2,,64,100000,,0,1,1,,assumption,assumed",
     "silicon_rule": "foo_lift,lift,foo,*,*,1,ratio,charz_rule,assumed,An array",
-    "scenario": "100,1,,,forward,fp16,bar,,,,,,nchw,1.0,warm,,charz\n101,1,,,forward,fp16,bar_unfused,,,,,,nchw,1.0,warm,,charz",
+    "scenario": "100,1,,,forward,fp16,bar,,,,,,,nchw,1.0,warm,,charz\n101,1,,,forward,fp16,bar_unfused,,,,,,,nchw,1.0,warm,,charz",
 }
 """All that a family `foo` and a backend `bar` need, by table."""
 

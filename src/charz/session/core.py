@@ -532,7 +532,7 @@ class Core:
         untrained = self._untrained(models)
         question = self._trained(question, untrained)
         precisions = question.precisions or (*self._stored(models, question), *question.preferred)
-        targets = self._targets(parts, question, precisions, untrained)
+        targets = self._linked(self._targets(parts, question, precisions, untrained), question)
         runs = self._runs(question)
         self._check_engines({backend for _, backend, _ in targets}, runs)
         self._say_left_out(parts, question, precisions, targets, untrained)
@@ -635,6 +635,23 @@ class Core:
             usual = self._usual_policies(untrained)
             able = {(p, b, usual.get((p, b), policy) if policy == SINGLE else policy) for p, b, policy in able}
         return sorted(able)
+
+    def _linked(self, targets: list[Triple], question: Question) -> list[Triple]:
+        """The targets of which the host reaches the memory as the question wants it, whose inputs may come from there: a
+        processor has them, others need a link. The others are said, or raised where none is left."""
+        if not question.fields.get("input_host_fraction"):
+            return targets
+        query = """
+            SELECT hardware FROM part_link WHERE interconnect = 'pcie'
+            UNION SELECT hardware FROM part_support WHERE dispatch = 'serial'"""
+        linked = {part for (part,) in self.connection().execute(query).fetchall()}
+        found = [target for target in targets if target[0] in linked]
+        if lost := sorted({part for part, *_ in targets} - linked):
+            if not found:
+                next = "ask without --include-transfer, or state an interconnect `pcie` of the part"
+                raise CharzError("no link to the host is stated", ", ".join(lost), next=next)
+            self.messages.warn(f"left out: {', '.join(lost)}, no link to the host is stated")
+        return found
 
     def usual_policy(self, parts: Sequence[str], backends: Sequence[str]) -> str:
         """What a question about these that names no precision computes in, or single precision where that is several."""
@@ -811,6 +828,7 @@ _DEFAULTS: dict[str, Any] = {
     "device_count": None,
     "weight_host_fraction": None,
     "cache_host_fraction": None,
+    "input_host_fraction": None,
     "memory_format": "nchw",
     "host_factor": 1.0,
     "cache_state": "warm",

@@ -11,7 +11,8 @@ from charz.schema.errors import CharzError
 from ..answer import Rows, answer, of_query
 from ..axes import cache_state, names, one_of
 from ..core import Core
-from ..parameters import Cache, Cap, Names, Text
+from ..parameters import Cache, Cap, IncludeTransfer, Names, Text
+from ..question import transferred
 
 
 class Scenario:
@@ -41,6 +42,7 @@ class Scenario:
         host_factor: Annotated[float, Text("Host time over the reference.", least=0.0)] = 1.0,
         cache: Cache = "warm",
         cap: Cap = None,
+        include_transfer: IncludeTransfer = False,
     ) -> Rows:
         """Add a scenario, or one for each family's default backend."""
         fields: dict[str, Any] = {
@@ -52,6 +54,7 @@ class Scenario:
             "host_factor": host_factor,
             "cache_state": cache_state(cache),
             "power": cap,
+            **transferred(include_transfer),
         }
         session = self.session
         session.conditions(fields)  # what cannot be is said before a file is made
