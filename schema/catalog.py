@@ -678,7 +678,7 @@ class Backend(Row):
     RANGES_BY: ClassVar[tuple[str, ...]] = ("backend",)
 
     backend: str
-    """`eager`, `inductor`, `tensorrt`, `onnxruntime`, `openvino`, `xla`, `kpu`, or one of them `_unfused` or `_graphs`."""
+    """`eager`, `inductor`, `tensorrt`, `onnxruntime`, `openvino`, `xla`, `kpu`, or one of them `_unfused` or `_graph`."""
     name: str
     """Name in full."""
     unfused_backend: str | None
@@ -717,7 +717,7 @@ class Backend(Row):
         Possible(0, 10),
         Plausible(0.001, 2),
         Plausible(0, 2, of="eager"),
-        Plausible(0, 2, of="eager_graphs"),
+        Plausible(0, 2, of="eager_graph"),
         Plausible(0, 2, of="kpu"),
         Plausible(0, 2, of="kpu_unfused"),
     ]
@@ -766,8 +766,8 @@ class BackendSupport(Row):
         float,
         Possible(0, HUGE),
         Plausible(1e-7, 1e-3),
-        Plausible(0, 1e-3, of="eager_graphs"),
-        Plausible(0, 1e-3, of="inductor_graphs"),
+        Plausible(0, 1e-3, of="eager_graph"),
+        Plausible(0, 1e-3, of="inductor_graph"),
         Plausible(0, 1e-3, of="tensorrt"),
         Plausible(0, 1e-3, of="kpu"),
         Plausible(0, 1e-3, of="vllm"),
@@ -782,8 +782,8 @@ class BackendSupport(Row):
         float,
         Possible(0, HUGE),
         Plausible(1e-8, 1e-3),
-        Plausible(0, 1e-3, of="eager_graphs"),
-        Plausible(0, 1e-3, of="inductor_graphs"),
+        Plausible(0, 1e-3, of="eager_graph"),
+        Plausible(0, 1e-3, of="inductor_graph"),
         Plausible(0, 1e-3, of="tensorrt"),
         Plausible(0, 1e-3, of="kpu"),
         Plausible(0, 1e-3, of="xla"),
