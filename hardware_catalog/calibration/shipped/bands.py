@@ -35,6 +35,8 @@ _LEAST_ROWS_OF_A_PART = 24
 _TOLERANCE = 0.08
 _NOMINAL = 0.8
 _DRAWN_ROWS = 120
+"""Runs of a part under a backend that say enough of it: of more, as many are drawn, the same each time."""
+
 _DRAWN = f"""
     x.measurement_id IN (
         SELECT measurement_id
@@ -83,7 +85,7 @@ def residuals(connection: duckdb.DuckDBPyConnection, shipped: dict[str, pl.DataF
     pairs = ", ".join(
         f"({ddl.literal(part)}, {ddl.literal(backend)})" for part, backend in fitted.sort("hardware").rows()
     )
-    others = f"({SCORED}) AND (x.hardware, x.backend) NOT IN ({pairs})" if pairs else SCORED
+    others = f"({_DRAWN}) AND (x.hardware, x.backend) NOT IN ({pairs})" if pairs else _DRAWN
     frame = validation.predicted(connection, others, overrides=shipped)
     if not len(frame):
         raise _too_few(0)
@@ -91,8 +93,7 @@ def residuals(connection: duckdb.DuckDBPyConnection, shipped: dict[str, pl.DataF
 
 
 def unknown(connection: duckdb.DuckDBPyConnection, shipped: dict[str, pl.DataFrame]) -> pl.DataFrame:
-    """Measured over predicted time of runs, predicted as if nothing had been measured; `cell` names family and backend. Of a part
-    with more runs under a backend than say something of a cell, as many are drawn, the same each time."""
+    """Measured over predicted time of runs, predicted as if nothing had been measured; `cell` names family and backend."""
     assumed = shared_rows(shipped["efficiency"]).filter(pl.col("confidence") == "assumed")
     frame = validation.predicted(connection, _DRAWN, efficiency=assumed, overrides={**shipped, "efficiency": assumed})
     rows = _weighed(frame, shipped)
