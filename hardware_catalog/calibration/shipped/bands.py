@@ -34,10 +34,10 @@ _LEAST_ROWS = 12
 _LEAST_ROWS_OF_A_PART = 24
 _TOLERANCE = 0.08
 _NOMINAL = 0.8
-_DRAWN_ROWS = 120
+DRAWN_ROWS = 120
 """Runs of a part under a backend that say enough of it: of more, as many are drawn, the same each time."""
 
-_DRAWN = f"""
+DRAWN = f"""
     x.measurement_id IN (
         SELECT measurement_id
         FROM (
@@ -47,8 +47,9 @@ _DRAWN = f"""
             FROM {MEASURED}
             WHERE {SCORED} AND x.hardware IS NOT NULL AND x.latency_s > 0 AND x.batch IS NOT NULL AND x.device_count = 1
         )
-        WHERE place <= {_DRAWN_ROWS}
+        WHERE place <= {DRAWN_ROWS}
     )"""
+"""Condition on rows of `measurement` (alias `x`) that are drawn."""
 
 
 def fit(connection: duckdb.DuckDBPyConnection) -> FittedRows:
@@ -85,7 +86,7 @@ def residuals(connection: duckdb.DuckDBPyConnection, shipped: dict[str, pl.DataF
     pairs = ", ".join(
         f"({ddl.literal(part)}, {ddl.literal(backend)})" for part, backend in fitted.sort("hardware").rows()
     )
-    others = f"({_DRAWN}) AND (x.hardware, x.backend) NOT IN ({pairs})" if pairs else _DRAWN
+    others = f"({DRAWN}) AND (x.hardware, x.backend) NOT IN ({pairs})" if pairs else DRAWN
     frame = validation.predicted(connection, others, overrides=shipped)
     if not len(frame):
         raise _too_few(0)
@@ -95,7 +96,7 @@ def residuals(connection: duckdb.DuckDBPyConnection, shipped: dict[str, pl.DataF
 def unknown(connection: duckdb.DuckDBPyConnection, shipped: dict[str, pl.DataFrame]) -> pl.DataFrame:
     """Measured over predicted time of runs, predicted as if nothing had been measured; `cell` names family and backend."""
     assumed = shared_rows(shipped["efficiency"]).filter(pl.col("confidence") == "assumed")
-    frame = validation.predicted(connection, _DRAWN, efficiency=assumed, overrides={**shipped, "efficiency": assumed})
+    frame = validation.predicted(connection, DRAWN, efficiency=assumed, overrides={**shipped, "efficiency": assumed})
     rows = _weighed(frame, shipped)
     return rows.with_columns(weight=pl.col("weight") / pl.col("weight").sum().over("cell"))
 
