@@ -678,13 +678,16 @@ class Backend(Row):
     RANGES_BY: ClassVar[tuple[str, ...]] = ("backend",)
 
     backend: str
-    """`eager`, `inductor`, `tensorrt`, `onnxruntime`, `openvino`, `xla`, `kpu`, or one of them `_unfused`."""
+    """`eager`, `inductor`, `tensorrt`, `onnxruntime`, `openvino`, `xla`, `kpu`, or one of them `_unfused` or `_graph`."""
     name: str
     """Name in full."""
     unfused_backend: str | None
     """Backend that runs the same graph one kernel an operator, held against which it shows what fusion saves; null: none.
     Without rows of its own in `backend_support`, that one runs where this one does, with its dispatch, efficiencies and
     bands."""
+    captures: str | None
+    """Backend whose kernels it runs, captured into a graph that the host launches as a whole (CUDA graphs): that one's fusion
+    rules hold, and nothing waits for the host between kernels. Null: none."""
     folds_norm: bool
     """True when weights are constants to it: batch normalization is folded into those before it, and
     what depends on weights alone is computed once."""
@@ -714,6 +717,7 @@ class Backend(Row):
         Possible(0, 10),
         Plausible(0.001, 2),
         Plausible(0, 2, of="eager"),
+        Plausible(0, 2, of="eager_graph"),
         Plausible(0, 2, of="kpu"),
         Plausible(0, 2, of="kpu_unfused"),
     ]
@@ -762,6 +766,8 @@ class BackendSupport(Row):
         float,
         Possible(0, HUGE),
         Plausible(1e-7, 1e-3),
+        Plausible(0, 1e-3, of="eager_graph"),
+        Plausible(0, 1e-3, of="inductor_graph"),
         Plausible(0, 1e-3, of="tensorrt"),
         Plausible(0, 1e-3, of="kpu"),
         Plausible(0, 1e-3, of="vllm"),
@@ -776,6 +782,8 @@ class BackendSupport(Row):
         float,
         Possible(0, HUGE),
         Plausible(1e-8, 1e-3),
+        Plausible(0, 1e-3, of="eager_graph"),
+        Plausible(0, 1e-3, of="inductor_graph"),
         Plausible(0, 1e-3, of="tensorrt"),
         Plausible(0, 1e-3, of="kpu"),
         Plausible(0, 1e-3, of="xla"),

@@ -38,6 +38,8 @@ class Scenario(Row):
     """Share of the weights that lies in the host's memory and comes over the link in every step; null is none."""
     cache_host_fraction: Annotated[float | None, Possible(0, 1), Plausible(0, 1)]
     """Share of the key-value cache that does; null is none."""
+    input_host_fraction: Annotated[float | None, Possible(0, 1), Plausible(0, 1)]
+    """Share of the inputs that lies in the host's memory and comes over the link before every run; null is none."""
     memory_format: str
     """`nchw` or `nhwc`."""
     host_factor: Annotated[float, Plausible(0.02, 50)]

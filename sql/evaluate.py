@@ -790,7 +790,8 @@ def _weights(connection: duckdb.DuckDBPyConnection, scope: Scope, is_of_parts: b
 
 
 CONDITIONS = (
-    "batch", "sequence", "context", "phase", "precision", "memory_format", "host_factor", "cache_state", "power", "backend"
+    "batch", "sequence", "context", "phase", "precision", "memory_format", "input_host_fraction", "host_factor",
+    "cache_state", "power", "backend",
 )  # fmt: skip
 """Columns of a scenario; runs that differ in the last alone are compared with one another kernel by kernel."""
 

@@ -56,12 +56,13 @@ def compile_graph(graph: Graph, rules: Rules, with_servers: bool = False) -> Col
     for policy in rules.policies:
         _add_policy(columns, flow, policy, rules)
     compiled: dict[Recipe, Columns] = {}
-    for backend, folds_norm in rules.folds_norm.items():
+    for backend in rules.folds_norm:
         if backend in rules.serves and not with_servers:
             continue
-        recipe = rules.recipe(backend)
+        run = rules.captures.get(backend, backend)
+        recipe = rules.recipe(run)
         if recipe not in compiled:
-            compiled[recipe] = _compiled(graph, folding_flow if folds_norm else flow, backend, rules)
+            compiled[recipe] = _compiled(graph, folding_flow if rules.folds_norm[run] else flow, run, rules)
         for row_type, table in compiled[recipe].items():
             _extend(columns, row_type, len(next(iter(table.values()))), backend=backend, **table)
     return columns

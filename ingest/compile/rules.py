@@ -34,7 +34,7 @@ Recipe = tuple[tuple[bool, ...], frozenset[tuple[tuple[str, str], frozenset[str]
 """What a backend folds, stores and allocates, whether it is `EAGER`, and its fusions."""
 
 _COLUMNS: dict[type[Row], tuple[str, ...]] = {
-    Backend: ("backend", "folds_norm", "stores_wide", "plans_layout", "plans_memory", "calls_aten", "serves"),
+    Backend: ("backend", "folds_norm", "stores_wide", "plans_layout", "plans_memory", "calls_aten", "serves", "captures"),
     FusionRule: ("backend", "producer_class", "consumer_class", "condition"),
     OperatorClass: (
         "operator_class", "is_matrix", "is_convolution", "is_foldable", "allocates_result", "is_widening",
@@ -87,6 +87,8 @@ class Rules:
     """Backends whose memory on a processor comes from `malloc`; see `heap`."""
     serves: frozenset[str]
     """Backends that run models with a key-value cache alone."""
+    captures: dict[str, str]
+    """Backend whose kernels another runs as a graph, by that other."""
     fusion: dict[str, FusionTable]
     """By backend."""
     bits: dict[str, float]
@@ -133,6 +135,7 @@ def _build(tables: Mapping[type[Row], Sequence[tuple[Any, ...]]]) -> Rules:
         plans_memory=_where(tables[Backend], 4),
         calls_aten=_where(tables[Backend], 5),
         serves=_where(tables[Backend], 6),
+        captures=_captures(tables[Backend], backends),
         fusion=_fusion(tables[FusionRule], backends),
         bits=bits,
         kind={name: kind for name, _, kind in tables[Precision]},
@@ -144,6 +147,15 @@ def _build(tables: Mapping[type[Row], Sequence[tuple[Any, ...]]]) -> Rules:
 def _where(rows: Sequence[tuple[Any, ...]], column: int) -> frozenset[str]:
     """Names (first column) of the rows for which a column is true."""
     return frozenset(row[0] for row in rows if row[column])
+
+
+def _captures(rows: Sequence[tuple[Any, ...]], backends: Mapping[str, bool]) -> dict[str, str]:
+    found = {name: captured for name, *_, captured in rows if captured is not None}
+    for name, captured in found.items():
+        if captured not in backends or captured in found:
+            known = sorted(set(backends).difference(found))
+            raise ValueError(_not_one_of(f"backend {name}: captures", captured, known))
+    return found
 
 
 def fingerprint(tables: Mapping[type[Row], Sequence[tuple[Any, ...]]]) -> str:

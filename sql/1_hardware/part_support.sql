@@ -54,6 +54,7 @@ SELECT
     s.call_s,
     -- Device time between two dependent kernels under the backend. [s]
     h.part_kernel_gap_s * s.kernel_gap_fraction AS kernel_gap_s,
+    s.default_precision,
     s.bias_is_kernel,
     s.chunk_element,
     s.shares_by_chunk,

@@ -18,7 +18,7 @@ resident_tensors AS (
     FROM (SELECT DISTINCT model, precision FROM run) AS r
     INNER JOIN tensor AS t
         ON t.model = r.model
-        AND (t.role = 'kv_cache' OR (t.role IN ('weight', 'buffer', 'constant') AND t.storage_tensor_id = t.tensor_id))
+        AND (t.role = 'kv_cache' OR (t.role IN ('weight', 'buffer', 'constant', 'input') AND t.storage_tensor_id = t.tensor_id))
     INNER JOIN tensor_precision AS tp
         ON tp.model = r.model AND tp.policy = r.precision AND tp.tensor_id = t.tensor_id
     INNER JOIN precision AS p ON p.precision = tp.precision
@@ -34,6 +34,8 @@ SELECT
     SUM(CASE WHEN t.role = 'weight' AND t.is_split THEN z.elements * t.bits / 8e0 ELSE 0e0 END) AS split_weight_byte,
     -- Buffers and constants. [byte]
     SUM(CASE WHEN t.role IN ('buffer', 'constant') THEN z.elements * t.bits / 8e0 ELSE 0e0 END) AS buffer_byte,
+    -- Inputs of the model, which do not stay: what comes to the device before a run. [byte]
+    SUM(CASE WHEN t.role = 'input' THEN z.elements * t.bits / 8e0 ELSE 0e0 END) AS input_byte,
     -- Keys and values of every token attended to; 0 outside prefill and decode. [byte]
     SUM(
         CASE

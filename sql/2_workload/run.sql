@@ -67,6 +67,8 @@ SELECT
     COALESCE(s.weight_host_fraction, 0e0) AS weight_host_fraction,
     -- Share of the key-value cache that does.
     COALESCE(s.cache_host_fraction, 0e0) AS cache_host_fraction,
+    -- Share of the inputs that does.
+    COALESCE(s.input_host_fraction, 0e0) AS input_host_fraction,
     -- Bits that keys and values take between tokens; null where they are as the policy writes them.
     q.bits AS kv_bits,
     -- Chunk that a server takes in one step, over the tokens of the run: activations of a step are those of a whole chunk. 1

@@ -29,6 +29,8 @@ SELECT
     r.weight_host_fraction * (s.weight_byte - s.split_weight_byte * (1e0 - 1e0 / NULLIF(r.device_count, 0))) AS host_weight_byte,
     -- Key-value cache in the host's memory, of a device. [byte]
     r.cache_host_fraction * s.kv_cache_byte / NULLIF(r.device_count, 0) AS host_cache_byte,
+    -- Inputs that come from the host's memory in the run. [byte]
+    r.input_host_fraction * s.input_byte AS host_input_byte,
     -- Most bytes of activations, inputs and converted copies held at once; on a backend that serves, in a step with a whole chunk of
     -- tokens. [byte]
     COALESCE(a.live_byte, 0e0) AS activation_byte,

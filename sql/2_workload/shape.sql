@@ -59,6 +59,8 @@ SELECT
     m.weight_byte + m.buffer_byte AS run_weight_byte,
     -- Weights and key-value cache that come from the host's memory in the run, of a device. [byte]
     m.host_weight_byte * s.chunk_count + m.host_cache_byte AS host_byte,
+    -- Inputs that do. [byte]
+    m.host_input_byte,
     -- Most bytes of the run's activations held at once. [byte]
     m.activation_byte AS run_activation_byte,
     -- Chunks of prompts that it is done for one after the other.

@@ -21,7 +21,11 @@ WITH limited_shapes AS (
             r.device_count, c.all_reduce_byte, c.all_reduce_count, c.all_gather_byte, c.all_gather_count,
             l.collective_byte_per_s, l.collective_call_s, l.collective_step_s
         ) END
-        + CASE WHEN s.host_byte = 0e0 THEN 0e0 ELSE s.host_byte / NULLIF(h.link_byte_per_s, 0e0) END AS exchange_s,
+        + CASE WHEN s.host_byte = 0e0 THEN 0e0 ELSE s.host_byte / NULLIF(h.link_byte_per_s, 0e0) END
+        + CASE
+            WHEN s.host_input_byte = 0e0 OR s.dispatch = 'serial' THEN 0e0
+            ELSE h.link_s + s.host_input_byte / NULLIF(h.link_byte_per_s, 0e0)
+        END AS exchange_s,
         r.context,
         r.phase,
         r.host_factor,
@@ -47,6 +51,7 @@ WITH limited_shapes AS (
     WHERE (r.power = 'default' OR m.hardware IS NOT NULL OR r.power_w >= COALESCE(g.least_w, 0e0))
         AND (r.device_count = 1 OR l.hardware IS NOT NULL)
         AND (s.host_byte = 0e0 OR h.hardware IS NOT NULL)
+        AND (s.host_input_byte = 0e0 OR s.dispatch = 'serial' OR h.hardware IS NOT NULL)
 )
 
 SELECT
@@ -56,8 +61,8 @@ SELECT
     -- Kernels of the shape that a device launches.
     launch_count,
     device_count,
-    -- Time of a run in which its devices send one another partial results, and weights and cache come from the host's memory
-    -- before the kernels that read them. [s]
+    -- Time of a run in which its devices send one another partial results, and weights, cache and inputs come from the host's
+    -- memory before the kernels that read them; a processor has them there. [s]
     exchange_s,
     -- Power that the run may draw on average; null when unknown. [W]
     limit_w,

@@ -16,6 +16,7 @@ WITH issued_runs AS (
         r.device_count,
         r.weight_host_fraction,
         r.cache_host_fraction,
+        r.input_host_fraction,
         r.cache_state,
         r.power,
         CASE
@@ -51,6 +52,7 @@ SELECT
     device_count,
     weight_host_fraction,
     cache_host_fraction,
+    input_host_fraction,
     host_factor,
     cache_state,
     power,

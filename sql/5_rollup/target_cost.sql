@@ -19,6 +19,7 @@ SELECT
     c.device_count,
     c.weight_host_fraction,
     c.cache_host_fraction,
+    c.input_host_fraction,
     c.host_factor,
     c.cache_state,
     c.power,

@@ -13,6 +13,7 @@ WITH costs AS (
         r.device_count,
         r.weight_host_fraction,
         r.cache_host_fraction,
+        r.input_host_fraction,
         r.cache_state,
         r.power,
         h.energy_scope,
@@ -55,6 +56,7 @@ paired_targets AS (
         AND b.memory_format = a.memory_format AND b.host_factor = a.host_factor AND b.cache_state = a.cache_state
         AND b.kv_precision = a.kv_precision AND b.device_count = a.device_count
         AND b.weight_host_fraction = a.weight_host_fraction AND b.cache_host_fraction = a.cache_host_fraction
+        AND b.input_host_fraction = a.input_host_fraction
         AND b.power = a.power
 ),
 

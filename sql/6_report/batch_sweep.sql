@@ -8,12 +8,12 @@ WITH best_batches AS (
         MAX(CASE WHEN fits_device THEN throughput_per_s END) OVER (
             PARTITION BY
                 model, hardware, backend, precision, sequence, context, phase, memory_format, engine_version,
-                kv_precision, device_count, weight_host_fraction, cache_host_fraction, host_factor, cache_state, power
+                kv_precision, device_count, weight_host_fraction, cache_host_fraction, input_host_fraction, host_factor, cache_state, power
         ) AS best_throughput_per_s,
         MAX(CASE WHEN fits_device THEN batch END) OVER (
             PARTITION BY
                 model, hardware, backend, precision, sequence, context, phase, memory_format, engine_version,
-                kv_precision, device_count, weight_host_fraction, cache_host_fraction, host_factor, cache_state, power
+                kv_precision, device_count, weight_host_fraction, cache_host_fraction, input_host_fraction, host_factor, cache_state, power
         ) AS largest_fitting_batch
     FROM target_cost
 ),
@@ -24,7 +24,7 @@ saturated_batches AS (
         MIN(CASE WHEN fits_device AND throughput_per_s >= 0.9e0 * best_throughput_per_s THEN batch END) OVER (
             PARTITION BY
                 model, hardware, backend, precision, sequence, context, phase, memory_format, engine_version,
-                kv_precision, device_count, weight_host_fraction, cache_host_fraction, host_factor, cache_state, power
+                kv_precision, device_count, weight_host_fraction, cache_host_fraction, input_host_fraction, host_factor, cache_state, power
         ) AS saturating_batch
     FROM best_batches
 )

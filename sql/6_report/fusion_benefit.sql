@@ -18,7 +18,7 @@ WITH beside_unfused AS (
     WINDOW same_conditions AS (
         PARTITION BY
             s.fused_backend, c.model, c.hardware, c.precision, c.batch, c.sequence, c.context, c.phase, c.memory_format,
-            c.kv_precision, c.device_count, c.weight_host_fraction, c.cache_host_fraction, c.host_factor, c.cache_state, c.power
+            c.kv_precision, c.device_count, c.weight_host_fraction, c.cache_host_fraction, c.input_host_fraction, c.host_factor, c.cache_state, c.power
     )
 )
 

@@ -22,7 +22,7 @@ prefilled_runs AS (
     WINDOW reached AS (
         PARTITION BY
             model, hardware, backend, precision, batch, engine_version, kv_precision, device_count, memory_format,
-            weight_host_fraction, cache_host_fraction, host_factor, cache_state, power
+            weight_host_fraction, cache_host_fraction, input_host_fraction, host_factor, cache_state, power
         ORDER BY reached_tokens
         RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
     )
@@ -60,6 +60,7 @@ SELECT
     d.device_count,
     d.weight_host_fraction,
     d.cache_host_fraction,
+    d.input_host_fraction,
     d.is_simulated,
     -- Tokens of the prompt in the prefill scenario; null without one.
     d.prompt_tokens,

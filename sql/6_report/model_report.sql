@@ -14,6 +14,7 @@ SELECT
     c.context,
     c.phase,
     c.memory_format,
+    c.input_host_fraction,
     c.power,
     c.clock_fraction,
     c.kernel_count,

@@ -52,6 +52,7 @@ counted_pairs AS (
         ON b.model = a.model AND b.sequence = a.sequence AND b.context = a.context AND b.phase = a.phase
         AND b.host_factor = a.host_factor AND b.kv_precision = a.kv_precision AND b.device_count = a.device_count
         AND b.weight_host_fraction = a.weight_host_fraction AND b.cache_host_fraction = a.cache_host_fraction
+        AND b.input_host_fraction = a.input_host_fraction
     WHERE
         CASE WHEN b.hardware <> a.hardware THEN 1 ELSE 0 END
         + CASE WHEN b.batch <> a.batch THEN 1 ELSE 0 END

@@ -1,12 +1,19 @@
--- Every precision policy of a model on a part beside the policy that stands first: fp32 where the part runs it,
--- else the widest that it does. Same backend, sizes and memory format.
+-- Every precision policy of a model on a part beside the policy that stands first: what the backend computes in by default on
+-- the part, else fp32, else the widest that it runs. Same backend, sizes and memory format.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW precision_comparison AS
 WITH ordered_policies AS (
     SELECT
-        *,
-        CASE precision WHEN 'fp32' THEN 0 WHEN 'bf16' THEN 1 WHEN 'fp16' THEN 2 ELSE 3 END AS policy_order
-    FROM target_cost
+        t.*,
+        CASE
+            WHEN t.precision = s.default_precision THEN 0
+            WHEN t.precision = 'fp32' THEN 1
+            WHEN t.precision = 'bf16' THEN 2
+            WHEN t.precision = 'fp16' THEN 3
+            ELSE 4
+        END AS policy_order
+    FROM target_cost AS t
+    INNER JOIN part_support AS s ON s.hardware = t.hardware AND s.backend = t.backend AND s.precision = t.precision
 ),
 
 beside_base AS (
@@ -20,7 +27,7 @@ beside_base AS (
     WINDOW same_conditions AS (
         PARTITION BY
             model, hardware, backend, batch, sequence, context, phase, memory_format, engine_version,
-                kv_precision, device_count, weight_host_fraction, cache_host_fraction, host_factor, cache_state, power
+                kv_precision, device_count, weight_host_fraction, cache_host_fraction, input_host_fraction, host_factor, cache_state, power
         ORDER BY policy_order, precision, scenario_id
     )
 )

@@ -6,7 +6,7 @@ WITH rule_line AS (
     SELECT 'backend|' || backend || '|' || CAST(folds_norm AS VARCHAR)
         || '|' || CAST(stores_wide AS VARCHAR) || '|' || CAST(plans_layout AS VARCHAR)
         || '|' || CAST(plans_memory AS VARCHAR) || '|' || CAST(calls_aten AS VARCHAR)
-        || '|' || CAST(serves AS VARCHAR) AS line
+        || '|' || CAST(serves AS VARCHAR) || '|' || COALESCE(captures, '') AS line
     FROM backend
     UNION ALL
     SELECT 'fusion_rule|' || backend || '|' || producer_class || '|' || consumer_class || '|' || condition

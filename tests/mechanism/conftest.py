@@ -30,13 +30,14 @@ USUAL: Record = {
     "scenario_id": 1, "shape_id": 0, "kernel_id": 0, "operator_id": 0, "tensor_id": 0, "step_id": 0, "candidate": 0,
     "logit_tokens": 0, "logit_power": 0, "chunk_factor": 1.0, "chunk_count": 1.0, "convert_s": 0.0, "cache_convert_ops": 0.0, "reread_cache_byte": 0.0,
     "library_written_byte": 0.0, "library_s": 0.0, "library_energy_j": 0.0, "device_count": 1, "reserve_fraction": 0.0, "exchange_s": 0.0,
-    "weight_host_fraction": 0.0, "cache_host_fraction": 0.0, "host_weight_byte": 0.0, "host_cache_byte": 0.0, "host_byte": 0.0,
+    "weight_host_fraction": 0.0, "cache_host_fraction": 0.0, "input_host_fraction": 0.0, "host_input_byte": 0.0,
+    "host_weight_byte": 0.0, "host_cache_byte": 0.0, "host_byte": 0.0,
     "engine_version": "none", "kv_precision": "none", "split_weight_byte": 0.0, "token_elements": 0.0, "launch_count": 1,
     "compute_precision": "fp32", "storage_precision": "fp32", "memory_format": "nchw", "layout": "nchw",
 }  # fmt: skip
 """What a row holds in these columns unless the test says otherwise; other columns are false where they are true or
 false and null where not, so that a formula that reads what the test left out comes out null."""
-LEFT_OPEN = ("engine_version", "kv_precision", "device_count", "weight_host_fraction", "cache_host_fraction")
+LEFT_OPEN = ("engine_version", "kv_precision", "device_count", "weight_host_fraction", "cache_host_fraction", "input_host_fraction")
 """Columns of a scenario that nobody sets."""
 CONDITIONS: Record = {
     "context": 0, "phase": "forward", "memory_format": "nchw", "host_factor": 1.0, "cache_state": "warm", "power": "default",

@@ -200,7 +200,7 @@ def scenario(scenario_id: int, **fields: Any) -> Scenario:
     values: dict[str, Any] = {
         "batch": 1, "sequence": None, "context": None, "phase": "forward", "precision": "fp32", "backend": "eager",
         "engine_version": None, "kv_precision": None,
-        "device_count": None, "weight_host_fraction": None, "cache_host_fraction": None,
+        "device_count": None, "weight_host_fraction": None, "cache_host_fraction": None, "input_host_fraction": None,
         "memory_format": "nchw", "host_factor": 1.0, "cache_state": "warm", "power": None, "origin": "user",
     }  # fmt: skip
     return Scenario(scenario_id=scenario_id, **(values | fields))

@@ -76,6 +76,7 @@ def _scenario(scenario_id: int, backend: str, precision: str, batch: int = 1, **
         device_count=None,
         weight_host_fraction=None,
         cache_host_fraction=None,
+        input_host_fraction=None,
         host_factor=1.0,
         origin="user",
         **given,

@@ -88,7 +88,22 @@ def test_precision_comparison(gives: Gives, names: list[str], base: str) -> None
             for i, (name, time, energy, byte) in enumerate(rows)
         ],
         assumed_input=[{"precision": name, "assumed_count": 3} for name in names],
+        part_support=[{"precision": name, "default_precision": "int4"} for name in names],
     )  # fmt: skip
+
+
+def test_the_default_policy_of_the_backend_is_the_base(gives: Gives) -> None:
+    """4 s, and not the 8 s of strict single precision."""
+    runs = [("fp32", 8.0), ("mixed", 4.0), ("fp16", 2.0)]
+    gives(
+        "precision_comparison",
+        [{"precision": name, "base_precision": "mixed", "speedup": 4.0 / time} for name, time in runs],
+        by=["precision"],
+        across=["precision", "scenario_id"],
+        target_cost=[{"precision": name, "scenario_id": i, "latency_s": time} for i, (name, time) in enumerate(runs)],
+        assumed_input=[{"precision": name} for name, _ in runs],
+        part_support=[{"precision": name, "default_precision": "mixed"} for name, _ in runs],
+    )
 
 
 def test_of_equal_policies_the_first_is_the_base(gives: Gives) -> None:
@@ -101,6 +116,7 @@ def test_of_equal_policies_the_first_is_the_base(gives: Gives) -> None:
         across=["precision", "scenario_id"],
         target_cost=[{"precision": name, "scenario_id": i, "latency_s": time} for name, i, time in runs],
         assumed_input=[{"precision": name} for name in ("int8", "int9")],
+        part_support=[{"precision": name, "default_precision": "int4"} for name in ("int8", "int9")],
     )
 
 
@@ -458,7 +474,7 @@ def test_llm_serving(gives: Gives) -> None:
     [
         {"memory_format": "nhwc"}, {"host_factor": 2.0}, {"cache_state": "hot"}, {"power": "low"}, {"device_count": 8},
         {"engine_version": "1"}, {"kv_precision": "int8"},
-        {"weight_host_fraction": 0.5}, {"cache_host_fraction": 0.5},
+        {"weight_host_fraction": 0.5}, {"cache_host_fraction": 0.5}, {"input_host_fraction": 0.5},
     ],
 )  # fmt: skip
 def test_a_prompt_under_other_conditions(evaluate: Evaluate, changed: Record) -> None:

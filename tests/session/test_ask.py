@@ -78,6 +78,18 @@ def test_each_part_is_asked_in_a_precision_it_has(method: str, db: Session) -> N
     )
 
 
+def test_a_question_without_a_precision_asks_what_the_backend_computes_in_by_default(db: Session) -> None:
+    """PyTorch takes TF32 in convolutions, TensorRT in products too, where the part has it; on processors all is one."""
+    frame = db.compare("small", on="rtx4090,t4,i7_13700k", backend="eager,tensorrt")
+    assert {(row["hardware"], row["backend"]): row["precision"] for row in frame.iter_rows(named=True)} == {
+        ("rtx4090", "eager"): "torch-fp32", ("rtx4090", "tensorrt"): "tf32", ("t4", "eager"): "torch-fp32",
+        ("t4", "tensorrt"): "fp32", ("i7_13700k", "eager"): "fp32",
+    }  # fmt: skip
+    asked = {"on": "rtx4090", "backend": "tensorrt", "batch": 1}
+    assert db.report("small", **asked).equals(db.report("small", **asked, precision="tf32"))
+    assert set(db.report("small", **asked, section="precisions")["base_precision"]) == {"tf32"}
+
+
 @pytest.mark.parametrize("method", ["memory", "parallel", "opportunities"])
 def test_a_part_without_fp32_is_answered(method: str, db: Session) -> None:
     assert set(getattr(db, method)("small", on="gaudi3")["precision"]) == {"bf16"}

@@ -248,7 +248,7 @@ def test_modules_in_another_precision_take_what_they_take_in_it(tmp_path: Path, 
     with charz.open(path) as db:
         db.ingest(model, no_answers=True)
         before = path.read_bytes()
-        kernels = db.what_if({}, "report", model, **asked, section="kernels", modules={"2": "int8"})
+        kernels = db.what_if({}, "report", model, **asked, precision=None, section="kernels", modules={"2": "int8"})
         memory = db.what_if({}, "report", model, **asked, section="memory", modules={"2": "int8"})
         assert path.read_bytes() == before
         alone = {name: db.report(model, **asked, precision=name, section="kernels") for name in ("fp32", "int8")}

@@ -101,7 +101,7 @@ def scenario(scenario_id: int, backend: str, batch: int = 1, precision: str = "f
     return Scenario(
         scenario_id=scenario_id, batch=batch, sequence=None, context=None, phase="forward", precision=precision,
         backend=backend, engine_version=None, kv_precision=None, device_count=None,
-        weight_host_fraction=None, cache_host_fraction=None, memory_format="nchw", host_factor=1.0,
+        weight_host_fraction=None, cache_host_fraction=None, input_host_fraction=None, memory_format="nchw", host_factor=1.0,
         cache_state="warm", power=None, origin="user",
     )  # fmt: skip
 

@@ -10,6 +10,7 @@ import pytest
 
 from charz.hardware_catalog.calibration import bare, fit, kernels, validation
 from charz.hardware_catalog.calibration.questions import SCORED
+from charz.hardware_catalog.calibration.shipped import bands
 from charz.hardware_catalog.calibration.workbench import Workbench, measured_cases
 from charz.ingest.measurements import files, store
 from charz.ingest.run import run
@@ -68,6 +69,20 @@ def test_a_case_follows_the_policy_of_its_version_and_of_its_backend(database: P
             )
             (followed[precision, software, backend],) = measured_cases(connection)["precision"]
     assert list(followed.values()) == ["amp-fp16@2.4", "amp-fp16", "torch-fp32", "tf32", "fp32", "fp16"]
+
+
+def test_of_many_runs_of_a_part_as_many_are_drawn_for_a_band(database: Path, tmp_path: Path) -> None:
+    """120 of 131 under one backend, the same each time, and the one under the other."""
+    copy = tmp_path / "copy.duckdb"
+    copy.write_bytes(database.read_bytes())
+    with workspace.change(copy) as connection:
+        columns = "* REPLACE (measurement_id + n AS measurement_id, CASE WHEN n = 1000 THEN 'inductor' ELSE backend END AS backend)"
+        connection.execute(
+            f"INSERT INTO measurement SELECT {columns} FROM measurement CROSS JOIN range(1000, 1131) AS r(n) WHERE hardware = '{PART}'"
+        )
+        drawn, again = (measured_cases(connection, bands.DRAWN) for _ in range(2))
+    assert dict(drawn["backend"].value_counts().rows()) == {"eager": bands.DRAWN_ROWS, "inductor": 1}
+    assert drawn["measurement_id"].to_list() == again["measurement_id"].to_list()
 
 
 def test_overview_counts_a_model_named_by_its_name(database: Path) -> None:

@@ -21,8 +21,8 @@ from .generated import graph
 
 ROWS = {
     "hardware_family": "foo,systolic,false,false,foo1,assumption,assumed",
-    "backend": "bar,Bar,bar_unfused,true,false,false,false,false,false,false,false,false,0.1,false,false,,0,,,assumption,assumed\n"
-    "bar_unfused,Bar one by one,,false,true,false,false,false,false,false,false,false,0.1,false,false,,0,,,assumption,assumed",
+    "backend": "bar,Bar,bar_unfused,,true,false,false,false,false,false,false,false,false,0.1,false,false,,0,,,assumption,assumed\n"
+    "bar_unfused,Bar one by one,,,false,true,false,false,false,false,false,false,false,0.1,false,false,,0,,,assumption,assumed",
     "backend_support": "bar,foo,*,true,fp32,graph,0,0,5e-05,1,false,true,,false,,false,false,assumption,assumed",
     "fusion_rule": "\n".join(
         line.replace("tensorrt,", "bar,", 1)
@@ -32,7 +32,7 @@ ROWS = {
     "derivation_rule": "foo_kernel_gap,overhead.overhead_s,foo,*,kernel_gap,*,one,1e-06,s,charz_rule,assumed,Usual",
     "tiling_strategy": "foo_tiles,0,foo,,scratchpad,output_stationary,16,16,64,,,1,1,2,,64,100000,,0,1,1,,assumption,assumed",
     "silicon_rule": "foo_lift,lift,foo,*,*,1,ratio,charz_rule,assumed,An array",
-    "scenario": "100,1,,,forward,fp16,bar,,,,,,nchw,1.0,warm,,charz\n101,1,,,forward,fp16,bar_unfused,,,,,,nchw,1.0,warm,,charz",
+    "scenario": "100,1,,,forward,fp16,bar,,,,,,,nchw,1.0,warm,,charz\n101,1,,,forward,fp16,bar_unfused,,,,,,,nchw,1.0,warm,,charz",
 }
 """All that a family `foo` and a backend `bar` need, by table."""
 

@@ -19,11 +19,12 @@ import duckdb
 import numpy as np
 import polars as pl
 
+from charz.schema import ddl
 from charz.schema.catalog import PredictionBand
 from charz.schema.errors import CharzError
 
 from .. import errors, validation
-from ..questions import SCORED
+from ..questions import MEASURED, SCORED
 from ..rows import FittedRows, shared_rows
 from . import live
 
@@ -33,6 +34,22 @@ _LEAST_ROWS = 12
 _LEAST_ROWS_OF_A_PART = 24
 _TOLERANCE = 0.08
 _NOMINAL = 0.8
+DRAWN_ROWS = 120
+"""Runs of a part under a backend that say enough of it: of more, as many are drawn, the same each time."""
+
+DRAWN = f"""
+    x.measurement_id IN (
+        SELECT measurement_id
+        FROM (
+            SELECT x.measurement_id, ROW_NUMBER() OVER (
+                PARTITION BY x.hardware, x.backend ORDER BY MD5(CAST(x.measurement_id AS VARCHAR)), x.measurement_id
+            ) AS place
+            FROM {MEASURED}
+            WHERE {SCORED} AND x.hardware IS NOT NULL AND x.latency_s > 0 AND x.batch IS NOT NULL AND x.device_count = 1
+        )
+        WHERE place <= {DRAWN_ROWS}
+    )"""
+"""Condition on rows of `measurement` (alias `x`) that are drawn."""
 
 
 def fit(connection: duckdb.DuckDBPyConnection) -> FittedRows:
@@ -65,16 +82,21 @@ def residuals(connection: duckdb.DuckDBPyConnection, shipped: dict[str, pl.DataF
     """Measured over predicted time of the runs on parts without efficiencies of their own under the backend."""
     own = shipped["efficiency"].filter(pl.col("scope").str.starts_with("hardware:") & (pl.col("backend") != "*"))
     fitted = own.select(pl.col("scope").str.strip_prefix("hardware:").alias("hardware"), "backend").unique()
-    frame = validation.predicted(connection, SCORED, overrides=shipped)
+    # What is not asked about is not predicted: most measured runs are of the few parts with fits of their own.
+    pairs = ", ".join(
+        f"({ddl.literal(part)}, {ddl.literal(backend)})" for part, backend in fitted.sort("hardware").rows()
+    )
+    others = f"({DRAWN}) AND (x.hardware, x.backend) NOT IN ({pairs})" if pairs else DRAWN
+    frame = validation.predicted(connection, others, overrides=shipped)
     if not len(frame):
         raise _too_few(0)
-    return _weighed(frame.join(fitted, on=["hardware", "backend"], how="anti"), shipped)
+    return _weighed(frame, shipped)
 
 
 def unknown(connection: duckdb.DuckDBPyConnection, shipped: dict[str, pl.DataFrame]) -> pl.DataFrame:
-    """Measured over predicted time of all runs, predicted as if nothing had been measured; `cell` names family and backend."""
+    """Measured over predicted time of runs, predicted as if nothing had been measured; `cell` names family and backend."""
     assumed = shared_rows(shipped["efficiency"]).filter(pl.col("confidence") == "assumed")
-    frame = validation.predicted(connection, SCORED, efficiency=assumed, overrides={**shipped, "efficiency": assumed})
+    frame = validation.predicted(connection, DRAWN, efficiency=assumed, overrides={**shipped, "efficiency": assumed})
     rows = _weighed(frame, shipped)
     return rows.with_columns(weight=pl.col("weight") / pl.col("weight").sum().over("cell"))
 

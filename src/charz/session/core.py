@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from .engine.endpoint import Endpoint
     from .engine.rows import Manifest
 
-PREFERRED_PRECISIONS = ("fp32", "bf16", "fp16", "int8")
+SINGLE = "fp32"
+"""Single precision, which a question that names none asks in the way that the backend computes it by default."""
+
+PREFERRED_PRECISIONS = (SINGLE, "bf16", "fp16", "int8")
 """Policies a part is asked in when none is named, of which it takes the first it computes in: the model's own
 format where the part has it."""
 
@@ -529,7 +532,7 @@ class Core:
         untrained = self._untrained(models)
         question = self._trained(question, untrained)
         precisions = question.precisions or (*self._stored(models, question), *question.preferred)
-        targets = self._targets(parts, question, precisions, untrained)
+        targets = self._linked(self._targets(parts, question, precisions, untrained), question)
         runs = self._runs(question)
         self._check_engines({backend for _, backend, _ in targets}, runs)
         self._say_left_out(parts, question, precisions, targets, untrained)
@@ -628,7 +631,42 @@ class Core:
             for part, _, precision in sorted(able, key=lambda triple: list(precisions).index(triple[2])):
                 first.setdefault(part, precision)
             able = {triple for triple in able if first[triple[0]] == triple[2]}
+        if not question.precisions:
+            usual = self._usual_policies(untrained)
+            able = {(p, b, usual.get((p, b), policy) if policy == SINGLE else policy) for p, b, policy in able}
         return sorted(able)
+
+    def _linked(self, targets: list[Triple], question: Question) -> list[Triple]:
+        """The targets of which the host reaches the memory as the question wants it, whose inputs may come from there: a
+        processor has them, others need a link. The others are said, or raised where none is left."""
+        if not question.fields.get("input_host_fraction"):
+            return targets
+        query = """
+            SELECT hardware FROM part_link WHERE interconnect = 'pcie'
+            UNION SELECT hardware FROM part_support WHERE dispatch = 'serial'"""
+        linked = {part for (part,) in self.connection().execute(query).fetchall()}
+        found = [target for target in targets if target[0] in linked]
+        if lost := sorted({part for part, *_ in targets} - linked):
+            if not found:
+                next = "ask without --include-transfer, or state an interconnect `pcie` of the part"
+                raise CharzError("no link to the host is stated", ", ".join(lost), next=next)
+            self.messages.warn(f"left out: {', '.join(lost)}, no link to the host is stated")
+        return found
+
+    def usual_policy(self, parts: Sequence[str], backends: Sequence[str]) -> str:
+        """What a question about these that names no precision computes in, or single precision where that is several."""
+        parts = [self.part_name(name) for name in parts] or list(self._scope.hardware)
+        question = Question(hardware=parts, backends=backends)
+        found = {policy for *_, policy in self._targets(parts, question, question.preferred, set())}
+        return found.pop() if len(found) == 1 else SINGLE
+
+    def _usual_policies(self, untrained: Collection[str] = ()) -> dict[tuple[str, str], str]:
+        """What a backend computes in on a part that runs it so, where single precision is asked for and no more is said."""
+        query = """
+            SELECT s.hardware, s.backend, s.default_precision FROM supported_backend AS s
+            JOIN part_support AS p ON p.hardware = s.hardware AND p.backend = s.backend AND p.precision = s.default_precision"""
+        found = self.connection().execute(query).fetchall()
+        return {(part, backend): policy for part, backend, policy in found if policy not in untrained}
 
     def _say_left_out(
         self,
@@ -783,13 +821,14 @@ _DEFAULTS: dict[str, Any] = {
     "sequence": None,
     "context": None,
     "phase": "forward",
-    "precision": "fp32",
+    "precision": SINGLE,
     "backend": "eager",
     "engine_version": None,
     "kv_precision": None,
     "device_count": None,
     "weight_host_fraction": None,
     "cache_host_fraction": None,
+    "input_host_fraction": None,
     "memory_format": "nchw",
     "host_factor": 1.0,
     "cache_state": "warm",

@@ -47,17 +47,20 @@ Part = Annotated[str, Text("Part, e.g. rtx4090; `charz hardware list` shows all.
 Parts = Annotated[Names | None, Text("Parts, again for each or with commas; else every part.")]
 Batch = Annotated[int | None, Text("Samples in one run.", least=1)]
 Sequence_ = Annotated[int | None, Text("Tokens a sample.", least=1)]
-Precision = Annotated[str | None, Text("Precision policy, e.g. fp16.")]
+Precision = Annotated[str | None, Text("Precision policy, e.g. fp16; else what the backend computes in by default.")]
 Backend = Annotated[str | None, Text("Backend, e.g. inductor.")]
 Cache = Annotated[
     str, Text("What the last-level cache holds when a kernel begins: warm, cold, hot or weights_resident.")
 ]
+IncludeTransfer = Annotated[bool, Text("The inputs lie in the host's memory and come over the link before every run.")]
 Cap = Annotated[str | None, Text("Cap on the part: a power mode, e.g. 15w, or a limit in watts, e.g. 150w.")]
 Caps = Annotated[Names | None, Text("Caps on the part: power modes or limits in watts, with commas.")]
 Drawn = Annotated[Amount | None, Text("Most power drawn on average over a run, e.g. 15W.")]
 Batches = Annotated[Sizes | None, Text("Batches: 8, 1,8,64 or 1:256 (doubling).")]
 Sequences = Annotated[Sizes | None, Text("Sequence lengths, as batches.")]
-Precisions = Annotated[Names | None, Text("Precision policies, with commas.")]
+Precisions = Annotated[
+    Names | None, Text("Precision policies, with commas; else what each backend computes in by default.")
+]
 Backends = Annotated[Names | None, Text("Backends, with commas.")]
 Versions = Annotated[Names | None, Text("Versions of the backend, with commas; else the one that is assumed of it.")]
 KvPrecisions = Annotated[Names | None, Text("Formats of keys and values between tokens, with commas, e.g. fp8_e4m3.")]

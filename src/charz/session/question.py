@@ -20,6 +20,7 @@ from .parameters import (
     Caps,
     Context,
     Devices,
+    IncludeTransfer,
     KvPrecisions,
     Models,
     Parts,
@@ -49,7 +50,7 @@ def of_axes(
     precision: Precisions,
     backend: Backends,
     cap: Caps,
-    fields: dict[str, str] | None = None,
+    fields: dict[str, Any] | None = None,
 ) -> Question:
     """A question about every combination of the axes; what is left open takes the defaults."""
     return Question(
@@ -73,6 +74,7 @@ def single(
     backend: Backend = None,
     cache: Cache = "warm",
     cap: Cap = None,
+    include_transfer: IncludeTransfer = False,
 ) -> Question:
     """A question about one target; what is left open takes the defaults."""
     return Question(
@@ -83,8 +85,13 @@ def single(
         [precision] if precision else [],
         [backend] if backend else [],
         [cap] if cap else [],
-        fields={"cache_state": cache_state(cache)},
+        fields={"cache_state": cache_state(cache), **transferred(include_transfer)},
     )
+
+
+def transferred(includes: bool) -> dict[str, float]:
+    """The condition that all inputs come over the host's link before a run, where that is included."""
+    return {"input_host_fraction": 1.0} if includes else {}
 
 
 def served(

@@ -83,6 +83,7 @@ def test_sql_computes_the_same_fingerprint(watched):
     "edit",
     [
         "UPDATE backend SET folds_norm = NOT folds_norm WHERE backend = 'inductor'",
+        "UPDATE backend SET captures = 'eager' WHERE backend = 'inductor_graph'",
         "UPDATE operator_class SET is_foldable = FALSE WHERE operator_class = 'linear'",
         "DELETE FROM fusion_rule WHERE backend = 'xla' AND producer_class = 'conv'",
         "UPDATE precision_policy SET weight_precision = 'fp4' WHERE policy = 'w4a16' AND operator_class = 'linear'",
@@ -119,6 +120,8 @@ def test_another_compiler_has_another_fingerprint(rows, monkeypatch):
             "'sometimes' is not one of",
         ),
         ("UPDATE fusion_rule SET backend = 'tvm' WHERE backend = 'xla'", "backend 'tvm' is not a row of backend"),
+        ("UPDATE backend SET captures = 'tvm' WHERE backend = 'eager_graph'", "eager_graph: captures 'tvm' is not one of"),
+        ("UPDATE backend SET captures = 'eager_graph' WHERE backend = 'xla'", "captures 'eager_graph' is not one of"),
         ("UPDATE precision_policy SET rule = 'halve' WHERE policy = 'fp16'", "rule 'halve' is not one of"),
         ("UPDATE precision_policy SET compute_precision = NULL WHERE policy = 'fp16'", "needs a compute_precision"),
         ("UPDATE precision_policy SET weight_precision = 'fp7' WHERE policy = 'fp16'", "'fp7' is not one of"),

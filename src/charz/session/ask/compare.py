@@ -17,6 +17,7 @@ from ..parameters import (
     Caps,
     Context,
     Devices,
+    IncludeTransfer,
     KvPrecisions,
     Models,
     Parts,
@@ -27,7 +28,7 @@ from ..parameters import (
     Top,
     Versions,
 )
-from ..question import TARGET, of_axes, served
+from ..question import TARGET, of_axes, served, transferred
 
 _COMPARED = (
     *TARGET, "power", "latency_s", "throughput_per_s", "energy_per_sample_j", "average_power_w", "edp_js", "bottleneck",
@@ -84,13 +85,16 @@ class Compare(Core):
         devices: Devices = None,
         version: Versions = None,
         kv_precision: KvPrecisions = None,
+        include_transfer: IncludeTransfer = False,
         top: Top = 60,
         section: Literal["cost", "memory"] = "cost",
     ) -> Rows:
         """Compare models on parts: time, energy, energy-delay product, memory and what sets the pace; or, with --by, their
         operators, classes of operators or modules, the slowest first, each with its share of the run."""
         held = cache_state(cache)
-        asked = of_axes(models, on, batch, sequence, precision, backend, cap, {"cache_state": held})
+        asked = of_axes(
+            models, on, batch, sequence, precision, backend, cap, {"cache_state": held, **transferred(include_transfer)}
+        )
         question = served(asked, phase, context, devices, version, kv_precision)
         if by is not None:
             return self._divided(question, one_of("division", by, _PIECES), depth, top)

@@ -15,6 +15,7 @@ from ..parameters import (
     Caps,
     Context,
     Devices,
+    IncludeTransfer,
     KvPrecisions,
     Models,
     Parts,
@@ -24,7 +25,7 @@ from ..parameters import (
     Text,
     Versions,
 )
-from ..question import TARGET, of_axes, served
+from ..question import TARGET, of_axes, served, transferred
 
 _COST = (
     *TARGET, "latency_s", "throughput_per_s", "price_usd_per_hour", "price_basis", "inference_usd", "million_inference_usd",
@@ -65,13 +66,14 @@ class Cost(Core):
         devices: Devices = None,
         version: Versions = None,
         kv_precision: KvPrecisions = None,
+        include_transfer: IncludeTransfer = False,
     ) -> Rows:
         """Price a sample and a million of them, runs that do not fit last. Without --co2 no CO2 is given: charz knows no rate."""
         for option, value in {"--co2": co2, "--kwh": kwh, "--overhead": overhead}.items():
             if value is not None and not math.isfinite(value):
                 raise CharzError("not a finite number", f"{option} {value}")
         asked = served(
-            of_axes(models, on, batch, sequence, precision, backend, cap),
+            of_axes(models, on, batch, sequence, precision, backend, cap, transferred(include_transfer)),
             phase,
             context,
             devices,

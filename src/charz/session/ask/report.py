@@ -12,7 +12,21 @@ from charz.schema.errors import CharzError
 from ..answer import Rows, answer
 from ..axes import names
 from ..core import Core, Question
-from ..parameters import Backend, Batch, Cache, Cap, File, Force, Model, Names, Precision, Sequence_, Text, Top
+from ..parameters import (
+    Backend,
+    Batch,
+    Cache,
+    Cap,
+    File,
+    Force,
+    IncludeTransfer,
+    Model,
+    Names,
+    Precision,
+    Sequence_,
+    Text,
+    Top,
+)
 from ..question import single
 from ..scoped import Scoped
 from . import chrome_trace
@@ -198,6 +212,7 @@ class Report(Core):
         backend: Backend = None,
         cache: Cache = "warm",
         cap: Cap = None,
+        include_transfer: IncludeTransfer = False,
         top: Top = 10,
         html: Annotated[File | None, Text("Write the whole report as one page that opens anywhere.")] = None,
         trace: Annotated[File | None, Text("Write the predicted execution as a Chrome trace, which Perfetto opens.")] = None,
@@ -214,7 +229,7 @@ class Report(Core):
             raise CharzError(
                 "a report is of one part", ", ".join(parts) or "none named", next="`charz compare`, or --html page.html"
             )
-        question = single(model, parts[0], batch, sequence, precision, backend, cache, cap)
+        question = single(model, parts[0], batch, sequence, precision, backend, cache, cap, include_transfer)
         written = []
         if html is not None:
             conditions = {
@@ -224,6 +239,7 @@ class Report(Core):
                 "backend": backend,
                 "cache": cache,
                 "cap": cap,
+                "include_transfer": include_transfer or None,
             }
             user_file.check(Path(html), force)
             user_file.write(

@@ -123,7 +123,7 @@ class Sql(Core):
     ) -> Scoped:
         if batch or sequence or precision or backend:
             one = [batch] if batch else [], [sequence] if sequence else []
-            return self.asked(Question(models, parts, *one, [precision or "fp32"], [backend] if backend else []))
+            return self.asked(Question(models, parts, *one, [precision] if precision else [], [backend] if backend else []))
         return self.scope(models=models, hardware=parts).whole() if models or parts else self.whole()
 
     def _on_engine(self, text: str, *narrowing: Any, timeout_s: float) -> pyarrow.Table | None:

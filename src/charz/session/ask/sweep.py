@@ -15,6 +15,7 @@ from ..parameters import (
     Batches,
     Cache,
     Caps,
+    IncludeTransfer,
     Models,
     Parts,
     Precisions,
@@ -22,7 +23,7 @@ from ..parameters import (
     Sizes,
     Text,
 )
-from ..question import TARGET, of_axes
+from ..question import TARGET, of_axes, transferred
 
 _SWEPT = (
     *TARGET, "power", "latency_s", "throughput_per_s", "sample_j", "peak_memory_byte", "fits_device", "throughput_fraction",
@@ -47,6 +48,7 @@ class Sweep(Core):
         resolution: Annotated[Sizes | None, Text("Image sides, e.g. 192,224,288.")] = None,
         memory_format: Annotated[str, Text("nchw or nhwc.")] = "nchw",
         cache: Cache = "warm",
+        include_transfer: IncludeTransfer = False,
     ) -> Rows:
         """Sweep models over every combination of the axes given, and mark where each part saturates.
 
@@ -55,7 +57,7 @@ class Sweep(Core):
         one_of("memory format", memory_format, MEMORY_FORMATS)
         wanted = self._at_resolutions(names(models), sizes(resolution))
         held = cache_state(cache)
-        conditions = {"memory_format": memory_format, "cache_state": held}
+        conditions = {"memory_format": memory_format, "cache_state": held, **transferred(include_transfer)}
         question = of_axes(wanted, on, batch, sequence, precision, backend, cap, conditions)
         order = "ORDER BY model, hardware, backend, precision, sequence, batch"
         return self.asked(question, "batch_sweep").rows("batch_sweep", _SWEPT, order)

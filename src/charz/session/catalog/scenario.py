@@ -11,7 +11,8 @@ from charz.schema.errors import CharzError
 from ..answer import Rows, answer, of_query
 from ..axes import cache_state, names, one_of
 from ..core import Core
-from ..parameters import Cache, Cap, Names, Text
+from ..parameters import Cache, Cap, IncludeTransfer, Names, Text
+from ..question import transferred
 
 
 class Scenario:
@@ -33,12 +34,15 @@ class Scenario:
         sequence: Annotated[int | None, Text("Tokens a sample.", least=1)] = None,
         context: Annotated[int | None, Text("Tokens attended to.", least=1)] = None,
         phase: Annotated[str, Text("forward, prefill or decode.")] = "forward",
-        precision: Annotated[Names, Text("Precision policies, with commas.")] = "fp32",
+        precision: Annotated[
+            Names | None, Text("Precision policies, with commas; else what each backend computes in by default.")
+        ] = None,
         backend: Annotated[Names | None, Text("Backends, with commas; else each family's own.")] = None,
         memory_format: Annotated[str, Text("nchw or nhwc.")] = "nchw",
         host_factor: Annotated[float, Text("Host time over the reference.", least=0.0)] = 1.0,
         cache: Cache = "warm",
         cap: Cap = None,
+        include_transfer: IncludeTransfer = False,
     ) -> Rows:
         """Add a scenario, or one for each family's default backend."""
         fields: dict[str, Any] = {
@@ -50,16 +54,19 @@ class Scenario:
             "host_factor": host_factor,
             "cache_state": cache_state(cache),
             "power": cap,
+            **transferred(include_transfer),
         }
         session = self.session
         session.conditions(fields)  # what cannot be is said before a file is made
         session.connection(create=True)
         session.check_run(names(backend), names(precision))
-        query = "SELECT DISTINCT backend FROM supported_backend WHERE is_default AND NOT serves ORDER BY backend"
-        backends = names(backend) or [name for (name,) in session.connection().execute(query).fetchall()]
-        wanted = [
-            session.conditions({**fields, "backend": b, "precision": p}) for p in names(precision) for b in backends
-        ]
+        named = names(backend)
+        which = "list_contains(?, backend)" if named else "is_default AND NOT serves"
+        query = f"SELECT DISTINCT default_precision, backend FROM supported_backend WHERE {which} ORDER BY ALL"
+        usual = session.connection().execute(query, [named] if named else []).fetchall()
+        backends = named or [*dict.fromkeys(name for _, name in usual)]
+        pairs = [(p, b) for p in names(precision) for b in backends] or usual
+        wanted = [session.conditions({**fields, "backend": b, "precision": p}) for p, b in pairs]
         rows, held = session.numbered(wanted)
         new: Sequence[dict[str, Any]] = []
         if not held.issuperset(row["scenario_id"] for row in rows):

@@ -146,7 +146,9 @@ class WhatIf(Core):
 
     def _mixed(self, model: str, modules: Mapping[str, str], options: Mapping[str, Any]) -> tuple[Any, _Variants]:
         """A session that has the model under a policy of its own too, and the options that ask for it, those as it is first."""
-        (base, *others) = names(options.get("precision")) or ["fp32"]
+        (base, *others) = names(options.get("precision")) or [
+            self.usual_policy(names(options.get("on")), names(options.get("backend")))
+        ]
         if others:
             raise CharzError("several precisions of the rest", ", ".join((base, *others)), next="name one")
         self.check_run((), (base, *modules.values()))
@@ -154,7 +156,7 @@ class WhatIf(Core):
         wanted = {name: model_sizes.own(self, model)}
         session, found = self._copied(repr((model, base, name)), wanted, statement)
         model_sizes.check_modules(session, found[name], modules)
-        several = "precision" in options and not isinstance(options["precision"], str)
+        several = isinstance(options.get("precision"), list)
         return session, {
             label: (found[name], {"precision": [precision] if several else precision})
             for label, precision in ((AS_IS, base), (name, name))
