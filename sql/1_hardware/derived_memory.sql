@@ -19,7 +19,7 @@ fitting_rules AS (
         l.level,
         l.scope,
         r.quantity,
-        {'derivation_rule': r.derivation_rule, 'value': r.value * b.value} AS derived,
+        {'derivation_rule': r.derivation_rule, 'basis': r.basis, 'value': r.value * b.value} AS derived,
         ROW(
             CASE WHEN r.architecture = '*' THEN 0 ELSE LENGTH(r.architecture) END, r.row_key <> '*', r.scope <> '*'
         ) AS closeness
@@ -46,6 +46,8 @@ SELECT
     scope,
     -- Rule it comes from.
     derived.derivation_rule,
+    -- What the rule multiplies (`part_basis`).
+    derived.basis,
     -- What the rule gives, in the unit of the quantity.
     derived.value
 FROM closest_rules

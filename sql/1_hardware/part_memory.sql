@@ -1,5 +1,5 @@
 -- Memory levels of every part, stated and derived: a bandwidth that nobody states follows from its rule, a stated one moves
--- with what its rule rests on.
+-- with the units and clock that its rule rests on, but not with main memory: a wider one makes nothing on the chip wider.
 -- Grain: hardware, level
 CREATE VIEW part_memory AS
 WITH derived_levels AS (
@@ -9,6 +9,7 @@ WITH derived_levels AS (
         scope,
         MAX(CASE WHEN quantity = 'memory.capacity_byte' THEN value END) AS capacity_byte,
         MAX(CASE WHEN quantity = 'memory.bandwidth_byte_per_s' THEN value END) AS bandwidth_byte_per_s,
+        MAX(CASE WHEN quantity = 'memory.bandwidth_byte_per_s' AND basis <> 'dram' THEN value END) AS followed_byte_per_s,
         MAX(CASE WHEN quantity = 'memory.unit_bandwidth_byte_per_s' THEN value END) AS unit_bandwidth_byte_per_s
     FROM derived_memory
     GROUP BY hardware, level, scope
@@ -35,7 +36,7 @@ SELECT
     -- Peak bandwidth, of one unit's share where scope is `unit`; null when neither stated nor derived. [byte/s]
     COALESCE(
         m.bandwidth_byte_per_s
-        * COALESCE(r.bandwidth_byte_per_s / NULLIF(COALESCE(s.derived_value, m.derived_byte_per_s), 0e0), 1e0),
+        * COALESCE(r.followed_byte_per_s / NULLIF(COALESCE(s.derived_value, m.derived_byte_per_s), 0e0), 1e0),
         r.bandwidth_byte_per_s
     ) AS bandwidth_byte_per_s,
     -- Most that one compute unit alone draws of a level that all share; null when unknown. [byte/s]

@@ -13,6 +13,8 @@ following_numbers AS (
     FROM traced_number AS t
     INNER JOIN derivation_input AS i ON i.basis = t.basis
     INNER JOIN edited_numbers AS e ON e.hardware = t.hardware AND e.field LIKE i.field AND e.field <> t.field
+    -- A stated bandwidth on the chip does not follow main memory (`part_memory`).
+    WHERE t.basis <> 'dram' OR t.stated_value IS NULL
 )
 
 SELECT

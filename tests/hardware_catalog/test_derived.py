@@ -176,6 +176,22 @@ def test_the_clock_of_matrix_units_moves_with_the_boost_clock(small: duckdb.Duck
     assert after[field]["follows_edit"]
 
 
+def test_a_wider_main_memory_makes_no_stated_bandwidth_on_the_chip_wider(small: duckdb.DuckDBPyConnection) -> None:
+    """The vector memory of a TPU follows its rule, 22 times main memory, where nobody states it, and stands where somebody does."""
+    field, part = "memory.scratchpad.bandwidth_byte_per_s", "tpu_v4"
+    wider = f"UPDATE hardware_memory SET bandwidth_byte_per_s = 2 * bandwidth_byte_per_s WHERE hardware = '{part}' AND level = 'dram'"
+    stated = f"UPDATE hardware_memory SET bandwidth_byte_per_s = 3e13 WHERE hardware = '{part}' AND level = 'scratchpad'"
+    with small:
+        before = numbers(small, part)[field]
+        small.execute(wider)
+        moved = numbers(small, part)[field]
+        assert before["stated_value"] is None and moved["value"] == pytest.approx(2 * before["value"])
+        small.execute(stated)
+        small.execute(wider)
+        held = numbers(small, part)[field]
+    assert held["value"] == 3e13 and not held["follows_edit"]
+
+
 def test_a_number_taken_away_follows_its_rule(small: duckdb.DuckDBPyConnection) -> None:
     """10 units x 1,024 operations a clock x 1 GHz."""
     with small:
