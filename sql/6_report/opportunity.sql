@@ -128,6 +128,7 @@ SELECT
     -- The trade in words.
     CASE
         WHEN p.kind = 'batch' AND p.saved_latency_s < 0e0 THEN 'each result waits for the whole batch'
+        WHEN p.kind = 'precision' AND p.saved_s < 0e0 THEN 'takes longer, and accuracy must be checked'
         WHEN p.kind = 'precision' THEN 'accuracy must be checked'
         WHEN p.kind = 'backend' THEN 'the model must compile for it'
         WHEN p.kind = 'cache' THEN 'nothing else may use the cache'

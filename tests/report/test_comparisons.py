@@ -210,6 +210,8 @@ CHOICES: list[tuple[Record, tuple[Any, ...] | None]] = [
      ("batch", "batch 2", 2.5, 0.0, 0.0, 0.0, 1.0, "none known")),
     ({"scenario_id": 4, "precision": "fp16", "sample_s": 3.0},
      ("precision", "fp16", 1.0, 0.0, 0.0, 0.0, 0.0, "accuracy must be checked")),
+    ({"scenario_id": 10, "precision": "bf16", "sample_s": 5.0, "sample_j": 4.0},
+     ("precision", "bf16", -1.0, 4.0, 0.0, 0.0, 0.0, "takes longer, and accuracy must be checked")),
     ({"scenario_id": 5, "backend": "inductor", "sample_s": 3.0},
      ("backend", "inductor", 1.0, 0.0, 0.0, 0.0, 0.0, "the model must compile for it")),
     ({"scenario_id": 6, "memory_format": "nhwc", "sample_s": 5.0, "sample_j": 4.0},
