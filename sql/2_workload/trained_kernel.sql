@@ -21,7 +21,7 @@ SELECT
     -- Kernels.
     CAST(COUNT(*) AS BIGINT) AS kernel_count,
     -- Views that the host dispatches before them.
-    CAST(SUM(k.issued_view_count) AS BIGINT) AS view_count
+    CAST(SUM(k.view_count) AS BIGINT) AS view_count
 FROM run_kernel AS k
 INNER JOIN model AS m ON m.model = k.model
 INNER JOIN split_kernel AS s

@@ -121,6 +121,7 @@ SELECT
     END AS expert_s,
     -- What context parallel passes on, as far as attentions do not hide it. [s]
     (1e0 + repeats) * GREATEST(0e0, turn_s - core_s) + GREATEST(0e0, 2e0 * turn_s - core_backward_s) AS context_s,
-    -- Host time to issue both passes of all layers and what stands before and behind them. [s]
-    ((1e0 + repeats) * forward_host_s + backward_host_s) * layer_factor AS host_s
+    -- Host time to issue both passes of all layers. [s]
+    ((1e0 + repeats) * forward_host_s + backward_host_s) * layer_factor AS host_s,
+    end_host_s
 FROM computed_times

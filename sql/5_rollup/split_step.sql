@@ -62,7 +62,7 @@ data_times AS (
     SELECT
         *,
         GREATEST(
-            0e0, stage_share * host_s - compute_s - again_s - shared_s - stage_share * (expert_s + context_s)
+            0e0, stage_share * host_s + end_host_s - compute_s - again_s - shared_s - stage_share * (expert_s + context_s)
         ) AS waiting_s,
         CASE WHEN replicas = 1 THEN 0e0 WHEN zero_stage = 0 THEN
             ring_time(replicas, reduce_byte * dense_count, 1e0, 0e0, 0e0, replica_byte_per_s, collective_call_s, replica_step_s)

@@ -93,7 +93,8 @@ def test_split_memory(gives: Gives) -> None:
 SUMS = {
     "forward_split_s": 16.0, "forward_whole_s": 8.0, "backward_split_s": 32.0, "backward_whole_s": 16.0, "backward_weighted_s": 24.0,
     "forward_core_s": 4.0, "backward_core_s": 8.0, "first_split_s": 2.0, "first_whole_s": 2.0, "last_split_s": 4.0, "last_whole_s": 4.0,
-    "forward_host_s": 3.0, "backward_host_s": 6.0, "run_call_s": 1.0, "dynamic_energy_j": 90.0, "forward_energy_j": 30.0, "static_w": 5.0,
+    "forward_host_s": 3.0, "backward_host_s": 6.0, "end_host_s": 1.5, "run_call_s": 1.0,
+    "dynamic_energy_j": 90.0, "forward_energy_j": 30.0, "static_w": 5.0,
     "dram_byte_per_s": 100.0, "dense_ops_per_s": 50.0, "fault": None,
 }  # fmt: skip
 TIMES = {
@@ -106,7 +107,7 @@ TIMES = {
     "expert_s": 0.5 * 192.0 / (4 * 4.0) + 48 * 1.5,
     # A turn: half of 128 byte over 2 devices, and 8 steps; forward behind 4 s, twice, backward two turns behind 8 s.
     "context_s": 2 * (3.2 + 4.0 - 4.0) + (14.4 - 8.0),
-    "host_s": 24.0,
+    "host_s": 24.0, "end_host_s": 1.5,
 }  # fmt: skip
 
 
@@ -124,9 +125,12 @@ def test_split_micro_batch(gives: Gives) -> None:
     )
 
 
-def test_split_step(gives: Gives) -> None:
-    """Two stages with two groups of layers each, four micro batches."""
+@pytest.mark.parametrize(("host_s", "end_host_s"), [(24.0, 1.5), (1000.0, 20.0)])
+def test_split_step(gives: Gives, host_s: float, end_host_s: float) -> None:
+    """Two stages with two groups of layers each, four micro batches; a host that issues half of the layers and the ends for longer
+    than the device takes lets it wait."""
     layers = 0.5 * (24 + 48 + 24 + TIMES["tensor_s"] + TIMES["expert_s"] + TIMES["context_s"])
+    shared = 0.5 * (TIMES["tensor_s"] + TIMES["expert_s"] + TIMES["context_s"])
     dense = 3 / 4 * (17.25 * (4 + 2)) / 2 + 2 * 1 + 3 * 0.25 * 2
     experts = 1 / 2 * (5 * (4 + 2)) / 2 + 2 * 1 + 1 * 0.25 * 2
     gives(
@@ -136,7 +140,8 @@ def test_split_step(gives: Gives) -> None:
                 "split": "s", "compute_s": 4 * (36.0 + 4.0), "recompute_s": 48.0,
                 "tensor_s": 4 * (0.5 * TIMES["tensor_s"] + TIMES["end_tensor_s"]), "expert_s": 2 * TIMES["expert_s"],
                 "context_s": 2 * TIMES["context_s"], "send_s": 4.5 * 4 * (8 / (4 * 4.0) + 0.125), "bubble_s": layers / 2,
-                "host_s": 1.0, "sync_s": dense + experts,
+                "host_s": 1.0 + 4 * max(0.0, 0.5 * host_s + end_host_s - 40.0 - 12.0 - TIMES["end_tensor_s"] - shared),
+                "sync_s": dense + experts,
                 "data_s": max(dense + experts - 0.5 * 36.0, (dense + experts) / 4),
                 "optimizer_s": 30 / 50 * (17.25 / 4 + 5 / 2), "dynamic_energy_j": 4 * 2 * 2 * (90.0 + 30.0),
             }
@@ -144,6 +149,7 @@ def test_split_step(gives: Gives) -> None:
         within=["split"],
         split_micro_batch=[
             TIMES
+            | {"host_s": host_s, "end_host_s": end_host_s}
             | {name: MEMORY[name] for name in ("layers", "layer_factor", "stage_share", "whole_parts")}
             | {name: SUMS[name] for name in ("dram_byte_per_s", "dense_ops_per_s", "static_w", "run_call_s", "dynamic_energy_j")}
             | {"forward_energy_j": SUMS["forward_energy_j"], "overlap_fraction": 0.5}
@@ -231,8 +237,9 @@ def test_training_sum(gives: Gives) -> None:
         [
             {"forward_split_s": 3.0, "forward_whole_s": 4.0, "backward_split_s": 8.0 + 16.0, "backward_whole_s": 32.0,
              "backward_weighted_s": 8.0, "forward_core_s": 2.0, "backward_core_s": 16.0, "first_split_s": 64.0, "first_whole_s": 128.0,
-             "last_split_s": 256.0, "last_whole_s": 512.0, "forward_host_s": 5 * (2 * 0.5 + 3 * 0.25) * 2.0,
-             "backward_host_s": 5 * (2 * 0.5 + 3 * 0.25) * 2.0, "dynamic_energy_j": 1023.0, "forward_energy_j": 7.0}
+             "last_split_s": 256.0, "last_whole_s": 512.0, "forward_host_s": 3 * (2 * 0.5 + 3 * 0.25) * 2.0,
+             "backward_host_s": 3 * (2 * 0.5 + 3 * 0.25) * 2.0, "end_host_s": 4 * (2 * 0.5 + 3 * 0.25) * 2.0,
+             "dynamic_energy_j": 1023.0, "forward_energy_j": 7.0}
         ],
         trained_kernel=[
             {"shape_id": i, "place": place, "is_backward": back, "split": split, "is_split": split != "whole", "is_core": core,
