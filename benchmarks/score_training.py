@@ -3,15 +3,14 @@
     python -m benchmarks.score_training DATABASE [--measurements ../shared/measurements] [--fit] [--markdown FILE]
 
 Rows of grade A of llm-foundry, NeMo, Megatron-Bridge and torchtitan with all degrees stated, and the eight times of Megatron
-(Korthikanti et al. 2022, table 5). A model is in the database with two of its layers, under the name in `MODELS`; splits say how many
-it has. Of a framework at most three factors are fitted (`framework`): the time of its kernels, how much of the replicas' and how
-much of tensor parallel's communication is hidden. The tables of left-out models and parts fit them anew without the rows that
-they score. `--fit` prints the factors that fit best.
+(Korthikanti et al. 2022, table 5). A model is in the database with two of its layers (`benchmarks.training_models`), under the
+name in `MODELS`; splits say how many it has. Of a framework at most three factors are fitted (`framework`): the time of its
+kernels, how much of the replicas' and how much of tensor parallel's communication is hidden. The tables of left-out models and
+parts fit them anew without the rows that they score. `--fit` prints the factors that fit best.
 """
 
 from __future__ import annotations
 
-import argparse
 import itertools
 from pathlib import Path
 from typing import Any
@@ -66,16 +65,7 @@ DEGREES = ("tensor", "pipeline", "interleave", "context", "data", "expert", "mic
 
 def main() -> None:
     """Print or write the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("database", type=Path, help="file with the models")
-    parser.add_argument(
-        "--measurements", type=Path, default=Path("../shared/measurements"), help="folder of serving.parquet"
-    )
-    parser.add_argument("--fit", action="store_true", help="print the best factors of each framework")
-    parser.add_argument("--markdown", type=Path, help="write the page there")
-    parser.add_argument("--rows", type=Path, help="write every scored row there, as parquet")
-    options = parser.parse_args()
-    page.print_wide(4)
+    options = page.scoring(__doc__, "factors of each framework")
     with charz.open(options.database) as db:
         cases = pl.concat([measured(options.measurements, db), megatron(db)], how="diagonal")
         known = {row[0]: tuple(row[1:]) for row in db.sql(_FACTORS).rows()}

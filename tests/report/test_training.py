@@ -25,17 +25,26 @@ OPTIMIZER = {
     "optimizer": "adam", "gradient_byte": 4.0, "master_byte": 4.0, "state_byte": 8.0, "moved_byte": 30.0, "bandwidth_fraction": 0.5,
 }  # fmt: skip
 RUN: dict[str, Any] = {
-    "block_count": 4, "parameter_byte": 2.0, "first_weight_byte": 10.0, "last_weight_byte": 14.0, "block_weight_byte": 80.0,
-    "tied_weight_byte": 8.0, "end_split_weight_byte": 12.0, "block_split_weight_byte": 72.0, "expert_weight_byte": 40.0,
-    "forward_reduce_byte": 16.0, "backward_reduce_byte": 24.0, "forward_reduce_count": 8, "backward_reduce_count": 8,
-    "end_reduce_byte": 4.0, "end_reduce_count": 2, "forward_exchange_byte": 32.0, "backward_exchange_byte": 32.0,
-    "forward_exchange_count": 8, "hidden_byte": 8.0, "split_saved_byte": 96.0, "whole_saved_byte": 32.0, "core_saved_byte": 16.0,
+    "parameter_byte": 2.0, "split_saved_byte": 96.0, "whole_saved_byte": 32.0, "core_saved_byte": 16.0,
     "end_split_saved_byte": 8.0, "end_whole_saved_byte": 4.0, "kv_byte": 64.0, "block_macs": 100.0, "end_macs": 10.0, "core_macs": 20.0,
     "adapter_width": 6.0,
 }  # fmt: skip
+LAYERED: dict[str, Any] = {
+    "block_count": 4, "first_weight_byte": 10.0, "last_weight_byte": 14.0, "block_weight_byte": 80.0,
+    "tied_weight_byte": 8.0, "end_split_weight_byte": 12.0, "block_split_weight_byte": 72.0, "expert_weight_byte": 40.0,
+    "forward_reduce_byte": 16.0, "backward_reduce_byte": 24.0, "forward_reduce_count": 8, "backward_reduce_count": 8,
+    "end_reduce_byte": 4.0, "end_reduce_count": 2, "block_gather_byte": 6.0, "block_gather_count": 2, "end_gather_byte": 10.0,
+    "end_gather_count": 1, "forward_exchange_byte": 32.0, "backward_exchange_byte": 32.0, "forward_exchange_count": 8,
+    "hidden_byte": 8.0,
+}  # fmt: skip
+WEIGHT = {
+    "split": "s", "layers": 8.0, "layer_factor": 2.0, "stage_share": 0.5, "whole_parts": 2,
+    # Layers: (72 - 40) / 2 + 8 = 24 and of experts 40 / 4 = 10, twice a half of them; ends 14 less half of its split half.
+    "layer_byte": 24.0, "own_expert_byte": 10.0, "end_byte": 10.5,
+}  # fmt: skip
+
 MEMORY = {
     "split": "s", "layers": 8.0, "layer_factor": 2.0, "stage_share": 0.5, "whole_parts": 2, "replicas": 4, "expert_replicas": 2.0,
-    # Layers: (72 - 40) / 2 + 8 = 24 and of experts 40 / 4 = 10, twice a half of them; ends 14 less half of its split half.
     "dense_byte": 24.0 + 10.5, "expert_byte": 10.0, "dense_count": 17.25, "expert_count": 5.0, "parameter_byte": 2.0, "unpacked_byte": 0.0,
     "weight_byte": 44.5, "gradient_byte": 4 * 22.25, "optimizer_byte": 12 * (17.25 / 4 + 5 / 2),
     # Inputs of 8 layers, 8 byte each over 4 devices; 2 of 4 micro batches in half of the layers, 1 + 1/4 times; one layer's results of
@@ -71,6 +80,18 @@ def test_split_link(gives: Gives) -> None:
     )  # fmt: skip
 
 
+def test_split_weight(gives: Gives) -> None:
+    gives("split_weight", [WEIGHT], within=["split"], layered_run=[LAYERED], device_split=[SPLIT])
+
+
+def test_weights_before_and_behind_the_layers_without_a_pipeline(gives: Gives) -> None:
+    """Both ends, of which 12 are split in two and 8 of those stand there twice."""
+    gives(
+        "split_weight", [{"split": "s", "stage_share": 1.0, "end_byte": (12 - 8) / 2 + 12.0}], within=["split"], layered_run=[LAYERED],
+        device_split=[SPLIT | {"pipeline": 1}],
+    )  # fmt: skip
+
+
 def test_split_memory(gives: Gives) -> None:
     gives(
         "split_memory",
@@ -84,6 +105,8 @@ def test_split_memory(gives: Gives) -> None:
         ],
         within=["split"],
         trained_run=[RUN],
+        split_weight=[WEIGHT],
+        layered_run=[LAYERED],
         device_split=[SPLIT],
         optimizer=[OPTIMIZER],
         precision=[{"precision": "fp4", "bits": 4.0}],
@@ -100,9 +123,10 @@ SUMS = {
 TIMES = {
     # Kernels take twice as long, of twice the layers, on 2 x 2 devices.
     "split": "s", "forward_s": 24.0, "backward_s": 48.0, "recompute_s": 24.0, "first_s": 2.0, "last_s": 4.0,
-    # (2 x 16 + 24) byte twice over 2, 24 calls twice: half a sum of 56 byte goes twice, half of it is hidden.
-    "tensor_s": 0.5 * (0.5 * 2 * 56.0 / 10.0 + 48 * (1.0 + 2 * 0.5)),
-    "end_tensor_s": 0.5 * (0.5 * 2 * 2.0 / 10.0 + 2 * (1.0 + 2 * 0.5)),
+    # (2 x 16 + 24) byte twice over 2, 24 calls twice: half a sum of 56 byte goes twice; three times 6 byte collected once in 2 calls;
+    # half of it is hidden.
+    "tensor_s": 0.5 * (0.5 * (2 * 56.0 + 18.0) / 10.0 + 48 * (1.0 + 2 * 0.5) + 12 * (1.0 + 0.5)),
+    "end_tensor_s": 0.5 * (0.5 * (2 * 2.0 + 10.0) / 10.0 + 2 * (1.0 + 2 * 0.5) + 2 * (1.0 + 0.5)),
     # Half of 2 (2 x 32 + 32) byte over 4 devices' tokens, 3 x 16 calls.
     "expert_s": 0.5 * 192.0 / (4 * 4.0) + 48 * 1.5,
     # A turn: half of 128 byte over 2 devices, and 8 steps; forward behind 4 s, twice, backward two turns behind 8 s.
@@ -118,7 +142,8 @@ def test_split_micro_batch(gives: Gives) -> None:
         within=["split"],
         training_sum=[SUMS],
         trained_run=[RUN],
-        split_memory=[MEMORY],
+        layered_run=[LAYERED],
+        split_weight=[WEIGHT],
         device_split=[SPLIT],
         framework=[FRAMEWORK],
         split_link=[LINKS],
@@ -158,7 +183,7 @@ def test_split_step(gives: Gives, host_s: float, end_host_s: float) -> None:
         framework=[FRAMEWORK],
         optimizer=[OPTIMIZER],
         split_link=[LINKS],
-        trained_run=[RUN],
+        layered_run=[LAYERED],
         split_memory=[MEMORY],
     )  # fmt: skip
 
