@@ -44,70 +44,96 @@ MET = (1 - 0.5**4) / (0.5 * 4)
 SPARED_S = 12 * (1 - MET)
 
 STEP = RUN | {"phase": "decode", "chunk_count": 1.0}
-OF_A_STEP = {
-    # Half of twice the layers without what is spared and half of the cores; the end takes longer with its all-gather of 10 byte.
-    "work_s": 0.5 * 2 * (40 - SPARED_S - 4) + 6,
+LAYERS_OF_A_STEP = {
+    # Twice the layers without what is spared and half of the cores.
+    "split": "s", "layers_s": 2 * (40 - SPARED_S - 4), "before_s": 2.0, "behind_s": 6.0,
     # Of all layers 32 byte added up in 16 calls, 12 collected in 4; of two devices each.
-    "tensor_s": 0.5 * (0.5 * (64 + 12) / 10 + 20 + 0.5 * (32 + 4)) + (0.5 * 10 / 10 + 1 + 0.5),
-    "expert_s": 0.5 * (3 / 4 * 64 / (2 * 4) + 16 * (1 + 3 * 0.5)),
+    "tensor_s": 0.5 * (64 + 12) / 10 + 20 + 0.5 * (32 + 4), "before_tensor_s": 0.5 * 8 / 10 + 2 + 0.5 * 4,
+    "behind_tensor_s": 0.5 * 10 / 10 + 1 + 0.5, "expert_s": 3 / 4 * 64 / (2 * 4) + 16 * (1 + 3 * 0.5),
     # Results of 8 layers, of each half of 8 byte, are added up.
-    "context_s": 0.5 * (0.5 * 2 * 32 / 10 + 8 + 8 * 2 * 0.5),
-    "send_s": 8 / (2 * 4) + 0.125, "compute_s": 10.0, "weight_s": 16 - SPARED_S, "cache_s": 3.0, "expert_read_byte": 80 * MET,
-    "dynamic_energy_j": 360.0, "weight_byte": 39.5, "kv_cache_byte": 64.0, "peak_memory_byte": 39.5 + 3 + 64 + 8,
+    "context_s": 0.5 * 2 * 32 / 10 + 8 + 8 * 2 * 0.5, "send_s": 8 / (2 * 4) + 0.125, "compute_s": 20.0,
+    "weight_s": 2 * (16 - SPARED_S), "cache_s": 6.0, "expert_read_byte": 2 * 80 * MET, "dynamic_energy_j": 360.0,
+}  # fmt: skip
+OF_A_STEP = {
+    # Half of the layers; the end takes longer with its all-gather.
+    "work_s": (40 - SPARED_S - 4) + 6, "tensor_s": 0.5 * 41.8 + 2, "expert_s": 23.0, "context_s": 9.6, "send_s": 1.125,
+    "compute_s": 10.0, "weight_s": 16 - SPARED_S, "cache_s": 3.0, "expert_read_byte": 80 * MET, "dynamic_energy_j": 360.0,
+    "weight_byte": 39.5, "kv_cache_byte": 64.0, "peak_memory_byte": 39.5 + 3 + 64 + 8,
 }  # fmt: skip
 PROMPT = RUN | {"phase": "prefill", "chunk_count": 4.0}
-OF_A_PROMPT = {
-    # Two devices share the tokens; what stands before takes longer, with 2 byte added up in 2 calls.
-    "work_s": 0.5 * 2 * (40 - SPARED_S) / 2 + 1,
-    "tensor_s": 0.5 * (0.5 * (32 + 6) / 10 + 20 + 0.5 * (32 + 4)) + (0.5 * 4 / 10 + 2 + 0.5 * 4),
-    "expert_s": 0.5 * (3 / 4 * 64 / (2 * 2 * 4) + 16 * (1 + 3 * 0.5)),
+LAYERS_OF_A_PROMPT = {
+    # Two devices share the tokens.
+    "split": "s", "layers_s": 40 - SPARED_S, "before_s": 1.0, "behind_s": 3.0,
+    "tensor_s": 0.5 * (32 + 6) / 10 + 20 + 0.5 * (32 + 4), "before_tensor_s": 0.5 * 4 / 10 + 2 + 0.5 * 4, "behind_tensor_s": 2.0,
+    "expert_s": 3 / 4 * 64 / (2 * 2 * 4) + 16 * (1 + 3 * 0.5),
     # A turn of half of 128 byte and 8 steps behind cores of 8 s.
-    "context_s": 0.5 * (64 / 10 + 8 * 0.5 - 8),
-    "send_s": 8 / (2 * 2 * 4) + 4 * 0.125, "compute_s": 5.0, "weight_s": (16 - SPARED_S) / 2, "cache_s": 3.0,
-    "expert_read_byte": 80 * MET, "dynamic_energy_j": 360.0, "weight_byte": 39.5, "kv_cache_byte": 64.0,
-    "peak_memory_byte": 39.5 + 3 + 64 + 4,
+    "context_s": 64 / 10 + 8 * 0.5 - 8, "send_s": 8 / (2 * 2 * 4) + 4 * 0.125, "compute_s": 10.0, "weight_s": 16 - SPARED_S,
+    "cache_s": 6.0, "expert_read_byte": 2 * 80 * MET, "dynamic_energy_j": 360.0,
 }  # fmt: skip
+OF_A_PROMPT = {
+    # What stands before the layers takes longer, with its all-reduces.
+    "work_s": (40 - SPARED_S) / 2 + 1, "tensor_s": 0.5 * 39.9 + 4.2, "expert_s": 21.5, "context_s": 1.2, "send_s": 1.0, "compute_s": 5.0,
+    "weight_s": (16 - SPARED_S) / 2, "cache_s": 3.0, "expert_read_byte": 80 * MET, "dynamic_energy_j": 360.0, "weight_byte": 39.5,
+    "kv_cache_byte": 64.0, "peak_memory_byte": 39.5 + 3 + 64 + 4,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("run", "expected"), [(STEP, LAYERS_OF_A_STEP), (PROMPT, LAYERS_OF_A_PROMPT)])
+def test_served_layer(gives: Gives, run: dict[str, Any], expected: dict[str, Any]) -> None:
+    gives(
+        "served_layer", [expected], within=["split"], free={"device_split": ["context"]}, served_sum=[SUMS], run=[run],
+        device_split=[SPLIT], split_weight=[WEIGHT], layered_run=[LAYERED], run_memory=[MEMORY], split_link=[LINKS],
+    )  # fmt: skip
+
+
+def test_what_is_not_split(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
+    """A run that has no answer, one that rests on the host's memory, and one of another tensor parallel."""
+    given: dict[str, Any] = {
+        "served_sum": [SUMS], "run": [STEP], "device_split": [SPLIT], "split_weight": [WEIGHT], "layered_run": [LAYERED],
+        "run_memory": [MEMORY], "split_link": [LINKS],
+    }  # fmt: skip
+    assert len(evaluate("served_layer", **given)) == 1
+    assert evaluate("served_layer", **(given | {"served_sum": [SUMS | {"fault": "a number"}]})) == []
+    for other in ({"weight_host_fraction": 0.5}, {"cache_host_fraction": 0.5}, {"device_count": 1}):
+        assert evaluate("served_layer", **(given | {"run": [STEP | other]})) == []
+
+
+HOST = {name: SUMS[name] for name in ("call_s", "host_s", "static_w", "dispatch")}
 
 
 @pytest.mark.parametrize(
-    ("run", "expected", "stages", "dispatch"),
+    ("run", "layers", "expected", "stages", "host"),
     [
-        (STEP, OF_A_STEP, 2, "graph"),
-        (PROMPT, OF_A_PROMPT, 1 + 1 / 4, "graph"),
-        (STEP, OF_A_STEP, 2, "serial"),
-        (STEP, OF_A_STEP, 2, "async_queue"),
+        (STEP, LAYERS_OF_A_STEP, OF_A_STEP, 2, {}),
+        (PROMPT, LAYERS_OF_A_PROMPT, OF_A_PROMPT, 1 + 1 / 4, {}),
+        (STEP, LAYERS_OF_A_STEP, OF_A_STEP, 2, {"dispatch": "serial"}),
+        (STEP, LAYERS_OF_A_STEP, OF_A_STEP, 2, {"dispatch": "async_queue"}),
+        (STEP, LAYERS_OF_A_STEP, OF_A_STEP, 2, {"dispatch": "async_queue", "host_s": 100.0}),
     ],
 )
-def test_served_split(gives: Gives, run: dict[str, Any], expected: dict[str, Any], stages: float, dispatch: str) -> None:
-    """Two stages; a prompt in four chunks is through behind one and a quarter of them. A host that does not run ahead adds."""
-    host_s = {"graph": 1.0, "serial": 1 + 0.5 * 4, "async_queue": 1.0}[dispatch]
-    pass_s = host_s + sum(expected[f"{name}_s"] for name in ("work", "tensor", "expert", "context", "send"))
+def test_served_split(
+    gives: Gives, run: dict[str, Any], layers: dict[str, Any], expected: dict[str, Any], stages: float, host: dict[str, Any]
+) -> None:
+    """Two stages; a prompt in four chunks is through behind one and a quarter of them. A host that does not run ahead adds, one that
+    is slower than the device lets it wait."""
+    of = HOST | host
+    waits = 0.5 * of["host_s"] if of["dispatch"] == "serial" else max(0.0, 0.5 * of["host_s"] - expected["work_s"])
+    pass_s = 1.0 + waits + sum(expected[f"{name}_s"] for name in ("work", "tensor", "expert", "context", "send"))
     gives(
-        "served_split",
-        [expected | {"split": "s", "host_s": host_s, "pass_s": pass_s, "latency_s": pass_s * stages}],
-        within=["split"],
-        free={"device_split": ["context"]},
-        served_sum=[SUMS | {"dispatch": dispatch}],
-        run=[run],
-        device_split=[SPLIT],
-        split_weight=[WEIGHT],
-        layered_run=[LAYERED],
-        run_memory=[MEMORY],
-        split_link=[LINKS],
-    )
+        "served_split", [expected | {"split": "s", "host_s": 1.0 + waits, "pass_s": pass_s, "latency_s": pass_s * stages}],
+        within=["split"], free={"device_split": ["context"]}, served_layer=[layers | of], run=[run], device_split=[SPLIT],
+        split_weight=[WEIGHT], run_memory=[MEMORY], split_link=[LINKS],
+    )  # fmt: skip
 
 
-def test_a_host_that_is_slower_than_the_device_lets_it_wait(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
-    given: dict[str, Any] = {
-        "run": [STEP], "device_split": [SPLIT], "split_weight": [WEIGHT], "layered_run": [LAYERED], "run_memory": [MEMORY],
-        "split_link": [LINKS],
-    }  # fmt: skip
-    (row,) = evaluate("served_split", served_sum=[SUMS | {"dispatch": "async_queue", "host_s": 100.0}], **given)
-    assert row["host_s"] == pytest.approx(1 + 0.5 * 100 - OF_A_STEP["work_s"])
-    assert evaluate("served_split", served_sum=[SUMS | {"fault": "a number"}], **given) == []
-    for field in ("weight_host_fraction", "cache_host_fraction"):
-        assert evaluate("served_split", served_sum=[SUMS], **(given | {"run": [STEP | {field: 0.5}]})) == []
-    assert evaluate("served_split", served_sum=[SUMS], **(given | {"run": [STEP | {"device_count": 1}]})) == []
+def test_one_stage_has_both_ends(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
+    (row,) = evaluate(
+        "served_split", served_layer=[LAYERS_OF_A_STEP | HOST], run=[STEP], device_split=[SPLIT | {"pipeline": 1}],
+        split_weight=[WEIGHT | {"stage_share": 1.0}], run_memory=[MEMORY], split_link=[LINKS],
+    )  # fmt: skip
+    assert row["work_s"] == pytest.approx(2 * (40 - SPARED_S - 4) + 2 + 6)
+    assert row["tensor_s"] == pytest.approx(41.8 + 4.4 + 2)
+    assert row["latency_s"] == row["pass_s"]
 
 
 def test_served_sum(gives: Gives) -> None:

@@ -125,8 +125,9 @@ class Llm(Core):
             for phase, sequence in (("prefill", length), ("decode", None))
             if not is_choice or phase == "decode" or b == 1
         ]
+        asked = self._decoders(names(models))
         question = Question(
-            self._decoders(names(models)),
+            asked,
             names(on),
             precisions=names(precision),
             backends=names(backend),
@@ -139,7 +140,8 @@ class Llm(Core):
         if is_spread:
             self.stays_here("serving over devices")
             scoped = self.asked(question, "serving_split")
-            degrees = (sizes(devices) or [1], sizes(pipeline) or [1], sizes(spread) or [1], sizes(expert) or [1])
+            experts = (sizes(expert) or [1]) if self._has_experts(asked) else [1]
+            degrees = (sizes(devices) or [1], sizes(pipeline) or [1], sizes(spread) or [1], experts)
             made = list(splits.served(*degrees, most=splits.MOST_DEVICES if is_choice else splits.MOST_STATED))
             if not made:
                 raise CharzError("no split", "experts are spread over devices that share a context, or over replicas of them")
@@ -159,6 +161,11 @@ class Llm(Core):
         order = f"ORDER BY model{first}, hardware, backend, engine_version, precision, kv_precision, device_count, batch, context"
         self.messages.remark("a decode step makes one token for each sample of the batch")
         return self.asked(question, "llm_serving").rows("llm_serving", _SERVED, order)
+
+    def _has_experts(self, models: list[str]) -> bool:
+        query = "SELECT COUNT(*) FROM operator_split WHERE is_expert AND list_contains(?, model)"
+        ((count,),) = self.connection().execute(query, [models]).fetchall()
+        return bool(count)
 
     def _decoders(self, models: list[str]) -> list[str]:
         """Those of the models that decode; a line names the others, and with no other left they are an error."""
