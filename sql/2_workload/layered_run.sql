@@ -16,7 +16,8 @@ WITH kernel_sums AS (
         SUM(CASE WHEN NOT is_backward AND place = 'block' THEN weight_byte ELSE 0e0 END) AS block_weight_byte,
         SUM(CASE WHEN NOT is_backward AND place <> 'block' AND is_split THEN weight_byte ELSE 0e0 END) AS end_split_weight_byte,
         SUM(CASE WHEN NOT is_backward AND place = 'block' AND is_split THEN weight_byte ELSE 0e0 END) AS block_split_weight_byte,
-        SUM(CASE WHEN NOT is_backward AND place = 'block' AND is_expert THEN weight_byte ELSE 0e0 END) AS expert_weight_byte,
+        SUM(CASE WHEN NOT is_backward AND place = 'block' AND is_expert AND split IN ('column', 'row') THEN weight_byte ELSE 0e0 END)
+            AS expert_weight_byte,
         SUM(CASE WHEN place = 'block' AND NOT is_backward THEN all_reduce_byte ELSE 0e0 END) AS forward_reduce_byte,
         SUM(CASE WHEN place = 'block' AND is_backward THEN all_reduce_byte ELSE 0e0 END) AS backward_reduce_byte,
         SUM(CASE WHEN place = 'block' AND NOT is_backward AND all_reduce_byte > 0e0 THEN 1 ELSE 0 END) AS forward_reduce_count,
@@ -56,7 +57,7 @@ SELECT
     s.end_split_weight_byte,
     -- Part of the weights of layers that tensor parallel splits. [byte]
     s.block_split_weight_byte,
-    -- Part of the weights of layers that experts hold. [byte]
+    -- Part of the weights of layers that products of experts hold. [byte]
     s.expert_weight_byte,
     -- Bytes that all-reduces of the layers' forward pass add up. [byte]
     s.forward_reduce_byte,
