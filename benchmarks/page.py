@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +15,20 @@ HEADERS = {
     "within_30_fraction": "within 30 %", "spearman": "Spearman",
 }  # fmt: skip
 """Shown name of a column; others are shown as they are called."""
+
+
+def scoring(text: str | None, fitted: str) -> argparse.Namespace:
+    """What a score of published rows is given on its command line; prints frames whole."""
+    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("database", type=Path, help="file with the models")
+    parser.add_argument(
+        "--measurements", type=Path, default=Path("../shared/measurements"), help="folder of serving.parquet"
+    )
+    parser.add_argument("--fit", action="store_true", help=f"print the best {fitted}")
+    parser.add_argument("--markdown", type=Path, help="write the page there")
+    parser.add_argument("--rows", type=Path, help="write every scored row there, as parquet")
+    print_wide(4)
+    return parser.parse_args()
 
 
 def print_wide(digits: int = 4) -> None:

@@ -13,7 +13,6 @@ them anew without the rows that it scores. `--fit` prints the numbers that fit b
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -74,16 +73,7 @@ FACTORS = ("step_s", "sample_s", "prompt_s")
 
 def main() -> None:
     """Print or write the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("database", type=Path, help="file with the models")
-    parser.add_argument(
-        "--measurements", type=Path, default=Path("../shared/measurements"), help="folder of serving.parquet"
-    )
-    parser.add_argument("--fit", action="store_true", help="print the best numbers of each engine version")
-    parser.add_argument("--markdown", type=Path, help="write the page there")
-    parser.add_argument("--rows", type=Path, help="write every scored row there, as parquet")
-    options = parser.parse_args()
-    page.print_wide(4)
+    options = page.scoring(__doc__, "numbers of each engine version")
     with charz.open(options.database) as db:
         rows = scored(db, measured(options.measurements, db))
         known = factors(db)

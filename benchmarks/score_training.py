@@ -3,15 +3,14 @@
     python -m benchmarks.score_training DATABASE [--measurements ../shared/measurements] [--fit] [--markdown FILE]
 
 Rows of grade A of llm-foundry, NeMo, Megatron-Bridge and torchtitan with all degrees stated, and the eight times of Megatron
-(Korthikanti et al. 2022, table 5). A model is in the database with two of its layers, under the name in `MODELS`; splits say how many
-it has. Of a framework at most three factors are fitted (`framework`): the time of its kernels, how much of the replicas' and how
-much of tensor parallel's communication is hidden. The tables of left-out models and parts fit them anew without the rows that
-they score. `--fit` prints the factors that fit best.
+(Korthikanti et al. 2022, table 5). A model is in the database with two of its layers (`benchmarks.training_models`), under the
+name in `MODELS`; splits say how many it has. Of a framework at most three factors are fitted (`framework`): the time of its
+kernels, how much of the replicas' and how much of tensor parallel's communication is hidden. The tables of left-out models and
+parts fit them anew without the rows that they score. `--fit` prints the factors that fit best.
 """
 
 from __future__ import annotations
 
-import argparse
 import itertools
 from pathlib import Path
 from typing import Any
@@ -43,7 +42,8 @@ FRAMEWORKS = {
     "llm-foundry/Composer FSDP": "llm_foundry", "NeMo/Megatron-Core": "nemo", "Megatron-Bridge": "nemo", "torchtitan": "torchtitan",
 }  # fmt: skip
 PRECISIONS = {"bf16": "bf16", "BF16": "bf16", "fp16": "fp16", "fp8": "amp-fp8", "FP8": "amp-fp8", "FP8-CS": "amp-fp8"}
-BACKEND = "inductor"
+BACKENDS = {"llm_foundry": "eager"}
+"""How a framework runs its kernels, where it is not compiled or fused by hand: Composer trains in eager mode unless told otherwise."""
 
 MEGATRON = [
     # model, layers, tensor, pipeline, interleave, global batch, micro batch, seconds with full and with selective recomputation
@@ -66,16 +66,7 @@ DEGREES = ("tensor", "pipeline", "interleave", "context", "data", "expert", "mic
 
 def main() -> None:
     """Print or write the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("database", type=Path, help="file with the models")
-    parser.add_argument(
-        "--measurements", type=Path, default=Path("../shared/measurements"), help="folder of serving.parquet"
-    )
-    parser.add_argument("--fit", action="store_true", help="print the best factors of each framework")
-    parser.add_argument("--markdown", type=Path, help="write the page there")
-    parser.add_argument("--rows", type=Path, help="write every scored row there, as parquet")
-    options = parser.parse_args()
-    page.print_wide(4)
+    options = page.scoring(__doc__, "factors of each framework")
     with charz.open(options.database) as db:
         cases = pl.concat([measured(options.measurements, db), megatron(db)], how="diagonal")
         known = {row[0]: tuple(row[1:]) for row in db.sql(_FACTORS).rows()}
@@ -164,13 +155,14 @@ def megatron(db: Session) -> pl.DataFrame:
 def evaluated(db: Session, cases: pl.DataFrame) -> pl.DataFrame:
     """What a step of every case is made of under factors that change nothing and hide nothing."""
     found = []
-    for (model, precision), rows in cases.group_by("model", "precision", maintain_order=True):
+    runs_under = pl.col("framework").replace_strict(BACKENDS, default="inductor").alias("backend")
+    for (model, precision, backend), rows in cases.group_by("model", "precision", runs_under, maintain_order=True):
         runs = [
             {"batch": batch, "phase": "forward", "sequence": sequence}
             for batch, sequence in rows.select("batch", "sequence").unique(maintain_order=True).rows()
         ]
         question = Question(
-            [model], sorted(set(rows["hardware"])), precisions=[precision], backends=[BACKEND], runs=runs
+            [model], sorted(set(rows["hardware"])), precisions=[precision], backends=[backend], runs=runs
         )
         scoped = db.asked(question)
         connection = scoped.connection
@@ -201,7 +193,7 @@ def evaluated(db: Session, cases: pl.DataFrame) -> pl.DataFrame:
         connection.execute("DROP TABLE temp.training_sum")
         for name in ("framework", "device_split"):
             connection.execute(f"DROP TABLE temp.{name}")
-        print(model, precision, len(rows), flush=True)
+        print(model, precision, backend, len(rows), flush=True)
     return pl.concat(found).select(pl.exclude("hardware", "batch", "sequence"))
 
 

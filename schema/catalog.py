@@ -1432,7 +1432,7 @@ class Framework(Row):
 
 
 class DeviceSplit(Row):
-    """A way to split training over devices: tensor x context x data x pipeline of them, ranks in that order."""
+    """A way to split training or serving over devices: tensor x context x data x pipeline of them, ranks in that order."""
 
     TABLE: ClassVar[str] = "device_split"
     KEY: ClassVar[tuple[str, ...]] = ("split",)

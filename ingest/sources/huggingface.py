@@ -69,7 +69,7 @@ def build(spec: Spec) -> Request:
         request.name += f"@{shown_sides(*spec.sides)}"
     if spec.batch:
         request.axes = {n: {d: p for d, p in dims.items() if p != BATCH} for n, dims in request.axes.items()}
-    _adapt(request, config, is_step=spec.sequence == 1)
+    _adapt(request, config, is_step=spec.sequence == 1, asked=dict(spec.settings).get(IMPLEMENTATION))
     return request
 
 
@@ -225,7 +225,7 @@ def _construct(library: Any, model_class: str, config: Any, asked: str | None = 
     raise AssertionError("the last attempt returns or raises")
 
 
-def _adapt(request: Request, config: Any, is_step: bool) -> None:
+def _adapt(request: Request, config: Any, is_step: bool, asked: str | None) -> None:
     """Give the model's forward a cache as long as the context where it decodes token by token, the states that a prompt
     left where one token is asked for, and have it return plain tensors."""
     from .language import (
@@ -243,7 +243,8 @@ def _adapt(request: Request, config: Any, is_step: bool) -> None:
     original: Callable[..., Any] = request.module.forward
     parameters = inspect.signature(original).parameters
     join_experts(request.module)
-    join_attention(request.module)
+    if asked != STEP_BY_STEP:
+        join_attention(request.module)
     if _is_causal(request, config) and config._attn_implementation == ATTENTION:
         keep_latents(request.module)
     if hasattr(config, "_experts_implementation"):

@@ -140,12 +140,17 @@ def _as_kept(latent: torch.Tensor, key: torch.Tensor) -> tuple[torch.Tensor, tor
 OWN_ATTENTION = ("GPTJAttention", "CodeGenAttention")
 """Classes whose attention is code of their own, of product, softmax and product: it runs as every other one does."""
 
+BIASED_ATTENTION = ("MptAttention",)
+"""Classes that add a bias by distance to their scores besides, which kernels work out of one slope a head (Press et al. 2022)."""
+
 
 def join_attention(module: torch.nn.Module) -> None:
     """Let layers that work attention out themselves call the one operator that the others call."""
     for part in module.modules():
         if type(part).__name__ in OWN_ATTENTION:
             part._attn = _attn
+        elif type(part).__name__ in BIASED_ATTENTION:
+            part.forward = partial(_packed_attention, part)
 
 
 def _attn(
@@ -153,6 +158,22 @@ def _attn(
 ) -> tuple[torch.Tensor, None]:
     """Causal attention over batch x heads x length x width."""
     return torch.nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True), None
+
+
+def _packed_attention(
+    module: torch.nn.Module, hidden_states: torch.Tensor, *, past_key_values: Any = None, **_unused: Any
+) -> tuple[torch.Tensor, None]:
+    """Causal attention of a layer whose queries, keys and values are one product."""
+    packed = module.Wqkv(hidden_states)  # type: ignore[operator]
+    if module.clip_qkv:
+        packed = packed.clamp(-module.clip_qkv, module.clip_qkv)  # type: ignore[operator]
+    query, key, value = (
+        part.reshape(*part.shape[:2], module.n_heads, -1).transpose(1, 2) for part in packed.chunk(3, dim=2)
+    )
+    if past_key_values is not None:
+        key, value = past_key_values.update(key, value, module.layer_idx)
+    result, _ = _attn(query, key, value)
+    return module.out_proj(result.transpose(1, 2).reshape(hidden_states.shape)), None  # type: ignore[operator]
 
 
 def _capped(

@@ -1,4 +1,4 @@
--- Kernels of a training run by where they stand and by what several devices make of them (`split_kernel`).
+-- Kernels of training runs by where they stand and by what several devices make of them.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, place, is_backward, split, is_expert, is_core
 CREATE TABLE trained_kernel AS
 SELECT
@@ -9,28 +9,15 @@ SELECT
     k.sequence,
     k.scenario_id,
     k.shape_id,
-    s.place,
-    s.is_backward,
-    s.split,
-    s.is_split,
-    s.is_expert,
-    -- True of what selective recomputation repeats, the core of an attention (Korthikanti et al. 2022).
-    h.kernel_class IN ('attention', 'softmax') OR (h.kernel_class = 'matmul' AND s.split = 'between') AS is_core,
-    -- True of a product with weights, whose backward makes the gradients of both.
-    s.split IN ('column', 'row') AND h.kernel_class <> 'embedding' AS is_weighted,
-    -- Kernels.
-    CAST(COUNT(*) AS BIGINT) AS kernel_count,
-    -- Views that the host dispatches before them.
-    CAST(SUM(k.issued_view_count) AS BIGINT) AS view_count
-FROM run_kernel AS k
+    k.place,
+    k.is_backward,
+    k.split,
+    k.is_split,
+    k.is_expert,
+    k.is_core,
+    k.is_weighted,
+    k.kernel_count,
+    k.view_count
+FROM placed_kernel AS k
 INNER JOIN model AS m ON m.model = k.model
-INNER JOIN split_kernel AS s
-    ON s.model = k.model AND s.backend = k.backend AND s.precision = k.precision AND s.batch = k.batch
-    AND s.sequence = k.sequence AND s.scenario_id = k.scenario_id AND s.kernel_id = k.kernel_id
-INNER JOIN shape AS h
-    ON h.model = k.model AND h.backend = k.backend AND h.precision = k.precision AND h.batch = k.batch
-    AND h.sequence = k.sequence AND h.scenario_id = k.scenario_id AND h.shape_id = k.shape_id
 WHERE m.is_training
-GROUP BY
-    k.model, k.backend, k.precision, k.batch, k.sequence, k.scenario_id, k.shape_id, s.place, s.is_backward, s.is_split,
-    s.is_expert, s.split, h.kernel_class

@@ -3,64 +3,47 @@
 -- way: L (1 + (p - 1) / (p v)) layers in its first stage (Korthikanti et al. 2022).
 -- Grain: model, backend, precision, batch, sequence, scenario_id, split
 CREATE VIEW split_memory AS
-WITH shares AS (
+WITH weights AS (
     SELECT
         t.*,
-        d.split,
+        w.split,
+        w.layers,
+        w.layer_factor,
+        w.stage_share,
+        w.whole_parts,
+        w.layer_byte,
+        w.own_expert_byte,
+        w.end_byte,
         d.tensor,
         d.context,
-        d.data,
         d.expert,
-        d.pipeline,
-        d.interleave,
-        d.micro_batches,
         d.zero_stage,
         d.recompute,
         d.adapter_rank,
         CAST(d.context * d.data AS BIGINT) AS replicas,
-        CAST(COALESCE(d.block_count, t.block_count) AS DOUBLE) AS layers,
-        COALESCE(d.block_count / NULLIF(CAST(t.block_count AS DOUBLE), 0e0), 1e0) AS layer_factor,
-        COALESCE(
-            CEIL(COALESCE(d.block_count, t.block_count) / NULLIF(CAST(d.pipeline AS DOUBLE), 0e0))
-            / NULLIF(CAST(COALESCE(d.block_count, t.block_count) AS DOUBLE), 0e0), 1e0
-        ) AS stage_share,
-        CAST(CASE WHEN d.is_sequence_parallel THEN d.tensor ELSE 1 END AS BIGINT) AS whole_parts,
-        CASE
-            WHEN d.pipeline = 1
-                THEN (t.end_split_weight_byte - t.tied_weight_byte) / NULLIF(d.tensor, 0)
-                    + t.first_weight_byte + t.last_weight_byte - t.end_split_weight_byte
-            ELSE GREATEST(t.first_weight_byte, t.last_weight_byte) * (
-                1e0 - (1e0 - 1e0 / NULLIF(d.tensor, 0))
-                * COALESCE(t.end_split_weight_byte / NULLIF(t.first_weight_byte + t.last_weight_byte, 0e0), 0e0)
-            )
-        END AS end_byte,
         CASE WHEN d.adapter_rank IS NULL OR p.bits IS NULL THEN 1e0 ELSE p.bits / NULLIF(8e0 * t.parameter_byte, 0e0) END
             AS frozen_factor,
         o.gradient_byte AS one_gradient_byte,
-        CASE WHEN t.parameter_byte < o.master_byte THEN o.master_byte ELSE 0e0 END + o.state_byte AS kept_byte
-    FROM trained_run AS t
-    CROSS JOIN device_split AS d
-    INNER JOIN optimizer AS o ON o.optimizer = d.optimizer
-    LEFT JOIN precision AS p ON p.precision = d.frozen_precision
-),
-
-weights AS (
-    SELECT
-        *,
-        layer_factor * stage_share * (
-            (block_split_weight_byte - expert_weight_byte) / NULLIF(tensor, 0) + block_weight_byte - block_split_weight_byte
-        ) AS layer_byte,
-        layer_factor * stage_share * expert_weight_byte / NULLIF(tensor * expert, 0) AS own_expert_byte,
-        COALESCE(adapter_rank * adapter_width * layer_factor * stage_share / NULLIF(tensor, 0), 0e0) AS adapter_count,
-        layer_factor * (split_saved_byte / NULLIF(tensor, 0) + whole_saved_byte / NULLIF(whole_parts, 0)) / NULLIF(context, 0)
-            AS all_saved_byte,
-        layer_factor * core_saved_byte / NULLIF(tensor * context, 0) AS core_byte,
-        layers * hidden_byte / NULLIF(whole_parts * context, 0) AS input_byte,
-        stage_share * LEAST(micro_batches, pipeline) * CASE
-            WHEN interleave > 1 AND pipeline > 1 THEN 1e0 + (pipeline - 1e0) / NULLIF(pipeline * interleave, 0)
+        CASE WHEN t.parameter_byte < o.master_byte THEN o.master_byte ELSE 0e0 END + o.state_byte AS kept_byte,
+        COALESCE(d.adapter_rank * t.adapter_width * w.layer_factor * w.stage_share / NULLIF(d.tensor, 0), 0e0) AS adapter_count,
+        w.layer_factor * (t.split_saved_byte / NULLIF(d.tensor, 0) + t.whole_saved_byte / NULLIF(w.whole_parts, 0))
+        / NULLIF(d.context, 0) AS all_saved_byte,
+        w.layer_factor * t.core_saved_byte / NULLIF(d.tensor * d.context, 0) AS core_byte,
+        w.layers * r.hidden_byte / NULLIF(w.whole_parts * d.context, 0) AS input_byte,
+        w.stage_share * LEAST(d.micro_batches, d.pipeline) * CASE
+            WHEN d.interleave > 1 AND d.pipeline > 1 THEN 1e0 + (d.pipeline - 1e0) / NULLIF(d.pipeline * d.interleave, 0)
             ELSE 1e0
         END AS kept_layers
-    FROM shares
+    FROM trained_run AS t
+    INNER JOIN split_weight AS w
+        ON w.model = t.model AND w.backend = t.backend AND w.precision = t.precision AND w.batch = t.batch
+        AND w.sequence = t.sequence AND w.scenario_id = t.scenario_id
+    INNER JOIN layered_run AS r
+        ON r.model = t.model AND r.backend = t.backend AND r.precision = t.precision AND r.batch = t.batch
+        AND r.sequence = t.sequence AND r.scenario_id = t.scenario_id
+    INNER JOIN device_split AS d ON d.split = w.split
+    INNER JOIN optimizer AS o ON o.optimizer = d.optimizer
+    LEFT JOIN precision AS p ON p.precision = d.frozen_precision
 ),
 
 trained_weights AS (
@@ -109,13 +92,9 @@ SELECT
     sequence,
     scenario_id,
     split,
-    -- Layers of the model.
     layers,
-    -- Layers over those that the run has.
     layer_factor,
-    -- Share of the layers that the stage with most of them has.
     stage_share,
-    -- Parts into which what tensor parallel leaves whole is split along the tokens.
     whole_parts,
     -- Replicas of a weight: devices of context and data parallel.
     replicas,

@@ -1,6 +1,6 @@
 -- A micro batch of a split: what all layers and what stands before and behind them take on the devices that share them, and what
 -- these send one another. Tensor parallel adds up partial results in both passes (Shoeybi et al. 2019), again where a layer is
--- repeated; context parallel passes keys and values round a ring, once forward and with their gradients backward, behind the cores
+-- repeated, and collects what is needed whole, as it spreads its gradients; context parallel passes keys and values round a ring, once forward and with their gradients backward, behind the cores
 -- of attentions (Liu et al. 2023, Ring Attention); experts are sent tokens and send them back.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, split
 CREATE VIEW split_micro_batch AS
@@ -22,15 +22,19 @@ WITH joined_sums AS (
         f.kernel_factor,
         f.overlap_fraction,
         f.tensor_fraction,
-        t.forward_reduce_byte,
-        t.backward_reduce_byte,
-        t.forward_reduce_count,
-        t.backward_reduce_count,
-        t.end_reduce_byte,
-        t.end_reduce_count,
-        t.forward_exchange_byte,
-        t.backward_exchange_byte,
-        t.forward_exchange_count,
+        r.forward_reduce_byte,
+        r.backward_reduce_byte,
+        r.forward_reduce_count,
+        r.backward_reduce_count,
+        r.end_reduce_byte,
+        r.end_reduce_count,
+        r.block_gather_byte,
+        r.block_gather_count,
+        r.end_gather_byte,
+        r.end_gather_count,
+        r.forward_exchange_byte,
+        r.backward_exchange_byte,
+        r.forward_exchange_count,
         t.kv_byte,
         l.collective_call_s,
         l.tensor_byte_per_s,
@@ -43,7 +47,10 @@ WITH joined_sums AS (
     INNER JOIN trained_run AS t
         ON t.model = g.model AND t.backend = g.backend AND t.precision = g.precision AND t.batch = g.batch
         AND t.sequence = g.sequence AND t.scenario_id = g.scenario_id
-    INNER JOIN split_memory AS m
+    INNER JOIN layered_run AS r
+        ON r.model = g.model AND r.backend = g.backend AND r.precision = g.precision AND r.batch = g.batch
+        AND r.sequence = g.sequence AND r.scenario_id = g.scenario_id
+    INNER JOIN split_weight AS m
         ON m.model = g.model AND m.backend = g.backend AND m.precision = g.precision AND m.batch = g.batch
         AND m.sequence = g.sequence AND m.scenario_id = g.scenario_id
     INNER JOIN device_split AS d ON d.split = m.split
@@ -105,12 +112,15 @@ SELECT
     -- What tensor parallel sends for the layers, as far as nothing hides it. [s]
     tensor_fraction * ring_time(
         tensor, ((1e0 + repeats) * forward_reduce_byte + backward_reduce_byte) * layer_factor / NULLIF(context, 0),
-        ((1e0 + repeats) * forward_reduce_count + backward_reduce_count) * layer_factor, 0e0, 0e0, tensor_byte_per_s,
+        ((1e0 + repeats) * forward_reduce_count + backward_reduce_count) * layer_factor,
+        (2e0 + repeats) * block_gather_byte * layer_factor / NULLIF(context, 0), (2e0 + repeats) * block_gather_count * layer_factor,
+        tensor_byte_per_s,
         CASE WHEN tensor > 1 THEN collective_call_s ELSE 0e0 END, tensor_step_s
     ) AS tensor_s,
     -- What it sends for what stands before and behind the layers. [s]
     tensor_fraction * ring_time(
-        tensor, end_reduce_byte / NULLIF(context, 0), end_reduce_count, 0e0, 0e0, tensor_byte_per_s,
+        tensor, end_reduce_byte / NULLIF(context, 0), end_reduce_count, 2e0 * end_gather_byte / NULLIF(context, 0),
+        2e0 * end_gather_count, tensor_byte_per_s,
         CASE WHEN tensor > 1 THEN collective_call_s ELSE 0e0 END, tensor_step_s
     ) AS end_tensor_s,
     -- What is sent to experts and back. [s]
@@ -121,6 +131,7 @@ SELECT
     END AS expert_s,
     -- What context parallel passes on, as far as attentions do not hide it. [s]
     (1e0 + repeats) * GREATEST(0e0, turn_s - core_s) + GREATEST(0e0, 2e0 * turn_s - core_backward_s) AS context_s,
-    -- Host time to issue both passes of all layers and what stands before and behind them. [s]
-    ((1e0 + repeats) * forward_host_s + backward_host_s) * layer_factor AS host_s
+    -- Host time to issue both passes of all layers. [s]
+    ((1e0 + repeats) * forward_host_s + backward_host_s) * layer_factor AS host_s,
+    end_host_s
 FROM computed_times

@@ -32,7 +32,7 @@ WITH stages AS (
         CASE
             WHEN d.pipeline = 1 THEN 0e0
             ELSE 2e0 * d.interleave * (
-                t.hidden_byte / NULLIF(d.context * b.whole_parts * l.send_byte_per_s, 0e0) + l.send_s
+                r.hidden_byte / NULLIF(d.context * b.whole_parts * l.send_byte_per_s, 0e0) + l.send_s
             )
         END AS send_s
     FROM split_micro_batch AS b
@@ -40,9 +40,9 @@ WITH stages AS (
     INNER JOIN framework AS f ON f.framework = d.framework
     INNER JOIN optimizer AS o ON o.optimizer = d.optimizer
     INNER JOIN split_link AS l ON l.hardware = b.hardware AND l.split = b.split
-    INNER JOIN trained_run AS t
-        ON t.model = b.model AND t.backend = b.backend AND t.precision = b.precision AND t.batch = b.batch
-        AND t.sequence = b.sequence AND t.scenario_id = b.scenario_id
+    INNER JOIN layered_run AS r
+        ON r.model = b.model AND r.backend = b.backend AND r.precision = b.precision AND r.batch = b.batch
+        AND r.sequence = b.sequence AND r.scenario_id = b.scenario_id
     INNER JOIN split_memory AS m
         ON m.model = b.model AND m.backend = b.backend AND m.precision = b.precision AND m.batch = b.batch
         AND m.sequence = b.sequence AND m.scenario_id = b.scenario_id AND m.split = b.split
@@ -62,7 +62,7 @@ data_times AS (
     SELECT
         *,
         GREATEST(
-            0e0, stage_share * host_s - compute_s - again_s - shared_s - stage_share * (expert_s + context_s)
+            0e0, stage_share * host_s + end_host_s - compute_s - again_s - shared_s - stage_share * (expert_s + context_s)
         ) AS waiting_s,
         CASE WHEN replicas = 1 THEN 0e0 WHEN zero_stage = 0 THEN
             ring_time(replicas, reduce_byte * dense_count, 1e0, 0e0, 0e0, replica_byte_per_s, collective_call_s, replica_step_s)

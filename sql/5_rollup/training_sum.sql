@@ -39,20 +39,27 @@ SELECT
     SUM(CASE WHEN k.place = 'last' AND k.is_split THEN k.kernel_count * s.device_s ELSE 0e0 END) AS last_split_s,
     -- What stands behind the layers and is not. [s]
     SUM(CASE WHEN k.place = 'last' AND NOT k.is_split THEN k.kernel_count * s.device_s ELSE 0e0 END) AS last_whole_s,
-    -- Host time to issue the forward pass; 0 where one launch starts all kernels. [s]
+    -- Host time to issue the forward pass of the layers; 0 where one launch starts all kernels. [s]
     SUM(
         CASE
-            WHEN k.is_backward OR s.dispatch = 'graph' THEN 0e0
+            WHEN k.place <> 'block' OR k.is_backward OR s.dispatch = 'graph' THEN 0e0
             ELSE (k.kernel_count * s.host_kernel_s + k.view_count * s.host_view_s) * s.host_factor
         END
     ) AS forward_host_s,
-    -- Host time to issue the backward pass, likewise. [s]
+    -- Host time to issue their backward pass, likewise. [s]
     SUM(
         CASE
-            WHEN NOT k.is_backward OR s.dispatch = 'graph' THEN 0e0
+            WHEN k.place <> 'block' OR NOT k.is_backward OR s.dispatch = 'graph' THEN 0e0
             ELSE (k.kernel_count * s.host_kernel_s + k.view_count * s.host_view_s) * s.host_factor
         END
     ) AS backward_host_s,
+    -- Host time to issue both passes of what stands before and behind them, likewise. [s]
+    SUM(
+        CASE
+            WHEN k.place = 'block' OR s.dispatch = 'graph' THEN 0e0
+            ELSE (k.kernel_count * s.host_kernel_s + k.view_count * s.host_view_s) * s.host_factor
+        END
+    ) AS end_host_s,
     -- Energy of arithmetic and traffic of both passes; null when a coefficient is missing. [J]
     SUM(k.kernel_count * s.dynamic_energy_j) + CASE WHEN COUNT(*) > COUNT(s.dynamic_energy_j) THEN NULL ELSE 0e0 END
         AS dynamic_energy_j,

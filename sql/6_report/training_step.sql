@@ -3,19 +3,7 @@
 -- batch.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, split
 CREATE VIEW training_step AS
-WITH faulty_splits AS (
-    SELECT
-        d.split,
-        BOOL_OR(NOT f.is_possible) AS is_impossible,
-        STRING_AGG(f.field, ', ' ORDER BY f.field) AS implausible
-    FROM device_split AS d
-    INNER JOIN report_fault AS f
-        ON f.kind = 'network' OR (f.kind = 'device_split' AND f.row_key = d.split)
-        OR (f.kind = 'framework' AND f.row_key = d.framework) OR (f.kind = 'optimizer' AND f.row_key = d.optimizer)
-    GROUP BY d.split
-),
-
-steps AS (
+WITH steps AS (
     SELECT
         s.*,
         l.interconnect,
@@ -49,7 +37,7 @@ steps AS (
         AND t.sequence = s.sequence AND t.scenario_id = s.scenario_id
     INNER JOIN part AS h ON h.hardware = s.hardware
     LEFT JOIN part_price AS p ON p.hardware = s.hardware
-    LEFT JOIN faulty_splits AS f ON f.split = s.split
+    LEFT JOIN split_fault AS f ON f.split = s.split
 )
 
 SELECT

@@ -31,7 +31,8 @@ pytest.importorskip("pyspark", reason="pip install -e '.[spark]'")
 pytest.importorskip("transformers", reason="pip install -e '.[zoo]'")
 pytestmark = pytest.mark.slow
 
-MODELS = (("mobilenet_v3_small", ()), ("hf:gpt2", (("n_layer", "2"),)))
+MODELS = (("mobilenet_v3_small", (), False), ("hf:gpt2", (("n_layer", "2"),), False), ("hf:gpt2", (("n_layer", "2"),), True))
+"""Names, settings and whether the backward pass is there."""
 PARTS = ("rtx4090", "i7_13700k", "tpu_v4", "kpu_t256")
 REFUSED: dict[str, str] = {}
 """View -> why Sail does not make or run it. None at pysail 0.7.2."""
@@ -41,10 +42,6 @@ EMPTY = (
         "it has rows where something is wrong or missing alone",
     )
     | dict.fromkeys(("nest_trip", "nest_traffic", "loop_nest_cost"), "nobody has stated a loop nest")
-    | dict.fromkeys(
-        ("training_sum", "split_memory", "split_micro_batch", "split_step", "training_step"),
-        "no model here trains over devices",
-    )
 )
 """View -> why it has no rows here, so that nothing is compared."""
 DIFFERENCES = {"overhead_s": "latency_s", "wasted_energy_j": "energy_j"}
@@ -134,7 +131,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
             )
         views.install(connection)
         rules = from_rows(catalog)
-        models = [ingest(parse(name, settings=settings), rules) for name, settings in MODELS]
+        models = [ingest(parse(name, settings=settings, train=train), rules) for name, settings, train in MODELS]
         write.write(connection, models, maintain.add_runs)
         database.insert_rows(connection, [_measured(connection)])
         grains = connection.execute("SELECT view, grain FROM view_catalog").fetchall()

@@ -25,17 +25,26 @@ OPTIMIZER = {
     "optimizer": "adam", "gradient_byte": 4.0, "master_byte": 4.0, "state_byte": 8.0, "moved_byte": 30.0, "bandwidth_fraction": 0.5,
 }  # fmt: skip
 RUN: dict[str, Any] = {
-    "block_count": 4, "parameter_byte": 2.0, "first_weight_byte": 10.0, "last_weight_byte": 14.0, "block_weight_byte": 80.0,
-    "tied_weight_byte": 8.0, "end_split_weight_byte": 12.0, "block_split_weight_byte": 72.0, "expert_weight_byte": 40.0,
-    "forward_reduce_byte": 16.0, "backward_reduce_byte": 24.0, "forward_reduce_count": 8, "backward_reduce_count": 8,
-    "end_reduce_byte": 4.0, "end_reduce_count": 2, "forward_exchange_byte": 32.0, "backward_exchange_byte": 32.0,
-    "forward_exchange_count": 8, "hidden_byte": 8.0, "split_saved_byte": 96.0, "whole_saved_byte": 32.0, "core_saved_byte": 16.0,
+    "parameter_byte": 2.0, "split_saved_byte": 96.0, "whole_saved_byte": 32.0, "core_saved_byte": 16.0,
     "end_split_saved_byte": 8.0, "end_whole_saved_byte": 4.0, "kv_byte": 64.0, "block_macs": 100.0, "end_macs": 10.0, "core_macs": 20.0,
     "adapter_width": 6.0,
 }  # fmt: skip
+LAYERED: dict[str, Any] = {
+    "block_count": 4, "first_weight_byte": 10.0, "last_weight_byte": 14.0, "block_weight_byte": 80.0,
+    "tied_weight_byte": 8.0, "end_split_weight_byte": 12.0, "block_split_weight_byte": 72.0, "expert_weight_byte": 40.0,
+    "forward_reduce_byte": 16.0, "backward_reduce_byte": 24.0, "forward_reduce_count": 8, "backward_reduce_count": 8,
+    "end_reduce_byte": 4.0, "end_reduce_count": 2, "block_gather_byte": 6.0, "block_gather_count": 2, "end_gather_byte": 10.0,
+    "end_gather_count": 1, "forward_exchange_byte": 32.0, "backward_exchange_byte": 32.0, "forward_exchange_count": 8,
+    "hidden_byte": 8.0,
+}  # fmt: skip
+WEIGHT = {
+    "split": "s", "layers": 8.0, "layer_factor": 2.0, "stage_share": 0.5, "whole_parts": 2,
+    # Layers: (72 - 40) / 2 + 8 = 24 and of experts 40 / 4 = 10, twice a half of them; ends 14 less half of its split half.
+    "layer_byte": 24.0, "own_expert_byte": 10.0, "end_byte": 10.5,
+}  # fmt: skip
+
 MEMORY = {
     "split": "s", "layers": 8.0, "layer_factor": 2.0, "stage_share": 0.5, "whole_parts": 2, "replicas": 4, "expert_replicas": 2.0,
-    # Layers: (72 - 40) / 2 + 8 = 24 and of experts 40 / 4 = 10, twice a half of them; ends 14 less half of its split half.
     "dense_byte": 24.0 + 10.5, "expert_byte": 10.0, "dense_count": 17.25, "expert_count": 5.0, "parameter_byte": 2.0, "unpacked_byte": 0.0,
     "weight_byte": 44.5, "gradient_byte": 4 * 22.25, "optimizer_byte": 12 * (17.25 / 4 + 5 / 2),
     # Inputs of 8 layers, 8 byte each over 4 devices; 2 of 4 micro batches in half of the layers, 1 + 1/4 times; one layer's results of
@@ -71,6 +80,18 @@ def test_split_link(gives: Gives) -> None:
     )  # fmt: skip
 
 
+def test_split_weight(gives: Gives) -> None:
+    gives("split_weight", [WEIGHT], within=["split"], layered_run=[LAYERED], device_split=[SPLIT])
+
+
+def test_weights_before_and_behind_the_layers_without_a_pipeline(gives: Gives) -> None:
+    """Both ends, of which 12 are split in two and 8 of those stand there twice."""
+    gives(
+        "split_weight", [{"split": "s", "stage_share": 1.0, "end_byte": (12 - 8) / 2 + 12.0}], within=["split"], layered_run=[LAYERED],
+        device_split=[SPLIT | {"pipeline": 1}],
+    )  # fmt: skip
+
+
 def test_split_memory(gives: Gives) -> None:
     gives(
         "split_memory",
@@ -84,6 +105,8 @@ def test_split_memory(gives: Gives) -> None:
         ],
         within=["split"],
         trained_run=[RUN],
+        split_weight=[WEIGHT],
+        layered_run=[LAYERED],
         device_split=[SPLIT],
         optimizer=[OPTIMIZER],
         precision=[{"precision": "fp4", "bits": 4.0}],
@@ -93,20 +116,22 @@ def test_split_memory(gives: Gives) -> None:
 SUMS = {
     "forward_split_s": 16.0, "forward_whole_s": 8.0, "backward_split_s": 32.0, "backward_whole_s": 16.0, "backward_weighted_s": 24.0,
     "forward_core_s": 4.0, "backward_core_s": 8.0, "first_split_s": 2.0, "first_whole_s": 2.0, "last_split_s": 4.0, "last_whole_s": 4.0,
-    "forward_host_s": 3.0, "backward_host_s": 6.0, "run_call_s": 1.0, "dynamic_energy_j": 90.0, "forward_energy_j": 30.0, "static_w": 5.0,
+    "forward_host_s": 3.0, "backward_host_s": 6.0, "end_host_s": 1.5, "run_call_s": 1.0,
+    "dynamic_energy_j": 90.0, "forward_energy_j": 30.0, "static_w": 5.0,
     "dram_byte_per_s": 100.0, "dense_ops_per_s": 50.0, "fault": None,
 }  # fmt: skip
 TIMES = {
     # Kernels take twice as long, of twice the layers, on 2 x 2 devices.
     "split": "s", "forward_s": 24.0, "backward_s": 48.0, "recompute_s": 24.0, "first_s": 2.0, "last_s": 4.0,
-    # (2 x 16 + 24) byte twice over 2, 24 calls twice: half a sum of 56 byte goes twice, half of it is hidden.
-    "tensor_s": 0.5 * (0.5 * 2 * 56.0 / 10.0 + 48 * (1.0 + 2 * 0.5)),
-    "end_tensor_s": 0.5 * (0.5 * 2 * 2.0 / 10.0 + 2 * (1.0 + 2 * 0.5)),
+    # (2 x 16 + 24) byte twice over 2, 24 calls twice: half a sum of 56 byte goes twice; three times 6 byte collected once in 2 calls;
+    # half of it is hidden.
+    "tensor_s": 0.5 * (0.5 * (2 * 56.0 + 18.0) / 10.0 + 48 * (1.0 + 2 * 0.5) + 12 * (1.0 + 0.5)),
+    "end_tensor_s": 0.5 * (0.5 * (2 * 2.0 + 10.0) / 10.0 + 2 * (1.0 + 2 * 0.5) + 2 * (1.0 + 0.5)),
     # Half of 2 (2 x 32 + 32) byte over 4 devices' tokens, 3 x 16 calls.
     "expert_s": 0.5 * 192.0 / (4 * 4.0) + 48 * 1.5,
     # A turn: half of 128 byte over 2 devices, and 8 steps; forward behind 4 s, twice, backward two turns behind 8 s.
     "context_s": 2 * (3.2 + 4.0 - 4.0) + (14.4 - 8.0),
-    "host_s": 24.0,
+    "host_s": 24.0, "end_host_s": 1.5,
 }  # fmt: skip
 
 
@@ -117,16 +142,20 @@ def test_split_micro_batch(gives: Gives) -> None:
         within=["split"],
         training_sum=[SUMS],
         trained_run=[RUN],
-        split_memory=[MEMORY],
+        layered_run=[LAYERED],
+        split_weight=[WEIGHT],
         device_split=[SPLIT],
         framework=[FRAMEWORK],
         split_link=[LINKS],
     )
 
 
-def test_split_step(gives: Gives) -> None:
-    """Two stages with two groups of layers each, four micro batches."""
+@pytest.mark.parametrize(("host_s", "end_host_s"), [(24.0, 1.5), (1000.0, 20.0)])
+def test_split_step(gives: Gives, host_s: float, end_host_s: float) -> None:
+    """Two stages with two groups of layers each, four micro batches; a host that issues half of the layers and the ends for longer
+    than the device takes lets it wait."""
     layers = 0.5 * (24 + 48 + 24 + TIMES["tensor_s"] + TIMES["expert_s"] + TIMES["context_s"])
+    shared = 0.5 * (TIMES["tensor_s"] + TIMES["expert_s"] + TIMES["context_s"])
     dense = 3 / 4 * (17.25 * (4 + 2)) / 2 + 2 * 1 + 3 * 0.25 * 2
     experts = 1 / 2 * (5 * (4 + 2)) / 2 + 2 * 1 + 1 * 0.25 * 2
     gives(
@@ -136,7 +165,8 @@ def test_split_step(gives: Gives) -> None:
                 "split": "s", "compute_s": 4 * (36.0 + 4.0), "recompute_s": 48.0,
                 "tensor_s": 4 * (0.5 * TIMES["tensor_s"] + TIMES["end_tensor_s"]), "expert_s": 2 * TIMES["expert_s"],
                 "context_s": 2 * TIMES["context_s"], "send_s": 4.5 * 4 * (8 / (4 * 4.0) + 0.125), "bubble_s": layers / 2,
-                "host_s": 1.0, "sync_s": dense + experts,
+                "host_s": 1.0 + 4 * max(0.0, 0.5 * host_s + end_host_s - 40.0 - 12.0 - TIMES["end_tensor_s"] - shared),
+                "sync_s": dense + experts,
                 "data_s": max(dense + experts - 0.5 * 36.0, (dense + experts) / 4),
                 "optimizer_s": 30 / 50 * (17.25 / 4 + 5 / 2), "dynamic_energy_j": 4 * 2 * 2 * (90.0 + 30.0),
             }
@@ -144,6 +174,7 @@ def test_split_step(gives: Gives) -> None:
         within=["split"],
         split_micro_batch=[
             TIMES
+            | {"host_s": host_s, "end_host_s": end_host_s}
             | {name: MEMORY[name] for name in ("layers", "layer_factor", "stage_share", "whole_parts")}
             | {name: SUMS[name] for name in ("dram_byte_per_s", "dense_ops_per_s", "static_w", "run_call_s", "dynamic_energy_j")}
             | {"forward_energy_j": SUMS["forward_energy_j"], "overlap_fraction": 0.5}
@@ -152,7 +183,7 @@ def test_split_step(gives: Gives) -> None:
         framework=[FRAMEWORK],
         optimizer=[OPTIMIZER],
         split_link=[LINKS],
-        trained_run=[RUN],
+        layered_run=[LAYERED],
         split_memory=[MEMORY],
     )  # fmt: skip
 
@@ -231,8 +262,9 @@ def test_training_sum(gives: Gives) -> None:
         [
             {"forward_split_s": 3.0, "forward_whole_s": 4.0, "backward_split_s": 8.0 + 16.0, "backward_whole_s": 32.0,
              "backward_weighted_s": 8.0, "forward_core_s": 2.0, "backward_core_s": 16.0, "first_split_s": 64.0, "first_whole_s": 128.0,
-             "last_split_s": 256.0, "last_whole_s": 512.0, "forward_host_s": 5 * (2 * 0.5 + 3 * 0.25) * 2.0,
-             "backward_host_s": 5 * (2 * 0.5 + 3 * 0.25) * 2.0, "dynamic_energy_j": 1023.0, "forward_energy_j": 7.0}
+             "last_split_s": 256.0, "last_whole_s": 512.0, "forward_host_s": 3 * (2 * 0.5 + 3 * 0.25) * 2.0,
+             "backward_host_s": 3 * (2 * 0.5 + 3 * 0.25) * 2.0, "end_host_s": 4 * (2 * 0.5 + 3 * 0.25) * 2.0,
+             "dynamic_energy_j": 1023.0, "forward_energy_j": 7.0}
         ],
         trained_kernel=[
             {"shape_id": i, "place": place, "is_backward": back, "split": split, "is_split": split != "whole", "is_core": core,

@@ -2,36 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from charz.session.ask.choice import COLUMNS, chosen
+import charz
+from charz.session import Session
+from charz.session.ask import splits
+from charz.session.ask.choice import COLUMNS, Limits, chosen
 from charz.session.ask.load import Curve, Server, at_rate
 
 OUTPUT = 101
 USD_PER_S = 0.001
 
 
-def steps(hardware: str, devices: int, times: dict[int, float], prompt_s: float) -> list[dict[str, Any]]:
-    """Rows of a target by batch, at a rent for each device."""
-    return [
-        {
-            "model": "m", "hardware": hardware, "backend": "vllm", "engine_version": "2025", "precision": "bf16", "kv_precision": "none",
-            "device_count": devices, "context": 1024, "batch": batch, "ttft_s": prompt_s * batch, "tpot_s": step_s,
-            "tokens_per_s": batch / step_s, "million_tokens_usd": devices * USD_PER_S * step_s / batch * 1e6, "step_limit": "weights",
-            "peak_memory_byte": 1.0, "is_simulated": False,
-        }
-        for batch, step_s in times.items()
-    ]  # fmt: skip
+def rows(
+    hardware: str, devices: int, times: dict[int, float], prompt_s: float, split: str = "one", replicas: int = 1, stages: int = 1
+) -> list[dict[str, Any]]:
+    """Steps of a split by batch, each through as many stages, and a prompt alone, at a rent for each device."""
+    given = {
+        "model": "m", "hardware": hardware, "backend": "vllm", "engine_version": "2025", "precision": "bf16", "kv_precision": "none",
+        "split": split, "device_count": devices, "context": 1024, "step_limit": "weights", "peak_memory_byte": 1.0, "is_simulated": False,
+        "data": replicas,
+    }  # fmt: skip
+    made = []
+    for batch, step_s in times.items():
+        tokens_per_s = replicas * stages * batch / step_s
+        made.append(given | {
+            "phase": "decode", "batch": batch, "samples": batch * replicas * stages, "latency_s": step_s, "pass_s": step_s / stages,
+            "tokens_per_s": tokens_per_s, "million_tokens_usd": devices * USD_PER_S / tokens_per_s * 1e6,
+        })  # fmt: skip
+    prompt = {"phase": "prefill", "batch": 1, "samples": replicas * stages, "latency_s": prompt_s, "pass_s": prompt_s / stages}
+    return [*made, given | prompt | {"tokens_per_s": 1.0, "million_tokens_usd": 1.0}]
 
 
-ONE = steps("one", 1, {1: 0.010, 2: 0.012, 4: 0.020}, prompt_s=0.1)
+ONE = rows("one", 1, {1: 0.010, 2: 0.012, 4: 0.020}, prompt_s=0.1)
 
 
-def choose(rows: list[dict[str, Any]], **limits: float) -> list[dict[str, Any]]:
-    asked = [limits.get(name) for name in ("rate", "ttft", "tpot")]
-    return [dict(zip(COLUMNS, row, strict=True)) for row in chosen(rows, OUTPUT, *asked)]
+def choose(found: list[dict[str, Any]], **asked: float) -> list[dict[str, Any]]:
+    limits = Limits(OUTPUT, asked.get("rate"), asked.get("ttft"), asked.get("tpot"))
+    return [dict(zip(COLUMNS, row, strict=True)) for row in chosen(found, limits)]
 
 
 def test_the_largest_batch_within_the_limits() -> None:
@@ -59,12 +70,66 @@ def test_as_few_replicas_as_keep_the_limits() -> None:
 
 def test_what_another_beats_is_left_out() -> None:
     """Slower and dearer; one that is faster and dearer stays, as does a dear one that is fastest."""
-    slower = steps("slower", 1, {1: 0.012, 2: 0.014, 4: 0.029}, prompt_s=0.15)
-    faster = steps("faster", 2, {1: 0.006, 2: 0.007, 4: 0.011}, prompt_s=0.06)
-    found = choose([*ONE, *slower, *faster], tpot=0.03)
-    assert {row["hardware"] for row in found} == {"one", "faster"}
+    slower = rows("slower", 1, {1: 0.012, 2: 0.014, 4: 0.029}, prompt_s=0.15)
+    faster = rows("faster", 2, {1: 0.006, 2: 0.007, 4: 0.011}, prompt_s=0.06)
+    for rate in ({}, {"rate": 10.0}):
+        found = choose([*ONE, *slower, *faster], tpot=0.03, **rate)
+        assert {row["hardware"] for row in found} == {"one", "faster"}
+
+
+def test_replicas_and_stages_of_a_split_run_beside_one_another() -> None:
+    """Two replicas of two stages: four requests of a batch of one are under way; each replica takes a prompt in each 50 ms."""
+    (found,) = choose(rows("part", 4, {1: 0.010, 2: 0.012}, 0.1, "pp2 dp2 ep2", replicas=2, stages=2), tpot=0.015)
+    assert (found["split"], found["batch"], found["devices"], found["ttft_s"]) == ("pp2 dp2 ep2", 8, 4, 0.1)
+    assert found["requests_per_s"] == pytest.approx(1 / (0.05 / 2 + 100 * 0.012 / 8))
+    assert found["million_tokens_usd"] == pytest.approx(4 * USD_PER_S / (found["requests_per_s"] * OUTPUT) * 1e6)
+
+
+def test_splits_of_a_part_are_choices_of_their_own() -> None:
+    """One that is as fast on more devices is none; one that is faster is."""
+    wasteful = rows("one", 2, {1: 0.010, 2: 0.012, 4: 0.020}, 0.1, "cp2")
+    faster = rows("one", 2, {1: 0.006, 2: 0.007, 4: 0.011}, 0.06, "tp2")
+    assert {row["split"] for row in choose([*ONE, *wasteful, *faster], tpot=0.03)} == {"one", "tp2"}
 
 
 def test_what_does_not_fit_is_no_choice() -> None:
-    rows = [row | {"tpot_s": None} for row in ONE]
-    assert choose(rows, tpot=1.0) == []
+    steps = [row | ({"latency_s": None} if row["phase"] == "decode" else {}) for row in ONE]
+    prompts = [row | ({"latency_s": None} if row["phase"] == "prefill" else {}) for row in ONE]
+    assert choose(steps, tpot=1.0) == choose(prompts, tpot=1.0) == []
+
+
+def test_splits_of_a_server() -> None:
+    """As many replicas as experts are spread over beyond what shares a context; at most eight devices."""
+    found = {made.split: made for made in splits.served([1, 2], [1, 2], [1, 2], [1, 4], most=8)}
+    assert set(found) == {
+        "one", "dp4 ep4", "cp2", "cp2 dp2 ep4", "pp2", "pp2 dp4 ep4", "pp2 cp2", "pp2 cp2 dp2 ep4", "tp2", "tp2 dp4 ep4", "tp2 cp2",
+        "tp2 cp2 dp2 ep4", "tp2 pp2", "tp2 pp2 cp2",
+    }  # fmt: skip
+    made = found["tp2 cp2 dp2 ep4"]
+    assert (made.tensor, made.pipeline, made.context, made.data, made.expert) == (2, 1, 2, 2, 4)
+
+
+@pytest.mark.slow
+class TestAsked:
+    MODEL = "served"
+
+    @pytest.fixture(scope="class")
+    def db(self, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+        pytest.importorskip("transformers")
+        settings = ["num_hidden_layers=2", "hidden_size=256", "intermediate_size=512", "num_attention_heads=4", "num_key_value_heads=2"]
+        with charz.open(tmp_path_factory.mktemp("choice") / "c.duckdb") as db:
+            db.ingest(["hf:mixtral-8x7b"], settings=[*settings, "vocab_size=1024"], no_answers=True, name=self.MODEL)
+            yield db
+
+    def test_prompts_and_steps_of_a_split(self, db: Session) -> None:
+        frame = db.llm([self.MODEL], on=["h100_sxm5_80"], batch=8, context=256, devices="1,2", pipeline="1,2", expert=4)
+        assert set(frame["split"]) == {"dp4 ep4", "pp2 dp4 ep4", "tp2 dp4 ep4", "tp2 pp2 dp4 ep4"}
+        assert set(frame["phase"]) == {"prefill", "decode"}
+        devices = dict(zip(frame["split"], frame["device_count"], strict=True))
+        assert devices == {"dp4 ep4": 4, "pp2 dp4 ep4": 8, "tp2 dp4 ep4": 8, "tp2 pp2 dp4 ep4": 16}
+
+    def test_choices_among_all_splits(self, db: Session) -> None:
+        frame = db.llm([self.MODEL], on=["h100_sxm5_80"], context=256, ttft="1s", tpot="50ms", rate=5.0)
+        assert len(frame) > 0
+        assert (frame["ttft_s"] <= 1).all() and (frame["tpot_s"] <= 0.05).all()
+        assert (frame["devices"] == frame["replicas"] * frame["device_count"]).all()

@@ -9,7 +9,8 @@ import pytest
 import charz
 from charz.schema.errors import CharzError
 from charz.session import Session
-from charz.session.ask.train import _degrees, _name
+from charz.session.ask import splits
+from charz.session.ask.train import _degrees
 
 pytest.importorskip("transformers")
 
@@ -19,12 +20,12 @@ MODEL = "trained"
 def test_degrees_divide_devices_and_samples() -> None:
     """16 devices, pairs of which share a product: 8 replicas or, in a pipeline of two, 4; 32 samples are 2 or 4 micro batches of 2."""
     found = list(_degrees([[2], [1, 2], [1, 2], [1], [1]], [16], 32, [2]))
-    named = {_name(degrees, 1, "full") for degrees in found}
+    named = {splits.name(degrees, 1, "full") for degrees in found}
     assert named == {
         "tp2 dp8 m2 zero1 full", "tp2 pp2 dp4 m4 zero1 full", "tp2 pp2 v2 dp4 m4 zero1 full",
     }  # fmt: skip
     assert list(_degrees([[3], [1], [1], [1], [1]], [16], None, [1])) == []
-    assert _name(next(iter(_degrees([[1], [1], [1], [1], [1]], [], None, [1]))), 0, "none") == "one"
+    assert splits.name(next(iter(_degrees([[1], [1], [1], [1], [1]], [], None, [1]))), 0, "none") == "one"
 
 
 @pytest.mark.slow

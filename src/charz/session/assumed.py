@@ -15,6 +15,7 @@ _BESIDES = {
     "llm_serving": "price_count",
     "opportunity": "price_count",
     "parallel_plan": "link_count",
+    "serving_split": "link_count",
     "training_step": "link_count",
 }
 """Column of `assumed_input` that a report view rests on besides what every one does."""

@@ -1,84 +1,130 @@
-"""Which parts, degrees, precision and batch serve requests within limits, from steps and prompts that are known.
+"""Which parts, splits over devices, precision and batch serve requests within limits, from steps and prompts that are known.
 
-A replica is as many devices as share each kernel. Under a rate, as few replicas as keep both limits take equal shares of the
-requests, and `load` says how each runs; without a rate one replica runs at the largest batch within the limits.
+Under a rate, as few equal servers as keep both limits take equal shares of the requests, and `load` says how each runs; without a
+rate one server runs at the largest batch within the limits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from .load import Curve, Server, at_rate
+from .load import Curve, Load, Server, at_rate
 
 COLUMNS = (
-    "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "device_count", "replicas", "devices", "batch",
-    "context", "requests_per_s", "ttft_s", "tpot_s", "step_limit", "tokens_per_s", "million_tokens_usd", "peak_memory_byte",
-    "is_simulated",
+    "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "split", "device_count", "replicas", "devices",
+    "batch", "context", "requests_per_s", "ttft_s", "tpot_s", "step_limit", "tokens_per_s", "million_tokens_usd",
+    "peak_memory_byte", "is_simulated",
 )  # fmt: skip
 
 MOST_REPLICAS = 512
-"""Replicas up to which a rate is tried: doubled, then halved in between."""
+"""Servers up to which a rate is tried: doubled, then halved in between."""
 
-_TARGET = ("model", "hardware", "backend", "engine_version", "precision", "kv_precision", "device_count", "context")
+_TARGET = ("model", "hardware", "backend", "engine_version", "precision", "kv_precision", "split", "context")
 
 Record = Mapping[str, Any]
 
 
-def chosen(
-    steps: Sequence[Record], output: int, rate: float | None, ttft: float | None, tpot: float | None
-) -> list[tuple[Any, ...]]:
-    """The choices that no other beats in devices, dollars, time to first token and time per token, the cheapest first; `steps` are
-    rows of `llm_serving`."""
-    groups: dict[tuple[Any, ...], list[Record]] = {}
-    for row in steps:
-        if row["tpot_s"] is not None and row["ttft_s"] is not None:
-            groups.setdefault(tuple(row[name] for name in _TARGET), []).append(row)
-    found = [choice for rows in groups.values() for choice in _choices(sorted(rows, key=_batch), output, rate, ttft, tpot)]
-    front = [choice for choice in found if not any(_beats(other, choice) for other in found)]
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a choice must keep."""
+
+    output: int
+    """Tokens made for a request."""
+    rate: float | None = None
+    """Requests a second of all servers; None for one server that is full."""
+    ttft_s: float | None = None
+    tpot_s: float | None = None
+
+
+def chosen(rows: Sequence[Record], limits: Limits) -> list[tuple[Any, ...]]:
+    """The choices that no other beats in devices, dollars, time to first token and time per token, the cheapest first; `rows` are
+    those of `serving_split`: steps of several batches, and a prompt alone."""
+    steps: dict[tuple[Any, ...], list[Record]] = {}
+    prompts: dict[tuple[Any, ...], Record] = {}
+    for row in rows:
+        target = tuple(row[name] for name in _TARGET)
+        if row["latency_s"] is None:
+            continue
+        if row["phase"] == "decode":
+            steps.setdefault(target, []).append(row)
+        elif row["batch"] == 1:
+            prompts[target] = row
+    tried = [
+        _Tried.of(sorted(found, key=lambda row: row["samples"]), prompts[target], limits)
+        for target, found in steps.items()
+        if target in prompts
+    ]
+    front: list[dict[str, Any]] = []
+    for one in sorted((one for one in tried if one is not None), key=lambda one: one.bound):
+        if any(_beats(known, one.best) for known in front):
+            continue
+        choice = one.choice(limits)
+        if choice is not None and not any(_beats(known, choice) for known in front):
+            front = [known for known in front if not _beats(choice, known)] + [choice]
     front.sort(key=lambda c: (c["million_tokens_usd"] is None, c["million_tokens_usd"] or 0.0, c["devices"], c["tpot_s"]))
     return [tuple(choice[name] for name in COLUMNS) for choice in front]
 
 
-def _batch(row: Record) -> int:
-    return int(row["batch"])
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """A split on a part that may be a choice."""
 
+    allowed: list[Record]
+    """Its steps within the limit, by batch."""
+    server: Server
+    fewest: int
+    """Servers fewer than which are saturated."""
+    best: dict[str, Any]
+    """What it cannot be better than."""
+    bound: tuple[float, ...]
 
-def _choices(
-    rows: Sequence[Record], output: int, rate: float | None, ttft: float | None, tpot: float | None
-) -> Iterator[dict[str, Any]]:
-    """The choice of a target, or none."""
-    allowed = [row for row in rows if tpot is None or row["tpot_s"] <= tpot]
-    if not allowed or rows[0]["batch"] != 1:
-        return
-    prompt_s, widest = rows[0]["ttft_s"], allowed[-1]
-    curve = Curve([float(row["batch"]) for row in allowed], [row["tpot_s"] for row in allowed])
-    server = Server(curve, float(max(output - 1, 1)), prompt_s, prompt_s, float(widest["batch"]))
-    if rate is None:
-        if ttft is None or prompt_s <= ttft:
-            yield _record(widest, 1, server.rate(widest["batch"]), prompt_s, widest["tpot_s"], output)
-        return
+    @classmethod
+    def of(cls, steps: list[Record], prompt: Record, limits: Limits) -> _Tried | None:
+        """None where a limit is missed by one request alone."""
+        allowed = [row for row in steps if limits.tpot_s is None or row["latency_s"] <= limits.tpot_s]
+        first_s = prompt["latency_s"]
+        if not allowed or steps[0]["batch"] != 1 or (limits.ttft_s is not None and first_s > limits.ttft_s):
+            return None
+        curve = Curve([float(row["samples"]) for row in allowed], [row["latency_s"] for row in allowed])
+        prompt_s = prompt["pass_s"] / prompt["data"]
+        server = Server(curve, float(max(limits.output - 1, 1)), prompt_s, first_s, float(allowed[-1]["samples"]))
+        fewest = 1 if limits.rate is None else int(limits.rate / server.capacity) + 1
+        if fewest > MOST_REPLICAS:
+            return None
+        rate = server.capacity if limits.rate is None else limits.rate
+        best = _record(allowed[0], fewest, rate, first_s, allowed[0]["latency_s"], limits.output)
+        return cls(allowed, server, fewest, best, tuple(_weight(best, name) for name in _WEIGHED))
 
-    def load(replicas: int) -> Any:
-        found = at_rate(server, rate / replicas)
+    def choice(self, limits: Limits) -> dict[str, Any] | None:
+        """As few servers as keep the limits; None where none do."""
+        widest, server = self.allowed[-1], self.server
+        if limits.rate is None:
+            return _record(widest, 1, server.capacity, server.first_s, widest["latency_s"], limits.output)
+        high, found = self.fewest, self._load(self.fewest, limits)
+        while found is None:
+            high *= 2
+            if high > MOST_REPLICAS:
+                return None
+            found = self._load(high, limits)
+        low = max(self.fewest - 1, high // 2)
+        while high - low > 1:
+            middle = (low + high) // 2
+            load = self._load(middle, limits)
+            low, high, found = (middle, high, found) if load is None else (low, middle, load)
+        running = next((row for row in self.allowed if row["samples"] >= found.batch), widest)
+        return _record(running, high, limits.rate, found.first_s or 0.0, found.step_s, limits.output)
+
+    def _load(self, replicas: int, limits: Limits) -> Load | None:
+        """How each of so many servers runs; None where a limit is missed."""
+        found = at_rate(self.server, (limits.rate or 0.0) / replicas)
         is_kept = (
             not found.is_saturated and found.first_s is not None
-            and (ttft is None or found.first_s <= ttft) and (tpot is None or found.step_s <= tpot)
+            and (limits.ttft_s is None or found.first_s <= limits.ttft_s)
+            and (limits.tpot_s is None or found.step_s <= limits.tpot_s)
         )  # fmt: skip
         return found if is_kept else None
-
-    replicas = 1
-    while replicas <= MOST_REPLICAS and load(replicas) is None:
-        replicas *= 2
-    if replicas > MOST_REPLICAS:
-        return
-    low, high = replicas // 2, replicas
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if load(middle) is not None else (middle, high)
-    held = load(high)
-    running = next((row for row in allowed if row["batch"] >= held.batch), widest)
-    yield _record(running, high, rate, held.first_s, held.step_s, output)
 
 
 def _record(row: Record, replicas: int, rate: float, ttft_s: float, tpot_s: float, output: int) -> dict[str, Any]:
@@ -86,15 +132,21 @@ def _record(row: Record, replicas: int, rate: float, ttft_s: float, tpot_s: floa
     per_s = None if row["million_tokens_usd"] is None else row["million_tokens_usd"] / 1e6 * row["tokens_per_s"]
     return {
         **{name: row[name] for name in COLUMNS if name in row},
-        "replicas": replicas, "devices": replicas * row["device_count"], "requests_per_s": rate, "ttft_s": ttft_s, "tpot_s": tpot_s,
-        "tokens_per_s": rate * output, "million_tokens_usd": None if per_s is None else per_s * replicas / (rate * output) * 1e6,
+        "batch": row["samples"], "replicas": replicas, "devices": replicas * row["device_count"], "requests_per_s": rate,
+        "ttft_s": ttft_s, "tpot_s": tpot_s, "tokens_per_s": rate * output,
+        "million_tokens_usd": None if per_s is None else per_s * replicas / (rate * output) * 1e6,
     }  # fmt: skip
 
 
-_WEIGHED = ("devices", "million_tokens_usd", "ttft_s", "tpot_s")
+_WEIGHED = ("million_tokens_usd", "devices", "tpot_s", "ttft_s")
+
+
+def _weight(choice: Record, name: str) -> float:
+    """What has no price is never cheaper."""
+    return float("inf") if choice[name] is None else float(choice[name])
 
 
 def _beats(one: Record, other: Record) -> bool:
-    """Whether a choice is no worse in anything and better in something; what has no price is never cheaper."""
-    mine, its = ([float("inf") if c[name] is None else c[name] for name in _WEIGHED] for c in (one, other))
+    """Whether a choice is no worse in anything and better in something."""
+    mine, its = ([_weight(c, name) for name in _WEIGHED] for c in (one, other))
     return all(a <= b for a, b in zip(mine, its, strict=True)) and mine != its

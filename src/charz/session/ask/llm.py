@@ -25,12 +25,22 @@ from ..parameters import (
     Versions,
 )
 from ..question import SERVED_PRECISIONS
+from . import choice, splits
 
 _SERVED = (
     "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "device_count", "batch", "context",
     "million_tokens_usd", "ttft_s", "tpot_s", "tokens_per_s", "prompt_tokens_per_s", "token_j", "tokens_per_j", "fits_device",
     "step_limit", "mfu_fraction", "mbu_fraction", "weight_byte", "kv_cache_byte", "kv_cache_token_byte", "peak_memory_byte", "is_simulated",
 )  # fmt: skip
+
+_SPLIT = (
+    "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "split", "device_count", "phase", "batch", "context",
+    "samples", "latency_s", "tokens_per_s", "token_j", "million_tokens_usd", "step_limit", "work_s", "tensor_s", "expert_s", "context_s",
+    "send_s", "host_s", "weight_byte", "expert_read_byte", "kv_cache_byte", "peak_memory_byte", "fits_device", "is_simulated",
+)  # fmt: skip
+
+POWERS_OF_TWO = f"1:{splits.MOST_DEVICES}"
+"""Degrees that are tried where none is named."""
 
 ORDERS = {
     "part": "",
@@ -39,6 +49,11 @@ ORDERS = {
     "cost": ", million_tokens_usd NULLS LAST",
 }
 """What answers are sorted by within a model."""
+
+_USED = """
+    expert = 1 OR model IN (SELECT o.model FROM operator_split AS o WHERE o.is_expert)
+"""
+"""Of splits that spread experts, those of models that have them."""
 
 _NO_CACHE = "no step of one token follows from its graph"
 
@@ -63,6 +78,9 @@ class Llm(Core):
         version: Versions = None,
         kv_precision: KvPrecisions = None,
         devices: Devices = None,
+        pipeline: Annotated[Sizes | None, Text("Stages of consecutive layers.")] = None,
+        expert: Annotated[Sizes | None, Text("Replicas among which experts are spread.")] = None,
+        spread: Annotated[Sizes | None, Text("Devices that share a prompt's tokens, and a step's cache.")] = None,
         host_weights: HostShare = None,
         host_cache: HostShare = None,
         ttft: Annotated[Amount | None, Text("Most time to the first token, e.g. 500ms: gives the choices within limits.")] = None,
@@ -74,14 +92,18 @@ class Llm(Core):
         """Serve language models: time to first token, time, energy and cost of each token after it, by batch and context.
 
         With --ttft, --tpot or --rate the choices of part, devices, precision and batch that no other beats in devices, dollars and
-        both times, of batches 1 to 256 on 1, 2, 4 and 8 devices where none are named.
+        both times, of batches 1 to 256 on 1, 2, 4 and 8 devices where none are named, in pipelines, with experts and context spread,
+        up to 64 devices in all. With --pipeline, --expert or --spread alone, prompts and steps of these splits, whose time is that to
+        the result and whose tokens a second are those of all devices.
 
         What lies in the host's memory (--host-weights, --host-cache) comes over PCIe in every step, before the kernels that read it.
         Without --backend, under the server that is assumed of each part, or what it has where none runs on it.
         """
         is_choice = (ttft, tpot, rate) != (None, None, None)
+        is_spread = is_choice or (pipeline, expert, spread) != (None, None, None)
         if is_choice:
             batch, devices = batch or "1:256", devices or "1:8"
+            pipeline, expert, spread = (degree or POWERS_OF_TWO for degree in (pipeline, expert, spread))
         lengths = sizes(context) or [1024]
         runs = [
             {
@@ -101,9 +123,11 @@ class Llm(Core):
             for b in sizes(batch) or [1]
             for length in lengths
             for phase, sequence in (("prefill", length), ("decode", None))
+            if not is_choice or phase == "decode" or b == 1
         ]
+        asked = self._decoders(names(models))
         question = Question(
-            self._decoders(names(models)),
+            asked,
             names(on),
             precisions=names(precision),
             backends=names(backend),
@@ -113,21 +137,35 @@ class Llm(Core):
             serves=True,
             is_as_stored=True,
         )
+        if is_spread:
+            self.stays_here("serving over devices")
+            scoped = self.asked(question, "serving_split")
+            experts = (sizes(expert) or [1]) if self._has_experts(asked) else [1]
+            degrees = (sizes(devices) or [1], sizes(pipeline) or [1], sizes(spread) or [1], experts)
+            made = list(splits.served(*degrees, most=splits.MOST_DEVICES if is_choice else splits.MOST_STATED))
+            if not made:
+                raise CharzError("no split", "experts are spread over devices that share a context, or over replicas of them")
+            splits.hold(scoped, made)
         if is_choice:
-            from . import choice
-
             if not precision:
                 self.messages.remark("one precision a part is weighed; `--precision fp16,fp8,int8` weighs several")
-            scoped = self.asked(question, "llm_serving")
-            most = amount(ttft, "s", "--ttft"), amount(tpot, "s", "--tpot")
-            found = choice.chosen(scoped.records("SELECT * FROM llm_serving"), output, rate, *most)
+            limits = choice.Limits(output, rate, amount(ttft, "s", "--ttft"), amount(tpot, "s", "--tpot"))
+            found = choice.chosen(scoped.records(f"SELECT * FROM serving_split WHERE {_USED}"), limits)
             if not found:
                 self.messages.warn("no choice keeps the limits")
-            return Rows(choice.COLUMNS, found, ("llm_serving",))
+            return Rows(choice.COLUMNS, found, ("serving_split",))
+        if is_spread:
+            order = "ORDER BY model, phase, tokens_per_s DESC NULLS LAST, hardware, split, batch, context"
+            return scoped.rows("serving_split", _SPLIT, f"WHERE {_USED} {order}")
         first = ORDERS[one_of("order", by, ORDERS)]
         order = f"ORDER BY model{first}, hardware, backend, engine_version, precision, kv_precision, device_count, batch, context"
         self.messages.remark("a decode step makes one token for each sample of the batch")
         return self.asked(question, "llm_serving").rows("llm_serving", _SERVED, order)
+
+    def _has_experts(self, models: list[str]) -> bool:
+        query = "SELECT COUNT(*) FROM operator_split WHERE is_expert AND list_contains(?, model)"
+        ((count,),) = self.connection().execute(query, [models]).fetchall()
+        return bool(count)
 
     def _decoders(self, models: list[str]) -> list[str]:
         """Those of the models that decode; a line names the others, and with no other left they are an error."""

@@ -13,7 +13,7 @@ from ..answer import Rows, answer
 from ..axes import names, one_of, sizes
 from ..core import Core, Question
 from ..parameters import Backends, Batches, Caps, Models, Parts, Precisions, Sequences, Sizes, Text, Top
-from ..scoped import Scoped
+from . import splits
 
 TRAINED_PRECISIONS = ("bf16", "fp16", "fp32")
 """Policies of which a part takes the first that it computes in where none is named."""
@@ -106,7 +106,7 @@ class Train(Core):
             "adapter_rank": adapter, "frozen_precision": frozen,
         }  # fmt: skip
         made = [
-            DeviceSplit(**degrees, **fixed, split=_name(degrees, stage, kind), zero_stage=stage, recompute=kind)
+            DeviceSplit(**degrees, **fixed, split=splits.name(degrees, stage, kind), zero_stage=stage, recompute=kind)
             for degrees in _degrees([sizes(axis) for axis in axes], sizes(devices), global_batch, sizes(batch) or [1])
             for stage in stages
             for kind in repeated
@@ -115,7 +115,7 @@ class Train(Core):
             raise CharzError("no split", "the degrees do not divide the devices or the samples of a step")
         if len(made) > MOST_SPLITS:
             raise CharzError("too many splits", f"{len(made):,}", f"at most {MOST_SPLITS:,} are possible")
-        _hold(scoped, made)
+        splits.hold(scoped, made)
         shown = _SECTIONS[section]
         limit = "" if global_batch is None else f"WHERE global_batch = {global_batch}"
         order = "ORDER BY tokens_per_s DESC NULLS LAST, peak_memory_byte, hardware, split"
@@ -141,20 +141,6 @@ class Train(Core):
             raise unknown_name(table, name, known)
 
 
-_SHORT = {
-    "tensor": "tp", "pipeline": "pp", "interleave": "v", "context": "cp", "data": "dp", "expert": "ep", "micro_batches": "m",
-}  # fmt: skip
-"""How the field writes degrees."""
-
-
-def _name(degrees: dict[str, Any], stage: int, recompute: str) -> str:
-    """A split as the field writes it, degrees of 1 left out: `tp8 pp4 m64 zero1 full`."""
-    words = [f"{short}{degrees[name]}" for name, short in _SHORT.items() if degrees[name] > 1]
-    words += [f"zero{stage}"] if stage else []
-    words += [recompute] if recompute != "none" else []
-    return " ".join(words) or "one"
-
-
 def _degrees(
     axes: list[list[int]], devices: list[int], global_batch: int | None, batches: list[int]
 ) -> Iterator[dict[str, Any]]:
@@ -178,18 +164,3 @@ def _micro_batches(data: int, global_batch: int | None, batches: list[int]) -> l
     if global_batch is None:
         return [1]
     return sorted({global_batch // (data * batch) for batch in batches if global_batch % (data * batch) == 0})
-
-
-def _hold(scoped: Scoped, made: list[DeviceSplit]) -> None:
-    """Let views find these splits in place of the file's."""
-    import polars as pl
-
-    frame: Any = pl.DataFrame([split.model_dump() for split in made], infer_schema_length=None)
-    table = DeviceSplit.TABLE
-    connection = scoped.connection
-    connection.execute(f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT * FROM main.{table} LIMIT 0")
-    connection.register("made_splits", frame)
-    try:
-        connection.execute(f"INSERT INTO temp.{table} BY NAME SELECT * FROM made_splits")
-    finally:
-        connection.unregister("made_splits")

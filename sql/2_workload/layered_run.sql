@@ -1,0 +1,91 @@
+-- A run by its equal layers and what stands before and behind them: weights, what collectives of tensor and expert parallel move, and
+-- what a layer hands to the next. Sums of all layers, of a whole run on one device.
+-- Grain: model, backend, precision, batch, sequence, scenario_id
+CREATE TABLE layered_run AS
+WITH kernel_sums AS (
+    SELECT
+        model,
+        backend,
+        precision,
+        batch,
+        sequence,
+        scenario_id,
+        COUNT(DISTINCT CASE WHEN NOT is_backward THEN block END) AS block_count,
+        SUM(CASE WHEN NOT is_backward AND place = 'first' THEN weight_byte ELSE 0e0 END) AS first_weight_byte,
+        SUM(CASE WHEN NOT is_backward AND place = 'last' THEN weight_byte ELSE 0e0 END) AS last_weight_byte,
+        SUM(CASE WHEN NOT is_backward AND place = 'block' THEN weight_byte ELSE 0e0 END) AS block_weight_byte,
+        SUM(CASE WHEN NOT is_backward AND place <> 'block' AND is_split THEN weight_byte ELSE 0e0 END) AS end_split_weight_byte,
+        SUM(CASE WHEN NOT is_backward AND place = 'block' AND is_split THEN weight_byte ELSE 0e0 END) AS block_split_weight_byte,
+        SUM(CASE WHEN NOT is_backward AND place = 'block' AND is_expert AND split IN ('column', 'row') THEN weight_byte ELSE 0e0 END)
+            AS expert_weight_byte,
+        SUM(CASE WHEN place = 'block' AND NOT is_backward THEN all_reduce_byte ELSE 0e0 END) AS forward_reduce_byte,
+        SUM(CASE WHEN place = 'block' AND is_backward THEN all_reduce_byte ELSE 0e0 END) AS backward_reduce_byte,
+        SUM(CASE WHEN place = 'block' AND NOT is_backward AND all_reduce_byte > 0e0 THEN 1 ELSE 0 END) AS forward_reduce_count,
+        SUM(CASE WHEN place = 'block' AND is_backward AND all_reduce_byte > 0e0 THEN 1 ELSE 0 END) AS backward_reduce_count,
+        SUM(CASE WHEN place <> 'block' THEN all_reduce_byte ELSE 0e0 END) AS end_reduce_byte,
+        SUM(CASE WHEN place <> 'block' AND all_reduce_byte > 0e0 THEN 1 ELSE 0 END) AS end_reduce_count,
+        SUM(CASE WHEN place = 'block' THEN all_gather_byte ELSE 0e0 END) AS block_gather_byte,
+        SUM(CASE WHEN place = 'block' AND all_gather_byte > 0e0 THEN 1 ELSE 0 END) AS block_gather_count,
+        SUM(CASE WHEN place <> 'block' THEN all_gather_byte ELSE 0e0 END) AS end_gather_byte,
+        SUM(CASE WHEN place <> 'block' AND all_gather_byte > 0e0 THEN 1 ELSE 0 END) AS end_gather_count,
+        SUM(CASE WHEN NOT is_backward THEN all_to_all_byte ELSE 0e0 END) AS forward_exchange_byte,
+        SUM(CASE WHEN is_backward THEN all_to_all_byte ELSE 0e0 END) AS backward_exchange_byte,
+        SUM(CASE WHEN NOT is_backward AND all_to_all_byte > 0e0 THEN 1 ELSE 0 END) AS forward_exchange_count,
+        MAX(CASE WHEN place = 'block' AND NOT is_backward AND NOT is_expert THEN all_reduce_byte ELSE 0e0 END) AS hidden_byte
+    FROM split_kernel
+    GROUP BY model, backend, precision, batch, sequence, scenario_id
+)
+
+SELECT
+    s.model,
+    s.backend,
+    s.precision,
+    s.batch,
+    s.sequence,
+    s.scenario_id,
+    -- Equal layers.
+    CAST(s.block_count AS BIGINT) AS block_count,
+    -- Weights before the layers. [byte]
+    s.first_weight_byte,
+    -- Weights behind the layers. [byte]
+    s.last_weight_byte,
+    -- Weights of the layers. [byte]
+    s.block_weight_byte,
+    -- Weights that stand before the layers and behind them, once. [byte]
+    GREATEST(0e0, s.first_weight_byte + s.last_weight_byte + s.block_weight_byte - w.weight_byte) AS tied_weight_byte,
+    -- Part of the weights outside of layers that tensor parallel splits. [byte]
+    s.end_split_weight_byte,
+    -- Part of the weights of layers that tensor parallel splits. [byte]
+    s.block_split_weight_byte,
+    -- Part of the weights of layers that products of experts hold. [byte]
+    s.expert_weight_byte,
+    -- Bytes that all-reduces of the layers' forward pass add up. [byte]
+    s.forward_reduce_byte,
+    -- Those of the backward pass. [byte]
+    s.backward_reduce_byte,
+    -- All-reduces of the layers' forward pass.
+    CAST(s.forward_reduce_count AS BIGINT) AS forward_reduce_count,
+    -- Those of the backward pass.
+    CAST(s.backward_reduce_count AS BIGINT) AS backward_reduce_count,
+    -- Bytes of those outside of layers. [byte]
+    s.end_reduce_byte,
+    -- All-reduces outside of layers.
+    CAST(s.end_reduce_count AS BIGINT) AS end_reduce_count,
+    -- Bytes that all-gathers of the layers' forward pass collect. [byte]
+    s.block_gather_byte,
+    -- Those all-gathers.
+    CAST(s.block_gather_count AS BIGINT) AS block_gather_count,
+    -- Bytes of those outside of layers. [byte]
+    s.end_gather_byte,
+    -- All-gathers outside of layers.
+    CAST(s.end_gather_count AS BIGINT) AS end_gather_count,
+    -- Bytes to and from experts in the forward pass. [byte]
+    s.forward_exchange_byte,
+    -- Those in the backward pass. [byte]
+    s.backward_exchange_byte,
+    -- Exchanges with experts in the forward pass.
+    CAST(s.forward_exchange_count AS BIGINT) AS forward_exchange_count,
+    -- What one layer hands to the next. [byte]
+    s.hidden_byte
+FROM kernel_sums AS s
+INNER JOIN resident_byte AS w ON w.model = s.model AND w.scenario_id = s.scenario_id

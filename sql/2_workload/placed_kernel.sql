@@ -1,0 +1,36 @@
+-- Kernels of a run by where they stand and by what several devices make of them (`split_kernel`).
+-- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, place, is_backward, split, is_expert, is_core
+CREATE VIEW placed_kernel AS
+SELECT
+    k.model,
+    k.backend,
+    k.precision,
+    k.batch,
+    k.sequence,
+    k.scenario_id,
+    k.shape_id,
+    s.place,
+    s.is_backward,
+    s.split,
+    s.is_split,
+    s.is_expert,
+    -- True of what selective recomputation repeats, the core of an attention (Korthikanti et al. 2022).
+    h.kernel_class IN ('attention', 'softmax') OR (h.kernel_class = 'matmul' AND s.split = 'between') AS is_core,
+    -- True of a product with weights, whose backward makes the gradients of both.
+    s.split IN ('column', 'row') AND h.kernel_class <> 'embedding' AS is_weighted,
+    -- Kernels.
+    CAST(COUNT(*) AS BIGINT) AS kernel_count,
+    -- Views that the host dispatches before them.
+    CAST(SUM(k.view_count) AS BIGINT) AS view_count,
+    -- Weights that they need in memory. [byte]
+    SUM(s.weight_byte) AS held_byte
+FROM run_kernel AS k
+INNER JOIN split_kernel AS s
+    ON s.model = k.model AND s.backend = k.backend AND s.precision = k.precision AND s.batch = k.batch
+    AND s.sequence = k.sequence AND s.scenario_id = k.scenario_id AND s.kernel_id = k.kernel_id
+INNER JOIN shape AS h
+    ON h.model = k.model AND h.backend = k.backend AND h.precision = k.precision AND h.batch = k.batch
+    AND h.sequence = k.sequence AND h.scenario_id = k.scenario_id AND h.shape_id = k.shape_id
+GROUP BY
+    k.model, k.backend, k.precision, k.batch, k.sequence, k.scenario_id, k.shape_id, s.place, s.is_backward, s.is_split,
+    s.is_expert, s.split, h.kernel_class

@@ -1,0 +1,136 @@
+-- Layers of a prompt or a step in a split of a language model over devices that serve it, and what stands before and behind them.
+-- Tensor parallel is that of the run. Experts are spread over replicas, each of which reads those of its own that tokens of all
+-- replicas meet. Context parallel shares a prompt's tokens, passing keys and values round a ring behind the cores of attentions (Liu et
+-- al. 2023), or of a step the cache, whose partial results are added up. Times are those of all layers.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, split
+CREATE VIEW served_layer AS
+WITH joined_sums AS (
+    SELECT
+        g.*,
+        d.split,
+        d.tensor,
+        d.pipeline,
+        d.context AS shares,
+        d.data,
+        d.expert,
+        r.phase = 'prefill' AS is_prefill,
+        r.chunk_count,
+        CASE WHEN r.phase = 'prefill' THEN CAST(d.context AS DOUBLE) ELSE 1e0 END AS token_shares,
+        CASE WHEN d.tensor > 1 THEN l.collective_call_s ELSE 0e0 END AS tensor_call_s,
+        w.layers,
+        w.layer_factor,
+        w.whole_parts,
+        y.forward_reduce_byte,
+        y.forward_reduce_count,
+        y.block_gather_byte,
+        y.block_gather_count,
+        y.end_reduce_byte,
+        y.end_reduce_count,
+        y.end_gather_byte,
+        y.end_gather_count,
+        y.forward_exchange_byte,
+        y.forward_exchange_count,
+        y.hidden_byte,
+        l.collective_call_s,
+        l.tensor_byte_per_s,
+        l.tensor_step_s,
+        l.context_byte_per_s,
+        l.context_step_s,
+        l.expert_byte_per_s,
+        l.expert_step_s,
+        l.send_byte_per_s,
+        l.send_s AS message_s,
+        m.kv_cache_byte,
+        -- Of what tokens of one replica meet, a device reads its part of what those of all meet.
+        COALESCE(
+            (1e0 - POWER(1e0 - g.expert_met_fraction, d.expert)) / NULLIF(g.expert_met_fraction * d.expert, 0e0), 1e0
+        ) AS expert_factor
+    FROM served_sum AS g
+    INNER JOIN run AS r
+        ON r.model = g.model AND r.backend = g.backend AND r.precision = g.precision AND r.batch = g.batch
+        AND r.sequence = g.sequence AND r.scenario_id = g.scenario_id
+    INNER JOIN device_split AS d ON d.tensor = r.device_count
+    INNER JOIN split_weight AS w
+        ON w.model = g.model AND w.backend = g.backend AND w.precision = g.precision AND w.batch = g.batch
+        AND w.sequence = g.sequence AND w.scenario_id = g.scenario_id AND w.split = d.split
+    INNER JOIN layered_run AS y
+        ON y.model = g.model AND y.backend = g.backend AND y.precision = g.precision AND y.batch = g.batch
+        AND y.sequence = g.sequence AND y.scenario_id = g.scenario_id
+    INNER JOIN run_memory AS m
+        ON m.model = g.model AND m.backend = g.backend AND m.precision = g.precision AND m.batch = g.batch
+        AND m.sequence = g.sequence AND m.scenario_id = g.scenario_id
+    INNER JOIN split_link AS l ON l.hardware = g.hardware AND l.split = d.split
+    WHERE g.fault IS NULL AND r.weight_host_fraction = 0e0 AND r.cache_host_fraction = 0e0
+),
+
+spared_times AS (
+    SELECT
+        *,
+        LEAST(expert_slack_s, expert_read_s * (1e0 - expert_factor)) AS spared_s,
+        CASE WHEN is_prefill THEN 0e0 ELSE core_s * (1e0 - 1e0 / NULLIF(shares, 0)) END AS core_spared_s,
+        (shares - 1e0) / NULLIF(shares, 0) * layer_factor * kv_cache_byte / NULLIF(context_byte_per_s, 0e0)
+        + (shares - 1e0) * layers * context_step_s AS turn_s
+    FROM joined_sums
+)
+
+SELECT
+    model,
+    hardware,
+    backend,
+    precision,
+    batch,
+    sequence,
+    scenario_id,
+    split,
+    call_s,
+    host_s,
+    static_w,
+    dispatch,
+    -- Kernels of the layers. [s]
+    layer_factor * (layer_s - spared_s - core_spared_s) / NULLIF(token_shares, 0e0) AS layers_s,
+    -- Kernels before them. [s]
+    first_s / NULLIF(token_shares, 0e0) AS before_s,
+    -- Kernels behind them. [s]
+    last_s / NULLIF(token_shares, 0e0) AS behind_s,
+    -- Collectives of tensor parallel in the layers. [s]
+    ring_time(
+        tensor, layer_factor * forward_reduce_byte / NULLIF(token_shares, 0e0), layer_factor * forward_reduce_count,
+        layer_factor * block_gather_byte / NULLIF(token_shares, 0e0), layer_factor * block_gather_count, tensor_byte_per_s,
+        tensor_call_s, tensor_step_s
+    ) AS tensor_s,
+    -- Those before the layers. [s]
+    ring_time(
+        tensor, end_reduce_byte / NULLIF(token_shares, 0e0), end_reduce_count, 0e0, 0e0, tensor_byte_per_s, tensor_call_s, tensor_step_s
+    ) AS before_tensor_s,
+    -- Those behind them. [s]
+    ring_time(tensor, 0e0, 0e0, end_gather_byte, end_gather_count, tensor_byte_per_s, tensor_call_s, tensor_step_s) AS behind_tensor_s,
+    -- Exchanges with experts. [s]
+    CASE WHEN expert = 1 THEN 0e0 ELSE
+        (expert - 1e0) / NULLIF(expert, 0) * layer_factor * forward_exchange_byte
+        / NULLIF(token_shares * whole_parts * expert_byte_per_s, 0e0)
+        + layer_factor * forward_exchange_count * (collective_call_s + (expert - 1e0) * expert_step_s)
+    END AS expert_s,
+    -- What context parallel sends, as far as attentions do not hide it. [s]
+    CASE
+        WHEN shares = 1 THEN 0e0
+        WHEN is_prefill THEN GREATEST(0e0, turn_s - layer_factor * core_s / NULLIF(token_shares, 0e0))
+        ELSE ring_time(
+            shares, layers * hidden_byte / NULLIF(tensor, 0), layers, 0e0, 0e0, context_byte_per_s, collective_call_s, context_step_s
+        )
+    END AS context_s,
+    -- What a stage of a pipeline sends the next. [s]
+    CASE
+        WHEN pipeline = 1 THEN 0e0
+        ELSE hidden_byte / NULLIF(token_shares * whole_parts * send_byte_per_s, 0e0) + chunk_count * message_s
+    END AS send_s,
+    -- Part of the layers' time in which arithmetic sets the pace. [s]
+    layer_factor * compute_s / NULLIF(token_shares, 0e0) AS compute_s,
+    -- Part of it in which weights are read. [s]
+    layer_factor * (weight_s - spared_s) / NULLIF(token_shares, 0e0) AS weight_s,
+    -- Part of it in which the key-value cache is read. [s]
+    layer_factor * cache_s / NULLIF(shares, 0) AS cache_s,
+    -- Weights of experts that a device reads of all layers. [byte]
+    layer_factor * expert_read_byte * expert_factor AS expert_read_byte,
+    -- Energy of arithmetic and traffic of all devices for a run of each replica; null when a coefficient is missing. [J]
+    data * layer_factor * dynamic_energy_j AS dynamic_energy_j
+FROM spared_times

@@ -1,0 +1,110 @@
+-- A prompt or a step of every split of a language model over devices that serve it: the time in which a stage of a pipeline does its
+-- part of a run, what that is made of, and what a device holds. Of what stands before and behind the layers a pipeline waits for the
+-- stage that takes longer.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, split
+CREATE VIEW served_split AS
+WITH joined_layers AS (
+    SELECT
+        b.*,
+        d.pipeline,
+        d.context AS shares,
+        CASE WHEN r.phase = 'prefill' THEN CAST(d.context AS DOUBLE) ELSE 1e0 END AS token_shares,
+        r.chunk_count,
+        w.stage_share,
+        w.layer_factor,
+        w.layer_byte + w.own_expert_byte + w.end_byte AS weight_byte,
+        m.kv_cache_byte,
+        m.buffer_byte,
+        m.activation_byte + m.rounding_byte + m.workspace_byte AS activation_byte,
+        m.reserve_fraction,
+        l.interconnect,
+        l.device_count,
+        b.before_s + b.before_tensor_s >= b.behind_s + b.behind_tensor_s AS is_first_slower
+    FROM served_layer AS b
+    INNER JOIN device_split AS d ON d.split = b.split
+    INNER JOIN run AS r
+        ON r.model = b.model AND r.backend = b.backend AND r.precision = b.precision AND r.batch = b.batch
+        AND r.sequence = b.sequence AND r.scenario_id = b.scenario_id
+    INNER JOIN split_weight AS w
+        ON w.model = b.model AND w.backend = b.backend AND w.precision = b.precision AND w.batch = b.batch
+        AND w.sequence = b.sequence AND w.scenario_id = b.scenario_id AND w.split = b.split
+    INNER JOIN run_memory AS m
+        ON m.model = b.model AND m.backend = b.backend AND m.precision = b.precision AND m.batch = b.batch
+        AND m.sequence = b.sequence AND m.scenario_id = b.scenario_id
+    INNER JOIN split_link AS l ON l.hardware = b.hardware AND l.split = b.split
+),
+
+stage_times AS (
+    SELECT
+        * EXCLUDE (tensor_s, expert_s, context_s),
+        stage_share * layers_s + CASE
+            WHEN pipeline = 1 THEN before_s + behind_s
+            WHEN is_first_slower THEN before_s
+            ELSE behind_s
+        END AS work_s,
+        stage_share * tensor_s + CASE
+            WHEN pipeline = 1 THEN before_tensor_s + behind_tensor_s
+            WHEN is_first_slower THEN before_tensor_s
+            ELSE behind_tensor_s
+        END AS stage_tensor_s,
+        stage_share * expert_s AS stage_expert_s,
+        stage_share * context_s AS stage_context_s
+    FROM joined_layers
+),
+
+passes AS (
+    SELECT
+        *,
+        call_s + CASE
+            WHEN dispatch = 'serial' THEN stage_share * host_s
+            ELSE GREATEST(0e0, stage_share * host_s - work_s)
+        END AS stage_host_s
+    FROM stage_times
+)
+
+SELECT
+    model,
+    hardware,
+    backend,
+    precision,
+    batch,
+    sequence,
+    scenario_id,
+    split,
+    interconnect,
+    device_count,
+    static_w,
+    -- Kernels of a stage. [s]
+    work_s,
+    -- Its collectives of tensor parallel. [s]
+    stage_tensor_s AS tensor_s,
+    -- Its exchanges with experts. [s]
+    stage_expert_s AS expert_s,
+    -- What it sends for context parallel. [s]
+    stage_context_s AS context_s,
+    send_s,
+    -- Host time of its call, and what the device waits for the host. [s]
+    stage_host_s AS host_s,
+    -- All of that: from one run of the slowest stage to its next. [s]
+    work_s + stage_tensor_s + stage_expert_s + stage_context_s + send_s + stage_host_s AS pass_s,
+    -- From the start of a run to its result: all stages, which chunks of a prompt go through one behind the other. [s]
+    (work_s + stage_tensor_s + stage_expert_s + stage_context_s + send_s + stage_host_s)
+    * (1e0 + (pipeline - 1e0) / NULLIF(chunk_count, 0e0)) AS latency_s,
+    -- Part of work_s in which arithmetic of layers sets the pace. [s]
+    stage_share * compute_s AS compute_s,
+    -- Part of it in which their weights are read. [s]
+    stage_share * weight_s AS weight_s,
+    -- Part of it in which the key-value cache is read. [s]
+    stage_share * cache_s AS cache_s,
+    -- Weights of experts that a device reads. [byte]
+    stage_share * expert_read_byte AS expert_read_byte,
+    dynamic_energy_j,
+    -- Weights that a device holds. [byte]
+    weight_byte,
+    -- Keys and values that it holds, of as many runs as there are stages. [byte]
+    stage_share * layer_factor * pipeline * kv_cache_byte / NULLIF(shares, 0) AS kv_cache_byte,
+    -- All that it holds. [byte]
+    weight_byte + buffer_byte + stage_share * layer_factor * pipeline * kv_cache_byte / NULLIF(shares, 0)
+    + activation_byte / NULLIF(token_shares, 0e0) AS peak_memory_byte,
+    reserve_fraction
+FROM passes

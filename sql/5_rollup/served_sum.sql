@@ -1,0 +1,93 @@
+-- Device time of a prompt or a step by the place of its kernels and by what splits over devices make of them: of each of the devices
+-- that share its kernels by tensor parallel. Time of the layers is that of all.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
+CREATE VIEW served_sum AS
+WITH placed_shapes AS (
+    SELECT
+        k.model,
+        s.hardware,
+        k.backend,
+        k.precision,
+        k.batch,
+        k.sequence,
+        k.scenario_id,
+        k.place,
+        k.is_core,
+        k.is_expert AND k.is_weighted AS is_expert,
+        k.kernel_count * (
+            s.kernel_count * s.device_s + (s.launch_count - s.kernel_count) * s.kernel_gap_s
+        ) / NULLIF(s.launch_count, 0) AS placed_s,
+        k.kernel_count * s.kernel_count / NULLIF(CAST(s.launch_count AS DOUBLE), 0e0) * (s.busy_s - s.team_s) AS working_s,
+        k.kernel_count * s.kernel_count / NULLIF(CAST(s.launch_count AS DOUBLE), 0e0) AS share_count,
+        s.is_power_bound OR s.compute_s >= s.memory_s AS is_arithmetic,
+        s.compute_s,
+        s.weight_byte,
+        s.kv_cache_byte,
+        s.traffic_byte,
+        k.held_byte * s.kernel_count / NULLIF(CAST(s.launch_count AS DOUBLE), 0e0) AS held_byte,
+        k.kernel_count * s.host_kernel_s * s.host_factor + k.view_count * s.host_view_s * s.host_factor AS issue_s,
+        s.device_count * s.dynamic_energy_j AS kernel_j,
+        s.run_call_s,
+        s.exchange_s,
+        s.static_w,
+        s.dispatch,
+        s.fault
+    FROM placed_kernel AS k
+    INNER JOIN run AS r
+        ON r.model = k.model AND r.backend = k.backend AND r.precision = k.precision AND r.batch = k.batch
+        AND r.sequence = k.sequence AND r.scenario_id = k.scenario_id AND r.phase IN ('prefill', 'decode')
+    INNER JOIN clocked_shape AS s
+        ON s.model = k.model AND s.backend = k.backend AND s.precision = k.precision AND s.batch = k.batch
+        AND s.sequence = k.sequence AND s.scenario_id = k.scenario_id AND s.shape_id = k.shape_id
+)
+
+SELECT
+    model,
+    hardware,
+    backend,
+    precision,
+    batch,
+    sequence,
+    scenario_id,
+    -- Kernels of all layers. [s]
+    SUM(CASE WHEN place = 'block' THEN placed_s ELSE 0e0 END) AS layer_s,
+    -- Cores of attentions among them. [s]
+    SUM(CASE WHEN place = 'block' AND is_core THEN placed_s ELSE 0e0 END) AS core_s,
+    -- Kernels before the layers. [s]
+    SUM(CASE WHEN place = 'first' THEN placed_s ELSE 0e0 END) AS first_s,
+    -- Kernels behind them. [s]
+    SUM(CASE WHEN place = 'last' THEN placed_s ELSE 0e0 END) AS last_s,
+    -- Part of the layers' time in which arithmetic or the power limit sets the pace. [s]
+    SUM(CASE WHEN place = 'block' AND is_arithmetic THEN working_s ELSE 0e0 END) AS compute_s,
+    -- Part of it in which weights are read. [s]
+    SUM(CASE WHEN place = 'block' AND NOT is_arithmetic THEN working_s * weight_byte / NULLIF(traffic_byte, 0e0) ELSE 0e0 END)
+        AS weight_s,
+    -- Part of it in which the key-value cache is read. [s]
+    SUM(CASE WHEN place = 'block' AND NOT is_arithmetic THEN working_s * kv_cache_byte / NULLIF(traffic_byte, 0e0) ELSE 0e0 END)
+        AS cache_s,
+    -- Part of weight_s in which those of experts are. [s]
+    SUM(CASE WHEN is_expert AND NOT is_arithmetic THEN working_s * weight_byte / NULLIF(traffic_byte, 0e0) ELSE 0e0 END)
+        AS expert_read_s,
+    -- What of it arithmetic would leave if nothing were read. [s]
+    SUM(CASE WHEN is_expert AND NOT is_arithmetic THEN GREATEST(0e0, working_s - share_count * compute_s) ELSE 0e0 END)
+        AS expert_slack_s,
+    -- Weights of experts that it reads. [byte]
+    SUM(CASE WHEN is_expert THEN share_count * weight_byte ELSE 0e0 END) AS expert_read_byte,
+    -- Share of the experts' weights that its tokens meet.
+    COALESCE(LEAST(
+        1e0,
+        SUM(CASE WHEN is_expert THEN share_count * weight_byte ELSE 0e0 END)
+        / NULLIF(SUM(CASE WHEN is_expert THEN held_byte ELSE 0e0 END), 0e0)
+    ), 0e0) AS expert_met_fraction,
+    -- Host time to issue everything; 0 where one launch starts all kernels. [s]
+    SUM(CASE WHEN dispatch = 'graph' THEN 0e0 ELSE issue_s END) AS host_s,
+    -- Energy of arithmetic and traffic of all devices; null when a coefficient is missing. [J]
+    SUM(share_count * kernel_j) + CASE WHEN COUNT(*) > COUNT(kernel_j) THEN NULL ELSE 0e0 END AS dynamic_energy_j,
+    -- Host time of the call. [s]
+    MAX(run_call_s - exchange_s) AS call_s,
+    MAX(static_w) AS static_w,
+    MAX(dispatch) AS dispatch,
+    -- A number for which there is no answer; null where there is none.
+    MAX(fault) AS fault
+FROM placed_shapes
+GROUP BY model, hardware, backend, precision, batch, sequence, scenario_id

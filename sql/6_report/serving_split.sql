@@ -1,0 +1,99 @@
+-- Serving a language model over devices: every split of a prompt or a step on every part, whose tensor parallel is that of the run, its
+-- batch that of each replica, and as many of them under way as a pipeline has stages.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, split
+CREATE VIEW serving_split AS
+WITH fitting_splits AS (
+    SELECT
+        s.*,
+        r.context,
+        r.phase,
+        r.engine_version,
+        r.kv_precision,
+        d.tensor,
+        d.pipeline,
+        d.context AS context_parallel,
+        d.data,
+        d.expert,
+        s.batch * d.data * d.pipeline AS samples,
+        s.batch * d.data * s.sequence / NULLIF(s.pass_s, 0e0) AS tokens_per_s,
+        h.dram_byte AS device_byte,
+        h.is_simulated,
+        s.peak_memory_byte + s.reserve_fraction * h.dram_byte AS needed_byte,
+        f.implausible,
+        CASE WHEN NOT COALESCE(f.is_impossible, FALSE) THEN s.peak_memory_byte + s.reserve_fraction * h.dram_byte <= h.dram_byte END
+            AS fits,
+        p.price_usd_per_hour,
+        s.tensor_s + s.expert_s + s.context_s + s.send_s AS links_s
+    FROM served_split AS s
+    INNER JOIN run AS r
+        ON r.model = s.model AND r.backend = s.backend AND r.precision = s.precision AND r.batch = s.batch
+        AND r.sequence = s.sequence AND r.scenario_id = s.scenario_id
+    INNER JOIN device_split AS d ON d.split = s.split
+    INNER JOIN part AS h ON h.hardware = s.hardware
+    LEFT JOIN part_price AS p ON p.hardware = s.hardware
+    LEFT JOIN split_fault AS f ON f.split = s.split
+)
+
+SELECT
+    model,
+    hardware,
+    backend,
+    precision,
+    batch,
+    sequence,
+    scenario_id,
+    split,
+    context,
+    phase,
+    engine_version,
+    kv_precision,
+    tensor,
+    pipeline,
+    -- Devices that share the tokens of a prompt or the cache of a step.
+    context_parallel,
+    data,
+    expert,
+    interconnect,
+    device_count,
+    -- Samples under way in all replicas and stages.
+    CAST(samples AS BIGINT) AS samples,
+    -- Time to the result of a run; null where it does not fit. [s]
+    CASE WHEN fits THEN latency_s END AS latency_s,
+    -- Time from one run to the next; null where it does not fit. [s]
+    CASE WHEN fits THEN pass_s END AS pass_s,
+    work_s,
+    tensor_s,
+    expert_s,
+    context_s,
+    send_s,
+    host_s,
+    -- Tokens of prompts, or made by steps, in a second; null where it does not fit. [1/s]
+    CASE WHEN fits THEN tokens_per_s END AS tokens_per_s,
+    -- Energy of a token; null where it does not fit or a coefficient is missing. [J]
+    CASE WHEN fits THEN dynamic_energy_j / NULLIF(batch * data * sequence, 0) + device_count * static_w / NULLIF(tokens_per_s, 0e0) END
+        AS token_j,
+    -- Rent for a million tokens; null where it does not fit or is unknown. [USD]
+    CASE WHEN fits THEN price_usd_per_hour / 3600e0 * device_count * 1e6 / NULLIF(tokens_per_s, 0e0) END AS million_tokens_usd,
+    -- What takes most of the time: `weights`, `cache`, `activations`, `compute`, `links` or `host`; null where it does not fit.
+    CASE
+        WHEN NOT COALESCE(fits, FALSE) THEN NULL
+        WHEN host_s >= GREATEST(work_s, links_s) THEN 'host'
+        WHEN links_s >= work_s THEN 'links'
+        WHEN compute_s >= 0.5e0 * work_s THEN 'compute'
+        WHEN weight_s >= GREATEST(cache_s, work_s - compute_s - weight_s - cache_s) THEN 'weights'
+        WHEN cache_s >= work_s - compute_s - weight_s - cache_s THEN 'cache'
+        ELSE 'activations'
+    END AS step_limit,
+    expert_read_byte,
+    weight_byte,
+    kv_cache_byte,
+    -- Memory of a device, with what its backend leaves free. [byte]
+    needed_byte AS peak_memory_byte,
+    -- Main memory of the part. [byte]
+    device_byte,
+    -- True when it fits the part's main memory; null where a rule of the split cannot be.
+    fits AS fits_device,
+    -- Rules of the split that hardly can be (`implausible_number`), or cannot; null where there are none.
+    implausible,
+    is_simulated
+FROM fitting_splits

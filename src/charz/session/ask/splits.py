@@ -1,0 +1,67 @@
+"""Splits over devices that a command makes, in place of those of the file."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from charz.schema.catalog import DeviceSplit
+
+from ..scoped import Scoped
+
+MOST_DEVICES = 64
+"""Devices up to which splits of a server are tried where none are named."""
+
+MOST_STATED = 4096
+"""Devices of a split that is named."""
+
+_SHORT = {
+    "tensor": "tp", "pipeline": "pp", "interleave": "v", "context": "cp", "data": "dp", "expert": "ep", "micro_batches": "m",
+}  # fmt: skip
+"""How the field writes degrees."""
+
+
+def name(degrees: dict[str, Any], stage: int = 0, recompute: str = "none") -> str:
+    """A split as the field writes it, degrees of 1 left out: `tp8 pp4 m64 zero1 full`."""
+    words = [f"{short}{degrees[name]}" for name, short in _SHORT.items() if degrees[name] > 1]
+    words += [f"zero{stage}"] if stage else []
+    words += [recompute] if recompute != "none" else []
+    return " ".join(words) or "one"
+
+
+def served(
+    tensors: Sequence[int],
+    pipelines: Sequence[int],
+    contexts: Sequence[int],
+    experts: Sequence[int],
+    most: int = MOST_DEVICES,
+) -> Iterator[DeviceSplit]:
+    """Splits of a server: as many replicas as experts are spread over, for more of them are servers of their own."""
+    for tensor, pipeline, context, expert in itertools.product(tensors, pipelines, contexts, experts):
+        data = max(1, expert // context)
+        if (context * data) % expert or tensor * pipeline * context * data > most:
+            continue
+        degrees = {
+            "tensor": tensor, "pipeline": pipeline, "interleave": 1, "context": context, "data": data, "expert": expert,
+            "micro_batches": 1,
+        }  # fmt: skip
+        yield DeviceSplit(
+            **degrees, split=name(degrees), framework="plain", optimizer="adam", zero_stage=0, recompute="none",
+            is_sequence_parallel=True, block_count=None, adapter_rank=None, frozen_precision=None,
+        )  # fmt: skip
+
+
+def hold(scoped: Scoped, made: list[DeviceSplit]) -> None:
+    """Let views find these splits in place of the file's."""
+    import polars as pl
+
+    frame: Any = pl.DataFrame([split.model_dump() for split in made], infer_schema_length=None)
+    table = DeviceSplit.TABLE
+    connection = scoped.connection
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT * FROM main.{table} LIMIT 0")
+    connection.register("made_splits", frame)
+    try:
+        connection.execute(f"INSERT INTO temp.{table} BY NAME SELECT * FROM made_splits")
+    finally:
+        connection.unregister("made_splits")
