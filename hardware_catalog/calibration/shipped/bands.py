@@ -24,6 +24,7 @@ from charz.schema.catalog import PredictionBand
 from charz.schema.errors import CharzError
 
 from .. import errors, validation
+from ..kernels import Floats
 from ..questions import MEASURED, SCORED
 from ..rows import FittedRows, shared_rows
 from . import live
@@ -79,9 +80,14 @@ def _too_few(count: int) -> CharzError:
 
 
 def residuals(connection: duckdb.DuckDBPyConnection, shipped: dict[str, pl.DataFrame]) -> pl.DataFrame:
-    """Measured over predicted time of the runs on parts without efficiencies of their own under the backend."""
-    own = shipped["efficiency"].filter(pl.col("scope").str.starts_with("hardware:") & (pl.col("backend") != "*"))
-    fitted = own.select(pl.col("scope").str.strip_prefix("hardware:").alias("hardware"), "backend").unique()
+    """Measured over predicted time of the runs on parts that no fit saw under the backend."""
+    fitted = pl.concat(
+        rows.filter(pl.col("scope").str.starts_with("hardware:") & (pl.col("backend") != "*"))
+        .select(pl.col("scope").str.strip_prefix("hardware:").alias("hardware"), "backend")
+        .unique()
+        # A fit that adds nothing to its family's rows, which saw the part too, leaves a band alone.
+        for rows in (shipped["efficiency"], shipped["prediction_band"].filter(confidence="measured"))
+    ).unique()
     # What is not asked about is not predicted: most measured runs are of the few parts with fits of their own.
     pairs = ", ".join(
         f"({ddl.literal(part)}, {ddl.literal(backend)})" for part, backend in fitted.sort("hardware").rows()
@@ -129,7 +135,7 @@ def fitted(rows: pl.DataFrame, left_out: str = "hardware") -> dict[str, object] 
     """Band of one standing; None with too few rows or groups to leave out, or where none covers what is left out."""
     if len(rows) < _LEAST_ROWS or rows[left_out].n_unique() < 2:
         return None
-    covered = [left_out_coverage(rows, power, left_out) for power in POWERS]
+    covered = left_out_coverage(rows, POWERS, left_out)
     best = int(np.argmin(np.abs(np.array(covered) - _NOMINAL)))
     if abs(covered[best] - _NOMINAL) > _TOLERANCE:
         return None
@@ -138,23 +144,31 @@ def fitted(rows: pl.DataFrame, left_out: str = "hardware") -> dict[str, object] 
     return {
         "low_factor": float(np.exp(power * low)), "high_factor": float(np.exp(power * high)), "row_count": len(rows),
         "part_count": rows["hardware"].n_unique(), "source_id": SOURCE_ID, "confidence": "derived", "power": power,
-        "coverage": covered[best], "coverage_as_is": left_out_coverage(rows, 1.0, left_out),
+        "coverage": float(covered[best]),
+        "coverage_as_is": float(left_out_coverage(rows, np.ones(1), left_out)[0]),
         "width": float(np.exp(power * (high - low))),
     }  # fmt: skip
 
 
-def left_out_coverage(rows: pl.DataFrame, power: float, left_out: str = "hardware") -> float:
-    """Share of rows inside the band of the other groups' rows."""
-    inside = 0.0
-    for (name,), group in rows.group_by(left_out):
-        low, high = quantiles(rows.filter(pl.col(left_out) != name))
-        inside += float(group.filter(pl.col("residual").is_between(power * low, power * high))["weight"].sum())
-    return inside / float(rows["weight"].sum())
+def left_out_coverage(rows: pl.DataFrame, powers: Floats, left_out: str = "hardware") -> Floats:
+    """Share of rows inside the band of the other groups' rows, with both ends of it to each power."""
+    _, group = np.unique(rows[left_out].to_numpy(), return_inverse=True)
+    residual, weight = rows["residual"].to_numpy(), rows["weight"].to_numpy()
+    low, high = np.array([_quantiles(residual[group != i], weight[group != i]) for i in range(group.max() + 1)])[
+        group
+    ].T
+    inside = (residual >= powers[:, None] * low) & (residual <= powers[:, None] * high)
+    return inside @ weight / weight.sum()
 
 
 def quantiles(rows: pl.DataFrame) -> tuple[float, float]:
     """Weighted tenth and ninetieth percentile of the residuals, never both on one side of zero."""
-    ordered = rows.sort("residual")
-    share = (ordered["weight"].cum_sum() - ordered["weight"] / 2) / ordered["weight"].sum()
-    low, high = np.interp([(1 - _NOMINAL) / 2, (1 + _NOMINAL) / 2], share, ordered["residual"])
+    return _quantiles(rows["residual"].to_numpy(), rows["weight"].to_numpy())
+
+
+def _quantiles(residual: Floats, weight: Floats) -> tuple[float, float]:
+    order = np.argsort(residual, kind="stable")
+    ordered = weight[order]
+    share = (np.cumsum(ordered) - ordered / 2) / ordered.sum()
+    low, high = np.interp([(1 - _NOMINAL) / 2, (1 + _NOMINAL) / 2], share, residual[order])
     return min(float(low), -0.02), max(float(high), 0.02)
