@@ -5,10 +5,11 @@ backend (`hardware:X`), a part that was not, of a family that was (`family:X`), 
 nothing was measured (`*`). Runs of parts without efficiencies of their own under the backend show the second,
 predicted from their family's and their own datasheet; each of these parts with enough rows has a band of the first
 standing too. Every run, predicted from the assumed efficiencies alone, shows the third. Each cell (data set, part,
-model, precision, batch class) weighs the same, in the third standing each family and backend. A band is set by what
-it covers when left out: the rows of each part, model, or family and backend against the band of the others. It is
-widened or narrowed (both percentiles to one power) until it covers four fifths of those; where nothing does, it is
-none and the next standing's holds. Every batch class with enough rows has a band of its own beside the one for all.
+model, precision, batch class) weighs the same, in the second standing each part, in the third each family and
+backend. A band is set by what it covers when left out: the rows of each part, model, or family and backend against
+the band of the others. It is widened or narrowed (both percentiles to one power) until it covers four fifths of
+those; where nothing does, it is none and the next standing's holds. Every batch class with enough rows has a band of
+its own beside the one for all. Of many runs of a part under a backend some are drawn.
 
 Parts with rows of their own (`timm`) keep the bands of their fit, with model families left out.
 """
@@ -58,7 +59,8 @@ def fit(connection: duckdb.DuckDBPyConnection) -> FittedRows:
     shipped = live.tables()
     unseen = residuals(connection, shipped)
     found = []
-    for _, group in unseen.group_by("family", "backend"):
+    of_parts = unseen.with_columns(weight=pl.col("weight") / pl.col("weight").sum().over("hardware", "backend"))
+    for _, group in of_parts.group_by("family", "backend"):
         scope = f"family:{group['family'][0]}"
         found += by_class(group, scope, group["backend"][0], "hardware")
     for (part, backend), group in unseen.group_by("hardware", "backend"):
