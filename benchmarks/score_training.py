@@ -42,8 +42,7 @@ FRAMEWORKS = {
     "llm-foundry/Composer FSDP": "llm_foundry", "NeMo/Megatron-Core": "nemo", "Megatron-Bridge": "nemo", "torchtitan": "torchtitan",
 }  # fmt: skip
 PRECISIONS = {"bf16": "bf16", "BF16": "bf16", "fp16": "fp16", "fp8": "amp-fp8", "FP8": "amp-fp8", "FP8-CS": "amp-fp8"}
-BACKENDS = {"llm_foundry": "eager"}
-"""How a framework runs its kernels, where it is not compiled or fused by hand: Composer trains in eager mode unless told otherwise."""
+BACKEND = "inductor"
 
 MEGATRON = [
     # model, layers, tensor, pipeline, interleave, global batch, micro batch, seconds with full and with selective recomputation
@@ -155,14 +154,13 @@ def megatron(db: Session) -> pl.DataFrame:
 def evaluated(db: Session, cases: pl.DataFrame) -> pl.DataFrame:
     """What a step of every case is made of under factors that change nothing and hide nothing."""
     found = []
-    runs_under = pl.col("framework").replace_strict(BACKENDS, default="inductor").alias("backend")
-    for (model, precision, backend), rows in cases.group_by("model", "precision", runs_under, maintain_order=True):
+    for (model, precision), rows in cases.group_by("model", "precision", maintain_order=True):
         runs = [
             {"batch": batch, "phase": "forward", "sequence": sequence}
             for batch, sequence in rows.select("batch", "sequence").unique(maintain_order=True).rows()
         ]
         question = Question(
-            [model], sorted(set(rows["hardware"])), precisions=[precision], backends=[backend], runs=runs
+            [model], sorted(set(rows["hardware"])), precisions=[precision], backends=[BACKEND], runs=runs
         )
         scoped = db.asked(question)
         connection = scoped.connection
@@ -193,7 +191,7 @@ def evaluated(db: Session, cases: pl.DataFrame) -> pl.DataFrame:
         connection.execute("DROP TABLE temp.training_sum")
         for name in ("framework", "device_split"):
             connection.execute(f"DROP TABLE temp.{name}")
-        print(model, precision, backend, len(rows), flush=True)
+        print(model, precision, len(rows), flush=True)
     return pl.concat(found).select(pl.exclude("hardware", "batch", "sequence"))
 
 
