@@ -682,7 +682,7 @@ def _hold_views(
 ) -> list[str]:
     """Views of some layers that the wanted ones read more than once, each evaluated into a temporary table."""
     made = []
-    with _set(connection, {} if is_narrow else {"disabled_optimizers": REORDERING}):
+    with contextlib.nullcontext() if is_narrow else in_order(connection):
         for name, columns in pins(known, wanted, layers, is_narrow, held):
             selected = ", ".join(map(ddl.quote, columns))
             connection.execute(f"CREATE TEMP TABLE {ddl.quote(name)} AS SELECT {selected} FROM {ddl.quote(name)}")
@@ -702,7 +702,9 @@ def pins(
         if name in known.relations:
             readers.update(_read(known.relations[name]) if is_narrow else known.relations[name].reads)
     # Views of tiles are put under each other, all columns of each.
-    needed = _columns(known, {*wanted, *(tiles.name for tiles in known.of(MAPPING))} if is_narrow else wanted, below)
+    needed = columns_read(
+        known, {*wanted, *(tiles.name for tiles in known.of(MAPPING))} if is_narrow else wanted, below
+    )
     for relation in known.of(*layers):
         if relation.name not in below or relation.name in ends:
             continue
@@ -720,7 +722,7 @@ def _read(relation: Relation) -> Iterator[str]:
         yield from [name] * len(re.findall(rf"\b(?:FROM|JOIN)\s+{name}\b", relation.body, re.IGNORECASE))
 
 
-def _columns(known: Catalog, wanted: Collection[str], below: Collection[str]) -> dict[str, list[str]]:
+def columns_read(known: Catalog, wanted: Collection[str], below: Collection[str]) -> dict[str, list[str]]:
     """Columns of each view that those reading it name, or pass on to who asks for them."""
     named: dict[str, set[str]] = {name: set() for name in below}
     for relation in reversed(list(known.relations.values())):
@@ -839,6 +841,11 @@ def _packed(sizes: Mapping[K, int], most: int) -> list[list[K]]:
         found[-1].append(name)
         held += size
     return found
+
+
+def in_order(connection: duckdb.DuckDBPyConnection) -> contextlib.AbstractContextManager[None]:
+    """Join in the order of the text while the block runs, of questions of many rows (`REORDERING`)."""
+    return _set(connection, {"disabled_optimizers": REORDERING})
 
 
 @contextlib.contextmanager

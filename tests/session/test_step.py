@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -21,25 +23,96 @@ def db(file: Path) -> Iterator[Session]:
         yield opened
 
 
-def test_mixes_are_what_the_views_say(db: Session) -> None:
+Mix = dict[str, int]
+
+
+def drawn_mixes(count: int) -> list[Mix]:
+    """Steps of decoding and pieces of prompts, some longer than a chunk of any server."""
     drawn = random.Random(7)
-    mixes = [
-        {"requests": drawn.randint(1, 64), "tokens": drawn.choice([1, 1, 1, 16]), "context": drawn.randint(16, 4096)}
-        for _ in range(30)
-    ]
-    frame = db.step("decoder", [*mixes, mixes[0]], on="t4")
+    lengths = [1, 1, 1, 16, 48, 3000]
+    return [
+        {"requests": drawn.randint(1, 64), "tokens": (tokens := drawn.choice(lengths)), "context": tokens + drawn.randint(16, 4096)}
+        for _ in range(count)
+    ]  # fmt: skip
+
+
+def live(db: Session, model: str, part: str, mixes: list[Mix], **kept: Any) -> pl.DataFrame:
+    """What the live views say of each mix as a run of its own."""
+    runs = [
+        {
+            "batch": mix["requests"], "phase": "decode" if mix["tokens"] == 1 else "prefill",
+            "sequence": None if mix["tokens"] == 1 else mix["tokens"], "context": mix["context"], **kept,
+        }
+        for mix in mixes
+    ]  # fmt: skip
+    asked = db.asked(Question([model], [part], precisions=["fp16"], backends=["vllm"], runs=runs))
+    query = """
+        SELECT batch AS requests, sequence AS tokens, context, latency_s, energy_j, step_limit
+        FROM model_cost ORDER BY requests, tokens, context
+    """
+    return asked.sql(query).pl()
+
+
+def same(found: pl.DataFrame, expected: pl.DataFrame) -> None:
+    """Both give the same steps."""
+    found = found.unique().sort("requests", "tokens", "context")
+    keys = ("requests", "tokens", "context", "step_limit")
+    assert found.select(keys).rows() == expected.select(keys).rows()
+    for column in ("latency_s", "energy_j"):
+        assert found[column].to_list() == pytest.approx(expected[column].to_list(), rel=1e-9)
+
+
+@pytest.mark.parametrize("part", ["t4", "h100_sxm5_80"])
+def test_mixes_are_what_the_views_say(db: Session, part: str) -> None:
+    mixes = drawn_mixes(20)
+    frame = db.step("decoder", [*mixes, mixes[0]], on=part, backend="vllm", precision="fp16")
     assert frame.rows()[0] == frame.rows()[-1]
     assert frame.select("requests", "tokens", "context").to_dicts() == [*mixes, mixes[0]]
-    for mix, found in list(zip(mixes, frame.to_dicts(), strict=False))[:3]:
-        is_step = mix["tokens"] == 1
-        run = {
-            "batch": mix["requests"], "phase": "decode" if is_step else "prefill", "sequence": None if is_step else mix["tokens"],
-            "context": mix["context"],
-        }  # fmt: skip
-        asked = db.asked(Question(["decoder"], ["t4"], precisions=["fp16"], backends=["vllm"], runs=[run]))
-        ((time_s, energy_j),) = asked.execute("SELECT latency_s, energy_j FROM target_cost").fetchall()
-        assert found["latency_s"] == pytest.approx(time_s, rel=1e-9)
-        assert found["energy_j"] == pytest.approx(energy_j, rel=1e-9)
+    same(frame, live(db, "decoder", part, mixes))
+
+
+def test_mixes_that_share_nothing(db: Session) -> None:
+    """Under a backend whose host issues kernel by kernel."""
+    mixes = drawn_mixes(3)
+    frame = db.step("decoder", mixes, on="t4", backend="inductor", precision="fp16")
+    assert frame["latency_s"].null_count() == 0
+    assert frame.select("requests", "tokens", "context").to_dicts() == mixes
+
+
+SMALL = {
+    "num_hidden_layers": 4, "hidden_size": 256, "intermediate_size": 512, "num_attention_heads": 8, "num_key_value_heads": 4,
+    "vocab_size": 4000,
+}  # fmt: skip
+MODELS = {
+    "hf:mixtral-8x7b": SMALL | {"num_local_experts": 8, "num_experts_per_tok": 2, "sliding_window": 512},
+    "hf:gemma-2-9b": SMALL | {"head_dim": 32, "sliding_window": 512},
+}
+
+
+@pytest.fixture(scope="module")
+def served(few_parts: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    """Small language models: experts and a window, and layers of two kinds."""
+    pytest.importorskip("transformers")
+    path = tmp_path_factory.mktemp("served") / "served.duckdb"
+    shutil.copy(few_parts, path)
+    with charz.open(path) as session:
+        for model, settings in MODELS.items():
+            session.ingest(
+                model, settings=[f"{key}={value}" for key, value in settings.items()], name=model, no_answers=True
+            )
+        yield session
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kept", [{}, {"device_count": 2}, {"kv_precision": "fp8_e4m3"}])
+@pytest.mark.parametrize("name", MODELS)
+def test_mixes_of_language_models(served: Session, name: str, kept: dict[str, Any]) -> None:
+    mixes = drawn_mixes(25 if kept else 100)
+    found = served.step(
+        name, mixes, on="h100_sxm5_80", backend="vllm", precision="fp16", devices=kept.get("device_count", 1),
+        kv_precision=kept.get("kv_precision"),
+    )  # fmt: skip
+    same(found, live(served, name, "h100_sxm5_80", mixes, **kept))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from charz.schema.errors import CharzError
 from ..axes import check_size
 from ..core import Core, Question
 from ..question import SERVED_PRECISIONS
+from ..scoped import Scoped
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,7 +19,7 @@ MIX = ("requests", "tokens", "context")
 """What a mix is made of: requests, new tokens of each, and tokens that each attends to, the new ones among them."""
 
 RUNS_AT_ONCE = 400
-"""Shapes of mixes that are asked about together."""
+"""Mixes that are asked about together where they share nothing."""
 
 
 class Step(Core):
@@ -39,7 +40,7 @@ class Step(Core):
         """Seconds, joules and what limits each of many steps: of a frame with the columns `requests`, `tokens` and `context`.
 
         A step of one new token a request is one of decoding, of more a prompt's, or a piece of one. Mixes that are alike are
-        worked out once. Raises `CharzError` for a column that is missing, a size that is none, and what does not run.
+        worked out once, and so is what they share. Raises `CharzError` for a column that is missing, a size that is none, and what does not run.
         """
         import polars as pl
 
@@ -58,23 +59,44 @@ class Step(Core):
         kept = {
             "engine_version": version, "kv_precision": kv_precision, "device_count": devices if devices > 1 else None,
         }  # fmt: skip
-        found: list[tuple[Any, ...]] = []
-        for piece in shapes.iter_slices(RUNS_AT_ONCE):
+
+        def asked(rows: Sequence[tuple[int, ...]]) -> Scoped:
             runs = [
                 {
                     "batch": requests, "phase": "decode" if tokens == 1 else "prefill",
                     "sequence": None if tokens == 1 else tokens, "context": context, **kept,
                 }
-                for requests, tokens, context in piece.rows()
+                for requests, tokens, context in rows
             ]  # fmt: skip
             question = Question(
                 [model], [on], precisions=[precision] if precision else [], backends=[backend] if backend else [],
-                runs=runs, preferred=SERVED_PRECISIONS, serves=True,
-            is_as_stored=True,
+                runs=runs, preferred=SERVED_PRECISIONS, serves=True, is_as_stored=True,
             )  # fmt: skip
-            found += self.asked(question).execute(_STEPS).fetchall()
+            return self.asked(question)
+
+        found: list[tuple[Any, ...]] = []
+        one = asked(shapes.rows()[:1])
+        if self._is_shared(one):
+            from charz.sql import mixes as shared
+
+            assert one.scope is not None
+            with self.cursor() as cursor, shared.evaluated(cursor, one.scope, self._relations(), shapes):
+                found = cursor.execute(_STEPS).fetchall()
+        else:
+            for piece in shapes.iter_slices(RUNS_AT_ONCE):
+                found += asked(piece.rows()).execute(_STEPS).fetchall()
         steps = pl.DataFrame(found, schema=[*MIX, "latency_s", "energy_j", "step_limit"], orient="row")
         return frame.join(steps, on=list(MIX), how="left", maintain_order="left")
 
+    def _is_shared(self, one: Scoped) -> bool:
+        """Whether what steps share is worked out once: of one target here, not on an engine."""
+        from charz.sql import mixes
+
+        if self.access.engine or one.scope is None or one.scope.targets is None or len(one.scope.targets) != 1:
+            return False
+        ((part, backend, _),) = one.scope.targets
+        return bool(one.value(mixes.TAKES, [part, backend]))
+
 
 _STEPS = "SELECT batch, sequence, context, latency_s, energy_j, step_limit FROM model_cost"
+"""Steps of a server as a frame of mixes."""
