@@ -41,8 +41,8 @@ def doubled(designs: DesignSpace, points: Sequence[tuple[Value, ...]], number: N
     varied = {(v.table, v.key, v.column): v for v in designs.varied(points)}
     for field, value in own.items():
         place = (field.table, field.key, field.column)
-        at = list(varied[place].values) if place in varied else [value] * len(points)
-        varied[place] = Varied(field.table, field.key, field.column, [2 * float(v) for v in at])
+        at: list[Any] = list(varied[place].values) if place in varied else [value] * len(points)
+        varied[place] = Varied(field.table, field.key, field.column, [2 * v for v in at])
     return list(varied.values())
 
 
