@@ -382,8 +382,9 @@ def test_memory_is_a_kind_and_its_channels(db: Session) -> None:
     for name in ("latency_s", "energy_j", "area_mm2", "part_usd"):
         assert found["GDDR6x10"][name] == pytest.approx(same[0][name], rel=1e-12)
     other = db.explore(vary=["dram=512GB/s", "memory.dram.capacity_byte=16GB"], **asked).to_dicts()[0]
-    assert found["HBM2x2"]["latency_s"] == pytest.approx(other["latency_s"], rel=1e-3)
-    assert found["HBM2x2"]["energy_j"] < other["energy_j"] and found["HBM2x2"]["part_usd"] > other["part_usd"]
+    # Stacks have fewer pins on the die, an interposer under them, and draw more waiting.
+    assert found["HBM2x2"]["area_mm2"] < other["area_mm2"] and found["HBM2x2"]["part_usd"] > other["part_usd"]
+    assert found["HBM2x2"]["rest_w"] > other["rest_w"] and found["HBM2x2"]["energy_j"] > other["energy_j"]
 
 
 def test_an_array_takes_its_peak_with_it(db: Session) -> None:
