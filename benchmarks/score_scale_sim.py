@@ -49,7 +49,7 @@ LAYERS = {
 NEST = """
     INSERT INTO loop_nest BY NAME
     SELECT
-        $1 AS loop_nest_id, $2 AS product, 'tpu_v1' AS hardware, 'xla' AS backend, 'int8' AS compute_precision, 1 AS gemm_count,
+        $1 AS loop_nest_id, $2 AS product, 'tpu_v1' AS hardware, 'xla' AS backend, 'int8' AS compute_precision, 1 AS gemm_count, 1 AS images,
         $3 AS m, $4 AS n, $5 AS k, $6 AS dataflow, $7 AS outer_m, $8 AS outer_n, $9 AS outer_k, 'output' AS outer_kept,
         $10 AS inner_m, $11 AS inner_n, $12 AS inner_k, 'output' AS inner_kept
 """

@@ -44,6 +44,7 @@ ALLOWED = {
     "level": ("register", "scratchpad", "l1", "l2", "l3", "dram"),
     "unit": ("vector", "matrix"),
     "overhead": ("kernel_gap", "launch", "memory_latency", "team"),
+    "mesh": ("unit", "die", "element"),
     "energy_scope": ("board", "chip"),
     "what": ("op", "byte", "static"),
 }
@@ -166,6 +167,8 @@ def unknown_word(part: Part, context: Context) -> Iterator[Problem]:
         yield from _outside(part, f"memory.{level}", level, "level")
     for overhead in part.section("overhead"):
         yield from _outside(part, f"overhead.{overhead}", overhead, "overhead")
+    for mesh in part.section("mesh"):
+        yield from _outside(part, f"mesh.{mesh}", mesh, "mesh")
     for key, row in part.section("peak").items():
         if context.precisions and row["precision"] not in context.precisions:
             known = ", ".join(context.precisions)
@@ -183,7 +186,7 @@ def _outside(part: Part, place: str, value: Any, vocabulary: str) -> Iterator[Pr
 
 def missing_column(part: Part, context: Context) -> Iterator[Problem]:
     """A row without a number its table requires."""
-    for section in ("cluster", "memory", "peak", "power", "overhead", "interconnect"):
+    for section in ("cluster", "memory", "peak", "power", "overhead", "interconnect", "mesh"):
         for key, row in part.section(section).items():
             for column in required_columns(section):
                 if row.get(column) is None:

@@ -40,6 +40,7 @@ _KEY_COLUMNS = {
     "power": "mode",
     "overhead": "overhead",
     "interconnect": "interconnect",
+    "mesh": "mesh",
 }
 
 

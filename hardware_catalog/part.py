@@ -1,7 +1,7 @@
 """A part as the catalog works on it: the numbers of one YAML file, each with its provenance, before
 they become rows.
 
-A part has sections (`cluster`, `memory`, `peak`, `power`, `overhead`, `interconnect`), each a mapping
+A part has sections (`cluster`, `memory`, `peak`, `power`, `overhead`, `interconnect`, `mesh`), each a mapping
 from a row key to columns. The names are those of the tables in `charz.schema.catalog`, so a number's
 place, e.g. `memory.dram.bandwidth_byte_per_s`, is the same in the file, in the database and in a
 message.
@@ -18,6 +18,7 @@ from charz.schema.catalog import (
     HardwareCluster,
     HardwareInterconnect,
     HardwareMemory,
+    HardwareMesh,
     HardwareOverhead,
     HardwarePeak,
     HardwarePower,
@@ -33,6 +34,7 @@ SECTIONS: dict[str, type[Row]] = {
     "power": HardwarePower,
     "overhead": HardwareOverhead,
     "interconnect": HardwareInterconnect,
+    "mesh": HardwareMesh,
 }
 """Section of a part file to the table it fills."""
 
@@ -121,7 +123,7 @@ def required_columns(section: str) -> frozenset[str]:
 def unit_of(column: str) -> str:
     """Unit a column's values are in: what its suffix says, `fraction` or `count` without one."""
     suffixes = (
-        ("_byte_per_s", "byte/s"), ("_ops_per_s", "ops/s"), ("_hz", "Hz"), ("_byte", "byte"), ("_nm", "nm"),
+        ("_byte_per_s", "byte/s"), ("_ops_per_s", "ops/s"), ("_j_per_byte", "J/byte"), ("_hz", "Hz"), ("_byte", "byte"), ("_nm", "nm"),
         ("_fraction", "fraction"), ("_w", "W"), ("_s", "s"), ("per_clock_per_unit", "ops"), ("year", "year"),
     )  # fmt: skip
     return next((unit for suffix, unit in suffixes if column.endswith(suffix)), "count")

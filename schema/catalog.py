@@ -357,6 +357,29 @@ class HardwareInterconnect(Row):
     """Most devices one such fabric joins."""
 
 
+class HardwareMesh(Row):
+    """A network on a part whose links join neighbours: its units, its dice, or the elements of an array. Loop nests are costed with
+    it (`loop_nest_cost`)."""
+
+    TABLE: ClassVar[str] = "hardware_mesh"
+    KEY: ClassVar[tuple[str, ...]] = ("hardware", "mesh")
+
+    hardware: str
+    """Part it belongs to."""
+    mesh: str
+    """`unit` (between the units of a die, or of the part), `die` (between dice) or `element` (within an array)."""
+    mesh_rows: Annotated[int | None, Plausible(1, 1000)]
+    """Rows of what it joins; null: as near its columns as can be."""
+    mesh_columns: Annotated[int | None, Plausible(1, 1000)]
+    """Columns of what it joins; null: as near its rows as can be."""
+    link_byte_per_s: Annotated[float | None, Plausible(1e6, 1e13)]
+    """Bandwidth of the link between two neighbours, one way; null when unknown: it never binds. [byte/s]"""
+    hop_j_per_byte: Annotated[float, Possible(0, HUGE), Plausible(1e-15, 1e-9)]
+    """Energy of a byte from one neighbour to the next. [J/byte]"""
+    busy_fraction: Annotated[float, Possible(TINY, 1), Plausible(0.05, 1)]
+    """Utilization of the links above which a transfer takes longer (`busy_growth`)."""
+
+
 class HardwareProvenance(Row):
     """Where one number of one part comes from."""
 
@@ -1190,6 +1213,8 @@ class SiliconRule(Row):
         Plausible(0.01, 10, of="link_wire_ratio_per_mm"),
         Plausible(0.01, 1, of="link_distance_fraction"),
         Plausible(0.1, 100, of="level_lift"),
+        Plausible(1e9, 1e13, of="channel_byte_per_s"),
+        Plausible(1e8, 1e12, of="channel_byte"),
     ]
     """The rule's own number."""
     unit: str

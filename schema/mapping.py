@@ -9,6 +9,8 @@ from .row import Row
 
 Cut = Annotated[int, Possible(1, 1e12), Plausible(1, 1e9)]
 """A size of a product or of a tile of it."""
+ElementCut = Annotated[int | None, Possible(1, 1e12), Plausible(1, 1e9)]
+"""A size of what one element of an array works on."""
 
 
 class LoopNest(Row):
@@ -41,9 +43,11 @@ class LoopNest(Row):
     """Positions of a convolution's kernel; null of other products."""
     image: Annotated[int | None, Possible(1, 1e15), Plausible(1, 1e12)]
     """Elements of a convolution's input; null of other products."""
+    images: Cut
+    """Images that the rows belong to, all of one square size: the batch of a convolution."""
     dataflow: str
-    """What stays in the array: `weight_stationary`, `output_stationary`, `input_stationary`, or `wavefront` (domain flow: results
-    stay)."""
+    """What stays in the array: `weight_stationary`, `output_stationary`, `input_stationary`, `wavefront` (domain flow: results
+    stay) or `row_stationary` (each element convolves a row of a window with a row of the image)."""
     outer_m: Cut
     """Rows of the tile in the memory that all units share; the whole product where the part has none."""
     outer_n: Cut
@@ -60,3 +64,7 @@ class LoopNest(Row):
     """Depth of that tile."""
     inner_kept: str
     """Operand that stays while the innermost loop over inner tiles runs."""
+    element_n: ElementCut
+    """Columns, filters, that an element of a row-stationary array works on at a time; null of other dataflows."""
+    element_k: ElementCut
+    """Depth that it works on: a row of the window by some channels; null of other dataflows."""

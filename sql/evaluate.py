@@ -72,7 +72,7 @@ class Varied:
     key: tuple[tuple[str, str], ...]
     """Columns that name its row, each with its value; the part is among them."""
     column: str
-    values: Sequence[float]
+    values: Sequence[float] | Sequence[str]
     """That of each copy."""
 
     @property
@@ -527,7 +527,10 @@ class _Holder:
         facts = []
         for number, copies in enumerate(self.scope.copies):
             columns = ["CAST(UNNEST(?) AS VARCHAR) AS hardware"]
-            columns += [f"CAST(UNNEST(?) AS DOUBLE) AS {_number(i)}" for i in range(len(copies.varied))]
+            columns += [
+                f"CAST(UNNEST(?) AS {'VARCHAR' if isinstance(varied.values[0], str) else 'DOUBLE'}) AS {_number(i)}"
+                for i, varied in enumerate(copies.varied)
+            ]
             values = [list(copies.names), *(list(varied.values) for varied in copies.varied)]
             self.connection.execute(
                 f"CREATE OR REPLACE TEMP TABLE {_copies(number)} AS SELECT {', '.join(columns)}", values

@@ -83,7 +83,7 @@ bought_parts AS (
 doubted_numbers AS (
     SELECT hardware, '*' AS backend, field
     FROM part_fault
-    WHERE is_possible AND kind NOT IN ('interconnect', 'price', 'list_price') AND field NOT IN ('hardware.year', 'hardware.die_count')
+    WHERE is_possible AND kind NOT IN ('interconnect', 'mesh', 'price', 'list_price') AND field NOT IN ('hardware.year', 'hardware.die_count')
     UNION ALL
     SELECT s.hardware, s.backend, f.field
     FROM supported_backend AS s

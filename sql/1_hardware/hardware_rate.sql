@@ -60,13 +60,17 @@ executed_peaks AS (
             'ops_per_s': k.peak_ops_per_s * COALESCE(p.clock_fraction, 1e0),
             'unit_count': a.unit_count,
             'array_rows': a.array_rows,
-            'array_columns': a.array_columns
+            'array_columns': a.array_columns,
+            'accumulator_byte': COALESCE(q.bits, w.bits) / 8e0
         } AS peak,
         -- The fewest hops win, then the higher peak, then the accumulator's name.
         ROW(f.hops, -k.peak_ops_per_s * COALESCE(p.clock_fraction, 1e0), k.accumulator) AS peak_rank
     FROM fallback_chain AS f
     INNER JOIN part_peak AS k ON k.precision = f.executed
     INNER JOIN cluster_arrays AS a ON a.hardware = k.hardware AND a.cluster = k.cluster
+    INNER JOIN precision AS e ON e.precision = f.executed
+    LEFT JOIN precision AS q ON q.precision = k.accumulator
+    LEFT JOIN precision AS w ON w.precision = e.accumulator
     LEFT JOIN floating_parts AS o ON o.hardware = k.hardware
     LEFT JOIN hardware_power AS p ON p.hardware = k.hardware AND p.is_default
     WHERE f.hops < 4 OR o.hardware IS NULL
@@ -101,6 +105,9 @@ SELECT
     r.matrix.array_rows AS matrix_array_rows,
     -- Columns of their arrays; 1 without one, null when the part has none for it.
     r.matrix.array_columns AS matrix_array_columns,
+    -- What one of their partial sums takes: of the accumulator that the peak states, else of the element type's usual one; null
+    -- when the part has none for it. [byte]
+    r.matrix.accumulator_byte AS accumulator_byte,
     -- Energy of one of its operations; null when unknown. [J]
     m.value AS matrix_op_j,
     -- Peak of the vector units. [ops/s]

@@ -40,12 +40,15 @@ WITH listed_numbers AS (
     UNION ALL
     SELECT hardware, 'interconnect' AS kind, CONCAT('interconnect.', interconnect) AS row_key, column_name, value
     FROM hardware_interconnect UNPIVOT (value FOR column_name IN (COLUMNS(* EXCLUDE (hardware, interconnect))))
+    UNION ALL
+    SELECT hardware, 'mesh' AS kind, CONCAT('mesh.', mesh) AS row_key, column_name, value
+    FROM hardware_mesh UNPIVOT (value FOR column_name IN (COLUMNS(* EXCLUDE (hardware, mesh))))
 )
 
 SELECT
     hardware,
-    -- What it is a number of: `hardware`, `cluster`, `memory`, `peak`, `power`, `overhead`, `interconnect`, `energy`, `price`,
-    -- `list_price` or `usual_host`.
+    -- What it is a number of: `hardware`, `cluster`, `memory`, `peak`, `power`, `overhead`, `interconnect`, `mesh`, `energy`,
+    -- `price`, `list_price` or `usual_host`.
     kind,
     -- Place of the number, `table.row_key.column`, e.g. `memory.dram.bandwidth_byte_per_s`.
     CONCAT(row_key, '.', column_name) AS field,

@@ -49,6 +49,7 @@ SELECT
     r.matrix_unit_count,
     r.matrix_array_rows,
     r.matrix_array_columns,
+    r.accumulator_byte,
     r.matrix_op_j,
     -- Peak of the vector units; null when the part has none for it. [ops/s]
     CASE WHEN r.is_half THEN r.vector_ops_per_s ELSE r.single_vector_ops_per_s END AS vector_ops_per_s,

@@ -14,7 +14,7 @@ WITH policy_precisions AS (
 faulty_parts AS (
     SELECT hardware, MIN(field) AS fault
     FROM part_fault
-    WHERE NOT is_possible AND kind NOT IN ('interconnect', 'price', 'list_price') AND field NOT IN ('hardware.year', 'hardware.die_count')
+    WHERE NOT is_possible AND kind NOT IN ('interconnect', 'mesh', 'price', 'list_price') AND field NOT IN ('hardware.year', 'hardware.die_count')
     GROUP BY hardware
 ),
 

@@ -1,6 +1,8 @@
 -- Trips of the loops of every loop nest, the share of a convolution's columns that a tile really loads, and what its array does:
 -- folds of the inner tile over the array and the steps of each. Rows of the array take the reduction where weights or inputs stay
--- and rows of the product where results stay (SCALE-Sim, Samajdar et al. 2020).
+-- and rows of the product where results stay (SCALE-Sim, Samajdar et al. 2020). Where rows stay (Eyeriss, Chen et al. 2016) a set
+-- of elements, as high as a window and as wide as a strip of rows of results, works on some filters and channels; several sets lie
+-- over and beside each other, and a strip that is wider than the array is folded into sets above each other.
 -- Grain: loop_nest_id
 CREATE VIEW nest_trip AS
 WITH placed_nests AS (
@@ -10,6 +12,7 @@ WITH placed_nests AS (
         COALESCE(r.matrix_unit_count, r.unit_count) AS array_count,
         r.matrix_array_rows,
         r.matrix_array_columns,
+        r.accumulator_byte,
         r.matrix_ops_per_s,
         r.matrix_op_j,
         r.tile_memory_byte_per_s,
@@ -28,8 +31,10 @@ WITH placed_nests AS (
         CEIL(l.outer_n / NULLIF(CAST(l.inner_n AS DOUBLE), 0e0)) AS inner_trips_n,
         CEIL(l.outer_k / NULLIF(CAST(l.inner_k AS DOUBLE), 0e0)) AS inner_trips_k,
         -- Stride and side of a square kernel over a square image.
-        SQRT(CAST(l.taps AS DOUBLE)) AS window_side,
-        SQRT(CAST(l.image AS DOUBLE) * l.taps / NULLIF(CAST(l.m AS DOUBLE) * l.k * l.gemm_count, 0e0)) AS stride
+        SQRT(CAST(COALESCE(l.taps, 1) AS DOUBLE)) AS window_side,
+        COALESCE(SQRT(CAST(l.image AS DOUBLE) * l.taps / NULLIF(CAST(l.m AS DOUBLE) * l.k * l.gemm_count, 0e0)), 1e0) AS stride,
+        -- Side of the image of results.
+        SQRT(CAST(l.m AS DOUBLE) / NULLIF(CAST(l.images AS DOUBLE), 0e0)) AS side
     FROM loop_nest AS l
     INNER JOIN part_rate AS r
         ON r.hardware = l.hardware AND r.backend = l.backend AND r.compute_precision = l.compute_precision
@@ -37,9 +42,24 @@ WITH placed_nests AS (
     WHERE r.matrix_array_rows IS NOT NULL AND r.matrix_ops_per_s IS NOT NULL
 ),
 
+-- Rows of results of one image that a row-stationary tile has, and images.
+striped_nests AS (
+    SELECT
+        *,
+        LEAST(side, inner_m / NULLIF(side, 0e0)) AS strip_rows,
+        GREATEST(1e0, inner_m / NULLIF(side * side, 0e0)) AS strip_images,
+        CEIL(inner_n / NULLIF(CAST(element_n AS DOUBLE), 0e0)) * CEIL(inner_k / NULLIF(window_side * element_k, 0e0)) AS wanted_sets
+    FROM placed_nests
+),
+
 oriented_nests AS (
     SELECT
         *,
+        FLOOR(
+            FLOOR(matrix_array_rows / NULLIF(window_side, 0e0))
+            * GREATEST(1e0, FLOOR(matrix_array_columns / NULLIF(strip_rows, 0e0)))
+            / NULLIF(CEIL(strip_rows / NULLIF(matrix_array_columns, 0e0)), 0e0)
+        ) AS array_sets,
         CASE WHEN dataflow IN ('output_stationary', 'wavefront') THEN inner_m ELSE inner_k END AS on_rows,
         CASE WHEN dataflow = 'input_stationary' THEN inner_m ELSE inner_n END AS on_columns,
         CASE
@@ -47,12 +67,13 @@ oriented_nests AS (
             WHEN dataflow = 'input_stationary' THEN inner_n
             ELSE inner_k
         END AS streamed
-    FROM placed_nests
+    FROM striped_nests
 )
 
 SELECT
     * EXCLUDE (
-        window_side, stride, on_rows, on_columns, streamed, array_count, outer_capacity_byte, inner_capacity_byte,
+        on_rows, on_columns, streamed, strip_rows, strip_images, wanted_sets, array_sets,
+        window_side, stride, side, array_count, outer_capacity_byte, inner_capacity_byte,
         outer_trips_m, outer_trips_n, outer_trips_k, inner_trips_m, inner_trips_n, inner_trips_k
     ),
     -- Arrays of the part.
@@ -79,16 +100,44 @@ SELECT
             THEN LEAST(1e0, POWER((SQRT(CAST(outer_m AS DOUBLE)) - 1e0) * stride + window_side, 2) / NULLIF(CAST(outer_m AS DOUBLE) * taps, 0e0))
         ELSE 1e0
     END AS outer_halo_fraction,
-    -- Share of an inner tile's columns of input that are loaded.
+    -- Share of an inner tile's columns of input that are loaded; where rows stay a tile is a strip of whole rows of results.
     CASE
+        WHEN dataflow = 'row_stationary'
+            THEN LEAST(
+                1e0,
+                ((strip_rows - 1e0) * stride + window_side) * ((side - 1e0) * stride + window_side)
+                / NULLIF(strip_rows * side * taps, 0e0)
+            )
         WHEN taps > 1 AND inner_k >= taps
             THEN LEAST(1e0, POWER((SQRT(CAST(inner_m AS DOUBLE)) - 1e0) * stride + window_side, 2) / NULLIF(CAST(inner_m AS DOUBLE) * taps, 0e0))
         ELSE 1e0
     END AS inner_halo_fraction,
-    -- Times that the array is filled for one inner tile along its rows.
-    CEIL(on_rows / NULLIF(matrix_array_rows, 0e0)) AS row_folds,
+    -- Rows of a window.
+    window_side,
+    -- Pixels from one window to the next.
+    stride,
+    -- Rows of results of an image.
+    side,
+    -- Images that an inner tile has results of; of row-stationary arrays.
+    strip_images,
+    -- Elements at work at a time where rows stay, a set as high as a window and as wide as a strip; null of other dataflows, and of
+    -- tiles that want more sets than the array has room for.
+    CASE
+        WHEN dataflow = 'row_stationary' AND wanted_sets <= array_sets THEN wanted_sets * window_side * strip_rows
+    END AS active_elements,
+    -- Times that the array is filled for one inner tile along its rows; null where it wants more sets than the array has room for.
+    CASE
+        WHEN dataflow = 'row_stationary' THEN CASE WHEN wanted_sets <= array_sets THEN 1e0 END
+        ELSE CEIL(on_rows / NULLIF(matrix_array_rows, 0e0))
+    END AS row_folds,
     -- Times that the array is filled for one inner tile along its columns.
-    CEIL(on_columns / NULLIF(matrix_array_columns, 0e0)) AS column_folds,
-    -- Steps in which an operand streams through the array, one fold.
-    CAST(streamed AS DOUBLE) AS streamed_steps
+    CASE
+        WHEN dataflow = 'row_stationary' THEN 1e0
+        ELSE CEIL(on_columns / NULLIF(matrix_array_columns, 0e0))
+    END AS column_folds,
+    -- Steps in which an operand streams through the array, one fold; where rows stay, products of one element.
+    CASE
+        WHEN dataflow = 'row_stationary' THEN side * strip_images * element_n * element_k
+        ELSE CAST(streamed AS DOUBLE)
+    END AS streamed_steps
 FROM oriented_nests

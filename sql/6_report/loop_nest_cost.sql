@@ -1,21 +1,22 @@
 -- What every row of `loop_nest` takes on its part with nothing else running: steps of the array, bytes at every border, time and
--- energy. All overlap, the slowest sets the pace. Where the part has no memory that all units share beside the ones at the
+-- energy. All overlap, the slowest sets the pace; a network that is busy takes longer (`busy_growth`). Where the part has no memory that all units share beside the ones at the
 -- arrays, the inner border is that of main memory. What a memory cannot hold has no time.
 -- Grain: loop_nest_id
 CREATE VIEW loop_nest_cost AS
 WITH bordered_nests AS (
     SELECT
         *,
-        CASE WHEN outer_capacity_byte IS NULL THEN inner_byte ELSE outer_byte END AS dram_byte,
-        CASE WHEN outer_capacity_byte IS NULL THEN 0e0 ELSE inner_byte END AS cache_byte,
+        CASE WHEN outer_capacity_byte IS NULL THEN cast_byte ELSE outer_byte END AS dram_byte,
+        CASE WHEN outer_capacity_byte IS NULL THEN 0e0 ELSE cast_byte END AS cache_byte,
         CASE
             WHEN outer_tile_byte > outer_capacity_byte THEN 'outer'
             WHEN inner_tile_byte > inner_capacity_byte THEN 'inner'
+            WHEN row_folds IS NULL THEN 'array'
         END AS overflowing_level,
-        2e0 * CAST(m AS DOUBLE) * n * k * gemm_count AS flops,
+        2e0 * macs AS flops,
         -- Inner tiles that follow one upon another on the busiest array.
         CEIL(gemm_count * trips_m * trips_n / NULLIF(array_count, 0e0)) * trips_k AS rounds
-    FROM nest_traffic
+    FROM nest_hop
 ),
 
 counted_nests AS (
@@ -33,19 +34,42 @@ timed_nests AS (
         cycles * 2e0 * array_count * matrix_array_rows * matrix_array_columns / NULLIF(matrix_ops_per_s, 0e0) AS compute_s,
         dram_byte / NULLIF(dram_byte_per_s, 0e0) AS dram_s,
         COALESCE(cache_byte / NULLIF(cache_byte_per_s, 0e0), 0e0) AS cache_s,
-        COALESCE(array_byte / NULLIF(tile_memory_byte_per_s, 0e0), 0e0) AS array_s
+        COALESCE(array_byte / NULLIF(tile_memory_byte_per_s, 0e0), 0e0) AS array_s,
+        COALESCE(unit_hop_byte / NULLIF(unit_link_count * unit_link_byte_per_s, 0e0), 0e0) AS unit_link_s,
+        COALESCE(die_hop_byte / NULLIF(die_link_count * die_link_byte_per_s, 0e0), 0e0) AS die_link_s
     FROM counted_nests
+),
+
+-- Time without the networks: what they are busy for is a share of that, or of their own.
+networked_nests AS (
+    SELECT
+        *,
+        GREATEST(
+            unit_link_s * CASE
+                WHEN unit_link_s = 0e0 THEN 1e0
+                ELSE busy_growth(
+                    unit_link_s / NULLIF(GREATEST(unit_link_s, compute_s, dram_s, cache_s, array_s), 0e0), unit_busy_fraction
+                )
+            END,
+            die_link_s * CASE
+                WHEN die_link_s = 0e0 THEN 1e0
+                ELSE busy_growth(
+                    die_link_s / NULLIF(GREATEST(die_link_s, compute_s, dram_s, cache_s, array_s), 0e0), die_busy_fraction
+                )
+            END
+        ) AS network_s
+    FROM timed_nests
 ),
 
 paced_nests AS (
     SELECT
         *,
-        CASE WHEN overflowing_level IS NULL THEN GREATEST(compute_s, dram_s, cache_s, array_s) END AS latency_s,
+        CASE WHEN overflowing_level IS NULL THEN GREATEST(compute_s, dram_s, cache_s, array_s, network_s) END AS latency_s,
         dram_byte * dram_j_per_byte AS dram_j,
         cache_byte * COALESCE(cache_j_per_byte, 0e0) AS cache_j,
         array_byte * COALESCE(tile_j_per_byte, 0e0) AS array_j,
         flops * matrix_op_j AS compute_j
-    FROM timed_nests
+    FROM networked_nests
 )
 
 SELECT
@@ -67,7 +91,8 @@ SELECT
     inner_n,
     inner_k,
     inner_kept,
-    -- Memory that cannot hold its tile: `outer` or `inner`; null where both do.
+    -- What cannot hold its tile: the `outer` memory, the `inner` one, or the `array` that has no room for its sets of elements; null
+    -- where all do.
     overflowing_level,
     -- Steps of the busiest array, one fold streaming while the next is loaded.
     cycles,
@@ -84,6 +109,10 @@ SELECT
     -- Bytes between the memory that all units share and those beside the arrays; 0 where the part has no such memory. [byte]
     cache_byte,
     array_byte,
+    element_hop_byte,
+    unit_hop_byte,
+    die_hop_byte,
+    active_elements,
     -- Time of the arithmetic, folds included. [s]
     compute_s,
     -- Time in which main memory moves its bytes. [s]
@@ -92,18 +121,21 @@ SELECT
     cache_s,
     -- Time in which the memories beside the arrays move theirs; 0 when their bandwidth is unknown. [s]
     array_s,
+    -- Time in which the slower of the networks between units and dice moves its bytes, contention in it; 0 without one. [s]
+    network_s,
     -- The longest of these; null where a memory cannot hold its tile. [s]
     latency_s,
-    -- What that is: `compute`, `dram`, `cache` or `array`.
+    -- What that is: `compute`, `dram`, `cache`, `array` or `network`.
     CASE
         WHEN latency_s IS NULL THEN NULL
         WHEN compute_s >= latency_s THEN 'compute'
         WHEN dram_s >= latency_s THEN 'dram'
         WHEN cache_s >= latency_s THEN 'cache'
-        ELSE 'array'
+        WHEN array_s >= latency_s THEN 'array'
+        ELSE 'network'
     END AS limited_by,
-    -- Energy of arithmetic, of every border, and of the whole part at rest meanwhile. [J]
-    compute_j + dram_j + cache_j + array_j + static_w * latency_s AS energy_j,
+    -- Energy of arithmetic, of every border, of hops, and of the whole part at rest meanwhile. [J]
+    compute_j + dram_j + cache_j + array_j + hop_j + static_w * latency_s AS energy_j,
     -- Energy times time. [J s]
-    (compute_j + dram_j + cache_j + array_j + static_w * latency_s) * latency_s AS edp_js
+    (compute_j + dram_j + cache_j + array_j + hop_j + static_w * latency_s) * latency_s AS edp_js
 FROM paced_nests

@@ -55,6 +55,8 @@ SELECT
     taps,
     -- Elements of a convolution's input; those of all rows and depths, of other products.
     image,
+    -- Images that its rows belong to.
+    CAST(batch AS BIGINT) AS images,
     -- First operator that has the product.
     MIN_BY(operator, operator_id) AS product,
     -- Products of that shape in a run.

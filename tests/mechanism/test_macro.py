@@ -50,6 +50,13 @@ CASES = [
     ("cached_copy", {"copied_byte": 200.0, "room_byte": 100.0, "chunk_count": 1.0}, 200.0),
     ("cached_copy", {"copied_byte": 300.0, "room_byte": 100.0, "chunk_count": 1.0}, 0.0),
     ("cached_copy", {"copied_byte": 300.0, "room_byte": 100.0, "chunk_count": 2.0}, 300.0),
+    # Two of three places in a row are 8 / 9 apart, two of two a half.
+    ("mesh_distance", {"mesh_rows": 2.0, "mesh_columns": 3.0}, 8 / 9 + 1 / 2),
+    ("mesh_distance", {"mesh_rows": 1.0, "mesh_columns": 1.0}, 0.0),
+    # Up to half of the time nothing grows, then a quarter less of the links is free, and no more than all is asked for.
+    ("busy_growth", {"utilization": 0.5, "busy_fraction": 0.5}, 1.0),
+    ("busy_growth", {"utilization": 0.75, "busy_fraction": 0.5}, 4 / 3),
+    ("busy_growth", {"utilization": 3.0, "busy_fraction": 0.5}, 2.0),
     # A quarter of 4 s.
     ("serial_time", {"compute_s": 8.0, "memory_s": 4.0, "overlap_fraction": 0.75}, 1.0),
     ("serial_time", {"compute_s": 2.0, "memory_s": 4.0, "overlap_fraction": 0.75}, 0.5),

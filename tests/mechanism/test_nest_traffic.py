@@ -16,7 +16,7 @@ Evaluate = Callable[..., list[dict[str, Any]]]
 Record = dict[str, Any]
 
 RATE = {
-    "element_byte": 1.0, "unit_count": 1.0, "matrix_unit_count": 1.0, "matrix_array_rows": 2.0, "matrix_array_columns": 4.0,
+    "element_byte": 1.0, "unit_count": 1.0, "matrix_unit_count": 1.0, "matrix_array_rows": 2.0, "matrix_array_columns": 4.0, "accumulator_byte": 4.0,
     "matrix_ops_per_s": 16.0, "tile_memory_byte": 1e6,
 }  # fmt: skip
 PART = {"cache_level": "l3", "tile_memory_level": "l2", "cache_byte": 1e9}
@@ -182,3 +182,70 @@ def test_the_search_counts_tiles_as_the_views_do(evaluate: Evaluate) -> None:
         for level in ("outer", "inner"):
             tile = (row[f"{level}_m"], row[f"{level}_n"], row[f"{level}_k"])
             assert row[f"{level}_tile_byte"] == pytest.approx(tile_byte(product, room, tile))
+
+
+EYERISS = {
+    "element_byte": 2.0, "unit_count": 1.0, "matrix_unit_count": 1.0, "matrix_array_rows": 12.0, "matrix_array_columns": 14.0,
+    "accumulator_byte": 2.0, "matrix_ops_per_s": 67.2e9, "tile_memory_byte": 168 * 520.0,
+}  # fmt: skip
+"""168 elements, 260 words of 16 bits in each."""
+
+
+def rows_stay(evaluate: Evaluate, **nest: Any) -> Record:
+    """A pass of a row-stationary array over 13 x 13 results of 3 x 3 windows over a padded image of 15 x 15, 12 channels, 32 filters."""
+    pass_ = {
+        "m": 4 * 169, "n": 32, "k": 108, "gemm_count": 1, "taps": 9, "image": 4 * 15 * 15 * 12, "images": 4, "dataflow": "row_stationary",
+        "outer_m": 4 * 169, "outer_n": 32, "outer_k": 108, "outer_kept": "output", "inner_m": 4 * 169, "inner_n": 16, "inner_k": 54,
+        "inner_kept": "output", "element_n": 8, "element_k": 9,
+    }  # fmt: skip
+    (row,) = evaluate("nest_traffic", loop_nest=[pass_ | nest], part_rate=[EYERISS], part=[PART])
+    return row
+
+
+def test_rows_stay(evaluate: Evaluate) -> None:
+    """The image's side is 15 / 13 of the results' for each window's step. Two passes over filters, two over channels; sets of 3 x 13:
+    2 for filters x 2 for channels, all that lie over each other on 12 rows."""
+    row = rows_stay(evaluate)
+    stride = 15 / 13
+    assert row["active_elements"] == pytest.approx(4 * 3 * 13)
+    # A row of 13 results of 4 images, 8 filters, 9 products each.
+    assert row["streamed_steps"] == pytest.approx(13 * 4 * 8 * 9)
+    loaded = (12 * stride + 3) ** 2
+    assert row["inner_input_byte"] == pytest.approx(2 * 4 * loaded * 12 * 2)
+    assert row["inner_weight_byte"] == pytest.approx(2 * 108 * 32)
+    # Partial results leave twice and come back once.
+    assert row["inner_output_byte"] == pytest.approx(2 * 4 * 169 * 32 * 3)
+    macs = 4 * 169 * 32 * 108
+    assert row["array_byte"] == pytest.approx(macs * 8)
+    # A pixel serves 8 filters in all windows of its row, a weight 13 x 4 results, a sum has 9 products.
+    assert row["element_hop_byte"] == pytest.approx(
+        macs * 2 * ((12 * stride + 3) / (13 * 3 * 8) + 1 / (13 * 4) + 1 / 9)
+    )
+    # 72 weights, 9 pixels and 8 sums an element.
+    assert row["inner_tile_byte"] == pytest.approx(168 * 2 * (72 + 9 + 8))
+
+
+@pytest.mark.parametrize(
+    ("inner_kept", "outer_m", "times"),
+    # Four images one after another: their weights stay for all of them, or come with each.
+    [("weight", 4 * 169, 1), ("output", 4 * 169, 4), ("weight", 169, 4)],
+)
+def test_weights_alone_stay_where_rows_do(evaluate: Evaluate, inner_kept: str, outer_m: int, times: int) -> None:
+    row = rows_stay(evaluate, inner_m=169, outer_m=outer_m, inner_kept=inner_kept, inner_k=108, element_k=18)
+    assert row["inner_weight_byte"] == pytest.approx(2 * 108 * 32 * times)
+    for kept in ("input", "output"):
+        other = rows_stay(evaluate, inner_m=169, outer_m=outer_m, inner_kept=kept, inner_k=54)
+        assert other["inner_input_byte"] == pytest.approx(2 * 4 * (12 * 15 / 13 + 3) ** 2 * 12 * 2)
+        assert other["inner_output_byte"] == pytest.approx(2 * 4 * 169 * 32 * 3)
+
+
+def test_a_strip_wider_than_the_array_is_folded(evaluate: Evaluate) -> None:
+    """27 rows of results on 14 columns: two halves of a set of 5 rows fill 10 of 12 rows. Sets that have no room have no pass."""
+    sizes = {
+        "m": 729, "n": 16, "k": 50, "taps": 25, "image": 31 * 31 * 2, "images": 1, "outer_m": 729, "outer_n": 16, "outer_k": 50,
+        "inner_m": 729, "inner_n": 16, "inner_k": 50, "element_n": 16, "element_k": 10,
+    }  # fmt: skip
+    row = rows_stay(evaluate, **sizes)
+    assert (row["active_elements"], row["row_folds"]) == (pytest.approx(5 * 27), 1)
+    crowded = rows_stay(evaluate, **sizes | {"element_n": 8})
+    assert crowded["active_elements"] is None and crowded["row_folds"] is None

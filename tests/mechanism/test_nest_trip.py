@@ -11,7 +11,7 @@ Evaluate = Callable[..., list[dict[str, Any]]]
 Record = dict[str, Any]
 
 RATE = {
-    "element_byte": 1.0, "unit_count": 8.0, "matrix_unit_count": 4.0, "matrix_array_rows": 4.0, "matrix_array_columns": 8.0,
+    "element_byte": 1.0, "unit_count": 8.0, "matrix_unit_count": 4.0, "matrix_array_rows": 4.0, "matrix_array_columns": 8.0, "accumulator_byte": 4.0,
     "matrix_ops_per_s": 1e9, "tile_memory_byte": 100.0, "tile_memory_pool_byte": 1600.0,
 }  # fmt: skip
 PART = {"cache_level": "l3", "tile_memory_level": "l2", "cache_byte": 1e6}

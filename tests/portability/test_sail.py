@@ -41,7 +41,7 @@ EMPTY = (
         ("faulty_answer", "implausible_number", "missing_answer", "missing_energy", "part_lack", "refused_measurement"),
         "it has rows where something is wrong or missing alone",
     )
-    | dict.fromkeys(("nest_trip", "nest_traffic", "loop_nest_cost"), "nobody has stated a loop nest")
+    | dict.fromkeys(("nest_trip", "nest_traffic", "nest_hop", "loop_nest_cost"), "nobody has stated a loop nest")
 )
 """View -> why it has no rows here, so that nothing is compared."""
 DIFFERENCES = {"overhead_s": "latency_s", "wasted_energy_j": "energy_j"}

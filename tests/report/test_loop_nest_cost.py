@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from charz.session.decide.loop_nests import CHANGED_BY, DATAFLOWS, MOST_CANDIDATES, Product, Room, candidates
+from charz.session.decide.loop_nests import CHANGED_BY, DATAFLOWS, MOST_CANDIDATES, ROWS, Product, Room, candidates
 
 Record = dict[str, Any]
 Evaluate = Callable[..., list[Record]]
 
 RATE = {
-    "element_byte": 1.0, "unit_count": 2.0, "matrix_unit_count": 2.0, "matrix_array_rows": 4.0, "matrix_array_columns": 8.0,
+    "element_byte": 1.0, "unit_count": 2.0, "matrix_unit_count": 2.0, "matrix_array_rows": 4.0, "matrix_array_columns": 8.0, "accumulator_byte": 4.0,
     "matrix_ops_per_s": 128e6, "matrix_op_j": 3.0, "tile_memory_byte": 4000.0, "tile_memory_byte_per_s": 1e9,
 }  # fmt: skip
 """Two arrays of 4 x 8 at 1 MHz."""
@@ -23,13 +23,19 @@ PART = {
     "dram_j_per_byte": 100.0, "cache_j_per_byte": 10.0, "tile_j_per_byte": 1.0, "static_w": 1e6,
 }  # fmt: skip
 NEST = {
-    "m": 16, "n": 8, "k": 12, "gemm_count": 1, "outer_m": 16, "outer_n": 8, "outer_k": 12, "outer_kept": "output", "inner_m": 8,
+    "m": 16, "n": 8, "k": 12, "gemm_count": 1, "images": 1, "outer_m": 16, "outer_n": 8, "outer_k": 12, "outer_kept": "output", "inner_m": 8,
     "inner_n": 8, "inner_k": 12, "inner_kept": "weight",
 }  # fmt: skip
 
 
-def costed(evaluate: Evaluate, nests: list[Record], part: Record = PART, rate: Record = RATE) -> list[Record]:
-    return evaluate("loop_nest_cost", loop_nest=nests, part_rate=[rate], part=[part])
+FLOWS = tuple(name for name in DATAFLOWS if name != ROWS)
+"""Dataflows whose tiles may have any size."""
+
+
+def costed(
+    evaluate: Evaluate, nests: list[Record], part: Record = PART, rate: Record = RATE, mesh: Record | None = None
+) -> list[Record]:
+    return evaluate("loop_nest_cost", loop_nest=nests, part_rate=[rate], part=[part], part_mesh=[mesh] if mesh else [])
 
 
 @pytest.mark.parametrize(
@@ -100,6 +106,56 @@ def test_what_a_memory_cannot_hold_has_no_time(evaluate: Evaluate, changed: Reco
     assert row["overflowing_level"] == "inner"
 
 
+MESH = {
+    "has_unit_mesh": True, "has_die_mesh": False, "has_element_mesh": False, "die_count": 1.0, "unit_distance": 0.5, "unit_link_count": 2.0,
+    "unit_link_byte_per_s": 10e6, "unit_hop_j_per_byte": 20.0, "unit_busy_fraction": 0.5, "die_distance": 0.0,
+}  # fmt: skip
+"""Two units and the links between them."""
+
+
+@pytest.mark.parametrize("link_byte_per_s", [10e6, 5e6, 4e6])
+def test_a_busy_network_takes_longer(evaluate: Evaluate, link_byte_per_s: float) -> None:
+    """Two arrays on tiles of the same columns: 96 bytes of weights leave their memory once. 192 of input and 128 of results are half a
+    link away, weights a half and one: 304 over two links, 15.2, 30.4 and 38 us beside the 34 of the arithmetic. Beyond a half of
+    that time they grow."""
+    mesh = MESH | {"unit_link_byte_per_s": link_byte_per_s}
+    part = PART | {"dram_byte_per_s": 13e6}
+    (row,) = costed(evaluate, [{**NEST, "dataflow": "output_stationary"}], part, mesh=mesh)
+    assert (row["dram_byte"], row["cache_byte"]) == (416, 416)
+    assert row["unit_hop_byte"] == pytest.approx(192 * 0.5 + 96 * 1.5 + 128 * 0.5)
+    alone = 304 / 2 / link_byte_per_s
+    growth = 1 / (1 - max(0.0, min(1.0, alone / 34e-6) - 0.5))
+    assert row["compute_s"] == pytest.approx(34e-6)
+    assert row["network_s"] == pytest.approx(alone * growth)
+    assert row["limited_by"] == ("network" if alone * growth > 34e-6 else "compute")
+    assert row["latency_s"] == pytest.approx(max(34e-6, alone * growth))
+    assert row["energy_j"] == pytest.approx(3072 * 3 + 416 * 110 + 704 + 304 * 20 + 1e6 * row["latency_s"])
+
+
+def test_dice_have_links_of_their_own(evaluate: Evaluate) -> None:
+    """One array a die: what the other needs goes over a link of 1 MB/s."""
+    mesh = MESH | {
+        "has_unit_mesh": False, "has_die_mesh": True, "die_count": 2.0, "die_distance": 0.5, "die_link_count": 2.0, "die_link_byte_per_s": 1e6,
+        "die_hop_j_per_byte": 7.0, "die_busy_fraction": 1.0,
+    }  # fmt: skip
+    (row,) = costed(evaluate, [{**NEST, "dataflow": "output_stationary"}], mesh=mesh)
+    assert (row["die_hop_byte"], row["unit_hop_byte"]) == (304, 0)
+    assert (row["limited_by"], row["network_s"]) == ("network", pytest.approx(152e-6))
+
+
+def test_rows_that_have_no_room_have_no_time(evaluate: Evaluate) -> None:
+    """Sets of one element by one column of results: 16 rows of results are 4 x 4, four columns and four rows hold 4 x 2 of them."""
+    rows = {**NEST, "dataflow": "row_stationary", "inner_m": 16, "inner_n": 8, "inner_k": 12, "element_k": 12}
+    fits, crowded = (costed(evaluate, [rows | {"element_n": filters}])[0] for filters in (1, 8))
+    assert (fits["overflowing_level"], fits["active_elements"]) == (None, 32)
+    # A row of 4 results, a filter, 12 products each, and 4 + 8 - 2 steps to fill; every product draws two operands and a sum.
+    assert (fits["cycles"], fits["array_byte"]) == (4 * 12 + 10, 16 * 8 * 12 * 10)
+    # 96 weights, 12 pixels and 8 sums of four bytes in each of 32 elements: 4,480 of 4,000 bytes.
+    assert (crowded["overflowing_level"], crowded["active_elements"], crowded["latency_s"]) == ("inner", 4, None)
+    none = costed(evaluate, [rows | {"element_n": 1, "element_k": 6}])[0]
+    assert (none["overflowing_level"], none["latency_s"], none["energy_j"]) == ("array", None, None)
+
+
 SMALL = [
     (12, 10, 8),
     (16, 4, 16),
@@ -135,7 +191,7 @@ def test_the_best_found_is_near_the_best_of_all(evaluate: Evaluate, sizes: tuple
         "matrix_ops_per_s": 8e6, "tile_memory_byte": 200.0,
     }  # fmt: skip
     room = Room(2, 2, 1.0, None, 200.0, 1)
-    found = candidates(Product(sizes), room, DATAFLOWS)
+    found = candidates(Product(sizes), room, FLOWS)
     assert 0 < len(found) <= MOST_CANDIDATES
     searched = named(sizes, found, 0)
     every = [
@@ -145,7 +201,7 @@ def test_the_best_found_is_near_the_best_of_all(evaluate: Evaluate, sizes: tuple
             "inner_m": m, "inner_n": n, "inner_k": k, "inner_kept": kept,
         }
         for i, (dataflow, m, n, k, kept) in enumerate(
-            itertools.product(DATAFLOWS, *(range(1, size + 1) for size in sizes), CHANGED_BY)
+            itertools.product(FLOWS, *(range(1, size + 1) for size in sizes), CHANGED_BY)
         )
     ]  # fmt: skip
     best, least = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 import charz
 from charz.schema.errors import CharzError
 from charz.session import Session
+from charz.session.decide import front_moves
 from charz.session.decide.design_space import design_space
 
 KPU = {"cluster.int8_tile.unit_count": 44, "cluster.bf16_tile.unit_count": 13, "cluster.matrix_tile.unit_count": 7}
@@ -329,3 +331,78 @@ def test_what_cannot_be_is_refused_in_one_line(given: dict[str, Any], line: str,
     asked = {"base": "t4", "vary": "units=20", "models": "small", **given}
     with pytest.raises(CharzError, match=line):
         db.explore(**asked)
+
+
+SENSITIVE: dict[str, Any] = {
+    "base": "t4",
+    "vary": ["units=20,40", "dram=160GB/s,320GB/s"],
+    "models": "small",
+    "batch": 8,
+}
+
+
+def test_what_moves_the_front_is_what_spaces_with_twice_the_number_say(db: Session) -> None:
+    """Twice the units or the bandwidth of a point on the front is a point of a space that has these numbers; means are geometric."""
+    front = db.explore(**SENSITIVE).to_dicts()
+    moves = {row["number"]: row for row in db.explore(**SENSITIVE, sensitivity=True).to_dicts()}
+    wide = db.explore(
+        **SENSITIVE | {"vary": ["units=20,40,80", "dram=160GB/s,320GB/s,640GB/s"]}, every_point=True
+    ).to_dicts()
+    at = {(p["units"], p["dram_byte_per_s"]): p for p in wide}
+    for number, (units, dram) in {"units": (2, 1), "memory.dram.bandwidth_byte_per_s": (1, 2)}.items():
+        assert moves[number]["points"] == len(front) > 1
+        for ratio, column in {"time_ratio": "latency_s", "energy_ratio": "energy_j", "usd_ratio": "part_usd"}.items():
+            logs = [math.log(at[p["units"] * units, p["dram_byte_per_s"] * dram][column] / p[column]) for p in front]
+            assert moves[number][ratio] == pytest.approx(math.exp(sum(logs) / len(logs)), rel=1e-9), (number, ratio)
+
+
+def test_numbers_that_move_most_come_first(db: Session) -> None:
+    rows = db.explore(**SENSITIVE, sensitivity=True).to_dicts()
+    sizes = [max(abs(math.log(row[name])) for name in ("time_ratio", "energy_ratio")) for row in rows]
+    assert sizes == sorted(sizes, reverse=True) and sizes[0] > 0.05
+    assert not {row["number"].split(".")[0] for row in rows} & {"peak", "power"}
+    assert all(1 <= row["kept_points"] <= row["points"] for row in rows)
+    with pytest.raises(CharzError, match="two lists at once"):
+        db.explore(**SENSITIVE, sensitivity=True, every_point=True)
+
+
+def test_a_long_front_is_asked_at_points_all_along_it() -> None:
+    front = [{"point": i} for i in range(100)]
+    some = front_moves.spread(front)
+    assert len(some) == front_moves.MOST_POINTS and (some[0], some[-1]) == (front[0], front[-1])
+    assert front_moves.spread(front[:5]) == front[:5]
+
+
+def test_memory_is_a_kind_and_its_channels(db: Session) -> None:
+    """Ten devices of GDDR6 are 640 GB/s and 20 GB; the same bytes of another kind have its energy, area and price."""
+    asked: dict[str, Any] = {"base": "t4", "models": "small", "batch": 8, "every_point": True}
+    found = {p["memory"]: p for p in db.explore(vary="memory=gddr6x10,HBM2x2", **asked).to_dicts()}
+    assert set(found) == {"GDDR6x10", "HBM2x2"}
+    same = db.explore(vary=["dram=640GB/s", "memory.dram.capacity_byte=20GB"], **asked).to_dicts()
+    for name in ("latency_s", "energy_j", "area_mm2", "part_usd"):
+        assert found["GDDR6x10"][name] == pytest.approx(same[0][name], rel=1e-12)
+    other = db.explore(vary=["dram=512GB/s", "memory.dram.capacity_byte=16GB"], **asked).to_dicts()[0]
+    # Stacks have fewer pins on the die, an interposer under them, and draw more waiting.
+    assert found["HBM2x2"]["area_mm2"] < other["area_mm2"] and found["HBM2x2"]["part_usd"] > other["part_usd"]
+    assert found["HBM2x2"]["rest_w"] > other["rest_w"] and found["HBM2x2"]["energy_j"] > other["energy_j"]
+
+
+def test_an_array_takes_its_peak_with_it(db: Session) -> None:
+    """A TPU v1 with 128 rows and columns does a quarter of the operations a clock."""
+    asked: dict[str, Any] = {"base": "tpu_v1", "models": "small", "batch": 8, "precision": "int8", "every_point": True}
+    found = {p["array"]: p for p in db.explore(vary="array=128,256", **asked).to_dicts()}
+    quarter = {
+        "cluster.mxu.array_rows": 128, "cluster.mxu.array_columns": 128, "peak.int8.matrix.int32.ops_per_clock_per_unit": 32768,
+    }  # fmt: skip
+    same = db.explore(vary={name: [value] for name, value in quarter.items()}, **asked).to_dicts()[0]
+    as_it_is = db.explore(vary="tiles=1", **asked).to_dicts()[0]
+    for name in ("latency_s", "energy_j", "area_mm2"):
+        assert found[128][name] == pytest.approx(same[name], rel=1e-12)
+        assert found[256][name] == pytest.approx(as_it_is[name], rel=1e-12)
+    assert found[128]["area_mm2"] < found[256]["area_mm2"]
+
+
+@pytest.mark.parametrize("memory", ["LPDDR5", "LPDDR9x4", "LPDDR5x0", "4"])
+def test_memory_that_there_is_not(memory: str, db: Session) -> None:
+    with pytest.raises(CharzError, match="not a kind of memory with its channels"):
+        db.explore(base="t4", vary=f"memory={memory}", models="small")

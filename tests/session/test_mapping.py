@@ -52,7 +52,7 @@ def test_the_goal_is_what_is_least(db: Session, by: str, column: str) -> None:
 def test_the_best_of_each_dataflow(db: Session) -> None:
     found = [row for row in rows(db, "kpu_t64", each=True) if row["stands"] == "best"]
     flows = {row["dataflow"] for row in found if row["product"] == found[0]["product"]}
-    assert flows == {"weight_stationary", "output_stationary", "input_stationary", "wavefront"}
+    assert flows == {"weight_stationary", "output_stationary", "input_stationary", "wavefront", "row_stationary"}
     assert {row["dataflow"] for row in rows(db, dataflow="os,is") if row["stands"] == "best"} <= {
         "output_stationary", "input_stationary",
     }  # fmt: skip

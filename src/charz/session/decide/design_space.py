@@ -6,8 +6,8 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from charz.schema.errors import CharzError
 from charz.schema.units import UNITS
@@ -29,6 +29,15 @@ UNIT_NAMES = ("tiles", "units")
 GEOMETRIC = frozenset({"", "byte", "byte/s", "Hz", "ops/s"})
 """Units of numbers whose steps are ratios: counts, sizes and rates."""
 
+MEMORY, ARRAY = "memory", "array"
+"""Short names of the kind and number of memory channels, and of the side of the arrays."""
+
+CHANNELS = re.compile(r"(\w+)x([1-9]\d{0,3})")
+"""Kind and number of channels, e.g. `LPDDR5x4`."""
+
+Value = float | str
+"""Of an axis: a number, or a kind of memory with its channels."""
+
 NEXT = "write e.g. tiles=64:1024, l2=4MiB:64MiB:5 or dram=128GB/s,1TB/s"
 
 Given = Mapping[str, Amount | Sequence[Amount]] | Sequence[str] | str
@@ -42,14 +51,16 @@ class Axis:
     name: str
     part_fields: tuple[PartField, ...]
     """Where it stands in the rows of the part."""
-    shared: Callable[[float, int], Sequence[float]]
+    shared: Callable[[Any, int], Sequence[Value]]
     """Number in each place, by the axis' value and the units of the part."""
-    values: tuple[float, ...]
+    values: tuple[Value, ...]
 
     @property
     def column(self) -> str:
         """Name of its column: with the unit in its ending."""
         plain = re.sub(r"\W", "_", self.name)
+        if self.name in (MEMORY, ARRAY):
+            return plain
         unit = next((end for end, unit in UNITS.items() if unit == self.part_fields[0].unit), "")
         return plain if plain.endswith(unit) else f"{plain}{unit}"
 
@@ -64,11 +75,11 @@ class DesignSpace:
     """Units of each cluster of the part as it is."""
 
     @property
-    def points(self) -> list[tuple[float, ...]]:
+    def points(self) -> list[tuple[Value, ...]]:
         """Values of the axes, the first changing slowest."""
         return list(itertools.product(*(axis.values for axis in self.axes)))
 
-    def varied(self, points: Sequence[tuple[float, ...]]) -> list[Varied]:
+    def varied(self, points: Sequence[tuple[Value, ...]]) -> list[Varied]:
         """Numbers of the parts at some points."""
         from charz.sql.evaluate import Varied
 
@@ -79,8 +90,8 @@ class DesignSpace:
             for part_field in axis.part_fields
         ]
 
-    def _numbers(self, point: tuple[float, ...]) -> dict[PartField, float]:
-        found: dict[PartField, float] = dict(self.clusters)
+    def _numbers(self, point: tuple[Value, ...]) -> dict[PartField, Any]:
+        found: dict[PartField, Any] = dict(self.clusters)
         for axis, value in zip(self.axes, point, strict=True):
             if axis.part_fields[0] in self.clusters:
                 found.update(zip(axis.part_fields, axis.shared(value, 0), strict=True))
@@ -89,7 +100,10 @@ class DesignSpace:
             if axis.part_fields[0] not in self.clusters:
                 numbers = axis.shared(value, units)
                 for part_field, number in zip(axis.part_fields, numbers, strict=True):
-                    part_field.checked(number, f"{axis.name}={value:g}")
+                    if not isinstance(number, str):
+                        part_field.checked(
+                            number, f"{axis.name}={value if isinstance(value, str) else format(value, 'g')}"
+                        )
                 found.update(zip(axis.part_fields, numbers, strict=True))
         return found
 
@@ -139,9 +153,24 @@ class _Resolver:
         self.clocks = {self._field(f"cluster.{cluster}.clock_boost_hz"): clock for cluster, _, clock in rows if clock}
         query = "SELECT level, scope FROM hardware_memory WHERE hardware = ? ORDER BY level"
         self.levels = dict(connection.execute(query, [base]).fetchall())
+        query = """
+            SELECT b.row_key, b.value, s.value FROM part_rule AS b
+            INNER JOIN part_rule AS s ON s.hardware = b.hardware AND s.row_key = b.row_key AND s.quantity = 'channel_byte'
+            WHERE b.hardware = ? AND b.quantity = 'channel_byte_per_s' ORDER BY b.row_key
+        """
+        self.channels = {kind: (rate, size) for kind, rate, size in connection.execute(query, [base]).fetchall()}
+        query = """
+            SELECT c.cluster, c.array_rows * c.array_columns, CONCAT(p.precision, '.', p.unit, '.', p.accumulator), p.ops_per_clock_per_unit
+            FROM hardware_cluster AS c
+            LEFT JOIN hardware_peak AS p ON p.hardware = c.hardware AND p.cluster = c.cluster AND p.unit = 'matrix'
+            WHERE c.hardware = ? AND c.array_rows * c.array_columns > 1 ORDER BY ALL
+        """
+        self.arrays = connection.execute(query, [base]).fetchall()
 
     def axis(self, name: str, given: str | Sequence[Amount]) -> Axis:
         """What a name means, and the values it takes."""
+        if name == MEMORY and "dram" in self.levels:
+            return self._memory(given)
         found, shared = self._meaning(name)
         values = _values(given, name, found[0])
         if name in UNIT_NAMES and values[0] < len(found):
@@ -158,17 +187,55 @@ class _Resolver:
         if name == "clock" and self.clocks:
             fastest = max(self.clocks.values())
             return tuple(self.clocks), lambda value, _: [value * clock / fastest for clock in self.clocks.values()]
+        if name == ARRAY and self.arrays:
+            return self._array()
         if level in self.levels and what in ("", "capacity", "bandwidth"):
             column = "bandwidth_byte_per_s" if what == "bandwidth" or name == "dram" else "capacity_byte"
             part_field = self._field(f"memory.{level}.{column}")
             return (part_field,), _divided if self.levels[level] == "unit" else _same
         return (named(self.known, self.base, name, self._short()),), _same
 
+    def _memory(self, given: str | Sequence[Amount]) -> Axis:
+        """Main memory of some kind and channels: its bandwidth, size and technology, from which energy, area and dollars follow."""
+        values: dict[str, list[Value]] = {}
+        for text in map(str, given.split(",") if isinstance(given, str) else given):
+            match = CHANNELS.fullmatch(text.strip())
+            kind = next((k for k in self.channels if match and k.lower() == match[1].lower()), None)
+            if match is None or kind is None:
+                known = ", ".join(self.channels)
+                raise CharzError(
+                    "not a kind of memory with its channels", text, f"there are {known}", "write e.g. LPDDR5x4"
+                )
+            rate, size = self.channels[kind]
+            count = int(match[2])
+            values[f"{kind}x{count}"] = [count * rate, count * size, kind]
+        bandwidth, size = (self._field(f"memory.dram.{name}") for name in ("bandwidth_byte_per_s", "capacity_byte"))
+        technology = replace(bandwidth, field="memory.dram.technology", column="technology", unit="")
+        order = sorted(values, key=lambda name: (values[name][0], name))
+        return Axis(MEMORY, (bandwidth, size, technology), lambda value, _: values[value], tuple(order))
+
+    def _array(self) -> tuple[tuple[PartField, ...], Callable[[float, int], Sequence[float]]]:
+        """Arrays of as many rows as columns, and what their peaks do a clock with them."""
+        clusters = dict.fromkeys(cluster for cluster, *_ in self.arrays)
+        sides = [self._field(f"cluster.{cluster}.array_{side}") for cluster in clusters for side in ("rows", "columns")]
+        peaks = [
+            (self._field(f"peak.{peak}.ops_per_clock_per_unit"), ops / held)
+            for _, held, peak, ops in self.arrays
+            if ops
+        ]
+        if len(peaks) < len(self.arrays):
+            raise CharzError(
+                "a peak does not say what its array does a clock", self.base, next="vary cluster and peak by themselves"
+            )
+        found = (*sides, *(peak for peak, _ in peaks))
+        return found, lambda value, _: [value] * len(sides) + [each * value**2 for _, each in peaks]
+
     def _field(self, field: str) -> PartField:
         return next(part_field for part_field in self.known if part_field.field == field)
 
     def _short(self) -> tuple[str, ...]:
-        return (*UNIT_NAMES, *(["clock"] if self.clocks else []), *self.levels)
+        arrays = [ARRAY] if self.arrays else []
+        return (*UNIT_NAMES, *(["clock"] if self.clocks else []), *arrays, MEMORY, *self.levels)
 
 
 def _same(value: float, _: int) -> Sequence[float]:

@@ -16,6 +16,8 @@ from ..part_fields import PartField, part_fields
 from .design_point import VIEWS, evaluated_points
 
 if TYPE_CHECKING:
+    import duckdb
+
     from charz.sql.evaluate import Copies
 
 UNLIMITED_W = 1e9
@@ -92,42 +94,27 @@ class Elasticity(Core):
             fields={"cache_state": cache_state(cache)},
         )
         scoped = self.asked(question, "model_report")
-        numbers = [n for n in self._numbers(part) if not (unlimited and n.part_fields[0].table == "hardware_power")]
-        copies = self._copies(part, numbers, unlimited)
+        doubled = [
+            number
+            for number in numbers(self.connection(), part)
+            if not (unlimited and number.part_fields[0].table == "hardware_power")
+        ]
+        copies = self._copies(part, doubled, unlimited)
         with self.cursor() as cursor:
             points = {point["hardware"]: point for point in evaluated_points(scoped, cursor, copies)}
         before = points[_copy(part, AS_IS)]
         if before["energy_j"] is None:
             raise CharzError("no answer for this part as it is", part, next="ask `charz report` why")
-        rows = [_row(number, before, points[_copy(part, number.name)]) for number in numbers]
+        rows = [_row(number, before, points[_copy(part, number.name)]) for number in doubled]
         rows.sort(key=lambda row: (row["time_ratio"] is None, row["time_ratio"], row["energy_ratio"], row["number"]))
         self.messages.remark(_finding(rows))
         return Rows(COLUMNS, [[row[name] for name in COLUMNS] for row in rows], VIEWS)
 
-    def _numbers(self, part: str) -> Iterator[Number]:
-        """Numbers of the part that are known and more than nothing; those of a power limit of its usual mode alone."""
-        known = part_fields(self.connection(), part)
-        query = "SELECT field, value FROM part_number WHERE hardware = ?"
-        values = dict(self.connection().execute(query, [part]).fetchall())
-        query = "SELECT mode FROM hardware_power WHERE hardware = ? AND NOT is_default"
-        others = {mode for (mode,) in self.connection().execute(query, [part]).fetchall()}
-        found = [field for field in known if values.get(field.field)]
-        for column, name in TOGETHER.items():
-            of = tuple(f for f in found if f.table == "hardware_cluster" and f.column == column)
-            if of:
-                yield Number(name, of, tuple(values[f.field] for f in of))
-        clusters = sum(f.table == "hardware_cluster" and f.column == "unit_count" for f in found)
-        for field in found:
-            is_own = field.column in OWN.get(field.table, ())
-            is_repeated = field.table == "hardware_cluster" and clusters == 1
-            if is_own and not is_repeated and dict(field.key).get("mode") not in others:
-                yield Number(field.field, (field,), (values[field.field],))
-
-    def _copies(self, part: str, numbers: Sequence[Number], is_unlimited: bool) -> list[Copies]:
+    def _copies(self, part: str, of: Sequence[Number], is_unlimited: bool) -> list[Copies]:
         """The part as it is and with each number doubled. What follows from units and clock follows them; what is stated beside
         them is doubled in copies of its own, where it no longer would."""
-        of_clusters = [n for n in numbers if n.part_fields[0].table == "hardware_cluster"]
-        stated = [n for n in numbers if n.part_fields[0].table != "hardware_cluster"]
+        of_clusters = [n for n in of if n.part_fields[0].table == "hardware_cluster"]
+        stated = [n for n in of if n.part_fields[0].table != "hardware_cluster"]
         query = "SELECT mode FROM hardware_power WHERE hardware = ?"
         modes = [mode for (mode,) in self.connection().execute(query, [part]).fetchall()] if is_unlimited else []
         return [
@@ -135,17 +122,37 @@ class Elasticity(Core):
         ]
 
 
+def numbers(connection: duckdb.DuckDBPyConnection, part: str) -> Iterator[Number]:
+    """Numbers of a part that are known and more than nothing; those of a power limit of its usual mode alone."""
+    known = part_fields(connection, part)
+    query = "SELECT field, value FROM part_number WHERE hardware = ?"
+    values = dict(connection.execute(query, [part]).fetchall())
+    query = "SELECT mode FROM hardware_power WHERE hardware = ? AND NOT is_default"
+    others = {mode for (mode,) in connection.execute(query, [part]).fetchall()}
+    found = [field for field in known if values.get(field.field)]
+    for column, name in TOGETHER.items():
+        of = tuple(f for f in found if f.table == "hardware_cluster" and f.column == column)
+        if of:
+            yield Number(name, of, tuple(values[f.field] for f in of))
+    clusters = sum(f.table == "hardware_cluster" and f.column == "unit_count" for f in found)
+    for field in found:
+        is_own = field.column in OWN.get(field.table, ())
+        is_repeated = field.table == "hardware_cluster" and clusters == 1
+        if is_own and not is_repeated and dict(field.key).get("mode") not in others:
+            yield Number(field.field, (field,), (values[field.field],))
+
+
 def _copy(part: str, name: str) -> str:
     return f"{part} {name}"
 
 
-def _doubled(part: str, numbers: Sequence[Number], same: Sequence[str], modes: Sequence[str]) -> Copies:
+def _doubled(part: str, of: Sequence[Number], same: Sequence[str], modes: Sequence[str]) -> Copies:
     """Copies with each of some numbers doubled, beside those without, power limits of some modes lifted in all."""
     from charz.sql.evaluate import Copies, Varied
 
-    doubled = [*same, *(number.name for number in numbers)]
+    doubled = [*same, *(number.name for number in of)]
     found: dict[PartField, list[float]] = {}
-    for number in numbers:
+    for number in of:
         for field, value in zip(number.part_fields, number.values, strict=True):
             found.setdefault(field, [value] * len(doubled))[doubled.index(number.name)] = 2 * value
     varied = [Varied(field.table, field.key, field.column, values) for field, values in found.items()]

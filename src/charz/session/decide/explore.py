@@ -17,8 +17,9 @@ from ..axes import cache_state, names, one_of, path_of, quantity
 from ..core import Core, Question
 from ..parameters import Backend, Batch, Cache, Cap, File, Names, Part, Precisions, Sequence_, Text, Top
 from ..scoped import Scoped
-from . import design_space
+from . import design_space, front_moves
 from .design_point import BAND, FOUND, KEYS, MADE, VIEWS, evaluated_points
+from .elasticity import numbers
 
 OBJECTIVES = {
     "edp": "edp_js", "latency": "latency_s", "energy": "energy_j", "area": "area_mm2", "rest": "rest_w", "usd": "part_usd",
@@ -75,7 +76,8 @@ class Explore(Core):
             design_space.Given,
             Text(
                 "NAME=LOW:HIGH, NAME=LOW:HIGH:COUNT or NAME=a,b,c, again for each. NAME is a field of `charz hardware show` or,"
-                " of the whole part: tiles or units, clock, a level for its size (l2), dram or LEVEL.bandwidth for its rate.",
+                " of the whole part: tiles or units, clock, array (rows and columns), a level for its size (l2), dram or LEVEL.bandwidth"
+                " for its rate, memory for kind and channels (LPDDR5x4).",
                 taken=list[str],
             ),
         ],
@@ -107,6 +109,9 @@ class Explore(Core):
         ] = None,
         top: Top = 50,
         every_point: Annotated[bool, Text("List every point and not the front alone.")] = False,
+        sensitivity: Annotated[
+            bool, Text("List what twice each number of the part does to the front, the largest change first, instead.")
+        ] = False,
         out: Annotated[File | None, Text("File of all points with is_front: .parquet, .csv or .json.")] = None,
         picture: Annotated[File | None, Text("Picture of all points: .svg, .png, .pdf, .html or .json.")] = None,
         force: Annotated[bool, Text("Let --out and --picture write over files that charz did not write.")] = False,
@@ -116,8 +121,11 @@ class Explore(Core):
 
         Every combination of the values is a copy of the base with these numbers and all that follows from them, area, power
         at rest and dollars too (`part_cost`: making, no margin); what does not follow (power limit, stated idle power) stays.
-        Of points that are equal the one with the smallest numbers is listed.
+        Of points that are equal the one with the smallest numbers is listed. With --sensitivity every number of the part, varied or
+        not, is doubled at up to 12 points of the front: geometric means of after over before, and how many of them no other beats then.
         """
+        if sensitivity and every_point:
+            raise CharzError("two lists at once", "--sensitivity and --every-point", next="ask for one of them")
         column = OBJECTIVES[one_of("objective", objective, OBJECTIVES)]
         objectives = _objectives(by)
         limits = [_limit(text) for text in names(limit)]
@@ -140,14 +148,16 @@ class Explore(Core):
         scoped = self.asked(question, "model_report")
         self._say_kept(scoped, part)
         points = self._points(scoped, designs, _weights(scoped, weight))
-        front = _marked(points, limits, objectives)
-        found = sorted(points if every_point else front, key=lambda point: (point[column] is None, point[column]))
+        best = _marked(points, limits, objectives)
+        found = sorted(points if every_point else best, key=lambda point: (point[column] is None, point[column]))
         if out is not None:
             _write(out, points, force)
         varied = tuple(axis.column for axis in designs.axes)
         if picture is not None:
             title = f"{part}: {', '.join(names(models))}"
-            self._draw(picture, points, front, [*varied, *objectives], title, force)
+            self._draw(picture, points, best, [*varied, *objectives], title, force)
+        if sensitivity:
+            return self._sensitivity(scoped, designs, front_moves.spread(found), objectives, _weights(scoped, weight))
         shown = tuple(k for k in KEYS[1:] if len({point[k] for point in points}) > 1)
         columns = (
             "point",
@@ -195,7 +205,7 @@ class Explore(Core):
         self,
         scoped: Scoped,
         designs: design_space.DesignSpace,
-        portion: Mapping[int, tuple[float, ...]],
+        portion: Mapping[int, tuple[design_space.Value, ...]],
         weights: Mapping[str, float] | None,
     ) -> Iterator[dict[str, Any]]:
         from charz.sql.evaluate import Copies
@@ -209,6 +219,46 @@ class Explore(Core):
             number = copies[point["hardware"]]
             varied_to = {axis.column: value for axis, value in zip(designs.axes, portion[number], strict=True)}
             yield {"point": number, **varied_to, **point}
+
+    def _sensitivity(
+        self,
+        scoped: Scoped,
+        designs: design_space.DesignSpace,
+        before: Sequence[Mapping[str, Any]],
+        objectives: Sequence[str],
+        weights: Mapping[str, float] | None,
+    ) -> Rows:
+        """What twice each number does to some points of the front."""
+        from charz.sql.evaluate import Copies
+
+        doubled = front_moves.of_part(list(numbers(self.connection(), designs.base)))
+        at = [designs.points[point["point"] - 1] for point in before]
+        rows = []
+        with self.messages.progress("numbers", len(doubled)) as done:
+            for number in doubled:
+                copies = [f"{designs.base}#{i}" for i in range(len(before))]
+                made = [Copies(designs.base, copies, front_moves.doubled(designs, at, number))]
+                with self.cursor() as cursor:
+                    there = functools.partial(self.scoped_on, cursor) if self.access.engine else None
+                    found = {
+                        tuple(point[name] for name in KEYS): point
+                        for point in evaluated_points(scoped, cursor, made, weights, there)
+                    }
+                nothing = dict.fromkeys((*FOUND, *MADE))
+                after = [
+                    found.get((name, *(point[key] for key in KEYS[1:])), nothing)
+                    for name, point in zip(copies, before, strict=True)
+                ]
+                rows.append(front_moves.moved(number, before, after, objectives, _front))
+                done(number.name)
+        rows.sort(key=lambda row: (-front_moves.size(row), row["number"]))
+        if rows and front_moves.size(rows[0]):
+            first = rows[0]
+            self.messages.remark(
+                f"{first['number']} moves the front most: twice of it takes {first['time_ratio']:.3g} of the time and"
+                f" {first['energy_ratio']:.3g} of the energy of {first['points']} points"
+            )
+        return Rows(front_moves.COLUMNS, [[row[name] for name in front_moves.COLUMNS] for row in rows], VIEWS)
 
     def _draw(
         self,

@@ -7,7 +7,8 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-DATAFLOWS = ("weight_stationary", "output_stationary", "input_stationary", "wavefront")
+ROWS = "row_stationary"
+DATAFLOWS = ("weight_stationary", "output_stationary", "input_stationary", "wavefront", ROWS)
 
 MOST_CANDIDATES = 5000
 """Candidates of a product: the engine ranks them."""
@@ -34,6 +35,8 @@ class Product:
     taps: int = 1
     image: int | None = None
     """Elements of a convolution's input."""
+    images: int = 1
+    """Images that the rows belong to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,8 @@ class Room:
     inner_byte: float | None
     """Memory beside an array; None when unknown: it holds any tile."""
     array_count: int
+    partial_byte: float = 4.0
+    """Of a partial result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,8 @@ class Nest:
     outer_kept: str
     inner: Sizes
     inner_kept: str
+    element: tuple[int, int] | None = None
+    """Columns and depth that an element of a row-stationary array works on."""
 
 
 def candidates(
@@ -88,13 +95,15 @@ def halo_fraction(product: Product, tile: Sizes) -> float:
 
 
 def tile_byte(product: Product, room: Room, tile: Sizes) -> float:
-    """What a tile takes: both operands twice, so that the next is loaded meanwhile, and results in four bytes. [byte]"""
+    """What a tile takes: both operands twice, so that the next is loaded meanwhile, and partial results. [byte]"""
     m, n, k = tile
     loaded = m * k * halo_fraction(product, tile) + k * n
-    return 2 * room.element_byte * loaded + 4 * m * n
+    return 2 * room.element_byte * loaded + room.partial_byte * m * n
 
 
 def _of_dataflow(product: Product, room: Room, dataflow: str, fixed: Mapping[str, Sizes], most: int) -> Sequence[Nest]:
+    if dataflow == ROWS:
+        return _of_rows(product, room, fixed, most)
     base = _base(room, dataflow)
     outers = [_clipped(fixed["outer"], product.sizes)] if "outer" in fixed else _outer_tiles(product, room, base)
     nests: list[list[Nest]] = []
@@ -110,6 +119,88 @@ def _of_dataflow(product: Product, room: Room, dataflow: str, fixed: Mapping[str
         ]
         nests.append(found)
     return _spread(nests, most)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """What a row-stationary array does between two loads: its tile, and what an element works on."""
+
+    tile: Sizes
+    element: tuple[int, int]
+
+
+def _of_rows(product: Product, room: Room, fixed: Mapping[str, Sizes], most: int) -> Sequence[Nest]:
+    """Nests whose inner tiles are passes over an array, and outer ones some passes, images or all."""
+    nests: list[list[Nest]] = []
+    for one in _passes(product, room):
+        if "inner" in fixed and _clipped(fixed["inner"], product.sizes) != one.tile:
+            continue
+        outers = [_clipped(fixed["outer"], product.sizes)] if "outer" in fixed else _around(product, room, one.tile)
+        found = [
+            Nest(ROWS, outer, outer_kept, one.tile, inner_kept, one.element)
+            for outer in outers
+            if _holds(product, room, room.outer_byte, outer)
+            and all(a >= b for a, b in zip(outer, one.tile, strict=True))
+            for outer_kept in _kept(product.sizes, outer)
+            for inner_kept in ("weight", "output")
+        ]
+        nests.append(found)
+    return _spread(nests, most)
+
+
+def _passes(product: Product, room: Room) -> Iterator[_Pass]:
+    """Strips of rows of results, with the filters and channels that elements hold at most, and the ways to share sets of elements
+    among filters and channels."""
+    m, n, k = product.sizes
+    window = round(math.sqrt(product.taps))
+    side = math.sqrt(m / product.images)
+    if window**2 != product.taps or window > room.rows:
+        return
+    channels = k // product.taps
+    filters_held = [
+        (filters, depth)
+        for filters, depth, _ in _largest(
+            [
+                (p, q, 1)
+                for p, q in itertools.product(_cuts(n, 1), _cuts(channels, 1))
+                if room.inner_byte is None or _element_byte(room, p, window * q) <= room.inner_byte
+            ]
+        )
+    ]
+    whole = math.ceil(side)
+    for strip, images in [
+        *((s, 1) for s in _cuts(whole, 1)),
+        *([(whole, product.images)] if product.images > 1 else []),
+    ]:
+        beside = max(1, room.columns // strip)
+        sets = (room.rows // window) * beside // math.ceil(strip / room.columns)
+        # Shares of the sets that none beats: as many for filters as those for channels leave.
+        for deep in sorted({sets // wide for wide in range(1, sets + 1)}):
+            wide = sets // deep
+            for p, q in filters_held:
+                rows = min(m, math.ceil(min(strip, side) * side * images))
+                yield _Pass((rows, min(n, p * wide), min(k, product.taps * q * deep)), (p, window * q))
+
+
+def _element_byte(room: Room, filters: int, depth: int) -> float:
+    """What all elements of an array take that hold some filters, that many pixels and a partial result of each filter. [byte]"""
+    held = room.element_byte * (filters * depth + depth) + room.partial_byte * filters
+    return room.rows * room.columns * held
+
+
+def _around(product: Product, room: Room, inner: Sizes) -> list[Sizes]:
+    """Outer tiles that hold whole passes: a strip, an image or all rows, the depth of a pass or all, and as many columns as fit."""
+    m, n, k = product.sizes
+    if room.outer_byte is None:
+        return [product.sizes]
+    found = []
+    for rows, depth in itertools.product({inner[0], max(inner[0], m // product.images), m}, {inner[2], k}):
+        widths = (min(n, math.ceil(n / inner[1] / trips) * inner[1]) for trips in STEPS)
+        tile = next(
+            ((rows, w, depth) for w in widths if _holds(product, room, room.outer_byte, (rows, w, depth))), None
+        )
+        found += [tile] if tile else []
+    return sorted(set(found), reverse=True)
 
 
 def _fits(product: Product, room: Room, outer: Sizes, inner: Sizes) -> bool:

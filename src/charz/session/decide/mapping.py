@@ -15,7 +15,7 @@ from ..core import Core
 from ..parameters import Backend, Batch, Model, Names, Part, Precision, Sequence_, Text
 from ..question import single
 from ..scoped import Scoped
-from .loop_nests import CHANGED_BY, DATAFLOWS, Nest, Product, Room, Sizes, candidates
+from .loop_nests import CHANGED_BY, DATAFLOWS, ROWS, Nest, Product, Room, Sizes, candidates
 
 if TYPE_CHECKING:
     import pyarrow
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 GOALS = {"edp": "edp_js", "time": "latency_s", "energy": "energy_j"}
 """What the best nest has the least of."""
 
-SHORT = {"ws": "weight_stationary", "os": "output_stationary", "is": "input_stationary", "df": "wavefront"}
+SHORT = {"ws": "weight_stationary", "os": "output_stationary", "is": "input_stationary", "df": "wavefront", "rs": ROWS}
 
 COLUMNS = (
     "product", "stands", "dataflow", "product_count", "m", "n", "k", "gemm_count", "outer_tile", "outer_kept", "inner_tile",
-    "inner_kept", "cycles", "utilization_fraction", "dram_byte", "cache_byte", "array_byte", "limited_by", "latency_s", "energy_j",
+    "inner_kept", "cycles", "utilization_fraction", "dram_byte", "cache_byte", "array_byte", "hop_byte", "limited_by", "latency_s", "energy_j",
     "edp_js",
 )  # fmt: skip
 
@@ -61,7 +61,7 @@ class LoopNests(Core):
         dataflow: Annotated[
             Names | None,
             Text(
-                "What stays in the array, with commas: ws, os, is, df (weights, outputs, inputs, domain flow); all else."
+                "What stays in the array, with commas: ws, os, is, df, rs (weights, outputs, inputs, domain flow, rows); all else."
             ),
         ] = None,
         tile: Annotated[
@@ -128,7 +128,7 @@ class LoopNests(Core):
         window = _WINDOW.format(searched=searched, also=", dataflow" if each else "", goal=goal)
         query = _BEST.format(window=window, top=top)
         with self.cursor() as cursor:
-            cursor.register("made_nests", _table(nests, keys))
+            cursor.register("made_nests", nest_table(nests, keys))
             try:
                 cursor.execute("CREATE OR REPLACE TEMP TABLE loop_nest AS SELECT * FROM made_nests")
                 rows = Scoped(cursor).records(query)
@@ -190,7 +190,7 @@ def _room(scoped: Scoped, keys: Mapping[str, Any], found: Sequence[Mapping[str, 
         inner = rate["tile_memory_byte"] or (pool / rate["unit_count"] if pool else None)
         rooms[name] = Room(
             int(rate["matrix_array_rows"]), int(rate["matrix_array_columns"]), rate["element_byte"], outer, inner,
-            int(rate["matrix_unit_count"] or rate["unit_count"] or 1),
+            int(rate["matrix_unit_count"] or rate["unit_count"] or 1), rate["accumulator_byte"],
         )  # fmt: skip
     return rooms
 
@@ -214,18 +214,23 @@ def _sizes(row: Mapping[str, Any]) -> Sizes:
 
 
 def _product(row: Mapping[str, Any]) -> Product:
-    return Product(_sizes(row), int(row["gemm_count"]), int(row["taps"]), int(row["image"]))
+    return Product(_sizes(row), int(row["gemm_count"]), int(row["taps"]), int(row["image"]), int(row["images"]))
 
 
-def _table(nests: Sequence[tuple[Mapping[str, Any], Nest]], keys: Mapping[str, Any]) -> pyarrow.Table:
+def nest_table(nests: Sequence[tuple[Mapping[str, Any], Nest]], keys: Mapping[str, Any]) -> pyarrow.Table:
     """Nests as rows of `loop_nest`."""
     import pyarrow
 
     columns: dict[str, list[Any]] = {"loop_nest_id": list(range(len(nests)))}
     columns |= {name: [row[name] for row, _ in nests] for name in ("product", "compute_precision")}
     columns |= {name: [keys[name]] * len(nests) for name in ("hardware", "backend")}
-    columns |= {name: [int(row[name]) for row, _ in nests] for name in ("m", "n", "k", "gemm_count", "taps", "image")}
+    columns |= {
+        name: [int(row[name]) for row, _ in nests] for name in ("m", "n", "k", "gemm_count", "taps", "image", "images")
+    }
     columns["dataflow"] = [nest.dataflow for _, nest in nests]
+    for place, dimension in enumerate("nk"):
+        cuts = [nest.element[place] if nest.element else None for _, nest in nests]
+        columns[f"element_{dimension}"] = pyarrow.array(cuts, pyarrow.int64())
     for level in LEVELS:
         columns[f"{level}_kept"] = [getattr(nest, f"{level}_kept") for _, nest in nests]
         for place, dimension in enumerate("mnk"):
@@ -235,7 +240,8 @@ def _table(nests: Sequence[tuple[Mapping[str, Any], Nest]], keys: Mapping[str, A
 
 def _listed(row: Mapping[str, Any], counts: Mapping[str, int]) -> list[Any]:
     tiles = {f"{level}_tile": "x".join(str(row[f"{level}_{d}"]) for d in "mnk") for level in LEVELS}
-    shown = {**row, **tiles, "product_count": counts[row["product"]]}
+    hop_byte = row["unit_hop_byte"] + row["die_hop_byte"]
+    shown = {**row, **tiles, "product_count": counts[row["product"]], "hop_byte": hop_byte}
     return [shown[name] for name in COLUMNS]
 
 

@@ -1,0 +1,86 @@
+-- What every loop nest sends over the networks of its part. Arrays that work at a time on tiles of the same rows take their input from one
+-- multicast, those with the same columns their weights: a multicast leaves its memory once, goes to the first of its receivers and
+-- then from each to the next. What stays in an array is there once for each that works with it. Arrays lie in the order of the columns, so that dice hold neighbours. Without a network every
+-- array loads its own, over no links.
+-- Grain: loop_nest_id
+CREATE VIEW nest_hop AS
+WITH shared_nests AS (
+    SELECT
+        t.*,
+        s.hardware IS NOT NULL AND (s.has_unit_mesh OR s.has_die_mesh) AS has_mesh,
+        COALESCE(s.has_unit_mesh, FALSE) AS has_unit_mesh,
+        COALESCE(s.has_die_mesh, FALSE) AS has_die_mesh,
+        COALESCE(s.has_element_mesh, FALSE) AS has_element_mesh,
+        s.unit_distance,
+        s.unit_link_count,
+        s.unit_link_byte_per_s,
+        s.unit_hop_j_per_byte,
+        s.unit_busy_fraction,
+        s.die_distance,
+        s.die_link_count,
+        s.die_link_byte_per_s,
+        s.die_hop_j_per_byte,
+        s.die_busy_fraction,
+        s.element_hop_j_per_byte,
+        GREATEST(1e0, t.array_count / NULLIF(COALESCE(s.die_count, 1e0), 0e0)) AS die_arrays,
+        LEAST(t.array_count, t.trips_n) AS input_receivers,
+        GREATEST(1e0, LEAST(FLOOR(t.array_count / NULLIF(LEAST(t.array_count, t.trips_n), 0e0)), t.trips_m)) AS weight_receivers
+    FROM nest_traffic AS t
+    LEFT JOIN part_mesh AS s ON s.hardware = t.hardware
+),
+
+-- Dice that a multicast goes to.
+spread_nests AS (
+    SELECT
+        *,
+        CEIL(input_receivers / NULLIF(die_arrays, 0e0)) AS input_dice,
+        CASE
+            WHEN input_receivers >= die_arrays THEN weight_receivers
+            ELSE CEIL(weight_receivers * input_receivers / NULLIF(die_arrays, 0e0))
+        END AS weight_dice,
+        inner_input_byte / NULLIF(LEAST(input_receivers, inner_input_visits), 0e0) AS input_cast_byte,
+        inner_weight_byte / NULLIF(LEAST(weight_receivers, inner_weight_visits), 0e0) AS weight_cast_byte
+    FROM shared_nests
+),
+
+hopped_nests AS (
+    SELECT
+        *,
+        CASE
+            WHEN has_unit_mesh
+                THEN input_cast_byte * (input_dice * unit_distance + input_receivers - input_dice)
+                    + weight_cast_byte * (weight_dice * unit_distance + weight_receivers - weight_dice)
+                    + inner_output_byte * unit_distance
+            ELSE 0e0
+        END AS unit_hop_byte,
+        CASE
+            WHEN has_die_mesh
+                THEN input_cast_byte * (die_distance + input_dice - 1e0)
+                    + weight_cast_byte * (die_distance + weight_dice - 1e0)
+                    + inner_output_byte * die_distance
+            ELSE 0e0
+        END AS die_hop_byte
+    FROM spread_nests
+)
+
+SELECT
+    * EXCLUDE (
+        has_mesh, has_unit_mesh, has_die_mesh, has_element_mesh, die_arrays, input_receivers, weight_receivers, input_dice, weight_dice,
+        input_cast_byte, weight_cast_byte, unit_distance, die_distance, unit_hop_byte, die_hop_byte, unit_hop_j_per_byte,
+        die_hop_j_per_byte, element_hop_j_per_byte
+    ),
+    -- Arrays that one multicast of input goes to; 1 without a network.
+    CASE WHEN has_mesh THEN input_receivers ELSE 1e0 END AS input_receivers,
+    -- Arrays that one multicast of weights goes to; 1 without a network.
+    CASE WHEN has_mesh THEN weight_receivers ELSE 1e0 END AS weight_receivers,
+    -- Bytes that leave the memory around the inner tiles for them, or come back: a multicast once. [byte]
+    CASE WHEN has_mesh THEN input_cast_byte + weight_cast_byte + inner_output_byte ELSE inner_byte END AS cast_byte,
+    -- Bytes times links between units; 0 without a network there. [byte]
+    unit_hop_byte,
+    -- Bytes times links between dice; 0 without a network there. [byte]
+    die_hop_byte,
+    -- Energy of all hops, between units, dice and the elements of the arrays; 0 where the part states no network. [J]
+    CASE WHEN has_unit_mesh THEN unit_hop_byte * unit_hop_j_per_byte ELSE 0e0 END
+    + CASE WHEN has_die_mesh THEN die_hop_byte * die_hop_j_per_byte ELSE 0e0 END
+    + CASE WHEN has_element_mesh THEN element_hop_byte * element_hop_j_per_byte ELSE 0e0 END AS hop_j
+FROM hopped_nests
