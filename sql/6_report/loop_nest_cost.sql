@@ -23,8 +23,12 @@ counted_nests AS (
     SELECT
         *,
         rounds * row_folds * column_folds AS folds,
-        rounds * row_folds * column_folds * GREATEST(streamed_steps, matrix_array_rows)
-        + matrix_array_rows + matrix_array_columns - 2e0 AS cycles
+        -- Results that stay in the array through all of the depth leave it once, not after each tile of the depth.
+        CASE
+            WHEN dataflow IN ('output_stationary', 'wavefront') AND outer_kept = 'output' AND inner_kept = 'output'
+                THEN rounds / NULLIF(trips_k, 0e0) * row_folds * column_folds * GREATEST(trips_k * streamed_steps, matrix_array_rows)
+            ELSE rounds * row_folds * column_folds * GREATEST(streamed_steps, matrix_array_rows)
+        END + matrix_array_rows + matrix_array_columns - 2e0 AS cycles
     FROM bordered_nests
 ),
 

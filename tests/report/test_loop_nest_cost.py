@@ -59,6 +59,14 @@ def test_steps_of_a_dataflow(evaluate: Evaluate, dataflow: str, cycles: int, ser
     assert row["compute_s"] == pytest.approx(cycles / 1e6)
 
 
+@pytest.mark.parametrize(("kept", "cycles"), [("output", 2 * 12 + 10), ("input", 6 * 2 * 4 + 10)])
+def test_results_that_stay_leave_the_array_once(evaluate: Evaluate, kept: str, cycles: int) -> None:
+    """Six tiles of two steps of depth: 12 steps for results that stay, else each takes the four steps in which they leave."""
+    nest = {**NEST, "dataflow": "output_stationary", "inner_k": 2, "outer_kept": kept, "inner_kept": kept}
+    (row,) = costed(evaluate, [nest])
+    assert row["cycles"] == cycles
+
+
 def test_the_slowest_sets_the_pace(evaluate: Evaluate) -> None:
     """192 + 96 + 128 bytes of main memory at 10 MB/s take 41.6 us, through the cache at 50 a fifth, the array's 704 at 1 GB/s
     0.7. 3,072 operations at 3 J, 416 bytes at 110, 704 at 1, and 1 MW for that time."""
