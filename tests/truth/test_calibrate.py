@@ -159,3 +159,23 @@ def test_a_band_covers_four_fifths_of_the_parts_left_out() -> None:
     assert (low, high) == pytest.approx((-0.4, 0.4), abs=0.025)
     assert band["coverage"] == pytest.approx(0.8, abs=0.02)
     assert bands.fitted(rows.filter(hardware="part 0")) is None
+
+
+def test_a_part_of_many_runs_weighs_as_one_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three parts of which one has as many runs as nine: in the band of parts that nobody measured each is a third."""
+    few = pl.DataFrame(
+        {
+            "family": ["gpu"] * 300, "backend": ["eager"] * 300, "batch_class": [">64"] * 300, "cell": ["gpu.eager"] * 300,
+            "hardware": [f"part {i % 3}" for i in range(300)], "model": [f"model {i // 3}" for i in range(300)],
+            "residual": [((i // 3) / 50 - 0.99) * (0.1, 0.2, 0.4)[i % 3] for i in range(300)], "weight": [1.0] * 300,
+        }
+    )  # fmt: skip
+    many = pl.concat([few, *[few.filter(hardware="part 0")] * 8])
+
+    def band(rows: pl.DataFrame) -> tuple[float, float]:
+        monkeypatch.setattr(bands, "residuals", lambda *_: rows)
+        monkeypatch.setattr(bands, "unknown", lambda *_: rows)
+        (found,) = (b for b in bands.fit(None).bands if (b.scope, b.batch_class) == ("family:gpu", "*"))  # type: ignore[arg-type]  # reads no file
+        return found.low_factor, found.high_factor
+
+    assert band(many) == pytest.approx(band(few), rel=0.01)

@@ -76,9 +76,10 @@ def test_of_many_runs_of_a_part_as_many_are_drawn_for_a_band(database: Path, tmp
     copy = tmp_path / "copy.duckdb"
     copy.write_bytes(database.read_bytes())
     with workspace.change(copy) as connection:
-        columns = "* REPLACE (measurement_id + n AS measurement_id, CASE WHEN n = 1000 THEN 'inductor' ELSE backend END AS backend)"
+        others = "measurement_id + n AS measurement_id, CASE WHEN n = 1000 THEN 'inductor' ELSE backend END AS backend"
         connection.execute(
-            f"INSERT INTO measurement SELECT {columns} FROM measurement CROSS JOIN range(1000, 1131) AS r(n) WHERE hardware = '{PART}'"
+            f"INSERT INTO measurement SELECT m.* REPLACE ({others}) FROM measurement AS m CROSS JOIN range(1000, 1131) AS r(n)"
+            f" WHERE hardware = '{PART}'"
         )
         drawn, again = (measured_cases(connection, bands.DRAWN) for _ in range(2))
     assert dict(drawn["backend"].value_counts().rows()) == {"eager": bands.DRAWN_ROWS, "inductor": 1}
