@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 from unittest import mock
@@ -383,7 +383,7 @@ def _dbrx(part: Any, states: torch.Tensor, index: torch.Tensor, weights: torch.T
     return torch.zeros_like(rows).index_add_(0, tokens, made).view(states.shape)
 
 
-PACKED = {"Llama4TextMoe": _llama4, "DbrxExperts": _dbrx}
+PACKED: dict[str, Callable[..., Any]] = {"Llama4TextMoe": _llama4, "DbrxExperts": _dbrx}
 """Forwards over chosen rows, by the class that they stand in for."""
 
 
