@@ -8,7 +8,8 @@
   is as long as the context C, a size of its own. Prefill is C = S and decoding S = 1, so one trace
   answers both; every size behind the cache follows from the model's own code.
 - Experts run through the library's grouped form: each token meets its `top_k` experts, so the rows of
-  the grouped product are `top_k * tokens`; the product `charz.grouped_mm` knows how many a token chose. Experts
+  the grouped product are `top_k * tokens`; the product `charz.grouped_mm` knows how many a token chose. So do packed experts that the
+  library runs all over every token (Llama-4) or one after the other (DBRX). Experts
   that are modules of their own run as one of them, its linear layers `charz.expert_linear` over the weights of all.
 """
 
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 from unittest import mock
@@ -332,11 +333,58 @@ def experts(module: torch.nn.Module, states: torch.Tensor, index: torch.Tensor, 
 
 
 def join_experts(module: torch.nn.Module) -> None:
-    """Let dictionaries of experts, whose forward asks which of them were chosen, run as one over all chosen rows."""
+    """Let experts run over the rows that chose them: dictionaries of experts, whose forward asks which were chosen, as one of them,
+    and packed ones that the library has no grouped form for."""
     for part in module.modules():
         if isinstance(part, torch.nn.ModuleDict) and type(part).__name__.endswith("Experts"):
             first = next(iter(part.values()))
             part.forward = partial(_joined, [expert for expert in part.values() if type(expert) is type(first)])
+        elif type(part).__name__ in PACKED:
+            part.forward = partial(PACKED[type(part).__name__], part)
+
+
+def _in_groups(
+    states: torch.Tensor, index: torch.Tensor, count: int
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Of tokens x hidden `states` with the experts in each row of `index`, of `count`: the order of tokens and choices by expert, the
+    tokens in it, and where each expert's rows end."""
+    chosen, order = torch.sort(index.reshape(-1))
+    ends = torch.cumsum(torch.histc(chosen.float(), bins=count, min=0, max=count - 1), dim=0, dtype=torch.int32)
+    return order, order // index.shape[1], ends
+
+
+def _llama4(part: Any, states: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Mixture of Llama-4: the sigmoid of a choice scales what goes into its expert; one expert is shared."""
+    states = states.reshape(-1, part.hidden_dim)
+    logits = torch.nn.functional.linear(states, part.router.weight)
+    scores, index = torch.topk(logits, part.top_k, dim=1)
+    order, tokens, ends = _in_groups(states, index, part.num_experts)
+    rows = states[tokens] * torch.sigmoid(scores.float()).to(scores.dtype).reshape(-1)[order, None]
+    packed = part.experts
+    gate, up = torch.ops.charz.grouped_mm(rows, packed.gate_up_proj, ends, part.top_k).chunk(2, dim=-1)
+    rows = torch.ops.charz.grouped_mm(up * packed.act_fn(gate), packed.down_proj, ends, part.top_k)
+    return part.shared_expert(states).index_add_(0, tokens, rows), logits
+
+
+def _dbrx(part: Any, states: torch.Tensor, index: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+    """Experts of DBRX: three matrices each, all of a kind in one."""
+    rows = states.reshape(-1, part.hidden_size)
+    order, tokens, ends = _in_groups(rows, index, part.num_experts)
+    first, second, last = (
+        matrix.view(part.num_experts, part.ffn_hidden_size, part.hidden_size)
+        for matrix in (part.mlp.w1, part.mlp.v1, part.mlp.w2)
+    )
+    chosen = rows[tokens]
+    gate, up = (
+        torch.ops.charz.grouped_mm(chosen, matrix.transpose(1, 2), ends, index.shape[-1]) for matrix in (first, second)
+    )
+    made = torch.ops.charz.grouped_mm(part.mlp.activation_fn(gate) * up, last, ends, index.shape[-1])
+    made = made * weights.reshape(-1)[order, None]
+    return torch.zeros_like(rows).index_add_(0, tokens, made).view(states.shape)
+
+
+PACKED: dict[str, Callable[..., Any]] = {"Llama4TextMoe": _llama4, "DbrxExperts": _dbrx}
+"""Forwards over chosen rows, by the class that they stand in for."""
 
 
 def _joined(
