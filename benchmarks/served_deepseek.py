@@ -44,7 +44,7 @@ def main() -> None:
     options = parser.parse_args()
     page.print_wide(4)
     with charz.open(options.database) as db:
-        if MODEL not in set(db.sql("SELECT model FROM model")["model"]):
+        if not options.database.exists() or MODEL not in set(db.sql("SELECT model FROM model")["model"]):
             db.ingest(["hf:deepseek-v3"], settings=SETTINGS, no_answers=True, name=MODEL)
         found = compared(db)
     if options.markdown:
