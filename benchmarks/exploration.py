@@ -22,7 +22,7 @@ from charz.session.decide import design_point
 MODELS = ("resnet50", "mobilenet_v2", "efficientnet_b0", "hf:bert-base-uncased")
 PRECISIONS = "int8,bf16,fp16"
 OUTER = ("l2=4MiB:64MiB:10", "dram=128GB/s:1TB/s:10")
-AT_5_W = ("tiles=4:128", "dram=8GB/s:128GB/s", "l2=256KiB:8MiB")
+AT_5_W = ("tiles=4:128", "dram=8GB/s:128GB/s", "l2=256KiB:4MiB")
 
 
 def main() -> None:
@@ -34,27 +34,22 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, charz.open(given.file or Path(folder) / "charz.duckdb") as db:
         there = set(db.models()["model"]) if given.file and given.file.exists() else set()
         for model in MODELS:
-            if _name(model) not in there:
+            if model not in there:
                 db.ingest(model, no_answers=True)
         vary = [f"tiles=64:1024:{given.parts // 100}", *OUTER]
-        models = [_name(model) for model in MODELS]
         for what, costs in (("with", contextlib.nullcontext()), ("without", _without_costs())):
             begun = time.process_time()
             with costs:
                 found = db.explore(
-                    base="kpu_t256", vary=vary, models=models, precision=PRECISIONS, every_point=True, by="latency"
+                    base="kpu_t256", vary=vary, models=MODELS, precision=PRECISIONS, every_point=True, by="latency"
                 )
             print(f"{len(found):,} points {what} area and dollars: {time.process_time() - begun:.1f} CPU s", flush=True)
-        for model in (models[2], models[3]):
+        for model in MODELS[2:]:
             front = db.explore(
                 base="kpu_t64", vary=AT_5_W, models=model, precision="int8", limit="power=5W", by="latency,usd,energy"
             )
             print(f"{model} at 5 W: {len(front)} points on the front", flush=True)
             print(front, flush=True)
-
-
-def _name(model: str) -> str:
-    return model.removeprefix("hf:")
 
 
 @contextlib.contextmanager
