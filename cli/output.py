@@ -25,7 +25,7 @@ from charz.session.explain import explain
 
 from . import display
 
-TABLE_ROWS = 200
+TABLE_ROWS = 400
 """Rows that `table` and `markdown` show of a longer answer."""
 
 _CONDITIONS = frozenset(

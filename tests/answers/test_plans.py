@@ -17,7 +17,7 @@ AT_HAND = {
     ),
     "speed-up on each part": (
         "SELECT hardware, precision, MAX(speedup), MAX(assumed_count) FROM answer.precision_comparison GROUP BY ALL",
-        ["assumed_input", "stored"],
+        ["assumed_input", "part_support", "stored"],
     ),
 }
 """Questions to everything, each with the tables that it reads."""

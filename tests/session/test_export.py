@@ -335,7 +335,7 @@ def test_what_is_at_hand_is_written_and_kernels_are_not_evaluated(
     }
     assert counts == [len(steps)]
     (line,) = (line for line in said if line.startswith("begin with model_report, recommendation,"))
-    assert "25 large reports" in line and "--views names some, --full writes all" in line
+    assert "large reports, of kernels (kernel_latency, kernel_energy)" in line and "--views names some, --full writes all" in line
     assert steps[0] == "facts"
 
 

@@ -84,6 +84,8 @@ class Question:
     """Whether without precisions a part takes the first alone."""
     is_as_stored: bool = False
     """Whether without precisions a model takes that of its checkpoint, where all models of the question have the same."""
+    is_strict: bool = False
+    """Whether among the preferred precisions fp32 is itself, and not what each backend does where it is asked for."""
     serves: bool = False
     """Whether without backends a part takes a server of language models, where one runs on it."""
 
@@ -631,7 +633,7 @@ class Core:
             for part, _, precision in sorted(able, key=lambda triple: list(precisions).index(triple[2])):
                 first.setdefault(part, precision)
             able = {triple for triple in able if first[triple[0]] == triple[2]}
-        if not question.precisions:
+        if not question.precisions and not question.is_strict:
             usual = self._usual_policies(untrained)
             able = {(p, b, usual.get((p, b), policy) if policy == SINGLE else policy) for p, b, policy in able}
         return sorted(able)

@@ -8,7 +8,7 @@ from charz.schema.errors import CharzError
 from charz.sql.keys import TARGET as KEYS
 
 from ..answer import Rows, answer, of_query
-from ..core import Core, Question
+from ..core import PREFERRED_PRECISIONS, Core, Question
 from ..parameters import Backend, Batch, Cap, Model, Part, Precision, Sequence_, Text, Top
 from ..question import DEFAULT_BATCHES, single
 
@@ -61,6 +61,9 @@ class Opportunities(Core):
             [sequence] if sequence else [],
             caps=[cap] if cap else [],
             every_backend=True,
+            # Runs in the precision of the start and in narrower ones.
+            preferred=tuple(dict.fromkeys([start["precision"], *PREFERRED_PRECISIONS[1:]])),
+            is_strict=True,
             is_first=False,
         )
         scoped = self.asked(question, "opportunity")
