@@ -6,8 +6,13 @@ WITH listed_numbers AS (
         'scenario' AS kind,
         CAST(scenario_id AS VARCHAR) AS row_key,
         '*' AS row_kind,
-        UNNEST(['batch', 'sequence', 'context', 'device_count', 'host_factor']) AS quantity,
-        UNNEST([batch, sequence, context, device_count, host_factor]) AS value
+        UNNEST([
+            'batch', 'sequence', 'context', 'device_count', 'weight_host_fraction', 'cache_host_fraction', 'input_host_fraction',
+            'host_factor'
+        ]) AS quantity,
+        UNNEST([
+            batch, sequence, context, device_count, weight_host_fraction, cache_host_fraction, input_host_fraction, host_factor
+        ]) AS value
     FROM scenario
     UNION ALL
     SELECT 'precision' AS kind, precision AS row_key, '*' AS row_kind, 'bits' AS quantity, bits AS value FROM precision
