@@ -83,8 +83,8 @@ bought_parts AS (
 doubted_numbers AS (
     SELECT hardware, '*' AS backend, field
     FROM part_fault
-    WHERE is_possible AND kind NOT IN ('mesh', 'price', 'list_price') AND field NOT IN ('hardware.year', 'hardware.die_count')
-        AND (kind <> 'interconnect' OR field LIKE '%.bandwidth_byte_per_s')
+    WHERE CASE WHEN kind = 'interconnect' THEN field LIKE '%.bandwidth_byte_per_s' ELSE is_possible END
+        AND kind NOT IN ('mesh', 'price', 'list_price') AND field NOT IN ('hardware.year', 'hardware.die_count')
     UNION ALL
     SELECT s.hardware, s.backend, f.field
     FROM supported_backend AS s

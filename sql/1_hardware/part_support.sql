@@ -10,13 +10,12 @@ WITH policy_precisions AS (
     GROUP BY policy
 ),
 
--- Prices, years, the number of dice and what a link delays decide nothing of one part's time and energy; its bandwidth is wires,
--- which leak.
+-- Links, prices, years and the number of dice decide nothing of one part's time; the area of a link is left out where its bandwidth
+-- cannot be, and the answer names it (`assumed_input`).
 faulty_parts AS (
     SELECT hardware, MIN(field) AS fault
     FROM part_fault
-    WHERE NOT is_possible AND kind NOT IN ('mesh', 'price', 'list_price') AND field NOT IN ('hardware.year', 'hardware.die_count')
-        AND (kind <> 'interconnect' OR field LIKE '%.bandwidth_byte_per_s')
+    WHERE NOT is_possible AND kind NOT IN ('interconnect', 'mesh', 'price', 'list_price') AND field NOT IN ('hardware.year', 'hardware.die_count')
     GROUP BY hardware
 ),
 

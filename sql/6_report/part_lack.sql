@@ -20,7 +20,7 @@ tiled_parts AS (
 faults AS (
     SELECT hardware, MIN(CONCAT(field, ': ', rule)) AS first_fault, COUNT(*) AS fault_count
     FROM part_fault
-    WHERE kind IN ('cluster', 'memory', 'peak', 'power', 'overhead', 'energy', 'interconnect', 'shipped_part')
+    WHERE kind IN ('cluster', 'memory', 'peak', 'power', 'overhead', 'energy', 'shipped_part')
     GROUP BY hardware
 )
 

@@ -643,10 +643,14 @@ class Core:
         processor has them, others need a link. The others are said, or raised where none is left."""
         if not question.fields.get("input_host_fraction"):
             return targets
-        query = """
-            SELECT hardware FROM part_link WHERE interconnect = 'pcie'
-            UNION SELECT hardware FROM part_support WHERE dispatch = 'serial'"""
-        linked = {part for (part,) in self.connection().execute(query).fetchall()}
+        linked = {
+            part
+            for query in (
+                "SELECT hardware FROM part_link WHERE interconnect = 'pcie'",
+                "SELECT DISTINCT hardware FROM part_support WHERE dispatch = 'serial'",
+            )
+            for (part,) in self.connection().execute(query).fetchall()
+        }
         found = [target for target in targets if target[0] in linked]
         if lost := sorted({part for part, *_ in targets} - linked):
             if not found:
@@ -664,9 +668,7 @@ class Core:
 
     def _usual_policies(self, untrained: Collection[str] = ()) -> dict[tuple[str, str], str]:
         """What a backend computes in on a part that runs it so, where single precision is asked for and no more is said."""
-        query = """
-            SELECT s.hardware, s.backend, s.default_precision FROM supported_backend AS s
-            JOIN part_support AS p ON p.hardware = s.hardware AND p.backend = s.backend AND p.precision = s.default_precision"""
+        query = "SELECT hardware, backend, precision FROM part_support WHERE precision = default_precision"
         found = self.connection().execute(query).fetchall()
         return {(part, backend): policy for part, backend, policy in found if policy not in untrained}
 

@@ -138,14 +138,12 @@ class Diff(Core):
 
         if not known:
             return ()
-        files = [found for text in asked if (found := versions.file_of(text))]
-        query = """
-            SELECT input_signature FROM model WHERE list_contains(?, model) OR list_contains(?, SPLIT_PART(source, ':', 1))
-            ORDER BY list_contains(?, model) DESC, ingested_at DESC LIMIT 1
-        """
-        return tuple(
-            text for (said,) in self.connection().execute(query, [asked, files, asked]).fetchall() for text in again(said)
-        )
+        files = {versions.file_of(text) for text in asked} - {None}
+        query = "SELECT model, source, input_signature FROM model ORDER BY ingested_at DESC"
+        found = self.connection().execute(query).fetchall()
+        named = [said for model, _, said in found if model in asked]
+        alike = [said for _, source, said in found if source.partition(":")[0] in files]
+        return tuple(text for said in [*named, *alike][:1] for text in again(said))
 
     def _against_trace(self, question: Question, path: Path, section: str, top: int, most: float | None) -> Rows:
         """What a trace holds of the model beside what charz predicts of it."""

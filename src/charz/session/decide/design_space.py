@@ -153,19 +153,26 @@ class _Resolver:
         self.clocks = {self._field(f"cluster.{cluster}.clock_boost_hz"): clock for cluster, _, clock in rows if clock}
         query = "SELECT level, scope FROM hardware_memory WHERE hardware = ? ORDER BY level"
         self.levels = dict(connection.execute(query, [base]).fetchall())
-        query = """
-            SELECT b.row_key, b.value, s.value FROM part_rule AS b
-            INNER JOIN part_rule AS s ON s.hardware = b.hardware AND s.row_key = b.row_key AND s.quantity = 'channel_byte'
-            WHERE b.hardware = ? AND b.quantity = 'channel_byte_per_s' ORDER BY b.row_key
-        """
-        self.channels = {kind: (rate, size) for kind, rate, size in connection.execute(query, [base]).fetchall()}
-        query = """
-            SELECT c.cluster, c.array_rows * c.array_columns, CONCAT(p.precision, '.', p.unit, '.', p.accumulator), p.ops_per_clock_per_unit
-            FROM hardware_cluster AS c
-            LEFT JOIN hardware_peak AS p ON p.hardware = c.hardware AND p.cluster = c.cluster AND p.unit = 'matrix'
-            WHERE c.hardware = ? AND c.array_rows * c.array_columns > 1 ORDER BY ALL
-        """
-        self.arrays = connection.execute(query, [base]).fetchall()
+        query = "SELECT quantity, row_key, value FROM part_rule WHERE hardware = ? ORDER BY row_key"
+        rules: dict[str, dict[str, Any]] = {}
+        for quantity, kind, value in connection.execute(query, [base]).fetchall():
+            rules.setdefault(quantity, {})[kind] = value
+        sizes = rules.get("channel_byte", {})
+        rates = rules.get("channel_byte_per_s", {})
+        self.channels = {kind: (rate, sizes[kind]) for kind, rate in rates.items() if kind in sizes}
+        query = "SELECT cluster, array_rows * array_columns FROM hardware_cluster WHERE hardware = ? ORDER BY cluster"
+        found = connection.execute(query, [base]).fetchall()
+        columns = "cluster, CONCAT(precision, '.', unit, '.', accumulator), ops_per_clock_per_unit"
+        query = f"SELECT {columns} FROM hardware_peak WHERE hardware = ? AND unit = 'matrix' ORDER BY ALL"
+        of: dict[str, list[tuple[Any, Any]]] = {}
+        for cluster, *peak in connection.execute(query, [base]).fetchall():
+            of.setdefault(cluster, []).append((peak[0], peak[1]))
+        self.arrays = [
+            (cluster, elements, *peak)
+            for cluster, elements in found
+            if (elements or 0) > 1
+            for peak in of.get(cluster, [(None, None)])
+        ]
 
     def axis(self, name: str, given: str | Sequence[Amount]) -> Axis:
         """What a name means, and the values it takes."""
