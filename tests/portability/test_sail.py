@@ -38,7 +38,7 @@ REFUSED: dict[str, str] = {}
 """View -> why Sail does not make or run it. None at pysail 0.7.2."""
 EMPTY = (
     dict.fromkeys(
-        ("faulty_answer", "implausible_number", "missing_answer", "missing_energy", "part_lack", "refused_measurement"),
+        ("faulty_answer", "implausible_number", "missing_energy", "part_lack", "refused_measurement"),
         "it has rows where something is wrong or missing alone",
     )
     | dict.fromkeys(("nest_trip", "nest_traffic", "nest_hop", "loop_nest_cost"), "nobody has stated a loop nest")
