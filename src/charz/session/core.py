@@ -534,10 +534,11 @@ class Core:
         untrained = self._untrained(models)
         question = self._trained(question, untrained)
         precisions = question.precisions or (*self._stored(models, question), *question.preferred)
-        targets = self._linked(self._targets(parts, question, precisions, untrained), question)
+        targets = self._targets(parts, question, precisions, untrained)
         runs = self._runs(question)
         self._check_engines({backend for _, backend, _ in targets}, runs)
         self._say_left_out(parts, question, precisions, targets, untrained)
+        targets = self._linked(targets, question)
         key = (tuple(models), tuple(targets), tuple(tuple(sorted(run.items())) for run in runs))
         if key not in self._scoped:
             self._keep(key, self._narrow(models, parts, targets, runs))

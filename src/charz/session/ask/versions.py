@@ -22,13 +22,14 @@ if TYPE_CHECKING:
     from charz.ingest.compile.rules import Rules
     from charz.ingest.rows import Ingested
 
-_REVISION = re.compile(r"(?P<revision>[^:]+):(?P<model>(?P<file>[^:]+\.py)(:\w+)?)")
+_VERSION = re.compile(r"(?:(?P<revision>[^:]+):)?(?P<model>(?P<file>[^:]+\.py)(:\w+)?)")
+"""A model of a Python file, of now or of a git revision."""
 
 
 def file_of(text: str) -> str | None:
     """The Python file that a version names, of a revision or of now; None of a model's name."""
-    match = re.fullmatch(r"(?:[^:]+:)?([^:]+\.py)(?::\w+)?", text)
-    return match[1] if match else None
+    match = _VERSION.fullmatch(text)
+    return match["file"] if match else None
 
 
 def is_trace(text: str) -> bool:
@@ -83,8 +84,8 @@ def _traced(text: str, rules: Rules, folder: Path, inputs: Sequence[str], messag
     from charz.ingest import kept
 
     model, where, place = text, Path.cwd(), str(Path.cwd())
-    match = _REVISION.fullmatch(text)
-    if match and not Path(text.rpartition(":")[0]).exists() and not Path(text).exists():
+    match = _VERSION.fullmatch(text)
+    if match and match["revision"] and not Path(text.rpartition(":")[0]).exists() and not Path(text).exists():
         model, where = match["model"], folder
         place = _check_out(match["revision"], folder, text)
     request = kept.Request(model, tuple(inputs), rules)

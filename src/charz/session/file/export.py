@@ -183,8 +183,8 @@ class Export(Core):
                 for name, reader in self._readers(connection, scope, wanted, limited, done):
                     counts[name] += target.append(name, reader)
         if not views and (first := [name for name in FIRST if name in contents.views]):
-            left = f"; left out: {len(large)} large reports, of kernels ({', '.join(KERNELS)}), pairs and changes: --views names some, --full writes all"
-            left = "" if full else left
+            held_back = f"of kernels ({', '.join(KERNELS)}), pairs and changes"
+            left = "" if full else f"; left out: {len(large)} large reports, {held_back}: --views names some, --full writes all"
             self.messages.remark(f"begin with {', '.join(first)}; view_column says what each column holds{left}")
         kinds = {"table": contents.tables, "view": contents.views}
         rows = [(kind, name, counts[name], target.byte(name)) for kind, listed in kinds.items() for name in listed]
