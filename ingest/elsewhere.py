@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -31,9 +32,19 @@ def traced(batches: Iterator[Any]) -> Iterator[Any]:
     """On a worker: the rows of each request."""
     import pyarrow
 
-    from charz.ingest.run import attempt
-
     for batch in batches:
-        for number, request in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True):
-            result = pickle.dumps(attempt(*pickle.loads(request)))
-            yield pyarrow.record_batch({"number": [number], "result": pyarrow.array([result], pyarrow.binary())})
+        requests = [pickle.loads(request) for request in batch.column(1).to_pylist()]
+        numbers = dict(zip((spec for spec, _ in requests), batch.column(0).to_pylist(), strict=True))
+        for spec, result in _attempted(list(numbers), requests[0][1]):
+            packed = pyarrow.array([pickle.dumps(result)], pyarrow.binary())
+            yield pyarrow.record_batch({"number": [numbers[spec]], "result": packed})
+
+
+def _attempted(specs: Sequence[Spec], rules: Rules) -> Iterator[tuple[Spec, Ingested | str]]:
+    """Each model's rows, or why there are none. Torch traces one model at a time in a process: where the engine's workers are
+    threads of one, as in Sail, each has a process beside it."""
+    from charz.ingest.run import attempt, in_processes
+
+    if threading.current_thread() is threading.main_thread():
+        return ((spec, attempt(spec, rules)) for spec in specs)
+    return in_processes(specs, rules, 1)

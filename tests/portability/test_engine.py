@@ -4,6 +4,7 @@ in one line."""
 from __future__ import annotations
 
 import json
+import pickle
 import shutil
 import socket
 import threading
@@ -349,8 +350,6 @@ def test_rows_at_an_address(copy: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_worker_traces_and_says_why_it_does_not() -> None:
-    import pickle
-
     import pyarrow
     from oracle.database import rules
 
@@ -359,6 +358,25 @@ def test_a_worker_traces_and_says_why_it_does_not() -> None:
     found = [pickle.loads(one.column(1)[0].as_py()) for one in elsewhere.traced(iter([batch]))]
     assert found[0].model["model"].startswith("synthetic:mlp,")
     assert "no_such_model" in found[1]
+
+
+@pytest.mark.slow
+def test_workers_that_are_threads_trace_side_by_side() -> None:
+    """Torch's tracer holds its state for a process: each thread has one of its own."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    import pyarrow
+    from oracle.database import rules
+
+    names = [("resnet18", "vgg11"), ("mobilenet_v2", "swin_t")]
+    batches = []
+    for some in names:
+        requests = [pickle.dumps((parse(name), rules())) for name in some]
+        batches.append(pyarrow.record_batch({"number": [0, 1], "request": pyarrow.array(requests, pyarrow.binary())}))
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(lambda batch: list(elsewhere.traced(iter([batch]))), batches))
+    models = {pickle.loads(one.column(1)[0].as_py()).model["model"] for rows in found for one in rows}
+    assert models == {name for some in names for name in some}
 
 
 @pytest.mark.slow
