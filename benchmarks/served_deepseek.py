@@ -9,6 +9,8 @@ published, and assumed here: prompts of 4,096 tokens, four of them in a chunk; 8
 gives the 20 to 22 tokens a second that a request is said to get; all layers hold experts (the first three have a dense product that
 is as wide as the experts of a token); experts are met evenly; what goes to experts travels in 16 bits. charz adds computing and
 exchanges; DeepSeek runs two batches in turn, one of which computes while the other is under way: `overlapped` is the larger of both.
+Latents are kept as they are and what expands them is multiplied into queries and results, so a step reads a latent of 512 and a key of
+64 values a token and layer (`cache a token`, of all layers). Work, links and host are those of a run of all layers, memory is a device's.
 """
 
 from __future__ import annotations
@@ -81,7 +83,8 @@ def compared(db: Session) -> pl.DataFrame:
         rows.append({
             "phase": row["phase"], "devices": devices, "published": published, "predicted": each / row["pass_s"] if row["pass_s"] else None,
             "overlapped": each / overlapped_s, "work_s": row["work_s"], "links_s": links_s, "host_s": row["host_s"],
-            "limit": row["step_limit"], "memory GB": row["peak_memory_byte"] / 1e9, "fits": row["fits_device"],
+            "limit": row["step_limit"], "cache a token": row["kv_cache_byte"] / (row["batch"] * row["context"]),
+            "memory GB": row["peak_memory_byte"] / 1e9, "fits": row["fits_device"],
         })  # fmt: skip
     return pl.DataFrame(rows).with_columns(
         ratio=pl.col("predicted") / pl.col("published"), ratio_overlapped=pl.col("overlapped") / pl.col("published")
