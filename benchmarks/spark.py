@@ -1,12 +1,14 @@
 """What another engine takes for the same answers, and what killed refreshes and merges leave.
 
     python -m benchmarks.spark FOLDER [--models 2,4,8] [--workers 0,2] [--merge 10] [--kills 30] [--page docs/benchmark-spark.md]
+    python -m benchmarks.spark FOLDER --models '' --merge 0 --kills 0 --trace [--spark PYTHON] [--page docs/benchmark-spark-ingest.md]
 
 FOLDER gets files of generated models on some parts of every family. For each count of models the answers at hand of all stored
 scenarios on all these parts are filled by DuckDB and by an engine that `charz engine start` runs: CPU time of each, the engine's
 largest memory, and rows that differ by more than 1e-9. From the first and the last count comes the exponent by which CPU time
 grows. `--merge` files of models are merged into one and held against one ingest of all; refreshes and merges are killed at random
-moments. Times are CPU seconds, and U: ten million empty passes of a Python loop.
+moments. `--trace` ingests twenty of torchvision's networks over one and over two workers of Sail, and of the Spark 4 that the
+environment of PYTHON holds (with `pyspark` and what charz needs). Times are CPU seconds, and U: ten million empty passes of a Python loop.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from charz.ingest.rows import content_hash
 from charz.session import Session
 from charz.sql import answers, maintain
 
-from . import page
+from . import page, spark_views
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -43,6 +45,13 @@ EQUAL = 1e-9
 """Numbers are the same within this share."""
 
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+
+NETWORKS = (
+    "resnet101", "resnet152", "efficientnet_b3", "efficientnet_b4", "efficientnet_v2_s", "densenet169", "densenet201", "regnet_y_8gf",
+    "regnet_x_16gf", "inception_v3", "vit_l_16", "vit_b_16", "swin_b", "swin_v2_t", "convnext_base", "maxvit_t", "resnext101_32x8d",
+    "mnasnet1_3", "vgg19", "wide_resnet101_2",
+)  # fmt: skip
+"""Of torchvision, in its larger sizes."""
 
 ROWS = "SELECT * FROM answer.stored ORDER BY model, hardware, scenario_id"
 
@@ -56,6 +65,8 @@ def main() -> None:
     parser.add_argument("--merge", type=int, default=10)
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--seed", type=int, default=40)
+    parser.add_argument("--trace", action="store_true")
+    parser.add_argument("--spark", type=Path)
     parser.add_argument("--page", type=Path)
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
@@ -73,6 +84,9 @@ def main() -> None:
         tables.append(("Files merged into one", pl.DataFrame([_merged(given.folder, given.merge, unit)])))
     if given.kills:
         tables.append(("Killed at random moments", pl.DataFrame(_killed(given.folder, given.kills, given.seed))))
+    if given.trace:
+        traced = pl.DataFrame([*_traced(given.folder, None), *(_traced(given.folder, given.spark) if given.spark else ())])
+        tables.append(("Twenty networks ingested over one and over two workers", traced))
     if given.page:
         page.write(given.page, "Another engine", text, tables)
     page.print_wide()
@@ -133,6 +147,27 @@ def _filled(folder: Path, counts: Sequence[int], workers: int) -> Iterator[dict[
             "workers": workers, "models": count, "rows": len(expected), "duckdb_cpu_s": here_s, "export_cpu_s": export_s,
             "engine_cpu_s": engine_s, "client_cpu_s": client_s, "wall_s": wall_s, "ratio": (engine_s + client_s) / here_s,
             "most_gb": most_gb, "differing_rows": differing,
+        }  # fmt: skip
+
+
+def _traced(folder: Path, python: Path | None) -> Iterator[dict[str, object]]:
+    """Wall time of one ingest of the networks over one and over two workers."""
+    names = folder / "names.txt"
+    names.write_text("\n".join(NETWORKS) + "\n")
+    walls: list[float] = []
+    for workers in (1, 2):
+        started = _engine(workers) if python is None else spark_views.server(python, workers)
+        with started as answer:
+            address = answer if isinstance(answer, str) else answer[0]
+            path = folder / f"traced_{'sail' if python is None else 'spark'}_{workers}.duckdb"
+            path.unlink(missing_ok=True)
+            command = [sys.executable, "-m", "charz", "--db", str(path), "--engine", address, "ingest", "--list", str(names)]
+            began = time.monotonic()
+            subprocess.run([*command, "--no-answers", "--jobs", str(workers)], check=True, capture_output=True)
+            walls.append(time.monotonic() - began)
+        yield {
+            "engine": "Sail" if python is None else "Spark", "workers": workers, "models": len(NETWORKS), "wall_s": walls[-1],
+            "times_as_fast": walls[0] / walls[-1],
         }  # fmt: skip
 
 

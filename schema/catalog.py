@@ -1042,7 +1042,7 @@ class LibraryConstant(Row):
         Plausible(16, 1e5, of="allocator_block_byte"),
         Plausible(16, 1e6, of="native_convolution_elements"),
         Plausible(32, 1024, of="norm_block_threads"),
-        Plausible(100, 1e5, of="norm_block_clock"),
+        Plausible(0.5, 100, of="norm_block_accesses"),
         Plausible(1000, 2e5, of="owned_h"),
     ]
     """Its value, in `unit`."""

@@ -1,15 +1,29 @@
--- Fixed times that the rules give for the parts that do not state them.
+-- Fixed times that the rules give for the parts that do not state them: of the rules that fit, the one for the longest
+-- architecture, then the one for the family.
 -- Grain: hardware, overhead
 CREATE VIEW derived_overhead AS
+WITH closest_rules AS (
+    SELECT
+        h.hardware,
+        r.row_key AS overhead,
+        MAX_BY(r.derivation_rule, CASE WHEN r.architecture = '*' THEN 0 ELSE LENGTH(r.architecture) END) AS derivation_rule
+    FROM hardware AS h
+    INNER JOIN derivation_rule AS r
+        ON r.family = h.family
+        AND r.quantity = 'overhead.overhead_s'
+        AND (r.architecture = '*' OR STARTS_WITH(h.architecture, r.architecture))
+    GROUP BY h.hardware, r.row_key
+)
+
 SELECT
-    h.hardware,
+    c.hardware,
     -- Which time.
-    r.row_key AS overhead,
-    r.derivation_rule,
+    c.overhead,
+    c.derivation_rule,
     -- Its length. [s]
     r.value * b.value AS overhead_s
-FROM hardware AS h
-INNER JOIN derivation_rule AS r ON r.family = h.family AND r.quantity = 'overhead.overhead_s'
-INNER JOIN part_basis AS b ON b.hardware = h.hardware AND b.basis = r.basis
-LEFT JOIN hardware_overhead AS o ON o.hardware = h.hardware AND o.overhead = r.row_key
+FROM closest_rules AS c
+INNER JOIN derivation_rule AS r ON r.derivation_rule = c.derivation_rule
+INNER JOIN part_basis AS b ON b.hardware = c.hardware AND b.basis = r.basis
+LEFT JOIN hardware_overhead AS o ON o.hardware = c.hardware AND o.overhead = c.overhead
 WHERE o.overhead IS NULL

@@ -53,9 +53,9 @@ class Chip:
         limits = facts.where("cuda_limit", compute_capability=self.row["compute_capability"])
         self.instruction = limits[0]["matrix_instruction"] if limits else "mma"
         self.norm_row_s = 0.0
-        if limits and self.clock_hz:
+        if limits:
             blocks = self.units * (limits[0]["threads_per_sm"] // facts.constant("norm_block_threads"))
-            self.norm_row_s = facts.constant("norm_block_clock") / (self.clock_hz * blocks)
+            self.norm_row_s = facts.constant("norm_block_accesses") * self.latency_s / blocks
         self.levels = {m["level"]: m for m in facts.where("part_memory", hardware=hardware)}
         # Processors and domain-flow parts tile for a unit's own second level, behind a first that operands stream through;
         # the others for the memory beside their units.

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -120,8 +120,11 @@ class Answers:
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
+    return export(tmp_path_factory.mktemp("spark"))
+
+
+def export(folder: Path) -> Exported:
     """Two models on some of the parts and under some of the scenarios of a file."""
-    folder = tmp_path_factory.mktemp("spark")
     with file.replace(folder / "charz.duckdb", create=True) as connection:
         catalog = loader.load().rows
         for row_type, rows in catalog.items():
@@ -187,18 +190,22 @@ def _session() -> Iterator[Any]:
 def answers(
     request: pytest.FixtureRequest, exported: Exported, sail: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Answers]:
-    """Every model made on Sail from the exported rows; then, in order, evaluated from the rows Sail gave for those it
-    reads: each once."""
+    whole = WHOLE if "one process" in request.node.name else ()
+    yield from evaluated(exported, sail, tmp_path_factory.mktemp("given"), whole)
+
+
+def evaluated(exported: Exported, sail: Any, folder: Path, whole: Sequence[str]) -> Iterator[Answers]:
+    """Every model made on an engine from the exported rows; then, in order, evaluated from the rows that it gave for those it
+    reads: each once. `whole` names those evaluated in one statement besides."""
     refused: dict[str, str] = {}
     for statement in exported.statements:
         _attempt(refused, statement.name, partial(sail.sql, statement.text))
     texts = {statement.name: statement.text for statement in exported.statements}
     with duckdb.connect() as duck:
         duck.execute("CREATE SCHEMA sail; CREATE SCHEMA whole")
-        folder = tmp_path_factory.mktemp("given")
         for path in filter(Path.is_dir, exported.folder.iterdir()):
             duck.execute(f"CREATE TABLE {path.name} AS FROM {ddl.literal(f'{path}/*.parquet')}")
-        for name in WHOLE if "one process" in request.node.name else ():
+        for name in whole:
             _attempt(refused, name, partial(_keep, duck, sail, "whole", name, folder))
         for model in exported.models:
             duck.execute(f"CREATE TABLE main.{model.name} AS {model.body}")
@@ -244,21 +251,21 @@ def test_every_model_has_rows_to_compare(answers: Answers) -> None:
 
 
 def test_sail_answers_as_duckdb_does(answers: Answers) -> None:
-    different = {model.name: _differences(answers, "sail", model) for model in answers.models}
+    different = {model.name: differences(answers, "sail", model) for model in answers.models}
     assert {name: found for name, found in different.items() if found} == {}
 
 
 def test_reports_through_the_whole_chain(answers: Answers) -> None:
     there = {name for (name,) in answers.duck.execute(_KEPT.format("whole")).fetchall()}
     assert there in (set(), set(WHOLE))
-    different = {model.name: _differences(answers, "whole", model) for model in answers.models if model.name in there}
+    different = {model.name: differences(answers, "whole", model) for model in answers.models if model.name in there}
     assert {name: found for name, found in different.items() if found} == {}
 
 
 _KEPT = "SELECT table_name FROM duckdb_tables() WHERE schema_name = '{}'"
 
 
-def _differences(answers: Answers, schema: str, model: Relation) -> dict[str, Any]:
+def differences(answers: Answers, schema: str, model: Relation) -> dict[str, Any]:
     """Columns in which the rows of Sail are not those of DuckDB, with how many rows and the first two values."""
     if model.name in answers.refused:
         return {}

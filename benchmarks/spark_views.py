@@ -1,0 +1,117 @@
+"""Every model view on Spark 4 with a JVM, held against DuckDB's rows as the tests hold Sail's.
+
+    python -m benchmarks.spark_views PYTHON [--page docs/benchmark-spark-views.md]
+
+PYTHON is the interpreter of an environment with `pyspark` of the client's version, which holds Spark itself; Java 17 is there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from . import page
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
+
+
+def main() -> None:
+    """Evaluate, compare, and print or write what was found."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("python", type=Path)
+    parser.add_argument("--page", type=Path)
+    given = parser.parse_args()
+    from portability import test_sail
+
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder, server(given.python) as address:
+        there = Path(folder)
+        (there / "out").mkdir()
+        (there / "given").mkdir()
+        exported = test_sail.export(there / "out")
+        with _session(address) as session:
+            version = session.version
+            for answers in test_sail.evaluated(exported, session, there / "given", ()):
+                found = {model.name: test_sail.differences(answers, "sail", model) for model in answers.models}
+                refused = answers.refused
+    rows = [{"view": name, "what": "refused", "how": text[:120]} for name, text in refused.items()]
+    rows += [{"view": name, "what": "differs", "how": str(how)[:120]} for name, how in found.items() if how]
+    text = [
+        f"Of Spark {version} with a JVM, `local[2]`: {len(found)} views, {len(refused)} refused, "
+        f"{sum(bool(how) for how in found.values())} with rows that differ by more than 1e-9; "
+        f"{time.monotonic() - began:.0f} s of wall time."
+    ]
+    tables = [("Views that are not equal", pl.DataFrame(rows))] if rows else []
+    if given.page:
+        page.write(given.page, "Spark with a JVM", text, tables)
+    page.print_wide()
+    print("\n".join(text))
+    for heading, frame in tables:
+        print(heading, frame, sep="\n")
+
+
+@contextlib.contextmanager
+def server(python: Path, cores: int = 2) -> Iterator[str]:
+    """The address of a Spark of its own, with so many cores; its Python workers are `python`."""
+    said = subprocess.run(
+        [python, "-c", "import pyspark; print(pyspark.__path__[0])"], capture_output=True, text=True, check=True
+    )
+    home = Path(said.stdout.strip())
+    jar = next((home / "jars").glob("spark-connect_2.13-*.jar"))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    settings = {
+        "spark.connect.grpc.binding.port": port, "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": cores,
+        "spark.connect.grpc.maxInboundMessageSize": 1 << 28,
+    }  # fmt: skip
+    command = [
+        str(home / "bin" / "spark-submit"),
+        "--master",
+        f"local[{cores}]",
+        "--driver-memory",
+        "4g",
+        "--class",
+        SERVER,
+    ]
+    for name, value in settings.items():
+        command += ["--conf", f"{name}={value}"]
+    env = {**os.environ, "SPARK_HOME": str(home), "PYSPARK_PYTHON": str(python)}
+    process = subprocess.Popen(
+        [*command, str(jar)], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    try:
+        for _ in range(600):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                break
+            time.sleep(0.2)
+        yield f"sc://localhost:{port}"
+    finally:
+        os.killpg(process.pid, 9)
+        process.wait()
+
+
+@contextlib.contextmanager
+def _session(address: str) -> Iterator[Any]:
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.builder.remote(address).create()
+    yield session
+    session.stop()
+
+
+if __name__ == "__main__":
+    main()
