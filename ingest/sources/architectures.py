@@ -127,7 +127,7 @@ ARCHITECTURES: dict[str, Architecture] = {
         n_group=1,
         topk_group=1,
     ),
-    "deepseek-v3": _decoder("DeepseekV3"),
+    "deepseek-v3": _decoder("DeepseekV3", quantization_config={"quant_method": "fp8", "weight_block_size": [128, 128]}),
     "qwen3-30b-a3b": _decoder(
         "Qwen3Moe",
         2048,

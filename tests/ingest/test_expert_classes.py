@@ -101,6 +101,19 @@ def test_parameters_of_gpt_oss(
     assert stored_byte == pytest.approx(stored_gb * 1e9, rel=5e-3)
 
 
+def test_parameters_of_deepseek_v3() -> None:
+    """671 billion, 37 of them active without the look-up of tokens (DeepSeek-V3 technical report, arXiv:2412.19437, 4.2); a token
+    meets 8 of 256 experts in 58 of 61 layers. Its configuration says fp8 in blocks of 128 x 128."""
+    request = build(parse("hf:deepseek-v3"))
+    assert request.stored_policy == "fp8"
+    counts = {path: weight.numel() for path, weight in request.module.named_parameters()}
+    assert sum(counts.values()) == pytest.approx(671e9, rel=1e-3)
+    of_experts = sum(count for path, count in counts.items() if ".experts." in path)
+    assert of_experts == 58 * 256 * 3 * 7168 * 2048
+    looked_up = counts["model.embed_tokens.weight"]
+    assert sum(counts.values()) - looked_up - of_experts * (1 - 8 / 256) == pytest.approx(37e9, rel=2e-2)
+
+
 def test_packed_experts_are_stored_in_4_bits(tmp_path: Path) -> None:
     """Under mxfp4 the products of experts take 4.25 bits a weight, blocks of 32 with a scale of 8 bits, and all else 16."""
     graph = traced(tmp_path, "GptOssForCausalLM")
