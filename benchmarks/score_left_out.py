@@ -20,7 +20,7 @@ from charz.hardware_catalog.calibration.whole_models import Calibration
 from charz.session import workspace
 
 CAUSES = {
-    "convmixer": "Depthwise convolutions of 7x7 and 9x9, for which cuDNN has no tensor-core path and none for nhwc.",
+    "convmixer": "Depthwise convolutions of 9x9, channels-last by one kernel of cuDNN for all sizes.",
     "cait": "Mixing across heads: products of 4 to 16 columns.",
     "twins": "Attention in separate kernels over windows of 49 tokens.",
     "vision_transformer_sam": "Attention with decomposed relative positions: einsums and a mask as large as the scores.",

@@ -29,7 +29,7 @@ _TERM = {"matrix": "matrix", "vector": "vector", "memory": "dram"}
 
 _BOUNDS = {
     ("matrix", "maximum_fraction"): (0.02, 1.0),
-    ("vector", "maximum_fraction"): (0.02, 1.0),
+    ("vector", "maximum_fraction"): (0.002, 1.0),
     ("memory", "maximum_fraction"): (0.02, 1.0),
     ("overlap", "maximum_fraction"): (0.02, 1.0),
     ("reorder", "maximum_fraction"): (0.005, 1.0),

@@ -21,6 +21,8 @@ layouts AS (
     UNION ALL
     SELECT 'aliased' AS layout
     UNION ALL
+    SELECT 'nchw_own' AS layout
+    UNION ALL
     SELECT 'nchw_wide' AS layout
     UNION ALL
     SELECT 'nhwc_wide' AS layout
@@ -45,7 +47,7 @@ SELECT
     k.operator_name,
     -- Element type with rows of its own, or `*`.
     p.precision_class,
-    -- How the anchor's tensors lie in memory: `nchw`, `nhwc`, `strided`, `aliased`, `nchw_wide` or `nhwc_wide`.
+    -- How the anchor's tensors lie in memory: `nchw`, `nhwc`, `strided`, `aliased`, `nchw_own`, `nchw_wide` or `nhwc_wide`.
     f.layout,
     -- How specific the row is but for scope and backend.
     CAST(

@@ -1,6 +1,5 @@
 -- How PyTorch executes each convolution. On a GPU cuDNN runs channels-last groups as they lie where they are a power of two
--- channels wide, and otherwise brings the image into nchw, convolves there and brings the result back, within one call; depthwise ones
--- of more taps than it has kernels for run by a slow one for all, its own channels-last and PyTorch's in nchw. On a
+-- channels wide, and otherwise brings the image into nchw, convolves there and brings the result back, within one call. On a
 -- processor: oneDNN, which puts the weights in its own order at every call
 -- and images that are not channels-last in blocks of channels and back, or, of one small image, a matrix product of its
 -- own over the image's columns (`use_mkldnn` and `slow_conv2d_forward` in ATen). A backend that plans channels-last
@@ -36,9 +35,6 @@ convolutions AS (
         -- RegNets on RTX 3090 and 4090), groups of 8, 16 and 128 do not.
         w.layout = 'nhwc' AND COALESCE(z.gemm_count > 1e0, FALSE)
         AND COALESCE(POWER(2e0, ROUND(LOG2(z.k / NULLIF(z.taps, 0e0)))) <> z.k / NULLIF(z.taps, 0e0), FALSE) AS is_converted,
-        -- A result of a depthwise convolution is a product a tap. ConvMixers of 9 x 9 make 0.45e12 of them a second channels-last on
-        -- an RTX 4090 and 0.25e12 on an RTX 3090, those of 7 x 7 take no longer than memory does.
-        w.layout IN ('nchw', 'nhwc') AND w.kernel_class = 'depthwise_conv' AND z.macs > ct.value * z.threads AS is_wide,
         -- An image is its own columns under a kernel of one tap and stride.
         CASE WHEN z.m * z.k = z.image THEN 0e0 ELSE z.m * z.k * p.bits / 8e0 END AS column_byte
     FROM run AS r
@@ -48,7 +44,6 @@ convolutions AS (
     INNER JOIN precision AS p ON p.precision = w.compute_precision
     INNER JOIN library_constant AS cn ON cn.library_constant = 'native_convolution_elements'
     INNER JOIN library_constant AS cb ON cb.library_constant = 'blocked_channels'
-    INNER JOIN library_constant AS ct ON ct.library_constant = 'depthwise_taps'
     INNER JOIN edge AS ei
         ON ei.model = w.model AND ei.consumer_operator_id = w.anchor_operator_id AND ei.position = 0
     INNER JOIN tensor AS t ON t.model = ei.model AND t.tensor_id = ei.tensor_id
@@ -94,8 +89,6 @@ SELECT
     kernel_id,
     -- True where PyTorch multiplies matrices itself.
     is_native,
-    -- True of a depthwise convolution for whose many taps libraries of a GPU have no kernel of its own.
-    is_wide,
     -- True where ATen takes a channels-last image for one that is not, and copies it.
     is_misread,
     -- Memory held during the call: what oneDNN has in another order, or the columns. [byte]

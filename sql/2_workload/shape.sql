@@ -46,8 +46,8 @@ SELECT
     COALESCE(s.is_native, FALSE) AS is_native,
     -- True where ATen takes a channels-last image for one that is not, and copies it.
     COALESCE(s.is_misread, FALSE) AS is_misread,
-    -- True of a depthwise convolution for whose many taps libraries of a GPU have no kernel of its own.
-    COALESCE(s.is_wide, FALSE) AS is_wide,
+    -- Algorithm of its own that a library of a GPU takes for it (`depthwise_call`); null: that of its layout.
+    s.algorithm,
     -- True where the rows of both operands of a linear layer evict one another from a first-level cache.
     COALESCE(s.is_aliased, FALSE) AS is_aliased,
     s.convolution_reorder_byte,

@@ -61,7 +61,7 @@ wide_kernels AS (
         s.query_heads,
         v.is_native,
         v.is_misread,
-        v.is_wide,
+        h.algorithm,
         l.is_aliased,
         COALESCE(v.reorder_byte, 0e0) AS convolution_reorder_byte,
         COALESCE(l.reorder_byte, 0e0) AS linear_reorder_byte,
@@ -83,7 +83,7 @@ wide_kernels AS (
         END AS cache_convert_ops,
         HASH(
             w.kernel_class, w.operator_name, w.compute_precision, w.layout, w.input_byte, w.weight_byte, w.kv_cache_byte,
-            w.output_byte, w.produced_byte, w.loop_byte, s.steps, c.links, v.is_native, v.is_misread, v.is_wide, l.is_aliased,
+            w.output_byte, w.produced_byte, w.loop_byte, s.steps, c.links, v.is_native, v.is_misread, h.algorithm, l.is_aliased,
             COALESCE(v.reorder_byte, 0e0), COALESCE(l.reorder_byte, 0e0), COALESCE(v.converted_byte, 0e0),
             COALESCE(f.fault_byte, 0e0), COALESCE(b.operand_byte, 0e0),
             COALESCE(b.unpacked_byte, 0e0), COALESCE(b.score_byte, 0e0)
@@ -97,6 +97,8 @@ wide_kernels AS (
         ON c.model = w.model AND c.scenario_id = w.scenario_id AND c.kernel_id = w.kernel_id
     LEFT JOIN convolution_call AS v
         ON v.model = w.model AND v.scenario_id = w.scenario_id AND v.kernel_id = w.kernel_id
+    LEFT JOIN depthwise_call AS h
+        ON h.model = w.model AND h.scenario_id = w.scenario_id AND h.kernel_id = w.kernel_id
     LEFT JOIN linear_call AS l
         ON l.model = w.model AND l.scenario_id = w.scenario_id AND l.kernel_id = w.kernel_id
     LEFT JOIN library_call AS b

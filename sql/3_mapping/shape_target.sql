@@ -6,10 +6,10 @@ WITH placed_shapes AS (
         s.* EXCLUDE (fault),
         t.* EXCLUDE (backend, precision, fault, tile_fault),
         COALESCE(t.fault, s.fault, CASE WHEN s.product_count > 0 THEN t.tile_fault END) AS known_fault,
-        -- PyTorch's libraries have layouts and algorithms of their own: see `convolution_call` and `linear_call`.
+        -- PyTorch's libraries have layouts and algorithms of their own: see `convolution_call`, `depthwise_call` and `linear_call`.
         CASE
             WHEN t.family = 'gpu' AND s.converted_byte > 0e0 THEN 'nchw'
-            WHEN t.family = 'gpu' AND s.is_wide THEN CONCAT(s.layout, '_wide')
+            WHEN t.family = 'gpu' AND s.algorithm IS NOT NULL THEN CONCAT(s.layout, '_', s.algorithm)
             WHEN t.family = 'cpu' AND s.is_misread THEN 'strided'
             WHEN t.family = 'cpu' AND s.is_aliased AND t.vendor = 'intel' THEN 'aliased'
             ELSE s.layout
@@ -26,9 +26,9 @@ WITH placed_shapes AS (
 )
 
 SELECT
-    s.* EXCLUDE (layout, operator_name, executed_layout, efficiency_name, is_native, is_misread, is_wide, is_aliased, known_fault),
+    s.* EXCLUDE (layout, operator_name, executed_layout, efficiency_name, is_native, is_misread, algorithm, is_aliased, known_fault),
     -- How its anchor's tensors lie in memory: `nchw`, `nhwc` or `strided`, on Intel's processors also `aliased`
-    -- (`linear_call`), on GPUs `nchw_wide` or `nhwc_wide` (`convolution_call`).
+    -- (`linear_call`), on GPUs `nchw_own`, `nchw_wide` or `nhwc_wide` (`depthwise_call`).
     s.executed_layout AS layout,
     -- ATen operator of its anchor where that has efficiencies of its own, or `*`; `aten._slow_conv2d_forward` for a
     -- convolution that PyTorch on a processor runs as a matrix product of its own.

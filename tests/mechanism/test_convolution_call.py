@@ -11,7 +11,6 @@ Record = dict[str, Any]
 CONSTANTS = [
     {"library_constant": "native_convolution_elements", "value": 50.0},
     {"library_constant": "blocked_channels", "value": 16.0},
-    {"library_constant": "depthwise_taps", "value": 49.0},
 ]
 
 
@@ -171,21 +170,3 @@ def test_channels_last_groups(
     tables = given({"run_layout": "nhwc"}, EAGER, {"k": 9 * channels, "gemm_count": groups})
     tables["executed_kernel"] |= {"layout": layout}
     check("convolution_call", {"converted_byte": converted_byte}, **tables)
-
-
-@pytest.mark.parametrize(
-    ("layout", "kernel_class", "taps", "is_wide"),
-    [
-        ("nhwc", "depthwise_conv", 81.0, True),
-        ("nchw", "depthwise_conv", 50.0, True),
-        ("nhwc", "depthwise_conv", 49.0, False),
-        ("strided", "depthwise_conv", 81.0, False),
-        ("nhwc", "conv", 81.0, False),
-    ],
-)
-def test_wide_depthwise(check: Callable[..., None], layout: str, kernel_class: str, taps: float, is_wide: bool) -> None:
-    """Kernels of libraries end at 7 x 7: 25 results of so many products."""
-    tables = given({"run_layout": "nhwc"}, EAGER, {"macs": 25 * taps, "threads": 25.0, "k": None, "taps": None})
-    tables["executed_kernel"] |= {"layout": layout, "kernel_class": kernel_class}
-    tables["operator_class"] = {"operator_class": kernel_class, "is_convolution": True}
-    check("convolution_call", {"is_wide": is_wide}, **tables)

@@ -22,9 +22,10 @@ NATIVE = "aten._slow_conv2d_forward"
         ({"converted_byte": 8.0, "layout": "nhwc"}, {"family": "gpu"}, "nchw", "aten.conv2d"),
         ({"converted_byte": 8.0, "layout": "nhwc"}, {}, "nhwc", "aten.conv2d"),
         ({"converted_byte": 0.0, "layout": "nhwc"}, {"family": "gpu"}, "nhwc", "aten.conv2d"),
-        ({"is_wide": True, "layout": "nhwc"}, {"family": "gpu"}, "nhwc_wide", "aten.conv2d"),
-        ({"is_wide": True}, {"family": "gpu"}, "nchw_wide", "aten.conv2d"),
-        ({"is_wide": True, "layout": "nhwc"}, {}, "nhwc", "aten.conv2d"),
+        ({"algorithm": "wide", "layout": "nhwc"}, {"family": "gpu"}, "nhwc_wide", "aten.conv2d"),
+        ({"algorithm": "wide"}, {"family": "gpu"}, "nchw_wide", "aten.conv2d"),
+        ({"algorithm": "own"}, {"family": "gpu"}, "nchw_own", "aten.conv2d"),
+        ({"algorithm": "wide", "layout": "nhwc"}, {}, "nhwc", "aten.conv2d"),
         ({"is_aliased": True}, {}, "aliased", "aten.conv2d"),
         ({"is_aliased": True}, {"vendor": "amd"}, "nchw", "aten.conv2d"),
         ({"is_native": True}, {}, "nchw", NATIVE),
@@ -38,7 +39,7 @@ def test_layout_and_operator(
     efficiencies = [
         {"kernel_class": "conv", "operator_name": name, "precision_class": "*", "layout": place, "memory_fraction": 0.5}
         for name in ("*", "aten.conv2d", NATIVE)
-        for place in ("nchw", "nhwc", "strided", "aliased", "nchw_wide", "nhwc_wide")
+        for place in ("nchw", "nhwc", "strided", "aliased", "nchw_own", "nchw_wide", "nhwc_wide")
     ]
     operators = [{"kernel_class": "conv", "operator_name": name} for name in ("aten.conv2d", NATIVE)]
     check(

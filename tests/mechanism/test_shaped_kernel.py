@@ -16,7 +16,7 @@ STEP = {
     "step": "main", "step_class": "gemm", "operator_class": "linear", "macs": 8.0, "flops": 16.0, "threads": 4.0,
     "accesses": 0.0, "m": 2.0, "n": 2.0, "k": 2.0, "gemm_count": 1.0, "sharing": 1.0,
 }  # fmt: skip
-CALL = {"is_native": False, "is_misread": False, "is_wide": False, "reorder_byte": 0.0}
+CALL = {"is_native": False, "is_misread": False, "reorder_byte": 0.0}
 
 
 def shapes(evaluate: Callable[..., list[Record]], other: dict[str, Record]) -> list[int]:
@@ -24,8 +24,8 @@ def shapes(evaluate: Callable[..., list[Record]], other: dict[str, Record]) -> l
     both = [{"kernel_id": 4}, {"kernel_id": 7}]
     tables = {
         "executed_kernel": KERNEL, "executed_step": STEP, "convolution_call": CALL,
-        "linear_call": {"is_aliased": False, "reorder_byte": 0.0}, "page_fault": {"fault_byte": 0.0},
-        "chain_tensor": {"held_byte": 9.0},
+        "depthwise_call": {"algorithm": None}, "linear_call": {"is_aliased": False, "reorder_byte": 0.0},
+        "page_fault": {"fault_byte": 0.0}, "chain_tensor": {"held_byte": 9.0},
     }  # fmt: skip
     given = {name: [row | both[0], row | both[1] | other.get(name, {})] for name, row in tables.items()}
     # Which operators they are makes no difference.
@@ -67,7 +67,7 @@ def test_equal_kernels_share_the_number_of_the_first(evaluate: Callable[..., lis
         {"executed_step": {"m": None}},
         {"convolution_call": {"is_native": True}},
         {"convolution_call": {"is_misread": True}},
-        {"convolution_call": {"is_wide": True}},
+        {"depthwise_call": {"algorithm": "wide"}},
         {"convolution_call": {"reorder_byte": 1.0}},
         {"linear_call": {"is_aliased": True}},
         {"linear_call": {"reorder_byte": 1.0}},

@@ -375,8 +375,8 @@ class Chip:
         """How the library sees the kernel's tensors."""
         if self.family == "gpu" and kernel.call.converted:
             return "nchw"
-        if self.family == "gpu" and kernel.call.is_wide:
-            return f"{kernel.layout}_wide"
+        if self.family == "gpu" and kernel.call.algorithm:
+            return f"{kernel.layout}_{kernel.call.algorithm}"
         if self.family == "cpu" and kernel.call.is_misread:
             return "strided"
         is_aliased = self.family == "cpu" and self.vendor == "intel" and kernel.call.is_aliased

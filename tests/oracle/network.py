@@ -51,7 +51,8 @@ class Call:
     is_native: bool = False
     is_misread: bool = False
     is_aliased: bool = False
-    is_wide: bool = False
+    algorithm: str | None = None
+    """Of its own, that PyTorch takes on a GPU."""
     reordered: float = 0.0
     converted: float = 0.0
     """What a GPU's library brings into another format and back."""
@@ -325,6 +326,30 @@ class Run:
 
     # --- what PyTorch on a processor does --------------------------------------------------------
 
+    def depthwise_algorithm(self, kernel: Kernel, main: Step) -> str | None:
+        """PyTorch's own kernel where cuDNN is not asked in nchw, cuDNN's for all sizes beyond its tuned ones in nhwc."""
+        limit = self.facts.constant
+        operands = {e["position"]: e["tensor_id"] for e in self.facts.where("edge", consumer_operator_id=kernel.anchor)}
+        results = main.size("threads")
+        taps = main.size("macs") / results
+        if kernel.layout == "nhwc":
+            return "wide" if taps > limit("depthwise_taps") else None
+        channels = self.elements[operands[1]] / taps
+        thinning = self.elements[operands[0]] / results
+        width = math.sqrt(self.elements[operands[0]] / (self.batch * channels))
+        side = math.isqrt(round(taps))
+        is_given = (
+            kernel.precision == "fp16" and side**2 == taps <= limit("depthwise_half_taps") and side % 2 == 1
+            and channels >= limit("depthwise_least_channels") and width >= limit("depthwise_least_width")
+        )  # fmt: skip
+        if is_given and thinning > 2:
+            large = channels >= limit("depthwise_large_channels") and width >= limit("depthwise_large_width")
+            many = large or channels >= limit("depthwise_strided_channels")
+            is_given = thinning <= 6 and (many or self.batch == 1)
+        if is_given:
+            return None
+        return "wide" if taps > limit("depthwise_short_taps") else "own"
+
     def call(self, kernel: Kernel) -> Call:
         """How the library is called for the anchor of a kernel."""
         call = self._call(kernel)
@@ -332,8 +357,7 @@ class Run:
         if main is None or not self.backend["calls_aten"] or not self.classes[kernel.kind]["is_convolution"]:
             return call
         if kernel.layout in ("nchw", "nhwc") and kernel.kind == "depthwise_conv":
-            taps = self.facts.constant("depthwise_taps")
-            call = replace(call, is_wide=main.size("macs") > taps * main.size("threads"))
+            call = replace(call, algorithm=self.depthwise_algorithm(kernel, main))
         if kernel.layout == "nhwc" and main.size("groups") > 1 and main.size("taps"):
             channels = main.size("k") / main.size("taps")
             if math.log2(channels) % 1:

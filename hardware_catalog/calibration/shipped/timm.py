@@ -52,6 +52,10 @@ FROM_OPERATORS = {
 start; a bias, which none of them shows alone, as a copy. Fits never start at the rows in force, which know the
 families that are left out: earlier fits saw them."""
 
+OF_LIBRARY = {"nchw_own": 0.0282, "nchw_wide": 0.0443, "nhwc_wide": 0.0125}
+"""Shares of the vector peak that PyTorch's and cuDNN's kernels for depthwise convolutions reach on an H200, as rows of
+`charz_h200_operators` ship them: where all GPU fits start, since eager and inductor call the same library."""
+
 BY = ["left_out", "hardware", "backend", "memory_format"]
 
 
@@ -75,7 +79,7 @@ def calibrations(
     families, parts_of = [], []
     for scope, backend, parts, strength in FITS:
         whole = extracted[parts]
-        start_values = _start(backend)
+        start_values = _start(backend, parts == GPUS)
         family = whole_models.calibrate(whole, scope, backend, start_values, folds, strength, LEAST_SHARE)
         # What it starts from is no yardstick.
         family.prior_s = np.full(len(family.prior_s), np.inf)
@@ -102,9 +106,13 @@ def extract(
     return kernels.extract(connection, cases, efficiency, tables)
 
 
-def _start(backend: str) -> fitting.Fit:
+def _start(backend: str, is_gpu: bool) -> fitting.Fit:
+    """Where a fit starts: what single operators reach."""
     known = FROM_OPERATORS if backend == "eager" else {}
-    return fitting.Fit({(c, "*", "memory", "maximum_fraction"): v for c, v in known.items()})
+    shares = {(c, "*", "memory", "maximum_fraction"): v for c, v in known.items()}
+    if is_gpu:
+        shares |= {("depthwise_conv", f, "vector", "maximum_fraction"): v for f, v in OF_LIBRARY.items()}
+    return fitting.Fit(shares)
 
 
 def _measured(family: Calibration, parts: tuple[str, ...]) -> list[str]:

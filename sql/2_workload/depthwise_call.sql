@@ -1,0 +1,94 @@
+-- Which kernel PyTorch takes for a depthwise convolution on a GPU, where it is not the one that the rows of its layout are of.
+-- In nchw cuDNN gets halves under square kernels of 1, 3 and 5 a side, of strides 1 and, where there is enough to do, 2
+-- (`use_cudnn_depthwise` and `check_cudnn_depthwise_workload_with_filter` in ATen); everything else, fp32 and bf16 first, goes to
+-- PyTorch's own kernel of one thread a result. Channels-last ones are all cuDNN's, whose tuned kernels end at 7 x 7. Backends
+-- that do not call ATen have no rows.
+-- Grain: model, scenario_id, kernel_id
+CREATE VIEW depthwise_call AS
+WITH aten_backends AS (
+    SELECT backend
+    FROM backend
+    WHERE calls_aten
+),
+
+limits AS (
+    SELECT
+        MAX(CASE WHEN library_constant = 'depthwise_taps' THEN value END) AS most_taps,
+        MAX(CASE WHEN library_constant = 'depthwise_half_taps' THEN value END) AS most_half_taps,
+        MAX(CASE WHEN library_constant = 'depthwise_short_taps' THEN value END) AS most_short_taps,
+        MAX(CASE WHEN library_constant = 'depthwise_least_channels' THEN value END) AS least_channels,
+        MAX(CASE WHEN library_constant = 'depthwise_least_width' THEN value END) AS least_width,
+        MAX(CASE WHEN library_constant = 'depthwise_strided_channels' THEN value END) AS strided_channels,
+        MAX(CASE WHEN library_constant = 'depthwise_large_channels' THEN value END) AS large_channels,
+        MAX(CASE WHEN library_constant = 'depthwise_large_width' THEN value END) AS large_width
+    FROM library_constant
+),
+
+convolutions AS (
+    SELECT
+        w.model,
+        w.scenario_id,
+        w.kernel_id,
+        w.layout,
+        w.compute_precision = 'fp16' AS is_half,
+        r.batch = 1 AS is_one_sample,
+        -- A result is a product a tap.
+        z.macs / NULLIF(z.threads, 0e0) AS taps,
+        -- The square of the stride, and what rounding at the border leaves of it.
+        image.elements / NULLIF(z.threads, 0e0) AS thinning,
+        weight.elements * z.threads / NULLIF(z.macs, 0e0) AS channels,
+        SQRT(image.elements * z.macs / NULLIF(r.batch * weight.elements * z.threads, 0e0)) AS width
+    FROM run AS r
+    INNER JOIN aten_backends AS a ON a.backend = r.backend
+    INNER JOIN executed_kernel AS w ON w.model = r.model AND w.scenario_id = r.scenario_id AND w.kernel_class = 'depthwise_conv'
+    INNER JOIN edge AS ei
+        ON ei.model = w.model AND ei.consumer_operator_id = w.anchor_operator_id AND ei.position = 0
+    INNER JOIN tensor_size AS image
+        ON image.model = r.model AND image.batch = r.batch AND image.sequence = r.sequence AND image.context = r.context
+        AND image.logit_tokens = r.logit_tokens AND image.chunk_count = r.chunk_count AND image.tensor_id = ei.tensor_id
+    INNER JOIN edge AS ew
+        ON ew.model = w.model AND ew.consumer_operator_id = w.anchor_operator_id AND ew.position = 1
+    INNER JOIN tensor_size AS weight
+        ON weight.model = r.model AND weight.batch = r.batch AND weight.sequence = r.sequence AND weight.context = r.context
+        AND weight.logit_tokens = r.logit_tokens AND weight.chunk_count = r.chunk_count AND weight.tensor_id = ew.tensor_id
+    INNER JOIN step_size AS z
+        ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
+        AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count
+        AND z.operator_id = w.anchor_operator_id AND z.step = 'main'
+),
+
+given_convolutions AS (
+    SELECT
+        c.*,
+        l.most_taps,
+        l.most_short_taps,
+        c.is_half AND c.taps <= l.most_half_taps AND c.channels >= l.least_channels AND c.width >= l.least_width
+        -- An odd side.
+        AND POWER(ROUND(SQRT(c.taps)), 2e0) = c.taps AND ROUND(SQRT(c.taps)) % 2e0 = 1e0
+        -- A stride of 1, or of 2: the squares 1, 4 and 9 lie apart by these.
+        AND (
+            c.thinning <= 2e0
+            OR (
+                c.thinning <= 6e0
+                AND (
+                    c.is_one_sample OR c.channels >= l.strided_channels
+                    OR (c.channels >= l.large_channels AND c.width >= l.large_width)
+                )
+            )
+        ) AS is_given
+    FROM convolutions AS c
+    CROSS JOIN limits AS l
+)
+
+SELECT
+    model,
+    scenario_id,
+    kernel_id,
+    -- `own`: PyTorch's kernel of few taps; `wide`: in nchw its kernel of many taps, channels-last cuDNN's for all sizes; null:
+    -- the kernel that the rows of its layout are of.
+    CASE
+        WHEN layout = 'nhwc' AND taps > most_taps THEN 'wide'
+        WHEN layout = 'nchw' AND NOT is_given AND taps > most_short_taps THEN 'wide'
+        WHEN layout = 'nchw' AND NOT is_given THEN 'own'
+    END AS algorithm
+FROM given_convolutions
