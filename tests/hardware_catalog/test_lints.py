@@ -95,6 +95,14 @@ FAULTS: dict[str, tuple[dict[str, str], str, str, str]] = {
         {"status: announced": "status: simulated", TDP: f"tdp_w: {number(40, 'W', confidence='measured')}"},
         "power.default.tdp_w.confidence", "measured", "theoretical",
     ),
+    "dataflow without an array": ({"market: edge": "market: edge\ndataflow: wavefront"}, "dataflow", "wavefront", "array_rows"),
+    "no such dataflow": (
+        {
+            "market: edge": "market: edge\ndataflow: sideways",
+            f"    {LANES}\n": f"    {LANES}\n    array_rows: {number(8, 'count')}\n    array_columns: {number(8, 'count')}\n",
+        },
+        "dataflow", "sideways", "write one of input_stationary, output_stationary",
+    ),
     "id taken": ({"id: small_gpu": "id: t4"}, "id", "t4", "choose another"),
 }  # fmt: skip
 
