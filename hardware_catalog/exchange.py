@@ -24,6 +24,9 @@ KIB = 1024
 UNLIMITED_W = 1000
 """Limit of power of a design whose file has none: more than an array on one die draws. [W]"""
 
+DATAFLOWS = {"os": "output_stationary", "ws": "weight_stationary", "is": "input_stationary"}
+"""What stays in the array, as SCALE-Sim names it."""
+
 OTHER_MEMORIES = ("DRAM", "dram")
 ARITHMETIC = re.compile(r"mac|alu|compute|multiplier", re.IGNORECASE)
 MANY = re.compile(r"(.+)\[\s*(\d+)\s*\.\.\s*(\d+)\s*\]")
@@ -52,6 +55,8 @@ class Design:
     process_nm: float | None
     memories: Sequence[Memory]
     """From the outside in; two at most."""
+    dataflow: str | None = None
+    """What stays in the array, where the file says it."""
 
 
 def of_scale_sim(file: Path, clock_hz: float | None, dram_byte_per_s: float | None) -> Design:
@@ -78,6 +83,7 @@ def of_scale_sim(file: Path, clock_hz: float | None, dram_byte_per_s: float | No
         _needed(rate, file, "dram", "25.6GB/s"),
         None,
         [Memory(held * KIB, None, 1)],
+        DATAFLOWS.get(sizes.get("Dataflow", "").strip().lower()),
     )
 
 
@@ -135,7 +141,7 @@ def part(design: Design, name: str, file: Path) -> str:
         f"schema: {SCHEMA}", f'id: "{name}"', "sources:",
         f'  "{source}": {{kind: "vendor_doc", locator: "{file.name}", what: "a design of {design.what}"}}',
         f'name: "{name}"', 'vendor: "me"', "family: tpu", "market: edge", f'architecture: "{name}"', 'form_factor: "SoC"',
-        "status: simulated",
+        "status: simulated", *([f"dataflow: {design.dataflow}"] if design.dataflow else []),
         *([f"process_nm: {leaf(design.process_nm, 'nm')}"] if design.process_nm else []),
         "cluster:", "  mxu:", "    kind: systolic", f"    unit_count: {leaf(1, 'count')}",
         f"    array_rows: {leaf(design.rows, 'count')}", f"    array_columns: {leaf(design.columns, 'count')}",

@@ -61,6 +61,8 @@ class Context:
     """Bits by precision; empty when the catalog has no precision table."""
     families: tuple[str, ...]
     """Families there are, in order."""
+    dataflows: tuple[str, ...]
+    """What can stay in an array, in order; empty when the catalog has no table of tiles."""
     taken: dict[str, str]
     """Ids and aliases of parts already known, with the part each means."""
     rules: dict[ranges.Place, ranges.Bounds]
@@ -99,6 +101,11 @@ def _context(tables: dict[type[Row], list[Row]]) -> Context:
         confidences=frozenset(row.confidence for row in tables.get(Confidence, []) if isinstance(row, Confidence)),
         precisions={row.precision: row.bits for row in tables.get(Precision, []) if isinstance(row, Precision)},
         families=tuple(row.family for row in tables.get(HardwareFamily, []) if isinstance(row, HardwareFamily)),
+        dataflows=tuple(
+            sorted(
+                {r.dataflow for r in tables.get(TilingStrategy, []) if isinstance(r, TilingStrategy) and r.family == "*"}
+            )
+        ),
         taken=taken | aliases,
         rules={
             (r.kind, r.quantity, r.row_kind, r.of_family): (r.least, r.most)
@@ -160,6 +167,7 @@ def unknown_word(part: Part, context: Context) -> Iterator[Problem]:
         remedy = f"write one of {', '.join(context.families)}, or add the family to tables/{HardwareFamily.TABLE}.csv"
         yield Problem(part.path, "family", part.text("family"), remedy)
     yield from _outside(part, "status", part.text("status"), "status")
+    yield from _dataflow(part, context)
     for section, column in (("cluster", "kind"), ("memory", "scope"), ("memory", "management"), ("peak", "unit")):
         for key, row in part.section(section).items():
             yield from _outside(part, f"{section}.{key}.{column}", row.get(column), column)
@@ -177,6 +185,16 @@ def unknown_word(part: Part, context: Context) -> Iterator[Problem]:
         if cluster not in part.section("cluster") and cluster != "all":
             known = ", ".join([*part.section("cluster"), "all"])
             yield Problem(part.path, f"peak.{key}.cluster", cluster, f"write one of {known}")
+
+
+def _dataflow(part: Part, context: Context) -> Iterator[Problem]:
+    """What stays in an array, of a part without one, or no such word."""
+    given = part.text("dataflow")
+    has_array = any(row.get("array_rows") and row.get("array_columns") for row in part.section("cluster").values())
+    if given and not has_array:
+        yield Problem(part.path, "dataflow", given, "state array_rows and array_columns of a cluster, or leave it out")
+    if given and context.dataflows and given not in context.dataflows:
+        yield Problem(part.path, "dataflow", given, f"write one of {', '.join(context.dataflows)}")
 
 
 def _outside(part: Part, place: str, value: Any, vocabulary: str) -> Iterator[Problem]:

@@ -24,7 +24,7 @@ _TOP = {"schema", "id", "aliases", "conflicts", "energy", "energy_scope", "sourc
     SECTIONS["hardware"].model_fields
 )
 _TEXT = set(SECTIONS["hardware"].model_fields) - numeric_columns("hardware") - {"hardware", "origin"}
-_OPTIONAL_TEXT = {"compute_capability", "note"}
+_OPTIONAL_TEXT = {"compute_capability", "dataflow", "note"}
 _KINDS = {name: {c.name: c.python_type for c in ddl.columns(row_type)} for name, row_type in SECTIONS.items()}
 _WRITTEN_AS = {
     str: "write it as text, in quotes",

@@ -74,6 +74,9 @@ class Hardware(Row):
     """Process node by its marketing name. [nm]"""
     die_count: Annotated[int | None, Plausible(1, 64)]
     """Equal dice that its silicon is cut into; null: as few as fit what a scanner exposes at once. Decides its cost alone."""
+    dataflow: str | None
+    """What stays in its arrays while the rest streams: `weight_stationary`, `output_stationary`, `input_stationary` or `wavefront`
+    (domain flow); null: what its family does."""
     form_factor: str
     """PCIe, SXM, socket, SoC, ..."""
     status: str
@@ -125,6 +128,9 @@ class HardwareFamily(Row):
     """`cpu`, `gpu`, `tpu`, `kpu`, `npu` or `dsp`."""
     architecture_class: str
     """`sequential`, `data_parallel`, `systolic` or `domain_flow`. Joins `architectural_modifier`."""
+    dataflow: str | None
+    """What stays in the arrays of its parts that do not say (`hardware.dataflow`); null of a family without arrays, whose units take
+    its own tiles."""
     tiles_second_level: bool
     """True where a unit's tile lies in a second level of its own, behind a first that operands stream through."""
     is_staged: bool
@@ -668,7 +674,7 @@ class PrecisionPolicy(Row):
     KEY: ClassVar[tuple[str, ...]] = ("policy", "operator_class")
 
     policy: str
-    """`fp32`, `tf32`, `fp16`, `bf16`, `amp-fp16`, `amp-bf16`, `int8`, `w8a16`, `w4a16`, `fp8`, ...; behind an `@` the last
+    """`fp32`, `tf32`, `fp16`, `bf16`, `amp-fp16`, `amp-bf16`, `int8`, `w8a16`, `w4a16`, `fp8`, `sparse-fp16` (2:4 weights), ...; behind an `@` the last
     version of the framework that follows it, `amp-fp16@2.4`."""
     operator_class: str
     """Class it holds for, class within a module's class such as `norm:GroupNormAct`, ATen operator such as
@@ -1186,6 +1192,7 @@ class SiliconRule(Row):
         Plausible(0.1, 100, of="process_pj"),
         Plausible(0.5, 1000, of="usual_process_nm"),
         Plausible(0.01, 100, of="lift"),
+        Plausible(1, 8, of="sparse_ratio"),
         Plausible(1e8, 1e10, of="reference_clock_hz"),
         Plausible(0.05, 20, of="unit_factor"),
         Plausible(0.3, 2, of="reference_voltage_v"),
@@ -1247,20 +1254,20 @@ class TilingStrategy(Row):
     RANGES_BY: ClassVar[tuple[str, ...]] = ("strategy",)
 
     strategy: str
-    """Name, e.g. `gpu_shared_memory`, `cpu_l2_square`, `tpu_weight_stationary`, `kpu_output_stationary`."""
+    """Name, e.g. `gpu_shared_memory`, `cpu_l2_square`, `weight_stationary`, `domain_flow`."""
     candidate: Ordinal
-    """Key within the family."""
+    """Key within the family; those of arrays differ from all families' own."""
     family: str
-    """Hardware family it applies to."""
+    """Hardware family it applies to; `*` of arrays, on every part with that dataflow (`part_strategy`)."""
     matrix_instruction: str | None
     """`cuda_limit.matrix_instruction` of the parts it applies to; null for all of the family."""
     level: str
-    """Memory level whose capacity bounds the tile."""
+    """Memory level whose capacity bounds the tile; `array` of arrays, whose parts have it on one level or another."""
     dataflow: str
-    """`output_stationary` (tiles in waves over the units), `direct` (no tiles, on vector units, for products no
+    """`output_stationary` (tiles in waves over the units; of arrays: results stay in the array), `direct` (no tiles, on vector units, for products no
     wider than `tile_n`), `query_block` (PyTorch's fused attention on processors: blocks of `tile_m` queries),
-    `weight_stationary` (weights stay in the array,
-    rows stream through) or `wavefront` (domain flow, results stay in the array)."""
+    `weight_stationary` (weights stay in the array, rows stream through), `input_stationary` (rows stay, weights stream through) or
+    `wavefront` (domain flow, results stay in the array)."""
     tile_m: Annotated[
         Size,
         Plausible(0, 4096),
@@ -1355,8 +1362,10 @@ class TilingStrategy(Row):
         Plausible(0.01, 1, of="gpu_direct"),
         Plausible(0.01, 1, of="cpu_l2_square"),
         Plausible(0.01, 1, of="cpu_query_block"),
-        Plausible(0.01, 1, of="tpu_weight_stationary"),
-        Plausible(0.01, 1, of="kpu_domain_flow"),
+        Plausible(0.01, 1, of="weight_stationary"),
+        Plausible(0.01, 1, of="input_stationary"),
+        Plausible(0.01, 1, of="output_stationary"),
+        Plausible(0.01, 1, of="domain_flow"),
         Plausible(0.01, 1, of="kpu_direct"),
         Plausible(0.01, 1, of="npu_output_tiles"),
         Plausible(0.01, 1, of="dsp_output_tiles"),

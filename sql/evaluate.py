@@ -72,7 +72,7 @@ class Varied:
     key: tuple[tuple[str, str], ...]
     """Columns that name its row, each with its value; the part is among them."""
     column: str
-    values: Sequence[float] | Sequence[str]
+    values: Sequence[float] | Sequence[str] | Sequence[float | str]
     """That of each copy."""
 
     @property

@@ -46,13 +46,13 @@ efficiency_rows AS (
 ),
 
 supporting_rows AS (
-    SELECT backend, '*' AS family, '*' AS vendor, confidence FROM backend
+    SELECT '*' AS hardware, backend, '*' AS family, '*' AS vendor, confidence FROM backend
     UNION ALL
-    SELECT backend, family, vendor, confidence FROM backend_support
+    SELECT '*' AS hardware, backend, family, vendor, confidence FROM backend_support
     UNION ALL
-    SELECT backend, '*' AS family, '*' AS vendor, confidence FROM fusion_rule
+    SELECT '*' AS hardware, backend, '*' AS family, '*' AS vendor, confidence FROM fusion_rule
     UNION ALL
-    SELECT '*' AS backend, family, '*' AS vendor, confidence FROM tiling_strategy
+    SELECT hardware, '*' AS backend, '*' AS family, '*' AS vendor, confidence FROM part_strategy
 ),
 
 backend_rows AS (
@@ -60,7 +60,8 @@ backend_rows AS (
     FROM supporting_rows AS s
     INNER JOIN confidence AS c ON c.confidence = s.confidence
     INNER JOIN supported_backend AS h
-        ON s.backend IN ('*', h.row_backend) AND s.family IN ('*', h.family) AND s.vendor IN ('*', h.vendor)
+        ON s.hardware IN ('*', h.hardware) AND s.backend IN ('*', h.row_backend) AND s.family IN ('*', h.family)
+        AND s.vendor IN ('*', h.vendor)
     WHERE c.is_guess
     GROUP BY h.hardware, h.backend
 ),
@@ -95,10 +96,8 @@ doubted_numbers AS (
     INNER JOIN rule_fault AS f
         ON f.kind = 'efficiency' AND f.row_key = CAST(r.efficiency_id AS VARCHAR) AND f.is_possible
     UNION ALL
-    SELECT h.hardware, '*' AS backend, f.field
-    FROM part AS h
-    INNER JOIN tiling_strategy AS s
-        ON s.family = h.family AND COALESCE(s.matrix_instruction = h.matrix_instruction, TRUE)
+    SELECT s.hardware, '*' AS backend, f.field
+    FROM part_strategy AS s
     INNER JOIN rule_fault AS f
         ON f.kind = 'tiling_strategy' AND f.row_key = CONCAT(s.family, '.', s.candidate) AND f.is_possible
     UNION ALL

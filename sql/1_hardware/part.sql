@@ -43,6 +43,8 @@ SELECT
     h.vendor,
     h.architecture,
     f.is_staged,
+    -- What stays in its arrays, as its row says or else its family's; null where neither does.
+    COALESCE(h.dataflow, f.dataflow) AS dataflow,
     -- True when no silicon exists.
     h.status = 'simulated' AS is_simulated,
     c.unit_count,

@@ -28,12 +28,10 @@ faulty_rules AS (
 
 -- The fastest of all candidates is chosen: where one cannot be judged, none is.
 faulty_tiles AS (
-    SELECT h.hardware, MIN(f.fault) AS fault
-    FROM part AS h
-    INNER JOIN tiling_strategy AS s
-        ON s.family = h.family AND COALESCE(s.matrix_instruction = h.matrix_instruction, TRUE)
+    SELECT s.hardware, MIN(f.fault) AS fault
+    FROM part_strategy AS s
     INNER JOIN faulty_rules AS f ON f.kind = 'tiling_strategy' AND f.row_key = CONCAT(s.family, '.', s.candidate)
-    GROUP BY h.hardware
+    GROUP BY s.hardware
 ),
 
 faulty_grains AS (

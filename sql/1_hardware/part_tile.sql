@@ -52,7 +52,8 @@ SELECT
     candidate,
     -- Tiling strategy; null where no tile is cut.
     CASE WHEN is_left_to_vector THEN NULL ELSE strategy END AS strategy,
-    -- How its operands move: `listed`, `square`, `weight_stationary`, `wavefront`, `query_block` or `direct` (no tiles).
+    -- How its operands move: `listed`, `square`, `weight_stationary`, `input_stationary`, `wavefront`, `query_block` or
+    -- `direct` (no tiles).
     CASE
         WHEN is_left_to_vector THEN 'direct'
         WHEN dataflow = 'output_stationary' AND listed_m = 0e0 THEN 'square'
@@ -109,7 +110,7 @@ SELECT
     fill_k,
     is_staged,
     held_rows,
-    -- Level that cannot hold the tile: `register`, `tile` or the `array` of weights; null where all do or nothing is known of them.
+    -- Level that cannot hold the tile: `register`, `tile` or the `array` of weights or inputs; null where all do or nothing is known of them.
     CASE
         WHEN dataflow = 'output_stationary' AND listed_m = 0e0 AND square_block > lanes
             AND 2e0 * (2e0 * element_byte + 4e0) * square_block * square_block > tile_memory_byte

@@ -27,12 +27,17 @@ sized_steps AS (
         g.listed_m,
         g.split_k,
         g.step_k,
-        -- Rows that stream through an array of weights.
-        CASE WHEN g.listed_m > 0e0 THEN LEAST(g.listed_m, s.m) ELSE CEIL(s.m / NULLIF(g.divisor, 0e0)) END AS streamed_m,
+        -- Rows that stream through an array of weights, columns through one of inputs.
+        CASE
+            WHEN g.dataflow = 'input_stationary'
+                THEN CASE WHEN g.listed_n > 0e0 THEN LEAST(g.listed_n, s.n) ELSE CEIL(s.n / NULLIF(g.divisor, 0e0)) END
+            WHEN g.listed_m > 0e0 THEN LEAST(g.listed_m, s.m)
+            ELSE CEIL(s.m / NULLIF(g.divisor, 0e0))
+        END AS streamed,
         COALESCE(g.wave_quantization_fraction, 1e0) AS quantization,
         CASE
             WHEN g.dataflow = 'wavefront' THEN COALESCE(LEAST(g.filled_fraction, g.fed_array_hz / NULLIF(g.array_clock_hz, 0e0)), 1e0)
-            WHEN g.dataflow IN ('weight_stationary', 'direct') THEN g.filled_fraction
+            WHEN g.dataflow IN ('weight_stationary', 'input_stationary', 'direct') THEN g.filled_fraction
             WHEN g.dataflow = 'query_block' AND NOT t.is_product THEN 1e0
             ELSE COALESCE(g.sustained_fraction, 1e0)
         END AS fed_fraction
@@ -49,7 +54,7 @@ sized_steps AS (
 
 SELECT
     * EXCLUDE (
-        is_product, product_count, candidate, dataflow, block_threads, array_rows, array_columns, listed_m, split_k, step_k, streamed_m,
+        is_product, product_count, candidate, dataflow, block_threads, array_rows, array_columns, listed_m, split_k, step_k, streamed,
         quantization, fed_fraction, macs, threads, result_columns, utilization_fraction, m, n, k, query_count, query_heads
     ),
     is_product,
@@ -79,7 +84,8 @@ SELECT
                 FLOOR(m / NULLIF(tile_m, 0e0)) * CEIL(tile_m / NULLIF(array_rows, 0e0))
                 + CEIL(m % NULLIF(tile_m, 0e0) / NULLIF(array_rows, 0e0))
             )
-        WHEN 'weight_stationary' THEN CEIL(m / NULLIF(streamed_m, 0e0)) * GREATEST(streamed_m, array_rows)
+        WHEN 'weight_stationary' THEN CEIL(m / NULLIF(streamed, 0e0)) * GREATEST(streamed, array_rows)
+        WHEN 'input_stationary' THEN CEIL(m / NULLIF(tile_m, 0e0)) * array_columns
         WHEN 'query_block' THEN m
         ELSE CEIL(m / NULLIF(tile_m, 0e0)) * tile_m
     END AS covered_rows,
@@ -91,12 +97,14 @@ SELECT
                 + CEIL(n % NULLIF(tile_n, 0e0) / NULLIF(array_columns, 0e0))
             )
         WHEN 'weight_stationary' THEN CEIL(n / NULLIF(tile_n, 0e0)) * array_columns
+        WHEN 'input_stationary' THEN CEIL(n / NULLIF(streamed, 0e0)) * GREATEST(streamed, array_rows)
         ELSE CEIL(n / NULLIF(tile_n, 0e0)) * tile_n
     END AS covered_columns,
     -- Depth that they cover.
     CASE dataflow
         WHEN 'listed' THEN CEIL(k / NULLIF(step_k * split_k, 0e0)) * step_k * split_k
         WHEN 'weight_stationary' THEN CEIL(k / NULLIF(tile_k, 0e0)) * array_rows
+        WHEN 'input_stationary' THEN CEIL(k / NULLIF(tile_k, 0e0)) * array_rows
         WHEN 'wavefront' THEN CEIL(k / NULLIF(split_k, 0e0)) * split_k
         ELSE k
     END AS covered_depth,

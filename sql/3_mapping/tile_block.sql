@@ -32,6 +32,7 @@ WITH sized_blocks AS (
         s.gemm_count,
         g.element_byte,
         g.stages,
+        g.is_staged,
         g.array_clock_hz,
         g.filled_fraction,
         g.fed_array_hz,

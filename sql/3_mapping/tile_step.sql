@@ -6,7 +6,7 @@ WITH all_steps AS (
     UNION ALL
     SELECT * FROM tile_square
     UNION ALL
-    SELECT * FROM tile_weight_stationary
+    SELECT * FROM tile_stationary
     UNION ALL
     SELECT * FROM tile_wavefront
     UNION ALL

@@ -1,7 +1,7 @@
--- Output-stationary wavefronts of a domain-flow array (KPU): K + R + C - 2 cycles for the first tile of R x C results and
--- max(K, R) more for each that follows (kpu_tilesched). A unit takes its tiles in blocks of several arrays' size; where the
--- reduction of a block is cut into slabs, its partial results wait in the tile memory between them. A split reduction is
--- summed in rounds of pairs. Blocks that a level cannot hold are no rows here (`tile_block`). Derived in
+-- Output-stationary wavefronts of an array (domain flow, KPU; every array whose results stay): K + R + C - 2 cycles for the first
+-- tile of R x C results and max(K, R) more for each that follows (kpu_tilesched). A unit takes its tiles in blocks of several
+-- arrays' size; where the reduction of a block is cut into slabs, its partial results wait in the tile memory between them. A split
+-- reduction is summed in rounds of pairs. Blocks that a level cannot hold are no rows here (`tile_block`). Derived in
 -- docs/cost-model/kpu.md. Bytes take as long as those of the busiest unit, whose tiles are whole ones. What no array computes
 -- goes to `tile_direct`.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, step_id, candidate
@@ -39,7 +39,7 @@ timed_tiles AS (
         LEAST(n, array_columns) * product_count_n / NULLIF(n, 0e0) AS whole_n,
         element_byte * m * k * CEIL(n / NULLIF(tile_n, 0e0)) AS loaded_row_byte,
         element_byte * k * n * CEIL(m / NULLIF(tile_m, 0e0)) AS loaded_column_byte,
-        m * n * (element_byte + 4e0 * (split_k - 1e0)) AS carried_result_byte,
+        m * n * (CASE WHEN is_staged THEN element_byte ELSE 0e0 END + 4e0 * (split_k - 1e0)) AS carried_result_byte,
         element_byte * m * k * CASE WHEN holds_rows THEN CEIL(n / NULLIF(tile_n, 0e0)) ELSE product_count_n END AS streamed_row_byte,
         element_byte * k * n * product_count_m AS streamed_column_byte,
         m * n * (element_byte + 8e0 * (slab_count - 1e0)) AS streamed_result_byte
@@ -48,7 +48,7 @@ timed_tiles AS (
 
 SELECT
     * EXCLUDE (
-        array_clock_hz, filled_fraction, fed_array_hz, load_unit_byte_per_s, stream_unit_byte_per_s, tile_memory_byte,
+        is_staged, array_clock_hz, filled_fraction, fed_array_hz, load_unit_byte_per_s, stream_unit_byte_per_s, tile_memory_byte,
         stream_memory_byte, wave_quantization_fraction, split_k, listed_k, array_rows, array_columns, tile_m, tile_n, tile_k,
         block_tiles, product_count_m, product_count_n, slice_k, slab_count, slab_k, kept_result_byte, holds_rows, block_byte,
         step_byte, overflowing_level, tile_count, waves, effective_waves, cycles, combining_rounds, round_s, whole_m, whole_n,
@@ -75,7 +75,8 @@ SELECT
     * (loaded_row_byte + loaded_column_byte + carried_result_byte)
     / NULLIF(loaded_row_byte * whole_m + loaded_column_byte * whole_n + carried_result_byte * whole_m * whole_n, 0e0)
         AS load_byte_per_s,
-    -- Bytes that cross the border of the tile memory besides operands: results, and partial ones of a split. [byte]
+    -- Bytes that cross the border of the tile memory besides operands: results where software moves them, and partial ones of a
+    -- split. [byte]
     gemm_count * carried_result_byte AS carried_byte,
     -- Bytes that stream from the tile memory to the arithmetic and back: operands for each array's tile (rows once a block
     -- where the buffers hold a slab of them), results, and partial ones between slabs. [byte]

@@ -112,4 +112,4 @@ INNER JOIN compared_candidates AS c
     ON c.model = k.model AND c.backend = k.backend AND c.precision = k.precision AND c.batch = k.batch
     AND c.sequence = k.sequence AND c.scenario_id = k.scenario_id AND c.shape_id = k.shape_id
 INNER JOIN part AS h ON h.hardware = c.hardware
-INNER JOIN tiling_strategy AS s ON s.family = h.family AND s.candidate = c.candidate
+INNER JOIN part_strategy AS s ON s.hardware = c.hardware AND s.candidate = c.candidate

@@ -59,6 +59,16 @@ def test_scale_sim(tmp_path: Path) -> None:
     assert (found.rows, found.columns, found.bits, found.clock_hz) == (12, 14, 8, 200e6)
     assert found.dram_byte_per_s == pytest.approx(5e9)
     assert found.memories == [Memory(108 * 1024, None, 1)]
+    assert found.dataflow == "weight_stationary"
+
+
+def test_what_stays_in_the_array_is_the_parts(tmp_path: Path) -> None:
+    """A part of the file computes as the file says, and one without a word as its family."""
+    for word, expected in (("os", "output_stationary"), ("is", "input_stationary"), ("", None)):
+        text = SCALE_SIM.format(mode="USER").replace("Dataflow : ws", f"Dataflow : {word}")
+        design = exchange.of_scale_sim(written(tmp_path, "a.cfg", text), 200e6, None)
+        assert design.dataflow == expected
+        assert (f"dataflow: {expected}\n" in exchange.part(design, "a", tmp_path)) == (expected is not None)
 
 
 def test_timeloop(tmp_path: Path) -> None:
@@ -97,6 +107,7 @@ def test_the_part_passes_the_lints_and_answers(kind: str, file: Path, tmp_path: 
         db.hardware.add(out)
         found = db.mapping("small", on="theirs")
         assert len(found) > 0 and found["latency_s"].null_count() == 0
+        assert db.hardware.show("theirs", section="part")["dataflow"].to_list() == ["weight_stationary"]
         report = db.report("small", on="theirs")
         assert report["latency_s"][0] > 0 and report["energy_j"][0] > 0
 

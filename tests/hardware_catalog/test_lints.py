@@ -95,6 +95,14 @@ FAULTS: dict[str, tuple[dict[str, str], str, str, str]] = {
         {"status: announced": "status: simulated", TDP: f"tdp_w: {number(40, 'W', confidence='measured')}"},
         "power.default.tdp_w.confidence", "measured", "theoretical",
     ),
+    "dataflow without an array": ({"market: edge": "market: edge\ndataflow: wavefront"}, "dataflow", "wavefront", "array_rows"),
+    "no such dataflow": (
+        {
+            "market: edge": "market: edge\ndataflow: sideways",
+            f"    {LANES}\n": f"    {LANES}\n    array_rows: {number(8, 'count')}\n    array_columns: {number(8, 'count')}\n",
+        },
+        "dataflow", "sideways", "write one of input_stationary, output_stationary",
+    ),
     "id taken": ({"id: small_gpu": "id: t4"}, "id", "t4", "choose another"),
 }  # fmt: skip
 
@@ -171,7 +179,7 @@ def test_duplicate_ids_in_the_catalog(tmp_path: Path) -> None:
         ("efficiency", "1,*,*,*,aten.gelu,*,*,memory,0.5,0,assumption,assumed,", r"write the class of the operator"),
         (
             "hardware_family",
-            "cpu,sequential,true,false,i7_13700k,assumption,assumed",
+            "cpu,sequential,,true,false,i7_13700k,assumption,assumed",
             r"family: gpu: write one of cpu, or add the family",
         ),
         (

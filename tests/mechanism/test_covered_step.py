@@ -28,6 +28,11 @@ TILE = {
             "weight_stationary",
             {"covered_rows": 70.0, "covered_columns": 16.0, "covered_depth": 64.0, "fed_fraction": 0.5},
         ),
+        # Inputs stay: two tiles of 64 rows on 8 columns of the array; columns in two parts of 17; depth as above.
+        (
+            "input_stationary",
+            {"covered_rows": 16.0, "covered_columns": 34.0, "covered_depth": 64.0, "fed_fraction": 0.5},
+        ),
         # Two tiles of 64 rows, two of 32 columns; depth in steps of 5 by 4.
         ("listed", {"covered_rows": 128.0, "covered_columns": 64.0, "covered_depth": 40.0, "fed_fraction": 0.75}),
         ("square", {"covered_rows": 128.0, "covered_columns": 64.0, "covered_depth": 30.0, "fed_fraction": 0.75}),

@@ -13,7 +13,7 @@ STEP = {
     "flops": 1280.0,  # 2 x 8 x 8 x 10
 }  # fmt: skip
 TILE = {
-    "dataflow": "wavefront", "is_matrix": True, "matrix_array_rows": 4.0, "matrix_array_columns": 4.0,
+    "dataflow": "wavefront", "is_matrix": True, "is_staged": True, "matrix_array_rows": 4.0, "matrix_array_columns": 4.0,
     "array_clock_hz": 26.0, "fed_array_hz": None, "filled_fraction": 0.5, "stages": 2.0, "element_byte": 1.0,
     "tile_unit_count": 2.0, "peak_ops_per_s": 1664.0, "unit_ops_per_s": 832.0, "wave_quantization_fraction": 1.0,
     "listed_m": 0.0, "listed_n": 0.0, "listed_k": 0.0, "split_k": 1.0, "load_unit_byte_per_s": 8.0,
@@ -64,6 +64,8 @@ def test_two_tiles_on_each_array(check: Callable[..., None]) -> None:
         pytest.param({"m": 1.0, "n": 1.0}, {"wave_quantization_fraction": 0.0}, {"ideal_s": 16 / 13}, id="less than a wave"),
         # Never below the peak.
         pytest.param({"flops": 16_640.0}, {}, {"ideal_s": 10.0}, id="peak"),
+        # Results that no software moves pass the tile memory by.
+        pytest.param({}, {"is_staged": False}, {"reload_byte": 320.0}, id="results not moved"),
         # Streams that bring 6.5 steps a second.
         pytest.param({}, {"fed_array_hz": 6.5}, {"ideal_s": 4.0}, id="fed slowly"),
         # Three tiles: one unit has two, and what each loads is two thirds of all: 120 + 160 + 48 at 12 bytes a second.

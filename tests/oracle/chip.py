@@ -330,9 +330,14 @@ class Chip:
         return bool(self.backend["calls_aten"]) and self.family == "cpu"
 
     def tiles(self) -> list[Record]:
-        """Candidate tiles of the family."""
-        rows = self.facts.where("tiling_strategy", family=self.family)
-        return [s for s in rows if s["matrix_instruction"] in (None, self.instruction)]
+        """Candidate tiles of the family, or of what stays in its arrays."""
+        (family,) = self.facts.where("hardware_family", family=self.family)
+        flow = self.row["dataflow"] or family["dataflow"]
+        own = self.facts.where("tiling_strategy", family=self.family)
+        if flow is not None:
+            own = [s for s in own if s["dataflow"] in ("direct", "query_block")]
+        of_arrays = self.facts.where("tiling_strategy", family="*", dataflow=flow) if flow is not None else []
+        return [s for s in (*own, *of_arrays) if s["matrix_instruction"] in (None, self.instruction)]
 
     # --- efficiency ------------------------------------------------------------------------------
 

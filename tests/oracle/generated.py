@@ -261,6 +261,7 @@ _ADDERS = {
 }
 
 KINDS = {"gpu": "simt", "cpu": "core", "tpu": "systolic", "kpu": "domain_flow", "npu": "simt", "dsp": "core"}
+DATAFLOWS = (None, "weight_stationary", "output_stationary", "input_stationary", "wavefront")
 PRECISIONS = ("fp32", "fp16", "bf16", "int8")
 
 
@@ -285,6 +286,7 @@ def parts(draw: st.DrawFn, family: str) -> list[Row]:
             architecture="Test",
             compute_capability=None,
             process_nm=None,
+            dataflow=draw(st.sampled_from(DATAFLOWS)) if has_arrays else None,
             form_factor="test",
             status="simulated" if family == "kpu" else "shipping",
             origin="user",
@@ -475,6 +477,7 @@ def smallest_part(family: str, array: tuple[int, int] | None = None, units: int 
         architecture="Test",
         compute_capability=None,
         process_nm=None,
+        dataflow=None,
         form_factor="test",
         status="shipping",
         origin="user",

@@ -126,10 +126,11 @@ class Mapper:
         if dataflow == "direct":
             has_lanes = self.chip.rate("vector", step.precision) is not None
             return self.spread(step, lanes, s) if has_lanes and step.size("n") <= s["tile_n"] else None
-        if dataflow in ("weight_stationary", "wavefront"):
+        if s["family"] == "*":
             if matrix is None:
                 return self.spread(step, lanes) if s["divisor"] == 1 else None
-            return self.wavefront(step, s, matrix) if dataflow == "wavefront" else self.systolic(step, s, matrix)
+            stays = dataflow in ("wavefront", "output_stationary")
+            return self.wavefront(step, s, matrix) if stays else self.systolic(step, s, matrix)
         return None if scores or not self.fits(step, s) else self.output_stationary(step, s, matrix or lanes)
 
     def fits(self, step: Step, s: Record) -> bool:
@@ -281,12 +282,15 @@ class Mapper:
         return math.ceil(size / self.chip.lanes) * self.chip.lanes
 
     def systolic(self, step: Step, s: Record, rate: Rate) -> Placement | None:
-        """Arrays that hold weights of their own size."""
+        """Arrays that hold weights of their own size while rows stream, or inputs while columns do."""
         m, n, k, count = step.size("m"), step.size("n"), step.size("k"), step.size("groups")
+        holds_input = s["dataflow"] == "input_stationary"
+        along, across = (n, m) if holds_input else (m, n)
         hertz = rate.peak / (2 * rate.rows * rate.columns * rate.units) * s["efficiency_fraction"]
         quantized = s["wave_quantization_fraction"]
-        streamed = math.ceil(m / s["divisor"])
-        count *= math.ceil(k / rate.rows) * math.ceil(n / rate.columns) * math.ceil(m / streamed)
+        streamed = math.ceil(along / s["divisor"])
+        deep, wide, parts = math.ceil(k / rate.rows), math.ceil(across / rate.columns), math.ceil(along / streamed)
+        groups, count = count, count * deep * wide * parts
         useful = self.waves(count, rate.units, quantized) * max(streamed, rate.rows)
         # Rows beside two arrays of weights; a longer stream reads those again.
         if self.chip.near or self.chip.last:
@@ -296,12 +300,19 @@ class Mapper:
             if held < 1:
                 return None
             streamed = min(streamed, held)
-        tile = streamed, rate.columns, rate.rows
+        tile = (rate.columns, streamed, rate.rows) if holds_input else (streamed, rate.columns, rate.rows)
         cycles = useful + rate.rows + rate.columns - 2
-        return Placement(
-            rate, rate.units, cycles / hertz, count, step.size("flops"), s["strategy"], tile, useful / cycles,
-            *self.loads(step, s, tile),
+        loaded, kept = self.loads(step, s, tile)
+        placed = Placement(
+            rate, rate.units, cycles / hertz, count, step.size("flops"), s["strategy"], tile, useful / cycles, loaded, kept,
         )  # fmt: skip
+        if self.chip.is_staged:
+            # Results leave, and partial ones meet on the way where one unit has not all of a column of tiles.
+            turns, width = math.ceil(count / rate.units), self.facts.width(step.precision)
+            loaded += groups * m * n * (width + 8 * (math.ceil(deep / turns) - 1))
+            passed = groups * (width * k * (along * wide + across * parts) + m * n * (width + 8 * (deep - 1)))
+            self.pass_borders(placed, (loaded, loaded * turns / count), (passed, passed * turns / count))
+        return placed
 
     def wavefront(self, step: Step, s: Record, rate: Rate) -> Placement | None:
         """Blocks of a domain-flow array's tiles; None where a level cannot hold one."""
@@ -338,9 +349,10 @@ class Mapper:
             rate, rate.units, ideal_s, count, step.size("flops"), s["strategy"], (tile_m, tile_n, tile_k), rounds * depth / cycles,
             held=slab * tile_k + kept, spread=most, together=min(block, count),
         )  # fmt: skip
-        loaded = width * (m * k * math.ceil(n / tile_n) + k * n * math.ceil(m / tile_m) + m * n) + 4 * m * n * (
-            split - 1
-        )
+        # Software moves results too.
+        result = width if chip.is_staged else 0.0
+        loaded = width * (m * k * math.ceil(n / tile_n) + k * n * math.ceil(m / tile_m))
+        loaded += m * n * (result + 4 * (split - 1))
         stays = buffers is not None and width * (rows * depth / slabs + stages * columns) <= buffers
         streamed = width * (m * k * (math.ceil(n / tile_n) if stays else across) + k * n * down + m * n)
         streamed += 8 * m * n * (slabs - 1)
@@ -351,7 +363,7 @@ class Mapper:
             * k
             * (m * math.ceil(step.size("n") / tile_n) / across + n * math.ceil(step.size("m") / tile_m) / down)
         )
-        one += m * n * (width + 4 * (split - 1))
+        one += m * n * (result + 4 * (split - 1))
         passed = width * k * (m * (math.ceil(step.size("n") / tile_n) / across if stays else 1) + n)
         passed += m * n * (width + 8 * (slabs - 1))
         self.pass_borders(placed, (groups * loaded, most * one / split), (groups * streamed, most * passed / split))

@@ -416,10 +416,10 @@ def tiles() -> dict[str, list[Record]]:
             {"shape_id": 4, "candidate": 0, "overflowing_level": None},
         ],
         "part_support": [{}],
-        "part": [{"family": "gpu", "tile_memory_level": "shared", "stream_level": "registers"}],
-        "tiling_strategy": [
-            {"family": family, "candidate": i, "strategy": f"{family}{i}"}
-            for family in ("gpu", "cpu")
+        "part": [{"tile_memory_level": "shared", "stream_level": "registers"}],
+        "part_strategy": [
+            {"hardware": hardware, "candidate": i, "strategy": f"{strategy}{i}"}
+            for hardware, strategy in (("chip", "gpu"), ("other", "cpu"))
             for i in range(5)
         ],
     }

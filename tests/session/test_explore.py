@@ -49,6 +49,7 @@ SPACES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
         {"tiles": 64, "l2": "4MiB"},
         {**KPU, "memory.l2.capacity_byte": "64KiB"},
     ),
+    "what stays in the array": ("kpu_t256", {"dataflow": "ws"}, {"dataflow": "weight_stationary"}),
 }
 """Part, what is explored and the same as changes of single numbers."""
 
@@ -309,6 +310,8 @@ def test_a_picture_of_three(db: Session, tmp_path: Path) -> None:
         ({"vary": "bandwidth_byte_per_s=1GB/s"}, "several numbers have this name"),
         ({"vary": ["units=20", "tiles=40"]}, "two names mean the same number: units, tiles"),
         ({"vary": "dram=1GB/s:2GB/s:10001"}, "too many parts: 10001"),
+        ({"vary": "dataflow=ws"}, "no array of known shape: t4"),
+        ({"base": "tpu_v4", "vary": "dataflow=sideways"}, "unknown dataflow: sideways. There are input_stationary, output_stat"),
         ({"limit": "volume=100"}, "unknown limit: volume. There are area, energy, latency, memory, power, rest, usd"),
         ({"limit": "usd=5W"}, "not an amount: usd=5W. Units: USD"),
         ({"limit": "usd=1"}, "no part meets the limits: usd=1. part_usd is at least"),
@@ -400,6 +403,20 @@ def test_an_array_takes_its_peak_with_it(db: Session) -> None:
         assert found[128][name] == pytest.approx(same[name], rel=1e-12)
         assert found[256][name] == pytest.approx(as_it_is[name], rel=1e-12)
     assert found[128]["area_mm2"] < found[256]["area_mm2"]
+
+
+def test_every_dataflow_stands_beside_the_others(db: Session) -> None:
+    """A KPU of weight-, output- and input-stationary arrays, and as it is; each named in full once."""
+    asked: dict[str, Any] = {"base": "kpu_t256", "models": "small", "batch": 8, "precision": "int8", "every_point": True}
+    found = db.explore(vary="dataflow=ws,os,is,df,weight_stationary", **asked)
+    points = {p["dataflow"]: p for p in found.to_dicts()}
+    assert set(points) == {"weight_stationary", "output_stationary", "input_stationary", "wavefront"}
+    (as_it_is,) = db.explore(vary="tiles=256", **asked).to_dicts()
+    assert points["wavefront"]["latency_s"] == pytest.approx(as_it_is["latency_s"], rel=1e-12)
+    assert points["wavefront"]["energy_j"] == pytest.approx(as_it_is["energy_j"], rel=1e-12)
+    assert len({p["energy_j"] for p in points.values()}) > 2
+    # One reduction split over several tiles is what domain flow adds to results that stay.
+    assert points["output_stationary"]["latency_s"] >= points["wavefront"]["latency_s"]
 
 
 @pytest.mark.parametrize("memory", ["LPDDR5", "LPDDR9x4", "LPDDR5x0", "4"])

@@ -41,6 +41,12 @@ CHANGES = {
         " WHERE hardware = 't4' AND what = 'byte' AND key = 'dram';"
         "UPDATE hardware_power SET clock_fraction = 0.5 WHERE hardware = 'kpu_t64'",
     ),
+    "what stays in the arrays of two parts": (
+        {"kpu_t64.dataflow": "is", "tpu_v4.hardware.dataflow": "output_stationary"},
+        "kpu_t64.dataflow=is, tpu_v4.hardware.dataflow=output_stationary",
+        "UPDATE hardware SET dataflow = 'input_stationary' WHERE hardware = 'kpu_t64';"
+        "UPDATE hardware SET dataflow = 'output_stationary' WHERE hardware = 'tpu_v4'",
+    ),
 }
 """Numbers with their values, the name of the variant, and the statements of a plain client that say the same."""
 
@@ -114,6 +120,8 @@ def test_lists_of_values_make_every_combination(file: Path) -> None:
         ({"t4.clock_boost_hz": float("nan")}, "no part has such a number"),
         ({"t4.clock_boost_hz": -1.0}, "no part has such a number"),
         ({"nopart.sm.unit_count": 1}, "unknown part"),
+        ({"t4.dataflow": "ws"}, "unknown number of t4: dataflow"),
+        ({"tpu_v4.dataflow": "1"}, "unknown tpu_v4.dataflow: 1. There are input_stationary"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(change: dict[str, object], line: str, db: Session) -> None:

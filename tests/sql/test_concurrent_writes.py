@@ -22,7 +22,7 @@ WRITES = (
     "UPDATE hardware_memory SET bandwidth_byte_per_s = 2 * bandwidth_byte_per_s WHERE hardware = 'rtx4090'",
     "UPDATE hardware_power SET tdp_w = 2 * tdp_w WHERE hardware = 'tpu_v4'",
     "UPDATE efficiency SET half_work = 2 * half_work",
-    "DELETE FROM tiling_strategy WHERE family = 'kpu' AND candidate = 1",
+    "DELETE FROM tiling_strategy WHERE family = '*' AND candidate = 101",
     "UPDATE model SET default_sequence = 2",
 )
 """Statements on facts of parts, of runs and of both."""

@@ -51,7 +51,7 @@ RESTED_ON = {
     "hardware_memory": "hardware = 't4' OR level = 'dram'",
     "precision": "precision IN ('fp32', 'fp16', 'int8')",
     "scenario": "scenario_id = 9",
-    "tiling_strategy": "family IN (SELECT family FROM hardware) AND COALESCE(matrix_instruction = 'mma', TRUE)",
+    "tiling_strategy": "(family, candidate) IN (SELECT family, candidate FROM part_strategy)",
 }
 """Rows of a table that the answers rest on; all, of others."""
 

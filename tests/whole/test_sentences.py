@@ -34,7 +34,7 @@ QUERY = """
     JOIN part AS p USING (hardware)
     JOIN run_kernel AS k USING (model, backend, precision, batch, sequence, scenario_id, kernel_id)
     JOIN shape_step AS q USING (model, backend, precision, batch, sequence, scenario_id, shape_id, step_id)
-    LEFT JOIN tiling_strategy AS s ON s.family = p.family AND s.candidate = m.candidate
+    LEFT JOIN part_strategy AS s ON s.hardware = m.hardware AND s.candidate = m.candidate
     LEFT JOIN part_tile AS t ON t.hardware = m.hardware AND t.backend = m.backend
         AND t.compute_precision = q.compute_precision AND t.candidate = m.candidate
     WHERE m.hardware = ? AND m.sentence LIKE '%: %' AND m.batch IN (1, 8)
@@ -77,6 +77,10 @@ def losses(row: dict[str, Any]) -> dict[str, float]:
         streamed = math.ceil(m / row["divisor"])
         rows = m / (math.ceil(m / streamed) * max(streamed, row["matrix_array_rows"]))
         columns, depth = filled(n, row["matrix_array_columns"]), filled(k, row["matrix_array_rows"])
+    elif dataflow == "input_stationary":
+        streamed = math.ceil(n / row["divisor"])
+        columns = n / (math.ceil(n / streamed) * max(streamed, row["matrix_array_rows"]))
+        rows, depth = filled(m, row["matrix_array_columns"]), filled(k, row["matrix_array_rows"])
     elif dataflow == "query_block":
         columns = filled(n, row["tile_n"])
     else:

@@ -57,6 +57,8 @@ def one(bench: Bench, query: str, rows: list[Scenario]) -> Any:
         # The embedding and the output layer stay in 16 bits, as do norms.
         ("fp8", LAYERS * BLOCK + FP16 * (2 * EMBEDDED + NORMS)),
         ("w4a16", 4.15625 / 8 * LAYERS * BLOCK + FP16 * (2 * EMBEDDED + NORMS)),
+        # Half of the weights in 16 bits, each with an index of two.
+        ("sparse-fp16", 0.5 * (FP16 + 0.25) * LAYERS * BLOCK + FP16 * (2 * EMBEDDED + NORMS)),
         ("q8_0", 8.5 / 8 * (LAYERS * BLOCK + 2 * EMBEDDED) + FP16 * NORMS),
     ],
 )

@@ -11,13 +11,17 @@ from charz.schema import ddl, ranges
 from charz.schema.errors import CharzError, nearest_names, unknown_name
 from charz.schema.units import UNITS, ending
 
-from .axes import quantity
+from .axes import one_of, quantity
 from .parameters import Amount
 
 if TYPE_CHECKING:
     import duckdb
 
     from charz.schema.row import Row
+
+
+SHORT = {"ws": "weight_stationary", "os": "output_stationary", "is": "input_stationary", "df": "wavefront"}
+"""Short names of what stays in an array."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +37,18 @@ class PartField:
     is_count: bool
     bounds: tuple[float, float]
     """Least and most that it may be (`number_rule`)."""
+    words: tuple[str, ...] = ()
+    """What it may be where it is a word and no number."""
 
-    def value(self, given: Amount, name: str) -> float:
-        """A value of the number in SI units, `name` as the user calls it. Raises `CharzError` for one that cannot be."""
+    def value(self, given: Amount, name: str) -> float | str:
+        """A value of the number in SI units, or a word, `name` as the user calls it. Raises `CharzError` for one that cannot be."""
+        if self.words:
+            return self.word(str(given), name)
         return self.checked(quantity(given, self.unit, name), f"{name}={given}")
+
+    def word(self, given: str, name: str) -> str:
+        """The word that is meant, which may be short. Raises `CharzError` for none of those that it may be."""
+        return one_of(name, SHORT.get(given, given), self.words)
 
     def checked(self, value: float, text: str) -> float:
         """The value. Raises `CharzError` where no part has such a number."""
@@ -72,6 +84,17 @@ def part_fields(connection: duckdb.DuckDBPyConnection, hardware: str) -> list[Pa
         place = f"energy.{what}.{of}"
         found.append(PartField(place, ENERGY, energy, "value", ENERGY_UNITS[what], False, _bounds(rules, place)))
     return found
+
+
+def dataflow_field(connection: duckdb.DuckDBPyConnection, hardware: str) -> PartField | None:
+    """What stays in the arrays of a part; None of a part without."""
+    query = "SELECT array_rows * array_columns > 1 FROM part WHERE hardware = ?"
+    ((has_array,),) = connection.execute(query, [hardware]).fetchall()
+    query = "SELECT DISTINCT dataflow FROM tiling_strategy WHERE family = '*' ORDER BY 1"
+    words = tuple(word for (word,) in connection.execute(query).fetchall())
+    key = (("hardware", hardware),)
+    field = PartField("hardware.dataflow", "hardware", key, "dataflow", "", False, (-math.inf, math.inf), words)
+    return field if has_array else None
 
 
 def _bounds(rules: Mapping[ranges.Place, ranges.Bounds], place: str) -> ranges.Bounds:

@@ -45,6 +45,7 @@ X, SCALE, NORMED, WEIGHT, BIAS, PRODUCT, ACTIVE, TOTAL = range(8)
         ("fp8", ["bf16", "bf16", "bf16", "fp8_e4m3", "bf16", "bf16", "bf16", "bf16"]),
         ("w8a16", ["fp16", "fp16", "fp16", "int8", "fp16", "fp16", "fp16", "fp16"]),
         ("w4a16", ["fp16", "fp16", "fp16", "int4_g128", "fp16", "fp16", "fp16", "fp16"]),
+        ("sparse-fp16", ["fp16", "fp16", "fp16", "fp16_2of4", "fp16", "fp16", "fp16", "fp16"]),
     ],
 )
 def test_types_in_memory(block, rules, policy, expected):
@@ -58,6 +59,7 @@ def test_types_in_memory(block, rules, policy, expected):
         ("amp-bf16", ["fp32", "bf16", "bf16", "fp32"]),
         ("int8", ["fp16", "int8", "fp16", "fp16"]),
         ("w4a16", ["fp16", "fp16", "fp16", "fp16"]),
+        ("sparse-bf16", ["bf16", "bf16_sparse", "bf16", "bf16"]),
     ],
 )
 def test_types_of_arithmetic(block, rules, policy, expected):

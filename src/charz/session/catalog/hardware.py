@@ -29,6 +29,12 @@ AnyPart = Annotated[str, Text("Part, by id or any other name it has.")]
 
 _FACTS = ("name", "vendor", "family", "market", "architecture", "form_factor", "status", "origin", "note")
 
+_PART = f"""
+    SELECT hardware, {", ".join(f"h.{fact}" for fact in _FACTS)}, p.dataflow
+    FROM hardware AS h JOIN part AS p USING (hardware) WHERE hardware = ?
+"""
+"""What is said of a part in words; its dataflow is its family's where it states none."""
+
 _NUMBERS = ("field", "value", "unit", "standing", "is_edited", "follows_edit", "formula")
 
 _SOURCES = ("confidence", "source_id", "derivation_rule", "note", "locator")
@@ -91,11 +97,7 @@ class Hardware:
         connection = self.session.catalog()
         hardware = resolve(connection, part)
         if section == "part":
-            return of_query(
-                connection.sql(
-                    f"SELECT hardware, {', '.join(_FACTS)} FROM hardware WHERE hardware = ?", params=[hardware]
-                )
-            )
+            return of_query(connection.sql(_PART, params=[hardware]))
         if section == "conflicts":
             query = "SELECT field, values_by_source, chosen, reason FROM hardware_conflict WHERE hardware = ? ORDER BY field"
             return of_query(connection.sql(query, params=[hardware]), "hardware_conflict")
@@ -307,10 +309,18 @@ def _known(connection: duckdb.DuckDBPyConnection) -> Catalog:
     """What a part is checked against, as the database has it: names of parts, sources, families, formats and what numbers can be."""
     from charz.hardware_catalog.loader import Catalog
     from charz.hardware_catalog.sync import stored
-    from charz.schema.catalog import Confidence, HardwareAlias, HardwareFamily, NumberRule, Precision, Source
+    from charz.schema.catalog import (
+        Confidence,
+        HardwareAlias,
+        HardwareFamily,
+        NumberRule,
+        Precision,
+        Source,
+        TilingStrategy,
+    )
     from charz.schema.catalog import Hardware as Part
 
-    row_types = (Part, HardwareAlias, HardwareFamily, Precision, Source, Confidence, NumberRule)
+    row_types = (Part, HardwareAlias, HardwareFamily, Precision, Source, Confidence, NumberRule, TilingStrategy)
     return Catalog({row_type: stored(connection, row_type) for row_type in row_types})
 
 

@@ -13,7 +13,7 @@ from charz.schema.errors import CharzError
 from charz.schema.units import UNITS
 
 from ..parameters import Amount
-from ..part_fields import PartField, named, part_fields
+from ..part_fields import PartField, dataflow_field, named, part_fields
 
 if TYPE_CHECKING:
     import duckdb
@@ -29,8 +29,8 @@ UNIT_NAMES = ("tiles", "units")
 GEOMETRIC = frozenset({"", "byte", "byte/s", "Hz", "ops/s"})
 """Units of numbers whose steps are ratios: counts, sizes and rates."""
 
-MEMORY, ARRAY = "memory", "array"
-"""Short names of the kind and number of memory channels, and of the side of the arrays."""
+MEMORY, ARRAY, DATAFLOW = "memory", "array", "dataflow"
+"""Short names of the kind and number of memory channels, of the side of the arrays, and of what stays in them."""
 
 CHANNELS = re.compile(r"(\w+)x([1-9]\d{0,3})")
 """Kind and number of channels, e.g. `LPDDR5x4`."""
@@ -59,7 +59,7 @@ class Axis:
     def column(self) -> str:
         """Name of its column: with the unit in its ending."""
         plain = re.sub(r"\W", "_", self.name)
-        if self.name in (MEMORY, ARRAY):
+        if self.name in (MEMORY, ARRAY, DATAFLOW):
             return plain
         unit = next((end for end, unit in UNITS.items() if unit == self.part_fields[0].unit), "")
         return plain if plain.endswith(unit) else f"{plain}{unit}"
@@ -147,6 +147,7 @@ class _Resolver:
     def __init__(self, connection: duckdb.DuckDBPyConnection, base: str) -> None:
         self.base = base
         self.known = part_fields(connection, base)
+        self.dataflow = dataflow_field(connection, base)
         query = "SELECT cluster, unit_count, clock_boost_hz FROM hardware_cluster WHERE hardware = ? ORDER BY cluster"
         rows = connection.execute(query, [base]).fetchall()
         self.clusters = {self._field(f"cluster.{cluster}.unit_count"): count for cluster, count, _ in rows}
@@ -178,6 +179,10 @@ class _Resolver:
         """What a name means, and the values it takes."""
         if name == MEMORY and "dram" in self.levels:
             return self._memory(given)
+        if name == DATAFLOW:
+            if self.dataflow is None:
+                raise CharzError("no array of known shape", self.base, next="TPUs and KPUs have one, and parts with array_rows")
+            return _words(given, self.dataflow)
         found, shared = self._meaning(name)
         values = _values(given, name, found[0])
         if name in UNIT_NAMES and values[0] < len(found):
@@ -241,8 +246,15 @@ class _Resolver:
         return next(part_field for part_field in self.known if part_field.field == field)
 
     def _short(self) -> tuple[str, ...]:
-        arrays = [ARRAY] if self.arrays else []
+        arrays = [*([ARRAY] if self.arrays else []), *([DATAFLOW] if self.dataflow else [])]
         return (*UNIT_NAMES, *(["clock"] if self.clocks else []), *arrays, MEMORY, *self.levels)
+
+
+def _words(given: str | Sequence[Amount], part_field: PartField) -> Axis:
+    """An axis of words, each as it may be written in full."""
+    texts = [str(text).strip() for text in (given.split(",") if isinstance(given, str) else given)]
+    words = dict.fromkeys(part_field.word(text, DATAFLOW) for text in texts)
+    return Axis(DATAFLOW, (part_field,), lambda value, _: [value], tuple(words))
 
 
 def _same(value: float, _: int) -> Sequence[float]:

@@ -76,8 +76,8 @@ class Explore(Core):
             design_space.Given,
             Text(
                 "NAME=LOW:HIGH, NAME=LOW:HIGH:COUNT or NAME=a,b,c, again for each. NAME is a field of `charz hardware show` or,"
-                " of the whole part: tiles or units, clock, array (rows and columns), a level for its size (l2), dram or LEVEL.bandwidth"
-                " for its rate, memory for kind and channels (LPDDR5x4).",
+                " of the whole part: tiles or units, clock, array (rows and columns), dataflow (ws, os, is, df: what stays in the"
+                " array), a level for its size (l2), dram or LEVEL.bandwidth for its rate, memory for kind and channels (LPDDR5x4).",
                 taken=list[str],
             ),
         ],

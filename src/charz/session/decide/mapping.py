@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from charz.schema.errors import CharzError, unknown_name
 
+from .. import part_fields
 from ..answer import Rows, answer
 from ..axes import names, one_of
 from ..core import Core
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 GOALS = {"edp": "edp_js", "time": "latency_s", "energy": "energy_j"}
 """What the best nest has the least of."""
 
-SHORT = {"ws": "weight_stationary", "os": "output_stationary", "is": "input_stationary", "df": "wavefront", "rs": ROWS}
+SHORT = {**part_fields.SHORT, "rs": ROWS}
 
 COLUMNS = (
     "product", "stands", "dataflow", "product_count", "m", "n", "k", "gemm_count", "outer_tile", "outer_kept", "inner_tile",
@@ -197,10 +198,8 @@ def _room(scoped: Scoped, keys: Mapping[str, Any], found: Sequence[Mapping[str, 
 
 def _chosen(scoped: Scoped, keys: Mapping[str, Any]) -> dict[Sizes, tuple[str, Sizes]]:
     """Dataflow and tile that each product runs with, by its sizes; of those without a tile none."""
-    (part,) = scoped.records("SELECT family FROM part WHERE hardware = ?", [keys["hardware"]])
-    flows = dict(
-        scoped.execute("SELECT candidate, dataflow FROM tiling_strategy WHERE family = ?", [part["family"]]).fetchall()
-    )
+    query = "SELECT candidate, dataflow FROM part_strategy WHERE hardware = ?"
+    flows = dict(scoped.execute(query, [keys["hardware"]]).fetchall())
     found: dict[Sizes, tuple[str, Sizes]] = {}
     for row in scoped.records("SELECT * FROM mapped_step WHERE tile_m IS NOT NULL ORDER BY kernel_id, step_id"):
         if flows[row["candidate"]] in DATAFLOWS:

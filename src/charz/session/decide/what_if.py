@@ -14,7 +14,7 @@ from ..answer import Asked, Rows, answer
 from ..axes import names
 from ..core import Core
 from ..parameters import Amount, Text
-from ..part_fields import PartField, named, part_fields
+from ..part_fields import PartField, dataflow_field, named, part_fields
 from . import model_sizes
 
 if TYPE_CHECKING:
@@ -218,7 +218,9 @@ class WhatIf(Core):
             next = "write e.g. rtx4090.sm.unit_count=256, `charz hardware show PART` lists fields"
             raise CharzError("not a number of a part", name, next=next)
         hardware = self.part_name(part)
-        return named(part_fields(self.connection(), hardware), hardware, field)
+        connection = self.connection()
+        word = dataflow_field(connection, hardware)
+        return named([*part_fields(connection, hardware), *([word] if word else [])], hardware, field)
 
 
 def _answered(session: Core, method: str, *arguments: Any, **options: Any) -> Rows:
@@ -229,6 +231,6 @@ def _answered(session: Core, method: str, *arguments: Any, **options: Any) -> Ro
     return asked.rows(owner, *arguments, **options)
 
 
-def _values(given: Value, name: str, part_field: PartField) -> list[tuple[str, float]]:
-    """Each value as it was written, and in SI units."""
+def _values(given: Value, name: str, part_field: PartField) -> list[tuple[str, float | str]]:
+    """Each value as it was written, and in SI units or in full."""
     return [(model_sizes.shown(one), part_field.value(one, name)) for one in model_sizes.given("number", name, given)]

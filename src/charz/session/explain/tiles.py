@@ -31,11 +31,10 @@ def offer(scoped: Scoped, text: str) -> int:
     connection = scoped.prepared("part")
     strategies = stored(connection, "tiling_strategy")
     query = f"""
-        SELECT s.family, MIN(s.candidate), (SELECT MAX(candidate) + 1 FROM {strategies} WHERE family = s.family)
-        FROM {strategies} AS s
-        JOIN part AS h ON h.family = s.family AND COALESCE(s.matrix_instruction = h.matrix_instruction, TRUE)
-        WHERE s.dataflow NOT IN ('direct', 'query_block')
-        GROUP BY s.family
+        SELECT family, MIN(candidate), (SELECT MAX(candidate) + 1 FROM {strategies})
+        FROM part_strategy
+        WHERE dataflow NOT IN ('direct', 'query_block')
+        GROUP BY family
     """
     ((family, first, number),) = connection.execute(query).fetchall()
     connection.execute(

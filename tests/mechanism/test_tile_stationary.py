@@ -1,4 +1,4 @@
-"""An array that holds weights of its own size while rows stream through."""
+"""An array that holds weights of its own size while rows stream through, or inputs while columns do."""
 
 from __future__ import annotations
 
@@ -87,3 +87,65 @@ def test_each_term(
 ) -> None:
     """What one number changes."""
     check("tile_step", expected, shape_step=STEP | step, part_tile=TILE | tile)
+
+
+def test_inputs_stay(check: Callable[..., None]) -> None:
+    """The product turned about: ten rows take two arrays of eight columns, the reduction of 6 two of four rows; all 20 columns
+    stream."""
+    expected = {
+        "tile_m": 8.0,
+        "tile_n": 20.0,
+        "tile_k": 4.0,
+        "tile_count": 4.0,
+        "waves": 1.0,
+        # One wave of max(20, 4) cycles, and 10 to fill: 30 at 50 a second.
+        "ideal_s": 0.6,
+        "pipelining_fraction": 20 / 30,
+        # Inputs of 10 x 6 once, weights of 6 x 20 for each of two tiles of rows.
+        "reload_byte": 60.0 + 240.0,
+        # Two stages of 8 x 4 and 4 x 20 elements, and 8 x 20 results of 4 bytes.
+        "tile_byte": 2 * 112 + 640.0,
+    }
+    check("tile_step", expected, shape_step=STEP, part_tile=TILE | {"dataflow": "input_stationary"})
+
+
+@pytest.mark.parametrize(
+    ("tile", "expected"),
+    [
+        # Ten columns a part, twice as many tiles: two waves of ten.
+        pytest.param({"divisor": 2.0}, {"tile_n": 10.0, "tile_count": 8.0, "ideal_s": 0.6}, id="parts of the columns"),
+        # Five columns stay beside the inputs: inputs come again for each of four parts.
+        pytest.param({"held_rows": 5.0}, {"tile_n": 5.0, "reload_byte": 240.0 + 240.0}, id="columns held"),
+        # Tiles of 5 x 10 x 3: two by two by two.
+        pytest.param(
+            {"listed_m": 5.0, "listed_n": 10.0, "listed_k": 3.0},
+            {"tile_m": 5.0, "tile_n": 10.0, "tile_k": 3.0, "tile_count": 8.0},
+            id="listed sizes",
+        ),
+    ],
+)
+def test_each_term_of_inputs(check: Callable[..., None], tile: dict[str, object], expected: dict[str, object]) -> None:
+    check("tile_step", expected, shape_step=STEP, part_tile=TILE | {"dataflow": "input_stationary"} | tile)
+
+
+MOVED = TILE | {"is_staged": True, "load_unit_byte_per_s": 10.0, "stream_unit_byte_per_s": 20.0}
+"""Software moves every byte."""
+
+
+def test_where_software_moves_every_byte(check: Callable[..., None]) -> None:
+    """Six tiles on four units, two turns: one unit takes both folds of the depth, so that partial results meet there."""
+    expected = {
+        # As before, and 10 x 20 results.
+        "reload_byte": 300.0 + 200.0,
+        # Three of four units are busy on average: 6 tiles in 2 turns of 10 bytes a second each.
+        "reload_s": 500 / 30,
+        # 10 x 6 for each of three column tiles, 6 x 20 once, 200 results, and as many out and in again, 4 bytes each.
+        "stream_byte": 180.0 + 120.0 + 200.0 + 1600.0,
+        "stream_s": 2100 / 60,
+    }
+    check("tile_step", expected, shape_step=STEP, part_tile=MOVED)
+    # On six units each tile has its own: partial results cross from one to another.
+    check("tile_step", {"reload_byte": 500.0 + 1600.0}, shape_step=STEP, part_tile=MOVED | {"tile_unit_count": 6.0})
+    # Inputs stay: 20 x 6 for each of two tiles of rows, 10 x 6 once; one turn on four units, so that halves of the depth cross.
+    expected = {"reload_byte": 300.0 + 200.0 + 1600.0, "stream_byte": 240.0 + 60.0 + 200.0 + 1600.0}
+    check("tile_step", expected, shape_step=STEP, part_tile=MOVED | {"dataflow": "input_stationary"})

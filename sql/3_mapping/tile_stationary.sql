@@ -1,0 +1,130 @@
+-- Arrays that hold an operand of their own size while the other streams through, max(M, rows) cycles a pass: weights while rows
+-- stream (TPU; kpu_dft), or inputs while columns do, which is the same with rows and columns of the product changed about
+-- (SCALE-Sim). Where software moves every byte (`is_staged`) results leave through the tile memory, and partial ones meet there:
+-- those of one column of tiles on one unit, as far as it has turns for them, else on their way to another. What no array computes
+-- goes to `tile_direct`.
+-- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, step_id, candidate
+CREATE VIEW tile_stationary AS
+WITH sized_tiles AS (
+    SELECT
+        s.model,
+        s.backend,
+        s.precision,
+        s.batch,
+        s.sequence,
+        s.scenario_id,
+        s.shape_id,
+        g.hardware,
+        s.step_id,
+        s.is_product,
+        s.product_count,
+        g.candidate,
+        g.is_matrix,
+        g.executed_precision,
+        g.strategy,
+        g.tile_unit_count,
+        g.peak_ops_per_s,
+        g.unit_ops_per_s,
+        g.op_j,
+        s.flops,
+        s.m,
+        s.n,
+        s.k,
+        s.gemm_count,
+        g.element_byte,
+        g.stages,
+        g.is_staged,
+        g.tile_memory_byte_per_s,
+        g.load_unit_byte_per_s,
+        g.stream_unit_byte_per_s,
+        g.array_clock_hz * g.filled_fraction AS cycle_hz,
+        g.matrix_array_rows,
+        g.matrix_array_columns,
+        g.held_rows,
+        g.divisor,
+        g.wave_quantization_fraction,
+        g.dataflow = 'input_stationary' AS holds_input,
+        -- What streams, and what lies along the columns of the array.
+        CASE WHEN holds_input THEN s.n ELSE s.m END AS stream_size,
+        CASE WHEN holds_input THEN s.m ELSE s.n END AS column_size,
+        CASE WHEN holds_input THEN g.listed_n ELSE g.listed_m END AS listed_stream,
+        CASE WHEN holds_input THEN g.listed_m ELSE g.listed_n END AS listed_columns,
+        CASE WHEN g.listed_k > 0e0 THEN g.listed_k ELSE g.matrix_array_rows END AS tile_k
+    FROM shape_step AS s
+    INNER JOIN part_tile AS g
+        ON g.backend = s.backend AND g.compute_precision = s.compute_precision
+        AND g.dataflow IN ('weight_stationary', 'input_stationary')
+    WHERE s.is_product AND g.overflowing_level IS NULL
+),
+
+counted_tiles AS (
+    SELECT
+        *,
+        CASE WHEN listed_stream > 0e0 THEN LEAST(listed_stream, stream_size) ELSE CEIL(stream_size / NULLIF(divisor, 0e0)) END
+            AS streamed,
+        -- What stays beside the array; a longer stream reads the held operand again (LEAST passes over nulls).
+        LEAST(streamed, held_rows) AS held_stream,
+        CASE WHEN listed_columns > 0e0 THEN listed_columns ELSE matrix_array_columns END AS held_columns,
+        CEIL(k / NULLIF(tile_k, 0e0)) AS depth_folds,
+        CEIL(column_size / NULLIF(held_columns, 0e0)) AS column_folds,
+        gemm_count * depth_folds * column_folds * CEIL(stream_size / NULLIF(streamed, 0e0)) AS tile_count
+    FROM sized_tiles
+),
+
+waved_tiles AS (
+    SELECT
+        *,
+        CEIL(tile_count / NULLIF(tile_unit_count, 0e0)) AS waves,
+        wave_count(waves, tile_count, tile_unit_count, wave_quantization_fraction) * GREATEST(streamed, matrix_array_rows) AS streaming_cycles,
+        matrix_array_rows + matrix_array_columns - 2e0 AS fill_cycles
+    FROM counted_tiles
+)
+
+SELECT
+    * EXCLUDE (
+        is_staged, tile_memory_byte_per_s, load_unit_byte_per_s, stream_unit_byte_per_s, cycle_hz, matrix_array_rows, matrix_array_columns,
+        held_rows, divisor, wave_quantization_fraction, holds_input, stream_size, column_size, listed_stream, listed_columns, tile_k,
+        streamed, held_stream, held_columns, depth_folds, column_folds, tile_count, waves, streaming_cycles, fill_cycles
+    ),
+    -- Rows of the tile; null where no tile is cut.
+    CASE WHEN holds_input THEN held_columns ELSE held_stream END AS tile_m,
+    -- Columns of the tile; null where no tile is cut.
+    CASE WHEN holds_input THEN held_stream ELSE held_columns END AS tile_n,
+    -- Depth of the tile; null where no tile is cut.
+    tile_k,
+    -- Tiles, or blocks of threads.
+    tile_count,
+    -- Rounds in which all tiles are done.
+    waves,
+    -- Share of the tile's time in which the pipeline is full.
+    streaming_cycles / NULLIF(streaming_cycles + fill_cycles, 0e0) AS pipelining_fraction,
+    -- Tiles that a unit takes together.
+    1e0 AS unit_tile_count,
+    -- Results that the tile keeps next to its unit; null where it keeps all, in single precision. [byte]
+    CAST(NULL AS DOUBLE) AS kept_result_byte,
+    -- Rate at which all units' tiles are loaded together; null when unknown. [byte/s]
+    CASE WHEN is_staged THEN load_unit_byte_per_s * tile_count / NULLIF(waves, 0e0) ELSE tile_memory_byte_per_s END
+        AS load_byte_per_s,
+    -- Bytes that cross the border of the tile memory besides operands: where software moves them results, and partial ones
+    -- of a column of tiles that more than one unit has, out and in. [byte]
+    CASE
+        WHEN is_staged
+            THEN gemm_count * m * n * (element_byte + 8e0 * (CEIL(depth_folds / NULLIF(waves, 0e0)) - 1e0))
+        ELSE 0e0
+    END AS carried_byte,
+    -- Bytes that stream from the tile memory to the arithmetic and back, where software moves them: the streamed operand once a
+    -- fold of columns, the held one once a part of the stream, results, and partial ones between folds of the depth. [byte]
+    CASE
+        WHEN is_staged
+            THEN gemm_count * (
+                element_byte * k * (
+                    stream_size * column_folds + column_size * CEIL(stream_size / NULLIF(streamed, 0e0))
+                ) + m * n * (element_byte + 8e0 * (depth_folds - 1e0))
+            )
+        ELSE 0e0
+    END AS stream_byte,
+    -- Rate at which all units draw them together; null when unknown. [byte/s]
+    CASE WHEN is_staged THEN stream_unit_byte_per_s * tile_count / NULLIF(waves, 0e0) END AS stream_byte_per_s,
+    -- Time of its tiles, filled and drained, with no other bound. [s]
+    (streaming_cycles + fill_cycles) / NULLIF(cycle_hz, 0e0) AS tiled_s
+FROM waved_tiles
