@@ -43,7 +43,7 @@ ALLOWED = {
     "management": ("hardware", "software"),
     "level": ("register", "scratchpad", "l1", "l2", "l3", "dram"),
     "unit": ("vector", "matrix"),
-    "overhead": ("kernel_gap", "launch", "memory_latency", "team"),
+    "overhead": ("kernel_gap", "launch", "memory_latency", "norm_block", "team"),
     "mesh": ("unit", "die", "element"),
     "energy_scope": ("board", "chip"),
     "what": ("op", "byte", "static"),

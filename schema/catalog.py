@@ -333,13 +333,14 @@ class HardwareOverhead(Row):
     """Part it belongs to."""
     overhead: str
     """`kernel_gap` (device time between two dependent kernels), `launch` (host to device), `memory_latency` (an access
-    that another waits for) or `team` (the threads of all units begin and end a kernel together)."""
+    that another waits for), `norm_block` (a block of PyTorch's own GPU kernel of a layer norm, of a short row) or `team` (the threads of all units begin and end a kernel together)."""
     overhead_s: Annotated[
         float,
         Possible(0, HUGE),
         Plausible(1e-8, 1e-3),
         Plausible(5e-8, 1e-4, of="kernel_gap"),
         Plausible(1e-9, 1e-5, of="memory_latency"),
+        Plausible(1e-8, 1e-4, of="norm_block"),
         Plausible(1e-7, 1e-2, of="team"),
     ]
     """Its length. [s]"""
@@ -1055,7 +1056,6 @@ class LibraryConstant(Row):
         Plausible(16, 1e5, of="allocator_block_byte"),
         Plausible(16, 1e6, of="native_convolution_elements"),
         Plausible(32, 1024, of="norm_block_threads"),
-        Plausible(0.5, 100, of="norm_block_accesses"),
         Plausible(1000, 2e5, of="owned_h"),
     ]
     """Its value, in `unit`."""

@@ -13,6 +13,7 @@ overheads AS (
         hardware,
         MAX(CASE WHEN overhead = 'kernel_gap' THEN overhead_s END) AS kernel_gap_s,
         MAX(CASE WHEN overhead = 'memory_latency' THEN overhead_s END) AS memory_latency_s,
+        MAX(CASE WHEN overhead = 'norm_block' THEN overhead_s END) AS norm_block_s,
         MAX(CASE WHEN overhead = 'team' THEN overhead_s END) AS team_overhead_s
     FROM part_overhead
     GROUP BY hardware
@@ -81,6 +82,8 @@ SELECT
     COALESCE(g.kernel_gap_s, 0e0) AS part_kernel_gap_s,
     -- Time of one access to main memory that another waits for; 0 when the part states none. [s]
     COALESCE(g.memory_latency_s, 0e0) AS memory_latency_s,
+    -- Time of a block of a layer norm of PyTorch's own GPU kernel, of a short row; null when nothing is known of it. [s]
+    g.norm_block_s,
     -- Time in which a team of threads of all units begins and ends; 0 when the part states none. [s]
     COALESCE(g.team_overhead_s, 0e0) AS team_overhead_s,
     -- Clock share of the default power mode.

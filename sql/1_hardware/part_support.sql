@@ -79,9 +79,9 @@ SELECT
     h.unit_dram_byte_per_s,
     h.tdp_w,
     h.memory_latency_s,
-    -- Time that a row of a normalization takes of the part: that of its block's accesses, over all blocks that are resident
-    -- together; null where threads are unknown. [s]
-    na.value * h.memory_latency_s / NULLIF(h.unit_count * FLOOR(h.unit_thread_count / NULLIF(nt.value, 0e0)), 0e0) AS norm_row_s,
+    -- Time that a row of a normalization takes of the part: that of its block, over all blocks that are resident together; null
+    -- where threads are unknown. [s]
+    h.norm_block_s / NULLIF(h.unit_count * FLOOR(h.unit_thread_count / NULLIF(nt.value, 0e0)), 0e0) AS norm_row_s,
     h.team_overhead_s,
     h.dram_j_per_byte,
     h.cache_j_per_byte,
@@ -114,5 +114,4 @@ LEFT JOIN missing_efficiency AS e ON e.hardware = s.hardware AND e.backend = s.b
 LEFT JOIN faulty_rules AS d ON d.kind = 'backend_support' AND d.row_key = s.support_row
 LEFT JOIN faulty_tiles AS t ON t.hardware = s.hardware
 CROSS JOIN faulty_grains AS g
-INNER JOIN library_constant AS na ON na.library_constant = 'norm_block_accesses'
 INNER JOIN library_constant AS nt ON nt.library_constant = 'norm_block_threads'

@@ -103,7 +103,7 @@ def test_every_part_can_be_costed(catalog: Catalog, shipped: duckdb.DuckDBPyConn
         assert dram["capacity_byte"] and dram["bandwidth_byte_per_s"], name
         assert sum(mode["is_default"] for mode in power) == 1, name
         assert all(mode["tdp_w"] is None or mode["tdp_w"] > 0 for mode in power), name
-        wanted = {"kernel_gap", "launch"} | {"gpu": {"memory_latency"}, "cpu": {"team"}}.get(part.family, set())
+        wanted = {"kernel_gap", "launch"} | {"gpu": {"memory_latency", "norm_block"}, "cpu": {"team"}}.get(part.family, set())
         assert {row["overhead"] for row in overheads} == wanted, name
         keys = {(row["what"], row["key"]) for row in energy}
         assert ("static", "chip") in keys, name

@@ -146,7 +146,7 @@ def test_power_mode_overheads_and_energy(check: Callable[..., None]) -> None:
         {"mode": "default", "is_default": True, "tdp_w": 15.0, "clock_fraction": 0.5},
         {"mode": "maxn", "is_default": False, "tdp_w": 60.0, "clock_fraction": 1.0},
     ]
-    seconds = {"kernel_gap": 1e-6, "memory_latency": 5e-7, "team": 2e-6}
+    seconds = {"kernel_gap": 1e-6, "memory_latency": 5e-7, "norm_block": 3e-6, "team": 2e-6}
     overheads = [{"overhead": name, "overhead_s": overhead_s} for name, overhead_s in seconds.items()]
     energies = [
         {"what": what, "key": key, "value": value, "scope": "board", "confidence": confidence}
@@ -161,6 +161,7 @@ def test_power_mode_overheads_and_energy(check: Callable[..., None]) -> None:
         "clock_fraction": 0.5,
         "part_kernel_gap_s": 1e-6,
         "memory_latency_s": 5e-7,
+        "norm_block_s": 3e-6,
         "team_overhead_s": 2e-6,
         "dram_j_per_byte": 4.0,
         "cache_j_per_byte": 2.0,

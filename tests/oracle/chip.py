@@ -47,15 +47,15 @@ class Chip:
         boosts = [c["clock_boost_hz"] for c in self.clusters if c["clock_boost_hz"] is not None]
         self.clock_hz = max(boosts) * self.clock_fraction if boosts else None
         overheads = {o["overhead"]: o["overhead_s"] for o in facts.where("part_overhead", hardware=hardware)}
-        self.gap_s, self.latency_s, self.team_s = (
-            overheads.get(o, 0.0) for o in ("kernel_gap", "memory_latency", "team")
+        self.gap_s, self.latency_s, self.norm_block_s, self.team_s = (
+            overheads.get(o, 0.0) for o in ("kernel_gap", "memory_latency", "norm_block", "team")
         )
         limits = facts.where("cuda_limit", compute_capability=self.row["compute_capability"])
         self.instruction = limits[0]["matrix_instruction"] if limits else "mma"
         self.norm_row_s = 0.0
         if limits:
             blocks = self.units * (limits[0]["threads_per_sm"] // facts.constant("norm_block_threads"))
-            self.norm_row_s = facts.constant("norm_block_accesses") * self.latency_s / blocks
+            self.norm_row_s = self.norm_block_s / blocks
         self.levels = {m["level"]: m for m in facts.where("part_memory", hardware=hardware)}
         # Processors and domain-flow parts tile for a unit's own second level, behind a first that operands stream through;
         # the others for the memory beside their units.

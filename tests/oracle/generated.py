@@ -350,7 +350,7 @@ def parts(draw: st.DrawFn, family: str) -> list[Row]:
             )
         )
     if draw(st.booleans()):
-        for overhead in ("kernel_gap", "memory_latency", "team"):
+        for overhead in ("kernel_gap", "memory_latency", "norm_block", "team"):
             made.append(HardwareOverhead(hardware=part_id, overhead=overhead, overhead_s=draw(rate(1e-7, 1e-5))))
     if draw(st.booleans()):
         ratio = draw(rate(0.2, 20))

@@ -194,11 +194,16 @@ def answers(
     yield from evaluated(exported, sail, tmp_path_factory.mktemp("given"), whole)
 
 
-def evaluated(exported: Exported, sail: Any, folder: Path, whole: Sequence[str]) -> Iterator[Answers]:
-    """Every model made on an engine from the exported rows; then, in order, evaluated from the rows that it gave for those it
-    reads: each once. `whole` names those evaluated in one statement besides."""
+def evaluated(
+    exported: Exported, sail: Any, folder: Path, whole: Sequence[str], *, is_stacked: bool = True
+) -> Iterator[Answers]:
+    """Every model made on an engine from the exported rows (not where views are not to be stacked on views); then, in order,
+    evaluated from the rows that it gave for those it reads: each once. `whole` names those evaluated in one statement besides."""
     refused: dict[str, str] = {}
+    models = {model.name for model in exported.models}
     for statement in exported.statements:
+        if statement.name in models and not is_stacked:
+            continue
         _attempt(refused, statement.name, partial(sail.sql, statement.text))
     texts = {statement.name: statement.text for statement in exported.statements}
     with duckdb.connect() as duck:
