@@ -87,10 +87,7 @@ def main() -> None:
 
 def report(rows: pl.DataFrame, known: dict[tuple[str, str], np.ndarray], markdown: Path | None) -> None:
     """Print the tables of scored rows under these host times, or write them to a page."""
-    rows = rows.with_columns(latency_s=with_host(rows, known))
-    rows = rows.with_columns(
-        is_contradicted=pl.col("measured_s").max().over(SAME) > CONTRADICTION * pl.col("measured_s").min().over(SAME)
-    )
+    rows = judged(rows, known)
     kept = rows.filter("fits", ~pl.col("is_contradicted"))
     tables = [
         ("By source, engine and devices", errors.table(kept, ["source", "backend", "version", "is_node"])),
@@ -114,6 +111,12 @@ def report(rows: pl.DataFrame, known: dict[tuple[str, str], np.ndarray], markdow
         return
     for heading, table in tables:
         print(heading, table, sep="\n")
+
+
+def judged(rows: pl.DataFrame, known: dict[tuple[str, str], np.ndarray]) -> pl.DataFrame:
+    """Scored rows with their times under these host times, and whether their source contradicts them."""
+    is_contradicted = pl.col("measured_s").max().over(SAME) > CONTRADICTION * pl.col("measured_s").min().over(SAME)
+    return rows.with_columns(latency_s=with_host(rows, known)).with_columns(is_contradicted=is_contradicted)
 
 
 def measured(folder: Path, db: Session) -> pl.DataFrame:
@@ -152,24 +155,24 @@ def scored(db: Session, rows: pl.DataFrame) -> pl.DataFrame:
     """Every row with `measured_s`, and with the time of its kernels `kernel_s` and the numbers of steps, samples and prompts by
     which an engine's host time counts."""
     known = factors(db)
-    planned = [list(_plan(row)) for row in rows.iter_rows(named=True)]
+    planned = [list(plan(row)) for row in rows.iter_rows(named=True)]
     wanted: dict[tuple[str, str, str], set[tuple[object, ...]]] = {}
     parts: dict[tuple[str, str, str], set[str]] = {}
-    for row, plan in zip(rows.iter_rows(named=True), planned, strict=True):
+    for row, runs in zip(rows.iter_rows(named=True), planned, strict=True):
         key = row["model"], row["backend"], row["precision"]
         parts.setdefault(key, set()).add(row["hardware"])
-        for run, _ in plan:
+        for run, _ in runs:
             wanted.setdefault(key, set()).add((*run, row["version"], row["kv"], row["devices"]))
     found: dict[tuple[object, ...], tuple[float | None, float, float, float]] = {}
-    for (model, backend, precision), runs in wanted.items():
-        ordered = sorted(runs, key=repr)
+    for (model, backend, precision), asked in wanted.items():
+        ordered = sorted(asked, key=repr)
         for start in range(0, len(ordered), RUNS_AT_ONCE):
             chunk = ordered[start : start + RUNS_AT_ONCE]
             found.update(_times(db, model, backend, precision, sorted(parts[model, backend, precision]), chunk))
     result = []
-    for row, plan in zip(rows.iter_rows(named=True), planned, strict=True):
+    for row, runs in zip(rows.iter_rows(named=True), planned, strict=True):
         kernel_s, counts, fits = 0.0, np.zeros(3), True
-        for run, count in plan:
+        for run, count in runs:
             key = (
                 row["model"],
                 row["hardware"],
@@ -194,8 +197,9 @@ def scored(db: Session, rows: pl.DataFrame) -> pl.DataFrame:
     columns = ["kernel_s", "steps", "samples", "prompts", "fits", "measured_s"]
     frame = pl.DataFrame(result, schema=columns, orient="row")
     kept = rows.select(
-        "row_id", "source", *CASE, "task", "quantity", "batch", "input_tokens", "output_tokens", "hardware_norm"
-    )
+        "row_id", "source", *CASE, "task", "quantity", "batch", "input_tokens", "output_tokens", "context",
+        "hardware_norm",
+    )  # fmt: skip
     return (
         pl.concat([kept, frame], how="horizontal")
         .with_columns(is_node=pl.col("devices") > 1)
@@ -203,7 +207,7 @@ def scored(db: Session, rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _plan(row: dict[str, object]) -> Iterator[tuple[tuple[object, ...], float]]:
+def plan(row: dict[str, object]) -> Iterator[tuple[tuple[object, ...], float]]:
     """Runs of a row as batch, phase, sequence and context, each with how often it runs."""
     batch, given, made = int(row["batch"]), int(row["input_tokens"] or 0), int(row["output_tokens"] or 0)
     if row["quantity"] in ("decode_throughput",):
@@ -216,7 +220,7 @@ def _plan(row: dict[str, object]) -> Iterator[tuple[tuple[object, ...], float]]:
 
 
 def _measured_s(row: dict[str, object]) -> float:
-    """Time of what `_plan` says."""
+    """Time of what `plan` says."""
     value, batch, given, made = row["value"], row["batch"], row["input_tokens"] or 0, row["output_tokens"] or 0
     quantity, unit = row["quantity"], row["unit"]
     if quantity in ("latency_end_to_end", "TTFT", "prefill_time"):
