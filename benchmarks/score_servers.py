@@ -1,6 +1,6 @@
 """Error of predicted servers of language models under load against published figures.
 
-    python -m benchmarks.score_servers DATABASE [--measurements ../shared/measurements] [--stated] [--markdown FILE]
+    python -m benchmarks.score_servers DATABASE [--measurements ../shared/measurements] [--stated] [--every N] [--markdown FILE]
 
 Rows of `serving.parquet` without a static batch: those that state how many requests are in flight (grade A: output tokens a second
 and time per output token), and those that queue all requests at once, of which memory and the server's slots set the batch (grade
@@ -42,12 +42,15 @@ def main() -> None:
     )
     parser.add_argument("--markdown", type=Path, help="write the page there")
     parser.add_argument("--stated", action="store_true", help="only rows that state how many requests are in flight")
+    parser.add_argument("--every", type=int, default=1, help="of the servers that queue all requests, one in so many")
     parser.add_argument("--rows", type=Path, help="write every scored row there, as parquet")
     options = parser.parse_args()
     page.print_wide(4)
     with charz.open(options.database) as db:
         rows = measured(options.measurements, db)
-        rows = scored(db, rows.filter(pl.col("concurrency").is_not_null()) if options.stated else rows)
+        rows = scored(
+            db, rows.filter(pl.col("concurrency").is_not_null()) if options.stated else some(rows, options.every)
+        )
     if options.rows:
         rows.write_parquet(options.rows)
     rows = rows.with_columns(
@@ -63,10 +66,21 @@ def main() -> None:
             "Figures of servers of language models under load, as `benchmarks/score_servers.py` works them out.",
             " ".join((__doc__ or "").split("\n\n")[2].split()),
         ]
+        if options.every > 1:
+            text.append(
+                f"Of the servers that queue all requests one case in {options.every} was asked, as they lie in the file."
+            )
         page.write(options.markdown, "Servers under load against published figures", text, tables)
         return
     for heading, table in tables:
         print(heading, table, sep="\n")
+
+
+def some(rows: pl.DataFrame, every: int) -> pl.DataFrame:
+    """The rows that state how many requests are in flight, and one case in so many of the others, as they lie in the file."""
+    queued = rows.filter(pl.col("concurrency").is_null()).select(CASE).unique(maintain_order=True).gather_every(every)
+    stated = rows.filter(pl.col("concurrency").is_not_null())
+    return pl.concat([stated, rows.join(queued, on=CASE, how="semi", nulls_equal=True)])
 
 
 def measured(folder: Path, db: Session) -> pl.DataFrame:

@@ -397,13 +397,15 @@ def test_what_lies_in_the_memory_of_the_host(made: Bench, weights: float | None,
 
 
 def test_heads_that_share_keys_read_them_for_themselves(made: Bench) -> None:
-    """Above 512 heads of a step under vLLM of 2024 on AMD parts: two heads a key, each 2.5 times as long."""
-    rows = [
-        scenario(i, batch=batch, context=CONTEXT, phase="decode", engine_version="2024-rocm", **OF)
-        for i, batch in enumerate((64, 65), start=1)
-    ]
+    """Above 512 heads of a step under vLLM of 2024 on AMD parts: two heads a key, each 2.5 times as long. Under llama.cpp, which
+    multiplies each head by itself, at every batch and at the pace of other reads."""
+    rocm = {"context": CONTEXT, "phase": "decode", "engine_version": "2024-rocm", **OF}
+    own = rocm | {"backend": "llama_cpp", "precision": "fp16", "engine_version": "2024"}
+    rows = [scenario(1, batch=64, **rocm), scenario(2, batch=65, **rocm), scenario(3, batch=1, **own)]
     made.replace_rows(Scenario, rows)
     query = "SELECT scenario_id, SUM(kernel_count * reread_cache_byte), SUM(kernel_count * kv_cache_byte) FROM shape GROUP BY scenario_id"
     found = {i: (more, once) for i, more, once in made.rows(query)}
     assert found[1][0] == 0.0
     assert found[2][0] == pytest.approx(found[2][1] * (HEADS / KEY_HEADS * 2.5 - 1.0))
+    assert found[3][1] == pytest.approx(CONTEXT * LAYERS * 2 * KEY_HEADS * WIDTH * FP16)
+    assert found[3][0] == pytest.approx(found[3][1] * (HEADS / KEY_HEADS - 1.0))
