@@ -3,7 +3,7 @@
     python -m benchmarks.score_served_energy DATABASE [--measurements ../shared/measurements] [--markdown docs/validation-served-energy.md]
 
 Rows of `models.parquet` of the campaign of 2025, that ran vLLM at a stated number of requests in flight on 1 to 8 H100 whose tensor
-parallel degree is their number, of text models with known sizes; DATABASE gets those that it lacks. Energy is that of the GPUs alone.
+parallel degree is their number, of text models in the database. Energy is that of the GPUs alone.
 Each row is a server that charz is asked about (`serve`) at that number of requests, under the version of vLLM that answers assume; nothing
 is fitted on these rows. A token's time is the median between two tokens of a request, as published, and that of all requests in flight over
 their tokens a second, which has the prompts in it. No row says how long the prompts were: 480 tokens in lm-arena-chat
@@ -22,24 +22,15 @@ from charz.hardware_catalog.calibration import errors
 from charz.schema.errors import CharzError
 from charz.session import Session
 
-_QWEN3_32B = {"hidden_size": 5120, "num_hidden_layers": 64, "num_attention_heads": 64, "intermediate_size": 25600}
-_QWEN3_14B = {"hidden_size": 5120, "num_hidden_layers": 40, "num_attention_heads": 40, "intermediate_size": 17408}
-
-MODELS: dict[str, tuple[str, str, dict[str, int]]] = {
-    "meta-llama/Llama-3.1-8B-Instruct": ("hf:llama-3.1-8b", "llama-3.1-8b", {}),
-    "meta-llama/Llama-3.1-70B-Instruct": ("hf:llama-3.1-70b", "llama-3.1-70b", {}),
-    "meta-llama/Llama-3.3-70B-Instruct": ("hf:llama-3.1-70b", "llama-3.1-70b", {}),
-    "meta-llama/Llama-3.1-405B-Instruct-FP8": ("hf:llama-3.1-405b", "llama-3.1-405b", {}),
-    "Qwen/Qwen3-8B": ("hf:qwen3-8b", "qwen3-8b", {}),
-    "Qwen/Qwen3-14B": ("qwen3-14b", "qwen3-8b", _QWEN3_14B),
-    "Qwen/Qwen3-32B": ("qwen3-32b", "qwen3-8b", _QWEN3_32B),
-    "Qwen/Qwen3-30B-A3B-Instruct-2507": ("hf:qwen3-30b-a3b", "qwen3-30b-a3b", {}),
-    "Qwen/Qwen3-30B-A3B-Thinking-2507": ("hf:qwen3-30b-a3b", "qwen3-30b-a3b", {}),
-    "Qwen/Qwen3-Coder-30B-A3B-Instruct": ("hf:qwen3-30b-a3b", "qwen3-30b-a3b", {}),
-    "openai/gpt-oss-20b": ("hf:gpt-oss-20b", "gpt-oss-20b", {}),
-    "openai/gpt-oss-120b": ("hf:gpt-oss-120b", "gpt-oss-120b", {}),
+MODELS = {
+    "meta-llama/Llama-3.1-8B-Instruct": "hf:llama-3.1-8b", "meta-llama/Llama-3.1-70B-Instruct": "hf:llama-3.1-70b",
+    "meta-llama/Llama-3.3-70B-Instruct": "hf:llama-3.1-70b", "meta-llama/Llama-3.1-405B-Instruct-FP8": "hf:llama-3.1-405b",
+    "Qwen/Qwen3-8B": "hf:qwen3-8b", "Qwen/Qwen3-14B": "qwen3-14b", "Qwen/Qwen3-32B": "qwen3-32b",
+    "Qwen/Qwen3-30B-A3B-Instruct-2507": "hf:qwen3-30b-a3b", "Qwen/Qwen3-30B-A3B-Thinking-2507": "hf:qwen3-30b-a3b",
+    "Qwen/Qwen3-Coder-30B-A3B-Instruct": "hf:qwen3-30b-a3b", "openai/gpt-oss-20b": "hf:gpt-oss-20b",
+    "openai/gpt-oss-120b": "hf:gpt-oss-120b",
 }  # fmt: skip
-"""Name in the database, shipped architecture and what differs from it, by the model measured."""
+"""Name in the database by the model measured; `--name qwen3-14b --set` gives Qwen3-8B the sizes of a larger one."""
 
 PROMPT = 200
 """Tokens of a prompt where nothing tells, assumed."""
@@ -57,8 +48,8 @@ def main() -> None:
     options = page.scoring(__doc__, "nothing")
     rows = measured(options.measurements)
     with charz.open(options.database) as db:
-        fill(db, rows)
-        found = scored(db, rows)
+        held = db.sql("SELECT model FROM model")["model"]
+        found = scored(db, rows.filter(pl.col("model").is_in(held.to_list())))
     if options.rows:
         found.write_parquet(options.rows)
     tables = list(report(found))
@@ -80,7 +71,7 @@ def measured(folder: Path) -> pl.DataFrame:
             pl.col("hardware").str.ends_with("NVIDIA H100"), pl.col("model").is_in(list(MODELS)),
         )
         .with_columns(
-            measured_model=pl.col("model"), model=pl.col("model").replace_strict({name: held for name, (held, *_) in MODELS.items()}),
+            measured_model=pl.col("model"), model=pl.col("model").replace_strict(MODELS),
             devices=note.str.extract(r"n_accel=(\d+)").cast(pl.Int64), tensor=note.str.extract(r"tp=(\d+)").cast(pl.Int64),
             task=note.str.extract(r"task=([\w-]+)"), batch=pl.col("batch").round().cast(pl.Int64),
             answer=pl.col("seq_or_resolution").str.extract(r"avg_out=([\d.]+)").cast(pl.Float64).round().cast(pl.Int64),
@@ -93,16 +84,6 @@ def measured(folder: Path) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def fill(db: Session, rows: pl.DataFrame) -> None:
-    """Ingest the models of these rows that the database lacks."""
-    held = set(db.sql("SELECT model FROM model")["model"])
-    for name, architecture, settings in MODELS.values():
-        if name in set(rows["model"]) - held:
-            changed = [f"{key}={value}" for key, value in settings.items()]
-            db.ingest([f"hf:{architecture}"], settings=changed, no_answers=True, **({"name": name} if settings else {}))
-            held.add(name)
-
-
 def scored(db: Session, rows: pl.DataFrame) -> pl.DataFrame:
     """The rows that charz answers, with time and energy of a token as it predicts them."""
     found = []
@@ -110,7 +91,7 @@ def scored(db: Session, rows: pl.DataFrame) -> pl.DataFrame:
         try:
             answer = db.serve(
                 case["model"], on="h100_sxm5_80", input=case["prompt"], output=case["answer"], concurrency=case["batch"],
-                slots=max(256, case["batch"]), devices=case["devices"], precision=case["precision"], backend="vllm",
+                slots=case["batch"], devices=case["devices"], precision=case["precision"], backend="vllm",
             )  # fmt: skip
         except CharzError as error:
             print("left out:", case, error)
