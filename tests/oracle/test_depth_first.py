@@ -59,12 +59,12 @@ def test_what_does_not_fit_passes_in_groups(bench: Bench) -> None:
 
 
 def test_layer_by_layer_moves_more_through_the_chip(bench: Bench) -> None:
-    """Two kernels: the first writes 4,096 results of a byte a sample and the second reads them, out of the same memory."""
+    """Two kernels: the first writes 4,096 results of two bytes a sample and the second reads them as bytes, out of the same memory."""
     layers = found(bench, 2048, "xla")
     ((dram_byte, moved_byte, _),) = found(bench, 2048, "depth_first")
     assert len(layers) == 2
     assert sum(row[0] for row in layers) == dram_byte
-    assert sum(row[1] for row in layers) == moved_byte + 2 * 2048 * 4096
+    assert sum(row[1] for row in layers) == moved_byte + (2 + 1) * 2048 * 4096
 
 
 def test_what_has_no_memory_of_software_is_no_part_for_it(bench: Bench) -> None:
