@@ -25,6 +25,7 @@ from charz.schema.catalog import (
     NumberRule,
     OperatorClass,
     Precision,
+    SiliconRule,
     Source,
     TilingStrategy,
 )
@@ -61,6 +62,8 @@ class Context:
     """Bits by precision; empty when the catalog has no precision table."""
     families: tuple[str, ...]
     """Families there are, in order."""
+    sparse: frozenset[str]
+    """Formats of products with structured sparsity, whose peaks are above those of dense ones."""
     dataflows: tuple[str, ...]
     """What can stay in an array, in order; empty when the catalog has no table of tiles."""
     taken: dict[str, str]
@@ -101,6 +104,11 @@ def _context(tables: dict[type[Row], list[Row]]) -> Context:
         confidences=frozenset(row.confidence for row in tables.get(Confidence, []) if isinstance(row, Confidence)),
         precisions={row.precision: row.bits for row in tables.get(Precision, []) if isinstance(row, Precision)},
         families=tuple(row.family for row in tables.get(HardwareFamily, []) if isinstance(row, HardwareFamily)),
+        sparse=frozenset(
+            r.row_key
+            for r in tables.get(SiliconRule, [])
+            if isinstance(r, SiliconRule) and r.quantity == "sparse_ratio"
+        ),
         dataflows=tuple(
             sorted(
                 {r.dataflow for r in tables.get(TilingStrategy, []) if isinstance(r, TilingStrategy) and r.family == "*"}
@@ -274,12 +282,14 @@ def sparse_peak(part: Part, context: Context) -> Iterator[Problem]:
     for key, row in matrix.items():
         bits = context.precisions.get(row["precision"])
         place = f"peak.{key}.peak_ops_per_s"
-        if bits is None or row.get("accumulator") == "fp16" or place in explained or not row.get("peak_ops_per_s"):
+        is_other = row.get("accumulator") == "fp16" or row["precision"] in context.sparse
+        if bits is None or is_other or place in explained or not row.get("peak_ops_per_s"):
             continue
         wider = [
             other["peak_ops_per_s"] * context.precisions[other["precision"]]
             for other_key, other in matrix.items()
             if other_key != key
+            and other["precision"] not in context.sparse
             and bits <= context.precisions.get(other["precision"], 0) <= 32
             and other.get("peak_ops_per_s")
         ]

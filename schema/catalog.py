@@ -716,8 +716,9 @@ class Backend(Row):
     Without rows of its own in `backend_support`, that one runs where this one does, with its dispatch, efficiencies and
     bands."""
     captures: str | None
-    """Backend whose kernels it runs, captured into a graph that the host launches as a whole (CUDA graphs): that one's fusion
-    rules hold, and nothing waits for the host between kernels. Null: none."""
+    """Backend whose kernels it runs, captured into a graph that the host launches as a whole (CUDA graphs) or on parts of other
+    families (groups of layers that stay on the chip): that one's fusion rules hold, and nothing waits for the host between
+    kernels. Null: none."""
     folds_norm: bool
     """True when weights are constants to it: batch normalization is folded into those before it, and
     what depends on weights alone is computed once."""

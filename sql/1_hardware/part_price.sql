@@ -36,6 +36,11 @@ SELECT
     COALESCE(r.price_usd_per_hour, o.price_usd_per_hour) AS price_usd_per_hour,
     -- How far it can be trusted and the month it held, and what was bought where nobody lets it; null without a price.
     COALESCE(r.basis, o.basis) AS price_basis,
+    -- What is paid for: `rent` with host and power, or `purchase` of the part alone over the hours of use; null without a price.
+    CASE
+        WHEN r.price_usd_per_hour IS NOT NULL THEN 'rent'
+        WHEN o.price_usd_per_hour IS NOT NULL THEN 'purchase'
+    END AS price_kind,
     -- What the maker asks for one; null when unknown. [USD]
     o.list_price_usd
 FROM hardware AS h

@@ -1,4 +1,4 @@
--- Links of the domain-flow chains of every distinct shape: tensors that must be held on chip between a producer and a
+-- Links of the chains (domain flow, depth first) of every distinct shape: tensors that must be held on chip between a producer and a
 -- matrix operator of the same kernel.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, tensor_id
 CREATE TABLE shape_link AS

@@ -1,4 +1,4 @@
--- Where a domain-flow chain is cut on a part: a link larger than the share of on-chip memory it may fill leaves the chain,
+-- Where a chain of layers that stay on the chip (domain flow, or depth first on another part) is cut on a part: a link larger than the share of on-chip memory it may fill leaves the chain,
 -- written once and read once, unless reading the weights again costs less: then the samples pass in groups small enough
 -- that their links stay.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware

@@ -30,6 +30,7 @@ WITH choices AS (
         m.peak_memory_byte + m.reserve_fraction * h.dram_byte <= h.dram_byte AS fits_device,
         p.price_usd_per_hour,
         p.price_basis,
+        p.price_kind,
         COALESCE(p.price_usd_per_hour, 1e300) AS comparable_usd_per_hour,
         p.price_usd_per_hour / 3600e0 * k.latency_s / NULLIF(k.batch, 0) * 1e6 AS million_inference_usd,
         COALESCE(p.price_usd_per_hour / 3600e0 * k.latency_s / NULLIF(k.batch, 0) * 1e6, 1e300) AS comparable_usd,
@@ -112,6 +113,7 @@ SELECT
     c.price_usd_per_hour,
     -- How far the rent can be trusted, and the month it held; null where there is none.
     c.price_basis,
+    c.price_kind,
     -- Rent for a million samples; null when unknown. [USD]
     c.million_inference_usd,
     c.energy_scope,

@@ -11,6 +11,7 @@ import pytest
 from charz.hardware_catalog import loader
 from charz.hardware_catalog.loader import Catalog
 from charz.hardware_catalog.problem import CatalogError
+from charz.schema.catalog import HardwarePeak
 
 WritePart = Callable[..., Path]
 
@@ -137,6 +138,14 @@ def test_a_conflict_entry_explains_a_peak(catalog: Catalog, write_part: WritePar
 def test_a_note_explains_a_half_format_without_matrix_units(catalog: Catalog, write_part: WritePart) -> None:
     noted = BF16_VECTOR.replace("confidence: assumed}", 'confidence: assumed, note: "the matrix units lack bf16"}')
     loader.load_part(write_part({"power:\n": noted}), catalog)
+
+
+def test_a_sparse_peak_has_a_format_of_its_own(catalog: Catalog, write_part: WritePart) -> None:
+    """Twice the dense peak under the name of the sparse format is no fault, and makes no dense one."""
+    sparse = INT8_PEAK.replace("int8", "fp16_sparse").replace("int32", "fp32").replace("4.096e+13", "2.048e+13")
+    rows = loader.load_part(write_part({"power:\n": sparse}), catalog)
+    peaks = {row.precision: row.peak_ops_per_s for row in rows[HardwarePeak]}
+    assert peaks == {"fp16": 1.024e13, "fp16_sparse": 2.048e13}
 
 
 def test_alias_of_another_part(catalog: Catalog, write_part: WritePart) -> None:

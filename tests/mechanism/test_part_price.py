@@ -15,17 +15,17 @@ FROM_LIST = "list price of a card over 1000 h, vendor_doc, 2024-12"
 @pytest.mark.parametrize(
     ("tables", "expected"),
     [
-        ({"price": [RENT], "list_price": [BOUGHT]}, (0.5, "assumed, 2025-06", 250.0)),
-        ({"price": [RENT]}, (0.5, "assumed, 2025-06", None)),
-        ({"list_price": [BOUGHT]}, (0.25, FROM_LIST, 250.0)),
-        ({}, (None, None, None)),
+        ({"price": [RENT], "list_price": [BOUGHT]}, (0.5, "assumed, 2025-06", "rent", 250.0)),
+        ({"price": [RENT]}, (0.5, "assumed, 2025-06", "rent", None)),
+        ({"list_price": [BOUGHT]}, (0.25, FROM_LIST, "purchase", 250.0)),
+        ({}, (None, None, None, None)),
         # A rent that cannot be is none, and the list price stands for it.
         (
             {"price": [RENT], "list_price": [BOUGHT], "part_fault": [{"kind": "price", "is_possible": False}]},
-            (0.25, FROM_LIST, 250.0),
+            (0.25, FROM_LIST, "purchase", 250.0),
         ),
-        ({"price": [RENT], "part_fault": [{"kind": "price", "is_possible": True}]}, (0.5, "assumed, 2025-06", None)),
-        ({"list_price": [BOUGHT], "part_fault": [{"kind": "list_price", "is_possible": False}]}, (None, None, None)),
+        ({"price": [RENT], "part_fault": [{"kind": "price", "is_possible": True}]}, (0.5, "assumed, 2025-06", "rent", None)),
+        ({"list_price": [BOUGHT], "part_fault": [{"kind": "list_price", "is_possible": False}]}, (None, None, None, None)),
     ],
 )
 def test_rent_or_list_price(
@@ -34,11 +34,11 @@ def test_rent_or_list_price(
     (row,) = evaluate(
         "part_price", hardware=[{}], library_constant=[{"library_constant": "owned_h", "value": 1000.0}], **tables
     )
-    assert (row["price_usd_per_hour"], row["price_basis"], row["list_price_usd"]) == expected
+    assert (row["price_usd_per_hour"], row["price_basis"], row["price_kind"], row["list_price_usd"]) == expected
 
 
 @pytest.mark.parametrize("hours", [0.0, -1.0, float("nan")])
 def test_hours_that_cannot_be(evaluate: Callable[..., list[dict[str, Any]]], hours: float) -> None:
     constant = [{"library_constant": "owned_h", "value": hours}]
     (row,) = evaluate("part_price", hardware=[{}], library_constant=constant, list_price=[BOUGHT])
-    assert (row["price_usd_per_hour"], row["price_basis"], row["list_price_usd"]) == (None, None, 250.0)
+    assert (row["price_usd_per_hour"], row["price_basis"], row["price_kind"], row["list_price_usd"]) == (None, None, None, 250.0)

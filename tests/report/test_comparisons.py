@@ -308,7 +308,7 @@ def test_recommendation(gives: Gives) -> None:
         "recommendation",
         [
             {"hardware": name, "throughput_per_s": 4 / time, "sample_j": energy / 4, "edp_js": energy * time,
-             "average_power_w": energy / time, "price_basis": "assumed, 2025-06" if usd else None,
+             "average_power_w": energy / time, "price_basis": "assumed, 2025-06" if usd else None, "price_kind": "rent" if usd else None,
              "dominating_power_w": {"slow": 4.0, "poor": 1 / 3}.get(name),
              "fits_device": name != "full", "million_inference_usd": usd and usd / 3600 * time / 4 * 1e6,
              "dominated_by_count": FRONT.get(name, (0, None))[0], "dominated_by": FRONT.get(name, (0, None))[1],
@@ -330,7 +330,7 @@ def test_recommendation(gives: Gives) -> None:
             for name, (_, _, byte, _, simulated) in PARTS.items()
         ],
         part_price=[
-            {"hardware": name, "price_usd_per_hour": usd, "price_basis": "assumed, 2025-06"}
+            {"hardware": name, "price_usd_per_hour": usd, "price_basis": "assumed, 2025-06", "price_kind": "rent"}
             for name, (*_, usd, _) in PARTS.items() if usd
         ],
         assumed_input=[{"hardware": name, "assumed_count": 2, "price_count": 3} for name in PARTS],

@@ -315,12 +315,15 @@ def _known(connection: duckdb.DuckDBPyConnection) -> Catalog:
         HardwareFamily,
         NumberRule,
         Precision,
+        SiliconRule,
         Source,
         TilingStrategy,
     )
     from charz.schema.catalog import Hardware as Part
 
-    row_types = (Part, HardwareAlias, HardwareFamily, Precision, Source, Confidence, NumberRule, TilingStrategy)
+    row_types = (
+        Part, HardwareAlias, HardwareFamily, Precision, Source, Confidence, NumberRule, TilingStrategy, SiliconRule,
+    )  # fmt: skip
     return Catalog({row_type: stored(connection, row_type) for row_type in row_types})
 
 

@@ -110,16 +110,16 @@ class Recommend(Core):
         if by in ("cost", "price") and any(choice["million_inference_usd"] is None for choice in kept):
             self.messages.warn("parts without a price stand last")
         if by in ("cost", "price"):
-            self._say_kinds_of_price([basis for choice in kept if (basis := choice["price_basis"])])
+            self._say_kinds_of_price([kind for choice in kept if (kind := choice["price_kind"])])
         rows = [[choice[name] for name in _SHOWN] for choice in kept]
         return self.cut(Rows(_SHOWN, rows, ("recommendation",), is_failure=not kept), top, "choices that none beats")
 
-    def _say_kinds_of_price(self, grounds: Sequence[str]) -> None:
+    def _say_kinds_of_price(self, kinds: Sequence[str]) -> None:
         """Say when rents and what owners pay stand in one order."""
-        bought = sum(basis.startswith("list price") for basis in grounds)
-        if 0 < bought < len(grounds):
+        bought = kinds.count("purchase")
+        if 0 < bought < len(kinds):
             self.messages.warn(
-                f"{bought} of {len(grounds)} prices are list prices over hours of use, without host and power; the others are rents, which"
+                f"{bought} of {len(kinds)} prices are list prices over hours of use, without host and power; the others are rents, which"
                 " pay for both: `price basis` says which"
             )
 
