@@ -1,0 +1,69 @@
+"""Efficiencies of depthwise convolutions that rest on single operators of an H200, worked out anew from the measured rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from statistics import geometric_mean
+from typing import Any
+
+import polars as pl
+import pytest
+
+from charz.hardware_catalog import loader
+from charz.hardware_catalog.calibration.shipped import timm
+from charz.schema.catalog import Efficiency
+
+Record = dict[str, Any]
+FILE = Path(__file__).parents[2] / "benchmarks/measured/h200_operators.parquet"
+PEAK = 66.9e12
+"""Operations a second of the vector units: 132 multiprocessors, 128 lanes, two operations, 1.98 GHz."""
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[Record]:
+    """Measured rows with their sizes."""
+    return [{**row, **json.loads(row["sizes"] or "{}")} for row in pl.read_parquet(FILE).iter_rows(named=True)]
+
+
+@pytest.fixture(scope="module")
+def share() -> Callable[..., float]:
+    """The share of the vector peak that ships for a layout, by backend."""
+    found = {
+        (row.backend, row.memory_format): row.maximum_fraction
+        for row in loader.load().rows[Efficiency]
+        if row.source_id == "charz_h200_operators" and row.scope == "family:gpu" and row.resource == "vector"
+    }
+
+    def of(backend: str, memory_format: str) -> float:
+        return found[backend, memory_format]
+
+    return of
+
+
+def depthwise(rows: list[Record], kernel: str, kept: Callable[[Record], bool]) -> float:
+    """Mean share of the vector peak of the cases of 32 samples that ran by a kernel: two operations a tap and result."""
+    return geometric_mean(
+        2 * row["n"] * row["c_out"] * (row["h"] // row["stride"]) ** 2 * row["k"] ** 2 / row["time_s"] / PEAK
+        for row in rows
+        if row["group"] == "depthwise" and row["n"] == 32 and kernel in row["kernels"][0] and kept(row)
+    )
+
+
+@pytest.mark.parametrize(
+    ("memory_format", "kernel", "kept"),
+    [
+        ("nchw_own", "conv_depthwise2d_forward_kernel", lambda row: row["k"] == 3),
+        ("nchw_wide", "conv_depthwise2d_forward_kernel", lambda row: 5 <= row["k"] <= min(11, row["h"])),
+        ("nhwc_wide", "conv2d_grouped_direct_kernel", lambda row: row["k"] <= 11 and row["h"] <= 14),
+    ],
+)
+def test_depthwise_kernels(
+    rows: list[Record], share: Callable[..., float], memory_format: str, kernel: str, kept: Callable[[Record], bool]
+) -> None:
+    """Both backends call the same library, and fits to networks start there."""
+    shipped = share("eager", memory_format)
+    assert shipped == share("inductor", memory_format)
+    assert shipped == pytest.approx(depthwise(rows, kernel, kept), rel=0.02)
+    assert timm.OF_LIBRARY[memory_format] == shipped
