@@ -2,16 +2,22 @@
 
     python -m benchmarks.score_training DATABASE [--measurements ../shared/measurements] [--fit] [--markdown FILE]
 
-Rows of grade A of llm-foundry, NeMo, Megatron-Bridge and torchtitan with all degrees stated, and the eight times of Megatron
-(Korthikanti et al. 2022, table 5). A model is in the database with two of its layers (`benchmarks.training_models`), under the
-name in `MODELS`; splits say how many it has. Of a framework at most three factors are fitted (`framework`): the time of its
-kernels, how much of the replicas' and how much of tensor parallel's communication is hidden. The tables of left-out models and
-parts fit them anew without the rows that they score. `--fit` prints the factors that fit best.
+Rows of grade A of llm-foundry, NeMo, Megatron-Bridge and torchtitan with all degrees stated, but for adapters whose rank is not, and
+the eight times of Megatron (Korthikanti et al. 2022, table 5). A model is in the database with two of its layers
+(`benchmarks.training_models`), under the name in `MODELS`; splits say how many it has. llm-foundry's Composer and rows that say so run
+PyTorch as it is (`eager`), the others compiled or with fused kernels of their own (`inductor`).
+
+Of a framework at most three factors are fitted (`framework`): the time of its kernels, how much of the computing hides what replicas
+send, and the time of its attention or how much of what tensor parallel sends is not hidden. An attention written for the tensor cores
+of before has 0.545 of the pace of one written for groups of warps, which charz measured on an H200: so one factor serves A100 and
+H100. Every candidate is a row of `framework` whose steps `training_step` works out. The tables of left-out models, parts, clusters and
+sizes fit the factors anew without the rows that they score. `--fit` prints the factors that fit best.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +34,10 @@ from charz.session.core import Question
 MODELS = {
     "MPT-125m": ("mpt-125m", 12), "MPT-350m": ("mpt-350m", 24), "MPT-1b": ("mpt-1b", 24), "MPT-3b": ("mpt-3b", 32),
     "MPT-13b": ("mpt-13b", 40), "MPT-70b": ("mpt-70b", 80), "GPT3-5B": ("gpt3-5b", 24), "GPT3-20B": ("gpt3-20b", 44),
-    "GPT3-175B": ("m175", 96), "meta-llama/Llama-2-7b-hf": ("llama-2-7b", 32), "meta-llama/Llama-2-13b-hf": ("llama-2-13b", 40),
+    "GPT3-175B": ("gpt3-175b", 96), "meta-llama/Llama-2-7b-hf": ("llama-2-7b", 32), "meta-llama/Llama-2-13b-hf": ("llama-2-13b", 40),
     "meta-llama/Llama-2-70b-hf": ("llama-2-70b", 80), "meta-llama/Meta-Llama-3-8B": ("llama-3-8b", 32),
     "meta-llama/Llama-3.1-8B": ("llama-3-8b", 32), "meta-llama/Meta-Llama-3-70B": ("llama-3-70b", 80),
-    "meta-llama/Llama-3.1-70B": ("llama-3-70b", 80),
+    "meta-llama/Llama-3.1-70B": ("llama-3-70b", 80), "openai/gpt-oss-120b": ("gpt-oss-120b", 36),
 }  # fmt: skip
 """Model in the database and layers, by the one measured."""
 
@@ -42,7 +48,8 @@ FRAMEWORKS = {
     "llm-foundry/Composer FSDP": "llm_foundry", "NeMo/Megatron-Core": "nemo", "Megatron-Bridge": "nemo", "torchtitan": "torchtitan",
 }  # fmt: skip
 PRECISIONS = {"bf16": "bf16", "BF16": "bf16", "fp16": "fp16", "fp8": "amp-fp8", "FP8": "amp-fp8", "FP8-CS": "amp-fp8"}
-BACKEND = "inductor"
+EAGER = {"llm_foundry"}
+"""Frameworks that run PyTorch as it is; the others compile, or bring fused kernels of their own, but for rows that say so."""
 
 MEGATRON = [
     # model, layers, tensor, pipeline, interleave, global batch, micro batch, seconds with full and with selective recomputation
@@ -56,11 +63,26 @@ MEGATRON = [
 REDUCED = 2.0
 """Bytes of a gradient that travels in all of them."""
 
-KERNEL_GRID = [round(0.75 * 1.03**i, 3) for i in range(32)]
-HIDDEN_GRID = [0.0, 0.25, 0.5, 0.75, 1.0]
+FOREIGN_FRACTION = 0.545
+"""Pace of an attention written for the tensor cores of before over that of one written for groups of warps: FlashAttention-2's kernel
+and cuDNN's, forward, 16-bit, 8,192 tokens and heads of 128, with a causal mask and without, measured by charz on an H200."""
+
+KERNEL_GRID = [round(0.85 * 1.04**i, 3) for i in range(17)]
+OVERLAP_GRID = [0.0, 0.2, 0.4, 0.7, 1.0]
+TENSOR_GRID = [0.0, 0.5, 1.0]
+ATTENTION_GRID = [0.75, 0.82, 0.89, 0.96, 1.04]
 """Factors tried."""
 
+OWN_ATTENTION = {"llm_foundry"}
+"""Frameworks whose attention has a factor of its own; they split no product."""
+
 DEGREES = ("tensor", "pipeline", "interleave", "context", "data", "expert", "micro_batches", "zero_stage")
+
+
+TERMS = (
+    "compute_s", "recompute_s", "tensor_s", "expert_s", "context_s", "send_s", "bubble_s", "host_s", "data_s", "optimizer_s",
+)  # fmt: skip
+"""What a step is made of; a step that does not fit has no time, but is scored."""
 
 
 def main() -> None:
@@ -68,20 +90,42 @@ def main() -> None:
     options = page.scoring(__doc__, "factors of each framework")
     with charz.open(options.database) as db:
         cases = pl.concat([measured(options.measurements, db), megatron(db)], how="diagonal")
-        known = {row[0]: tuple(row[1:]) for row in db.sql(_FACTORS).rows()}
-        tried = evaluated(db, cases)
-    scored = tried.join(cases, on="row_id")
+        known = shipped(db)
+        tried = {
+            name: [known[name], *(grid(rows) if options.fit or options.markdown else [])]
+            for (name,), rows in cases.group_by("framework")
+        }
+        steps = stepped(db, cases, tried)
+    kept = cases.join(steps.filter(pl.col("candidate") == 0).drop("candidate"), on="row_id")
+    fits = Fits(tried, steps) if options.fit or options.markdown else None
     if options.rows:
-        scored.write_parquet(options.rows)
-    if options.fit:
-        for (framework,), rows in scored.group_by("framework", maintain_order=True):
-            print(framework, rows["row_id"].n_unique(), fit(rows))
-    report(scored, known, options.markdown)
+        kept.write_parquet(options.rows)
+    if options.fit and fits:
+        for (framework,), rows in cases.group_by("framework", maintain_order=True):
+            print(framework, len(rows), fits.best(rows))
+    report(kept, fits, options.markdown)
 
 
-_FACTORS = "SELECT framework, kernel_factor, overlap_fraction, tensor_fraction FROM framework"
+def shipped(db: Session) -> dict[str, Framework]:
+    """The rows of the catalog."""
+    return {row["framework"]: Framework(**row) for row in db.sql("SELECT * FROM framework").rows(named=True)}
 
-Factors = tuple[float, float, float]
+
+def grid(rows: pl.DataFrame) -> list[Framework]:
+    """Candidates that are tried for the rows of a framework."""
+    gathered = OVERLAP_GRID if bool((rows["data"] > 1).any()) else [1.0]
+    if rows["framework"][0] in OWN_ATTENTION:
+        return [_tried(k, o, 1.0, a) for k, o, a in itertools.product(KERNEL_GRID, gathered, ATTENTION_GRID)]
+    hidden = TENSOR_GRID if bool((rows["tensor"] > 1).any()) else [1.0]
+    return [_tried(k, o, t, None) for k, o, t in itertools.product(KERNEL_GRID, gathered, hidden)]
+
+
+def _tried(kernel: float, overlap: float, tensor: float, attention: float | None) -> Framework:
+    foreign = None if attention is None else round(attention / FOREIGN_FRACTION, 3)
+    return Framework(
+        framework="", kernel_factor=kernel, attention_factor=attention, warpgroup_attention_factor=foreign, overlap_fraction=overlap,
+        tensor_fraction=tensor, reduce_byte=REDUCED, source_id="", confidence="",
+    )  # fmt: skip
 
 
 def measured(folder: Path, db: Session) -> pl.DataFrame:
@@ -95,7 +139,7 @@ def measured(folder: Path, db: Session) -> pl.DataFrame:
     for row in frame.iter_rows(named=True):
         model, layers = MODELS.get(row["model"], (None, 0))
         note = row["note"] or ""
-        if model not in held or row["hardware_norm"] not in PARTS or "LoRA" in note or "SFT" in note:
+        if model not in held or row["hardware_norm"] not in PARTS or "LoRA" in note:
             continue
         split = _split(row, note)
         precision = PRECISIONS.get(row["precision_weights"], "amp-fp8" if "float8" in row["precision_weights"] else None)
@@ -105,6 +149,7 @@ def measured(folder: Path, db: Session) -> pl.DataFrame:
         rows.append({
             "row_id": str(row["row_id"]), "framework": FRAMEWORKS[row["framework"]], "source": row["framework"], "model": model,
             "layers": layers, "hardware": PARTS[row["hardware_norm"]], "precision": precision,
+            "backend": "eager" if FRAMEWORKS[row["framework"]] in EAGER or "eager" in note else "inductor",
             "batch": int(row["micro_batch"]), "sequence": int(row["sequence"]), "devices": int(row["hardware_count"]),
             "measured_s": tokens / (row["value"] * row["hardware_count"]), **split,
         })  # fmt: skip
@@ -139,7 +184,7 @@ def megatron(db: Session) -> pl.DataFrame:
     rows = [
         {
             "row_id": f"{model} {kind}", "framework": "megatron", "source": "Megatron 2022", "model": model, "layers": layers,
-            "hardware": "a100_sxm4_80", "precision": "fp16", "batch": micro, "sequence": 2048, "devices": tensor * pipeline,
+            "hardware": "a100_sxm4_80", "precision": "fp16", "backend": "inductor", "batch": micro, "sequence": 2048, "devices": tensor * pipeline,
             "measured_s": seconds, "tensor": tensor, "pipeline": pipeline, "interleave": interleave, "context": 1, "data": 1,
             "expert": 1, "micro_batches": samples // micro, "zero_stage": 0, "recompute": kind,
             "is_sequence_parallel": kind == "selective",
@@ -151,114 +196,106 @@ def megatron(db: Session) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def evaluated(db: Session, cases: pl.DataFrame) -> pl.DataFrame:
-    """What a step of every case is made of under factors that change nothing and hide nothing."""
+def stepped(db: Session, cases: pl.DataFrame, candidates: dict[str, list[Framework]]) -> pl.DataFrame:
+    """A step of every case under every candidate of its framework, as `training_step` works it out."""
     found = []
-    for (model, precision), rows in cases.group_by("model", "precision", maintain_order=True):
+    for (model, precision, backend), rows in cases.group_by("model", "precision", "backend", maintain_order=True):
         runs = [
             {"batch": batch, "phase": "forward", "sequence": sequence}
             for batch, sequence in rows.select("batch", "sequence").unique(maintain_order=True).rows()
         ]
-        question = Question(
-            [model], sorted(set(rows["hardware"])), precisions=[precision], backends=[BACKEND], runs=runs
-        )
-        scoped = db.asked(question)
+        parts = sorted(set(rows["hardware"]))
+        scoped = db.asked(Question([model], parts, precisions=[precision], backends=[backend], runs=runs))
         connection = scoped.connection
-        splits = [
-            DeviceSplit(
-                split=row["row_id"], framework="tried", optimizer="adam", block_count=row["layers"], adapter_rank=None,
-                frozen_precision=None, recompute=row["recompute"], is_sequence_parallel=row["is_sequence_parallel"],
-                **{name: row[name] for name in DEGREES},
-            )
-            for row in rows.iter_rows(named=True)
-        ]  # fmt: skip
-        for name, made in (("device_split", splits), ("framework", [])):
-            frame = pl.DataFrame([row.model_dump() for row in made], infer_schema_length=None)
-            connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT * FROM main.{name} LIMIT 0")
-            if made:
-                connection.register("made_rows", frame)
-                connection.execute(f"INSERT INTO temp.{name} BY NAME SELECT * FROM made_rows")
-                connection.unregister("made_rows")
         connection.execute("CREATE OR REPLACE TEMP TABLE training_sum AS SELECT * FROM training_sum")
-        plain = Framework(
-            framework="tried", kernel_factor=1, overlap_fraction=0, tensor_fraction=1, reduce_byte=REDUCED, source_id="", confidence=""
-        )
-        connection.register("made_rows", pl.DataFrame([plain.model_dump()]))
-        connection.execute("INSERT INTO temp.framework BY NAME SELECT * FROM made_rows")
-        connection.unregister("made_rows")
-        keys = rows.select("row_id", "hardware", "batch", "sequence")
-        found.append(keys.join(connection.sql(_STEPS).pl(), on=["row_id", "hardware", "batch", "sequence"]))
-        connection.execute("DROP TABLE temp.training_sum")
-        for name in ("framework", "device_split"):
+        for run, alike in rows.group_by("hardware", "batch", "sequence", maintain_order=True):
+            frameworks, splits = [], []
+            for row in alike.iter_rows(named=True):
+                for number, candidate in enumerate(candidates[row["framework"]]):
+                    name = f"{row['row_id']}|{number}"
+                    frameworks.append(candidate.model_copy(update={"framework": name}))
+                    splits.append(_of_row(row, name))
+            _hold(connection, "framework", frameworks)
+            _hold(connection, "device_split", splits)
+            found.append(connection.sql(_STEPS, params=list(run)).pl())
+        for name in ("training_sum", "framework", "device_split"):
             connection.execute(f"DROP TABLE temp.{name}")
-        print(model, precision, len(rows), flush=True)
-    return pl.concat(found).select(pl.exclude("hardware", "batch", "sequence"))
+        print(model, precision, backend, len(rows), flush=True)
+    named = pl.col("split").str.split_exact("|", 1).struct
+    return pl.concat(found).select(
+        named.field("field_0").alias("row_id"), named.field("field_1").cast(pl.Int64).alias("candidate"), pl.exclude("split")
+    )
 
 
-_STEPS = """
-    SELECT split AS row_id, hardware, batch, sequence, fits_device, peak_memory_byte / device_byte AS held_fraction, compute_s, recompute_s,
-        tensor_s, expert_s, context_s, send_s, bubble_s, host_s, sync_s, optimizer_s, model_flops
+def _of_row(row: dict[str, Any], name: str) -> DeviceSplit:
+    return DeviceSplit(
+        split=name, framework=name, optimizer="adam", block_count=row["layers"], adapter_rank=None, frozen_precision=None,
+        recompute=row["recompute"], is_sequence_parallel=row["is_sequence_parallel"], **{degree: row[degree] for degree in DEGREES},
+    )  # fmt: skip
+
+
+def _hold(connection: Any, name: str, made: Sequence[Framework | DeviceSplit]) -> None:
+    frame = pl.DataFrame([row.model_dump() for row in made], infer_schema_length=None)
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT * FROM main.{name} LIMIT 0")
+    connection.register("made_rows", frame)
+    connection.execute(f"INSERT INTO temp.{name} BY NAME SELECT * FROM made_rows")
+    connection.unregister("made_rows")
+
+
+_STEPS = f"""
+    SELECT split, fits_device, peak_memory_byte / device_byte AS held_fraction, {" + ".join(TERMS)} AS latency_s, model_flops,
+        {", ".join(TERMS)}
     FROM training_step
+    WHERE hardware = ? AND batch = ? AND sequence = ?
 """
 
 
-def latency_s(rows: pl.DataFrame, factors: Factors) -> np.ndarray:
-    """Time of each row under these factors, as `split_step` has it; what waits for the host shrinks as kernels grow."""
-    kernel, overlap, tensor = factors
-    of = {name: rows[name].to_numpy().astype(float) for name in _TERMS}
-    computed = of["compute_s"] + of["recompute_s"]
-    others = of["expert_s"] + of["context_s"]
-    shared = tensor * of["tensor_s"] + others
-    is_spread = of["zero_stage"] == 3
-    window = kernel * computed / np.where(is_spread, 1.0, of["micro_batches"])
-    rounds = np.where(is_spread, of["micro_batches"], 1.0)
-    exposed = np.maximum(of["sync_s"] - overlap * window, of["sync_s"] * of["pipeline"] / (of["layers"] * rounds))
-    waiting = np.maximum(0.0, of["host_s"] - max(0.0, kernel - 1) * computed)
-    bubble = of["bubble_s"] * (kernel * computed + shared) / (computed + of["tensor_s"] + others)
-    return kernel * computed + shared + of["send_s"] + bubble + waiting + exposed + of["optimizer_s"]
+class Fits:
+    """Times of every row under every candidate but the first, the one shipped, and the candidates that fit some rows best."""
+
+    def __init__(self, tried: dict[str, list[Framework]], steps: pl.DataFrame) -> None:
+        self.candidates = {name: candidates[1:] for name, candidates in tried.items()}
+        ordered = steps.filter(pl.col("candidate") > 0).sort("row_id", "candidate").group_by("row_id", maintain_order=True).agg("latency_s")
+        self.times = {row_id: np.array(times) for row_id, times in ordered.rows()}
+
+    def chosen(self, rows: pl.DataFrame) -> int:
+        """Number of the candidate with the least sum of |ln| over rows of one framework."""
+        times = np.stack([self.times[row_id] for row_id in rows["row_id"]])
+        return int(np.abs(np.log(times / rows["measured_s"].to_numpy()[:, None])).mean(axis=0).argmin())
+
+    def best(self, rows: pl.DataFrame) -> str:
+        """The factors of that candidate."""
+        found = self.candidates[rows["framework"][0]][self.chosen(rows)]
+        names = ("kernel_factor", "attention_factor", "warpgroup_attention_factor", "overlap_fraction", "tensor_fraction")
+        return ", ".join(f"{name} {value}" for name in names if (value := getattr(found, name)) is not None)
+
+    def fitted(self, rows: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
+        """Rows with their time under the factors that fit others best."""
+        number = self.chosen(others)
+        return rows.with_columns(latency_s=pl.Series([self.times[row_id][number] for row_id in rows["row_id"]]))
+
+    def left_out(self, rows: pl.DataFrame, by: str) -> pl.DataFrame:
+        """Rows of each model or part under factors fitted on the others of their framework."""
+        parts = []
+        for _, group in rows.group_by("framework", maintain_order=True):
+            for (name,), scored_rows in group.group_by(by, maintain_order=True):
+                others = group.filter(pl.col(by) != name)
+                parts.append(self.fitted(scored_rows, others if len(others) else group))
+        return pl.concat(parts)
+
+    def largest(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Rows of llm-foundry with the largest cluster, and with the largest model, under factors fitted on smaller ones."""
+        group = rows.filter(pl.col("framework") == "llm_foundry")
+        return pl.concat(
+            self.fitted(group.filter(pl.col(by) == group[by].max()), group.filter(pl.col(by) < group[by].max())).with_columns(
+                largest=pl.lit("cluster" if by == "devices" else "model")
+            )
+            for by in ("devices", "layers")
+        )
 
 
-_TERMS = (
-    "compute_s", "recompute_s", "tensor_s", "expert_s", "context_s", "send_s", "bubble_s", "host_s", "sync_s", "optimizer_s",
-    "zero_stage", "micro_batches", "pipeline", "layers",
-)  # fmt: skip
-
-
-def with_factors(rows: pl.DataFrame, factors: Factors) -> pl.DataFrame:
-    """Rows with `latency_s` under these factors."""
-    return rows.with_columns(latency_s=pl.Series(latency_s(rows, factors)))
-
-
-def fit(rows: pl.DataFrame) -> Factors:
-    """Factors with the least sum of |ln|."""
-    hidden = HIDDEN_GRID if bool((rows["tensor"] > 1).any()) else [1.0]
-    gathered = HIDDEN_GRID if bool((rows["data"] > 1).any()) else [1.0]
-    seen = rows["measured_s"].to_numpy()
-    tried = itertools.product(KERNEL_GRID, gathered, hidden)
-    return min(tried, key=lambda factors: float(np.abs(np.log(latency_s(rows, factors) / seen)).mean()))
-
-
-def left_out(rows: pl.DataFrame, by: str) -> pl.DataFrame:
-    """Rows of each model or part under factors fitted on the others of their framework."""
-    parts = []
-    for _, group in rows.group_by("framework", maintain_order=True):
-        for (name,), scored_rows in group.group_by(by, maintain_order=True):
-            others = group.filter(pl.col(by) != name)
-            parts.append(with_factors(scored_rows, fit(others if len(others) else group)))
-    return pl.concat(parts)
-
-
-def report(rows: pl.DataFrame, known: dict[str, Factors], markdown: Path | None) -> None:
+def report(kept: pl.DataFrame, fits: Fits | None, markdown: Path | None) -> None:
     """Print the tables, or write them to a page."""
-    kept = pl.concat([
-        with_factors(group, known.get(framework, fit(group)))
-        for (framework,), group in rows.group_by("framework", maintain_order=True)
-    ])  # fmt: skip
-    largest = pl.concat([
-        with_factors(pl.concat([g.filter(pl.col(by) == g[by].max())]), fit(g.filter(pl.col(by) < g[by].max())))
-        for by in ("devices", "layers")
-        for (_,), g in rows.filter(pl.col("framework") == "llm_foundry").group_by("framework")
-    ])  # fmt: skip
     times = kept.filter(pl.col("framework") == "megatron").select(
         "row_id", "devices", "measured_s", predicted_s="latency_s", ratio=pl.col("latency_s") / pl.col("measured_s"),
         mfu_fraction=pl.col("model_flops") / (pl.col("latency_s") * pl.col("devices") * 312e12),
@@ -277,16 +314,20 @@ def report(rows: pl.DataFrame, known: dict[str, Factors], markdown: Path | None)
         ("By part", errors.table(kept, ["framework", "hardware"])),
         ("By devices", errors.table(kept, ["framework", "devices"])),
         ("By tokens of a sample", errors.table(kept, ["framework", "sequence"])),
-        ("Each model left out in turn", errors.table(left_out(rows, "model"), ["framework"])),
-        ("Each part left out in turn", errors.table(left_out(rows, "hardware"), ["framework"])),
-        ("llm-foundry: largest cluster and largest model left out", errors.table(largest, ["model"])),
         ("Rows that charz says do not fit", kept.filter(~pl.col("fits_device")).group_by("framework", "model", "hardware").len().sort("framework", "model")),
         ("Worst rows", worst),
     ]  # fmt: skip
+    if fits and len(kept.filter(pl.col("framework") == "llm_foundry")):
+        by = ["framework", "precision"]
+        tables[-2:-2] = [
+            ("Each model left out in turn", errors.table(fits.left_out(kept, "model"), by)),
+            ("Each part left out in turn", errors.table(fits.left_out(kept, "hardware"), by)),
+            ("llm-foundry: largest cluster and largest model left out", errors.table(fits.largest(kept), ["largest"])),
+        ]
     if markdown:
         text = [
             "Steps of training over devices, as `benchmarks/score_training.py` works them out.",
-            " ".join((__doc__ or "").split("\n\n")[2].split()),
+            *(" ".join(paragraph.split()) for paragraph in (__doc__ or "").split("\n\n")[2:]),
         ]
         page.write(markdown, "Training over devices against published figures", text, tables)
         return

@@ -2,8 +2,9 @@
 
     python -m benchmarks.training_models FILE [NAME ...]
 
-Sizes are those of the models' published descriptions: of llm-foundry's MPT (d_model, layers, heads; vocabulary 50,368), of Megatron
-(Korthikanti et al. 2022, table 5; vocabulary 51,200) and of NeMo's GPT-3. Without NAMEs all that the file does not have.
+Megatron of 2022 runs attention step by step, its scores kept for the backward pass; all others run it as one kernel. Sizes are those
+of the models' published descriptions: of llm-foundry's MPT (d_model, layers, heads; vocabulary 50,368), of Megatron (Korthikanti et
+al. 2022, table 5; vocabulary 51,200) and of NeMo's GPT-3. Without NAMEs all that the file does not have.
 """
 
 from __future__ import annotations
@@ -21,13 +22,16 @@ _HEADS = {
 }  # fmt: skip
 """Width and heads."""
 _GPT = {
-    "gpt3-5b": (4096, 32), "gpt3-20b": (6144, 48), "m22": (6144, 64), "m175": (12288, 96), "m530": (20480, 128), "m1t": (25600, 160),
+    "gpt3-5b": (4096, 32), "gpt3-20b": (6144, 48), "gpt3-175b": (12288, 96), "m22": (6144, 64), "m175": (12288, 96), "m530": (20480, 128), "m1t": (25600, 160),
 }  # fmt: skip
-_LLAMA = {
+_SHIPPED = {
     "llama-2-7b": "llama-2-7b", "llama-2-13b": "llama-2-13b", "llama-2-70b": "llama-2-70b", "llama-3-8b": "llama-3.1-8b",
-    "llama-3-70b": "llama-3.1-70b",
+    "llama-3-70b": "llama-3.1-70b", "gpt-oss-120b": "gpt-oss-120b",
 }  # fmt: skip
 """Shipped architecture by the name in the file."""
+
+STEP_BY_STEP = ("m22", "m175", "m530", "m1t")
+"""Models of Megatron."""
 
 LAYERS = 2
 LONGEST = 65536
@@ -61,16 +65,17 @@ def main() -> None:
     shaped = configurations()
     with charz.open(options.database) as db, tempfile.TemporaryDirectory() as folder:
         held = set(db.sql("SELECT model FROM model")["model"]) if options.database.exists() else set()
-        for name in options.names or [*shaped, *_LLAMA]:
+        for name in options.names or [*shaped, *_SHIPPED]:
             if name in held:
                 continue
             if name in shaped:
                 path = Path(folder) / f"{name}.json"
                 path.write_text(json.dumps(shaped[name]))
-                db.ingest([str(path)], train=True, no_answers=True, name=name)
+                settings = ["attn_implementation=eager"] if name in STEP_BY_STEP else []
+                db.ingest([str(path)], settings=settings, train=True, no_answers=True, name=name)
             else:
                 settings = [f"num_hidden_layers={LAYERS}"]
-                db.ingest([f"hf:{_LLAMA[name]}"], settings=settings, train=True, no_answers=True, name=name)
+                db.ingest([f"hf:{_SHIPPED[name]}"], settings=settings, train=True, no_answers=True, name=name)
             print(name, flush=True)
 
 

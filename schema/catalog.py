@@ -1454,7 +1454,8 @@ class Optimizer(Row):
 
 
 class Framework(Row):
-    """How a framework trains: at most three factors of it are fitted, `kernel_factor`, `overlap_fraction` and `tensor_fraction`."""
+    """How a framework trains: at most three factors of it are fitted, `kernel_factor`, `overlap_fraction` and one of
+    `attention_factor` and `tensor_fraction`."""
 
     TABLE: ClassVar[str] = "framework"
     KEY: ClassVar[tuple[str, ...]] = ("framework",)
@@ -1463,6 +1464,11 @@ class Framework(Row):
     """e.g. `megatron`; `plain` where none is named."""
     kernel_factor: Annotated[float, Possible(TINY, HUGE), Plausible(0.2, 5)]
     """Time of its kernels over that of charz's backend."""
+    attention_factor: Annotated[float | None, Possible(TINY, HUGE), Plausible(0.2, 5)]
+    """The same of its kernels of attention; null where that is `kernel_factor`."""
+    warpgroup_attention_factor: Annotated[float | None, Possible(TINY, HUGE), Plausible(0.2, 5)]
+    """`attention_factor` on parts whose tensor cores are driven by groups of warps (`part.matrix_instruction`), which kernels of
+    earlier parts do not use; null where that is `kernel_factor`."""
     overlap_fraction: Annotated[float, Possible(0, 1), Plausible(0, 1)]
     """Share of the computing time behind which gradients and weights travel."""
     tensor_fraction: Annotated[float, Possible(0, 1), Plausible(0, 1)]

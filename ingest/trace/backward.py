@@ -6,6 +6,11 @@ stays in memory till then), and writes a gradient for each input that has one. A
 becomes two: the gradient of the left side (N and K change places) and of the right side (M and K do).
 A tensor read more than once has its gradients added. The optimizer's step is not part of it.
 
+An output over a vocabulary has a loss, the cross-entropy with the next token, in three kernels as PyTorch has it:
+logarithms of its softmax, a gradient by the chosen one that is zero elsewhere, and the softmax's own backward. They are
+of the type of the logits, as frameworks' own kernels take them; where a framework widens logits to fp32 before, as
+PyTorch's does without them, it moves three times as much. Any other output's gradient is given from outside.
+
 FLOPs of everything else are the forward's times the factor below for each input that has a gradient.
 """
 
@@ -14,7 +19,8 @@ from __future__ import annotations
 from collections.abc import Container
 
 from ..compile.rules import Classes
-from ..graph import BACKWARD, Graph, GraphOperator, GraphTensor, Step
+from ..graph import BACKWARD, Graph, GraphOperator, GraphTensor, Step, dims
+from ..operators.elementwise import FLOPS_PER_ELEMENT
 from .symbolic import polynomial, product, scaled
 
 FACTORS = {"norm": 2.0, "batch_norm": 2.0, "softmax": 0.8, "rnn": 2.0}
@@ -49,13 +55,28 @@ class _Builder:
         self.graph = graph
         self.classes = classes
         self.needs = _differentiable(graph)
+        self.vocabularies = _vocabularies(graph)
         self.gradients: dict[int, int] = {}
 
     def seed(self, tensor: GraphTensor) -> None:
-        """The gradient of the loss by an output: given from outside, written once."""
-        steps = [Step("main", "move", {"threads": tensor.elements})]
-        self.gradients[tensor.tensor_id] = self._emit("seed", BACKWARD + "seed", "create", 0, [], [tensor], steps)[0]
+        """The gradient of the loss by an output: worked out where the output is over a vocabulary, else given from outside and
+        written once."""
+        moved = [Step("main", "move", {"threads": tensor.elements})]
+        if dims(tensor.shape)[-1] not in self.vocabularies:
+            self.gradients[tensor.tensor_id] = self._of_loss(tensor, "seed", "create", [], moved)
+            return
+        forward, backward = (
+            [Step("main", "vector", {"flops": scaled(tensor.elements, flops), "threads": tensor.elements})]
+            for flops in (FLOPS_PER_ELEMENT["softmax"], FLOPS_PER_ELEMENT["softmax"] * FACTORS["softmax"])
+        )
+        made = self._of_loss(tensor, "log_softmax", "softmax", [tensor.tensor_id], forward)
+        chosen = self._of_loss(tensor, "chosen", "create", [], moved)
+        self.gradients[tensor.tensor_id] = self._of_loss(tensor, "loss", "softmax", [chosen, made], backward)
+
+    def _of_loss(self, tensor: GraphTensor, name: str, kind: str, reads: list[int], steps: list[Step]) -> int:
+        made = self._emit(name, BACKWARD + name, kind, 0, reads, [tensor], steps)[0]
         self.graph.operators[-1].targets = [tensor.tensor_id]
+        return made
 
     def reverse(self, operator: GraphOperator) -> None:
         """The backward operator of one forward operator."""
@@ -189,6 +210,12 @@ def _differentiable(graph: Graph) -> list[bool]:
         for t in operator.writes:
             needs[t] = reached and is_float[t]
     return needs
+
+
+def _vocabularies(graph: Graph) -> set[int | None]:
+    """Rows of the tables in which what the model is given is looked up."""
+    tables = (o.reads[0] for o in graph.operators if o.operator_class == "embedding" and o.reads)
+    return {dims(graph.tensors[t].shape)[0] for t in tables if graph.tensors[t].role == "weight"} - {None}
 
 
 def _steps(operator: GraphOperator, targets: list[int], taking_bias: Container[str]) -> list[Step]:

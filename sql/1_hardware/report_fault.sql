@@ -35,6 +35,19 @@ WITH listed_numbers AS (
         UNNEST([kernel_factor, overlap_fraction, tensor_fraction, reduce_byte]) AS value
     FROM framework
     UNION ALL
+    SELECT 'framework' AS kind, framework AS row_key, '*' AS row_kind, 'attention_factor' AS quantity, attention_factor AS value
+    FROM framework
+    WHERE attention_factor IS NOT NULL
+    UNION ALL
+    SELECT
+        'framework' AS kind,
+        framework AS row_key,
+        '*' AS row_kind,
+        'warpgroup_attention_factor' AS quantity,
+        warpgroup_attention_factor AS value
+    FROM framework
+    WHERE warpgroup_attention_factor IS NOT NULL
+    UNION ALL
     SELECT
         'device_split' AS kind,
         split AS row_key,

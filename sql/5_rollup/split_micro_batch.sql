@@ -20,6 +20,9 @@ WITH joined_sums AS (
         d.adapter_rank,
         CASE WHEN d.recompute = 'full' THEN 1e0 ELSE 0e0 END AS repeats,
         f.kernel_factor,
+        COALESCE(
+            CASE WHEN h.matrix_instruction = 'wgmma' THEN f.warpgroup_attention_factor ELSE f.attention_factor END, f.kernel_factor
+        ) AS core_factor,
         f.overlap_fraction,
         f.tensor_fraction,
         r.forward_reduce_byte,
@@ -56,20 +59,26 @@ WITH joined_sums AS (
     INNER JOIN device_split AS d ON d.split = m.split
     INNER JOIN framework AS f ON f.framework = d.framework
     INNER JOIN split_link AS l ON l.hardware = g.hardware AND l.split = m.split
+    INNER JOIN part AS h ON h.hardware = g.hardware
     WHERE g.fault IS NULL
 ),
 
 computed_times AS (
     SELECT
         *,
-        kernel_factor * layer_factor * (forward_split_s / NULLIF(tensor, 0) + forward_whole_s / NULLIF(whole_parts, 0))
-        / NULLIF(context, 0) AS forward_s,
-        kernel_factor * layer_factor * (
-            (backward_split_s - CASE WHEN adapter_rank IS NULL THEN 0e0 ELSE backward_weighted_s / 2e0 END) / NULLIF(tensor, 0)
-            + backward_whole_s / NULLIF(whole_parts, 0)
+        layer_factor * (
+            (kernel_factor * forward_split_s + (core_factor - kernel_factor) * forward_core_s) / NULLIF(tensor, 0)
+            + kernel_factor * forward_whole_s / NULLIF(whole_parts, 0)
+        ) / NULLIF(context, 0) AS forward_s,
+        layer_factor * (
+            (
+                kernel_factor * (backward_split_s - CASE WHEN adapter_rank IS NULL THEN 0e0 ELSE backward_weighted_s / 2e0 END)
+                + (core_factor - kernel_factor) * backward_core_s
+            ) / NULLIF(tensor, 0)
+            + kernel_factor * backward_whole_s / NULLIF(whole_parts, 0)
         ) / NULLIF(context, 0) AS backward_s,
-        kernel_factor * layer_factor * forward_core_s / NULLIF(tensor * context, 0) AS core_s,
-        kernel_factor * layer_factor * backward_core_s / NULLIF(tensor * context, 0) AS core_backward_s,
+        core_factor * layer_factor * forward_core_s / NULLIF(tensor * context, 0) AS core_s,
+        core_factor * layer_factor * backward_core_s / NULLIF(tensor * context, 0) AS core_backward_s,
         kernel_factor * (first_split_s / NULLIF(tensor, 0) + first_whole_s / NULLIF(whole_parts, 0)) / NULLIF(context, 0)
             AS first_s,
         kernel_factor * (last_split_s / NULLIF(tensor, 0) + last_whole_s / NULLIF(whole_parts, 0)) / NULLIF(context, 0)

@@ -133,20 +133,32 @@ TIMES = {
     "context_s": 2 * (3.2 + 4.0 - 4.0) + (14.4 - 8.0),
     "host_s": 24.0, "end_host_s": 1.5,
 }  # fmt: skip
+CORE_TIMES = {"forward_s": 26.0, "backward_s": 52.0, "recompute_s": 26.0, "context_s": 2 * 1.2 + 2.4}
 
 
-def test_split_micro_batch(gives: Gives) -> None:
+@pytest.mark.parametrize(
+    ("factors", "instruction", "times"),
+    [
+        ({}, "mma", {}),
+        ({"attention_factor": 3.0}, "wgmma", {}),
+        # A half more of 2 x 2 x (4 and 8) s over 2 devices and half of the tokens each; a turn of 7.2 s behind 6 and two behind 12.
+        ({"attention_factor": 3.0, "warpgroup_attention_factor": 4.0}, "mma", CORE_TIMES),
+        ({"attention_factor": 4.0, "warpgroup_attention_factor": 3.0}, "wgmma", CORE_TIMES),
+    ],
+)
+def test_split_micro_batch(gives: Gives, factors: dict[str, float], instruction: str, times: dict[str, float]) -> None:
     gives(
         "split_micro_batch",
-        [TIMES],
+        [TIMES | times],
         within=["split"],
         training_sum=[SUMS],
         trained_run=[RUN],
         layered_run=[LAYERED],
         split_weight=[WEIGHT],
         device_split=[SPLIT],
-        framework=[FRAMEWORK],
+        framework=[FRAMEWORK | factors],
         split_link=[LINKS],
+        part=[{"matrix_instruction": instruction}],
     )
 
 

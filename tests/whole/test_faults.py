@@ -44,7 +44,9 @@ def test_shipped_numbers_are_plausible(file: Path) -> None:
 TRAINING = {
     "network": ("network_byte_per_s", "network_s", "node_device_count", "network_fraction"),
     "optimizer": ("gradient_byte", "master_byte", "state_byte", "moved_byte", "bandwidth_fraction"),
-    "framework": ("kernel_factor", "overlap_fraction", "tensor_fraction", "reduce_byte"),
+    "framework": (
+        "kernel_factor", "overlap_fraction", "tensor_fraction", "reduce_byte", "attention_factor", "warpgroup_attention_factor",
+    ),
     "device_split": (
         "tensor", "pipeline", "interleave", "context", "data", "expert", "micro_batches", "zero_stage", "block_count",
         "adapter_rank",

@@ -144,6 +144,19 @@ def test_every_view_is_issued_once(bench: Bench) -> None:
     assert issued == views > 0
 
 
+def test_the_loss_moves_logits_six_times(bench: Bench) -> None:
+    """Logarithms of a softmax are read and written, zeros beside the chosen one written, the gradient written of both."""
+    query = """
+        SELECT REGEXP_REPLACE(o.operator, '_backward_.*', ''), s.traffic_byte
+        FROM run_kernel AS k
+        INNER JOIN shape AS s ON s.model = k.model AND s.scenario_id = k.scenario_id AND s.shape_id = k.shape_id
+        INNER JOIN operator AS o ON o.model = k.model AND o.operator_id = k.anchor_operator_id
+        WHERE o.aten_operator IN ('charz.backward.log_softmax', 'charz.backward.chosen', 'charz.backward.loss')
+    """
+    logits = BF16 * ROWS * VOCABULARY
+    assert dict(bench.rows(query)) == {"log_softmax": 2 * logits, "chosen": logits, "loss": 3 * logits}
+
+
 def test_the_optimizers_step_moves_30_byte_a_weight(steps: Records) -> None:
     """Reads gradient, copy and two moments, 4 byte each, writes the copy, both moments and the weight in 16 bits."""
     assert steps["one"]["optimizer_s"] == pytest.approx(WEIGHTS * (4 * 4 + 3 * 4 + 2) / (0.8 * 2.039e12), rel=1e-6)

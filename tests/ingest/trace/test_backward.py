@@ -52,6 +52,26 @@ def test_a_residual_adds_its_gradients(lowered, rules):
     assert gradients(g)["accumulate"].operator_class == "elementwise"
 
 
+def test_an_output_over_a_vocabulary_has_a_loss(lowered, rules):
+    """Cross-entropy over 50 words for 2 samples: five operations an element forward and four backward."""
+    g = lowered(nn.Sequential(nn.Embedding(50, 4), nn.Linear(4, 50)), torch.zeros(2, dtype=torch.int64))
+    add_backward(g.graph, rules.classes)
+    found = gradients(g)
+    assert "seed" not in found
+    assert g.value(found["log_softmax"], "flops", batch=2) == 5 * 2 * 50
+    assert g.value(found["loss"], "flops", batch=2) == 4 * 2 * 50
+    (gradient,) = found["loss"].writes
+    assert gradient in found["aten.linear.default"].reads
+
+
+def test_any_other_output_is_given_its_gradient(lowered, rules):
+    g = lowered(nn.Sequential(nn.Embedding(50, 4), nn.Linear(4, 49)), torch.zeros(2, dtype=torch.int64))
+    add_backward(g.graph, rules.classes)
+    found = gradients(g)
+    assert "loss" not in found
+    assert found["seed"].reads == []
+
+
 def test_operators_stay_in_order(lowered, rules):
     g = lowered(nn.Sequential(nn.Linear(4, 4), nn.GELU()), torch.empty(2, 4))
     add_backward(g.graph, rules.classes)
