@@ -333,7 +333,8 @@ class HardwareOverhead(Row):
     """Part it belongs to."""
     overhead: str
     """`kernel_gap` (device time between two dependent kernels), `launch` (host to device), `memory_latency` (an access
-    that another waits for), `norm_block` (a block of PyTorch's own GPU kernel of a layer norm, of a short row) or `team` (the threads of all units begin and end a kernel together)."""
+    that another waits for), `norm_block` (a block of PyTorch's own GPU kernel of a layer norm, of a short row) or `team` (the
+    threads of all units begin and end a kernel together)."""
     overhead_s: Annotated[
         float,
         Possible(0, HUGE),

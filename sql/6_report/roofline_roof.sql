@@ -1,6 +1,6 @@
 -- The roofs of a part at each precision, as points of lines: peak arithmetic of a kind of unit, and each
 -- memory bandwidth times intensity below it (Williams et al. 2009).
--- Grain: hardware, precision, roof, arithmetic_intensity
+-- Grain: hardware, precision, roof, point
 CREATE VIEW roofline_roof AS
 WITH tens AS (
     SELECT -2e0 AS ten UNION ALL SELECT -1e0 AS ten UNION ALL SELECT 0e0 AS ten UNION ALL SELECT 1e0 AS ten
@@ -48,6 +48,8 @@ SELECT
     r.precision,
     -- Which roof: `matrix` or `vector` units under main memory or the last-level cache.
     r.roof,
+    -- Number of the point, from the least intensity on; of the ridge point 50, after the others.
+    CAST(ROUND(1e1 * (t.ten + h.tenth)) AS BIGINT) AS point,
     -- Operations for each byte. [ops/byte]
     POWER(10e0, t.ten + h.tenth) AS arithmetic_intensity,
     -- Highest rate at that intensity. [ops/s]
@@ -60,6 +62,7 @@ SELECT
     hardware,
     precision,
     roof,
+    50 AS point,
     peak_ops_per_s / NULLIF(byte_per_s, 0e0) AS arithmetic_intensity,
     peak_ops_per_s AS rate_ops_per_s
 FROM roofs

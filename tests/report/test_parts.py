@@ -148,6 +148,8 @@ def test_roofline_roof(evaluate: Evaluate) -> None:
         assert {r["precision"] for r in rows if r["roof"] == roof} == {precision}
         steps = sorted([*(10 ** (i / 10) for i in range(-20, 50)), peak / byte_per_s])
         assert [x for x, _ in points] == pytest.approx(steps)
+        numbers = {r["point"]: r["arithmetic_intensity"] for r in rows if r["roof"] == roof}
+        assert numbers == pytest.approx({i: 10 ** (i / 10) for i in range(-20, 50)} | {50: peak / byte_per_s})
         assert [y for _, y in points] == pytest.approx([min(peak, byte_per_s * x) for x in steps])
         assert (peak / byte_per_s, peak) in points
 
