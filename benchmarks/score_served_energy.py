@@ -1,13 +1,14 @@
 """Time and energy of an output token of served language models against ML.ENERGY's figures on H100.
 
-    python -m benchmarks.score_served_energy DATABASE [--measurements ../shared/measurements] [--markdown docs/validation-served-energy.md]
+    python -m benchmarks.score_served_energy DATABASE [--rows FILE] [--markdown docs/validation-served-energy.md]
 
 Rows of `models.parquet` of the campaign of 2025, that ran vLLM at a stated number of requests in flight on 1 to 8 H100 whose tensor
 parallel degree is their number, of text models in the database. Energy is that of the GPUs alone.
 Each row is a server that charz is asked about (`serve`) at that number of requests, under the version of vLLM that answers assume; nothing
-is fitted on these rows. A token's time is the median between two tokens of a request, as published, and that of all requests in flight over
-their tokens a second, which has the prompts in it. No row says how long the prompts were: 480 tokens in lm-arena-chat
-(`benchmarks/score_energy.py`), 200 assumed elsewhere. What must hold is said of batches of at most 32; larger ones are reported.
+is fitted on these rows. `time per token` is the median between two tokens of a request, as published, which steps with a prompt in them do
+not move; charz gives the mean, which they do. `time of a token of all` is one over the tokens a second of all requests in flight, which has
+prompts in it on both sides. No row says how long the prompts were: 480 tokens in lm-arena-chat (`benchmarks/score_energy.py`), 200 assumed
+elsewhere. What must hold is said of batches of at most 32; larger ones are reported. `--rows` keeps scored rows for the next time.
 """
 
 from __future__ import annotations
@@ -46,12 +47,15 @@ QUANTITIES = {
 def main() -> None:
     """Print or write the tables."""
     options = page.scoring(__doc__, "nothing")
-    rows = measured(options.measurements)
-    with charz.open(options.database) as db:
-        held = db.sql("SELECT model FROM model")["model"]
-        found = scored(db, rows.filter(pl.col("model").is_in(held.to_list())))
-    if options.rows:
-        found.write_parquet(options.rows)
+    if options.rows and options.rows.exists():
+        found = pl.read_parquet(options.rows)
+    else:
+        rows = measured(options.measurements)
+        with charz.open(options.database) as db:
+            held = db.sql("SELECT model FROM model")["model"]
+            found = scored(db, rows.filter(pl.col("model").is_in(held.to_list())))
+        if options.rows:
+            found.write_parquet(options.rows)
     tables = list(report(found))
     if options.markdown:
         text = [" ".join((__doc__ or "").split("\n\n")[2].split())]

@@ -43,16 +43,18 @@ def main() -> None:
     parser.add_argument("--markdown", type=Path, help="write the page there")
     parser.add_argument("--stated", action="store_true", help="only rows that state how many requests are in flight")
     parser.add_argument("--every", type=int, default=1, help="of the servers that queue all requests, one in so many")
-    parser.add_argument("--rows", type=Path, help="write every scored row there, as parquet")
+    parser.add_argument("--rows", type=Path, help="every scored row, as parquet: read where it exists, else written")
     options = parser.parse_args()
     page.print_wide(4)
-    with charz.open(options.database) as db:
-        rows = measured(options.measurements, db)
-        rows = scored(
-            db, rows.filter(pl.col("concurrency").is_not_null()) if options.stated else some(rows, options.every)
-        )
-    if options.rows:
-        rows.write_parquet(options.rows)
+    if options.rows and options.rows.exists():
+        rows = pl.read_parquet(options.rows)
+    else:
+        with charz.open(options.database) as db:
+            known = measured(options.measurements, db)
+            stated = known.filter(pl.col("concurrency").is_not_null())
+            rows = scored(db, stated if options.stated else some(known, options.every))
+        if options.rows:
+            rows.write_parquet(options.rows)
     rows = rows.with_columns(
         load=pl.when(pl.col("concurrency").is_null()).then(pl.lit("all at once")).otherwise(pl.lit("stated"))
     )
