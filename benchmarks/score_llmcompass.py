@@ -71,6 +71,9 @@ PAPER = {"latency": 0.953, "throughput": 1.41}
 
 SERVER = "tensorrt_llm"
 
+SPARE = 1.25
+"""Memory beside what the paper counts: the server keeps a tenth of it free, and the embedding lies there too. Decides no time."""
+
 
 def main() -> None:
     """Work the three out and write the page."""
@@ -162,7 +165,7 @@ def _served(
     changes: dict[str, Any] = {
         f"{BASE}.sm.unit_count": design.cores, f"{BASE}.scratchpad.capacity_byte": design.local_byte,
         f"{BASE}.l1.capacity_byte": design.local_byte, f"{BASE}.memory.l2.capacity_byte": design.global_byte,
-        f"{BASE}.memory.dram.bandwidth_byte_per_s": design.dram_byte_per_s, f"{BASE}.memory.dram.capacity_byte": design.dram_byte,
+        f"{BASE}.memory.dram.bandwidth_byte_per_s": design.dram_byte_per_s, f"{BASE}.memory.dram.capacity_byte": SPARE * design.dram_byte,
     }  # fmt: skip
     if design.array_side != DESIGNS[0].array_side:
         changes[f"{BASE}.peak.fp16.matrix.fp32.ops_per_clock_per_unit"] = 2048 * (design.array_side / 16) ** 2
@@ -214,7 +217,10 @@ CAUSES = (
     "The paper's figures are from memory and not checked; the settings are those of its scripts. It prints no latency in seconds that memory"
     " holds, so that what is compared is the performance of its designs against GA100, over 32 requests for latency and over 2 of its 32 for"
     f" throughput. charz takes time to the first token and steps under {SERVER}, libraries as fitted to NVIDIA's parts; the paper searches"
-    " the best mapping on the design. Dollars differ in kind: the paper's are of a good die and of memory at prices of its year."
+    " the best mapping on the design. The design for throughput misses: its units are four times as fast beside a memory four times as"
+    " large, but their tiles stay those that libraries have for an A100, so that a prompt of 512 tokens takes 1.13 times GA100's time a"
+    " request where its peak is twice that; a step there is 1.44 times as fast a request. Dollars differ in kind: the paper's are of a"
+    " good die and of memory at prices of its year."
 )
 WRITTEN = "Written by `python -m benchmarks.score_llmcompass`; do not edit. " + " ".join(
     (__doc__ or "").split("\n\n")[2].split()
