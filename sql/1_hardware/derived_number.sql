@@ -45,6 +45,18 @@ explained_numbers AS (
     UNION ALL
     SELECT
         hardware,
+        CONCAT('peak.', precision, '.', unit, '.', accumulator, '.peak_ops_per_s') AS field,
+        peak_ops_per_s AS value,
+        CAST(NULL AS VARCHAR) AS derivation_rule,
+        'matrix_peak' AS basis,
+        CONCAT(FORMAT('{:g}', sparse_ratio), ' x ') AS factor,
+        CAST(NULL AS VARCHAR) AS reason,
+        source_id,
+        confidence
+    FROM derived_sparse
+    UNION ALL
+    SELECT
+        hardware,
         CONCAT('cluster.', cluster, '.clock_matrix_hz') AS field,
         clock_boost_hz AS value,
         CAST(NULL AS VARCHAR) AS derivation_rule,

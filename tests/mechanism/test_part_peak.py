@@ -20,8 +20,9 @@ def dense(unit: str, ops: float, precision: str = "fp16", accumulator: str = "fp
 
 def sparse(evaluate: Callable[..., list[dict[str, Any]]], *peaks: dict[str, Any], rules: Any = RULES) -> list[float]:
     """Peaks of sparse products in fp16."""
-    found = evaluate("part_peak", stated_peak=list(peaks), derived_vector=[], precision=PRECISIONS, part_rule=rules)
-    assert len(found) >= len(peaks)
+    derived = evaluate("derived_sparse", stated_peak=list(peaks), precision=PRECISIONS, part_rule=rules)
+    found = evaluate("part_peak", stated_peak=list(peaks), derived_vector=[], derived_sparse=derived)
+    assert len(found) == len(peaks) + len(derived)
     return sorted(row["peak_ops_per_s"] for row in found if row["precision"] == "fp16_sparse")
 
 

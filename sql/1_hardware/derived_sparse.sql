@@ -1,0 +1,26 @@
+-- Peaks of products with structured sparsity (2:4 weights) of every part that states none and whose architecture has a ratio to
+-- the dense peak (`sparse_ratio`). Products are counted with their zeros.
+-- Grain: hardware, precision, unit, accumulator
+CREATE VIEW derived_sparse AS
+SELECT
+    k.hardware,
+    -- Format of the weights.
+    p.precision,
+    k.unit,
+    k.accumulator,
+    k.instruction,
+    k.cluster,
+    -- Ratio to the dense peak.
+    r.value AS sparse_ratio,
+    -- Source of the ratio.
+    r.source_id,
+    -- How far the ratio can be trusted.
+    r.confidence,
+    -- Peak of the whole part. [ops/s]
+    k.peak_ops_per_s * r.value AS peak_ops_per_s
+FROM stated_peak AS k
+INNER JOIN precision AS p ON p.fallback = k.precision
+INNER JOIN part_rule AS r ON r.hardware = k.hardware AND r.quantity = 'sparse_ratio' AND r.row_key = p.precision
+LEFT JOIN stated_peak AS o
+    ON o.hardware = k.hardware AND o.precision = p.precision AND o.unit = k.unit AND o.accumulator = k.accumulator
+WHERE k.unit = 'matrix' AND o.hardware IS NULL
