@@ -35,7 +35,7 @@ _SHOWN = (
     "million_inference_usd", "price_usd_per_hour", "price_basis", "is_simulated", "energy_basis",
 )  # fmt: skip
 
-_CHOSEN = (*_SHOWN, "fits_device", "dominated_by", "dominating_power_w")
+_CHOSEN = (*_SHOWN, "price_kind", "fits_device", "dominated_by", "dominating_power_w")
 
 ORDERS = {"latency": "latency_s", "energy": "sample_j", "cost": "million_inference_usd", "price": "price_usd_per_hour"}
 """What choices are sorted by, and its column."""
