@@ -205,6 +205,10 @@ STEP_BY_STEP = "eager"
 """Attention in separate products and softmax, as every model of transformers ran it before 4.36."""
 
 
+WITH_SINKS = ("gpt_oss", "mimo_v2_flash")
+"""Models whose attention has sinks: kernels of engines take them, PyTorch's own operator does not."""
+
+
 def _construct(library: Any, model_class: str, config: Any, asked: str | None = None) -> torch.nn.Module:
     """The module with its attention fused where the library can, or step by step where that is asked for."""
     from . import language
@@ -213,7 +217,7 @@ def _construct(library: Any, model_class: str, config: Any, asked: str | None = 
         raise CharzError("not a way to run attention", f"{IMPLEMENTATION}={asked}", f"there are {STEP_BY_STEP}, sdpa")
     language.register()
     kind = getattr(library, model_class)
-    is_fused = kind._supports_sdpa and asked != STEP_BY_STEP  # else the library runs it step by step
+    is_fused = (kind._supports_sdpa or config.model_type in WITH_SINKS) and asked != STEP_BY_STEP  # else the library runs it step by step
     for implementation in (*((language.ATTENTION, "sdpa") if is_fused else ()), STEP_BY_STEP):
         try:
             with torch.device("meta"):

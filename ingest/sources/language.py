@@ -88,17 +88,12 @@ def attention(
     is_causal: bool | None = None,
     position_bias: torch.Tensor | None = None,
     softcap: float | None = None,
-    s_aux: torch.Tensor | None = None,
     **_unused: Any,
 ) -> tuple[torch.Tensor, None]:
-    """Attention as transformers calls it; score capping needs its parts, all else is one operator.
-
-    Raises ValueError for attention sinks (`s_aux`), which no such operator takes: the library's own eager form does.
-    """
+    """Attention as transformers calls it; score capping needs its parts, all else is one operator. An attention sink (`s_aux`, a
+    number a head) is one more term of each row's sum, which fused kernels take along (FlashAttention, vLLM's)."""
     if getattr(module, "keeps_latents", False):
         return _of_latents(module, query, key, value), None
-    if s_aux is not None:
-        raise ValueError("scaled_dot_product_attention has no sinks")
     causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
     mask = position_bias if attention_mask is None else attention_mask
     if softcap is not None:

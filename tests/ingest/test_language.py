@@ -16,7 +16,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from charz.ingest.compile.rules import Rules
 from charz.ingest.pipeline import ingest
 from charz.ingest.rows import Ingested
-from charz.ingest.sources import build, language
+from charz.ingest.sources import build
 from charz.ingest.sources.spec import parse
 from charz.ingest.trace.export import STATE_INPUT
 from charz.schema.errors import CharzError
@@ -134,24 +134,25 @@ def test_a_fixed_sequence_attends_to_itself(ingested: Ingest) -> None:
     assert lengths == {(8.0, 0)}
 
 
-def test_attention_with_sinks_runs_step_by_step(ingested: Ingest) -> None:
-    """As the library runs it, which has no fused kernel for it: a product, the sinks put beside the scores, a softmax
-    and a product in each layer, with a mask made once for all."""
+def test_attention_with_sinks_is_one_operator(ingested: Ingest) -> None:
+    """As engines run it: a sink is one more term of a row's sum. No scores of all positions are kept."""
     found = ingested("GptOss")
     assert found.model["is_sequence_symbolic"]
     assert found.model["has_context"]
+    assert Counter(column(found, Operator, "aten_operator"))["aten.scaled_dot_product_attention.default"] == 2
+    assert not any("S, C" in shape for shape in column(found, Tensor, "shape"))
+
+
+def test_attention_with_sinks_runs_step_by_step_where_that_is_asked_for(ingested: Ingest) -> None:
+    """As the library runs it: a product, the sinks put beside the scores, a softmax and a product in each layer, with a mask made
+    once for all."""
+    found = ingested("GptOss", settings=(("attn_implementation", "eager"),))
     names = Counter(column(found, Operator, "aten_operator"))
     assert "aten.scaled_dot_product_attention.default" not in names
     assert names["aten.matmul.default"] == 4
     shapes = Counter(column(found, Tensor, "shape"))
     assert shapes["[B, 8, S, C + 1]"] or shapes["[B, 8, S, 1 + C]"]
     assert shapes["[B, 1, S, C]"]
-
-
-def test_fused_attention_refuses_sinks() -> None:
-    heads = torch.empty(1, 2, 4, 8)
-    with pytest.raises(ValueError, match="sinks"):
-        language.attention(torch.nn.Module(), heads, heads, heads, None, s_aux=torch.empty(2))
 
 
 KEYS = {("qk", "n"), ("av", "k")}
