@@ -752,6 +752,7 @@ class Backend(Row):
         Plausible(0, 2, of="eager_graph"),
         Plausible(0, 2, of="kpu"),
         Plausible(0, 2, of="kpu_unfused"),
+        Plausible(0, 2, of="depth_first"),
     ]
     """Scratch memory as a share of peak activations."""
     trains: bool
@@ -822,6 +823,7 @@ class BackendSupport(Row):
         Plausible(0, 1e-3, of="vllm"),
         Plausible(0, 1e-3, of="tensorrt_llm"),
         Plausible(0, 1e-3, of="llama_cpp"),
+        Plausible(0, 1e-3, of="depth_first"),
         Plausible(0, 1e-3, family="npu"),
         Plausible(0, 1e-3, family="dsp"),
     ]

@@ -36,6 +36,7 @@ WITH sized_blocks AS (
         g.array_clock_hz,
         g.filled_fraction,
         g.fed_array_hz,
+        g.tile_memory_byte_per_s,
         g.load_unit_byte_per_s,
         g.stream_unit_byte_per_s,
         g.tile_memory_byte,

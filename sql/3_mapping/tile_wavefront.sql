@@ -48,7 +48,7 @@ timed_tiles AS (
 
 SELECT
     * EXCLUDE (
-        is_staged, array_clock_hz, filled_fraction, fed_array_hz, load_unit_byte_per_s, stream_unit_byte_per_s, tile_memory_byte,
+        is_staged, array_clock_hz, filled_fraction, fed_array_hz, tile_memory_byte_per_s, load_unit_byte_per_s, stream_unit_byte_per_s, tile_memory_byte,
         stream_memory_byte, wave_quantization_fraction, split_k, listed_k, array_rows, array_columns, tile_m, tile_n, tile_k,
         block_tiles, product_count_m, product_count_n, slice_k, slab_count, slab_k, kept_result_byte, holds_rows, block_byte,
         step_byte, overflowing_level, tile_count, waves, effective_waves, cycles, combining_rounds, round_s, whole_m, whole_n,
@@ -71,10 +71,13 @@ SELECT
     LEAST(block_tiles, tile_count) AS unit_tile_count,
     kept_result_byte,
     -- Rate at which all units' tiles are loaded together; null when unknown. [byte/s]
-    load_unit_byte_per_s * tile_count / NULLIF(waves, 0e0)
-    * (loaded_row_byte + loaded_column_byte + carried_result_byte)
-    / NULLIF(loaded_row_byte * whole_m + loaded_column_byte * whole_n + carried_result_byte * whole_m * whole_n, 0e0)
-        AS load_byte_per_s,
+    CASE
+        WHEN is_staged
+            THEN load_unit_byte_per_s * tile_count / NULLIF(waves, 0e0)
+                * (loaded_row_byte + loaded_column_byte + carried_result_byte)
+                / NULLIF(loaded_row_byte * whole_m + loaded_column_byte * whole_n + carried_result_byte * whole_m * whole_n, 0e0)
+        ELSE tile_memory_byte_per_s
+    END AS load_byte_per_s,
     -- Bytes that cross the border of the tile memory besides operands: results where software moves them, and partial ones of a
     -- split. [byte]
     gemm_count * carried_result_byte AS carried_byte,

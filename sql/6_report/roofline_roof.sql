@@ -14,21 +14,24 @@ tenths AS (
 ),
 
 unit_peaks AS (
-    SELECT hardware, precision, 'matrix' AS unit, matrix_ops_per_s AS peak_ops_per_s
-    FROM hardware_rate
-    WHERE is_native AND matrix_precision = precision
-    UNION ALL
-    SELECT hardware, precision, 'vector' AS unit, vector_ops_per_s AS peak_ops_per_s
-    FROM hardware_rate
-    WHERE is_native AND vector_precision = precision
+    SELECT
+        r.hardware,
+        r.precision,
+        u.unit,
+        CASE WHEN u.unit = 'matrix' THEN r.matrix_ops_per_s ELSE r.vector_ops_per_s END AS peak_ops_per_s
+    FROM hardware_rate AS r
+    INNER JOIN (SELECT 'matrix' AS unit UNION ALL SELECT 'vector' AS unit) AS u
+        ON r.precision = CASE WHEN u.unit = 'matrix' THEN r.matrix_precision ELSE r.vector_precision END
+    WHERE r.is_native
 ),
 
 bandwidths AS (
-    SELECT hardware, 'main memory' AS level, dram_byte_per_s AS byte_per_s
+    SELECT
+        hardware,
+        CASE WHEN is_main THEN 'main memory' ELSE cache_level END AS level,
+        CASE WHEN is_main THEN dram_byte_per_s ELSE cache_byte_per_s END AS byte_per_s
     FROM part
-    UNION ALL
-    SELECT hardware, cache_level AS level, cache_byte_per_s AS byte_per_s
-    FROM part
+    CROSS JOIN (SELECT TRUE AS is_main UNION ALL SELECT FALSE AS is_main) AS sides
 ),
 
 roofs AS (

@@ -15,7 +15,7 @@ TILE = {
 
 
 @pytest.mark.parametrize(
-    "dataflow", ["listed", "square", "weight_stationary", "wavefront", "direct", "query_block"]
+    "dataflow", ["listed", "square", "stationary", "wavefront", "direct", "query_block"]
 )  # fmt: skip
 def test_every_dataflow(check: Callable[..., None], dataflow: str) -> None:
     """Two products in 2 x 1 tiles each on three units, whatever the dataflow."""
