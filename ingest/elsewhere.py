@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
+
+from charz.schema.errors import CharzError
 
 from .compile.rules import Rules
 from .rows import Ingested
@@ -43,8 +48,36 @@ def traced(batches: Iterator[Any]) -> Iterator[Any]:
 def _attempted(specs: Sequence[Spec], rules: Rules) -> Iterator[tuple[Spec, Ingested | str]]:
     """Each model's rows, or why there are none. Torch traces one model at a time in a process: where the engine's workers are
     threads of one, as in Sail, each has a process beside it."""
-    from charz.ingest.run import attempt, in_processes
+    from charz.ingest.run import attempt
 
     if threading.current_thread() is threading.main_thread():
         return ((spec, attempt(spec, rules)) for spec in specs)
-    return in_processes(specs, rules, 1)
+    return _beside(specs, rules)
+
+
+def _beside(specs: Sequence[Spec], rules: Rules) -> Iterator[tuple[Spec, Ingested | str]]:
+    """The same from a process of their own. Raises `CharzError` where it dies."""
+    command = [sys.executable, "-c", f"from {__name__} import answer; answer()"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with process.stdin as requests:
+            pickle.dump((list(specs), rules), requests)
+        for spec in specs:
+            try:
+                yield spec, pickle.load(process.stdout)
+            except EOFError:
+                exists = "out of memory, or killed from outside"
+                raise CharzError("a worker process died", spec.shown, exists, "ask again with fewer --jobs") from None
+
+
+def answer() -> None:
+    """Give the rows of the models that standard input names to standard output; what models print goes to standard error."""
+    from charz.ingest.run import attempt
+
+    specs, rules = pickle.load(sys.stdin.buffer)
+    with os.fdopen(os.dup(1), "wb") as results:
+        os.dup2(2, 1)
+        for spec in specs:
+            pickle.dump(attempt(spec, rules), results)
+            results.flush()

@@ -169,15 +169,10 @@ def _changed(
 
 def _results(specs: Sequence[Spec], rules: Rules, jobs: int) -> Iterator[tuple[Spec, Ingested | str]]:
     """Each model's rows, or why there are none, in the order they are done."""
-    if jobs > 1:
-        yield from in_processes(specs, rules, jobs)
+    if jobs <= 1:
+        for spec in specs:
+            yield spec, attempt(spec, rules)
         return
-    for spec in specs:
-        yield spec, attempt(spec, rules)
-
-
-def in_processes(specs: Sequence[Spec], rules: Rules, jobs: int) -> Iterator[tuple[Spec, Ingested | str]]:
-    """Each model's rows, or why there are none, from processes of their own. Raises `CharzError` where one of them dies."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([f"{__package__}.worker"])
     with _without_interrupts():  # nor does the fork server take any, until `worker` lets them end it
