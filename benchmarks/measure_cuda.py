@@ -227,6 +227,17 @@ def _random(*shape: int, precision: str = "fp16", nhwc: bool = False) -> torch.T
     return made.to(memory_format=torch.channels_last) if nhwc else made
 
 
+def _quantized(m: int, n: int, k: int, precision: str) -> Callable[[], Any]:
+    """A product of 8-bit operands: M x K by N x K."""
+    x, w = _random(m, k, precision="bf16"), _random(n, k, precision="bf16")
+    if precision == "int8":
+        p, q = (t.mul(9).to(torch.int8) for t in (x, w))
+        return lambda: torch._int_mm(p, q.t())
+    one = torch.ones((), device=DEVICE)
+    p, q = x.to(torch.float8_e4m3fn), w.to(torch.float8_e4m3fn)
+    return lambda: torch._scaled_mm(p, q.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16)
+
+
 def _conv(
     n: int,
     c: int,
@@ -391,15 +402,9 @@ def _attention() -> Iterator[Case]:
 def _products() -> Iterator[Case]:
     def product(op: str, m: int, n: int, k: int, precision: str) -> Case:
         def make() -> Callable[[], Any]:
-            kind = "bf16" if precision in ("fp8", "int8") else precision
-            x, w, b = (_random(*s, precision=kind) for s in ((m, k), (n, k), (n,)))
-            if precision == "fp8":
-                p, q = x.to(torch.float8_e4m3fn), w.to(torch.float8_e4m3fn)
-                one = torch.ones((), device=DEVICE)
-                return lambda: torch._scaled_mm(p, q.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16)
-            if precision == "int8":
-                p, q = (t.mul(9).to(torch.int8) for t in (x, w))
-                return lambda: torch._int_mm(p, q.t())
+            if precision in ("fp8", "int8"):
+                return _quantized(m, n, k, precision)
+            x, w, b = (_random(*s, precision=precision) for s in ((m, k), (n, k), (n,)))
             if op == "linear":
                 return lambda: F.linear(x, w, b)
             if op == "mm":
@@ -554,7 +559,6 @@ def _models() -> dict[str, Callable[[], tuple[nn.Module, Callable[[int], tuple[A
                 "Bert": "BertModel",
                 "GPT2": "GPT2LMHeadModel",
                 "Llama": "LlamaForCausalLM",
-                "T5": "T5EncoderModel",
             }[kind]
             module = getattr(transformers, named)(config)
             return module, lambda n: (torch.randint(0, 1000, (n, length)),)
@@ -676,8 +680,7 @@ def _captured(call: Callable[[], Any]) -> Callable[[], Any]:
 
 
 def _model_cases() -> list[tuple[str, str, str, int, str]]:
-    vision = [name for name in _models() if name not in ("bert_base", "bert_large", "gpt2", "llama_3_2_1b")]
-    text = ["bert_base", "bert_large", "gpt2", "llama_3_2_1b"]
+    vision, text = [name for name in _models() if name not in TOKENS], list(TOKENS)
     cases = [(name, "eager", "amp-fp16", 256, "nchw") for name in vision]
     cases += [(name, "eager", "bf16", batch, "nchw") for name in text for batch in (1, 32)]
     cases += [(name, "eager", "amp-fp16", 256, "nhwc") for name in vision]
@@ -802,14 +805,9 @@ def _sustained(rows: Rows, until: float, is_tiny: bool) -> tuple[int, int]:
 
     def product(precision: str) -> Callable[[], Callable[[], Any]]:
         def make() -> Callable[[], Any]:
-            kind = "bf16" if precision in ("fp8", "int8") else precision
-            x, y = _random(size, size, precision=kind), _random(size, size, precision=kind)
-            if precision == "fp8":
-                p, q, one = x.to(torch.float8_e4m3fn), y.to(torch.float8_e4m3fn), torch.ones((), device=DEVICE)
-                return lambda: torch._scaled_mm(p, q.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16)
-            if precision == "int8":
-                p, q = (t.mul(9).to(torch.int8) for t in (x, y))
-                return lambda: torch._int_mm(p, q.t())
+            if precision in ("fp8", "int8"):
+                return _quantized(size, size, size, precision)
+            x, y = _random(size, size, precision=precision), _random(size, size, precision=precision)
             return lambda: x @ y
 
         return make

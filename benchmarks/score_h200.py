@@ -18,12 +18,16 @@ import charz
 from charz.session import Session
 
 from . import page
+from .measure_cuda import NAMED
 
 MODELS = Path(__file__).parent / "measured" / "h200_models.csv"
 
 PART = "h200_sxm_141"
 
 SOURCE = "h200"
+
+PLAIN = {named: plain for plain, named in NAMED.items()}
+"""Policies of precisions that the rows name otherwise."""
 
 BATCHED = f"x.mode = 'run' AND x.source_id = '{SOURCE}' AND x.backend = 'eager' AND x.batch >= 16"
 """Rows that the part's own rows are fitted to: those that do not wait for the host alone."""
@@ -98,7 +102,7 @@ def _powers(db: Session, rows: pl.DataFrame) -> pl.DataFrame:
     sources = {source.lower(): model for source, model in db.sql("SELECT source, model FROM model").iter_rows()}
     found = []
     for row in rows.filter(~pl.col("model").str.starts_with("timm:")).iter_rows(named=True):
-        precision = {"ieee-fp32": "fp32"}.get(row["precision"], row["precision"])
+        precision = PLAIN.get(row["precision"], row["precision"])
         answer = db.sql(
             f"SELECT latency_s, energy_j FROM model_report WHERE memory_format = '{row['memory_format']}'",
             model=sources[row["model_source"].lower()],

@@ -21,7 +21,6 @@ import random
 import resource
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -201,16 +200,11 @@ def _differing(expected: pl.DataFrame, found: pl.DataFrame) -> int:
 @contextlib.contextmanager
 def _engine(workers: int) -> Iterator[tuple[str, Callable[[], tuple[float, float]]]]:
     """An engine's address, and what tells its CPU seconds and largest memory [GB]."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = spark_views.free_port()
     command = [sys.executable, "-m", "charz", "engine", "start", "--port", str(port), "--workers", str(workers)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        while True:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-                break
-            time.sleep(0.2)
+        spark_views.await_listener(port)
 
         def used() -> tuple[float, float]:
             times = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()

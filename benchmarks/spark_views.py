@@ -64,6 +64,22 @@ def main() -> None:
         print(heading, frame, sep="\n")
 
 
+def free_port() -> int:
+    """A port that nothing listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def await_listener(port: int) -> None:
+    """Return once something listens there. Raises `TimeoutError` after two minutes."""
+    for _ in range(600):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        time.sleep(0.2)
+    raise TimeoutError(f"nothing listens on port {port}")
+
+
 @contextlib.contextmanager
 def server(python: Path, cores: int = 2) -> Iterator[str]:
     """The address of a Spark of its own, with so many cores; its Python workers are `python`."""
@@ -72,9 +88,7 @@ def server(python: Path, cores: int = 2) -> Iterator[str]:
     )
     home = Path(said.stdout.strip())
     jar = next((home / "jars").glob("spark-connect_2.13-*.jar"))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     settings = {
         "spark.connect.grpc.binding.port": port, "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": cores,
         "spark.connect.grpc.maxInboundMessageSize": 1 << 28,
@@ -95,10 +109,7 @@ def server(python: Path, cores: int = 2) -> Iterator[str]:
         [*command, str(jar)], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     )
     try:
-        for _ in range(600):
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-                break
-            time.sleep(0.2)
+        await_listener(port)
         yield f"sc://localhost:{port}"
     finally:
         os.killpg(process.pid, 9)

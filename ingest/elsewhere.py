@@ -10,8 +10,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from charz.schema.errors import CharzError
-
 from .compile.rules import Rules
 from .rows import Ingested
 from .sources.spec import Spec
@@ -57,6 +55,8 @@ def _attempted(specs: Sequence[Spec], rules: Rules) -> Iterator[tuple[Spec, Inge
 
 def _beside(specs: Sequence[Spec], rules: Rules) -> Iterator[tuple[Spec, Ingested | str]]:
     """The same from a process of their own. Raises `CharzError` where it dies."""
+    from charz.ingest.run import died
+
     command = [sys.executable, "-c", f"from {__name__} import answer; answer()"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
@@ -67,8 +67,7 @@ def _beside(specs: Sequence[Spec], rules: Rules) -> Iterator[tuple[Spec, Ingeste
             try:
                 yield spec, pickle.load(process.stdout)
             except EOFError:
-                exists = "out of memory, or killed from outside"
-                raise CharzError("a worker process died", spec.shown, exists, "ask again with fewer --jobs") from None
+                raise died(spec) from None
 
 
 def answer() -> None:

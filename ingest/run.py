@@ -234,10 +234,13 @@ def _finished(pending: dict[Future[Ingested | str], Spec]) -> Iterator[tuple[Spe
         try:
             yield spec, future.result()
         except BrokenProcessPool:
-            raise CharzError(
-                "a worker process died", spec.shown, "out of memory, or killed from outside",
-                "ask again with fewer --jobs; finished models are kept",
-            ) from None  # fmt: skip
+            raise died(spec) from None
+
+
+def died(spec: Spec) -> CharzError:
+    """The error for a model whose worker process is gone."""
+    exists = "out of memory, or killed from outside"
+    return CharzError("a worker process died", spec.shown, exists, "ask again with fewer --jobs; finished models are kept")
 
 
 def attempt(spec: Spec, rules: Rules) -> Ingested | str:

@@ -6,7 +6,10 @@ WITH closest_rules AS (
     SELECT
         h.hardware,
         r.row_key AS overhead,
-        MAX_BY(r.derivation_rule, CASE WHEN r.architecture = '*' THEN 0 ELSE LENGTH(r.architecture) END) AS derivation_rule
+        MAX_BY(
+            {'derivation_rule': r.derivation_rule, 'basis': r.basis, 'value': r.value},
+            CASE WHEN r.architecture = '*' THEN 0 ELSE LENGTH(r.architecture) END
+        ) AS rule
     FROM hardware AS h
     INNER JOIN derivation_rule AS r
         ON r.family = h.family
@@ -19,11 +22,11 @@ SELECT
     c.hardware,
     -- Which time.
     c.overhead,
-    c.derivation_rule,
+    -- Row of `derivation_rule` that gives it.
+    rule.derivation_rule,
     -- Its length. [s]
-    r.value * b.value AS overhead_s
+    rule.value * b.value AS overhead_s
 FROM closest_rules AS c
-INNER JOIN derivation_rule AS r ON r.derivation_rule = c.derivation_rule
-INNER JOIN part_basis AS b ON b.hardware = c.hardware AND b.basis = r.basis
+INNER JOIN part_basis AS b ON b.hardware = c.hardware AND b.basis = rule.basis
 LEFT JOIN hardware_overhead AS o ON o.hardware = c.hardware AND o.overhead = c.overhead
 WHERE o.overhead IS NULL
