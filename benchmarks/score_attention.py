@@ -5,10 +5,10 @@
 Prefill (`context_attention`) and decode (`generation_attention`) in bf16 with a cache in bf16, no window. The
 kernels run through the same SQL as a network's, with the family's row for attention, whose share of the matrix peak was fitted
 on prefill of all frameworks; nothing else was fitted on these.
-Prefill kernels skip what a causal mask hides, so they are given half of each product's columns; decode kernels
-take the queries of all heads that share their keys as rows of one product, so they are given those. A framework
-times its whole step, small kernels before and after included: one constant for every part, framework and kind,
-from the rows predicted shortest, stands for them in `step_s`.
+Prefill kernels skip what a causal mask hides, so they are given the keys that the served backend's blocks of queries visit
+(`seen_keys`, `backend.causal_block`); decode kernels take the queries of all heads that share their keys as rows of one product,
+so they are given those. A framework times its whole step, small kernels before and after included: one constant for every part,
+framework and kind, from the rows predicted shortest, stands for them in `step_s`.
 """
 
 from __future__ import annotations
@@ -24,10 +24,14 @@ from benchmarks import catalog, page, sampled
 from charz.hardware_catalog.calibration import bare, errors
 from charz.hardware_catalog.calibration.shipped import timings as kernel_timings
 from charz.ingest.operators.elementwise import FLOPS_PER_ELEMENT
+from charz.sql import views
 
 SHAPE = ["queries", "context", "batch", "num_heads", "num_key_value_heads", "head_dim"]
 SOFTMAX_FLOPS = FLOPS_PER_ELEMENT["softmax"] + 2
 """Operations a score: softmax, scale and mask, as the rule for attention counts them."""
+SEEN_KEYS = views.ROOT / "macro" / "seen_keys.sql"
+SERVED = "vllm"
+"""Backend whose blocks of queries stand for those of all frameworks."""
 KINDS = {"context_attention": "prefill", "generation_attention": "decode"}
 
 
@@ -65,7 +69,7 @@ def scored(connection: duckdb.DuckDBPyConnection, package: Path | None, hardware
     shapes = measured.select("kind", *SHAPE).unique(maintain_order=True).with_row_index("operator_id")
     shapes = shapes.with_columns(pl.col("operator_id").cast(pl.Int64))
     predicted = bare.operator_times(
-        connection, operators(shapes), hardware, "bf16", bare.PRODUCT_BACKEND, steps=steps(shapes)
+        connection, operators(shapes), hardware, "bf16", bare.PRODUCT_BACKEND, steps=steps(seen(connection, shapes))
     )
     both = measured.join(shapes, on=["kind", *SHAPE]).join(predicted, on=["operator_id", "hardware"])
     return with_step(both.rename({"latency_s": "measured_s"}), ["kind", "hardware", "framework", "version"])
@@ -99,26 +103,39 @@ def timings(package: Path | None, kind: str, hardware: list[str], rows: int) -> 
     ).pl()
 
 
+def seen(connection: duckdb.DuckDBPyConnection, shapes: pl.DataFrame) -> pl.DataFrame:
+    """The shapes with `seen`, the keys that a query visits in the mean."""
+    connection.register("shapes", shapes)
+    connection.execute(f"CREATE OR REPLACE TEMP {SEEN_KEYS.read_text()[SEEN_KEYS.read_text().index('MACRO') :]}")
+    return connection.sql(
+        f"""
+        SELECT s.*, CASE WHEN s.kind = 'prefill' THEN seen_keys(s.queries, s.context, b.causal_block) ELSE s.context END AS seen
+        FROM shapes AS s CROSS JOIN backend AS b
+        WHERE b.backend = '{SERVED}'
+        ORDER BY s.operator_id
+        """
+    ).pl()
+
+
 def steps(shapes: pl.DataFrame) -> pl.DataFrame:
-    """The three steps of every kernel."""
+    """The three steps of every kernel, of shapes with `seen`."""
     is_prefill = pl.col("kind") == "prefill"
     shared = pl.when(is_prefill).then(1.0).otherwise(pl.col("num_heads") / pl.col("num_key_value_heads"))
     groups = pl.col("batch") * pl.col("num_heads") / shared
     rows = pl.col("queries") * shared
-    seen = pl.when(is_prefill).then(pl.col("context") - (pl.col("queries") - 1) / 2).otherwise(pl.col("context"))
-    scores = groups * rows * seen
+    scores = groups * rows * pl.col("seen")
     macs = scores * pl.col("head_dim")
     absent = pl.lit(None, pl.Float64)
     product = {"step_class": pl.lit("gemm"), "macs": macs, "flops": 2 * macs, "m": rows, "groups": groups}
     per_step = [
-        {"step": pl.lit("qk"), **product, "threads": scores, "n": seen, "k": pl.col("head_dim")},
+        {"step": pl.lit("qk"), **product, "threads": scores, "n": pl.col("seen"), "k": pl.col("head_dim")},
         {
             "step": pl.lit("softmax"), "step_class": pl.lit("vector"), "macs": absent, "flops": SOFTMAX_FLOPS * scores,
             "m": absent, "groups": absent, "threads": scores, "n": absent, "k": absent,
         },
         {
             "step": pl.lit("av"), **product, "threads": groups * rows * pl.col("head_dim"),
-            "n": pl.col("head_dim"), "k": seen,
+            "n": pl.col("head_dim"), "k": pl.col("seen"),
         },
     ]  # fmt: skip
     return pl.concat([shapes.select("operator_id", **columns) for columns in per_step])

@@ -70,7 +70,7 @@ and cuDNN's, forward, 16-bit, 8,192 tokens and heads of 128, with a causal mask 
 KERNEL_GRID = [round(0.85 * 1.04**i, 3) for i in range(17)]
 OVERLAP_GRID = [0.0, 0.2, 0.4, 0.7, 1.0]
 TENSOR_GRID = [0.0, 0.5, 1.0]
-ATTENTION_GRID = [0.75, 0.82, 0.89, 0.96, 1.04]
+ATTENTION_GRID = [1.43, 1.55, 1.68, 1.82, 1.98, 2.15, 2.33]
 """Factors tried."""
 
 OWN_ATTENTION = {"llm_foundry"}

@@ -768,6 +768,9 @@ class Backend(Row):
     """Bits in which it keeps activations between kernels at least; null where as the policy says."""
     vector_rows: Annotated[int | None, Plausible(1, 1024)]
     """Rows of a product up to which it multiplies them by kernels of its own on the vector units; null where it has none."""
+    causal_block: Annotated[int | None, Plausible(1, 1024)]
+    """Queries that its attention takes together, skipping the keys that a causal mask hides from all of them; null where it
+    computes every score. FlashAttention-2 takes 128 (arXiv:2307.08691, `flash_fwd_launch_template.h`)."""
     source_id: str
     """Source of the row."""
     confidence: str

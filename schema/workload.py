@@ -188,7 +188,8 @@ class Term(ModelRow):
     it walks through samples and channels); for a `gemm` step `m`, `n`, `k`, `groups` with
     `macs = groups * m * n * k`; and for that of a convolution `taps` (positions of its kernel) and, of one group,
     undilated, the kernel at most 3 on a side, `image` and `samples` (elements and first dimension of its input);
-    and for those of an attention `sharing` (heads of queries that share keys, whose rows are one product's; 1 if absent).
+    and for those of an attention `sharing` (heads of queries that share keys, whose rows are one product's; 1 if absent)
+    and, where its mask is causal, `queries` and `keys` (of one head: the last query sees all keys, each before it one less).
     """
 
     TABLE: ClassVar[str] = "term"
@@ -202,7 +203,8 @@ class Term(ModelRow):
     step: str
     """Step of the operator it describes."""
     quantity: str
-    """`macs`, `flops`, `threads`, `accesses`, `m`, `n`, `k`, `groups`, `taps`, `image`, `samples` or `sharing`."""
+    """`macs`, `flops`, `threads`, `accesses`, `m`, `n`, `k`, `groups`, `taps`, `image`, `samples`, `sharing`,
+    `queries` or `keys`."""
     coefficient: float
     """Factor of the term."""
     batch_power: int

@@ -1,14 +1,14 @@
 """Scaled dot-product attention: one operator of three steps, Q·Kᵀ, softmax and A·V.
 
 Grouped-query attention multiplies every query head, whatever the number of key heads; heads that share keys
-are rows of one product, as fused kernels pack them (FlashAttention-2, flash-decoding). A causal mask halves
-nothing: the counts are those of the full product.
+are rows of one product, as fused kernels pack them (FlashAttention-2, flash-decoding). Counts are those of the full
+product; with a causal mask each step also says its queries and keys, from which `executed_step` takes what a kernel skips.
 """
 
 from __future__ import annotations
 
 from ..graph import Step
-from ..trace.symbolic import polynomial, product, ratio
+from ..trace.symbolic import Size, polynomial, product, ratio
 from .elementwise import FLOPS_PER_ELEMENT
 from .registry import Call, Value, gemm, rule, vector
 
@@ -29,7 +29,16 @@ def scaled_dot_product_attention(call: Call) -> list[Step]:
     if sharing != 1:
         for step in products:
             step.quantities["sharing"] = polynomial(sharing)
-    return [products[0], vector("softmax", product(flops, scores), scores), products[1]]
+    steps = [products[0], vector("softmax", product(flops, scores), scores), products[1]]
+    if call["is_causal"]:
+        _see_the_past(steps, length, context)
+    return steps
+
+
+def _see_the_past(steps: list[Step], queries: Size, keys: Size) -> None:
+    """Say of the steps of an attention that each query sees one key more than the one before, the last of them all."""
+    for step in steps:
+        step.quantities.update(queries=polynomial(queries), keys=polynomial(keys))
 
 
 @rule("charz.latent_attention.default", operator_class="attention")
@@ -50,4 +59,5 @@ def latent_attention(call: Call) -> list[Step]:
         step.quantities["sharing"] = polynomial(heads)
     wide = gemm("qk_wide", groups, heads, context, rank - width), gemm("av_wide", groups, heads, rank - value, context)
     softmax = vector("softmax", product(FLOPS_PER_ELEMENT["softmax"] + 2, scores), scores)
+    _see_the_past([products[0], softmax, products[1]], length, context)
     return [products[0], wide[0], softmax, products[1], wide[1]]

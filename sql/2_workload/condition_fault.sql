@@ -21,8 +21,8 @@ WITH listed_numbers AS (
         'backend' AS kind,
         backend AS row_key,
         backend AS row_kind,
-        UNNEST(['workspace_fraction', 'reserve_fraction', 'activation_bits', 'vector_rows']) AS quantity,
-        UNNEST([workspace_fraction, reserve_fraction, activation_bits, vector_rows]) AS value
+        UNNEST(['workspace_fraction', 'reserve_fraction', 'activation_bits', 'vector_rows', 'causal_block']) AS quantity,
+        UNNEST([workspace_fraction, reserve_fraction, activation_bits, vector_rows, causal_block]) AS value
     FROM backend
     UNION ALL
     SELECT 'backend' AS kind, backend AS row_key, backend AS row_kind, 'chunk_tokens' AS quantity, chunk_tokens AS value

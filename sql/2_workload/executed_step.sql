@@ -1,4 +1,5 @@
--- Steps of every operator that a kernel executes in a run, with the element type each computes in.
+-- Steps of every operator that a kernel executes in a run, with the element type each computes in. Of an attention whose mask is
+-- causal, backends whose kernels go by blocks of queries (`causal_block`) skip the keys that all queries of a block do not see.
 -- Grain: model, scenario_id, kernel_id, operator_id, step
 CREATE VIEW executed_step AS
 -- Materialized, or the planner joins every step with every size first.
@@ -18,39 +19,77 @@ WITH planned_steps AS MATERIALIZED (
     INNER JOIN kernel_step AS k ON k.model = r.model AND k.backend = r.backend
     INNER JOIN operator_precision AS op
         ON op.model = r.model AND op.policy = r.precision AND op.operator_id = k.operator_id
+),
+
+sized_steps AS (
+    SELECT
+        r.model,
+        r.backend,
+        r.precision,
+        r.scenario_id,
+        r.chunk_count,
+        r.vector_rows,
+        p.kernel_id,
+        p.step_id,
+        p.operator_id,
+        p.step,
+        p.step_class,
+        p.operator_class,
+        p.compute_precision,
+        z.macs,
+        z.flops,
+        z.threads,
+        z.accesses,
+        z.m,
+        z.n,
+        z.k,
+        z.gemm_count,
+        z.rounds,
+        z.row_count,
+        z.sharing,
+        COALESCE(seen_keys(z.queries, z.keys, r.causal_block) / NULLIF(z.keys, 0e0), 1e0) AS seen_fraction
+    FROM run AS r
+    INNER JOIN planned_steps AS p ON p.model = r.model AND p.backend = r.backend AND p.precision = r.precision
+    INNER JOIN step_size AS z
+        ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
+        AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count
+        AND z.operator_id = p.operator_id AND z.step = p.step
 )
 
 SELECT
-    r.model,
-    r.backend,
-    r.precision,
-    r.scenario_id,
+    model,
+    backend,
+    precision,
+    scenario_id,
     -- Kernel.
-    p.kernel_id,
-    p.step_id,
-    p.operator_id,
-    p.step,
-    p.step_class,
-    p.operator_class,
+    kernel_id,
+    step_id,
+    operator_id,
+    step,
+    step_class,
+    operator_class,
     -- Element type of the arithmetic.
-    p.compute_precision,
-    r.chunk_count,
+    compute_precision,
+    chunk_count,
     -- True of a product of so few rows that the backend has kernels on the vector units for it.
-    COALESCE(z.m <= r.vector_rows AND p.operator_class <> 'attention', FALSE) AS is_row_wise,
-    z.macs,
-    z.flops,
-    z.threads,
-    z.accesses,
-    z.m,
-    z.n,
-    z.k,
-    z.gemm_count,
-    z.rounds,
-    z.row_count,
-    z.sharing
-FROM run AS r
-INNER JOIN planned_steps AS p ON p.model = r.model AND p.backend = r.backend AND p.precision = r.precision
-INNER JOIN step_size AS z
-    ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
-    AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count
-    AND z.operator_id = p.operator_id AND z.step = p.step
+    COALESCE(m <= vector_rows AND operator_class <> 'attention', FALSE) AS is_row_wise,
+    -- Multiply-accumulates, without those skipped.
+    macs * seen_fraction AS macs,
+    -- Operations, without those skipped.
+    flops * seen_fraction AS flops,
+    -- Multiply-accumulates, with those skipped.
+    macs AS model_macs,
+    -- Operations, with those skipped.
+    flops AS model_flops,
+    threads * CASE WHEN step IN ('qk', 'softmax', 'av_left') THEN seen_fraction ELSE 1e0 END AS threads,
+    accesses,
+    m,
+    -- GEMM columns of one group, without those skipped: scores are the columns of `qk` and of the gradient of the weights.
+    n * CASE WHEN step IN ('qk', 'av_left') THEN seen_fraction ELSE 1e0 END AS n,
+    -- GEMM reduction length, without what is skipped: all other products of an attention add up over scores.
+    k * CASE WHEN step IN ('qk', 'av_left') THEN 1e0 ELSE seen_fraction END AS k,
+    gemm_count,
+    rounds,
+    row_count,
+    sharing
+FROM sized_steps

@@ -93,6 +93,9 @@ SELECT
     v.convert_ops,
     -- Rows of a product up to which the backend has kernels of its own for them, on the vector units; null without any.
     b.vector_rows,
+    -- Queries that the backend's attention takes together, skipping the keys that a causal mask hides from all of them; null where
+    -- it computes every score.
+    b.causal_block,
     -- Host time of the run by its version: that of each step, of each sample and of each prompt; null where none is known. [s]
     CASE
         WHEN s.phase = 'decode' THEN v.step_s + s.batch * v.sample_s

@@ -8,8 +8,8 @@ WITH step_sums AS (
         model,
         scenario_id,
         kernel_id,
-        SUM(macs) AS macs,
-        SUM(flops) AS flops,
+        SUM(model_macs) AS macs,
+        SUM(model_flops) AS flops,
         MAX(threads) AS threads,
         MAX(accesses) AS accesses,
         SUM(rounds) AS rounds,
@@ -21,8 +21,8 @@ WITH step_sums AS (
         MAX(CASE WHEN operator_class = 'attention' AND step = 'qk' THEN gemm_count * sharing END) AS query_heads,
         BIT_XOR(
             HASH(
-                step_id, operator_class, step, step_class, compute_precision, macs, flops, threads, accesses, m, n, k,
-                gemm_count, rounds, row_count, sharing
+                step_id, operator_class, step, step_class, compute_precision, macs, flops, model_macs, model_flops, threads, accesses, m,
+                n, k, gemm_count, rounds, row_count, sharing
             )
         ) AS steps
     FROM executed_step

@@ -63,7 +63,11 @@ SELECT
     -- Of its products, those that follow one upon another; 0 where all are independent.
     COALESCE(SUM(CASE WHEN quantity = 'rounds' THEN amount END), 0e0) AS rounds,
     -- Heads of queries whose rows are those of one product, as they share keys; 1 where none do.
-    COALESCE(SUM(CASE WHEN quantity = 'sharing' THEN amount END), 1e0) AS sharing
+    COALESCE(SUM(CASE WHEN quantity = 'sharing' THEN amount END), 1e0) AS sharing,
+    -- Queries of a head under a causal mask, of which each sees one key more than the one before; null without one.
+    SUM(CASE WHEN quantity = 'queries' THEN amount END) AS queries,
+    -- Keys of a head under a causal mask, which the last query sees; null without one.
+    SUM(CASE WHEN quantity = 'keys' THEN amount END) AS keys
 FROM evaluated_terms
 GROUP BY model, batch, sequence, context, logit_tokens, chunk_count, operator_id, step
 

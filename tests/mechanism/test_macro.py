@@ -125,6 +125,14 @@ CASES = [
         },
         10.25,
     ),
+    # Eight queries see 1 to 8 keys; in blocks of four, 4 and 8; four queries behind six keys see 7 to 10; a window of two shows one
+    # key to the first and two to the other seven; a single query sees all.
+    ("seen_keys", {"queries": 8.0, "keys": 8.0, "block_queries": 1}, 4.5),
+    ("seen_keys", {"queries": 8.0, "keys": 8.0, "block_queries": 4}, 6.0),
+    ("seen_keys", {"queries": 4.0, "keys": 10.0, "block_queries": 1}, 8.5),
+    ("seen_keys", {"queries": 8.0, "keys": 2.0, "block_queries": 1}, 15 / 8),
+    ("seen_keys", {"queries": 1.0, "keys": 10.0, "block_queries": 128}, 10.0),
+    ("seen_keys", {"queries": 8.0, "keys": 8.0, "block_queries": None}, 8.0),
     ("fault_reason", BOUNDS | {"value": 90.0}, "usual are 2.0 to 8.0"),
     ("fault_reason", BOUNDS | {"value": 101.0}, "a number from 1.0 to 100.0"),
     ("fault_reason", BOUNDS | {"value": 0.5}, "a number from 1.0 to 100.0"),

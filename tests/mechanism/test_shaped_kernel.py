@@ -13,7 +13,8 @@ KERNEL = {
     "output_byte": 3.0, "produced_byte": 1.0, "loop_byte": 3.0, "traffic_byte": 6.0,
 }  # fmt: skip
 STEP = {
-    "step": "main", "step_class": "gemm", "operator_class": "linear", "macs": 8.0, "flops": 16.0, "threads": 4.0,
+    "step": "main", "step_class": "gemm", "operator_class": "linear", "macs": 8.0, "flops": 16.0,
+    "model_macs": 8.0, "model_flops": 16.0, "threads": 4.0,
     "accesses": 0.0, "m": 2.0, "n": 2.0, "k": 2.0, "gemm_count": 1.0, "sharing": 1.0,
 }  # fmt: skip
 CALL = {"is_native": False, "is_misread": False, "reorder_byte": 0.0}
@@ -84,21 +85,21 @@ def test_kernels_that_differ_do_not(evaluate: Callable[..., list[Record]], other
 def test_numbers_that_print_alike_stay_apart(evaluate: Callable[..., list[Record]]) -> None:
     """Steps are compared by their text: one unit of 2 ^ 52."""
     large = 2.0**52
-    step = {"macs": large + 1}
+    step = {"model_macs": large + 1}
     both = [{"kernel_id": 4}, {"kernel_id": 7}]
     given = {
         "executed_kernel": [KERNEL | key for key in both],
-        "executed_step": [STEP | {"macs": large} | both[0], STEP | step | both[1]],
+        "executed_step": [STEP | {"model_macs": large} | both[0], STEP | step | both[1]],
     }
     rows = evaluate("shaped_kernel", run=[{}], precision=[{"precision": "fp32", "bits": 32}], **given)
     assert {row["shape_id"] for row in rows} == {4, 7}
 
 
 def test_sums_over_steps(evaluate: Callable[..., list[Record]]) -> None:
-    """An attention of three steps, 40 queries of which share keys four by four."""
+    """An attention of three steps, 40 queries of which share keys four by four, half of whose first product is skipped."""
     steps = [
-        STEP | {"operator_class": "attention", "step": "qk", "m": 40.0, "gemm_count": 2.0, "sharing": 4.0},
-        STEP | {"operator_class": "attention", "step": "softmax", "step_class": "vector", "macs": 0.0, "threads": 64.0},
+        STEP | {"operator_class": "attention", "step": "qk", "macs": 4.0, "m": 40.0, "gemm_count": 2.0, "sharing": 4.0},
+        STEP | {"operator_class": "attention", "step": "softmax", "step_class": "vector", "model_macs": 0.0, "threads": 64.0},
         STEP | {"operator_class": "attention", "step": "av", "m": 40.0, "gemm_count": 2.0, "sharing": 4.0},
     ]
     precision = [{"precision": "fp32", "bits": 32}]

@@ -25,6 +25,12 @@ def test_grouped_query_multiplies_every_query_head(lowered):
 
 
 def test_causal_is_counted_whole(lowered):
+    """And says its queries and keys, from which a kernel knows what it skips; without a mask it says neither."""
     x = torch.empty(2, 4, 10, 8)
     g = lowered(lambda q, k, v: scaled_dot_product_attention(q, k, v, is_causal=True), x, x.clone(), x.clone())
-    assert g.value(g.only("attention"), "macs", "qk") == 4 * 10 * 10 * 8
+    op = g.only("attention")
+    for step in ("qk", "softmax", "av"):
+        assert (g.value(op, "queries", step), g.value(op, "keys", step)) == (10, 10)
+    assert g.value(op, "macs", "qk") == 4 * 10 * 10 * 8
+    g = lowered(scaled_dot_product_attention, x, x.clone(), x.clone())
+    assert all("keys" not in step.quantities for step in g.only("attention").steps)
