@@ -1,10 +1,10 @@
 """Fills a database with the timm models of the measured rows, and with the measurements.
 
-    python -m benchmarks.ingest_timm DATABASE --measurements ../shared/measurements [--limit 300] [--jobs 1]
+    python -m benchmarks.ingest_timm DATABASE --measurements ../shared/measurements [--limit 300] [--also regnet hiera] [--jobs 1]
 
 Resumable: what is there already is skipped. Networks are written as timm wrote them
 when they were measured (`timm_as_measured`). Models are dealt round the families, so that a run cut
-short holds some of each; 1,433 of them take about an hour and a half on one core.
+short holds some of each, and `--also` adds all of whose names begin so; 1,433 of them take about an hour and a half on one core.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ def main() -> None:
     parser.add_argument("database", type=Path)
     parser.add_argument("--measurements", type=Path, default=Path("../shared/measurements"))
     parser.add_argument("--limit", type=int, default=None, help="how many models")
+    parser.add_argument("--also", nargs="*", default=[], help="beginnings of names of models to take besides")
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
-    context = files.TraceContext(None, None, "eager")
-    batches = [files.read(options.measurements / name, [], None, context) for name in FILES]
-    with workspace.change(options.database) as connection:
-        files.store_batches(connection, batches)
-    measured = pl.concat([batch.frame for batch in batches], how="diagonal")
+    measured = take_in(options.database, options.measurements)
     print(f"{len(measured)} measurements")
-    specs = wanted(measured)[: options.limit]
+    specs = wanted(measured)
+    first = specs[: options.limit]
+    beginnings = tuple(f"timm:{beginning}" for beginning in options.also)
+    specs = first + [spec for spec in specs[len(first) :] if spec.shown.startswith(beginnings)]
     timm_as_measured.patch()
     outcomes = run(
         specs,
@@ -51,6 +51,15 @@ def main() -> None:
         report=lambda o: print(o.state, o.model, o.message),
     )
     print(f"{sum(o.state != 'failed' for o in outcomes)} of {len(outcomes)} models")
+
+
+def take_in(database: Path, folder: Path) -> pl.DataFrame:
+    """Both files at once: a data set that stands in both would lose the rows of the first."""
+    context = files.TraceContext(None, None, "eager")
+    batches = [files.read(folder / name, [], None, context) for name in FILES]
+    with workspace.change(database) as connection:
+        files.store_batches(connection, batches)
+    return pl.concat([batch.frame for batch in batches], how="diagonal")
 
 
 def wanted(frame: pl.DataFrame) -> list[Spec]:

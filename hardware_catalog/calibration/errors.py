@@ -57,6 +57,17 @@ def table(
     return scored.group_by(by).agg(figures).sort(by)
 
 
+def band_table(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """Of rows with `log_ratio`, `low_factor` and `high_factor`: the share that the bands hold, the mean logarithm of the ratio
+    of their ends, and that over the p90 of |log ratio|."""
+    miss = -pl.col(LOG_RATIO)
+    is_inside = (miss >= pl.col("low_factor").log()) & (miss <= pl.col("high_factor").log())
+    width = (pl.col("high_factor") / pl.col("low_factor")).log().mean()
+    p90 = miss.abs().quantile(0.9, "linear")
+    figures = {"rows": pl.len(), "coverage": is_inside.mean(), "band_width": width, "p90_error": p90}
+    return frame.group_by(by).agg(**figures, width_over_p90=width / p90).sort(by)
+
+
 def worst(frame: pl.DataFrame, count: int, predicted: str = "latency_s", measured: str = "measured_s") -> pl.DataFrame:
     """The rows with the largest errors, the worst first."""
     return with_log_ratio(frame, predicted, measured).sort(pl.col(LOG_RATIO).abs(), descending=True).head(count)

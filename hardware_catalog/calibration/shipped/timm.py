@@ -79,7 +79,7 @@ def calibrations(
     families, parts_of = [], []
     for scope, backend, parts, strength in FITS:
         whole = extracted[parts]
-        start_values = _start(backend, parts == GPUS)
+        start_values = start(backend, parts == GPUS)
         family = whole_models.calibrate(whole, scope, backend, start_values, folds, strength, LEAST_SHARE)
         # What it starts from is no yardstick.
         family.prior_s = np.full(len(family.prior_s), np.inf)
@@ -106,7 +106,7 @@ def extract(
     return kernels.extract(connection, cases, efficiency, tables)
 
 
-def _start(backend: str, is_gpu: bool) -> fitting.Fit:
+def start(backend: str, is_gpu: bool) -> fitting.Fit:
     """Where a fit starts: what single operators reach."""
     known = FROM_OPERATORS if backend == "eager" else {}
     shares = {(c, "*", "memory", "maximum_fraction"): v for c, v in known.items()}
