@@ -102,10 +102,10 @@ def score(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, pl.DataFrame
     named = parts.filter(pl.col("hardware").is_in(NAMED))
     return [
         ("T4, A10, L4 and A2, each left out", _table(named, "hardware", "backend", "precision")),
-        ("The same by model", _table(named, "hardware", "backend", "model")),
+        ("The same four by model", _table(named, "hardware", "backend", "model")),
         ("Every part left out", _table(parts, "hardware", "backend")),
         ("Hugging Face's table, each model left out", _table(models, "hardware", "backend")),
-        ("The same by model", _table(models, "model", "backend")),
+        ("Hugging Face's table by model", _table(models, "model", "backend")),
         (
             "GPT-2 and its kin, parts left out",
             _table(parts.filter(source_id="sitar-lab/NeuSight"), "model", "hardware"),
