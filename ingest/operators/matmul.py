@@ -7,7 +7,7 @@ baddbmm/addmm with a beta or alpha other than 1, where the scaling is left out a
 from __future__ import annotations
 
 from ..graph import Step
-from ..trace.symbolic import Size, product, size_product
+from ..trace.symbolic import Size, polynomial, product, size_product
 from .elementwise import FLOPS_PER_ELEMENT
 from .registry import Call, Value, gemm, rule, vector
 
@@ -29,8 +29,12 @@ def linear(call: Call) -> list[Step]:
     operator_class="matmul",
 )
 def matrix_product(call: Call) -> list[Step]:
+    """A single product is a linear layer's, by whatever name a model calls it: the same call of the library."""
     left, right = call.tensors()[:2]
-    return [_product(left, right)]
+    step = _product(left, right)
+    if step.quantities["groups"] == polynomial(1):
+        call.operator_class = "linear"
+    return [step]
 
 
 @rule("aten.addmm.default", "aten.addmv.default", operator_class="linear")
