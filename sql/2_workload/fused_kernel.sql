@@ -18,8 +18,12 @@ SELECT
     k.kernel_class,
     -- Operator that gives it its character.
     k.anchor_operator_id,
-    -- ATen operator of its anchor; `*` in conversions and biases.
-    CONCAT(SPLIT_PART(o.aten_operator, '.', 1), '.', SPLIT_PART(o.aten_operator, '.', 2)) AS operator_name,
+    -- ATen operator of its anchor, of an attention that reads a mask with `_masked` behind it: libraries take other kernels for it;
+    -- `*` in conversions and biases.
+    CONCAT(
+        SPLIT_PART(o.aten_operator, '.', 1), '.', SPLIT_PART(o.aten_operator, '.', 2),
+        CASE WHEN e.position IS NOT NULL THEN '_masked' ELSE '' END
+    ) AS operator_name,
     -- Element type its anchor is asked to compute in.
     op.precision AS compute_precision,
     -- How its anchor's tensors lie in memory: `nchw`, `nhwc` or `strided`.
@@ -46,6 +50,9 @@ INNER JOIN kernel AS k ON k.model = r.model AND k.backend = r.backend
 INNER JOIN operator AS o ON o.model = r.model AND o.operator_id = k.anchor_operator_id
 INNER JOIN operator_precision AS op
     ON op.model = r.model AND op.policy = r.precision AND op.operator_id = k.anchor_operator_id
+-- Queries, keys and values come before the mask.
+LEFT JOIN edge AS e
+    ON e.model = r.model AND e.consumer_operator_id = k.anchor_operator_id AND e.position = 3 AND k.kernel_class = 'attention'
 LEFT JOIN operator_layout AS l
     ON l.model = r.model AND l.memory_format = r.memory_format AND l.operator_id = k.anchor_operator_id
     AND b.follows_strides

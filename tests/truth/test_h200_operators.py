@@ -67,3 +67,21 @@ def test_depthwise_kernels(
     assert shipped == share("inductor", memory_format)
     assert shipped == pytest.approx(depthwise(rows, kernel, kept), rel=0.02)
     assert timm.OF_LIBRARY[memory_format] == shipped
+
+
+def test_attention_under_a_mask(rows: list[Record]) -> None:
+    """cuDNN takes longer with a mask; both backends call it."""
+    cases = [row for row in rows if row["group"] == "attention" and row["path"] == "default" and row["precision"] == "fp16"]
+    plain = {
+        tuple(row["shape"]): row["time_s"] for row in cases if row["mask"] == "none" and not row["causal"] and not row["strided"]
+    }
+    longer = geometric_mean(row["time_s"] / plain[tuple(row["shape"])] for row in cases if row["mask"] != "none")
+    shipped = {
+        (row.scope, row.backend, row.operator_name): row.maximum_fraction
+        for row in loader.load().rows[Efficiency]
+        if row.kernel_class == "attention" and row.resource == "matrix" and row.memory_format == "*"
+    }
+    masked = "aten.scaled_dot_product_attention_masked"
+    own = shipped["hardware:h200_sxm_141", "eager", "*"] / longer
+    assert shipped["hardware:h200_sxm_141", "eager", masked] == pytest.approx(own, rel=0.02)
+    assert shipped["architecture:Hopper GH100", "inductor", masked] == shipped["hardware:h200_sxm_141", "eager", masked]
