@@ -63,6 +63,7 @@ SELECT
     h.is_simulated,
     h.unit_count,
     h.stated_unit_count,
+    h.tile_memory_byte,
     h.tile_memory_level,
     h.tile_memory_byte_per_s,
     h.stream_level,

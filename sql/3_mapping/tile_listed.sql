@@ -31,7 +31,8 @@ WITH counted_tiles AS (
         s.k,
         s.gemm_count,
         s.is_continued,
-        s.chunk_count,
+        -- Chunks of prompts, and rounds of a recurrence whose weights no unit holds, follow one another and share no wave.
+        s.chunk_count * CASE WHEN s.n * s.k * g.element_byte > g.tile_memory_byte THEN GREATEST(s.rounds, 1e0) ELSE 1e0 END AS turns,
         g.element_byte,
         g.stages,
         g.tile_memory_byte_per_s,
@@ -56,10 +57,9 @@ WITH counted_tiles AS (
 waved_tiles AS (
     SELECT
         *,
-        -- Chunks of prompts follow one another and share no wave.
-        chunk_count * CEIL(tile_count / NULLIF(chunk_count * tile_unit_count, 0e0)) AS waves,
-        chunk_count * wave_count(
-            waves / NULLIF(chunk_count, 0e0), tile_count / NULLIF(chunk_count, 0e0), tile_unit_count, wave_quantization_fraction
+        turns * CEIL(tile_count / NULLIF(turns * tile_unit_count, 0e0)) AS waves,
+        turns * wave_count(
+            waves / NULLIF(turns, 0e0), tile_count / NULLIF(turns, 0e0), tile_unit_count, wave_quantization_fraction
         ) AS effective_waves,
         step_s * padded_k AS steady_s,
         CASE WHEN is_continued THEN 0e0 ELSE LEAST(step_s * fill_k, longest_fill_s) END AS fill_s,
@@ -71,13 +71,13 @@ filled_tiles AS (
     SELECT
         *,
         effective_waves * steady_s AS computing_s,
-        chunk_count * fill_s + (effective_waves - chunk_count) * LEAST(fill_s, exposed_fill * steady_s) AS filling_s
+        turns * fill_s + (effective_waves - turns) * LEAST(fill_s, exposed_fill * steady_s) AS filling_s
     FROM waved_tiles
 )
 
 SELECT
     * EXCLUDE (
-        is_continued, chunk_count, tile_memory_byte_per_s, exposed_fill, longest_fill_s, start_s, wave_quantization_fraction, tile_m,
+        is_continued, turns, tile_memory_byte_per_s, exposed_fill, longest_fill_s, start_s, wave_quantization_fraction, tile_m,
         tile_n, tile_k, tile_count, step_s, padded_k, fill_k, waves, effective_waves, steady_s, fill_s, begin_s, computing_s,
         filling_s
     ),
@@ -106,5 +106,5 @@ SELECT
     -- Rate at which all units draw them together; null when unknown. [byte/s]
     CAST(NULL AS DOUBLE) AS stream_byte_per_s,
     -- Time of its tiles, filled and drained, with no other bound. [s]
-    computing_s + filling_s + chunk_count * begin_s AS tiled_s
+    computing_s + filling_s + turns * begin_s AS tiled_s
 FROM filled_tiles

@@ -1,12 +1,19 @@
 -- The team of a processor's threads begins and ends in every kernel but those of a single thread, and in every round of a
--- recurrence.
+-- recurrence. On a GPU a round is two kernels, its product and its gates; where a unit holds the recurrence's weights, about half of
+-- the layer's, one kernel stays on it and its rounds exchange their state through memory.
 -- Term: team, exposed, , , , team_s,
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
 CREATE VIEW cost_team AS
 SELECT
     *,
-    -- Time in which the team of threads begins and ends; 0 for one thread and where nothing is known of threads. [s]
+    -- Time in which the team of threads begins and ends, or a GPU's rounds follow one another; 0 for one thread and where nothing is
+    -- known of threads. [s]
     CASE
+        WHEN family = 'gpu' AND rounds > 1e0
+            THEN 2e0 * rounds * CASE
+                WHEN weight_byte <= 2e0 * tile_memory_byte THEN COALESCE(memory_latency_s, 0e0)
+                ELSE COALESCE(kernel_gap_s, 0e0)
+            END
         WHEN chunk_element IS NOT NULL AND team_size > 1e0 AND moved_byte > 0e0
             THEN COALESCE(team_overhead_s * team_ratio * GREATEST(rounds, 1e0), 0e0)
         ELSE 0e0

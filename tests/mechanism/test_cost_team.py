@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 SHAPE = {
-    "chunk_element": 100.0, "team_size": 4.0, "team_overhead_s": 0.5, "team_ratio": 1.5, "moved_byte": 1.0
+    "chunk_element": 100.0, "team_size": 4.0, "team_overhead_s": 0.5, "team_ratio": 1.5, "moved_byte": 1.0,
+    "kernel_gap_s": 0.25, "memory_latency_s": 0.125,
 }  # fmt: skip
 
 
@@ -19,6 +20,10 @@ SHAPE = {
         ({"team_size": 1.5}, 0.75),
         # Once for each of the rounds of a recurrence.
         ({"rounds": 20.0}, 15.0),
+        # Two kernels a round on a GPU; where a unit holds the weights, half of 8 bytes, two ways to memory.
+        ({"family": "gpu", "rounds": 20.0, "weight_byte": 8.0, "tile_memory_byte": 3.0}, 40 * 0.25),
+        ({"family": "gpu", "rounds": 20.0, "weight_byte": 8.0, "tile_memory_byte": 4.0}, 40 * 0.125),
+        ({"family": "gpu", "rounds": 1.0, "team_size": 1.0}, 0.0),
         ({"team_size": 1.0}, 0.0),
         ({"chunk_element": None}, 0.0),
         ({"moved_byte": 0.0}, 0.0),

@@ -66,6 +66,9 @@ def test_two_waves(check: Callable[..., None]) -> None:
             {"tile_count": 1.0, "units_allocated": 1.0, "waves": 1.0, "ideal_s": 30.5},
             id="one tile",
         ),
+        # Six rounds of two tiles each, whose weights of 16 x 10 x 2 bytes no unit holds: 24 + 6 + 0.5, six times.
+        pytest.param({"rounds": 6.0}, {"tile_memory_byte": 319.0}, {"waves": 6.0, "ideal_s": 6 * 30.5}, id="rounds"),
+        pytest.param({"rounds": 6.0}, {"tile_memory_byte": 320.0}, {"waves": 2.0, "ideal_s": 60.5}, id="rounds on a unit"),
         # Never below the peak: 256,000 / 2,560.
         pytest.param({"flops": 256_000.0}, {}, {"ideal_s": 100.0}, id="peak"),
     ],

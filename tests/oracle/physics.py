@@ -250,7 +250,10 @@ class Mapper:
         else:
             tile = s["tile_m"], s["tile_n"], s["tile_k"]
             count *= math.ceil(m / tile[0]) * math.ceil(n / tile[1]) * s["split_k"]
-            waves = self.waves(count, units, s["wave_quantization_fraction"])
+            # Rounds whose weights no unit holds follow one another.
+            turns = max(step.size("rounds"), 1.0) if n * k * width > chip.near_byte else 1.0
+            waves = turns * self.waves(count / turns, units, s["wave_quantization_fraction"])
+            spread = turns * math.ceil(count / turns / units)
             step_s = 2 * tile[0] * tile[1] / (unit_rate * sustained)
             depth = s["step_k"] or s["tile_k"]
             steady_s = step_s * depth * math.ceil(k / (depth * s["split_k"]))
@@ -258,8 +261,8 @@ class Mapper:
             fill_s = 0.0 if step.is_continued else min(step_s * s["fill_k"], longest_s)
             begin_s = s["latency_clock"] / chip.clock_hz if chip.clock_hz and not step.is_continued else 0.0
             hidden_s = fill_s if s["exposed_fill"] is None else min(fill_s, s["exposed_fill"] * steady_s)
-            filling_s = fill_s + (waves - 1) * hidden_s
-            ideal_s, full = waves * steady_s + filling_s + begin_s, waves * steady_s / (waves * steady_s + filling_s)
+            filling_s = turns * fill_s + (waves - turns) * hidden_s
+            ideal_s, full = waves * steady_s + filling_s + turns * begin_s, waves * steady_s / (waves * steady_s + filling_s)
         bandwidth = chip.stream_bandwidth
         return Placement(
             rate, units, ideal_s, count, step.size("flops"), s["strategy"], tile, full, *self.loads(step, s, tile),
@@ -553,6 +556,9 @@ class Machine:
         has_team = self.support["chunk_element"] is not None and team > 1 and moved > 0
         rounds = max(math.fsum(step.size("rounds") for step in kernel.steps), 1.0)
         team_s = (reach["thread"][1] or 0.0) * chip.team_s * rounds if has_team else 0.0
+        if chip.family == "gpu" and rounds > 1:
+            is_held = kernel.weights <= 2 * chip.near_byte
+            team_s = 2 * rounds * (chip.latency_s if is_held else chip.gap_s * self.support["kernel_gap_fraction"])
         # Energy at the reference voltage.
         joules = {
             "compute_energy_j": total(times(p.flops, (p.column or p.rate).joule) for p in placed),
