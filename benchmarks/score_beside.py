@@ -207,7 +207,7 @@ def own(database: Path, measurements: Path, kept: Path | None) -> pl.DataFrame:
     rows = score_serving.judged(rows, known).filter(
         "fits", ~pl.col("is_contradicted"), pl.col("backend") != "llama_cpp"
     )
-    left = score_serving.left_out(rows, "model").select("row_id", left_out_s="latency_s")
+    left = score_serving.left_out(rows, "model", known).select("row_id", left_out_s="latency_s")
     return rows.join(left, on="row_id")
 
 

@@ -6,13 +6,14 @@ A row counts where its requests still fit at their last token (others are served
 not give another time of the same configuration more than 1.5 times apart. A figure is worked out as
 its source measured it: a prompt of the whole batch, then one step a token at the mean context, or
 one of the two alone. Rows of grade A with a static batch, of models in the database, on parts and under engines that charz
-knows. What the host takes of each step, each sample and each prompt are the numbers of an engine's version
-(`engine_version`): they are fitted on these rows, at most three a version, so the table of left-out models and parts fits
-them anew without the rows that it scores. `--fit` prints the numbers that fit best.
+knows. What an engine's version takes of each step and sample, and of each kernel that it launches, are numbers of
+`engine_version`: those that are not 0 are fitted on these rows, at most three a version, so the table of left-out models and
+parts fits them anew without the rows that it scores. `--fit` prints the numbers that fit best, one to three of them.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -68,7 +69,11 @@ CONTRADICTION = 1.5
 """A source that gives two times of one configuration further apart than this does not say which of them it had: all of that
 configuration stand in a table of their own."""
 RUNS_AT_ONCE = 120
-FACTORS = ("step_s", "sample_s", "prompt_s")
+FACTORS = {"step_s": 1e-5, "sample_s": 1e-7, "kernel_s": 1e-8, "kernel_sample_s": 1e-10, "prompt_kernel_s": 1e-7}
+"""Numbers of a version, each with the smallest that a fit tries."""
+COUNTS = ("steps", "samples", "kernel_steps", "kernel_samples", "prompt_kernels")
+"""By what these numbers count."""
+MOST_FACTORS = 3
 
 
 def main() -> None:
@@ -81,7 +86,8 @@ def main() -> None:
         rows.write_parquet(options.rows)
     if options.fit:
         for key, group in rows.group_by("backend", "version", maintain_order=True):
-            print(key, len(group), dict(zip(FACTORS, fit(group), strict=True)))
+            for found in fits(group):
+                print(key, len(group), {name: value for name, value in zip(FACTORS, found, strict=True) if value})
     report(rows, known, options.markdown)
 
 
@@ -96,8 +102,8 @@ def report(rows: pl.DataFrame, known: dict[tuple[str, str], np.ndarray], markdow
         ("By precision", errors.table(kept, ["backend", "precision", "task"])),
         ("By batch", errors.table(kept, ["backend", "batch"])),
         ("By length of the prompt", errors.table(kept, ["backend", "input_tokens"])),
-        ("Each model left out in turn", errors.table(left_out(kept, "model"), ["backend", "version", "is_node"])),
-        ("Each part left out in turn", errors.table(left_out(kept, "hardware"), ["backend", "version", "is_node"])),
+        ("Each model left out in turn", errors.table(left_out(kept, "model", known), ["backend", "version", "is_node"])),
+        ("Each part left out in turn", errors.table(left_out(kept, "hardware", known), ["backend", "version", "is_node"])),
         ("Configurations of which the source contradicts itself", errors.table(
             rows.filter("fits", "is_contradicted"), ["source", "backend", "version", "hardware"])),
         ("Rows that charz says do not fit", rows.filter(~pl.col("fits")).group_by("backend", "hardware").len().sort("backend", "hardware")),
@@ -147,13 +153,13 @@ def measured(folder: Path, db: Session) -> pl.DataFrame:
 def _engine(row: dict[str, str]) -> list[str | None]:
     is_amd = "AMD" in (row["vendor"] or "").upper()
     if row["source"] == ROCM_2025:
-        return ["vllm", "2025"]
+        return ["vllm", "2025-rocm"]
     return list(ENGINES.get((row["framework"], is_amd), (None, None)))
 
 
 def scored(db: Session, rows: pl.DataFrame) -> pl.DataFrame:
-    """Every row with `measured_s`, and with the time of its kernels `kernel_s` and the numbers of steps, samples and prompts by
-    which an engine's host time counts."""
+    """Every row with `measured_s`, and with the time of its kernels `kernel_s` and the numbers of steps, samples and kernels by
+    which an engine's own time counts."""
     known = factors(db)
     planned = [list(plan(row)) for row in rows.iter_rows(named=True)]
     wanted: dict[tuple[str, str, str], set[tuple[object, ...]]] = {}
@@ -163,7 +169,7 @@ def scored(db: Session, rows: pl.DataFrame) -> pl.DataFrame:
         parts.setdefault(key, set()).add(row["hardware"])
         for run, _ in runs:
             wanted.setdefault(key, set()).add((*run, row["version"], row["kv"], row["devices"]))
-    found: dict[tuple[object, ...], tuple[float | None, float, float, float]] = {}
+    found: dict[tuple[object, ...], tuple[float | None, float, float, float, int]] = {}
     for (model, backend, precision), asked in wanted.items():
         ordered = sorted(asked, key=repr)
         for start in range(0, len(ordered), RUNS_AT_ONCE):
@@ -171,7 +177,7 @@ def scored(db: Session, rows: pl.DataFrame) -> pl.DataFrame:
             found.update(_times(db, model, backend, precision, sorted(parts[model, backend, precision]), chunk))
     result = []
     for row, runs in zip(rows.iter_rows(named=True), planned, strict=True):
-        kernel_s, counts, fits = 0.0, np.zeros(3), True
+        kernel_s, counts, fits = 0.0, np.zeros(len(COUNTS)), True
         for run, count in runs:
             key = (
                 row["model"],
@@ -183,7 +189,7 @@ def scored(db: Session, rows: pl.DataFrame) -> pl.DataFrame:
                 row["kv"],
                 row["devices"],
             )
-            time_s, engine_s, need, cache = found.get(key, (None, 0.0, 0.0, 0.0))
+            time_s, engine_s, need, cache, kernels = found.get(key, (None, 0.0, 0.0, 0.0, 0))
             if time_s is None:
                 kernel_s = float("nan")
                 break
@@ -192,9 +198,9 @@ def scored(db: Session, rows: pl.DataFrame) -> pl.DataFrame:
             fits &= need + cache * (last / context - 1.0) <= 1.0
             kernel_s += count * (time_s - engine_s)
             steps = 1 if phase == "decode" else max(1, -(-batch * sequence // known["chunk", row["backend"]][0]))
-            counts += count * np.array([steps, batch, phase != "decode"])
+            counts += count * np.array([steps, batch, kernels * steps, kernels * batch, kernels * (phase != "decode")])
         result.append((kernel_s, *counts, fits, _measured_s(row)))
-    columns = ["kernel_s", "steps", "samples", "prompts", "fits", "measured_s"]
+    columns = ["kernel_s", *COUNTS, "fits", "measured_s"]
     frame = pl.DataFrame(result, schema=columns, orient="row")
     kept = rows.select(
         "row_id", "source", *CASE, "task", "quantity", "batch", "input_tokens", "output_tokens", "context",
@@ -232,8 +238,8 @@ def _measured_s(row: dict[str, object]) -> float:
 
 def _times(
     db: Session, model: str, backend: str, precision: str, parts: Sequence[str], runs: Sequence[tuple[object, ...]]
-) -> dict[tuple[object, ...], tuple[float | None, float, float, float]]:
-    """Time, the engine's part of it, and the shares of memory of all and of the cache, of each run on each part."""
+) -> dict[tuple[object, ...], tuple[float | None, float, float, float, int]]:
+    """Time, the engine's part of it, the shares of memory of all and of the cache, and kernels, of each run on each part."""
     asked = [
         {
             "batch": batch, "phase": phase, "sequence": sequence, "context": context, "engine_version": version,
@@ -248,8 +254,9 @@ def _times(
             """
         SELECT
             c.hardware, c.batch, c.phase, c.sequence, c.context, r.engine_version, NULLIF(r.kv_precision, 'none'), r.device_count, c.latency_s,
-            r.engine_s, c.peak_memory_byte / c.device_byte, m.kv_cache_byte / c.device_byte
+            r.engine_s + r.launch_s * k.kernel_count, c.peak_memory_byte / c.device_byte, m.kv_cache_byte / c.device_byte, k.kernel_count
         FROM target_cost AS c
+        INNER JOIN model_cost AS k ON k.model = c.model AND k.hardware = c.hardware AND k.scenario_id = c.scenario_id
         INNER JOIN run_memory AS m ON m.model = c.model AND m.scenario_id = c.scenario_id
         INNER JOIN run AS r ON r.model = c.model AND r.scenario_id = c.scenario_id
         """
@@ -258,55 +265,65 @@ def _times(
     )
     return {
         (model, part, backend, precision, batch, phase, None if phase == "decode" else sequence, context, version, kv, devices): (
-            time_s, engine_s, need, cache
+            time_s, engine_s, need, cache, kernels
         )
-        for part, batch, phase, sequence, context, version, kv, devices, time_s, engine_s, need, cache in found
+        for part, batch, phase, sequence, context, version, kv, devices, time_s, engine_s, need, cache, kernels in found
     }  # fmt: skip
 
 
 def factors(db: Session) -> dict[tuple[str, str], np.ndarray]:
-    """Host times of every version, and the chunk of every backend."""
-    rows = db.sql("SELECT backend, engine_version, step_s, sample_s, prompt_s FROM engine_version").rows()
+    """Fitted numbers of every version, and the chunk of every backend."""
+    rows = db.sql(f"SELECT backend, engine_version, {', '.join(FACTORS)} FROM engine_version").rows()
     chunks = db.sql("SELECT backend, chunk_tokens FROM backend WHERE serves").rows()
     return {(b, v): np.array(numbers) for b, v, *numbers in rows} | {("chunk", b): np.array([n]) for b, n in chunks}
 
 
 def with_host(rows: pl.DataFrame, known: dict[tuple[str, str], np.ndarray]) -> pl.Series:
-    """Time of each row with the host times of its version."""
+    """Time of each row with the numbers of its version."""
     return pl.Series([
-        row["kernel_s"] + float(known[row["backend"], row["version"]] @ [row["steps"], row["samples"], row["prompts"]])
+        row["kernel_s"] + float(known[row["backend"], row["version"]] @ [row[name] for name in COUNTS])
         for row in rows.iter_rows(named=True)
     ])  # fmt: skip
 
 
-def fit(rows: pl.DataFrame) -> list[float]:
-    """Host times with the least sum of |ln| over rows: one coordinate after the other over a grid in ratios of 1.1."""
+def fits(rows: pl.DataFrame) -> Iterator[list[float]]:
+    """The best fit with each number of factors."""
+    for most in range(1, MOST_FACTORS + 1):
+        tried = [fit(rows, which) for which in itertools.combinations(range(len(FACTORS)), most)]
+        yield min(tried, key=lambda found: _loss(rows, found))
+
+
+def _loss(rows: pl.DataFrame, found: Sequence[float]) -> float:
+    times = rows["kernel_s"].to_numpy() + rows.select(COUNTS).to_numpy() @ np.array(found)
+    return float(np.abs(np.log(times / rows["measured_s"].to_numpy())).mean())
+
+
+def fit(rows: pl.DataFrame, which: Sequence[int]) -> list[float]:
+    """Numbers with the least sum of |ln| over rows, all but `which` 0: one coordinate after the other over a grid in ratios of
+    1.1."""
     kernel, seen = rows["kernel_s"].to_numpy(), np.log(rows["measured_s"].to_numpy())
-    counts = rows.select("steps", "samples", "prompts").to_numpy().astype(float)
-    grids = [
-        np.r_[0.0, 1e-5 * 1.1 ** np.arange(80)],
-        np.r_[0.0, 1e-7 * 1.1 ** np.arange(90)],
-        np.r_[0.0, 1e-4 * 1.1 ** np.arange(80)],
-    ]
-    best = np.zeros(3)
+    counts = rows.select(COUNTS).to_numpy().astype(float)
+    grids = [np.r_[0.0, least * 1.1 ** np.arange(90)] for least in FACTORS.values()]
+    best = np.zeros(len(FACTORS))
     for _ in range(12):
-        for i, grid in enumerate(grids):
-            others = kernel + counts @ np.where(np.arange(3) == i, 0.0, best)
-            losses = np.abs(np.log(others[:, None] + counts[:, [i]] * grid) - seen[:, None]).mean(axis=0)
-            best[i] = grid[losses.argmin()]
+        for i in which:
+            others = kernel + counts @ np.where(np.arange(len(best)) == i, 0.0, best)
+            losses = np.abs(np.log(others[:, None] + counts[:, [i]] * grids[i]) - seen[:, None]).mean(axis=0)
+            best[i] = grids[i][losses.argmin()]
     return [float(f"{value:.2g}") for value in best]
 
 
-def left_out(rows: pl.DataFrame, by: str) -> pl.DataFrame:
-    """Rows of each model or part under host times fitted on the others of their version; those that nothing is left for keep
+def left_out(rows: pl.DataFrame, by: str, known: dict[tuple[str, str], np.ndarray]) -> pl.DataFrame:
+    """Rows of each model or part under numbers fitted on the others of their version; those that nothing is left for keep
     what is in force."""
     parts = []
     for (backend, version), group in rows.group_by("backend", "version", maintain_order=True):
         for (name,), scored_rows in group.group_by(by, maintain_order=True):
             others = group.filter(pl.col(by) != name)
             if len(others):
-                known = {(backend, version): np.array(fit(others))}
-                scored_rows = scored_rows.with_columns(latency_s=with_host(scored_rows, known))
+                which = np.flatnonzero(known[backend, version]).tolist()
+                fitted = {(backend, version): np.array(fit(others, which))}
+                scored_rows = scored_rows.with_columns(latency_s=with_host(scored_rows, fitted))
             parts.append(scored_rows)
     return pl.concat(parts)
 

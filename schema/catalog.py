@@ -593,7 +593,8 @@ class Precision(Row):
     bits: Annotated[float, Possible(1, 1024), Plausible(1, 128)]
     """Bits an element takes in memory, its share of the scales of its block included; tf32 is stored as fp32. [bit]"""
     kind: str
-    """`float`, `integer`, `boolean` or `complex`."""
+    """`float`, `integer`, `boolean`, `complex` or `packed`: products of floating-point numbers with weights in packed blocks, in
+    which a backend may compute otherwise (`backend_support.packed_precision`)."""
     accumulator: str
     """Format in which products are summed."""
     fallback: str | None
@@ -858,6 +859,9 @@ class BackendSupport(Row):
     converts: bool
     """True where it runs policies whose format the part does not compute in, in the wider one that stands for it
     (`precision.fallback`)."""
+    packed_precision: str | None
+    """Format in which it multiplies weights in packed blocks (`precision.kind`): it turns activations into that format first.
+    Null where it unpacks the weights and computes as the policy says."""
     source_id: str
     """Source of the row."""
     confidence: str
@@ -904,8 +908,15 @@ class EngineVersion(Row):
     """Host time of a step that the device waits for: scheduling, inputs, the launch of a graph, sampling. [s]"""
     sample_s: Annotated[float, Possible(0, HUGE), Plausible(0, 0.01)]
     """Host time of each sample of it besides. [s]"""
-    prompt_s: Annotated[float, Possible(0, HUGE), Plausible(0, 0.5)]
-    """Host time of a prompt besides: kernels of a prompt are launched one by one. [s]"""
+    kernel_s: Annotated[float, Possible(0, HUGE), Plausible(0, 1e-3)]
+    """Time of each kernel that a step launches besides the part's gap: where no graph is captured, one by one. [s]"""
+    kernel_sample_s: Annotated[float, Possible(0, HUGE), Plausible(0, 1e-4)]
+    """Time of each kernel for each sample of a step besides. [s]"""
+    prompt_kernel_s: Annotated[float, Possible(0, HUGE), Plausible(0, 1e-3)]
+    """Time of each kernel of a prompt besides: graphs are captured of steps of one token alone. [s]"""
+    linear_vector_rows: Annotated[int | None, Plausible(1, 1024)]
+    """Rows of a linear layer's product up to which it runs at the pace of the vector units, whatever the matrix units would reach;
+    null where they are used."""
     paged_heads: Annotated[float | None, Plausible(1, 1e6)]
     """Heads of queries of all samples of a step, above which each reads the keys and values that it shares with others for
     itself; null where they are read once."""

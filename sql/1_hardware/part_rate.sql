@@ -1,23 +1,28 @@
 -- Peaks and units that an element type runs with on a part under a backend, after falling back along
 -- `precision.fallback` where the part has no rate of its own. Vector units sum products of half precision in half
--- precision where the backend lets them and that is not slower: Pascal's rate is a 64th.
+-- precision where the backend lets them and that is not slower: Pascal's rate is a 64th. Weights in packed blocks are multiplied
+-- in the format that the backend turns activations into (`backend_support.packed_precision`).
 -- Grain: hardware, backend, compute_precision
 CREATE TABLE part_rate AS
 WITH backend_rates AS (
     SELECT
         r.*,
         s.backend,
+        w.precision AS compute_precision,
         s.calls_library AND r.half_matrix_ops_per_s > r.matrix_ops_per_s AND r.matrix_precision = 'fp16' AS is_half_matrix,
         s.sums_in_half AND r.vector_ops_per_s >= COALESCE(r.single_vector_ops_per_s, 0e0) AS is_half
     FROM supported_backend AS s
-    INNER JOIN hardware_rate AS r ON r.hardware = s.hardware
+    CROSS JOIN precision AS w
+    INNER JOIN hardware_rate AS r
+        ON r.hardware = s.hardware
+        AND r.precision = CASE WHEN w.kind = 'packed' THEN COALESCE(s.packed_precision, w.precision) ELSE w.precision END
 )
 
 SELECT
     r.hardware,
     r.backend,
     -- Element type asked for.
-    r.precision AS compute_precision,
+    r.compute_precision,
     h.family,
     -- Bytes of an element in memory. [byte]
     p.bits / 8e0 AS element_byte,

@@ -73,7 +73,9 @@ SELECT
     -- True where a server calls a library for products of many rows.
     b.calls_library,
     -- True where it runs policies whose format the part does not compute in, in the wider one that stands for it.
-    b.converts
+    b.converts,
+    -- Format in which it multiplies weights in packed blocks; null where it unpacks them.
+    b.packed_precision
 FROM chosen_rows AS a
 INNER JOIN hardware AS h ON h.hardware = a.hardware
 INNER JOIN backend_support AS b ON b.backend = a.row_backend AND b.family = h.family AND b.vendor = a.row_vendor

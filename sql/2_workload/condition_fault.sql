@@ -33,8 +33,13 @@ WITH listed_numbers AS (
         'engine_version' AS kind,
         CONCAT(backend, '.', engine_version) AS row_key,
         '*' AS row_kind,
-        UNNEST(['step_s', 'sample_s', 'prompt_s', 'paged_heads', 'paged_ratio', 'convert_ops']) AS quantity,
-        UNNEST([step_s, sample_s, prompt_s, paged_heads, paged_ratio, convert_ops]) AS value
+        UNNEST([
+            'step_s', 'sample_s', 'kernel_s', 'kernel_sample_s', 'prompt_kernel_s', 'linear_vector_rows', 'paged_heads', 'paged_ratio',
+            'convert_ops'
+        ]) AS quantity,
+        UNNEST([
+            step_s, sample_s, kernel_s, kernel_sample_s, prompt_kernel_s, linear_vector_rows, paged_heads, paged_ratio, convert_ops
+        ]) AS value
     FROM engine_version
     UNION ALL
     SELECT

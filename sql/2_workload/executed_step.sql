@@ -29,6 +29,7 @@ sized_steps AS (
         r.scenario_id,
         r.chunk_count,
         r.vector_rows,
+        r.linear_vector_rows,
         p.kernel_id,
         p.step_id,
         p.operator_id,
@@ -73,6 +74,8 @@ SELECT
     chunk_count,
     -- True of a product of so few rows that the backend has kernels on the vector units for it.
     COALESCE(m <= vector_rows AND operator_class <> 'attention', FALSE) AS is_row_wise,
+    -- True of one that the version runs on no others.
+    COALESCE(m <= linear_vector_rows AND operator_class = 'linear', FALSE) AS is_vector_only,
     -- Multiply-accumulates, without those skipped.
     macs * seen_fraction AS macs,
     -- Operations, without those skipped.

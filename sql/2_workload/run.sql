@@ -96,13 +96,18 @@ SELECT
     -- Queries that the backend's attention takes together, skipping the keys that a causal mask hides from all of them; null where
     -- it computes every score.
     b.causal_block,
-    -- Host time of the run by its version: that of each step, of each sample and of each prompt; null where none is known. [s]
+    v.linear_vector_rows,
+    -- Steps in which a server takes the run.
     CASE
-        WHEN s.phase = 'decode' THEN v.step_s + s.batch * v.sample_s
-        ELSE v.step_s * GREATEST(1e0, CEIL(
-            s.batch * COALESCE(s.sequence, m.default_sequence) / NULLIF(b.chunk_tokens, 0e0)
-        )) + s.batch * v.sample_s + v.prompt_s
-    END AS engine_s,
+        WHEN NOT b.serves OR s.phase = 'decode' THEN 1e0
+        ELSE GREATEST(1e0, CEIL(s.batch * COALESCE(s.sequence, m.default_sequence) / NULLIF(b.chunk_tokens, 0e0)))
+    END AS engine_steps,
+    -- Host time of the run by its version: that of each step and of each sample; null where none is known. [s]
+    v.step_s * engine_steps + s.batch * v.sample_s AS engine_s,
+    -- Time that each kernel of the run takes to launch by its version: in each step, for each sample and in a prompt. [s]
+    s.host_factor * COALESCE(
+        v.kernel_s * engine_steps + s.batch * v.kernel_sample_s + CASE WHEN s.phase = 'decode' THEN 0e0 ELSE v.prompt_kernel_s END, 0e0
+    ) AS launch_s,
     s.memory_format,
     -- Memory format of images and convolutions unless their own strides say otherwise: the one asked for, or the one
     -- that a backend plans.

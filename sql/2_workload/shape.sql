@@ -65,6 +65,7 @@ SELECT
     m.activation_byte AS run_activation_byte,
     -- Chunks of prompts that it is done for one after the other.
     s.chunk_count,
+    s.launch_s,
     -- Operands and results that a server converts around the call of a library. [byte]
     s.operand_byte,
     -- Packed weights that it reads, and writes in 16 bits. [byte]

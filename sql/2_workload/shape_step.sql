@@ -26,6 +26,7 @@ SELECT
     t.rounds,
     t.chunk_count,
     t.is_row_wise,
+    t.is_vector_only,
     -- True for the scores of an attention: its tiles are continued by those of the product with the values, which pay
     -- once for each tile of queries.
     t.operator_class = 'attention' AND t.step = 'qk' AS is_continued,

@@ -47,6 +47,7 @@ wide_kernels AS (
         r.cache_state,
         r.fault,
         r.chunk_count,
+        r.launch_s,
         w.* EXCLUDE (model, scenario_id),
         w.loop_byte * 8e0 / NULLIF(p.bits, 0) AS loop_elements,
         COALESCE(s.macs, 0e0) AS macs,

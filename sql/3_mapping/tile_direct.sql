@@ -42,7 +42,7 @@ WITH counted_blocks AS (
     FROM shape_step AS s
     INNER JOIN part_tile AS g
         ON g.backend = s.backend AND g.compute_precision = s.compute_precision AND g.dataflow = 'direct'
-    WHERE s.is_product AND (s.is_row_wise OR COALESCE(s.n <= g.listed_n, TRUE))
+    WHERE s.is_product AND (s.is_row_wise OR s.is_vector_only OR COALESCE(s.n <= g.listed_n, TRUE))
 ),
 
 waved_blocks AS (

@@ -51,7 +51,7 @@ WITH counted_tiles AS (
     FROM shape_step AS s
     INNER JOIN part_tile AS g
         ON g.backend = s.backend AND g.compute_precision = s.compute_precision AND g.dataflow = 'listed'
-    WHERE s.is_product AND g.overflowing_level IS NULL
+    WHERE s.is_product AND NOT s.is_vector_only AND g.overflowing_level IS NULL
 ),
 
 waved_tiles AS (

@@ -6,7 +6,8 @@
 CREATE VIEW clock_step AS
 WITH limited_shapes AS (
     SELECT
-        s.* EXCLUDE (kernel_count),
+        s.* EXCLUDE (kernel_count, kernel_gap_s, launch_s),
+        s.kernel_gap_s + s.launch_s AS kernel_gap_s,
         -- What memory wants under way is no less for a part of a kernel (`cost_dram`).
         s.kernel_count * CASE
             WHEN w.device_share IS NULL THEN 1e0
@@ -55,7 +56,9 @@ WITH limited_shapes AS (
 )
 
 SELECT
-    * EXCLUDE (limit_w, clock_0, run_call_s, kernel_count, launch_count, device_count, exchange_s),
+    * EXCLUDE (limit_w, clock_0, run_call_s, kernel_count, launch_count, device_count, exchange_s, kernel_gap_s),
+    -- Device time between two dependent kernels: the part's gap under the backend, and what its version takes to launch one. [s]
+    kernel_gap_s,
     -- Kernels of the shape, each as much of one as a device of the run does of it.
     kernel_count,
     -- Kernels of the shape that a device launches.

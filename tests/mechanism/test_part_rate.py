@@ -58,3 +58,29 @@ def test_attention_is_cut_by_queries(check: Callable[..., None], family: str, ca
         precision={"precision": "int4", "bits": 4},
         library_constant={"library_constant": "vector_block_threads", "value": 256.0},
     )
+
+
+@pytest.mark.parametrize(("packed", "asked", "ops", "byte"), [
+    ("int8", "fp16_q8", 9e12, 1.0), (None, "fp16_q8", 5e12, 2.0), ("int8", "fp16", 2e12, 2.0),
+])  # fmt: skip
+def test_packed_weights(
+    evaluate: Callable[..., list[dict[str, Any]]], packed: str | None, asked: str, ops: float, byte: float
+) -> None:
+    """In the format that the backend turns activations into; what unpacks them, and what is not packed, in its own."""
+    rows = evaluate(
+        "part_rate",
+        supported_backend=[{"sums_in_half": False, "packed_precision": packed}],
+        hardware_rate=[
+            RATE | {"precision": name, "single_vector_ops_per_s": rate}
+            for name, rate in (("fp16", 2e12), ("fp16_q8", 5e12), ("int8", 9e12))
+        ],
+        part=[PART],
+        backend=[{"calls_aten": False}],
+        precision=[
+            {"precision": "fp16", "bits": 16, "kind": "float"}, {"precision": "int8", "bits": 8, "kind": "integer"},
+            {"precision": "fp16_q8", "bits": 16, "kind": "packed"},
+        ],
+        library_constant=[{"library_constant": "vector_block_threads", "value": 256.0}],
+    )  # fmt: skip
+    (row,) = (row for row in rows if row["compute_precision"] == asked)
+    assert (row["vector_ops_per_s"], row["element_byte"]) == (ops, byte)

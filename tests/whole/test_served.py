@@ -168,8 +168,59 @@ def test_a_version_whose_numbers_cannot_be(made: Bench) -> None:
         ((fault,),) = made.rows("SELECT fault FROM run")
         ((time_s,),) = made.rows("SELECT latency_s FROM model_cost")
     finally:
-        made.execute("UPDATE engine_version SET step_s = 1.4e-3 WHERE backend = 'vllm' AND engine_version = '2024'")
+        made.execute("UPDATE engine_version SET step_s = 1.2e-3 WHERE backend = 'vllm' AND engine_version = '2024'")
     assert (fault, time_s) == ("engine_version.vllm.2024.step_s", None)
+
+
+def test_kernels_launched_one_by_one(made: Bench) -> None:
+    """A microsecond a kernel and step, a tenth of it a sample, ten of it a kernel of a prompt: a step of 32 samples, and 4 prompts
+    of 4,096 tokens in two steps of 8,192."""
+    rows = [
+        scenario(1, batch=32, context=CONTEXT, phase="decode", engine_version="2024", **OF),
+        scenario(2, batch=4, sequence=4096, phase="prefill", engine_version="2024", **OF),
+    ]
+    made.replace_rows(Scenario, rows)
+    query = "SELECT scenario_id, kernel_count, latency_s, device_s, overhead_s FROM model_cost ORDER BY scenario_id"
+    before = made.rows(query)
+    set_to = "UPDATE engine_version SET kernel_s = ?, kernel_sample_s = ?, prompt_kernel_s = ? WHERE backend = 'vllm' AND engine_version = '2024'"
+    made.execute(set_to, [1e-6, 1e-7, 1e-5])
+    try:
+        after = made.rows(query)
+    finally:
+        made.execute(set_to, [0, 0, 0])
+    more = {1: 1e-6 + 32 * 1e-7, 2: 2 * 1e-6 + 4 * 1e-7 + 1e-5}
+    for (i, kernels, *old), (_, _, *new) in zip(before, after, strict=True):
+        assert [b - a for a, b in zip(old, new, strict=True)] == pytest.approx([kernels * more[i]] * 3, rel=1e-6)
+
+
+def test_linear_layers_of_few_rows(made: Bench) -> None:
+    """Up to 256 rows vLLM of 2024 on AMD parts multiplies them at the pace of vector units, but not attentions; others never."""
+    of = OF | {"phase": "decode", "context": CONTEXT}
+    rows = [
+        scenario(1, batch=256, engine_version="2024-rocm", **of), scenario(2, batch=257, engine_version="2024-rocm", **of),
+        scenario(3, batch=1, engine_version="2024", **of),
+    ]  # fmt: skip
+    made.replace_rows(Scenario, rows)
+    query = """
+        SELECT scenario_id, LIST(DISTINCT operator_class) FROM executed_step
+        WHERE step_class = 'gemm' AND is_vector_only GROUP BY scenario_id
+    """
+    assert made.rows(query) == [(1, ["linear"])]
+
+
+def test_packed_weights_on_a_processor(made: Bench) -> None:
+    """llama.cpp multiplies them in 8 bits on a processor, by the format of each block's efficiency; their results and all else stay in
+    16 bits."""
+    runs = [
+        scenario(i, batch=1, sequence=512, phase="prefill", precision=p, backend="llama_cpp")
+        for i, p in enumerate(("fp16", "q8_0", "q4_k_m"), start=1)
+    ]
+    made.replace_rows(Scenario, runs)
+    kept = "SELECT DISTINCT precision FROM tensor_precision WHERE policy IN ('q8_0', 'q4_k_m') AND precision LIKE 'fp16%'"
+    assert made.rows(kept) == [("fp16",)]
+    query = "SELECT DISTINCT scenario_id, compute_precision FROM shape WHERE kernel_class = ? ORDER BY 1"
+    assert made.rows(query, ["linear"]) == [(1, "fp16"), (2, "fp16_q8"), (3, "fp16_qk")]
+    assert made.rows(query, ["attention"]) == [(1, "fp16"), (2, "fp16"), (3, "fp16")]
 
 
 def test_several_devices_share_each_kernel(made: Bench) -> None:
