@@ -93,8 +93,7 @@ SELECT
     v.convert_ops,
     -- Rows of a product up to which the backend has kernels of its own for them, on the vector units; null without any.
     b.vector_rows,
-    -- Queries that the backend's attention takes together, skipping the keys that a causal mask hides from all of them; null where
-    -- it computes every score.
+    -- Queries that its attention takes together, skipping keys that a causal mask hides from all; null where it computes every score.
     b.causal_block,
     v.linear_vector_rows,
     -- Steps in which a server takes the run.
