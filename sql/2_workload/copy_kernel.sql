@@ -1,5 +1,5 @@
 -- Copies that operators make of tensors whose strides they cannot take, kernels of their own: all of them where the backend
--- follows strides, those of convolutions' images where it plans layouts.
+-- follows strides, those of what convolutions read where it plans layouts, but for images that its loops make.
 -- Grain: model, scenario_id, insertion_id
 CREATE VIEW copy_kernel AS
 SELECT
@@ -55,7 +55,17 @@ INNER JOIN kernel_operator AS ko ON ko.model = r.model AND ko.backend = r.backen
 INNER JOIN operator_precision AS op
     ON op.model = r.model AND op.policy = r.precision AND op.operator_id = c.operator_id
 INNER JOIN precision AS p ON p.precision = op.precision
+LEFT JOIN edge AS e
+    ON e.model = c.model AND e.consumer_operator_id = c.operator_id AND e.tensor_id = c.tensor_id AND e.position = 0
+LEFT JOIN operator AS w ON w.model = t.model AND w.operator_id = t.producer_operator_id
+LEFT JOIN operator_class AS wc ON wc.operator_class = w.operator_class
 -- A backend that plans its layouts still hands convolutions to a library, images whole and in one order; weights
--- it converts with their casts.
+-- it converts with their casts. A loop of its own writes an image in the order that is asked for, a concatenation does not.
 WHERE b.follows_strides
-    OR (b.plans_layout AND oc.is_convolution AND t.role NOT IN ('weight', 'buffer', 'constant'))
+    OR (
+        b.plans_layout AND oc.is_convolution AND t.role NOT IN ('weight', 'buffer', 'constant')
+        AND (
+            e.tensor_id IS NULL OR w.operator_id IS NULL OR w.is_view OR wc.is_matrix
+            OR w.aten_operator IN ('aten.cat.default', 'aten.stack.default')
+        )
+    )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 Record = dict[str, Any]
 
 
@@ -139,3 +141,38 @@ def test_what_a_backend_inserts(evaluate: Callable[..., list[Record]]) -> None:
     copies = [{"memory_format": "nhwc", "copy_id": 0, "operator_id": 1, "tensor_id": 5}]
     rows = evaluate("executed_kernel", **given(backend=[{"plans_layout": True}], layout_copy=copies))
     assert sorted(row["kernel_class"] for row in rows) == ["activation", "conv", "copy", "linear"]
+
+
+@pytest.mark.parametrize(
+    ("maker", "is_copied"),
+    [
+        ({"operator_class": "reduction", "aten_operator": "aten.sum.dim_IntList"}, False),
+        ({"operator_class": "linear", "aten_operator": "aten.linear.default"}, True),
+        ({"operator_class": "copy", "aten_operator": "aten.cat.default"}, True),
+        ({"operator_class": "view", "aten_operator": "aten.split.Tensor", "is_view": True}, True),
+    ],
+)
+@pytest.mark.parametrize("place", [0, 1])
+def test_an_image_that_a_loop_makes(
+    evaluate: Callable[..., list[Record]], maker: Record, is_copied: bool, place: int
+) -> None:
+    """A backend that plans layouts has its own loops store an image as the convolution reads it; a weight that is worked
+    out, a slice, a concatenation and what a library makes are copied. One that follows strides copies all."""
+    tables = given(
+        layout_copy=[{"memory_format": "nhwc", "copy_id": 0, "operator_id": 1, "tensor_id": 5}],
+        edge=[{"consumer_operator_id": 1, "position": place, "tensor_id": 5, "producer_operator_id": 9}],
+    )
+    tables["operator"] = [*tables["operator"], {"operator_id": 9, **maker}]
+    tables["tensor"] = [t | {"producer_operator_id": 9} if t["tensor_id"] == 5 else t for t in tables["tensor"]]
+    tables["operator_class"] = [
+        {"operator_class": "conv", "is_convolution": True, "is_matrix": True},
+        {"operator_class": "linear", "is_matrix": True},
+        *({"operator_class": name} for name in ("reduction", "copy", "view")),
+    ]
+
+    def copies(backend: Record) -> int:
+        rows = evaluate("executed_kernel", **(tables | {"backend": [backend]}))
+        return sum(row["kernel_class"] == "copy" for row in rows)
+
+    assert copies({"plans_layout": True}) == (is_copied or place == 1)
+    assert copies({"follows_strides": True}) == 1

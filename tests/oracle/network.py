@@ -279,7 +279,8 @@ class Run:
             operator = self.operators[copy["operator_id"]]
             is_image = self.tensors[copy["tensor_id"]]["role"] not in WEIGHTS
             hands_over = self.backend["plans_layout"] and self.classes[operator["operator_class"]]["is_convolution"]
-            if copy["operator_id"] in self.home and (self.backend["follows_strides"] or (hands_over and is_image)):
+            hands_over = hands_over and is_image and not self.is_stored_as_read(copy)
+            if copy["operator_id"] in self.home and (self.backend["follows_strides"] or hands_over):
                 name = ".".join(operator["aten_operator"].split(".")[:2])
                 add(
                     2,
@@ -296,6 +297,15 @@ class Run:
         for number, kernel in enumerate(inserted):
             kernel.kernel_id = len(self.kernels) + number
         self.kernels = sorted(self.kernels + inserted, key=lambda k: k.place)
+
+    def is_stored_as_read(self, copy: Record) -> bool:
+        """Whether a loop of the compiler makes the image, which it stores in the order that a convolution reads."""
+        first = self.facts.where("edge", consumer_operator_id=copy["operator_id"], position=0)
+        maker = self.operators.get(self.tensors[copy["tensor_id"]]["producer_operator_id"])
+        if maker is None or maker["is_view"] or copy["tensor_id"] not in [edge["tensor_id"] for edge in first]:
+            return False
+        is_joined = maker["aten_operator"] in ("aten.cat.default", "aten.stack.default")
+        return not is_joined and not self.classes[maker["operator_class"]]["is_matrix"]
 
     def add_biases(self, add: Callable[..., Kernel]) -> None:
         """A kernel for the bias of every convolution: the result read and written, the bias read."""
