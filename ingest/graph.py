@@ -138,6 +138,8 @@ class Graph:
     """What was counted in place of something that depends on data."""
     planned_format: str = "nchw"
     """Memory format that inductor plans for its images; see `planned`."""
+    traced: dict[str, int] = field(default_factory=dict)
+    """Operators by what the tracer calls them; empty where layers were put in that it did not see."""
     logit_operators: frozenset[int] = frozenset()
     """Operators that make logits: what a server works out of the last token of a prompt alone."""
 

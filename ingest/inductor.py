@@ -26,7 +26,7 @@ from charz.schema.errors import CharzError
 from .compile.dataflow import Flow, flow_of
 from .compile.fusion import Partition, partition
 from .compile.rules import Rules
-from .pipeline import to_graph
+from .pipeline import whole
 from .sources import build
 from .sources.spec import Spec
 from .trace.export import Request
@@ -126,12 +126,13 @@ def compare(flow: Flow, kernels: Partition, loops: Sequence[Loop]) -> list[Edge]
     """Every pair of operators that inductor kept, as the rules have it and as the plan has it."""
     operators = flow.graph.operators
     home = _homes(flow, loops)
+    traced = {o: name for name, o in flow.graph.traced.items()}
     edges = []
     for consumer in flow.kernel_operators:
         for producer in sorted({s for _, sources in flow.reads[consumer] for s in sources}):
             if producer in home and consumer in home:
                 is_actual = operators[producer].operator_class not in flow.classes.matrix and _is_fused(
-                    loops, operators[producer].operator, home[producer], home[consumer]
+                    loops, traced[producer], home[producer], home[consumer]
                 )
                 is_predicted = kernels.kernel_of[producer] == kernels.kernel_of[consumer]
                 edges.append(Edge(producer, consumer, is_predicted, is_actual))
@@ -140,12 +141,13 @@ def compare(flow: Flow, kernels: Partition, loops: Sequence[Loop]) -> list[Edge]
 
 def _homes(flow: Flow, loops: Sequence[Loop]) -> dict[int, int]:
     """The loop that first computes each operator: a library call for a product, else a loop."""
-    operators = {flow.graph.operators[o].operator: o for o in flow.kernel_operators}
+    operators = flow.graph.traced
+    within = set(flow.kernel_operators)
     home: dict[int, int] = {}
     for position, loop in enumerate(loops):
         for name in loop.operators:
             operator_id = operators.get(name)
-            if operator_id is not None:
+            if operator_id in within:
                 is_product = flow.graph.operators[operator_id].operator_class in flow.classes.matrix
                 if is_product == loop.is_library:
                     home.setdefault(operator_id, position)
@@ -181,7 +183,7 @@ def examine(spec: Spec, rules: Rules) -> Examination:
 
 def examine_request(request: Request, rules: Rules) -> Examination:
     """The same of a module that lies on the CPU with its arguments."""
-    graph, traced = to_graph(request)
+    graph, traced = whole(request)
     flow = flow_of(graph, rules.classes, rules.folds_norm[BACKEND])
     kernels = partition(flow, BACKEND, rules.fusion[BACKEND], rules.folds_norm[BACKEND])
     arguments = [a for a in tree_leaves((request.arguments, request.keywords)) if isinstance(a, torch.Tensor)]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import charz
@@ -13,6 +16,7 @@ from .graph import Graph
 from .identity import request_hash
 from .rows import Ingested, content_hash, workload
 from .sources.spec import Spec
+from .trace.alike import Layers, NotAlikeError, find, shortened
 from .trace.backward import add_backward
 from .trace.export import CONTEXT, Request, Traced, trace
 from .trace.lower import lower
@@ -69,13 +73,40 @@ def remark(request: Request, made: Ingested, is_guess: bool = False) -> str:
 
 
 def to_graph(request: Request) -> tuple[Graph, Traced]:
-    """Trace and lower; where a size is no polynomial, again with fewer symbolic axes."""
+    """Trace and lower, equal layers once where they are known to be equal."""
+    found = find(request.module) if request.program is None else []
+    if found:
+        with contextlib.suppress(Exception):  # whatever the model's own code raises with fewer layers
+            return once(request, found)
+    return whole(request)
+
+
+def once(request: Request, found: Sequence[Layers]) -> tuple[Graph, Traced]:
+    """The graph of a model of which the first layers alone are traced. Raises NotAlikeError where the others may differ."""
+    states = {
+        **{name: str(list(p.shape)) for name, p in request.module.named_parameters()},
+        **{name: str(list(b.shape)) for name, b in request.module.named_buffers()},
+    }
+    attempt = replace(request, keywords=dict(request.keywords))
+    with shortened(found) as watch:
+        graph, traced = whole(attempt, found)
+    if watch.seen:
+        raise NotAlikeError(f"code looks at numbers of layers: {', '.join(watch.seen)}")
+    if attempt.default_batch != request.default_batch:
+        raise NotAlikeError("another batch")
+    if {t.tensor: t.shape for t in graph.tensors if t.role in ("weight", "buffer")} != states:
+        raise NotAlikeError("parameters that are not the model's")
+    return graph, traced
+
+
+def whole(request: Request, repeated: Sequence[Layers] = ()) -> tuple[Graph, Traced]:
+    """Trace and lower all that the model runs; where a size is no polynomial, again with fewer symbolic axes."""
     excluded: list[str] = []
     while True:
         traced = trace(request, excluded)
         try:
             root_class = type(request.module).__name__
-            return lower(traced.program, traced.symbols, root_class, traced.references), traced
+            return lower(traced.program, traced.symbols, root_class, traced.references, repeated), traced
         except NotPolynomialError as error:
             if not traced.axes:
                 raise depends_on_values(error.place or request.source) from None

@@ -240,7 +240,9 @@ def _finished(pending: dict[Future[Ingested | str], Spec]) -> Iterator[tuple[Spe
 def died(spec: Spec) -> CharzError:
     """The error for a model whose worker process is gone."""
     exists = "out of memory, or killed from outside"
-    return CharzError("a worker process died", spec.shown, exists, "ask again with fewer --jobs; finished models are kept")
+    return CharzError(
+        "a worker process died", spec.shown, exists, "ask again with fewer --jobs; finished models are kept"
+    )
 
 
 def attempt(spec: Spec, rules: Rules) -> Ingested | str:

@@ -219,7 +219,7 @@ class SymbolicCache:
         self, keys: torch.Tensor, values: torch.Tensor, layer_idx: int = 0, *_unused: Any, **_more: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Keys and values of the whole context, of a layer with a window of at most that."""
-        window = self._windows[layer_idx] if layer_idx < len(self._windows) else None
+        window = self._windows[layer_idx] if self._windows else None
         if window is not None:
             kept = torch.ops.charz.kv_sliding
             return kept(keys, self.context, window), kept(values, self.context, window)

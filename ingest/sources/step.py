@@ -77,7 +77,7 @@ class StepCache(SymbolicCache):
         self, keys: torch.Tensor, values: torch.Tensor, layer_idx: int = 0, *_unused: Any, **_more: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Keys and values of the whole context, of a layer with a window of that."""
-        window = self._windows[layer_idx] if layer_idx < len(self._windows) else None
+        window = self._windows[layer_idx] if self._windows else None
         if window is None:
             return super().update(keys, values, layer_idx)
         return torch.ops.charz.kv_window(keys, window), torch.ops.charz.kv_window(values, window)

@@ -7,7 +7,9 @@ What aliases what is read off the storages of the traced values, so that `reshap
 from __future__ import annotations
 
 import operator as python_operator
+import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +19,7 @@ from torch.fx import Node
 
 from ..graph import Graph, GraphModule, GraphOperator, GraphTensor, Polynomial
 from ..operators import RULES, Call, Value
+from .alike import Layers
 from .attention import attention_of
 from .export import CONTEXT_INPUT, STATE_INPUT
 from .fx import attribute, has_tensor, is_conditional, traced_block
@@ -24,6 +27,7 @@ from .layout import ALIASES_IN_INFERENCE, COPYING_VIEWS, VIEW, Layouts, layouts
 from .planned import planned_format
 from .references import References
 from .refusal import source_of
+from .repeat import repeat
 from .scratch import add_scratch
 from .symbolic import NotPolynomialError, Size, Symbols, polynomial, size_product, text
 
@@ -64,6 +68,9 @@ SLIDING = "charz.kv_sliding.default"
 KV_CACHE = ("charz.kv_cache.default", "charz.kv_window.default", SLIDING)
 """Stand for a cache kept between runs: what they return is resident, and nothing moves to make it."""
 
+LIFTED = "lifted_tensor"
+"""What the tracer calls a constant that a forward makes."""
+
 ZERO: Polynomial = {(0, 0, 0): 0.0}
 
 
@@ -88,24 +95,31 @@ class Lowering:
 
 
 def lower(
-    program: torch.export.ExportedProgram, symbols: Symbols, root_class: str, references: References | None = None
+    program: torch.export.ExportedProgram,
+    symbols: Symbols,
+    root_class: str,
+    references: References | None = None,
+    repeated: Sequence[Layers] = (),
 ) -> Graph:
-    """Graph of an exported program. Raises NotPolynomialError when a size is no polynomial."""
+    """Graph of an exported program, with layers that were left out of it. Raises NotPolynomialError when a size is no polynomial."""
     state = Lowering(symbols)
     state.graph.modules.append(GraphModule(0, None, "", root_class, 0))
     state.modules[""] = 0
     _add_placeholders(state, program)
     _add_nodes(state, program.graph_module)
     _mark_outputs(state, program.graph_module)
-    _set_stages(state.graph)
-    _mark_logits(state.graph)
-    _pass_limits(state.graph)
     if references is not None:
         _set_held(state, references)
     for memory_format, found in layouts(program).items():
         _add_layouts(state, memory_format, found)
         state.graph.layout_problem = state.graph.layout_problem or found.problem
+    for layers in repeated:
+        repeat(state.graph, layers)
+    _set_stages(state.graph)
+    _mark_logits(state.graph)
+    _pass_limits(state.graph)
     state.graph.planned_format = planned_format(state.graph)
+    _number_names(state.graph)
     add_scratch(state.graph, state.graph.copies["nchw"])
     return state.graph
 
@@ -127,6 +141,7 @@ def _add_placeholders(state: Lowering, program: torch.export.ExportedProgram) ->
             continue
         spec = specs[node.name]
         name = spec.target if spec.target else node.name
+        name = LIFTED if name.startswith(f"{LIFTED}_") else name
         original = program.state_dict.get(name) if spec.kind is not InputKind.USER_INPUT else None
         if original is not None and id(original) in shared:  # tied weights are one tensor
             state.values[node] = shared[id(original)]
@@ -232,6 +247,7 @@ def _inline(state: Lowering, node: Node) -> None:
 def _add_operator(state: Lowering, node: Node, target: Any, name: str) -> None:
     graph = state.graph
     operator_id = len(graph.operators)
+    graph.traced[node.name] = operator_id
     arguments = [_argument(state, a) for a in node.args]
     keywords = {k: _argument(state, a) for k, a in node.kwargs.items()}
     rule = RULES.get(name)
@@ -252,7 +268,7 @@ def _add_operator(state: Lowering, node: Node, target: Any, name: str) -> None:
         and all(graph.tensors[v.tensor_id].storage_tensor_id in owned for v in call.outputs)
     )
     module_id = _module(state, node)
-    op = GraphOperator(operator_id, node.name, name, "view", module_id, "views.alias", [], [])
+    op = GraphOperator(operator_id, _kind(node), name, "view", module_id, "views.alias", [], [])
     op.source_file, op.source_line = source_of(node) or (None, None)
     op.attention = attention_of(node)
     op.reads = [v.tensor_id for v in inputs]
@@ -273,6 +289,28 @@ def _add_operator(state: Lowering, node: Node, target: Any, name: str) -> None:
     graph.operators.append(op)
     state.operators[node] = operator_id
     state.values[node] = outputs if isinstance(results, (list, tuple)) else outputs[0]
+
+
+def _kind(node: Node) -> str:
+    """What the tracer calls all such operators; its own numbers count some that are dropped later."""
+    return _NUMBER.sub("", node.name)
+
+
+_NUMBER = re.compile(r"_\d+$")
+
+
+def _number_names(graph: Graph) -> None:
+    """Number the constants that forwards make, and from the second on operators that are called alike, with what they write."""
+    for number, constant in enumerate(t for t in graph.tensors if t.tensor == LIFTED):
+        constant.tensor = f"{LIFTED}_{number}"
+    counts: dict[str, int] = {}
+    for operator in graph.operators:
+        kind = operator.operator
+        count = counts[kind] = counts.get(kind, -1) + 1
+        operator.operator = f"{kind}_{count}" if count else kind
+        for written in operator.writes:
+            tensor = graph.tensors[written]
+            tensor.tensor = operator.operator + tensor.tensor[len(kind) :]
 
 
 def _mark_bounds(graph: Graph, op: GraphOperator) -> None:
@@ -304,9 +342,9 @@ def _alias_input(state: Lowering, call: Call, name: str, results: Any, inputs: l
 
 def _add_results(state: Lowering, node: Node, results: Any, operator_id: int) -> list[Value | None]:
     if not isinstance(results, (list, tuple)):
-        return [_add_tensor(state, results, node.name, operator_id, "activation")]
+        return [_add_tensor(state, results, _kind(node), operator_id, "activation")]
     return [
-        _add_tensor(state, r, f"{node.name}.{i}", operator_id, "activation") if isinstance(r, torch.Tensor) else None
+        _add_tensor(state, r, f"{_kind(node)}.{i}", operator_id, "activation") if isinstance(r, torch.Tensor) else None
         for i, r in enumerate(results)
     ]
 
