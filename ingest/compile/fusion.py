@@ -69,6 +69,8 @@ class _Groups:
             o.operator_id if o.operator_class in flow.classes.matrix else None for o in flow.graph.operators
         ]
         """By group: its last matrix operator."""
+        self.earliest = list(range(count))
+        """By group: the member visited first, before all that follows the group."""
         self.visited = 0
         """Operators below this id take part."""
 
@@ -113,12 +115,13 @@ class _Groups:
         self.producers[first] |= self.producers[second]
         products = [p for p in (self.product[first], self.product[second]) if p is not None]
         self.product[first] = max(products, default=None)
+        self.earliest[first] = min(self.earliest[first], self.earliest[second])
         before[first] = gained
         if is_stale:
             reached = gained | either
-            for operator in range(self.visited):
-                if self.parent[operator] == operator and before[operator] & either and operator != first:
-                    before[operator] |= reached
+            for group in {self.find(operator) for operator in range(self.earliest[first], self.visited)} - {first}:
+                if before[group] & either:
+                    before[group] |= reached
 
     def _is_last(self, group: int) -> bool:
         """True when nothing visited can follow the group: it is the operator visited last."""

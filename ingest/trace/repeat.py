@@ -174,7 +174,7 @@ class _Repeated:
 
         def new(operator: int) -> int:
             to = self.operators.units[operator]
-            is_end = unit < COPIED and to == LATER or unit == COPIED and self.ends[operator]
+            is_end = (unit < COPIED and to == LATER) or (unit == COPIED and self.ends[operator])
             if unit == BEFORE and to == NEXT:
                 raise NotAlikeError("something is held through the first layers")
             if unit not in (FIRST, COPIED) or to < COPIED or is_end:

@@ -120,7 +120,10 @@ def test_another_compiler_has_another_fingerprint(rows, monkeypatch):
             "'sometimes' is not one of",
         ),
         ("UPDATE fusion_rule SET backend = 'tvm' WHERE backend = 'xla'", "backend 'tvm' is not a row of backend"),
-        ("UPDATE backend SET captures = 'tvm' WHERE backend = 'eager_graph'", "eager_graph: captures 'tvm' is not one of"),
+        (
+            "UPDATE backend SET captures = 'tvm' WHERE backend = 'eager_graph'",
+            "eager_graph: captures 'tvm' is not one of",
+        ),
         ("UPDATE backend SET captures = 'eager_graph' WHERE backend = 'xla'", "captures 'eager_graph' is not one of"),
         ("UPDATE precision_policy SET rule = 'halve' WHERE policy = 'fp16'", "rule 'halve' is not one of"),
         ("UPDATE precision_policy SET compute_precision = NULL WHERE policy = 'fp16'", "needs a compute_precision"),
