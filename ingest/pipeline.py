@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import charz
+from charz.schema.errors import is_interrupt
 
 from .compile import compile_graph
 from .compile.rules import Rules
@@ -92,8 +93,11 @@ def to_graph(request: Request) -> tuple[Graph, Traced]:
     """Trace and lower, equal layers once where they are known to be equal."""
     found = find(request.module) if request.program is None else []
     if found:
-        with contextlib.suppress(Exception):  # whatever the model's own code raises with fewer layers
+        try:
             return once(request, found)
+        except Exception as error:  # whatever the model's own code raises with fewer layers
+            if is_interrupt(error):
+                raise
     return whole(request)
 
 
