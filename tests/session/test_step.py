@@ -104,13 +104,13 @@ def served(few_parts: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kept", [{}, {"device_count": 2}, {"kv_precision": "fp8_e4m3"}])
+@pytest.mark.parametrize("kept", [{}, {"device_count": 2}, {"kv_precision": "fp8_e4m3"}, {"engine_version": "2024-rocm"}])
 @pytest.mark.parametrize("name", MODELS)
 def test_mixes_of_language_models(served: Session, name: str, kept: dict[str, Any]) -> None:
     mixes = drawn_mixes(25 if kept else 100)
     found = served.step(
         name, mixes, on="h100_sxm5_80", backend="vllm", precision="fp16", devices=kept.get("device_count", 1),
-        kv_precision=kept.get("kv_precision"),
+        kv_precision=kept.get("kv_precision"), version=kept.get("engine_version"),
     )  # fmt: skip
     same(found, live(served, name, "h100_sxm5_80", mixes, **kept))
 
