@@ -61,6 +61,14 @@ TEXT = (
     "Left out means: rows of efficiency of the part itself are gone, the shares that TensorRT's and OpenVINO's kernels reach are"
     " scaled anew on what is left, and the factor on the host's time, one a data set, is chosen on what is left; a data set whose"
     " other rows do not wait for the host has the usual host of each part.",
+    "Causes, as far as they were found. XLA on GPUs: at large batches these TensorFlow runs take as long as PyTorch's eager kernels"
+    " one by one (ResNet-50 in half precision: a T4 within 0.11 of charz's eager time from batch 16 on, a V100 of 32 GB within 0.25),"
+    " so neither folded normalizations nor fewer passes are seen in them; the A100's are slower than the V100's at batch 32. Priced"
+    " as inductor's kernels at eager's shares they come to a median error of 0.68 where the rules that ship have 0.66. The A100 under"
+    " `torch.compile` waits for its host (ResNet-50 at batch 1, 4 and 16: 4.1, 4.3 and 5.0 ms). Products' shares of single operators,"
+    " measured under eager, lent to inductor as one library's: V100 0.08 to 0.11, A100 0.12 to 0.24 at batches above 1, T4 as before:"
+    " not taken. GPT-2 and OPT fell by 0.05 to 0.08 when a causal mask began to save what kernels skip. Two sockets: not found;"
+    " BERT-base is furthest off.",
 )
 
 

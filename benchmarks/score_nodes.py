@@ -78,8 +78,14 @@ def write_page(path: Path, rows: pl.DataFrame, unfitted: pl.DataFrame) -> None:
         ("Nodes that run a kernel", errors.table(rows.filter(runs), ["hardware"])),
         ("Nothing fitted to a part, nodes that run a kernel", errors.table(unfitted.filter(runs), ["hardware"])),
         ("By class", errors.table(rows.filter(runs), ["operator_class"])),
+        ("Products by what they were called", _products(rows)),
     ]
     page.write(path, "Validation of single operators", text, tables)
+
+
+def _products(rows: pl.DataFrame) -> pl.DataFrame:
+    """Linear layers and products of each part by the call: one library runs them all."""
+    return errors.table(rows.filter(pl.col("operator_class").is_in(("linear", "matmul"))), ["operator", "hardware"])
 
 
 def print_scores(rows: pl.DataFrame, worst: int) -> None:
@@ -90,6 +96,7 @@ def print_scores(rows: pl.DataFrame, worst: int) -> None:
     print("nodes that run a kernel")
     print(errors.table(kernels, ["hardware"]))
     print(errors.table(kernels, ["operator_class"]))
+    print(_products(rows))
     columns = ["hardware", "operator", "shape", "measured_s", "latency_s", "compute_s", "memory_s", "log_ratio"]
     print(errors.worst(kernels, worst).select(columns))
 
