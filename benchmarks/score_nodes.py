@@ -85,7 +85,9 @@ def write_page(path: Path, rows: pl.DataFrame, unfitted: pl.DataFrame) -> None:
 
 def _products(rows: pl.DataFrame) -> pl.DataFrame:
     """Linear layers and products of each part by the call: one library runs them all."""
-    return errors.table(rows.filter(pl.col("operator_class").is_in(("linear", "matmul"))), ["operator", "hardware"])
+    call = pl.col("operator").str.extract(r"built-in method (\w+)").fill_null("linear layer").alias("call")
+    products = rows.filter(pl.col("operator_class").is_in(("linear", "matmul"))).with_columns(call)
+    return errors.table(products, ["call", "hardware"])
 
 
 def print_scores(rows: pl.DataFrame, worst: int) -> None:
