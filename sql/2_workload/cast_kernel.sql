@@ -1,17 +1,50 @@
 -- Conversions that a run's precision policy inserts, where the backend runs them as kernels of their own.
 -- Grain: model, scenario_id, insertion_id
 CREATE VIEW cast_kernel AS
+-- Materialized, or the planner joins every tensor with every run first.
+WITH cast_tensors AS MATERIALIZED (
+    SELECT
+        r.model,
+        r.scenario_id,
+        r.batch,
+        r.sequence,
+        r.context,
+        r.logit_tokens,
+        r.chunk_count,
+        r.run_layout,
+        o.kernel_id,
+        c.cast_id,
+        c.operator_id,
+        c.tensor_id,
+        c.to_precision,
+        pf.bits AS from_bits,
+        pt.bits AS to_bits,
+        t.role IN ('weight', 'buffer', 'constant') AS is_constant,
+        t.producer_operator_id
+    FROM run AS r
+    INNER JOIN backend AS b ON b.backend = r.backend
+    INNER JOIN precision_cast AS c ON c.model = r.model AND c.policy = r.precision
+    INNER JOIN tensor AS t ON t.model = c.model AND t.tensor_id = c.tensor_id
+    INNER JOIN kernel_operator AS o ON o.model = r.model AND o.backend = r.backend AND o.operator_id = c.operator_id
+    INNER JOIN precision AS pf ON pf.precision = c.from_precision
+    INNER JOIN precision AS pt ON pt.precision = c.to_precision
+    WHERE CASE
+        WHEN t.role IN ('weight', 'buffer', 'constant') THEN b.weight_casts_are_kernels
+        ELSE b.casts_are_kernels
+    END
+)
+
 SELECT
-    r.model,
-    r.scenario_id,
+    c.model,
+    c.scenario_id,
     -- Fused kernel that it is, or is made for.
-    o.kernel_id,
+    c.kernel_id,
     -- Kind of insertion, by which inserted kernels are numbered; 0 for a fused kernel.
     CAST(1 AS BIGINT) AS insertion,
     -- Number within the kind.
     c.cast_id AS insertion_id,
     -- Place in the order of issue, between those of the fused kernels.
-    o.kernel_id - 0.5e0 AS issue_place,
+    c.kernel_id - 0.5e0 AS issue_place,
     -- Readable name: the operator classes it fuses.
     'cast' AS kernel,
     -- Class of its anchor operator.
@@ -23,35 +56,25 @@ SELECT
     -- Element type its anchor is asked to compute in.
     c.to_precision AS compute_precision,
     -- How its anchor's tensors lie in memory: `nchw`, `nhwc` or `strided`.
-    r.run_layout AS layout,
+    c.run_layout AS layout,
     -- Operators it executes.
     CAST(1 AS BIGINT) AS operator_count,
     -- Views the host dispatches before it.
     CAST(0 AS BIGINT) AS view_count,
     -- Activations and model inputs read. [byte]
-    CASE WHEN t.role IN ('weight', 'buffer', 'constant') THEN 0e0 ELSE z.elements * pf.bits / 8e0 END AS input_byte,
+    CASE WHEN c.is_constant THEN 0e0 ELSE z.elements * c.from_bits / 8e0 END AS input_byte,
     -- Weights, buffers and constants read. [byte]
-    CASE WHEN t.role IN ('weight', 'buffer', 'constant') THEN z.elements * pf.bits / 8e0 ELSE 0e0 END AS weight_byte,
+    CASE WHEN c.is_constant THEN z.elements * c.from_bits / 8e0 ELSE 0e0 END AS weight_byte,
     -- KV-cache read. [byte]
     0e0 AS kv_cache_byte,
     -- Results written. [byte]
-    z.elements * pt.bits / 8e0 AS output_byte,
+    z.elements * c.to_bits / 8e0 AS output_byte,
     -- Part of the reads that an earlier kernel of the run wrote. [byte]
-    CASE WHEN t.producer_operator_id IS NULL THEN 0e0 ELSE z.elements * pf.bits / 8e0 END AS produced_byte,
+    CASE WHEN c.producer_operator_id IS NULL THEN 0e0 ELSE z.elements * c.from_bits / 8e0 END AS produced_byte,
     -- Largest of what it reads and writes but weights: what its loop goes over. [byte]
-    z.elements * pt.bits / 8e0 AS loop_byte
-FROM run AS r
-INNER JOIN backend AS b ON b.backend = r.backend
-INNER JOIN precision_cast AS c ON c.model = r.model AND c.policy = r.precision
-INNER JOIN tensor AS t ON t.model = c.model AND t.tensor_id = c.tensor_id
+    z.elements * c.to_bits / 8e0 AS loop_byte
+FROM cast_tensors AS c
 INNER JOIN tensor_size AS z
-    ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
-    AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count
+    ON z.model = c.model AND z.batch = c.batch AND z.sequence = c.sequence AND z.context = c.context
+    AND z.logit_tokens = c.logit_tokens AND z.chunk_count = c.chunk_count
     AND z.tensor_id = c.tensor_id
-INNER JOIN kernel_operator AS o ON o.model = r.model AND o.backend = r.backend AND o.operator_id = c.operator_id
-INNER JOIN precision AS pf ON pf.precision = c.from_precision
-INNER JOIN precision AS pt ON pt.precision = c.to_precision
-WHERE CASE
-    WHEN t.role IN ('weight', 'buffer', 'constant') THEN b.weight_casts_are_kernels
-    ELSE b.casts_are_kernels
-END

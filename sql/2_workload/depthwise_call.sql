@@ -24,6 +24,53 @@ limits AS (
     FROM library_constant
 ),
 
+-- Materialized, or the planner joins every tensor of a run with every other first.
+called_kernels AS MATERIALIZED (
+    SELECT
+        w.model,
+        w.scenario_id,
+        w.kernel_id,
+        w.anchor_operator_id,
+        w.layout,
+        w.compute_precision,
+        r.batch,
+        r.sequence,
+        r.context,
+        r.logit_tokens,
+        r.chunk_count,
+        e.position,
+        e.tensor_id
+    FROM run AS r
+    INNER JOIN aten_backends AS a ON a.backend = r.backend
+    INNER JOIN executed_kernel AS w ON w.model = r.model AND w.scenario_id = r.scenario_id AND w.kernel_class = 'depthwise_conv'
+    INNER JOIN edge AS e
+        ON e.model = w.model AND e.consumer_operator_id = w.anchor_operator_id AND e.position IN (0, 1)
+),
+
+sized_kernels AS MATERIALIZED (
+    SELECT
+        w.model,
+        w.scenario_id,
+        w.kernel_id,
+        w.anchor_operator_id,
+        w.layout,
+        w.compute_precision,
+        w.batch,
+        w.sequence,
+        w.context,
+        w.logit_tokens,
+        w.chunk_count,
+        MAX(CASE WHEN w.position = 0 THEN z.elements END) AS image_elements,
+        MAX(CASE WHEN w.position = 1 THEN z.elements END) AS weight_elements
+    FROM called_kernels AS w
+    INNER JOIN tensor_size AS z
+        ON z.model = w.model AND z.batch = w.batch AND z.sequence = w.sequence AND z.context = w.context
+        AND z.logit_tokens = w.logit_tokens AND z.chunk_count = w.chunk_count AND z.tensor_id = w.tensor_id
+    GROUP BY
+        w.model, w.scenario_id, w.kernel_id, w.anchor_operator_id, w.layout, w.compute_precision, w.batch, w.sequence, w.context,
+        w.logit_tokens, w.chunk_count
+),
+
 convolutions AS (
     SELECT
         w.model,
@@ -31,29 +78,17 @@ convolutions AS (
         w.kernel_id,
         w.layout,
         w.compute_precision = 'fp16' AS is_half,
-        r.batch = 1 AS is_one_sample,
+        w.batch = 1 AS is_one_sample,
         -- A result is a product a tap.
         z.macs / NULLIF(z.threads, 0e0) AS taps,
         -- The square of the stride, and what rounding at the border leaves of it.
-        image.elements / NULLIF(z.threads, 0e0) AS thinning,
-        weight.elements * z.threads / NULLIF(z.macs, 0e0) AS channels,
-        SQRT(image.elements * z.macs / NULLIF(r.batch * weight.elements * z.threads, 0e0)) AS width
-    FROM run AS r
-    INNER JOIN aten_backends AS a ON a.backend = r.backend
-    INNER JOIN executed_kernel AS w ON w.model = r.model AND w.scenario_id = r.scenario_id AND w.kernel_class = 'depthwise_conv'
-    INNER JOIN edge AS ei
-        ON ei.model = w.model AND ei.consumer_operator_id = w.anchor_operator_id AND ei.position = 0
-    INNER JOIN tensor_size AS image
-        ON image.model = r.model AND image.batch = r.batch AND image.sequence = r.sequence AND image.context = r.context
-        AND image.logit_tokens = r.logit_tokens AND image.chunk_count = r.chunk_count AND image.tensor_id = ei.tensor_id
-    INNER JOIN edge AS ew
-        ON ew.model = w.model AND ew.consumer_operator_id = w.anchor_operator_id AND ew.position = 1
-    INNER JOIN tensor_size AS weight
-        ON weight.model = r.model AND weight.batch = r.batch AND weight.sequence = r.sequence AND weight.context = r.context
-        AND weight.logit_tokens = r.logit_tokens AND weight.chunk_count = r.chunk_count AND weight.tensor_id = ew.tensor_id
+        w.image_elements / NULLIF(z.threads, 0e0) AS thinning,
+        w.weight_elements * z.threads / NULLIF(z.macs, 0e0) AS channels,
+        SQRT(w.image_elements * z.macs / NULLIF(w.batch * w.weight_elements * z.threads, 0e0)) AS width
+    FROM sized_kernels AS w
     INNER JOIN step_size AS z
-        ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
-        AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count
+        ON z.model = w.model AND z.batch = w.batch AND z.sequence = w.sequence AND z.context = w.context
+        AND z.logit_tokens = w.logit_tokens AND z.chunk_count = w.chunk_count
         AND z.operator_id = w.anchor_operator_id AND z.step = 'main'
 ),
 
