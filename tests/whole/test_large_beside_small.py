@@ -1,0 +1,31 @@
+"""A large model taken into a file that holds a small one: what the planner knows of rows is the small one's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import charz
+from charz.sql import evaluate
+
+pytestmark = pytest.mark.slow
+
+SPILLED = "500MB"
+"""What an evaluation may lay aside on disk; joins of all tensors with one another take tens of gigabytes."""
+
+
+def test_no_relation_joins_every_tensor_with_every_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Views find a kernel's tensors before their sizes."""
+    made = evaluate._Holder._table
+
+    def limited(self: evaluate._Holder, name: str, query: str) -> None:
+        self.connection.execute(f"SET max_temp_directory_size = '{SPILLED}'")
+        made(self, name, query)
+
+    monkeypatch.setattr(evaluate._Holder, "_table", limited)
+    with charz.open(tmp_path / "m.duckdb") as db:
+        db.ingest(["synthetic:mlp"])
+        db.ingest(["hf:gpt-oss-20b"])
+        counts = db.sql("SELECT model, COUNT(*) AS kernels FROM run_kernel GROUP BY model ORDER BY kernels")
+    assert len(counts) == 2 and counts["kernels"].min() > 0
