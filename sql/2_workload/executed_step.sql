@@ -74,7 +74,7 @@ SELECT
     chunk_count,
     -- True of a product of so few rows that the backend has kernels on the vector units for it.
     COALESCE(m <= vector_rows AND operator_class <> 'attention', FALSE) AS is_row_wise,
-    -- True of one that the version runs on no others.
+    -- True of a linear layer's product of so few rows that the engine's version multiplies it on the vector units alone.
     COALESCE(m <= linear_vector_rows AND operator_class = 'linear', FALSE) AS is_vector_only,
     -- Multiply-accumulates, without those skipped.
     macs * seen_fraction AS macs,
