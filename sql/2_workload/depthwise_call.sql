@@ -24,7 +24,7 @@ limits AS (
     FROM library_constant
 ),
 
--- Materialized, or the planner joins every tensor of a run with every other first.
+-- Each step materialized, or the planner joins every tensor of a run with every other first.
 called_kernels AS MATERIALIZED (
     SELECT
         w.model,
@@ -38,37 +38,31 @@ called_kernels AS MATERIALIZED (
         r.context,
         r.logit_tokens,
         r.chunk_count,
-        e.position,
-        e.tensor_id
+        ei.tensor_id AS image_id,
+        ew.tensor_id AS weight_id
     FROM run AS r
     INNER JOIN aten_backends AS a ON a.backend = r.backend
     INNER JOIN executed_kernel AS w ON w.model = r.model AND w.scenario_id = r.scenario_id AND w.kernel_class = 'depthwise_conv'
-    INNER JOIN edge AS e
-        ON e.model = w.model AND e.consumer_operator_id = w.anchor_operator_id AND e.position IN (0, 1)
+    INNER JOIN edge AS ei
+        ON ei.model = w.model AND ei.consumer_operator_id = w.anchor_operator_id AND ei.position = 0
+    INNER JOIN edge AS ew
+        ON ew.model = w.model AND ew.consumer_operator_id = w.anchor_operator_id AND ew.position = 1
 ),
 
-sized_kernels AS MATERIALIZED (
-    SELECT
-        w.model,
-        w.scenario_id,
-        w.kernel_id,
-        w.anchor_operator_id,
-        w.layout,
-        w.compute_precision,
-        w.batch,
-        w.sequence,
-        w.context,
-        w.logit_tokens,
-        w.chunk_count,
-        MAX(CASE WHEN w.position = 0 THEN z.elements END) AS image_elements,
-        MAX(CASE WHEN w.position = 1 THEN z.elements END) AS weight_elements
+kernel_images AS MATERIALIZED (
+    SELECT w.*, z.elements AS image_elements
     FROM called_kernels AS w
     INNER JOIN tensor_size AS z
         ON z.model = w.model AND z.batch = w.batch AND z.sequence = w.sequence AND z.context = w.context
-        AND z.logit_tokens = w.logit_tokens AND z.chunk_count = w.chunk_count AND z.tensor_id = w.tensor_id
-    GROUP BY
-        w.model, w.scenario_id, w.kernel_id, w.anchor_operator_id, w.layout, w.compute_precision, w.batch, w.sequence, w.context,
-        w.logit_tokens, w.chunk_count
+        AND z.logit_tokens = w.logit_tokens AND z.chunk_count = w.chunk_count AND z.tensor_id = w.image_id
+),
+
+sized_kernels AS MATERIALIZED (
+    SELECT w.*, z.elements AS weight_elements
+    FROM kernel_images AS w
+    INNER JOIN tensor_size AS z
+        ON z.model = w.model AND z.batch = w.batch AND z.sequence = w.sequence AND z.context = w.context
+        AND z.logit_tokens = w.logit_tokens AND z.chunk_count = w.chunk_count AND z.tensor_id = w.weight_id
 ),
 
 convolutions AS (
