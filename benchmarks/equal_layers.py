@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import resource
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import polars as pl
@@ -60,11 +60,6 @@ def main() -> None:
         page.write(asked.page, "Models of equal layers", text, [("Ingest", table)])
 
 
-def _cpu_s() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
-
-
 def _ingested(model: str, times: int) -> dict[str, float]:
     from charz.hardware_catalog import loader
     from charz.ingest import pipeline
@@ -72,27 +67,20 @@ def _ingested(model: str, times: int) -> dict[str, float]:
     from charz.ingest.sources.spec import parse
 
     rules = from_rows(loader.load().rows)
-    start_s = _cpu_s()
+    start_s = time.process_time()
     for _ in range(times):
         made = pipeline.ingest(parse(model), rules)
-    return {"operators": len(made.columns[Operator]["operator"]), "start_s": start_s}
+    all_s, peak_gb = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+    return {
+        "operators": len(made.columns[Operator]["operator"]), "ingest [CPU s]": all_s - start_s, "with start [CPU s]": all_s,
+        "peak [GB]": peak_gb,
+    }  # fmt: skip
 
 
 def _in_a_process(model: str, times: int) -> dict[str, float | str]:
     command = [sys.executable, "-m", "benchmarks.equal_layers", "--one", model, str(times)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        found = json.loads(process.stdout.read().splitlines()[-1])
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    all_s = used.ru_utime + used.ru_stime
-    return {
-        "model": f"{times} x {model}" if times > 1 else model,
-        "operators": found["operators"],
-        "ingest [CPU s]": all_s - found["start_s"],
-        "with start [CPU s]": all_s,
-        "peak [GB]": used.ru_maxrss * 1024 / 1e9,
-    }
+    said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    return {"model": f"{times} x {model}" if times > 1 else model, **json.loads(said.splitlines()[-1])}
 
 
 if __name__ == "__main__":

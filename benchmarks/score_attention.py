@@ -24,12 +24,11 @@ from benchmarks import catalog, page, sampled
 from charz.hardware_catalog.calibration import bare, errors
 from charz.hardware_catalog.calibration.shipped import timings as kernel_timings
 from charz.ingest.operators.elementwise import FLOPS_PER_ELEMENT
-from charz.sql import views
+from charz.sql import macros, views
 
 SHAPE = ["queries", "context", "batch", "num_heads", "num_key_value_heads", "head_dim"]
 SOFTMAX_FLOPS = FLOPS_PER_ELEMENT["softmax"] + 2
 """Operations a score: softmax, scale and mask, as the rule for attention counts them."""
-SEEN_KEYS = views.ROOT / "macro" / "seen_keys.sql"
 SERVED = "vllm"
 """Backend whose blocks of queries stand for those of all frameworks."""
 KINDS = {"context_attention": "prefill", "generation_attention": "decode"}
@@ -106,15 +105,13 @@ def timings(package: Path | None, kind: str, hardware: list[str], rows: int) -> 
 def seen(connection: duckdb.DuckDBPyConnection, shapes: pl.DataFrame) -> pl.DataFrame:
     """The shapes with `seen`, the keys that a query visits in the mean."""
     connection.register("shapes", shapes)
-    connection.execute(f"CREATE OR REPLACE TEMP {SEEN_KEYS.read_text()[SEEN_KEYS.read_text().index('MACRO') :]}")
-    return connection.sql(
-        f"""
+    query = f"""
         SELECT s.*, CASE WHEN s.kind = 'prefill' THEN seen_keys(s.queries, s.context, b.causal_block) ELSE s.context END AS seen
         FROM shapes AS s CROSS JOIN backend AS b
         WHERE b.backend = '{SERVED}'
         ORDER BY s.operator_id
         """
-    ).pl()
+    return connection.sql(macros.expanded(query, macros.written_out(views.formulas()), Path(__file__))).pl()
 
 
 def steps(shapes: pl.DataFrame) -> pl.DataFrame:

@@ -136,7 +136,7 @@ def left_out(
 ) -> pl.DataFrame:
     """The cases, those of each value of a column predicted by what was chosen without them."""
     is_scaled = pl.col("backend").is_in(SCALED)
-    found = [_scaled(connection, group, tables, column) for group in cases.filter(is_scaled).partition_by("backend")]
+    found = [_with_share(connection, group, tables, column) for group in cases.filter(is_scaled).partition_by("backend")]
     rest = cases.filter(~is_scaled)
     first = _predicted(connection, rest, tables)
     chosen = [
@@ -149,7 +149,7 @@ def left_out(
     return pl.concat([_predicted(connection, hosted, tables), *found], how="diagonal_relaxed")
 
 
-def _scaled(
+def _with_share(
     connection: duckdb.DuckDBPyConnection, cases: pl.DataFrame, tables: dict[str, pl.DataFrame], column: str
 ) -> pl.DataFrame:
     """The cases of a backend whose kernels' share was fitted, with a scale on it that leaves those of a value out."""
@@ -198,10 +198,8 @@ def scaled(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _latency_s(frame: pl.DataFrame, host_factor: float, device_factor: float) -> Floats:
-    """The device goes on while the host issues; the last kernel follows the last call."""
-    device, host = (frame[name].to_numpy() for name in ("device_s", "host_issue_s"))
-    device = device * device_factor
-    return np.maximum(device, host * host_factor + device / frame["kernel_count"].to_numpy())
+    device, host, kernels = (frame[name].to_numpy() for name in ("device_s", "host_issue_s", "kernel_count"))
+    return validation.queued_s(device * device_factor, host * host_factor, kernels)
 
 
 def _table(frame: pl.DataFrame, *by: str) -> pl.DataFrame:

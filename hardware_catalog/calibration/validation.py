@@ -10,6 +10,7 @@ from charz.schema.errors import CharzError
 from charz.sql import PACES
 
 from . import errors
+from .kernels import Floats
 from .questions import CELLS, SCORED
 from .rows import shared_rows
 from .workbench import Workbench, measured_cases
@@ -99,6 +100,11 @@ def _predict(
         return bench.predict(COLUMNS)
 
 
+def queued_s(device_s: Floats, host_s: Floats, kernel_count: Floats) -> Floats:
+    """Time of runs whose device goes on while the host issues: the last kernel follows the last call. [s]"""
+    return np.maximum(device_s, host_s + device_s / np.maximum(kernel_count, 1))
+
+
 def host_factors(frame: pl.DataFrame) -> pl.DataFrame:
     """`source_id, host_factor`: the factor that makes the mean |log ratio| of a source's host-bound rows least, of
     those at batch 1 where it has any: a median of few rows jumps.
@@ -114,10 +120,10 @@ def host_factors(frame: pl.DataFrame) -> pl.DataFrame:
         alone = rows_of.filter(pl.col("batch") == 1)
         group = alone if len(alone) else rows_of
         device, host, measured = (group[c].to_numpy() for c in ("device_s", "host_issue_s", "measured_s"))
-        last = device / np.maximum(group["kernel_count"].to_numpy(), 1)
+        kernel_count = group["kernel_count"].to_numpy()
         serial = group["is_serial"].to_numpy()
         misses = [
-            np.mean(np.abs(np.log(np.where(serial, device + f * host, np.maximum(device, f * host + last)) / measured)))
+            np.mean(np.abs(np.log(np.where(serial, device + f * host, queued_s(device, f * host, kernel_count)) / measured)))
             for f in _HOST_FACTORS
         ]
         rows.append((source, float(_HOST_FACTORS[int(np.argmin(misses))])))

@@ -217,9 +217,8 @@ def _construct(library: Any, model_class: str, config: Any, asked: str | None = 
         raise CharzError("not a way to run attention", f"{IMPLEMENTATION}={asked}", f"there are {STEP_BY_STEP}, sdpa")
     language.register()
     kind = getattr(library, model_class)
-    is_fused = (
-        kind._supports_sdpa or config.model_type in WITH_SINKS
-    ) and asked != STEP_BY_STEP  # else the library runs it step by step
+    # What is not fused the library runs step by step.
+    is_fused = (kind._supports_sdpa or config.model_type in WITH_SINKS) and asked != STEP_BY_STEP
     for implementation in (*((language.ATTENTION, "sdpa") if is_fused else ()), STEP_BY_STEP):
         try:
             with torch.device("meta"):
