@@ -478,7 +478,10 @@ class _Holder:
         def condition(relation: Relation) -> str:
             if relation.name == "run":
                 return " AND ".join(limits)
-            # What holds rows of models whatever the runs is cut down by name, the others by the runs they read.
+            # A relation that was held before has rows of stored runs too: these are copied, not evaluated once more.
+            if "scenario_id" in relation.columns:
+                return limits[-1]
+            # Rows of models that read no runs are cut down by name.
             is_of_models = "model" in relation.columns and "run" not in self.known.upstream([relation.name])
             return of_models if is_of_models else "TRUE"
 

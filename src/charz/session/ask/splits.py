@@ -58,7 +58,7 @@ def hold(scoped: Scoped, made: list[DeviceSplit]) -> None:
 
     frame: Any = pl.DataFrame([split.model_dump() for split in made], infer_schema_length=None)
     table = DeviceSplit.TABLE
-    connection = scoped.connection
+    connection = scoped.prepared(table)
     connection.execute(f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT * FROM main.{table} LIMIT 0")
     connection.register("made_splits", frame)
     try:
