@@ -97,11 +97,14 @@ def _held_by_python(graph: Graph) -> Iterable[tuple[int, int]]:
 def _held_arguments(graph: Graph) -> Iterable[tuple[int, int]]:
     """(tensor, last operator) for each activation that a module call holds as its argument.
 
-    A tensor made outside a call and read inside it was passed to the outermost such call.
+    A tensor made outside a call and read inside it was passed to the outermost such call. Autograd calls no modules: what the
+    backward pass reads is freed after its last reader.
     """
     chains = _module_chains(graph)
     starts, ends = _call_extents([chains[operator.module_id] for operator in graph.operators])
     for operator in graph.operators:
+        if operator.is_backward:
+            continue
         i = operator.operator_id
         for tensor_id in operator.reads:
             producer = graph.tensors[tensor_id].producer_operator_id

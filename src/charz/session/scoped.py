@@ -28,6 +28,9 @@ LIGHT = ("run", "part_support", "assumed_input", "part_fault", "rule_fault")
 """Maintained tables that are scoped for every question; the others only where what is asked rests on them."""
 
 
+_CONDITIONS = ("power", "engine_version", "kv_precision", "device_count")
+"""Conditions besides the keys of a target of which a question may name several values."""
+
 _AT_HAND = re.compile(rf'\b{ANSWERS}"?\s*\.\s*"?\w+', re.IGNORECASE)
 """A relation named in the schema of what is at hand: it answers for the whole file."""
 
@@ -228,11 +231,28 @@ class Scoped:
     ) -> Rows:
         """Columns of a view, or all; `tail` follows the relation, with `values` for its parameters.
 
-        `beside` are views of the same grain whose columns may stand beside its own.
+        `beside` are views of the same grain whose columns may stand beside its own. Conditions of which the question names several
+        values are columns too.
         """
-        selected = ", ".join(columns) or "*"
-        query = f"SELECT {selected} FROM {self._joined(view, *beside)} {tail}"
-        return of_query(self.sql(query, values), view, *beside)
+        source = self._joined(view, *beside)
+        if columns:
+            columns = self.shown(columns)
+            known = {name for each in (view, *beside) for name in self._columns(each)}
+            if lacking := [name for name in self.varied if name not in known]:
+                source += f" JOIN (SELECT model, scenario_id, {', '.join(lacking)} FROM run) USING (model, scenario_id)"
+        query = f"SELECT {', '.join(columns) or '*'} FROM {source} {tail}"
+        return of_query(self.sql(query, values), view, *beside, "run")
+
+    @functools.cached_property
+    def varied(self) -> tuple[str, ...]:
+        """Conditions without which two rows of the answer could not be told apart: those of several values that no key names."""
+        rows = list(self.scope.scenarios or ()) if self.scope else []
+        return tuple(name for name in _CONDITIONS if len({row[name] for row in rows}) > 1)
+
+    def shown(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """Columns of an answer with the conditions that it must name, behind the last key of a target."""
+        behind = max((i for i, name in enumerate(columns, 1) if name in KEYS), default=0)
+        return (*columns[:behind], *(name for name in self.varied if name not in columns), *columns[behind:])
 
     @functools.cached_property
     def target(self) -> dict[str, Any]:

@@ -113,10 +113,12 @@ class Compare(Core):
             f"p.{column}, p.{column} / NULLIF(r.{column}, 0) AS {column.rpartition('_')[0]}_fraction"
             for column in ("latency_s", "energy_j", "edp_js")
         )
+        conditions = "".join(f"c.{condition}, " for condition in scoped.varied)
         bytes_ = ", p.weight_byte, p.output_byte" if by == "module" else ""
         query = f"""
-            SELECT p.{name}, {", ".join(f"p.{key}" for key in TARGET)}, p.operator_count, {shares}{bytes_}
+            SELECT p.{name}, {", ".join(f"p.{key}" for key in TARGET)}, {conditions}p.operator_count, {shares}{bytes_}
             FROM ({_pieces(by, depth)}) AS p JOIN model_report AS r USING ({", ".join(KEYS)})
+                JOIN run AS c USING (model, scenario_id)
             ORDER BY
                 p.model, p.batch, p.sequence,
                 max(p.latency_s) OVER (PARTITION BY p.model, p.batch, p.sequence, p.{name}) DESC, p.{name}, p.latency_s,

@@ -116,13 +116,9 @@ class Train(Core):
         if len(made) > MOST_SPLITS:
             raise CharzError("too many splits", f"{len(made):,}", f"at most {MOST_SPLITS:,} are possible")
         splits.hold(scoped, made)
-        shown = _SECTIONS[section]
         limit = "" if global_batch is None else f"WHERE global_batch = {global_batch}"
         order = "ORDER BY tokens_per_s DESC NULLS LAST, peak_memory_byte, hardware, split"
-        found = Rows(
-            shown, scoped.sql(f"SELECT {', '.join(shown)} FROM training_step {limit} {order}"), ("training_step",)
-        )
-        return self.cut(found, top, "splits")
+        return self.cut(scoped.rows("training_step", _SECTIONS[section], f"{limit} {order}"), top, "splits")
 
     def _trained_names(self, models: list[str]) -> list[str]:
         """Names with `,train` where that is what the file has."""

@@ -111,8 +111,9 @@ class Recommend(Core):
             self.messages.warn("parts without a price stand last")
         if by in ("cost", "price"):
             self._say_kinds_of_price([kind for choice in kept if (kind := choice["price_kind"])])
-        rows = [[choice[name] for name in _SHOWN] for choice in kept]
-        return self.cut(Rows(_SHOWN, rows, ("recommendation",), is_failure=not kept), top, "choices that none beats")
+        shown = scoped.shown(_SHOWN)
+        rows = [[choice[name] for name in shown] for choice in kept]
+        return self.cut(Rows(shown, rows, ("recommendation",), is_failure=not kept), top, "choices that none beats")
 
     def _say_kinds_of_price(self, kinds: Sequence[str]) -> None:
         """Say when rents and what owners pay stand in one order."""

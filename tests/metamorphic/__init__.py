@@ -1,0 +1,1 @@
+"""Relations between answers that hold whatever the numbers are."""

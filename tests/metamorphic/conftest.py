@@ -1,0 +1,62 @@
+"""A file of twelve parts with a network, the same trained, a language model, and one that keeps a latent of keys and values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import charz
+from charz.session import Session
+
+PARTS = (
+    "t4", "l4", "rtx4090", "a100_pcie_40", "h100_sxm5_80", "i7_13700k", "epyc_9654", "tpu_v4", "kpu_t64", "kpu_t256", "gaudi3",
+    "groq_lpu_v1",
+)  # fmt: skip
+
+SETTINGS = [
+    "num_hidden_layers=2", "hidden_size=256", "intermediate_size=512", "num_attention_heads=8", "num_key_value_heads=2",
+    "vocab_size=1024",
+]  # fmt: skip
+
+LATENT = [
+    "num_hidden_layers=2", "hidden_size=256", "intermediate_size=512", "num_attention_heads=8", "num_key_value_heads=8",
+    "vocab_size=1024", "q_lora_rank=64", "kv_lora_rank=64", "qk_rope_head_dim=16", "qk_nope_head_dim=32", "v_head_dim=32",
+    "head_dim=16", "n_routed_experts=4", "num_experts_per_tok=2", "n_group=1", "topk_group=1", "moe_intermediate_size=64", "first_k_dense_replace=1",
+]  # fmt: skip
+"""DeepSeek-V3 with two layers, of which one has experts; 64 + 16 numbers of a latent a token and layer."""
+
+
+@pytest.fixture(scope="session")
+def twelve_parts(once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
+    """A database whose answers are at hand; tests only read it."""
+    return once("metamorphic.duckdb", _make)
+
+
+def _make(path: Path) -> None:
+    import torch
+
+    from charz.schema import database
+    from charz.sql import maintain
+
+    from .networks import Net
+
+    with Session(path) as db, db.changing(fills=False) as connection, maintain.bulk(connection):
+        for row_type in database.TABLES:
+            if "hardware" in row_type.model_fields:
+                connection.execute(f"DELETE FROM {row_type.TABLE} WHERE hardware NOT IN {PARTS}")
+    with charz.open(path) as db:
+        images = [torch.zeros(2, 3, 32, 32)]
+        db.ingest(Net(), inputs=images, name="net", no_answers=True)
+        db.ingest(Net(), inputs=images, name="net_trained", train=True, no_answers=True)
+        db.ingest(["hf:llama-2-7b"], settings=SETTINGS, name="language", no_answers=True)
+        db.ingest(["hf:deepseek-v3"], settings=LATENT, name="latent", no_answers=True)
+        db.refresh()
+
+
+@pytest.fixture
+def db(twelve_parts: Path) -> Iterator[Session]:
+    """A session that has answered nothing yet."""
+    with charz.open(twelve_parts) as db:
+        yield db

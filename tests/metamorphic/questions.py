@@ -1,0 +1,157 @@
+"""Questions to a session, each with the axes on which it may be widened."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from charz.schema.errors import CharzError
+from charz.session import CharzWarning, Session
+
+VALUES: Mapping[str, Sequence[Any]] = {
+    "models": ("net", "language", "latent"),
+    "on": ("rtx4090", "i7_13700k", "kpu_t64", "tpu_v4"),
+    "batch": (1, 2, 16),
+    "sequence": (32, 64),
+    "precision": ("fp32", "bf16", "int8"),
+    "backend": ("eager", "inductor"),
+    "context": (64, 256),
+    "devices": (1, 2, 8),
+    "cap": ("default", "200w"),
+    "kv_precision": ("fp16", "fp8_e4m3"),
+    "tensor": (1, 2),
+    "zero": ("0", "3"),
+}
+"""Values that each axis of a question is drawn from."""
+
+COLUMNS = {"models": "model", "on": "hardware", "devices": "device_count", "cap": "power"}
+"""Columns in which an answer names the value of an axis, where the name is another."""
+
+
+CONDITIONS = ("power", "engine_version", "kv_precision", "device_count")
+"""Columns that an answer has where its question names several values of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A method that answers for several values of some axes."""
+
+    method: str
+    base: Mapping[str, Any]
+    """Parameters of the question that is not widened."""
+    axes: Sequence[str]
+    relative: Mapping[str, Sequence[str]] = ()  # type: ignore[assignment]
+    """Columns that compare the values of an axis with one another, by axis."""
+
+    def __str__(self) -> str:
+        return "_".join([self.method, *(str(v) for k, v in self.base.items() if k in {"section", "by"})])
+
+
+NET = {"models": "net", "on": "rtx4090", "batch": 2}
+TOP = {"top": 10**6}
+RUN_AXES = ("on", "batch", "precision", "backend")
+
+COMMANDS = (
+    Command("compare", NET | TOP, ("models", *RUN_AXES)),
+    Command("compare", NET | TOP | {"section": "memory"}, ("models", *RUN_AXES)),
+    Command("compare", NET | TOP | {"by": "operator"}, ("models", "on", "batch")),
+    Command("cost", NET, ("models", *RUN_AXES, "cap")),
+    Command("concurrency", {"model": "net", "on": "rtx4090", "batch": 2} | TOP, RUN_AXES),
+    Command("memory", {"model": "net", "on": "rtx4090", "batch": 2} | TOP, ("batch", "precision", "backend")),
+    Command("memory", {"model": "net", "on": "rtx4090"} | TOP | {"section": "largest_batch"}, ("precision", "backend")),
+    Command("sweep", NET, ("models", *RUN_AXES, "cap"), {"batch": ("throughput_fraction", "saturating_batch")}),
+    Command("parallel", {"model": "net", "on": "h100_sxm5_80", "batch": 16}, ("batch", "precision", "backend")),
+    Command("compare", {"models": "language", "on": "rtx4090", "sequence": 32} | TOP, ("on", "sequence", "precision")),
+    Command("sweep", {"models": "language", "on": "rtx4090", "sequence": 32}, ("on", "sequence", "batch"), {"batch": ("throughput_fraction", "saturating_batch")}),
+    Command(
+        "llm", {"models": "language", "on": "rtx4090", "batch": 2, "context": 64},
+        ("models", "on", "batch", "context", "devices", "kv_precision"),
+    ),
+    Command(
+        "memory", {"model": "latent", "on": "rtx4090", "batch": 2, "context": 64} | TOP, ("batch", "devices", "kv_precision"),
+    ),
+    Command(
+        "recommend", {"models": "language", "on": "rtx4090", "batch": 2, "context": 64, "section": "others"} | TOP, ("devices",),
+    ),
+    Command("serve", {"model": "language", "on": "rtx4090", "rate": 1.0}, ("on", "precision")),
+    Command(
+        "train", {"models": "net_trained,train", "on": "rtx4090", "batch": 2} | TOP,
+        ("on", "batch", "precision", "tensor", "zero"),
+    ),
+    Command(
+        "train", {"models": "net_trained,train", "on": "h100_sxm5_80", "batch": 2, "section": "memory"} | TOP,
+        ("batch", "precision", "backend", "tensor", "zero"),
+    ),
+    Command(
+        "train", {"models": "net_trained,train", "on": "rtx4090", "batch": 2, "section": "time"} | TOP, ("batch", "tensor"),
+    ),
+)  # fmt: skip
+"""Every method that answers for several values at once."""
+
+SINGLE = (
+    ("report", {"model": "net", "on": "rtx4090", "batch": 2}),
+    ("report", {"model": "net", "on": "kpu_t64", "section": "kernels"}),
+    ("explain", {"model": "net", "on": "rtx4090", "batch": 2}),
+    ("opportunities", {"model": "net", "on": "rtx4090", "batch": 2}),
+    ("mapping", {"model": "net", "on": "kpu_t64"}),
+    ("elasticity", {"models": "net", "on": "rtx4090"}),
+    ("recommend", {"models": "net,language", "on": "rtx4090,i7_13700k,kpu_t64"}),
+    ("memory", {"model": "net", "on": "rtx4090", "section": "timeline"}),
+    ("memory", {"model": "net", "on": "rtx4090", "section": "checkpointing"}),
+)
+"""Questions to methods that answer for one run, or whose answer is a choice among all that is named."""
+
+
+def ask(db: Session, method: str, **named: Any) -> pl.DataFrame | None:
+    """Rows of an answer; None where all that is named is refused."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CharzWarning)
+        try:
+            return getattr(db, method)(**named)
+        except CharzError:
+            return None
+
+
+def widened(command: Command, axis: str, values: Sequence[Any]) -> dict[str, Any]:
+    """Parameters of a question with several values of one axis."""
+    return {**command.base, axis: ",".join(map(str, values))}
+
+
+def of_value(frame: pl.DataFrame, axis: str, value: Any) -> pl.DataFrame:
+    """Rows of an answer that are about one value of an axis."""
+    column = COLUMNS.get(axis, axis)
+    if axis == "tensor":
+        return frame.filter(pl.col("split").str.contains(f"tp{value}") if value > 1 else ~pl.col("split").str.contains("tp"))
+    if axis == "zero":
+        return frame.filter(pl.col("split").str.contains(f"zero{value}") if value != "0" else ~pl.col("split").str.contains("zero"))
+    return frame.filter(pl.col(column) == value)
+
+
+def difference(one: pl.DataFrame | None, other: pl.DataFrame | None, left_out: Sequence[str] = ()) -> str:
+    """What two answers differ in, in any order of their rows; empty where they are the same."""
+    rows = [[] if frame is None else frame.drop(left_out, strict=False).rows(named=True) for frame in (one, other)]
+    if len(rows[0]) != len(rows[1]):
+        return f"{len(rows[0])} rows, {len(rows[1])} rows"
+    for first, second in zip(*(sorted(part, key=_order) for part in rows), strict=True):
+        # A condition of which one value is asked for has no column.
+        for name, value in first.items():
+            if name in second and not _same(value, second[name]):
+                return f"{name}: {value} and {second[name]} of {first}"
+    return ""
+
+
+def _order(row: Mapping[str, Any]) -> tuple[str, ...]:
+    kept = {name: value for name, value in row.items() if name not in CONDITIONS}
+    texts = [str(value) for value in kept.values() if not isinstance(value, float)]
+    return (*texts, *(f"{value:.6g}" for value in kept.values() if isinstance(value, float)))
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-15) or (math.isnan(one) and math.isnan(other))
+    return one == other

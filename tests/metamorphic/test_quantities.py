@@ -1,0 +1,127 @@
+"""Two commands that report one quantity agree, and a quantity moves the right way when its question does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import charz
+from charz.session import Session
+
+from .questions import ask
+
+RUN = {"on": "rtx4090", "batch": 4, "precision": "fp16", "backend": "inductor"}
+
+
+def value(db: Session, method: str, column: str, **named: Any) -> float:
+    """The one number of a column."""
+    frame = ask(db, method, **named)
+    assert frame is not None
+    (found,) = frame[column].unique().to_list()
+    return found
+
+
+LATENCIES = (
+    ("compare", "latency_s", {"models": "net"}),
+    ("cost", "latency_s", {"models": "net"}),
+    ("sweep", "latency_s", {"models": "net"}),
+    ("concurrency", "latency_s", {"model": "net"}),
+    ("report", "latency_s", {"model": "net"}),
+    ("recommend", "latency_s", {"models": "net"}),
+)
+
+PEAKS = (
+    ("compare", "peak_memory_byte", {"models": "net", "section": "memory"}),
+    ("compare", "peak_memory_byte", {"models": "net"}),
+    ("sweep", "peak_memory_byte", {"models": "net"}),
+    ("memory", "peak_memory_byte", {"model": "net"}),
+    ("recommend", "peak_memory_byte", {"models": "net"}),
+)
+
+ENERGIES = (
+    ("compare", "energy_per_sample_j", {"models": "net"}),
+    ("cost", "inference_j", {"models": "net"}),
+    ("sweep", "sample_j", {"models": "net"}),
+    ("recommend", "sample_j", {"models": "net"}),
+)
+
+
+@pytest.mark.parametrize("asked", [LATENCIES, PEAKS, ENERGIES], ids=["latency", "peak memory", "energy"])
+def test_commands_agree(db: Session, asked: tuple[tuple[str, str, dict[str, Any]], ...]) -> None:
+    found = {method: value(db, method, column, **named, **RUN) for method, column, named in asked}
+    assert len({f"{number:.9g}" for number in found.values()}) == 1, found
+
+
+@pytest.mark.parametrize("precision", ["bf16", "torch-fp32"])
+def test_memory_of_a_training_run(db: Session, precision: str) -> None:
+    """`memory` shows a run's activations, `train` the same with gradients and the optimizer's state."""
+    run = {"on": "rtx4090", "batch": 16, "precision": precision, "backend": "eager"}
+    held = value(db, "memory", "activation_byte", model="net_trained,train", **run)
+    assert value(db, "train", "activation_byte", models="net_trained,train", section="memory", **run) == pytest.approx(held)
+
+
+def test_one_device_is_what_a_split_of_one_is(db: Session) -> None:
+    """The parallel plan's first row is the run itself, and so is the step of one device."""
+    alone = value(db, "compare", "latency_s", models="net", on="h100_sxm5_80", batch=16)
+    frame = ask(db, "parallel", model="net", on="h100_sxm5_80", batch=16)
+    assert frame is not None
+    assert set(frame.filter(pl.col("device_count") == 1)["latency_s"].round(12)) == {round(alone, 12)}
+
+
+@pytest.fixture(scope="module")
+def grown(twelve_parts: Path) -> Iterator[Session]:
+    with charz.open(twelve_parts) as db:
+        yield db
+
+
+@pytest.mark.parametrize("part", ["rtx4090", "i7_13700k", "kpu_t64", "tpu_v4"])
+def test_a_larger_batch_takes_no_less(grown: Session, part: str) -> None:
+    """Twice the batch takes no less time, energy and memory."""
+    frame = ask(grown, "sweep", models="net", on=part, batch="1:64")
+    assert frame is not None
+    for column in ("latency_s", "peak_memory_byte"):
+        numbers = frame.sort("batch")[column].to_list()
+        assert len(numbers) == 7
+        assert all(one <= other * (1 + 1e-9) for one, other in zip(numbers, numbers[1:], strict=False)), (column, numbers)
+    energies = (frame["sample_j"] * frame["batch"]).to_list()
+    assert all(one <= other * (1 + 1e-9) for one, other in zip(energies, energies[1:], strict=False)), energies
+
+
+@pytest.mark.parametrize("part", ["rtx4090", "tpu_v4"])
+def test_a_longer_context_takes_no_less(grown: Session, part: str) -> None:
+    frame = ask(grown, "llm", models="language", on=part, batch=8, context="64:1024")
+    assert frame is not None
+    for column in ("ttft_s", "tpot_s", "kv_cache_byte", "peak_memory_byte"):
+        numbers = frame.sort("context")[column].to_list()
+        assert len(numbers) == 5
+        assert all(one <= other * (1 + 1e-9) for one, other in zip(numbers, numbers[1:], strict=False)), (column, numbers)
+
+
+@pytest.mark.parametrize("column", ["weight_byte", "kv_cache_byte", "kv_cache_token_byte", "peak_memory_byte"])
+def test_devices_share_what_one_holds(grown: Session, column: str) -> None:
+    """A device holds no less than a fair share, and all devices together no less than one."""
+    frame = ask(grown, "llm", models="language", on="h100_sxm5_80", batch=8, context=512, devices="1,2,4,8")
+    assert frame is not None
+    held = dict(frame.select("device_count", column).iter_rows())
+    for count, number in held.items():
+        assert number * count >= held[1] * (1 - 1e-9), held
+        assert number <= held[1] * (1 + 1e-9), held
+
+
+def test_a_group_of_heads_is_held_whole(grown: Session) -> None:
+    """Two heads of keys and values on 8 devices: each device holds one of them, as four devices of 8 have the same."""
+    frame = ask(grown, "llm", models="language", on="h100_sxm5_80", batch=8, context=512, devices="1,2,8")
+    assert frame is not None
+    held = dict(frame.select("device_count", "kv_cache_token_byte").iter_rows())
+    assert held[8] == held[2] == held[1] / 2
+
+
+def test_a_latent_is_held_whole(grown: Session) -> None:
+    """Every device keeps the latent of all heads: (64 + 16) numbers of 2 bytes in each of 2 layers."""
+    frame = ask(grown, "llm", models="latent", on="h100_sxm5_80", batch=8, context=512, devices="1,2,8")
+    assert frame is not None
+    assert set(frame["kv_cache_token_byte"]) == {(64 + 16) * 2 * 2}

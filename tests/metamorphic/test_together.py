@@ -1,0 +1,147 @@
+"""An answer depends on what it names alone: asked together, in any order, again, live or at hand, it is as asked alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+import charz
+from charz.session import Session
+
+from . import questions
+from .questions import COMMANDS, SINGLE, VALUES, Command, ask, difference, of_value, widened
+
+MOST_OF_AN_AXIS = 3
+"""Draws of an axis in the default tests."""
+
+LONG = 500
+"""Draws of the long run."""
+
+UNSHRUNK = (Phase.explicit, Phase.generate)
+"""Phases of a test that shows the question it drew: to shrink one takes minutes."""
+
+Pair = tuple[Command, str]
+
+PAIRS: list[Pair] = [(command, axis) for command in COMMANDS for axis in command.axes]
+
+
+def _drawn_by_default() -> Iterator[Pair]:
+    """Pairs of a method and an axis: every method once and every axis some times."""
+    seen: Counter[str] = Counter()
+    for command, axis in sorted(PAIRS, key=lambda pair: (PAIRS.index(pair) * 7) % len(PAIRS)):
+        if seen[axis] < MOST_OF_AN_AXIS or not seen[str(command)]:
+            seen.update([axis, str(command)])
+            yield command, axis
+
+
+@st.composite
+def questions_of(draw: st.DrawFn, command: Command, axis: str) -> tuple[Command, list[Any], Any]:
+    """A method with other values of some axes, several values of one axis, and one of these."""
+    moved = draw(st.lists(st.sampled_from([a for a in command.axes if a != axis] or [axis]), max_size=2, unique=True))
+    base = {**command.base, **{a: draw(st.sampled_from(VALUES[a])) for a in moved if a != axis}}
+    values = draw(st.lists(st.sampled_from(VALUES[axis]), min_size=2, max_size=3, unique=True))
+    return Command(command.method, base, command.axes, command.relative), values, draw(st.sampled_from(values))
+
+
+def check_together(path: Path, command: Command, axis: str, values: list[Any], value: Any) -> None:
+    """Hold the rows of one value within a larger answer against the answer to that value alone."""
+    with charz.open(path) as db:
+        together = ask(db, command.method, **widened(command, axis, values))
+    with charz.open(path) as db:
+        alone = ask(db, command.method, **widened(command, axis, [value]))
+    found = None if together is None else of_value(together, axis, value)
+    relative = dict(command.relative or {}).get(axis, ())
+    assert not difference(found, alone, relative), (widened(command, axis, values), value)
+
+
+DEFAULT = list(_drawn_by_default())
+
+
+@pytest.mark.parametrize(("command", "axis"), DEFAULT, ids=[f"{c}-{a}" for c, a in DEFAULT])
+def test_asked_together_and_alone(twelve_parts: Path, command: Command, axis: str) -> None:
+    @settings(max_examples=1, phases=UNSHRUNK)
+    @given(drawn=questions_of(command, axis))
+    def check(drawn: tuple[Command, list[Any], Any]) -> None:
+        asked, values, value = drawn
+        check_together(twelve_parts, asked, axis, values, value)
+
+    check()
+
+
+@pytest.mark.broad
+@settings(max_examples=LONG, derandomize=False, phases=UNSHRUNK)
+@given(drawn=st.sampled_from(PAIRS).flatmap(lambda pair: st.tuples(st.just(pair[1]), questions_of(*pair))))
+def test_asked_together_and_alone_for_long(
+    twelve_parts: Path, drawn: tuple[str, tuple[Command, list[Any], Any]]
+) -> None:
+    axis, (command, values, value) = drawn
+    check_together(twelve_parts, command, axis, values, value)
+
+
+def test_every_axis_is_drawn_twice() -> None:
+    drawn = Counter(axis for _, axis in DEFAULT)
+    assert set(drawn) == set(VALUES)
+    assert {str(command) for command, _ in DEFAULT} == {str(command) for command in COMMANDS}
+    assert min(drawn.values()) >= 2
+
+
+@pytest.mark.parametrize(("method", "named"), SINGLE, ids=lambda v: v if isinstance(v, str) else "")
+def test_asked_again_in_one_session(twelve_parts: Path, method: str, named: dict[str, Any]) -> None:
+    """The second time, after another question, the answer is the first one's."""
+    with charz.open(twelve_parts) as db:
+        first = ask(db, method, **named)
+        ask(db, "compare", models="net,language", on=named["on"], batch="1,2")
+        second = ask(db, method, **named)
+    assert first is not None
+    assert not difference(first, second)
+
+
+@pytest.mark.parametrize("values", [("rtx4090", "tpu_v4"), ("kpu_t64", "i7_13700k", "h100_sxm5_80")])
+def test_order_changes_no_row(db: Session, values: tuple[str, ...]) -> None:
+    named = {"models": "net,language", "batch": "1,2"}
+    one = ask(db, "compare", on=",".join(values), **named)
+    other = ask(db, "compare", on=",".join(reversed(values)), **{**named, "models": "language,net", "batch": "2,1"})
+    assert one is not None
+    assert not difference(one, other)
+
+
+@pytest.mark.parametrize(
+    ("method", "named"),
+    [
+        ("compare", {"models": "net,language", "on": "rtx4090,kpu_t64", "batch": 1}),
+        ("cost", {"models": "net", "on": "t4,gaudi3"}),
+        ("sweep", {"models": "net", "on": "tpu_v4", "batch": "1,8"}),
+        ("recommend", {"models": "net", "on": "t4,kpu_t256"}),
+    ],
+    ids=lambda v: v if isinstance(v, str) else "",
+)
+def test_live_and_at_hand(twelve_parts: Path, method: str, named: dict[str, Any]) -> None:
+    with charz.open(twelve_parts) as at_hand, charz.open(twelve_parts, is_live=True) as live:
+        one, other = ask(at_hand, method, **named), ask(live, method, **named)
+    assert one is not None
+    assert not difference(one, other)
+
+
+@pytest.mark.parametrize("part", ["rtx4090", "kpu_t256"])
+def test_session_and_plain_sql(twelve_parts: Path, part: str) -> None:
+    """A client that knows nothing of charz reads the number that the session prints."""
+    import duckdb
+
+    with charz.open(twelve_parts) as db:
+        (row,) = db.compare("net", on=part, batch=1).rows(named=True)
+    numbers = ("latency_s", "energy_per_sample_j", "peak_memory_byte")
+    query = f"""
+        SELECT {", ".join(numbers)} FROM {{}}model_report
+        WHERE model = 'net' AND hardware = ? AND backend = ? AND precision = ? AND batch = 1 AND sequence = ?
+    """
+    keys = [part, row["backend"], row["precision"], row["sequence"]]
+    with duckdb.connect(str(twelve_parts), read_only=True) as client:
+        for schema in ("", "answer."):
+            found = client.execute(query.format(schema), keys).fetchall()
+            assert found[:1] == [pytest.approx([row[name] for name in numbers])]
