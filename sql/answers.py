@@ -5,7 +5,8 @@ that `answer.stored` holds them in one row, each column once, and a column that 
 `-- At hand: as NAME` says that a relation gives the same rows and columns by another way. Every report that rests on parts, runs
 and these relations alone has a view of its name in `answer` too, with the text of its file.
 
-Triggers delete what a change of a fact touches, so a row is right or not there; `answer_state` counts what is missing.
+Triggers delete what a change of a fact touches, so a row of `answer.stored` is right or not there. The reports at hand name every
+stored run all the same: `is_at_hand` is false of one whose numbers are missing, and `answer_state` counts these.
 """
 
 from __future__ import annotations
@@ -24,10 +25,16 @@ from .evaluate import SUPPORT, Scope, evaluated, listed, scenario_rows, shared
 from .installed import Catalog, Relation, catalog
 from .keys import TARGET as KEYS
 from .layers import ANSWERS as SCHEMA
-from .layers import HARDWARE, WORKLOAD
+from .layers import HARDWARE, REPORT, WORKLOAD
 
 STORED = f"{SCHEMA}.stored"
 """Table of all rows at hand."""
+
+MARK = "is_at_hand"
+"""Column of the reports at hand that is false of a run whose answer is missing: a fact under it has changed."""
+
+MARKED = "False where a fact under this run has changed since it was evaluated: its numbers are null until `charz refresh`."
+"""Comment of that column."""
 
 
 def relations(connection: duckdb.DuckDBPyConnection) -> list[str]:
@@ -80,7 +87,16 @@ def create(connection: duckdb.DuckDBPyConnection, installed: Iterable[Relation])
     known = Catalog({relation.name: relation for relation in installed})
     connection.execute(f"CREATE SCHEMA {SCHEMA}; CREATE TABLE {STORED} AS {evaluation(known)} LIMIT 0")
     for name, body in _views(known, STORED):
+        if known.relations[name].layer == REPORT and known.relations[name].at_hand != "derived":
+            body = f"SELECT *, TRUE AS {MARK} FROM ({body}) UNION ALL BY NAME {_lacking()}"
         connection.execute(f"CREATE VIEW {SCHEMA}.{ddl.quote(name)} AS {body}")
+
+
+def _lacking() -> str:
+    """Query of the stored runs on parts whose answers are missing: their keys alone, so that their numbers are null."""
+    keys = ", ".join(KEYS)
+    pairs = f"SELECT {keys} FROM run JOIN {SUPPORT} USING (backend, precision)"
+    return f"SELECT *, FALSE AS {MARK} FROM ({pairs}) ANTI JOIN {STORED} USING (model, hardware, scenario_id)"
 
 
 def stand_in(connection: duckdb.DuckDBPyConnection) -> None:

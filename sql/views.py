@@ -18,7 +18,7 @@ import duckdb
 from charz.schema import about, ddl
 from charz.schema.errors import CharzError
 
-from . import compose, documents, graph, macros, terms, texts
+from . import answers, compose, documents, graph, macros, terms, texts
 from .documents import Document
 from .installed import Relation
 from .layers import ANSWER, ANSWERS, COST, LAYERS, MAPPING, REBUILD, REPORT, ROLLUP, WORKLOAD
@@ -142,8 +142,6 @@ def create(
     stack. So an empty temporary table, found before a view of its name, stands in for each view that is
     made until all are. Raises `CharzError` naming the file whose SQL does not bind.
     """
-    from . import answers
-
     ordered = sorted(ordered, key=lambda view: view.layer == ANSWER)
     at_hand = kinds(ordered)
     installed: list[Installed] = []
@@ -266,6 +264,8 @@ def _comments(installed: Installed) -> Iterable[str]:
         for column in installed.columns:
             text = f"{column.description} [{column.unit}]" if column.unit else column.description
             yield f"COMMENT ON COLUMN {name}.{ddl.quote(column.name)} IS {ddl.literal(text)}"
+    if installed.at_hand and installed.at_hand != "derived" and view.layer == REPORT:
+        yield f"COMMENT ON COLUMN {ANSWERS}.{view.name}.{answers.MARK} IS {ddl.literal(answers.MARKED)}"
 
 
 def drop(connection: duckdb.DuckDBPyConnection, kept: Collection[str] = (), own: Iterable[View] = ()) -> None:

@@ -412,7 +412,7 @@ def test_served_tokens_in_the_order_of_their_cost(db: Session) -> None:
 
 
 def test_a_statement_about_everything_says_what_to_ask(file: Path, tmp_path: Path) -> None:
-    """Where answers are missing: at once without a condition, beside the answer with one; not of what names the relation at hand."""
+    """Where answers are missing: at once without a condition, after the answer with one; and of a relation at hand that lacks some."""
     copy = tmp_path / "lacking.duckdb"
     copy.write_bytes(file.read_bytes())
     with duckdb.connect(str(copy)) as connection:
@@ -430,9 +430,12 @@ def test_a_statement_about_everything_says_what_to_ask(file: Path, tmp_path: Pat
             kind == "remark"
             and "answers are not at hand, so model_report is evaluated: `charz refresh` fills them" in text
         )
-        assert text.endswith("answer.model_report holds those that are there")
+        assert text.endswith("answer.model_report has the others")
         said.clear()
         session.sql("SELECT count(*) FROM answer.model_report")
+        ((kind, text),) = said
+        assert kind == "warn" and "answers are not at hand, their numbers are null" in text
+        said.clear()
         session.sql("SELECT count(*) FROM operator")
         session.sql("SELECT latency_s FROM model_report", model="small", on="t4", batch=1)
         assert said == []

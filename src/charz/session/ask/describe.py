@@ -24,7 +24,7 @@ _VIEWS = "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal AND s
 
 _TABLES = "SELECT table_name, comment FROM duckdb_tables() WHERE NOT internal AND schema_name = 'main'"
 
-_COLUMNS = "SELECT column_name, data_type, comment FROM duckdb_columns() WHERE schema_name = 'main' AND table_name = ?"
+_COLUMNS = "SELECT column_name, data_type, comment FROM duckdb_columns() WHERE schema_name = ? AND table_name = ?"
 
 
 class Describe(Sql):
@@ -64,13 +64,14 @@ class Describe(Sql):
             listed = [*found, *(("table", table, None, text) for table, text in tables)]
             rows = [(layer, name, kept, _first_sentence(text or "")) for layer, name, kept, text in listed]
             return Rows(("layer", "name", "at_hand", "holds"), rows)
-        name = {kept: view for _, view, kept, _ in found if kept}.get(name, name)
+        kept = {kept: view for _, view, kept, _ in found if kept}
+        place, name = ("answer" if name in kept else "main"), kept.get(name, name)
         known = dict([*connection.execute(_VIEWS).fetchall(), *connection.execute(_TABLES).fetchall()])
         if name not in known:
             raise unknown_name("view or table", name, known, "`charz schema` lists them")
         self.messages.remark(f"{name}: {known[name] or ''}")
         return Rows(
-            ("column", "type", "holds"), connection.execute(f"{_COLUMNS} ORDER BY column_index", [name]).fetchall()
+            ("column", "type", "holds"), connection.execute(f"{_COLUMNS} ORDER BY column_index", [place, name]).fetchall()
         )
 
 
@@ -81,7 +82,7 @@ def _meanings(connection: duckdb.DuckDBPyConnection, tree: exp.Expr) -> dict[str
     read = dict.fromkeys(table.name for table in tree.find_all(exp.Table))
     known: dict[str, str] = {}
     for name in reversed(read):
-        known.update({column: text for column, _, text in connection.execute(_COLUMNS, [name]).fetchall() if text})
+        known.update({column: text for column, _, text in connection.execute(_COLUMNS, ["main", name]).fetchall() if text})
     for select in tree.find_all(exp.Select):
         for item in select.expressions:
             if isinstance(item, exp.Alias) and isinstance(item.this, exp.Column) and item.this.name in known:

@@ -89,22 +89,26 @@ class Sql(Core):
         return Rows(names_given, relation, guard=guard, bare=computed.columns(text, names_given))
 
     def _say_missing(self, text: str, *narrowing: Any) -> None:
-        """Say which relation to ask where a statement about the whole file reads relations whose answers are not all at hand, so that
-        they are evaluated; at once where it names no condition, since that takes long."""
+        """Say how many answers are missing where a statement about the whole file reads relations that have them at hand: live ones are
+        evaluated, which takes long without a condition, and those at hand have null numbers."""
         from charz.sql import answers
 
         if any(narrowing) or self._scope != Scope() or self._changes or self.access.is_live or self.access.engine:
             return
-        words = set(re.findall(r"\w+", re.sub(r"\banswer\s*\.\s*\w+", "", text.lower())))
+        kept = re.compile(r"\banswer\s*\.\s*\w+")
+        words = set(re.findall(r"\w+", kept.sub("", text.lower())))
         at_hand = sorted(r.name for r in self._relations().relations.values() if r.at_hand and r.name in words)
         with contextlib.closing(self.cursor()) as cursor:
-            if not at_hand or answers.is_complete(cursor):
+            if not (at_hand or kept.search(text.lower())) or answers.is_complete(cursor):
                 return
             missing = answers.missing(cursor).count
+        if not at_hand:
+            self.messages.warn(f"{missing:,} answers are not at hand, their numbers are null: `charz refresh` fills them")
+            return
         line = (
             f"{missing:,} answers are not at hand, so {', '.join(at_hand)} is evaluated: `charz refresh` fills them, "
         )
-        line += f"answer.{at_hand[0]} holds those that are there"
+        line += f"answer.{at_hand[0]} has the others"
         (self.messages.remark if "where" in words else self.messages.warn)(line)
 
     def _scoped_to(self, text: str, *narrowing: Any) -> duckdb.DuckDBPyConnection:
