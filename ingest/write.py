@@ -10,6 +10,7 @@ import duckdb
 
 from charz.schema import database
 from charz.schema.compiled import (
+    CacheSplit,
     HeapGrowth,
     Kernel,
     KernelEdge,
@@ -42,7 +43,7 @@ from .rows import Columns, Ingested
 
 MODEL_TABLES: tuple[type[Row], ...] = (
     Module, Operator, OperatorLayout, LayoutCopy, OperatorStep, Term, Tensor, TensorTerm, Edge, AccessTerm,
-    OperatorSplit, TensorPrecision, OperatorPrecision, PrecisionCast, ReadPrecision, Kernel, KernelOperator, KernelTensor,
+    OperatorSplit, CacheSplit, TensorPrecision, OperatorPrecision, PrecisionCast, ReadPrecision, Kernel, KernelOperator, KernelTensor,
     KernelEdge, PathSegment, TensorLifetime, HeapGrowth,
 )  # fmt: skip
 """Every table whose rows belong to one model."""

@@ -97,6 +97,27 @@ class OperatorSplit(ModelRow):
     """True of what experts do, but for those that every token passes."""
     exchanged_tensor_id: int | None
     """Tensor that expert parallel sends to experts before it or back behind it; null without one."""
+    pieces: int | None
+    """Heads that its features come in, of which a device has some whole; null where features are split one by one."""
+    fewer_pieces: int | None
+    """Heads of keys that it makes or reads, where they are fewer than `pieces`; null where there are no fewer."""
+    fewer_fraction: float
+    """Part of its features that those make."""
+    expert_count: int | None
+    """Experts whose weights it reads; null where it reads none."""
+
+
+class CacheSplit(ModelRow):
+    """A cache of keys, values or states of which tensor parallel gives each device some heads; one that all devices keep whole,
+    as the latents of an attention, has no row."""
+
+    TABLE: ClassVar[str] = "cache_split"
+    KEY: ClassVar[tuple[str, ...]] = ("model", "tensor_id")
+
+    tensor_id: int
+    """Cache."""
+    pieces: int
+    """Its heads or channels, of which a device keeps some whole."""
 
 
 class Kernel(ModelRow):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from charz.schema.compiled import (
+    CacheSplit,
     HeapGrowth,
     Kernel,
     KernelEdge,
@@ -35,7 +36,7 @@ from .lifetime import lifetimes
 from .paths import path_segments
 from .precision import propagate
 from .rules import Recipe, Rules
-from .sharding import Split, splits
+from .sharding import Kept, Split, splits
 from .wide import stored_wide
 
 Columns = dict[type[Row], dict[str, list[Any]]]
@@ -51,8 +52,8 @@ def compile_graph(graph: Graph, rules: Rules, with_servers: bool = False) -> Col
     folding_flow = flow_of(graph, rules.classes, folds_constants=True) if any(rules.folds_norm.values()) else flow
     columns: Columns = {}
     split = splits(graph, rules.classes)
-    named = {name: [getattr(s, name) for s in split] for name in Split._fields}
-    _extend(columns, OperatorSplit, len(split), **named)
+    for row_type, kind, rows in ((OperatorSplit, Split, split.operators), (CacheSplit, Kept, split.caches)):
+        _extend(columns, row_type, len(rows), **{name: [getattr(r, name) for r in rows] for name in kind._fields})
     for policy in rules.policies:
         _add_policy(columns, flow, policy, rules)
     compiled: dict[Recipe, Columns] = {}

@@ -31,7 +31,8 @@ WITH kernel_sums AS (
         SUM(CASE WHEN NOT is_backward THEN all_to_all_byte ELSE 0e0 END) AS forward_exchange_byte,
         SUM(CASE WHEN is_backward THEN all_to_all_byte ELSE 0e0 END) AS backward_exchange_byte,
         SUM(CASE WHEN NOT is_backward AND all_to_all_byte > 0e0 THEN 1 ELSE 0 END) AS forward_exchange_count,
-        MAX(CASE WHEN place = 'block' AND NOT is_backward AND NOT is_expert THEN all_reduce_byte ELSE 0e0 END) AS hidden_byte
+        MAX(CASE WHEN place = 'block' AND NOT is_backward AND NOT is_expert THEN all_reduce_byte ELSE 0e0 END) AS hidden_byte,
+        MAX(expert_count) AS expert_count
     FROM split_kernel
     GROUP BY model, backend, precision, batch, sequence, scenario_id
 )
@@ -86,6 +87,8 @@ SELECT
     -- Exchanges with experts in the forward pass.
     CAST(s.forward_exchange_count AS BIGINT) AS forward_exchange_count,
     -- What one layer hands to the next. [byte]
-    s.hidden_byte
+    s.hidden_byte,
+    -- Experts of a layer; null without any.
+    s.expert_count
 FROM kernel_sums AS s
 INNER JOIN resident_byte AS w ON w.model = s.model AND w.scenario_id = s.scenario_id

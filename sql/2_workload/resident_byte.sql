@@ -2,19 +2,32 @@
 -- storages shared by several names counted once, and in prefill and decode the key-value cache.
 -- Grain: model, scenario_id
 CREATE VIEW resident_byte AS
+-- What a device has of a weight: the most that any product or look-up of it does, all of it where one is done by all devices.
 WITH split_tensors AS (
-    SELECT DISTINCT e.model, t.storage_tensor_id AS tensor_id
-    FROM edge AS e
+    SELECT
+        e.model,
+        r.device_count,
+        t.storage_tensor_id AS tensor_id,
+        MAX(
+            CASE
+                WHEN s.split IN ('column', 'row') THEN split_share(s.pieces, s.fewer_pieces, s.fewer_fraction, r.device_count)
+                ELSE 1e0
+            END
+        ) AS device_share
+    FROM (SELECT DISTINCT model, device_count FROM run) AS r
+    INNER JOIN edge AS e ON e.model = r.model
     INNER JOIN operator AS o ON o.model = e.model AND o.operator_id = e.consumer_operator_id
     INNER JOIN operator_class AS c ON c.operator_class = o.operator_class
     INNER JOIN tensor AS t ON t.model = e.model AND t.tensor_id = e.tensor_id
     -- A product may read a weight through views, as experts do theirs turned.
     INNER JOIN tensor AS w ON w.model = t.model AND w.tensor_id = t.storage_tensor_id
+    LEFT JOIN operator_split AS s ON s.model = o.model AND s.operator_id = o.operator_id
     WHERE w.role = 'weight' AND (c.is_matrix OR c.operator_class = 'embedding')
+    GROUP BY e.model, r.device_count, t.storage_tensor_id
 ),
 
 resident_tensors AS (
-    SELECT r.model, r.precision, t.tensor_id, t.role, p.bits, d.tensor_id IS NOT NULL AS is_split
+    SELECT r.model, r.precision, t.tensor_id, t.role, p.bits, c.pieces
     FROM (SELECT DISTINCT model, precision FROM run) AS r
     INNER JOIN tensor AS t
         ON t.model = r.model
@@ -22,7 +35,7 @@ resident_tensors AS (
     INNER JOIN tensor_precision AS tp
         ON tp.model = r.model AND tp.policy = r.precision AND tp.tensor_id = t.tensor_id
     INNER JOIN precision AS p ON p.precision = tp.precision
-    LEFT JOIN split_tensors AS d ON d.model = t.model AND d.tensor_id = t.tensor_id
+    LEFT JOIN cache_split AS c ON c.model = t.model AND c.tensor_id = t.tensor_id
 )
 
 SELECT
@@ -30,8 +43,9 @@ SELECT
     r.scenario_id,
     -- Trainable parameters. [byte]
     SUM(CASE WHEN t.role = 'weight' THEN z.elements * t.bits / 8e0 ELSE 0e0 END) AS weight_byte,
-    -- Part of them that products and look-ups read: what tensor parallel splits. [byte]
-    SUM(CASE WHEN t.role = 'weight' AND t.is_split THEN z.elements * t.bits / 8e0 ELSE 0e0 END) AS split_weight_byte,
+    -- What a device has of them in tensor parallel. [byte]
+    SUM(CASE WHEN t.role = 'weight' THEN COALESCE(d.device_share, 1e0) * z.elements * t.bits / 8e0 ELSE 0e0 END)
+        AS device_weight_byte,
     -- Buffers and constants. [byte]
     SUM(CASE WHEN t.role IN ('buffer', 'constant') THEN z.elements * t.bits / 8e0 ELSE 0e0 END) AS buffer_byte,
     -- Inputs of the model, which do not stay: what comes to the device before a run. [byte]
@@ -43,11 +57,21 @@ SELECT
                 THEN z.elements * COALESCE(r.kv_bits, t.bits) / 8e0
             ELSE 0e0
         END
-    ) AS kv_cache_byte
+    ) AS kv_cache_byte,
+    -- What a device has of them in tensor parallel. [byte]
+    SUM(
+        CASE
+            WHEN t.role = 'kv_cache' AND r.phase IN ('prefill', 'decode')
+                THEN z.elements * COALESCE(r.kv_bits, t.bits) / 8e0
+                    * CASE WHEN t.pieces IS NULL THEN 1e0 ELSE device_share(t.pieces, r.device_count) END
+            ELSE 0e0
+        END
+    ) AS device_cache_byte
 FROM run AS r
 LEFT JOIN resident_tensors AS t ON t.model = r.model AND t.precision = r.precision
 LEFT JOIN tensor_size AS z
     ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
     AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count
     AND z.tensor_id = t.tensor_id
+LEFT JOIN split_tensors AS d ON d.model = r.model AND d.device_count = r.device_count AND d.tensor_id = t.tensor_id
 GROUP BY r.model, r.scenario_id

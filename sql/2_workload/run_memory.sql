@@ -20,15 +20,15 @@ SELECT
     r.sequence,
     r.scenario_id,
     -- Parameters that a device holds. [byte]
-    (1e0 - r.weight_host_fraction) * (s.weight_byte - s.split_weight_byte * (1e0 - 1e0 / NULLIF(r.device_count, 0))) AS weight_byte,
+    (1e0 - r.weight_host_fraction) * s.device_weight_byte AS weight_byte,
     -- Buffers and constants. [byte]
     s.buffer_byte,
-    -- Key-value cache that a device holds: heads are shared among devices. [byte]
-    (1e0 - r.cache_host_fraction) * s.kv_cache_byte / NULLIF(r.device_count, 0) AS kv_cache_byte,
+    -- Key-value cache that a device holds: of heads some whole, of latents all. [byte]
+    (1e0 - r.cache_host_fraction) * s.device_cache_byte AS kv_cache_byte,
     -- Weights in the host's memory, of a device. [byte]
-    r.weight_host_fraction * (s.weight_byte - s.split_weight_byte * (1e0 - 1e0 / NULLIF(r.device_count, 0))) AS host_weight_byte,
+    r.weight_host_fraction * s.device_weight_byte AS host_weight_byte,
     -- Key-value cache in the host's memory, of a device. [byte]
-    r.cache_host_fraction * s.kv_cache_byte / NULLIF(r.device_count, 0) AS host_cache_byte,
+    r.cache_host_fraction * s.device_cache_byte AS host_cache_byte,
     -- Inputs that come from the host's memory in the run. [byte]
     r.input_host_fraction * s.input_byte AS host_input_byte,
     -- Most bytes of activations, inputs and converted copies held at once; on a backend that serves, in a step with a whole chunk of
@@ -42,9 +42,9 @@ SELECT
     -- (`condition_fault`). [byte]
     CASE
         WHEN r.fault IS NULL AND r.memory_fault IS NULL
-            THEN (1e0 - r.weight_host_fraction) * (s.weight_byte - s.split_weight_byte * (1e0 - 1e0 / NULLIF(r.device_count, 0)))
+            THEN (1e0 - r.weight_host_fraction) * s.device_weight_byte
                 + s.buffer_byte
-                + (1e0 - r.cache_host_fraction) * s.kv_cache_byte / NULLIF(r.device_count, 0)
+                + (1e0 - r.cache_host_fraction) * s.device_cache_byte
                 + COALESCE((1e0 + b.workspace_fraction) * a.allocated_byte, 0e0)
     END AS peak_memory_byte,
     -- Share of a part's main memory that the backend leaves free besides.

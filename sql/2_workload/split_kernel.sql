@@ -1,6 +1,5 @@
 -- How every kernel of a run behaves when the model is split over several parts, whichever they are: as its anchor does
--- (`operator_split`), with the collectives of all its operators. Partial results of experts are added up before those of a token
--- are, so that their all-reduce is an upper bound.
+-- (`operator_split`), with the collectives of all its operators.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, kernel_id
 CREATE TABLE split_kernel AS
 WITH sent_tensors AS (
@@ -84,6 +83,11 @@ SELECT
     COALESCE(s.split, 'whole') AS split,
     -- True when tensor parallel splits it.
     COALESCE(s.split <> 'whole', FALSE) AS is_split,
+    s.pieces,
+    s.fewer_pieces,
+    -- Part of its features that heads of keys make, where they are fewer.
+    COALESCE(s.fewer_fraction, 0e0) AS fewer_fraction,
+    s.expert_count,
     -- Bytes an all-reduce after it adds up in tensor parallel; 0 without one. [byte]
     COALESCE(b.all_reduce_byte, 0e0) AS all_reduce_byte,
     -- Bytes an all-gather after it collects in tensor parallel: a result that is needed whole; else 0. [byte]

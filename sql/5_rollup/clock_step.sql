@@ -4,17 +4,59 @@
 -- for as many devices as the run has or to the host's memory that it rests on, are left out.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, shape_id
 CREATE VIEW clock_step AS
-WITH limited_shapes AS (
+-- A device reads more than its share of the work where heads of keys are fewer than devices: it does so many whole kernels as it reads
+-- bytes of, each with less arithmetic.
+WITH worked_shapes AS (
     SELECT
-        s.* EXCLUDE (kernel_count, kernel_gap_s, launch_s),
+        s.*,
+        w.device_share,
+        COALESCE(w.moved_share, 1e0) AS moved_share,
+        COALESCE(w.device_share / NULLIF(w.moved_share, 0e0), 1e0) AS work_share
+    FROM shape_cost AS s
+    LEFT JOIN shape_share AS w
+        ON w.model = s.model AND w.backend = s.backend AND w.precision = s.precision AND w.batch = s.batch
+        AND w.sequence = s.sequence AND w.scenario_id = s.scenario_id AND w.shape_id = s.shape_id
+),
+
+shared_shapes AS (
+    SELECT
+        * EXCLUDE (
+            macs, flops, compute_s, feed_s, naive_s, roofline_s, serial_s, unlimited_s, product_energy_j, vector_energy_j,
+            compute_energy_j, dynamic_energy_j, clocked_energy_j
+        ),
+        macs * work_share AS macs,
+        flops * work_share AS flops,
+        compute_s * work_share AS compute_s,
+        feed_s * work_share AS feed_s,
+        naive_s * work_share AS naive_s,
+        CASE
+            WHEN work_share = 1e0 THEN roofline_s
+            ELSE GREATEST(naive_s * work_share, dram_byte / NULLIF(dram_byte_per_s, 0e0))
+        END AS roofline_s,
+        CASE WHEN work_share = 1e0 THEN serial_s ELSE serial_time(compute_s * work_share, memory_s, overlap_fraction) END AS serial_s,
+        CASE
+            WHEN work_share = 1e0 THEN unlimited_s
+            ELSE busy_time(compute_s * work_share, memory_s, feed_s * work_share, exposed_s, overlap_fraction)
+        END AS unlimited_s,
+        product_energy_j * work_share AS product_energy_j,
+        vector_energy_j * work_share AS vector_energy_j,
+        compute_energy_j * work_share AS compute_energy_j,
+        dynamic_energy_j - compute_energy_j * (1e0 - work_share) AS dynamic_energy_j,
+        clocked_energy_j - compute_energy_j * (1e0 - work_share) AS clocked_energy_j
+    FROM worked_shapes
+),
+
+limited_shapes AS (
+    SELECT
+        s.* EXCLUDE (kernel_count, kernel_gap_s, launch_s, device_share, moved_share, work_share),
         s.kernel_gap_s + s.launch_s AS kernel_gap_s,
         -- What memory wants under way is no less for a part of a kernel (`cost_dram`).
         s.kernel_count * CASE
-            WHEN w.device_share IS NULL THEN 1e0
+            WHEN s.device_share IS NULL THEN 1e0
             WHEN s.compute_s < s.memory_s
-                THEN w.device_share + (1e0 - w.device_share) * s.memory_half_byte * s.stated_unit_count
+                THEN s.moved_share + (1e0 - s.moved_share) * s.memory_half_byte * s.stated_unit_count
                     / NULLIF(s.dram_byte + s.memory_half_byte * s.stated_unit_count, 0e0)
-            ELSE w.device_share
+            ELSE s.moved_share
         END AS kernel_count,
         s.kernel_count AS launch_count,
         r.device_count,
@@ -34,13 +76,10 @@ WITH limited_shapes AS (
         r.power,
         CASE WHEN r.power = 'default' THEN s.tdp_w ELSE COALESCE(m.tdp_w, r.power_w) END AS limit_w,
         COALESCE(m.clock_fraction / NULLIF(s.default_clock_fraction, 0e0), 1e0) AS clock_0
-    FROM shape_cost AS s
+    FROM shared_shapes AS s
     INNER JOIN run AS r
         ON r.model = s.model AND r.backend = s.backend AND r.precision = s.precision AND r.batch = s.batch
         AND r.sequence = s.sequence AND r.scenario_id = s.scenario_id
-    LEFT JOIN shape_share AS w
-        ON w.model = s.model AND w.backend = s.backend AND w.precision = s.precision AND w.batch = s.batch
-        AND w.sequence = s.sequence AND w.scenario_id = s.scenario_id AND w.shape_id = s.shape_id
     LEFT JOIN run_collective AS c
         ON c.model = s.model AND c.backend = s.backend AND c.precision = s.precision AND c.batch = s.batch
         AND c.sequence = s.sequence AND c.scenario_id = s.scenario_id

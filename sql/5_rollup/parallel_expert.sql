@@ -12,6 +12,6 @@ SELECT
     -- Bytes it sends. [byte]
     gather_share * all_to_all_byte AS expert_sent_byte,
     -- Memory it needs. [byte]
-    model_byte * (1e0 - expert_weight_fraction * (1e0 - 1e0 / NULLIF(device_count, 0))) + kv_cache_byte + activation_byte
+    model_byte * (1e0 - expert_weight_fraction * (1e0 - expert_share)) + kv_cache_byte + activation_byte
         AS expert_memory_byte
 FROM parallel_pipeline

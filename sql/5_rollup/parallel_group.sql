@@ -6,12 +6,15 @@ WITH grouped_kernels AS (
     SELECT
         k.*,
         d.device_count,
+        CASE WHEN k.is_split THEN split_share(k.pieces, k.fewer_pieces, k.fewer_fraction, d.device_count) ELSE 1e0 END
+            AS tensor_share,
+        CASE WHEN k.is_split THEN device_share(COALESCE(k.fewer_pieces, k.pieces), d.device_count) ELSE 1e0 END AS cache_share,
         LEAST(d.device_count - 1e0, FLOOR(k.middle_s / NULLIF(k.kernels_s, 0e0) * d.device_count)) AS pipeline_group,
         CASE WHEN k.crossing_byte IS NOT NULL THEN k.position END AS cut_position,
-        -- A share r of the weights is met by one batch, 1 - (1 - r)^N by N of them, of which each device holds its part.
+        -- A share r of the weights is met by one batch, 1 - (1 - r)^N by N of them, of which each device holds some whole experts.
         COALESCE(
             (1e0 - POWER(1e0 - LEAST(1e0, k.expert_read_byte / NULLIF(k.weight_byte, 0e0)), d.device_count))
-            * k.weight_byte / NULLIF(k.expert_read_byte * d.device_count, 0e0), 1e0
+            * k.weight_byte * device_share(k.expert_count, d.device_count) / NULLIF(k.expert_read_byte, 0e0), 1e0
         ) AS expert_read_factor
     FROM parallel_kernel AS k
     CROSS JOIN (VALUES (1), (2), (4), (8), (16), (32), (64)) AS d (device_count)
@@ -35,8 +38,8 @@ SELECT
     SUM(latency_s) AS group_s,
     -- Host time to issue them. [s]
     SUM(host_issue_s) AS host_issue_s,
-    -- Part of their time that tensor parallel shares. [s]
-    SUM(CASE WHEN is_split THEN busy_s ELSE 0e0 END) AS split_s,
+    -- Part of their time that tensor parallel leaves to the other devices. [s]
+    SUM(busy_s * (1e0 - tensor_share)) AS tensor_spared_s,
     -- Bytes that all-reduces add up in tensor parallel. [byte]
     SUM(all_reduce_byte) AS all_reduce_byte,
     -- All-reduces in tensor parallel.
@@ -55,8 +58,14 @@ SELECT
     SUM(expert_read_s * (1e0 - expert_read_factor)) AS expert_spared_s,
     -- Weights of the group. [byte]
     SUM(weight_byte) AS weight_byte,
-    -- Part of them that tensor parallel splits. [byte]
-    SUM(CASE WHEN is_split THEN weight_byte ELSE 0e0 END) AS split_weight_byte,
+    -- Part of them that a device has in tensor parallel. [byte]
+    SUM(weight_byte * tensor_share) AS tensor_weight_byte,
+    -- Key-value cache that the group reads. [byte]
+    SUM(kv_cache_byte) AS kv_cache_byte,
+    -- Part of it that a device has in tensor parallel. [byte]
+    SUM(kv_cache_byte * cache_share) AS tensor_cache_byte,
+    -- Experts of a layer; null without any.
+    MAX(expert_count) AS expert_count,
     -- Part of them that is experts'. [byte]
     SUM(CASE WHEN is_expert THEN weight_byte ELSE 0e0 END) AS expert_weight_byte,
     -- Bytes that the group sends to the next. [byte]

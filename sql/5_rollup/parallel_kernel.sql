@@ -17,6 +17,15 @@ SELECT
     k.host_issue_s,
     k.run_call_s,
     s.is_split,
+    s.pieces,
+    s.fewer_pieces,
+    -- Part of its time that goes by heads of keys, where they are fewer: that in which the cache is read.
+    GREATEST(
+        s.fewer_fraction,
+        CASE WHEN k.compute_s < k.memory_s THEN COALESCE(k.kv_cache_byte / NULLIF(k.traffic_byte, 0e0), 0e0) ELSE 0e0 END
+    ) AS fewer_fraction,
+    k.kv_cache_byte,
+    s.expert_count,
     s.all_reduce_byte,
     s.all_gather_byte,
     s.is_expert,

@@ -16,7 +16,7 @@ WITH run_sums AS (
         MAX(run_call_s) AS run_call_s,
         SUM(group_s) AS kernels_s,
         SUM(host_issue_s) AS host_issue_s,
-        SUM(split_s) AS split_s,
+        SUM(tensor_spared_s) AS tensor_spared_s,
         SUM(all_reduce_byte) AS all_reduce_byte,
         SUM(all_reduce_count) AS all_reduce_count,
         SUM(all_gather_byte) AS all_gather_byte,
@@ -25,7 +25,10 @@ WITH run_sums AS (
         SUM(all_to_all_count) AS all_to_all_count,
         SUM(expert_read_byte) AS expert_read_byte,
         SUM(expert_spared_s) AS expert_spared_s,
-        SUM(split_weight_byte) / NULLIF(SUM(weight_byte), 0e0) AS split_weight_fraction,
+        SUM(tensor_weight_byte) / NULLIF(SUM(weight_byte), 0e0) AS tensor_weight_fraction,
+        SUM(tensor_cache_byte) / NULLIF(SUM(kv_cache_byte), 0e0) AS tensor_cache_fraction,
+        MAX(kv_cache_byte) / NULLIF(SUM(kv_cache_byte), 0e0) AS group_cache_fraction,
+        MAX(expert_count) AS expert_count,
         SUM(expert_weight_byte) / NULLIF(SUM(weight_byte), 0e0) AS expert_weight_fraction,
         MAX(weight_byte) / NULLIF(SUM(weight_byte), 0e0) AS group_weight_fraction,
         COUNT(*) AS group_count,
@@ -61,8 +64,8 @@ SELECT
     s.run_call_s + s.kernels_s AS single_s,
     -- Host time to issue everything, the call included. [s]
     s.run_call_s + s.host_issue_s AS host_issue_s,
-    -- Part of kernels_s in which tensor parallel shares the work. [s]
-    s.split_s,
+    -- Part of kernels_s that tensor parallel leaves to the other devices. [s]
+    s.tensor_spared_s,
     -- Bytes that all-reduces add up in tensor parallel. [byte]
     s.all_reduce_byte,
     -- All-reduces in tensor parallel.
@@ -79,8 +82,14 @@ SELECT
     s.expert_read_byte,
     -- Time that it does not take to read those of others. [s]
     s.expert_spared_s,
-    -- Share of the weights that tensor parallel splits.
-    COALESCE(s.split_weight_fraction, 0e0) AS split_weight_fraction,
+    -- Share of the weights that a device has in tensor parallel.
+    COALESCE(s.tensor_weight_fraction, 1e0) AS tensor_weight_fraction,
+    -- Share of the key-value cache that it has.
+    COALESCE(s.tensor_cache_fraction, 1e0) AS tensor_cache_fraction,
+    -- Share of the key-value cache of the pipeline group that has most of it.
+    COALESCE(s.group_cache_fraction, 1e0) AS group_cache_fraction,
+    -- Share of the experts that a device has in expert parallel.
+    device_share(s.expert_count, s.device_count) AS expert_share,
     -- Share of the weights that are experts'.
     COALESCE(s.expert_weight_fraction, 0e0) AS expert_weight_fraction,
     -- Share of the weights that the heaviest pipeline group needs.

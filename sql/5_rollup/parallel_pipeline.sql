@@ -28,6 +28,7 @@ SELECT
         AS pipeline_latency_s,
     -- Bytes a device sends. [byte]
     pipeline_batches * group_sent_byte AS pipeline_sent_byte,
-    -- Memory it needs. [byte]
-    model_byte * group_weight_fraction + kv_cache_byte / NULLIF(device_count, 0) + activation_byte AS pipeline_memory_byte
+    -- Memory it needs: its group's weights, and its group's cache of as many batches as there are groups. [byte]
+    model_byte * group_weight_fraction + group_count * kv_cache_byte * group_cache_fraction + activation_byte
+        AS pipeline_memory_byte
 FROM sent_groups

@@ -5,7 +5,7 @@ CREATE VIEW parallel_tensor AS
 SELECT
     *,
     -- Time a device computes in a round of tensor parallel: never less than the host takes to issue it. [s]
-    GREATEST(single_s - split_s * (1e0 - 1e0 / NULLIF(device_count, 0)), host_issue_s) AS tensor_compute_s,
+    GREATEST(single_s - tensor_spared_s, host_issue_s) AS tensor_compute_s,
     -- Time it communicates. [s]
     ring_time(
         device_count, all_reduce_byte, all_reduce_count, all_gather_byte, all_gather_count, collective_byte_per_s,
@@ -14,6 +14,5 @@ SELECT
     -- Bytes it sends. [byte]
     reduce_share * all_reduce_byte + gather_share * all_gather_byte AS tensor_sent_byte,
     -- Memory it needs. [byte]
-    model_byte * (1e0 - split_weight_fraction * (1e0 - 1e0 / NULLIF(device_count, 0)))
-    + kv_cache_byte / NULLIF(device_count, 0) + activation_byte AS tensor_memory_byte
+    model_byte * tensor_weight_fraction + kv_cache_byte * tensor_cache_fraction + activation_byte AS tensor_memory_byte
 FROM parallel_data

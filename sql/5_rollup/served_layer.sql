@@ -15,11 +15,13 @@ WITH joined_sums AS (
         d.expert,
         r.phase = 'prefill' AS is_prefill,
         r.chunk_count,
-        CASE WHEN r.phase = 'prefill' THEN CAST(d.context AS DOUBLE) ELSE 1e0 END AS token_shares,
+        CASE WHEN r.phase = 'prefill' THEN 1e0 / NULLIF(device_share(r.sequence, d.context), 0e0) ELSE 1e0 END AS token_shares,
+        device_share(r.context, d.context) AS cache_share,
         CASE WHEN d.tensor > 1 THEN l.collective_call_s ELSE 0e0 END AS tensor_call_s,
         w.layers,
         w.layer_factor,
         w.whole_parts,
+        w.core_share,
         y.forward_reduce_byte,
         y.forward_reduce_count,
         y.block_gather_byte,
@@ -43,7 +45,8 @@ WITH joined_sums AS (
         m.kv_cache_byte,
         -- Of what tokens of one replica meet, a device reads its part of what those of all meet.
         COALESCE(
-            (1e0 - POWER(1e0 - g.expert_met_fraction, d.expert)) / NULLIF(g.expert_met_fraction * d.expert, 0e0), 1e0
+            (1e0 - POWER(1e0 - g.expert_met_fraction, d.expert)) * device_share(y.expert_count, d.expert)
+            / NULLIF(g.expert_met_fraction, 0e0), 1e0
         ) AS expert_factor
     FROM served_sum AS g
     INNER JOIN run AS r
@@ -67,7 +70,7 @@ spared_times AS (
     SELECT
         *,
         LEAST(expert_slack_s, expert_read_s * (1e0 - expert_factor)) AS spared_s,
-        CASE WHEN is_prefill THEN 0e0 ELSE core_s * (1e0 - 1e0 / NULLIF(shares, 0)) END AS core_spared_s,
+        CASE WHEN is_prefill THEN 0e0 ELSE core_s * (1e0 - cache_share) END AS core_spared_s,
         (shares - 1e0) / NULLIF(shares, 0) * layer_factor * kv_cache_byte / NULLIF(context_byte_per_s, 0e0)
         + (shares - 1e0) * layers * context_step_s AS turn_s
     FROM joined_sums
@@ -115,7 +118,7 @@ SELECT
         WHEN shares = 1 THEN 0e0
         WHEN is_prefill THEN GREATEST(0e0, turn_s - layer_factor * core_s / NULLIF(token_shares, 0e0))
         ELSE ring_time(
-            shares, layers * hidden_byte / NULLIF(tensor, 0), layers, 0e0, 0e0, context_byte_per_s, collective_call_s, context_step_s
+            shares, layers * hidden_byte * core_share, layers, 0e0, 0e0, context_byte_per_s, collective_call_s, context_step_s
         )
     END AS context_s,
     -- What a stage of a pipeline sends the next. [s]
@@ -128,7 +131,7 @@ SELECT
     -- Part of it in which weights are read. [s]
     layer_factor * (weight_s - spared_s) / NULLIF(token_shares, 0e0) AS weight_s,
     -- Part of it in which the key-value cache is read. [s]
-    layer_factor * cache_s / NULLIF(shares, 0) AS cache_s,
+    layer_factor * cache_s * cache_share AS cache_s,
     -- Weights of experts that a device reads of all layers. [byte]
     layer_factor * expert_read_byte * expert_factor AS expert_read_byte,
     -- Energy of arithmetic and traffic of all devices for a run of each replica; null when a coefficient is missing. [J]

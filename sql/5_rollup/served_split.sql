@@ -7,8 +7,8 @@ WITH joined_layers AS (
     SELECT
         b.*,
         d.pipeline,
-        d.context AS shares,
-        CASE WHEN r.phase = 'prefill' THEN CAST(d.context AS DOUBLE) ELSE 1e0 END AS token_shares,
+        device_share(r.context, d.context) AS cache_share,
+        CASE WHEN r.phase = 'prefill' THEN 1e0 / NULLIF(device_share(r.sequence, d.context), 0e0) ELSE 1e0 END AS token_shares,
         r.chunk_count,
         w.stage_share,
         w.layer_factor,
@@ -102,9 +102,9 @@ SELECT
     -- Weights that a device holds. [byte]
     weight_byte,
     -- Keys and values that it holds, of as many runs as there are stages. [byte]
-    stage_share * layer_factor * pipeline * kv_cache_byte / NULLIF(shares, 0) AS kv_cache_byte,
+    stage_share * layer_factor * pipeline * kv_cache_byte * cache_share AS kv_cache_byte,
     -- All that it holds. [byte]
-    weight_byte + buffer_byte + stage_share * layer_factor * pipeline * kv_cache_byte / NULLIF(shares, 0)
+    weight_byte + buffer_byte + stage_share * layer_factor * pipeline * kv_cache_byte * cache_share
     + activation_byte / NULLIF(token_shares, 0e0) AS peak_memory_byte,
     reserve_fraction
 FROM passes

@@ -16,7 +16,7 @@ WITH weights AS (
         w.end_byte,
         d.tensor,
         d.context,
-        d.expert,
+        device_share(r.expert_count, d.expert) AS expert_share,
         d.zero_stage,
         d.recompute,
         d.adapter_rank,
@@ -25,10 +25,12 @@ WITH weights AS (
             AS frozen_factor,
         o.gradient_byte AS one_gradient_byte,
         CASE WHEN t.parameter_byte < o.master_byte THEN o.master_byte ELSE 0e0 END + o.state_byte AS kept_byte,
-        COALESCE(d.adapter_rank * t.adapter_width * w.layer_factor * w.stage_share / NULLIF(d.tensor, 0), 0e0) AS adapter_count,
-        w.layer_factor * (t.split_saved_byte / NULLIF(d.tensor, 0) + t.whole_saved_byte / NULLIF(w.whole_parts, 0))
+        COALESCE(
+            d.adapter_rank * t.adapter_width * w.layer_factor * w.stage_share * device_share(d.adapter_rank, d.tensor), 0e0
+        ) AS adapter_count,
+        w.layer_factor * (t.split_saved_byte * w.work_share + t.whole_saved_byte / NULLIF(w.whole_parts, 0))
         / NULLIF(d.context, 0) AS all_saved_byte,
-        w.layer_factor * t.core_saved_byte / NULLIF(d.tensor * d.context, 0) AS core_byte,
+        w.layer_factor * t.core_saved_byte * w.core_share / NULLIF(d.context, 0) AS core_byte,
         w.layers * r.hidden_byte / NULLIF(w.whole_parts * d.context, 0) AS input_byte,
         w.stage_share * LEAST(d.micro_batches, d.pipeline) * CASE
             WHEN d.interleave > 1 AND d.pipeline > 1 THEN 1e0 + (d.pipeline - 1e0) / NULLIF(d.pipeline * d.interleave, 0)
@@ -54,7 +56,7 @@ trained_weights AS (
         CASE WHEN adapter_rank IS NULL THEN own_expert_byte / NULLIF(parameter_byte, 0e0) ELSE 0e0 END AS expert_count,
         (layer_byte * frozen_factor + end_byte + adapter_count * parameter_byte) AS dense_byte,
         own_expert_byte * frozen_factor AS expert_byte,
-        replicas / NULLIF(CAST(expert AS DOUBLE), 0e0) AS expert_replicas
+        replicas * expert_share AS expert_replicas
     FROM weights
 ),
 

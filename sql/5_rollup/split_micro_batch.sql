@@ -12,6 +12,9 @@ WITH joined_sums AS (
         m.layer_factor,
         m.stage_share,
         m.whole_parts,
+        m.work_share,
+        m.core_share,
+        m.cache_share,
         d.tensor,
         d.context,
         d.expert,
@@ -67,23 +70,22 @@ computed_times AS (
     SELECT
         *,
         layer_factor * (
-            (kernel_factor * forward_split_s + (core_factor - kernel_factor) * forward_core_s) / NULLIF(tensor, 0)
+            kernel_factor * forward_split_s * work_share + (core_factor - kernel_factor) * forward_core_s * core_share
             + kernel_factor * forward_whole_s / NULLIF(whole_parts, 0)
         ) / NULLIF(context, 0) AS forward_s,
         layer_factor * (
-            (
-                kernel_factor * (backward_split_s - CASE WHEN adapter_rank IS NULL THEN 0e0 ELSE backward_weighted_s / 2e0 END)
-                + (core_factor - kernel_factor) * backward_core_s
-            ) / NULLIF(tensor, 0)
+            kernel_factor * (backward_split_s - CASE WHEN adapter_rank IS NULL THEN 0e0 ELSE backward_weighted_s / 2e0 END)
+            * work_share
+            + (core_factor - kernel_factor) * backward_core_s * core_share
             + kernel_factor * backward_whole_s / NULLIF(whole_parts, 0)
         ) / NULLIF(context, 0) AS backward_s,
-        core_factor * layer_factor * forward_core_s / NULLIF(tensor * context, 0) AS core_s,
-        core_factor * layer_factor * backward_core_s / NULLIF(tensor * context, 0) AS core_backward_s,
+        core_factor * layer_factor * forward_core_s * core_share / NULLIF(context, 0) AS core_s,
+        core_factor * layer_factor * backward_core_s * core_share / NULLIF(context, 0) AS core_backward_s,
         kernel_factor * (first_split_s / NULLIF(tensor, 0) + first_whole_s / NULLIF(whole_parts, 0)) / NULLIF(context, 0)
             AS first_s,
         kernel_factor * (last_split_s / NULLIF(tensor, 0) + last_whole_s / NULLIF(whole_parts, 0)) / NULLIF(context, 0)
             AS last_s,
-        (context - 1e0) / NULLIF(context, 0) * layer_factor * kv_byte / NULLIF(tensor * context_byte_per_s, 0e0)
+        (context - 1e0) / NULLIF(context, 0) * layer_factor * kv_byte * cache_share / NULLIF(context_byte_per_s, 0e0)
         + (context - 1e0) * layers * context_step_s AS turn_s
     FROM joined_sums
 )

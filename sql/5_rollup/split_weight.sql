@@ -1,7 +1,48 @@
--- What of a run's weights a device of a split has: its stage's layers and experts, and what stands before or behind the layers.
+-- What of a run's weights a device of a split has, its stage's layers and experts, and what stands before or behind the layers; and what
+-- it does of the work that tensor parallel splits. Of heads and experts it has some whole.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, split
 CREATE VIEW split_weight AS
-WITH shares AS (
+WITH piece_sums AS (
+    SELECT
+        p.model,
+        p.backend,
+        p.precision,
+        p.batch,
+        p.sequence,
+        p.scenario_id,
+        d.split,
+        p.place,
+        p.is_core,
+        p.weight_byte,
+        p.macs,
+        split_share(p.pieces, p.fewer_pieces, p.fewer_fraction, d.tensor) AS device_share,
+        device_share(p.fewer_pieces, d.tensor) AS cache_share
+    FROM layered_piece AS p
+    CROSS JOIN device_split AS d
+),
+
+piece_shares AS (
+    SELECT
+        model,
+        backend,
+        precision,
+        batch,
+        sequence,
+        scenario_id,
+        split,
+        SUM(CASE WHEN place = 'block' THEN device_share * weight_byte END)
+        / NULLIF(SUM(CASE WHEN place = 'block' THEN weight_byte END), 0e0) AS block_share,
+        SUM(CASE WHEN place = 'end' THEN device_share * weight_byte END)
+        / NULLIF(SUM(CASE WHEN place = 'end' THEN weight_byte END), 0e0) AS end_share,
+        SUM(CASE WHEN place = 'block' THEN device_share * macs END) / NULLIF(SUM(CASE WHEN place = 'block' THEN macs END), 0e0)
+            AS work_share,
+        SUM(CASE WHEN is_core THEN device_share * macs END) / NULLIF(SUM(CASE WHEN is_core THEN macs END), 0e0) AS core_share,
+        SUM(CASE WHEN is_core THEN cache_share * macs END) / NULLIF(SUM(CASE WHEN is_core THEN macs END), 0e0) AS cache_share
+    FROM piece_sums
+    GROUP BY model, backend, precision, batch, sequence, scenario_id, split
+),
+
+shares AS (
     SELECT
         r.*,
         d.split,
@@ -14,9 +55,17 @@ WITH shares AS (
             CEIL(COALESCE(d.block_count, r.block_count) / NULLIF(CAST(d.pipeline AS DOUBLE), 0e0))
             / NULLIF(CAST(COALESCE(d.block_count, r.block_count) AS DOUBLE), 0e0), 1e0
         ) AS stage_share,
-        CAST(CASE WHEN d.is_sequence_parallel THEN d.tensor ELSE 1 END AS BIGINT) AS whole_parts
+        CAST(CASE WHEN d.is_sequence_parallel THEN d.tensor ELSE 1 END AS BIGINT) AS whole_parts,
+        COALESCE(p.block_share, 1e0 / NULLIF(d.tensor, 0)) AS block_share,
+        COALESCE(p.end_share, 1e0 / NULLIF(d.tensor, 0)) AS end_share,
+        COALESCE(p.work_share, 1e0 / NULLIF(d.tensor, 0)) AS work_share,
+        COALESCE(p.core_share, 1e0 / NULLIF(d.tensor, 0)) AS core_share,
+        COALESCE(p.cache_share, 1e0 / NULLIF(d.tensor, 0)) AS cache_share
     FROM layered_run AS r
     CROSS JOIN device_split AS d
+    LEFT JOIN piece_shares AS p
+        ON p.model = r.model AND p.backend = r.backend AND p.precision = r.precision AND p.batch = r.batch
+        AND p.sequence = r.sequence AND p.scenario_id = r.scenario_id AND p.split = d.split
 )
 
 SELECT
@@ -35,19 +84,25 @@ SELECT
     stage_share,
     -- Parts into which what tensor parallel leaves whole is split along the tokens.
     whole_parts,
+    -- Share of the layers' split work that a device of tensor parallel does.
+    work_share,
+    -- Share of the cores of attentions that it does: some heads of queries.
+    core_share,
+    -- Share of the layers' keys and values that it has: some heads of keys.
+    cache_share,
     -- Weights of its stage's layers, but for experts'. [byte]
     layer_factor * stage_share * (
-        (block_split_weight_byte - expert_weight_byte) / NULLIF(tensor, 0) + block_weight_byte - block_split_weight_byte
+        (block_split_weight_byte - expert_weight_byte) * block_share + block_weight_byte - block_split_weight_byte
     ) AS layer_byte,
     -- Weights of its experts. [byte]
-    layer_factor * stage_share * expert_weight_byte / NULLIF(tensor * expert, 0) AS own_expert_byte,
+    layer_factor * stage_share * expert_weight_byte * device_share(expert_count, expert) / NULLIF(tensor, 0) AS own_expert_byte,
     -- Weights before and behind the layers; in a pipeline those of the stage that has more. [byte]
     CASE
         WHEN pipeline = 1
-            THEN (end_split_weight_byte - tied_weight_byte) / NULLIF(tensor, 0)
+            THEN (end_split_weight_byte - tied_weight_byte) * end_share
                 + first_weight_byte + last_weight_byte - end_split_weight_byte
         ELSE GREATEST(first_weight_byte, last_weight_byte) * (
-            1e0 - (1e0 - 1e0 / NULLIF(tensor, 0))
+            1e0 - (1e0 - end_share)
             * COALESCE(end_split_weight_byte / NULLIF(first_weight_byte + last_weight_byte, 0e0), 0e0)
         )
     END AS end_byte

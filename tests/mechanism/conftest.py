@@ -33,7 +33,7 @@ USUAL: Record = {
     "library_written_byte": 0.0, "library_s": 0.0, "library_energy_j": 0.0, "device_count": 1, "reserve_fraction": 0.0, "exchange_s": 0.0,
     "weight_host_fraction": 0.0, "cache_host_fraction": 0.0, "input_host_fraction": 0.0, "host_input_byte": 0.0,
     "host_weight_byte": 0.0, "host_cache_byte": 0.0, "host_byte": 0.0,
-    "engine_version": "none", "kv_precision": "none", "split_weight_byte": 0.0, "token_elements": 0.0, "launch_count": 1,
+    "engine_version": "none", "kv_precision": "none", "token_elements": 0.0, "launch_count": 1,
     "compute_precision": "fp32", "storage_precision": "fp32", "memory_format": "nchw", "layout": "nchw",
 }  # fmt: skip
 """What a row holds in these columns unless the test says otherwise; other columns are false where they are true or

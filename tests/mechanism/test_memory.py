@@ -46,7 +46,7 @@ def test_peak_is_the_first_of_equals(check: Callable[..., None], size: float) ->
             expected,
             run={},
             backend={"workspace_fraction": 0.125},
-            resident_byte={"weight_byte": 10.0, "buffer_byte": 0.0, "kv_cache_byte": 0.0},
+            resident_byte={"device_weight_byte": 10.0, "buffer_byte": 0.0, "device_cache_byte": 0.0},
             memory_step=order,
         )
 

@@ -45,21 +45,25 @@ NOTHING = {
     "kernels_s": 8.0,
     "expert_read_byte": 0.0,
     "expert_read_s": 0.0,
+    "kv_cache_byte": 0.0,
 }
 KERNELS = [
     NOTHING | {"kernel_id": 0, "position": 0, "latency_s": 4.0, "busy_s": 3.0, "middle_s": 2.0, "is_split": True,
-               "all_reduce_byte": 8.0, "weight_byte": 10.0, "crossing_byte": 100.0},
+               "all_reduce_byte": 8.0, "weight_byte": 10.0, "crossing_byte": 100.0, "pieces": 8, "fewer_pieces": 2, "fewer_fraction": 0.5,
+               "kv_cache_byte": 6.0},
     NOTHING | {"kernel_id": 1, "position": 1, "latency_s": 2.0, "busy_s": 1.0, "middle_s": 5.0, "is_expert": True,
-               "all_gather_byte": 6.0, "weight_byte": 20.0, "crossing_byte": 50.0, "expert_read_byte": 10.0, "expert_read_s": 0.5},
+               "all_gather_byte": 6.0, "weight_byte": 20.0, "crossing_byte": 50.0, "expert_read_byte": 10.0, "expert_read_s": 0.5,
+               "expert_count": 3},
     NOTHING | {"kernel_id": 2, "position": 2, "latency_s": 2.0, "busy_s": 1.0, "middle_s": 7.0, "is_split": True,
-               "all_reduce_byte": 4.0, "all_to_all_byte": 5.0, "weight_byte": 30.0, "crossing_byte": 0.0},
+               "all_reduce_byte": 4.0, "all_to_all_byte": 5.0, "weight_byte": 30.0, "crossing_byte": 0.0,
+               "kv_cache_byte": 2.0},
 ]  # fmt: skip
 MEMORY = {
     "weight_byte": 60.0, "buffer_byte": 5.0, "kv_cache_byte": 8.0, "activation_byte": 7.0, "rounding_byte": 2.0, "workspace_byte": 1.0,
 }  # fmt: skip
 SUMS = {
-    "kernels_s": 8.0, "single_s": 9.0, "host_issue_s": 2.5, "split_s": 4.0, "all_reduce_byte": 12.0, "all_reduce_count": 2,
-    "all_gather_byte": 6.0, "all_gather_count": 1, "all_to_all_byte": 5.0, "all_to_all_count": 1, "split_weight_fraction": 2 / 3,
+    "kernels_s": 8.0, "single_s": 9.0, "host_issue_s": 2.5, "all_reduce_byte": 12.0, "all_reduce_count": 2,
+    "all_gather_byte": 6.0, "all_gather_count": 1, "all_to_all_byte": 5.0, "all_to_all_count": 1,
     "expert_weight_fraction": 1 / 3, "group_s": 4.0, "model_byte": 65.0, "gradient_byte": 60.0, "activation_byte": 10.0,
     "run_call_s": 1.0,
 }  # fmt: skip
@@ -67,27 +71,33 @@ GROUPED = [
     # Two groups, of the first kernel and of the others; four places hold no kernel in the first.
     {"device_count": 1, "interconnect": "none", "group_count": 1, "group_s": 8.0, "group_weight_fraction": 1.0,
      "group_sent_byte": 0.0, "sent_byte": 0.0, "send_count": 0, "reduce_share": 0.0, "gather_share": 0.0,
-     "expert_read_byte": 10.0, "expert_spared_s": 0.0},
+     "expert_read_byte": 10.0, "expert_spared_s": 0.0, "expert_share": 1.0, "tensor_spared_s": 0.0, "tensor_weight_fraction": 1.0,
+     "tensor_cache_fraction": 1.0, "group_cache_fraction": 1.0},
     {"device_count": 2, "interconnect": "nvlink", "group_count": 2, "group_weight_fraction": 5 / 6, "group_sent_byte": 100.0,
      "sent_byte": 100.0, "send_count": 1, "reduce_share": 1.0, "gather_share": 0.5,
-     # Half of the experts is met by one batch, three quarters by two, 15/16 by four.
-     "expert_read_byte": 20 * 3 / 4 / 2, "expert_spared_s": 0.5 * 1 / 4},
+     # Half of the experts is met by one batch, three quarters by two, 15/16 by four; a device has two of three, or one.
+     "expert_read_byte": 20 * 3 / 4 * 2 / 3, "expert_spared_s": 0.0, "expert_share": 2 / 3,
+     # Two heads of keys on two devices: half of all.
+     "tensor_spared_s": 2.0, "tensor_weight_fraction": 40 / 60, "tensor_cache_fraction": 0.5, "group_cache_fraction": 0.75},
     {"device_count": 4, "interconnect": "nvlink", "group_count": 3, "group_weight_fraction": 0.5, "group_sent_byte": 100.0,
      "sent_byte": 150.0, "send_count": 2, "reduce_share": 1.5, "gather_share": 0.75,
-     "expert_read_byte": 20 * 15 / 16 / 4, "expert_spared_s": 0.5 * (1 - 15 / 32)},
+     "expert_read_byte": 20 * 15 / 16 / 3, "expert_spared_s": 0.5 * (1 - 5 / 8), "expert_share": 1 / 3,
+     # On four a device has one of two heads of keys: of the first kernel it does 1/4 and a half of 1/2 - 1/4 more, of the last 1/4.
+     "tensor_spared_s": 3 * 5 / 8 + 3 / 4, "tensor_weight_fraction": (10 * 3 / 8 + 20 + 30 / 4) / 60,
+     "tensor_cache_fraction": (6 / 2 + 2 / 4) / 8, "group_cache_fraction": 0.75},
 ]  # fmt: skip
 
 
 def test_parallel_group(evaluate: Callable[..., list[Record]]) -> None:
-    """On two parts 4 s each: the first kernel, and the others; of an expert's weights a device reads three quarters of a half."""
+    """On two parts 4 s each: the first kernel, and the others; of three experts' weights a device reads three quarters of two."""
     first = {
-        "group_s": 4.0, "host_issue_s": 0.5, "split_s": 3.0, "all_reduce_byte": 8.0, "all_reduce_count": 1, "all_gather_count": 0,
-        "weight_byte": 10.0, "split_weight_byte": 10.0, "expert_weight_byte": 0.0, "send_byte": 100.0, "expert_read_byte": 0.0,
+        "group_s": 4.0, "host_issue_s": 0.5, "tensor_spared_s": 1.5, "all_reduce_byte": 8.0, "all_reduce_count": 1, "all_gather_count": 0,
+        "weight_byte": 10.0, "tensor_weight_byte": 5.0, "kv_cache_byte": 6.0, "tensor_cache_byte": 3.0, "expert_weight_byte": 0.0, "send_byte": 100.0, "expert_read_byte": 0.0,
     }  # fmt: skip
     others = {
-        "group_s": 4.0, "host_issue_s": 1.0, "split_s": 1.0, "all_gather_byte": 6.0, "all_gather_count": 1, "all_to_all_byte": 5.0,
-        "all_to_all_count": 1, "weight_byte": 50.0, "split_weight_byte": 30.0, "expert_weight_byte": 20.0, "send_byte": 0.0,
-        "expert_read_byte": 20 * 3 / 4 / 2, "expert_spared_s": 0.5 / 4,
+        "group_s": 4.0, "host_issue_s": 1.0, "tensor_spared_s": 0.5, "all_gather_byte": 6.0, "all_gather_count": 1, "all_to_all_byte": 5.0,
+        "all_to_all_count": 1, "weight_byte": 50.0, "tensor_weight_byte": 35.0, "kv_cache_byte": 2.0, "tensor_cache_byte": 1.0, "expert_weight_byte": 20.0, "send_byte": 0.0,
+        "expert_read_byte": 20 * 3 / 4 * 2 / 3, "expert_spared_s": 0.0, "expert_count": 3,
     }  # fmt: skip
     found = evaluate("parallel_group", parallel_kernel=KERNELS)
     for group, wanted in enumerate((first, others)):
@@ -126,7 +136,7 @@ def test_the_largest_cut_of_the_last_group(gives: Gives) -> None:
     gives(
         "parallel_link",
         [
-            {"device_count": n, "group_count": 1, "group_sent_byte": 3.0, "split_weight_fraction": 0.0,
+            {"device_count": n, "group_count": 1, "group_sent_byte": 3.0, "tensor_weight_fraction": 1.0,
              "expert_weight_fraction": 0.0, "group_weight_fraction": 1.0}
             for n in (1, 2, 4, 8, 16, 32, 64)
         ],
@@ -145,7 +155,7 @@ LINK = SUMS | GROUPED[2] | {
 
 
 def test_four_strategies(gives: Gives) -> None:
-    """Four parts. Data: 1.5 * 60 / 10 + 0.5 + 6 * 0.1 s for gradients. Tensor: 9 - 3 s and, of three messages,
+    """Four parts. Data: 1.5 * 60 / 10 + 0.5 + 6 * 0.1 s for gradients. Tensor: 9 - 2.625 s and, of three messages,
     (1.5 * 12 + 0.75 * 6) / 10 + 3 * 0.5 + 3 * 0.1 * 5. Pipeline: 16 batches of 8 + 3 s on four parts, each sent in 100 / 50 + 0.25;
     19 times the slowest group takes 1 + 4 + 2.25. Expert: 0.75 * 5 / 10 + 0.5 + 3 * 0.1."""
     gives(
@@ -153,14 +163,14 @@ def test_four_strategies(gives: Gives) -> None:
         [
             {
                 "data_compute_s": 9.0, "data_communication_s": 10.1, "data_sent_byte": 90.0, "data_memory_byte": 83.0,
-                "tensor_compute_s": 6.0, "tensor_communication_s": 5.25, "tensor_sent_byte": 22.5,
-                "tensor_memory_byte": 44.5,  # 65 * (1 - 2/3 * 3/4) + 8 / 4 + 10
+                "tensor_compute_s": 6.375, "tensor_communication_s": 5.25, "tensor_sent_byte": 22.5,
+                "tensor_memory_byte": 65 * 31.25 / 60 + 3.5 + 10,
                 "pipeline_batches": 16.0, "pipeline_compute_s": 44.0, "pipeline_communication_s": 36.0,
                 "pipeline_bubble_s": 57.75,  # 19 * 7.25 - 44 - 36
                 "pipeline_latency_s": 14.5,  # 8 + 3 + 150 / 50 + 2 * 0.25
-                "pipeline_sent_byte": 1600.0, "pipeline_memory_byte": 44.5,
-                "expert_compute_s": 9.0 - 0.5 * (1 - 15 / 32), "expert_communication_s": 1.175, "expert_sent_byte": 3.75,
-                "expert_memory_byte": 66.75,  # 65 * (1 - 1/3 * 3/4) + 8 + 10
+                "pipeline_sent_byte": 1600.0, "pipeline_memory_byte": 65 / 2 + 3 * 6 + 10,
+                "expert_compute_s": 9.0 - 0.5 * (1 - 5 / 8), "expert_communication_s": 1.175, "expert_sent_byte": 3.75,
+                "expert_memory_byte": 65 * (1 - 1 / 3 * 2 / 3) + 8 + 10,
             }
         ],
         parallel_link=[LINK],
@@ -175,7 +185,7 @@ def test_four_strategies(gives: Gives) -> None:
         ("parallel_pipeline", {"group_sent_byte": 0.0}, {"pipeline_communication_s": 0.0, "pipeline_bubble_s": 51.0}),
         (
             "parallel_expert",
-            {"device_count": 1, "gather_share": 0.0},
+            {"device_count": 1, "gather_share": 0.0, "expert_share": 1.0},
             {"expert_memory_byte": 83.0, "expert_sent_byte": 0.0},
         ),
         (

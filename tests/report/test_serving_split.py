@@ -17,10 +17,10 @@ SPLIT: dict[str, Any] = {
 LAYERED: dict[str, Any] = {
     "forward_reduce_byte": 16.0, "forward_reduce_count": 8, "block_gather_byte": 6.0, "block_gather_count": 2, "end_reduce_byte": 4.0,
     "end_reduce_count": 2, "end_gather_byte": 10.0, "end_gather_count": 1, "forward_exchange_byte": 32.0,
-    "forward_exchange_count": 8, "hidden_byte": 8.0,
+    "forward_exchange_count": 8, "hidden_byte": 8.0, "expert_count": 8,
 }  # fmt: skip
 WEIGHT: dict[str, Any] = {
-    "split": "s", "layers": 8.0, "layer_factor": 2.0, "stage_share": 0.5, "whole_parts": 2, "layer_byte": 24.0,
+    "split": "s", "layers": 8.0, "layer_factor": 2.0, "stage_share": 0.5, "whole_parts": 2, "core_share": 0.5, "layer_byte": 24.0,
     "own_expert_byte": 5.0, "end_byte": 10.5,
 }  # fmt: skip
 LINKS: dict[str, Any] = {
@@ -96,6 +96,32 @@ def test_what_is_not_split(evaluate: Callable[..., list[dict[str, Any]]]) -> Non
     assert evaluate("served_layer", **(given | {"served_sum": [SUMS | {"fault": "a number"}]})) == []
     for other in ({"weight_host_fraction": 0.5}, {"cache_host_fraction": 0.5}, {"device_count": 1}):
         assert evaluate("served_layer", **(given | {"run": [STEP | other]})) == []
+
+
+def test_more_devices_than_experts_tokens_and_heads(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
+    """Of three experts a device of four has one, of a half that a replica's tokens meet it reads 15/16 of a third of all; of three tokens
+    attended to, or of a prompt, one of two devices has two; a head of three on two devices is one of two on one of them."""
+    given: dict[str, Any] = {
+        "served_sum": [SUMS], "device_split": [SPLIT], "split_weight": [WEIGHT | {"core_share": 2 / 3}],
+        "layered_run": [LAYERED | {"expert_count": 3}], "run_memory": [MEMORY], "split_link": [LINKS],
+    }  # fmt: skip
+    factor = (1 - 0.5**4) / 0.5 / 3
+    spared_s = 12 * (1 - factor)
+    (step,) = evaluate("served_layer", run=[STEP | {"context": 3}], **given)
+    assert step["expert_read_byte"] == pytest.approx(2 * 80 * factor)
+    assert step["layers_s"] == pytest.approx(2 * (40 - spared_s - 8 / 3))
+    assert step["cache_s"] == pytest.approx(2 * 6 * 2 / 3)
+    assert step["context_s"] == pytest.approx(0.5 * 2 * (8 * 8 * 2 / 3) / 10 + 8 + 8 * 2 * 0.5)
+    three: dict[str, Any] = {name: [row | {"sequence": 3} for row in rows if name != "device_split"] for name, rows in given.items()}
+    (prompt,) = evaluate(
+        "served_layer", run=[PROMPT | {"context": 3, "sequence": 3}], **(three | {"device_split": [SPLIT], "split_link": [LINKS]})
+    )
+    assert prompt["layers_s"] == pytest.approx(2 * (40 - spared_s) * 2 / 3)
+    (held,) = evaluate(
+        "served_split", served_layer=[LAYERS_OF_A_STEP | HOST], run=[STEP | {"context": 3}], device_split=[SPLIT],
+        split_weight=[WEIGHT], run_memory=[MEMORY], split_link=[LINKS],
+    )  # fmt: skip
+    assert held["kv_cache_byte"] == pytest.approx(0.5 * 2 * 2 * 64 * 2 / 3)
 
 
 HOST = {name: SUMS[name] for name in ("call_s", "host_s", "static_w", "dispatch")}

@@ -39,6 +39,7 @@ LAYERED: dict[str, Any] = {
 }  # fmt: skip
 WEIGHT = {
     "split": "s", "layers": 8.0, "layer_factor": 2.0, "stage_share": 0.5, "whole_parts": 2,
+    "work_share": 0.5, "core_share": 0.5, "cache_share": 0.5,
     # Layers: (72 - 40) / 2 + 8 = 24 and of experts 40 / 4 = 10, twice a half of them; ends 14 less half of its split half.
     "layer_byte": 24.0, "own_expert_byte": 10.0, "end_byte": 10.5,
 }  # fmt: skip
@@ -82,6 +83,34 @@ def test_split_link(gives: Gives) -> None:
 
 def test_split_weight(gives: Gives) -> None:
     gives("split_weight", [WEIGHT], within=["split"], layered_run=[LAYERED], device_split=[SPLIT])
+
+
+PIECES: list[dict[str, Any]] = [
+    {"place": "block", "is_core": False, "pieces": 8, "fewer_pieces": 2, "fewer_fraction": 0.25, "weight_byte": 16.0, "macs": 40.0},
+    {"place": "block", "is_core": False, "pieces": 0, "fewer_pieces": 0, "fewer_fraction": 0.0, "weight_byte": 16.0, "macs": 40.0},
+    {"place": "block", "is_core": True, "pieces": 6, "fewer_pieces": 2, "fewer_fraction": 0.0, "weight_byte": 0.0, "macs": 20.0},
+    {"place": "end", "is_core": False, "pieces": 2, "fewer_pieces": 2, "fewer_fraction": 0.0, "weight_byte": 12.0, "macs": 7.0},
+]  # fmt: skip
+
+
+def test_a_split_has_whole_heads_and_experts(gives: Gives) -> None:
+    """On four devices: of 8 and 2 heads, a quarter 2, 1/4 + 1/4 (1/2 - 1/4); of features a quarter; of 6 heads two; of two in the ends
+    one. Of three experts one of four devices has one."""
+    layers = (16 * 5 / 16 + 16 / 4) / 32
+    work = (40 * 5 / 16 + 40 / 4 + 20 / 3) / 100
+    gives(
+        "split_weight",
+        [
+            {
+                "split": "s", "work_share": work, "core_share": 1 / 3, "cache_share": 0.5, "layer_byte": 32 * layers + 8,
+                "own_expert_byte": 40 / 4 / 3, "end_byte": 14 * (1 - (1 - 0.5) * 12 / 24),
+            }
+        ],
+        within=["split"],
+        layered_run=[LAYERED | {"expert_count": 3}],
+        layered_piece=PIECES,
+        device_split=[SPLIT | {"tensor": 4, "expert": 4}],
+    )  # fmt: skip
 
 
 def test_weights_before_and_behind_the_layers_without_a_pipeline(gives: Gives) -> None:

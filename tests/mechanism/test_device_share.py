@@ -1,0 +1,178 @@
+"""What one of several devices has of what comes in pieces: at least one whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from .conftest import Bench
+
+Record = dict[str, Any]
+Check = Callable[..., None]
+Evaluate = Callable[..., list[Record]]
+
+COUNTS = st.integers(1, 4096)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "devices", "share"),
+    [
+        (4, 8, 1 / 4), (8, 8, 1 / 8), (8, 4, 1 / 4), (10, 4, 3 / 10), (1, 8, 1.0), (6, 4, 2 / 6), (None, 8, 1 / 8), (0, 8, 1 / 8),
+        (71, 1, 1.0),
+    ],
+)  # fmt: skip
+def test_a_device_has_whole_pieces(bench: Bench, pieces: int | None, devices: int, share: float) -> None:
+    """Of four heads on eight devices one; of ten on four three; what has no pieces is divided."""
+    assert bench.call("device_share", pieces=pieces, device_count=devices) == share
+
+
+def test_a_part_in_fewer_pieces(bench: Bench) -> None:
+    """Half of the features in two heads, half in sixteen, on eight devices: 1/8 and a half of 1/2 - 1/8 more."""
+    of = {"pieces": 16, "fewer_pieces": 2, "device_count": 8}
+    assert bench.call("split_share", fewer_fraction=0.5, **of) == 1 / 8 + 0.5 * (1 / 2 - 1 / 8)
+    assert bench.call("split_share", fewer_fraction=None, **of) == 1 / 8
+    assert bench.call("split_share", fewer_fraction=0.5, **of | {"fewer_pieces": None}) == 1 / 8
+
+
+@given(pieces=COUNTS, fewer=COUNTS, devices=COUNTS, fraction=st.floats(0, 1))
+def test_all_devices_have_all(bench: Bench, pieces: int, fewer: int, devices: int, fraction: float) -> None:
+    """A share is at least a fair one, of which all devices' make the whole, and at most all; more devices leave no more to one."""
+
+    def share(count: int) -> float:
+        return float(
+            bench.call("split_share", pieces=pieces, fewer_pieces=fewer, fewer_fraction=fraction, device_count=count)
+        )
+
+    assert (1 - 1e-12) / devices <= share(devices) <= 1 + 1e-12
+    assert share(1) == 1
+    assert share(2 * devices) <= share(devices) * (1 + 1e-12)
+
+
+TENSORS = [
+    {"tensor_id": 0, "role": "kv_cache", "storage_tensor_id": 0},  # four heads
+    {"tensor_id": 1, "role": "kv_cache", "storage_tensor_id": 1},  # a latent
+    {"tensor_id": 2, "role": "weight", "storage_tensor_id": 2},  # of queries and, a quarter, of keys
+    {"tensor_id": 3, "role": "weight", "storage_tensor_id": 3},  # what compresses queries
+    {"tensor_id": 4, "role": "weight", "storage_tensor_id": 4},  # of a normalization
+    {"tensor_id": 5, "role": "weight", "storage_tensor_id": 5},  # a table of a look-up, and the head
+    {"tensor_id": 6, "role": "weight", "storage_tensor_id": 2},  # a view of the first weight
+]
+SPLITS = [
+    {"operator_id": 0, "split": "column", "pieces": 16, "fewer_pieces": 4, "fewer_fraction": 0.25},
+    {"operator_id": 3, "split": "row", "pieces": None, "fewer_fraction": 0.0},
+    {"operator_id": 4, "split": "column", "pieces": None, "fewer_fraction": 0.0},
+]
+
+
+@pytest.mark.parametrize(
+    ("devices", "cache", "weights"),
+    [
+        (1, 160.0, 160.0),
+        (4, 80 / 4 + 80.0, 40 / 4 + 40 + 40 + 40 / 4),
+        # One of four heads on each of eight devices; of the fused product 1/8 and a quarter of 1/4 - 1/8 more.
+        (8, 80 / 4 + 80.0, 40 * (1 / 8 + 1 / 32) + 40 + 40 + 40 / 8),
+    ],
+)
+def test_what_a_device_keeps(check: Check, devices: int, cache: float, weights: float) -> None:
+    """Keys of four heads and a latent of 20 elements each, four weights of 10: in single precision."""
+    check(
+        "resident_byte",
+        {"kv_cache_byte": 160.0, "device_cache_byte": cache, "weight_byte": 160.0, "device_weight_byte": weights},
+        run={"phase": "decode", "device_count": devices},
+        tensor=TENSORS,
+        tensor_size=[{"tensor_id": i, "elements": 10.0 if i > 1 else 20.0} for i in range(7)],
+        tensor_precision=[{"tensor_id": i, "precision": "fp32"} for i in range(7)],
+        precision={"precision": "fp32", "bits": 32},
+        cache_split={"tensor_id": 0, "pieces": 4},
+        operator_split=SPLITS,
+        operator=[
+            {"operator_id": i, "operator_class": c}
+            for i, c in enumerate(("linear", "linear", "norm", "embedding", "linear"))
+        ],
+        operator_class=[
+            {"operator_class": c, "is_matrix": c == "linear"} for c in ("linear", "norm", "embedding")
+        ],
+        edge=[
+            {"consumer_operator_id": operator, "tensor_id": tensor} for operator, tensor in ((0, 6), (1, 3), (2, 4), (3, 5), (4, 5))
+        ],
+    )  # fmt: skip
+
+
+def test_a_weight_that_one_product_of_all_devices_reads(check: Check) -> None:
+    """It is whole, though another product of it is split."""
+    check(
+        "resident_byte",
+        {"device_weight_byte": 40.0},
+        run={"phase": "decode", "device_count": 8},
+        tensor=[{"tensor_id": 0, "role": "weight", "storage_tensor_id": 0}],
+        tensor_size=[{"tensor_id": 0, "elements": 10.0}],
+        tensor_precision=[{"tensor_id": 0, "precision": "fp32"}],
+        precision={"precision": "fp32", "bits": 32},
+        operator_split=[{"operator_id": 0, "split": "column", "fewer_fraction": 0.0}, {"operator_id": 1, "split": "whole"}],
+        operator=[{"operator_id": i, "operator_class": "linear"} for i in (0, 1)],
+        operator_class=[{"operator_class": "linear", "is_matrix": True}],
+        edge=[{"consumer_operator_id": i, "tensor_id": 0} for i in (0, 1)],
+    )
+
+
+@pytest.mark.parametrize(
+    ("split", "device", "moved"),
+    [
+        ({"is_split": False, "pieces": None}, 1.0, 1.0),
+        ({"is_split": True, "pieces": None}, 1 / 8, 1 / 8),
+        ({"is_split": True, "pieces": 4}, 1 / 4, 1 / 4),
+        # 16 heads of queries share the work; 60 of 80 bytes are of four heads of keys, or of a latent.
+        ({"is_split": True, "pieces": 16, "fewer_pieces": 4}, 1 / 8, (20 / 8 + 60 / 4) / 80),
+        ({"is_split": True, "pieces": 16, "fewer_pieces": 1}, 1 / 8, (20 / 8 + 60) / 80),
+    ],
+)
+def test_what_a_device_does_and_moves(check: Check, split: Record, device: float, moved: float) -> None:
+    check(
+        "shape_share",
+        {"device_share": device, "moved_share": moved},
+        run={"device_count": 8},
+        run_kernel={},
+        split_kernel={"fewer_fraction": 0.0} | split,
+        shape={"kv_cache_byte": 60.0, "traffic_byte": 80.0},
+    )
+
+
+WHOLE: Record = {
+    "kernel_count": 2, "macs": 64.0, "flops": 128.0, "compute_s": 8.0, "memory_s": 5.0, "memory_half_byte": 0.0, "stated_unit_count": 1.0,
+    "dram_byte": 100.0, "dram_byte_per_s": 25.0, "naive_s": 6.0, "roofline_s": 6.0, "serial_s": 5.0, "unlimited_s": 14.0, "exposed_s": 1.0,
+    "feed_s": 0.0, "overlap_fraction": 0.0, "product_energy_j": 4.0, "vector_energy_j": 4.0, "compute_energy_j": 8.0,
+    "dynamic_energy_j": 10.0, "clocked_energy_j": 9.0, "dispatch": "graph", "host_byte": 0.0, "host_input_byte": 0.0, "kernel_gap_s": 0.0,
+    "call_s": 0.0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("shares", "expected"),
+    [
+        # A quarter of both.
+        ({"device_share": 0.25, "moved_share": 0.25}, {"kernel_count": 0.5, "compute_s": 8.0, "macs": 64.0, "unlimited_s": 14.0}),
+        # A quarter of the arithmetic, 2 s, and all of the cache, 5 s of each kernel.
+        (
+            {"device_share": 0.25, "moved_share": 1.0},
+            {"kernel_count": 2.0, "compute_s": 2.0, "memory_s": 5.0, "macs": 16.0, "flops": 32.0, "naive_s": 1.5, "roofline_s": 4.0,
+             "serial_s": 2.0, "unlimited_s": 8.0, "product_energy_j": 1.0, "vector_energy_j": 1.0, "compute_energy_j": 2.0,
+             "dynamic_energy_j": 4.0, "clocked_energy_j": 3.0},
+        ),
+    ],
+)  # fmt: skip
+def test_a_device_that_reads_more_than_it_works(check: Check, shares: Record, expected: Record) -> None:
+    """It does as many whole kernels as it reads bytes of, each with its part of the arithmetic."""
+    check(
+        "clock_step",
+        expected | {"launch_count": 2},
+        shape_cost=WHOLE,
+        shape_share=shares,
+        run={"device_count": 4, "power": "default", "host_factor": 1.0},
+        run_collective={"all_reduce_byte": 0.0, "all_reduce_count": 0.0, "all_gather_byte": 0.0, "all_gather_count": 0.0},
+        part_link={"least_device_count": 2, "link_device_count": 8, "collective_byte_per_s": 1.0, "collective_call_s": 0.0,
+                   "collective_step_s": 0.0, "interconnect": "nvlink"},
+    )  # fmt: skip
