@@ -68,7 +68,7 @@ def test_expert_parallel_divides_the_weights_of_experts(bench: Bench) -> None:
 
 
 def test_tensor_parallel_divides_what_products_read(bench: Bench) -> None:
-    """Experts read their weights turned; norms alone stay whole on every device."""
+    """Experts read their weights turned; norms and routers stay whole on every device, of four heads of keys each has one."""
     query = "SELECT weight_byte FROM run_memory"
     ((whole,),) = bench.rows(query)
     bench.replace_rows(Scenario, [RUN.model_copy(update={"scenario_id": 2, "device_count": 8})])
@@ -76,12 +76,14 @@ def test_tensor_parallel_divides_what_products_read(bench: Bench) -> None:
         ((of_device,),) = bench.rows(query)
     finally:
         bench.replace_rows(Scenario, [RUN])
-    norms = (2 * LAYERS + 1) * HIDDEN * FP16
-    assert of_device == pytest.approx((whole - norms) / 8 + norms)
+    kept = (2 * LAYERS + 1) * HIDDEN * FP16 + LAYERS * EXPERTS * HIDDEN * FP16
+    keys = LAYERS * 2 * 4 * (HIDDEN // 8) * HIDDEN * FP16
+    assert of_device == pytest.approx((whole - kept - keys) / 8 + keys / 4 + kept)
 
 
 def test_tensor_parallel_pairs_within_attention_and_within_experts(bench: Bench) -> None:
-    reduced = (TOKENS * HIDDEN + LAYERS * (TOKENS * HIDDEN + TOKENS * CHOSEN * HIDDEN)) * FP16
+    # Engines add up a token's experts before the devices' results: no more bytes than behind attention.
+    reduced = (1 + 2 * LAYERS) * TOKENS * HIDDEN * FP16
     gathered = TOKENS * VOCABULARY * FP16
     plans = _plans(bench, "tensor")
     assert plans
