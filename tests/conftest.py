@@ -22,6 +22,15 @@ sys.path.insert(0, str(Path(__file__).parent))
 # Another process finds a test's module by its name below the repository.
 sys.path.append(str(Path(__file__).parents[1]))
 
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Say at the end what the tests took."""
+    from cost import Cost
+
+    config.pluginmanager.register(Cost(), "charz-cost")
+
+
 OF_THE_MACHINE = (
     "only root gives files away",
     "root writes in any folder",

@@ -1,0 +1,82 @@
+"""What tests cost: CPU time in U, by folder, at the end of every run.
+
+U is the CPU time of ten million empty passes of a Python loop, so that figures of machines and of hours compare. The time of a
+test holds its own fixtures and the processes that it waited for. A fixture that a whole run shares counts where it was made first.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+
+MOST_U = 20.0
+"""A test that takes more names the reason in its marker: `slow("…")`, or `costly("…")` in the default stage."""
+
+
+class Cost:
+    """Measures each phase of each test where it runs, and adds them up where the run is reported."""
+
+    def __init__(self) -> None:
+        self.last = _cpu_s()
+        self.called: Counter[str] = Counter()
+        """CPU time of a test itself, without fixtures. [s]"""
+        self.folders: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.has_reason: set[str] = set()
+
+    def pytest_runtest_logstart(self) -> None:
+        """What lies between two tests belongs to neither."""
+        self.last = _cpu_s()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item):  # type: ignore[no-untyped-def]
+        """A report says what its phase took; xdist sends that on."""
+        report = yield
+        now = _cpu_s()
+        report.cpu_s, self.last = now - self.last, now
+        report.has_reason = any(mark.args for name in ("slow", "costly") for mark in item.iter_markers(name))
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Add up, in the process that prints."""
+        folder = self.folders[str(Path(report.nodeid.partition("::")[0]).parent)]
+        spent = getattr(report, "cpu_s", 0.0)
+        folder["cpu_s"] += spent
+        if report.when == "call":
+            folder["tests"] += 1
+            self.called[report.nodeid] += spent
+            if getattr(report, "has_reason", False):
+                self.has_reason.add(report.nodeid)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print a line a folder, and the tests that take more than they may without a reason."""
+        write = terminalreporter.write_line
+        unit = min(_unit_s() for _ in range(3))
+        if lines := os.environ.get("CHARZ_TEST_COSTS"):
+            text = "".join(f"{spent / unit:.1f}\t{name}\n" for name, spent in self.called.most_common())
+            Path(lines).write_text(text)
+        terminalreporter.section(f"CPU time in U of {unit:.2f} s")
+        rows = sorted(self.folders.items(), key=lambda one: -one[1]["cpu_s"])
+        for name, sums in rows:
+            write(f"{sums['cpu_s'] / unit:8.0f} U {sums['tests']:6} tests  {name}")
+        total = sum((sums for _, sums in rows), Counter[str]())
+        write(f"{total['cpu_s'] / unit:8.0f} U {total['tests']:6} tests  in all")
+        for name, spent in self.called.most_common():
+            if spent / unit > MOST_U and name not in self.has_reason:
+                write(f"{spent / unit:8.0f} U without a reason in its marker: {name}")
+
+
+def _cpu_s() -> float:
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system
+
+
+def _unit_s() -> float:
+    """U now. [CPU s]"""
+    start = time.process_time()
+    for _ in range(10_000_000):
+        pass
+    return time.process_time() - start
