@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from charz import sql
@@ -44,6 +45,8 @@ CONDITIONS: Record = {
     "context": 0, "phase": "forward", "memory_format": "nchw", "host_factor": 1.0, "cache_state": "warm", "power": "default",
 }  # fmt: skip
 """What tells scenarios of equal keys apart, as it is in reports unless the test says otherwise."""
+WRITTEN_OUT = 200
+"""Rows that one statement of values inserts; more come as a table."""
 KEYS = ("model", "hardware", "backend", "precision", "batch", "sequence", "scenario_id")
 RUN_KEYS = ("model", "hardware", "scenario_id", "shape_id")
 """Keys of relations of the workload, where the others follow from the scenario."""
@@ -150,10 +153,16 @@ class Bench:
         if relation == "scenario":
             usual |= dict.fromkeys(LEFT_OPEN)
         named = [n for n in columns if n in usual or any(n in record for record in records)]
-        if records and named:
+        names = ", ".join(map(ddl.quote, named))
+        if len(records) > WRITTEN_OUT:
+            # An engine parses each value of a statement.
+            table = pa.Table.from_pylist([{n: r.get(n, usual.get(n)) for n in named} for r in records])
+            self.connection.register("given", table)
+            self.connection.execute(f"INSERT INTO {relation} ({names}) SELECT {names} FROM given")
+            self.connection.unregister("given")
+        elif records and named:
             row = f"({', '.join('?' for _ in named)})"
             values = [record.get(name, usual.get(name)) for record in records for name in named]
-            names = ", ".join(map(ddl.quote, named))
             statement = f"INSERT INTO {relation} ({names}) VALUES {', '.join(row for _ in records)}"
             self.connection.execute(statement, values)
 
