@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import duckdb
@@ -37,6 +37,10 @@ class Batch:
     sources: list[Source]
     untimed_count: int = 0
     """Rows of the file left out for having no time, as timm writes for what did not run."""
+    left_out: Sequence[str] = ()
+    """Columns of the file that no field takes."""
+    assumed: dict[str, object] = field(default_factory=dict)
+    """Value of each field that the file does not say in some row."""
 
 
 def in_folder(folder: Path) -> list[Path]:
@@ -80,8 +84,7 @@ def _read(path: Path, mapping: Sequence[str], source: str | None, trace: TraceCo
         frame = kineto.read(path, trace.model, trace.hardware, trace.backend, name)
         return Batch(frame, OperatorMeasurement, [_source(name, path, "PyTorch profiler trace")])
     if mapping:
-        frame = mapped.read(path, mapping, name)
-        return Batch(frame, Measurement, [_source(name, path, "measured rows")])
+        return _mapped(path, mapping, name)
     if timm_results.settings(path.name):
         frame, found, untimed_count = timm_results.read(path)
         return Batch(frame, Measurement, [found], untimed_count)
@@ -89,12 +92,21 @@ def _read(path: Path, mapping: Sequence[str], source: str | None, trace: TraceCo
         frame, row_type, sources = collection.read(path)
         return Batch(frame, row_type, sources)
     columns = mapped.read_table(path).columns
+    if mapped.is_named(columns):
+        return _mapped(path, mapping, name)
     raise CharzError(
         "the file's kind is not known",
         str(path),
         f"its columns are {', '.join(columns)}",
-        "say which is what: --map model=COLUMN --map hardware_name=COLUMN --map latency_s=COLUMN*1e-3",
+        "say which is what: --map model=COLUMN --map hardware_name=COLUMN --map latency_s=COLUMN*1e-3 --map batch=COLUMN"
+        " --map precision=COLUMN --map backend=COLUMN; a column that is called like its field needs no --map",
     )
+
+
+def _mapped(path: Path, mapping: Sequence[str], name: str) -> Batch:
+    found = mapped.read(path, mapping, name)
+    sources = [_source(name, path, "measured rows")]
+    return Batch(found.frame, Measurement, sources, left_out=found.left_out, assumed=found.assumed)
 
 
 def store_batches(connection: duckdb.DuckDBPyConnection, batches: Sequence[Batch]) -> None:
@@ -110,6 +122,16 @@ def store_batches(connection: duckdb.DuckDBPyConnection, batches: Sequence[Batch
 def unmatched(connection: duckdb.DuckDBPyConnection) -> list[str]:
     """Names of parts the catalog does not know, the most frequent first."""
     return store.unmatched_hardware(connection)["hardware_name"].to_list()
+
+
+def unscored(connection: duckdb.DuckDBPyConnection, batches: Sequence[Batch]) -> list[tuple[str, int]]:
+    """Why rows of the batches are compared with no prediction, and how many; the most frequent reason first."""
+    names = sorted({source.source_id for batch in batches for source in batch.sources})
+    query = (
+        "SELECT reason, COUNT(*) AS rows FROM unscored_measurement WHERE list_contains(?, source_id)"
+        " GROUP BY reason ORDER BY rows DESC, reason"
+    )
+    return connection.execute(query, [names]).fetchall()
 
 
 def overview(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:

@@ -1,12 +1,14 @@
 """Any CSV or parquet file, by a mapping of its columns to the fields of `measurement`.
 
-An item `field=column` takes a column; `field=column*1e-3` scales it; `field:=text` sets a constant.
+An item `field=column` takes a column; `field=column*1e-3` scales it; `field:=text` sets a constant. A column that is called
+like a field is taken for it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -30,18 +32,37 @@ _DEFAULTS: dict[str, object] = {
 """Values of the fields that a file may leave out."""
 
 
-def read(path: Path, mapping: Sequence[str], source_id: str, row_type: type[Row] = Measurement) -> pl.DataFrame:
+_TIMES = ("latency_s", "throughput_per_s", "energy_j", "peak_memory_byte")
+"""Fields of which a measured row has one at least."""
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """Rows of a file, and what of them is not the file's."""
+
+    frame: pl.DataFrame
+    left_out: list[str]
+    """Columns of the file that no field takes."""
+    assumed: dict[str, object]
+    """Value of each field that the file does not say in some row."""
+
+
+def is_named(columns: Sequence[str]) -> bool:
+    """True for a file whose columns are called like the fields that a measured row needs."""
+    return {"model", "hardware_name"} <= set(columns) and not set(_TIMES).isdisjoint(columns)
+
+
+def read(path: Path, mapping: Sequence[str], source_id: str, row_type: type[Row] = Measurement) -> Mapped:
     """Rows of the file. Raises `CharzError` on an unknown field or column or a missing model or part."""
     raw = read_table(path)
-    # The number of a row and the part of the catalog are found out when it is stored.
-    fields = [name for name in row_type.model_fields if name not in (row_type.KEY[0], "hardware")]
-    selected = {}
+    # The number of a row, its data set and the part of the catalog are found out when it is stored.
+    fields = [name for name in row_type.model_fields if name not in (row_type.KEY[0], "hardware", "source_id")]
+    selected = {name: pl.col(name) for name in fields if name in raw.columns}
     for item in mapping:
         field, expression = parse_item(item, raw.columns)
         if field not in fields:
             raise unknown_name("field", field, fields)
         selected[field] = expression
-    selected["source_id"] = pl.lit(source_id)
     for field in ("model", "hardware_name"):
         if field not in selected:
             raise CharzError(
@@ -50,10 +71,16 @@ def read(path: Path, mapping: Sequence[str], source_id: str, row_type: type[Row]
                 f"columns: {', '.join(raw.columns)}",
                 f"add --map {field}=COLUMN",
             )
-    for field, value in _DEFAULTS.items():
-        if field in fields:
-            selected.setdefault(field, pl.lit(value))
-    return normalize(_typed(raw, selected, row_type, path), row_type)
+    taken = {name for expression in selected.values() for name in expression.meta.root_names()}
+    defaults = {field: value for field, value in _DEFAULTS.items() if field in fields}
+    frame = _typed(raw, selected | {"source_id": pl.lit(source_id)}, row_type, path)
+    assumed = {field: v for field, v in defaults.items() if field not in frame.columns or frame[field].null_count()}
+    frame = frame.with_columns(
+        (pl.col(field).fill_null(value) if field in frame.columns else pl.lit(value)).alias(field)
+        for field, value in assumed.items()
+    )
+    left_out = [name for name in raw.columns if name not in taken]
+    return Mapped(normalize(frame, row_type), left_out, assumed)
 
 
 def _typed(raw: pl.DataFrame, selected: dict[str, pl.Expr], row_type: type[Row], path: Path) -> pl.DataFrame:
@@ -65,7 +92,10 @@ def _typed(raw: pl.DataFrame, selected: dict[str, pl.Expr], row_type: type[Row],
         try:
             values = raw.select(expression.cast(types[field]).alias(field)).to_series()
         except pl.exceptions.PolarsError as error:
-            raise CharzError(f"{field} is not {needed} everywhere", str(path), str(error).splitlines()[0]) from error
+            raise CharzError(
+                f"{field} is not {needed} everywhere", str(path), str(error).splitlines()[0],
+                f"--map {field}=COLUMN takes another column, --map {field}:=VALUE says one for all rows",
+            ) from error  # fmt: skip
         if len(raw) and field in ("model", "hardware_name") and (values.is_null() | (values == "")).any():
             raise CharzError(f"{field} is empty in some rows", str(path), next="fill it in or remove these rows")
         series.append(values)

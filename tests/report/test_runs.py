@@ -292,6 +292,41 @@ def test_prediction_error(gives: Gives) -> None:
     )  # fmt: skip
 
 
+def test_measured_rows_without_a_prediction(gives: Gives) -> None:
+    """Each with the first reason; rows 1 and 12, of the model's own sequence and with one of their own, are compared."""
+    measured = {
+        "latency_s": 3.0, "device_count": 1, "mode": "run", "sequence": None, "batch": 1, "hardware": "h", "backend": "eager",
+        "precision": "fp16", "memory_format": "nchw", "source_id": "mine",
+    }  # fmt: skip
+    changed: dict[int, Record] = {
+        2: {"batch": None}, 3: {"latency_s": None, "batch": None}, 4: {"latency_s": None}, 5: {"device_count": 2},
+        6: {"mode": "decode"}, 7: {"hardware": None}, 8: {"precision": "fp4"}, 9: {"batch": 2}, 13: {"sequence": 6},
+        14: {"memory_format": "nhwc"}, 12: {"sequence": 5},
+    }  # fmt: skip
+    matches = {10: "none", 11: "refused"}
+    reasons = {
+        2: "no batch", 3: "no batch", 4: "no time of a run", 5: "several parts at once", 6: "mode decode",
+        7: "part not in the catalog", 8: "part does not run eager in fp4", 9: "no such scenario", 10: "model not ingested",
+        11: "ingested model of other parameters", 13: "no such scenario", 14: "no such scenario",
+    }  # fmt: skip
+    gives(
+        "unscored_measurement",
+        [{"measurement_id": number, "source_id": "mine", "reason": reason} for number, reason in reasons.items()],
+        by=["measurement_id"],
+        across=["model", "hardware", "backend", "precision", "batch", "sequence", "scenario_id"],
+        measurement=[measured | {"measurement_id": i} | changed.get(i, {}) for i in range(1, 15)],
+        measured_model=[
+            {"measurement_id": i, "match": matches.get(i, "matched"), "model": None if i == 10 else "net"} for i in range(1, 15)
+        ],
+        model=[{"model": "net", "default_sequence": 5}],
+        run=[
+            {"model": "net", "scenario_id": i, "sequence": 5, "phase": phase, "batch": batch, "backend": "eager", "precision": "fp16", "memory_format": "nchw"}
+            for i, phase, batch in ((1, "forward", 1), (2, "decode", 2), (3, "prefill", 1))
+        ],
+        part_support=[{"hardware": "h", "backend": "eager", "precision": "fp16"}],
+    )
+
+
 LN_8_3 = 0.9808292530117262
 LN_8 = 2.0794415416798357
 """Natural logarithms of 8 / 3 and 8."""

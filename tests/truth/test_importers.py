@@ -52,12 +52,41 @@ def test_mapped_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_text("net,dev,ms,n\nresnet50,2x NVIDIA T4,4.0,8\n")
     mapping = ["model=net", "hardware_name=dev", "latency_s=ms*1e-3", "batch=n", "precision:=half", "backend:=compile"]
-    (row,) = mapped.read(path, mapping, "mine").to_dicts()
+    (row,) = mapped.read(path, mapping, "mine").frame.to_dicts()
     assert (row["hardware_name"], row["device_count"]) == ("NVIDIA T4", 2)
     assert (row["precision"], row["backend"]) == ("fp16", "inductor")
     assert row["latency_s"] == pytest.approx(0.004)
     assert row["throughput_per_s"] == pytest.approx(2000)
     assert row["model_source"] == "torchvision:resnet50"
+
+
+def test_columns_called_like_fields_map_themselves(tmp_path: Path) -> None:
+    """What --map says wins over a column of the name; 4 samples in 0.5 s are 8 a second; a number a data set has is charz's own."""
+    path = tmp_path / "mine.csv"
+    path.write_text(
+        "net,part,batch,precision,latency_s,ms,note,rig,source_id\nresnet50,T4,4,half,9.0,500,a,7,x\nresnet50,T4,2,,9.0,250,b,7,x\n"
+    )
+    found = mapped.read(path, ["model=net", "hardware_name=part", "latency_s=ms*1e-3", "mode:=single_stream"], "mine")
+    rows = found.frame.select("batch", "precision", "latency_s", "throughput_per_s", "note", "mode", "source_id").rows()
+    assert rows == [
+        (4, "fp16", 0.5, 8.0, "a", "single_stream", "mine"), (2, "fp32", 0.25, 8.0, "b", "single_stream", "mine")
+    ]  # fmt: skip
+    assert found.left_out == ["latency_s", "rig", "source_id"]
+    assert found.assumed == {"device_count": 1, "backend": "eager", "precision": "fp32", "memory_format": "nchw"}
+
+
+def test_a_file_with_the_names_of_fields_needs_no_map(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("model,hardware_name,latency_s,batch\nresnet50,T4,0.5,8\n")
+    batch = files.read(path, [], None, files.TraceContext(None, None, "eager"))
+    assert batch.frame.select("model", "batch", "throughput_per_s").rows() == [("resnet50", 8, 16.0)]
+
+
+def test_a_column_of_another_kind_is_named_with_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("model,hardware_name,latency_s,batch\nresnet50,T4,0.5,eight\n")
+    with pytest.raises(CharzError, match=r"batch is not a number everywhere.*--map batch:=VALUE"):
+        mapped.read(path, [], "mine")
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from ..core import Core
 from ..parameters import File, Names, Text
 
 if TYPE_CHECKING:
+    from charz.ingest.measurements.files import Batch
     from charz.ingest.sources.spec import Spec
 
     Wanted = list[tuple[Spec, list[dict[str, Any]]]]
@@ -48,16 +49,34 @@ class Measurements:
         with self.session.changing() as connection:
             files.store_batches(connection, batches)
             unknown = files.unmatched(connection)
+            unscored = files.unscored(connection, batches)
+        for path, batch in zip(paths, batches, strict=True):
+            self._say_what_is_missing(path.name, batch)
         if unknown:
             more = ", ..." if len(unknown) > 6 else ""
             self.session.messages.warn(
                 f"not in the catalog: {', '.join(unknown[:6])}{more} (their rows stay, unscored; `charz hardware add` adds a part)"
+            )
+        if unscored:
+            reasons = ", ".join(f"{count} {reason}" for reason, count in unscored[:6])
+            self.session.messages.warn(
+                f"rows without a place in prediction_error: {reasons} (unscored_measurement lists them; `charz validate` asks of every"
+                " measured condition, `charz scenario add` stores one)"
             )
         rows = [
             (path.name, batch.row_type.TABLE, len(batch.frame), batch.untimed_count)
             for path, batch in zip(paths, batches, strict=True)
         ]
         return Rows(("file", "table", "row_count", "untimed_count"), rows)
+
+    def _say_what_is_missing(self, name: str, batch: Batch) -> None:
+        """Name the columns of a file that no field takes, and what is taken for the fields that it does not say."""
+        if batch.left_out:
+            next = "--map FIELD=COLUMN takes one, `charz schema measurement` lists fields"
+            self.session.messages.warn(f"{name}: columns left out: {', '.join(batch.left_out)} ({next})")
+        if batch.assumed:
+            said = ", ".join(f"{field} {value}" for field, value in batch.assumed.items())
+            self.session.messages.warn(f"{name}: taken where the file does not say: {said} (--map FIELD=COLUMN or FIELD:=VALUE)")
 
     @answer()
     def list(self) -> Rows:
