@@ -1,22 +1,22 @@
--- Memory while each kernel of a run executes.
+-- Memory while each kernel of a run executes. A kernel that the backend inserts runs on what is held for the kernel that it is
+-- made for; biases that some parts add by kernels of their own are among them.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, kernel_id
 CREATE VIEW memory_timeline AS
 SELECT
-    r.model,
-    r.backend,
-    r.precision,
-    r.batch,
-    r.sequence,
-    r.scenario_id,
+    k.model,
+    k.backend,
+    k.precision,
+    k.batch,
+    k.sequence,
+    k.scenario_id,
     r.context,
     r.phase,
     r.memory_format,
-    m.kernel_id,
+    k.kernel_id,
+    k.position,
     k.kernel,
-    -- Operator that gives it its character.
-    o.operator,
-    -- Module that operator belongs to.
-    d.path AS module,
+    k.operator,
+    k.module,
     m.storage_count,
     -- Activations, inputs and converted copies held. [byte]
     m.live_byte,
@@ -26,11 +26,12 @@ SELECT
     s.weight_byte + s.buffer_byte + s.kv_cache_byte AS resident_byte,
     -- Blocks and residents together. [byte]
     m.allocated_byte + s.weight_byte + s.buffer_byte + s.kv_cache_byte AS total_byte
-FROM run AS r
-INNER JOIN memory_step AS m ON m.model = r.model AND m.scenario_id = r.scenario_id
+FROM run_kernel AS k
+INNER JOIN run AS r
+    ON r.model = k.model AND r.backend = k.backend AND r.precision = k.precision AND r.batch = k.batch
+    AND r.sequence = k.sequence AND r.scenario_id = k.scenario_id
+INNER JOIN memory_step AS m
+    ON m.model = k.model AND m.scenario_id = k.scenario_id AND m.kernel_id = k.fused_kernel_id
 INNER JOIN run_memory AS s
-    ON s.model = r.model AND s.backend = r.backend AND s.precision = r.precision AND s.batch = r.batch
-    AND s.sequence = r.sequence AND s.scenario_id = r.scenario_id
-INNER JOIN kernel AS k ON k.model = r.model AND k.backend = r.backend AND k.kernel_id = m.kernel_id
-INNER JOIN operator AS o ON o.model = k.model AND o.operator_id = k.anchor_operator_id
-INNER JOIN module AS d ON d.model = o.model AND d.module_id = o.module_id
+    ON s.model = k.model AND s.backend = k.backend AND s.precision = k.precision AND s.batch = k.batch
+    AND s.sequence = k.sequence AND s.scenario_id = k.scenario_id

@@ -195,23 +195,24 @@ def test_memory_fit(gives: Gives) -> None:
 
 
 def test_memory_timeline(gives: Gives) -> None:
-    """24 bytes in blocks beside 1 + 2 + 4 that stay; then 40."""
+    """24 bytes in blocks beside 1 + 2 + 4 that stay; then 40, during the activation and during the copy that is made for it."""
     gives(
         "memory_timeline",
         [
             {"kernel_id": 0, "kernel": "conv", "operator": "conv2d", "module": "stem", "resident_byte": 7.0, "total_byte": 31.0},
             {"kernel_id": 1, "kernel": "relu", "operator": "relu", "module": "head", "resident_byte": 7.0, "total_byte": 47.0},
+            {"kernel_id": 2, "position": 1, "kernel": "copy", "operator": "relu", "storage_count": 5, "live_byte": 33.0, "total_byte": 47.0},
         ],
         by=["kernel_id"],
         run=[{}],
-        memory_step=[{"kernel_id": 0, "allocated_byte": 24.0}, {"kernel_id": 1, "allocated_byte": 40.0}],
+        memory_step=[
+            {"kernel_id": 0, "allocated_byte": 24.0, "live_byte": 20.0, "storage_count": 3},
+            {"kernel_id": 1, "allocated_byte": 40.0, "live_byte": 33.0, "storage_count": 5},
+        ],
         run_memory=[{"weight_byte": 1.0, "buffer_byte": 2.0, "kv_cache_byte": 4.0}],
-        kernel=[
-            {"kernel_id": 0, "kernel": "conv", "anchor_operator_id": 5},
-            {"kernel_id": 1, "kernel": "relu", "anchor_operator_id": 6},
+        run_kernel=[
+            {"kernel_id": 0, "fused_kernel_id": 0, "position": 0, "kernel": "conv", "operator": "conv2d", "module": "stem"},
+            {"kernel_id": 1, "fused_kernel_id": 1, "position": 2, "kernel": "relu", "operator": "relu", "module": "head"},
+            {"kernel_id": 2, "fused_kernel_id": 1, "position": 1, "kernel": "copy", "operator": "relu", "module": "head"},
         ],
-        operator=[
-            {"operator_id": 5, "operator": "conv2d", "module_id": 2}, {"operator_id": 6, "operator": "relu", "module_id": 3},
-        ],
-        module=[{"module_id": 2, "path": "stem"}, {"module_id": 3, "path": "head"}],
     )  # fmt: skip

@@ -58,3 +58,25 @@ def test_counters_hold_memory_and_power(file: Path, tmp_path: Path) -> None:
     assert len(memory) == energy.height
     power = sorted(value for e in counters for name, value in e["args"].items() if name == "power [W]")
     assert power == pytest.approx(sorted(energy["power_w"]), rel=1e-9)
+
+
+def test_a_kernel_that_the_backend_inserts_holds_the_memory_of_the_one_it_is_made_for(file: Path, tmp_path: Path) -> None:
+    """Conversions of mixed precision have numbers behind those of the graph's own kernels."""
+    out = tmp_path / "trace.json"
+    asked = {"on": "t4", "backend": "eager", "precision": "amp-fp16", "batch": 4}
+    with charz.open(file) as db:
+        db.report("small", **asked, trace=out)
+        kernels = db.report("small", **asked, section="kernels", top=1000)
+        steps = db.memory("small", **asked, section="timeline", top=1000)
+        peak = db.memory("small", **asked).item(0, "activation_byte")
+        graph = db.graph("small", **asked)
+    assert "cast" in set(kernels["kernel"])
+    counted = [e for e in json.loads(out.read_text())["traceEvents"] if e["ph"] == "C" and e["name"] == "memory [MiB]"]
+    assert len(counted) == kernels.height == steps.height == len(graph)
+    assert sum(node["latency_s"] for _, node in graph.nodes(data=True)) == pytest.approx(kernels["latency_s"].sum())
+    assert sorted(e["args"]["memory [MiB]"] for e in counted) == pytest.approx(sorted(steps["total_byte"] / 2**20))
+    assert steps["live_byte"].max() == peak
+    casts = [number for number, node in graph.nodes(data=True) if node["kernel"] == "cast"]
+    for number in casts:
+        (made_for,) = graph.successors(number)
+        assert graph.nodes[made_for]["operator"] == graph.nodes[number]["operator"]

@@ -216,7 +216,7 @@ def memory(steps: Rows, title: str) -> Any:
     """Memory held while each kernel executes: residents below, activations above, the peak marked."""
     alt = library()
     layers = [
-        {"kernel": row["kernel_id"], "what": what, "layer": layer, "byte": row[column]}
+        {"kernel": row["position"], "what": what, "layer": layer, "byte": row[column]}
         for row in steps
         for layer, (what, column) in enumerate(
             (("weights, buffers, KV-cache", "resident_byte"), ("activations", "allocated_byte"))
@@ -225,11 +225,11 @@ def memory(steps: Rows, title: str) -> Any:
     area = alt.Chart(data(layers)).mark_area(interpolate="step-after", opacity=0.85)
     peak = max(steps, key=lambda row: row["total_byte"])
     mark = {
-        "kernel": peak["kernel_id"],
+        "kernel": peak["position"],
         "byte": peak["total_byte"],
         "label": f"peak at {peak['operator']} ({peak['module'] or 'model'})",
     }
-    on_right = peak["kernel_id"] > len(steps) * 0.6
+    on_right = peak["position"] > len(steps) * 0.6
     point = alt.Chart(data([mark])).mark_point(color="#b00", filled=True, size=70)
     text = alt.Chart(data([mark])).mark_text(
         align="right" if on_right else "left", dx=-8 if on_right else 8, dy=-9, color="#b00"

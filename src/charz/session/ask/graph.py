@@ -16,7 +16,12 @@ from ..saving import saving
 Kernels = Any
 """A `networkx.DiGraph` of kernels by number."""
 
-_NODES = "SELECT t.*, stage FROM kernel_time AS t JOIN kernel AS k USING (model, backend, kernel_id) ORDER BY position"
+_NODES = """
+SELECT t.*, k.stage
+FROM kernel_time AS t
+JOIN kernel AS k ON k.model = t.model AND k.backend = t.backend AND k.kernel_id = t.fused_kernel_id
+ORDER BY position
+"""
 
 _SHOWN = (
     "kernel", "operator", "module", "kernel_class", "stage", "latency_s", "energy_j", "flops", "moved_byte", "bottleneck",
@@ -45,7 +50,8 @@ class Graph(Core):
         """Draw the kernels of a model as boxes, what each adds to the run as color; for Python the networkx graph behind it.
 
         A node is a kernel's number with `kernel`, `operator`, `module`, `stage`, `latency_s`, `energy_j`, `flops`, `moved_byte`
-        and `bottleneck`; an edge leads from the kernel that makes a tensor to one that reads it.
+        and `bottleneck`; an edge leads from the kernel that makes a tensor to one that reads it, and from a conversion or a copy
+        that the backend inserts to the kernel that it is made for.
         """
         import networkx
 
@@ -58,10 +64,14 @@ class Graph(Core):
         names = ("model", "hardware", "backend", "precision", "batch")
         graph: Kernels = networkx.DiGraph()
         graph.graph |= {name: keys[name] for name in names}
-        for row in scoped.records(_NODES):
+        rows = scoped.records(_NODES)
+        places = {row["kernel_id"]: row["position"] for row in rows}
+        for row in rows:
             graph.add_node(row["kernel_id"], **{name: row[name] for name in _SHOWN})
         query = "SELECT producer_kernel_id, consumer_kernel_id FROM kernel_edge WHERE model = ? AND backend = ?"
         graph.add_edges_from(scoped.execute(query, [keys["model"], keys["backend"]]).fetchall())
+        inserted = [(row["kernel_id"], row["fused_kernel_id"]) for row in rows if row["kernel_id"] != row["fused_kernel_id"]]
+        graph.add_edges_from(sorted(pair, key=places.__getitem__) for pair in inserted)  # a bias comes after its convolution
         if out is not None and writer is not None:
             user_file.write(Path(out), writer(graph).encode(), force)
         return graph

@@ -40,7 +40,7 @@ def dot(graph: Kernels) -> str:
 
 
 def svg(graph: Kernels) -> str:
-    """SVG: a stage is a row, so that every edge leads down; a kernel's color is what it adds to the run."""
+    """SVG: a stage is a row, so that an edge leads down, within a stage to the right; a kernel's color is what it adds to the run."""
     places = _places(graph)
     width = max((x for x, _ in places.values()), default=0) + BOX_WIDTH + MARGIN
     height = max((y for _, y in places.values()), default=0) + BOX_HEIGHT + MARGIN

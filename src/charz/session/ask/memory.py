@@ -57,7 +57,7 @@ _MEMORY = {
     "timeline": (
         "memory_timeline",
         ("model", "backend", "precision", "batch", "kernel_id", "kernel", "module", "storage_count", "live_byte", "total_byte"),
-        "ORDER BY live_byte DESC, kernel_id, backend, precision, batch LIMIT {top}",
+        "ORDER BY live_byte DESC, position, backend, precision, batch LIMIT {top}",
     ),
 }  # fmt: skip
 """View, columns and order of each section of `memory`."""

@@ -193,11 +193,11 @@ def _memory(scoped: Scoped, messages: Messages) -> Chart:
     runs = scoped.records("SELECT DISTINCT model, scenario_id FROM memory_timeline ORDER BY ALL")
     if len(runs) > 1:
         messages.remark(f"{len(runs)} runs fit; drawing the first")
-    query = "SELECT * FROM memory_timeline WHERE model = ? AND scenario_id = ? ORDER BY kernel_id"
+    query = "SELECT * FROM memory_timeline WHERE model = ? AND scenario_id = ? ORDER BY position"
     steps = scoped.records(query, [runs[0]["model"], runs[0]["scenario_id"]])
     first = steps[0]
     return charts.memory(
-        [_of(row, "kernel_id", "resident_byte", "allocated_byte", "total_byte", "operator", "module") for row in steps],
+        [_of(row, "position", "resident_byte", "allocated_byte", "total_byte", "operator", "module") for row in steps],
         f"Memory: {first['model']}, {first['backend']}, {first['precision']}, batch {first['batch']}",
     )
 

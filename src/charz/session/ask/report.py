@@ -104,7 +104,7 @@ _SECTIONS: dict[str, tuple[str, tuple[str, ...], str]] = {
     "timeline": (
         "memory_timeline",
         ("kernel_id", "kernel", "module", "live_byte", "total_byte"),
-        "ORDER BY live_byte DESC, kernel_id LIMIT {top}",
+        "ORDER BY live_byte DESC, position LIMIT {top}",
     ),
     "largest_batch": (
         "largest_batch",
