@@ -297,7 +297,8 @@ parts AS (
     WHERE c.model = $model AND c.backend = $backend
     UNION ALL
     SELECT k.kernel_id, NULL, GREATEST(COALESCE(t.context_power, 0), COALESCE(x.context_power, 0)),
-        HASH('split', k.operator_id = a.anchor_operator_id, s.split, s.collective, s.is_expert, s.pieces, s.fewer_pieces, s.fewer_fraction, t.size, t.precision, x.size, x.precision)
+        HASH('split', k.operator_id = a.anchor_operator_id, s.split, s.collective, s.is_expert, s.pieces, s.fewer_pieces,
+            s.fewer_fraction, t.size, t.precision, x.size, x.precision)
     FROM kernel_operator AS k
     JOIN kernel AS a ON a.model = k.model AND a.backend = k.backend AND a.kernel_id = k.kernel_id
     JOIN operator_split AS s ON s.model = k.model AND s.operator_id = k.operator_id

@@ -18,26 +18,6 @@ Evaluate = Callable[..., list[Record]]
 COUNTS = st.integers(1, 4096)
 
 
-@pytest.mark.parametrize(
-    ("pieces", "devices", "share"),
-    [
-        (4, 8, 1 / 4), (8, 8, 1 / 8), (8, 4, 1 / 4), (10, 4, 3 / 10), (1, 8, 1.0), (6, 4, 2 / 6), (None, 8, 1 / 8), (0, 8, 1 / 8),
-        (71, 1, 1.0),
-    ],
-)  # fmt: skip
-def test_a_device_has_whole_pieces(bench: Bench, pieces: int | None, devices: int, share: float) -> None:
-    """Of four heads on eight devices one; of ten on four three; what has no pieces is divided."""
-    assert bench.call("device_share", pieces=pieces, device_count=devices) == share
-
-
-def test_a_part_in_fewer_pieces(bench: Bench) -> None:
-    """Half of the features in two heads, half in sixteen, on eight devices: 1/8 and a half of 1/2 - 1/8 more."""
-    of = {"pieces": 16, "fewer_pieces": 2, "device_count": 8}
-    assert bench.call("split_share", fewer_fraction=0.5, **of) == 1 / 8 + 0.5 * (1 / 2 - 1 / 8)
-    assert bench.call("split_share", fewer_fraction=None, **of) == 1 / 8
-    assert bench.call("split_share", fewer_fraction=0.5, **of | {"fewer_pieces": None}) == 1 / 8
-
-
 @given(pieces=COUNTS, fewer=COUNTS, devices=COUNTS, fraction=st.floats(0, 1))
 def test_all_devices_have_all(bench: Bench, pieces: int, fewer: int, devices: int, fraction: float) -> None:
     """A share is at least a fair one, of which all devices' make the whole, and at most all; more devices leave no more to one."""

@@ -39,6 +39,18 @@ CHUNK = {
     "batch_power": 1, "sequence_power": 1, "context_power": 1, "context_limit": None, "logit_power": 0,
 }  # fmt: skip
 CASES = [
+    # Of four heads on eight devices one, of ten on four three; what has no heads is divided.
+    ("device_share", {"pieces": 4, "device_count": 8}, 1 / 4),
+    ("device_share", {"pieces": 8, "device_count": 8}, 1 / 8),
+    ("device_share", {"pieces": 10, "device_count": 4}, 3 / 10),
+    ("device_share", {"pieces": 1, "device_count": 8}, 1.0),
+    ("device_share", {"pieces": 71, "device_count": 1}, 1.0),
+    ("device_share", {"pieces": None, "device_count": 8}, 1 / 8),
+    ("device_share", {"pieces": 0, "device_count": 8}, 1 / 8),
+    # Half of it in two heads: 1/8, and a half of 1/2 - 1/8 more.
+    ("split_share", {"pieces": 16, "fewer_pieces": 2, "fewer_fraction": 0.5, "device_count": 8}, 1 / 8 + 3 / 16),
+    ("split_share", {"pieces": 16, "fewer_pieces": 2, "fewer_fraction": None, "device_count": 8}, 1 / 8),
+    ("split_share", {"pieces": 16, "fewer_pieces": None, "fewer_fraction": 0.5, "device_count": 8}, 1 / 8),
     # Two prompts a chunk, or three chunks a prompt.
     ("prompt_pieces", {"batch": 4, "chunk_count": 2.0}, 1.0),
     ("prompt_pieces", {"batch": 4, "chunk_count": 12.0}, 3.0),

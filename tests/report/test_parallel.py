@@ -92,11 +92,13 @@ def test_parallel_group(evaluate: Callable[..., list[Record]]) -> None:
     """On two parts 4 s each: the first kernel, and the others; of three experts' weights a device reads three quarters of two."""
     first = {
         "group_s": 4.0, "host_issue_s": 0.5, "tensor_spared_s": 1.5, "all_reduce_byte": 8.0, "all_reduce_count": 1, "all_gather_count": 0,
-        "weight_byte": 10.0, "tensor_weight_byte": 5.0, "kv_cache_byte": 6.0, "tensor_cache_byte": 3.0, "expert_weight_byte": 0.0, "send_byte": 100.0, "expert_read_byte": 0.0,
+        "weight_byte": 10.0, "tensor_weight_byte": 5.0, "kv_cache_byte": 6.0, "tensor_cache_byte": 3.0,
+        "expert_weight_byte": 0.0, "send_byte": 100.0, "expert_read_byte": 0.0,
     }  # fmt: skip
     others = {
         "group_s": 4.0, "host_issue_s": 1.0, "tensor_spared_s": 0.5, "all_gather_byte": 6.0, "all_gather_count": 1, "all_to_all_byte": 5.0,
-        "all_to_all_count": 1, "weight_byte": 50.0, "tensor_weight_byte": 35.0, "kv_cache_byte": 2.0, "tensor_cache_byte": 1.0, "expert_weight_byte": 20.0, "send_byte": 0.0,
+        "all_to_all_count": 1, "weight_byte": 50.0, "tensor_weight_byte": 35.0, "kv_cache_byte": 2.0,
+        "tensor_cache_byte": 1.0, "expert_weight_byte": 20.0, "send_byte": 0.0,
         "expert_read_byte": 20 * 3 / 4 * 2 / 3, "expert_spared_s": 0.0, "expert_count": 3,
     }  # fmt: skip
     found = evaluate("parallel_group", parallel_kernel=KERNELS)
