@@ -251,7 +251,7 @@ def take(connection: duckdb.DuckDBPyConnection, scope: Scope, is_live: bool) -> 
         limits.append(f"hardware IN {listed(scope.hardware)}")
     if scope.changed:
         limits.append(f"hardware NOT IN {listed(scope.changed)}")
-    is_kept = "FALSE" if is_live or scope.runs != "TRUE" else " AND ".join(limits) or "TRUE"
+    is_kept = "FALSE" if is_live else " AND ".join(limits) or "TRUE"
     kept = f"SELECT * FROM {table(connection)} SEMI JOIN ({pairs}) USING (model, hardware, scenario_id) WHERE {is_kept}"
     connection.execute(f"CREATE OR REPLACE TEMP TABLE {TAKEN} AS {kept}")
     missing = f"SELECT * FROM ({pairs}) ANTI JOIN temp.{TAKEN} USING (model, hardware, scenario_id)"

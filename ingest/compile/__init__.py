@@ -64,8 +64,8 @@ def compile_graph(graph: Graph, rules: Rules, with_servers: bool = False) -> Col
         recipe = rules.recipe(run)
         if recipe not in compiled:
             compiled[recipe] = _compiled(graph, folding_flow if rules.folds_norm[run] else flow, run, rules)
-        for row_type, table in compiled[recipe].items():
-            _extend(columns, row_type, len(next(iter(table.values()))), backend=backend, **table)
+        for compiled_type, table in compiled[recipe].items():
+            _extend(columns, compiled_type, len(next(iter(table.values()))), backend=backend, **table)
     return columns
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
@@ -45,7 +45,7 @@ class Command:
     base: Mapping[str, Any]
     """Parameters of the question that is not widened."""
     axes: Sequence[str]
-    relative: Mapping[str, Sequence[str]] = ()  # type: ignore[assignment]
+    relative: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Columns that compare the values of an axis with one another, by axis."""
 
     def __str__(self) -> str:
@@ -67,7 +67,10 @@ COMMANDS = (
     Command("sweep", NET, ("models", *RUN_AXES, "cap"), {"batch": ("throughput_fraction", "saturating_batch")}),
     Command("parallel", {"model": "net", "on": "h100_sxm5_80", "batch": 16}, ("batch", "precision", "backend")),
     Command("compare", {"models": "language", "on": "rtx4090", "sequence": 32} | TOP, ("on", "sequence", "precision")),
-    Command("sweep", {"models": "language", "on": "rtx4090", "sequence": 32}, ("on", "sequence", "batch"), {"batch": ("throughput_fraction", "saturating_batch")}),
+    Command(
+        "sweep", {"models": "language", "on": "rtx4090", "sequence": 32}, ("on", "sequence", "batch"),
+        {"batch": ("throughput_fraction", "saturating_batch")},
+    ),
     Command(
         "llm", {"models": "language", "on": "rtx4090", "batch": 2, "context": 64},
         ("models", "on", "batch", "context", "devices", "kv_precision"),

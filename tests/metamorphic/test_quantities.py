@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -86,9 +87,9 @@ def test_a_larger_batch_takes_no_less(grown: Session, part: str) -> None:
     for column in ("latency_s", "peak_memory_byte"):
         numbers = frame.sort("batch")[column].to_list()
         assert len(numbers) == 7
-        assert all(one <= other * (1 + 1e-9) for one, other in zip(numbers, numbers[1:], strict=False)), (column, numbers)
+        assert all(one <= other * (1 + 1e-9) for one, other in pairwise(numbers)), (column, numbers)
     energies = (frame["sample_j"] * frame["batch"]).to_list()
-    assert all(one <= other * (1 + 1e-9) for one, other in zip(energies, energies[1:], strict=False)), energies
+    assert all(one <= other * (1 + 1e-9) for one, other in pairwise(energies)), energies
 
 
 @pytest.mark.parametrize("part", ["rtx4090", "tpu_v4"])
@@ -98,7 +99,7 @@ def test_a_longer_context_takes_no_less(grown: Session, part: str) -> None:
     for column in ("ttft_s", "tpot_s", "kv_cache_byte", "peak_memory_byte"):
         numbers = frame.sort("context")[column].to_list()
         assert len(numbers) == 5
-        assert all(one <= other * (1 + 1e-9) for one, other in zip(numbers, numbers[1:], strict=False)), (column, numbers)
+        assert all(one <= other * (1 + 1e-9) for one, other in pairwise(numbers)), (column, numbers)
 
 
 @pytest.mark.parametrize("column", ["weight_byte", "kv_cache_byte", "kv_cache_token_byte", "peak_memory_byte"])

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 import charz
 from charz.session import Session
 
-from . import questions
 from .questions import COMMANDS, SINGLE, VALUES, Command, ask, difference, of_value, widened
 
 MOST_OF_AN_AXIS = 3
@@ -56,7 +55,7 @@ def check_together(path: Path, command: Command, axis: str, values: list[Any], v
     with charz.open(path) as db:
         alone = ask(db, command.method, **widened(command, axis, [value]))
     found = None if together is None else of_value(together, axis, value)
-    relative = dict(command.relative or {}).get(axis, ())
+    relative = command.relative.get(axis, ())
     assert not difference(found, alone, relative), (widened(command, axis, values), value)
 
 
@@ -100,6 +99,20 @@ def test_asked_again_in_one_session(twelve_parts: Path, method: str, named: dict
         second = ask(db, method, **named)
     assert first is not None
     assert not difference(first, second)
+
+
+@pytest.mark.parametrize("parts", ["i7_13700k,rtx4090", "tpu_v4,kpu_t64"])
+def test_a_trained_model_takes_its_own_backend(twelve_parts: Path, parts: str) -> None:
+    """A model that runs on OpenVINO by itself does so next to a trained one, which runs eager."""
+    models = ("net", "net_trained,train", "language")
+    with charz.open(twelve_parts) as db:
+        # A model's name may hold a comma, so names are given one by one.
+        together = ask(db, "compare", models=list(models), on=parts, batch=2)
+    assert together is not None
+    for model in models:
+        with charz.open(twelve_parts) as db:
+            alone = ask(db, "compare", models=[model], on=parts, batch=2)
+        assert not difference(of_value(together, "models", model), alone), model
 
 
 @pytest.mark.parametrize("values", [("rtx4090", "tpu_v4"), ("kpu_t64", "i7_13700k", "h100_sxm5_80")])

@@ -531,20 +531,53 @@ class Core:
         parts = [self.part_name(name) for name in question.hardware] or list(self._scope.hardware)
         self.check_run(question.backends, question.precisions)
         self._check_caps(parts, question.caps)
-        untrained = self._untrained(models)
-        question = self._trained(question, untrained)
-        precisions = question.precisions or (*self._stored(models, question), *question.preferred)
-        targets = self._targets(parts, question, precisions, untrained)
         runs = self._runs(question)
-        self._check_engines({backend for _, backend, _ in targets}, runs)
-        self._say_left_out(parts, question, precisions, targets, untrained)
-        targets = self._linked(targets, question)
+        taken = self._taken(models, parts, question, runs)
+        targets = sorted({target for found in taken.values() for target in found})
         key = (tuple(models), tuple(targets), tuple(tuple(sorted(run.items())) for run in runs))
         if key not in self._scoped:
-            self._keep(key, self._narrow(models, parts, targets, runs))
+            self._keep(key, self._narrow(models, parts, targets, runs, taken))
         scoped = self._scoped[key]
         self._check_sizes(scoped, models, runs)
         return scoped
+
+    def _taken(
+        self, models: Sequence[str], parts: Sequence[str], question: Question, runs: Sequence[Mapping[str, Any]]
+    ) -> dict[tuple[str, ...], list[Triple]]:
+        """What the models run on, those together that take the same when each is asked alone: a trained model takes a backend that
+        trains, one of a checkpoint the checkpoint's format. Says which have nothing to run on, or raises it where none has."""
+        groups = self._alike(models, question)
+        found: dict[tuple[str, ...], list[Triple]] = {}
+        refused: list[tuple[tuple[str, ...], CharzError]] = []
+        for names in groups:
+            untrained = self._untrained(names)
+            try:
+                asked = self._trained(question, untrained)
+                precisions = asked.precisions or (*self._stored(names, asked), *asked.preferred)
+                targets = self._targets(parts, asked, precisions, untrained)
+                self._check_engines({backend for _, backend, _ in targets}, runs)
+                self._say_left_out(parts, asked, precisions, targets, untrained)
+                found[names] = self._linked(targets, asked)
+            except CharzError as error:
+                if len(groups) == 1:
+                    raise
+                refused.append((names, error))
+        if not found:
+            raise refused[0][1]
+        if refused:
+            told = "; ".join(f"{', '.join(names)} ({error.what}: {error.where})" for names, error in refused)
+            self.messages.warn(f"left out: {told}")
+        return found
+
+    def _alike(self, models: Sequence[str], question: Question) -> list[tuple[str, ...]]:
+        """The models of a question, those together that take the same backends and precisions when each is asked alone."""
+        stored = "stored_policy" if question.is_as_stored and not question.precisions else "NULL"
+        query = f"""
+            SELECT LIST(model ORDER BY model) FROM model WHERE list_contains(?, model)
+            GROUP BY is_training, {stored} ORDER BY 1
+        """
+        found = self.connection().execute(query, [models or self._names("model")]).fetchall()
+        return [tuple(names) for (names,) in found] or [()]
 
     def target(self, question: Question, *views: str) -> tuple[Scoped, dict[str, Any]]:
         """As `asked`, for one model on one part under one scenario; also the keys and conditions of it."""
@@ -743,8 +776,9 @@ class Core:
         parts: Sequence[str],
         targets: Sequence[Triple],
         runs: Sequence[Mapping[str, Any]],
+        taken: Mapping[tuple[str, ...], Sequence[Triple]],
     ) -> Scoped:
-        """A connection of its own on which every view knows nothing else."""
+        """A connection of its own on which every view knows nothing else; `taken` are the targets by model."""
         from charz.sql import evaluate
 
         pairs = sorted({(precision, backend) for _, backend, precision in targets})
@@ -757,10 +791,13 @@ class Core:
             targets=targets,
             scenarios=rows,
             stored=held,
+            runs=_runs_taken(taken),
             ground=self._ground,
         )
         count = len(models or self._names("model")) * len(targets) * len(runs)
-        return self.scoped_on(self.cursor(), scope, keeps_costs=count <= COSTED_TARGETS)
+        scoped = self.scoped_on(self.cursor(), scope, keeps_costs=count <= COSTED_TARGETS)
+        scoped.limit(taken)
+        return scoped
 
     @staticmethod
     def conditions(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -792,7 +829,8 @@ class Core:
 
     def _check_sizes(self, scoped: Scoped, models: Sequence[str], runs: Sequence[Mapping[str, Any]]) -> None:
         """Say which models have no run of these sizes, or in training, or raise it when none has."""
-        counted = dict(scoped.execute("SELECT model, count(DISTINCT scenario_id) FROM run GROUP BY model").fetchall())
+        query = "SELECT model, count(DISTINCT scenario_id) / count(DISTINCT (backend, precision)) FROM run GROUP BY model"
+        counted = dict(scoped.execute(query).fetchall())
         missing = [self._no_run(scoped, model, runs[0]) for model in models if model not in counted]
         if counted and missing:
             self.messages.warn("left out: " + "; ".join(f"{error.where}, {error.exists}" for error in missing))
@@ -819,6 +857,19 @@ class Core:
         fixed = f"its sequence is {sequence}" if is_batch_free else f"its batch is fixed at {batch}"
         size = f"batch {run['batch']}" + (f", sequence {run['sequence']}" if run.get("sequence") else "")
         return CharzError("the model has no such size", f"{model}, {size}", fixed)
+
+
+def _runs_taken(taken: Mapping[tuple[str, ...], Sequence[Triple]]) -> str:
+    """Condition on runs that leaves each model the backends and precisions of its own targets."""
+    from charz.sql.evaluate import listed
+
+    if len(taken) == 1:
+        return "TRUE"
+    conditions = []
+    for names, targets in taken.items():
+        pairs = sorted({f"{backend} {precision}" for _, backend, precision in targets})
+        conditions.append(f"(model IN {listed(names)} AND CONCAT(backend, ' ', precision) IN {listed(pairs)})")
+    return " OR ".join(conditions)
 
 
 _DEFAULTS: dict[str, Any] = {

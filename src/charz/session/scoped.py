@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from charz.sql.keys import TARGET as KEYS
@@ -17,7 +17,7 @@ from .messages import Progress, no_progress
 if TYPE_CHECKING:
     import duckdb
 
-    from charz.sql.evaluate import Scope
+    from charz.sql.evaluate import Scope, Triple
     from charz.sql.installed import Catalog
 
 Said = list[tuple[bool, str]]
@@ -30,6 +30,12 @@ LIGHT = ("run", "part_support", "assumed_input", "part_fault", "rule_fault")
 
 _CONDITIONS = ("power", "engine_version", "kv_precision", "device_count")
 """Conditions besides the keys of a target of which a question may name several values."""
+
+_CHOICE = ("model", "hardware", "backend", "precision")
+"""Columns that tell what a model is asked on."""
+
+_CHOSEN = "chosen_target"
+"""Temporary table of these columns."""
 
 _AT_HAND = re.compile(rf'\b{ANSWERS}"?\s*\.\s*"?\w+', re.IGNORECASE)
 """A relation named in the schema of what is at hand: it answers for the whole file."""
@@ -68,6 +74,7 @@ class Scoped:
         self._held: set[str] = set()
         """Relations that are temporary tables or views over these."""
         self._named: set[str] = set()
+        self._is_limited = False
         self.notes: dict[tuple[str, ...], Said] = {}
         """What answers rest on, by the columns of `assumed_input` that they count."""
         if scope is not None:
@@ -111,6 +118,21 @@ class Scoped:
                 self._connection.unregister("arriving_rows")
         self._named.add(name)
         self._held.add(name)
+
+    def limit(self, taken: Mapping[tuple[str, ...], Collection[Triple]]) -> None:
+        """Leave of each view the targets that its model takes, where a model runs what is another's choice on one of the parts."""
+        pairs = {names: {target[1:] for target in targets} for names, targets in taken.items()}
+        every = {target for targets in taken.values() for target in targets}
+        self._is_limited = any(
+            target[1:] in pairs[names] and target not in targets
+            for names, targets in taken.items()
+            for target in every
+        )
+        if self._is_limited:
+            rows = [[name, *target] for names, targets in taken.items() for name in names for target in targets]
+            columns = ", ".join(f"UNNEST(?) AS {name}" for name in _CHOICE)
+            query = f"CREATE OR REPLACE TEMP TABLE {_CHOSEN} AS SELECT {columns}"
+            self._connection.execute(query, [list(column) for column in zip(*rows, strict=True)])
 
     def execute(self, query: str, values: Sequence[Any] = ()) -> duckdb.DuckDBPyConnection:
         """Run a statement of charz with what it names scoped."""
@@ -240,6 +262,8 @@ class Scoped:
             known = {name for each in (view, *beside) for name in self._columns(each)}
             if lacking := [name for name in self.varied if name not in known]:
                 source += f" JOIN (SELECT model, scenario_id, {', '.join(lacking)} FROM run) USING (model, scenario_id)"
+        if self._is_limited and set(_CHOICE) <= set(self._columns(view)):
+            source += f" SEMI JOIN temp.{_CHOSEN} USING ({', '.join(_CHOICE)})"
         query = f"SELECT {', '.join(columns) or '*'} FROM {source} {tail}"
         return of_query(self.sql(query, values), view, *beside, "run")
 
