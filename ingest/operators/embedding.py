@@ -13,6 +13,17 @@ def embedding(call: Call) -> list[Step]:
     return [move(call.output.elements)]
 
 
+@rule("charz.packed_embedding.default", operator_class="embedding")
+def packed_embedding(call: Call) -> list[Step]:
+    """The rows with their scales and zero points; each element less a zero point, times a scale."""
+    rows = call["indices"].numel
+    call.moves(call["weight"], call.output.elements)
+    for operand in (call["scales"], call["zeros"]):
+        if operand is not None:
+            call.moves(operand, product(rows, *operand.dims[1:]))
+    return [vector("main", product(2, call.output.elements), call.output.elements)]
+
+
 @rule("aten.embedding_bag.padding_idx", "aten.embedding_bag.default", "aten._embedding_bag.default",
       "aten._embedding_bag_forward_only.default", operator_class="embedding")  # fmt: skip
 def embedding_bag(call: Call) -> list[Step]:

@@ -12,7 +12,7 @@ from .elementwise import FLOPS_PER_ELEMENT
 from .registry import Call, Value, gemm, rule, vector
 
 
-@rule("aten.linear.default", operator_class="linear")
+@rule("aten.linear.default", "charz.packed_linear.default", operator_class="linear")
 def linear(call: Call) -> list[Step]:
     source: Value = call["input"]
     weight: Value = call["weight"]

@@ -12,6 +12,7 @@ from charz.schema.errors import CharzError
 
 from ..trace import torchvision_schemas
 from ..trace.export import BATCH, SEQUENCE, Axes, Request
+from ..trace.loops import with_steps
 from ..trace.views import show_views
 from . import untrusted
 from .spec import Spec
@@ -21,7 +22,7 @@ def build(spec: Spec) -> Request:
     """The saved program as it is; nothing is traced."""
     torchvision_schemas.prepare()
     path = Path(spec.name)
-    program = _load(path, spec)
+    program = with_steps(_load(path, spec))
     show_views(program)
     axes, batch, sequence = _axes(program)
     return Request(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,8 @@ from charz.schema.errors import CharzError
 from ..trace import torchvision_schemas
 from ..trace.export import BATCH, SEQUENCE, Request
 from .inputs import SYMBOLS, parse_input
-from .onnx_graph import OnnxModule
-from .onnx_operators import Step
+from .onnx_graph import INSTEAD, OnnxModule
+from .onnx_operators import HOST, TENSOR, Block, Step
 from .onnx_operators.moves import TYPES
 from .spec import Spec
 
@@ -36,17 +37,19 @@ def build(spec: Spec) -> Request:
     torchvision_schemas.prepare()
     path = Path(spec.name)
     graph = _load(path, spec.name).graph
-    numbers, weights = _constants(graph)
+    numbers: dict[str, Any] = {}
+    weights: dict[str, torch.Tensor] = {}
+    steps = _block(graph, (numbers, weights), {}, "").steps
     given = [i for i in graph.input if i.name not in weights and i.name not in numbers]
     names = {i.name: re.sub(r"\W", "_", i.name) for i in given}
-    steps = [_step(node) for node in graph.node if node.op_type != "Constant"]
     module = OnnxModule(steps, numbers, weights, names, [o.name for o in graph.output])
     request = Request(name=path.stem, source=str(path), module=module.eval(), family=path.stem, is_rebuilt=True)
     for value in given:
         _add_input(request, names[value.name], value, spec)
     for text in spec.inputs:
         _replace_input(request, text, spec)
-    request.reason = None if any(request.axes.values()) else "exported with fixed sizes"
+    fixed = [] if any(request.axes.values()) else ["exported with fixed sizes"]
+    request.reason = "; ".join([*fixed, *module.uncounted]) or None
     sizes = [v.shape for v in request.keywords.values() if v.dim()]
     request.default_batch = sizes[0][0] if sizes else 1
     if len(sizes) == 1 and len(sizes[0]) == 4 and sizes[0][2] == sizes[0][3]:
@@ -62,9 +65,46 @@ def _load(path: Path, name: str) -> Any:
     if not path.is_file():
         raise CharzError("no such file", name, next="torch.onnx.export(module, args, 'model.onnx') writes one")
     try:
-        return onnx.load(str(path), load_external_data=False)
+        model = onnx.load(str(path), load_external_data=False)
     except Exception as error:  # whatever the reader of protocol buffers raises on other bytes
         raise CharzError("not a model of ONNX", name, str(error).splitlines()[0] if str(error) else "") from error
+    return _as_defined(model)
+
+
+def _as_defined(model: Any) -> Any:
+    """The model with calls of its own functions, and of operators that are not read, as what their definitions run."""
+    import onnx.inliner
+
+    if model.functions:
+        model = onnx.inliner.inline_local_functions(model)
+    unread = {(n.domain, n.op_type) for n in _nodes(model.graph) if n.op_type not in TENSOR and n.op_type not in HOST}
+    defined = sorted(name for name in unread if _is_defined(*name))
+    if not defined:
+        return model
+    try:
+        return onnx.inliner.inline_selected_functions(model, defined, inline_schema_functions=True)
+    except Exception as error:  # whatever the C++ of the package raises on operands that are left out
+        names, said = ", ".join(name for _, name in defined), str(error).splitlines()[-1] if str(error) else repr(error)
+        raise CharzError("the definition of an operator of ONNX cannot be put in its place", names, said, INSTEAD) from error
+
+
+def _nodes(graph: Any) -> Iterator[Any]:
+    """Nodes of a graph and of those within them."""
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from _nodes(attribute.g)
+
+
+def _is_defined(domain: str, operator: str) -> bool:
+    """Whether the standard says of an operator what others it stands for."""
+    import onnx
+
+    if domain not in DOMAINS or not onnx.defs.has(operator):
+        return False
+    schema = onnx.defs.get_schema(operator)
+    return bool(schema.has_function or schema.has_context_dependent_function)
 
 
 def _add_input(request: Request, name: str, value: Any, spec: Spec) -> None:
@@ -97,7 +137,25 @@ def _replace_input(request: Request, text: str, spec: Spec) -> None:
     request.keywords[name], request.axes[name] = made.tensor, made.axes
 
 
-def _constants(graph: Any) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+Values = tuple[dict[str, Any], dict[str, torch.Tensor]]
+"""Numbers and weights by name."""
+
+
+def _block(graph: Any, found: Values, around: dict[str, str], prefix: str) -> Block:
+    """The steps of a graph and of those within its nodes, whose constants are added to those found. The graph's own names stand
+    behind a prefix, since graphs side by side may call their values alike."""
+    own = {n.name for n in (*graph.input, *graph.initializer)} | {n for node in graph.node for n in node.output}
+    names = {"": "", **around, **{name: prefix + name for name in own if name}}
+    for kept, read in zip(found, _constants(graph), strict=True):
+        kept.update({names[name]: value for name, value in read.items()})  # type: ignore[attr-defined]
+    return Block(
+        tuple(names[i.name] for i in graph.input),
+        tuple(names[o.name] for o in graph.output),
+        tuple(_step(node, found, names) for node in graph.node if node.op_type != "Constant"),
+    )
+
+
+def _constants(graph: Any) -> Values:
     """Numbers and weights by name, those of nodes that hold one included."""
     numbers: dict[str, Any] = {}
     weights: dict[str, torch.Tensor] = {}
@@ -141,10 +199,21 @@ def _attribute(attribute: Any) -> Any:
     return value if isinstance(value, (int, float, onnx.GraphProto)) else list(value)
 
 
-def _step(node: Any) -> Step:
+def _step(node: Any, found: Values, names: dict[str, str]) -> Step:
+    import onnx
+
     operator = node.op_type if node.domain in DOMAINS else f"{node.domain}.{node.op_type}"
+    if (unmade := next((name for name in node.input if name not in names), None)) is not None:
+        where = f"{operator}, node {node.name or node.output[0]}"
+        raise CharzError("not a model of ONNX", where, f"it reads {unmade}, which nothing makes")
+    inputs, outputs = (tuple(names[name] for name in given) for given in (node.input, node.output))
     attributes = {a.name: _attribute(a) for a in node.attribute}
-    return Step(operator, node.name, tuple(node.input), tuple(node.output), attributes, _scope(node))
+    blocks = {
+        name: _block(value, found, names, f"{outputs[0]}/{name}/")
+        for name, value in attributes.items()
+        if isinstance(value, onnx.GraphProto)
+    }
+    return Step(operator, node.name, inputs, outputs, attributes | blocks, _scope(node))
 
 
 def _scope(node: Any) -> tuple[str, ...]:

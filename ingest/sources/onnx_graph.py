@@ -10,8 +10,8 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -20,7 +20,7 @@ from torch import nn
 from charz.schema.errors import CharzError
 
 from .arguments import set_signature
-from .onnx_operators import HOST, TENSOR, Step, is_host
+from .onnx_operators import HOST, TENSOR, Block, Step, is_host
 
 IN_PLACE = ("Relu", "Clip", "HardSwish", "LeakyRelu", "charz.Silu")
 """Activations that are written over what they are of where nothing else reads it, as models ask for and ONNX Runtime does
@@ -35,6 +35,18 @@ FILLING = ("Expand", "CastLike", "Cast")
 
 SCALARS = ("Sqrt", "Div", "Cast", "CastLike", "Constant")
 """Operators that make the scale of attention."""
+
+WIDTHS = {4: torch.uint4, 8: torch.uint8}
+"""Types of weights by their bits."""
+
+PACKED = {"charz.PackedLinear": 1, "com.microsoft.GatherBlockQuantized": 0}
+"""Operators whose weight is whole numbers times a scale, and its place among the inputs."""
+
+UNCOUNTED = {
+    "local_window_size": "all tokens before are counted", "left_window_size": "all tokens before are counted",
+    "softcap": "its arithmetic is not counted",
+}  # fmt: skip
+"""Attributes of attention that are read over, and what that means."""
 
 INSTEAD = "ingest the nn.Module, or torch.export.save its program as model.pt2"
 """What to do with a model whose file is not read."""
@@ -58,35 +70,36 @@ class OnnxModule(nn.Module):
         self._numbers = numbers
         self._outputs = list(outputs)
         self._inputs = inputs
-        joined = _joined(_with_silu(_without_zeros(list(steps), numbers)), numbers, weights)
-        self._steps = _in_place(_without_unused(joined, outputs), outputs)
+        self._steps = _prepared(steps, outputs, numbers, weights)
         self._held: dict[str, str] = {}
-        used = {name for step in self._steps for name in step.inputs} | set(outputs)
+        used = {name for step in self._steps for name in step.reads} | set(outputs)
+        packed = {step.inputs[PACKED[step.operator]] for step in _every(self._steps) if step.operator in PACKED}
         for i, (name, weight) in enumerate(weights.items()):
             if name in used:
                 self._held[name] = key = f"weight_{i}"
-                if weight.is_floating_point():
+                if weight.is_floating_point() or name in packed:
                     self.register_parameter(key, nn.Parameter(weight, requires_grad=False))
                 else:
                     self.register_buffer(key, weight)
-        last = {name: i for i, step in enumerate(self._steps) for name in step.inputs}
-        dropped = [
-            [n for n in {*s.inputs, *s.outputs} if last.get(n, i) == i and n not in self._outputs]
-            for i, s in enumerate(self._steps)
-        ]
-        for step in self._steps:
-            if step.operator not in TENSOR and step.operator not in HOST:
-                raise CharzError(
-                    "an operator of ONNX that is not read", f"{step.operator}, node {step.name or step.outputs[0]}",
-                    next=INSTEAD,
-                )  # fmt: skip
+        _check(self._steps)
 
         def forward(**given: torch.Tensor) -> list[torch.Tensor]:
             return self._run(given)
 
-        self.graph = Scope(self._steps, dropped)
+        self.graph = Scope(self._steps, _dropped(self._steps, outputs))
         set_signature(forward, inputs.values())
         self.forward = forward
+
+    @property
+    def uncounted(self) -> list[str]:
+        """What attentions of the graph are told and this does not count."""
+        found = dict.fromkeys(
+            f"{step.operator} {name} {step.get(name):g}: {said}"
+            for step in _every(self._steps)
+            for name, said in UNCOUNTED.items()
+            if step.get(name, 0) > 0
+        )
+        return list(found)
 
     def _run(self, given: dict[str, torch.Tensor]) -> list[torch.Tensor]:
         values: dict[str, Any] = dict(self._numbers)
@@ -102,18 +115,28 @@ class Scope(nn.Module):
     def __init__(self, steps: Sequence[Step], dropped: Sequence[Collection[str]], depth: int = 0) -> None:
         super().__init__()
         self._parts: list[tuple[Step, Collection[str]] | str] = []
+        self._blocks: dict[str, str] = {}
+        """Module of each block of a step, by the step's first result and the attribute."""
         pairs = zip(steps, dropped, strict=True)
         for path, group in itertools.groupby(pairs, lambda pair: pair[0].scope[depth : depth + 1]):
             found = list(group)
             if not path:
                 self._parts += found
+                for step, _ in found:
+                    for attribute, block in step.blocks.items():
+                        within = Scope(block.steps, _dropped(block.steps, block.outputs), depth)
+                        self._blocks[f"{step.outputs[0]}.{attribute}"] = self._named(step.name or attribute, within)
                 continue
-            name = re.sub(r"\W", "_", path[0].rsplit(".", 1)[-1])
-            while name in self._modules or hasattr(self, name):
-                name += "_"
-            within = [step for step, _ in found], [names for _, names in found]
-            self.add_module(name, Scope(*within, depth=depth + 1))
-            self._parts.append(name)
+            parts = [step for step, _ in found], [names for _, names in found]
+            self._parts.append(self._named(path[0].rsplit(".", 1)[-1], Scope(*parts, depth=depth + 1)))
+
+    def _named(self, name: str, module: nn.Module) -> str:
+        """Name under which a module is put in."""
+        name = re.sub(r"\W", "_", name.strip("/")) or "graph"
+        while name in self._modules or hasattr(self, name):
+            name += "_"
+        self.add_module(name, module)
+        return name
 
     def forward(self, values: dict[str, Any]) -> None:
         """Add what the steps make to the values, and take out what nobody reads any more."""
@@ -122,10 +145,118 @@ class Scope(nn.Module):
                 self._modules[part](values)  # type: ignore[misc]
                 continue
             step, dropped = part
+            if step.blocks:
+                step = replace(step, attributes={**step.attributes, **self._bound(step, values)})
             made = _called(step, [values[name] if name else None for name in step.inputs])
             values.update(zip(step.outputs, made if isinstance(made, tuple) else (made,), strict=False))
             for name in dropped:
                 values.pop(name, None)
+
+    def _bound(self, step: Step, values: dict[str, Any]) -> dict[str, Bound]:
+        """Blocks of a step as functions of their inputs."""
+        return {
+            name: Bound(block, self._modules[self._blocks[f"{step.outputs[0]}.{name}"]], values)
+            for name, block in step.blocks.items()
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A block with the values around it, as a function of its inputs."""
+
+    block: Block
+    scope: Any
+    around: dict[str, Any]
+
+    def __call__(self, *operands: Any) -> list[Any]:
+        """What the block makes of operands. Raises ValueError for another number of them than it takes."""
+        values = {**self.around, **dict(zip(self.block.inputs, operands, strict=True))}
+        self.scope(values)
+        return [values[name] for name in self.block.outputs]
+
+
+def _dropped(steps: Sequence[Step], outputs: Collection[str]) -> list[list[str]]:
+    """After each step, the values that nobody reads any more."""
+    last = {name: i for i, step in enumerate(steps) for name in step.reads}
+    return [
+        [n for n in {*s.reads, *s.outputs} if last.get(n, i) == i and n not in outputs] for i, s in enumerate(steps)
+    ]
+
+
+def _every(steps: Iterable[Step]) -> Iterator[Step]:
+    """Steps, and those of their blocks."""
+    for step in steps:
+        yield step
+        for block in step.blocks.values():
+            yield from _every(block.steps)
+
+
+def _check(steps: Sequence[Step]) -> None:
+    """Raise CharzError at the first operator that is not read."""
+    for step in _every(steps):
+        if step.operator not in TENSOR and step.operator not in HOST:
+            where = f"{step.operator}, node {step.name or step.outputs[0]}"
+            raise CharzError("an operator of ONNX that is not read", where, next=INSTEAD)
+
+
+def _prepared(
+    steps: Sequence[Step], outputs: Collection[str], numbers: dict[str, Any], weights: dict[str, torch.Tensor]
+) -> list[Step]:
+    """Steps with what exporters split up joined again, in their blocks as well."""
+    inner = [
+        replace(step, attributes={
+            **step.attributes,
+            **{
+                name: replace(block, steps=tuple(_prepared(block.steps, block.outputs, numbers, weights)))
+                for name, block in step.blocks.items()
+            },
+        }) if step.blocks else step
+        for step in steps
+    ]  # fmt: skip
+    simpler = _with_silu(_without_zeros(_with_packed(inner, weights), numbers))
+    joined = _joined(simpler, outputs, numbers, weights)
+    return _in_place(_without_unused(joined, outputs), outputs)
+
+
+def _with_packed(steps: list[Step], weights: dict[str, torch.Tensor]) -> list[Step]:
+    """Steps with products of weights of a few bits each in one, the matrix with its outputs first and an element a number."""
+    made_by = {name: step for step in steps for name in step.outputs}
+    return [_packed(step, made_by, weights) for step in steps]
+
+
+def _packed(step: Step, made_by: dict[str, Step], weights: dict[str, torch.Tensor]) -> Step:
+    """The step, as a product or a look-up in its unpacked weight where it is one of a packed one."""
+    if step.operator == "com.microsoft.MatMulNBits" or (step.operator == "com.microsoft.MatMulBnb4" and step.get("transB", 1)):
+        weight = _unpacked(step.inputs[1], [step.get("N"), step.get("K")], step.get("bits", 4), weights)
+        source, _, scales, zeros, _, bias = (*step.inputs, "", "", "")[:6]
+        return replace(step, operator="charz.PackedLinear", inputs=(source, weight, scales, zeros, bias))
+    if step.operator == "com.microsoft.GatherBlockQuantized" and step.inputs[0] in weights:
+        stored, bits = weights[step.inputs[0]], step.get("bits", 4)
+        if stored.dtype == torch.uint8 and bits < 8:
+            weight = _unpacked(step.inputs[0], [*stored.shape[:-1], stored.shape[-1] * 8 // bits], bits, weights)
+            return replace(step, inputs=(weight, *step.inputs[1:]))
+    if step.operator == "MatMul":
+        scaled, is_turned = made_by.get(step.inputs[1]), False
+        if scaled is not None and scaled.operator == "Transpose":
+            scaled, is_turned = made_by.get(scaled.inputs[0]), True
+        if scaled is not None and scaled.operator == "DequantizeLinear" and scaled.inputs[0] in weights:
+            name = scaled.inputs[0]
+            stored = weights[name]
+            if stored.dim() == 2 and not is_turned:
+                name = f"{name}.turned"
+                weights[name] = torch.empty(stored.shape[::-1], dtype=stored.dtype, device="meta")
+            if stored.dim() == 2:
+                return replace(step, operator="charz.PackedLinear", inputs=(step.inputs[0], name, *scaled.inputs[1:]))
+    return step
+
+
+def _unpacked(name: str, shape: Sequence[int], bits: int, weights: dict[str, torch.Tensor]) -> str:
+    """Name of a weight that lies in bytes, with an element for each of its numbers. Raises CharzError for other widths than 4
+    and 8 bits, and where the graph makes it."""
+    if bits not in WIDTHS or name not in weights:
+        raise CharzError("a packed weight in a form that is not read", f"{name}, {bits} bits", next=INSTEAD)
+    weights[f"{name}.unpacked"] = torch.empty(tuple(shape), dtype=WIDTHS[bits], device="meta")
+    return f"{name}.unpacked"
 
 
 def _called(step: Step, operands: list[Any]) -> Any:
@@ -138,7 +269,7 @@ def _called(step: Step, operands: list[Any]) -> Any:
     except UNFIT as error:
         raise CharzError(
             "an operator of ONNX in a form that is not read",
-            f"{step.operator}, node {step.name or step.outputs[0]}: {str(error).splitlines()[0] if str(error) else error!r}",
+            f"{step.operator}, node {step.name or step.outputs[0]}: {(str(error) or repr(error)).splitlines()[0]}",
             next=INSTEAD,
         ) from error
 
@@ -163,7 +294,7 @@ def _without_zeros(steps: list[Step], numbers: dict[str, Any]) -> list[Step]:
 
 def _with_silu(steps: list[Step]) -> list[Step]:
     """Steps with a value multiplied by its sigmoid in one."""
-    uses = Counter(name for step in steps for name in step.inputs)
+    uses = Counter(name for step in steps for name in step.reads)
     gates = {s.outputs[0]: s.inputs[0] for s in steps if s.operator == "Sigmoid" and uses[s.outputs[0]] == 1}
     result = []
     for step in steps:
@@ -174,10 +305,10 @@ def _with_silu(steps: list[Step]) -> list[Step]:
     return result
 
 
-def _in_place(steps: list[Step], outputs: Sequence[str]) -> list[Step]:
+def _in_place(steps: list[Step], outputs: Collection[str]) -> list[Step]:
     """Steps whose activations are marked to be written over what nothing else reads."""
     made_by = {name: step.operator for step in steps for name in step.outputs}
-    uses = Counter([name for step in steps for name in step.inputs] + list(outputs))
+    uses = Counter([name for step in steps for name in step.reads] + list(outputs))
     return [
         replace(step, attributes={**step.attributes, "is_in_place": True})
         if step.operator in IN_PLACE and uses[step.inputs[0]] == 1 and made_by.get(step.inputs[0]) in OWNERS
@@ -186,20 +317,22 @@ def _in_place(steps: list[Step], outputs: Sequence[str]) -> list[Step]:
     ]
 
 
-def _without_unused(steps: list[Step], outputs: Sequence[str]) -> list[Step]:
+def _without_unused(steps: list[Step], outputs: Collection[str]) -> list[Step]:
     """The steps that an output follows from."""
     needed, kept = set(outputs), []
     for step in reversed(steps):
         if needed.intersection(step.outputs):
-            needed.update(step.inputs)
+            needed.update(step.reads)
             kept.append(step)
     return kept[::-1]
 
 
-def _joined(steps: list[Step], numbers: dict[str, Any], weights: dict[str, torch.Tensor]) -> list[Step]:
+def _joined(
+    steps: list[Step], outputs: Collection[str], numbers: dict[str, Any], weights: dict[str, torch.Tensor]
+) -> list[Step]:
     """Steps with linear layers and attention in one again."""
     made_by = {name: step for step in steps for name in step.outputs}
-    uses = Counter(name for step in steps for name in step.inputs)
+    uses = Counter([*(name for step in steps for name in step.reads), *outputs])
     bound = {name: step for step in steps for name in step.inputs if uses[name] == 1}
     single = {*numbers, *(name for name, weight in weights.items() if weight.numel() == 1)}
     taken: set[int] = set()

@@ -24,6 +24,7 @@ from charz.schema.errors import is_interrupt
 from ..graph import Powers
 from . import autocast, missing
 from .attention import as_products
+from .loops import unrolled
 from .processor import Processor
 from .recurrent import whole_layers
 from .references import References
@@ -203,6 +204,7 @@ def _export(request: Request, axes: Axes, references: References) -> ExportedPro
             whole_layers(),
             autocast.on_processor(),
             as_products(),
+            unrolled(),
         ):
             warnings.simplefilter("ignore")  # attributes a model caches in forward, deprecations in its code
             try:

@@ -14,9 +14,6 @@ from charz.schema.errors import CharzError
 
 from .refusal import source_of
 
-LOOPS = ("while_loop", "scan", "associative_scan", "map", "map_impl")
-"""Higher-order calls that run a block again and again."""
-
 
 def first_line(error: BaseException) -> str:
     """First telling line of an error, at most 200 characters."""
@@ -48,13 +45,13 @@ def traced_block(node: Node, arguments: Sequence[Any]) -> tuple[GraphModule, lis
     """The block a higher-order call runs (under `no_grad`, autocast, a checkpoint, a nested region), and its operands;
     of the two of `torch.cond` the one with more work.
 
-    Raises CharzError for a loop as an operator of its own, whose steps are not in the graph.
+    Raises CharzError for `while_loop`, which runs until a value says so; `trace.loops` takes the others apart.
     """
     if is_conditional(node):
         _, yes, no, operands = arguments
         return max((yes, no), key=_work), list(operands)
     position = next((i for i, a in enumerate(arguments) if isinstance(a, GraphModule)), None)
-    if position is None or str(node.target) in LOOPS:
+    if position is None or node.target is torch.ops.higher_order.while_loop:
         raise CharzError(
             "a loop that is one operator cannot be followed",
             ":".join(str(part) for part in source_of(node) or ("?",)),

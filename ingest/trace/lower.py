@@ -35,6 +35,7 @@ PRECISIONS = {
     torch.float64: "fp64", torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16",
     torch.float8_e4m3fn: "fp8_e4m3", torch.float8_e5m2: "fp8_e5m2",
     torch.int64: "int64", torch.int32: "int32", torch.int16: "int16", torch.int8: "int8", torch.uint8: "uint8",
+    torch.int4: "int4", torch.uint4: "uint4",
     torch.bool: "bool", torch.complex64: "complex64", torch.complex128: "complex128",
 }  # fmt: skip
 

@@ -34,6 +34,7 @@ _ARITHMETIC: dict[str, Any] = {
     "Equal": python.eq, "Greater": python.gt, "GreaterOrEqual": python.ge, "Less": python.lt, "LessOrEqual": python.le,
     "And": python.and_, "Or": python.or_, "Not": python.not_, "Min": min, "Max": max, "Abs": abs,
     "Floor": math.floor, "Ceil": math.ceil, "Sqrt": lambda x: x**0.5, "Pow": python.pow,
+    "Reciprocal": lambda x: 1.0 / x,
     "Where": lambda condition, yes, no: yes if condition else no,
 }  # fmt: skip
 

@@ -145,7 +145,7 @@ def layer_norm(step: Step, source: Tensor, scale: Tensor, shift: Tensor | None =
     return functional.layer_norm(source, source.shape[axis:], scale, shift, step.get("epsilon", 1e-5))
 
 
-@operator("RMSNormalization", "SimplifiedLayerNormalization")
+@operator("RMSNormalization", "SimplifiedLayerNormalization", "com.microsoft.SimplifiedLayerNormalization")
 def rms_norm(step: Step, source: Tensor, scale: Tensor) -> Tensor:
     """Over the axes from one on, by the root of the mean square."""
     axis = step.get("axis", -1) % source.dim()

@@ -12,7 +12,8 @@ from .registry import HOST, TENSOR, Step, as_floats, number, numbers, operator, 
 
 TYPES = {
     1: torch.float32, 2: torch.uint8, 3: torch.int8, 5: torch.int16, 6: torch.int32, 7: torch.int64, 9: torch.bool,
-    10: torch.float16, 11: torch.float64, 16: torch.bfloat16,
+    10: torch.float16, 11: torch.float64, 16: torch.bfloat16, 17: torch.float8_e4m3fn, 19: torch.float8_e5m2,
+    21: torch.uint4, 22: torch.int4,
 }  # fmt: skip
 """PyTorch's types by the numbers of `onnx.TensorProto`."""
 
@@ -184,6 +185,13 @@ def scatter_points(_: Step, source: Tensor, index: Any, values: Tensor) -> Tenso
 def scatter(step: Step, source: Tensor, index: Tensor, values: Tensor) -> Tensor:
     """Values written over the elements that indices along one axis name."""
     return torch.scatter(source, step.get("axis", 0), index, values)
+
+
+@operator("TensorScatter")
+def kept(step: Step, past: Tensor, update: Tensor, _places: Any = None) -> Tensor:
+    """What is new written into a cache, from some position on."""
+    axis = step.get("axis", -2)
+    return torch.slice_scatter(past, update, axis, 0, update.shape[axis])
 
 
 @operator("Expand")

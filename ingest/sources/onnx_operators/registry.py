@@ -29,6 +29,32 @@ class Step:
         """An attribute."""
         return self.attributes.get(name, default)
 
+    @property
+    def blocks(self) -> dict[str, Block]:
+        """Attributes that are graphs of their own."""
+        return {name: value for name, value in self.attributes.items() if isinstance(value, Block)}
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Values that it reads, those that its blocks take from around them included."""
+        return (*self.inputs, *(name for block in self.blocks.values() for name in block.reads))
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A graph within a node: what a loop runs again and again, or a branch."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Values that it takes from around it."""
+        made = {*self.inputs, *(name for step in self.steps for name in step.outputs)}
+        read = [*(name for step in self.steps for name in step.reads), *self.outputs]
+        return tuple(name for name in dict.fromkeys(read) if name not in made)
+
 
 Function = Callable[..., Any]
 
