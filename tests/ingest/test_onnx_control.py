@@ -119,6 +119,17 @@ def test_a_scan_along_another_axis_and_from_the_end(tmp_path: Path) -> None:
     assert steps.tolist() == [[-10, -10, -9, -7, -4], [-35, -30, -24, -17, -9], [-60, -50, -39, -27, -14]]
 
 
+def test_a_scan_over_numbers_that_a_file_holds(tmp_path: Path) -> None:
+    """2 and 3 added, one after the other; the numbers themselves are no operators."""
+    one = (FLOAT, [4])
+    nodes = [node("Cast", ["v"], ["f"], to=FLOAT), node("Add", ["c", "f"], ["d"])]
+    body = graph(nodes, {"c": one, "v": (INT64, [])}, {"d": one})
+    scan = node("Scan", ["x", "xs"], ["y"], num_scan_inputs=1, body=body)
+    request = saved(tmp_path / "net.onnx", graph([scan], {"x": one}, {"y": one}, {"xs": [2, 3]}))
+    assert [o.aten_operator for o in pipeline.to_graph(request)[0].operators] == ["aten.add.Tensor"] * 2
+    assert request.module(x=torch.ones(4))[0].tolist() == [6.0] * 4
+
+
 def counted(until: str, stop: int | None, condition: str = "") -> Any:
     """A loop that doubles what it carries and says of each step what it carried, until its condition says no."""
     nodes = [

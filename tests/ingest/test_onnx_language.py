@@ -13,7 +13,7 @@ import torch
 from charz.ingest import pipeline
 from charz.ingest.graph import Graph, evaluate
 from charz.ingest.rows import total
-from charz.ingest.sources import build
+from charz.ingest.sources import build, live
 from charz.ingest.sources.onnx_operators import TENSOR, Step
 from charz.ingest.sources.spec import parse
 from charz.schema.errors import CharzError
@@ -300,6 +300,41 @@ def test_a_decoder_of_the_model_builder(tmp_path: Path) -> None:
     (looked_up,) = (o for o in graph.operators if o.operator_class == "embedding")
     moved = {graph.tensors[t].precision: evaluate(looked_up.accesses[t], 1, 10) for t in looked_up.accesses}
     assert moved == {"uint4": 10 * 64, "fp32": 10 * 2}  # ten tokens: their rows, and the scales of these
+    assert evaluate(looked_up.steps[0].quantities["flops"], 1, 10) == 10 * 64 * 2
+
+
+class Layer(torch.nn.Module):
+    """Normalization, and attention whose queries share keys."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.q, self.kv = torch.nn.RMSNorm(32), torch.nn.Linear(32, 32), torch.nn.Linear(32, 32)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Samples, tokens and width."""
+        batch, length, _ = x.shape
+        x = self.norm(x)
+        query = self.q(x).view(batch, length, 4, 8).transpose(1, 2)
+        key, value = self.kv(x).view(batch, length, 2, 2, 8).permute(2, 0, 3, 1, 4).unbind(0)
+        attention = torch.nn.functional.scaled_dot_product_attention
+        return attention(query, key, value, is_causal=True, enable_gqa=True).transpose(1, 2).reshape(batch, length, 32)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_exported_layer_is_the_layer(tmp_path: Path) -> None:
+    """As the exporter of PyTorch writes it since opset 23: attention and normalization in one operator each."""
+    pytest.importorskip("onnxscript")
+    module, path = Layer().eval(), tmp_path / "net.onnx"
+    shapes = ({0: torch.export.Dim("batch", min=2, max=64), 1: torch.export.Dim("length", min=2, max=64)},)
+    for parameter in module.parameters():
+        torch.nn.init.normal_(parameter)  # equal ones would be held once
+    given = (torch.randn(2, 5, 32),)
+    torch.onnx.export(module, given, path, dynamo=True, dynamic_shapes=shapes, verbose=False, opset_version=23)
+    assert {"Attention", "RMSNormalization"} <= {n.op_type for n in onnx.load(path).graph.node}
+    made, known = pipeline.to_graph(build(parse(str(path))))[0], pipeline.to_graph(live.request(module, "B,S,32"))[0]
+    assert moving(made) == moving(known)
+    for quantity in ("macs", "flops"):
+        assert total(made, quantity) == total(known, quantity)
 
 
 def test_what_is_new_is_written_into_a_cache(tmp_path: Path) -> None:
