@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import shutil
 import sys
-from collections.abc import Callable, Generator
+import zlib
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    import duckdb
 
 # The same examples each time, on machines of any speed; tests marked slow draw others.
 settings.register_profile("same", derandomize=True, deadline=None)
@@ -98,35 +103,105 @@ PARTS = (
     "tpu_v1", "gaudi3", "groq_lpu_v1", "epyc_9654", "a100_pcie_40",
 )  # fmt: skip
 """Parts of most families, siblings among them: what a change of a file works out anew goes with their number."""
+WITH_FEW_PARTS = ("answers", "cli", "ingest", "schema", "session")
+"""Folders whose tests make new files of these parts alone; a module or a test that asks for others says so (`whole_catalog`)."""
+
+
+@contextlib.contextmanager
+def cache(folder: Path) -> Iterator[None]:
+    """charz and the processes that it starts keep what they can make again in this folder, new files among it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder))
+        yield
 
 
 @pytest.fixture(scope="session")
-def few_parts(once: Once) -> Path:
-    """A database without models, of some parts of the catalog; tests only read it, or copy it first."""
-    return once("few_parts.duckdb", _few_parts)
+def users_cache() -> Path:
+    """The cache that charz uses outside of tests, where a new file has every part."""
+    from charz.session import template
+
+    return template.folder().parent
 
 
-def _few_parts(path: Path) -> None:
+@pytest.fixture(scope="session")
+def small_cache(once: Once, users_cache: Path) -> Path:
+    """A cache in which a new file has some parts of the catalog, as if its user had removed the others."""
+    from charz.session import template
+
+    folder = users_cache / f"charz-tests-{zlib.crc32(repr(PARTS).encode()):08x}"
+
+    def make(_: Path) -> None:
+        with cache(folder):
+            assert template.ready(_of_some_parts), f"cannot write in {folder}"
+
+    once("small_cache", make)
+    return folder
+
+
+def _of_some_parts(connection: duckdb.DuckDBPyConnection) -> None:
+    from charz.hardware_catalog import loader, sync
     from charz.schema import database
-    from charz.session import Session
-    from charz.sql import maintain
+    from charz.session import workspace
 
-    with Session(path) as session, session.changing() as connection, maintain.bulk(connection):
-        for row_type in database.TABLES:
-            if "hardware" in row_type.model_fields:
-                connection.execute(f"DELETE FROM {row_type.TABLE} WHERE hardware NOT IN {PARTS}")
+    catalog = loader.load()
+    for row_type, rows in catalog.rows.items():
+        kept = [row for row in rows if getattr(row, "hardware", PARTS[0]) in PARTS]
+        database.insert(connection, row_type, loader.columns_of(row_type, kept))
+    sync.remember(connection, catalog)
+    workspace._complete(connection)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _few_parts_in_new_files(request: pytest.FixtureRequest) -> Iterator[None]:
+    """In folders whose tests ask for no other parts."""
+    folder = request.path.relative_to(Path(__file__).parent).parts[0]
+    if folder in WITH_FEW_PARTS and not request.node.get_closest_marker("whole_catalog"):
+        with cache(request.getfixturevalue("small_cache")):
+            yield
+    else:
+        yield
+
+
+@pytest.fixture
+def whole_catalog(users_cache: Path) -> Iterator[None]:
+    """New files have every part of the catalog in this test; a module says it with the marker of this name."""
+    with cache(users_cache):
+        yield
 
 
 @pytest.fixture(scope="session")
-def file(once: Once, few_parts: Path) -> Path:
+def few_parts(once: Once, small_cache: Path) -> Path:
+    """A database without models, of some parts of the catalog; tests only read it, or copy it first."""
+    from charz.session import template
+
+    def make(path: Path) -> None:
+        with cache(small_cache):
+            shutil.copy(template.ready(_of_some_parts), path)  # type: ignore[arg-type]  # it is there
+        path.chmod(0o600)
+
+    return once("few_parts.duckdb", make)
+
+
+@pytest.fixture(scope="session")
+def file(once: Once, few_parts: Path, small_cache: Path) -> Path:
     """A database of some parts with three generated models, of which one is said to decode; tests only read it."""
-    return once("small.duckdb", lambda path: _three_models(shutil.copy(few_parts, path)))
+
+    def make(path: Path) -> None:
+        with cache(small_cache):
+            _three_models(shutil.copy(few_parts, path))
+
+    return once("small.duckdb", make)
 
 
 @pytest.fixture(scope="session")
-def every_part(once: Once) -> Path:
+def every_part(once: Once, users_cache: Path) -> Path:
     """The same with every part of the catalog."""
-    return once("every_part.duckdb", _three_models)
+
+    def make(path: Path) -> None:
+        with cache(users_cache):
+            _three_models(path)
+
+    return once("every_part.duckdb", make)
 
 
 def _three_models(path: Path) -> None:
@@ -144,11 +219,12 @@ def _three_models(path: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def resnet18(once: Once) -> Path:
+def resnet18(once: Once, small_cache: Path) -> Path:
     """A database that `charz ingest resnet18` made; tests only read it."""
     from charz.cli import dispatch
 
     def make(path: Path) -> None:
-        assert dispatch.run(["ingest", "resnet18", "--db", str(path)]) == 0
+        with cache(small_cache):
+            assert dispatch.run(["ingest", "resnet18", "--db", str(path)]) == 0
 
     return once("resnet18.duckdb", make)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import math
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from charz.cli import dispatch
 
 Charz = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
 def charz(tmp_path: Path) -> Charz:
-    """Run `charz` in an empty folder."""
+    """Run `charz` in an empty folder, within this process: `test_process` holds what a process of its own adds."""
 
     def call(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
         return run(*arguments, **{"cwd": tmp_path, **options})  # type: ignore[arg-type]
@@ -25,9 +29,31 @@ def charz(tmp_path: Path) -> Charz:
 
 
 def run(*arguments: str, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    environment = {k: v for k, v in os.environ.items() if k != "CHARZ_DB"} | (env or {})
-    command = [sys.executable, "-c", "from charz.cli import main; main()", *arguments]
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=600)
+    streams = {name: io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for name in ("stdin", "stdout", "stderr")}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(cwd)
+        for name, stream in streams.items():
+            patch.setattr(sys, name, stream)
+        with environment(env or {}):
+            try:
+                code: object = dispatch.run(list(arguments))
+            except SystemExit as ended:
+                code = ended.code
+    said = [streams[name].buffer.getvalue().decode() for name in ("stdout", "stderr") if not streams[name].flush()]
+    return subprocess.CompletedProcess(arguments, int(code or 0), *said)  # type: ignore[call-overload]
+
+
+@contextlib.contextmanager
+def environment(added: dict[str, str]) -> Iterator[None]:
+    """This process's environment without a database, with what is added; what the block changes of it is undone."""
+    before = dict(os.environ)
+    os.environ.pop("CHARZ_DB", None)
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def assert_one_line_error(done: subprocess.CompletedProcess[str], *parts: str) -> None:
