@@ -103,7 +103,7 @@ PARTS = (
     "tpu_v1", "gaudi3", "groq_lpu_v1", "epyc_9654", "a100_pcie_40",
 )  # fmt: skip
 """Parts of most families, siblings among them: what a change of a file works out anew goes with their number."""
-WITH_FEW_PARTS = ("answers", "cli", "ingest", "schema", "session")
+WITH_FEW_PARTS = ("answers", "cli", "ingest", "metamorphic", "schema", "session")
 """Folders whose tests make new files of these parts alone; a module or a test that asks for others says so (`whole_catalog`)."""
 
 

@@ -8,8 +8,8 @@ import pytest
 
 import charz
 
-from .networks import Net, Renamed, Wrapped
 from .questions import ask, difference
+from .written import Net, Renamed, Wrapped
 
 
 @pytest.mark.parametrize("train", [False, True], ids=["forward", "trained"])

@@ -74,8 +74,8 @@ def test_one_device_is_what_a_split_of_one_is(db: Session) -> None:
 
 
 @pytest.fixture(scope="module")
-def grown(twelve_parts: Path) -> Iterator[Session]:
-    with charz.open(twelve_parts) as db:
+def grown(networks: Path) -> Iterator[Session]:
+    with charz.open(networks) as db:
         yield db
 
 

@@ -63,12 +63,12 @@ DEFAULT = list(_drawn_by_default())
 
 
 @pytest.mark.parametrize(("command", "axis"), DEFAULT, ids=[f"{c}-{a}" for c, a in DEFAULT])
-def test_asked_together_and_alone(twelve_parts: Path, command: Command, axis: str) -> None:
+def test_asked_together_and_alone(networks: Path, command: Command, axis: str) -> None:
     @settings(max_examples=1, phases=UNSHRUNK)
     @given(drawn=questions_of(command, axis))
     def check(drawn: tuple[Command, list[Any], Any]) -> None:
         asked, values, value = drawn
-        check_together(twelve_parts, asked, axis, values, value)
+        check_together(networks, asked, axis, values, value)
 
     check()
 
@@ -77,10 +77,10 @@ def test_asked_together_and_alone(twelve_parts: Path, command: Command, axis: st
 @settings(max_examples=LONG, derandomize=False, phases=UNSHRUNK)
 @given(drawn=st.sampled_from(PAIRS).flatmap(lambda pair: st.tuples(st.just(pair[1]), questions_of(*pair))))
 def test_asked_together_and_alone_for_long(
-    twelve_parts: Path, drawn: tuple[str, tuple[Command, list[Any], Any]]
+    networks: Path, drawn: tuple[str, tuple[Command, list[Any], Any]]
 ) -> None:
     axis, (command, values, value) = drawn
-    check_together(twelve_parts, command, axis, values, value)
+    check_together(networks, command, axis, values, value)
 
 
 def test_every_axis_is_drawn_twice() -> None:
@@ -91,9 +91,9 @@ def test_every_axis_is_drawn_twice() -> None:
 
 
 @pytest.mark.parametrize(("method", "named"), SINGLE, ids=lambda v: v if isinstance(v, str) else "")
-def test_asked_again_in_one_session(twelve_parts: Path, method: str, named: dict[str, Any]) -> None:
+def test_asked_again_in_one_session(networks: Path, method: str, named: dict[str, Any]) -> None:
     """The second time, after another question, the answer is the first one's."""
-    with charz.open(twelve_parts) as db:
+    with charz.open(networks) as db:
         first = ask(db, method, **named)
         ask(db, "compare", models="net,language", on=named["on"], batch="1,2")
         second = ask(db, method, **named)
@@ -102,15 +102,15 @@ def test_asked_again_in_one_session(twelve_parts: Path, method: str, named: dict
 
 
 @pytest.mark.parametrize("parts", ["i7_13700k,rtx4090", "tpu_v4,kpu_t64"])
-def test_a_trained_model_takes_its_own_backend(twelve_parts: Path, parts: str) -> None:
+def test_a_trained_model_takes_its_own_backend(networks: Path, parts: str) -> None:
     """A model that runs on OpenVINO by itself does so next to a trained one, which runs eager."""
     models = ("net", "net_trained,train", "language")
-    with charz.open(twelve_parts) as db:
+    with charz.open(networks) as db:
         # A model's name may hold a comma, so names are given one by one.
         together = ask(db, "compare", models=list(models), on=parts, batch=2)
     assert together is not None
     for model in models:
-        with charz.open(twelve_parts) as db:
+        with charz.open(networks) as db:
             alone = ask(db, "compare", models=[model], on=parts, batch=2)
         assert not difference(of_value(together, "models", model), alone), model
 
@@ -134,19 +134,19 @@ def test_order_changes_no_row(db: Session, values: tuple[str, ...]) -> None:
     ],
     ids=lambda v: v if isinstance(v, str) else "",
 )
-def test_live_and_at_hand(twelve_parts: Path, method: str, named: dict[str, Any]) -> None:
-    with charz.open(twelve_parts) as at_hand, charz.open(twelve_parts, is_live=True) as live:
+def test_live_and_at_hand(networks: Path, method: str, named: dict[str, Any]) -> None:
+    with charz.open(networks) as at_hand, charz.open(networks, is_live=True) as live:
         one, other = ask(at_hand, method, **named), ask(live, method, **named)
     assert one is not None
     assert not difference(one, other)
 
 
 @pytest.mark.parametrize("part", ["rtx4090", "kpu_t256"])
-def test_session_and_plain_sql(twelve_parts: Path, part: str) -> None:
+def test_session_and_plain_sql(networks: Path, part: str) -> None:
     """A client that knows nothing of charz reads the number that the session prints."""
     import duckdb
 
-    with charz.open(twelve_parts) as db:
+    with charz.open(networks) as db:
         (row,) = db.compare("net", on=part, batch=1).rows(named=True)
     numbers = ("latency_s", "energy_per_sample_j", "peak_memory_byte")
     query = f"""
@@ -154,7 +154,7 @@ def test_session_and_plain_sql(twelve_parts: Path, part: str) -> None:
         WHERE model = 'net' AND hardware = ? AND backend = ? AND precision = ? AND batch = 1 AND sequence = ?
     """
     keys = [part, row["backend"], row["precision"], row["sequence"]]
-    with duckdb.connect(str(twelve_parts), read_only=True) as client:
+    with duckdb.connect(str(networks), read_only=True) as client:
         for schema in ("", "answer."):
             found = client.execute(query.format(schema), keys).fetchall()
             assert found[:1] == [pytest.approx([row[name] for name in numbers])]

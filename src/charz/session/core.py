@@ -550,24 +550,31 @@ class Core:
         found: dict[tuple[str, ...], list[Triple]] = {}
         refused: list[tuple[tuple[str, ...], CharzError]] = []
         for names in groups:
-            untrained = self._untrained(names)
             try:
-                asked = self._trained(question, untrained)
-                precisions = asked.precisions or (*self._stored(names, asked), *asked.preferred)
-                targets = self._targets(parts, asked, precisions, untrained)
-                self._check_engines({backend for _, backend, _ in targets}, runs)
-                self._say_left_out(parts, asked, precisions, targets, untrained)
-                found[names] = self._linked(targets, asked)
+                with self._recorded() as said:
+                    found[names] = self._taken_alike(names, parts, question, runs)
             except CharzError as error:
-                if len(groups) == 1:
-                    raise
                 refused.append((names, error))
+            about = f"{', '.join(names)}: " if len(groups) > 1 else ""
+            self._say([(is_left_out, about + text) for is_left_out, text in said])
         if not found:
             raise refused[0][1]
         if refused:
             told = "; ".join(f"{', '.join(names)} ({error.what}: {error.where})" for names, error in refused)
             self.messages.warn(f"left out: {told}")
         return found
+
+    def _taken_alike(
+        self, models: Sequence[str], parts: Sequence[str], question: Question, runs: Sequence[Mapping[str, Any]]
+    ) -> list[Triple]:
+        """What models run on that take the same; what of the question does not run is said, or raised where nothing does."""
+        untrained = self._untrained(models)
+        question = self._trained(question, untrained)
+        precisions = question.precisions or (*self._stored(models, question), *question.preferred)
+        targets = self._targets(parts, question, precisions, untrained)
+        self._check_engines({backend for _, backend, _ in targets}, runs)
+        self._say_left_out(parts, question, precisions, targets, untrained)
+        return self._linked(targets, question)
 
     def _alike(self, models: Sequence[str], question: Question) -> list[tuple[str, ...]]:
         """The models of a question, those together that take the same backends and precisions when each is asked alone."""
