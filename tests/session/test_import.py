@@ -14,18 +14,17 @@ def test_what_a_file_says_is_taken_and_what_is_not_is_named(file: Path, tmp_path
     """Three rows of a model that is there: one whose conditions are a scenario, one of another batch, one of another model."""
     path = tmp_path / "mine.csv"
     path.write_text(
-        "net,device,batch,precision,backend,ms,rig\nsmall,t4,1,fp16,eager,2.0,a\nsmall,t4,12345,fp16,eager,2.0,a\nnone,t4,1,fp16,eager,2.0,a\n"
+        "net,device,batch,precision,backend,ms,rig\nsmall,t4,1,amp-fp16,eager,2.0,a\nsmall,t4,12345,amp-fp16,eager,2.0,a\nnone,t4,1,amp-fp16,eager,2.0,a\n"
     )
     warned: list[str] = []
     shutil.copy(file, tmp_path / "mine.duckdb")
     with Session(tmp_path / "mine.duckdb", messages=Messages(warn=warned.append)) as db:
-        db.scenario.add(batch=1, precision="fp16", backend="eager")
         db.measurements.import_(path, map=["model=net", "hardware_name=device", "latency_s=ms*1e-3"])
         rows = db.sql("SELECT batch, precision, backend FROM measurement ORDER BY measurement_id").rows()
         scored = db.sql("SELECT DISTINCT measured_s, model, batch, precision FROM prediction_error").rows()
         unscored = db.sql("SELECT reason FROM unscored_measurement ORDER BY ALL")["reason"].to_list()
-    assert rows == [(1, "fp16", "eager"), (12345, "fp16", "eager"), (1, "fp16", "eager")]
-    assert scored == [(pytest.approx(2e-3), "small", 1, "fp16")]
+    assert rows == [(1, "amp-fp16", "eager"), (12345, "amp-fp16", "eager"), (1, "amp-fp16", "eager")]
+    assert scored == [(pytest.approx(2e-3), "small", 1, "amp-fp16")]
     assert unscored == ["model not ingested", "no such scenario"]
     said = "\n".join(warned)
     assert "mine.csv: columns left out: rig" in said

@@ -16,12 +16,8 @@ from ..saving import saving
 Kernels = Any
 """A `networkx.DiGraph` of kernels by number."""
 
-_NODES = """
-SELECT t.*, k.stage
-FROM kernel_time AS t
-JOIN kernel AS k ON k.model = t.model AND k.backend = t.backend AND k.kernel_id = t.fused_kernel_id
-ORDER BY position
-"""
+_KERNELS = "SELECT * FROM kernel_time ORDER BY position"
+_STAGES = "SELECT kernel_id, stage FROM kernel WHERE model = ? AND backend = ?"
 
 _SHOWN = (
     "kernel", "operator", "module", "kernel_class", "stage", "latency_s", "energy_j", "flops", "moved_byte", "bottleneck",
@@ -64,9 +60,11 @@ class Graph(Core):
         names = ("model", "hardware", "backend", "precision", "batch")
         graph: Kernels = networkx.DiGraph()
         graph.graph |= {name: keys[name] for name in names}
-        rows = scoped.records(_NODES)
+        rows = scoped.records(_KERNELS)
         places = {row["kernel_id"]: row["position"] for row in rows}
+        stages = dict(scoped.execute(_STAGES, [keys["model"], keys["backend"]]).fetchall())
         for row in rows:
+            row["stage"] = stages[row["fused_kernel_id"]]
             graph.add_node(row["kernel_id"], **{name: row[name] for name in _SHOWN})
         query = "SELECT producer_kernel_id, consumer_kernel_id FROM kernel_edge WHERE model = ? AND backend = ?"
         graph.add_edges_from(scoped.execute(query, [keys["model"], keys["backend"]]).fetchall())
