@@ -15,6 +15,9 @@ Polynomial = dict[Powers, float]
 BACKWARD = "charz.backward."
 """Prefix of a backward operator's `aten_operator`."""
 
+GRADIENT = "gradient"
+"""Role of the gradient of a trained weight."""
+
 
 def evaluate(polynomial: Polynomial, batch: float, sequence: float = 1, context: float | None = None) -> float:
     """Value of a polynomial; context defaults to the sequence length (prefill)."""
@@ -47,6 +50,8 @@ class GraphTensor:
     is_size_bound: bool = False
     context_limit: int | None = None
     """Most tokens of the context that its size counts: those of a sliding window."""
+    is_trained: bool = False
+    """Whether it is a weight that a step of training changes: floating, and one that requires a gradient."""
     held_operator_id: int | None = None
     """Last operator during which the model's Python code holds the storage, None where that was not seen."""
 
@@ -96,15 +101,20 @@ class GraphOperator:
     draw_fractions: dict[int, float] = field(default_factory=dict)
     """Share of a tensor that each of many independent draws moves, by tensor id: `accesses` counts what two of them
     have in common twice."""
+    stops_gradient: bool = False
+    """Whether its results have no gradient, as in a region without gradients."""
+    checkpoint: int | None = None
+    """First operator of the checkpoint that it lies in, whose region the backward pass runs again; None in none."""
+    is_checkpoint_whole: bool = False
+    """Whether all of that region runs again, also what comes after the last result that the backward pass needs."""
+    is_backward: bool = False
+    """Whether it is part of the backward pass."""
+    is_repeated: bool = False
+    """Whether it is a forward operator that the backward pass runs again."""
     forward: int | None = None
-    """Operator whose backward it is."""
+    """Operator whose backward, or whose repetition, it is."""
     targets: list[int] = field(default_factory=list)
     """Of a backward operator the tensors whose gradients it writes, in that order; of gradients that are added up theirs."""
-
-    @property
-    def is_backward(self) -> bool:
-        """Whether it is part of the backward pass."""
-        return self.aten_operator.startswith(BACKWARD)
 
 
 @dataclass(slots=True)
@@ -136,6 +146,8 @@ class Graph:
     """Why there are none, where the graph could not be followed; see `schema.workload.Model`."""
     notes: list[str] = field(default_factory=list)
     """What was counted in place of something that depends on data."""
+    not_honoured: list[str] = field(default_factory=list)
+    """What the model's code says of its backward pass that the one which is added does not follow."""
     planned_format: str = "nchw"
     """Memory format that inductor plans for its images; see `planned`."""
     traced: dict[str, int] = field(default_factory=dict)

@@ -69,6 +69,8 @@ def ingest_request(request: Request, rules: Rules, train: bool = False) -> Inges
         add_backward(graph, rules.classes)
     columns = workload(graph)
     model = {**describe(request, graph, traced), "is_training": train, "request_hash": None}
+    if train:
+        model["not_honoured"] = "; ".join(graph.not_honoured) or None
     model["content_hash"] = content_hash(columns, model)
     columns.update(compile_graph(graph, rules, with_servers=model["has_context"]))
     model["rules_fingerprint"] = rules.fingerprint
@@ -78,7 +80,8 @@ def ingest_request(request: Request, rules: Rules, train: bool = False) -> Inges
 
 
 def remark(request: Request, made: Ingested, is_guess: bool = False) -> str:
-    """What the user did not say of the inputs: what was guessed, which sizes were chosen and which tensors left out."""
+    """What the user did not say of the inputs, that is what was guessed, which sizes were chosen and which tensors left out; and
+    what the model says that is not followed."""
     said = [f"takes {made.model['input_signature']}"] if is_guess else []
     if is_guess and not made.model["is_batch_symbolic"]:
         said.append(f"the batch is {made.model['default_batch']} alone ({made.model['specialized_reason']})")
@@ -86,7 +89,10 @@ def remark(request: Request, made: Ingested, is_guess: bool = False) -> str:
         said.append(f"chosen: {', '.join(request.chosen)}")
     if request.left_out:
         said.append(f"left out: {', '.join(request.left_out)}")
-    return "; ".join([*said, "--input NAME=DIMS:TYPE gives it another"]) if said else ""
+    said = ["; ".join([*said, "--input NAME=DIMS:TYPE gives it another"])] if said else []
+    if made.model["not_honoured"]:
+        said.append(f"not honoured: {made.model['not_honoured']}")
+    return "; ".join(said)
 
 
 def to_graph(request: Request) -> tuple[Graph, Traced]:
@@ -147,6 +153,7 @@ def describe(request: Request, graph: Graph, traced: Traced) -> dict[str, Any]:
         "specialized_reason": "; ".join(filter(None, [traced.reason, *graph.notes])) or None,
         "default_batch": 1 if traced.is_batch_symbolic else request.default_batch,
         "default_sequence": request.default_sequence,
+        "not_honoured": None,
         "parameter_count": sum(p.numel() for p in request.module.parameters()),
         "published_macs": request.published_macs,
         "stored_policy": request.stored_policy,

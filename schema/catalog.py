@@ -635,6 +635,8 @@ class OperatorClass(Row):
     """True where the backward needs neither operands nor results of the forward."""
     takes_bias: bool
     """True where the operands are the first two reads and a third is the bias, whose gradient is a sum."""
+    saves_other: bool
+    """True of products of which the gradient of one operand needs the other alone."""
     is_single_algorithm: bool
     """True where all operators of the class share one algorithm: no efficiencies by ATen operator."""
     varies_by_format: bool

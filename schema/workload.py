@@ -40,12 +40,14 @@ class Model(Row):
     """True when the graph holds backward operators."""
     specialized_reason: str | None
     """Why a size had to be fixed to a number; null when nothing was."""
+    not_honoured: str | None
+    """What the model's code says of its backward pass that `charz ingest --train` does not follow; null where there is nothing."""
     default_batch: int
     """Batch used when the model is not batch-symbolic (then the only one that is valid), else 1."""
     default_sequence: int
     """Sequence length used when a scenario gives none; 1 for a model without a sequence axis."""
     parameter_count: int
-    """Elements of all trainable parameters, shared ones once."""
+    """Elements of all parameters, shared ones once."""
     published_macs: float | None
     """Multiply-accumulates its publisher states for batch 1; null when none is stated."""
     stored_policy: str | None
@@ -119,6 +121,10 @@ class Operator(ModelRow):
     """True when it overwrites its first input."""
     is_size_bound: bool
     """True when a data-dependent size was replaced by an upper bound."""
+    is_backward: bool
+    """True in the backward pass."""
+    is_repeated: bool
+    """True of an operator of the forward pass that the backward pass runs again, as the model's own checkpoints say."""
     source_file: str | None
     """File of the model's code that called it, the innermost that is no part of PyTorch; of a package as it is
     imported (`torchvision/models/resnet.py`). Null where the program arrived without its source."""
@@ -232,8 +238,8 @@ class Tensor(ModelRow):
     producer_operator_id: int | None
     """Operator that makes it; null for an input or a weight."""
     role: str
-    """`input`, `weight`, `buffer`, `constant`, `kv_cache` (keys, values and states that stay between tokens) or
-    `activation`."""
+    """`input`, `weight`, `buffer`, `constant`, `kv_cache` (keys, values and states that stay between tokens), `gradient` (of a
+    trained weight) or `activation`."""
     is_output: bool
     """True when the model returns it."""
     precision: str
@@ -244,6 +250,8 @@ class Tensor(ModelRow):
     """True when its first dimension is the batch alone and others follow: `[B, ...`."""
     storage_tensor_id: int
     """Tensor whose memory it shares: itself unless it is a view or was written in place."""
+    is_trained: bool
+    """True of a weight that a step of training changes: its `requires_grad` is set."""
     is_size_bound: bool
     """True when a data-dependent size was replaced by an upper bound."""
 

@@ -158,6 +158,7 @@ def tables(
             "model", "operator_id", "operator_class", operator=pl.format("{}_{}", "operator_class", "operator_id"),
             aten_operator=pl.lit("bare"), module_id=pl.lit(0), stage=pl.lit(0), rule=pl.lit("bare"),
             is_view=pl.lit(False), is_inplace=pl.lit(False), is_size_bound=pl.lit(False),
+            is_backward=pl.lit(False), is_repeated=pl.lit(False),
         ),
         OperatorStep: steps.select("model", "operator_id", "step", "step_class"),
         Term: _terms(steps),
@@ -225,6 +226,7 @@ def _tensors(operators: pl.DataFrame, precision: str) -> pl.DataFrame:
             producer_operator_id=pl.col("operator_id") if direction == "write" else pl.lit(None, pl.Int64),
             role=pl.lit(role), is_output=pl.lit(direction == "write"), precision=pl.lit(precision),
             shape=pl.format("[{}]", elements), is_batch_first=pl.lit(False), is_size_bound=pl.lit(False),
+            is_trained=pl.lit(False),
             border_role=pl.lit(border_role), direction=pl.lit(direction),
             coefficient=pl.col(elements).cast(pl.Float64),
         )

@@ -4,7 +4,9 @@ A compiled backend frees a buffer after its last reader, and never allocates wha
 kernel. Eager PyTorch frees a tensor when Python drops the last reference: the arguments of a module
 call are held by the call itself until it returns, whatever its frame reassigns meanwhile, and a
 local variable holds its value until it is bound anew or its function returns. Tracing saw when that
-was; where it did not, the arguments of module calls alone are held longer than they are read. Weights,
+was; where it did not, the arguments of module calls alone are held longer than they are read. The
+engine that runs a backward pass is not Python: it frees what it has read. Gradients of weights are held
+throughout, as they are where steps add them up, over micro batches or in buckets of replicas. Weights,
 buffers and constants are resident and have no lifetime here; neither has a key-value cache, whose
 keys and values of this run are held as the activations they are.
 """
@@ -14,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ..graph import Graph, GraphOperator
+from ..graph import GRADIENT, Graph, GraphOperator
 from .rules import EAGER
 
 if TYPE_CHECKING:
@@ -56,7 +58,7 @@ def lifetimes(graph: Graph, partition: Partition, constants: Container[int] = ()
                     hold(tensor_id, kernel, kernel)
     escaping = {storage_of[tensor.tensor_id] for tensor in graph.tensors if tensor.is_output}
     for tensor in graph.tensors:
-        if tensor.role == "input":
+        if tensor.role == "input" or (tensor.role == GRADIENT and storage_of[tensor.tensor_id] in held):
             hold(tensor.tensor_id, BEFORE_RUN, end)
         elif tensor.is_output and storage_of[tensor.tensor_id] in held:
             hold(tensor.tensor_id, end, end)
@@ -103,7 +105,7 @@ def _held_arguments(graph: Graph) -> Iterable[tuple[int, int]]:
     chains = _module_chains(graph)
     starts, ends = _call_extents([chains[operator.module_id] for operator in graph.operators])
     for operator in graph.operators:
-        if operator.is_backward:
+        if operator.is_backward and not operator.is_repeated:
             continue
         i = operator.operator_id
         for tensor_id in operator.reads:

@@ -17,7 +17,7 @@ from charz.schema.row import Row
 if TYPE_CHECKING:
     import duckdb
 
-COMPILER_VERSION = 7
+COMPILER_VERSION = 8
 """Raised when the compiler itself gives other rows for the same rules; part of the fingerprint."""
 
 EAGER = "eager"
@@ -38,7 +38,7 @@ _COLUMNS: dict[type[Row], tuple[str, ...]] = {
     FusionRule: ("backend", "producer_class", "consumer_class", "condition"),
     OperatorClass: (
         "operator_class", "is_matrix", "is_convolution", "is_foldable", "allocates_result", "is_widening",
-        "is_normalizing", "saves_nothing", "takes_bias",
+        "is_normalizing", "saves_nothing", "takes_bias", "saves_other",
     ),
     Precision: ("precision", "bits", "kind"),
     PrecisionPolicy: (
@@ -68,6 +68,7 @@ class Classes(NamedTuple):
     normalizing: frozenset[str]
     saving_nothing: frozenset[str]
     taking_bias: frozenset[str]
+    saving_other: frozenset[str]
 
 
 @dataclass(slots=True)

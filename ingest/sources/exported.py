@@ -36,7 +36,7 @@ def _parameters(program: torch.export.ExportedProgram) -> torch.nn.Module:
     """A module that holds the program's parameters, each once."""
     held = torch.nn.Module()
     for i, parameter in enumerate(program.parameters()):
-        held.register_parameter(f"parameter_{i}", torch.nn.Parameter(parameter, requires_grad=False))
+        held.register_parameter(f"parameter_{i}", torch.nn.Parameter(parameter, requires_grad=parameter.requires_grad))
     return held
 
 

@@ -78,7 +78,7 @@ class OnnxModule(nn.Module):
             if name in used:
                 self._held[name] = key = f"weight_{i}"
                 if weight.is_floating_point() or name in packed:
-                    self.register_parameter(key, nn.Parameter(weight, requires_grad=False))
+                    self.register_parameter(key, nn.Parameter(weight, requires_grad=weight.is_floating_point()))
                 else:
                     self.register_buffer(key, weight)
         _check(self._steps)

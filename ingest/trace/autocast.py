@@ -44,8 +44,8 @@ def with_casts(program: ExportedProgram) -> ExportedProgram:
     return made
 
 
-PLACE = ("nn_module_stack", "stack_trace")
-"""What the tracer notes of where an operator was called."""
+PLACE = ("nn_module_stack", "stack_trace", "custom")
+"""What the tracer notes of where an operator was called, and what covers it."""
 
 
 def _calls(program: ExportedProgram) -> list[torch.fx.Node]:

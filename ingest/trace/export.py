@@ -22,7 +22,7 @@ from torch.utils._pytree import tree_map_only
 from charz.schema.errors import is_interrupt
 
 from ..graph import Powers
-from . import autocast, missing
+from . import autocast, missing, regions
 from .attention import as_products
 from .loops import unrolled
 from .processor import Processor
@@ -287,9 +287,10 @@ def _anew(request: Request) -> Request:
 
 
 def _call_export(request: Request, dynamic: Any) -> ExportedProgram:
-    program = torch.export.export(
-        request.module, request.arguments, request.keywords, dynamic_shapes=dynamic, strict=False
-    )
+    with regions.marked(request.module.training):
+        program = torch.export.export(
+            request.module, request.arguments, request.keywords, dynamic_shapes=dynamic, strict=False
+        )
     if any(_is_batched(n.meta.get("val")) for n in program.graph.nodes):  # vmap: one sample stands for many
         return program.run_decompositions({})
     if autocast.is_within(program):

@@ -6,10 +6,11 @@ What aliases what is read off the storages of the traced values, so that `reshap
 
 from __future__ import annotations
 
+import contextlib
 import operator as python_operator
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +28,7 @@ from .layout import ALIASES_IN_INFERENCE, COPYING_VIEWS, VIEW, Layouts, layouts
 from .planned import planned_format
 from .references import References
 from .refusal import source_of
+from .regions import CHECKPOINTS, DETACHING, FUNCTIONS, GRADIENTS, Checkpoint, checkpoint_of, has_gradient, not_honoured
 from .repeat import repeat
 from .scratch import add_scratch
 from .symbolic import NotPolynomialError, Size, Symbols, polynomial, size_product, text
@@ -93,6 +95,12 @@ class Lowering:
     shapes: dict[tuple[Any, ...], tuple[tuple[Size, ...], Size, str]] = field(default_factory=dict)
     kept: list[Any] = field(default_factory=list)
     """Values held so that storage addresses stay unique while lowering."""
+    has_gradient: bool = True
+    """Whether the traced block at hand runs with gradients."""
+    block_checkpoint: Checkpoint | None = None
+    """Checkpoint whose traced block is at hand; those of blocks have numbers below zero."""
+    checkpoints: dict[int, int] = field(default_factory=dict)
+    """First operator of each checkpoint, by its number."""
 
 
 def lower(
@@ -148,7 +156,10 @@ def _add_placeholders(state: Lowering, program: torch.export.ExportedProgram) ->
             state.values[node] = shared[id(original)]
             continue
         role = "kv_cache" if node.name.startswith(STATE_INPUT) else roles.get(spec.kind, "input")
-        state.values[node] = _add_tensor(state, value, name, None, role)
+        made = state.values[node] = _add_tensor(state, value, name, None, role)
+        if role == "weight":
+            is_real = value.is_floating_point() or value.is_complex()
+            state.graph.tensors[made.tensor_id].is_trained = is_real and original is not None and original.requires_grad
         if original is not None:
             shared[id(original)] = state.values[node]
 
@@ -236,13 +247,36 @@ def _inline(state: Lowering, node: Node) -> None:
     operands = [state.values.get(a, a) if isinstance(a, Node) else a for a in operands]
     placeholders = [n for n in block.graph.nodes if n.op == "placeholder"]
     state.values.update(zip(placeholders, operands, strict=True))
-    _add_nodes(state, block)
+    with _covered(state, node):
+        _add_nodes(state, block)
     result = next(n for n in block.graph.nodes if n.op == "output").args[0]
     state.values[node] = (
         [state.values[r] if isinstance(r, Node) else r for r in result]
         if isinstance(result, (list, tuple))
         else state.values[result]
     )
+
+
+@contextlib.contextmanager
+def _covered(state: Lowering, node: Node) -> Iterator[None]:
+    """Within it, operators are those of a block that runs without gradients, with them, or again in the backward pass."""
+    kind = str(node.target)
+    before = state.has_gradient, state.block_checkpoint
+    if kind == GRADIENTS:
+        state.has_gradient = bool(node.args[0])
+    elif kind in CHECKPOINTS:
+        state.block_checkpoint = state.block_checkpoint or Checkpoint(-1 - len(state.checkpoints), False)
+    elif kind == FUNCTIONS:
+        _add_once(state.graph.not_honoured, "the backward of a function, for which that of its forward's operators is counted")
+    try:
+        yield
+    finally:
+        state.has_gradient, state.block_checkpoint = before
+
+
+def _add_once(known: list[str], said: str) -> None:
+    if said not in known:
+        known.append(said)
 
 
 def _add_operator(state: Lowering, node: Node, target: Any, name: str) -> None:
@@ -272,6 +306,7 @@ def _add_operator(state: Lowering, node: Node, target: Any, name: str) -> None:
     op = GraphOperator(operator_id, _kind(node), name, "view", module_id, "views.alias", [], [])
     op.source_file, op.source_line = source_of(node) or (None, None)
     op.attention = attention_of(node)
+    _mark_covered(state, op, node)
     op.reads = [v.tensor_id for v in inputs]
     op.writes = [v.tensor_id for v in call.outputs]
     op.is_view = is_view
@@ -290,6 +325,17 @@ def _add_operator(state: Lowering, node: Node, target: Any, name: str) -> None:
     graph.operators.append(op)
     state.operators[node] = operator_id
     state.values[node] = outputs if isinstance(results, (list, tuple)) else outputs[0]
+
+
+def _mark_covered(state: Lowering, op: GraphOperator, node: Node) -> None:
+    """Say of an operator whether it passes gradients on and runs again, and of the model what of that is not followed."""
+    op.stops_gradient = not (state.has_gradient and has_gradient(node)) or op.aten_operator in DETACHING
+    region = checkpoint_of(node) or state.block_checkpoint
+    if region is not None:
+        op.checkpoint = state.checkpoints.setdefault(region.number, op.operator_id)
+        op.is_checkpoint_whole = region.is_whole
+    for said in not_honoured(node):
+        _add_once(state.graph.not_honoured, said)
 
 
 def _kind(node: Node) -> str:

@@ -249,6 +249,7 @@ class _Repeated:
             steps=[self._step(step, tensors) for step in operator.steps],
             accesses={tensors(t): moved for t, moved in operator.accesses.items()},
             draw_fractions={tensors(t): share for t, share in operator.draw_fractions.items()},
+            checkpoint=None if operator.checkpoint is None else operators(operator.checkpoint),
         )
 
     def _step(self, step: Step, tensors: Refer) -> Step:

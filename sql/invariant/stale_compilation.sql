@@ -17,7 +17,7 @@ WITH rule_line AS (
         || '|' || CAST(is_convolution AS VARCHAR) || '|' || CAST(is_foldable AS VARCHAR)
         || '|' || CAST(allocates_result AS VARCHAR) || '|' || CAST(is_widening AS VARCHAR)
         || '|' || CAST(is_normalizing AS VARCHAR) || '|' || CAST(saves_nothing AS VARCHAR)
-        || '|' || CAST(takes_bias AS VARCHAR) AS line
+        || '|' || CAST(takes_bias AS VARCHAR) || '|' || CAST(saves_other AS VARCHAR) AS line
     FROM operator_class
     UNION ALL
     SELECT 'precision|' || precision || '|' || CAST(bits AS VARCHAR) || '|' || kind

@@ -58,14 +58,14 @@ class Lowered:
 @pytest.fixture
 def lowered() -> Callable[..., Lowered]:
     """`lowered(module_or_function, tensor, ...)`: the graph, its batch (dimension 0) symbolic unless
-    `symbolic=False`."""
+    `symbolic=False`, in inference unless `training=True`."""
 
-    def lower(model: Any, *tensors: torch.Tensor, symbolic: bool = True) -> Lowered:
+    def lower(model: Any, *tensors: torch.Tensor, symbolic: bool = True, training: bool = False) -> Lowered:
         module = model if isinstance(model, torch.nn.Module) else _Function(model)
         tensors = tuple(t.to("meta") for t in tensors)
         names = ("x", "y", "z", "w") if isinstance(module, _Function) else tuple(_names(module))
         axes = {name: {0: BATCH} for name, _ in zip(names, tensors, strict=False)} if symbolic else {}
-        graph, traced = to_graph(Request("test", "test", module.eval().to("meta"), tensors, axes=axes))
+        graph, traced = to_graph(Request("test", "test", module.train(training).to("meta"), tensors, axes=axes))
         assert not symbolic or traced.is_batch_symbolic, traced.reason
         assert all(o.rule is not None for o in graph.operators), [
             o.aten_operator for o in graph.operators if o.rule is None
