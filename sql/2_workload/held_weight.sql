@@ -2,12 +2,15 @@
 -- Grain: model, scenario_id, kernel_id
 CREATE VIEW held_weight AS
 WITH read_weights AS (
-    SELECT r.model, r.backend, r.precision, k.kernel_id, k.tensor_id, p.bits
+    -- A view of a weight is trained where the weight is.
+    SELECT r.model, r.backend, r.precision, k.kernel_id, k.tensor_id, p.bits, s.is_trained
     FROM (SELECT DISTINCT model, backend, precision FROM run) AS r
     INNER JOIN kernel_tensor AS k
         ON k.model = r.model AND k.backend = r.backend AND k.role = 'weight' AND k.direction = 'read'
     INNER JOIN tensor_precision AS t ON t.model = r.model AND t.policy = r.precision AND t.tensor_id = k.tensor_id
     INNER JOIN precision AS p ON p.precision = t.precision
+    INNER JOIN tensor AS w ON w.model = k.model AND w.tensor_id = k.tensor_id
+    INNER JOIN tensor AS s ON s.model = w.model AND s.tensor_id = w.storage_tensor_id
 )
 
 SELECT
@@ -15,7 +18,9 @@ SELECT
     r.scenario_id,
     w.kernel_id,
     -- Their size. [byte]
-    SUM(z.elements * w.bits / 8e0) AS held_byte
+    SUM(z.elements * w.bits / 8e0) AS held_byte,
+    -- Part of them that a step of training changes. [byte]
+    SUM(CASE WHEN w.is_trained THEN z.elements * w.bits / 8e0 ELSE 0e0 END) AS trained_byte
 FROM run AS r
 INNER JOIN read_weights AS w ON w.model = r.model AND w.backend = r.backend AND w.precision = r.precision
 INNER JOIN tensor_size AS z

@@ -18,6 +18,17 @@ WITH kernel_sums AS (
         SUM(CASE WHEN NOT is_backward AND place = 'block' AND is_split THEN weight_byte ELSE 0e0 END) AS block_split_weight_byte,
         SUM(CASE WHEN NOT is_backward AND place = 'block' AND is_expert AND split IN ('column', 'row') THEN weight_byte ELSE 0e0 END)
             AS expert_weight_byte,
+        SUM(CASE WHEN NOT is_backward AND place = 'first' THEN trained_weight_byte ELSE 0e0 END) AS first_trained_byte,
+        SUM(CASE WHEN NOT is_backward AND place = 'last' THEN trained_weight_byte ELSE 0e0 END) AS last_trained_byte,
+        SUM(CASE WHEN NOT is_backward AND place = 'block' THEN trained_weight_byte ELSE 0e0 END) AS block_trained_byte,
+        SUM(CASE WHEN NOT is_backward AND place <> 'block' AND is_split THEN trained_weight_byte ELSE 0e0 END) AS end_split_trained_byte,
+        SUM(CASE WHEN NOT is_backward AND place = 'block' AND is_split THEN trained_weight_byte ELSE 0e0 END) AS block_split_trained_byte,
+        SUM(
+            CASE
+                WHEN NOT is_backward AND place = 'block' AND is_expert AND split IN ('column', 'row') THEN trained_weight_byte
+                ELSE 0e0
+            END
+        ) AS expert_trained_byte,
         SUM(CASE WHEN place = 'block' AND NOT is_backward THEN all_reduce_byte ELSE 0e0 END) AS forward_reduce_byte,
         SUM(CASE WHEN place = 'block' AND is_backward THEN all_reduce_byte ELSE 0e0 END) AS backward_reduce_byte,
         SUM(CASE WHEN place = 'block' AND NOT is_backward AND all_reduce_byte > 0e0 THEN 1 ELSE 0 END) AS forward_reduce_count,
@@ -60,6 +71,20 @@ SELECT
     s.block_split_weight_byte,
     -- Part of the weights of layers that products of experts hold. [byte]
     s.expert_weight_byte,
+    -- Part of `first_weight_byte` that a step of training changes. [byte]
+    s.first_trained_byte,
+    -- That of `last_weight_byte`. [byte]
+    s.last_trained_byte,
+    -- That of `block_weight_byte`. [byte]
+    s.block_trained_byte,
+    -- That of `tied_weight_byte`. [byte]
+    GREATEST(0e0, s.first_trained_byte + s.last_trained_byte + s.block_trained_byte - w.trained_weight_byte) AS tied_trained_byte,
+    -- That of `end_split_weight_byte`. [byte]
+    s.end_split_trained_byte,
+    -- That of `block_split_weight_byte`. [byte]
+    s.block_split_trained_byte,
+    -- That of `expert_weight_byte`. [byte]
+    s.expert_trained_byte,
     -- Bytes that all-reduces of the layers' forward pass add up. [byte]
     s.forward_reduce_byte,
     -- Those of the backward pass. [byte]

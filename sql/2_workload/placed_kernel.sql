@@ -1,5 +1,5 @@
 -- Kernels of a run by where they stand and by what several devices make of them (`split_kernel`).
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, place, is_backward, split, is_expert, is_core
+-- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, place, is_backward, is_repeated, split, is_expert, is_core
 CREATE VIEW placed_kernel AS
 SELECT
     k.model,
@@ -11,6 +11,7 @@ SELECT
     k.shape_id,
     s.place,
     s.is_backward,
+    s.is_repeated,
     s.split,
     s.is_split,
     s.is_expert,
@@ -32,5 +33,5 @@ INNER JOIN shape AS h
     ON h.model = k.model AND h.backend = k.backend AND h.precision = k.precision AND h.batch = k.batch
     AND h.sequence = k.sequence AND h.scenario_id = k.scenario_id AND h.shape_id = k.shape_id
 GROUP BY
-    k.model, k.backend, k.precision, k.batch, k.sequence, k.scenario_id, k.shape_id, s.place, s.is_backward, s.is_split,
-    s.is_expert, s.split, h.kernel_class
+    k.model, k.backend, k.precision, k.batch, k.sequence, k.scenario_id, k.shape_id, s.place, s.is_backward, s.is_repeated,
+    s.is_split, s.is_expert, s.split, h.kernel_class

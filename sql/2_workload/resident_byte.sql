@@ -27,7 +27,7 @@ WITH split_tensors AS (
 ),
 
 resident_tensors AS (
-    SELECT r.model, r.precision, t.tensor_id, t.role, p.bits, c.pieces
+    SELECT r.model, r.precision, t.tensor_id, t.role, p.bits, t.is_trained, c.pieces
     FROM (SELECT DISTINCT model, precision FROM run) AS r
     INNER JOIN tensor AS t
         ON t.model = r.model
@@ -41,11 +41,15 @@ resident_tensors AS (
 SELECT
     r.model,
     r.scenario_id,
-    -- Trainable parameters. [byte]
+    -- Parameters. [byte]
     SUM(CASE WHEN t.role = 'weight' THEN z.elements * t.bits / 8e0 ELSE 0e0 END) AS weight_byte,
     -- What a device has of them in tensor parallel. [byte]
     SUM(CASE WHEN t.role = 'weight' THEN COALESCE(d.device_share, 1e0) * z.elements * t.bits / 8e0 ELSE 0e0 END)
         AS device_weight_byte,
+    -- Part of them that a step of training changes. [byte]
+    SUM(CASE WHEN t.is_trained THEN z.elements * t.bits / 8e0 ELSE 0e0 END) AS trained_weight_byte,
+    -- Those parameters.
+    SUM(CASE WHEN t.is_trained THEN z.elements ELSE 0e0 END) AS trained_parameter_count,
     -- Buffers and constants. [byte]
     SUM(CASE WHEN t.role IN ('buffer', 'constant') THEN z.elements * t.bits / 8e0 ELSE 0e0 END) AS buffer_byte,
     -- Inputs of the model, which do not stay: what comes to the device before a run. [byte]

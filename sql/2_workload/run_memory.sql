@@ -10,6 +10,13 @@ WITH activation_peaks AS (
         allocated_byte,
         ROW_NUMBER() OVER (PARTITION BY model, scenario_id ORDER BY allocated_byte DESC, kernel_id) AS peak_rank
     FROM memory_step
+),
+
+gradient_sums AS (
+    SELECT s.model, s.scenario_id, SUM(s.held_byte) AS gradient_byte
+    FROM storage_byte AS s
+    INNER JOIN tensor AS t ON t.model = s.model AND t.tensor_id = s.tensor_id AND t.role = 'gradient'
+    GROUP BY s.model, s.scenario_id
 )
 
 SELECT
@@ -31,14 +38,16 @@ SELECT
     r.cache_host_fraction * s.device_cache_byte AS host_cache_byte,
     -- Inputs that come from the host's memory in the run. [byte]
     r.input_host_fraction * s.input_byte AS host_input_byte,
-    -- Most bytes of activations, inputs and converted copies held at once; on a backend that serves, in a step with a whole chunk of
-    -- tokens. [byte]
-    COALESCE(a.live_byte, 0e0) AS activation_byte,
-    -- What the allocator's blocks add to them at that moment. [byte]
+    -- Gradients of the weights that are trained, held throughout. [byte]
+    COALESCE(g.gradient_byte, 0e0) AS gradient_byte,
+    -- Most bytes of activations, of their gradients, of inputs and converted copies held at once; on a backend that serves, in a
+    -- step with a whole chunk of tokens. [byte]
+    COALESCE(a.live_byte - COALESCE(g.gradient_byte, 0e0), 0e0) AS activation_byte,
+    -- What the allocator's blocks add to these and to the gradients at that moment. [byte]
     COALESCE(a.allocated_byte - a.live_byte, 0e0) AS rounding_byte,
-    -- Scratch memory of the backend: its share of the activations. [byte]
+    -- Scratch memory of the backend: its share of activations and gradients. [byte]
     COALESCE(b.workspace_fraction * a.allocated_byte, 0e0) AS workspace_byte,
-    -- Weights, buffers, cache, activations and scratch memory that a device holds; null where a number that it rests on cannot be
+    -- Weights, buffers, cache, gradients, activations and scratch memory that a device holds; null where a number that it rests on cannot be
     -- (`condition_fault`). [byte]
     CASE
         WHEN r.fault IS NULL AND r.memory_fault IS NULL
@@ -55,5 +64,6 @@ SELECT
 FROM run AS r
 INNER JOIN backend AS b ON b.backend = r.backend
 INNER JOIN resident_byte AS s ON s.model = r.model AND s.scenario_id = r.scenario_id
+LEFT JOIN gradient_sums AS g ON g.model = r.model AND g.scenario_id = r.scenario_id
 LEFT JOIN activation_peaks AS a ON a.model = r.model AND a.scenario_id = r.scenario_id AND a.peak_rank = 1
 

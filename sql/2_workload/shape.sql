@@ -61,8 +61,8 @@ SELECT
     m.host_weight_byte * s.chunk_count + m.host_cache_byte AS host_byte,
     -- Inputs that do. [byte]
     m.host_input_byte,
-    -- Most bytes of the run's activations held at once. [byte]
-    m.activation_byte AS run_activation_byte,
+    -- Most bytes of the run's gradients and activations held at once. [byte]
+    m.gradient_byte + m.activation_byte AS run_activation_byte,
     -- Chunks of prompts that it is done for one after the other.
     s.chunk_count,
     s.launch_s,

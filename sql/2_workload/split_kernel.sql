@@ -54,9 +54,10 @@ placed_kernels AS (
         k.anchor_operator_id,
         k.position,
         NULLIF(REGEXP_EXTRACT(CONCAT(k.module, '.'), '^((.*?\.)?[0-9]+)\.', 1), '') AS block,
-        o.aten_operator LIKE 'charz.backward.%' AS is_backward,
+        o.is_backward,
+        o.is_repeated,
         MIN(CASE WHEN block IS NOT NULL THEN k.position END) OVER (
-            PARTITION BY k.model, k.scenario_id, o.aten_operator LIKE 'charz.backward.%'
+            PARTITION BY k.model, k.scenario_id, o.is_backward
         ) AS block_position
     FROM run_kernel AS k
     INNER JOIN operator AS o ON o.model = k.model AND o.operator_id = k.anchor_operator_id
@@ -78,8 +79,8 @@ SELECT
         WHEN (k.position < COALESCE(k.block_position, k.position + 1)) = k.is_backward THEN 'last'
         ELSE 'first'
     END AS place,
-    -- True in the backward pass.
     k.is_backward,
+    k.is_repeated,
     COALESCE(s.split, 'whole') AS split,
     -- True when tensor parallel splits it.
     COALESCE(s.split <> 'whole', FALSE) AS is_split,
@@ -98,6 +99,8 @@ SELECT
     COALESCE(b.all_to_all_byte, 0e0) AS all_to_all_byte,
     -- Weights it needs in memory, however many of them it reads. [byte]
     COALESCE(h.held_byte, 0e0) AS weight_byte,
+    -- Part of them that a step of training changes. [byte]
+    COALESCE(h.trained_byte, 0e0) AS trained_weight_byte,
     -- Bytes that cross a cut of the run after it (`cut_byte`); null after a kernel that the backend inserts. [byte]
     c.crossing_byte
 FROM placed_kernels AS k

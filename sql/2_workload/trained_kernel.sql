@@ -1,5 +1,5 @@
 -- Kernels of training runs by where they stand and by what several devices make of them.
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, place, is_backward, split, is_expert, is_core
+-- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, place, is_backward, is_repeated, split, is_expert, is_core
 CREATE TABLE trained_kernel AS
 SELECT
     k.model,
@@ -11,6 +11,7 @@ SELECT
     k.shape_id,
     k.place,
     k.is_backward,
+    k.is_repeated,
     k.split,
     k.is_split,
     k.is_expert,

@@ -6,14 +6,19 @@ WITH work_sums AS (
     SELECT
         k.model,
         k.scenario_id,
-        SUM(CASE WHEN k.place = 'block' THEN k.kernel_count * h.macs ELSE 0e0 END) AS block_macs,
-        SUM(CASE WHEN k.place <> 'block' THEN k.kernel_count * h.macs ELSE 0e0 END) AS end_macs,
-        SUM(CASE WHEN k.is_core THEN k.kernel_count * h.macs ELSE 0e0 END) AS core_macs
+        SUM(CASE WHEN NOT k.is_backward AND k.place = 'block' THEN k.kernel_count * h.macs ELSE 0e0 END) AS block_macs,
+        SUM(CASE WHEN NOT k.is_backward AND k.place <> 'block' THEN k.kernel_count * h.macs ELSE 0e0 END) AS end_macs,
+        SUM(CASE WHEN NOT k.is_backward AND k.is_core THEN k.kernel_count * h.macs ELSE 0e0 END) AS core_macs,
+        SUM(CASE WHEN k.is_backward AND NOT k.is_repeated AND k.place = 'block' THEN k.kernel_count * h.macs ELSE 0e0 END)
+            AS block_backward_macs,
+        SUM(CASE WHEN k.is_backward AND NOT k.is_repeated AND k.place <> 'block' THEN k.kernel_count * h.macs ELSE 0e0 END)
+            AS end_backward_macs,
+        SUM(CASE WHEN k.is_repeated AND k.place = 'block' THEN k.kernel_count * h.macs ELSE 0e0 END) AS block_repeated_macs,
+        SUM(CASE WHEN k.is_repeated AND k.place <> 'block' THEN k.kernel_count * h.macs ELSE 0e0 END) AS end_repeated_macs
     FROM trained_kernel AS k
     INNER JOIN shape AS h
         ON h.model = k.model AND h.backend = k.backend AND h.precision = k.precision AND h.batch = k.batch
         AND h.sequence = k.sequence AND h.scenario_id = k.scenario_id AND h.shape_id = k.shape_id
-    WHERE NOT k.is_backward
     GROUP BY k.model, k.scenario_id
 )
 
@@ -24,13 +29,24 @@ SELECT
     s.batch,
     s.sequence,
     s.scenario_id,
-    -- Bytes of a weight. [byte]
-    r.weight_byte / NULLIF(m.parameter_count, 0) AS parameter_byte,
+    -- Bytes of a weight that is trained. [byte]
+    COALESCE(r.trained_weight_byte / NULLIF(r.trained_parameter_count, 0e0), r.weight_byte / NULLIF(m.parameter_count, 0))
+        AS parameter_byte,
+    -- True where the model says of some of its weights that they are not trained.
+    r.trained_weight_byte < r.weight_byte AS is_frozen,
     COALESCE(a.split_saved_byte, 0e0) AS split_saved_byte,
     COALESCE(a.whole_saved_byte, 0e0) AS whole_saved_byte,
     COALESCE(a.core_saved_byte, 0e0) AS core_saved_byte,
     COALESCE(a.end_split_saved_byte, 0e0) AS end_split_saved_byte,
     COALESCE(a.end_whole_saved_byte, 0e0) AS end_whole_saved_byte,
+    -- What is held at the peak of the activations beyond all that is kept of the forward pass, gradients of activations above all:
+    -- that of which tensor parallel gives a device some features, less where some of what is kept is gone by then. [byte]
+    COALESCE(p.split_peak_byte, 0e0) - COALESCE(a.split_saved_byte + a.end_split_saved_byte, 0e0) AS split_moment_byte,
+    -- That of which every device has all, likewise. [byte]
+    COALESCE(p.whole_peak_byte, 0e0) - COALESCE(a.whole_saved_byte + a.end_whole_saved_byte, 0e0) AS whole_moment_byte,
+    y.buffer_byte,
+    -- What blocks of the allocator and the backend's scratch memory add, over the activations.
+    COALESCE((y.rounding_byte + y.workspace_byte) / NULLIF(y.activation_byte, 0e0), 0e0) AS scratch_factor,
     -- Keys and values of all layers. [byte]
     COALESCE(NULLIF(v.kv_byte, 0e0), 2e0 * s.hidden_byte * s.block_count) AS kv_byte,
     -- Multiply-accumulates of the layers' forward pass.
@@ -39,10 +55,22 @@ SELECT
     COALESCE(k.end_macs, 0e0) AS end_macs,
     -- Those that selective recomputation repeats.
     COALESCE(k.core_macs, 0e0) AS core_macs,
+    -- Those of the layers' backward pass.
+    COALESCE(k.block_backward_macs, 0e0) AS block_backward_macs,
+    -- Those of the backward pass outside of layers.
+    COALESCE(k.end_backward_macs, 0e0) AS end_backward_macs,
+    -- Those of layers that the model's own checkpoints repeat.
+    COALESCE(k.block_repeated_macs, 0e0) AS block_repeated_macs,
+    -- Those outside of layers that they repeat.
+    COALESCE(k.end_repeated_macs, 0e0) AS end_repeated_macs,
     COALESCE(d.adapter_width, 0e0) AS adapter_width
 FROM layered_run AS s
 INNER JOIN model AS m ON m.model = s.model AND m.is_training
 INNER JOIN resident_byte AS r ON r.model = s.model AND r.scenario_id = s.scenario_id
+INNER JOIN run_memory AS y
+    ON y.model = s.model AND y.backend = s.backend AND y.precision = s.precision AND y.batch = s.batch
+    AND y.sequence = s.sequence AND y.scenario_id = s.scenario_id
+LEFT JOIN peak_byte AS p ON p.model = s.model AND p.scenario_id = s.scenario_id
 LEFT JOIN saved_byte AS a ON a.model = s.model AND a.scenario_id = s.scenario_id
 LEFT JOIN work_sums AS k ON k.model = s.model AND k.scenario_id = s.scenario_id
 LEFT JOIN adapter_weight AS d ON d.model = s.model AND d.scenario_id = s.scenario_id

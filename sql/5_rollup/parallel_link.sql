@@ -107,11 +107,10 @@ SELECT
     m.is_training,
     -- Weights, buffers and constants. [byte]
     e.weight_byte + e.buffer_byte AS model_byte,
-    -- Gradients, as large as the weights. [byte]
-    e.weight_byte AS gradient_byte,
+    e.gradient_byte,
     e.kv_cache_byte,
-    -- Activations at their peak, blocks and workspace included. [byte]
-    e.activation_byte + e.rounding_byte + e.workspace_byte AS activation_byte,
+    -- Gradients and activations at their peak, blocks and workspace included. [byte]
+    e.gradient_byte + e.activation_byte + e.rounding_byte + e.workspace_byte AS activation_byte,
     -- What a device sends in a ring all-reduce, of what is added up (Patarasuk and Yuan 2009).
     2e0 * (s.device_count - 1e0) / NULLIF(s.device_count, 0) AS reduce_share,
     -- What it sends in an all-gather or an all-to-all, of what is collected.

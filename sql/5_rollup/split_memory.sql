@@ -1,6 +1,7 @@
 -- What a device of a split holds in training: weights of its stage, their gradients and the optimizer's states, spread as the stage
 -- of ZeRO says (Rajbhandari et al. 2019), and what is kept of the forward pass of as many micro batches as a pipeline has under
--- way: L (1 + (p - 1) / (p v)) layers in its first stage (Korthikanti et al. 2022).
+-- way: L (1 + (p - 1) / (p v)) layers in its first stage (Korthikanti et al. 2022). To that comes once what the peak of a run's
+-- activations (`run_memory`) holds besides: gradients of activations, and what has not been freed yet.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, split
 CREATE VIEW split_memory AS
 WITH weights AS (
@@ -14,6 +15,9 @@ WITH weights AS (
         w.layer_byte,
         w.own_expert_byte,
         w.end_byte,
+        w.trained_layer_byte,
+        w.trained_expert_byte,
+        w.trained_end_byte,
         d.tensor,
         d.context,
         device_share(r.expert_count, d.expert) AS expert_share,
@@ -51,9 +55,11 @@ WITH weights AS (
 trained_weights AS (
     SELECT
         *,
-        CASE WHEN adapter_rank IS NULL THEN (layer_byte + end_byte) / NULLIF(parameter_byte, 0e0) ELSE adapter_count END
-            AS dense_count,
-        CASE WHEN adapter_rank IS NULL THEN own_expert_byte / NULLIF(parameter_byte, 0e0) ELSE 0e0 END AS expert_count,
+        CASE
+            WHEN adapter_rank IS NULL THEN (trained_layer_byte + trained_end_byte) / NULLIF(parameter_byte, 0e0)
+            ELSE adapter_count
+        END AS dense_count,
+        CASE WHEN adapter_rank IS NULL THEN trained_expert_byte / NULLIF(parameter_byte, 0e0) ELSE 0e0 END AS expert_count,
         (layer_byte * frozen_factor + end_byte + adapter_count * parameter_byte) AS dense_byte,
         own_expert_byte * frozen_factor AS expert_byte,
         replicas * expert_share AS expert_replicas
@@ -82,7 +88,9 @@ held_bytes AS (
             ELSE all_saved_byte
         END + CASE WHEN recompute = 'full' THEN COALESCE(all_saved_byte / NULLIF(layers, 0e0), 0e0) ELSE 0e0 END
         + (end_split_saved_byte / NULLIF(tensor, 0) + end_whole_saved_byte / NULLIF(whole_parts, 0)) / NULLIF(context, 0)
-            AS activation_byte
+        + GREATEST(
+            0e0, (split_moment_byte / NULLIF(tensor, 0) + whole_moment_byte / NULLIF(whole_parts, 0)) / NULLIF(context, 0)
+        ) AS activation_byte
     FROM trained_weights
 )
 
@@ -119,8 +127,11 @@ SELECT
     gradient_byte,
     -- Copies of weights and moments that it holds for the optimizer. [byte]
     optimizer_byte,
-    -- What it keeps of forward passes, and where layers are repeated the results of one. [byte]
+    -- What it keeps of forward passes, where layers are repeated the results of one, and what else the peak holds. [byte]
     activation_byte,
+    -- Buffers, and what blocks of the allocator and the backend's scratch memory add. [byte]
+    buffer_byte + scratch_factor * activation_byte AS scratch_byte,
     -- All of that. [byte]
-    weight_byte + gradient_byte + optimizer_byte + activation_byte AS peak_memory_byte
+    weight_byte + gradient_byte + optimizer_byte + activation_byte + buffer_byte + scratch_factor * activation_byte
+        AS peak_memory_byte
 FROM held_bytes

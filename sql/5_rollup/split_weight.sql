@@ -42,6 +42,46 @@ piece_shares AS (
     GROUP BY model, backend, precision, batch, sequence, scenario_id, split
 ),
 
+weights AS (
+    SELECT
+        model,
+        backend,
+        precision,
+        batch,
+        sequence,
+        scenario_id,
+        expert_count,
+        block_count,
+        FALSE AS is_trained,
+        first_weight_byte AS first_byte,
+        last_weight_byte AS last_byte,
+        block_weight_byte AS block_byte,
+        tied_weight_byte AS tied_byte,
+        end_split_weight_byte AS end_split_byte,
+        block_split_weight_byte AS block_split_byte,
+        expert_weight_byte AS expert_byte
+    FROM layered_run
+    UNION ALL
+    SELECT
+        model,
+        backend,
+        precision,
+        batch,
+        sequence,
+        scenario_id,
+        expert_count,
+        block_count,
+        TRUE AS is_trained,
+        first_trained_byte AS first_byte,
+        last_trained_byte AS last_byte,
+        block_trained_byte AS block_byte,
+        tied_trained_byte AS tied_byte,
+        end_split_trained_byte AS end_split_byte,
+        block_split_trained_byte AS block_split_byte,
+        expert_trained_byte AS expert_byte
+    FROM layered_run
+),
+
 shares AS (
     SELECT
         r.*,
@@ -61,11 +101,26 @@ shares AS (
         COALESCE(p.work_share, 1e0 / NULLIF(d.tensor, 0)) AS work_share,
         COALESCE(p.core_share, 1e0 / NULLIF(d.tensor, 0)) AS core_share,
         COALESCE(p.cache_share, 1e0 / NULLIF(d.tensor, 0)) AS cache_share
-    FROM layered_run AS r
+    FROM weights AS r
     CROSS JOIN device_split AS d
     LEFT JOIN piece_shares AS p
         ON p.model = r.model AND p.backend = r.backend AND p.precision = r.precision AND p.batch = r.batch
         AND p.sequence = r.sequence AND p.scenario_id = r.scenario_id AND p.split = d.split
+),
+
+device_weights AS (
+    SELECT
+        *,
+        layer_factor * stage_share * ((block_split_byte - expert_byte) * block_share + block_byte - block_split_byte)
+            AS layer_byte,
+        layer_factor * stage_share * expert_byte * device_share(expert_count, expert) / NULLIF(tensor, 0) AS own_expert_byte,
+        CASE
+            WHEN pipeline = 1 THEN (end_split_byte - tied_byte) * end_share + first_byte + last_byte - end_split_byte
+            ELSE GREATEST(first_byte, last_byte) * (
+                1e0 - (1e0 - end_share) * COALESCE(end_split_byte / NULLIF(first_byte + last_byte, 0e0), 0e0)
+            )
+        END AS end_byte
+    FROM shares
 )
 
 SELECT
@@ -77,33 +132,30 @@ SELECT
     scenario_id,
     split,
     -- Layers of the model.
-    layers,
+    MAX(layers) AS layers,
     -- Layers over those that the run has.
-    layer_factor,
+    MAX(layer_factor) AS layer_factor,
     -- Share of the layers that the stage with most of them has.
-    stage_share,
+    MAX(stage_share) AS stage_share,
     -- Parts into which what tensor parallel leaves whole is split along the tokens.
-    whole_parts,
+    MAX(whole_parts) AS whole_parts,
     -- Share of the layers' split work that a device of tensor parallel does.
-    work_share,
+    MAX(work_share) AS work_share,
     -- Share of the cores of attentions that it does: some heads of queries.
-    core_share,
+    MAX(core_share) AS core_share,
     -- Share of the layers' keys and values that it has: some heads of keys.
-    cache_share,
+    MAX(cache_share) AS cache_share,
     -- Weights of its stage's layers, but for experts'. [byte]
-    layer_factor * stage_share * (
-        (block_split_weight_byte - expert_weight_byte) * block_share + block_weight_byte - block_split_weight_byte
-    ) AS layer_byte,
+    SUM(CASE WHEN is_trained THEN 0e0 ELSE layer_byte END) AS layer_byte,
     -- Weights of its experts. [byte]
-    layer_factor * stage_share * expert_weight_byte * device_share(expert_count, expert) / NULLIF(tensor, 0) AS own_expert_byte,
+    SUM(CASE WHEN is_trained THEN 0e0 ELSE own_expert_byte END) AS own_expert_byte,
     -- Weights before and behind the layers; in a pipeline those of the stage that has more. [byte]
-    CASE
-        WHEN pipeline = 1
-            THEN (end_split_weight_byte - tied_weight_byte) * end_share
-                + first_weight_byte + last_weight_byte - end_split_weight_byte
-        ELSE GREATEST(first_weight_byte, last_weight_byte) * (
-            1e0 - (1e0 - end_share)
-            * COALESCE(end_split_weight_byte / NULLIF(first_weight_byte + last_weight_byte, 0e0), 0e0)
-        )
-    END AS end_byte
-FROM shares
+    SUM(CASE WHEN is_trained THEN 0e0 ELSE end_byte END) AS end_byte,
+    -- Part of the weights of its stage's layers that a step of training changes. [byte]
+    SUM(CASE WHEN is_trained THEN layer_byte ELSE 0e0 END) AS trained_layer_byte,
+    -- That of its experts. [byte]
+    SUM(CASE WHEN is_trained THEN own_expert_byte ELSE 0e0 END) AS trained_expert_byte,
+    -- That of what stands before and behind the layers. [byte]
+    SUM(CASE WHEN is_trained THEN end_byte ELSE 0e0 END) AS trained_end_byte
+FROM device_weights
+GROUP BY model, backend, precision, batch, sequence, scenario_id, split

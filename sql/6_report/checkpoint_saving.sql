@@ -2,6 +2,7 @@
 -- every result, only those at the borders of about sqrt(n) groups of kernels are kept, and one group at a
 -- time is computed again (Chen et al. 2016, Training Deep Nets with Sublinear Memory Cost). Of a run with a backward pass, only
 -- the forward pass counts: its share of the run's time is that of its multiply-accumulates, and a group's border its last result.
+-- A model with checkpoints of its own has no row.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW checkpoint_saving AS
 WITH kernel_results AS (
@@ -23,7 +24,8 @@ WITH kernel_results AS (
         ON c.model = k.model AND c.backend = k.backend AND c.precision = k.precision AND c.batch = k.batch
         AND c.sequence = k.sequence AND c.scenario_id = k.scenario_id AND c.kernel_id = k.kernel_id
     INNER JOIN model AS m ON m.model = k.model
-    WHERE k.kernel_id = k.fused_kernel_id AND s.output_byte > 0e0 AND NOT c.is_backward
+    LEFT JOIN (SELECT DISTINCT model FROM operator WHERE is_repeated) AS o ON o.model = k.model
+    WHERE o.model IS NULL AND k.kernel_id = k.fused_kernel_id AND s.output_byte > 0e0 AND NOT c.is_backward
 ),
 
 cumulated_results AS (

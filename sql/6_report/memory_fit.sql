@@ -29,19 +29,19 @@ SELECT
     z.capacity_byte,
     -- Parameters, buffers and constants. [byte]
     m.weight_byte + m.buffer_byte AS weight_byte,
-    -- Activations at their peak, blocks and workspace included. [byte]
-    m.activation_byte + m.rounding_byte + m.workspace_byte AS activation_byte,
+    -- Gradients and activations at their peak, blocks and workspace included. [byte]
+    m.gradient_byte + m.activation_byte + m.rounding_byte + m.workspace_byte AS activation_byte,
     m.peak_memory_byte,
     -- True when the weights fit.
     m.weight_byte + m.buffer_byte <= z.capacity_byte AS fits_weight,
     -- True when the activations at their peak fit.
-    m.activation_byte + m.rounding_byte + m.workspace_byte <= z.capacity_byte AS fits_activation,
+    m.gradient_byte + m.activation_byte + m.rounding_byte + m.workspace_byte <= z.capacity_byte AS fits_activation,
     -- True when everything fits.
     m.peak_memory_byte <= z.capacity_byte AS fits_all,
     -- Weights and activations twice: what a run computes with beside what comes next. [byte]
-    2e0 * (m.weight_byte + m.buffer_byte + m.activation_byte) AS double_buffered_byte,
+    2e0 * (m.weight_byte + m.buffer_byte + m.gradient_byte + m.activation_byte) AS double_buffered_byte,
     -- True when that fits, so that the run stays in the level.
-    2e0 * (m.weight_byte + m.buffer_byte + m.activation_byte) <= z.capacity_byte AS fits_double_buffered
+    2e0 * (m.weight_byte + m.buffer_byte + m.gradient_byte + m.activation_byte) <= z.capacity_byte AS fits_double_buffered
 FROM run AS r
 INNER JOIN part_support AS t ON t.backend = r.backend AND t.precision = r.precision
 INNER JOIN run_memory AS m

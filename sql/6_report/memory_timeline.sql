@@ -18,7 +18,7 @@ SELECT
     k.operator,
     k.module,
     m.storage_count,
-    -- Activations, inputs and converted copies held. [byte]
+    -- Gradients, activations, inputs and converted copies held. [byte]
     m.live_byte,
     -- The same in allocator blocks. [byte]
     m.allocated_byte,

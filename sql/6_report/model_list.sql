@@ -10,6 +10,14 @@ WITH operator_counts AS (
     GROUP BY model
 ),
 
+weight_sums AS (
+    SELECT t.model, SUM(z.coefficient) AS trained_parameter_count
+    FROM tensor AS t
+    INNER JOIN tensor_term AS z ON z.model = t.model AND z.tensor_id = t.tensor_id
+    WHERE t.is_trained
+    GROUP BY t.model
+),
+
 work_sums AS (
     SELECT
         t.model,
@@ -28,6 +36,8 @@ SELECT
     m.source,
     m.input_signature,
     m.parameter_count,
+    -- Those of the parameters whose `requires_grad` is set.
+    CAST(COALESCE(p.trained_parameter_count, 0) AS BIGINT) AS trained_parameter_count,
     -- Operators, views not counted.
     CAST(COALESCE(c.operator_count, 0) AS BIGINT) AS operator_count,
     -- Multiply-accumulates; null where no operator has any.
@@ -36,4 +46,5 @@ SELECT
     CAST(COALESCE(c.unsized_count, 0) AS BIGINT) AS unsized_count
 FROM model AS m
 LEFT JOIN operator_counts AS c ON c.model = m.model
+LEFT JOIN weight_sums AS p ON p.model = m.model
 LEFT JOIN work_sums AS w ON w.model = m.model

@@ -16,6 +16,7 @@ SELECT
     m.weight_byte,
     m.buffer_byte,
     m.kv_cache_byte,
+    m.gradient_byte,
     m.activation_byte,
     m.rounding_byte,
     m.workspace_byte,
@@ -38,7 +39,7 @@ SELECT
     m.peak_memory_byte + m.reserve_fraction * h.dram_byte <= h.dram_byte AS fits_device,
     h.cache_byte,
     -- True when the activations at their peak fit the last-level cache.
-    m.activation_byte + m.rounding_byte + m.workspace_byte <= h.cache_byte AS fits_activation_in_cache,
+    m.gradient_byte + m.activation_byte + m.rounding_byte + m.workspace_byte <= h.cache_byte AS fits_activation_in_cache,
     -- True when everything fits the last-level cache.
     m.peak_memory_byte <= h.cache_byte AS fits_cache
 FROM run AS r

@@ -12,6 +12,7 @@ WITH steps AS (
         m.gradient_byte,
         m.optimizer_byte,
         m.activation_byte,
+        m.scratch_byte,
         m.peak_memory_byte,
         h.dram_byte AS device_byte,
         h.is_simulated,
@@ -19,10 +20,16 @@ WITH steps AS (
         f.implausible,
         p.price_usd_per_hour,
         s.batch * d.micro_batches * d.data AS global_batch,
-        2e0 * (CASE WHEN d.adapter_rank IS NULL THEN 2e0 + 1e0 ELSE 2e0 END) * d.micro_batches * d.data
-        * (m.layer_factor * t.block_macs + t.end_macs) AS model_flops,
-        2e0 * d.micro_batches * d.data * m.layer_factor
-        * CASE d.recompute WHEN 'full' THEN t.block_macs WHEN 'selective' THEN t.core_macs ELSE 0e0 END AS repeated_flops,
+        2e0 * d.micro_batches * d.data * CASE
+            WHEN d.adapter_rank IS NOT NULL THEN 2e0 * (m.layer_factor * t.block_macs + t.end_macs)
+            WHEN t.is_frozen THEN m.layer_factor * (t.block_macs + t.block_backward_macs) + t.end_macs + t.end_backward_macs
+            ELSE (2e0 + 1e0) * (m.layer_factor * t.block_macs + t.end_macs)
+        END AS model_flops,
+        2e0 * d.micro_batches * d.data * (
+            m.layer_factor * (
+                CASE d.recompute WHEN 'full' THEN t.block_macs WHEN 'selective' THEN t.core_macs ELSE 0e0 END + t.block_repeated_macs
+            ) + t.end_repeated_macs
+        ) AS repeated_flops,
         s.compute_s + s.recompute_s + s.tensor_s + s.expert_s + s.context_s + s.send_s + s.bubble_s + s.host_s + s.data_s
         + s.optimizer_s AS all_s,
         s.tensor_s + s.expert_s + s.context_s + s.send_s + s.data_s AS links_s
@@ -89,7 +96,8 @@ SELECT
         WHEN s.fits_device
             THEN (s.model_flops + s.repeated_flops) / NULLIF(s.all_s * s.device_count * s.dense_ops_per_s, 0e0)
     END AS hfu_fraction,
-    -- Operations of a step as papers count them: three forward passes, two where weights are frozen.
+    -- Operations of a step as papers count them: three forward passes, two beside adapters, and where the model itself freezes some
+    -- weights those of both its passes.
     s.model_flops,
     -- Operations of a step that are repeated.
     s.repeated_flops,
@@ -97,6 +105,7 @@ SELECT
     s.gradient_byte,
     s.optimizer_byte,
     s.activation_byte,
+    s.scratch_byte,
     s.peak_memory_byte,
     -- Main memory of the part. [byte]
     s.device_byte,

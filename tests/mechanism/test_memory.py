@@ -87,7 +87,8 @@ def test_what_a_plan_holds(evaluate: Callable[..., list[Record]]) -> None:
 
 
 def test_weights_of_a_kernel(check: Callable[..., None]) -> None:
-    """Two weights of ten elements of two bytes; an activation, what it writes and what another kernel reads do not count."""
+    """Two weights of ten elements of two bytes, of which one is trained, and read through a view; an activation, what it writes and
+    what another kernel reads do not count."""
     crossing = [
         {"tensor_id": 0, "direction": "read", "role": "weight"},
         {"tensor_id": 1, "direction": "read", "role": "weight"},
@@ -96,9 +97,15 @@ def test_weights_of_a_kernel(check: Callable[..., None]) -> None:
     ]
     check(
         "held_weight",
-        {"kernel_id": 0, "held_byte": 40.0},
+        {"kernel_id": 0, "held_byte": 40.0, "trained_byte": 20.0},
         run={},
         kernel_tensor=crossing,
+        tensor=[
+            {"tensor_id": 0, "storage_tensor_id": 3, "is_trained": False},
+            {"tensor_id": 1, "storage_tensor_id": 1, "is_trained": False},
+            {"tensor_id": 2, "storage_tensor_id": 2, "is_trained": False},
+            {"tensor_id": 3, "storage_tensor_id": 3, "is_trained": True},
+        ],
         tensor_size=[{"tensor_id": i, "elements": 10.0} for i in range(3)],
         tensor_precision=[{"tensor_id": i, "precision": "fp16"} for i in range(3)],
         precision={"precision": "fp16", "bits": 16},
@@ -192,7 +199,7 @@ def test_a_run_stays_where_it_fits_twice(evaluate: Callable[..., list[Record]]) 
     rows = evaluate(
         "memory_fit",
         run=[{}],
-        run_memory=[{"weight_byte": 128.0, "buffer_byte": 16.0, "activation_byte": 96.0}],
+        run_memory=[{"weight_byte": 128.0, "buffer_byte": 16.0, "gradient_byte": 0.0, "activation_byte": 96.0}],
         part_memory=[
             {"level": "l1", "depth": 1, "scope": "unit", "capacity_byte": 120.0},
             {"level": "l2", "depth": 2, "scope": "chip", "capacity_byte": 479.0},

@@ -111,8 +111,8 @@ def test_sums_over_steps(evaluate: Callable[..., list[Record]]) -> None:
 
 
 def test_shape_counts_its_kernels(check: Callable[..., None]) -> None:
-    """Two kernels of three views, in a run of 7 bytes of weights and buffers and 5 of activations."""
+    """Two kernels of three views, in a run of 7 bytes of weights and buffers and 5 of gradients and activations."""
     kernels = [{"kernel_id": 4, "shape_id": 4, "view_count": 1}, {"kernel_id": 7, "shape_id": 4, "view_count": 2}]
     expected = {"shape_id": 4, "kernel_count": 2, "view_count": 3, "run_weight_byte": 7.0, "run_activation_byte": 5.0}
-    memory = {"weight_byte": 4.0, "buffer_byte": 3.0, "activation_byte": 5.0}
+    memory = {"weight_byte": 4.0, "buffer_byte": 3.0, "gradient_byte": 2.0, "activation_byte": 3.0}
     check("shape", expected, shaped_kernel=kernels, run_memory=memory)

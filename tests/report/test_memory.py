@@ -163,7 +163,7 @@ def test_checkpoints_of_a_training_run(gives: Gives) -> None:
 
 
 def test_memory_fit(gives: Gives) -> None:
-    """70 bytes of weights, 40 of activations, 200 together, twice 100 for what is computed beside what comes next; a memory
+    """70 bytes of weights, 40 of gradients and activations, 200 together, twice 100 for what is computed beside what comes next; a memory
     of 50 in each of four units."""
     columns = ("level", "capacity_byte", "fits_weight", "fits_activation", "fits_all", "fits_double_buffered")
     rows = [
@@ -183,7 +183,7 @@ def test_memory_fit(gives: Gives) -> None:
         run=[{}],
         part_support=[{}],
         run_memory=[
-            {"weight_byte": 60.0, "buffer_byte": 10.0, "activation_byte": 30.0, "rounding_byte": 6.0, "workspace_byte": 4.0,
+            {"weight_byte": 60.0, "buffer_byte": 10.0, "gradient_byte": 10.0, "activation_byte": 20.0, "rounding_byte": 6.0, "workspace_byte": 4.0,
              "peak_memory_byte": 200.0}
         ],
         part=[{"unit_count": 4.0}],

@@ -60,6 +60,7 @@ KERNELS = [
 ]  # fmt: skip
 MEMORY = {
     "weight_byte": 60.0, "buffer_byte": 5.0, "kv_cache_byte": 8.0, "activation_byte": 7.0, "rounding_byte": 2.0, "workspace_byte": 1.0,
+    "gradient_byte": 40.0,
 }  # fmt: skip
 SUMS = {
     "kernels_s": 8.0, "single_s": 9.0, "host_issue_s": 2.5, "all_reduce_byte": 12.0, "all_reduce_count": 2,
@@ -111,7 +112,7 @@ def test_parallel_link(gives: Gives) -> None:
     """Middles at 2, 5 and 7 of 8 s: on two parts 4 s each, on four three groups. A link that joins four joins no more."""
     gives(
         "parallel_link",
-        [SUMS | row for row in GROUPED],
+        [SUMS | {"gradient_byte": 40.0, "activation_byte": 40.0 + 10.0} | row for row in GROUPED],
         by=["device_count"],
         parallel_kernel=KERNELS,
         part_link=[

@@ -172,7 +172,7 @@ def test_model_memory(gives: Gives) -> None:
             {"hardware": "large", "dram_byte": 100.0, "cache_byte": 100.0},
         ],
         run_memory=[
-            {"activation_byte": 30.0, "rounding_byte": 2.0, "workspace_byte": 3.0, "peak_memory_byte": 100.0, "peak_kernel_id": 7}
+            {"gradient_byte": 10.0, "activation_byte": 20.0, "rounding_byte": 2.0, "workspace_byte": 3.0, "peak_memory_byte": 100.0, "peak_kernel_id": 7}
         ],
         library_constant=[
             {"library_constant": "allocator_segment_byte", "value": 64.0},

@@ -27,7 +27,8 @@ OPTIMIZER = {
 RUN: dict[str, Any] = {
     "parameter_byte": 2.0, "split_saved_byte": 96.0, "whole_saved_byte": 32.0, "core_saved_byte": 16.0,
     "end_split_saved_byte": 8.0, "end_whole_saved_byte": 4.0, "kv_byte": 64.0, "block_macs": 100.0, "end_macs": 10.0, "core_macs": 20.0,
-    "adapter_width": 6.0,
+    "adapter_width": 6.0, "is_frozen": False, "split_moment_byte": 16.0, "whole_moment_byte": 8.0, "buffer_byte": 1.0,
+    "scratch_factor": 0.25, "block_backward_macs": 150.0, "end_backward_macs": 5.0, "block_repeated_macs": 0.0, "end_repeated_macs": 0.0,
 }  # fmt: skip
 LAYERED: dict[str, Any] = {
     "block_count": 4, "first_weight_byte": 10.0, "last_weight_byte": 14.0, "block_weight_byte": 80.0,
@@ -37,11 +38,17 @@ LAYERED: dict[str, Any] = {
     "end_gather_count": 1, "forward_exchange_byte": 32.0, "backward_exchange_byte": 32.0, "forward_exchange_count": 8,
     "hidden_byte": 8.0,
 }  # fmt: skip
+LAYERED |= {name.replace("weight", "trained"): byte for name, byte in LAYERED.items() if "weight" in name}
+FROZEN = LAYERED | {
+    "first_trained_byte": 5.0, "last_trained_byte": 7.0, "block_trained_byte": 8.0, "tied_trained_byte": 4.0,
+    "end_split_trained_byte": 6.0, "block_split_trained_byte": 6.0, "expert_trained_byte": 2.0,
+}  # fmt: skip
 WEIGHT = {
     "split": "s", "layers": 8.0, "layer_factor": 2.0, "stage_share": 0.5, "whole_parts": 2,
     "work_share": 0.5, "core_share": 0.5, "cache_share": 0.5,
     # Layers: (72 - 40) / 2 + 8 = 24 and of experts 40 / 4 = 10, twice a half of them; ends 14 less half of its split half.
     "layer_byte": 24.0, "own_expert_byte": 10.0, "end_byte": 10.5,
+    "trained_layer_byte": 24.0, "trained_expert_byte": 10.0, "trained_end_byte": 10.5,
 }  # fmt: skip
 
 MEMORY = {
@@ -49,8 +56,8 @@ MEMORY = {
     "dense_byte": 24.0 + 10.5, "expert_byte": 10.0, "dense_count": 17.25, "expert_count": 5.0, "parameter_byte": 2.0, "unpacked_byte": 0.0,
     "weight_byte": 44.5, "gradient_byte": 4 * 22.25, "optimizer_byte": 12 * (17.25 / 4 + 5 / 2),
     # Inputs of 8 layers, 8 byte each over 4 devices; 2 of 4 micro batches in half of the layers, 1 + 1/4 times; one layer's results of
-    # 8 a share of 2 (48 + 16) / 2; ends (4 + 2) / 2.
-    "activation_byte": 1.25 * 16.0 + 64.0 / 8 + 3.0,
+    # 8 a share of 2 (48 + 16) / 2; ends (4 + 2) / 2; what else the peak holds (16 / 2 + 8 / 2) / 2.
+    "activation_byte": 1.25 * 16.0 + 64.0 / 8 + 3.0 + 6.0, "scratch_byte": 1.0 + 0.25 * 37.0,
 }  # fmt: skip
 LINKS: dict[str, Any] = {
     "split": "s", "interconnect": "nvlink", "device_count": 16, "collective_call_s": 1.0, "tensor_byte_per_s": 10.0,
@@ -113,6 +120,30 @@ def test_a_split_has_whole_heads_and_experts(gives: Gives) -> None:
     )  # fmt: skip
 
 
+def test_what_a_frozen_model_trains(gives: Gives) -> None:
+    """Of layers (6 - 2) / 2 + 8 - 6 twice a half, of experts 2 / 4, of the ends 7 less half of their split half."""
+    trained = {"trained_layer_byte": 4.0, "trained_expert_byte": 0.5, "trained_end_byte": 5.25}
+    gives("split_weight", [WEIGHT | trained], within=["split"], layered_run=[FROZEN], device_split=[SPLIT])
+
+
+def test_nothing_frozen_has_gradients_or_states(gives: Gives) -> None:
+    """Of 2 byte a weight (4 + 5.25) / 2 and 0.5 / 2 are trained; all of them are held."""
+    gives(
+        "split_memory",
+        [
+            MEMORY
+            | {"dense_count": 4.625, "expert_count": 0.25, "gradient_byte": 4 * 4.875, "optimizer_byte": 12 * (4.625 / 4 + 0.25 / 2)}
+        ],
+        within=["split"],
+        trained_run=[RUN],
+        split_weight=[WEIGHT | {"trained_layer_byte": 4.0, "trained_expert_byte": 0.5, "trained_end_byte": 5.25}],
+        layered_run=[LAYERED],
+        device_split=[SPLIT],
+        optimizer=[OPTIMIZER],
+        precision=[{"precision": "fp4", "bits": 4.0}],
+    )  # fmt: skip
+
+
 def test_weights_before_and_behind_the_layers_without_a_pipeline(gives: Gives) -> None:
     """Both ends, of which 12 are split in two and 8 of those stand there twice."""
     gives(
@@ -128,7 +159,7 @@ def test_split_memory(gives: Gives) -> None:
             MEMORY
             | {
                 "peak_memory_byte": sum(
-                    MEMORY[f"{what}_byte"] for what in ("weight", "gradient", "optimizer", "activation")
+                    MEMORY[f"{what}_byte"] for what in ("weight", "gradient", "optimizer", "activation", "scratch")
                 )
             }
         ],
@@ -254,6 +285,34 @@ def test_training_step(gives: Gives) -> None:
         part=[{"dram_byte": 100.0, "is_simulated": False}],
         part_price=[{"price_usd_per_hour": 3600.0}],
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("of_run", "of_split", "model_flops", "repeated_flops"),
+    [
+        # Twice 100 MACs of layers and 10 of ends, 4 micro batches of 2 replicas, 2 operations each: 3,360 a forward pass.
+        ({}, {"recompute": "none"}, 3 * 3360.0, 0.0),
+        ({}, {"recompute": "none", "adapter_rank": 4}, 2 * 3360.0, 0.0),
+        # Backward passes of 150 and 5 MACs: a model that freezes some weights lacks their products.
+        ({"is_frozen": True}, {"recompute": "none"}, 3360.0 + 16 * (2 * 150.0 + 5.0), 0.0),
+        # Its own checkpoints repeat 30 and 2 MACs.
+        ({"block_repeated_macs": 30.0, "end_repeated_macs": 2.0}, {"recompute": "none"}, 3 * 3360.0, 16 * (2 * 30.0 + 2.0)),
+    ],
+)
+def test_operations_of_a_step(
+    gives: Gives, of_run: dict[str, Any], of_split: dict[str, Any], model_flops: float, repeated_flops: float
+) -> None:
+    gives(
+        "training_step",
+        [{"split": "s", "model_flops": model_flops, "repeated_flops": repeated_flops}],
+        within=["split"],
+        split_step=[{"split": "s", "batch": 2, "sequence": 64}],
+        device_split=[SPLIT | of_split],
+        split_link=[LINKS],
+        split_memory=[MEMORY | {"batch": 2, "sequence": 64}],
+        trained_run=[RUN | of_run | {"batch": 2, "sequence": 64}],
+        part=[{}],
+    )
 
 
 @pytest.mark.parametrize(

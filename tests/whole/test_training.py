@@ -106,6 +106,11 @@ def records(bench: Bench, view: str, key: str) -> Records:
     return {row[key]: row for row in rows}
 
 
+def moment(sums: dict[str, Any]) -> float:
+    """What the peak holds beyond all that is kept of the forward pass. [byte]"""
+    return float(sums["split_moment_byte"] + sums["whole_moment_byte"])
+
+
 def ring_s(devices: int, reduced: float, reduces: int, gathered: float, gathers: int, byte_per_s: float) -> float:
     moved = (devices - 1) / devices * (2 * reduced + gathered) / byte_per_s
     return moved + CALL_S * (reduces + gathers) + (devices - 1) * STEP_S * (2 * reduces + gathers)
@@ -179,9 +184,24 @@ def test_recomputation(steps: Records, sums: dict[str, Any]) -> None:
     assert full["recompute_s"] == pytest.approx(sums["forward_split_s"] + sums["forward_whole_s"])
     saved = sums["split_saved_byte"] + sums["whole_saved_byte"]
     ends = sums["end_split_saved_byte"] + sums["end_whole_saved_byte"]
+    ends += moment(sums)
     assert one["activation_byte"] == saved + ends
     assert selective["activation_byte"] == saved - sums["core_saved_byte"] + ends
     assert full["activation_byte"] == LAYERS * HIDDEN_BYTE + saved / LAYERS + ends
+
+
+def test_a_run_by_itself_holds_as_much(bench: Bench, steps: Records, sums: dict[str, Any]) -> None:
+    """Activations and scratch memory of one device are those of the run's own memory. At their peak the logits' logarithms, zeros
+    and gradient are held beside all that is kept; of embeddings and of what was given, what is kept is gone or was not written."""
+    one = steps["one"]
+    (memory,) = records(bench, "run_memory", "model").values()
+    assert one["activation_byte"] == memory["activation_byte"]
+    assert one["scratch_byte"] == memory["buffer_byte"] + memory["rounding_byte"] + memory["workspace_byte"]
+    assert one["peak_memory_byte"] - one["optimizer_byte"] - one["gradient_byte"] == pytest.approx(
+        memory["peak_memory_byte"] - memory["gradient_byte"]
+    )
+    assert memory["gradient_byte"] == BF16 * WEIGHTS
+    assert moment(sums) >= 3 * BF16 * ROWS * VOCABULARY
 
 
 def test_flops_are_counted_as_papers_do(steps: Records) -> None:
@@ -211,7 +231,7 @@ def test_tensor_parallel(steps: Records, sums: dict[str, Any]) -> None:
     biases = LAYERS * 9 * HIDDEN
     assert eighth["weight_byte"] == pytest.approx(BF16 * ((PRODUCTS + biases + TABLE) / 8 + norms))
     saved = sums["split_saved_byte"] + sums["whole_saved_byte"] + sums["end_split_saved_byte"]
-    assert eighth["activation_byte"] == pytest.approx((saved + sums["end_whole_saved_byte"]) / 8)
+    assert eighth["activation_byte"] == pytest.approx((saved + sums["end_whole_saved_byte"] + moment(sums)) / 8)
 
 
 def test_context_parallel(steps: Records, sums: dict[str, Any]) -> None:
@@ -272,7 +292,7 @@ def test_pipelines(steps: Records, sums: dict[str, Any]) -> None:
     assert plain["send_s"] == pytest.approx((8 + 3) * send)
     assert groups["send_s"] == pytest.approx((8 + 3 / 4) * 4 * send)
     kept = (sums["split_saved_byte"] + sums["whole_saved_byte"]) * 16 / LAYERS
-    ends_byte = sums["end_split_saved_byte"] + sums["end_whole_saved_byte"]
+    ends_byte = sums["end_split_saved_byte"] + sums["end_whole_saved_byte"] + moment(sums)
     assert plain["activation_byte"] == pytest.approx(kept + ends_byte)
     assert groups["activation_byte"] == pytest.approx(kept * (1 + 3 / 16) + ends_byte)
     first = BF16 * (TABLE + TOKENS * HIDDEN)

@@ -30,7 +30,7 @@ _MEMORY = {
     "split": (
         "model_memory",
         (
-            *TARGET, "weight_byte", "buffer_byte", "kv_cache_byte", "activation_byte", "rounding_byte", "workspace_byte",
+            *TARGET, "weight_byte", "buffer_byte", "kv_cache_byte", "gradient_byte", "activation_byte", "rounding_byte", "workspace_byte",
             "reserve_byte", "peak_memory_byte", "reserved_byte", "device_fraction", "fits_device", "peak_operator", "peak_module",
         ),
         "ORDER BY backend, precision, batch, sequence",

@@ -40,7 +40,7 @@ _RUN = (
 )  # fmt: skip
 
 _MEMORY = (
-    "peak_memory_byte", "weight_byte", "buffer_byte", "kv_cache_byte", "activation_byte", "workspace_byte",
+    "peak_memory_byte", "weight_byte", "buffer_byte", "kv_cache_byte", "gradient_byte", "activation_byte", "workspace_byte",
     "peak_operator", "peak_module", "device_byte", "fits_device", "device_fraction", "cache_byte", "fits_cache",
     "fits_activation_in_cache",
 )  # fmt: skip

@@ -39,7 +39,8 @@ _SECTIONS = {
         "sync_s", "optimizer_s",
     ),
     "memory": (
-        *_RUN, "weight_byte", "gradient_byte", "optimizer_byte", "activation_byte", "peak_memory_byte", "device_byte", "fits_device",
+        *_RUN, "weight_byte", "gradient_byte", "optimizer_byte", "activation_byte", "scratch_byte",
+        "peak_memory_byte", "device_byte", "fits_device",
     ),
 }  # fmt: skip
 """Columns of each section."""

@@ -185,7 +185,8 @@ _SETS = {
 def _memory(subject: Subject) -> Section:
     table = subject.table("memory", "Memory")
     (m,) = table.records()
-    parts = {"weights": m["weight_byte"], "activations": m["activation_byte"], "workspace": m["workspace_byte"]}
+    kinds = {"weights": "weight", "gradients": "gradient", "activations": "activation", "workspace": "workspace"}
+    parts = {name: m[f"{kind}_byte"] for name, kind in kinds.items()}
     most = max(parts, key=lambda name: parts[name] or 0)
     finding = (
         f"Memory peaks at {size(m['peak_memory_byte'])} in {m['peak_operator']} ({m['peak_module'] or 'the model'});"
