@@ -51,6 +51,12 @@ ALLOWED = {
 }
 """Values of the columns that take only a few."""
 
+ARRAY_SIDES = ("array_rows", "array_columns")
+"""Columns of a cluster that say what array a unit is."""
+
+WITHOUT_SILICON = ("announced", "simulated")
+"""States of parts that nobody can have measured (the macro `lacks_silicon`)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Context:
@@ -66,6 +72,8 @@ class Context:
     """Formats of products with structured sparsity, whose peaks are above those of dense ones."""
     dataflows: tuple[str, ...]
     """What can stay in an array, in order; empty when the catalog has no table of tiles."""
+    with_dataflow: frozenset[str]
+    """Families whose parts need not say what stays in their arrays."""
     taken: dict[str, str]
     """Ids and aliases of parts already known, with the part each means."""
     rules: dict[ranges.Place, ranges.Bounds]
@@ -113,6 +121,9 @@ def _context(tables: dict[type[Row], list[Row]]) -> Context:
             sorted(
                 {r.dataflow for r in tables.get(TilingStrategy, []) if isinstance(r, TilingStrategy) and r.family == "*"}
             )
+        ),
+        with_dataflow=frozenset(
+            row.family for row in tables.get(HardwareFamily, []) if isinstance(row, HardwareFamily) and row.dataflow
         ),
         taken=taken | aliases,
         rules={
@@ -196,11 +207,20 @@ def unknown_word(part: Part, context: Context) -> Iterator[Problem]:
 
 
 def _dataflow(part: Part, context: Context) -> Iterator[Problem]:
-    """What stays in an array, of a part without one, or no such word."""
+    """What stays in an array: of a part without one, of one that does not say it, half an array, or no such word."""
     given = part.text("dataflow")
-    has_array = any(row.get("array_rows") and row.get("array_columns") for row in part.section("cluster").values())
-    if given and not has_array:
+    arrays = [key for key in part.section("cluster") if _array_operations(part, key)]
+    for key, row in part.section("cluster").items():
+        stated = [row.get(side) for side in ARRAY_SIDES]
+        if any(stated) and not all(stated):
+            lacking = ARRAY_SIDES[0 if stated[0] is None else 1]
+            yield Problem(part.path, f"cluster.{key}.{lacking}", None, f"state {' and '.join(ARRAY_SIDES)}, or neither")
+    if given and not arrays:
         yield Problem(part.path, "dataflow", given, "state array_rows and array_columns of a cluster, or leave it out")
+    if arrays and not given and part.text("family") not in context.with_dataflow:
+        words = ", ".join(context.dataflows)
+        remedy = f"say what stays in the array of cluster {arrays[0]}: write one of {words}; without it tiles ignore the array"
+        yield Problem(part.path, "dataflow", None, remedy)
     if given and context.dataflows and given not in context.dataflows:
         yield Problem(part.path, "dataflow", given, f"write one of {', '.join(context.dataflows)}")
 
@@ -265,6 +285,70 @@ def expected_peaks(part: Part, key: str) -> list[float]:
     units, operations = part.value(f"cluster.{row.get('cluster')}.unit_count"), row.get("ops_per_clock_per_unit")
     clocks = [part.value(f"cluster.{row.get('cluster')}.clock_{name}_hz") for name in ("boost", "matrix")]
     return [units * operations * clock for clock in clocks if units and operations and clock]
+
+
+def contradicted_array(part: Part, context: Context) -> Iterator[Problem]:
+    """A matrix peak that the array cannot give: each element does a multiply-accumulate a clock. Narrower formats may go in twos,
+    fours and so on, and wider ones may take as many clocks, where the operations a clock say so, or where another peak of the
+    same units is the array's own."""
+    explained = {conflict["field"] for conflict in part.conflicts}
+    peaks = {
+        key: row
+        for key, row in part.section("peak").items()
+        if row["unit"] == "matrix" and row["precision"] not in context.sparse and not row.get("derived_ops_per_s")
+    }
+    shares = {key: [share for share in _array_shares(part, key) if 0.0 < share < math.inf] for key in peaks}
+    own = {peaks[key].get("cluster") for key, found in shares.items() if any(_closes(share, 1.0) for share in found)}
+    for key, row in peaks.items():
+        place = f"peak.{key}.peak_ops_per_s"
+        is_told = bool(row.get("ops_per_clock_per_unit") or part.peak_operations.get(key) or row.get("cluster") in own)
+        for share in shares[key]:
+            power = 2.0 ** round(math.log2(share))
+            if place in explained or (_closes(share, power) and (is_told or power == 1.0)):
+                continue
+            stated = "its operations a clock" if row.get("peak_ops_per_s") is None else f"{row['peak_ops_per_s']:.5g}"
+            shown = f"{stated}, {share:.3f} of units * array_rows * array_columns * 2 * clock"
+            remedy = (
+                "correct one of them, state ops_per_clock_per_unit where an element does two, four, ... operations of this format at"
+                f" once or takes as many clocks, or add a conflicts entry with field: {place}"
+            )
+            yield Problem(part.path, place, shown, remedy)
+            break
+
+
+def _closes(ratio: float, wanted: float) -> bool:
+    return abs(ratio / wanted - 1.0) <= CLOSURE_TOLERANCE
+
+
+def _array_shares(part: Part, key: str) -> list[float]:
+    """What a peak is of the arrays' multiply-accumulates, or its operations a clock are; none when something is unknown."""
+    row, by_cluster = part.section("peak")[key], part.peak_operations.get(key)
+    if by_cluster:
+        pairs = [(operations, _array_operations(part, cluster)) for cluster, operations in by_cluster.items()]
+        return [operations / array for operations, array in pairs if array]
+    clusters = list(part.section("cluster")) if row.get("cluster") == "all" else [str(row.get("cluster"))]
+    arrays = {_array_operations(part, cluster) for cluster in clusters}
+    if 0.0 in arrays:
+        return []
+    if row.get("ops_per_clock_per_unit"):
+        return [row["ops_per_clock_per_unit"] / array for array in arrays] if len(arrays) == 1 else []
+    found = []
+    for name in ("boost", "matrix"):
+        clocks = [part.value(f"cluster.{cluster}.clock_{name}_hz") for cluster in clusters]
+        units = [part.value(f"cluster.{cluster}.unit_count") for cluster in clusters]
+        terms = [
+            (count or 0.0) * _array_operations(part, cluster) * (clock or 0.0)
+            for count, cluster, clock in zip(units, clusters, clocks, strict=True)
+        ]
+        if all(terms) and row.get("peak_ops_per_s"):
+            found.append(row["peak_ops_per_s"] / sum(terms))
+    return sorted(found, key=lambda share: abs(math.log2(share)))[:1]
+
+
+def _array_operations(part: Part, cluster: str) -> float:
+    """Operations a clock of a unit whose array does a multiply-accumulate in each element; 0 without one."""
+    sides = [part.value(f"cluster.{cluster}.{side}") or 0.0 for side in ARRAY_SIDES]
+    return 2.0 * sides[0] * sides[1]
 
 
 def _units_times_clock(part: Part, cluster: str) -> float | None:
@@ -369,17 +453,19 @@ def missing_energy_scope(part: Part, context: Context) -> Iterator[Problem]:
 
 
 def baseless_simulation(part: Part, context: Context) -> Iterator[Problem]:
-    """A simulated part with a number that only silicon could give."""
-    if part.text("status") != "simulated":
+    """A part without silicon with a number that only silicon could give."""
+    status = part.text("status")
+    if status not in WITHOUT_SILICON:
         return
     for place, number in part.numbers.items():
         if number.confidence in ("measured", "device_query"):
-            yield Problem(part.path, f"{place}.confidence", number.confidence, "no silicon exists: write theoretical")
+            remedy = f"no silicon of status {status} exists: write theoretical, or another status"
+            yield Problem(part.path, f"{place}.confidence", number.confidence, remedy)
 
 
 PART_LINTS = (
-    unresolved_source, repeated_source, wrong_unit, impossible_value, unknown_word, missing_column, incomplete, open_peak, sparse_peak,
-    no_memory_on_chip, half_on_vector_units, hot_peak, missing_energy_scope, baseless_simulation,
+    unresolved_source, repeated_source, wrong_unit, impossible_value, unknown_word, missing_column, incomplete, open_peak,
+    contradicted_array, sparse_peak, no_memory_on_chip, half_on_vector_units, hot_peak, missing_energy_scope, baseless_simulation,
 )  # fmt: skip
 
 

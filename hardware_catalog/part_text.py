@@ -10,10 +10,11 @@ from typing import Any
 import duckdb
 
 from charz.schema import ddl
-from charz.schema.catalog import EnergyProfile, Hardware, Source
+from charz.schema.catalog import EnergyProfile, Hardware, HardwareCluster, Source
 from charz.schema.row import Row
 from charz.schema.units import readable
 
+from .lints import CLOSURE_TOLERANCE
 from .part import ENERGY_UNITS, ORDINALS, SECTIONS, numeric_columns, unit_of
 from .part_file import SCHEMA
 from .sync import shipped_sources
@@ -201,7 +202,45 @@ class _Template(_Writer):
 
     def top(self, name: str) -> Iterator[str]:
         self.cite(self.datasheet)
-        return (line for line in super().top(name) if not line.startswith(("note:", "compute_capability:")))
+        yield from (line for line in super().top(name) if not line.startswith(("note:", "compute_capability:")))
+        if not self.rows(Hardware.TABLE)[0]["dataflow"]:
+            text = self.line(0, Hardware, "dataflow", '"weight_stationary"').partition("#")
+            yield f"# {text[0]}# Of a cluster with array_rows and array_columns:{text[2]}"
+
+    def rows(self, table: str, order: str = "ALL") -> list[Record]:
+        """Rows of the example, of which a part of arrays says what stays in them, and has the array that its peak takes."""
+        found = super().rows(table, order)
+        if table == HardwareCluster.TABLE:
+            return [{**row, **self.array(row)} for row in found]
+        if table == Hardware.TABLE and any(row["array_rows"] for row in self.rows(HardwareCluster.TABLE)):
+            return [{**row, "dataflow": row["dataflow"] or self.dataflow()} for row in found]
+        return found
+
+    def array(self, cluster: Record) -> Record:
+        """A square array that does what the cluster's highest matrix peak says, where its family computes in arrays and no other is
+        known."""
+        query = """
+            SELECT MAX(k.peak_ops_per_s) FROM hardware_peak AS k JOIN hardware AS h USING (hardware) JOIN hardware_family AS f USING (family)
+            WHERE hardware = ? AND k.cluster = ? AND k.unit = 'matrix' AND f.architecture_class = 'systolic'
+        """
+        ((peak,),) = self.connection.execute(query, [self.hardware, cluster["cluster"]]).fetchall()
+        clock = cluster["clock_matrix_hz"] or cluster["clock_boost_hz"]
+        if cluster["array_rows"] or not (peak and clock):
+            return {}
+        elements = peak / (2 * cluster["unit_count"] * clock)
+        side = round(elements**0.5)
+        is_square = abs(elements / side**2 - 1) <= CLOSURE_TOLERANCE if side > 1 else False
+        return {"array_rows": side, "array_columns": side} if is_square else {}
+
+    def dataflow(self) -> str | None:
+        """What stays in the arrays of the family, or of the first family of its kind that says it."""
+        query = """
+            SELECT o.dataflow
+            FROM hardware AS h JOIN hardware_family AS f USING (family) JOIN hardware_family AS o USING (architecture_class)
+            WHERE h.hardware = ? AND o.dataflow IS NOT NULL ORDER BY o.family <> f.family, o.family
+        """
+        found = self.connection.execute(query, [self.hardware]).fetchall()
+        return str(found[0][0]) if found else None
 
     def energy(self) -> Iterator[str]:
         return iter(())

@@ -49,6 +49,12 @@ def energy(joule: str) -> str:
     return f"energy:\n  op:\n    fp16.matrix: {number(joule, 'J/op')}\npower:\n"
 
 
+ARRAY = f"    {LANES}\n    array_rows: {number(8, 'count')}\n    array_columns: {number(8, 'count')}\n"
+WITH_ARRAY = {f"    {LANES}\n": ARRAY, "market: edge": "market: edge\ndataflow: weight_stationary"}
+"""Ten units of 8 x 8 at 1 GHz: 10 x 64 x 2 x 1e9 = 1.28e12 operations a second."""
+OPERATIONS = f"ops_per_clock_per_unit: {number(1024, 'ops')}"
+
+
 FAULTS: dict[str, tuple[dict[str, str], str, str, str]] = {
     # fault: (text replaced, field, value shown, part of the remedy)
     "unresolved source": (
@@ -96,6 +102,31 @@ FAULTS: dict[str, tuple[dict[str, str], str, str, str]] = {
         {"status: announced": "status: simulated", TDP: f"tdp_w: {number(40, 'W', confidence='measured')}"},
         "power.default.tdp_w.confidence", "measured", "theoretical",
     ),
+    "silicon for an announced part": (
+        {TDP: f"tdp_w: {number(40, 'W', confidence='measured')}"}, "power.default.tdp_w.confidence", "measured", "announced",
+    ),
+    "array without a dataflow": (
+        {f"    {LANES}\n": ARRAY}, "dataflow", "missing", "of cluster sm: write one of input_stationary, output_stationary",
+    ),
+    "half an array": (
+        {f"    {LANES}\n": f"    {LANES}\n    array_rows: {number(8, 'count')}\n"},
+        "cluster.sm.array_columns", "missing", "array_rows and array_columns",
+    ),
+    # 1.28e12 / 2.05 = 6.24e11.
+    "peak off its array": (
+        WITH_ARRAY | {PEAK: "peak_ops_per_s: {value: 6.24e+11", f"    {OPERATIONS}\n": ""},
+        PEAK_PLACE, "6.24e+11, 0.487 of units", "state ops_per_clock_per_unit",
+    ),
+    # Half of what the array does, and nothing says that an element takes two clocks.
+    "half its array": (
+        WITH_ARRAY | {PEAK: "peak_ops_per_s: {value: 6.4e+11", f"    {OPERATIONS}\n": ""}, PEAK_PLACE, "0.500 of units", "conflicts entry",
+    ),
+    # Three operations of an element at once: 384 of 128.
+    "operations off their array": (
+        WITH_ARRAY
+        | {PEAK: "peak_ops_per_s: {value: 3.84e+12", OPERATIONS: f"ops_per_clock_per_unit: {number(384, 'ops')}"},
+        PEAK_PLACE, "3.84e+12, 3.000 of units", "correct one of them",
+    ),
     "dataflow without an array": ({"market: edge": "market: edge\ndataflow: wavefront"}, "dataflow", "wavefront", "array_rows"),
     "no such dataflow": (
         {
@@ -133,6 +164,34 @@ def test_a_conflict_entry_explains_a_peak(catalog: Catalog, write_part: WritePar
             reason: stated at a boost clock that is not on record
         """
     loader.load_part(write_part({PEAK: "peak_ops_per_s: {value: 1.06e+13"}, explained), catalog)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param({PEAK: "peak_ops_per_s: {value: 1.28e+12", f"    {OPERATIONS}\n": ""}, id="the array's own"),
+        pytest.param({}, id="eight at once, by the operations a clock"),  # 1,024 of 128
+        # int8 in twos beside fp16, which is the array's own: 2.56e12 of 1.28e12.
+        pytest.param(
+            {PEAK: "peak_ops_per_s: {value: 1.28e+12", f"    {OPERATIONS}\n": "", "power:\n": INT8_PEAK.replace("4.096e+13", "2.56e+12")},
+            id="two at once, beside the array's own",
+        ),
+    ],
+)  # fmt: skip
+def test_a_peak_that_its_array_gives(changed: dict[str, str], catalog: Catalog, write_part: WritePart) -> None:
+    loader.load_part(write_part(WITH_ARRAY | changed), catalog)
+
+
+def test_a_conflict_entry_explains_a_peak_off_its_array(catalog: Catalog, write_part: WritePart) -> None:
+    explained = f"""\
+        conflicts:
+          - field: {PEAK_PLACE}
+            values_by_source: "brochure 0.624, array 1.28"
+            chosen: "0.624"
+            reason: half of the array is fused off
+        """
+    off = WITH_ARRAY | {PEAK: "peak_ops_per_s: {value: 6.24e+11", f"    {OPERATIONS}\n": ""}
+    loader.load_part(write_part(off, explained), catalog)
 
 
 def test_a_note_explains_a_half_format_without_matrix_units(catalog: Catalog, write_part: WritePart) -> None:

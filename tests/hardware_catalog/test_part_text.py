@@ -15,7 +15,7 @@ from charz.hardware_catalog import loader, part_file, part_text
 from charz.hardware_catalog.loader import Catalog
 from charz.hardware_catalog.problem import CatalogError
 from charz.schema import units
-from charz.schema.catalog import Hardware, HardwareAlias, HardwareConflict, HardwareProvenance, Source
+from charz.schema.catalog import Hardware, HardwareAlias, HardwareCluster, HardwareConflict, HardwareProvenance, Source
 from charz.schema.errors import CharzError
 from charz.schema.row import Row
 
@@ -59,6 +59,13 @@ def test_a_template_has_no_fault(family: str, tmp_path: Path, catalog: Catalog) 
     assert [row.family for row in rows[Hardware]] == [family]  # type: ignore[attr-defined]
     assert [row.source_id for row in rows[Source]] == [f"my_{family}_datasheet"]  # type: ignore[attr-defined]
     assert not rows.get(HardwareConflict)
+    # Families of arrays say what stays in them, the others that a part may have some.
+    stays = {"tpu": "weight_stationary", "kpu": "wavefront", "npu": "weight_stationary"}.get(family)
+    assert [row.dataflow for row in rows[Hardware]] == [stays]  # type: ignore[attr-defined]
+    assert (f'\ndataflow: "{stays}"  # What stays' if stays else '\n# dataflow: "weight_stationary"  # Of a cluster with array_rows') in text
+    arrays = {(row.array_rows, row.array_columns) for row in rows[HardwareCluster]}  # type: ignore[attr-defined]
+    # The Hailo-8's 26 TOPS on 32 units at 1.6 GHz take 253.9 multiply-accumulates of a unit and clock: 16 x 16.
+    assert arrays == {"tpu": {(128, 128)}, "kpu": {(32, 32)}, "npu": {(16, 16)}}.get(family, {(None, None)})
 
 
 def test_a_template_is_of_another_part_where_that_of_the_family_is_gone(few_parts: Path) -> None:
