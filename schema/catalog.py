@@ -80,7 +80,7 @@ class Hardware(Row):
     form_factor: str
     """PCIe, SXM, socket, SoC, ..."""
     status: str
-    """`shipping`, `announced`, `simulated`, `retired` or `internal`. Simulated parts have no silicon."""
+    """`shipping`, `announced`, `simulated`, `retired` or `internal`. Announced and simulated parts have no silicon."""
     origin: str
     """`charz` for the shipped catalog, `user` for a part added by `charz hardware add`."""
     note: str | None

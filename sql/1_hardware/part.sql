@@ -46,8 +46,8 @@ SELECT
     f.is_staged,
     -- What stays in its arrays, as its row says or else its family's; null where neither does.
     COALESCE(h.dataflow, f.dataflow) AS dataflow,
-    -- True when no silicon exists.
-    h.status = 'simulated' AS is_simulated,
+    -- True when no silicon exists, of an announced part too.
+    lacks_silicon(h.status) AS is_simulated,
     c.unit_count,
     -- Compute units that its file states: what was fitted by the unit, and libraries that decide by their number, count these.
     COALESCE(t.unit_count, c.unit_count) AS stated_unit_count,

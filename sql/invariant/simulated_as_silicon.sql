@@ -21,4 +21,4 @@ SELECT
     f.scenario_id
 FROM flagged_rows AS f
 INNER JOIN hardware AS h ON h.hardware = f.hardware
-WHERE f.is_simulated <> (h.status = 'simulated')
+WHERE f.is_simulated <> lacks_silicon(h.status)

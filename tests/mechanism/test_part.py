@@ -185,3 +185,20 @@ def test_power_mode_overheads_and_energy(check: Callable[..., None]) -> None:
         confidence=[{"confidence": "paper", "is_guess": False}, {"confidence": "assumed", "is_guess": True}],
         cuda_limit={"compute_capability": "9.0", "matrix_instruction": "wgmma"},
     )
+
+
+@pytest.mark.parametrize(
+    ("status", "lacks"),
+    [("shipping", False), ("retired", False), ("internal", False), ("announced", True), ("simulated", True)],
+)
+def test_a_part_that_nobody_can_have_measured(check: Callable[..., None], status: str, lacks: bool) -> None:
+    """An announced part is no silicon yet."""
+    part = GPU | {"status": status}
+    check(
+        "part",
+        {"is_simulated": lacks},
+        hardware=part,
+        hardware_family=FAMILIES,
+        hardware_cluster=CLUSTER,
+        part_memory=[DRAM],
+    )
