@@ -33,6 +33,9 @@ SELECT
     h.stated_tile_memory_byte,
     h.tile_memory_pool_byte,
     h.tile_memory_byte_per_s,
+    -- Rate at which all units load tiles: that of the memory beside them, or of the last-level cache where there is none; null when
+    -- unknown. [byte/s]
+    CASE WHEN h.tile_memory_level IS NULL THEN h.cache_byte_per_s ELSE h.tile_memory_byte_per_s END AS load_byte_per_s,
     h.stream_memory_byte,
     h.stream_memory_byte_per_s,
     h.is_staged,

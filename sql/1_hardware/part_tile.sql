@@ -118,7 +118,8 @@ SELECT
         ELSE overflowing_level
     END AS overflowing_level,
     tile_memory_byte,
-    tile_memory_byte_per_s,
+    -- Rate at which all units load tiles, of the last-level cache where no memory lies beside them; null when unknown. [byte/s]
+    COALESCE(tile_memory_byte_per_s, load_byte_per_s) AS tile_memory_byte_per_s,
     stream_memory_byte,
     stream_memory_byte_per_s,
     load_unit_byte_per_s,

@@ -15,7 +15,7 @@ SELECT
         WHEN latency_bound_s THEN 'latency'
         WHEN row_s THEN 'row'
         WHEN thread_s THEN 'thread'
-        WHEN reload_s THEN tile_memory_level
+        WHEN reload_s THEN COALESCE(tile_memory_level, cache_level)
         WHEN staged_stream_s THEN stream_level
     END AS memory_level,
     -- Energy of all traffic; null when a coefficient is missing. [J]

@@ -1,9 +1,11 @@
--- The memories next to the units, which the tiles load operands from, again for every tile.
+-- The memories next to the units, which the tiles load operands from, again for every tile; without such a memory they load them
+-- from the last-level cache, whose own term counts each byte once.
 -- Term: reload, memory, reload_byte, tile_memory_byte_per_s, , reload_s, reload_energy_j
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
 CREATE VIEW cost_reload AS
 SELECT
     *,
-    -- Energy of the memories next to the units; null when a coefficient is missing. [J]
-    level_energy(tile_memory_level, reload_byte, tile_j_per_byte) AS reload_energy_j
+    -- Energy of the memories next to the units, or of what the last-level cache is read again for where there is none; null when a
+    -- coefficient is missing. [J]
+    reload_energy(tile_memory_level, tile_j_per_byte, cache_level, cache_j_per_byte, reload_byte, moved_byte) AS reload_energy_j
 FROM cost_tile

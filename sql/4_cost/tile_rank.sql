@@ -21,7 +21,9 @@ SELECT
         AS slowest_memory_s,
     -- Energy of the products and of the memories next to the units; null when a coefficient is missing. [J]
     t.product_energy_j
-    + level_energy(p.tile_memory_level, GREATEST(t.reload_byte, p.staged_byte), p.tile_j_per_byte)
+    + reload_energy(
+        p.tile_memory_level, p.tile_j_per_byte, p.cache_level, p.cache_j_per_byte, GREATEST(t.reload_byte, p.staged_byte), p.moved_byte
+    )
     + level_energy(p.stream_level, GREATEST(t.stream_byte + p.vector_stream_byte, p.passing_byte), p.stream_j_per_byte)
         AS tile_energy_j,
     -- Energy of arithmetic and traffic; null when a coefficient is missing. [J]

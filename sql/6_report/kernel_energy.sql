@@ -25,10 +25,12 @@ SELECT
     k.dram_energy_j + k.reorder_energy_j AS dram_energy_j,
     k.cache_level,
     k.moved_byte,
-    k.cache_energy_j,
+    -- Energy of the last-level cache, of tiles that load from it included; null when a coefficient is missing. [J]
+    k.cache_energy_j + CASE WHEN k.tile_memory_level IS NULL THEN k.reload_energy_j ELSE 0e0 END AS cache_energy_j,
     k.tile_memory_level,
     k.reload_byte,
-    k.reload_energy_j,
+    -- Energy of the memories next to the units; null when a coefficient is missing. [J]
+    CASE WHEN k.tile_memory_level IS NULL THEN 0e0 ELSE k.reload_energy_j END AS reload_energy_j,
     k.stream_level,
     k.stream_byte,
     k.stream_energy_j,

@@ -1,5 +1,6 @@
 -- Memory levels that a kernel's bytes cross, one row each, from main memory inwards: what crosses into the level with the tile
--- chosen at it, how long that takes and how many joules. The joules of a kernel's levels are its memory energy.
+-- chosen at it, how long that takes and how many joules; where no memory lies beside the units, tiles load from the last-level cache.
+-- The joules of a kernel's levels are its memory energy.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id, border
 CREATE VIEW kernel_level AS
 WITH borders AS (
@@ -54,7 +55,7 @@ SELECT
     -- Bytes that cross into the level, or out of it. [byte]
     CASE k.border
         WHEN 'dram' THEN k.dram_byte + k.reorder_byte + k.library_written_byte
-        WHEN 'cache' THEN k.moved_byte
+        WHEN 'cache' THEN CASE WHEN k.tile_memory_level IS NULL THEN GREATEST(k.moved_byte, k.reload_byte) ELSE k.moved_byte END
         WHEN 'tile' THEN k.reload_byte
         ELSE k.stream_byte
     END AS level_byte,
@@ -68,14 +69,14 @@ SELECT
     -- Time it takes. [s]
     CASE k.border
         WHEN 'dram' THEN k.dram_s + k.reorder_s + k.library_s
-        WHEN 'cache' THEN k.cache_s
+        WHEN 'cache' THEN CASE WHEN k.tile_memory_level IS NULL THEN GREATEST(k.cache_s, k.reload_s) ELSE k.cache_s END
         WHEN 'tile' THEN k.reload_s
         ELSE k.stream_s
     END AS level_s,
     -- Energy it takes, of the first level only what no operation's energy holds; null when a coefficient is missing. [J]
     CASE k.border
         WHEN 'dram' THEN k.dram_energy_j + k.reorder_energy_j + k.library_energy_j
-        WHEN 'cache' THEN k.cache_energy_j
+        WHEN 'cache' THEN k.cache_energy_j + CASE WHEN k.tile_memory_level IS NULL THEN k.reload_energy_j ELSE 0e0 END
         WHEN 'tile' THEN k.reload_energy_j
         ELSE k.stream_energy_j
     END AS level_j,

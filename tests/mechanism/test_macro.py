@@ -38,6 +38,9 @@ CHUNK = {
     "coefficient": 2.0, "batch": 3, "sequence": 8, "context": 10, "logit_tokens": 1, "pieces": 4.0, "chunk_count": 12.0,
     "batch_power": 1, "sequence_power": 1, "context_power": 1, "context_limit": None, "logit_power": 0,
 }  # fmt: skip
+RELOADED = {
+    "tile_level": "l1", "tile_j_per_byte": 0.5, "cache_level": "l2", "cache_j_per_byte": 2.0, "reload_byte": 9.0, "moved_byte": 5.0,
+}  # fmt: skip
 CASES = [
     # Of four heads on eight devices one, of ten on four three; what has no heads is divided.
     ("device_share", {"pieces": 4, "device_count": 8}, 1 / 4),
@@ -97,6 +100,14 @@ CASES = [
     ("level_energy", {"level": "l2", "moved_byte": 8.0, "j_per_byte": 0.25}, 2.0),
     ("level_energy", {"level": "l2", "moved_byte": 8.0, "j_per_byte": None}, None),
     ("level_energy", {"level": None, "moved_byte": 8.0, "j_per_byte": None}, 0.0),
+    # 9 bytes of the memory beside the units; without one, what is read again of 5 that crossed the last-level cache once.
+    ("reload_energy", RELOADED, 9.0 * 0.5),
+    ("reload_energy", RELOADED | {"tile_j_per_byte": None}, None),
+    ("reload_energy", RELOADED | {"tile_level": None}, (9.0 - 5.0) * 2.0),
+    ("reload_energy", RELOADED | {"tile_level": None, "moved_byte": 12.0}, 0.0),
+    ("reload_energy", RELOADED | {"tile_level": None, "cache_j_per_byte": None}, None),
+    ("reload_energy", RELOADED | {"tile_level": None, "cache_level": None}, 0.0),
+    *(("lacks_silicon", {"status": s}, s in ("announced", "simulated")) for s in ("shipping", "announced", "simulated", "retired", "internal")),
     # A clock of half the reference is 0.25 down: 1 - 0.5 x (1 - 0.5), squared; at most down to 0.9.
     ("voltage_square", VOLTAGE | {"voltage_floor": 0.5}, 0.5625),
     ("voltage_square", VOLTAGE | {"voltage_floor": 0.9}, 0.81),

@@ -84,3 +84,26 @@ def test_packed_weights(
     )  # fmt: skip
     (row,) = (row for row in rows if row["compute_precision"] == asked)
     assert (row["vector_ops_per_s"], row["element_byte"]) == (ops, byte)
+
+
+@pytest.mark.parametrize(
+    ("part", "rate"),
+    [
+        ({"tile_memory_level": "l1", "tile_memory_byte_per_s": 500.0, "cache_byte_per_s": 300.0}, 500.0),
+        ({"tile_memory_level": "l1", "tile_memory_byte_per_s": None, "cache_byte_per_s": 300.0}, None),
+        ({"tile_memory_level": None, "tile_memory_byte_per_s": None, "cache_byte_per_s": 300.0}, 300.0),
+    ],
+    ids=["beside the units", "unknown", "last-level cache"],
+)
+def test_where_tiles_are_loaded_from(check: Callable[..., None], part: dict[str, Any], rate: float | None) -> None:
+    """From the memory beside the units, known or not; without one from the last-level cache."""
+    check(
+        "part_rate",
+        {"load_byte_per_s": rate},
+        supported_backend={"sums_in_half": False},
+        hardware_rate=RATE,
+        part=PART | part,
+        backend={"calls_aten": True},
+        precision={"precision": "fp16", "bits": 16},
+        library_constant={"library_constant": "vector_block_threads", "value": 256.0},
+    )

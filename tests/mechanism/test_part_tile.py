@@ -43,6 +43,13 @@ def test_listed_tile(check: Callable[..., None]) -> None:
     check("part_tile", {"step_k": 2.0}, part_rate=RATE, part_strategy=TILE | {"step_k": 2})
 
 
+def test_where_tiles_are_loaded_from(check: Callable[..., None]) -> None:
+    """From the memory beside the units, else from the last-level cache."""
+    beside, without = {"load_byte_per_s": 500.0}, {"load_byte_per_s": 300.0, "tile_memory_byte_per_s": None}
+    check("part_tile", {"tile_memory_byte_per_s": 500.0}, part_rate=RATE | beside, part_strategy=TILE)
+    check("part_tile", {"tile_memory_byte_per_s": 300.0}, part_rate=RATE | without, part_strategy=TILE)
+
+
 @pytest.mark.parametrize(
     ("tile", "rate", "level"),
     [

@@ -29,6 +29,11 @@ TILE = {
             {"compute_s": 8.0, "slowest_memory_s": 4.0, "dynamic_energy_j": 20.0, "first_level_s": 2.0, "unlimited_s": 10.0},
             id="all",
         ),
+        # From the cache, without a memory beside the units: 10 + (20 - 8) x 0.5 + 2 + 3 J.
+        pytest.param(
+            {"tile_memory_level": None, "cache_level": "l2", "cache_j_per_byte": 0.5, "moved_byte": 8.0}, {}, {"dynamic_energy_j": 21.0},
+            id="from the cache",
+        ),
         pytest.param({}, {"reload_s": 6.0}, {"slowest_memory_s": 6.0, "unlimited_s": 10.5}, id="loads"),
         # The power limit acts on the run, not on a tile.
         pytest.param({}, {"product_energy_j": 110.0}, {"dynamic_energy_j": 120.0, "unlimited_s": 10.0}, id="no limit"),

@@ -109,7 +109,9 @@ class Mapper:
                 # What rides along with the products runs at the peak at best.
                 way.ideal_s = max(way.ideal_s, way.peak_s)
                 if not self.chip.is_staged:
-                    way.reload_s = way.reload / self.chip.near_bandwidth if self.chip.near_bandwidth else 0.0
+                    # Without a memory beside the units tiles load from the last-level cache.
+                    rate = self.chip.near_bandwidth if self.chip.near else self.chip.last_bandwidth
+                    way.reload_s = way.reload / rate if rate else 0.0
                 ways[s["candidate"]] = way
         return ways
 
@@ -564,7 +566,11 @@ class Machine:
             "compute_energy_j": total(times(p.flops, (p.column or p.rate).joule) for p in placed),
             "dram_energy_j": times(dram, chip.energy.get(("byte", "dram"))),
             "cache_energy_j": times(moved, chip.energy.get(("byte", chip.last))) if chip.last else 0.0,
-            "reload_energy_j": times(reload, chip.energy.get(("byte", chip.near))) if chip.near else 0.0,
+            "reload_energy_j": times(reload, chip.energy.get(("byte", chip.near)))
+            if chip.near
+            else times(max(0.0, reload - moved), chip.energy.get(("byte", chip.last)))
+            if chip.last
+            else 0.0,
             # Where loads pass it, the first level is part of an operation's energy.
             "stream_energy_j": times(streamed, chip.energy.get(("byte", chip.stream)))
             if chip.stream and chip.is_staged

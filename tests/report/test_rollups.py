@@ -408,6 +408,26 @@ def test_kernel_level(gives: Gives, slowest: str | None) -> None:
     )
 
 
+def test_tiles_that_load_from_the_last_level_cache(gives: Gives) -> None:
+    """Without a memory beside the units it moves what tiles load: 900 bytes in 5 s for 3 + 2 J, or 300 where tiles load less."""
+    for reload_byte, reload_s, reload_j, expected in ((900.0, 5.0, 2.0, (900.0, 5.0, 5.0)), (200.0, 1.0, 0.0, (300.0, 4.0, 3.0))):
+        loaded = {"tile_memory_level": None, "reload_byte": reload_byte, "reload_s": reload_s, "reload_energy_j": reload_j}
+        byte, seconds, joules = expected
+        gives(
+            "kernel_level",
+            [{"border": "dram"}, {"border": "cache", "level_byte": byte, "level_s": seconds, "level_j": joules}, {"border": "stream"}],
+            by=["border"],
+            kernel_time=[LEVELS | loaded],
+            part=[{"unit_count": 4.0}],
+        )
+        gives(
+            "kernel_energy",
+            [{"cache_energy_j": joules, "reload_energy_j": 0.0}],
+            kernel_time=[LEVELS | loaded],
+            part=[{}],
+        )
+
+
 SIDES = [
     {"backend": "kpu", "fused_backend": "kpu", "unfused_backend": "plain", "is_unfused": False},
     {"backend": "plain", "fused_backend": "kpu", "unfused_backend": "plain", "is_unfused": True},
