@@ -75,6 +75,12 @@ SELECT
     -- How its operands move (`part_tile`), or `column` of a depthwise convolution in one column of an array.
     dataflow,
     block_threads,
+    -- Rows of the array, which it loads with the operand that stays, where it loses more by streaming fewer through them than by a
+    -- last tile that is partly empty; null elsewhere.
+    CASE
+        WHEN dataflow = 'weight_stationary' AND array_rows * m > CEIL(m / NULLIF(streamed, 0e0)) * streamed * streamed THEN array_rows
+        WHEN dataflow = 'input_stationary' AND array_rows * n > CEIL(n / NULLIF(streamed, 0e0)) * streamed * streamed THEN array_rows
+    END AS loaded_rows,
     -- Share of the units' pace at which tiles of this size are fed with operands.
     fed_fraction,
     -- Rows that its tiles cover, or that an array takes at least; of a block of arrays those that the product reaches into.

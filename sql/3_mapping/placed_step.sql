@@ -36,7 +36,7 @@ SELECT
     ),
     -- Rows of the product over those that its tiles cover, or that an array takes at least.
     row_fraction,
-    -- Columns of the product over those that its tiles cover.
+    -- Columns of the product over those that its tiles cover, or that an array of inputs takes at least.
     column_fraction,
     -- Depth of the product over the depth that its tiles cover.
     depth_fraction,
@@ -46,13 +46,14 @@ SELECT
     fed_fraction,
     -- Share that all else leaves: starting, streaming, combining what several units have, one column of an array.
     other_fraction,
-    -- The smallest of these shares and of `pipelining_fraction`: `rows`, `columns`, `depth`, `lanes`, `units`, `waves`, `filling`,
-    -- `feed` or `other`; null where nothing is lost.
+    -- The smallest of these shares and of `pipelining_fraction`: `rows` or `columns` that tiles cover besides the product's, `weights`
+    -- or `inputs` that take longer to load than what streams past them, `depth`, `lanes`, `units`, `waves`, `filling`, `feed` or
+    -- `other`; null where nothing is lost.
     CASE CASE WHEN utilization_fraction < 1e0 THEN LEAST(
         row_fraction, column_fraction, depth_fraction, lane_fraction, busy_fraction, pipelining_fraction, fed_fraction, other_fraction
     ) END
-        WHEN row_fraction THEN 'rows'
-        WHEN column_fraction THEN 'columns'
+        WHEN row_fraction THEN CASE WHEN dataflow = 'weight_stationary' AND loaded_rows IS NOT NULL THEN 'weights' ELSE 'rows' END
+        WHEN column_fraction THEN CASE WHEN dataflow = 'input_stationary' AND loaded_rows IS NOT NULL THEN 'inputs' ELSE 'columns' END
         WHEN depth_fraction THEN 'depth'
         WHEN lane_fraction THEN 'lanes'
         WHEN busy_fraction THEN CASE WHEN tile_count < tile_unit_count THEN 'units' ELSE 'waves' END

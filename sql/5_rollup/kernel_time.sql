@@ -50,7 +50,7 @@ SELECT
     latency_s,
     -- Part of latency_s in which the device waits: dispatch and gaps. [s]
     CASE WHEN latency_s IS NOT NULL THEN GREATEST(0e0, latency_s - busy_s) END AS overhead_s,
-    -- Static power times latency_s; null when a coefficient is missing. [J]
+    -- Static power at the clock of the run, static_w, times latency_s; null when a coefficient is missing. [J]
     static_w * latency_s AS static_energy_j,
     -- Static energy of units for the time and the share in which they do not work: without work, or idle by the kernel's
     -- shape and waves; null when a coefficient is missing. [J]

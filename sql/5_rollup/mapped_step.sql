@@ -76,6 +76,7 @@ SELECT
     s.fed_fraction,
     s.other_fraction,
     s.main_loss,
+    s.loaded_rows,
     -- Bytes the tiles load from the last-level cache, operands again for every tile. [byte]
     COALESCE(s.reload_byte, 0e0) AS reload_byte,
     -- Bytes the tile keeps next to its unit. [byte]

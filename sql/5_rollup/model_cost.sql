@@ -106,7 +106,7 @@ SELECT
     compute_energy_j,
     -- Energy of all traffic; null when a coefficient is missing. [J]
     memory_energy_j,
-    -- Static power times latency_s; null when a coefficient is missing. [J]
+    -- Static power at the clock of the run, static_w, of all devices times latency_s; null when a coefficient is missing. [J]
     static_w * device_count * latency_s AS static_energy_j,
     -- Static energy of units for the time and the share in which they do not work; null when a coefficient is missing. [J]
     static_w * device_count * (latency_s - working_s) AS wasted_energy_j,

@@ -123,6 +123,18 @@ SELECT
                             WHEN 'waves' THEN ': the last wave is partly empty'
                             WHEN 'rows' THEN ': tiles cover more rows than the product has'
                             WHEN 'columns' THEN ': tiles cover more columns than the product has'
+                            WHEN 'weights'
+                                THEN CONCAT(
+                                    ': an array that loads ', CAST(CAST(FLOOR(m.loaded_rows) AS BIGINT) AS VARCHAR),
+                                    ' rows of weights has time for more rows than the ',
+                                    CAST(CAST(FLOOR(m.tile_m) AS BIGINT) AS VARCHAR), ' that a tile streams'
+                                )
+                            WHEN 'inputs'
+                                THEN CONCAT(
+                                    ': an array that loads ', CAST(CAST(FLOOR(m.loaded_rows) AS BIGINT) AS VARCHAR),
+                                    ' rows of inputs has time for more columns than the ',
+                                    CAST(CAST(FLOOR(m.tile_n) AS BIGINT) AS VARCHAR), ' that a tile streams'
+                                )
                             WHEN 'depth' THEN ': tiles cover more depth than the product has'
                             WHEN 'lanes' THEN ': the last block of threads is partly empty'
                             WHEN 'filling' THEN ': the product is too shallow to hide how tiles fill and drain'

@@ -24,6 +24,23 @@ def test_nothing_is_lost(check: Callable[..., None]) -> None:
         pytest.param(
             {"covered_rows": 128.0, "utilization_fraction": 0.5}, {"row_fraction": 0.5, "main_loss": "rows"}, id="rows"
         ),
+        # An array of 64 rows of weights streams 49 rows: 49 of 64.
+        pytest.param(
+            {"dataflow": "weight_stationary", "m": 49.0, "loaded_rows": 64.0, "utilization_fraction": 49 / 64},
+            {"row_fraction": 49 / 64, "main_loss": "weights"},
+            id="loading weights",
+        ),
+        pytest.param(
+            {"dataflow": "input_stationary", "n": 28.0, "loaded_rows": 64.0, "utilization_fraction": 0.875},
+            {"column_fraction": 0.875, "main_loss": "inputs"},
+            id="loading inputs",
+        ),
+        # Rows beside the columns of an array of inputs are its tile's, however long it loads.
+        pytest.param(
+            {"dataflow": "input_stationary", "covered_rows": 128.0, "loaded_rows": 64.0, "utilization_fraction": 0.5},
+            {"row_fraction": 0.5, "main_loss": "rows"},
+            id="rows of inputs",
+        ),
         pytest.param(
             {"covered_columns": 40.0, "utilization_fraction": 0.8},
             {"column_fraction": 0.8, "main_loss": "columns"},

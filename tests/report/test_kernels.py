@@ -209,7 +209,7 @@ def test_kernel_cost(gives: Gives, dispatch: str, issued: tuple[float, float]) -
 STEP = {
     "tile_count": 12.0, "tile_unit_count": 8.0, "units_allocated": 8.0, "waves": 2.0, "utilization_fraction": 0.75,
     "ideal_s": 3.0, "threads": 96.0, "result_columns": 4.0, "unit_count": 10.0, "unit": "matrix", "tile_m": 2.0,
-    "latency_s": 5.0, "bottleneck": "compute", "batch": 3, "main_loss": "waves",
+    "latency_s": 5.0, "bottleneck": "compute", "batch": 3, "main_loss": "waves", "tile_n": 49.0, "loaded_rows": 64.0,
 }  # fmt: skip
 
 
@@ -255,6 +255,8 @@ STEP = {
             for loss, words in (
                 ("columns", "tiles cover more columns than the product has"),
                 ("depth", "tiles cover more depth than the product has"),
+                ("weights", "an array that loads 64 rows of weights has time for more rows than the 2 that a tile streams"),
+                ("inputs", "an array that loads 64 rows of inputs has time for more columns than the 49 that a tile streams"),
                 ("lanes", "the last block of threads is partly empty"),
                 ("filling", "the product is too shallow to hide how tiles fill and drain"),
                 ("feed", "tiles of this size are not fed at the full pace"),
