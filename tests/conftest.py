@@ -36,6 +36,25 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Cost(), "charz-cost")
 
 
+IN_FULL = {
+    "answers": "fills answers at hand", "cli": "starts a process for each statement", "hardware_catalog": "makes files of every part",
+    "ingest": "traces networks", "oracle": "evaluates generated networks by two ways", "portability": "starts engines",
+    "sandbox": "starts a process for each statement", "truth": "fits and scores measurements", "whole": "evaluates whole files",
+}  # fmt: skip
+"""Folders of the full stage (`.ci/run`) with the reason; a test of theirs marked `default` runs in both."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A run of everything leaves these folders to the full stage; whoever names a folder or a test means it."""
+    if config.args != config.getini("testpaths"):
+        return
+    for item in items:
+        reason = IN_FULL.get(item.path.relative_to(Path(__file__).parent).parts[0])
+        if reason and not item.get_closest_marker("default"):
+            item.add_marker(pytest.mark.slow(reason))
+
+
 OF_THE_MACHINE = (
     "only root gives files away",
     "root writes in any folder",
@@ -195,16 +214,16 @@ def file(once: Once, few_parts: Path, small_cache: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def every_part(once: Once, users_cache: Path) -> Path:
-    """The same with every part of the catalog."""
+    """The same with every part of the catalog, without answers at hand."""
 
     def make(path: Path) -> None:
         with cache(users_cache):
-            _three_models(path)
+            _three_models(path, fills=False)
 
     return once("every_part.duckdb", make)
 
 
-def _three_models(path: Path) -> None:
+def _three_models(path: Path, fills: bool = True) -> None:
     from oracle.database import ingested
     from whole.generated import graph
 
@@ -212,7 +231,7 @@ def _three_models(path: Path) -> None:
     from charz.session import Session
     from charz.sql import maintain
 
-    with Session(path) as session, session.changing() as connection:
+    with Session(path) as session, session.changing(fills=fills) as connection:
         models = [ingested(graph(seed), name) for seed, name in enumerate(("small", "other", "decoder"), start=1)]
         models[-1].model["has_context"] = True
         write.write(connection, models, maintain.add_runs)

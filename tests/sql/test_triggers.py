@@ -25,13 +25,6 @@ FACTS = (
 """Tables whose changes reach a maintained table."""
 
 
-OF_ONE_PART = (
-    "energy_profile", "hardware_cluster", "hardware_interconnect", "hardware_memory", "hardware_mesh", "hardware_overhead", "hardware_peak",
-    "hardware_power", "hardware_provenance", "list_price", "price", "usual_host",
-)  # fmt: skip
-"""Those whose rows name the part they are of: one mechanism, tried together."""
-
-
 def opened(path: Path) -> duckdb.DuckDBPyConnection:
     """A connection of a client that knows nothing of charz."""
     return duckdb.connect(str(path), config={"threads": 1})
@@ -84,18 +77,23 @@ def changes(table: str) -> list[str]:
     ]
 
 
-RULES = [fact for fact in FACTS if fact not in OF_ONE_PART]
-"""The others, tried four together: each of them alone fires the same evaluation, of other parts."""
+AT_ONCE = (("hardware_memory",), ("efficiency",), ("library_constant", "scenario"), ("model",))
+"""A fact of each way in which changes go on: to a part, to those that borrow from it, to all runs, to those of a model."""
+OTHERS = [fact for fact in FACTS if not any(fact in facts for facts in AT_ONCE)]
 
 
-@pytest.mark.parametrize(
-    "tables", [OF_ONE_PART, *(tuple(RULES[i : i + 4]) for i in range(0, len(RULES), 4))], ids=lambda tables: tables[-1]
-)
+@pytest.mark.parametrize("tables", AT_ONCE, ids=lambda tables: tables[-1])
 def test_a_change_of_a_fact_reaches_what_is_kept(small: Path, tables: tuple[str, ...]) -> None:
     with opened(small) as connection:
         for statement in (statement for table in tables for statement in changes(table)):
             connection.execute(statement)
         assert maintain.differences(connection) == {}
+
+
+@pytest.mark.slow("evaluates all tables after each of three statements on each fact")
+@pytest.mark.parametrize("tables", [tuple(OTHERS[i : i + 8]) for i in range(0, len(OTHERS), 8)], ids=lambda t: t[-1])
+def test_a_change_of_any_other_fact_does_too(small: Path, tables: tuple[str, ...]) -> None:
+    test_a_change_of_a_fact_reaches_what_is_kept(small, tables)
 
 
 EDITS = (
@@ -112,7 +110,7 @@ EDITS = (
 )
 
 
-@pytest.mark.parametrize("part", ["l40s", "rtx4090"])
+@pytest.mark.parametrize("part", [pytest.param("l40s", marks=pytest.mark.slow("the other of two siblings")), "rtx4090"])
 def test_an_edit_of_one_part_leaves_the_rows_of_all_others_in_place(small: Path, part: str) -> None:
     """Two siblings lend each other their efficiencies, and go on to, whatever either becomes."""
     with opened(small) as connection:
@@ -280,7 +278,7 @@ for i in range(1, 10**6):
 """
 
 
-@pytest.mark.parametrize("updates", [1, 3])
+@pytest.mark.parametrize("updates", [1, pytest.param(3, marks=pytest.mark.slow("the same after two more writes"))])
 def test_a_killed_writer_leaves_old_or_new(small: Path, updates: int) -> None:
     writer = subprocess.Popen([sys.executable, "-c", _WRITER, str(small)], stdout=subprocess.PIPE, text=True)
     assert writer.stdout is not None
