@@ -1,6 +1,7 @@
 """Which changes of the SQL no test notices.
 
     python -m benchmarks.mutate --seed 1 --count 600 --workers 2 --page docs/mutation.md   # every file of sql/
+    python -m benchmarks.mutate --seed 1 --count 600 --workers 2 --stage default           # by tests of the default stage alone
     python -m benchmarks.mutate --layers 5_rollup 6_report                                 # every mutant of two layers
     python -m benchmarks.mutate --relations inference_cost                                 # and of one relation
     python -m benchmarks.mutate --again /tmp/mutation.jsonl --page docs/mutation.md        # what survived before, once more
@@ -45,8 +46,11 @@ from .mutants import Mutant
 ROOT = Path(sql.__file__).parent
 REPOSITORY = Path(__file__).parents[1]
 EQUIVALENT = Path(__file__).parent / "equivalent_mutants.csv"
-TESTS = ("tests/report", "tests/mechanism", "tests/oracle", "tests/whole")
-"""Folders whose tests evaluate relations."""
+STAGES = {
+    "default": ("tests/report", "tests/mechanism"),
+    "full": ("tests/report", "tests/mechanism", "tests/oracle", "tests/whole"),
+}
+"""Folders whose tests evaluate relations, by stage."""
 SLOW = {"oracle": 3.0, "whole": 4.0}
 """Steps by which tests of a folder count as farther than they are: they build a database first."""
 BINDING = re.compile(r"(Binder|Parser|Catalog|Conversion) Error|does not (bind|parse)")
@@ -353,7 +357,8 @@ def main() -> None:
     parser.add_argument("--relations", nargs="*", help="of these alone")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=12.0, help="CPU time after which a mutant counts as survived")
-    parser.add_argument("--tests", nargs="*", default=list(TESTS))
+    parser.add_argument("--stage", choices=STAGES, default="full", help="take tests of the default stage, or of both")
+    parser.add_argument("--tests", nargs="*", help="take these in place of a stage's")
     parser.add_argument("--results", type=Path, default=Path(tempfile.gettempdir()) / "mutation.jsonl")
     parser.add_argument(
         "--again", type=Path, nargs="*", default=[], help="results of slices: run their survivors, keep the rest"
@@ -382,7 +387,9 @@ def main() -> None:
     if options.results not in options.again:
         options.results.unlink(missing_ok=True)
     campaign = Campaign(options, wanted)
-    arguments = ["-n", "0", "-s", "-q", "--no-header", "--no-summary", "-p", "no:cacheprovider", *options.tests]
+    marked = "not broad and not anew" + (" and not slow" if options.stage == "default" else "")
+    tests = options.tests or STAGES[options.stage]
+    arguments = ["-n", "0", "-s", "-q", "--no-header", "--no-summary", "-p", "no:cacheprovider", "-m", marked, *tests]
     os.chdir(REPOSITORY)
     pytest.main(
         [name for name in arguments if not name.startswith("tests/") or Path(name).exists()], plugins=[campaign]

@@ -7,14 +7,23 @@ test holds its own fixtures and the processes that it waited for. A fixture that
 from __future__ import annotations
 
 import os
+import statistics
+import subprocess
 import time
 from collections import Counter, defaultdict
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 MOST_U = 20.0
 """A test that takes more names the reason in its marker: `slow("…")`, or `costly("…")` in the default stage."""
+
+LAST_BROAD = Path(__file__).parent / "last_broad.txt"
+"""When the broad stage was run last, and how it ended: `.ci/run` prints it."""
+
+EVERY = "CHARZ_TEST_COSTS"
+"""Variable of the environment that names a file for the CPU seconds of each phase of each test."""
 
 
 class Cost:
@@ -44,6 +53,9 @@ class Cost:
         """Add up, in the process that prints."""
         folder = self.folders[str(Path(report.nodeid.partition("::")[0]).parent)]
         spent = getattr(report, "cpu_s", 0.0)
+        if path := os.environ.get(EVERY):
+            with Path(path).open("a") as lines:
+                lines.write(f"{spent:.3f}\t{report.when}\t{report.nodeid}\n")
         folder["cpu_s"] += spent
         if report.when == "call":
             folder["tests"] += 1
@@ -51,19 +63,24 @@ class Cost:
             if getattr(report, "has_reason", False):
                 self.has_reason.add(report.nodeid)
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
         """Print a line a folder, and the tests that take more than they may without a reason."""
         write = terminalreporter.write_line
-        unit = min(_unit_s() for _ in range(3))
-        if lines := os.environ.get("CHARZ_TEST_COSTS"):
-            text = "".join(f"{spent / unit:.1f}\t{name}\n" for name, spent in self.called.most_common())
-            Path(lines).write_text(text)
+        unit = statistics.median(_unit_s() for _ in range(5))
         terminalreporter.section(f"CPU time in U of {unit:.2f} s")
         rows = sorted(self.folders.items(), key=lambda one: -one[1]["cpu_s"])
         for name, sums in rows:
             write(f"{sums['cpu_s'] / unit:8.0f} U {sums['tests']:6} tests  {name}")
         total = sum((sums for _, sums in rows), Counter[str]())
         write(f"{total['cpu_s'] / unit:8.0f} U {total['tests']:6} tests  in all")
+        config = terminalreporter.config
+        is_ended = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+        if is_ended and config.option.markexpr == "broad" and config.args == config.getini("testpaths"):
+            counts = {kind: len(terminalreporter.getreports(kind)) for kind in ("passed", "failed", "error", "skipped")}
+            LAST_BROAD.write_text(
+                f"Broad stage (pytest -m broad), last run {date.today()} at {_commit(config.rootpath)}:"
+                f" {', '.join(f'{count} {kind}' for kind, count in counts.items())}, {total['cpu_s'] / unit:.0f} U\n"
+            )
         for name, spent in self.called.most_common():
             if spent / unit > MOST_U and name not in self.has_reason:
                 write(f"{spent / unit:8.0f} U without a reason in its marker: {name}")
@@ -72,6 +89,11 @@ class Cost:
 def _cpu_s() -> float:
     spent = os.times()
     return spent.user + spent.system + spent.children_user + spent.children_system
+
+
+def _commit(root: Path) -> str:
+    command = ["git", "describe", "--always", "--dirty"]
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False).stdout.strip() or "no commit"
 
 
 def _unit_s() -> float:

@@ -36,11 +36,30 @@ def answered(once, file: Path) -> Path:  # type: ignore[no-untyped-def]
     return once("answered.duckdb", make)
 
 
+@pytest.fixture(scope="module")
+def opened(answered: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A plain client on a copy that the tests of a module share."""
+    with writable(answered, tmp_path_factory.mktemp("answers")) as made:
+        yield made
+
+
 @pytest.fixture
-def connection(answered: Path, tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A plain client on a copy that a test may write."""
-    path = tmp_path / "answered.duckdb"
+def connection(opened: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A plain client in a transaction that is undone."""
+    opened.begin()
+    yield opened
+    opened.rollback()
+
+
+@pytest.fixture
+def copied(answered: Path, tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A plain client on a copy, for a test that commits."""
+    with writable(answered, tmp_path) as made:
+        yield made
+
+
+def writable(answered: Path, folder: Path) -> duckdb.DuckDBPyConnection:
+    path = folder / "answered.duckdb"
     shutil.copy(answered, path)
     path.chmod(0o600)
-    with duckdb.connect(str(path), config={"threads": 1}) as made:
-        yield made
+    return duckdb.connect(str(path), config={"threads": 1})

@@ -72,6 +72,7 @@ def flat() -> dict[str, Method]:
     return found
 
 
+@pytest.mark.default
 def test_every_method_is_here() -> None:
     assert set(flat()) == set(READS) | OTHERS
 
@@ -82,6 +83,7 @@ def db(file: Path) -> Iterator[Session]:
         yield session
 
 
+@pytest.mark.default
 @pytest.mark.parametrize("name", READS)
 def test_a_command_prints_what_its_method_returns(
     name: str, file: Path, db: Session, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

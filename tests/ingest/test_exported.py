@@ -104,6 +104,7 @@ class Viewed(torch.nn.Module):
         return torch.relu(x.t().t())
 
 
+@pytest.mark.default
 def test_a_saved_program_is_the_model_that_it_was(tmp_path: Path, rules: Rules) -> None:
     module = Viewed().eval()
     shapes = ({0: torch.export.Dim("batch", min=2, max=64)},)

@@ -31,6 +31,7 @@ class Network(nn.Module):
 """
 
 
+@pytest.mark.default
 def test_a_file_with_one_model(tmp_path: Path) -> None:
     path = tmp_path / "my_network.py"
     path.write_text(CODE)

@@ -134,6 +134,7 @@ def test_a_fixed_sequence_attends_to_itself(ingested: Ingest) -> None:
     assert lengths == {(8.0, 0)}
 
 
+@pytest.mark.default
 def test_attention_with_sinks_is_one_operator(ingested: Ingest) -> None:
     """As engines run it: a sink is one more term of a row's sum. No scores of all positions are kept."""
     found = ingested("GptOss")

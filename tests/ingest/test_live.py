@@ -52,6 +52,7 @@ def test_a_wrapper_takes_what_it_wraps_takes(wrap: Any) -> None:
     assert macs(request, 5) == 5 * MACS
 
 
+@pytest.mark.default
 def test_the_module_stays_as_it_is(rules: Rules) -> None:
     module = Projection().train()
     weight = module.layer.weight

@@ -38,6 +38,7 @@ def moving(graph: Graph) -> list[str]:
     return [o.aten_operator.split(".")[1] for o in graph.operators if not o.is_view]
 
 
+@pytest.mark.default
 def test_a_product_and_the_bias_added_to_it_are_a_linear_layer(tmp_path: Path) -> None:
     node = onnx.helper.make_node
     nodes = [node("MatMul", ["x", "w"], ["y"]), node("Add", ["b", "y"], ["z"]), node("Relu", ["z"], ["out"])]

@@ -65,6 +65,7 @@ def test_a_name_and_an_option_that_differ_are_refused(text: str, options: dict[s
     assert raised.value.line.startswith(line)
 
 
+@pytest.mark.default
 def test_a_models_name_is_one_to_ingest() -> None:
     made = build(parse("synthetic:mlp", settings=(("in", "8"), ("hidden", "4"))))
     assert build(parse(made.name)).name == made.name
