@@ -136,6 +136,9 @@ class HardwareFamily(Row):
     is_staged: bool
     """True where software moves every byte through every level (domain flow): none passes by, the batch may be taken in
     groups small enough to stay on chip, and reductions are split over units and combined."""
+    keeps_weights: bool
+    """True where programs keep the weights of the model that they run in a last level that software manages, from run to run, on
+    parts that do not say (`hardware_memory.keeps_weights`)."""
     template_part: str
     """Part whose numbers `charz hardware template` gives as examples."""
     source_id: str
@@ -255,6 +258,9 @@ class HardwareMemory(Row):
     """What `derivation_rule` gave for the level when its bandwidth was stated: what moves that moves both. [byte/s]"""
     unit_bandwidth_byte_per_s: Annotated[float | None, Plausible(1e8, 1e12)]
     """Most that one compute unit alone draws of a level that all share; null when unknown. [byte/s]"""
+    keeps_weights: bool | None
+    """True where programs keep a model's weights there from run to run, of a last level that software manages; null: what the
+    family does."""
     achievable_fraction: Annotated[float | None, Possible(TINY, 1), Plausible(0.05, 1)]
     """Share of the peak that a streaming kernel reaches; null when only the family value is known."""
 
@@ -991,8 +997,8 @@ class Efficiency(Row):
     """How the anchor's tensors lie in memory (`kernel_cost.layout`), or `*`."""
     resource: str
     """`matrix`, `vector` (shares of peak arithmetic), `memory` (share of peak bandwidth), `overlap` (share of the
-    shorter of arithmetic and memory hidden behind the longer), `residency` (share of the last-level cache
-    that holds what passes from kernel to kernel), `reorder` (share of peak bandwidth at which a library puts weights
+    shorter of arithmetic and memory hidden behind the longer), `residency` (share of a last-level cache
+    that holds what passes from kernel to kernel; all of it where software decides what lies there), `reorder` (share of peak bandwidth at which a library puts weights
     and images in its own order, or a bias in the result, at every call; no row: they are used as they lie), `paging`
     (share of peak bandwidth at which the system hands out fresh pages; no row: memory is kept from run to run) or
     `thread` (share of the bandwidth that one unit alone draws, `hardware_memory.unit_bandwidth_byte_per_s`, which a loop

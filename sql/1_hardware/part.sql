@@ -72,6 +72,7 @@ SELECT
     m.cache_byte_per_s,
     m.cache_level,
     m.takes_groups,
+    m.is_cache_placed,
     m.keeps_weights,
     m.dram_byte,
     m.dram_byte_per_s,

@@ -11,6 +11,7 @@ WITH chip_memory AS (
         m.scope,
         m.management,
         m.technology,
+        m.keeps_weights,
         m.capacity_byte,
         m.unit_bandwidth_byte_per_s,
         c.unit_count,
@@ -41,6 +42,8 @@ memory_totals AS (
         MAX(CASE WHEN m.depth = k.depth THEN m.level END) AS cache_level,
         MAX(CASE WHEN m.management = 'software' AND (m.depth = k.depth OR m.level = 'scratchpad' AND m.scope <> 'unit') THEN 1 ELSE 0 END)
         = 1 AS is_placed_by_software,
+        MAX(CASE WHEN m.management = 'software' AND m.depth = k.depth THEN 1 ELSE 0 END) = 1 AS is_cache_of_software,
+        MAX(CASE WHEN m.depth = k.depth THEN m.keeps_weights END) AS keeps_weights,
         MAX(CASE WHEN m.level = 'dram' AND m.technology = 'host' THEN 1 ELSE 0 END) = 1 AS is_of_host,
         MAX(CASE WHEN m.level = 'scratchpad' THEN m.total_byte / NULLIF(m.unit_count, 0e0) END) AS scratchpad_byte,
         MAX(CASE WHEN m.level = 'scratchpad' AND m.scope <> 'unit' THEN m.total_byte END) AS chip_scratchpad_byte,
@@ -73,8 +76,14 @@ SELECT
     -- True where software decides what lies on the chip, in that level or in a scratchpad of all units, so that a batch may be
     -- taken in groups small enough to stay there; what is slower than main memory is no place to stay.
     COALESCE(m.is_placed_by_software AND COALESCE(m.cache_byte_per_s >= m.dram_byte_per_s, TRUE), FALSE) AS takes_groups,
-    -- True of a part without a main memory of its own: what of a network's weights fits stays on the chip from run to run.
-    COALESCE(m.is_of_host AND m.is_placed_by_software, FALSE) AS keeps_weights,
+    -- True where software decides what lies in that level: no replacement policy evicts what fits.
+    COALESCE(m.is_cache_of_software AND COALESCE(m.cache_byte_per_s >= m.dram_byte_per_s, TRUE), FALSE) AS is_cache_placed,
+    -- True where what of a network's weights fits there stays from run to run: as the level says, or else its family, and on every
+    -- part without a main memory of its own.
+    COALESCE(
+        m.is_cache_of_software AND COALESCE(m.cache_byte_per_s >= m.dram_byte_per_s, TRUE)
+        AND COALESCE(m.keeps_weights, m.is_of_host OR f.keeps_weights), FALSE
+    ) AS keeps_weights,
     -- Name of the memory that tiles must fit: a unit's own second level on processors and domain-flow parts, else what lies
     -- beside the units; null when the part has none.
     CASE

@@ -16,7 +16,7 @@ WITH listed_numbers AS (
     UNION ALL
     SELECT hardware, 'memory' AS kind, CONCAT('memory.', level) AS row_key, column_name, value
     FROM part_memory UNPIVOT (
-        value FOR column_name IN (COLUMNS(* EXCLUDE (hardware, level, depth, scope, management, technology)))
+        value FOR column_name IN (COLUMNS(* EXCLUDE (hardware, level, depth, scope, management, technology, keeps_weights)))
     )
     UNION ALL
     SELECT

@@ -72,6 +72,7 @@ SELECT
     h.cache_byte_per_s,
     h.cache_level,
     h.takes_groups,
+    h.is_cache_placed,
     h.keeps_weights,
     h.dram_byte AS main_memory_byte,
     h.dram_byte_per_s,

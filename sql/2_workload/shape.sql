@@ -5,6 +5,12 @@ WITH kernel_counts AS (
     SELECT model, scenario_id, shape_id, COUNT(*) AS kernel_count, SUM(view_count) AS view_count
     FROM shaped_kernel
     GROUP BY model, scenario_id, shape_id
+),
+
+largest_links AS (
+    SELECT model, scenario_id, MAX(held_byte) AS held_byte
+    FROM chain_tensor
+    GROUP BY model, scenario_id
 )
 
 SELECT
@@ -61,8 +67,8 @@ SELECT
     m.host_weight_byte * s.chunk_count + m.host_cache_byte AS host_byte,
     -- Inputs that do. [byte]
     m.host_input_byte,
-    -- Most bytes of the run's gradients and activations held at once. [byte]
-    m.gradient_byte + m.activation_byte AS run_activation_byte,
+    -- Most bytes of the run's gradients and activations held at once, a link of a chain among them. [byte]
+    GREATEST(m.gradient_byte + m.activation_byte, COALESCE(l.held_byte, 0e0)) AS run_activation_byte,
     -- Chunks of prompts that it is done for one after the other.
     s.chunk_count,
     s.launch_s,
@@ -81,3 +87,4 @@ INNER JOIN kernel_counts AS c ON c.model = s.model AND c.scenario_id = s.scenari
 INNER JOIN run_memory AS m
     ON m.model = s.model AND m.backend = s.backend AND m.precision = s.precision AND m.batch = s.batch
     AND m.sequence = s.sequence AND m.scenario_id = s.scenario_id
+LEFT JOIN largest_links AS l ON l.model = s.model AND l.scenario_id = s.scenario_id

@@ -14,6 +14,9 @@ SELECT
     c.held_byte,
     s.kernel_class,
     s.memory_format,
-    s.weight_byte
+    s.weight_byte,
+    s.run_weight_byte,
+    s.run_activation_byte,
+    s.cache_state
 FROM shape AS s
 INNER JOIN chain_tensor AS c ON c.model = s.model AND c.scenario_id = s.scenario_id AND c.kernel_id = s.shape_id

@@ -1,20 +1,38 @@
 -- Where a chain of layers that stay on the chip (domain flow, or depth first on another part) is cut on a part: a link larger than the share of on-chip memory it may fill leaves the chain,
--- written once and read once, unless reading the weights again costs less: then the samples pass in groups small enough
--- that their links stay.
+-- written once and read once, unless reading again the weights that do not stay costs less: then the samples pass in groups small
+-- enough that their links stay.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
 CREATE VIEW chain_cut AS
-WITH sized_links AS (
+WITH kept_links AS (
     SELECT
         c.*,
         t.hardware,
-        c.held_byte <= e.residency_fraction * t.cache_byte AS is_held,
-        -- The most samples whose link fits at a time.
-        LEAST(FLOOR(e.residency_fraction * t.cache_byte * c.batch / NULLIF(c.held_byte, 0e0)), c.batch) AS sample_count
+        cache_room(t.is_cache_placed, e.residency_fraction, t.cache_byte) AS room_byte,
+        CASE
+            WHEN c.run_weight_byte > 0e0 AND (c.cache_state = 'weights_resident' OR (t.keeps_weights AND c.cache_state = 'warm'))
+                THEN kept_weights(room_byte, c.run_activation_byte, c.run_weight_byte, c.batch, t.takes_groups)
+            ELSE 0e0
+        END AS held_weight_fraction,
+        -- Weights that stay beside one sample's activations leave links less.
+        CASE
+            WHEN held_weight_fraction > kept_share(room_byte, c.run_activation_byte, c.run_weight_byte)
+                THEN room_byte - held_weight_fraction * c.run_weight_byte
+            ELSE room_byte
+        END AS link_byte
     FROM shape_link AS c
     INNER JOIN part_support AS t ON t.backend = c.backend AND t.precision = c.precision
     INNER JOIN part_efficiency AS e
         ON e.hardware = t.hardware AND e.backend = t.backend AND e.kernel_class = c.kernel_class
         AND e.operator_name = '*' AND e.precision_class = '*' AND e.layout = c.memory_format
+),
+
+sized_links AS (
+    SELECT
+        *,
+        held_byte <= link_byte AS is_held,
+        -- The most samples whose link fits at a time.
+        LEAST(FLOOR(link_byte * batch / NULLIF(held_byte, 0e0)), batch) AS sample_count
+    FROM kept_links
 ),
 
 passing_links AS (
@@ -42,7 +60,8 @@ summed_links AS (
         MAX(CASE WHEN fits_in_groups THEN held_byte * sample_count / NULLIF(batch, 0) ELSE 0e0 END) AS held_in_passes_byte,
         SUM(CASE WHEN is_held THEN 0e0 ELSE 2e0 * held_byte END) AS open_byte,
         SUM(CASE WHEN fits_in_groups THEN 0e0 ELSE 2e0 * held_byte END) AS lost_byte,
-        MAX(weight_byte) AS weight_byte
+        MAX(weight_byte) AS weight_byte,
+        MAX(held_weight_fraction) AS held_weight_fraction
     FROM passing_links
     GROUP BY model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
 ),
@@ -51,7 +70,7 @@ decided_chains AS (
     SELECT
         *,
         lost_byte + (pass_count - 1e0) * weight_byte AS passed_byte,
-        lost_byte + (pass_count - 1e0) * weight_byte < open_byte AS is_passed
+        lost_byte + (pass_count - 1e0) * weight_byte * (1e0 - held_weight_fraction) < open_byte AS is_passed
     FROM summed_links
 )
 

@@ -73,3 +73,26 @@ def test_a_part_without_a_cache_spills_all(check: Callable[..., None]) -> None:
     row = LINK | {"tensor_id": 0, "held_byte": 800.0}
     expected = {"cut_count": 1, "pass_count": 1, "spilled_byte": 1600.0}
     check("chain_cut", expected, shape_link=row, part_support={"cache_byte": 0.0}, part_efficiency=SHARE)
+
+
+PLACED = {"cache_byte": 1000.0, "is_cache_placed": True, "takes_groups": True, "keeps_weights": True}
+OF_RUN = LINK | {"cache_state": "warm", "weight_byte": 1600.0, "run_weight_byte": 600.0, "run_activation_byte": 1600.0, "held_byte": 1600.0}
+
+
+@pytest.mark.parametrize(
+    ("run", "expected"),
+    [
+        # All 600 bytes of weights stay beside one of eight samples: 400 are left, for two of 200 bytes each. Weights that stay cost
+        # nothing when they are read thrice more.
+        pytest.param({}, {"cut_count": 0, "pass_count": 4, "held_byte": 400.0, "spilled_byte": 4800.0}, id="weights stay"),
+        # Streamed they leave all 1,000 bytes to five samples, but 1,600 bytes once more are less than 3,200.
+        pytest.param(
+            {"cache_state": "weights_streamed"}, {"cut_count": 0, "pass_count": 2, "held_byte": 1000.0, "spilled_byte": 1600.0}, id="streamed",
+        ),
+        # 1,000 of 1,200 stay neither beside one sample nor beside all for less than what reading the rest eight times costs.
+        pytest.param({"run_weight_byte": 1200.0}, {"cut_count": 0, "pass_count": 2, "spilled_byte": 1600.0}, id="too large"),
+    ],
+)  # fmt: skip
+def test_a_chain_beside_weights_that_stay(check: Callable[..., None], run: dict[str, Any], expected: dict[str, Any]) -> None:
+    """Software decides what the memory holds: no share of it is lost, and links have what weights leave."""
+    check("chain_cut", expected, shape_link=OF_RUN | run, part_support=PLACED, part_efficiency=SHARE)

@@ -92,3 +92,55 @@ def test_groups_that_a_chain_needs_anyway(check: Callable[..., None]) -> None:
 def test_weights_that_stay(check: Callable[..., None], shape: dict[str, object], expected: dict[str, object]) -> None:
     """As much of the weights as fits beside the activations is there from the run before."""
     check("cost_traffic", expected, shape_target=SHAPE | {"cache_state": "weights_resident"} | shape)
+
+
+SAMPLES = SHAPE | {
+    "batch": 8, "traffic_byte": 2800.0, "produced_byte": 800.0, "output_byte": 1600.0, "run_activation_byte": 2400.0,
+    "is_cache_placed": True, "keeps_weights": True, "takes_groups": True,
+}  # fmt: skip
+"""Eight samples of 100 bytes read and 200 written each, 400 of 1,000 bytes of weights, where software decides what stays."""
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        # 2,400 of activations and 1,000 of weights: all fits, and no share of it is lost to a replacement policy.
+        pytest.param({"cache_byte": 3400.0}, {"held_weight_fraction": 1.0, "moved_byte": 2800.0, "resident_byte": 2800.0}, id="all"),
+        # Half of the weights stay beside all activations; one by one all would, so that none is read from outside.
+        pytest.param(
+            {"cache_byte": 2900.0},
+            {"held_weight_fraction": 1.0, "activation_room_byte": 1900.0, "group_count": 2.0, "moved_byte": 3200.0, "resident_byte": 3200.0},
+            id="in groups beside all weights",
+        ),
+        # 300 are left: eight groups, weights read eight times on the chip.
+        pytest.param(
+            {"cache_byte": 1300.0},
+            {"held_weight_fraction": 1.0, "activation_room_byte": 300.0, "group_count": 8.0, "moved_byte": 5600.0, "resident_byte": 5600.0},
+            id="one by one",
+        ),
+        # A twentieth of the weights is read for each of eight samples: 8 x 20 bytes.
+        pytest.param(
+            {"cache_byte": 1250.0},
+            {"held_weight_fraction": 0.95, "group_count": 8.0, "moved_byte": 5600.0, "resident_byte": 5440.0},
+            id="nearly all weights",
+        ),
+        # A fifth for each of eight samples is more than all of them once: none stays, and three groups fill the 1,100.
+        pytest.param(
+            {"cache_byte": 1100.0},
+            {"held_weight_fraction": 0.0, "activation_room_byte": 1100.0, "group_count": 3.0, "moved_byte": 3600.0, "resident_byte": 2400.0},
+            id="too many samples",
+        ),
+        pytest.param({"cache_byte": 3400.0, "cache_state": "weights_streamed"}, {"held_weight_fraction": 0.0, "resident_byte": 2400.0}, id="streamed"),
+        pytest.param({"cache_byte": 3400.0, "keeps_weights": False}, {"held_weight_fraction": 0.0, "resident_byte": 2400.0}, id="programs that do not"),
+        pytest.param({"cache_byte": 3400.0, "cache_state": "cold"}, {"held_weight_fraction": 0.0, "resident_byte": 0.0}, id="cold"),
+        # A cache keeps half as much, and no groups: 3,200 of it beside 2,400 hold 0.8 of the weights.
+        pytest.param(
+            {"cache_byte": 6400.0, "is_cache_placed": False, "takes_groups": False, "cache_state": "weights_resident"},
+            {"held_weight_fraction": 0.8, "resident_byte": 2400.0 + 320.0},
+            id="a cache",
+        ),
+    ],
+)  # fmt: skip
+def test_what_software_keeps(check: Callable[..., None], shape: dict[str, object], expected: dict[str, object]) -> None:
+    """Weights stay from run to run beside what is at work, and neither takes the other's room."""
+    check("cost_traffic", expected, shape_target=SAMPLES | shape)

@@ -69,11 +69,16 @@ class Chip:
         ]
         last = max(known, key=lambda m: m["depth"])["level"] if known else None
         self.near, self.last = near, last
-        self.keeps_weights = self.levels["dram"]["technology"] == "host"
         shared = self.levels.get("scratchpad", {"scope": "unit"})["scope"] != "unit"
         placed = last is not None and (shared or self.levels[last]["management"] == "software")
         rates = [self.whole(name, "bandwidth_byte_per_s") for name in (last, "dram") if name]
-        self.takes_groups = placed and (None in rates or rates[0] >= rates[-1])
+        is_fast = None in rates or rates[0] >= rates[-1]
+        self.takes_groups = placed and is_fast
+        # What lies in the last level itself is software's to say: what fits stays, a model's weights too where programs keep them.
+        self.is_placed = last is not None and self.levels[last]["management"] == "software" and is_fast
+        said = self.levels[last]["keeps_weights"] if last else None
+        of_host = self.levels["dram"]["technology"] == "host"
+        self.keeps_weights = self.is_placed and (kind["keeps_weights"] or of_host if said is None else said)
         self.near_byte = (
             (self.whole(near, "capacity_byte") or 0.0) / self.units
             if near

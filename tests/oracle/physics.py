@@ -440,21 +440,22 @@ class Machine:
     def chain(self, kernel: Kernel) -> tuple[float, int]:
         """Bytes that a domain-flow chain moves besides, and links that leave the chip."""
         batch, state = self.run.batch, self.chip.shares(kernel.kind, "*", "*", self.run.scenario["memory_format"])
-        room = (state["residency"][0] or 0.0) * self.chip.last_byte
+        share = state["residency"][0] or 0.0
+        room, streamed = self.left(share), 1 - self.kept_weights(share)
         kernel.passes = 1
         samples = [min(batch, math.floor(room * batch / size)) for size in kernel.links]
         open_links = [2 * size for size in kernel.links if size > room]
         lost = [2 * size for size, most in zip(kernel.links, samples, strict=True) if most < 1]
         passes = max((math.ceil(batch / most) for most in samples if most >= 1), default=1)
         passed = sum(lost) + (passes - 1) * kernel.weights
-        if passed >= sum(open_links):
+        if sum(lost) + (passes - 1) * kernel.weights * streamed >= sum(open_links):
             return float(sum(open_links)), len(open_links)
         kernel.passes = passes
         return passed, len(lost)
 
     def groups(self, kernel: Kernel, share: float) -> int:
         """Groups of samples that a domain-flow part takes one after another, so that what they hand on stays on chip."""
-        local, room = kernel.produced + kernel.written, share * self.chip.last_byte
+        local, room = kernel.produced + kernel.written, self.left(share)
         if not self.chip.takes_groups or self.run.scenario["cache_state"] == "cold" or not room:
             return 1
         count = math.ceil(local / room)
@@ -462,21 +463,43 @@ class Machine:
         return count if 2 <= count <= self.run.batch and anew < local else 1
 
     def kept_weights(self, share: float) -> float:
-        """Share of all weights that stay on chip from run to run, beside the activations at their peak."""
+        """Share of all weights that stay on chip from run to run."""
         memory = self.run.memory
         total_byte = memory["weight_byte"] + memory["buffer_byte"]
-        state, keeps = self.run.scenario["cache_state"], self.chip.keeps_weights and self.chip.takes_groups
-        if not total_byte or not (state == "weights_resident" or (keeps and state == "warm")):
+        state = self.run.scenario["cache_state"]
+        if not total_byte or not (state == "weights_resident" or (self.chip.keeps_weights and state == "warm")):
             return 0.0
-        beside = memory["activation_byte"] / (self.run.batch if keeps else 1)
-        return min(1.0, max(0.0, share * self.chip.last_byte - beside) / total_byte)
+        whole, single = self.fitting_weights(share)
+        # Sample by sample all that does not stay is read for each.
+        by_sample = self.chip.takes_groups and self.run.batch * (1 - single) < 1 - whole
+        return single if by_sample else whole
+
+    def fitting_weights(self, share: float) -> tuple[float, float]:
+        """Shares of all weights that fit beside the activations of the batch, and beside one sample's."""
+        memory = self.run.memory
+        total_byte = memory["weight_byte"] + memory["buffer_byte"]
+        peak = max([memory["activation_byte"], *(size for kernel in self.run.kernels for size in kernel.links)])
+        room = self.room(share)
+        whole, single = (min(1.0, max(0.0, room - peak / many) / total_byte) for many in (1, self.run.batch))
+        return whole, single
+
+    def room(self, share: float) -> float:
+        """Bytes of the last level that may be filled: all where software decides what lies there."""
+        return self.chip.last_byte * (1.0 if self.chip.is_placed else share)
+
+    def left(self, share: float) -> float:
+        """Bytes that activations may fill: beside weights that stay beside one sample's alone, what these leave."""
+        memory, kept = self.run.memory, self.kept_weights(share)
+        if not kept or kept <= self.fitting_weights(share)[0]:
+            return self.room(share)
+        return self.room(share) - kept * (memory["weight_byte"] + memory["buffer_byte"])
 
     def resident(self, kernel: Kernel, share: float) -> float:
         """Bytes that the last-level cache serves."""
         state, local = self.run.scenario["cache_state"], kernel.produced + kernel.written
         if state == "hot" and kernel.traffic <= self.chip.last_byte:
             return kernel.traffic
-        room = share * self.chip.last_byte * self.groups(kernel, share)
+        room = self.left(share) * self.groups(kernel, share)
         again = max(self.groups(kernel, share), kernel.passes)
         kept = self.kept_weights(share) * kernel.weights * again
         return kept + (local if state != "cold" and local <= room else 0.0)

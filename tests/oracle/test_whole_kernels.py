@@ -127,7 +127,7 @@ def scenarios(draw: st.DrawFn, scenario_id: int) -> Scenario:
         backend=draw(st.sampled_from(backends)),
         memory_format=draw(st.sampled_from(["nchw", "nhwc"])),
         host_factor=draw(st.sampled_from([1.0, 0.4])),
-        cache_state=draw(st.sampled_from(["warm", "cold", "hot", "weights_resident"])),
+        cache_state=draw(st.sampled_from(["warm", "cold", "hot", "weights_resident", "weights_streamed"])),
         power=draw(st.sampled_from([None, None, "low", "150w"])),
     )
 

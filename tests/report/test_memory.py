@@ -194,6 +194,31 @@ def test_memory_fit(gives: Gives) -> None:
     )  # fmt: skip
 
 
+def test_streamed_weight(gives: Gives) -> None:
+    """20 bytes of weights and 5 of buffers fit 25 that software fills, where nobody keeps them."""
+    said = {"backend": "xla", "precision": "int8"}
+    parts = {
+        "reads": {}, "small": {"cache_byte": 24.0}, "cache": {"is_cache_placed": False}, "keeps": {"keeps_weights": True},
+    }  # fmt: skip
+    support = [
+        said | {"hardware": name, "cache_level": "l3", "cache_byte": 25.0, "is_cache_placed": True, "keeps_weights": False} | other
+        for name, other in parts.items()
+    ]
+    states = ["warm", "weights_streamed", "weights_resident", "cold"]
+    gives(
+        "streamed_weight",
+        [
+            {"hardware": "keeps", "scenario_id": 2},
+            {"hardware": "reads", "scenario_id": 1, "weight_byte": 25.0, "cache_byte": 25.0, "cache_level": "l3"},
+            {"hardware": "reads", "scenario_id": 2},
+        ],
+        by=["hardware", "scenario_id"],
+        run=[said | {"scenario_id": number, "cache_state": state} for number, state in enumerate(states, start=1)],
+        run_memory=[said | {"scenario_id": number, "weight_byte": 20.0, "buffer_byte": 5.0} for number in range(1, 5)],
+        part_support=support,
+    )
+
+
 def test_memory_timeline(gives: Gives) -> None:
     """24 bytes in blocks beside 1 + 2 + 4 that stay; then 40, during the activation and during the copy that is made for it."""
     gives(

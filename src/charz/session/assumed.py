@@ -36,6 +36,7 @@ def note(scoped: Scoped, messages: Messages, counted: Sequence[str]) -> None:
     note_faulty(scoped, messages)
     note_implausible(scoped, messages)
     note_other_types(scoped, messages)
+    note_streamed(scoped, messages)
     query = f"SELECT hardware, {' + '.join(counted)} FROM assumed_input ORDER BY 2"
     found = scoped.execute(query).fetchall()
     if not found or not found[-1][1]:
@@ -92,6 +93,21 @@ def note_other_types(scoped: Scoped, messages: Messages) -> None:
         parts = ", ".join(of_integers[:MOST_FAULTY]) + (" ..." if len(of_integers) > MOST_FAULTY else "")
         classes = ", ".join(sorted({name for *_, names in found for name in names.split(", ")}))
         messages.remark(f"integers alone on {parts}: {classes} run in integer approximations there, as assumed")
+
+
+def note_streamed(scoped: Scoped, messages: Messages) -> None:
+    """Say on which parts weights that would fit a memory of software's own are read anew in every run, unasked."""
+    query = """
+        SELECT DISTINCT hardware, cache_level FROM streamed_weight
+        JOIN run USING (model, backend, precision, batch, sequence, scenario_id) WHERE cache_state = 'warm' ORDER BY ALL
+    """
+    found = [f"{level} of {part}" for part, level in scoped.execute(query).fetchall()]
+    if found:
+        more = f" and {len(found) - MOST_FAULTY} more" if len(found) > MOST_FAULTY else ""
+        messages.remark(
+            f"weights that fit {', '.join(found[:MOST_FAULTY])}{more} are read anew in every run, as programs there do;"
+            " --cache weights_resident answers for one that keeps them"
+        )
 
 
 def _said(known: Sequence[tuple[str, str, float | None, str]], of: str, field: str) -> str:

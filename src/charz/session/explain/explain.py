@@ -211,18 +211,15 @@ class _Told:
         )
 
     def _say_resident(self) -> None:
-        """Say of a memory that software manages and that would hold all weights from run to run."""
+        """Say which share of the weights a memory that software manages keeps from run to run, unasked."""
         (part,) = self._rows("part", f"WHERE hardware = {ddl.literal(self.keys['hardware'])}")
-        if (
-            not part["takes_groups"]
-            or part["keeps_weights"]
-            or {row["cache_state"] for row in self._rows("run")} != {"warm"}
-        ):
+        if not part["keeps_weights"] or {row["cache_state"] for row in self._rows("run")} != {"warm"}:
             return
-        for row in self._rows("memory_fit", f"WHERE level = {ddl.literal(part['cache_level'])} AND fits_weight"):
+        held = max(kernel["held_weight_fraction"] for kernel in self._kernels)
+        if held > 0:
             self.hints.append(
-                f"the weights ({size(row['weight_byte'])}) fit {row['level']} ({size(row['capacity_byte'])}) and are read anew in every"
-                " run; --cache weights_resident answers for a program that keeps them there"
+                f"{held:.0%} of the weights stay in {part['cache_level']} ({size(part['cache_byte'])}) from run to run; --cache"
+                " weights_streamed answers for a program that reads them anew"
             )
 
     def _as_asked(self) -> str:

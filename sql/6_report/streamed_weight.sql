@@ -1,0 +1,24 @@
+-- Runs whose weights are read from main memory anew although all of them would fit the last level, where software decides what lies
+-- in it: programs of the part do not keep them there (`part.keeps_weights`), or the run says so.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
+CREATE VIEW streamed_weight AS
+SELECT
+    r.model,
+    t.hardware,
+    r.backend,
+    r.precision,
+    r.batch,
+    r.sequence,
+    r.scenario_id,
+    t.cache_level,
+    t.cache_byte,
+    -- Parameters, buffers and constants. [byte]
+    m.weight_byte + m.buffer_byte AS weight_byte
+FROM run AS r
+INNER JOIN part_support AS t ON t.backend = r.backend AND t.precision = r.precision
+INNER JOIN run_memory AS m
+    ON m.model = r.model AND m.backend = r.backend AND m.precision = r.precision AND m.batch = r.batch
+    AND m.sequence = r.sequence AND m.scenario_id = r.scenario_id
+WHERE t.is_cache_placed
+    AND m.weight_byte + m.buffer_byte BETWEEN 1e0 AND t.cache_byte
+    AND (r.cache_state = 'weights_streamed' OR (NOT t.keeps_weights AND r.cache_state = 'warm'))
