@@ -753,16 +753,7 @@ class Backend(Row):
     adds_bias_kernels: bool
     """True when on some parts (`backend_support.bias_is_kernel`) it adds the bias of a convolution by a kernel of its
     own."""
-    workspace_fraction: Annotated[
-        float,
-        Possible(0, 10),
-        Plausible(0.001, 2),
-        Plausible(0, 2, of="eager"),
-        Plausible(0, 2, of="eager_graph"),
-        Plausible(0, 2, of="kpu"),
-        Plausible(0, 2, of="kpu_unfused"),
-        Plausible(0, 2, of="depth_first"),
-    ]
+    workspace_fraction: Annotated[float, Possible(0, 10), Plausible(0, 2)]
     """Scratch memory as a share of peak activations."""
     trains: bool
     """True where it runs a backward pass; what is built to serve a trained model does not."""
@@ -792,6 +783,7 @@ class BackendSupport(Row):
 
     TABLE: ClassVar[str] = "backend_support"
     KEY: ClassVar[tuple[str, ...]] = ("backend", "family", "vendor")
+    # A row whose `dispatch` is `graph` is of that kind, whatever its backend.
     RANGES_BY: ClassVar[tuple[str, ...]] = ("backend",)
 
     backend: str
@@ -811,35 +803,12 @@ class BackendSupport(Row):
         float,
         Possible(0, HUGE),
         Plausible(1e-7, 1e-3),
-        Plausible(0, 1e-3, of="eager_graph"),
-        Plausible(0, 1e-3, of="inductor_graph"),
-        Plausible(0, 1e-3, of="tensorrt"),
-        Plausible(0, 1e-3, of="kpu"),
-        Plausible(0, 1e-3, of="vllm"),
-        Plausible(0, 1e-3, of="tensorrt_llm"),
-        Plausible(0, 1e-3, of="llama_cpp"),
-        Plausible(0, 1e-3, family="tpu"),
-        Plausible(0, 1e-3, family="npu"),
-        Plausible(0, 1e-3, family="dsp"),
+        # The host issues the whole graph at once.
+        Plausible(0, 1e-3, of="graph"),
     ]
     """Host time to issue one kernel. [s]"""
-    host_view_s: Annotated[
-        float,
-        Possible(0, HUGE),
-        Plausible(1e-8, 1e-3),
-        Plausible(0, 1e-3, of="eager_graph"),
-        Plausible(0, 1e-3, of="inductor_graph"),
-        Plausible(0, 1e-3, of="tensorrt"),
-        Plausible(0, 1e-3, of="kpu"),
-        Plausible(0, 1e-3, of="xla"),
-        Plausible(0, 1e-3, of="vllm"),
-        Plausible(0, 1e-3, of="tensorrt_llm"),
-        Plausible(0, 1e-3, of="llama_cpp"),
-        Plausible(0, 1e-3, of="depth_first"),
-        Plausible(0, 1e-3, family="npu"),
-        Plausible(0, 1e-3, family="dsp"),
-    ]
-    """Host time of a view. [s]"""
+    host_view_s: Annotated[float, Possible(0, HUGE), Plausible(0, 1e-3)]
+    """Host time of a view, 0 where views are compiled away. [s]"""
     run_s: Annotated[float, Possible(0, HUGE), Plausible(1e-7, 0.1)]
     """Host time of one whole run, paid once. [s]"""
     kernel_gap_fraction: Annotated[float, Possible(0, HUGE), Plausible(0.05, 20)]

@@ -14,7 +14,8 @@ WITH listed_numbers AS (
     SELECT
         'backend_support' AS kind,
         CONCAT(backend, '.', family, '.', vendor) AS row_key,
-        backend AS row_kind,
+        -- What the host does for a graph follows from that, whatever the backend.
+        CASE WHEN dispatch = 'graph' THEN dispatch ELSE backend END AS row_kind,
         family,
         UNNEST(['host_kernel_s', 'host_view_s', 'run_s', 'kernel_gap_fraction', 'chunk_element']) AS quantity,
         UNNEST([host_kernel_s, host_view_s, run_s, kernel_gap_fraction, chunk_element]) AS value
