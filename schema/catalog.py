@@ -845,6 +845,30 @@ class BackendSupport(Row):
     """How far it can be trusted."""
 
 
+class DeviceContext(Row):
+    """What a process of a framework takes of a part's memory besides its tensors: the driver's context, the stacks of all threads
+    that the part can hold, and the code of kernels. Of a part and backend the row that names the backend holds, then the one that
+    names the maker; where there is none, nothing is taken."""
+
+    TABLE: ClassVar[str] = "device_context"
+    KEY: ClassVar[tuple[str, ...]] = ("backend", "family", "vendor")
+
+    backend: str
+    """Backend, or `*` for every one."""
+    family: str
+    """Hardware family."""
+    vendor: str
+    """Maker of the part, or `*` for every one."""
+    context_byte: Annotated[float, Possible(0, HUGE), Plausible(0, 4e9)]
+    """Memory that every part of the kind gives: the driver's own and the code of kernels. [byte]"""
+    thread_byte: Annotated[float, Possible(0, HUGE), Plausible(0, 65536)]
+    """Stack of each thread that the part can hold at once. [byte]"""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """How far it can be trusted."""
+
+
 class DefaultBackend(Row):
     """What people run on parts of a kind in a number format, where that is another backend than `backend_support.is_default` says for
     the rest: answers assume it where none is named (`assumed_backend`). The row with the fewest `*` holds."""

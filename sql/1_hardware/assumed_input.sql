@@ -53,6 +53,8 @@ supporting_rows AS (
     SELECT '*' AS hardware, backend, '*' AS family, '*' AS vendor, confidence FROM fusion_rule
     UNION ALL
     SELECT hardware, '*' AS backend, '*' AS family, '*' AS vendor, confidence FROM part_strategy
+    UNION ALL
+    SELECT hardware, backend, '*' AS family, '*' AS vendor, confidence FROM part_context WHERE NOT is_counterpart
 ),
 
 backend_rows AS (
@@ -89,7 +91,10 @@ doubted_numbers AS (
     UNION ALL
     SELECT s.hardware, s.backend, f.field
     FROM supported_backend AS s
-    INNER JOIN rule_fault AS f ON f.kind = 'backend_support' AND f.row_key = s.support_row AND f.is_possible
+    LEFT JOIN part_context AS c ON c.hardware = s.hardware AND c.backend = s.backend
+    INNER JOIN rule_fault AS f
+        ON f.is_possible AND f.kind IN ('backend_support', 'device_context')
+        AND f.row_key = CASE WHEN f.kind = 'backend_support' THEN s.support_row ELSE c.context_row END
     UNION ALL
     SELECT r.hardware, r.backend, f.field
     FROM chosen_rows AS r
@@ -123,7 +128,7 @@ SELECT
     CAST(COALESCE(n.energy_count, 0) AS BIGINT) AS energy_count,
     -- Rows of `efficiency` that are in force for the part and backend.
     COALESCE(e.efficiency_count, 0) AS efficiency_count,
-    -- Rows that describe the backend: itself, its dispatch on the family, its fusions, the family's tiles.
+    -- Rows that describe the backend: itself, its dispatch on the family, its fusions, its context, the family's tiles.
     COALESCE(b.backend_count, 0) AS backend_count,
     -- Rows of the precision policy.
     CAST(p.policy_count AS BIGINT) AS policy_count,

@@ -46,6 +46,15 @@ WITH listed_numbers AS (
     FROM cuda_limit
     UNION ALL
     SELECT
+        'device_context' AS kind,
+        CONCAT(backend, '.', family, '.', vendor) AS row_key,
+        '*' AS row_kind,
+        family,
+        UNNEST(['context_byte', 'thread_byte']) AS quantity,
+        UNNEST([context_byte, thread_byte]) AS value
+    FROM device_context
+    UNION ALL
+    SELECT
         'derivation_rule' AS kind,
         derivation_rule AS row_key,
         quantity AS row_kind,

@@ -45,6 +45,8 @@ SELECT
     k.scenario_id,
     -- Main memory of the part. [byte]
     MAX(h.dram_byte) AS dram_byte,
+    -- What the framework's process takes of the part's main memory: the driver's context, stacks and code; null where unknown. [byte]
+    MAX(CASE WHEN x.backend IS NULL THEN 0e0 ELSE x.context_byte END) AS context_byte,
     -- Block that the allocator rounds up to. [byte]
     MAX(k.block_byte) AS block_byte,
     -- Weights, buffers and constants, and what the backend leaves free. [byte]
@@ -56,11 +58,16 @@ SELECT
     -- Memory each further sample takes at the kernel that sets the limit. [byte]
     MAX(k.grown_byte) AS grown_byte,
     -- No larger batch fits: storages unrounded; null when memory does not grow with the batch.
-    MIN(FLOOR(((1e0 - k.reserve_fraction) * h.dram_byte - k.resident_byte - k.workspace_factor * k.fixed_byte) / NULLIF(k.grown_byte, 0e0)))
-        AS upper_batch,
+    MIN(FLOOR(
+        (h.dram_byte - occupied_byte(k.resident_byte + k.workspace_factor * k.fixed_byte, k.reserve_fraction, h.dram_byte, x.backend, x.context_byte))
+        / NULLIF(k.grown_byte, 0e0)
+    )) AS upper_batch,
     -- This batch fits, if it is not 0: every block rounded up by a whole one.
     GREATEST(0e0, MIN(
-        FLOOR(((1e0 - k.reserve_fraction) * h.dram_byte - k.resident_byte - k.workspace_factor * k.rounded_byte) / NULLIF(k.grown_byte, 0e0))
+        FLOOR(
+            (h.dram_byte - occupied_byte(k.resident_byte + k.workspace_factor * k.rounded_byte, k.reserve_fraction, h.dram_byte, x.backend, x.context_byte))
+            / NULLIF(k.grown_byte, 0e0)
+        )
     )) AS lower_batch,
     -- The same for the last-level cache in place of main memory.
     GREATEST(0e0, MIN(
@@ -69,4 +76,5 @@ SELECT
 FROM growing_kernels AS k
 INNER JOIN part_support AS t ON t.backend = k.backend AND t.precision = k.precision
 INNER JOIN part AS h ON h.hardware = t.hardware
+LEFT JOIN part_context AS x ON x.hardware = t.hardware AND x.backend = t.backend
 GROUP BY k.model, t.hardware, k.backend, k.precision, k.batch, k.sequence, k.scenario_id

@@ -40,8 +40,8 @@ SELECT
     m.peak_memory_byte + m.reserve_fraction * h.dram_byte AS peak_memory_byte,
     -- Main memory of the part. [byte]
     h.dram_byte AS device_byte,
-    -- True when it fits the part's main memory.
-    m.peak_memory_byte + m.reserve_fraction * h.dram_byte <= h.dram_byte AS fits_device,
+    -- True when it fits the part's main memory with the context of its process (`part_context`).
+    occupied_byte(m.peak_memory_byte, m.reserve_fraction, h.dram_byte, x.backend, x.context_byte) <= h.dram_byte AS fits_device,
     p.price_usd_per_hour,
     -- Rent for one sample; null when unknown. [USD]
     p.price_usd_per_hour * c.device_count / 3600e0 * c.latency_s / NULLIF(c.batch, 0) AS sample_usd,
@@ -55,4 +55,5 @@ INNER JOIN run_memory AS m
     ON m.model = c.model AND m.backend = c.backend AND m.precision = c.precision AND m.batch = c.batch
     AND m.sequence = c.sequence AND m.scenario_id = c.scenario_id
 INNER JOIN part AS h ON h.hardware = c.hardware
+LEFT JOIN part_context AS x ON x.hardware = c.hardware AND x.backend = c.backend
 LEFT JOIN part_price AS p ON p.hardware = c.hardware

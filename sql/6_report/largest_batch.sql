@@ -31,7 +31,7 @@ rounded_kernels AS (
         t.scenario_id,
         t.tried_batch,
         h.kernel_id,
-        MAX(t.dram_byte) AS dram_byte,
+        MAX(t.dram_byte - t.context_byte) AS left_byte,
         MAX(t.resident_byte + t.kv_cache_sample_byte * t.tried_batch) AS held_byte,
         MAX(t.workspace_factor) AS workspace_factor,
         SUM(
@@ -56,7 +56,7 @@ tried_peaks AS (
         sequence,
         scenario_id,
         tried_batch,
-        MAX(dram_byte) AS dram_byte,
+        MAX(left_byte) AS left_byte,
         MAX(held_byte + workspace_factor * allocated_byte) AS peak_memory_byte
     FROM rounded_kernels
     GROUP BY model, hardware, backend, precision, batch, sequence, scenario_id, tried_batch
@@ -74,7 +74,7 @@ fitting_batches AS (
         MAX(tried_batch) AS largest_batch,
         MAX(peak_memory_byte) AS peak_memory_byte
     FROM tried_peaks
-    WHERE peak_memory_byte <= dram_byte
+    WHERE peak_memory_byte <= left_byte
     GROUP BY model, hardware, backend, precision, batch, sequence, scenario_id
 )
 
@@ -90,6 +90,7 @@ SELECT
     r.phase,
     -- Main memory of the part. [byte]
     l.dram_byte AS device_byte,
+    l.context_byte,
     -- Memory the weights take at any batch. [byte]
     l.resident_byte AS fixed_byte,
     -- Memory each further sample takes at the kernel that sets the limit. [byte]

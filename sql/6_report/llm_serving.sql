@@ -17,7 +17,8 @@ prefilled_runs AS (
         *,
         MAX(CASE WHEN phase = 'prefill' THEN sequence END) OVER reached AS prompt_tokens,
         MAX_BY(latency_s, prompt_order) OVER reached AS ttft_s,
-        MAX_BY(peak_memory_byte, prompt_order) OVER reached AS prompt_memory_byte
+        MAX_BY(peak_memory_byte, prompt_order) OVER reached AS prompt_memory_byte,
+        MAX_BY(fits_device, prompt_order) OVER reached AS prompt_fits
     FROM token_runs
     WINDOW reached AS (
         PARTITION BY
@@ -33,7 +34,7 @@ fitting_runs AS (
     SELECT
         * EXCLUDE (latency_s, ttft_s, sample_j, sample_usd, step_limit, mfu_fraction, mbu_fraction),
         GREATEST(peak_memory_byte, COALESCE(prompt_memory_byte, 0e0)) AS needed_byte,
-        GREATEST(peak_memory_byte, COALESCE(prompt_memory_byte, 0e0)) <= device_byte AS fits,
+        fits_device AND COALESCE(prompt_fits, TRUE) AS fits,
         CASE WHEN COALESCE(fits, TRUE) THEN latency_s END AS latency_s,
         CASE WHEN COALESCE(fits, TRUE) THEN ttft_s END AS ttft_s,
         CASE WHEN COALESCE(fits, TRUE) THEN sample_j END AS sample_j,
@@ -87,7 +88,7 @@ SELECT
     m.kv_cache_byte / NULLIF(d.batch * d.context, 0) AS kv_cache_token_byte,
     -- Peak memory of the decode step or of the prefill, whichever is larger. [byte]
     d.needed_byte AS peak_memory_byte,
-    -- True when both fit the part's main memory.
+    -- True when both fit the part's main memory with the context of their process (`part_context`).
     d.fits AS fits_device,
     -- Assumed inputs of the catalog it rests on, prices included; see `assumed_input`.
     g.assumed_count + g.price_count AS assumed_count

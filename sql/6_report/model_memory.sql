@@ -22,6 +22,8 @@ SELECT
     m.workspace_byte,
     -- What the backend leaves free of the part's main memory. [byte]
     m.reserve_fraction * h.dram_byte AS reserve_byte,
+    -- What the framework's process takes of the part's main memory: the driver's context, stacks and code; null where unknown. [byte]
+    CASE WHEN x.backend IS NULL THEN 0e0 ELSE x.context_byte END AS context_byte,
     -- Memory of the run and what its backend leaves free; null where a number that it rests on cannot be (`condition_fault`). [byte]
     m.peak_memory_byte + m.reserve_fraction * h.dram_byte AS peak_memory_byte,
     -- Peak in whole segments, as the caching allocator asks the device for it. [byte]
@@ -33,10 +35,10 @@ SELECT
     d.path AS peak_module,
     -- Main memory of the part. [byte]
     h.dram_byte AS device_byte,
-    -- Share of the part's main memory the run needs.
-    m.peak_memory_byte / NULLIF(h.dram_byte, 0e0) + m.reserve_fraction AS device_fraction,
-    -- True when it fits the part's main memory.
-    m.peak_memory_byte + m.reserve_fraction * h.dram_byte <= h.dram_byte AS fits_device,
+    -- Share of the part's main memory that the run needs, the context included.
+    occupied_byte(m.peak_memory_byte, m.reserve_fraction, h.dram_byte, x.backend, x.context_byte) / NULLIF(h.dram_byte, 0e0) AS device_fraction,
+    -- True when it fits the part's main memory with the context of its process (`part_context`).
+    occupied_byte(m.peak_memory_byte, m.reserve_fraction, h.dram_byte, x.backend, x.context_byte) <= h.dram_byte AS fits_device,
     h.cache_byte,
     -- True when the activations at their peak fit the last-level cache.
     m.gradient_byte + m.activation_byte + m.rounding_byte + m.workspace_byte <= h.cache_byte AS fits_activation_in_cache,
@@ -48,6 +50,7 @@ INNER JOIN part AS h ON h.hardware = t.hardware
 INNER JOIN run_memory AS m
     ON m.model = r.model AND m.backend = r.backend AND m.precision = r.precision AND m.batch = r.batch
     AND m.sequence = r.sequence AND m.scenario_id = r.scenario_id
+LEFT JOIN part_context AS x ON x.hardware = t.hardware AND x.backend = t.backend
 INNER JOIN library_constant AS c ON c.library_constant = 'allocator_segment_byte'
 LEFT JOIN kernel AS k ON k.model = m.model AND k.backend = m.backend AND k.kernel_id = m.peak_kernel_id
 LEFT JOIN operator AS o ON o.model = k.model AND o.operator_id = k.anchor_operator_id

@@ -35,8 +35,8 @@ SELECT
     h.energy_basis,
     -- Memory of the run and what its backend leaves free; null where a number that it rests on cannot be (`condition_fault`). [byte]
     m.peak_memory_byte + m.reserve_fraction * h.dram_byte AS peak_memory_byte,
-    -- True when it fits the part's main memory.
-    m.peak_memory_byte + m.reserve_fraction * h.dram_byte <= h.dram_byte AS fits_device,
+    -- True when it fits the part's main memory with the context of its process (`part_context`).
+    occupied_byte(m.peak_memory_byte, m.reserve_fraction, h.dram_byte, x.backend, x.context_byte) <= h.dram_byte AS fits_device,
     h.is_simulated,
     g.assumed_count,
     -- Numbers that the answer rests on and that may be, though they hardly are: off by a unit, or forgotten
@@ -47,5 +47,6 @@ INNER JOIN part AS h ON h.hardware = c.hardware
 INNER JOIN run_memory AS m
     ON m.model = c.model AND m.backend = c.backend AND m.precision = c.precision AND m.batch = c.batch
     AND m.sequence = c.sequence AND m.scenario_id = c.scenario_id
+LEFT JOIN part_context AS x ON x.hardware = c.hardware AND x.backend = c.backend
 LEFT JOIN assumed_input AS g
     ON g.hardware = c.hardware AND g.backend = c.backend AND g.precision = c.precision

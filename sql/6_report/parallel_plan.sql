@@ -1,6 +1,6 @@
 -- A model on several equal parts: data, tensor, pipeline and expert parallel over each interconnect, with the time of a round
 -- split into computing, communicating and waiting (`parallel_data`, `parallel_tensor`, `parallel_pipeline`,
--- `parallel_expert`). With one device every strategy gives the single part's time. What a call makes of a link's latency and
+-- `parallel_expert`). With one device every strategy gives the single part's time. What does not fit has no time, speed-up and price. What a call makes of a link's latency and
 -- bandwidth are rows of `collective`.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, interconnect, device_count, strategy
 CREATE VIEW parallel_plan AS
@@ -56,7 +56,28 @@ planned_rounds AS (
 ),
 
 timed_rounds AS (
-    SELECT *, compute_s + communication_s + bubble_s AS round_s FROM planned_rounds
+    SELECT
+        p.*,
+        h.dram_byte,
+        h.is_simulated,
+        p.compute_s + p.communication_s + p.bubble_s AS round_s,
+        occupied_byte(p.device_memory_byte, m.reserve_fraction, h.dram_byte, x.backend, x.context_byte) <= h.dram_byte AS fits,
+        occupied_byte(m.peak_memory_byte, m.reserve_fraction, h.dram_byte, x.backend, x.context_byte) <= h.dram_byte AS single_fits
+    FROM planned_rounds AS p
+    INNER JOIN run_memory AS m
+        ON m.model = p.model AND m.backend = p.backend AND m.precision = p.precision AND m.batch = p.batch
+        AND m.sequence = p.sequence AND m.scenario_id = p.scenario_id
+    INNER JOIN part AS h ON h.hardware = p.hardware
+    LEFT JOIN part_context AS x ON x.hardware = p.hardware AND x.backend = p.backend
+),
+
+fitting_rounds AS (
+    SELECT
+        * EXCLUDE (round_s, pipeline_latency_s),
+        CASE WHEN COALESCE(fits, TRUE) THEN round_s END AS round_s,
+        CASE WHEN COALESCE(fits, TRUE) THEN pipeline_latency_s END AS pipeline_latency_s,
+        CASE WHEN COALESCE(single_fits, TRUE) THEN single_s END AS compared_s
+    FROM timed_rounds
 )
 
 SELECT
@@ -75,7 +96,7 @@ SELECT
     t.strategy,
     -- Samples finished in a round by all devices.
     CAST(ROUND(t.round_samples) AS BIGINT) AS round_samples,
-    -- Time of a round: compute_s, communication_s and bubble_s together. [s]
+    -- Time of a round: compute_s, communication_s and bubble_s together; null where it does not fit. [s]
     t.round_s,
     -- Part of the round in which a device runs the model. [s]
     t.compute_s,
@@ -83,31 +104,30 @@ SELECT
     t.communication_s,
     -- Part of the round in which it waits for the others. [s]
     t.bubble_s,
-    -- Time until the result of a sample. [s]
+    -- Time until the result of a sample; null where it does not fit. [s]
     CASE WHEN t.strategy = 'pipeline' THEN t.pipeline_latency_s ELSE t.round_s END AS latency_s,
-    -- Samples finished in a second by all devices. [1/s]
+    -- Samples finished in a second by all devices; null where it does not fit. [1/s]
     t.round_samples / NULLIF(t.round_s, 0e0) AS throughput_per_s,
-    -- Throughput over that of one device.
-    t.round_samples / NULLIF(t.round_s, 0e0) * t.single_s / NULLIF(t.batch, 0) AS speedup,
-    -- Speed-up over the number of devices.
-    t.round_samples / NULLIF(t.round_s, 0e0) * t.single_s / NULLIF(t.batch * t.device_count, 0)
+    -- Throughput over that of one device; null where either does not fit.
+    t.round_samples / NULLIF(t.round_s, 0e0) * t.compared_s / NULLIF(t.batch, 0) AS speedup,
+    -- Speed-up over the number of devices; null where either does not fit.
+    t.round_samples / NULLIF(t.round_s, 0e0) * t.compared_s / NULLIF(t.batch * t.device_count, 0)
         AS scaling_efficiency_fraction,
     -- Bytes a device sends in a round. [byte]
     t.sent_byte,
     -- Memory a device needs; activations are counted whole. [byte]
     t.device_memory_byte,
-    -- True when that fits its main memory.
-    t.device_memory_byte <= h.dram_byte AS fits_device,
-    -- Rent of all devices for a million samples; null when unknown. [USD]
+    -- True when that fits its main memory beside what the backend leaves free and the context of its process (`part_context`).
+    t.fits AS fits_device,
+    -- Rent of all devices for a million samples; null where it does not fit or is unknown. [USD]
     p.price_usd_per_hour / 3600e0 * t.device_count * t.round_s / NULLIF(t.round_samples, 0e0) * 1e6
         AS million_inference_usd,
-    h.is_simulated,
+    t.is_simulated,
     -- Assumed inputs of the catalog it rests on, links and what collectives make of them included; see `assumed_input`.
     g.assumed_count + g.link_count + t.collective_assumed_count AS assumed_count
-FROM timed_rounds AS t
+FROM fitting_rounds AS t
 INNER JOIN run AS r
     ON r.model = t.model AND r.backend = t.backend AND r.precision = t.precision AND r.batch = t.batch
     AND r.sequence = t.sequence AND r.scenario_id = t.scenario_id
-INNER JOIN part AS h ON h.hardware = t.hardware
 LEFT JOIN part_price AS p ON p.hardware = t.hardware
 INNER JOIN assumed_input AS g ON g.hardware = t.hardware AND g.backend = t.backend AND g.precision = t.precision

@@ -27,7 +27,7 @@ WITH choices AS (
         k.energy_j / NULLIF(k.latency_s, 0e0) AS average_power_w,
         COALESCE(k.energy_j / NULLIF(k.batch, 0), 1e300) AS comparable_j,
         m.peak_memory_byte + m.reserve_fraction * h.dram_byte AS peak_memory_byte,
-        m.peak_memory_byte + m.reserve_fraction * h.dram_byte <= h.dram_byte AS fits_device,
+        occupied_byte(m.peak_memory_byte, m.reserve_fraction, h.dram_byte, x.backend, x.context_byte) <= h.dram_byte AS fits_device,
         p.price_usd_per_hour,
         p.price_basis,
         p.price_kind,
@@ -48,6 +48,7 @@ WITH choices AS (
         ON m.model = k.model AND m.backend = k.backend AND m.precision = k.precision AND m.batch = k.batch
         AND m.sequence = k.sequence AND m.scenario_id = k.scenario_id
     INNER JOIN part AS h ON h.hardware = k.hardware
+    LEFT JOIN part_context AS x ON x.hardware = k.hardware AND x.backend = k.backend
     LEFT JOIN part_price AS p ON p.hardware = k.hardware
     INNER JOIN assumed_input AS g ON g.hardware = k.hardware AND g.backend = k.backend AND g.precision = k.precision
 ),

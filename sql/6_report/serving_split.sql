@@ -20,8 +20,10 @@ WITH fitting_splits AS (
         h.is_simulated,
         s.peak_memory_byte + s.reserve_fraction * h.dram_byte AS needed_byte,
         f.implausible,
-        CASE WHEN NOT COALESCE(f.is_impossible, FALSE) THEN s.peak_memory_byte + s.reserve_fraction * h.dram_byte <= h.dram_byte END
-            AS fits,
+        CASE
+            WHEN NOT COALESCE(f.is_impossible, FALSE)
+                THEN occupied_byte(s.peak_memory_byte, s.reserve_fraction, h.dram_byte, x.backend, x.context_byte) <= h.dram_byte
+        END AS fits,
         p.price_usd_per_hour,
         s.tensor_s + s.expert_s + s.context_s + s.send_s AS links_s
     FROM served_split AS s
@@ -30,6 +32,7 @@ WITH fitting_splits AS (
         AND r.sequence = s.sequence AND r.scenario_id = s.scenario_id
     INNER JOIN device_split AS d ON d.split = s.split
     INNER JOIN part AS h ON h.hardware = s.hardware
+    LEFT JOIN part_context AS x ON x.hardware = s.hardware AND x.backend = s.backend
     LEFT JOIN part_price AS p ON p.hardware = s.hardware
     LEFT JOIN split_fault AS f ON f.split = s.split
 )
@@ -91,7 +94,7 @@ SELECT
     needed_byte AS peak_memory_byte,
     -- Main memory of the part. [byte]
     device_byte,
-    -- True when it fits the part's main memory; null where a rule of the split cannot be.
+    -- True when it fits the part's main memory with the context of its process (`part_context`); null where a rule of the split cannot be.
     fits AS fits_device,
     -- Rules of the split that hardly can be (`implausible_number`), or cannot; null where there are none.
     implausible,

@@ -16,7 +16,10 @@ WITH steps AS (
         m.peak_memory_byte,
         h.dram_byte AS device_byte,
         h.is_simulated,
-        CASE WHEN NOT COALESCE(f.is_impossible, FALSE) THEN m.peak_memory_byte <= h.dram_byte END AS fits_device,
+        CASE
+            WHEN NOT COALESCE(f.is_impossible, FALSE)
+                THEN occupied_byte(m.peak_memory_byte, 0e0, h.dram_byte, x.backend, x.context_byte) <= h.dram_byte
+        END AS fits_device,
         f.implausible,
         p.price_usd_per_hour,
         s.batch * d.micro_batches * d.data AS global_batch,
@@ -43,6 +46,7 @@ WITH steps AS (
         ON t.model = s.model AND t.backend = s.backend AND t.precision = s.precision AND t.batch = s.batch
         AND t.sequence = s.sequence AND t.scenario_id = s.scenario_id
     INNER JOIN part AS h ON h.hardware = s.hardware
+    LEFT JOIN part_context AS x ON x.hardware = s.hardware AND x.backend = s.backend
     LEFT JOIN part_price AS p ON p.hardware = s.hardware
     LEFT JOIN split_fault AS f ON f.split = s.split
 )
@@ -109,7 +113,7 @@ SELECT
     s.peak_memory_byte,
     -- Main memory of the part. [byte]
     s.device_byte,
-    -- True when it fits the part's main memory; null where a rule of the split cannot be.
+    -- True when it fits the part's main memory with the context of its process (`part_context`); null where a rule of the split cannot be.
     s.fits_device,
     -- Rules of the split that hardly can be (`implausible_number`), or cannot; null where there are none.
     s.implausible,

@@ -34,6 +34,7 @@ BETWEEN = {
     "fuller_clock": 1.0,
     "fuller_s": 3.5,
 }
+HELD = {"run_byte": 10.0, "reserve_fraction": 0.1, "main_byte": 90.0, "context_byte": 7.0}
 CHUNK = {
     "coefficient": 2.0, "batch": 3, "sequence": 8, "context": 10, "logit_tokens": 1, "pieces": 4.0, "chunk_count": 12.0,
     "batch_power": 1, "sequence_power": 1, "context_power": 1, "context_limit": None, "logit_power": 0,
@@ -156,6 +157,10 @@ CASES = [
     ("seen_keys", {"queries": 8.0, "keys": 2.0, "block_queries": 1}, 15 / 8),
     ("seen_keys", {"queries": 1.0, "keys": 10.0, "block_queries": 128}, 10.0),
     ("seen_keys", {"queries": 8.0, "keys": 8.0, "block_queries": None}, 8.0),
+    # 10 bytes, a tenth of 90 and a context of 7; without a row of its backend there is none, and an unknown one is no 0.
+    ("occupied_byte", HELD | {"context_backend": "eager"}, 26.0),
+    ("occupied_byte", HELD | {"context_backend": None, "context_byte": None}, 19.0),
+    ("occupied_byte", HELD | {"context_backend": "eager", "context_byte": None}, None),
     ("fault_reason", BOUNDS | {"value": 90.0}, "usual are 2.0 to 8.0"),
     ("fault_reason", BOUNDS | {"value": 101.0}, "a number from 1.0 to 100.0"),
     ("fault_reason", BOUNDS | {"value": 0.5}, "a number from 1.0 to 100.0"),

@@ -28,6 +28,8 @@ def test_batch_limit(gives: Gives) -> None:
             {"hardware": "chip", "upper_batch": 34.0, "lower_batch": 33.0, "on_chip_batch": 15.0, "grown_byte": 28.0,
              "resident_byte": 25.0, "kv_cache_sample_byte": 4.0, "workspace_factor": 1.5, "block_byte": 8.0, "dram_byte": 1000.0},
             {"hardware": "tiny", "upper_batch": -22.0, "lower_batch": 0.0, "on_chip_batch": 0.0},
+            # A process takes 56 of its 1056 bytes; what another backend's takes is nothing to it.
+            {"hardware": "held", "upper_batch": 34.0, "lower_batch": 33.0, "on_chip_batch": 15.0, "context_byte": 56.0},
         ],
         by=["hardware"],
         held_term=[
@@ -36,11 +38,13 @@ def test_batch_limit(gives: Gives) -> None:
         library_constant=CONSTANTS,
         run_memory=[MEMORY | {"batch": 3}],
         backend=[{"workspace_fraction": 0.5}],
-        part_support=[{"hardware": "chip"}, {"hardware": "tiny"}],
+        part_support=[{"hardware": "chip"}, {"hardware": "tiny"}, {"hardware": "held"}],
+        part_context=[{"hardware": "held", "context_byte": 56.0}, {"hardware": "chip", "backend": "xla", "context_byte": 99.0}],
         part=[
             {"hardware": "chip", "dram_byte": 1000.0, "cache_byte": 500.0},
             # (55 - 25 - 1.5 * 100) / 5.5 = -21.8
             {"hardware": "tiny", "dram_byte": 55.0, "cache_byte": 1.0},
+            {"hardware": "held", "dram_byte": 1056.0, "cache_byte": 500.0},
         ],
     )  # fmt: skip
 
@@ -60,7 +64,7 @@ def test_memory_that_does_not_grow(gives: Gives) -> None:
 
 
 LIMIT = {
-    "upper_batch": 34.0, "lower_batch": 30.0, "dram_byte": 1000.0, "block_byte": 8.0, "resident_byte": 25.0,
+    "upper_batch": 34.0, "lower_batch": 30.0, "dram_byte": 1000.0, "context_byte": 0.0, "block_byte": 8.0, "resident_byte": 25.0,
     "kv_cache_sample_byte": 4.0, "workspace_factor": 1.5, "grown_byte": 28.0, "on_chip_batch": 3.0,
 }  # fmt: skip
 
@@ -76,6 +80,9 @@ def test_largest_batch(gives: Gives) -> None:
         "low": ({"dram_byte": 901.0}, {"largest_batch": 30, "largest_batch_byte": 901.0, "is_exact": True}),
         "edge": (far | {"dram_byte": 930.0}, {"largest_batch": 31, "largest_batch_byte": 929.0, "is_exact": True}),
         "brim": (far | {"dram_byte": 929.0}, {"largest_batch": 31, "largest_batch_byte": 929.0, "is_exact": True}),
+        # The process takes 101 of 1030 and 1029 bytes.
+        "held": (far | {"dram_byte": 1030.0, "context_byte": 101.0}, {"largest_batch": 31, "largest_batch_byte": 929.0, "is_exact": True}),
+        "tight": (far | {"dram_byte": 1029.0, "context_byte": 101.0}, {"largest_batch": 10, "largest_batch_byte": 341.0}),
         "gap": (far | {"dram_byte": 928.0}, {"largest_batch": 10, "largest_batch_byte": 341.0, "is_exact": False}),
         "none": (
             {"upper_batch": 2.0, "lower_batch": 0.0, "dram_byte": 50.0},

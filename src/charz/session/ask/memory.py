@@ -31,7 +31,8 @@ _MEMORY = {
         "model_memory",
         (
             *TARGET, "weight_byte", "buffer_byte", "kv_cache_byte", "gradient_byte", "activation_byte", "rounding_byte", "workspace_byte",
-            "reserve_byte", "peak_memory_byte", "reserved_byte", "device_fraction", "fits_device", "peak_operator", "peak_module",
+            "reserve_byte", "peak_memory_byte", "context_byte", "reserved_byte", "device_fraction", "fits_device", "peak_operator",
+            "peak_module",
         ),
         "ORDER BY backend, precision, batch, sequence",
     ),
@@ -43,7 +44,7 @@ _MEMORY = {
     "largest_batch": (
         "largest_batch",
         (
-            *TARGET, "fixed_byte", "sample_byte", "largest_batch", "largest_batch_byte", "largest_on_chip_batch", "is_exact",
+            *TARGET, "context_byte", "fixed_byte", "sample_byte", "largest_batch", "largest_batch_byte", "largest_on_chip_batch", "is_exact",
         ),
         "ORDER BY backend, precision, batch, sequence",
     ),

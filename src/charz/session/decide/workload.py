@@ -17,7 +17,7 @@ from ..question import TARGET, single
 
 Record = dict[str, Any]
 
-_ROW = (*TARGET, "power", "latency_s", "energy_j", "peak_memory_byte", "weight_byte", "buffer_byte")
+_ROW = (*TARGET, "power", "latency_s", "energy_j", "peak_memory_byte", "weight_byte", "buffer_byte", "context_byte")
 
 _RUNS = (*TARGET, "power", "count", "latency_s", "time_s", "time_fraction", "energy_j", "peak_memory_byte")
 
@@ -70,7 +70,7 @@ class Workload(Core):
         """Add up runs that one part does one after another: time, joules, memory, how often a second they can be done and, where
         the file states `rate_per_s`, how busy that keeps the part and what it draws on average, at rest between them.
 
-        Weights of every model stay in memory; beside them stands what the largest run needs. Exit code 1 where a part does not
+        Weights of every model stay in memory with what the largest run needs, and the context of a process for each backend. Exit code 1 where a part does not
         hold it or cannot keep up.
         """
         work = read(Path(file))
@@ -106,6 +106,8 @@ class Workload(Core):
             energy_j = sum(row["count"] * row["energy_j"] for row in rows)
         kept = {(row["model"], row["precision"], row["backend"]): _kept(row) for row in rows}
         peak = sum(kept.values()) + max(row["peak_memory_byte"] - _kept(row) for row in rows)
+        contexts = {row["backend"]: row["context_byte"] for row in rows}
+        held = None if None in contexts.values() else peak + sum(contexts.values())
         rate, duty = work.rate_per_s, None if work.rate_per_s is None else time_s * work.rate_per_s
         # At a rate the part rests for what is left of each period; without one it works all the time.
         period_s = time_s if rate is None else max(1.0 / rate, time_s)
@@ -119,7 +121,7 @@ class Workload(Core):
             "time_s": time_s,
             "energy_j": energy_j,
             "peak_memory_byte": peak,
-            "fits_device": None if device_byte is None else peak <= device_byte,
+            "fits_device": None if device_byte is None or held is None else held <= device_byte,
             "most_per_s": 1.0 / time_s,
             "rate_per_s": rate,
             "duty_fraction": duty,
