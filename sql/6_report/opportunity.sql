@@ -1,6 +1,6 @@
 -- What would help: every other scenario or part that differs from a target in one thing and is better a sample in time or
--- energy, with the amount saved and what it costs elsewhere. Both are predictions of the whole run. Positive `saved` columns
--- are gains, negative ones the trade.
+-- energy, with the amount saved and what it costs elsewhere. Both are predictions of the whole run. What is lost is no saving:
+-- the trade says how much.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kind, change
 CREATE VIEW opportunity AS
 -- Every target beside all others of the model and sizes, itself too: costs are evaluated once, and its own are fetched from
@@ -93,6 +93,17 @@ savings AS (
         END AS saved_latency_s
     FROM compared_pairs
     WHERE kind <> 'none' AND fits_device
+),
+
+-- What is lost, over what there is now; null where nothing is.
+trades AS (
+    SELECT
+        *,
+        CASE WHEN saved_s < 0e0 THEN -saved_s / NULLIF(now_s, 0e0) END AS longer_fraction,
+        CASE WHEN saved_j < 0e0 THEN -saved_j / NULLIF(now_j, 0e0) END AS more_energy_fraction,
+        CASE WHEN saved_memory_byte < 0e0 THEN -saved_memory_byte / NULLIF(now_byte, 0e0) END AS more_memory_fraction,
+        CASE WHEN saved_million_usd < 0e0 THEN -saved_million_usd / NULLIF(now_usd * 1e6, 0e0) END AS dearer_fraction
+    FROM savings
 )
 
 SELECT
@@ -111,33 +122,34 @@ SELECT
     p.is_simulated,
     -- Time of a sample now. [s]
     p.now_s AS sample_s,
-    -- Time of a sample saved. [s]
-    p.saved_s,
+    -- Time of a sample saved; 0 where it takes longer. [s]
+    CASE WHEN p.longer_fraction IS NULL THEN p.saved_s ELSE 0e0 END AS saved_s,
     -- Share of the time saved.
-    p.saved_s / NULLIF(p.now_s, 0e0) AS saved_time_fraction,
-    -- Energy of a sample saved; null when a coefficient is missing or the two are of different scopes. [J]
-    p.saved_j,
+    CASE WHEN p.longer_fraction IS NULL THEN p.saved_s ELSE 0e0 END / NULLIF(p.now_s, 0e0) AS saved_time_fraction,
+    -- Energy of a sample saved; 0 where it takes more, null when a coefficient is missing or the two are of different scopes. [J]
+    CASE WHEN p.more_energy_fraction IS NULL THEN p.saved_j ELSE 0e0 END AS saved_j,
     -- Share of the energy saved.
-    p.saved_j / NULLIF(p.now_j, 0e0) AS saved_energy_fraction,
-    -- Peak memory saved. [byte]
-    p.saved_memory_byte,
-    -- Rent of a million samples saved; null when unknown. [USD]
-    p.saved_million_usd,
+    CASE WHEN p.more_energy_fraction IS NULL THEN p.saved_j ELSE 0e0 END / NULLIF(p.now_j, 0e0) AS saved_energy_fraction,
+    -- Peak memory saved; 0 where it needs more. [byte]
+    CASE WHEN p.more_memory_fraction IS NULL THEN p.saved_memory_byte ELSE 0e0 END AS saved_memory_byte,
+    -- Rent of a million samples saved; 0 where it costs more, null when unknown. [USD]
+    CASE WHEN p.dearer_fraction IS NULL THEN p.saved_million_usd ELSE 0e0 END AS saved_million_usd,
     -- Time until a result that is gained; negative when a result takes longer. [s]
     p.saved_latency_s,
-    -- The trade in words.
-    CASE
-        WHEN p.kind = 'batch' AND p.saved_latency_s < 0e0 THEN 'each result waits for the whole batch'
-        WHEN p.kind = 'precision' AND p.saved_s < 0e0 THEN 'takes longer, and accuracy must be checked'
-        WHEN p.kind = 'precision' THEN 'accuracy must be checked'
-        WHEN p.kind = 'backend' THEN 'the model must compile for it'
-        WHEN p.kind = 'cache' THEN 'nothing else may use the cache'
-        WHEN p.kind = 'part' AND p.is_simulated THEN 'simulated part: no silicon exists'
-        WHEN p.kind = 'part' AND p.saved_million_usd < 0e0 THEN 'costs more'
-        WHEN p.saved_s < 0e0 THEN 'takes longer'
-        WHEN p.saved_memory_byte < 0e0 THEN 'needs more memory'
-        WHEN p.saved_j < 0e0 THEN 'takes more energy'
-        ELSE 'none known'
-    END AS trade
-FROM savings AS p
+    -- The trade in words: what must be looked at, and all that is lost, over what there is now.
+    COALESCE(NULLIF(CONCAT_WS(
+        ', ',
+        CASE
+            WHEN p.kind = 'batch' AND p.saved_latency_s < 0e0 THEN 'each result waits for the whole batch'
+            WHEN p.kind = 'precision' THEN 'accuracy must be checked'
+            WHEN p.kind = 'backend' THEN 'the model must compile for it'
+            WHEN p.kind = 'cache' THEN 'nothing else may use the cache'
+            WHEN p.kind = 'part' AND p.is_simulated THEN 'simulated part: no silicon exists'
+        END,
+        lost_share('longer', p.longer_fraction),
+        lost_share('more energy', p.more_energy_fraction),
+        lost_share('more memory', p.more_memory_fraction),
+        lost_share('dearer', p.dearer_fraction)
+    ), ''), 'none known') AS trade
+FROM trades AS p
 WHERE p.saved_s > 0e0 OR p.saved_j > 0e0

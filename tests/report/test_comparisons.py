@@ -205,27 +205,29 @@ CHOICES: list[tuple[Record, tuple[Any, ...] | None]] = [
     # What is changed, and: kind, to what, seconds and joules saved, bytes, dollars a million, seconds to a result, trade.
     ({"scenario_id": 2, "batch": 8, "latency_s": 8.0, "sample_s": 1.0, "sample_j": 2.0, "sample_usd": 0.0005,
       "peak_memory_byte": 300.0},
-     ("batch", "batch 8", 3.0, 6.0, -200.0, 500.0, -4.0, "each result waits for the whole batch")),
+     ("batch", "batch 8", 3.0, 6.0, 0.0, 500.0, -4.0, "each result waits for the whole batch, 200 % more memory")),
     ({"scenario_id": 3, "batch": 2, "latency_s": 3.0, "sample_s": 1.5},
      ("batch", "batch 2", 2.5, 0.0, 0.0, 0.0, 1.0, "none known")),
     ({"scenario_id": 4, "precision": "fp16", "sample_s": 3.0},
      ("precision", "fp16", 1.0, 0.0, 0.0, 0.0, 0.0, "accuracy must be checked")),
     ({"scenario_id": 10, "precision": "bf16", "sample_s": 5.0, "sample_j": 4.0},
-     ("precision", "bf16", -1.0, 4.0, 0.0, 0.0, 0.0, "takes longer, and accuracy must be checked")),
+     ("precision", "bf16", 0.0, 4.0, 0.0, 0.0, 0.0, "accuracy must be checked, 25 % longer")),
     ({"scenario_id": 5, "backend": "inductor", "sample_s": 3.0},
      ("backend", "inductor", 1.0, 0.0, 0.0, 0.0, 0.0, "the model must compile for it")),
     ({"scenario_id": 6, "memory_format": "nhwc", "sample_s": 5.0, "sample_j": 4.0},
-     ("memory_format", "nhwc", -1.0, 4.0, 0.0, 0.0, 0.0, "takes longer")),
+     ("memory_format", "nhwc", 0.0, 4.0, 0.0, 0.0, 0.0, "25 % longer")),
     ({"scenario_id": 7, "cache_state": "hot", "sample_s": 3.0},
      ("cache", "hot", 1.0, 0.0, 0.0, 0.0, 0.0, "nothing else may use the cache")),
     ({"scenario_id": 8, "power": "low", "sample_s": 2.0, "peak_memory_byte": 150.0},
-     ("power", "low", 2.0, 0.0, -50.0, 0.0, 0.0, "needs more memory")),
+     ("power", "low", 2.0, 0.0, 0.0, 0.0, 0.0, "50 % more memory")),
     ({"hardware": "dear", "sample_s": 3.0, "sample_usd": 0.002},
-     ("part", "dear", 1.0, 0.0, 0.0, -1000.0, 0.0, "costs more")),
+     ("part", "dear", 1.0, 0.0, 0.0, 0.0, 0.0, "100 % dearer")),
     ({"hardware": "drawn", "sample_s": 3.0, "is_simulated": True, "energy_scope": "chip", "sample_j": 1.0},
      ("part", "drawn", 1.0, None, 0.0, 0.0, 0.0, "simulated part: no silicon exists")),
     ({"hardware": "hungry", "sample_s": 3.0, "sample_j": 9.0},
-     ("part", "hungry", 1.0, -1.0, 0.0, 0.0, 0.0, "takes more energy")),
+     ("part", "hungry", 1.0, 0.0, 0.0, 0.0, 0.0, "13 % more energy")),
+    # A loss of 0.4 % is none to speak of.
+    ({"hardware": "wider", "sample_s": 3.0, "peak_memory_byte": 100.4}, ("part", "wider", 1.0, 0.0, 0.0, 0.0, 0.0, "none known")),
     ({"hardware": "better", "sample_s": 3.0, "sample_j": 7.0}, ("part", "better", 1.0, 1.0, 0.0, 0.0, 0.0, "none known")),
     # No gain, no room, two changes at once, and what a change does not reach.
     ({"hardware": "same"}, None),
@@ -245,7 +247,7 @@ CHOICES: list[tuple[Record, tuple[Any, ...] | None]] = [
 
 
 def test_opportunity(gives: Gives) -> None:
-    """4 s and 8 J a sample now, 0.001 dollars and 100 bytes."""
+    """4 s and 8 J a sample now, 0.001 dollars and 100 bytes. What is lost is no saving: the trade says how much of that."""
     names = ("saved_s", "saved_j", "saved_memory_byte", "saved_million_usd", "saved_latency_s")
     expected = []
     for _, answer in CHOICES:
@@ -451,22 +453,29 @@ def test_llm_serving(gives: Gives) -> None:
             {"scenario_id": 2, "prompt_tokens": None, "ttft_s": None, "prompt_tokens_per_s": None, "peak_memory_byte": 91.0,
              "fits_device": False, "kv_cache_token_byte": 10.0, "tokens_per_j": None, "tpot_s": None},
             {"scenario_id": 7, "prompt_tokens": 4, "ttft_s": 1.0, "peak_memory_byte": 60.0},
+            {"scenario_id": 9, "prompt_tokens": 9, "ttft_s": None, "tpot_s": None, "peak_memory_byte": 90.0, "fits_device": False},
         ],
         by=["scenario_id"],
         across=["sequence", "scenario_id"],
         target_cost=[
             token | {"scenario_id": 1, "latency_s": 0.5, "throughput_per_s": 4.0, "sample_j": 0.5, "sample_usd": 1e-6,
-                     "peak_memory_byte": 50.0, "device_byte": 90.0},
+                     "peak_memory_byte": 50.0, "device_byte": 90.0, "fits_device": True},
             token | {"scenario_id": 2, "context": 2, "latency_s": 0.5, "throughput_per_s": 4.0, "sample_j": 0.5,
                      "peak_memory_byte": 91.0, "device_byte": 90.0},
-            token | {"scenario_id": 7, "context": 4, "latency_s": 0.5, "peak_memory_byte": 50.0, "device_byte": 90.0},
-            prompt | {"scenario_id": 3, "sequence": 8, "latency_s": 3.0, "peak_memory_byte": 90.0},
-            prompt | {"scenario_id": 4, "sequence": 8, "latency_s": 7.0, "peak_memory_byte": 80.0},
-            prompt | {"scenario_id": 5, "sequence": 4, "latency_s": 1.0, "peak_memory_byte": 60.0},
+            token | {"scenario_id": 7, "context": 4, "latency_s": 0.5, "peak_memory_byte": 50.0, "device_byte": 90.0,
+                     "fits_device": True},
+            # It fits by itself, its prompt does not.
+            token | {"scenario_id": 9, "context": 9, "batch": 3, "latency_s": 0.5, "peak_memory_byte": 50.0, "device_byte": 90.0,
+                     "fits_device": True},
+            prompt | {"scenario_id": 10, "sequence": 9, "batch": 3, "latency_s": 3.0, "peak_memory_byte": 90.0},
+            prompt | {"scenario_id": 3, "sequence": 8, "latency_s": 3.0, "peak_memory_byte": 90.0, "fits_device": True},
+            prompt | {"scenario_id": 4, "sequence": 8, "latency_s": 7.0, "peak_memory_byte": 80.0, "fits_device": True},
+            prompt | {"scenario_id": 5, "sequence": 4, "latency_s": 1.0, "peak_memory_byte": 60.0, "fits_device": True},
             prompt | {"scenario_id": 6, "sequence": 11, "latency_s": 9.0, "peak_memory_byte": 99.0},
             prompt | {"scenario_id": 8, "sequence": 9, "phase": "forward", "latency_s": 9.0, "peak_memory_byte": 99.0},
         ],
-        run_memory=[{"batch": 2, "scenario_id": i, "kv_cache_byte": 40.0, "weight_byte": 1.0} for i in (1, 2, 7)],
+        run_memory=[{"batch": 2, "scenario_id": i, "kv_cache_byte": 40.0, "weight_byte": 1.0} for i in (1, 2, 7)]
+        + [{"batch": 3, "scenario_id": 9, "kv_cache_byte": 40.0, "weight_byte": 1.0}],
         assumed_input=[{"assumed_count": 2, "price_count": 3}],
     )  # fmt: skip
 
