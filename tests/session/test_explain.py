@@ -150,6 +150,23 @@ def test_what_is_saved_at_most_is_what_the_next_bound_leaves() -> None:
     assert "times as fast" not in sentences.of_kernel(even, "conv", "", 16e-3)[2][1]
 
 
+def test_what_sets_the_pace_for_less_than_half_is_said_too() -> None:
+    """Of 10 ms arithmetic sets the pace for 5.3, the host for 4.5, memory for 0.2. Fewer bits leave 2 of 5.3 ms: 1 / (1 - 0.33); a
+    launch of the whole graph leaves 5.5 of 10: that stands first. A fifth of the time is worth a word, a fiftieth is not."""
+    run = {"model": "net", "hardware": "t4", "latency_s": 10e-3, "bottleneck": "compute", "compute_s": 5.3e-3, "memory_s": 0.2e-3,
+           "power_s": 0.0, "team_s": 0.0, "overhead_s": 4.5e-3, "run_call_s": 4e-3, "flops": 1e9, "traffic_byte": 1e6,
+           "utilization_fraction": 0.5, "clock_fraction": 1.0, "tdp_w": 70.0}  # fmt: skip
+    kernel = {"busy_s": 5.3e-3, "host_issue_s": 1e-3, "compute_s": 5.3e-3, "memory_s": 2e-3, "team_s": 0.0, "overhead_s": 0.0,
+              "unlimited_s": 5.3e-3, "bottleneck": "compute"}  # fmt: skip
+    (_, pace), (_, why), (_, change) = sentences.of_run(run, [kernel])
+    assert pace.endswith("arithmetic sets the pace (53 % of the time), dispatch by the host does for 45 %.")
+    assert "the host takes 5.00 ms to issue 1 kernels" in why and "alone, arithmetic would take 5.30 ms" in why
+    first, second = (change.index(words) for words in ("at most 1.82 times as fast", "at most 1.49 times as fast"))
+    assert first < second and change.index("backend that launches whole graphs") < first < change.index("fewer bits") < second
+    alone = run | {"compute_s": 9e-3, "overhead_s": 0.8e-3}
+    assert sentences.pace(alone) == "arithmetic sets the pace (90 % of the time)"
+
+
 def test_the_power_at_rest_under_a_limit_is_said() -> None:
     """4 J at rest in 0.2 s are 20 W of a limit of 70; a run at full clock says nothing of it."""
     run = {"model": "net", "hardware": "t4", "latency_s": 0.2, "bottleneck": "memory:dram", "memory_s": 0.2, "overhead_s": 0.0,

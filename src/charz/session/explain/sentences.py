@@ -27,6 +27,18 @@ _SETTERS = {
     "overhead": "dispatch by the host sets the pace",
 }
 
+_ALSO = {
+    "compute": "arithmetic",
+    "memory": "memory",
+    "power": "the power limit",
+    "threads": "beginning and ending threads",
+    "overhead": "dispatch by the host",
+}
+"""The same, of what sets the pace for less of the time."""
+
+ALSO_SHARE = 0.2
+"""Share of a run's time from which a second thing that sets the pace is named with what shortens it."""
+
 _TOGETHER = "arithmetic and memory set the pace together"
 
 _REMEDIES = {
@@ -47,34 +59,55 @@ def kind_of(bottleneck: object) -> str:
 
 def pace(run: Record) -> str:
     """What sets the pace of a run, and for which share of its time."""
-    kind = kind_of(run["bottleneck"])
+    kind, *others = paces(run)
     if kind not in SHARES:
         return _TOGETHER
-    return f"{_SETTERS[kind]} ({percent((run[SHARES[kind]] or 0.0) / run['latency_s'])} of the time)"
+    told = [f"{_SETTERS[kind]} ({percent(_share(run, kind))} of the time)"]
+    told += [f"{_ALSO[other]} does for {percent(_share(run, other))}" for other in others]
+    return ", ".join(told)
+
+
+def paces(run: Record) -> list[str]:
+    """What sets the pace of a run for the largest part of its time, and what else for a good part of it."""
+    kind = kind_of(run["bottleneck"])
+    if kind not in SHARES:
+        return [kind]
+    others = [other for other in SHARES if other != kind and ALSO_SHARE <= _share(run, other) <= _share(run, kind)]
+    return [kind, *sorted(others, key=lambda other: -_share(run, other))]
+
+
+def _share(run: Record, kind: str) -> float:
+    """Share of a run's time for which something sets the pace."""
+    return float((run.get(SHARES[kind]) or 0.0) / run["latency_s"])
 
 
 def of_run(run: Record, kernels: Sequence[Record]) -> list[tuple[str, str]]:
     """What sets the pace of a run, why, and what would change it, from its row and its kernels."""
-    kind = kind_of(run["bottleneck"])
+    kinds = paces(run)
     busy, issue, compute, memory, team = (
         sum(kernel[name] or 0.0 for kernel in kernels)
         for name in ("busy_s", "host_issue_s", "compute_s", "memory_s", "team_s")
     )
     apart = f"alone, arithmetic would take {_time(compute)} and the slowest level of memory {_time(memory)}"
-    why = {
+    reasons = {
         "compute": f"its kernels compute {quantity(run['flops'], 'flop')}, for which shapes and waves leave"
-        f" {percent(run['utilization_fraction'])} of the units' peak; {apart}",
-        "memory": f"its kernels move {size(run['traffic_byte'])}, most of the time held back by {_level(kernels)}; {apart}",
+        f" {percent(run['utilization_fraction'])} of the units' peak",
+        "memory": f"its kernels move {size(run['traffic_byte'])}, most of the time held back by {_level(kernels)}",
         "power": f"at full clock it would draw more than {_watts(run['tdp_w'])}",
         "threads": f"{sum(1 for kernel in kernels if kernel['team_s'])} kernels begin and end threads, {_time(team)} in all",
         "overhead": f"the host takes {_time(issue + (run['run_call_s'] or 0.0))} to issue {len(kernels)} kernels, which keep"
         f" the device busy for {_time(busy)}",
-    }.get(kind, apart)
-    saved = run["overhead_s"] or 0.0
-    if kind != "overhead":
-        saved = sum(_saved(kernel) for kernel in kernels if kind_of(kernel["bottleneck"]) == kind)
+    }
+    why = "; ".join(dict.fromkeys(reasons.get(kind, apart) for kind in kinds))
+    if "compute" in kinds or "memory" in kinds:
+        why += f"; {apart}"
+    saved = {kind: sum(_saved(k) for k in kernels if kind_of(k["bottleneck"]) == kind) for kind in kinds}
+    if "overhead" in saved:
+        saved["overhead"] = run["overhead_s"] or 0.0
+    # What saves most stands first.
+    changes = [_change(kind, run["latency_s"], saved[kind]) for kind in sorted(kinds, key=lambda kind: -saved[kind])]
     told = f"a run of {run['model']} on {run['hardware']} takes {_time(run['latency_s'])}: {pace(run)}"
-    return _three(told, f"{why}{_held(run)}", _change(kind, run["latency_s"], saved))
+    return _three(told, f"{why}{_held(run)}", "; ".join(changes))
 
 
 def _held(run: Record) -> str:
