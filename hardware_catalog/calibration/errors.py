@@ -23,14 +23,21 @@ def with_log_ratio(frame: pl.DataFrame, predicted: str = "latency_s", measured: 
 def table(
     frame: pl.DataFrame, by: Sequence[str], predicted: str = "latency_s", measured: str = "measured_s"
 ) -> pl.DataFrame:
-    """Score of each group: `rows`, `median_error` and `p90_error` of |log ratio|, `bias` (median log
-    ratio: above 0 predicts too slow), `mape`, `within_30_fraction`, `spearman`; where the columns `p10_s` and `p90_s` exist,
-    `interval_coverage_fraction` and `mean_interval_width`, the ratio of its ends; and where `unfitted_s` does, the least and
-    the largest factor on the host's time that the
-    predictions take, and `unfitted_median_error` and `unfitted_bias`, the score without it."""
+    """Score of each group: `rows`; where the column `unfitted_s` exists, `unfitted_median_error` and `unfitted_bias`, the score of
+    predictions without a factor on the host's time, and the least and the largest factor that the others take; `median_error` and
+    `p90_error` of |log ratio|, `bias` (median log ratio: above 0 predicts too slow), `mape`, `within_30_fraction`, `spearman`;
+    where the columns `p10_s` and `p90_s` exist, `interval_coverage_fraction` and `mean_interval_width`, the ratio of its ends."""
     error, ratio = pl.col(LOG_RATIO).abs(), pl.col(predicted) / pl.col(measured)
-    figures = [
-        pl.len().alias("rows"),
+    figures = [pl.len().alias("rows")]
+    if "unfitted_s" in frame.columns:
+        unfitted = pl.col("unfitted_s").log() - pl.col(measured).log()
+        figures += [
+            unfitted.abs().median().alias("unfitted_median_error"),
+            unfitted.median().alias("unfitted_bias"),
+            pl.col("host_factor").min().alias("least_host_factor"),
+            pl.col("host_factor").max().alias("largest_host_factor"),
+        ]
+    figures += [
         error.median().alias("median_error"),
         error.quantile(0.9, "linear").alias("p90_error"),
         pl.col(LOG_RATIO).median().alias("bias"),
@@ -43,14 +50,6 @@ def table(
         inside = (pl.col(measured) >= pl.col("p10_s")) & (pl.col(measured) <= pl.col("p90_s"))
         figures.append(inside.mean().alias("interval_coverage_fraction"))
         figures.append((pl.col("p90_s") / pl.col("p10_s")).mean().alias("mean_interval_width"))
-    if "unfitted_s" in frame.columns:
-        unfitted = pl.col("unfitted_s").log() - pl.col(measured).log()
-        figures += [
-            pl.col("host_factor").min().alias("least_host_factor"),
-            pl.col("host_factor").max().alias("largest_host_factor"),
-            unfitted.abs().median().alias("unfitted_median_error"),
-            unfitted.median().alias("unfitted_bias"),
-        ]
     scored = with_log_ratio(frame, predicted, measured)
     if not by:
         return scored.select(figures)

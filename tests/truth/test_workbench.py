@@ -133,6 +133,10 @@ def test_a_fitted_factor_stands_beside_the_score_with_the_score_without_it(datab
     assert cell["unfitted_bias"] == pytest.approx(expected, abs=1e-3)
     assert cell["unfitted_median_error"] == pytest.approx(abs(expected), abs=1e-3)
     assert abs(row["log_ratio"]) < abs(expected)
+    # What is fitted on the rows themselves stands behind what is not.
+    for found, first, second in ((cell, "unfitted_median_error", "median_error"), (row, "unfitted_s", "latency_s")):
+        assert list(found).index(first) < list(found).index(second)
+    assert list(cell).index("unfitted_median_error") == list(cell).index("rows") + 1
 
 
 def test_a_condition_of_somebody_is_the_rows_that_it_holds_for(database: Path) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     """Models, each with its settings."""
 
 _WORST = (
-    "model", "hardware", "backend", "batch", "measured_s", "latency_s", "host_factor", "unfitted_s", "log_ratio", "why"
+    "model", "hardware", "backend", "batch", "measured_s", "unfitted_s", "latency_s", "host_factor", "log_ratio", "why"
 )  # fmt: skip
 
 
@@ -44,8 +44,8 @@ class Validate(Core):
 
         The error of a row is the natural logarithm of predicted over measured time: `median_error` and `p90_error` are of
         its absolute value, `bias` is its median (above 0 predicts too slow), `mape` the mean of |predicted / measured - 1|.
-        The rows of each data set share one factor on the host's dispatch time, fitted on those of them that wait for the
-        host: it stands beside the score, with the score without it (`unfitted`), which is what `report` answers.
+        The score of what `report` answers stands first (`unfitted`). The rows of each data set share one factor on the host's
+        dispatch time, fitted on those of them that wait for the host: the other scores are of predictions with that factor.
         """
         self.stays_here("a validation")
         import polars as pl
