@@ -85,7 +85,7 @@ def write(rows: Rows, format: Format, out: Path | None, texts: Texts = dict, for
         pieces = _streamed(rows.columns, rows.pieces(), format)
     else:
         listed, total = rows.first(TABLE_ROWS)
-        pieces = iter([encode(rows.columns, listed, format, texts, rows.bare)])
+        pieces = iter([_header(rows), encode(rows.columns, listed, format, texts, rows.bare)])
     if out is not None:
         user_file.write_pieces(out, pieces, force)
         display.note(f"written to {out}")
@@ -128,7 +128,9 @@ def _sections(found: Iterable[tuple[str, Rows, Texts]], format: Format) -> Itera
         together = Rows(_LONG, long)
         yield from _parquet(together) if format is Format.parquet else _streamed(_LONG, together.pieces(), format)
         return
-    for name, rows, texts in found:
+    for number, (name, rows, texts) in enumerate(found):
+        if number == 0:
+            yield _header(rows)
         title = name.replace("_", " ").capitalize()
         heading = f"## {title}\n\n" if format is Format.markdown else f"\n{title}\n{'=' * len(title)}\n"
         listed, total = rows.first(TABLE_ROWS)
@@ -137,6 +139,11 @@ def _sections(found: Iterable[tuple[str, Rows, Texts]], format: Format) -> Itera
             yield b"\n"
         if total > TABLE_ROWS:
             display.note(f"{TABLE_ROWS} of {total} rows of {name}; --section {name} --format csv writes all")
+
+
+def _header(rows: Rows) -> bytes:
+    """What all rows are of, as a line above them."""
+    return f"{display.listed(rows.header.split(', '))}\n\n".encode() if rows.header else b""
 
 
 def _parted(value: Any) -> tuple[float | None, str | None]:

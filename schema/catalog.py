@@ -141,6 +141,11 @@ class HardwareFamily(Row):
     parts that do not say (`hardware_memory.keeps_weights`)."""
     template_part: str
     """Part whose numbers `charz hardware template` gives as examples."""
+    assumed_precision: str | None
+    """Precision policy that answers assume on its parts where none is named; null where that is single precision, in the way that
+    the backend computes it by default (`backend_support.default_precision`)."""
+    second_precision: str | None
+    """The same of parts that do not compute in that one; null where there is none besides."""
     source_id: str
     """Source of the row."""
     confidence: str

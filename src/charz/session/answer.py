@@ -39,6 +39,8 @@ class Rows:
     """Raises `CharzError` where the time to hand the rows over is up."""
     bare: frozenset[str] = frozenset()
     """Columns whose numbers are shown as they are, since no unit is known of them, whatever their names end in."""
+    header: str = ""
+    """Model, part and conditions that all rows are of, where no column says so: shown above a table."""
 
     def fetch(self) -> list[tuple[Any, ...]]:
         """The rows as tuples."""

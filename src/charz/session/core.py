@@ -33,8 +33,8 @@ SINGLE = "fp32"
 """Single precision, which a question that names none asks in the way that the backend computes it by default."""
 
 PREFERRED_PRECISIONS = (SINGLE, "bf16", "fp16", "int8")
-"""Policies a part is asked in when none is named, of which it takes the first it computes in: the model's own
-format where the part has it."""
+"""Policies a part is asked in when none is named, of which it takes the first it computes in, after those that its family says
+(`hardware_family.assumed_precision`)."""
 
 COSTED_TARGETS = 200
 """Targets up to which a question's costs are evaluated once for all views that read them: more are streamed."""
@@ -42,6 +42,9 @@ COSTED_TARGETS = 200
 FILLED_U = 10.0
 """Work up to which a command that writes fills the answers that are missing, in the CPU time of ten million empty passes of a
 Python loop."""
+
+SAID_PARTS = 3
+"""Parts that a line names; of more it says how many."""
 
 DEFAULT_MODE = "default"
 """What a run says of its power mode where none is asked for."""
@@ -79,7 +82,8 @@ class Question:
     runs: Sequence[Mapping[str, Any]] = ()
     """Runs as columns of a scenario, in place of every batch in every sequence."""
     preferred: Sequence[str] = PREFERRED_PRECISIONS
-    """Without precisions, each part takes the first of these that it computes in, or all of them."""
+    """Without precisions, each part takes what is assumed of its family or the first of these that it computes in, or all of them;
+    of a server of language models the first of these alone."""
     is_first: bool = True
     """Whether without precisions a part takes the first alone."""
     is_as_stored: bool = False
@@ -574,7 +578,10 @@ class Core:
         targets = self._targets(parts, question, precisions, untrained)
         self._check_engines({backend for _, backend, _ in targets}, runs)
         self._say_left_out(parts, question, precisions, targets, untrained)
-        return self._linked(targets, question)
+        targets = self._linked(targets, question)
+        if question.is_first:
+            self._say_mixed(targets)
+        return targets
 
     def _alike(self, models: Sequence[str], question: Question) -> list[tuple[str, ...]]:
         """The models of a question, those together that take the same backends and precisions when each is asked alone."""
@@ -637,6 +644,7 @@ class Core:
         """What of the question runs: each part, or every one if none is named, under each backend, or under the one that
         answers assume on it, in each precision, or in the first of them that it computes in."""
         connection = self.connection()
+        assumed_by_part = {} if question.precisions or question.serves else self._assumed_precisions(untrained)
         order = "hardware, serves = ? DESC, is_default DESC, backend"
         support = f"SELECT hardware, backend, is_counterpart, serves FROM supported_backend ORDER BY {order}"
         backends: dict[str, list[str]] = {}
@@ -665,14 +673,18 @@ class Core:
         able = {
             (part, backend, precision)
             for part, backend, precision in found
-            if precision in precisions
-            and part in backends
+            if part in backends
+            and (precision in precisions or precision in assumed_by_part.get(part, ()))
             and (backend == assumed[part, precision] if (part, precision) in assumed else backend in backends[part])
         }
         if not question.precisions and question.is_first:
-            first: dict[str, str] = {}
-            for part, _, precision in sorted(able, key=lambda triple: list(precisions).index(triple[2])):
-                first.setdefault(part, precision)
+            computed: dict[str, set[str]] = {}
+            for part, _, precision in able:
+                computed.setdefault(part, set()).add(precision)
+            first = {
+                part: next(name for name in (*assumed_by_part.get(part, ()), *precisions) if name in known)
+                for part, known in computed.items()
+            }
             able = {triple for triple in able if first[triple[0]] == triple[2]}
         if not question.precisions and not question.is_strict:
             usual = self._usual_policies(untrained)
@@ -699,6 +711,27 @@ class Core:
                 raise CharzError("no link to the host is stated", ", ".join(lost), next=next)
             self.messages.warn(f"left out: {', '.join(lost)}, no link to the host is stated")
         return found
+
+    def _assumed_precisions(self, untrained: Collection[str]) -> dict[str, tuple[str, ...]]:
+        """Policies that answers assume on each part of a family that has some, the first first."""
+        query = """
+            SELECT hardware, assumed_precision, second_precision FROM hardware JOIN hardware_family USING (family)
+            WHERE assumed_precision IS NOT NULL
+        """
+        found = self.connection().execute(query).fetchall()
+        return {part: tuple(p for p in policies if p and p not in untrained) for part, *policies in found}
+
+    def _say_mixed(self, targets: Sequence[Triple]) -> None:
+        """Say which parts of one answer are asked in other precisions than the rest."""
+        asked: dict[str, set[str]] = {}
+        for part, _, precision in targets:
+            asked.setdefault(part, set()).add(precision)
+        parts: dict[tuple[str, ...], list[str]] = {}
+        for part, found in sorted(asked.items()):
+            parts.setdefault(tuple(sorted(found)), []).append(part)
+        if len(parts) > 1:
+            told = [f"{', '.join(precisions)} on {_some(names)}" for precisions, names in sorted(parts.items())]
+            self.messages.warn(f"precisions differ: {'; '.join(told)}; --precision asks for one of all")
 
     def usual_policy(self, parts: Sequence[str], backends: Sequence[str]) -> str:
         """What a question about these that names no precision computes in, or single precision where that is several."""
@@ -899,6 +932,12 @@ _DEFAULTS: dict[str, Any] = {
     "origin": "user",
 }
 """Columns of a scenario, and what they hold where nobody says."""
+
+
+def _some(names: Sequence[str]) -> str:
+    """The names, or the first of them and how many more there are."""
+    more = len(names) - SAID_PARTS
+    return ", ".join(names) if more <= 0 else f"{', '.join(names[:SAID_PARTS])} and {more} more"
 
 
 def _state(path: Path) -> tuple[int, int]:

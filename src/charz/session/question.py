@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -40,6 +40,16 @@ SERVED_PRECISIONS = ("fp16", "bf16", "fp32", "int8")
 
 TARGET = ("model", "hardware", "backend", "precision", "batch", "sequence")
 """What names a target to people."""
+
+
+HEADER = ("model", "hardware", "backend", "precision", "batch", "sequence", "power")
+"""What stands above an answer about targets that no column names."""
+
+
+def header(targets: Sequence[Mapping[str, Any]], without: Collection[str] = ()) -> str:
+    """The conditions of targets, as a table says what its rows have in common."""
+    told = {name: dict.fromkeys(str(target[name]) for target in targets) for name in HEADER if name not in without}
+    return ", ".join(f"{name} {' and '.join(values)}" for name, values in told.items())
 
 
 def of_axes(

@@ -281,9 +281,14 @@ class Scoped:
     @functools.cached_property
     def target(self) -> dict[str, Any]:
         """Keys and conditions of the one target that there is."""
-        query = "SELECT t.hardware, r.* FROM run AS r JOIN part_support AS t USING (backend, precision)"
-        (keys,) = self.records(query)
+        (keys,) = self.targets
         return keys
+
+    @functools.cached_property
+    def targets(self) -> list[dict[str, Any]]:
+        """Keys and conditions of every target."""
+        query = "SELECT t.hardware, r.* FROM run AS r JOIN part_support AS t USING (backend, precision)"
+        return self.records(f"{query} ORDER BY model, hardware, backend, precision, batch, sequence, scenario_id")
 
     def records(self, query: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
         """Rows of a query by column name."""

@@ -15,7 +15,7 @@ from charz.schema.errors import CharzError, unknown_name
 from ..answer import Rows, answer
 from ..core import Core, Question
 from ..parameters import Backend, Batch, Cache, Cap, Names, Part, Precision, Sequence_, Text, Top
-from ..question import single
+from ..question import header, single
 from ..scoped import Scoped
 from . import against_trace, versions
 
@@ -96,10 +96,11 @@ class Diff(Core):
             unknown = [_RUN[column][0] for column in _HELD if any(run[column] is None for run in runs)]
             if most is not None and unknown:
                 self.messages.warn(f"not held to --fail-on: {', '.join(unknown)}, which charz does not know here")
-            return _total(runs[0], runs[1], most)
+            return replace(_total(runs[0], runs[1], most), header=_header(session, questions))
         before, after = (_seconds(session.target(asked, "model_report")[0], section) for asked in questions)
         keys = dict.fromkeys([*before, *after])
-        return self.cut(_compared(section, [(key, before.get(key), after.get(key)) for key in keys]), top)
+        found = _compared(section, [(key, before.get(key), after.get(key)) for key in keys])
+        return self.cut(replace(found, header=_header(session, questions)), top)
 
     def close(self) -> None:
         """Let go of the file, and of versions that were ingested beside it."""
@@ -165,9 +166,14 @@ class Diff(Core):
                 f" {lost} of {len(pairs)} rows have no counterpart"
             )
             old, new = sum(k[column] for k in kernels), sum(call.seconds for call in measured.calls)
-            return _total({"latency_s": old}, {"latency_s": new}, most)
+            return replace(_total({"latency_s": old}, {"latency_s": new}, most), header=header([scoped.target]))
         rows = [] if section == "modules" else against_trace.rows(section, pairs, column)
-        return self.cut(_compared(section, rows), top)
+        return self.cut(replace(_compared(section, rows), header=header([scoped.target])), top)
+
+
+def _header(session: Core, questions: Sequence[Question]) -> str:
+    """Conditions that both versions run under."""
+    return header([session.target(questions[0])[1]], without=("model",))
 
 
 def _run(session: Core, question: Question) -> Record:

@@ -27,7 +27,7 @@ from ..parameters import (
     Text,
     Top,
 )
-from ..question import single
+from ..question import header, single
 from ..scoped import Scoped
 from . import chrome_trace
 
@@ -41,7 +41,7 @@ _RUN = (
 
 _MEMORY = (
     "peak_memory_byte", "weight_byte", "buffer_byte", "kv_cache_byte", "gradient_byte", "activation_byte", "workspace_byte",
-    "peak_operator", "peak_module", "device_byte", "fits_device", "device_fraction", "cache_byte", "fits_cache",
+    "peak_operator", "peak_module", "context_byte", "device_byte", "fits_device", "device_fraction", "cache_byte", "fits_cache",
     "fits_activation_in_cache",
 )  # fmt: skip
 
@@ -108,7 +108,7 @@ _SECTIONS: dict[str, tuple[str, tuple[str, ...], str]] = {
     ),
     "largest_batch": (
         "largest_batch",
-        ("sample_byte", "largest_batch", "largest_batch_byte", "largest_on_chip_batch"),
+        ("context_byte", "sample_byte", "largest_batch", "largest_batch_byte", "largest_on_chip_batch"),
         "",
     ),
     "energy_delay_product": (
@@ -178,6 +178,23 @@ _SIDES = {"operators": "backends", "fusion": "backends", "fusions": "backends", 
 
 SHOWN_PARTS = ("i7_13700k", "h100_sxm5_80", "tpu_v4", "kpu_t256")
 """One CPU, GPU, TPU and KPU that everybody has heard of, or should."""
+
+_COMPARED_PRECISIONS = """
+    SELECT t.precision FROM part_support AS t
+    WHERE t.hardware = ? AND t.backend = ? AND t.precision NOT IN (
+        SELECT y.policy FROM precision_policy AS y
+        JOIN precision AS w ON w.precision = y.weight_precision JOIN precision AS c ON c.precision = y.compute_precision
+        WHERE y.rule = 'drop' AND w.kind = 'float' AND w.bits < c.bits AND NOT EXISTS (
+            FROM hardware_rate AS r JOIN precision AS n USING (precision)
+            WHERE r.hardware = t.hardware AND r.is_native AND n.kind = 'float' AND n.bits <= w.bits
+        )
+    )
+    ORDER BY t.precision
+"""
+"""Precisions that a run is held against: but for those whose weights are floating-point numbers that the part has not."""
+
+_SAME_RUN = ("latency_s", "energy_j", "peak_memory_byte")
+"""What is equal of two precisions in which a model runs alike."""
 
 _MAPPED = frozenset({"kernel_mapping", "mapping_summary"})
 """Views that rest on how each kernel is mapped, which is found once for both."""
@@ -254,7 +271,7 @@ class Report(Core):
             return Rows(("file",), written)
         if section == "checks":
             scoped, keys = self.target(question, "model_report")
-            return _checks(scoped, keys)
+            return replace(_checks(scoped, keys), header=header([keys]))
         view = _SECTIONS[section][0]
         scoped, keys = self.target(question, *(() if section in _SIDES else (view,)))
         if section in _SIDES:
@@ -262,7 +279,10 @@ class Report(Core):
         if view in _MAPPED:
             scoped.keep("kernel_mapping")
         beside = _BESIDE.get(section, ())
-        return self.listed(scoped, _SECTIONS[section], top, f"rows of {section}", beside, backend=keys["backend"])
+        found = self.listed(scoped, _SECTIONS[section], top, f"rows of {section}", beside, backend=keys["backend"])
+        if section == "precisions":
+            found = self._distinct(found)
+        return found if section == "run" else replace(found, header=header([keys], without=found.columns))
 
     def _page(self, model: str, parts: list[str], conditions: dict[str, Any]) -> bytes:
         """The page of a report, beside a few well-known parts where no others are named."""
@@ -293,9 +313,30 @@ class Report(Core):
             query = "SELECT DISTINCT o.backend FROM fusion_side AS s JOIN fusion_side AS o USING (fused_backend)"
             found = self.connection().execute(f"{query} WHERE s.backend = ? ORDER BY ALL", [backend]).fetchall()
             return replace(asked, backends=[name for (name,) in found] or [backend])
-        query = "SELECT precision FROM part_support WHERE hardware = ? AND backend = ? ORDER BY precision"
-        found = self.connection().execute(query, [keys["hardware"], backend]).fetchall()
-        return replace(asked, precisions=[name for (name,) in found])
+        found = self.connection().execute(_COMPARED_PRECISIONS, [keys["hardware"], backend]).fetchall()
+        return replace(asked, precisions=list(dict.fromkeys([precision, *(name for (name,) in found)])))
+
+    def _distinct(self, found: Rows) -> Rows:
+        """Rows of precisions without those in which the model runs just as in another, which are said."""
+        plain = {name for (name,) in self.connection().execute("SELECT precision FROM precision").fetchall()}
+        rows = [dict(zip(found.columns, row, strict=True)) for row in found.fetch()]
+        rows = [row for row in rows if row["latency_s"] is not None]
+        names = sorted(
+            (row["precision"] for row in rows),
+            key=lambda name: (name != rows[0]["base_precision"], name not in plain, len(name), name),
+        )
+        rows.sort(key=lambda row: names.index(row["precision"]))
+        first: dict[tuple[Any, ...], str] = {}
+        same: dict[str, str] = {}
+        for row in rows:
+            name = first.setdefault(tuple(row[column] for column in _SAME_RUN), row["precision"])
+            if name != row["precision"]:
+                same[row["precision"]] = name
+        if same:
+            told = ", ".join(f"{name} as {other}" for name, other in sorted(same.items()))
+            self.messages.remark(f"left out, since the model runs in them just as in another precision: {told}")
+        place = found.columns.index("precision")
+        return replace(found, source=[row for row in found.fetch() if row[place] not in same])
 
 
 def _checks(scoped: Scoped, keys: dict[str, Any]) -> Rows:

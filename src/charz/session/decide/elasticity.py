@@ -13,6 +13,7 @@ from ..axes import cache_state, names
 from ..core import Core, Question
 from ..parameters import Backend, Batch, Cache, Models, Part, Precision, Sequence_, Text
 from ..part_fields import PartField, part_fields
+from ..question import header
 from .design_point import VIEWS, evaluated_points
 
 if TYPE_CHECKING:
@@ -108,7 +109,8 @@ class Elasticity(Core):
         rows = [_row(number, before, points[_copy(part, number.name)]) for number in doubled]
         rows.sort(key=lambda row: (row["time_ratio"] is None, row["time_ratio"], row["energy_ratio"], row["number"]))
         self.messages.remark(_finding(rows))
-        return Rows(COLUMNS, [[row[name] for name in COLUMNS] for row in rows], VIEWS)
+        found = [[row[name] for name in COLUMNS] for row in rows]
+        return Rows(COLUMNS, found, VIEWS, header=header(scoped.targets))
 
     def _copies(self, part: str, of: Sequence[Number], is_unlimited: bool) -> list[Copies]:
         """The part as it is and with each number doubled. What follows from units and clock follows them; what is stated beside

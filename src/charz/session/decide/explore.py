@@ -16,6 +16,7 @@ from ..answer import Rows, answer
 from ..axes import cache_state, names, one_of, path_of, quantity
 from ..core import Core, Question
 from ..parameters import Backend, Batch, Cache, Cap, File, Names, Part, Precisions, Sequence_, Text, Top
+from ..question import header
 from ..scoped import Scoped
 from . import design_space, front_moves
 from .design_point import BAND, FOUND, KEYS, MADE, VIEWS, evaluated_points
@@ -154,15 +155,14 @@ class Explore(Core):
             _write(out, points, force)
         varied = tuple(axis.column for axis in designs.axes)
         if picture is not None:
-            title = f"{part}: {', '.join(names(models))}"
+            title = header(scoped.targets)
             self._draw(picture, points, best, [*varied, *objectives], title, force)
         if sensitivity:
             return self._sensitivity(scoped, designs, front_moves.spread(found), objectives, _weights(scoped, weight))
-        shown = tuple(k for k in KEYS[1:] if len({point[k] for point in points}) > 1)
         columns = (
             "point",
             *varied,
-            *shown,
+            *KEYS[1:],
             *(FOUND if every_point else _SHOWN),
             *MADE,
             *(BAND if every_point else ()),
@@ -170,7 +170,8 @@ class Explore(Core):
         )
         parts = len(designs.points)
         self.messages.remark(f"{parts} parts, {len(points)} points, {sum(p['is_front'] for p in points)} on the front")
-        rows = Rows(columns, [[point[name] for name in columns] for point in found], VIEWS)
+        said = header(scoped.targets, without=columns)
+        rows = Rows(columns, [[point[name] for name in columns] for point in found], VIEWS, header=said)
         return rows if every_point else self.cut(rows, top, "points of the front")
 
     def _say_kept(self, scoped: Scoped, part: str) -> None:
@@ -258,7 +259,8 @@ class Explore(Core):
                 f"{first['number']} moves the front most: twice of it takes {first['time_ratio']:.3g} of the time and"
                 f" {first['energy_ratio']:.3g} of the energy of {first['points']} points"
             )
-        return Rows(front_moves.COLUMNS, [[row[name] for name in front_moves.COLUMNS] for row in rows], VIEWS)
+        listed = [[row[name] for name in front_moves.COLUMNS] for row in rows]
+        return Rows(front_moves.COLUMNS, listed, VIEWS, header=header(scoped.targets))
 
     def _draw(
         self,

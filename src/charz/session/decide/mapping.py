@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from charz.schema.errors import CharzError, unknown_name
@@ -14,7 +13,7 @@ from ..answer import Rows, answer
 from ..axes import names, one_of
 from ..core import Core
 from ..parameters import Backend, Batch, Model, Names, Part, Precision, Sequence_, Text
-from ..question import single
+from ..question import header, single
 from ..scoped import Scoped
 from .loop_nests import CHANGED_BY, DATAFLOWS, ROWS, Nest, Product, Room, Sizes, candidates
 
@@ -33,9 +32,6 @@ COLUMNS = (
 )  # fmt: skip
 
 LOOP_COLUMNS = ("product", "stands", "dataflow", "level", "loop", "trips", "tile", "stays")
-
-OF_ARRAYS = ("bf16", "fp16", "int8", "fp32")
-"""Precisions that are taken where none is named: arrays compute in few formats, of which these are the widest."""
 
 LEVELS = ("outer", "inner")
 FIXED = re.compile(r"(outer|inner)=(\d{1,9})x(\d{1,9})x(\d{1,9})")
@@ -85,7 +81,7 @@ class LoopNests(Core):
         for flow in flows:
             one_of("dataflow", flow, DATAFLOWS)
         fixed = _fixed(tile)
-        question = replace(single(model, on, batch, sequence, precision, backend), preferred=OF_ARRAYS)
+        question = single(model, on, batch, sequence, precision, backend)
         scoped, keys = self.target(question, "run_product", "mapped_step")
         found = _products(scoped, keys, product)
         room = _room(scoped, keys, found)
@@ -113,8 +109,12 @@ class LoopNests(Core):
         counts = {row["product"]: row["product_count"] for row in found}
         self.messages.remark(_finding(costed, counts, goal))
         if loops:
-            return Rows(LOOP_COLUMNS, [line for row in costed for line in _loops(row)], ("loop_nest_cost",))
-        return Rows(COLUMNS, [_listed(row, counts) for row in costed], ("loop_nest_cost", "run_product"))
+            return Rows(
+                LOOP_COLUMNS, [line for row in costed for line in _loops(row)], ("loop_nest_cost",), header=header([keys])
+            )
+        return Rows(
+            COLUMNS, [_listed(row, counts) for row in costed], ("loop_nest_cost", "run_product"), header=header([keys])
+        )
 
     def _costed(
         self,

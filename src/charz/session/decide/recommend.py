@@ -77,9 +77,9 @@ class Recommend(Core):
         """List the choices of each model that no other beats, within the limits, and why the others lost.
 
         A choice is beaten by one that is at most 1 % worse in latency, energy, memory, cost and rent, and better in all taken
-        together. Without --backend every one is a choice, but where people run one on a part in a precision (`assumed_backend`) that
-        alone. A limit left out does not bind. Simulated parts are marked: no silicon exists to check them. Exit code 1 when no
-        choice meets the limits.
+        together. Without --precision each part is weighed in the one that answers assume of it. Without --backend every one is a
+        choice, but where people run one on a part in a precision (`assumed_backend`) that alone. A limit left out does not bind.
+        Simulated parts are marked: no silicon exists to check them. Exit code 1 when no choice meets the limits.
         """
         wanted = limits(latency, energy, memory, power, price)
         question = Question(
@@ -92,8 +92,9 @@ class Recommend(Core):
             names(cap),
             every_backend=True,
             is_as_run=True,
-            is_first=False,
         )
+        if not question.precisions:
+            self.messages.remark("one precision a part is weighed; `--precision fp16,bf16,int8` weighs several")
         scoped = self.asked(served(question, phase, context, devices, version, kv_precision), "recommendation")
         scoped.keep("recommendation")
         first = "latency_s" if section == "others" else ORDERS[one_of("order", by, ORDERS)]

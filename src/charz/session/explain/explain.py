@@ -15,7 +15,7 @@ from ..answer import Rows, answer
 from ..core import Core
 from ..parameters import Backend, Batch, Cache, Cap, Model, Part, Precision, Sequence_, Text
 from ..quantities import size
-from ..question import single
+from ..question import header, single
 from ..scoped import Scoped
 from . import sentences, tiles
 
@@ -158,7 +158,7 @@ class Explain(Core):
             told.kernel(kernel, formulas)
         for line in told.hints:
             self.messages.remark(line)
-        return Rows(COLUMNS, told.lines)
+        return Rows(COLUMNS, told.lines, header=header([keys]))
 
 
 class _Told:

@@ -30,7 +30,7 @@ CLOSING_MODELS = 3
 """Models up to which `ingest` answers about each on every such part; of more, each has one line, on the GPU."""
 
 _CLOSING = (
-    "model", "hardware", "is_simulated", "backend", "precision", "latency_s", "energy_j", "edp_js", "peak_memory_byte"
+    "model", "hardware", "is_simulated", "backend", "precision", "batch", "latency_s", "energy_j", "edp_js", "peak_memory_byte"
 )  # fmt: skip
 
 _CLOSING_TAIL = (
@@ -199,6 +199,9 @@ class Ingest(Sql):
         rows = [row[:-1] for row in found]
         if large := list(dict.fromkeys(f"{row[0]} on {row[1]} in {row[4]}" for row in found if row[-1] is False)):
             self.messages.warn(f"does not fit the memory: {', '.join(large)}")
+        # What other commands assume of the part stands first.
+        usual = {part: self.usual_policy([part], ()) for part in parts}
+        rows.sort(key=lambda row: (known.index(row[0]), parts.index(row[1]), row[4] != usual[row[1]]))
         if is_brief:
             rows = list({row[0]: row for row in reversed(rows)}.values())[::-1]
         if lost := [part for part in parts if rows and all(part not in row for row in rows)]:
