@@ -13,10 +13,12 @@ import pytest
 import charz
 from charz.schema.errors import CharzError
 from charz.session import Session
+from charz.session.ask import report
 from charz.session.ask.report import SHOWN_PARTS
+from charz.session.messages import Messages
 from charz.session.page import document
 from charz.session.page.content import Section, Table
-from charz.session.page.sections import SECTIONS
+from charz.session.page.sections import SECTIONS, Subject
 from charz.session.quantities import percent, quantity, size
 
 MOST_BYTES = 5 * 2**20
@@ -157,3 +159,43 @@ def test_text_of_a_model_never_ends_a_script() -> None:
     page = document.text("t", "s", [section], "").decode()
     assert _specifications(page) == [{"title": "</script><b>"}]
     assert "</script><b>" not in page
+
+
+def test_parts_beside_the_report_s_own_run_as_people_run_them(file: Path) -> None:
+    """A report of a GPU in PyTorch's single precision stands beside a TPU in bf16, not in what no TPU runs; each point says its
+    precision, and intervals are of the same runs."""
+    conditions = {"precision": "torch-fp32", "backend": "eager"}
+    with charz.open(file) as db:
+        db.messages = Messages(warn=lambda _: None)
+        subject = Subject(db, "small", ["t4", "tpu_v4"], report.statement, conditions)
+        found = SECTIONS["parts"][1](subject)
+        alone = db.compare("small", on="tpu_v4").to_dicts()[0]
+        batches = SECTIONS["batches"][1](subject)
+    rows = {row["hardware"]: row for row in found.tables[0].records()}
+    assert {part: (row["backend"], row["precision"]) for part, row in rows.items()} == {
+        "t4": ("eager", "torch-fp32"), "tpu_v4": ("xla", "bf16"),
+    }  # fmt: skip
+    assert rows["tpu_v4"]["latency_s"] == alone["latency_s"]
+    assert "they compute in torch-fp32, bf16" in found.finding
+    bands = {row["hardware"]: row for row in found.tables[1].records()}
+    assert bands["tpu_v4"]["p10_s"] < alone["latency_s"] < bands["tpu_v4"]["p90_s"]
+    assert '"name": "tpu_v4 bf16"' in json.dumps(found.charts[0])
+    assert {(row["hardware"], row["precision"]) for row in batches.tables[0].records()} == {("t4", "torch-fp32"), ("tpu_v4", "bf16")}
+
+
+def test_precisions_that_a_part_lacks_are_not_listed(file: Path) -> None:
+    """A 4090 has no arithmetic of 4-bit floating point, so that mxfp4 and nvfp4 are nothing that it computes in; int4 and fp8
+    it has. Two policies under which the model runs alike are one, which is said."""
+    remarks: list[str] = []
+    with charz.open(file) as db:
+        db.messages = Messages(remark=remarks.append)
+        found = db.report("small", on="rtx4090", section="precisions")
+        query = db.connection().execute(report._COMPARED_PRECISIONS, ["rtx4090", "inductor"]).fetchall()
+    held = {name for (name,) in query}
+    assert not {"mxfp4", "nvfp4"} & held and {"bf16", "fp16", "int8", "fp8", "w4a16", "sparse-fp16", "torch-fp32"} <= held
+    listed = found["precision"].to_list()
+    assert set(listed) < held and {"bf16", "fp16", "int8", "torch-fp32"} <= set(listed)
+    alike = found.select("latency_s", "energy_j", "peak_memory_byte")
+    assert alike.unique().height == len(listed)
+    said = next(line for line in remarks if line.startswith("left out, since the model runs in them just as in another precision: "))
+    assert set(re.findall(r"(\S+) as \S+", said.partition(": ")[2])) == held - set(listed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..ask.charts import data, library, si
+from ..ask.charts import batch, data, library, si
 from .content import Record
 
 
@@ -18,12 +18,12 @@ def parts(rows: Sequence[Record], bands: Mapping[str, Record]) -> Record:
     """Time of a run with its interval against energy of a sample, every part named; without an energy a bar of the time."""
     alt = library()
     points = [
-        {"name": row["hardware"], "seconds": row["latency_s"], "joules": row["energy_per_sample_j"],
+        {"name": _named(row), "seconds": row["latency_s"], "joules": row["energy_per_sample_j"],
          "silicon": "simulated" if row["is_simulated"] else "silicon", **_band(row, bands)}
         for row in rows if row["energy_per_sample_j"] is not None
     ]  # fmt: skip
     if not points:
-        bars = [{"name": row["hardware"], "seconds": row["latency_s"]} for row in rows]
+        bars = [{"name": _named(row), "seconds": row["latency_s"]} for row in rows]
         bar = alt.Chart(data(bars)).mark_bar().encode(x=alt.X("seconds:Q", axis=si("time of a run [s]")), y="name:N")
         return _wide(bar)
     base = alt.Chart(data(points)).encode(
@@ -40,6 +40,11 @@ def parts(rows: Sequence[Record], bands: Mapping[str, Record]) -> Record:
     )
     intervals = base.mark_rule(strokeWidth=2, opacity=0.5).encode(x="p10_s:Q", x2="p90_s:Q")
     return _wide(intervals + marks + base.mark_text(dy=-12, fontSize=12).encode(text="name:N"))
+
+
+def _named(row: Record) -> str:
+    """A part with the precision that it computes in."""
+    return f"{row['hardware']} {row['precision']}"
 
 
 def _band(row: Record, bands: Mapping[str, Record]) -> Record:
@@ -62,6 +67,19 @@ def precisions(rows: Sequence[Record]) -> Record:
         )
     )
     return _wide(chart, 34 * len(bars) + 30)
+
+
+def batches(rows: Sequence[Record]) -> Record:
+    """Throughput of every part against the batch."""
+    library()
+    points = [
+        {"part": f"{_named(row)} (simulated)" if row["is_simulated"] else _named(row),
+         **{name: row[name] for name in ("backend", "batch", "throughput_per_s", "saturating_batch")}}
+        for row in rows
+    ]  # fmt: skip
+    found = _wide(batch(points, ""))
+    found.pop("title", None)
+    return found
 
 
 def serving(rows: Sequence[Record]) -> list[Record]:

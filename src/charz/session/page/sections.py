@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from charz.schema.errors import CharzError
@@ -62,6 +62,17 @@ class Subject:
         return self.tabled(
             scoped.rows(view, columns, tail), f"SELECT {', '.join(columns)} FROM {view} {tail}".strip(), about
         )
+
+    def compared(self, method: str, without: Sequence[str] = (), **given: Any) -> Rows:
+        """The rows of a method about the part under the conditions of the report, then about the others, each in the precision and
+        under the backend that answers assume of it."""
+        conditions = {name: value for name, value in self.conditions.items() if name not in without} | given
+        found = self.ask(method, self.model, on=[self.part], **conditions)
+        if not self.parts[1:]:
+            return found
+        free = {name: value for name, value in conditions.items() if name not in ("precision", "backend")}
+        others = self.ask(method, self.model, on=list(self.parts[1:]), **free)
+        return replace(found, source=[*found.fetch(), *others.fetch()])
 
     def tabled(self, rows: Rows, sql: str, about: str = "") -> Table:
         """An answer as a table."""
@@ -197,8 +208,9 @@ def _memory(subject: Subject) -> Section:
 
 
 def _batches(subject: Subject) -> Section:
-    given = {name: value for name, value in subject.conditions.items() if name not in ("batch",)}
-    rows = subject.ask("sweep", subject.model, on=list(subject.parts), batch=SWEPT_BATCHES, **given)
+    from . import pictures
+
+    rows = subject.compared("sweep", without=("batch",), batch=SWEPT_BATCHES)
     table = subject.tabled(rows, f"SELECT {', '.join(rows.columns)} FROM batch_sweep ORDER BY hardware, batch")
     own = [row for row in table.records() if row["hardware"] == subject.part and row["fits_device"]]
     if not own:
@@ -208,21 +220,21 @@ def _batches(subject: Subject) -> Section:
         f"{subject.part} is within 10 % of its best at batch {own[0]['saturating_batch']}; its most is"
         f" {significant(best['throughput_per_s'])} samples a second at batch {best['batch']}."
     )
-    options = {name: value for name, value in given.items() if name != "cap"}
-    chart = subject.chart("batch", on=list(subject.parts), batch=SWEPT_BATCHES, **options)
-    return Section("batches", "Batches", finding, [chart], [table])
+    drawn = [row for row in table.records() if row["fits_device"] and row["throughput_per_s"] is not None]
+    return Section("batches", "Batches", finding, [pictures.batches(drawn)], [table])
 
 
 def _parts(subject: Subject) -> Section:
     from . import pictures
 
-    given = {name: value for name, value in subject.conditions.items() if name not in ("backend", "precision")}
-    rows = subject.ask("compare", subject.model, on=list(subject.parts), **given)
+    rows = subject.compared("compare")
     joined = "model_report JOIN model_energy USING (model, hardware, scenario_id)"
     table = subject.tabled(rows, f"SELECT {', '.join(rows.columns)} FROM {joined} ORDER BY latency_s")
-    bands = subject.view(
-        "model_latency", ("hardware", "p10_s", "p90_s"), "ORDER BY hardware", "Intervals", subject.parts
-    )
+    columns, tail = ("hardware", "p10_s", "p90_s"), "ORDER BY hardware"
+    bands = subject.view("model_latency", columns, tail, "Intervals")
+    if others := subject.parts[1:]:
+        free = replace(subject, conditions={k: v for k, v in subject.conditions.items() if k not in ("precision", "backend")})
+        bands = replace(bands, rows=[*bands.rows, *free.view("model_latency", columns, tail, "Intervals", others).rows])
     found = [row for row in table.records() if row["latency_s"] is not None]
     if not found:
         raise CharzError("no part has an answer", ", ".join(subject.parts))
@@ -233,6 +245,8 @@ def _parts(subject: Subject) -> Section:
     if frugal:
         name = f"{frugal['hardware']} (simulated)" if frugal["is_simulated"] else frugal["hardware"]
         finding += f"; {name} takes the least energy, {quantity(frugal['energy_per_sample_j'], 'J')} a sample"
+    if len(asked := dict.fromkeys(row["precision"] for row in found)) > 1:
+        finding += f"; they compute in {', '.join(asked)}"
     picture = pictures.parts(found, {row["hardware"]: row for row in bands.records()})
     return Section("parts", "Parts compared", f"{finding}.", [picture], [table, bands])
 
