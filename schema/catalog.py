@@ -996,8 +996,9 @@ class Efficiency(Row):
     resource: str
     """`matrix`, `vector` (shares of peak arithmetic), `memory` (share of peak bandwidth), `overlap` (share of the
     shorter of arithmetic and memory hidden behind the longer), `residency` (share of a last-level cache
-    that holds what passes from kernel to kernel; all of it where software decides what lies there), `reorder` (share of peak bandwidth at which a library puts weights
-    and images in its own order, or a bias in the result, at every call; no row: they are used as they lie), `paging`
+    that holds what passes from kernel to kernel; all of it where software decides what lies there), `reorder` (share of peak
+    bandwidth at which a library puts weights and images in its own order, or a bias in the result, at every call; no row: they
+    are used as they lie), `paging`
     (share of peak bandwidth at which the system hands out fresh pages; no row: memory is kept from run to run) or
     `thread` (share of the bandwidth that one unit alone draws, `hardware_memory.unit_bandwidth_byte_per_s`, which a loop
     of one thread reaches; no row: nothing is known of threads)."""

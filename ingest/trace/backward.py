@@ -200,7 +200,10 @@ class _Builder:
             operator=f"{operator.operator}_again_{number}",
             reads=[self.again.get(t, t) for t in operator.reads],
             writes=[self.again[t] for t in operator.writes],
-            steps=[replace(s, left_tensor_id=self.again.get(s.left_tensor_id, s.left_tensor_id)) for s in operator.steps],
+            steps=[
+                replace(s, left_tensor_id=None if s.left_tensor_id is None else self.again.get(s.left_tensor_id, s.left_tensor_id))
+                for s in operator.steps
+            ],
             accesses={self.again.get(t, t): moved for t, moved in operator.accesses.items()},
             draw_fractions={self.again.get(t, t): share for t, share in operator.draw_fractions.items()},
             is_backward=True,

@@ -1,6 +1,5 @@
--- What an answer about a part under a backend and precision policy rests on that no document states: inputs of the catalog
--- whose confidence is a guess, and efficiencies that a sibling or another backend lends. A number given a source is counted
--- no more.
+-- Inputs of an answer about a part that no document states: numbers of the catalog whose confidence is a guess, and efficiencies
+-- that a sibling or another backend lends. A number with a source is not counted.
 -- Grain: hardware, backend, precision
 CREATE TABLE assumed_input AS
 WITH part_numbers AS (
@@ -15,7 +14,6 @@ WITH part_numbers AS (
     GROUP BY hardware
 ),
 
--- Few sets of rows are in force for many classes: told apart first, then taken one by one.
 chosen_sets AS (
     SELECT DISTINCT
         hardware, backend, matrix_efficiency_id, vector_efficiency_id, memory_efficiency_id, overlap_efficiency_id,
@@ -25,8 +23,7 @@ chosen_sets AS (
 
 chosen_rows AS (
     SELECT DISTINCT
-        hardware,
-        backend,
+        hardware, backend,
         UNNEST([
             matrix_efficiency_id, vector_efficiency_id, memory_efficiency_id, overlap_efficiency_id, residency_efficiency_id,
             reorder_efficiency_id, paging_efficiency_id, thread_efficiency_id
@@ -39,8 +36,7 @@ efficiency_rows AS (
     FROM chosen_rows AS r
     INNER JOIN efficiency AS e ON e.efficiency_id = r.efficiency_id
     INNER JOIN confidence AS c ON c.confidence = e.confidence
-    LEFT JOIN lending_part AS l
-        ON l.hardware = r.hardware AND l.backend = e.backend AND e.scope = CONCAT('hardware:', l.lender)
+    LEFT JOIN lending_part AS l ON l.hardware = r.hardware AND l.backend = e.backend AND e.scope = CONCAT('hardware:', l.lender)
     WHERE c.is_guess OR e.backend NOT IN ('*', r.backend) OR l.lender IS NOT NULL
     GROUP BY r.hardware, r.backend
 ),

@@ -2,47 +2,7 @@
 -- it does of the work that tensor parallel splits. Of heads and experts it has some whole.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, split
 CREATE VIEW split_weight AS
-WITH piece_sums AS (
-    SELECT
-        p.model,
-        p.backend,
-        p.precision,
-        p.batch,
-        p.sequence,
-        p.scenario_id,
-        d.split,
-        p.place,
-        p.is_core,
-        p.weight_byte,
-        p.macs,
-        split_share(p.pieces, p.fewer_pieces, p.fewer_fraction, d.tensor) AS device_share,
-        device_share(p.fewer_pieces, d.tensor) AS cache_share
-    FROM layered_piece AS p
-    CROSS JOIN device_split AS d
-),
-
-piece_shares AS (
-    SELECT
-        model,
-        backend,
-        precision,
-        batch,
-        sequence,
-        scenario_id,
-        split,
-        SUM(CASE WHEN place = 'block' THEN device_share * weight_byte END)
-        / NULLIF(SUM(CASE WHEN place = 'block' THEN weight_byte END), 0e0) AS block_share,
-        SUM(CASE WHEN place = 'end' THEN device_share * weight_byte END)
-        / NULLIF(SUM(CASE WHEN place = 'end' THEN weight_byte END), 0e0) AS end_share,
-        SUM(CASE WHEN place = 'block' THEN device_share * macs END) / NULLIF(SUM(CASE WHEN place = 'block' THEN macs END), 0e0)
-            AS work_share,
-        SUM(CASE WHEN is_core THEN device_share * macs END) / NULLIF(SUM(CASE WHEN is_core THEN macs END), 0e0) AS core_share,
-        SUM(CASE WHEN is_core THEN cache_share * macs END) / NULLIF(SUM(CASE WHEN is_core THEN macs END), 0e0) AS cache_share
-    FROM piece_sums
-    GROUP BY model, backend, precision, batch, sequence, scenario_id, split
-),
-
-weights AS (
+WITH weights AS (
     SELECT
         model,
         backend,
@@ -103,7 +63,7 @@ shares AS (
         COALESCE(p.cache_share, 1e0 / NULLIF(d.tensor, 0)) AS cache_share
     FROM weights AS r
     CROSS JOIN device_split AS d
-    LEFT JOIN piece_shares AS p
+    LEFT JOIN split_piece AS p
         ON p.model = r.model AND p.backend = r.backend AND p.precision = r.precision AND p.batch = r.batch
         AND p.sequence = r.sequence AND p.scenario_id = r.scenario_id AND p.split = d.split
 ),

@@ -13,13 +13,7 @@ WITH targets AS (
 
 counted_pairs AS (
     SELECT
-        a.model,
-        a.hardware,
-        a.backend,
-        a.precision,
-        a.batch,
-        a.sequence,
-        a.scenario_id,
+        a.model, a.hardware, a.backend, a.precision, a.batch, a.sequence, a.scenario_id,
         CASE
             WHEN b.hardware <> a.hardware THEN 'part'
             WHEN b.batch <> a.batch THEN 'batch'

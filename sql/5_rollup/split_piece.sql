@@ -1,0 +1,45 @@
+-- Shares that a device of a split has and does of what tensor parallel splits, where heads and experts are some whole pieces.
+-- Grain: model, backend, precision, batch, sequence, scenario_id, split
+CREATE VIEW split_piece AS
+WITH piece_sums AS (
+    SELECT
+        p.model,
+        p.backend,
+        p.precision,
+        p.batch,
+        p.sequence,
+        p.scenario_id,
+        d.split,
+        p.place,
+        p.is_core,
+        p.weight_byte,
+        p.macs,
+        split_share(p.pieces, p.fewer_pieces, p.fewer_fraction, d.tensor) AS device_share,
+        device_share(p.fewer_pieces, d.tensor) AS cache_share
+    FROM layered_piece AS p
+    CROSS JOIN device_split AS d
+)
+
+SELECT
+    model,
+    backend,
+    precision,
+    batch,
+    sequence,
+    scenario_id,
+    split,
+    -- Share of the layers' weights.
+    SUM(CASE WHEN place = 'block' THEN device_share * weight_byte END)
+    / NULLIF(SUM(CASE WHEN place = 'block' THEN weight_byte END), 0e0) AS block_share,
+    -- Share of the weights before and behind the layers.
+    SUM(CASE WHEN place = 'end' THEN device_share * weight_byte END)
+    / NULLIF(SUM(CASE WHEN place = 'end' THEN weight_byte END), 0e0) AS end_share,
+    -- Share of the layers' split work that a device of tensor parallel does.
+    SUM(CASE WHEN place = 'block' THEN device_share * macs END) / NULLIF(SUM(CASE WHEN place = 'block' THEN macs END), 0e0)
+        AS work_share,
+    -- Share of the cores of attentions that it does: some heads of queries.
+    SUM(CASE WHEN is_core THEN device_share * macs END) / NULLIF(SUM(CASE WHEN is_core THEN macs END), 0e0) AS core_share,
+    -- Share of the layers' keys and values that it has: some heads of keys.
+    SUM(CASE WHEN is_core THEN cache_share * macs END) / NULLIF(SUM(CASE WHEN is_core THEN macs END), 0e0) AS cache_share
+FROM piece_sums
+GROUP BY model, backend, precision, batch, sequence, scenario_id, split
