@@ -16,6 +16,7 @@ from charz.schema.errors import CharzError
 from ..answer import Asked, Rows, answer, of_query
 from ..axes import quantity
 from ..core import Core
+from ..messages import Messages
 from ..parameters import Amount, File, Force, Text
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ class Hardware:
         ((count, guesses),) = connection.execute(counted, [hardware]).fetchall()
         more = "" if sources else "; --sources says where each comes from"
         self.session.messages.remark(f"{count} numbers, {guesses} of them guesses{more}")
+        warn(self.session.messages, connection, hardware)
         return of_query(connection.sql(query, params=[hardware]), "hardware_value")
 
     @answer()
@@ -193,7 +195,7 @@ class Hardware:
         self, file: Annotated[File | None, Text("YAML file of a part; without one, the shipped catalog.")] = None
     ) -> Rows:
         """Apply every lint to a part file, or to the whole shipped catalog, and say what parts lack to answer or to give energies;
-        exit code 1 at either.
+        exit code 1 at either. Numbers that contradict others though each may be (`part_warning`) are said, and are no fault.
 
         Nothing is ingested or written. A file's part is asked about with the rules and scenarios that ship. Of the shipped
         catalog, rules of memory's energy are also held against what documents state (`energy_fact`), and parts against the rules
@@ -208,10 +210,11 @@ class Hardware:
             if file is not None:
                 with contextlib.closing(workspace.empty()) as shipped:
                     rows = loader.load_part(Path(file), _known(shipped))
-                lacks = _lacks_of(rows)
+                lacks = self._lacks_of(rows)
             else:
                 rows = loader.load().rows
                 lacks = _lacks(self.session.catalog())
+                warn(self.session.messages, self.session.catalog())
         except CatalogError as error:
             self.session.messages.remark(f"{len(error.problems)} faults")
             return Rows(("fault",), [(str(problem),) for problem in error.problems], is_failure=True)
@@ -222,6 +225,28 @@ class Hardware:
         found = f"{len(lacks)} parts and backends lack something" if lacks else "each part can answer"
         self.session.messages.remark(f"no fault in {sum(map(len, rows.values()))} rows, {found}")
         return Rows(("fault",), [(lack,) for lack in lacks], is_failure=bool(lacks))
+
+    def _lacks_of(self, rows: Mapping[type[Row], Sequence[Row]]) -> list[str]:
+        """What keeps a part from answering beside those that ship, a line each, and remarks on what is hardly meant: in a copy of a
+        database without models that keeps no triggers, since nothing else is written there."""
+        import tempfile
+
+        from charz.schema import database
+        from charz.schema.catalog import Hardware as Part
+        from charz.sql import maintain
+
+        from .. import workspace
+
+        (part,) = rows[Part]
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            contextlib.closing(workspace.apart(Path(folder) / "check.duckdb")) as connection,
+        ):
+            for made in rows.values():
+                database.insert_rows(connection, made)
+            maintain.refill(connection, with_runs=False)
+            warn(self.session.messages, connection, part.hardware)  # type: ignore[attr-defined]
+            return _lacks(connection, part.hardware)  # type: ignore[attr-defined]
 
     @answer(is_writing=True)
     def add(
@@ -235,6 +260,7 @@ class Hardware:
         with self.session.changing() as connection:
             wanted = _insert(connection, file, replace)
             lacks = _lacks(connection, wanted)
+            warn(self.session.messages, connection, wanted)
         for lack in lacks:
             self.session.messages.remark(lack)
         self.session.messages.remark(f"`charz hardware show {wanted} --sources` shows what follows from its numbers")
@@ -327,28 +353,6 @@ def _known(connection: duckdb.DuckDBPyConnection) -> Catalog:
     return Catalog({row_type: stored(connection, row_type) for row_type in row_types})
 
 
-def _lacks_of(rows: Mapping[type[Row], Sequence[Row]]) -> list[str]:
-    """What keeps a part from answering beside those that ship, a line each: in a copy of a database without models that keeps no
-    triggers, since nothing else is written there."""
-    import tempfile
-
-    from charz.schema import database
-    from charz.schema.catalog import Hardware as Part
-    from charz.sql import maintain
-
-    from .. import workspace
-
-    (part,) = rows[Part]
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        contextlib.closing(workspace.apart(Path(folder) / "check.duckdb")) as connection,
-    ):
-        for made in rows.values():
-            database.insert_rows(connection, made)
-        maintain.refill(connection, with_runs=False)
-        return _lacks(connection, part.hardware)  # type: ignore[attr-defined]
-
-
 def _off_process(connection: duckdb.DuckDBPyConnection) -> Sequence[str]:
     """Parts that are further from the rules of their process than `silicon_check` lets pass, a line each."""
     query = "SELECT hardware, quantity, ruled, stated, factor FROM silicon_check WHERE is_off ORDER BY quantity, factor DESC, 1"
@@ -363,6 +367,14 @@ def _lacks(connection: duckdb.DuckDBPyConnection, hardware: str | None = None) -
     order = "ORDER BY hardware, backend, lack"
     found = connection.execute(f"SELECT hardware, reason, next FROM part_lack {order}").fetchall()
     return [f"{part}: {reason}; {next}" for part, reason, next in found if hardware in (None, part)]
+
+
+def warn(messages: Messages, connection: duckdb.DuckDBPyConnection, hardware: str | None = None) -> None:
+    """Say what of the numbers of a part, or of any, contradicts others of it, though each may be."""
+    query = "SELECT hardware, reason, next FROM part_warning ORDER BY hardware, warning"
+    for part, reason, next in connection.execute(query).fetchall():
+        if hardware in (None, part):
+            messages.warn(f"{part}: {reason}; {next}")
 
 
 def _remove_own(connection: duckdb.DuckDBPyConnection, hardware: str) -> None:

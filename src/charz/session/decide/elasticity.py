@@ -10,6 +10,7 @@ from charz.schema.errors import CharzError
 
 from ..answer import Rows, answer
 from ..axes import cache_state, names
+from ..catalog.hardware import warn
 from ..core import Core, Question
 from ..parameters import Backend, Batch, Cache, Models, Part, Precision, Sequence_, Text
 from ..part_fields import PartField, part_fields
@@ -79,10 +80,10 @@ class Elasticity(Core):
     ) -> Rows:
         """List what twice each number of a part does to time, energy, area, power at rest and dollars, the most time first.
 
-        Each row is a copy of the part with one number twice as large and all that follows from it; nothing is written. Ratios
-        are after over before: 0.5 of a time is twice as fast. A peak or a bandwidth that the part derives from units and clock
-        is doubled by itself. With power limits as they are a row above 1 is a part whose power at rest rose, or whose limit
-        the doubled number reaches.
+        Each row is a copy of the part with one number twice as large and all that follows from it, as `what-if` and `explore` have
+        it; nothing is written. Ratios are after over before: 0.5 of a time is twice as fast. A peak or a bandwidth that the part
+        derives from other numbers follows those, and in a row of its own is doubled by itself. With power limits as they are a row
+        above 1 is a part whose power at rest rose, or whose limit the doubled number reaches.
         """
         part = self.part_name(on)
         question = Question(
@@ -101,6 +102,7 @@ class Elasticity(Core):
             if not (unlimited and number.part_fields[0].table == "hardware_power")
         ]
         copies = self._copies(part, doubled, unlimited)
+        warn(self.messages, self.connection(), part)
         with self.cursor() as cursor:
             points = {point["hardware"]: point for point in evaluated_points(scoped, cursor, copies)}
         before = points[_copy(part, AS_IS)]
@@ -113,15 +115,10 @@ class Elasticity(Core):
         return Rows(COLUMNS, found, VIEWS, header=header(scoped.targets))
 
     def _copies(self, part: str, of: Sequence[Number], is_unlimited: bool) -> list[Copies]:
-        """The part as it is and with each number doubled. What follows from units and clock follows them; what is stated beside
-        them is doubled in copies of its own, where it no longer would."""
-        of_clusters = [n for n in of if n.part_fields[0].table == "hardware_cluster"]
-        stated = [n for n in of if n.part_fields[0].table != "hardware_cluster"]
+        """The part as it is and with each number doubled. A copy states its own number alone: what follows from others goes on to."""
         query = "SELECT mode FROM hardware_power WHERE hardware = ?"
         modes = [mode for (mode,) in self.connection().execute(query, [part]).fetchall()] if is_unlimited else []
-        return [
-            _doubled(part, some, same, modes) for some, same in ((of_clusters, [AS_IS]), (stated, [])) if some or same
-        ]
+        return [_doubled(part, number, modes) for number in (None, *of)]
 
 
 def numbers(connection: duckdb.DuckDBPyConnection, part: str) -> Iterator[Number]:
@@ -148,20 +145,15 @@ def _copy(part: str, name: str) -> str:
     return f"{part} {name}"
 
 
-def _doubled(part: str, of: Sequence[Number], same: Sequence[str], modes: Sequence[str]) -> Copies:
-    """Copies with each of some numbers doubled, beside those without, power limits of some modes lifted in all."""
+def _doubled(part: str, number: Number | None, modes: Sequence[str]) -> Copies:
+    """A copy with one number doubled, or none, and the power limits of some modes lifted."""
     from charz.sql.evaluate import Copies, Varied
 
-    doubled = [*same, *(number.name for number in of)]
-    found: dict[PartField, list[float]] = {}
-    for number in of:
-        for field, value in zip(number.part_fields, number.values, strict=True):
-            found.setdefault(field, [value] * len(doubled))[doubled.index(number.name)] = 2 * value
-    varied = [Varied(field.table, field.key, field.column, values) for field, values in found.items()]
+    fields = () if number is None else zip(number.part_fields, number.values, strict=True)
+    varied = [Varied(field.table, field.key, field.column, [2 * value]) for field, value in fields]
     for mode in modes:
-        key = (("hardware", part), ("mode", mode))
-        varied.append(Varied("hardware_power", key, "tdp_w", [UNLIMITED_W] * len(doubled)))
-    return Copies(part, [_copy(part, name) for name in doubled], varied)
+        varied.append(Varied("hardware_power", (("hardware", part), ("mode", mode)), "tdp_w", [UNLIMITED_W]))
+    return Copies(part, [_copy(part, AS_IS if number is None else number.name)], varied)
 
 
 def _row(number: Number, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from charz.schema.errors import CharzError, unknown_name
 
 from ..answer import Rows, answer
 from ..axes import cache_state, names, one_of, path_of, quantity
+from ..catalog.hardware import warn
 from ..core import Core, Question
 from ..parameters import Backend, Batch, Cache, Cap, File, Names, Part, Precisions, Sequence_, Text, Top
 from ..question import header
@@ -182,8 +183,9 @@ class Explore(Core):
             raise CharzError("the energy of this part is not known", part, next="explore another part")
         limit = "no power limit" if tdp is None else f"a power limit of {tdp:g} W"
         self.messages.remark(
-            f"every part keeps {limit} and, unless a rule says otherwise, {static:.3g} W of static power"
+            f"every part keeps {limit} and, unless a rule says otherwise, {static:.3g} W of static power at the reference clock"
         )
+        warn(self.messages, self.connection(), part)
 
     def _points(
         self, scoped: Scoped, designs: design_space.DesignSpace, weights: Mapping[str, float] | None

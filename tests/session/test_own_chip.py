@@ -1,0 +1,101 @@
+"""An architect's own chip: an NPU of 16 arrays of 64 x 64 at 1 GHz with 16 MiB on the chip, LPDDR5 at 68 GB/s and 12 W."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from charz.session import Messages, Session
+
+
+def number(value: object, unit: str) -> str:
+    return f"{{value: {value}, unit: {unit}, source: assumption, confidence: assumed}}"
+
+
+NPU = f"""\
+schema: charz.hardware/1
+id: npu64
+name: NPU 64
+vendor: me
+family: npu
+market: edge
+architecture: Mine
+process_nm: {number(7, "nm")}
+form_factor: SoC
+status: announced
+dataflow: weight_stationary
+cluster:
+  unit:
+    kind: systolic
+    unit_count: {number(16, "count")}
+    array_rows: {number(64, "count")}
+    array_columns: {number(64, "count")}
+    clock_boost_hz: {number(1, "GHz")}
+memory:
+  l2: {{scope: chip, management: software, technology: SRAM, capacity_byte: {number(16, "MiB")}}}
+  dram:
+    scope: chip
+    management: software
+    technology: LPDDR5
+    capacity_byte: {number(8, "GiB")}
+    bandwidth_byte_per_s: {number(68, "GB/s")}
+power:
+  default: {{is_default: true, tdp_w: {number(12, "W")}, clock_fraction: {number(1, "fraction")}}}
+peak:
+  - precision: int8
+    unit: matrix
+    accumulator: int32
+    cluster: unit
+    peak_ops_per_s: {number(131.072, "TOPS")}
+"""
+DRAM = "memory.dram.bandwidth_byte_per_s"
+ASKED = {"models": "small", "batch": 64}
+
+
+@pytest.fixture(scope="module")
+def said() -> list[str]:
+    return []
+
+
+@pytest.fixture(scope="module")
+def db(file: Path, said: list[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    folder = tmp_path_factory.mktemp("npu")
+    (folder / "npu64.yaml").write_text(NPU)
+    messages = Messages(warn=said.append, remark=said.append)
+    with Session(Path(shutil.copy(file, folder)), messages=messages) as session:
+        session.hardware.add(folder / "npu64.yaml")
+        yield session
+
+
+def test_an_assumed_memory_that_starves_it_is_said(db: Session, said: list[str], tmp_path: Path) -> None:
+    """Four times 68 GB/s, where 16 x 64 bytes a clock are 1,024; when it is added, shown, checked and explored."""
+    found = "npu64: l2 is assumed to give 272 GB/s (4 ratio x bandwidth of main memory) and its arrays take 1024 GB/s"
+    path = tmp_path / "npu64.yaml"
+    path.write_text(NPU.replace("id: npu64", "id: again"))
+    assert sum(line.startswith(found) for line in said) >= 1
+    for ask in (lambda: db.hardware.show("npu64"), lambda: db.elasticity("small", on="npu64")):
+        said.clear()
+        ask()
+        assert sum(line.startswith(found) for line in said) == 1
+    said.clear()
+    assert db.hardware.check(path).is_empty()
+    assert sum(line.startswith(found.replace("npu64", "again")) for line in said) == 1
+
+
+def test_twice_main_memory_is_one_part_however_it_is_asked(db: Session) -> None:
+    """What a rule gives follows, the last-level cache at four times main memory too: a part that keeps it at 272 GB/s is slower."""
+    (row,) = (row for row in db.elasticity(**ASKED, on="npu64").to_dicts() if row["number"] == DRAM)
+    explored = db.explore(base="npu64", vary="dram=68GB/s,136GB/s", every_point=True, **ASKED).sort("point")
+    what_if = db.what_if({f"npu64.{DRAM}": "136GB/s"}, "compare", "small", on="npu64", batch=64)
+    for found in (explored, what_if):
+        before, after = found["latency_s"].to_list()
+        assert row["time_ratio"] == pytest.approx(after / before, rel=1e-9)
+    stays = db.explore(base="npu64", vary=["dram=136GB/s", "l2.bandwidth=272GB/s"], **ASKED)
+    assert stays["latency_s"][0] > 1.05 * explored["latency_s"][1]
+
+
+def test_an_announced_part_is_no_silicon(db: Session) -> None:
+    assert db.report("small", on="npu64")["is_simulated"].to_list() == [True]
