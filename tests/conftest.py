@@ -40,17 +40,29 @@ IN_FULL = {
     "answers": "fills answers at hand", "cli": "starts a process for each statement", "hardware_catalog": "makes files of every part",
     "ingest": "traces networks", "oracle": "evaluates generated networks by two ways", "portability": "starts engines",
     "sandbox": "starts a process for each statement", "truth": "fits and scores measurements", "whole": "evaluates whole files",
+    "session/test_chrome_trace.py": "evaluates whole runs kernel by kernel", "session/test_concurrency_portions.py": "evaluates all in two ways",
+    "session/test_cookbook.py": "runs every block of the pages", "session/test_damaged_and_newer_files.py": "writes and damages whole files",
+    "session/test_diff.py": "traces two versions of a network", "session/test_elasticity.py": "evaluates each number of a part twice",
+    "session/test_explain.py": "evaluates all terms of a whole run", "session/test_explore.py": "evaluates spaces of parts",
+    "session/test_export.py": "writes whole files in every format", "session/test_graph.py": "draws whole networks",
+    "session/test_kernel_names.py": "evaluates relations of kernels over a whole file", "session/test_mapping.py": "searches loop nests",
+    "session/test_measure.py": "times this machine", "session/test_merge.py": "makes and merges whole files",
+    "session/test_models.py": "traces networks", "session/test_notebook.py": "runs a notebook", "session/test_page.py": "writes whole pages",
+    "session/test_plot.py": "draws pictures", "session/test_sample.py": "evaluates many drawn parts",
+    "session/test_step.py": "evaluates mixes of a server", "session/test_train.py": "traces a training step",
+    "session/test_what_if.py": "evaluates changed parts in two ways", "session/test_workload.py": "evaluates many runs of several models",
 }  # fmt: skip
-"""Folders of the full stage (`.ci/run`) with the reason; a test of theirs marked `default` runs in both."""
+"""Folders and files of the full stage (`.ci/run`) with the reason; a test of theirs marked `default` runs in both."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A run of everything leaves these folders to the full stage; whoever names a folder or a test means it."""
+    """A run of everything leaves these to the full stage; whoever names a folder or a test means it."""
     if config.args != config.getini("testpaths"):
         return
     for item in items:
-        reason = IN_FULL.get(item.path.relative_to(Path(__file__).parent).parts[0])
+        place = item.path.relative_to(Path(__file__).parent)
+        reason = IN_FULL.get(place.parts[0]) or IN_FULL.get(place.as_posix())
         if reason and not item.get_closest_marker("default"):
             item.add_marker(pytest.mark.slow(reason))
 
@@ -238,12 +250,18 @@ def _three_models(path: Path, fills: bool = True) -> None:
 
 
 @pytest.fixture(scope="session")
-def resnet18(once: Once, small_cache: Path) -> Path:
-    """A database that `charz ingest resnet18` made; tests only read it."""
-    from charz.cli import dispatch
+def resnet18(once: Once, few_parts: Path, small_cache: Path) -> Path:
+    """A database as `charz ingest resnet18` makes it, of kept facts; tests only read it."""
 
     def make(path: Path) -> None:
-        with cache(small_cache):
-            assert dispatch.run(["ingest", "resnet18", "--db", str(path)]) == 0
+        import model_facts
+
+        from charz.ingest import write
+        from charz.session import Session
+        from charz.sql import maintain
+
+        shutil.copy(few_parts, path)
+        with cache(small_cache), Session(path) as session, session.changing(fills=False) as connection:
+            write.write(connection, [model_facts.kept("resnet18")], maintain.add_models)
 
     return once("resnet18.duckdb", make)

@@ -44,6 +44,7 @@ def versions(file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy
 
 
+@pytest.mark.default
 def test_growth_is_what_was_planted(versions: Path) -> None:
     with charz.open(versions) as db:
         rows = {row["quantity"]: row for row in db.diff("v1", "v2", on="i7_13700k", batch=512).to_dicts()}
@@ -175,6 +176,7 @@ def test_a_file_is_compared_at_the_inputs_of_what_is_known(
     assert not (tmp_path / "none.duckdb").exists()
 
 
+@pytest.mark.default
 @pytest.mark.parametrize(
     ("signature", "asked"),
     [
@@ -187,6 +189,7 @@ def test_a_signature_is_asked_for_again(signature: str, asked: tuple[str, ...]) 
     assert again(signature) == asked
 
 
+@pytest.mark.default
 @pytest.mark.parametrize(
     ("text", "name"),
     [("HEAD~1:net.py", "net.py"), ("a/net.py:Net", "a/net.py"), ("v2:b/net.py:Net", "b/net.py"), ("resnet18", None), ("v1", None)],
@@ -232,6 +235,7 @@ def test_a_trace_is_the_median_of_the_steps_that_agree(tmp_path: Path) -> None:
     assert (found.step_count, found.has_device) == (3, False)
 
 
+@pytest.mark.default
 def test_kernels_find_their_calls_past_one_that_is_missing() -> None:
     kernels = [{"kernel_class": name, "kernel": name, "operator": str(i), "module": ""} for i, name in enumerate(
         ("conv", "batch_norm", "activation", "linear"))]  # fmt: skip

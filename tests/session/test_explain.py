@@ -130,6 +130,7 @@ def test_three_sentences_first(file: Path, part: str, batch: int) -> None:
         ) in told["word"][0]
 
 
+@pytest.mark.default
 def test_what_is_saved_at_most_is_what_the_next_bound_leaves() -> None:
     """A kernel of 8 ms behind a level of memory, whose arithmetic takes 2 ms, is at most 4 times as fast without; one that is held
     back by dispatch is as fast as its device."""
@@ -150,6 +151,7 @@ def test_what_is_saved_at_most_is_what_the_next_bound_leaves() -> None:
     assert "times as fast" not in sentences.of_kernel(even, "conv", "", 16e-3)[2][1]
 
 
+@pytest.mark.default
 def test_what_sets_the_pace_for_less_than_half_is_said_too() -> None:
     """Of 10 ms arithmetic sets the pace for 5.3, the host for 4.5, memory for 0.2. Fewer bits leave 2 of 5.3 ms: 1 / (1 - 0.33); a
     launch of the whole graph leaves 5.5 of 10: that stands first. A fifth of the time is worth a word, a fiftieth is not."""
@@ -167,6 +169,7 @@ def test_what_sets_the_pace_for_less_than_half_is_said_too() -> None:
     assert sentences.pace(alone) == "arithmetic sets the pace (90 % of the time)"
 
 
+@pytest.mark.default
 def test_the_power_at_rest_under_a_limit_is_said() -> None:
     """4 J at rest in 0.2 s are 20 W of a limit of 70; a run at full clock says nothing of it."""
     run = {"model": "net", "hardware": "t4", "latency_s": 0.2, "bottleneck": "memory:dram", "memory_s": 0.2, "overhead_s": 0.0,
@@ -180,6 +183,7 @@ def test_the_power_at_rest_under_a_limit_is_said() -> None:
     assert why[1].startswith("At full clock it would draw more than 70.0 W; 20.0 W of")
 
 
+@pytest.mark.default
 def test_a_kernel_is_found_as_the_table_calls_it(file: Path) -> None:
     """By its number, by what it fuses, by its module; the slowest of several, and that there are others is said."""
     said: list[str] = []

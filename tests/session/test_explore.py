@@ -139,6 +139,7 @@ def test_a_host_that_is_behind_limits_a_run(db: Session) -> None:
     assert point["limited_fraction"] == pytest.approx(run["overhead_s"] / run["latency_s"], rel=1e-9)
 
 
+@pytest.mark.default
 @pytest.mark.parametrize(
     ("given", "values"),
     [
@@ -184,6 +185,7 @@ def test_limits_bind(points: pl.DataFrame, db: Session) -> None:
 MADE = ("area_mm2", "rest_w", "part_usd", "low_usd", "high_usd")
 
 
+@pytest.mark.default
 def test_a_part_as_it_is_costs_what_the_view_says(db: Session) -> None:
     (point,) = db.explore(base="t4", vary="units=40", models="small", every_point=True).to_dicts()
     (row,) = db.sql(f"SELECT {', '.join(MADE)} FROM part_cost WHERE hardware = 't4'").to_dicts()

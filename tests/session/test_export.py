@@ -115,6 +115,7 @@ def test_an_export_that_is_killed_is_cleaned_up_by_the_next(db: Session, tmp_pat
     assert [path.name for path in tmp_path.iterdir()] == ["second"]
 
 
+@pytest.mark.default
 def test_files_hold_the_models_and_parts_asked_for(db: Session, tmp_path: Path) -> None:
     db.export(tmp_path / "out", models="small,other", on="t4", batch=3, precision="fp16", views="model_report")
     assert [path.name for path in (tmp_path / "out/view").iterdir()] == ["model_report.parquet"]

@@ -27,6 +27,7 @@ def rows(db: Session, on: str = "tpu_v1", **asked: Any) -> list[dict[str, Any]]:
     return db.mapping("small", on=on, precision="int8", **asked).to_dicts()  # type: ignore[no-any-return]
 
 
+@pytest.mark.default
 def test_every_product_has_a_best_nest_and_the_chosen_beside(db: Session, said: list[str]) -> None:
     found = rows(db)
     best = {row["product"]: row for row in found if row["stands"] == "best"}

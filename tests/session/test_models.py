@@ -102,6 +102,7 @@ def failure(method: Callable[..., object], *arguments: object, **options: object
     return bool(method.asked.rows(*arguments, **options).is_failure)  # type: ignore[attr-defined]
 
 
+@pytest.mark.default
 def test_ingest_makes_the_file_and_answers_about_what_it_brought_in(db: Session, said: list[str]) -> None:
     closing = db.ingest(["synthetic:mlp", "in=16", "hidden=32,64"])
     assert db.path.exists()

@@ -139,6 +139,7 @@ def test_a_second_part_is_compared_and_wants_a_page(file: Path, tmp_path: Path) 
         db.report("small", on="t4,l4")
 
 
+@pytest.mark.default
 def test_a_table_tells_what_a_number_is_and_how_to_ask_again() -> None:
     table = Table(
         ("hardware", "latency_s"),
@@ -154,6 +155,7 @@ def test_a_table_tells_what_a_number_is_and_how_to_ask_again() -> None:
     assert "charz sql &#x27;SELECT &#x27;\\&#x27;&#x27;a&#x27;\\&#x27;&#x27; FROM model_report&#x27; --model m" in page
 
 
+@pytest.mark.default
 def test_text_of_a_model_never_ends_a_script() -> None:
     section = Section("a", "A", "It is so.", charts=[{"title": "</script><b>"}])
     page = document.text("t", "s", [section], "").decode()

@@ -61,6 +61,7 @@ def test_batches_are_swept_where_none_is_named(db: Session) -> None:
     assert {row["batch"] for row in line} <= {2**i for i in range(11)} and len(line) > 11
 
 
+@pytest.mark.default
 def test_bars_of_a_backend_add_up_to_its_time(db: Session) -> None:
     bars, _ = values(db.plot("fusion", "small", on="t4"))
     report = db.compare("small", on="t4", backend=sorted({bar["backend"] for bar in bars}))
@@ -115,6 +116,7 @@ def test_control_characters_of_names_are_written_out_in_a_picture(tmp_path: Path
     assert drawn.count("\\x1b[2J\\x00\\u202e&lt;b&gt;&amp;") >= 2, "the title and the name of the line"
 
 
+@pytest.mark.default
 def test_a_shmoo_has_as_many_colors_as_tiles() -> None:
     """Twelve tiles: more than a default palette has; a level is drawn at its capacity, its name nowhere near the legend."""
     points = [

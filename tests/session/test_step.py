@@ -71,6 +71,7 @@ def test_mixes_are_what_the_views_say(db: Session, part: str) -> None:
     same(frame, live(db, "decoder", part, mixes))
 
 
+@pytest.mark.default
 def test_mixes_that_share_nothing(db: Session) -> None:
     """Under a backend whose host issues kernel by kernel."""
     mixes = drawn_mixes(3)

@@ -91,6 +91,7 @@ def test_every_table_of_parts_is_as_in_the_changed_file(file: Path, tmp_path: Pa
             assert_frame_equal(*frames, rel_tol=1e-12)
 
 
+@pytest.mark.default
 def test_lists_of_values_make_every_combination(file: Path) -> None:
     changes = {"t4.sm.unit_count": [20, "80"], "t4.l2.capacity_byte": "2MiB,8MiB"}
     with charz.open(file) as db:
@@ -151,6 +152,7 @@ def test_the_command_prints_what_the_method_returns(
     assert [row[column] for row in printed] == pytest.approx(frame[column].to_list(), rel=1e-9)
 
 
+@pytest.mark.default
 def test_sql_of_the_command_line_knows_the_change(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     query = "SELECT unit_count FROM part WHERE hardware = 't4'"
     line = ["what-if", "--set", "t4.sm.unit_count=80", "--", "sql", query, "--db", str(file), "--format", "json"]

@@ -26,6 +26,7 @@ def work(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.default
 def test_runs_add_up(file: Path, work: Path) -> None:
     """Times and energies by their counts; weights of both, and beside them what the larger run needs; rest fills the period."""
     with charz.open(file) as db:

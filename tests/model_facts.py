@@ -1,0 +1,80 @@
+"""Facts of models that tests read, kept so that only tests of ingest trace.
+
+    python -m tests.model_facts    # trace and write them anew, after a change of what ingest writes
+
+`tests/ingest/test_model_facts.py` holds them against a fresh ingest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import charz
+from charz.hardware_catalog import loader
+from charz.ingest import pipeline
+from charz.ingest.compile.rules import Rules, from_rows
+from charz.ingest.identity import request_hash
+from charz.ingest.rows import Ingested
+from charz.ingest.sources.spec import parse
+from charz.ingest.write import MODEL_TABLES
+
+MODELS = ("efficientnet_b0", "mobilenet_v2", "mobilenet_v3_large", "resnet18", "resnet50", "swin_t", "vit_b_16")
+FOLDER = Path(__file__).parent / "facts"
+OF_A_RUN = ("charz_version", "ingest_s", "request_hash", "rules_fingerprint")
+"""What a model's row says of the run that wrote it, not of the model."""
+
+
+def path(name: str) -> Path:
+    """The file of a model."""
+    return FOLDER / f"{name}.parquet"
+
+
+@functools.cache
+def rules() -> Rules:
+    """The compiler's rules from the shipped catalog."""
+    return from_rows(loader.load().rows)
+
+
+@functools.cache
+def kept(name: str) -> Ingested:
+    """The rows of a model as ingest would hand them on now."""
+    (row,) = pq.read_table(path(name)).to_pylist()
+    by_table = {row_type.TABLE: row_type for row_type in MODEL_TABLES}
+    columns = {by_table[table]: values for table, values in row.items() if table != "model"}
+    model = row["model"] | {
+        "charz_version": charz.__version__, "ingest_s": 0.0, "request_hash": request_hash(parse(name)),
+        "rules_fingerprint": rules().fingerprint,
+    }  # fmt: skip
+    return Ingested(model, columns)
+
+
+def stated(made: Ingested) -> dict[str, dict[str, Any]]:
+    """What a file holds of a model: a row of one struct a table, which a list of each column makes up."""
+    model = {name: value for name, value in made.model.items() if name not in OF_A_RUN}
+    return {"model": model} | {row_type.TABLE: dict(values) for row_type, values in made.columns.items()}
+
+
+@functools.cache
+def fresh(name: str) -> Ingested:
+    """The rows of a model, traced now."""
+    return pipeline.ingest(parse(name), rules())
+
+
+def main() -> None:
+    """Trace the models named, or all, and write their facts."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*", default=MODELS)
+    FOLDER.mkdir(exist_ok=True)
+    for name in parser.parse_args().models:
+        pq.write_table(pa.Table.from_pylist([stated(fresh(name))]), path(name), compression="zstd")
+        print(f"{path(name)}: {path(name).stat().st_size:,} bytes", flush=True)
+
+
+if __name__ == "__main__":
+    main()
