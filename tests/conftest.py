@@ -40,6 +40,7 @@ IN_FULL = {
     "answers": "fills answers at hand", "cli": "starts a process for each statement", "hardware_catalog": "makes files of every part",
     "ingest": "traces networks", "oracle": "evaluates generated networks by two ways", "portability": "starts engines",
     "sandbox": "starts a process for each statement", "truth": "fits and scores measurements", "whole": "evaluates whole files",
+    "session/test_ask.py": "asks each question in many ways",
     "session/test_chrome_trace.py": "evaluates whole runs kernel by kernel", "session/test_concurrency_portions.py": "evaluates all in two ways",
     "session/test_cookbook.py": "runs every block of the pages", "session/test_damaged_and_newer_files.py": "writes and damages whole files",
     "session/test_diff.py": "traces two versions of a network", "session/test_elasticity.py": "evaluates each number of a part twice",

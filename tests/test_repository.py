@@ -181,6 +181,7 @@ def test_ci_runs_the_command_of_the_readme() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.slow("builds every page, as `charz.cli.reference --check` does")
 def test_reference_pages_are_current() -> None:
     assert reference.stale() == [], "run `python -m charz.cli.reference`"
 

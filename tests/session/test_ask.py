@@ -56,6 +56,7 @@ def test_every_section_answers(db: Session, method: str, models: str | list[str]
         assert not any(frame[name].is_nan().any() for name in frame.columns if frame[name].dtype.is_float())
 
 
+@pytest.mark.default
 def test_cost_ranks_what_does_not_fit_last(db: Session) -> None:
     """A batch of 10 million floods any part, and is the cheapest a sample."""
     frame = db.cost("small", on="t4", batch=[1, 10_000_000])
@@ -64,6 +65,7 @@ def test_cost_ranks_what_does_not_fit_last(db: Session) -> None:
     assert one > many
 
 
+@pytest.mark.default
 @pytest.mark.parametrize("method", ["compare", "cost", "sweep", "concurrency"])
 def test_each_part_is_asked_in_a_precision_it_has(method: str, db: Session) -> None:
     """What is assumed of its family, int8 of an NPU and bf16 of a TPU, or what comes after that: Gaudi 3 states no int8, TPU v1
@@ -98,6 +100,7 @@ def test_a_part_without_fp32_is_answered(method: str, db: Session) -> None:
     assert set(getattr(db, method)("small", on="gaudi3")["precision"]) == {"bf16"}
 
 
+@pytest.mark.default
 def test_what_cannot_run_so_is_named(db: Session) -> None:
     with pytest.warns(CharzWarning) as said:
         frame = db.compare("small", on="t4,tpu_v1,kpu_t64", precision="fp16", backend="inductor,xla")
@@ -125,6 +128,7 @@ def test_serving_takes_16_bits_where_the_part_has_them(db: Session) -> None:
     assert set(frame.filter(frame["hardware"] != "t4")["backend"]) == {"llama_cpp"}
 
 
+@pytest.mark.default
 def test_an_answer_says_what_it_leaves_out(file: Path, tmp_path: Path) -> None:
     path = tmp_path / "unsized.duckdb"
     path.write_bytes(file.read_bytes())
@@ -141,6 +145,7 @@ def test_an_answer_says_what_it_leaves_out(file: Path, tmp_path: Path) -> None:
             db.compare("other", on="t4")
 
 
+@pytest.mark.default
 def test_limits_leave_choices_out_by_reason(db: Session) -> None:
     """What is too slow, too dear or of unknown price is told apart, and the fastest of each named."""
     lost = db.recommend("small", latency="1ns", on="t4", section="others")
@@ -161,6 +166,7 @@ def test_a_budget_is_held_against_models_and_parts(db: Session) -> None:
     assert found["price_basis"].drop_nulls()[0].startswith("assumed, 20")
 
 
+@pytest.mark.default
 def test_two_kinds_of_price_in_one_order_are_said(db: Session) -> None:
     rent, bought = "rent", "purchase"
     with pytest.warns(CharzWarning, match="1 of 3 prices are list prices"):
@@ -181,6 +187,7 @@ def test_a_limit_on_the_power_drawn_keeps_what_only_stronger_choices_beat(db: Se
     assert set(within["latency_s"]) <= set(kept["latency_s"])
 
 
+@pytest.mark.default
 def test_who_draws_more_than_the_limit_beats_nobody() -> None:
     """A choice of 20 W that one of 40 W beats is on the front below 40 W, and beaten from there on."""
     choice = {"fits_device": True, "average_power_w": 20.0, "dominated_by": "l4", "dominating_power_w": 40.0}
@@ -190,6 +197,7 @@ def test_who_draws_more_than_the_limit_beats_nobody() -> None:
     assert _verdict(choice | {"dominated_by": None}, []) == FRONT
 
 
+@pytest.mark.default
 def test_what_a_list_leaves_out_is_counted(db: Session) -> None:
     with pytest.warns(CharzWarning, match=r"left out: \d+ further choices that none beats; --top \d+ lists all"):
         assert len(db.recommend("small", on=["t4", "l4"], top=1)) == 1
@@ -222,6 +230,7 @@ def test_a_depth_without_modules_is_an_error(db: Session) -> None:
         db.compare("small", on="t4", by="module", depth=90)
 
 
+@pytest.mark.default
 @pytest.mark.parametrize(
     ("method", "given", "options", "says"),
     [
@@ -331,6 +340,7 @@ def test_fits_is_an_option_of_memory(file: Path, capsys: pytest.CaptureFixture[s
         assert [row["level"] for row in printed] == db.memory("small", on="t4", section="fits")["level"].to_list()
 
 
+@pytest.mark.default
 def test_sizes_of_a_family_that_stay_in_a_level() -> None:
     """As `test_a_run_stays_where_it_fits_twice`: 480 bytes for n = 8, 1,472 for 16 and 4,992 for 32."""
     twice = {8: 480.0, 16: 1472.0, 32: 4992.0}
