@@ -65,7 +65,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         place = item.path.relative_to(Path(__file__).parent)
         reason = IN_FULL.get(place.parts[0]) or IN_FULL.get(place.as_posix())
         if reason and not item.get_closest_marker("default"):
-            item.add_marker(pytest.mark.slow(reason))
+            item.add_marker(pytest.mark.slow)
 
 
 OF_THE_MACHINE = (

@@ -66,7 +66,7 @@ class Cost:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
         """Print a line a folder, and the tests that take more than they may without a reason."""
         write = terminalreporter.write_line
-        unit = statistics.median(_unit_s() for _ in range(5))
+        unit = statistics.median(_unit_s() for _ in range(3))
         terminalreporter.section(f"CPU time in U of {unit:.2f} s")
         rows = sorted(self.folders.items(), key=lambda one: -one[1]["cpu_s"])
         for name, sums in rows:

@@ -180,7 +180,6 @@ def test_ci_runs_the_command_of_the_readme() -> None:
     assert len(commands) == 1
 
 
-@pytest.mark.slow
 @pytest.mark.slow("builds every page, as `charz.cli.reference --check` does")
 def test_reference_pages_are_current() -> None:
     assert reference.stale() == [], "run `python -m charz.cli.reference`"
@@ -210,27 +209,38 @@ def test_every_benchmark_is_named_where_somebody_would_look() -> None:
     assert unnamed == []
 
 
+LACKS_A_PACKAGE = "def test_x():\n    pytest.importorskip('no_such_package')"
+
+
 @pytest.mark.parametrize(
-    ("body", "ci", "outcome"),
+    ("ci", "bodies"),
     [
-        ("def test_x():\n    pytest.importorskip('no_such_package')", "true", {"failed": 1}),
-        ("def test_x():\n    pytest.importorskip('no_such_package')", "", {"skipped": 1}),
-        ("pytest.importorskip('no_such_package')\ndef test_x():\n    pass", "true", {"errors": 1}),
-        ("@pytest.mark.skipif(True, reason='needs /dev/full')\ndef test_x():\n    pass", "true", {"skipped": 1}),
-        ("@pytest.mark.xfail\ndef test_x():\n    assert 0", "true", {"xfailed": 1}),
+        (
+            "true",
+            {
+                "failed": LACKS_A_PACKAGE,
+                "error": "pytest.importorskip('no_such_package')\ndef test_x():\n    pass",
+                "skipped": "@pytest.mark.skipif(True, reason='needs /dev/full')\ndef test_x():\n    pass",
+                "xfailed": "@pytest.mark.xfail\ndef test_x():\n    assert 0",
+            },
+        ),
+        ("", {"skipped": LACKS_A_PACKAGE}),
     ],
 )
-def test_a_skipped_test_fails_where_nothing_may_be_missing(
-    tmp_path: Path, body: str, ci: str, outcome: dict[str, int]
-) -> None:
-    (tmp_path / "test_it.py").write_text(f"import pytest\n{body}\n")
-    (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "--rootdir", str(tmp_path), str(tmp_path)]
+def test_a_skipped_test_fails_where_nothing_may_be_missing(tmp_path: Path, ci: str, bodies: dict[str, str]) -> None:
+    """One of each outcome."""
+    for outcome, body in bodies.items():
+        (tmp_path / f"test_{outcome}.py").write_text(f"import pytest\n{body}\n")
+    for name in ("conftest.py", "cost.py"):
+        shutil.copy(ROOT / "tests" / name, tmp_path)
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "--import-mode=importlib", "--continue-on-collection-errors", "-rA"]
     done = subprocess.run(
-        command, capture_output=True, text=True, check=False, cwd=tmp_path, env={**os.environ, "CI": ci}
-    )
-    (word, count), *_ = outcome.items()
-    assert f"{count} {word.removesuffix('s')}" in done.stdout.splitlines()[-1], done.stdout
+        [*command, "--rootdir", str(tmp_path), str(tmp_path)],
+        capture_output=True, text=True, check=False, cwd=tmp_path, env={**os.environ, "CI": ci},
+    )  # fmt: skip
+    counts = done.stdout.splitlines()[-1]
+    assert all(f"1 {outcome}" in counts for outcome in bodies), done.stdout
+    assert sum(map(int, re.findall(r"(\d+) [a-z]+", counts.partition(" in ")[0]))) == len(bodies), counts
 
 
 def test_the_accuracy_that_the_readme_states_is_that_of_the_pages() -> None:
