@@ -226,7 +226,7 @@ class Hardware:
         self.session.messages.remark(f"no fault in {sum(map(len, rows.values()))} rows, {found}")
         return Rows(("fault",), [(lack,) for lack in lacks], is_failure=bool(lacks))
 
-    def _lacks_of(self, rows: Mapping[type[Row], Sequence[Row]]) -> list[str]:
+    def _lacks_of(self, rows: Mapping[type[Row], Sequence[Row]]) -> Sequence[str]:
         """What keeps a part from answering beside those that ship, a line each, and remarks on what is hardly meant: in a copy of a
         database without models that keeps no triggers, since nothing else is written there."""
         import tempfile
