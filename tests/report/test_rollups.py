@@ -318,6 +318,43 @@ def test_pace_of_a_run(gives: Gives, changed: Record, latency_s: float | None, b
     gives("model_cost", [expected], run_sum=[SUM | changed], run=[{"host_factor": 2.0}])
 
 
+def test_shares_of_the_peaks_and_energy_of_two_devices(gives: Gives) -> None:
+    """17.5 s: 70 operations of 8 a second, 17.5 bytes of 4 a second; twice 10 W throughout and for 17.5 - 3.8 s of waste."""
+    given = SUM | {"flops": 70.0, "dense_ops_per_s": 8.0, "dram_byte": 17.5, "dram_byte_per_s": 4.0}
+    expected = {
+        "latency_s": 17.5, "mfu_fraction": 0.5, "mbu_fraction": 0.25, "static_energy_j": 350.0, "wasted_energy_j": 274.0,
+        "energy_j": 555.0,
+    }  # fmt: skip
+    gives("model_cost", [expected], run_sum=[given], run=[{"host_factor": 2.0, "device_count": 2}])
+
+
+@pytest.mark.parametrize(
+    ("changed", "limit"),
+    [
+        # Of 7 s of memory the weights take 3 or less, the cache as said, activations the rest.
+        ({"weight_s": 3.0, "cache_s": 2.0}, "weights"),
+        ({"weight_s": 3.0, "cache_s": 3.0}, "weights"),
+        ({"weight_s": 3.0, "cache_s": 1.0}, "weights"),
+        ({"weight_s": 2.0, "cache_s": 3.0}, "cache"),
+        ({"weight_s": 1.0, "cache_s": 3.0}, "cache"),
+        ({"weight_s": 1.0, "cache_s": 2.0}, "activations"),
+        ({"compute_s": 7.0}, "compute"),
+        ({"compute_s": 6.0, "power_s": 1.0}, "compute"),
+        ({"exchange_s": 7.0}, "links"),
+        ({"exchange_s": 6.9}, "weights"),
+        ({"exchange_s": 7.0, "compute_s": 6.0, "power_s": 2.0}, "compute"),
+        # 8 s busy and 1 on links: the host leads by 8 more, or by less.
+        ({"lead_s": 8.0, "exchange_s": 1.0}, "host"),
+        ({"lead_s": 7.9, "exchange_s": 1.0}, "weights"),
+        ({"device_s": None}, None),
+    ],
+)
+def test_what_limits_a_step(gives: Gives, changed: Record, limit: str | None) -> None:
+    """1 s of arithmetic, 7 of memory, none of the host unless said."""
+    usual = {"run_call_s": 0.0, "device_s": 8.0, "lead_s": 0.0, "exchange_s": 0.0, "weight_s": 4.0, "cache_s": 1.0}
+    gives("model_cost", [{"step_limit": limit}], run_sum=[SUM | usual | changed], run=[{"host_factor": 2.0}])
+
+
 KERNEL: Record = {
     "dispatch": "async_queue", "device_s": 4.0, "busy_s": 3.5, "host_issue_s": 1.0, "team_s": 0.0, "compute_s": 1.0, "memory_s": 2.0,
     "memory_level": "dram", "units_allocated": 2.0, "unit_count": 4.0, "utilization_fraction": 0.4, "static_w": 10.0,
