@@ -44,7 +44,6 @@ def versions(file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy
 
 
-@pytest.mark.default
 def test_growth_is_what_was_planted(versions: Path) -> None:
     with charz.open(versions) as db:
         rows = {row["quantity"]: row for row in db.diff("v1", "v2", on="i7_13700k", batch=512).to_dicts()}

@@ -45,6 +45,7 @@ def test_what_a_query_changes_no_later_answer_reads(scoped: Session, query: str)
     assert_frame_equal(scoped.sql(asked), before, rel_tol=1e-12)
 
 
+@pytest.mark.default
 @pytest.mark.parametrize("query", [TABLE, "SET VARIABLE a = 1", "CREATE TEMP MACRO mod(a, b) AS 1", "SET threads = 1"])
 def test_a_statement_without_rows_is_refused_before_it_runs(db: Session, query: str) -> None:
     before = db.report("small", on="t4")
@@ -113,6 +114,7 @@ def test_what_memory_does_not_hold_goes_to_disk_and_is_gone_afterwards(few_parts
     assert not unfinished.spill().exists()
 
 
+@pytest.mark.default
 def test_a_limit_below_the_lowest_setting_of_a_board_is_refused_with_that(file: Path) -> None:
     """A T4 takes 60 W and more."""
     with charz.open(file) as db:

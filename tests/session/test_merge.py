@@ -130,7 +130,6 @@ def test_another_catalog_is_refused_with_the_difference(few_parts: Path, tmp_pat
     assert into.read_bytes() == before
 
 
-@pytest.mark.default
 def test_other_rules_are_refused(few_parts: Path, tmp_path: Path) -> None:
     into, part = made(few_parts, tmp_path / "into.duckdb", "small"), made(few_parts, tmp_path / "a.duckdb", "other")
     with duckdb.connect(str(part)) as connection:

@@ -101,7 +101,7 @@ EMPTY = "CREATE TEMP TABLE {name} AS SELECT * FROM {file}.main.{name} LIMIT 0"
 @pytest.mark.parametrize(
     ("name", "made", "statement"),
     [
-        ("hardware_power", EMPTY, WRITES[7]),
+        pytest.param("hardware_power", EMPTY, WRITES[7], marks=pytest.mark.default),
         ("scenario", EMPTY, WRITES[2]),
         ("part_memory", "CREATE TEMP VIEW {name} AS SELECT 1 AS one", WRITES[5]),
     ],

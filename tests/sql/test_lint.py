@@ -173,6 +173,7 @@ def test_a_sum_holds_every_term_of_its_kinds(tmp_path: Path, name: str, old: str
     assert any(problem.startswith(name) and message in problem for problem in problems), problems
 
 
+@pytest.mark.slow("lints every file for each term")
 def test_the_shipped_sums_hold_every_term(tmp_path: Path) -> None:
     """A summand that is taken from the shipped sum is missed, by name."""
     shutil.copytree(views.ROOT, tmp_path / "sql", ignore=shutil.ignore_patterns("__pycache__", "*.py"))
@@ -229,5 +230,6 @@ def test_a_unit_is_what_the_name_promises(name: str, unit: str | None, is_right:
     assert (lint.unit_problem(name, unit) is None) is is_right
 
 
+@pytest.mark.slow("lints every file, as `charz.sql.lint` does")
 def test_the_shipped_files_keep_to_the_contract() -> None:
     assert lint.check() == []

@@ -20,6 +20,7 @@ def keys(connection: duckdb.DuckDBPyConnection, table: str) -> set[tuple[str, in
     return {(model, number) for model, number in connection.execute(query).fetchall()}
 
 
+@pytest.mark.default
 def test_an_ingested_model_is_there_in_every_table(small: Path, add_model: Adder) -> None:
     with duckdb.connect(str(small), config={"threads": 1}) as connection:
         connection.begin()
@@ -107,6 +108,7 @@ def test_chunks_give_the_rows_of_the_whole(small: Path, monkeypatch: pytest.Monk
         assert maintain.differences(connection) == {}
 
 
+@pytest.mark.default
 @pytest.mark.parametrize("held", [(), (1,)], ids=["evaluated", "copied"])
 def test_a_what_if_knows_its_scenario_alone_and_leaves_the_file(small: Path, held: tuple[int, ...]) -> None:
     content = small.read_bytes()
@@ -125,6 +127,7 @@ def test_a_what_if_knows_its_scenario_alone_and_leaves_the_file(small: Path, hel
     assert small.read_bytes() == content
 
 
+@pytest.mark.default
 def test_a_scope_hides_the_other_models_and_parts(small: Path) -> None:
     with duckdb.connect(str(small), read_only=True) as connection:
         evaluate.hold(connection, evaluate.Scope(models=["narrow"], hardware=["tpu_v4", "kpu_t64"]))

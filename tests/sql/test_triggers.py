@@ -39,6 +39,7 @@ def kept_rows(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
     }
 
 
+@pytest.mark.default
 def test_every_fact_that_is_read_has_triggers(small: Path) -> None:
     with opened(small) as connection:
         tables = {trigger.table for trigger in triggers.expected(connection)}
@@ -82,7 +83,11 @@ AT_ONCE = (("hardware_memory",), ("efficiency",), ("library_constant", "scenario
 OTHERS = [fact for fact in FACTS if not any(fact in facts for facts in AT_ONCE)]
 
 
-@pytest.mark.parametrize("tables", AT_ONCE, ids=lambda tables: tables[-1])
+@pytest.mark.parametrize(
+    "tables",
+    [pytest.param(t, marks=pytest.mark.default) if t[0] in ("hardware_memory", "model") else t for t in AT_ONCE],
+    ids=lambda tables: tables[-1],
+)
 def test_a_change_of_a_fact_reaches_what_is_kept(small: Path, tables: tuple[str, ...]) -> None:
     with opened(small) as connection:
         for statement in (statement for table in tables for statement in changes(table)):
@@ -183,6 +188,7 @@ def test_rows_copied_from_a_file_count(small: Path, tmp_path: Path) -> None:
         assert maintain.differences(connection) == {}
 
 
+@pytest.mark.default
 def test_a_scenario_is_there_as_soon_as_its_row(small: Path) -> None:
     with opened(small) as connection:
         connection.execute(
@@ -205,6 +211,7 @@ NAMED = {
 """A fact to change in place of each maintained table."""
 
 
+@pytest.mark.default
 def test_a_write_that_would_have_no_effect_is_refused(small: Path, tmp_path: Path) -> None:
     with opened(small) as connection:
         before = kept_rows(connection)
@@ -321,6 +328,7 @@ def test_a_copy_without_triggers_is_noticed(small: Path, tmp_path: Path) -> None
         assert maintain.differences(connection) == {}
 
 
+@pytest.mark.default
 @pytest.mark.parametrize("table", ["hardware_power", "hardware_memory", "scenario", "efficiency"])
 def test_a_write_through_an_alias_is_refused_in_words_that_help(small: Path, table: str) -> None:
     with duckdb.connect() as connection:
