@@ -52,8 +52,10 @@ def compile_graph(graph: Graph, rules: Rules, with_servers: bool = False) -> Col
     folding_flow = flow_of(graph, rules.classes, folds_constants=True) if any(rules.folds_norm.values()) else flow
     columns: Columns = {}
     split = splits(graph, rules.classes)
-    for row_type, kind, rows in ((OperatorSplit, Split, split.operators), (CacheSplit, Kept, split.caches)):
-        _extend(columns, row_type, len(rows), **{name: [getattr(r, name) for r in rows] for name in kind._fields})
+    made = {name: [getattr(s, name) for s in split.operators] for name in Split._fields}
+    _extend(columns, OperatorSplit, len(split.operators), **made)
+    kept = {name: [getattr(c, name) for c in split.caches] for name in Kept._fields}
+    _extend(columns, CacheSplit, len(split.caches), **kept)
     for policy in rules.policies:
         _add_policy(columns, flow, policy, rules)
     compiled: dict[Recipe, Columns] = {}

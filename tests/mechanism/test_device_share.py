@@ -135,6 +135,8 @@ WHOLE: Record = {
     [
         # A quarter of both.
         ({"device_share": 0.25, "moved_share": 0.25}, {"kernel_count": 0.5, "compute_s": 8.0, "macs": 64.0, "unlimited_s": 14.0}),
+        # Half of the arithmetic of as many kernels as 3/4 of the bytes are: 3/2 of them of 8 * 2/3 s.
+        ({"device_share": 0.5, "moved_share": 0.75}, {"kernel_count": 1.5, "compute_s": 16 / 3, "unlimited_s": 16 / 3 + 5 + 1}),
         # A quarter of the arithmetic, 2 s, and all of the cache, 5 s of each kernel.
         (
             {"device_share": 0.25, "moved_share": 1.0},
@@ -156,3 +158,30 @@ def test_a_device_that_reads_more_than_it_works(check: Check, shares: Record, ex
         part_link={"least_device_count": 2, "link_device_count": 8, "collective_byte_per_s": 1.0, "collective_call_s": 0.0,
                    "collective_step_s": 0.0, "interconnect": "nvlink"},
     )  # fmt: skip
+
+
+def test_pieces_of_the_layers(evaluate: Evaluate) -> None:
+    """Split kernels of the forward pass by heads and place; of experts' products the work alone."""
+    split: Record = {"is_split": True, "is_backward": False, "place": "block", "split": "column", "weight_byte": 10.0, "fewer_fraction": 0.0}
+    kernels = [
+        split | {"pieces": 8},
+        split | {"pieces": 8},
+        split | {"is_expert": True},
+        split | {"split": "between", "weight_byte": 0.0, "pieces": 8, "fewer_pieces": 2},
+        split | {"place": "last"},
+        split | {"pieces": 8, "is_backward": True},
+        split | {"is_split": False, "split": "whole"},
+    ]
+    rows = evaluate(
+        "layered_piece",
+        split_kernel=[kernel | {"kernel_id": i} for i, kernel in enumerate(kernels)],
+        run_kernel=[{"kernel_id": i, "shape_id": i} for i in range(len(kernels))],
+        shape=[
+            {"shape_id": i, "macs": 2.0**i, "kernel_class": "attention" if i == 3 else "linear"} for i in range(len(kernels))
+        ],
+    )
+    found = {(r["place"], r["is_core"], r["pieces"], r["fewer_pieces"]): (r["weight_byte"], r["macs"]) for r in rows}
+    assert found == {
+        ("block", False, 8, 8): (20.0, 3.0), ("block", False, 0, 0): (0.0, 4.0), ("block", True, 8, 2): (0.0, 8.0),
+        ("end", False, 0, 0): (10.0, 16.0),
+    }  # fmt: skip

@@ -224,7 +224,8 @@ def test_packed_weights_on_a_processor(made: Bench) -> None:
 
 
 def test_several_devices_share_each_kernel(made: Bench) -> None:
-    """Two all-reduces a layer and one of the look-up, of batch x hidden, n times less of each weight to read, links with their latency."""
+    """Two all-reduces a layer and one of the look-up, of batch x hidden, n times less of each weight to read, links with their latency;
+    of four heads of keys each of eight devices has one."""
     batch = 16
     rows = [
         scenario(i, batch=batch, context=CONTEXT, phase="decode", device_count=n, **OF)
@@ -243,9 +244,10 @@ def test_several_devices_share_each_kernel(made: Bench) -> None:
         assert found[i][1] == pytest.approx(reduces + gather)
     memory = dict(made.rows("SELECT scenario_id, weight_byte FROM run_memory"))
     split = FP16 * (LAYERS * BLOCK + 2 * EMBEDDED)
-    assert memory[4] == pytest.approx(split / 8 + FP16 * NORMS)
+    keys = FP16 * LAYERS * 2 * HIDDEN * KEY_HEADS * WIDTH
+    assert memory[4] == pytest.approx((split - keys) / 8 + keys / KEY_HEADS + FP16 * NORMS)
     kept = dict(made.rows("SELECT scenario_id, kv_cache_byte FROM run_memory"))
-    assert kept[4] == kept[1] / 8
+    assert kept[4] == kept[1] / KEY_HEADS
 
 
 def test_what_limits_a_step(made: Bench) -> None:

@@ -146,11 +146,14 @@ def test_one_product_for_queries_and_a_head_of_keys(rules: Rules) -> None:
 
 
 def test_one_head_is_on_every_device(rules: Rules) -> None:
-    """Of an attention that is not divided into heads."""
+    """Of an attention that is not divided into heads; what multiplies its result is split anew and adds nothing up."""
     net = Net(256)
-    query, key = (net.linear(net.hidden, 256, 256) for _ in range(2))
-    net.add("aten.bmm.default", "matmul", [query, key], "[B, S, S]")
-    assert splits(net.graph, rules.classes) == Splits([], [])
+    query, key, value = (net.linear(net.hidden, 256, 256) for _ in range(3))
+    scores = net.add("aten.bmm.default", "matmul", [query, key], "[B, S, S]")
+    mixed = net.add("aten.bmm.default", "matmul", [scores, value], "[B, S, 256]")
+    out = net.linear(mixed, 256, 256)
+    of, made = found(net, rules)
+    assert (list(of), of[out].split, sent(made), made.caches) == ([out], "column", [], [])
 
 
 def test_what_normalizes_all_heads_collects_them(rules: Rules) -> None:
@@ -211,6 +214,16 @@ def test_a_value_times_itself(rules: Rules) -> None:
     net = Net(256)
     out = net.linear(net.linear(net.hidden, 256, 64), 64, 256)
     net.add("aten.mul.Tensor", "elementwise", [out, out], "[B, S, 256]")
+    _, made = found(net, rules)
+    assert sent(made) == [("all_reduce", out)]
+
+
+def test_what_is_joined_to_a_whole_value(rules: Rules) -> None:
+    """It is added up before."""
+    net = Net(256)
+    out = net.linear(net.linear(net.hidden, 256, 64), 64, 256)
+    joined = net.add("aten.cat.default", "copy", [out, net.hidden], "[B, S, 512]")
+    net.add_up(joined, joined, 512)
     _, made = found(net, rules)
     assert sent(made) == [("all_reduce", out)]
 
