@@ -279,6 +279,7 @@ def test_what_is_rolled_back_leaves_everything(small: Path) -> None:
 _WRITER = """
 import duckdb, sys
 connection = duckdb.connect(sys.argv[1])
+connection.execute("SET enable_progress_bar = false")  # drawn on standard output where a statement takes two seconds
 for i in range(1, 10**6):
     connection.execute(f"UPDATE hardware_memory SET bandwidth_byte_per_s = {i}e9 WHERE level = 'dram'")
     print(i, flush=True)

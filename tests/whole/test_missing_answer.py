@@ -154,12 +154,18 @@ LACKS = {
 """What is taken from the part, with the reason and the remedy."""
 
 
+@pytest.fixture(scope="module")
+def as_shipped(opened: duckdb.DuckDBPyConnection) -> list[tuple[str, str, bool, bool]]:
+    """What is asked of the part before anything is taken from it."""
+    return asked(opened, PART)
+
+
 @pytest.mark.parametrize("lack", LACKS)
-def test_what_a_part_lacks_is_said_and_is_why(connection: duckdb.DuckDBPyConnection, lack: str) -> None:
+def test_what_a_part_lacks_is_said_and_is_why(
+    as_shipped: list[tuple[str, str, bool, bool]], connection: duckdb.DuckDBPyConnection, lack: str
+) -> None:
     statement, reason, remedy = LACKS[lack]
-    assert all(
-        (is_answered, is_explained) == (True, False) for *_, is_answered, is_explained in asked(connection, PART)
-    )
+    assert all((is_answered, is_explained) == (True, False) for *_, is_answered, is_explained in as_shipped)
     connection.execute(statement)
     said = "SELECT reason, next FROM part_lack WHERE hardware = ? AND lack = ? AND backend IN ('*', 'onnxruntime')"
     ((found, following),) = connection.execute(said, [PART, lack]).fetchall()
