@@ -31,6 +31,7 @@ def kept(connection: duckdb.DuckDBPyConnection) -> Rows:
     return set(connection.execute("SELECT model, hardware, scenario_id FROM answer.stored").fetchall())
 
 
+@pytest.mark.costly("evaluates each of some twenty reports alone, as a client would")
 def test_every_relation_at_hand_is_the_live_one(connection: duckdb.DuckDBPyConnection) -> None:
     assert answers.is_complete(connection)
     assert answers.differences(connection) == {}
@@ -106,12 +107,9 @@ CHANGES = {
 """Statements of a client, and the answers that they touch: no others may go."""
 
 
-IN_BOTH_STAGES = ("a number of a part", "a scenario", "the names of operators")
-"""A change of what has its own key in the answers: a part, a run, a model."""
-
-
+@pytest.mark.costly("evaluates all answers three times and the maintained tables once")
 @pytest.mark.parametrize(
-    "change", [pytest.param(c, marks=pytest.mark.default) if c in IN_BOTH_STAGES else c for c in CHANGES]
+    "change", [pytest.param(c, marks=pytest.mark.default) if c == "a number of a part" else c for c in CHANGES]
 )
 def test_a_change_deletes_what_it_touches_and_no_more(connection: duckdb.DuckDBPyConnection, change: str) -> None:
     statement, touched = CHANGES[change]
