@@ -380,7 +380,7 @@ def memories(draw: st.DrawFn, part_id: str, family: str) -> list[Row]:
 
     near = "l2" if family in ("cpu", "kpu") else "scratchpad"
     made = [level("dram", "chip", 16e9, draw(rate(1e10, 1e13)))]
-    # Accelerators may have one memory on the chip, of all units.
+    # Accelerators may have one memory on the chip, of all units, of which each one's share holds two arrays of weights.
     is_alone = family in ("tpu", "npu", "dsp") and draw(st.booleans())
     if not is_alone:
         made.append(level(near, "unit", draw(rate(1e4, 1e7)), draw(st.none() | rate(1e10, 1e12))))
@@ -391,7 +391,12 @@ def memories(draw: st.DrawFn, part_id: str, family: str) -> list[Row]:
         made.append(level("l1", "unit", draw(rate(3e3, 1e5)), draw(st.none() | rate(1e9, 1e12))))
     if is_alone or (family != "kpu" and draw(st.booleans())):
         made.append(
-            level("l3" if family == "cpu" else "l2", "chip", draw(rate(1e5, 1e9)), draw(st.none() | rate(1e11, 1e14)))
+            level(
+                "l3" if family == "cpu" else "l2",
+                "chip",
+                draw(rate(1e8 if is_alone else 1e5, 1e9)),
+                draw(st.none() | rate(1e11, 1e14)),
+            )
         )
     return made
 

@@ -616,7 +616,7 @@ class Machine:
             "cache_s": levels["cache"], "reload_s": levels["tile"], "stream_byte": streamed, "stream_s": stream_s, "feed_s": feed_s,
             "latency_bound_s": levels["latency"], "row_s": levels["row"],
             "thread_s": levels["thread"], "team_size": team, "team_s": team_s, "memory_s": memory_s,
-            "memory_level": {"cache": chip.last, "tile": chip.near, "stream": chip.stream}.get(slowest, slowest), "reorder_byte": reorder,
+            "memory_level": {"cache": chip.last, "tile": chip.near or chip.last, "stream": chip.stream}.get(slowest, slowest), "reorder_byte": reorder,
             "reorder_s": reorder_s, "paged_byte": paged, "paging_s": paging_s, "exposed_s": exposed_s, "serial_s": serial_s,
             "memory_energy_j": total(v for name, v in joules.items() if name != "compute_energy_j"),
             "dynamic_energy_j": total(joules.values()), "unlimited_s": unlimited_s, "overlap_fraction": reach["overlap"][0],
