@@ -10,7 +10,9 @@ from .row import Row
 Cut = Annotated[int, Possible(1, 1e12), Plausible(1, 1e9)]
 """A size of a product or of a tile of it."""
 ElementCut = Annotated[int | None, Possible(1, 1e12), Plausible(1, 1e9)]
-"""A size of what one element of an array works on."""
+"""A size of what one element of an array works on, or a number of slices."""
+Share = Annotated[float | None, Possible(0, 1e12), Plausible(0, 1e6)]
+"""A ratio of bytes."""
 
 
 class LoopNest(Row):
@@ -64,6 +66,14 @@ class LoopNest(Row):
     """Depth of that tile."""
     inner_kept: str
     """Operand that stays while the innermost loop over inner tiles runs."""
+    split_k: ElementCut
+    """Slices of the depth that go to different arrays where results stay; null: one. Depth of operands that stay is shared anyway."""
+    activation_dram_fraction: Share
+    """Bytes of main memory over those of input and results: what earlier steps left on the chip, and what stays there, does not
+    come from there; null: all do."""
+    weight_dram_fraction: Share
+    """Bytes of main memory over those of weights: what stays on the chip from run to run does not come from there, what groups of
+    samples read again does as often; null: all do, once."""
     element_n: ElementCut
     """Columns, filters, that an element of a row-stationary array works on at a time; null of other dataflows."""
     element_k: ElementCut

@@ -27,13 +27,6 @@ sized_steps AS (
         g.listed_m,
         g.split_k,
         g.step_k,
-        -- Rows that stream through an array of weights, columns through one of inputs.
-        CASE
-            WHEN g.dataflow = 'input_stationary'
-                THEN CASE WHEN g.listed_n > 0e0 THEN LEAST(g.listed_n, s.n) ELSE CEIL(s.n / NULLIF(g.divisor, 0e0)) END
-            WHEN g.listed_m > 0e0 THEN LEAST(g.listed_m, s.m)
-            ELSE CEIL(s.m / NULLIF(g.divisor, 0e0))
-        END AS streamed,
         COALESCE(g.wave_quantization_fraction, 1e0) AS quantization,
         CASE
             WHEN g.dataflow = 'wavefront' THEN COALESCE(LEAST(g.filled_fraction, g.fed_array_hz / NULLIF(g.array_clock_hz, 0e0)), 1e0)
@@ -54,7 +47,7 @@ sized_steps AS (
 
 SELECT
     * EXCLUDE (
-        is_product, product_count, candidate, dataflow, block_threads, array_rows, array_columns, listed_m, split_k, step_k, streamed,
+        is_product, product_count, candidate, dataflow, block_threads, array_rows, array_columns, listed_m, split_k, step_k,
         quantization, fed_fraction, macs, threads, result_columns, utilization_fraction, m, n, k, query_count, query_heads
     ),
     is_product,
@@ -90,7 +83,7 @@ SELECT
                 FLOOR(m / NULLIF(tile_m, 0e0)) * CEIL(tile_m / NULLIF(array_rows, 0e0))
                 + CEIL(m % NULLIF(tile_m, 0e0) / NULLIF(array_rows, 0e0))
             )
-        WHEN 'weight_stationary' THEN CEIL(m / NULLIF(streamed, 0e0)) * GREATEST(streamed, array_rows)
+        WHEN 'weight_stationary' THEN CEIL(m / NULLIF(tile_m, 0e0)) * GREATEST(tile_m, array_rows)
         WHEN 'input_stationary' THEN CEIL(m / NULLIF(tile_m, 0e0)) * array_columns
         WHEN 'query_block' THEN m
         ELSE CEIL(m / NULLIF(tile_m, 0e0)) * tile_m
@@ -103,7 +96,7 @@ SELECT
                 + CEIL(n % NULLIF(tile_n, 0e0) / NULLIF(array_columns, 0e0))
             )
         WHEN 'weight_stationary' THEN CEIL(n / NULLIF(tile_n, 0e0)) * array_columns
-        WHEN 'input_stationary' THEN CEIL(n / NULLIF(streamed, 0e0)) * GREATEST(streamed, array_rows)
+        WHEN 'input_stationary' THEN CEIL(n / NULLIF(tile_n, 0e0)) * GREATEST(tile_n, array_rows)
         ELSE CEIL(n / NULLIF(tile_n, 0e0)) * tile_n
     END AS covered_columns,
     -- Depth that they cover.

@@ -1,7 +1,9 @@
 -- Bytes that cross every border of every loop nest. An operand is loaded once a trip of all loops around its tile, but for the
 -- innermost ones that do not change it: those that `kept` names, and those around them where the loops between run once
 -- (Timeloop, Parashar et al. 2019). Partial results are as wide as the accumulator and come back for every further visit. In a
--- row-stationary array images slide through and partial results leave with every pass: weights alone can stay.
+-- row-stationary array images slide through and partial results leave with every pass: weights alone can stay. Where operands stay,
+-- arrays share the depth of tiles that are fewer than they, and partial results meet on their way (`met_columns`); where results
+-- stay, they do where the depth is split. Without a memory beside it an array draws its operands for every pass.
 -- Grain: loop_nest_id
 CREATE VIEW nest_traffic AS
 WITH reused_nests AS (
@@ -51,17 +53,33 @@ streamed_nests AS (
         END AS weight_passes,
         trips_k * CASE WHEN dataflow IN ('output_stationary', 'wavefront') THEN 1e0 ELSE row_folds END AS output_passes,
         CAST(m AS DOUBLE) * n * k * gemm_count AS macs,
-        gemm_count * element_byte * CAST(m AS DOUBLE) * k * inner_halo_fraction * inner_input_visits AS inner_input_byte,
-        gemm_count * element_byte * CAST(k AS DOUBLE) * n * inner_weight_visits AS inner_weight_byte,
-        gemm_count * CAST(m AS DOUBLE) * n * (element_byte + 2e0 * accumulator_byte * (inner_output_visits - 1e0))
-            AS inner_output_byte
+        CASE WHEN draws_from_outer THEN input_passes ELSE inner_input_visits END AS input_arrivals,
+        CASE WHEN draws_from_outer THEN weight_passes ELSE inner_weight_visits END AS weight_arrivals,
+        -- Further visits of partial results, half of one where they only come.
+        GREATEST(
+            inner_output_visits - 1e0,
+            CASE
+                WHEN dataflow IN ('weight_stationary', 'input_stationary')
+                    THEN met_columns(CAST(gemm_count AS DOUBLE) * trips_m * trips_n, trips_k, array_count)
+                        / NULLIF(gemm_count * trips_m * trips_n, 0e0)
+                WHEN dataflow IN ('output_stationary', 'wavefront') THEN (split_k - 1e0) / 2e0
+                ELSE 0e0
+            END
+        ) AS inner_output_returns,
+        gemm_count * element_byte * CAST(m AS DOUBLE) * k * inner_halo_fraction * input_arrivals AS inner_input_byte,
+        gemm_count * element_byte * CAST(k AS DOUBLE) * n * weight_arrivals AS inner_weight_byte,
+        gemm_count * CAST(m AS DOUBLE) * n * (element_byte + 2e0 * accumulator_byte * inner_output_returns) AS inner_output_byte,
+        gemm_count * element_byte * CAST(m AS DOUBLE) * k * outer_halo_fraction * outer_input_visits AS outer_input_byte,
+        gemm_count * element_byte * CAST(k AS DOUBLE) * n * outer_weight_visits AS outer_weight_byte,
+        gemm_count * CAST(m AS DOUBLE) * n * (element_byte + 2e0 * accumulator_byte * (outer_output_visits - 1e0)) AS outer_output_byte
     FROM visited_nests
 )
 
 SELECT
     * EXCLUDE (
         outer_input_visits, outer_weight_visits, outer_output_visits, own_input_visits, own_weight_visits, own_output_visits,
-        inner_input_visits, inner_weight_visits, inner_output_visits, input_passes, weight_passes, output_passes,
+        inner_input_visits, inner_weight_visits, inner_output_visits, input_arrivals, weight_arrivals, inner_output_returns, outer_input_byte, outer_weight_byte,
+        outer_output_byte, input_passes, weight_passes, output_passes,
         inner_input_byte, inner_weight_byte, inner_output_byte, macs, trips_m, trips_n, trips_k
     ),
     -- Multiply-accumulates of all its products.
@@ -72,17 +90,18 @@ SELECT
     trips_n,
     -- Inner tiles along the depth.
     trips_k,
-    -- Bytes between main memory and the memory that all units share. [byte]
-    gemm_count * (
-        element_byte * (
-            CAST(m AS DOUBLE) * k * outer_halo_fraction * outer_input_visits + CAST(k AS DOUBLE) * n * outer_weight_visits
-        )
-        + CAST(m AS DOUBLE) * n * (element_byte + 2e0 * accumulator_byte * (outer_output_visits - 1e0))
-    ) AS outer_byte,
-    -- Times that a tile of input arrives in a memory beside an array.
-    inner_input_visits,
+    -- Bytes of input into the memory that all units share, as often as they arrive. [byte]
+    outer_input_byte,
+    -- Bytes of weights into it. [byte]
+    outer_weight_byte,
+    -- Bytes of results out of it, and of partial results out and in. [byte]
+    outer_output_byte,
+    -- Bytes into and out of the memory that all units share, whether they come from main memory or lie there. [byte]
+    outer_input_byte + outer_weight_byte + outer_output_byte AS outer_byte,
+    -- Times that a tile of input arrives in a memory beside an array, or passes one.
+    input_arrivals AS inner_input_visits,
     -- Times that a tile of weights does.
-    inner_weight_visits,
+    weight_arrivals AS inner_weight_visits,
     -- Bytes of input into the memories beside the arrays, as often as they arrive. [byte]
     inner_input_byte,
     -- Bytes of weights into them. [byte]
@@ -116,12 +135,15 @@ SELECT
     -- What the outer tile takes: both operands twice, so that the next is loaded meanwhile, and results. [byte]
     2e0 * element_byte * (CAST(outer_m AS DOUBLE) * outer_k * outer_halo_fraction + CAST(outer_k AS DOUBLE) * outer_n)
     + accumulator_byte * outer_m * outer_n AS outer_tile_byte,
-    -- What the inner tile takes; where rows stay the weights, pixels and partial results of every element. [byte]
+    -- What the inner tile takes, results that stay in one array left out; where rows stay the weights, pixels and partial results of every element. [byte]
     CASE
         WHEN dataflow = 'row_stationary' THEN matrix_array_rows * matrix_array_columns * (
             element_byte * (CAST(element_n AS DOUBLE) * element_k + element_k) + accumulator_byte * element_n
         )
         ELSE 2e0 * element_byte * (CAST(inner_m AS DOUBLE) * inner_k * inner_halo_fraction + CAST(inner_k AS DOUBLE) * inner_n)
-            + accumulator_byte * inner_m * inner_n
+            + CASE
+                WHEN dataflow IN ('output_stationary', 'wavefront') AND row_folds * column_folds = 1e0 THEN 0e0
+                ELSE accumulator_byte * inner_m * inner_n
+            END
     END AS inner_tile_byte
 FROM streamed_nests

@@ -7,7 +7,8 @@
 CREATE VIEW nest_trip AS
 WITH placed_nests AS (
     SELECT
-        l.*,
+        l.* EXCLUDE (split_k),
+        CAST(COALESCE(l.split_k, 1) AS DOUBLE) AS split_k,
         r.element_byte,
         COALESCE(r.matrix_unit_count, r.unit_count) AS array_count,
         r.matrix_array_rows,
@@ -17,7 +18,13 @@ WITH placed_nests AS (
         r.matrix_op_j,
         r.tile_memory_byte_per_s,
         COALESCE(r.tile_memory_byte, r.tile_memory_pool_byte / NULLIF(r.unit_count, 0e0)) AS inner_capacity_byte,
-        CASE WHEN h.cache_level <> h.tile_memory_level THEN h.cache_byte END AS outer_capacity_byte,
+        -- A memory of several arrays lies beside none of them, and is the outer one where nothing lies behind it.
+        h.cache_level IS NOT NULL
+        AND (
+            h.tile_memory_level IS NULL
+            OR (h.cache_level = h.tile_memory_level AND r.tile_memory_pool_byte IS NOT NULL AND array_count > 1e0)
+        ) AS draws_from_outer,
+        CASE WHEN draws_from_outer OR h.cache_level <> h.tile_memory_level THEN h.cache_byte END AS outer_capacity_byte,
         h.cache_byte_per_s,
         h.dram_byte_per_s,
         h.dram_j_per_byte,
@@ -73,14 +80,18 @@ oriented_nests AS (
 SELECT
     * EXCLUDE (
         on_rows, on_columns, streamed, strip_rows, strip_images, wanted_sets, array_sets,
-        window_side, stride, side, array_count, outer_capacity_byte, inner_capacity_byte,
-        outer_trips_m, outer_trips_n, outer_trips_k, inner_trips_m, inner_trips_n, inner_trips_k
+        window_side, stride, side, array_count, draws_from_outer, outer_capacity_byte, inner_capacity_byte,
+        outer_trips_m, outer_trips_n, outer_trips_k, inner_trips_m, inner_trips_n, inner_trips_k, split_k
     ),
+    -- Slices of the depth that arrays share where results stay.
+    split_k,
     -- Arrays of the part.
     array_count,
+    -- True where no memory lies beside an array: it draws operands from the one that all share, for every pass.
+    draws_from_outer,
     -- What the memory that all units share holds; null where the part has none beside those at the arrays. [byte]
     outer_capacity_byte,
-    -- What the memory beside an array holds; null when unknown. [byte]
+    -- What the memory beside an array holds, or its part of the shared one; null when unknown. [byte]
     inner_capacity_byte,
     -- Trips of the loop over rows of outer tiles.
     outer_trips_m,
@@ -95,11 +106,8 @@ SELECT
     -- Trips of the loop over depths of inner tiles within an outer one.
     inner_trips_k,
     -- Share of an outer tile's columns of input that are loaded: overlapping windows share the rest.
-    CASE
-        WHEN taps > 1 AND outer_k >= taps
-            THEN LEAST(1e0, POWER((SQRT(CAST(outer_m AS DOUBLE)) - 1e0) * stride + window_side, 2) / NULLIF(CAST(outer_m AS DOUBLE) * taps, 0e0))
-        ELSE 1e0
-    END AS outer_halo_fraction,
+    halo_share(taps, outer_m, outer_k, m, image / NULLIF(CAST(m AS DOUBLE) * k * gemm_count, 0e0), stride, window_side)
+        AS outer_halo_fraction,
     -- Share of an inner tile's columns of input that are loaded; where rows stay a tile is a strip of whole rows of results.
     CASE
         WHEN dataflow = 'row_stationary'
@@ -108,9 +116,7 @@ SELECT
                 ((strip_rows - 1e0) * stride + window_side) * ((side - 1e0) * stride + window_side)
                 / NULLIF(strip_rows * side * taps, 0e0)
             )
-        WHEN taps > 1 AND inner_k >= taps
-            THEN LEAST(1e0, POWER((SQRT(CAST(inner_m AS DOUBLE)) - 1e0) * stride + window_side, 2) / NULLIF(CAST(inner_m AS DOUBLE) * taps, 0e0))
-        ELSE 1e0
+        ELSE halo_share(taps, inner_m, inner_k, m, image / NULLIF(CAST(m AS DOUBLE) * k * gemm_count, 0e0), stride, window_side)
     END AS inner_halo_fraction,
     -- Rows of a window.
     window_side,

@@ -1,8 +1,9 @@
 -- Arrays that hold an operand of their own size while the other streams through, max(M, rows) cycles a pass: weights while rows
 -- stream (TPU; kpu_dft), or inputs while columns do, which is the same with rows and columns of the product changed about
--- (SCALE-Sim). Where software moves every byte (`is_staged`) results leave through the tile memory, and partial ones meet there:
--- those of one column of tiles on one unit, as far as it has turns for them, else on their way to another. What no array computes
--- goes to `tile_direct`.
+-- (SCALE-Sim). A pass streams no more than the memory beside the array holds with its results. Units take whole columns of folds of
+-- the depth and share those of the rest; partial results of a column that several have meet on their way (`met_columns`). Where
+-- software moves every byte (`is_staged`) results leave through the tile memory, partial ones between folds too. What no array
+-- computes goes to `tile_direct`.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_stationary AS
 WITH sized_tiles AS (
@@ -61,13 +62,18 @@ counted_tiles AS (
     SELECT
         *,
         CASE WHEN listed_stream > 0e0 THEN LEAST(listed_stream, stream_size) ELSE CEIL(stream_size / NULLIF(divisor, 0e0)) END
-            AS streamed,
-        -- What stays beside the array; a longer stream reads the held operand again (LEAST passes over nulls).
-        LEAST(streamed, held_rows) AS held_stream,
+            AS asked_stream,
+        -- Equal parts of it that the memory beside the array holds.
+        CASE
+            WHEN held_rows < asked_stream THEN CEIL(asked_stream / NULLIF(CEIL(asked_stream / NULLIF(held_rows, 0e0)), 0e0))
+            ELSE asked_stream
+        END AS streamed,
         CASE WHEN listed_columns > 0e0 THEN listed_columns ELSE matrix_array_columns END AS held_columns,
         CEIL(k / NULLIF(tile_k, 0e0)) AS depth_folds,
         CEIL(column_size / NULLIF(held_columns, 0e0)) AS column_folds,
-        gemm_count * depth_folds * column_folds * CEIL(stream_size / NULLIF(streamed, 0e0)) AS tile_count
+        gemm_count * column_folds * CEIL(stream_size / NULLIF(streamed, 0e0)) AS column_count,
+        column_count * depth_folds AS tile_count,
+        8e0 * gemm_count * m * n * met_columns(column_count, depth_folds, tile_unit_count) / NULLIF(column_count, 0e0) AS met_byte
     FROM sized_tiles
 ),
 
@@ -84,12 +90,12 @@ SELECT
     * EXCLUDE (
         is_staged, tile_memory_byte_per_s, load_unit_byte_per_s, stream_unit_byte_per_s, cycle_hz, matrix_array_rows, matrix_array_columns,
         held_rows, divisor, wave_quantization_fraction, holds_input, stream_size, column_size, listed_stream, listed_columns, tile_k,
-        streamed, held_stream, held_columns, depth_folds, column_folds, tile_count, waves, streaming_cycles, fill_cycles
+        asked_stream, streamed, held_columns, depth_folds, column_folds, column_count, tile_count, met_byte, waves, streaming_cycles, fill_cycles
     ),
     -- Rows of the tile; null where no tile is cut.
-    CASE WHEN holds_input THEN held_columns ELSE held_stream END AS tile_m,
+    CASE WHEN holds_input THEN held_columns ELSE streamed END AS tile_m,
     -- Columns of the tile; null where no tile is cut.
-    CASE WHEN holds_input THEN held_stream ELSE held_columns END AS tile_n,
+    CASE WHEN holds_input THEN streamed ELSE held_columns END AS tile_n,
     -- Depth of the tile; null where no tile is cut.
     tile_k,
     -- Tiles, or blocks of threads.
@@ -105,13 +111,9 @@ SELECT
     -- Rate at which all units' tiles are loaded together; null when unknown. [byte/s]
     CASE WHEN is_staged THEN load_unit_byte_per_s * tile_count / NULLIF(waves, 0e0) ELSE tile_memory_byte_per_s END
         AS load_byte_per_s,
-    -- Bytes that cross the border of the tile memory besides operands: where software moves them results, and partial ones
-    -- of a column of tiles that more than one unit has, out and in. [byte]
-    CASE
-        WHEN is_staged
-            THEN gemm_count * m * n * (element_byte + 8e0 * (CEIL(depth_folds / NULLIF(waves, 0e0)) - 1e0))
-        ELSE 0e0
-    END AS carried_byte,
+    -- Bytes that cross the border of the tile memory besides operands: partial results of a column of tiles that more than one unit
+    -- has, out and in, and where software moves them results. [byte]
+    met_byte + CASE WHEN is_staged THEN gemm_count * m * n * element_byte ELSE 0e0 END AS carried_byte,
     -- Bytes that stream from the tile memory to the arithmetic and back, where software moves them: the streamed operand once a
     -- fold of columns, the held one once a part of the stream, results, and partial ones between folds of the depth. [byte]
     CASE

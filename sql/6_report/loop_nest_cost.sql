@@ -1,35 +1,29 @@
 -- What every row of `loop_nest` takes on its part with nothing else running: steps of the array, bytes at every border, time and
--- energy. All overlap, the slowest sets the pace; a network that is busy takes longer (`busy_growth`). Where the part has no memory that all units share beside the ones at the
--- arrays, the inner border is that of main memory. What a memory cannot hold has no time.
+-- energy. All overlap, the slowest sets the pace; a network that is busy takes longer (`busy_growth`). Where the part has no memory
+-- that all units share beside the ones at the arrays, the inner border is that of main memory. What a nest's run has on the chip
+-- already does not come from there (`activation_dram_fraction`). What a memory cannot hold has no time.
 -- Grain: loop_nest_id
 CREATE VIEW loop_nest_cost AS
 WITH bordered_nests AS (
     SELECT
         *,
-        CASE WHEN outer_capacity_byte IS NULL THEN cast_byte ELSE outer_byte END AS dram_byte,
+        CASE
+            WHEN outer_capacity_byte IS NULL
+                THEN (
+                    (inner_input_byte + inner_output_byte) * COALESCE(activation_dram_fraction, 1e0)
+                    + inner_weight_byte * COALESCE(weight_dram_fraction, 1e0)
+                ) * cast_byte / NULLIF(inner_byte, 0e0)
+            ELSE (outer_input_byte + outer_output_byte) * COALESCE(activation_dram_fraction, 1e0)
+                + outer_weight_byte * COALESCE(weight_dram_fraction, 1e0)
+        END AS dram_byte,
         CASE WHEN outer_capacity_byte IS NULL THEN 0e0 ELSE cast_byte END AS cache_byte,
         CASE
             WHEN outer_tile_byte > outer_capacity_byte THEN 'outer'
             WHEN inner_tile_byte > inner_capacity_byte THEN 'inner'
             WHEN row_folds IS NULL THEN 'array'
         END AS overflowing_level,
-        2e0 * macs AS flops,
-        -- Inner tiles that follow one upon another on the busiest array.
-        CEIL(gemm_count * trips_m * trips_n / NULLIF(array_count, 0e0)) * trips_k AS rounds
-    FROM nest_hop
-),
-
-counted_nests AS (
-    SELECT
-        *,
-        rounds * row_folds * column_folds AS folds,
-        -- Results that stay in the array through all of the depth leave it once, not after each tile of the depth.
-        CASE
-            WHEN dataflow IN ('output_stationary', 'wavefront') AND outer_kept = 'output' AND inner_kept = 'output'
-                THEN rounds / NULLIF(trips_k, 0e0) * row_folds * column_folds * GREATEST(trips_k * streamed_steps, matrix_array_rows)
-            ELSE rounds * row_folds * column_folds * GREATEST(streamed_steps, matrix_array_rows)
-        END + matrix_array_rows + matrix_array_columns - 2e0 AS cycles
-    FROM bordered_nests
+        2e0 * macs AS flops
+    FROM nest_step
 ),
 
 timed_nests AS (
@@ -38,10 +32,10 @@ timed_nests AS (
         cycles * 2e0 * array_count * matrix_array_rows * matrix_array_columns / NULLIF(matrix_ops_per_s, 0e0) AS compute_s,
         dram_byte / NULLIF(dram_byte_per_s, 0e0) AS dram_s,
         COALESCE(cache_byte / NULLIF(cache_byte_per_s, 0e0), 0e0) AS cache_s,
-        COALESCE(array_byte / NULLIF(tile_memory_byte_per_s, 0e0), 0e0) AS array_s,
+        CASE WHEN draws_from_outer THEN 0e0 ELSE COALESCE(array_byte / NULLIF(tile_memory_byte_per_s, 0e0), 0e0) END AS array_s,
         COALESCE(unit_hop_byte / NULLIF(unit_link_count * unit_link_byte_per_s, 0e0), 0e0) AS unit_link_s,
         COALESCE(die_hop_byte / NULLIF(die_link_count * die_link_byte_per_s, 0e0), 0e0) AS die_link_s
-    FROM counted_nests
+    FROM bordered_nests
 ),
 
 -- Time without the networks: what they are busy for is a share of that, or of their own.
@@ -71,7 +65,7 @@ paced_nests AS (
         CASE WHEN overflowing_level IS NULL THEN GREATEST(compute_s, dram_s, cache_s, array_s, network_s) END AS latency_s,
         dram_byte * dram_j_per_byte AS dram_j,
         cache_byte * COALESCE(cache_j_per_byte, 0e0) AS cache_j,
-        array_byte * COALESCE(tile_j_per_byte, 0e0) AS array_j,
+        CASE WHEN draws_from_outer THEN 0e0 ELSE array_byte * COALESCE(tile_j_per_byte, 0e0) END AS array_j,
         flops * matrix_op_j AS compute_j
     FROM networked_nests
 )
@@ -98,7 +92,6 @@ SELECT
     -- What cannot hold its tile: the `outer` memory, the `inner` one, or the `array` that has no room for its sets of elements; null
     -- where all do.
     overflowing_level,
-    -- Steps of the busiest array, one fold streaming while the next is loaded.
     cycles,
     -- Steps where every fold is filled and drained before the next, as SCALE-Sim counts them: what stays is loaded row by row first,
     -- but for results.
@@ -110,7 +103,8 @@ SELECT
     flops / 2e0 / NULLIF(cycles * array_count * matrix_array_rows * matrix_array_columns, 0e0) AS utilization_fraction,
     -- Bytes between main memory and the chip. [byte]
     dram_byte,
-    -- Bytes between the memory that all units share and those beside the arrays; 0 where the part has no such memory. [byte]
+    -- Bytes between the memory that all units share and those beside the arrays, or these themselves; 0 where the part has no such
+    -- memory. [byte]
     cache_byte,
     array_byte,
     element_hop_byte,
@@ -123,7 +117,7 @@ SELECT
     dram_s,
     -- Time in which the memory that all units share moves its bytes. [s]
     cache_s,
-    -- Time in which the memories beside the arrays move theirs; 0 when their bandwidth is unknown. [s]
+    -- Time in which the memories beside the arrays move theirs; 0 when their bandwidth is unknown or there are none. [s]
     array_s,
     -- Time in which the slower of the networks between units and dice moves its bytes, contention in it; 0 without one. [s]
     network_s,

@@ -16,6 +16,9 @@ TILE = {
     "filled_fraction": 0.5, "sustained_fraction": 0.75, "fed_array_hz": 1.0, "array_clock_hz": 4.0, "wave_quantization_fraction": 1.0,
 }  # fmt: skip
 
+PASSES = {"weight_stationary": {"tile_m": 35.0}, "input_stationary": {"tile_n": 17.0}}
+"""Halves of what streams."""
+
 
 @pytest.mark.parametrize(
     ("dataflow", "expected"),
@@ -44,7 +47,7 @@ def test_each_dataflow(check: Callable[..., None], dataflow: str, expected: dict
     check(
         "covered_step",
         shared | expected,
-        tile_step=STEP,
+        tile_step=STEP | PASSES.get(dataflow, {}),
         shape_step=PRODUCT,
         part_tile=TILE | {"dataflow": dataflow},
         part_rate={},

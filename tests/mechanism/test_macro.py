@@ -42,6 +42,10 @@ CHUNK = {
 RELOADED = {
     "tile_level": "l1", "tile_j_per_byte": 0.5, "cache_level": "l2", "cache_j_per_byte": 2.0, "reload_byte": 9.0, "moved_byte": 5.0,
 }  # fmt: skip
+HALO = {
+    "taps": 9, "tile_rows": 25, "tile_depth": 9, "row_count": 100, "image_share": 0.25, "stride": 1.0, "window_side": 3.0,
+}  # fmt: skip
+KEPT = {"room_byte": 8.0, "activation_byte": 4.0, "weight_byte": 8.0, "batch": 4, "takes_groups": True}
 CASES = [
     # Of four heads on eight devices one, of ten on four three; what has no heads is divided.
     ("device_share", {"pieces": 4, "device_count": 8}, 1 / 4),
@@ -140,6 +144,36 @@ CASES = [
     ("wave_count", {"waves": 3.0, "tile_count": 9.0, "unit_count": 4.0, "wave_quantization_fraction": 1.0}, 3.0),
     ("wave_count", {"waves": 3.0, "tile_count": 9.0, "unit_count": 4.0, "wave_quantization_fraction": 0.25}, 2.4375),
     ("wave_count", {"waves": 1.0, "tile_count": 1.0, "unit_count": 4.0, "wave_quantization_fraction": 0.0}, 1.0),
+    # What fits a memory of software's own stays, of a cache a share.
+    ("cache_room", {"is_cache_placed": True, "residency_fraction": 0.5, "cache_byte": 8.0}, 8.0),
+    ("cache_room", {"is_cache_placed": False, "residency_fraction": 0.5, "cache_byte": 8.0}, 4.0),
+    ("cache_room", {"is_cache_placed": None, "residency_fraction": 0.5, "cache_byte": 8.0}, 4.0),
+    ("kept_share", {"room_byte": 8.0, "beside_byte": 2.0, "weight_byte": 24.0}, 0.25),
+    ("kept_share", {"room_byte": 8.0, "beside_byte": 2.0, "weight_byte": 3.0}, 1.0),
+    ("kept_share", {"room_byte": 8.0, "beside_byte": 9.0, "weight_byte": 3.0}, 0.0),
+    ("kept_share", {"room_byte": None, "beside_byte": 9.0, "weight_byte": 3.0}, 0.0),
+    # Beside 4 of activations 4 of 8 stay, beside one sample's one of them 7: an eighth read four times is as much as a half once.
+    ("kept_weights", KEPT, 0.5),
+    # Beside one of 16 samples, of half a byte, all 7 stay; beside all none, of which a memory that takes no groups makes the best.
+    ("kept_weights", KEPT | {"activation_byte": 8.0, "weight_byte": 7.0, "batch": 16}, 1.0),
+    ("kept_weights", KEPT | {"activation_byte": 8.0, "weight_byte": 7.0, "batch": 16, "takes_groups": False}, 0.0),
+    # 5 x 5 windows of 3 x 3, one and two pixels apart; all rows have the image; less depth than a window reads all.
+    ("halo_share", HALO, 49 / 225),
+    ("halo_share", HALO | {"stride": 2.0}, 121 / 225),
+    ("halo_share", HALO | {"tile_rows": 100}, 0.25),
+    ("halo_share", HALO | {"tile_depth": 8}, 1.0),
+    ("halo_share", HALO | {"taps": 1}, 1.0),
+    # Eight columns of 72 folds on 16 units: two units a column, whose halves of eight columns meet.
+    ("met_columns", {"column_count": 8.0, "depth_folds": 72.0, "unit_count": 16.0}, 8.0),
+    # Each of 16 units has columns of its own.
+    ("met_columns", {"column_count": 32.0, "depth_folds": 72.0, "unit_count": 16.0}, 0.0),
+    # 16 units take a column each, then eight are shared as above.
+    ("met_columns", {"column_count": 24.0, "depth_folds": 72.0, "unit_count": 16.0}, 8.0),
+    # Two columns of three folds in turns of two: the second unit has the end of one and the begin of the other.
+    ("met_columns", {"column_count": 6.0, "depth_folds": 3.0, "unit_count": 4.0}, 2.0),
+    # Turns of three: three columns on three of four units.
+    ("met_columns", {"column_count": 7.0, "depth_folds": 3.0, "unit_count": 4.0}, 0.0),
+    ("met_columns", {"column_count": 1.0, "depth_folds": 5.0, "unit_count": 1.0}, 0.0),
     # 3/4 of 2 x 8 and 4 bytes at 3 a second, three calls of 0.5 s, and 3 x (2 x 2 + 1) steps of 0.25 s.
     (
         "ring_time",
@@ -180,3 +214,19 @@ def test_by_hand(call: Callable[..., Any], macro: str, given: dict[str, Any], ex
 def test_each_has_numbers() -> None:
     """No formula without a call above."""
     assert {macro.name for macro in views.formulas()} == {name for name, *_ in CASES}
+
+
+@pytest.mark.parametrize("unit_count", [1, 2, 3, 4, 5, 8])
+@pytest.mark.parametrize("depth_folds", [1, 2, 3, 6, 7])
+def test_partial_results_meet_as_turns_are_dealt(call: Callable[..., Any], unit_count: int, depth_folds: int) -> None:
+    """Turns dealt fold by fold: units take whole columns, then from one to the next an equal number of folds of the rest. Ends that
+    fall between two columns are none, but of turns that end so with some columns alone these are counted with the others."""
+    for columns in range(1, 13):
+        left = columns % unit_count
+        turns = math.ceil(left * depth_folds / unit_count)
+        met = len({(fold // turns, fold // depth_folds) for fold in range(left * depth_folds)}) - left
+        sizes = {"column_count": float(columns), "depth_folds": float(depth_folds), "unit_count": float(unit_count)}
+        found = call("met_columns", **sizes)
+        assert met <= found <= met + max(0, left - 1)
+        if left < 2 or depth_folds % turns == 0 or (math.gcd(depth_folds, turns) == 1 and left <= turns):
+            assert found == met, sizes

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from charz.session.decide.loop_nests import Product, Room, tile_byte
+from charz.session.decide.loop_nests import Product, Room, inner_byte, tile_byte
 
 Evaluate = Callable[..., list[dict[str, Any]]]
 Record = dict[str, Any]
@@ -165,12 +165,13 @@ def test_windows_share_what_overlaps(evaluate: Evaluate) -> None:
     rows = [{**whole, "loop_nest_id": 1, "inner_k": 36}, {**whole, "loop_nest_id": 2, "inner_k": 8}]
     found = {r["loop_nest_id"]: r for r in evaluate("nest_traffic", loop_nest=rows, part_rate=[RATE], part=[PART])}
     assert found[1]["inner_halo_fraction"] == pytest.approx(100 / (64 * 9))
-    assert found[1]["outer_halo_fraction"] == pytest.approx(18 * 18 / (256 * 9))
+    # All rows have the image of 16 x 16 pixels: what is beyond its border is not loaded.
+    assert found[1]["outer_halo_fraction"] == pytest.approx(16 * 16 / (256 * 9))
     assert found[2]["inner_halo_fraction"] == 1
     assert found[1]["inner_byte"] == pytest.approx(256 * 36 * 100 / 576 + 36 * 8 + 256 * 8)
     # Twice 64 x 36 columns of which 100 of 576 are loaded, twice 36 x 8 weights, four bytes for each of 64 x 8 results.
     assert found[1]["inner_tile_byte"] == pytest.approx(2 * (64 * 36 * 100 / 576 + 36 * 8) + 4 * 64 * 8)
-    assert found[1]["outer_tile_byte"] == pytest.approx(2 * (256 * 36 * 324 / 2304 + 36 * 8) + 4 * 256 * 8)
+    assert found[1]["outer_tile_byte"] == pytest.approx(2 * (256 * 36 * 256 / 2304 + 36 * 8) + 4 * 256 * 8)
 
 
 def test_the_search_counts_tiles_as_the_views_do(evaluate: Evaluate) -> None:
@@ -179,9 +180,9 @@ def test_the_search_counts_tiles_as_the_views_do(evaluate: Evaluate) -> None:
     nests = [nest | {"taps": 4, "image": nest["m"] * nest["k"] // 3} for nest in drawn(60)]
     for row in evaluate("nest_traffic", loop_nest=nests, part_rate=[RATE], part=[PART]):
         product = Product((row["m"], row["n"], row["k"]), row["gemm_count"], row["taps"], row["image"])
-        for level in ("outer", "inner"):
-            tile = (row[f"{level}_m"], row[f"{level}_n"], row[f"{level}_k"])
-            assert row[f"{level}_tile_byte"] == pytest.approx(tile_byte(product, room, tile))
+        outer, inner = ((row[f"{level}_m"], row[f"{level}_n"], row[f"{level}_k"]) for level in ("outer", "inner"))
+        assert row["outer_tile_byte"] == pytest.approx(tile_byte(product, room, outer))
+        assert row["inner_tile_byte"] == pytest.approx(inner_byte(product, room, row["dataflow"], inner))
 
 
 EYERISS = {

@@ -46,12 +46,24 @@ def test_folds(evaluate: Evaluate, dataflow: str, row_folds: int, column_folds: 
 
 
 def test_memories(evaluate: Evaluate) -> None:
-    """Four arrays, 100 bytes beside each, or a share of a pool; a cache that is the tile memory itself is no outer level."""
+    """Four arrays, 100 bytes beside each, or a share of a pool; a cache that is the tile memory itself is no outer level, but where
+    several arrays share it, as any that no array has beside it: they draw from it."""
     row = trip(evaluate)
     assert (row["array_count"], row["inner_capacity_byte"], row["outer_capacity_byte"]) == (4, 100, 1e6)
     pooled = trip(evaluate, RATE | {"tile_memory_byte": None, "matrix_unit_count": None})
     assert (pooled["array_count"], pooled["inner_capacity_byte"]) == (8, 200)
-    assert trip(evaluate, part=PART | {"cache_level": "l2"})["outer_capacity_byte"] is None
+    own = RATE | {"tile_memory_pool_byte": None}
+    nearest = PART | {"cache_level": "l2"}
+    for rate, part, outer, draws in (
+        (RATE, PART, 1e6, False),
+        (own, nearest, None, False),
+        (RATE, nearest, 1e6, True),
+        (RATE | {"matrix_unit_count": 1.0}, nearest, None, False),
+        (own, nearest | {"tile_memory_level": None}, 1e6, True),
+        (own, {"cache_level": None, "tile_memory_level": None, "cache_byte": 0.0}, None, False),
+    ):
+        row = trip(evaluate, rate, part)
+        assert (row["outer_capacity_byte"], row["draws_from_outer"]) == (outer, draws), part
 
 
 def test_parts_without_an_array_have_no_rows(evaluate: Evaluate) -> None:
@@ -73,11 +85,12 @@ def test_windows(evaluate: Evaluate, taps: int | None, inner_k: int, fraction: f
 
 
 def test_a_stride_spreads_windows(evaluate: Evaluate) -> None:
-    """Four times the pixels: windows of 9 taps two apart, 11 x 11 of 225; of the whole, 10 x 10 results, 21 x 21 of 900. Two groups
-    share the image."""
+    """Four times the pixels: windows of 9 taps two apart, 11 x 11 of 225; of the whole, 10 x 10 results, the image of 20 x 20.
+    Two groups share the image."""
     row = trip(evaluate, m=100, k=36, taps=9, image=1600, outer_m=100, outer_k=36, inner_m=25, inner_k=36)
     assert row["inner_halo_fraction"] == pytest.approx(121 / 225)
-    assert row["outer_halo_fraction"] == pytest.approx(441 / 900)
+    # 1,600 elements in four channels, of 100 x 36 columns.
+    assert row["outer_halo_fraction"] == pytest.approx(1600 / 3600)
     both = trip(evaluate, m=100, k=36, taps=9, image=3200, gemm_count=2, outer_m=100, outer_k=36, inner_m=25, inner_k=36)
     assert both["inner_halo_fraction"] == pytest.approx(121 / 225)
 

@@ -49,13 +49,17 @@ def test_passes_over_the_array(check: Callable[..., None]) -> None:
             {"tile_m": 3.0, "tile_count": 24.0, "waves": 6.0, "ideal_s": 34 / 50},
             id="parts of the rows",
         ),
-        # Four rows stay with their weights: these are read for each of three parts, in the same time.
+        # Four rows stay with their weights, so that a pass has four: eighteen tiles in five waves of four. Weights are read for each of
+        # three parts. Four units take two of nine columns of folds each and share the two folds of the ninth: its part of 200
+        # results crosses once, 4 bytes out and in.
         pytest.param(
             {},
             {"held_rows": 4.0},
-            {"tile_m": 4.0, "tile_count": 6.0, "ideal_s": 0.6, "reload_byte": 180.0 + 360.0},
+            {"tile_m": 4.0, "tile_count": 18.0, "waves": 5.0, "ideal_s": 0.6, "reload_byte": 180.0 + 360.0 + 1600.0 / 9},
             id="rows held",
         ),
+        # Nine of ten rows would leave one: two parts of five.
+        pytest.param({}, {"held_rows": 9.0}, {"tile_m": 5.0, "tile_count": 12.0, "waves": 3.0, "ideal_s": 0.5}, id="equal parts"),
         # Tiles of 5 x 4 x 3 on the same arrays: two by two by five.
         pytest.param(
             {},
@@ -101,8 +105,9 @@ def test_inputs_stay(check: Callable[..., None]) -> None:
         # One wave of max(20, 4) cycles, and 10 to fill: 30 at 50 a second.
         "ideal_s": 0.6,
         "pipelining_fraction": 20 / 30,
-        # Inputs of 10 x 6 once, weights of 6 x 20 for each of two tiles of rows.
-        "reload_byte": 60.0 + 240.0,
+        # Inputs of 10 x 6 once, weights of 6 x 20 for each of two tiles of rows, and 200 results from one half of the depth to the
+        # other, 4 bytes out and in.
+        "reload_byte": 60.0 + 240.0 + 1600.0,
         # Two stages of 8 x 4 and 4 x 20 elements, and 8 x 20 results of 4 bytes.
         "tile_byte": 2 * 112 + 640.0,
     }
@@ -144,7 +149,8 @@ def test_where_software_moves_every_byte(check: Callable[..., None]) -> None:
         "stream_s": 2100 / 60,
     }
     check("tile_step", expected, shape_step=STEP, part_tile=MOVED)
-    # On six units each tile has its own: partial results cross from one to another.
+    # On six units each tile has its own: partial results cross from one to another, whoever moves the other bytes.
+    check("tile_step", {"reload_byte": 300.0 + 1600.0}, shape_step=STEP, part_tile=TILE | {"tile_unit_count": 6.0})
     check("tile_step", {"reload_byte": 500.0 + 1600.0}, shape_step=STEP, part_tile=MOVED | {"tile_unit_count": 6.0})
     # Inputs stay: 20 x 6 for each of two tiles of rows, 10 x 6 once; one turn on four units, so that halves of the depth cross.
     expected = {"reload_byte": 300.0 + 200.0 + 1600.0, "stream_byte": 240.0 + 60.0 + 200.0 + 1600.0}

@@ -370,11 +370,12 @@ def memories(draw: st.DrawFn, part_id: str, family: str) -> list[Row]:
             level=name,
             derived_byte_per_s=None,
             scope=scope,
-            management="hardware",
+            management="hardware" if name == "dram" else draw(st.sampled_from(["hardware", "software"])),
             technology=None,
             capacity_byte=size,
             bandwidth_byte_per_s=bandwidth,
             unit_bandwidth_byte_per_s=draw(st.none() | rate(1e9, 1e11)) if name == "dram" else None,
+            keeps_weights=draw(st.sampled_from([None, True, False])),
             achievable_fraction=None,
         )
 
@@ -467,6 +468,7 @@ def smallest_part(family: str, array: tuple[int, int] | None = None, units: int 
             capacity_byte=size,
             bandwidth_byte_per_s=bandwidth,
             unit_bandwidth_byte_per_s=None,
+            keeps_weights=None,
             achievable_fraction=None,
         )
         for level, scope, size, bandwidth in [

@@ -294,30 +294,40 @@ class Mapper:
         hertz = rate.peak / (2 * rate.rows * rate.columns * rate.units) * s["efficiency_fraction"]
         quantized = s["wave_quantization_fraction"]
         streamed = math.ceil(along / s["divisor"])
-        deep, wide, parts = math.ceil(k / rate.rows), math.ceil(across / rate.columns), math.ceil(along / streamed)
-        groups, count = count, count * deep * wide * parts
-        useful = self.waves(count, rate.units, quantized) * max(streamed, rate.rows)
-        # Rows beside two arrays of weights; a longer stream reads those again.
+        # No more than lies beside two arrays of weights together with its results, in equal parts.
         if self.chip.near or self.chip.last:
             width, stages = self.facts.width(step.precision), s["stages"]
             row = stages * width * rate.rows + 4 * rate.columns
             held = math.floor((self.chip.near_byte - stages * width * rate.rows * rate.columns) / row)
             if held < 1:
                 return None
-            streamed = min(streamed, held)
+            streamed = math.ceil(streamed / math.ceil(streamed / held))
+        deep, wide, parts = math.ceil(k / rate.rows), math.ceil(across / rate.columns), math.ceil(along / streamed)
+        groups, count = count, count * deep * wide * parts
+        useful = self.waves(count, rate.units, quantized) * max(streamed, rate.rows)
         tile = (rate.columns, streamed, rate.rows) if holds_input else (streamed, rate.columns, rate.rows)
         cycles = useful + rate.rows + rate.columns - 2
         loaded, kept = self.loads(step, s, tile)
+        loaded += 8 * groups * m * n * self.met(groups * wide * parts, deep, rate.units) / (groups * wide * parts)
         placed = Placement(
             rate, rate.units, cycles / hertz, count, step.size("flops"), s["strategy"], tile, useful / cycles, loaded, kept,
         )  # fmt: skip
         if self.chip.is_staged:
-            # Results leave, and partial ones meet on the way where one unit has not all of a column of tiles.
             turns, width = math.ceil(count / rate.units), self.facts.width(step.precision)
-            loaded += groups * m * n * (width + 8 * (math.ceil(deep / turns) - 1))
+            loaded += groups * m * n * width
             passed = groups * (width * k * (along * wide + across * parts) + m * n * (width + 8 * (deep - 1)))
             self.pass_borders(placed, (loaded, loaded * turns / count), (passed, passed * turns / count))
         return placed
+
+    @staticmethod
+    def met(columns: float, deep: float, units: float) -> float:
+        """Partial results that meet elsewhere: ends of units' turns within the columns that are no whole round."""
+        left = columns % units
+        if not left:
+            return 0.0
+        turns = math.ceil(left * deep / units)
+        ends = math.ceil(left * deep / turns)
+        return ends - (left if deep % turns == 0 else 1)
 
     def wavefront(self, step: Step, s: Record, rate: Rate) -> Placement | None:
         """Blocks of a domain-flow array's tiles; None where a level cannot hold one."""

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 ROWS = "row_stationary"
 DATAFLOWS = ("weight_stationary", "output_stationary", "input_stationary", "wavefront", ROWS)
 
+RESULTS_STAY = ("output_stationary", "wavefront")
+
 MOST_CANDIDATES = 5000
 """Candidates of a product: the engine ranks them."""
 
@@ -67,6 +69,8 @@ class Nest:
     inner_kept: str
     element: tuple[int, int] | None = None
     """Columns and depth that an element of a row-stationary array works on."""
+    split: int = 1
+    """Slices of the depth that arrays share where results stay."""
 
 
 def candidates(
@@ -83,12 +87,32 @@ def candidates(
     return [nest for dataflow in dataflows for nest in _of_dataflow(product, room, dataflow, fixed, share)]
 
 
+def chosen(product: Product, room: Room, dataflow: str, tile: Sizes, split: int) -> list[Nest]:
+    """The nest whose inner tile answers count: every operand crosses the outer border once, where the memory that all units share
+    holds the whole product. Elsewhere the nests of whole inner tiles that it holds."""
+    inner = _clipped(tile, product.sizes)
+    if _holds(product, room, room.outer_byte, product.sizes):
+        return [Nest(dataflow, product.sizes, "output", inner, "output", split=split)]
+    outers = [
+        outer
+        for outer in _tiles(product.sizes, inner)
+        if all(a % b == 0 or a == size for a, b, size in zip(outer, inner, product.sizes, strict=True))
+    ]
+    return [
+        Nest(dataflow, outer, outer_kept, inner, "output", split=split)
+        for outer in _largest([outer for outer in outers if _holds(product, room, room.outer_byte, outer)])
+        for outer_kept in _kept(product.sizes, outer)
+    ]
+
+
 def halo_fraction(product: Product, tile: Sizes) -> float:
-    """Share of the columns of a tile of input that are loaded, of a square kernel over a square image."""
+    """Share of the columns of a tile of input that are loaded, of a square kernel over a square image; all rows have the image."""
     rows, _, depth = tile
     if product.image is None or product.taps <= 1 or depth < product.taps:
         return 1.0
     m, _, k = product.sizes
+    if rows >= m:
+        return min(1.0, product.image / (m * k * product.gemm_count))
     stride = math.sqrt(product.image * product.taps / (m * k * product.gemm_count))
     side = (math.sqrt(rows) - 1) * stride + math.sqrt(product.taps)
     return min(1.0, side**2 / (rows * product.taps))
@@ -101,6 +125,13 @@ def tile_byte(product: Product, room: Room, tile: Sizes) -> float:
     return 2 * room.element_byte * loaded + room.partial_byte * m * n
 
 
+def inner_byte(product: Product, room: Room, dataflow: str, tile: Sizes) -> float:
+    """What a tile beside an array takes: results of one that fits the array stay in it where results stay. [byte]"""
+    m, n, _ = tile
+    stays = dataflow in RESULTS_STAY and m <= room.rows and n <= room.columns
+    return tile_byte(product, room, tile) - (room.partial_byte * m * n if stays else 0)
+
+
 def _of_dataflow(product: Product, room: Room, dataflow: str, fixed: Mapping[str, Sizes], most: int) -> Sequence[Nest]:
     if dataflow == ROWS:
         return _of_rows(product, room, fixed, most)
@@ -109,13 +140,13 @@ def _of_dataflow(product: Product, room: Room, dataflow: str, fixed: Mapping[str
     nests: list[list[Nest]] = []
     for outer in outers:
         held = list(itertools.product(_kept(product.sizes, outer)))
-        inners = [_clipped(fixed["inner"], outer)] if "inner" in fixed else _inner_tiles(product, room, base, outer)
+        inners = [_clipped(fixed["inner"], outer)] if "inner" in fixed else _inner_tiles(product, room, dataflow, outer)
         found = [
             Nest(dataflow, outer, outer_kept, inner, inner_kept)
             for inner in inners
             for (outer_kept,) in held
             for inner_kept in _kept(outer, inner)
-            if _fits(product, room, outer, inner)
+            if _fits(product, room, dataflow, outer, inner)
         ]
         nests.append(found)
     return _spread(nests, most)
@@ -203,8 +234,12 @@ def _around(product: Product, room: Room, inner: Sizes) -> list[Sizes]:
     return sorted(set(found), reverse=True)
 
 
-def _fits(product: Product, room: Room, outer: Sizes, inner: Sizes) -> bool:
-    return _holds(product, room, room.outer_byte, outer) and _holds(product, room, room.inner_byte, inner)
+def _fits(product: Product, room: Room, dataflow: str, outer: Sizes, inner: Sizes) -> bool:
+    return _holds(product, room, room.outer_byte, outer) and _lies_beside(product, room, dataflow, inner)
+
+
+def _lies_beside(product: Product, room: Room, dataflow: str, tile: Sizes) -> bool:
+    return room.inner_byte is None or inner_byte(product, room, dataflow, tile) <= room.inner_byte
 
 
 def _holds(product: Product, room: Room, capacity_byte: float | None, tile: Sizes) -> bool:
@@ -239,10 +274,10 @@ def _outer_tiles(product: Product, room: Room, base: Sizes) -> list[Sizes]:
     return _largest([t for t in _tiles(product.sizes, base) if _holds(product, room, room.outer_byte, t)])
 
 
-def _inner_tiles(product: Product, room: Room, base: Sizes, outer: Sizes) -> list[Sizes]:
+def _inner_tiles(product: Product, room: Room, dataflow: str, outer: Sizes) -> list[Sizes]:
     """Tiles of the memory beside an array: those that no other contains first, then those that fill its folds better or leave
     some for other arrays."""
-    fitting = [t for t in _tiles(outer, base) if _holds(product, room, room.inner_byte, t)]
+    fitting = [t for t in _tiles(outer, _base(room, dataflow)) if _lies_beside(product, room, dataflow, t)]
     largest = _largest(fitting)
     others = sorted(set(fitting).difference(largest), key=lambda tile: (-math.prod(tile), tile))
     return [*largest, *others]

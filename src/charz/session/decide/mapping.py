@@ -15,7 +15,7 @@ from ..core import Core
 from ..parameters import Backend, Batch, Model, Names, Part, Precision, Sequence_, Text
 from ..question import header, single
 from ..scoped import Scoped
-from .loop_nests import CHANGED_BY, DATAFLOWS, ROWS, Nest, Product, Room, Sizes, candidates
+from .loop_nests import CHANGED_BY, DATAFLOWS, ROWS, Nest, Product, Room, Sizes, candidates, chosen
 
 if TYPE_CHECKING:
     import pyarrow
@@ -32,6 +32,9 @@ COLUMNS = (
 )  # fmt: skip
 
 LOOP_COLUMNS = ("product", "stands", "dataflow", "level", "loop", "trips", "tile", "stays")
+
+FROM_DRAM = ("activation_dram_fraction", "weight_dram_fraction")
+"""Shares of operands that come from main memory in the run."""
 
 LEVELS = ("outer", "inner")
 FIXED = re.compile(r"(outer|inner)=(\d{1,9})x(\d{1,9})x(\d{1,9})")
@@ -73,8 +76,8 @@ class LoopNests(Core):
         """Search loop nests for the matrix products of a model: tiles for each memory, what stays where, and the dataflow.
 
         Up to 5,000 candidates a product are costed in SQL (`loop_nest_cost`): all that moves and computes overlaps, nothing else
-        runs. Outer tiles lie in the memory that all units share, inner ones beside each array. The nest with the dataflow and tile
-        that charz runs the product with stands beside, as `chosen`.
+        runs but what the run has on the chip already. Outer tiles lie in the memory that all units share, inner ones beside each
+        array. The nest that `charz explain` counts the product with stands beside, as `chosen`.
         """
         goal = one_of("goal", by, GOALS)
         flows = [SHORT.get(name, name) for name in names(dataflow)] or list(DATAFLOWS)
@@ -82,9 +85,11 @@ class LoopNests(Core):
             one_of("dataflow", flow, DATAFLOWS)
         fixed = _fixed(tile)
         question = single(model, on, batch, sequence, precision, backend)
-        scoped, keys = self.target(question, "run_product", "mapped_step")
+        scoped, keys = self.target(question, "run_product", "product_source")
         found = _products(scoped, keys, product)
         room = _room(scoped, keys, found)
+        sources = _sources(scoped)
+        found = [row | {name: sources.get(_sizes(row), {}).get(name) for name in FROM_DRAM} for row in found]
         searched = [
             (row, nest)
             for row in found
@@ -96,12 +101,11 @@ class LoopNests(Core):
                 ", ".join(f"{level}={'x'.join(map(str, cut))}" for level, cut in fixed.items()) or on,
                 next="smaller ones may",
             )
-        chosen = _chosen(scoped, keys)
         run = [
             (row, nest)
             for row in found
-            if (tiled := chosen.get(_sizes(row)))
-            for nest in candidates(_product(row), room[row["compute_precision"]], [tiled[0]], {"inner": tiled[1]})
+            if (tiled := sources.get(_sizes(row))) and tiled["dataflow"] in DATAFLOWS
+            for nest in chosen(_product(row), room[row["compute_precision"]], tiled["dataflow"], _tile(tiled), tiled["split_k"])
         ]
         costed = self._costed([*searched, *run], keys, len(searched), GOALS[goal], each, top)
         order = {row["product"]: place for place, row in enumerate(found)}
@@ -178,7 +182,6 @@ def _room(scoped: Scoped, keys: Mapping[str, Any], found: Sequence[Mapping[str, 
         row["compute_precision"]: row
         for row in scoped.records("SELECT * FROM part_rate WHERE hardware = ? AND backend = ?", [part, backend])
     }
-    outer = memory["cache_byte"] if memory["cache_level"] != memory["tile_memory_level"] else None
     rooms: dict[str, Room] = {}
     for name in {row["compute_precision"] for row in found}:
         rate = rates[name]
@@ -187,25 +190,30 @@ def _room(scoped: Scoped, keys: Mapping[str, Any], found: Sequence[Mapping[str, 
                 f"no array of known shape computes {name}", part,
                 next="TPUs and KPUs have one, and parts with `cluster.….array_rows`; elsewhere `charz explain --tile` compares tiles",
             )  # fmt: skip
-        pool = rate["tile_memory_pool_byte"]
+        pool, arrays = rate["tile_memory_pool_byte"], int(rate["matrix_unit_count"] or rate["unit_count"] or 1)
         inner = rate["tile_memory_byte"] or (pool / rate["unit_count"] if pool else None)
+        # As `nest_trip`: a memory of several arrays lies beside none of them.
+        shares = memory["cache_level"] != memory["tile_memory_level"] or (pool and arrays > 1)
+        outer = memory["cache_byte"] if memory["cache_level"] and shares else None
         rooms[name] = Room(
             int(rate["matrix_array_rows"]), int(rate["matrix_array_columns"]), rate["element_byte"], outer, inner,
-            int(rate["matrix_unit_count"] or rate["unit_count"] or 1), rate["accumulator_byte"],
+            arrays, rate["accumulator_byte"],
         )  # fmt: skip
     return rooms
 
 
-def _chosen(scoped: Scoped, keys: Mapping[str, Any]) -> dict[Sizes, tuple[str, Sizes]]:
-    """Dataflow and tile that each product runs with, by its sizes; of those without a tile none."""
-    query = "SELECT candidate, dataflow FROM part_strategy WHERE hardware = ?"
-    flows = dict(scoped.execute(query, [keys["hardware"]]).fetchall())
-    found: dict[Sizes, tuple[str, Sizes]] = {}
-    for row in scoped.records("SELECT * FROM mapped_step WHERE tile_m IS NOT NULL ORDER BY kernel_id, step_id"):
-        if flows[row["candidate"]] in DATAFLOWS:
-            cut = (int(row["tile_m"]), int(row["tile_n"]), int(row["tile_k"]))
-            found.setdefault(_sizes(row), (flows[row["candidate"]], cut))
+def _sources(scoped: Scoped) -> dict[Sizes, dict[str, Any]]:
+    """Dataflow and tile of the first kernel that runs each product, and what of its operands comes from main memory, by the product's
+    sizes; of those without a tile none."""
+    query = "SELECT * FROM product_source WHERE tile_m IS NOT NULL ORDER BY kernel_id, step_id"
+    found: dict[Sizes, dict[str, Any]] = {}
+    for row in scoped.records(query):
+        found.setdefault(_sizes(row), row)
     return found
+
+
+def _tile(row: Mapping[str, Any]) -> Sizes:
+    return int(row["tile_m"]), int(row["tile_n"]), int(row["tile_k"])
 
 
 def _sizes(row: Mapping[str, Any]) -> Sizes:
@@ -227,6 +235,8 @@ def nest_table(nests: Sequence[tuple[Mapping[str, Any], Nest]], keys: Mapping[st
         name: [int(row[name]) for row, _ in nests] for name in ("m", "n", "k", "gemm_count", "taps", "image", "images")
     }
     columns["dataflow"] = [nest.dataflow for _, nest in nests]
+    columns["split_k"] = pyarrow.array([nest.split for _, nest in nests], pyarrow.int64())
+    columns |= {name: pyarrow.array([row.get(name) for row, _ in nests], pyarrow.float64()) for name in FROM_DRAM}
     for place, dimension in enumerate("nk"):
         cuts = [nest.element[place] if nest.element else None for _, nest in nests]
         columns[f"element_{dimension}"] = pyarrow.array(cuts, pyarrow.int64())

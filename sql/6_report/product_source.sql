@@ -1,0 +1,105 @@
+-- Products of every kernel with the tile that each runs with, and what of their operands comes from main memory: bytes that the
+-- kernel moves there over those of its products' operands, each once. Weights are told from what passes from kernel to kernel; a
+-- kernel without weights multiplies two of that.
+-- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id, step_id
+CREATE VIEW product_source AS
+WITH sized_products AS (
+    SELECT
+        m.model,
+        m.hardware,
+        m.backend,
+        m.precision,
+        m.batch,
+        m.sequence,
+        m.scenario_id,
+        m.kernel_id,
+        m.step_id,
+        m.operator,
+        t.dataflow,
+        t.split_k,
+        m.tile_m,
+        m.tile_n,
+        m.tile_k,
+        m.m,
+        m.n,
+        m.k,
+        s.gemm_count,
+        m.utilization_fraction,
+        m.dram_byte,
+        m.weight_byte,
+        LEAST(m.dram_byte, (m.weight_byte + m.reread_weight_byte) * (1e0 - m.held_weight_fraction)) AS weight_dram_byte,
+        -- Pixels that windows share are there once.
+        p.element_byte * s.gemm_count * m.m * m.k * CASE
+            WHEN z.taps > 1e0 THEN LEAST(1e0, z.image / NULLIF(s.gemm_count * m.m * m.k, 0e0))
+            ELSE 1e0
+        END AS product_input_byte,
+        p.element_byte * s.gemm_count * m.k * m.n AS product_weight_byte,
+        p.element_byte * s.gemm_count * m.m * m.n AS product_output_byte
+    FROM mapped_step AS m
+    INNER JOIN run AS r
+        ON r.model = m.model AND r.backend = m.backend AND r.precision = m.precision AND r.batch = m.batch
+        AND r.sequence = m.sequence AND r.scenario_id = m.scenario_id
+    INNER JOIN shape_step AS s
+        ON s.model = m.model AND s.backend = m.backend AND s.precision = m.precision AND s.batch = m.batch
+        AND s.sequence = m.sequence AND s.scenario_id = m.scenario_id AND s.shape_id = m.shape_id AND s.step_id = m.step_id
+        AND s.is_product
+    INNER JOIN part_rate AS p
+        ON p.hardware = m.hardware AND p.backend = m.backend AND p.compute_precision = s.compute_precision
+    INNER JOIN part_strategy AS t ON t.hardware = m.hardware AND t.candidate = m.candidate
+    LEFT JOIN step_size AS z
+        ON z.model = m.model AND z.batch = m.batch AND z.sequence = m.sequence AND z.context = r.context
+        AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count AND z.operator_id = s.operator_id AND z.step = s.step
+),
+
+summed_kernels AS (
+    SELECT
+        model,
+        hardware,
+        backend,
+        precision,
+        batch,
+        sequence,
+        scenario_id,
+        kernel_id,
+        SUM(product_weight_byte) AS kernel_weight_byte,
+        SUM(product_input_byte + product_output_byte) AS kernel_activation_byte
+    FROM sized_products
+    GROUP BY model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
+)
+
+SELECT
+    p.model,
+    p.hardware,
+    p.backend,
+    p.precision,
+    p.batch,
+    p.sequence,
+    p.scenario_id,
+    p.kernel_id,
+    p.step_id,
+    p.operator,
+    p.dataflow,
+    -- Slices of the depth that units share.
+    CAST(p.split_k AS BIGINT) AS split_k,
+    p.tile_m,
+    p.tile_n,
+    p.tile_k,
+    p.m,
+    p.n,
+    p.k,
+    p.gemm_count,
+    p.utilization_fraction,
+    p.dram_byte,
+    -- Bytes of main memory over those of input and results.
+    (p.dram_byte - CASE WHEN p.weight_byte > 0e0 THEN p.weight_dram_byte ELSE 0e0 END)
+    / NULLIF(k.kernel_activation_byte + CASE WHEN p.weight_byte > 0e0 THEN 0e0 ELSE k.kernel_weight_byte END, 0e0)
+        AS activation_dram_fraction,
+    -- Bytes of main memory over those of weights, or of the operand in their place.
+    CASE
+        WHEN p.weight_byte > 0e0 THEN p.weight_dram_byte / NULLIF(k.kernel_weight_byte, 0e0)
+        ELSE p.dram_byte / NULLIF(k.kernel_activation_byte + k.kernel_weight_byte, 0e0)
+    END AS weight_dram_fraction
+FROM sized_products AS p
+INNER JOIN summed_kernels AS k
+    ON k.model = p.model AND k.hardware = p.hardware AND k.backend = p.backend AND k.precision = p.precision
+    AND k.batch = p.batch AND k.sequence = p.sequence AND k.scenario_id = p.scenario_id AND k.kernel_id = p.kernel_id
