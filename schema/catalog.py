@@ -610,6 +610,8 @@ class Precision(Row):
     """Format in which products are summed."""
     fallback: str | None
     """Format a part computes in when it has no rate for this one; null ends the chain."""
+    fallback_operations: Annotated[float, Possible(1, 1024), Plausible(1, 16)]
+    """Operations of that format which one of its own takes; of a 64-bit integer product three of halves, and what they carry."""
     integer_stand_in: str | None
     """Format that stands in for it on a part without any floating-point rate: norms, softmax and the like run there in integer
     approximations (I-BERT, Kim et al. 2021); null where it needs none."""

@@ -18,6 +18,17 @@ OTHER_TYPES = """
 """
 """Operator classes of the models that a quantized policy leaves in another element type."""
 
+WITHOUT_RATE = """
+    SELECT DISTINCT t.hardware, r.model, p.precision
+    FROM run AS r
+    JOIN operator AS o ON o.model = r.model AND NOT o.is_view
+    JOIN operator_precision AS p ON p.model = o.model AND p.policy = r.precision AND p.operator_id = o.operator_id
+    JOIN part_support AS t ON t.backend = r.backend AND t.precision = r.precision
+    WHERE (t.hardware, p.precision) NOT IN (SELECT (hardware, compute_precision) FROM part_rate)
+    ORDER BY ALL
+"""
+"""Element types in which a model computes and for which a part has no rate, nor for any that stands in for them."""
+
 OF_INTEGERS = """
     SELECT DISTINCT hardware FROM part_support
     WHERE hardware NOT IN (

@@ -1,7 +1,8 @@
 """Element types of a graph under a precision policy, passed along from inputs to outputs.
 
 Only tensors that are real floating point in the exported graph take part; integers, booleans and
-complex numbers keep their type. What a policy does to an operator is a row of `precision_policy`:
+complex numbers keep their type, and what makes complex numbers computes in the type of their parts.
+What a policy does to an operator is a row of `precision_policy`:
 
 - `drop`: operands are converted to `compute_precision`, the result is written in it (or in
   `activation_precision`);
@@ -90,6 +91,7 @@ class _Propagation:
         self.tensors = flow.graph.tensors
         self.policy = policy
         self.bits = rules.bits
+        self.parts = rules.parts
         self.everything = policy["*"]
         self.patterns: dict[str, dict[str, PolicyRule]] = {}
         for key, rule in policy.items():
@@ -190,8 +192,9 @@ class _Propagation:
             for tensor in results:
                 types[tensor] = types[operands[-1]]
             return
-        if not operands and not results:
-            self.types.operator[operator.operator_id] = types[(operator.writes or operator.reads)[0]]
+        shown = types[(operator.writes or operator.reads)[0]]
+        if (not operands and not results) or shown in self.parts:
+            self.types.operator[operator.operator_id] = self.parts.get(shown, shown)
             return
         self.held = self._received(operator, operands)
         if operator.is_inplace and operands:

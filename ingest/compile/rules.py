@@ -40,7 +40,7 @@ _COLUMNS: dict[type[Row], tuple[str, ...]] = {
         "operator_class", "is_matrix", "is_convolution", "is_foldable", "allocates_result", "is_widening",
         "is_normalizing", "saves_nothing", "takes_bias", "saves_other",
     ),
-    Precision: ("precision", "bits", "kind"),
+    Precision: ("precision", "bits", "kind", "accumulator"),
     PrecisionPolicy: (
         "policy", "operator_class", "rule", "compute_precision", "weight_precision", "activation_precision",
     ),
@@ -96,6 +96,8 @@ class Rules:
     """By precision."""
     kind: dict[str, str]
     """By precision."""
+    parts: dict[str, str]
+    """Type of the two parts of a complex number, by its precision."""
     policies: dict[str, dict[str, PolicyRule]]
     """By policy and class, ATen operator or `*`."""
     fingerprint: str
@@ -126,7 +128,7 @@ def by_table(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
 
 def _build(tables: Mapping[type[Row], Sequence[tuple[Any, ...]]]) -> Rules:
     backends = {name: folds_norm for name, folds_norm, *_ in tables[Backend]}
-    bits = {name: width for name, width, _ in tables[Precision]}
+    bits = {name: width for name, width, *_ in tables[Precision]}
     classes = tables[OperatorClass]
     return Rules(
         classes=Classes(*(_where(classes, column) for column in range(1, len(_COLUMNS[OperatorClass])))),
@@ -139,7 +141,8 @@ def _build(tables: Mapping[type[Row], Sequence[tuple[Any, ...]]]) -> Rules:
         captures=_captures(tables[Backend], backends),
         fusion=_fusion(tables[FusionRule], backends),
         bits=bits,
-        kind={name: kind for name, _, kind in tables[Precision]},
+        kind={name: kind for name, _, kind, _ in tables[Precision]},
+        parts={name: accumulator for name, _, kind, accumulator in tables[Precision] if kind == "complex"},
         policies=_policies(tables[PrecisionPolicy], bits),
         fingerprint=fingerprint(tables),
     )

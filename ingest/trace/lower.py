@@ -20,6 +20,7 @@ from torch.fx import Node
 
 from ..graph import Graph, GraphModule, GraphOperator, GraphTensor, Polynomial
 from ..operators import RULES, Call, Value
+from ..operators.complex import as_real
 from .alike import Layers
 from .attention import attention_of
 from .export import CONTEXT_INPUT, STATE_INPUT
@@ -314,7 +315,7 @@ def _add_operator(state: Lowering, node: Node, target: Any, name: str) -> None:
     _mark_bounds(graph, op)
     if not is_view:
         op.rule = rule.name if rule else None
-        op.steps = rule.function(call) if rule else []
+        op.steps = as_real(call, rule.function(call)) if rule else []
         op.operator_class = call.operator_class
         op.accesses = call.accesses
         op.draw_fractions = call.draw_fractions

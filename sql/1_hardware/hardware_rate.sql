@@ -1,28 +1,33 @@
 -- Dense peak of every part at every precision on its vector and matrix units, after falling back along
--- `precision.fallback` where the part has no rate of its own. Matrix units sum in half precision for the servers whose library
+-- `precision.fallback` where the part has no rate of its own, as many operations of that type for one as `fallback_operations` says.
+-- Matrix units sum in half precision for the servers whose library
 -- calls ask for it alone (`backend_support.calls_library`): frameworks ask for single. A part that computes in integers alone runs all else in integer approximations
 -- (`precision.integer_stand_in`). What the vector units do with half precision depends on the backend, so both rates are here.
 -- Grain: hardware, precision
 CREATE VIEW hardware_rate AS
 WITH fallback_chain AS (
-    SELECT precision, precision AS executed, 0 AS hops FROM precision
+    SELECT precision, precision AS executed, 0 AS hops, 1e0 AS operations FROM precision
     UNION ALL
-    SELECT a.precision, a.fallback AS executed, 1 AS hops
+    SELECT a.precision, a.fallback AS executed, 1 AS hops, a.fallback_operations AS operations
     FROM precision AS a
     WHERE a.fallback IS NOT NULL
     UNION ALL
-    SELECT a.precision, b.fallback AS executed, 2 AS hops
+    SELECT a.precision, b.fallback AS executed, 2 AS hops, a.fallback_operations * b.fallback_operations AS operations
     FROM precision AS a
     INNER JOIN precision AS b ON b.precision = a.fallback
     WHERE b.fallback IS NOT NULL
     UNION ALL
-    SELECT a.precision, c.fallback AS executed, 3 AS hops
+    SELECT
+        a.precision,
+        c.fallback AS executed,
+        3 AS hops,
+        a.fallback_operations * b.fallback_operations * c.fallback_operations AS operations
     FROM precision AS a
     INNER JOIN precision AS b ON b.precision = a.fallback
     INNER JOIN precision AS c ON c.precision = b.fallback
     WHERE c.fallback IS NOT NULL
     UNION ALL
-    SELECT precision, integer_stand_in AS executed, 4 AS hops
+    SELECT precision, integer_stand_in AS executed, 4 AS hops, 1e0 AS operations
     FROM precision
     WHERE integer_stand_in IS NOT NULL
 ),
@@ -57,7 +62,8 @@ executed_peaks AS (
         k.accumulator = 'fp16' AND k.unit = 'matrix' AS is_half_matrix,
         {
             'executed': f.executed,
-            'ops_per_s': k.peak_ops_per_s * COALESCE(p.clock_fraction, 1e0),
+            'ops_per_s': k.peak_ops_per_s * COALESCE(p.clock_fraction, 1e0) / NULLIF(f.operations, 0e0),
+            'operations': f.operations,
             'unit_count': a.unit_count,
             'array_rows': a.array_rows,
             'array_columns': a.array_columns,
@@ -109,7 +115,7 @@ SELECT
     -- when the part has none for it. [byte]
     r.matrix.accumulator_byte AS accumulator_byte,
     -- Energy of one of its operations; null when unknown. [J]
-    m.value AS matrix_op_j,
+    m.value * r.matrix.operations AS matrix_op_j,
     -- Peak of the vector units. [ops/s]
     r.vector.ops_per_s AS vector_ops_per_s,
     -- Element type the vector units compute in.
@@ -117,7 +123,7 @@ SELECT
     -- Units that reach that peak together; null when the part has none for it.
     r.vector.unit_count AS vector_unit_count,
     -- Energy of one of their operations, of the matrix units' element type where the part has none; null when unknown. [J]
-    v.value AS vector_op_j,
+    v.value * COALESCE(r.vector.operations, r.matrix.operations) AS vector_op_j,
     -- Peak of the vector units with sums in single precision or wider. [ops/s]
     r.single_vector.ops_per_s AS single_vector_ops_per_s,
     -- Element type the vector units compute in where sums are in single precision or wider.
@@ -125,7 +131,7 @@ SELECT
     -- Units that reach that peak together; null when the part has none for it.
     r.single_vector.unit_count AS single_vector_unit_count,
     -- Energy of one of those operations, of the matrix units' element type where the part has none; null when unknown. [J]
-    s.value AS single_vector_op_j,
+    s.value * COALESCE(r.single_vector.operations, r.matrix.operations) AS single_vector_op_j,
     -- True when the part executes the precision itself on either kind of unit.
     r.is_native
 FROM preferred_peaks AS r

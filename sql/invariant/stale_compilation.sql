@@ -20,7 +20,7 @@ WITH rule_line AS (
         || '|' || CAST(takes_bias AS VARCHAR) || '|' || CAST(saves_other AS VARCHAR) AS line
     FROM operator_class
     UNION ALL
-    SELECT 'precision|' || precision || '|' || CAST(bits AS VARCHAR) || '|' || kind
+    SELECT 'precision|' || precision || '|' || CAST(bits AS VARCHAR) || '|' || kind || '|' || accumulator
     FROM precision
     UNION ALL
     SELECT

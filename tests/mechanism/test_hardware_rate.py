@@ -51,6 +51,22 @@ def test_fallback(
     assert row["is_native"] is is_native
 
 
+def test_a_type_that_takes_several_operations_of_another(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
+    """One of int64 takes four of int32, one of which takes two of fp32: an eighth of 8e12, and eight times the energy."""
+    types = [
+        {"precision": "fp32", "fallback": None, "bits": 32},
+        {"precision": "int32", "fallback": "fp32", "fallback_operations": 2.0, "bits": 32},
+        {"precision": "int64", "fallback": "int32", "fallback_operations": 4.0, "bits": 64},
+    ]
+    energy = [{"what": "op", "key": f"fp32.{unit}", "value": 1e-12} for unit in ("vector", "matrix")]
+    peaks = [peak("fp32", "vector", 8e12), peak("fp32", "matrix", 16e12)]
+    rows = evaluate("hardware_rate", precision=types, part=[PART], part_peak=peaks, part_energy=energy)
+    found = {
+        row["precision"]: (row["vector_ops_per_s"], row["matrix_ops_per_s"], row["vector_op_j"], row["matrix_op_j"]) for row in rows
+    }
+    assert found == {"fp32": (8e12, 16e12, 1e-12, 1e-12), "int32": (4e12, 8e12, 2e-12, 2e-12), "int64": (1e12, 2e12, 8e-12, 8e-12)}
+
+
 def test_sums_in_half_precision(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
     """Matrix units never; of vector units both rates are known. Peaks are those of the default power mode, half the clock."""
     peaks = [

@@ -304,17 +304,21 @@ class Chip:
         )
         kind = best["precision"]
         joule = self.energy.get(("op", f"{kind}.{unit}"))
+        joule = joule and joule * best.get("operations", 1.0)
         return Rate(unit, kind, best["peak_ops_per_s"] * self.clock_fraction, units, rows, columns, joule)
 
     def first(self, peaks: list[Record], precision: str) -> Record | None:
         """The highest peak of an element type, else of that which it falls back to; of equal ones the first accumulator by name, since
         they may be of other units."""
         name: str | None = precision
+        operations = 1.0
         for _ in range(4):
             same = [p for p in peaks if p["precision"] == name]
             if same or name is None:
-                return min(same, key=lambda p: (-p["peak_ops_per_s"], p["accumulator"]), default=None)
-            name = self.facts.one("precision", precision=name)["fallback"]
+                found = min(same, key=lambda p: (-p["peak_ops_per_s"], p["accumulator"]), default=None)
+                return found and found | {"peak_ops_per_s": found["peak_ops_per_s"] / operations, "operations": operations}
+            row = self.facts.one("precision", precision=name)
+            name, operations = row["fallback"], operations * row["fallback_operations"]
         kinds = {self.facts.one("precision", precision=p["precision"])["kind"] for p in self.peaks}
         stand_in = self.facts.one("precision", precision=precision)["integer_stand_in"]
         same = [p for p in peaks if p["precision"] == stand_in and "float" not in kinds]

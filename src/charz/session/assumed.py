@@ -37,6 +37,7 @@ def note(scoped: Scoped, messages: Messages, counted: Sequence[str]) -> None:
     note_implausible(scoped, messages)
     note_other_types(scoped, messages)
     note_streamed(scoped, messages)
+    note_without_rate(scoped, messages)
     query = f"SELECT hardware, {' + '.join(counted)} FROM assumed_input ORDER BY 2"
     found = scoped.execute(query).fetchall()
     if not found or not found[-1][1]:
@@ -108,6 +109,15 @@ def note_streamed(scoped: Scoped, messages: Messages) -> None:
             f"weights that fit {', '.join(found[:MOST_FAULTY])}{more} are read anew in every run, as programs there do;"
             " --cache weights_resident answers for one that keeps them"
         )
+
+
+def note_without_rate(scoped: Scoped, messages: Messages) -> None:
+    """Say which parts do not compute in an element type of a model: its time and energy are null there."""
+    found = scoped.execute(stand_ins.WITHOUT_RATE).fetchall()
+    for part, model, precision in found[:MOST_FAULTY]:
+        messages.warn(f"{model} has no answer on {part}, which does not compute in {precision}")
+    if len(found) > MOST_FAULTY:
+        messages.warn(f"{len(found) - MOST_FAULTY} more have no answer, for types in which their parts do not compute")
 
 
 def _said(known: Sequence[tuple[str, str, float | None, str]], of: str, field: str) -> str:

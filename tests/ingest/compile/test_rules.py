@@ -87,7 +87,7 @@ def test_sql_computes_the_same_fingerprint(watched):
         "UPDATE operator_class SET is_foldable = FALSE WHERE operator_class = 'linear'",
         "DELETE FROM fusion_rule WHERE backend = 'xla' AND producer_class = 'conv'",
         "UPDATE precision_policy SET weight_precision = 'fp4' WHERE policy = 'w4a16' AND operator_class = 'linear'",
-        "INSERT INTO precision VALUES ('fp6', 6, 'float', 'fp32', 'fp8_e4m3', NULL, FALSE, 'assumption', 'assumed')",
+        "INSERT INTO precision VALUES ('fp6', 6, 'float', 'fp32', 'fp8_e4m3', 1, NULL, FALSE, 'assumption', 'assumed')",
     ],
 )
 def test_a_changed_rule_makes_a_model_stale_until_it_is_compiled_again(watched, edit):
