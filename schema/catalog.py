@@ -1487,7 +1487,11 @@ class Framework(Row):
     KEY: ClassVar[tuple[str, ...]] = ("framework",)
 
     framework: str
-    """e.g. `megatron`; `plain` where none is named."""
+    """e.g. `megatron`; `plain` is none, an ideal: kernels as fast as those of the backend."""
+    backend: str
+    """Backend over whose time its factors are; `*` of one that has none."""
+    is_default: bool
+    """True of what trains on its backend, `*` on any that has no other, where no framework is named."""
     kernel_factor: Annotated[float, Possible(TINY, HUGE), Plausible(0.2, 5)]
     """Time of its kernels over that of charz's backend."""
     attention_factor: Annotated[float | None, Possible(TINY, HUGE), Plausible(0.2, 5)]
@@ -1515,8 +1519,8 @@ class DeviceSplit(Row):
 
     split: str
     """Name."""
-    framework: str
-    """Framework that trains, `framework.framework`."""
+    framework: str | None
+    """Framework that trains, `framework.framework`; a split that names none takes the backend's default."""
     optimizer: str
     """Optimizer, `optimizer.optimizer`."""
     tensor: int

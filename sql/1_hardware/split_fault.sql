@@ -1,14 +1,16 @@
--- Rules of a split over devices that cannot be, or hardly can.
--- Grain: split
+-- Rules of a split over devices on a backend that cannot be, or hardly can.
+-- Grain: backend, split
 CREATE VIEW split_fault AS
 SELECT
+    y.backend,
     d.split,
     -- True when one of them cannot be.
     BOOL_OR(NOT f.is_possible) AS is_impossible,
     -- Their names.
     STRING_AGG(f.field, ', ' ORDER BY f.field) AS implausible
 FROM device_split AS d
+INNER JOIN split_framework AS y ON y.split = d.split
 INNER JOIN report_fault AS f
     ON f.kind = 'network' OR (f.kind = 'device_split' AND f.row_key = d.split)
-    OR (f.kind = 'framework' AND f.row_key = d.framework) OR (f.kind = 'optimizer' AND f.row_key = d.optimizer)
-GROUP BY d.split
+    OR (f.kind = 'framework' AND f.row_key = y.framework) OR (f.kind = 'optimizer' AND f.row_key = d.optimizer)
+GROUP BY y.backend, d.split

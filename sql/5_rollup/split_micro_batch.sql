@@ -60,7 +60,8 @@ WITH joined_sums AS (
         ON m.model = g.model AND m.backend = g.backend AND m.precision = g.precision AND m.batch = g.batch
         AND m.sequence = g.sequence AND m.scenario_id = g.scenario_id
     INNER JOIN device_split AS d ON d.split = m.split
-    INNER JOIN framework AS f ON f.framework = d.framework
+    INNER JOIN split_framework AS y ON y.backend = g.backend AND y.split = d.split
+    INNER JOIN framework AS f ON f.framework = y.framework
     INNER JOIN split_link AS l ON l.hardware = g.hardware AND l.split = m.split
     INNER JOIN part AS h ON h.hardware = g.hardware
     WHERE g.fault IS NULL

@@ -37,7 +37,8 @@ WITH stages AS (
         END AS send_s
     FROM split_micro_batch AS b
     INNER JOIN device_split AS d ON d.split = b.split
-    INNER JOIN framework AS f ON f.framework = d.framework
+    INNER JOIN split_framework AS y ON y.backend = b.backend AND y.split = d.split
+    INNER JOIN framework AS f ON f.framework = y.framework
     INNER JOIN optimizer AS o ON o.optimizer = d.optimizer
     INNER JOIN split_link AS l ON l.hardware = b.hardware AND l.split = b.split
     INNER JOIN layered_run AS r

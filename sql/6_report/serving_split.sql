@@ -34,7 +34,7 @@ WITH fitting_splits AS (
     INNER JOIN part AS h ON h.hardware = s.hardware
     LEFT JOIN part_context AS x ON x.hardware = s.hardware AND x.backend = s.backend
     LEFT JOIN part_price AS p ON p.hardware = s.hardware
-    LEFT JOIN split_fault AS f ON f.split = s.split
+    LEFT JOIN split_fault AS f ON f.backend = s.backend AND f.split = s.split
 )
 
 SELECT

@@ -21,6 +21,7 @@ WITH steps AS (
                 THEN occupied_byte(m.peak_memory_byte, 0e0, h.dram_byte, x.backend, x.context_byte) <= h.dram_byte
         END AS fits_device,
         f.implausible,
+        y.framework,
         p.price_usd_per_hour,
         s.batch * d.micro_batches * d.data AS global_batch,
         2e0 * d.micro_batches * d.data * CASE
@@ -48,7 +49,8 @@ WITH steps AS (
     INNER JOIN part AS h ON h.hardware = s.hardware
     LEFT JOIN part_context AS x ON x.hardware = s.hardware AND x.backend = s.backend
     LEFT JOIN part_price AS p ON p.hardware = s.hardware
-    LEFT JOIN split_fault AS f ON f.split = s.split
+    INNER JOIN split_framework AS y ON y.backend = s.backend AND y.split = s.split
+    LEFT JOIN split_fault AS f ON f.backend = s.backend AND f.split = s.split
 )
 
 SELECT
@@ -60,7 +62,7 @@ SELECT
     s.sequence,
     s.scenario_id,
     s.split,
-    d.framework,
+    s.framework,
     d.tensor,
     d.pipeline,
     d.interleave,

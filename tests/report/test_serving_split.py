@@ -246,5 +246,6 @@ def test_what_limits_a_split(evaluate: Callable[..., list[dict[str, Any]]], time
 
 def test_a_split_that_rests_on_a_rule_that_cannot_be(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
     fault = {"kind": "device_split", "row_key": "s", "field": "a number", "is_possible": False}
-    (row,) = evaluate("serving_split", served_split=[SPLIT_ROW], report_fault=[fault], **GIVEN)
+    framework = [{"split": "s", "framework": "plain"}]
+    (row,) = evaluate("serving_split", served_split=[SPLIT_ROW], report_fault=[fault], split_framework=framework, **GIVEN)
     assert (row["latency_s"], row["fits_device"], row["implausible"]) == (None, None, "a number")

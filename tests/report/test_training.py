@@ -21,6 +21,8 @@ FRAMEWORK = {
     "tensor_fraction": 0.5,
     "reduce_byte": 4.0,
 }
+FREE = {"framework": ["backend"]}
+"""Of a framework the backend is no key."""
 OPTIMIZER = {
     "optimizer": "adam", "gradient_byte": 4.0, "master_byte": 4.0, "state_byte": 8.0, "moved_byte": 30.0, "bandwidth_fraction": 0.5,
 }  # fmt: skip
@@ -217,6 +219,8 @@ def test_split_micro_batch(gives: Gives, factors: dict[str, float], instruction:
         split_weight=[WEIGHT],
         device_split=[SPLIT],
         framework=[FRAMEWORK | factors],
+        free=FREE,
+        split_framework=[{"split": "s", "framework": "plain"}],
         split_link=[LINKS],
         part=[{"matrix_instruction": instruction}],
     )
@@ -253,6 +257,8 @@ def test_split_step(gives: Gives, host_s: float, end_host_s: float) -> None:
         ],
         device_split=[SPLIT],
         framework=[FRAMEWORK],
+        free=FREE,
+        split_framework=[{"split": "s", "framework": "plain"}],
         optimizer=[OPTIMIZER],
         split_link=[LINKS],
         layered_run=[LAYERED],
@@ -282,6 +288,7 @@ def test_training_step(gives: Gives) -> None:
         split_link=[LINKS],
         split_memory=[MEMORY | {"batch": 2, "sequence": 64, "peak_memory_byte": 90.0}],
         trained_run=[RUN | {"batch": 2, "sequence": 64}],
+        split_framework=[{"split": "s", "framework": "plain"}],
         part=[{"dram_byte": 100.0, "is_simulated": False}],
         part_price=[{"price_usd_per_hour": 3600.0}],
     )  # fmt: skip
@@ -311,6 +318,7 @@ def test_operations_of_a_step(
         split_link=[LINKS],
         split_memory=[MEMORY | {"batch": 2, "sequence": 64}],
         trained_run=[RUN | of_run | {"batch": 2, "sequence": 64}],
+        split_framework=[{"split": "s", "framework": "plain"}],
         part=[{}],
     )
 
@@ -341,6 +349,7 @@ def test_a_step_that_rests_on_a_number_that_cannot_be(
         split_link=[LINKS],
         split_memory=[MEMORY | {"sequence": 64, "peak_memory_byte": 90.0}],
         trained_run=[RUN | {"sequence": 64}],
+        split_framework=[{"split": "s", "framework": "plain"}],
         part=[{"dram_byte": 100.0, "is_simulated": False}],
         part_price=[{"price_usd_per_hour": 3600.0}],
         report_fault=[fault | {"field": "a number"}],
@@ -348,6 +357,25 @@ def test_a_step_that_rests_on_a_number_that_cannot_be(
     assert (row["step_s"] is None) == (row["step_limit"] is None) == (row["energy_j"] is None) == is_null
     named = fault["kind"] == "network" or fault["row_key"] == "s"
     assert row["implausible"] == ("a number" if named else None)
+
+
+def test_a_backend_has_its_own_default_framework(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
+    """The one that is fitted on it, on a graph that of what it captures, an ideal where there is none; a name holds everywhere."""
+    rows = evaluate(
+        "split_framework",
+        device_split=[SPLIT | {"split": "open", "framework": None}, SPLIT | {"split": "named", "framework": "other"}],
+        backend=[
+            {"backend": "eager", "captures": None}, {"backend": "graph", "captures": "eager"}, {"backend": "xla", "captures": None},
+        ],
+        framework=[
+            {"framework": "ideal", "backend": "*", "is_default": True}, {"framework": "usual", "backend": "eager", "is_default": True},
+            {"framework": "other", "backend": "eager", "is_default": False},
+        ],
+    )  # fmt: skip
+    assert {(row["split"], row["backend"]): row["framework"] for row in rows} == {
+        ("open", "eager"): "usual", ("open", "graph"): "usual", ("open", "xla"): "ideal",
+        ("named", "eager"): "other", ("named", "graph"): "other", ("named", "xla"): "other",
+    }  # fmt: skip
 
 
 def test_training_sum(gives: Gives) -> None:

@@ -43,6 +43,20 @@ class TestAsked:
         assert frame["tokens_per_s"].to_list() == sorted(frame["tokens_per_s"], reverse=True)
         assert set(frame["global_batch"]) == {32}
 
+    @pytest.mark.parametrize(
+        ("options", "framework"),
+        [({}, "torchtitan"), ({"backend": "eager"}, "llm_foundry"), ({"framework": "plain"}, "plain")],
+    )
+    def test_an_answer_names_a_framework_that_people_run(
+        self, db: Session, options: dict[str, str], framework: str
+    ) -> None:
+        """Kernels of torchtitan take 1.592 times as long as the backend's (`framework`)."""
+        (row,) = db.train(MODEL, on="h100_sxm5_80", sequence=128, section="time", **options).rows(named=True)
+        (ideal,) = db.train(MODEL, on="h100_sxm5_80", sequence=128, section="time", framework="plain").rows(named=True)
+        assert row["framework"] == framework
+        if framework == "torchtitan":
+            assert row["compute_s"] == pytest.approx(1.592 * ideal["compute_s"])
+
     def test_what_time_is_made_of(self, db: Session) -> None:
         parts = (
             "compute_s", "recompute_s", "tensor_s", "expert_s", "context_s", "send_s", "bubble_s", "host_s", "data_s", "optimizer_s",

@@ -13,6 +13,7 @@ from ..answer import Rows, answer
 from ..axes import names, one_of, sizes
 from ..core import Core, Question
 from ..parameters import Backends, Batches, Caps, Models, Parts, Precisions, Sequences, Sizes, Text, Top
+from ..scoped import Scoped
 from . import splits
 
 TRAINED_PRECISIONS = ("bf16", "fp16", "fp32")
@@ -27,7 +28,7 @@ STAGES = ("0", "1", "2", "3")
 MOST_SPLITS = 20_000
 """Splits of a question."""
 
-_RUN = ("model", "hardware", "backend", "precision", "batch", "sequence", "split")
+_RUN = ("model", "hardware", "backend", "precision", "batch", "sequence", "framework", "split")
 
 _SECTIONS = {
     "steps": (
@@ -71,7 +72,9 @@ class Train(Core):
         sequence: Sequences = None,
         precision: Precisions = None,
         backend: Backends = None,
-        framework: Annotated[str, Text("Framework that trains; `plain` is none.")] = "plain",
+        framework: Annotated[
+            str | None, Text("Framework that trains; else the backend's default; `plain` is an ideal.")
+        ] = None,
         optimizer: Annotated[str, Text("adam, adam_16bit (gradients), adam_8bit or sgd.")] = "adam",
         adapter: Annotated[
             int | None, Text("Train adapters of this rank beside frozen weights (LoRA).", least=1)
@@ -85,19 +88,23 @@ class Train(Core):
         """Train over devices: time of a step and what it is made of, memory of a device, model FLOPs utilization, joules, dollars.
 
         Of every combination of the degrees, the fastest first; --batch is the micro batch. A model is ingested with `--train`.
-        Ranks go through tensor, context, data and pipeline in that order, nodes by rows of `network`.
+        Ranks go through tensor, context, data and pipeline in that order, nodes by rows of `network`. Frameworks are rows of
+        `framework`, fitted to published steps.
         """
         self.stays_here("training over devices")
-        for name, table in ((framework, "framework"), (optimizer, "optimizer")):
-            self._check_name(table, name)
+        if framework is not None:
+            self._check_name("framework", framework)
+        self._check_name("optimizer", optimizer)
         if frozen is not None:
             self._check_name("precision", frozen)
             if adapter is None:
                 raise CharzError("frozen weights without adapters", f"--frozen {frozen}", next="add --adapter 16")
         repeated = [one_of("recompute", kind, RECOMPUTED) for kind in names(recompute)]
         stages = [int(one_of("zero", stage, STAGES)) for stage in names(zero)]
+        trained = self._trained_names(names(models))
+        self._check_own_rules(trained, adapter, repeated)
         question = Question(
-            self._trained_names(names(models)), names(on), sizes(batch), sizes(sequence), names(precision), names(backend),
+            trained, names(on), sizes(batch), sizes(sequence), names(precision), names(backend),
             names(cap), preferred=TRAINED_PRECISIONS,
         )  # fmt: skip
         scoped = self.asked(question, "training_step")
@@ -119,7 +126,40 @@ class Train(Core):
         splits.hold(scoped, made)
         limit = "" if global_batch is None else f"WHERE global_batch = {global_batch}"
         order = "ORDER BY tokens_per_s DESC NULLS LAST, peak_memory_byte, hardware, split"
+        self._say_ideal(scoped)
         return self.cut(scoped.rows("training_step", _SECTIONS[section], f"{limit} {order}"), top, "splits")
+
+    def _check_own_rules(self, models: list[str], adapter: int | None, repeated: list[str]) -> None:
+        """Raise `CharzError` where a question would say again what a model's own code says."""
+        connection = self.connection()
+        for model in models:
+            if adapter is not None and connection.execute(
+                "SELECT 1 FROM tensor WHERE model = ? AND role = 'weight' AND NOT is_trained LIMIT 1", [model]
+            ).fetchone():
+                raise CharzError(
+                    "adapters of a model that freezes weights itself", f"--adapter {adapter}", f"{model} says which of them train",
+                    "leave --adapter out, or ingest the model without frozen weights",
+                )  # fmt: skip
+            if set(repeated) != {"none"} and connection.execute(
+                "SELECT 1 FROM operator WHERE model = ? AND is_repeated LIMIT 1", [model]
+            ).fetchone():
+                raise CharzError(
+                    "recomputation of a model that has checkpoints itself", f"--recompute {','.join(repeated)}",
+                    f"{model} says what its backward pass repeats", "leave --recompute out, or ingest the model without checkpoints",
+                )  # fmt: skip
+
+    def _say_ideal(self, scoped: Scoped) -> None:
+        """Say of an answer that is no framework's that it is an ideal, and which frameworks there are."""
+        query = """
+            SELECT DISTINCT f.framework FROM run AS r JOIN split_framework AS y USING (backend)
+            JOIN framework AS f ON f.framework = y.framework AND f.backend = '*'
+        """
+        for (ideal,) in scoped.execute(query).fetchall():
+            known = scoped.execute("SELECT framework, backend FROM framework WHERE backend <> '*' ORDER BY ALL").fetchall()
+            self.messages.remark(
+                f"{ideal} is an ideal and no framework: kernels as fast as the backend's by themselves;"
+                f" --framework takes {', '.join(f'{name} ({backend})' for name, backend in known)}"
+            )
 
     def _trained_names(self, models: list[str]) -> list[str]:
         """Names with `,train` where that is what the file has."""
