@@ -48,10 +48,14 @@ class GraphTensor:
     storage_tensor_id: int
     is_output: bool = False
     is_size_bound: bool = False
+    is_pinned: bool = False
+    """Whether the model keeps it in its element type whatever the policy says."""
     context_limit: int | None = None
     """Most tokens of the context that its size counts: those of a sliding window."""
     is_trained: bool = False
     """Whether it is a weight that a step of training changes: floating, and one that requires a gradient."""
+    is_chunked: bool = False
+    """Whether that limit is a chunk of the context, which some engines keep and others all of."""
     held_operator_id: int | None = None
     """Last operator during which the model's Python code holds the storage, None where that was not seen."""
 
@@ -91,6 +95,8 @@ class GraphOperator:
     is_size_bound: bool = False
     source_file: str | None = None
     source_line: int | None = None
+    is_prompt_only: bool = False
+    """Whether it works out what a decoder keeps of an encoder's result, which a step of one token does not."""
     attention: int | None = None
     """Number of the attention whose math path it is part of (`trace.attention`), None for one of none."""
     steps: list[Step] = field(default_factory=list)

@@ -20,10 +20,10 @@ from .rows import Ingested, content_hash, workload
 from .sources.spec import Spec
 from .trace.alike import Layers, NotAlikeError, find, shortened
 from .trace.backward import add_backward
-from .trace.export import CONTEXT, Request, Traced, trace
+from .trace.export import Request, Traced, trace
 from .trace.lower import lower
 from .trace.refusal import depends_on_values
-from .trace.symbolic import NotPolynomialError
+from .trace.symbolic import CONTEXT, NotPolynomialError
 
 
 @contextlib.contextmanager
@@ -132,7 +132,7 @@ def whole(request: Request, repeated: Sequence[Layers] = ()) -> tuple[Graph, Tra
         traced = trace(request, excluded)
         try:
             root_class = type(request.module).__name__
-            return lower(traced.program, traced.symbols, root_class, traced.references, repeated), traced
+            return lower(traced, root_class, repeated), traced
         except NotPolynomialError as error:
             if not traced.axes:
                 raise depends_on_values(error.place or request.source) from None

@@ -111,6 +111,7 @@ def workload(graph: Graph) -> dict[type[Row], Columns]:
                 "storage_tensor_id",
                 "is_trained",
                 "is_size_bound",
+                "is_chunked",
             ),
         ),
         TensorTerm: _transposed(

@@ -778,6 +778,9 @@ class Backend(Row):
     causal_block: Annotated[int | None, Plausible(1, 1024)]
     """Queries that its attention takes together, skipping the keys that a causal mask hides from all of them; null where it
     computes every score. FlashAttention-2 takes 128 (arXiv:2307.08691, `flash_fwd_launch_template.h`)."""
+    drops_chunks: bool
+    """True where it keeps keys and values of the current chunk alone of layers whose queries attend to their own chunk of the
+    context (Llama 4); false where it keeps those of the whole context."""
     source_id: str
     """Source of the row."""
     confidence: str

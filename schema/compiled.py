@@ -145,6 +145,8 @@ class Kernel(ModelRow):
     """Operators it executes, views not counted."""
     view_count: int
     """Views dispatched by the host just before it."""
+    is_prompt_only: bool
+    """True where it works out what a decoder keeps of an encoder's result, which a step of one token does not."""
     stage: int
     """Longest distance from an input in the graph of kernels."""
 
@@ -244,6 +246,8 @@ class TensorLifetime(ModelRow):
     """Last kernel during which it is held."""
     block_tensor_id: int
     """Storage whose block of memory it lies in: its own, or one it takes over under a backend that plans memory."""
+    is_prompt_only: bool
+    """True of what `kernel.is_prompt_only` kernels alone make or are given."""
 
 
 class HeapGrowth(ModelRow):

@@ -254,6 +254,9 @@ class Tensor(ModelRow):
     """True of a weight that a step of training changes: its `requires_grad` is set."""
     is_size_bound: bool
     """True when a data-dependent size was replaced by an upper bound."""
+    is_chunked: bool
+    """True of a cache of which queries attend to their own chunk of the context alone: an engine may keep all of it
+    (`backend.drops_chunks`)."""
 
 
 class TensorTerm(ModelRow):

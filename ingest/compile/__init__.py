@@ -137,6 +137,7 @@ def _add_kernels(columns: Columns, flow: Flow, kernels: Partition) -> None:
         kernel_class=[operators[o].operator_class for o in kernels.anchor],
         operator_count=[len(inside) for inside in kernels.members],
         view_count=[len(inside) for inside in kernels.views],
+        is_prompt_only=[all(operators[o].is_prompt_only for o in inside) for inside in kernels.members],
         stage=kernels.stage,
     )
     placed = [o for o, kernel in enumerate(kernels.kernel_of) if kernel >= 0]
@@ -200,6 +201,7 @@ def _add_memory(columns: Columns, graph: Graph, kernels: Partition, constants: s
         first_kernel_id=[first for first, _ in held.values()],
         last_kernel_id=[last for _, last in held.values()],
         block_tensor_id=[block[storage] for storage in held],
+        is_prompt_only=[_is_of_prompts(graph, storage) for storage in held],
     )
     if kernels.backend in rules.calls_aten:
         found = growth(graph, kernels, held, block, rules)
@@ -210,6 +212,15 @@ def _add_memory(columns: Columns, graph: Graph, kernels: Partition, constants: s
             batch=[batch for batch, _ in found],
             growth_fraction=[fraction for _, fraction in found],
         )
+
+
+def _is_of_prompts(graph: Graph, storage: int) -> bool:
+    """Whether what only a prompt is worked out of makes a storage or, where it is given, is all that reads it."""
+    producer = graph.tensors[storage].producer_operator_id
+    if producer is not None:
+        return graph.operators[producer].is_prompt_only
+    readers = [o for o in graph.operators if storage in o.reads] if any(o.is_prompt_only for o in graph.operators) else []
+    return bool(readers) and all(o.is_prompt_only for o in readers)
 
 
 def name_of(classes: list[str]) -> str:

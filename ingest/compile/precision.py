@@ -167,7 +167,7 @@ class _Propagation:
             given = _result(self.everything)
             for tensor in self.tensors:
                 is_given = tensor.producer_operator_id is None and tensor.role not in WEIGHT_ROLES
-                if is_given and self.is_real[tensor.tensor_id]:
+                if is_given and self.is_real[tensor.tensor_id] and not tensor.is_pinned:
                     self.types.tensor[tensor.tensor_id] = given
 
     def _pass_through(self, operator: GraphOperator) -> None:
@@ -188,6 +188,14 @@ class _Propagation:
         operands = [t for t in dict.fromkeys(operator.reads) if self.is_real[t] and moves(operator, t)]
         results = [t for t in operator.writes if self.is_real[t]]
         types = self.types.tensor
+        own = [t for t in results if self.tensors[t].storage_tensor_id == t]
+        is_inplace = operator.is_inplace
+        if is_inplace and 0 < len(own) < len(results):  # beside its result it writes a state, in that one's type
+            states = {t: self.tensors[t].storage_tensor_id for t in results if t not in own}
+            for tensor, state in states.items():
+                types[tensor] = types[state]
+            operands = [t for t in operands if self.tensors[t].storage_tensor_id not in states.values()]
+            results, is_inplace = own, False
         if rule.rule == "absent" and (operands or not results):
             for tensor in results:
                 types[tensor] = types[operands[-1]]
@@ -197,7 +205,7 @@ class _Propagation:
             self.types.operator[operator.operator_id] = self.parts.get(shown, shown)
             return
         self.held = self._received(operator, operands)
-        if operator.is_inplace and operands:
+        if is_inplace and operands:
             written = computed = types[operator.reads[0]] if self.is_real[operator.reads[0]] else types[operands[0]]
         elif self._is_own(operator, rule):
             written = self._exported(operator)

@@ -46,11 +46,16 @@ def latent_attention(call: Call) -> list[Step]:
     """Attention over latents that all heads share. A step of one token multiplies as wide as a latent is, because what expands
     it is multiplied into the query; a prompt expands its latents, which takes as much work, and multiplies as wide as keys and
     values are. So every query is as wide as those, and one of them by as much wider as a latent is: exact for one token, and
-    one query too much of a prompt."""
+    one query too much of a prompt. Where an indexer has chosen what a query attends to, that is its context, and as much of the
+    latents moves as all queries choose together."""
     query: Value = call["query"]
     latent: Value = call["latent"]
     *batch, heads, length, rank = query.dims
     context, width, value = latent.dims[-2], call["width"], call["value"]
+    if call["chosen"] is not None:
+        call.context_limit = call["chosen"].dims[-1]
+        for kept in (latent, call["key"]):
+            call.moves(kept, product(*batch, length, context, kept.dims[-1]))
     rotated = call["rotated"].dims[-1]
     groups, rows = product(*batch), product(heads, length)
     scores = product(groups, rows, context)
@@ -59,5 +64,6 @@ def latent_attention(call: Call) -> list[Step]:
         step.quantities["sharing"] = polynomial(heads)
     wide = gemm("qk_wide", groups, heads, context, rank - width), gemm("av_wide", groups, heads, rank - value, context)
     softmax = vector("softmax", product(FLOPS_PER_ELEMENT["softmax"] + 2, scores), scores)
-    _see_the_past([products[0], softmax, products[1]], length, context)
+    if call["chosen"] is None:
+        _see_the_past([products[0], softmax, products[1]], length, context)
     return [products[0], wide[0], softmax, products[1], wide[1]]

@@ -9,6 +9,7 @@ from .registry import Call, move, rule
 
 @rule(
     "aten.cat.default",
+    "charz.state_join.default",
     "aten.stack.default",
     "aten.hstack.default",
     "aten.vstack.default",

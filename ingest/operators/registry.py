@@ -36,7 +36,9 @@ class Value:
 class Call:
     """One call of an operator. Tensor arguments appear as `Value`, sizes as `Size`."""
 
-    __slots__ = ("accesses", "arguments", "draw_fractions", "keywords", "operator_class", "outputs", "overload")
+    __slots__ = (
+        "accesses", "arguments", "context_limit", "draw_fractions", "keywords", "operator_class", "outputs", "overload",
+    )  # fmt: skip
 
     def __init__(
         self, overload: Any, arguments: list[Any], keywords: dict[str, Any], outputs: list[Value], operator_class: str
@@ -48,6 +50,8 @@ class Call:
         self.operator_class = operator_class
         self.accesses: dict[int, Polynomial] = {}
         self.draw_fractions: dict[int, float] = {}
+        self.context_limit: int | None = None
+        """Most tokens of the context that the work counts."""
 
     def __getitem__(self, name: str) -> Any:
         """Argument by its schema name, the schema's default where the call leaves it out."""

@@ -14,7 +14,8 @@ import torch
 from charz.schema.errors import CharzError, unknown_name
 
 from ..trace import torchvision_schemas
-from ..trace.export import BATCH, CONTEXT, CONTEXT_INPUT, SEQUENCE, Request
+from ..trace.export import BATCH, CONTEXT_INPUT, SEQUENCE, Request
+from ..trace.symbolic import CONTEXT
 from .architectures import ARCHITECTURES, Architecture
 from .arguments import optional, set_signature, tensors
 from .inputs import parse_input
@@ -58,6 +59,7 @@ def build(spec: Spec) -> Request:
     request.stored_policy = stored_policy(getattr(config, "quantization_config", None))
     native = image_sides(config, architecture)
     add_inputs(request, config, Wanted(batch, spec.sequence, architecture.sequence, spec.sides or native))
+    _leave_pictures_out(request, spec)
     request.chosen = _chosen(request, spec)
     _take_given(request, spec)
     request.left_out = [
@@ -69,7 +71,7 @@ def build(spec: Spec) -> Request:
         request.name += f"@{shown_sides(*spec.sides)}"
     if spec.batch:
         request.axes = {n: {d: p for d, p in dims.items() if p != BATCH} for n, dims in request.axes.items()}
-    _adapt(request, config, is_step=spec.sequence == 1, asked=dict(spec.settings).get(IMPLEMENTATION))
+    _adapt(request, config, spec)
     return request
 
 
@@ -111,6 +113,23 @@ def _chosen(request: Request, spec: Spec) -> list[str]:
     sequence = [f"a length of {request.default_sequence}"] if has_length and spec.sequence is None else []
     images = [v.shape[-2:] for n, v in request.keywords.items() if n == "pixel_values" and spec.sides is None]
     return sequence + [f"images of {shown_sides(*sides)}" for sides in images]
+
+
+def _leave_pictures_out(request: Request, spec: Spec) -> None:
+    """Of a model that reads text with pictures or without, chosen pictures where the user names what it is given."""
+    if spec.inputs and _reads_pictures_too(request):
+        request.keywords.pop("pixel_values", None)
+        request.axes.pop("pixel_values", None)
+        request.resolution = None
+
+
+def _reads_pictures_too(request: Request) -> bool:
+    """True for a language model that takes pictures besides its text."""
+    from transformers.models.auto import modeling_auto
+
+    listed = modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES.values()
+    names = {name for entry in listed for name in ((entry,) if isinstance(entry, str) else entry)}
+    return type(request.module).__name__ in names and request.module.main_input_name == "input_ids"
 
 
 def _take_given(request: Request, spec: Spec) -> None:
@@ -230,9 +249,10 @@ def _construct(library: Any, model_class: str, config: Any, asked: str | None = 
     raise AssertionError("the last attempt returns or raises")
 
 
-def _adapt(request: Request, config: Any, is_step: bool, asked: str | None) -> None:
+def _adapt(request: Request, config: Any, spec: Spec) -> None:
     """Give the model's forward a cache as long as the context where it decodes token by token, the states that a prompt
-    left where one token is asked for, and have it return plain tensors."""
+    left where it goes on from states, and have it return plain tensors."""
+    from . import recurrences
     from .language import (
         ATTENTION,
         EXPERTS,
@@ -241,33 +261,52 @@ def _adapt(request: Request, config: Any, is_step: bool, asked: str | None) -> N
         join_attention,
         join_experts,
         keep_latents,
+        paired_cache,
         windows,
     )
-    from .step import CACHES, LISTED, States, StepCache, after_prompt, cache_name, make_step
+    from .step import (
+        CACHES,
+        LISTED,
+        StateCache,
+        States,
+        StepCache,
+        after_prompt,
+        cache_name,
+        give_states,
+        keeps_states,
+        make_step,
+    )
 
     original: Callable[..., Any] = request.module.forward
     parameters = inspect.signature(original).parameters
     join_experts(request.module)
-    if asked != STEP_BY_STEP:
+    if dict(spec.settings).get(IMPLEMENTATION) != STEP_BY_STEP:
         join_attention(request.module)
     if _is_causal(request, config) and config._attn_implementation == ATTENTION:
         keep_latents(request.module)
-    if hasattr(config, "_experts_implementation"):
-        config._experts_implementation = EXPERTS
-    cache = cache_name(parameters) if _is_causal(request, config) else None
-    is_step = is_step and bool(cache or LISTED in parameters)
-    states = after_prompt(request, original) if is_step else States()
-    held = make_step(request, states) if is_step else []
-    slid = windows(config) if not states.tensors else []
+    for part in (config, config.get_text_config(decoder=True)):
+        if hasattr(part, "_experts_implementation"):
+            part._experts_implementation = EXPERTS
+    is_paired = _decodes_encoded(request, config)
+    cache = cache_name(parameters) if is_paired or _is_causal(request, config) else None
+    is_step = spec.sequence == 1 and not is_paired and bool(cache or LISTED in parameters)
+    goes_on = is_step or (cache is not None and not is_paired and not spec.train and keeps_states(config))
+    states = after_prompt(request, original) if goes_on else States()
+    goes_on = is_step or bool(states.tensors)
+    if is_step:
+        make_step(request)
+    held = give_states(request, states)
+    slid = windows(config) if not states.attributes else []
     if is_step and any(slid):
-        longest = max(length for length in slid if length)
+        longest = max(window.length for window in slid if window)
         request.reason = f"{request.reason}; a sliding window is full: a context of {longest} or more"
     names = list(request.keywords)
-    fixed = {"use_cache": is_step} if "use_cache" in parameters else {}
-    cache = cache if is_step or cache == CACHES[0] else None
+    fixed = {"use_cache": goes_on or is_paired} if "use_cache" in parameters else {}
+    cache = cache if goes_on or cache == CACHES[0] else None
+    chosen = getattr(config.get_text_config(decoder=True), "index_topk", None) if cache else None
     if cache:
         names.append(CONTEXT_INPUT)
-        length = request.default_sequence + EXTRA_CONTEXT
+        length = max(request.default_sequence, chosen or 0) + EXTRA_CONTEXT
         request.keywords[CONTEXT_INPUT] = torch.empty(length, device="meta")
         request.axes[CONTEXT_INPUT] = {0: CONTEXT}
 
@@ -276,12 +315,17 @@ def _adapt(request: Request, config: Any, is_step: bool, asked: str | None) -> N
         layers, listed = states.given([inputs.pop(name) for name in held])
         if listed:
             inputs[LISTED] = listed
-        past = StepCache(context, layers, slid) if is_step else SymbolicCache(context, slid)
+        kept = recurrences.States()
+        past: Any = paired_cache(context, slid) if is_paired and cache else SymbolicCache(context, slid)
+        if goes_on:
+            past = (StepCache if is_step else StateCache)(context, layers, slid, kept)
         if cache:
             inputs[cache] = past
-        with as_it_runs(request.module, config.model_type):
+        if chosen and inputs.get("attention_mask") is None:  # an indexer puts a mask on its scores
+            inputs["attention_mask"] = torch.ones((1, 1, 1, 1), dtype=torch.bool, device="meta")
+        with as_it_runs(request.module, config.model_type), recurrences.as_kernels(request.module, kept):
             output = tensors(original(**inputs, **fixed))
-        request.forgets = past.was_asked
+        request.forgets = getattr(past, "was_asked", False)
         return [*output, *states.attributed()]
 
     set_signature(forward, names)
@@ -289,6 +333,15 @@ def _adapt(request: Request, config: Any, is_step: bool, asked: str | None) -> N
 
 
 def _is_causal(request: Request, config: Any) -> bool:
-    """True for a causal language model."""
-    is_causal = type(request.module).__name__.endswith(("ForCausalLM", "LMHeadModel"))
+    """True for a causal language model, and for one that could take pictures and is given text alone."""
+    is_causal = type(request.module).__name__.endswith(("ForCausalLM", "LMHeadModel")) or (
+        _reads_pictures_too(request) and all("pixel" not in name for name in request.keywords)
+    )
     return is_causal and not getattr(config, "is_encoder_decoder", False)
+
+
+def _decodes_encoded(request: Request, config: Any) -> bool:
+    """True for a decoder that goes on token by token from the result of an encoder, of inputs of a length of their own."""
+    lengths = {name for name, axes in request.axes.items() if SEQUENCE in axes.values()}
+    is_decoder = type(request.module).__name__.endswith(("ForConditionalGeneration", "LMHeadModel", "ForSpeechToText"))
+    return is_decoder and bool(getattr(config, "is_encoder_decoder", False)) and lengths == {"decoder_input_ids"}

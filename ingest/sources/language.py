@@ -18,6 +18,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 from unittest import mock
@@ -34,9 +35,11 @@ _LIBRARY = torch.library.Library(bounded.NAMESPACE, "FRAGMENT")
 _LIBRARY.define("kv_cache(Tensor states, Tensor context) -> Tensor")
 _LIBRARY.define("kv_window(Tensor states, int length) -> Tensor")
 _LIBRARY.define("kv_sliding(Tensor states, Tensor context, int length) -> Tensor")
+_LIBRARY.define("kv_crossed(Tensor states) -> Tensor")
+_LIBRARY.define("kv_chunk(Tensor states, Tensor context, int length) -> Tensor")
 _LIBRARY.define("grouped_mm(Tensor input, Tensor weight, Tensor offsets, int chosen) -> Tensor")
 _LIBRARY.define(
-    "latent_attention(Tensor query, Tensor rotated, Tensor latent, Tensor key, int width, int value) -> Tensor"
+    "latent_attention(Tensor query, Tensor rotated, Tensor latent, Tensor key, Tensor? chosen, int width, int value) -> Tensor"
 )
 _LIBRARY.define("expert_linear(Tensor input, Tensor[] weights, Tensor[] biases, int chosen) -> Tensor")
 
@@ -53,13 +56,15 @@ def _kv_sliding(states: torch.Tensor, context: torch.Tensor, length: int) -> tor
     return _kv_cache(states, context)
 
 
+def _kv_crossed(states: torch.Tensor) -> torch.Tensor:
+    return states.new_empty(states.shape)
+
+
 def _grouped_mm(input: torch.Tensor, weight: torch.Tensor, offsets: torch.Tensor, chosen: int) -> torch.Tensor:
     return input.new_empty((input.shape[0], weight.shape[-1]))
 
 
-def _latent_attention(
-    query: torch.Tensor, rotated: torch.Tensor, latent: torch.Tensor, key: torch.Tensor, width: int, value: int
-) -> torch.Tensor:
+def _latent_attention(query: torch.Tensor, *_unused: Any) -> torch.Tensor:
     return query.new_empty(query.shape)
 
 
@@ -70,7 +75,8 @@ def _expert_linear(
 
 
 for _name, _function in (
-    ("kv_cache", _kv_cache), ("kv_window", _kv_window), ("kv_sliding", _kv_sliding), ("grouped_mm", _grouped_mm), ("expert_linear", _expert_linear),
+    ("kv_cache", _kv_cache), ("kv_window", _kv_window), ("kv_sliding", _kv_sliding), ("kv_chunk", _kv_sliding),
+    ("kv_crossed", _kv_crossed), ("grouped_mm", _grouped_mm), ("expert_linear", _expert_linear),
     ("latent_attention", _latent_attention),
 ):  # fmt: skip
     _LIBRARY.impl(_name, _function, "CompositeExplicitAutograd")
@@ -88,12 +94,15 @@ def attention(
     is_causal: bool | None = None,
     position_bias: torch.Tensor | None = None,
     softcap: float | None = None,
+    indices: torch.Tensor | None = None,
     **_unused: Any,
 ) -> tuple[torch.Tensor, None]:
     """Attention as transformers calls it; score capping needs its parts, all else is one operator. An attention sink (`s_aux`, a
     number a head) is one more term of each row's sum, which fused kernels take along (FlashAttention, vLLM's)."""
     if getattr(module, "keeps_latents", False):
-        return _of_latents(module, query, key, value), None
+        return _of_latents(module, query, key, value, indices), None
+    if indices is not None:
+        attention_mask = None  # which keys it lets through is what the indices say
     causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
     mask = position_bias if attention_mask is None else attention_mask
     if softcap is not None:
@@ -106,16 +115,19 @@ def attention(
     return result.transpose(1, 2).contiguous(), None
 
 
-def _of_latents(module: torch.nn.Module, query: torch.Tensor, latent: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
+def _of_latents(
+    module: torch.nn.Module, query: torch.Tensor, latent: torch.Tensor, key: torch.Tensor, chosen: torch.Tensor | None
+) -> torch.Tensor:
     """Latent attention as it is served (DeepSeek-V2, arXiv:2405.04434): what expands a latent is multiplied into queries and
-    results, so that the cache is read as it is kept. Queries are batch x heads x length x width."""
+    results, so that the cache is read as it is kept. Queries are batch x heads x length x width; `chosen` are positions that an
+    indexer lets each of them attend to (DeepSeek-V3.2)."""
     heads, width, value = module.num_heads, module.qk_nope_head_dim, module.v_head_dim
     batch, _, length, _ = query.shape
     weight = module.kv_b_proj.weight.view(heads, width + value, module.kv_lora_rank)  # type: ignore[operator, union-attr]
     plain, rotated = torch.split(query, [width, query.shape[-1] - width], dim=-1)  # type: ignore[list-item]
     rows = torch.bmm(plain.permute(1, 0, 2, 3).reshape(heads, batch * length, width), weight[:, :width])
     rows = rows.view(heads, batch, length, -1).permute(1, 0, 2, 3)
-    mixed = torch.ops.charz.latent_attention(rows, rotated, latent, key, width, value)
+    mixed = torch.ops.charz.latent_attention(rows, rotated, latent, key, chosen, width, value)
     mixed = mixed.permute(1, 0, 2, 3).reshape(heads, batch * length, -1)
     result = torch.bmm(mixed, weight[:, width:].transpose(1, 2))
     return result.view(heads, batch, length, value).permute(1, 2, 0, 3).contiguous()  # type: ignore[arg-type]
@@ -190,16 +202,37 @@ def _capped(
     return torch.matmul(torch.softmax(scores, dim=-1), value)
 
 
-def windows(config: Any) -> list[int | None]:
-    """Positions that each layer of a language model attends to, None where that is all."""
-    config = config.get_text_config()
-    length = getattr(config, "sliding_window", None)
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Positions that a layer attends to at most."""
+
+    length: int
+    is_chunk: bool
+    """Whether these are the positions of the query's own chunk, rather than those before it."""
+
+
+def windows(config: Any) -> list[Window | None]:
+    """Windows of the layers of a language model, None where a layer attends to all."""
+    config = config.get_text_config(decoder=True)
     kinds = getattr(config, "layer_types", None)
-    if not isinstance(length, int) or getattr(config, "use_sliding_window", True) is False:
-        return []
     if kinds is None:
-        return [length] * config.num_hidden_layers
-    return [length if kind == "sliding_attention" else None for kind in kinds]
+        length = getattr(config, "sliding_window", None)
+        if not isinstance(length, int) or getattr(config, "use_sliding_window", True) is False:
+            return []
+        return [Window(length, False)] * config.num_hidden_layers
+    lengths = {kind: getattr(config, name, None) for kind, name in WINDOWED.items()}
+    found = [lengths.get(kind) for kind in kinds]
+    is_chunk = [kind == "chunked_attention" for kind in kinds]
+    return [Window(n, chunk) if isinstance(n, int) else None for n, chunk in zip(found, is_chunk, strict=True)]
+
+
+WINDOWED = {
+    "sliding_attention": "sliding_window",
+    "hybrid_sliding": "sliding_window",
+    "reference_sliding_attention": "sliding_window",
+    "chunked_attention": "attention_chunk_size",
+}
+"""Setting that says how long a layer's window is, by what transformers calls such a layer (`cache_utils.py`)."""
 
 
 class SymbolicCache:
@@ -209,7 +242,7 @@ class SymbolicCache:
     is_initialized = True
     layers: tuple[Any, ...] = ()
 
-    def __init__(self, context: torch.Tensor, windows: list[int | None] | None = None) -> None:
+    def __init__(self, context: torch.Tensor, windows: list[Window | None] | None = None) -> None:
         self.context = context
         self._windows = windows or []
         self.was_asked = False
@@ -220,10 +253,17 @@ class SymbolicCache:
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Keys and values of the whole context, of a layer with a window of at most that."""
         window = self._windows[layer_idx] if self._windows else None
-        if window is not None:
-            kept = torch.ops.charz.kv_sliding
-            return kept(keys, self.context, window), kept(values, self.context, window)
-        return torch.ops.charz.kv_cache(keys, self.context), torch.ops.charz.kv_cache(values, self.context)
+        return self._kept(keys, window), self._kept(values, window)
+
+    def update_indexer(self, keys: torch.Tensor, *_unused: Any, **_more: Any) -> torch.Tensor:
+        """Keys by which a layer chooses what it attends to, of the whole context: batch x length x width."""
+        return self._kept(keys, None)
+
+    def _kept(self, states: torch.Tensor, window: Window | None) -> torch.Tensor:
+        if window is None:
+            return torch.ops.charz.kv_cache(states, self.context)  # type: ignore[no-any-return]
+        kept = torch.ops.charz.kv_chunk if window.is_chunk else torch.ops.charz.kv_sliding
+        return kept(states, self.context, window.length)  # type: ignore[no-any-return]
 
     def get_seq_length(self, layer_idx: int = 0) -> int:
         """Tokens already stored: positions do not change any size."""
@@ -268,6 +308,8 @@ class SymbolicCache:
         """Every layer keeps the whole context."""
         return [False]
 
+    is_linear = is_dummy = is_sliding
+
     def __len__(self) -> int:
         return 0
 
@@ -275,11 +317,34 @@ class SymbolicCache:
         return True
 
 
+class CrossedCache(SymbolicCache):
+    """Stands in for the cache of what a decoder attends to of an encoder's result: all of it, whatever the context."""
+
+    def _kept(self, states: torch.Tensor, window: Window | None) -> torch.Tensor:
+        return torch.ops.charz.kv_crossed(states)  # type: ignore[no-any-return]
+
+
+def paired_cache(context: torch.Tensor, windows: list[Window | None]) -> Any:
+    """What stands in for transformers' cache of a decoder behind an encoder: that of its tokens and that of the encoder's result."""
+    from transformers import EncoderDecoderCache
+
+    class Paired(EncoderDecoderCache):
+        def __init__(self) -> None:
+            self.self_attention_cache = SymbolicCache(context, windows)
+            self.cross_attention_cache = CrossedCache(context)
+            self.is_updated: dict[int, bool] = {}
+
+        def get_mask_sizes(self, query_length: Any, layer_idx: int = 0) -> tuple[Any, int]:
+            return self.self_attention_cache.get_mask_sizes(query_length, layer_idx)
+
+    return Paired()
+
+
 WITHOUT_GLOBAL_ATTENTION = ("longformer", "led")
 """Models that ask a mask whether any token attends to all: without a mask none does."""
 
-AS_NOT_TRACED = ("switch_transformers", "informer", "autoformer", "qwen3_next", "qwen3_5", "qwen3_5_moe", "olmo_hybrid")
-"""Models that make other masks, or solve triangles row by row, where they are traced."""
+AS_NOT_TRACED = ("switch_transformers", "informer", "autoformer")
+"""Models that make other masks where they are traced."""
 
 
 @contextlib.contextmanager

@@ -1,14 +1,16 @@
-"""One token after a prompt, of a language model that goes on from states of convolutions and recurrences.
+"""States of convolutions and recurrences that a language model goes on from.
 
-The states are those that the library itself leaves behind a prompt, which is run on the meta device. They are inputs of the
-step and resident between steps, as the key-value cache is; the step reads them, and writes them as the library does: into the
-states of its cache or of its arguments, or as attributes of modules, which the step returns.
+The states are those that the library itself leaves behind a prompt, which is run on the meta device with 16-bit weights: what is
+wider then the model keeps so whatever its weights are. They are inputs of the run and resident between runs, as the key-value cache
+is. A run reads them and writes them as the library does: into the states of its cache or of its arguments, or as attributes of
+modules, which a step of one token returns. States of the library's cache are given to prompts too, so that one trace answers both.
 """
 
 from __future__ import annotations
 
+import contextlib
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,9 +18,10 @@ import torch
 
 from charz.schema.errors import CharzError
 
-from ..trace.export import BATCH, SEQUENCE, STATE_INPUT, Request
+from ..trace.export import BATCH, SEQUENCE, STATE_INPUT, Request, State
 from ..trace.fx import first_line
-from .language import SymbolicCache
+from . import recurrences
+from .language import SymbolicCache, Window
 
 CACHES = ("past_key_values", "cache_params")
 """Names by which a forward takes the library's cache."""
@@ -41,6 +44,8 @@ class States:
     """States that the forward takes as a list."""
     tensors: list[torch.Tensor] = field(default_factory=list)
     """All of them: of the layers, then of the list, then the attributes."""
+    names: list[str] = field(default_factory=list)
+    """Of each, where it lies, beginning with the path of its layer or module."""
 
     def given(self, tensors: list[torch.Tensor]) -> tuple[list[Any], list[torch.Tensor]]:
         """Layers of a cache and a list of states with these tensors for their own; attributes are set."""
@@ -66,39 +71,39 @@ _KINDS = ("conv_states", "recurrent_states")
 """What a layer of the library's cache calls its states."""
 
 
-class StepCache(SymbolicCache):
+class StateCache(SymbolicCache):
     """Stands in for transformers' cache behind a prompt: keys and values as long as the context, states as they were left."""
 
-    def __init__(self, context: torch.Tensor, states: list[Any], windows: list[int | None]) -> None:
+    def __init__(
+        self, context: torch.Tensor, layers: list[Any], windows: list[Window | None], states: recurrences.States
+    ) -> None:
         super().__init__(context, windows)
+        self._layers = layers
         self._states = states
-
-    def update(
-        self, keys: torch.Tensor, values: torch.Tensor, layer_idx: int = 0, *_unused: Any, **_more: Any
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Keys and values of the whole context, of a layer with a window of that."""
-        window = self._windows[layer_idx] if self._windows else None
-        if window is None:
-            return super().update(keys, values, layer_idx)
-        return torch.ops.charz.kv_window(keys, window), torch.ops.charz.kv_window(values, window)
 
     def get_conv_state(self, layer_idx: int = 0, state_idx: int = 0, **_more: Any) -> torch.Tensor | None:
         """What a convolution goes on from; None where a layer has none."""
-        layer = self._states[layer_idx]
+        layer = self._layers[layer_idx]
         return None if layer is None else layer.conv_states[state_idx]
 
     def get_recurrent_state(self, layer_idx: int = 0, state_idx: int = 0, **_more: Any) -> torch.Tensor | None:
         """What a recurrence goes on from; None where a layer has none."""
-        layer = self._states[layer_idx]
-        return None if layer is None else layer.recurrent_states[state_idx]
+        layer = self._layers[layer_idx]
+        self._states.last = None if layer is None else layer.recurrent_states[state_idx]
+        return self._states.last
 
-    def update_conv_state(self, states: torch.Tensor, layer_idx: int = 0, **more: Any) -> torch.Tensor:
-        """Written by the library's own cache."""
-        return self._states[layer_idx].update_conv_state(states, **more)  # type: ignore[no-any-return]
+    def update_conv_state(
+        self, states: torch.Tensor, layer_idx: int = 0, state_idx: int = 0, **_more: Any
+    ) -> torch.Tensor:
+        """What a layer sees: its state and what follows that."""
+        return self._states.join(self._layers[layer_idx].conv_states[state_idx], states)
 
-    def update_recurrent_state(self, states: torch.Tensor, layer_idx: int = 0, **more: Any) -> torch.Tensor:
-        """Written by the library's own cache."""
-        return self._states[layer_idx].update_recurrent_state(states, **more)  # type: ignore[no-any-return]
+    def update_recurrent_state(
+        self, states: torch.Tensor, layer_idx: int = 0, state_idx: int = 0, **_more: Any
+    ) -> torch.Tensor:
+        """Written in place, where no operator has done so."""
+        kept: torch.Tensor = self._layers[layer_idx].recurrent_states[state_idx]
+        return kept if self._states.is_written(kept) else kept.copy_(states)
 
     def has_previous_state(self, *_unused: Any, **_more: Any) -> bool:
         """True: a prompt went before."""
@@ -107,6 +112,35 @@ class StepCache(SymbolicCache):
     def is_recording_past(self, *_unused: Any, **_more: Any) -> bool:
         """False: nothing is taken back."""
         return False
+
+
+class StepCache(StateCache):
+    """The same for one token, where windows are full."""
+
+    def _kept(self, states: torch.Tensor, window: Window | None) -> torch.Tensor:
+        if window is None:
+            return super()._kept(states, window)
+        return torch.ops.charz.kv_window(states, window.length)  # type: ignore[no-any-return]
+
+
+@contextlib.contextmanager
+def _in_16_bits(module: torch.nn.Module) -> Iterator[None]:
+    """Within it, weights and buffers of a module on the meta device are bf16."""
+    held = {t: t.data for t in (*module.parameters(), *module.buffers()) if t.is_floating_point()}
+    try:
+        for tensor, data in held.items():
+            tensor.data = data.to(torch.bfloat16)
+        yield
+    finally:
+        for tensor, data in held.items():
+            tensor.data = data
+
+
+def keeps_states(config: Any) -> bool:
+    """Whether a layer of the library's cache for this configuration keeps a state."""
+    from transformers import DynamicCache
+
+    return any(hasattr(layer, _KINDS[0]) for layer in DynamicCache(config=config).layers)
 
 
 def after_prompt(request: Request, forward: Callable[..., Any]) -> States:
@@ -119,7 +153,7 @@ def after_prompt(request: Request, forward: Callable[..., Any]) -> States:
     }
     before = {id(tensor) for _, _, tensor in _attributes(request.module)}
     try:
-        with torch.no_grad():
+        with torch.no_grad(), _in_16_bits(request.module):
             output = dict(forward(**inputs, use_cache=True))
     except Exception as error:  # whatever the model's own code raises
         raise CharzError(
@@ -127,19 +161,32 @@ def after_prompt(request: Request, forward: Callable[..., Any]) -> States:
         ) from error
     found = States()
     cache = next((output[name] for name in CACHES if output.get(name) is not None), None)
-    for layer in getattr(cache, "layers", ()):
+    layers = getattr(cache, "layers", ())
+    path = _path_of_layers(request.module, len(layers))
+    for number, layer in enumerate(layers):
         has_state = hasattr(layer, _KINDS[0])
         found.layers.append(layer if has_state else None)
-        states = [t for kind in _KINDS for t in getattr(layer, kind, {}).values()]
-        found.tensors += [t for t in states if t is not None]
+        for kind in _KINDS:
+            states = [t for t in getattr(layer, kind, {}).values() if t is not None]
+            found.tensors += states
+            found.names += [f"{path}.{number}.{kind}.{i}" for i in range(len(states))]
     listed = list(output.get(LISTED) or ())
     found.listed = len(listed)
     found.tensors += listed
+    found.names += [f"{LISTED}.{i}" for i in range(len(listed))]
+    paths = {part: where for where, part in request.module.named_modules()}
     for module, name, tensor in _attributes(request.module):
         if id(tensor) not in before and tensor.shape[:1] == (request.default_batch,):
             found.attributes.append((module, name))
             found.tensors.append(tensor)
+            found.names.append(f"{paths[module]}.{name}")
     return found
+
+
+def _path_of_layers(module: torch.nn.Module, count: int) -> str:
+    """Path of the list that has as many layers as the cache."""
+    lists = (where for where, part in module.named_modules() if isinstance(part, torch.nn.ModuleList) and len(part) == count)
+    return next(lists, "layers")
 
 
 def _attributes(module: torch.nn.Module) -> list[tuple[torch.nn.Module, str, torch.Tensor]]:
@@ -152,22 +199,28 @@ def _attributes(module: torch.nn.Module) -> list[tuple[torch.nn.Module, str, tor
     ]
 
 
-def make_step(request: Request, states: States) -> list[str]:
-    """Make the request one of a single token with these states as inputs; their names."""
+def give_states(request: Request, states: States) -> list[str]:
+    """Make the states inputs of the request; their names."""
+    named = {f"{STATE_INPUT}{i}": tensor for i, tensor in enumerate(states.tensors)}
+    for name, tensor in named.items():
+        is_pinned = tensor.dtype == torch.float32
+        request.keywords[name] = torch.empty_like(tensor, dtype=torch.float32 if tensor.is_floating_point() else None)
+        request.axes[name] = {0: BATCH}
+        request.states[name] = State(states.names[len(request.states)], is_pinned)
+    return list(named)
+
+
+def make_step(request: Request) -> None:
+    """Make the request one of a single token."""
     for name, axes in request.axes.items():
         for dimension in [d for d, powers in axes.items() if powers == SEQUENCE]:
             value = request.keywords[name]
             request.keywords[name] = value.new_empty((*value.shape[:dimension], 1, *value.shape[dimension + 1 :]))
             del axes[dimension]
-    names = [f"{STATE_INPUT}{i}" for i in range(len(states.tensors))]
-    for name, tensor in zip(names, states.tensors, strict=True):
-        request.keywords[name] = torch.empty_like(tensor)
-        request.axes[name] = {0: BATCH}
     request.default_sequence = 1
     request.name += ",sequence=1"
     request.is_step = True
     request.reason = "one token, its states given"
-    return names
 
 
 def cache_name(parameters: Iterable[str]) -> str | None:

@@ -31,11 +31,10 @@ from .references import References
 from .refusal import fixed_sizes, refusal
 from .refusal import reason as why_fixed
 from .selected import bounds
-from .symbolic import Symbols
+from .symbolic import CONTEXT, Symbols
 
 BATCH: Powers = (1, 0, 0)
 SEQUENCE: Powers = (0, 1, 0)
-CONTEXT: Powers = (0, 0, 1)
 
 CONTEXT_INPUT = "charz_context"
 """Input that exists only to carry the context length."""
@@ -45,6 +44,16 @@ STATE_INPUT = "charz_state_"
 
 Axes = dict[str, dict[int, Powers]]
 """By input name: dimension → powers of the size it stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """An input that stays between runs."""
+
+    name: str
+    """Where it lies, beginning with the path of its layer."""
+    is_pinned: bool
+    """Whether the model keeps it in this element type whatever type its weights have."""
 
 
 @dataclass(slots=True)
@@ -76,6 +85,8 @@ class Request:
     """Precision policy in which the checkpoint is stored, where its configuration says so."""
     is_step: bool = False
     """Whether it is one token, with the states that a prompt left among its inputs."""
+    states: dict[str, State] = field(default_factory=dict)
+    """Inputs that stay between runs, by name."""
     left_out: list[str] = field(default_factory=list)
     """Tensors that the model's forward would take and that the example has not."""
     chosen: list[str] = field(default_factory=list)
@@ -96,6 +107,8 @@ class Traced:
     reason: str | None
     references: References | None = None
     """What Python held while tracing; None for a program that arrived exported."""
+    states: dict[str, State] = field(default_factory=dict)
+    """Inputs that stay between runs, by name."""
 
 
 def _given(request: Request) -> str:
@@ -337,4 +350,6 @@ def _traced(request: Request, program: ExportedProgram, axes: Axes, reason: str 
     found = set(powers.values())
     most, places = bounds(program)
     reason = "; ".join(filter(None, [reason, *places])) or None
-    return Traced(program, Symbols(powers, most), axes, BATCH in found, SEQUENCE in found, reason)
+    return Traced(
+        program, Symbols(powers, most), axes, BATCH in found, SEQUENCE in found, reason, states=request.states
+    )

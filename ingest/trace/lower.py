@@ -10,7 +10,7 @@ import contextlib
 import operator as python_operator
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +23,7 @@ from ..operators import RULES, Call, Value
 from ..operators.complex import as_real
 from .alike import Layers
 from .attention import attention_of
-from .export import CONTEXT_INPUT, STATE_INPUT
+from .export import CONTEXT_INPUT, State, Traced
 from .fx import attribute, has_tensor, is_conditional, traced_block
 from .layout import ALIASES_IN_INFERENCE, COPYING_VIEWS, VIEW, Layouts, layouts
 from .planned import planned_format
@@ -66,11 +66,23 @@ VIEWS_IN_PLACE = {
 }
 """Operators that change how a tensor is seen, not what it holds, though their schema says they write."""
 
-SLIDING = "charz.kv_sliding.default"
-"""Stands for a cache that is as long as the context, at most as a window."""
+CHUNKED = "charz.kv_chunk.default"
+"""Stands for a cache of which a query attends to its own chunk of the context alone."""
 
-KV_CACHE = ("charz.kv_cache.default", "charz.kv_window.default", SLIDING)
+SLIDING = ("charz.kv_sliding.default", CHUNKED)
+"""Stand for a cache that is as long as the context, at most as a window."""
+
+CROSSED = "charz.kv_crossed.default"
+"""Stands for keys or values of an encoder's result, which a decoder keeps as they are."""
+
+KV_CACHE = ("charz.kv_cache.default", "charz.kv_window.default", CROSSED, *SLIDING)
 """Stand for a cache kept between runs: what they return is resident, and nothing moves to make it."""
+
+STATEFUL = frozenset(f"charz.{name}.default" for name in ("state_conv", "delta_rule", "state_space", "selective_scan"))
+"""Write their first result into their first operand, a state."""
+
+JOINED = "charz.state_join.default"
+"""A state and what follows it, which nobody makes where a kernel reads both."""
 
 LIFTED = "lifted_tensor"
 """What the tracer calls a constant that a forward makes."""
@@ -104,18 +116,13 @@ class Lowering:
     """First operator of each checkpoint, by its number."""
 
 
-def lower(
-    program: torch.export.ExportedProgram,
-    symbols: Symbols,
-    root_class: str,
-    references: References | None = None,
-    repeated: Sequence[Layers] = (),
-) -> Graph:
+def lower(traced: Traced, root_class: str, repeated: Sequence[Layers] = ()) -> Graph:
     """Graph of an exported program, with layers that were left out of it. Raises NotPolynomialError when a size is no polynomial."""
-    state = Lowering(symbols)
+    program, references = traced.program, traced.references
+    state = Lowering(traced.symbols)
     state.graph.modules.append(GraphModule(0, None, "", root_class, 0))
     state.modules[""] = 0
-    _add_placeholders(state, program)
+    _add_placeholders(state, program, traced.states)
     _add_nodes(state, program.graph_module)
     _mark_outputs(state, program.graph_module)
     if references is not None:
@@ -128,13 +135,14 @@ def lower(
     _set_stages(state.graph)
     _mark_logits(state.graph)
     _pass_limits(state.graph)
+    _mark_prompts(state.graph)
     state.graph.planned_format = planned_format(state.graph)
     _number_names(state.graph)
     add_scratch(state.graph, state.graph.copies["nchw"])
     return state.graph
 
 
-def _add_placeholders(state: Lowering, program: torch.export.ExportedProgram) -> None:
+def _add_placeholders(state: Lowering, program: torch.export.ExportedProgram, states: Mapping[str, State]) -> None:
     from torch.export.graph_signature import InputKind
 
     roles = {InputKind.PARAMETER: "weight", InputKind.BUFFER: "buffer", InputKind.CONSTANT_TENSOR: "constant"}
@@ -156,11 +164,15 @@ def _add_placeholders(state: Lowering, program: torch.export.ExportedProgram) ->
         if original is not None and id(original) in shared:  # tied weights are one tensor
             state.values[node] = shared[id(original)]
             continue
-        role = "kv_cache" if node.name.startswith(STATE_INPUT) else roles.get(spec.kind, "input")
-        made = state.values[node] = _add_tensor(state, value, name, None, role)
+        kept = states.get(node.name)
+        if kept is not None and not node.users:  # of a layer that is left out
+            continue
+        role = roles.get(spec.kind, "input") if kept is None else "kv_cache"
+        state.values[node] = _add_tensor(state, value, name if kept is None else kept.name, None, role)
+        state.graph.tensors[-1].is_pinned = kept is not None and kept.is_pinned
         if role == "weight":
             is_real = value.is_floating_point() or value.is_complex()
-            state.graph.tensors[made.tensor_id].is_trained = is_real and original is not None and original.requires_grad
+            state.graph.tensors[-1].is_trained = is_real and original is not None and original.requires_grad
         if original is not None:
             shared[id(original)] = state.values[node]
 
@@ -232,6 +244,8 @@ def _add_node(state: Lowering, node: Node) -> None:
         return
     value = node.meta.get("val")
     name = str(target)
+    if name == JOINED and not node.users:
+        return
     if not isinstance(target, torch._ops.OpOverload) or name in NOT_OPERATORS or not has_tensor(value):
         state.values[node] = _scalar(state, value)
         return
@@ -290,14 +304,15 @@ def _add_operator(state: Lowering, node: Node, target: Any, name: str) -> None:
     call = Call(target, arguments, keywords, [], rule.operator_class if rule else "unknown")
     inputs = call.tensors()
     results = node.meta["val"]
-    mutable = target._schema.is_mutable and name.rpartition(".")[0] not in VIEWS_IN_PLACE
+    mutable = name in STATEFUL or (target._schema.is_mutable and name.rpartition(".")[0] not in VIEWS_IN_PLACE)
     _alias_input(state, call, name, results, inputs)
     owned = {graph.tensors[v.tensor_id].storage_tensor_id for v in inputs}
     outputs = _add_results(state, node, results, operator_id)
     call.outputs = [v for v in outputs if v is not None]
     if name in KV_CACHE:
         graph.tensors[call.output.tensor_id].role = "kv_cache"
-        graph.tensors[call.output.tensor_id].context_limit = call["length"] if name == SLIDING else None
+        graph.tensors[call.output.tensor_id].context_limit = call["length"] if name in SLIDING else None
+        graph.tensors[call.output.tensor_id].is_chunked = name == CHUNKED
     is_view = name in KV_CACHE or (
         not mutable
         and bool(call.outputs)
@@ -319,6 +334,7 @@ def _add_operator(state: Lowering, node: Node, target: Any, name: str) -> None:
         op.operator_class = call.operator_class
         op.accesses = call.accesses
         op.draw_fractions = call.draw_fractions
+        op.context_limit = call.context_limit
     _order_after_writers(state, op)
     if op.is_inplace and op.writes:
         owner = graph.tensors[op.writes[0]].storage_tensor_id
@@ -381,11 +397,11 @@ def _argument(state: Lowering, argument: Any) -> Any:
 
 
 def _alias_input(state: Lowering, call: Call, name: str, results: Any, inputs: list[Value]) -> None:
-    """Give the result of an idle dropout or a view in place the storage of its input."""
+    """Give the result of an idle dropout or a view in place, and the state that an operator writes, the storage of its input."""
     idle = call.overload.__name__.split(".")[0] in ALIASES_IN_INFERENCE and not call["train"]
-    if idle or name.rpartition(".")[0] in VIEWS_IN_PLACE:
-        address = results.untyped_storage()._cdata
-        state.storages[address] = state.graph.tensors[inputs[0].tensor_id].storage_tensor_id
+    if idle or name in STATEFUL or name.rpartition(".")[0] in VIEWS_IN_PLACE:
+        result = results[0] if name in STATEFUL else results
+        state.storages[result.untyped_storage()._cdata] = state.graph.tensors[inputs[0].tensor_id].storage_tensor_id
 
 
 def _add_results(state: Lowering, node: Node, results: Any, operator_id: int) -> list[Value | None]:
@@ -448,6 +464,33 @@ def _mark_logits(graph: Graph) -> None:
         graph.logit_operators = frozenset(made)
         head = graph.operators[heads[-1]]
         head.accesses.setdefault(head.reads[0], dict(graph.tensors[head.reads[0]].elements))
+
+
+def _mark_prompts(graph: Graph) -> None:
+    """Where a decoder keeps keys and values of an encoder's result, what no token reaches and inputs of another kind do, and what
+    is made for that alone."""
+    if all(operator.aten_operator != CROSSED for operator in graph.operators):
+        return
+    given = [t.tensor_id for t in graph.tensors if t.role == "input"]
+    of_tokens = _reached(graph, (t for t in given if any(powers[1] for powers in graph.tensors[t].elements)))
+    others = _reached(graph, (t for t in given if t not in of_tokens))
+    readers: dict[int, list[GraphOperator]] = {}
+    for operator in reversed(graph.operators):
+        read_by = [reader for t in operator.writes for reader in readers.get(t, ())]
+        is_free = of_tokens.isdisjoint(operator.writes)
+        is_for_prompts = bool(read_by) and all(reader.is_prompt_only for reader in read_by)
+        operator.is_prompt_only = is_free and (not others.isdisjoint(operator.writes) or is_for_prompts)
+        for t in operator.reads:
+            readers.setdefault(t, []).append(operator)
+
+
+def _reached(graph: Graph, sources: Iterable[int]) -> set[int]:
+    """Tensors that are worked out of these, and themselves."""
+    reached = set(sources)
+    for operator in graph.operators:
+        if not reached.isdisjoint(operator.reads):
+            reached.update(operator.writes)
+    return reached
 
 
 def _pass_limits(graph: Graph) -> None:

@@ -15,6 +15,7 @@ Size = int | Polynomial
 """A dimension or a count: an integer, or a polynomial."""
 
 ONE: Powers = (0, 0, 0)
+CONTEXT: Powers = (0, 0, 1)
 NAMES = ("B", "S", "C")
 
 
@@ -151,7 +152,7 @@ class Symbols:
             expression = expression.subs({k: v for k, v in self.bounds.items() if k in expression.free_symbols})
             if expression.is_Integer:
                 return int(expression)
-        expression = _divided(self._unified(expression))
+        expression = _divided(self._chosen(self._unified(expression)))
         symbols = list(expression.free_symbols)
         if expression.is_Integer:
             return int(expression)
@@ -180,6 +181,18 @@ class Symbols:
             for s in expression.free_symbols
         }
         return str(expression.subs({s: sympy.Symbol(name) for s, name in names.items()}))
+
+    def _chosen(self, expression: Any) -> Any:
+        """The expression with the number in place of the smaller of a number and the context: what is chosen of a context is all
+        there, because the context is longer."""
+        from torch.utils._sympy.functions import Min
+
+        def smaller(*sizes: Any) -> Any:
+            contexts = [size for size in sizes if self.axes.get(size) == CONTEXT]
+            numbers = [size for size in sizes if size.is_Integer]
+            return numbers[0] if len(sizes) == 2 and contexts and numbers else Min(*sizes)
+
+        return expression.replace(Min, smaller) if expression.has(Min) else expression
 
     def _unified(self, expression: Any) -> Any:
         """The expression with one symbol for each axis: two inputs' batches are the same number."""

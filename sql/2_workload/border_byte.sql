@@ -16,6 +16,7 @@ WITH planned_tensors AS (
         st.role,
         st.operator_id,
         st.is_produced,
+        st.role = 'kv_cache' AND (o.tensor_id IS NULL OR o.producer_operator_id IS NOT NULL) AS is_of_tokens,
         p.bits,
         CASE WHEN st.is_wide THEN GREATEST(p.bits, 32) ELSE p.bits END AS stored_bits
     FROM (SELECT DISTINCT model, backend, precision FROM run) AS r
@@ -26,6 +27,9 @@ WITH planned_tensors AS (
         ON rp.model = r.model AND rp.policy = r.precision
         AND rp.operator_id = st.operator_id AND rp.tensor_id = st.tensor_id AND st.direction = 'read'
     INNER JOIN precision AS p ON p.precision = COALESCE(rp.precision, tp.precision)
+    LEFT JOIN tensor AS t ON t.model = st.model AND t.tensor_id = st.tensor_id
+    -- A state is given to the run, and shown through views.
+    LEFT JOIN tensor AS o ON o.model = t.model AND o.tensor_id = t.storage_tensor_id
 ),
 
 moved_elements AS (
@@ -75,12 +79,12 @@ moved_tensors AS (
             ) / 1024e0
         END AS elements,
         CASE
-            WHEN st.role = 'kv_cache' THEN COALESCE(r.kv_bits, st.bits)
+            WHEN st.is_of_tokens THEN COALESCE(r.kv_bits, st.bits)
             WHEN st.role IN ('input', 'output') THEN GREATEST(st.bits, COALESCE(r.activation_bits, st.bits))
             ELSE st.bits
         END AS bits,
         CASE
-            WHEN st.role = 'kv_cache' THEN COALESCE(r.kv_bits, st.stored_bits)
+            WHEN st.is_of_tokens THEN COALESCE(r.kv_bits, st.stored_bits)
             WHEN st.role IN ('input', 'output') THEN GREATEST(st.stored_bits, COALESCE(r.activation_bits, st.stored_bits))
             ELSE st.stored_bits
         END AS stored_bits

@@ -5,7 +5,7 @@
 -- (`part_support.bias_is_kernel`).
 -- Grain: model, scenario_id, kernel_id
 CREATE VIEW executed_kernel AS
-WITH all_kernels AS (
+WITH planned_kernels AS (
     SELECT * FROM fused_kernel
     UNION ALL
     SELECT * FROM cast_kernel
@@ -15,13 +15,33 @@ WITH all_kernels AS (
     SELECT * FROM bias_kernel
 ),
 
--- Runs of a backend under a policy and a layout have the same kernels: those of the first of them are numbered.
+-- What a step of one token does not run.
+prompt_kernels AS (
+    SELECT r.model, r.scenario_id, k.kernel_id
+    FROM run AS r
+    INNER JOIN kernel AS k ON k.model = r.model AND k.backend = r.backend AND k.is_prompt_only
+    WHERE r.phase = 'decode'
+),
+
+all_kernels AS (
+    SELECT k.*
+    FROM planned_kernels AS k
+    LEFT JOIN prompt_kernels AS p ON p.model = k.model AND p.scenario_id = k.scenario_id AND p.kernel_id = k.kernel_id
+    WHERE p.kernel_id IS NULL
+),
+
+-- Runs of a backend under a policy and a layout have the same kernels, but for those of prompts: those of the first of them are
+-- numbered.
 first_runs AS (
     SELECT
-        model,
-        scenario_id,
-        MIN(scenario_id) OVER (PARTITION BY model, backend, precision, memory_format, run_layout) AS first_scenario_id
-    FROM run
+        r.model,
+        r.scenario_id,
+        MIN(r.scenario_id) OVER (
+            PARTITION BY r.model, r.backend, r.precision, r.memory_format, r.run_layout, p.model IS NULL
+        ) AS first_scenario_id
+    FROM run AS r
+    LEFT JOIN (SELECT DISTINCT model, scenario_id FROM prompt_kernels) AS p
+        ON p.model = r.model AND p.scenario_id = r.scenario_id
 ),
 
 -- Inserted kernels are numbered after the fused ones.

@@ -9,7 +9,7 @@ WITH products AS (
         model,
         scenario_id,
         kernel_id,
-        SUM(CASE WHEN operator_class <> 'attention' THEN n * k * gemm_count ELSE 0e0 END) AS weight_elements,
+        SUM(CASE WHEN operator_class NOT IN ('attention', 'recurrence') THEN n * k * gemm_count ELSE 0e0 END) AS weight_elements,
         SUM(CASE WHEN operator_class = 'attention' AND step = 'qk' THEN m * n * gemm_count ELSE 0e0 END) AS score_elements
     FROM executed_step
     WHERE step_class = 'gemm'

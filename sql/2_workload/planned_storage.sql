@@ -31,7 +31,8 @@ all_storages AS (
         FALSE AS is_copy,
         l.block_tensor_id,
         l.first_kernel_id,
-        l.last_kernel_id
+        l.last_kernel_id,
+        l.is_prompt_only
     FROM plans AS r
     INNER JOIN tensor_lifetime AS l ON l.model = r.model AND l.backend = r.backend
     INNER JOIN tensor_precision AS tp
@@ -50,7 +51,8 @@ all_storages AS (
         rp.tensor_id AS block_tensor_id,
         MIN(so.kernel_id) AS first_kernel_id,
         MAX(CASE WHEN t.role IN ('weight', 'buffer', 'constant') THEN k.kernel_id ELSE so.kernel_id END)
-            AS last_kernel_id
+            AS last_kernel_id,
+        FALSE AS is_prompt_only
     FROM plans AS r
     INNER JOIN backend AS b ON b.backend = r.backend
     INNER JOIN read_precision AS rp ON rp.model = r.model AND rp.policy = r.precision
@@ -80,6 +82,7 @@ SELECT
     -- Kernel that allocates it; -1 before the first kernel.
     s.first_kernel_id,
     -- Last kernel during which it is held.
-    s.last_kernel_id
+    s.last_kernel_id,
+    s.is_prompt_only
 FROM all_storages AS s
 INNER JOIN precision AS p ON p.precision = s.storage_precision

@@ -27,7 +27,16 @@ WITH split_tensors AS (
 ),
 
 resident_tensors AS (
-    SELECT r.model, r.precision, t.tensor_id, t.role, p.bits, t.is_trained, c.pieces
+    SELECT
+        r.model,
+        r.precision,
+        t.tensor_id,
+        t.role,
+        t.role = 'kv_cache' AND t.producer_operator_id IS NULL AS is_state,
+        t.is_chunked,
+        t.is_trained,
+        p.bits,
+        c.pieces
     FROM (SELECT DISTINCT model, precision FROM run) AS r
     INNER JOIN tensor AS t
         ON t.model = r.model
@@ -36,46 +45,52 @@ resident_tensors AS (
         ON tp.model = r.model AND tp.policy = r.precision AND tp.tensor_id = t.tensor_id
     INNER JOIN precision AS p ON p.precision = tp.precision
     LEFT JOIN cache_split AS c ON c.model = t.model AND c.tensor_id = t.tensor_id
+),
+
+tensor_bytes AS (
+    SELECT
+        r.model,
+        r.scenario_id,
+        t.role,
+        t.is_trained,
+        z.elements,
+        z.elements * t.bits / 8e0 AS byte,
+        COALESCE(d.device_share, 1e0) AS device_share,
+        CASE WHEN t.role = 'kv_cache' AND r.phase IN ('prefill', 'decode') THEN 1e0 ELSE 0e0 END
+        * CASE WHEN t.is_state THEN t.bits ELSE COALESCE(r.kv_bits, t.bits) END / 8e0 AS kept_byte,
+        CASE WHEN t.is_chunked AND NOT COALESCE(b.drops_chunks, FALSE) THEN z.whole_elements ELSE z.elements END AS kept_elements,
+        z.lasting_elements,
+        CASE WHEN t.pieces IS NULL THEN 1e0 ELSE device_share(t.pieces, r.device_count) END AS cache_share
+    FROM run AS r
+    LEFT JOIN backend AS b ON b.backend = r.backend
+    LEFT JOIN resident_tensors AS t ON t.model = r.model AND t.precision = r.precision
+    LEFT JOIN tensor_size AS z
+        ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
+        AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count
+        AND z.tensor_id = t.tensor_id
+    LEFT JOIN split_tensors AS d ON d.model = r.model AND d.device_count = r.device_count AND d.tensor_id = t.tensor_id
 )
 
 SELECT
-    r.model,
-    r.scenario_id,
+    model,
+    scenario_id,
     -- Parameters. [byte]
-    SUM(CASE WHEN t.role = 'weight' THEN z.elements * t.bits / 8e0 ELSE 0e0 END) AS weight_byte,
+    SUM(CASE WHEN role = 'weight' THEN byte ELSE 0e0 END) AS weight_byte,
     -- What a device has of them in tensor parallel. [byte]
-    SUM(CASE WHEN t.role = 'weight' THEN COALESCE(d.device_share, 1e0) * z.elements * t.bits / 8e0 ELSE 0e0 END)
-        AS device_weight_byte,
+    SUM(CASE WHEN role = 'weight' THEN device_share * byte ELSE 0e0 END) AS device_weight_byte,
     -- Part of them that a step of training changes. [byte]
-    SUM(CASE WHEN t.is_trained THEN z.elements * t.bits / 8e0 ELSE 0e0 END) AS trained_weight_byte,
+    SUM(CASE WHEN is_trained THEN byte ELSE 0e0 END) AS trained_weight_byte,
     -- Those parameters.
-    SUM(CASE WHEN t.is_trained THEN z.elements ELSE 0e0 END) AS trained_parameter_count,
+    SUM(CASE WHEN is_trained THEN elements ELSE 0e0 END) AS trained_parameter_count,
     -- Buffers and constants. [byte]
-    SUM(CASE WHEN t.role IN ('buffer', 'constant') THEN z.elements * t.bits / 8e0 ELSE 0e0 END) AS buffer_byte,
+    SUM(CASE WHEN role IN ('buffer', 'constant') THEN byte ELSE 0e0 END) AS buffer_byte,
     -- Inputs of the model, which do not stay: what comes to the device before a run. [byte]
-    SUM(CASE WHEN t.role = 'input' THEN z.elements * t.bits / 8e0 ELSE 0e0 END) AS input_byte,
-    -- Keys and values of every token attended to; 0 outside prefill and decode. [byte]
-    SUM(
-        CASE
-            WHEN t.role = 'kv_cache' AND r.phase IN ('prefill', 'decode')
-                THEN z.elements * COALESCE(r.kv_bits, t.bits) / 8e0
-            ELSE 0e0
-        END
-    ) AS kv_cache_byte,
+    SUM(CASE WHEN role = 'input' THEN byte ELSE 0e0 END) AS input_byte,
+    -- Keys and values of every token attended to, and what else a request keeps; 0 outside prefill and decode. [byte]
+    COALESCE(SUM(kept_byte * kept_elements), 0e0) AS kv_cache_byte,
     -- What a device has of them in tensor parallel. [byte]
-    SUM(
-        CASE
-            WHEN t.role = 'kv_cache' AND r.phase IN ('prefill', 'decode')
-                THEN z.elements * COALESCE(r.kv_bits, t.bits) / 8e0
-                    * CASE WHEN t.pieces IS NULL THEN 1e0 ELSE device_share(t.pieces, r.device_count) END
-            ELSE 0e0
-        END
-    ) AS device_cache_byte
-FROM run AS r
-LEFT JOIN resident_tensors AS t ON t.model = r.model AND t.precision = r.precision
-LEFT JOIN tensor_size AS z
-    ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
-    AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count
-    AND z.tensor_id = t.tensor_id
-LEFT JOIN split_tensors AS d ON d.model = r.model AND d.device_count = r.device_count AND d.tensor_id = t.tensor_id
-GROUP BY r.model, r.scenario_id
+    COALESCE(SUM(kept_byte * kept_elements * cache_share), 0e0) AS device_cache_byte,
+    -- Part of that which does not grow with the context: states, and what a decoder keeps of an encoder's result. [byte]
+    COALESCE(SUM(kept_byte * lasting_elements * cache_share), 0e0) AS device_lasting_byte
+FROM tensor_bytes
+GROUP BY model, scenario_id

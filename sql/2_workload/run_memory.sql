@@ -32,6 +32,8 @@ SELECT
     s.buffer_byte,
     -- Key-value cache that a device holds: of heads some whole, of latents all. [byte]
     (1e0 - r.cache_host_fraction) * s.device_cache_byte AS kv_cache_byte,
+    -- Part of it that does not grow with the context: states, and what a decoder keeps of an encoder's result. [byte]
+    COALESCE((1e0 - r.cache_host_fraction) * s.device_lasting_byte, 0e0) AS lasting_cache_byte,
     -- Weights in the host's memory, of a device. [byte]
     r.weight_host_fraction * s.device_weight_byte AS host_weight_byte,
     -- Key-value cache in the host's memory, of a device. [byte]

@@ -8,7 +8,9 @@ WITH sized_storages AS (
         (z.elements + (r.chunk_factor - 1e0) * z.token_elements) 
         * GREATEST(s.bits, COALESCE(r.activation_bits, s.bits)) / 8e0 AS held_byte
     FROM run AS r
-    INNER JOIN planned_storage AS s ON s.model = r.model AND s.backend = r.backend AND s.precision = r.precision
+    INNER JOIN planned_storage AS s
+        ON s.model = r.model AND s.backend = r.backend AND s.precision = r.precision
+        AND NOT (r.phase = 'decode' AND COALESCE(s.is_prompt_only, FALSE))
     INNER JOIN tensor_size AS z
         ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
         AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count

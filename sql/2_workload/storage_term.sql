@@ -16,7 +16,8 @@ SELECT
     SUM(
         CASE
             WHEN t.batch_power = 0 THEN 1e0
-            WHEN t.batch_power = 1 AND b.serves AND t.logit_power = 0 THEN b.chunk_tokens / NULLIF(r.sequence, 0)
+            WHEN t.batch_power = 1 AND b.serves AND t.logit_power = 0 AND (t.sequence_power > 0 OR NOT m.is_sequence_symbolic)
+                THEN b.chunk_tokens / NULLIF(r.sequence, 0)
             ELSE 0e0
         END * t.coefficient * POWER(r.sequence, t.sequence_power)
         * POWER(LEAST(r.context, COALESCE(t.context_limit, r.context)), t.context_power)
@@ -24,7 +25,12 @@ SELECT
     ) AS fixed_byte,
     -- Bytes more for each sample. [byte]
     SUM(
-        CASE WHEN t.batch_power = 1 AND NOT (b.serves AND t.logit_power = 0) THEN 1e0 ELSE 0e0 END * t.coefficient
+        CASE
+            WHEN t.batch_power = 1
+                AND NOT (b.serves AND t.logit_power = 0 AND (t.sequence_power > 0 OR NOT m.is_sequence_symbolic))
+                THEN 1e0
+            ELSE 0e0
+        END * t.coefficient
         * POWER(r.sequence, t.sequence_power)
         * POWER(LEAST(r.context, COALESCE(t.context_limit, r.context)), t.context_power)
         * POWER(r.logit_tokens, t.logit_power) * s.bits / 8e0
@@ -33,6 +39,7 @@ SELECT
     MAX(t.batch_power) AS batch_power
 FROM (SELECT DISTINCT model, backend, precision, sequence, context, logit_tokens FROM run) AS r
 INNER JOIN backend AS b ON b.backend = r.backend
+INNER JOIN model AS m ON m.model = r.model
 INNER JOIN planned_storage AS s ON s.model = r.model AND s.backend = r.backend AND s.precision = r.precision
 INNER JOIN tensor_term AS t ON t.model = s.model AND t.tensor_id = s.tensor_id
 GROUP BY

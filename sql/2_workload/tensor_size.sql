@@ -16,9 +16,22 @@ SELECT
         * POWER(LEAST(r.context, COALESCE(t.context_limit, r.context)), t.context_power)
         * POWER(r.logit_tokens, t.logit_power)
     ) AS elements,
-    -- Part of them that grows with the batch and is not of logits: a step of a server makes them of one chunk of tokens.
+    -- Elements, were every token of the context kept.
     SUM(
-        CASE WHEN t.batch_power > 0 AND t.logit_power = 0 THEN 1e0 ELSE 0e0 END * t.coefficient
+        t.coefficient
+        * POWER(r.batch, t.batch_power) * POWER(r.sequence, t.sequence_power) * POWER(r.context, t.context_power)
+        * POWER(r.logit_tokens, t.logit_power)
+    ) AS whole_elements,
+    -- Part of them that does not grow with the context.
+    SUM(
+        CASE WHEN t.context_power > 0 THEN 0e0 ELSE 1e0 END * t.coefficient
+        * POWER(r.batch, t.batch_power) * POWER(r.sequence, t.sequence_power) * POWER(r.logit_tokens, t.logit_power)
+    ) AS lasting_elements,
+    -- Part of them that each token has: a step of a server makes them of one chunk of tokens. Where the sequence is no size of its own,
+    -- all that grows with the batch and is not of logits.
+    SUM(
+        CASE WHEN t.batch_power > 0 AND t.logit_power = 0 AND (t.sequence_power > 0 OR NOT COALESCE(r.is_sequence_symbolic, FALSE)) THEN 1e0 ELSE 0e0 END
+        * t.coefficient
         * POWER(r.batch, t.batch_power) * POWER(r.sequence, t.sequence_power)
         * POWER(LEAST(r.context, COALESCE(t.context_limit, r.context)), t.context_power)
     ) AS token_elements,
@@ -30,8 +43,11 @@ SELECT
         )
     ) AS chunk_elements
 FROM (
-    SELECT DISTINCT model, batch, sequence, context, logit_tokens, chunk_count, prompt_pieces(batch, chunk_count) AS pieces
-    FROM run
+    SELECT DISTINCT
+        u.model, u.batch, u.sequence, u.context, u.logit_tokens, u.chunk_count, m.is_sequence_symbolic,
+        prompt_pieces(u.batch, u.chunk_count) AS pieces
+    FROM run AS u
+    LEFT JOIN model AS m ON m.model = u.model
 ) AS r
 INNER JOIN tensor_term AS t ON t.model = r.model
 GROUP BY r.model, r.batch, r.sequence, r.context, r.logit_tokens, r.chunk_count, t.tensor_id

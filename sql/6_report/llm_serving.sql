@@ -85,7 +85,9 @@ SELECT
     m.weight_byte,
     m.kv_cache_byte,
     -- Keys and values of one token of one sample. [byte]
-    m.kv_cache_byte / NULLIF(d.batch * d.context, 0) AS kv_cache_token_byte,
+    (m.kv_cache_byte - m.lasting_cache_byte) / NULLIF(d.batch * d.context, 0) AS kv_cache_token_byte,
+    -- What one sample keeps whatever its context: states, and what a decoder keeps of an encoder's result. [byte]
+    m.lasting_cache_byte / NULLIF(d.batch, 0) AS lasting_cache_byte,
     -- Peak memory of the decode step or of the prefill, whichever is larger. [byte]
     d.needed_byte AS peak_memory_byte,
     -- True when both fit the part's main memory with the context of their process (`part_context`).

@@ -18,7 +18,6 @@ from charz.ingest.pipeline import ingest
 from charz.ingest.rows import Ingested
 from charz.ingest.sources import build
 from charz.ingest.sources.spec import parse
-from charz.ingest.trace.export import STATE_INPUT
 from charz.schema.errors import CharzError
 from charz.schema.row import Row
 from charz.schema.workload import LayoutCopy, Operator, OperatorLayout, Tensor, TensorTerm, Term
@@ -156,6 +155,9 @@ def test_attention_with_sinks_runs_step_by_step_where_that_is_asked_for(ingested
     assert shapes["[B, 1, S, C]"]
 
 
+THROWN_AWAY = {"Lfm2": 64 * 3, "Mamba": 2 * 128 * 4}
+"""Multiplications for a result that nobody reads: one more of each channel of each convolution."""
+
 KEYS = {("qk", "n"), ("av", "k")}
 """Step and dimension of an attention's products that count the keys."""
 
@@ -173,7 +175,8 @@ def test_a_step_goes_on_from_what_a_prompt_left(ingested: Ingest, family: str) -
         module(tokens, **given)
         with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):  # it does not know the other
             module(tokens[:, :1], position_ids=torch.full((3, 1), PROMPT), **given)
-    assert 2 * evaluated(found, Term, quantity="macs") == counter.get_total_flops()
+    # Without its kernel the library convolves what the state and the token make together, and throws all results but the last away.
+    assert 2 * (evaluated(found, Term, quantity="macs") + 3 * THROWN_AWAY.get(family, 0)) == counter.get_total_flops()
     kept = [t for layer in cache.layers for t in held_by(layer)]
     kept += [t for part in module.modules() for t in vars(part).values() if isinstance(t, torch.Tensor)]
     states = [i for i, t in enumerate(column(found, Tensor, "role")) if t == "kv_cache"]
@@ -182,13 +185,14 @@ def test_a_step_goes_on_from_what_a_prompt_left(ingested: Ingest, family: str) -
         column(found, Tensor, "storage_tensor_id"), column(found, Tensor, "producer_operator_id"), strict=True
     )
     written = {owner for owner, producer in aliases if producer is not None}
-    given_states = [i for i, name in enumerate(column(found, Tensor, "tensor")) if name.startswith(STATE_INPUT)]
+    given_states = [i for i in states if column(found, Tensor, "producer_operator_id")[i] is None]
     if family != "RecurrentGemma":  # which returns new ones
         assert written.issuperset(given_states)
 
 
-def test_a_prompt_that_keeps_states_answers_no_step(ingested: Ingest) -> None:
-    assert not ingested("Lfm2").model["has_context"]
+def test_a_prompt_that_keeps_states_answers_a_step(ingested: Ingest) -> None:
+    """Its states are given to it: one trace answers both, as where keys and values alone stay."""
+    assert ingested("Lfm2").model["has_context"]
     assert ingested("Llama").model["has_context"]
 
 

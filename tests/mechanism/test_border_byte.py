@@ -65,3 +65,15 @@ def test_sums_by_role(check: Callable[..., None]) -> None:
         "largest_byte": 32.0,
     }
     check("kernel_traffic", expected, run={}, border_byte=crossing)
+
+
+@pytest.mark.parametrize(("producer", "moved_byte"), [(1, 100.0), (None, 200.0)], ids=["keys", "a state"])
+def test_a_state_is_not_of_the_format_of_keys(check: Callable[..., None], producer: int | None, moved_byte: float) -> None:
+    """100 elements in fp16; keys and values are kept in 8 bits, and a state, which is given to the run, as it is."""
+    check(
+        "border_byte",
+        {"moved_byte": moved_byte},
+        kernel_tensor={"tensor_id": 0, "direction": "read", "role": "kv_cache"},
+        tensor={"storage_tensor_id": 0, "role": "kv_cache", "producer_operator_id": producer},
+        **(GIVEN | {"run": [{"context": 0, "kv_bits": 8}]}),
+    )

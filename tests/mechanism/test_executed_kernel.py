@@ -176,3 +176,19 @@ def test_an_image_that_a_loop_makes(
 
     assert copies({"plans_layout": True}) == (is_copied or place == 1)
     assert copies({"follows_strides": True}) == 1
+
+
+def test_a_step_runs_no_encoder(evaluate: Callable[..., list[Record]]) -> None:
+    """Of three kernels, one with a copy before it, the first is a prompt's alone: a step runs the others, numbered without a gap."""
+    tables = given()
+    kernels = [kernel | {"is_prompt_only": kernel["kernel_id"] == 0} for kernel in tables["kernel"]]
+    first = tables["run"][0]
+    runs = [first | {"phase": "prefill"}, first | {"phase": "decode", "scenario_id": 2}]
+    rows = evaluate("executed_kernel", **(tables | {"kernel": kernels, "run": runs}))
+    ran = {
+        number: [r["kernel_class"] for r in sorted(rows, key=lambda r: r["position"]) if r["scenario_id"] == number]
+        for number in (1, 2)
+    }
+    assert ran[1] == ["copy", "linear", "cast", "conv", "bias", "activation"]
+    assert ran[2] == ["cast", "conv", "bias", "activation"]
+    assert sorted(r["position"] for r in rows if r["scenario_id"] == 2) == list(range(4))

@@ -209,3 +209,72 @@ def test_a_run_stays_where_it_fits_twice(evaluate: Callable[..., list[Record]]) 
     )
     assert {row["level"]: row["fits_double_buffered"] for row in rows} == {"l1": True, "l2": False}
     assert {row["double_buffered_byte"] for row in rows} == {480.0}
+
+
+@pytest.mark.parametrize(
+    ("tensor", "given", "kv_cache_byte", "lasting_byte"),
+    [
+        # 20 elements of keys, of which a format of 8 bits makes 20 bytes; none lasts whatever the context.
+        pytest.param({"producer_operator_id": 1}, {}, 20.0, 0.0, id="keys in another format"),
+        # A state is given to the run and stays in fp32: 20 elements, all of them whatever the context.
+        pytest.param({"producer_operator_id": None}, {"lasting_elements": 20.0}, 80.0, 80.0, id="a state"),
+        # A chunk of 20 elements of a context of 90.
+        pytest.param({"producer_operator_id": 1, "is_chunked": True}, {}, 90.0, 0.0, id="an engine that keeps all"),
+        pytest.param({"producer_operator_id": 1, "is_chunked": True}, {"drops_chunks": True}, 20.0, 0.0, id="a chunk alone"),
+    ],
+)
+def test_what_a_request_keeps(
+    check: Callable[..., None], tensor: Record, given: Record, kv_cache_byte: float, lasting_byte: float
+) -> None:
+    size = {"tensor_id": 0, "elements": 20.0, "whole_elements": 90.0, "lasting_elements": given.get("lasting_elements", 0.0)}
+    check(
+        "resident_byte",
+        {"kv_cache_byte": kv_cache_byte, "device_lasting_byte": lasting_byte},
+        run={"phase": "decode", "kv_bits": 8},
+        backend={"drops_chunks": given.get("drops_chunks", False)},
+        tensor={"tensor_id": 0, "role": "kv_cache", **tensor},
+        tensor_size=size,
+        tensor_precision={"tensor_id": 0, "precision": "fp32"},
+        precision={"precision": "fp32", "bits": 32},
+    )
+
+
+TERM = {"tensor_id": 0, "sequence_power": 0, "context_power": 0, "logit_power": 0}
+
+
+@pytest.mark.parametrize(
+    ("term", "expected"),
+    [
+        # 3 samples of 5 tokens of 7 elements: each token has 7.
+        pytest.param({"sequence_power": 1}, {"elements": 105.0, "token_elements": 105.0}, id="of each token"),
+        # 3 samples of 7 elements, however many tokens: a step of a whole chunk of tokens has no more.
+        pytest.param({}, {"elements": 21.0, "token_elements": 0.0, "lasting_elements": 21.0}, id="of each sample"),
+        # 3 samples of a context of 100, of which 16 tokens count.
+        pytest.param(
+            {"context_power": 1, "context_limit": 16},
+            {"elements": 336.0, "whole_elements": 2100.0, "lasting_elements": 0.0, "token_elements": 0.0},
+            id="of a window",
+        ),
+    ],
+)
+def test_what_grows_with_the_tokens_of_a_step(check: Callable[..., None], term: Record, expected: Record) -> None:
+    check(
+        "tensor_size",
+        expected,
+        run={"batch": 3, "sequence": 5, "context": 100, "logit_tokens": 1, "chunk_count": 1.0},
+        model={"is_sequence_symbolic": True},
+        tensor_term=TERM | {"coefficient": 7.0, "batch_power": 1} | term,
+    )
+
+
+@pytest.mark.parametrize(("phase", "count"), [("prefill", 1), ("decode", 0)])
+def test_what_a_prompt_alone_holds(evaluate: Callable[..., list[Record]], phase: str, count: int) -> None:
+    """What an encoder makes is not there in a step of one token."""
+    rows = evaluate(
+        "storage_byte",
+        run=[{"phase": phase}],
+        planned_storage=[{"storage_precision": "int8", "bits": 8, "is_copy": False, "is_prompt_only": True}],
+        tensor_size=[{"elements": 513.0}],
+        library_constant=[{"library_constant": "allocator_block_byte", "value": 512.0}],
+    )
+    assert len(rows) == count

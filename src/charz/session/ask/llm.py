@@ -30,7 +30,8 @@ from . import choice, splits
 _SERVED = (
     "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "device_count", "batch", "context",
     "million_tokens_usd", "ttft_s", "tpot_s", "tokens_per_s", "prompt_tokens_per_s", "token_j", "tokens_per_j", "fits_device",
-    "step_limit", "mfu_fraction", "mbu_fraction", "weight_byte", "kv_cache_byte", "kv_cache_token_byte", "peak_memory_byte", "is_simulated",
+    "step_limit", "mfu_fraction", "mbu_fraction", "weight_byte", "kv_cache_byte", "kv_cache_token_byte", "lasting_cache_byte",
+    "peak_memory_byte", "is_simulated",
 )  # fmt: skip
 
 _SPLIT = (
@@ -173,8 +174,15 @@ class Llm(Core):
         known = {model for (model,) in self.connection().execute(query).fetchall()}
         others = [name for name in models if self.model_name(name) not in known]
         if len(others) == len(models):
-            next = "ingest a causal language model, one with recurrent states as `charz ingest NAME --sequence 1`"
-            raise CharzError("nothing to serve", ", ".join(others), _NO_CACHE, next)
+            raise CharzError("nothing to serve", ", ".join(others), _NO_CACHE, self._next(others))
         if others:
             self.messages.warn(f"left out: {', '.join(others)}, {_NO_CACHE}")
         return [name for name in models if name in known]
+
+    def _next(self, models: list[str]) -> str:
+        """How models that do not decode are ingested so that they do."""
+        query = "SELECT COUNT(*) FROM model WHERE input_signature LIKE '%decoder_input_ids%' AND list_contains(?, model)"
+        ((encoding,),) = self.connection().execute(query, [[self.model_name(name) for name in models]]).fetchall()
+        if encoding:
+            return "give its encoder a length: `charz ingest NAME --input input_ids=B,512:int64`"
+        return "ingest a causal language model, one that steps through its tokens as `charz ingest NAME --sequence 1`"
