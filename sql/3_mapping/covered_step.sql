@@ -71,8 +71,8 @@ SELECT
     -- Rows of the array, which it loads with the operand that stays, where it loses more by streaming fewer through them than by a
     -- last tile that is partly empty; null elsewhere.
     CASE
-        WHEN dataflow = 'weight_stationary' AND array_rows * m > CEIL(m / NULLIF(streamed, 0e0)) * streamed * streamed THEN array_rows
-        WHEN dataflow = 'input_stationary' AND array_rows * n > CEIL(n / NULLIF(streamed, 0e0)) * streamed * streamed THEN array_rows
+        WHEN dataflow = 'weight_stationary' AND array_rows * m > CEIL(m / NULLIF(tile_m, 0e0)) * tile_m * tile_m THEN array_rows
+        WHEN dataflow = 'input_stationary' AND array_rows * n > CEIL(n / NULLIF(tile_n, 0e0)) * tile_n * tile_n THEN array_rows
     END AS loaded_rows,
     -- Share of the units' pace at which tiles of this size are fed with operands.
     fed_fraction,
