@@ -201,7 +201,7 @@ class _Builder:
             reads=[self.again.get(t, t) for t in operator.reads],
             writes=[self.again[t] for t in operator.writes],
             steps=[
-                replace(s, left_tensor_id=None if s.left_tensor_id is None else self.again.get(s.left_tensor_id, s.left_tensor_id))
+                s if (left := s.left_tensor_id) is None else replace(s, left_tensor_id=self.again.get(left, left))
                 for s in operator.steps
             ],
             accesses={self.again.get(t, t): moved for t, moved in operator.accesses.items()},

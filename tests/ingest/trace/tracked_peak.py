@@ -1,4 +1,5 @@
-"""Peak activation memory of PyTorch's own attention modules: a line a module with charz's figure and the tracker's.
+"""Peak activation memory of PyTorch's own attention modules, and of a network that is trained: a line a module with charz's
+figure and the tracker's.
 
 The tracker (`torch.distributed._tools.mem_tracker`) patches torch for the whole process, so test_peak.py runs this
 file in one of its own. PyTorch's fast path is off: it hands a whole layer to one C++ call, in which the tracker sees
@@ -70,6 +71,29 @@ class Encoder(nn.Module):
         return self.head(self.encoder(self.embedding(tokens)).mean(1))
 
 
+class Residual(nn.Module):
+    """Convolutions, normalizations and activations around sums."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem = nn.Conv2d(3, 32, 3, padding=1)
+        self.blocks = nn.ModuleList(
+            nn.Sequential(
+                nn.Conv2d(32, 32, 3, padding=1), nn.BatchNorm2d(32), nn.ReLU(), nn.Conv2d(32, 32, 3, padding=1), nn.BatchNorm2d(32),
+            )
+            for _ in range(3)
+        )  # fmt: skip
+        self.head = nn.Linear(32, 10)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.stem(x)
+        for block in self.blocks:
+            x = torch.relu(x + block(x))
+        return self.head(x.mean((2, 3)))
+
+
+TRAINED = {"residual": (Residual, (torch.empty(BATCH, 3, 64, 64),))}
+
 MODULES = {
     "separate": (Separate, (torch.empty(BATCH, LENGTH, WIDTH),)),
     "padded": (Padded, (torch.empty(BATCH, 4 * LENGTH, WIDTH),)),
@@ -101,8 +125,26 @@ def tracked_byte(module: nn.Module, inputs: tuple[torch.Tensor, ...]) -> float:
     return float(counted["ACT"] + counted["OTH"] + counted.get("TEMP", 0))
 
 
+def tracked_step_byte(module: nn.Module, inputs: tuple[torch.Tensor, ...]) -> float:
+    """What the tracker reports of two steps with Adam: activations, their gradients and inputs. [byte]"""
+    from torch.distributed._tools.mem_tracker import MemTracker
+
+    optimizer = torch.optim.Adam(module.parameters(), foreach=False)
+    tracker = MemTracker()
+    tracker.track_external(module, optimizer, *inputs)
+    with tracker:
+        for _ in range(2):
+            module(*inputs).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            tracker.reset_mod_stats()
+    peak = next(iter(tracker.get_tracker_snapshot("peak").values()))
+    counted = {str(kind).rsplit(".", 1)[-1]: size for kind, size in peak.items()}
+    return float(counted["ACT"] + counted["TEMP"] + counted.get("OTH", 0))
+
+
 def predicted_byte(module: nn.Module, inputs: tuple[torch.Tensor, ...]) -> float:
-    """What charz predicts, in the allocator's blocks. [byte]"""
+    """What charz predicts, gradients of weights apart, in the allocator's blocks. [byte]"""
     from charz.hardware_catalog import loader
     from charz.ingest.compile.dataflow import flow_of
     from charz.ingest.compile.fusion import partition
@@ -111,16 +153,21 @@ def predicted_byte(module: nn.Module, inputs: tuple[torch.Tensor, ...]) -> float
     from charz.ingest.graph import evaluate
     from charz.ingest.pipeline import to_graph
     from charz.ingest.trace import export
+    from charz.ingest.trace.backward import add_backward
 
     names = inspect.signature(module.forward).parameters
     axes = {name: {0: export.BATCH} for name, _ in zip(names, inputs, strict=False)}
     given = tuple(t.to("meta") for t in inputs)
     graph, _ = to_graph(export.Request("peak", "test", module.to("meta"), given, axes=axes))
     rules = from_rows(loader.load().rows)
+    if module.training:
+        add_backward(graph, rules.classes)
     kernels = partition(flow_of(graph, rules.classes), EAGER, rules.fusion[EAGER], rules.folds_norm[EAGER])
     changes = [0.0] * (kernels.count + 2)
     for tensor_id, (first, last) in lifetimes(graph, kernels).items():
         tensor = graph.tensors[tensor_id]
+        if tensor.role == "gradient":
+            continue
         block = math.ceil(evaluate(tensor.elements, BATCH) * rules.bits[tensor.precision] / 8 / 512) * 512
         changes[first + 1] += block
         changes[last + 2] -= block
@@ -135,3 +182,7 @@ if __name__ == "__main__":
     torch.backends.mha.set_fastpath_enabled(False)
     for name, (make, inputs) in MODULES.items():
         print(name, predicted_byte(make().eval(), inputs), tracked_byte(make().eval(), inputs), flush=True)
+    for name, (make, inputs) in TRAINED.items():
+        with FakeTensorMode(allow_non_fake_inputs=True):
+            tracked = tracked_step_byte(make().train(), tuple(torch.empty(t.shape) for t in inputs))
+        print(name, predicted_byte(make().train(), inputs), tracked, flush=True)
