@@ -39,7 +39,6 @@ def rows(database, query):
         return connection.execute(query).fetchall()
 
 
-@pytest.mark.default
 def test_resumes(database):
     first = ingest(database, *SMALL[:2])
     assert [o.state for o in first] == ["written", "written"]

@@ -44,6 +44,7 @@ def test_work_of_images_and_features(name: str, settings: dict[str, int], expect
     assert macs(name, **settings) == expected
 
 
+@pytest.mark.default
 def test_work_of_attention() -> None:
     """10 tokens of 32 features, 2 heads of 16 or of 24: four projections, scores and their sums."""
     tokens = 10

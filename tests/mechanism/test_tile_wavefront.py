@@ -120,7 +120,8 @@ def test_the_example_of_the_page(evaluate: Callable[..., list[dict[str, float]]]
         "load_unit_byte_per_s": 38.4e9, "stream_unit_byte_per_s": 76.8e9, "stream_memory_byte": 4096.0, "tile_memory_byte": 32768.0,
     }  # fmt: skip
     tiles = [TILE | part | {"candidate": i, "split_k": float(s)} for i, s in enumerate((1, 2, 4))]
-    whole, halves, quarters = evaluate("tile_step", shape_step=[STEP | step], part_tile=tiles)
+    found = evaluate("tile_step", shape_step=[STEP | step], part_tile=tiles)
+    whole, halves, quarters = sorted(found, key=lambda row: row["candidate"])
     page = PAGE.read_text()
     for value, text in (
         (whole["tile_count"], "100"),

@@ -31,6 +31,7 @@ def test_a_report_is_the_row_that_plain_sql_gives(file: Path) -> None:
         )
 
 
+@pytest.mark.slow("evaluates whole reports two ways")
 def test_what_is_not_in_the_file_is_evaluated_as_what_is(file: Path, tmp_path: Path) -> None:
     """A batch that no scenario has gives what the file gives once the scenario is in it."""
     path = tmp_path / "copy.duckdb"
@@ -74,6 +75,7 @@ def test_a_scope_knows_nothing_else(file: Path) -> None:
         assert db.sql("SELECT count(DISTINCT model) AS n FROM run")["n"][0] == 3
 
 
+@pytest.mark.slow("evaluates whole reports two ways")
 def test_sql_answers_as_a_plain_client(file: Path) -> None:
     query = f"SELECT kernel_id, latency_s FROM kernel_latency WHERE {TARGET} ORDER BY kernel_id"
     with charz.open(file) as db, duckdb.connect(str(file), read_only=True) as connection:

@@ -52,6 +52,7 @@ def test_an_output_named_beside_it_is_written_out() -> None:
     assert " ".join(text.split()).replace("( ", "(").replace(" )", ")") == expected  # `b` is that of the table
 
 
+@pytest.mark.slow("translates and binds every file")
 def test_the_shipped_views_give_the_same_columns() -> None:
     columns = {t.TABLE: list(t.model_fields) for t in database.TABLES}
     with duckdb.connect() as connection:

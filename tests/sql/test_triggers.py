@@ -83,6 +83,7 @@ AT_ONCE = (("hardware_memory",), ("efficiency",), ("library_constant", "scenario
 OTHERS = [fact for fact in FACTS if not any(fact in facts for facts in AT_ONCE)]
 
 
+@pytest.mark.costly("three triggers, each of which evaluates the tables of parts")
 @pytest.mark.parametrize(
     "tables",
     [pytest.param(t, marks=pytest.mark.default) if t[0] in ("hardware_memory", "model") else t for t in AT_ONCE],
