@@ -228,7 +228,7 @@ class Windowed(torch.nn.Module):
 def windowed():
     tensors = {name: torch.empty(2, 2, 4, 9, 8, device="meta") for name in "qkv"}
     traced = trace(Request("w", "w", Windowed(), (), tensors, {name: {0: (1, 0, 0)} for name in "qkv"}))
-    return lower(traced.program, traced.symbols, "Windowed", traced.references)
+    return lower(traced, "Windowed")
 
 
 def kernels_of(graph: Graph, types: Types) -> list[tuple[str, str]]:
