@@ -441,7 +441,8 @@ def test_of_equally_fast_ones_the_first_is_named(evaluate: Evaluate) -> None:
 
 def test_llm_serving(gives: Gives) -> None:
     """After a prompt of 8 tokens, the longest prefill that the context of 10 reaches: 3 s for 2 samples of it; then 4 tokens a
-    second at 0.5 J and 1e-6 dollars each. What does not fit has no time. Keys and values of 2 * 10 tokens are 40 bytes."""
+    second at 0.5 J and 1e-6 dollars each. What does not fit has no time. Keys and values of 2 * 10 tokens are 40 bytes, and states of
+    2 samples 6 more."""
     token = {"phase": "decode", "batch": 2, "context": 10}
     prompt = {"phase": "prefill", "batch": 2, "context": 0}
     gives(
@@ -449,7 +450,7 @@ def test_llm_serving(gives: Gives) -> None:
         [
             {"scenario_id": 1, "prompt_tokens": 8, "ttft_s": 3.0, "tpot_s": 0.5, "tokens_per_s": 4.0,
              "prompt_tokens_per_s": 16 / 3, "token_j": 0.5, "tokens_per_j": 2.0, "million_tokens_usd": 1.0,
-             "kv_cache_token_byte": 2.0, "peak_memory_byte": 90.0, "fits_device": True, "assumed_count": 5},
+             "kv_cache_token_byte": 2.0, "lasting_cache_byte": 3.0, "peak_memory_byte": 90.0, "fits_device": True, "assumed_count": 5},
             {"scenario_id": 2, "prompt_tokens": None, "ttft_s": None, "prompt_tokens_per_s": None, "peak_memory_byte": 91.0,
              "fits_device": False, "kv_cache_token_byte": 10.0, "tokens_per_j": None, "tpot_s": None},
             {"scenario_id": 7, "prompt_tokens": 4, "ttft_s": 1.0, "peak_memory_byte": 60.0},
@@ -474,8 +475,10 @@ def test_llm_serving(gives: Gives) -> None:
             prompt | {"scenario_id": 6, "sequence": 11, "latency_s": 9.0, "peak_memory_byte": 99.0},
             prompt | {"scenario_id": 8, "sequence": 9, "phase": "forward", "latency_s": 9.0, "peak_memory_byte": 99.0},
         ],
-        run_memory=[{"batch": 2, "scenario_id": i, "kv_cache_byte": 40.0, "weight_byte": 1.0} for i in (1, 2, 7)]
-        + [{"batch": 3, "scenario_id": 9, "kv_cache_byte": 40.0, "weight_byte": 1.0}],
+        run_memory=[
+            {"batch": batch, "scenario_id": i, "kv_cache_byte": 46.0, "lasting_cache_byte": 6.0, "weight_byte": 1.0}
+            for batch, i in ((2, 1), (2, 2), (2, 7), (3, 9))
+        ],
         assumed_input=[{"assumed_count": 2, "price_count": 3}],
     )  # fmt: skip
 
