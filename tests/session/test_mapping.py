@@ -10,6 +10,7 @@ import pytest
 
 from charz.schema.errors import CharzError
 from charz.session import Messages, Session
+from charz.session.question import single
 
 
 @pytest.fixture(scope="module")
@@ -99,3 +100,24 @@ def test_nothing_is_left_in_the_session(db: Session) -> None:
     rows(db)
     with db.cursor() as cursor:
         assert cursor.execute("SELECT COUNT(*) FROM loop_nest").fetchall() == [(0,)]
+
+
+@pytest.mark.parametrize(("part", "precision", "batch"), [("tpu_v4", "int8", 64), ("tpu_v1", "int8", 1)])
+def test_the_chosen_nest_is_the_one_that_answers_count(db: Session, part: str, precision: str, batch: int) -> None:
+    """Utilization and bytes of main memory are those of the kernel, what lies on the chip among them; of kernels with several products
+    the bytes are those of all."""
+    asked = db.mapping("small", on=part, precision=precision, batch=batch, dataflow="ws", tile="inner=128x128x128").to_dicts()
+    found = [row for row in asked if row["stands"] == "chosen"]
+    scoped, _ = db.target(single("small", part, batch, None, precision, None), "product_source")
+    sources = scoped.records("SELECT * FROM product_source ORDER BY kernel_id, step_id")
+    of_kernel: dict[int, int] = {}
+    first: dict[tuple[float, ...], dict[str, Any]] = {}
+    for source in sources:
+        of_kernel[source["kernel_id"]] = of_kernel.get(source["kernel_id"], 0) + 1
+        first.setdefault((source["m"], source["n"], source["k"]), source)
+    assert found
+    for row in found:
+        source = first[row["m"], row["n"], row["k"]]
+        assert row["utilization_fraction"] == pytest.approx(source["utilization_fraction"]), row
+        if of_kernel[source["kernel_id"]] == 1:
+            assert row["dram_byte"] == pytest.approx(source["dram_byte"]), row

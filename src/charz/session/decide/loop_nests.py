@@ -89,20 +89,28 @@ def candidates(
 
 def chosen(product: Product, room: Room, dataflow: str, tile: Sizes, split: int) -> list[Nest]:
     """The nest whose inner tile answers count: every operand crosses the outer border once, where the memory that all units share
-    holds the whole product. Elsewhere the nests of whole inner tiles that it holds."""
-    inner = _clipped(tile, product.sizes)
+    holds the whole product, or where a lone array's own does: that tile is cut only along what streams. Elsewhere the nests of outer
+    tiles that it holds, with as many inner ones in all."""
+    inner, (m, n, k) = _clipped(tile, product.sizes), product.sizes
+    if room.outer_byte is None and room.array_count == split == 1:
+        streams = {"weight_stationary": ((inner[0], n, k), "weight"), "input_stationary": ((m, inner[1], k), "input")}
+        whole, kept = streams.get(dataflow, (product.sizes, "output"))
+        if _lies_beside(product, room, dataflow, whole):
+            return [Nest(dataflow, product.sizes, "output", whole, kept)]
     if _holds(product, room, room.outer_byte, product.sizes):
         return [Nest(dataflow, product.sizes, "output", inner, "output", split=split)]
-    outers = [
-        outer
-        for outer in _tiles(product.sizes, inner)
-        if all(a % b == 0 or a == size for a, b, size in zip(outer, inner, product.sizes, strict=True))
-    ]
+    outers = itertools.product(*(_whole(size, part) for size, part in zip(product.sizes, inner, strict=True)))
     return [
         Nest(dataflow, outer, outer_kept, inner, "output", split=split)
         for outer in _largest([outer for outer in outers if _holds(product, room, room.outer_byte, outer)])
         for outer_kept in _kept(product.sizes, outer)
     ]
+
+
+def _whole(size: int, part: int) -> list[int]:
+    """Sizes of tiles of some parts each, of which as many as cover a size have no more parts than it has."""
+    count = math.ceil(size / part)
+    return [min(size, part * parts) for parts in range(1, count + 1) if count % parts == 0]
 
 
 def halo_fraction(product: Product, tile: Sizes) -> float:
