@@ -92,6 +92,7 @@ def test_tables_have_different_names() -> None:
     assert len(names) == len(set(names))
 
 
+@pytest.mark.costly("draws hundreds of texts")
 @given(st.text())
 def test_any_text_survives_as_a_literal(text: str) -> None:
     text = text.replace("\0", "")

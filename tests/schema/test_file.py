@@ -183,6 +183,7 @@ def test_a_file_replaced_while_it_is_opened_is_opened_again(path: Path, monkeypa
     assert len(opened) == 2
 
 
+@pytest.mark.costly("starts a process for each writer and reader")
 def test_writers_wait_for_one_another(path: Path) -> None:
     code = """
 import sys
